@@ -8,7 +8,7 @@ build=(
   bazel-bootstrap bazel-rules-java bazel-rules-proto g++ pkg-config
   libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler
   libabsl-dev libyaml-cpp-dev libpugixml-dev libctemplate-dev libevent-dev libcli11-dev libre2-dev libssl-dev zlib1g-dev
-  libsqlite3-dev libgoogle-perftools-dev libgtest-dev libgmock-dev libbenchmark-dev openssl git
+  libsqlite3-dev libutf8proc-dev libgoogle-perftools-dev libgtest-dev libgmock-dev libbenchmark-dev openssl git
   ca-certificates iproute2 procps util-linux
 )
 # What tests use besides: shells that complete words; real firewalls, a real sshd

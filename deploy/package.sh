@@ -189,7 +189,7 @@ of_clusterd() {
   unit clusterd
   page 8 program clusterd 8 "the daemon of a host of an Ascend training cluster" "$(runs clusterd)"
   page 8 program clusterd-join 8 "makes a host one of its cluster's" "$(runs clusterd) join"
-  page 5 example agent.yaml "what clusterd on a host is told" deploy/package/agent.yaml
+  page 5 keys agent.yaml "settings of clusterd on a host" daemon/docs/agent-yaml.md
   put 644 "$doc/examples/" deploy/package/agent.yaml
   mkdir -p "$tree/etc/clusterd"
 }
@@ -199,7 +199,7 @@ of_clusterd_controller() {
   unit clusterd-controller
   put 644 usr/lib/sysusers.d/clusterd-controller.conf deploy/package/clusterd.sysusers
   page 8 program clusterd-controller 8 "checks an Ascend training cluster before jobs" "$(runs clusterd-controller)"
-  page 5 keys cluster.yaml "what an Ascend training cluster should be" config/examples/README.md
+  page 5 keys cluster.yaml "what an Ascend training cluster should be" daemon/docs/cluster-yaml.md daemon/docs/addresses.md
   put 644 "$doc/examples/" config/examples/*.yaml deploy/package/controller.env
   put 644 "$doc/examples/monitoring/" deploy/monitoring/*
   put 755 usr/share/clusterd-controller/certificates.sh deploy/certificates.sh
@@ -216,7 +216,7 @@ of_clusterctl() {
     text=$(basename "$text" .txt)
     [ "$text" = clusterctl ] || pages+=("${text/-/ }")
   done
-  page 5 keys job.yaml "a job, as clusterctl check --job reads it" config/examples/job.md
+  page 5 keys job.yaml "a job, as clusterctl check --job reads it" daemon/docs/job-yaml.md
   page 1 program clusterctl 1 "says whether an Ascend training cluster is ready" "$(runs clusterctl)" "${pages[@]}"
   put 644 usr/share/bash-completion/completions/clusterctl client/command/help/completion.bash
   put 644 "$zsh/_clusterctl" client/command/help/completion.zsh

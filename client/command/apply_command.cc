@@ -23,6 +23,7 @@
 #include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -43,23 +44,23 @@ class RunCommand : public Request {
   // `force` says what it overrides.
   void AddSharedOptions(CLI::App& app, const std::string& force) {
     AddOption(app, "--wave", "N", wave_text_,
-              absl::StrCat("Hosts at once (default: ", kDefaultWaveSize, ")"));
+              absl::StrCat("Hosts per wave (default: ", kDefaultWaveSize, ")"));
     // A wave that fails does not stop a rollback, so none can warn it.
     if (!is_rollback_) {
       AddOption(app, "--canary", "N", canary_text_,
-                "First a wave of so many hosts, or of as many as it takes to "
-                "have a step of every kind in the plan; then each twice as "
-                "large as the one before, up to --wave");
+                "Hosts in the first wave, or more until it has a step of every "
+                "kind in the plan; each later wave is twice as large as the "
+                "one before, up to --wave");
     }
-    app.add_flag("--yes", yes_, "Do not ask");
+    app.add_flag("--yes", yes_, "Do not ask for consent");
     app.add_flag("--force", force_,
-                 absl::StrCat("Admins only: also where a host refuses because ",
-                              force, "; is kept in the history"));
-    app.add_flag("--verbose", verbose_, "Tell each step as it ends");
+                 absl::StrCat("Proceed where a host refuses because ", force,
+                              " (admins only); the history records it"));
+    app.add_flag("--verbose", verbose_, "Print each step when it ends");
     AddOutput(app);
     AddReport(app);
     // Who waits for an apply waits; it may take an hour of waves.
-    AddTimeout(app, absl::Hours(24), "24h; what began goes on");
+    AddTimeout(app, absl::Hours(24), "24h; a run that began continues");
   }
 
   // Reads what the command is about; adds mistakes.
@@ -344,8 +345,9 @@ class RunCommand : public Request {
   }
   void PrintTable(const Style& style, std::ostream& out) final {
     if (aborts()) {
-      out << SafeShort(style) << "\nlook with: clusterctl show "
-          << SafeText(aborted_.run_id(), style.utf8) << "\n";
+      out << SafeShort(style) << "\n"
+          << SafeText(Say("apply-to-look", aborted_.run_id()), style.utf8)
+          << "\n";
       return;
     }
     // What went wrong before any host was asked was told on stderr.
@@ -381,26 +383,28 @@ class ApplyCommand final : public RunCommand {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "PLANFILE", "", file_,
-              "File of clusterctl plan --out; - is stdin");
+              "File that clusterctl plan --out wrote; - is stdin");
     AddNamespace(app,
-                 "Must be what the plan was made for; the plan alone says "
-                 "where it is applied");
+                 "Refuse a plan that was not made for this network namespace; "
+                 "only the plan determines where it is applied");
     AddOption(
         app, "--confirm", "NAME", confirmed_,
-        "The cluster's name, which a plan asks for that changes addresses "
-        "of more than a tenth of the hosts");
+        "Name of the cluster; with --yes, required by a plan that changes "
+        "device addresses on more than a tenth of the hosts");
     AddOption(app, "--confirm-within", "DURATION", confirm_within_text_,
-              "Each host takes it back by itself so long after it began there, "
-              "unless it is confirmed: 1m to 24h (default with firewall steps: "
-              "5m, or 30s a wave if that is more)");
+              "Each host rolls back automatically this long after it began, "
+              "unless the apply is confirmed; 1m to 24h (default with firewall "
+              "steps: 5m, or 30s per wave if that is more)");
     app.add_flag("--auto-confirm", auto_confirm_,
-                 "Nobody needs to confirm it: it stays once its hosts are back "
-                 "and a check of what it touched passes");
-    app.add_flag("--no-confirm", no_confirm_, "It stays, whatever its steps");
+                 "Keep the change without a person's confirmation, once all "
+                 "its hosts are connected and a check of the affected rules "
+                 "passes");
+    app.add_flag("--no-confirm", no_confirm_,
+                 "No automatic rollback, also with firewall steps");
     AddSharedOptions(app, "a device is or may be in use");
     AddOption(app, "--abort", "ID", abort_,
-              "Admins only: end that apply or rollback and wait for none of "
-              "its hosts any more; stands alone");
+              "End this apply or rollback without waiting for its hosts "
+              "(admins only); cannot be combined with PLANFILE or its options");
     for (const char* other :
          {"PLANFILE", "--netns", "--confirm", "--confirm-within",
           "--auto-confirm", "--no-confirm", "--wave", "--canary", "--yes",

@@ -76,7 +76,7 @@ TEST(ApplyCommandTest, TellsEachEndAsItComesAndThenTheSummary) {
             "  √ applied  server[0-1]  2 steps\n"
             "\n"
             "SUCCEEDED: 2 applied of 2 hosts in 12 s\n"
-            "take it back with: clusterctl rollback 3fa2c4d5e6f70812\n");
+            "to roll back, run: clusterctl rollback 3fa2c4d5e6f70812\n");
 }
 
 TEST(ApplyCommandTest, NamesThePlanWithTheWaveAndTheForce) {
@@ -178,21 +178,21 @@ INSTANTIATE_TEST_SUITE_P(
     Ends, ApplyExitTest,
     testing::Values(
         ExitCase{"Applied", ApplyReport::SUCCEEDED, ApplyResult::APPLIED,
-                 ApplyResult::NOTHING_TO_DO, 0, "every host ended as wished"},
+                 ApplyResult::NOTHING_TO_DO, 0, "every host succeeded"},
         ExitCase{"Undone", ApplyReport::STOPPED, ApplyResult::APPLIED,
-                 ApplyResult::UNDONE, 1, "took its steps back"},
+                 ApplyResult::UNDONE, 1, "undid its steps"},
         ExitCase{"Refused", ApplyReport::STOPPED, ApplyResult::REFUSED,
-                 ApplyResult::NOT_STARTED, 1, "it refused"},
+                 ApplyResult::NOT_STARTED, 1, "a host refused"},
         ExitCase{"GoneAtItsTurn", ApplyReport::STOPPED, ApplyResult::APPLIED,
-                 ApplyResult::NOT_STARTED, 1, "was gone at its turn"},
+                 ApplyResult::NOT_STARTED, 1, "was away"},
         ExitCase{"UndoneAndLost", ApplyReport::STOPPED, ApplyResult::LOST,
-                 ApplyResult::UNDONE, 1, "took its steps back"},
+                 ApplyResult::UNDONE, 1, "undid its steps"},
         ExitCase{"Lost", ApplyReport::STOPPED, ApplyResult::APPLIED,
                  ApplyResult::LOST, 2, "a host is lost"},
         ExitCase{"Interrupted", ApplyReport::INTERRUPTED, ApplyResult::APPLIED,
                  ApplyResult::NOT_STARTED, 2, "the controller is away"},
         ExitCase{"CalledSuccess", ApplyReport::SUCCEEDED, ApplyResult::APPLIED,
-                 ApplyResult::UNDONE, 1, "took its steps back"}),
+                 ApplyResult::UNDONE, 1, "undid its steps"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ApplyCommandTest, PutsFailuresLastWithTheirReasons) {
@@ -206,8 +206,8 @@ TEST(ApplyCommandTest, PutsFailuresLastWithTheirReasons) {
   EXPECT_EQ(output.status, 1);
   EXPECT_TRUE(absl::StrContains(
       output.out,
-      "  √ applied                server1  2 steps\n"
-      "  × undone, with residues  server0  step 2: Read-only file system\n"
+      "  √ applied               server1  2 steps\n"
+      "  × undone with residues  server0  step 2: Read-only file system\n"
       "    residue  net.core.somaxconn is 128, was 4096\n"
       "\n"
       "STOPPED: "))
@@ -355,7 +355,7 @@ INSTANTIATE_TEST_SUITE_P(
                     2,
                     {"apply needs role operator, ann is viewer\n",
                      "clusterctl apply: nothing was changed\n"},
-                    "the role is not enough"},
+                    "role is not sufficient"},
         RefusedCase{"Moved",
                     grpc::Status(grpc::StatusCode::ABORTED,
                                  "the spec changed since; plan again"),
@@ -367,7 +367,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "this controller keeps it no more"),
                     2,
                     {"keeps it no more\n", "nothing was changed\n"},
-                    "the controller keeps no such plan"},
+                    "does not keep the plan"},
         RefusedCase{"NotAttached",
                     grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
                                  "not attached: server1; let them attach"),
@@ -384,7 +384,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "plan: not in the spec: server1"),
                     3,
                     {"server1\n", "nothing was changed\n"},
-                    "a host that the spec does not name"},
+                    "the spec does not name"},
         RefusedCase{"Busy",
                     grpc::Status(grpc::StatusCode::UNAVAILABLE,
                                  "run 7777 of bob is under way"),
@@ -392,7 +392,7 @@ INSTANTIATE_TEST_SUITE_P(
                     {"run 7777 of bob is under way\n",
                      "no run of this command was named; if one began all the "
                      "same, it is in: clusterctl history --kind apply\n"},
-                    "another apply or rollback runs"},
+                    "apply or rollback runs"},
         RefusedCase{"NoReport",
                     grpc::Status::OK,
                     2,
@@ -430,8 +430,8 @@ TEST(ApplyCommandTest, HasNothingToDoWithoutAskingAnybody) {
                                 "nothing can be done: no step, 1 change "
                                 "blocked on 1 host"))
       << blocked.err;
-  EXPECT_TRUE(absl::StrContains(HelpOfStatus("apply", 2),
-                                "all of the plan is blocked"));
+  EXPECT_TRUE(
+      absl::StrContains(HelpOfStatus("apply", 2), "whole plan is blocked"));
 }
 
 // The facts, the devices and agent.yaml are the host's own to judge, when its
@@ -439,19 +439,20 @@ TEST(ApplyCommandTest, HasNothingToDoWithoutAskingAnybody) {
 TEST(ApplyCommandTest,
      HelpTellsWhatIsAskedBeforeAllHostsAndWhatAtEachOnesTurn) {
   const std::string help = RunProgram({"apply", "--help"}).out;
-  const size_t before = help.find("No host is asked when");
-  const size_t turn = help.find("Then each host decides for itself");
-  const size_t waves = help.find("Hosts go in waves");
+  const size_t before = help.find("refuses the whole apply");
+  const size_t turn = help.find("refuses its own part");
+  const size_t waves = help.find("Hosts change in waves");
   ASSERT_LT(before, turn);
   ASSERT_LT(turn, waves);
   ASSERT_NE(waves, std::string::npos);
-  for (const char* text : {"edited", "keeps it no more", "the spec has changed",
-                           "not attached", "another apply or rollback runs"}) {
+  for (const char* text :
+       {"edited", "no longer keeps it", "the spec has changed", "not attached",
+        "apply or rollback runs"}) {
     EXPECT_LT(before, help.find(text)) << text;
     EXPECT_LT(help.find(text), turn) << text;
   }
-  for (const char* text : {"a fact that its steps rest on has moved",
-                           "a process uses a", "agent.yaml does not allow"}) {
+  for (const char* text : {"a fact that its steps", "a process uses, or may",
+                           "agent.yaml does not"}) {
     EXPECT_LT(turn, help.find(text)) << text;
     EXPECT_LT(help.find(text), waves) << text;
   }
@@ -581,8 +582,8 @@ TEST(ApplyCommandTest, IsNoSuccessWhenTheReportFileCannotBeWritten) {
   EXPECT_TRUE(absl::StrContains(output.err,
                                 "--report /dev/full: No space left on device"))
       << output.err;
-  EXPECT_TRUE(absl::StrContains(HelpOfStatus("apply", 2),
-                                "--report could not be written"));
+  EXPECT_TRUE(
+      absl::StrContains(HelpOfStatus("apply", 2), "--report could not"));
 }
 
 // Addresses of two hosts of the three change.
@@ -615,8 +616,8 @@ TEST(ApplyCommandTest, TakesTheClustersNameForAPlanThatChangesManyAddresses) {
     EXPECT_EQ(controller.apply_request().has_value(), status == 0) << text;
     EXPECT_TRUE(absl::StrContains(
         output.err,
-        "\nApply 6 steps on 2 hosts in 1 wave? As addresses of devices change "
-        "on 2 of 3 hosts, type the cluster's name, demo: "))
+        "\nApply 6 steps on 2 hosts in 1 wave? As device addresses change on "
+        "2 of 3 hosts, type the cluster's name, demo: "))
         << output.err;
     EXPECT_EQ(absl::StrContains(output.err,
                                 "the answer was not the cluster's name; "
@@ -634,7 +635,7 @@ TEST(ApplyCommandTest, AScriptConfirmsManyAddressesWithTheClustersName) {
   EXPECT_EQ(without.status, 3);
   EXPECT_TRUE(absl::StrContains(
       without.err,
-      "--confirm: is missing: addresses of devices change on 2 of 3 hosts, "
+      "--confirm: is missing: device addresses change on 2 of 3 hosts, "
       "expected --confirm demo"))
       << without.err;
   const ProgramOutput another =
@@ -679,8 +680,8 @@ TEST(ApplyCommandTest, SaysWhenItGoesBackAndHowItIsKept) {
       {"apply", PlanPath(), "--yes", "--confirm-within", "10m"}, world);
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_TRUE(absl::StrContains(
-      output.out, absl::StrCat("goes back at 2023-11-14 22:13:20 UTC unless: "
-                               "clusterctl confirm ",
+      output.out, absl::StrCat("rolls back at 2023-11-14 22:13:20 UTC; to "
+                               "keep it, run: clusterctl confirm ",
                                report.apply_id())))
       << output.out;
   EXPECT_TRUE(absl::StrContains(output.err,

@@ -8,6 +8,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -28,13 +29,13 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
   void ReadOptions() override { CheckRunId("ID", asked_.id()); }
 
   void PrintTable(const Style& style, std::ostream& out) override {
-    out << SafeShort(style) << "\nlook with: clusterctl show "
-        << SafeText(answer_.run_id(), style.utf8) << "\n";
+    out << SafeShort(style) << "\n"
+        << SafeText(Say("apply-to-look", answer_.run_id()), style.utf8) << "\n";
   }
   std::string Short() const override {
-    return absl::StrCat(answer_.rollback() ? "rollback " : "apply ",
-                        answer_.run_id(), " of ", ActorName(answer_.actor()),
-                        ": ", CancelText(answer_));
+    return Say(
+        answer_.rollback() ? "apply-of-rollback-run" : "apply-of-apply-run",
+        answer_.run_id(), ActorName(answer_.actor()), CancelText(answer_));
   }
 };
 
@@ -59,9 +60,8 @@ class PendingRequest : public OneCall<Asked, ConfirmResponse> {
 
   std::string Short() const override {
     const ConfirmResponse& answer = this->answer_;
-    return absl::StrCat(
-        "apply ", answer.run_id(), ": ",
-        ConfirmationText(answer.confirmation(), answer.run_id()));
+    return Say("apply-named", answer.run_id(),
+               ConfirmationText(answer.confirmation(), answer.run_id()));
   }
 };
 
@@ -87,7 +87,8 @@ class ExtendCommand final : public PendingRequest<ExtendRequest> {
 
  private:
   void AddMore(CLI::App& app) override {
-    AddArgument(app, "DURATION", by_text_, "How much later, 1m at least");
+    AddArgument(app, "DURATION", by_text_,
+                "Postpone by this much, at least 1m");
   }
 
   void ReadOptions() override {

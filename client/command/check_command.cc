@@ -14,6 +14,7 @@
 #include "client/command/request.h"
 #include "client/print/progress_line.h"
 #include "config/report/report_table.h"
+#include "config/rules/finding_words.h"
 #include "config/rules/judge.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
@@ -21,6 +22,7 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -67,7 +69,7 @@ class CheckCommand final : public ClusterRequest {
 
   void AddOptions(CLI::App& app) override {
     AddHosts(app, "check", "--all checks every host");
-    AddRuleOption(app, "--only", "Run these rules and no other", only_);
+    AddRuleOption(app, "--only", "Run only these rules", only_);
     AddRuleOption(app, "--skip", "Do not run these rules", skip_);
     AddRuleOption(app, "--downgrade",
                   "Count failures of these rules as warnings", downgrade_);
@@ -76,29 +78,27 @@ class CheckCommand final : public ClusterRequest {
     job_options_.AddTo(app);
     job_options_.AddRankTable(app);
     AddOption(app, "--max-age", "DURATION", max_age_text_,
-              "A report of this job that is no older will do")
+              "Accept a report of this job that is at most this old")
         ->group("Job");
     AddNamespace(app,
-                 "Judge only the kernel parameters and ports of this network "
+                 "Judge only kernel parameters and ports, in this network "
                  "namespace of the hosts");
     app.add_flag("--verbose", verbose_,
-                 "A line for each rule, and the findings and hosts that the "
-                 "table is too short for");
+                 "Print a line for each rule, and all findings and hosts");
     AddReportOutput(app);
     AddReport(app);
     AddTimeout(app, absl::ZeroDuration(),
-               "twice the run deadline of the spec and 10s");
+               "twice the spec's run deadline, plus 10s");
     AddOption(app, "--wait", "DURATION", wait_text_,
-              "Look again until it passes, for so long, and print the last "
-              "report only");
+              "Repeat the check until it passes, for at most this long, and "
+              "print only the last report");
     AddOption(app, "--watch", "DURATION", watch_text_,
-              "Look again so long after each report, until Ctrl-C");
+              "Repeat the check this long after each report, until Ctrl-C");
     app.add_flag("--local", local_,
-                 "Ask this host's own clusterd about this host, without the "
-                 "controller");
+                 "Ask only the clusterd of this host, without the controller");
     AddOption(app, "--socket", "PATH", socket_,
-              absl::StrCat("Its unix socket [CLUSTERD_SOCKET]; default ",
-                           kDefaultSocket));
+              absl::StrCat("Unix socket for --local [CLUSTERD_SOCKET] ",
+                           "(default: ", kDefaultSocket, ")"));
   }
 
  private:
@@ -396,15 +396,15 @@ class CheckCommand final : public ClusterRequest {
           << Painted(style, Paint::kBold,
                      absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez", started_,
                                       session().zone))
-          << ", again " << absl::FormatDuration(watch_) << " after it\n\n";
+          << Say("check-again", absl::FormatDuration(watch_)) << "\n\n";
     }
     // An error alone is talk, and was told on stderr.
     if (report_.error().empty() || !report_.notes().empty()) {
-      PrintReportTable(report_, style, verbose_, out);
+      PrintReportTable(Rendered(report_), style, verbose_, out);
     }
   }
   std::string Short() const override {
-    return ReportShort(report_, /*utf8=*/true);
+    return ReportShort(Rendered(report_), /*utf8=*/true);
   }
   const Report* CheckedReport() const override { return &report_; }
 

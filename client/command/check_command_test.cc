@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/version.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
@@ -285,10 +286,11 @@ TEST(CheckTest, IsNoPassWhenNothingWasJudged) {
 
 TEST(CheckTest, DoesNotTrustAReportOfANewerSchema) {
   Report report = ReportOf(PASS);
-  report.set_schema_version(2);
+  report.set_schema_version(kReportSchemaVersion + 1);
   const ProgramOutput output = RunProgram({"check"}, WorldWith(report));
   EXPECT_EQ(output.status, 2);
-  EXPECT_TRUE(absl::StrContains(output.out, "report schema 2 is not the one"))
+  EXPECT_TRUE(absl::StrContains(
+      output.out, absl::StrCat("report schema ", kReportSchemaVersion + 1)))
       << output.out;
 }
 
@@ -521,7 +523,7 @@ TEST(CheckWaitTest, LooksAgainUntilItPassesAndPrintsTheLastReportOnly) {
       RunProgram({"check", "--wait", "10ms", "-o", "short"}, world);
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_EQ(controller.checks(), 3);
-  EXPECT_EQ(output.out, "demo: PASS 1 passed; 2 hosts in 1.3 s\n");
+  EXPECT_EQ(output.out, "demo: PASS: 1 passed; 2 hosts in 1.3 s\n");
   EXPECT_EQ(output.err, "");
 }
 
@@ -626,7 +628,7 @@ TEST(CheckWatchTest, LeavesALookThatCtrlCCutsShortOut) {
   const ProgramOutput output =
       RunProgram({"check", "--watch", "1s", "-o", "short"}, world);
   EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_EQ(output.out, "demo: PASS 1 passed; 2 hosts in 1.3 s\n");
+  EXPECT_EQ(output.out, "demo: PASS: 1 passed; 2 hosts in 1.3 s\n");
 }
 
 TEST(CheckTest, WritesTheReportFileOnEveryExitPath) {
@@ -642,7 +644,8 @@ TEST(CheckTest, WritesTheReportFileOnEveryExitPath) {
   EXPECT_EQ(ParseReport(FileContent(path)).verdict(), UNKNOWN);
   EXPECT_EQ(ParseReport(FileContent(path)).error(),
             "controller head:7443: away");
-  EXPECT_EQ(ParseReport(FileContent(path)).schema_version(), 1);
+  EXPECT_EQ(ParseReport(FileContent(path)).schema_version(),
+            kReportSchemaVersion);
 
   EXPECT_EQ(RunProgram({"check", "--report", path, "server9"},
                        WorldWith(ReportOf(PASS)))
@@ -718,7 +721,7 @@ TEST(CheckLocalTest, CallsItselfByTheHostsName) {
   report.clear_cluster();
   *world.script.self.mutable_report() = report;
   EXPECT_EQ(RunProgram({"check", "--local", "-o", "short"}, world).out,
-            "server0: PASS 1 passed; 1 host in 1.3 s\n");
+            "server0: PASS: 1 passed; 1 host in 1.3 s\n");
   world.host_name = "server7";
   world.script.self_status =
       grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "no spec yet");

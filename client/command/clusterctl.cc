@@ -2,6 +2,7 @@
 #include <iterator>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -13,6 +14,7 @@
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/terminal.h"
 
 namespace clusterd {
 namespace {
@@ -29,14 +31,74 @@ constexpr HelpPage kHelpPages[] = {
 
 // The title of a page, and its footer of exit statuses and examples, which the
 // first empty line divides. REQUIRES: there is one of that name.
-std::pair<std::string, std::string> HelpOf(absl::string_view name) {
-  return absl::StrSplit(absl::StripSuffix(HelpPageText(name), "\n"),
+std::pair<std::string, std::string> HelpOf(absl::string_view name,
+                                           Language language) {
+  const std::string page =
+      absl::StrCat(language == Language::kChinese ? "zh/" : "", name);
+  return absl::StrSplit(absl::StripSuffix(HelpPageText(page), "\n"),
                         absl::MaxSplits("\n\n", 1));
 }
 
-// CLI11 does not wrap descriptions; a terminal's first 80 columns must do.
+// What CLI11 writes into help itself: labels, and groups of options.
+constexpr std::pair<const char*, const char*> kHelpLabels[] = {
+    {"Usage", "用法"},       {"OPTIONS", "选项"},      {"Options", "选项"},
+    {"Positionals", "参数"}, {"Subcommands", "命令"},  {"Subcommand", "命令"},
+    {"SUBCOMMAND", "命令"},  {"REQUIRED", "（必填）"}, {"Connection", "连接"},
+    {"Job", "作业"},
+};
+
+// The Chinese titles and descriptions of what `app` has, by "check --only", or
+// "* --lang" for all commands, and "config" for a group of commands.
+void Translate(CLI::App* app, const std::string& name) {
+  static const auto* const texts = [] {
+    auto* made = new std::map<std::string, std::string, std::less<>>;
+    for (const absl::string_view line :
+         absl::StrSplit(HelpPageText("zh/options"), '\n', absl::SkipEmpty())) {
+      made->insert(absl::StrSplit(line, absl::MaxSplits('\t', 1)));
+    }
+    return made;
+  }();
+  const auto translate = [&](const std::string& key, auto* described) {
+    auto found = texts->find(absl::StrCat(name, " ", key));
+    if (found == texts->end()) found = texts->find(absl::StrCat("* ", key));
+    if (found != texts->end()) described->description(found->second);
+  };
+  for (CLI::Option* option : app->get_options()) {
+    const std::vector<std::string>& names = option->get_lnames();
+    translate(
+        names.empty() ? option->get_name() : absl::StrCat("--", names.front()),
+        option);
+  }
+  for (CLI::App* child : app->get_subcommands({})) {
+    const std::string of_child =
+        name == "*" ? child->get_name()
+                    : absl::StrCat(name, " ", child->get_name());
+    translate(child->get_name(), child);
+    child->group(app->get_formatter()->get_label(child->get_group()));
+    Translate(child, of_child);
+  }
+}
+
+// CLI11 does not wrap descriptions; a terminal's first 80 columns must do. It
+// has no labels for the groups of options either, and pads names by their
+// bytes.
 class WrappedHelp final : public CLI::Formatter {
  public:
+  std::string make_group(
+      std::string group, bool is_positional,
+      std::vector<const CLI::Option*> options) const override {
+    return CLI::Formatter::make_group(get_label(group), is_positional,
+                                      std::move(options));
+  }
+  std::string make_option(const CLI::Option* option,
+                          bool is_positional) const override {
+    const std::string name =
+        absl::StrCat("  ", make_option_name(option, is_positional),
+                     make_option_opts(option));
+    std::string text = CLI::Formatter::make_option(option, is_positional);
+    if (name.size() >= get_column_width()) return text;  // It is below.
+    return text.insert(name.size(), name.size() - TextColumns(name), ' ');
+  }
   std::string make_option_desc(const CLI::Option* option) const override {
     return Wrapped(option->get_description());
   }
@@ -112,6 +174,7 @@ struct Tree {
   CLI::App root;
   CommandList commands;
   ConnectionFlags connection;
+  std::string language;
   Command* named = nullptr;
   std::map<std::string, CLI::App*> groups;  // "config"
 };
@@ -125,23 +188,38 @@ void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
   }
 }
 
+void AddLanguage(CLI::App& app, std::string& language) {
+  AddOption(app, "--lang", "LANG", language,
+            "Language of texts; otherwise CLUSTERD_LANG, then the locale: "
+            "en, zh")
+      ->check(CLI::Validator(
+          [](std::string& value) {
+            return value == "en" || value == "zh"
+                       ? ""
+                       : absl::StrCat("\"", value,
+                                      "\" is not known, expected en, zh");
+          },
+          ""));
+}
+
 // The commands that others stand below.
 constexpr std::pair<absl::string_view, const char*> kGroups[] = {
-    {"audit",
-     "Look at who changed what, and whether that is whole: verify, head"},
+    {"audit", "Verify audit files, or list their newest lines: verify, head"},
     {"config",
-     "Look at a cluster.yaml, or write one: validate, show, learn, import"},
-    {"generate", "Write what a job is started with: ranktable, launch"},
+     "Validate, print or write a cluster.yaml: validate, show, learn, import"},
+    {"generate",
+     "Generate the rank table or the launch commands of a job: ranktable, "
+     "launch"},
     {"token", "Manage join tokens: create, list, revoke"},
 };
 
 // "show" of "config show" stands below "config".
-CLI::App* AddApp(Tree& tree, absl::string_view name) {
+CLI::App* AddApp(Tree& tree, absl::string_view name, Language language) {
   const std::pair<std::string, std::string> words =
       absl::StrSplit(name, absl::MaxSplits(' ', 1));
   const std::string& group = words.first;
   const std::string& below = words.second;
-  const auto [title, footer] = HelpOf(name);
+  const auto [title, footer] = HelpOf(name, language);
   CLI::App* parent = &tree.root;
   if (!below.empty()) {
     CLI::App*& app = tree.groups[group];
@@ -158,10 +236,10 @@ CLI::App* AddApp(Tree& tree, absl::string_view name) {
       ->footer(footer);
 }
 
-void BuildTree(Tree& tree) {
+void BuildTree(Tree& tree, Language language) {
   tree.root.name("clusterctl");
   tree.root.formatter(std::make_shared<WrappedHelp>());  // Commands inherit it.
-  const auto [title, footer] = HelpOf("clusterctl");
+  const auto [title, footer] = HelpOf("clusterctl", language);
   tree.root.description(title);
   tree.root.footer(footer);
   tree.root.require_subcommand(0, 1);
@@ -181,13 +259,20 @@ void BuildTree(Tree& tree) {
   AddHelpCommands(tree.root, tree.commands);
   for (const auto& owned : tree.commands) {
     Command* const command = owned.get();
-    CLI::App* const app = AddApp(tree, command->name());
+    CLI::App* const app = AddApp(tree, command->name(), language);
     command->AddOptions(*app);
     if (command->TakesConnection()) AddConnectionOptions(*app, tree.connection);
+    AddLanguage(*app, tree.language);
     app->callback([&tree, command] { tree.named = command; });
   }
   AddConnectionOptions(tree.root, tree.connection);
+  AddLanguage(tree.root, tree.language);
   RefuseEmptyValues(tree.root);
+  if (language != Language::kChinese) return;
+  for (const auto& [english, chinese] : kHelpLabels) {
+    tree.root.get_formatter()->label(english, chinese);
+  }
+  Translate(&tree.root, "*");
 }
 
 // The arguments from the last to the first, as CLI11 takes them, with "--name="
@@ -307,8 +392,10 @@ std::string UnexpectedArgument(const CLI::App& command,
 }
 
 int RunClusterctl(const std::vector<std::string>& arguments, Session& session) {
+  const std::string language = ArgumentOf("--lang", arguments);
+  if (!language.empty()) session.environment["CLUSTERD_LANG"] = language;
   Tree tree;
-  BuildTree(tree);
+  BuildTree(tree, LanguageOf(session.environment));
   if (!arguments.empty() && arguments[0] == "complete") {
     return CompleteLine(tree.root, {arguments.begin() + 1, arguments.end()},
                         session);

@@ -265,10 +265,10 @@ class ConfigValidateCommand final : public ConfigCommand {
   ConfigValidateCommand() : ConfigCommand("config validate") {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "FILE", file_, "The cluster.yaml");
+    AddArgument(app, "FILE", file_, "The cluster.yaml to validate");
     AddOption(app, "--against", "OLD", against_,
-              "Also name addresses that differ from those of this file, or of "
-              "what the controller has loaded: controller");
+              "Also report addresses that differ from those of this earlier "
+              "file; the word controller stands for the controller's");
   }
 
  private:
@@ -293,8 +293,9 @@ class ConfigValidateCommand final : public ConfigCommand {
     PrintMistakes(review.warnings().ToStatus());
     for (const Waiver& waiver : spec->waivers()) {
       if (IsInForce(waiver, session().now())) continue;
-      Tell("note: ", file_, ": the waiver of ", WaivedText(waiver),
-           " has ended, or ends in over 90 days: ", WaiverText(waiver));
+      Tell("note: ", file_, ": the waiver of ", ValueText(WaivedWords(waiver)),
+           " has ended, or ends in over 90 days: ",
+           ValueText(WaiverWords(waiver)));
     }
     const absl::Status judged = review.mistakes().ToStatus();
     if (!judged.ok()) return PrintMistakes(judged);
@@ -312,7 +313,8 @@ class ConfigShowCommand final : public ConfigCommand {
   ConfigShowCommand() : ConfigCommand("config show") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "FILE", "", file_, "The cluster.yaml");
+    AddOption(app, "FILE", "", file_,
+              "The cluster.yaml to print (default: the controller's)");
     AddOption(app, "-o,--output", "FORMAT", output_, "yaml (default), json");
   }
 
@@ -362,11 +364,10 @@ class SpecWritingCommand : public Command {
  protected:
   void AddOutput(CLI::App& app) {
     AddOption(app, "--product", "PRODUCT", product_,
-              "The product, e.g. atlas-a2, or with its mode "
+              "Product, e.g. atlas-a2, or product and mode, e.g. "
               "\"atlas-training amp\"");
     AddOption(app, "-o,--out", "FILE", out_,
-              "Write to this new file, which must not be there; else to "
-              "stdout");
+              "File to write, which must not exist (default: stdout)");
   }
 
   // Writes the file and tells what is in it; the exit status.
@@ -415,11 +416,11 @@ class ConfigLearnCommand final : public SpecWritingCommand {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "HOSTS", "", hosts_.hosts,
-              "Hosts to learn from, e.g. node[01-12,15]; none: all that are "
-              "attached");
+              "Hosts to learn from, e.g. node[01-12,15] (default: all that are "
+              "attached)");
     AddOption(app, "--hosts-file", "FILE", hosts_file_,
-              "Addresses of hosts as in /etc/hosts, where they are not those "
-              "that the hosts dial the controller from");
+              "Addresses of hosts, in the form of /etc/hosts, for hosts that "
+              "connect to the controller from another address");
     AddOutput(app);
   }
 
@@ -481,9 +482,9 @@ class ConfigImportCommand final : public SpecWritingCommand {
                 "inventory_file of the Ascend Deployer, HCCL rank table, "
                 "slurm.conf, list of Slurm nodes, hosts file; - is stdin");
     AddOption(app, "--cluster", "NAME", options_.cluster,
-              "The cluster's name [CLUSTERD_CLUSTER]");
+              "Name of the cluster [CLUSTERD_CLUSTER]");
     AddOption(app, "--netmask", "MASK", options_.netmask,
-              "Netmask of the devices, where no file has it");
+              "Netmask of the devices, if no file has it");
     AddOutput(app);
   }
 

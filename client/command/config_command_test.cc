@@ -163,19 +163,17 @@ TEST(ConfigValidateTest, JudgesPlannedAddressesByTheProductsRulesAtTheirPlace) {
       one_subnet.err,
       "c.yaml:11:13: node01 devices 0-3: device 0 has 10.1.0.1/24, "))
       << one_subnet.err;
-  EXPECT_TRUE(absl::StrContains(one_subnet.err,
-                                "expected devices 0-3 in four different "
-                                "subnets (rule subnet-distinct) (and 7 more "
-                                "like it)\n"))
+  EXPECT_TRUE(
+      absl::StrContains(one_subnet.err, "(rule subnet-distinct) (and 7 more"))
       << one_subnet.err;
   // One address of a list, at its own place.
   const ProgramOutput one_address = Validate(
       absl::StrReplaceAll(kGoodSpec, {{"192.168.102.110", "192.168.107.110"}}));
   EXPECT_EQ(one_address.status, 3);
-  EXPECT_TRUE(absl::StrContains(one_address.err,
-                                "c.yaml:13:49: server1 device 6: subnet "
-                                "192.168.107.0/24 on 1 host, expected the same "
-                                "everywhere: there is 192.168.102.0/24"))
+  EXPECT_TRUE(
+      absl::StrContains(one_address.err, "c.yaml:13:49: server1 device 6: "))
+      << one_address.err;
+  EXPECT_TRUE(absl::StrContains(one_address.err, "(rule subnet-across-hosts)"))
       << one_address.err;
   EXPECT_TRUE(absl::StrContains(one_address.err, "(rule subnet-pairs)"));
   EXPECT_EQ(Validate(RailsSpec("node[01-04]", kPairs, "1 + 8*n + d")).err, "");

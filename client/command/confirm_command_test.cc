@@ -1,5 +1,6 @@
 #include <string>
 
+#include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -42,11 +43,11 @@ TEST(ConfirmCommandTest, IsNotDoneWhileSomethingIsWaitedFor) {
       "node07 to attach again");
   const ProgramOutput output = RunProgram({"confirm", "3fa2"}, world);
   EXPECT_EQ(output.status, 2);
-  EXPECT_EQ(output.out,
-            "apply 3fa2c4d5e6f70812: goes back at 2023-11-14 22:13:20 UTC "
-            "unless its check passes before; waits for node07 to attach "
-            "again\n");
-  EXPECT_THAT(HelpOfStatus("confirm", 2), HasSubstr("still waited for"));
+  EXPECT_EQ(
+      output.out,
+      "apply 3fa2c4d5e6f70812: rolls back at 2023-11-14 22:13:20 UTC "
+      "unless its check passes first; waits for node07 to attach again\n");
+  EXPECT_THAT(HelpOfStatus("confirm", 2), HasSubstr("the apply still waits"));
 }
 
 TEST(ConfirmCommandTest, IsNotDoneWhileAHostIsNotTold) {
@@ -55,7 +56,8 @@ TEST(ConfirmCommandTest, IsNotDoneWhileAHostIsNotTold) {
   world.script.confirmed.mutable_confirmation()->add_untold("node07");
   const ProgramOutput output = RunProgram({"confirm", "3fa2"}, world);
   EXPECT_EQ(output.status, 2);
-  EXPECT_THAT(output.out, HasSubstr("confirmed by bob; not told yet: node07"));
+  EXPECT_THAT(output.out,
+              HasSubstr("confirmed by bob; not yet notified: node07"));
 }
 
 TEST(ConfirmCommandTest, SaysWhyItIsRefused) {
@@ -82,7 +84,7 @@ TEST(ConfirmCommandTest, JsonHasASchemaVersion) {
   ASSERT_TRUE(
       google::protobuf::util::JsonStringToMessage(output.out, &response).ok())
       << output.out;
-  EXPECT_EQ(response.schema_version(), 1u);
+  EXPECT_EQ(response.schema_version(), kReportSchemaVersion);
   EXPECT_EQ(response.confirmation().state(), Confirmation::CONFIRMED);
 }
 
@@ -97,8 +99,8 @@ TEST(ExtendCommandTest, SaysWhenItGoesBackNow) {
   EXPECT_EQ(controller.extend_request()->id(), "3fa2");
   EXPECT_EQ(controller.extend_request()->by_ms(), 600000u);
   EXPECT_EQ(output.out,
-            "apply 3fa2c4d5e6f70812: goes back at 2023-11-14 22:13:20 UTC "
-            "unless: clusterctl confirm 3fa2c4d5e6f70812\n");
+            "apply 3fa2c4d5e6f70812: rolls back at 2023-11-14 22:13:20 "
+            "UTC; to keep it, run: clusterctl confirm 3fa2c4d5e6f70812\n");
 }
 
 TEST(ExtendCommandTest, TakesNoTimeThatIsNone) {

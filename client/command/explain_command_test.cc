@@ -74,6 +74,9 @@ TEST(ExplainCommandTest, FindsTheRulesOfCodesOfTheDriverAndOfLeftovers) {
        {std::pair("-8020", "device-namespace"),
         std::pair("-8005", "device-namespace"),
         std::pair("-9005", "device-namespace"),
+        std::pair("-8020", "container-mounts"),
+        std::pair("-8005", "container-mounts"),
+        std::pair("-9005", "container-mounts"),
         std::pair("507899", "device-namespace"),
         std::pair("EI0020", "device-idle"), std::pair("EJ0001", "device-idle"),
         std::pair("EJ0004", "rank-table")}) {
@@ -93,7 +96,10 @@ TEST(ExplainCommandTest, SaysWhatCodesOfTheDriverMean) {
       {"507033", "the device could not be started"},
       {"507054", "ECC error"},
       {"207001", "memory could not be had"},
-      {"-8005", "DCMI, on which npu-smi builds"}};
+      {"-8005", "DCMI, on which npu-smi builds"},
+      {"-8005", "a mount of the driver be missing"},
+      {"-8020", "or a mount of the driver is missing"},
+      {"-9005", "or a mount of the driver is missing"}};
   for (const auto& [code, meaning] : kCases) {
     const ProgramOutput output =
         RunProgram({"explain", "--", code}, EmptyWorld());
@@ -135,8 +141,8 @@ TEST(ExplainCommandTest, SaysWhatAHookDoesWithAndWithoutTheController) {
       "\nhook        controller there: refuse and drain; controller away: "
       "refuse and drain. No packet passes a port that is down."))
       << words("link");
-  EXPECT_TRUE(absl::StrContains(words("firewall"),
-                                "controller away: let through. Whether"))
+  EXPECT_TRUE(
+      absl::StrContains(words("firewall"), "controller away: let through. "))
       << words("firewall");
 }
 

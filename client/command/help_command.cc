@@ -15,6 +15,7 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 constexpr char kWhereAllAre[] = "; clusterctl explain lists all rules";
 
 Row RowOf(const Rule& rule, const Page& page) {
-  return {{std::string(rule.name)}, {page.Safe(rule.text.title)}};
+  return {{std::string(rule.name)}, {page.Safe(rule.text().title)}};
 }
 
 void ListRules(Page& page) {
@@ -43,24 +44,22 @@ void ListRules(Page& page) {
   }
 }
 
+std::string Key(const char* words) { return Padded(Say(words), 12); }
+
 void ExplainRule(const Rule& rule, Page& page) {
   page.out() << page.Strong(rule.name) << "\n";
-  const RuleText& words = rule.text;
-  const std::string hook =
-      absl::StrCat("controller there: ", rule.with_controller,
-                   "; controller away: ", rule.alone, ". ", rule.alone_why);
+  const RuleText& words = rule.text();
+  const std::string hook = Say("explain-hook-text", words.with_controller,
+                               words.alone, words.alone_why);
+  const std::string needs =
+      Say(rule.JudgesOneHost() ? "explain-one-host" : "explain-all-hosts");
   const std::pair<const char*, absl::string_view> fields[] = {
-      {"what        ", words.title},
-      {"fails when  ", words.fails_when},
-      {"level       ", words.level},
-      {"why         ", words.why},
-      {"fix         ", words.fix},
-      {"needs       ",
-       rule.JudgesOneHost() ? "one host" : "all hosts together"},
-      {"hook        ", hook},
-      {"source      ", words.source}};
+      {"explain-what", words.title},  {"explain-fails-when", words.fails_when},
+      {"explain-level", words.level}, {"explain-why", words.why},
+      {"explain-fix", words.fix},     {"explain-needs", needs},
+      {"explain-hook", hook},         {"explain-source", words.source}};
   for (const auto& [key, text] : fields) {
-    if (!text.empty()) page.Wrapped(key, page.SafeLines(text));
+    page.Wrapped(Key(key), page.SafeLines(text));
   }
 }
 
@@ -69,21 +68,17 @@ bool ExplainErrorCode(const std::string& code, Page& page) {
   const auto rows =
       Each<Row>(RulesOfErrorCode(code),
                 [&page](const Rule* rule) { return RowOf(*rule, page); });
-  const absl::string_view meaning = ErrorCodeMeaning(code);
+  const std::string meaning = ErrorCodeMeaning(code);
   if (rows.empty() && meaning.empty()) return false;
   page.out() << page.Strong(code) << "\n";
-  page.Wrapped(
-      "what        ",
-      absl::StrCat("An error that a job ends with",
-                   Part(" that says: ", meaning),
-                   rows.empty() ? ". No rule names it."
-                                : ". Where one of these rules fails, that is a "
-                                  "known cause:"));
+  const char* const what =
+      rows.empty() ? meaning.empty() ? "explain-code" : "explain-code-meaning"
+      : meaning.empty() ? "explain-code-rules"
+                        : "explain-code-meaning-rules";
+  page.Wrapped(Key("explain-what"), Say(what, meaning));
   if (rows.empty()) return true;
   page.PrintTable(rows, {/*indent=*/12});
-  page.Wrapped("fix         ",
-               "clusterctl check says which of them fails, and where; "
-               "clusterctl explain RULE says more about one.");
+  page.Wrapped(Key("explain-fix"), Say("explain-code-fix"));
   return true;
 }
 
@@ -92,8 +87,9 @@ class ExplainCommand final : public Command {
   ExplainCommand() : Command("explain") {}
 
   void AddOptions(CLI::App& app) override {
-    AddOption(app, "RULE", "", name_,
-              "Name of a rule, e.g. net-health, or an error code of HCCL");
+    AddOption(
+        app, "RULE", "", name_,
+        "A rule, e.g. net-health, or an error code of HCCL or the driver");
   }
   bool TakesConnection() const override { return false; }
 
@@ -102,6 +98,7 @@ class ExplainCommand final : public Command {
     // What looks like a code of HCCL or of the driver: "EI0009", "EJ0003",
     // "-8020", "507899".
     static const LazyRE2 kErrorCode = {R"([A-Z]{2}\d{4}|-\d{4}|\d{6})"};
+    const InLanguage spoken(LanguageOf(session().environment));
     const Style style = OutStyle(ColorMode::kAuto);
     Page page(style, session().out);
     const Rule* rule = FindRule(name_);
@@ -312,7 +309,7 @@ class CompleteCommand final : public Command {
 
   static Candidates Rules() {
     return Each<Candidate>(RuleCatalogue(), [](const Rule& rule) {
-      return Candidate{std::string(rule.name), std::string(rule.text.title)};
+      return Candidate{std::string(rule.name), std::string(rule.text().title)};
     });
   }
 

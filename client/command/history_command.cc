@@ -8,8 +8,10 @@
 #include "client/print/history_table.h"
 #include "client/print/plan_table.h"
 #include "config/report/report_table.h"
+#include "config/rules/finding_words.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -24,19 +26,20 @@ class HistoryCommand final : public Request {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "--kind", "KIND,..", kinds_,
-              "Only these: check, plan, apply, rollback")
+              "Only these kinds: check, plan, apply, rollback")
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_flag("--changes", changes_,
-                 "Of checks only those of a schedule that found something "
-                 "else than the one before");
+                 "Omit all checks except scheduled ones that differ from the "
+                 "previous one");
     AddOption(app, "--since", "TIME|DURATION", since_text_,
-              "Only what began since then: 2h, 7d, 2026-03-01, \"2026-03-01 "
-              "10:11\"");
+              "Only entries that began since then, e.g. 2h, 7d, 2026-03-01 or "
+              "\"2026-03-01 10:11\"");
     AddOption(app, "--who", "NAME", *request_.mutable_who(),
-              "Only what this user, host or SPIFFE id asked for");
+              "Only entries of this user, host or SPIFFE id");
     AddOption(app, "--limit", "N", limit_text_,
-              absl::StrCat("At most this many (default: ", kDefaultLimit, ")"));
+              absl::StrCat(
+                  "At most this many entries (default: ", kDefaultLimit, ")"));
     AddOutput(app, "says nothing of many runs");
     AddTimeout(app, kShortTimeout);
   }
@@ -80,7 +83,7 @@ class HistoryCommand final : public Request {
   const google::protobuf::Message& Answer() const override { return history_; }
   void PrintTable(const Style& style, std::ostream& out) override {
     PrintHistoryTable(history_, style, session().zone, out);
-    if (history_.more()) out << "\nolder ones: --limit N\n";
+    if (history_.more()) out << "\n" << Say("history-older") << "\n";
   }
 
   std::vector<std::string> kinds_;
@@ -98,10 +101,10 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
 
   void AddOptions(CLI::App& app) override {
     AddArgument(app, "ID", *asked_.mutable_id(),
-                "Its id, or as many characters from its start as are unique");
+                "Id of the entry, or its first characters if they are unique");
     app.add_flag("--verbose", verbose_,
-                 "Of a plan also preconditions and undo, and every host; of a "
-                 "check every finding");
+                 "Print plans with preconditions, undo and every host, and "
+                 "checks with every finding");
     AddReportOutput(app);
     AddTimeout(app, absl::Seconds(60));
   }
@@ -120,19 +123,19 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
   void PrintTable(const Style& style, std::ostream& out) override {
     out << SafeText(EntryLine(), style.utf8) << "\n\n";
     if (answer_.has_report()) {
-      PrintReportTable(answer_.report(), style, verbose_, out);
+      PrintReportTable(Rendered(answer_.report()), style, verbose_, out);
     } else if (answer_.has_plan()) {
       PrintPlanTable(answer_.plan(), style, verbose_, out);
     } else if (answer_.has_apply()) {
       PrintApplyTable(answer_.apply(), style, out);
     } else {
-      out << "no more is kept of it\n";
+      out << Say("history-no-more") << "\n";
     }
   }
 
   std::string Short() const override {
     if (answer_.has_report()) {
-      return ReportShort(answer_.report(), /*utf8=*/true);
+      return ReportShort(Rendered(answer_.report()), /*utf8=*/true);
     }
     if (answer_.has_plan()) return PlanShort(answer_.plan());
     if (answer_.has_apply()) return ApplyShort(answer_.apply());

@@ -46,8 +46,9 @@ TEST(HistoryCommandTest, ListsWhoDidWhatInLocalTime) {
 
 TEST(HistoryCommandTest, HelpTellsWhatIsDroppedFirst) {
   const std::string help = RunProgram({"history", "--help"}).out;
-  EXPECT_TRUE(absl::StrContains(help, "checks first, then plans")) << help;
-  EXPECT_TRUE(absl::StrContains(help, "plans hold at most a quarter")) << help;
+  EXPECT_TRUE(absl::StrContains(help, "1. scheduled checks")) << help;
+  EXPECT_TRUE(absl::StrContains(help, "while plans hold at most a quarter"))
+      << help;
 }
 
 TEST(HistoryCommandTest, AsksForTheKindsAndTheNumberWanted) {

@@ -23,10 +23,10 @@ class HostsCommand final : public OneCall<ListHostsRequest, ListHostsResponse> {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "--state", "STATE", state_text_,
-              absl::StrCat("List only these: ",
+              absl::StrCat("List only hosts in this state: ",
                            absl::StrJoin(HostStateNames(), ", ")));
     AddOption(app, "--forget", "HOST", forget_,
-              "Have the controller forget a host that has left (operators)");
+              "Forget a host that has left (role operator)");
     Request::AddOptions(app);
   }
 

@@ -72,10 +72,11 @@ TEST(HostsStateTest, ListsTheHostsInOneStateOnly) {
             "demo: 1 not attached\n");
   EXPECT_EQ(away.status, 2);
   for (const auto& [state, line] :
-       {std::pair<const char*, const char*>{"away", "demo: 1 away: server1\n"},
+       {std::pair<const char*, const char*>{"away",
+                                            "demo: 1 not attached: server1\n"},
         {"attached", "demo: 1 attached: server0\n"},
         {"left", "demo: 1 left: server2\n"},
-        {"not-in-spec", "demo: 0 not-in-spec\n"},
+        {"not-in-spec", "demo: 0 not in spec\n"},
         {"conflict", "demo: 0 conflict\n"}}) {
     EXPECT_EQ(RunProgram({"hosts", "-o", "short", "--state", state}, world).out,
               line);
@@ -168,12 +169,12 @@ TEST(HostsCommandTest, NamesHostsWhoseCertificateEndsSoon) {
   const ProgramOutput soon = RunProgram({"hosts"}, world);
   EXPECT_TRUE(absl::StrContains(
       soon.out,
-      "certificate ends 2025-01-02 23:00 UTC, make a new one with "
-      "deploy/certificates.sh and restart clusterd, or clusterd join\n"))
+      "certificate expires 2025-01-02 23:00 UTC; create a new one with "
+      "deploy/certificates.sh and restart clusterd, or run clusterd join\n"))
       << soon.out;
   host.set_certificate_renews(true);
   EXPECT_TRUE(absl::StrContains(RunProgram({"hosts"}, world).out,
-                                "and should have been renewed"));
+                                "and was not renewed"));
   host.set_certificate_ends_ms(1735689600000 + 49 * 3600'000LL);
   EXPECT_FALSE(
       absl::StrContains(RunProgram({"hosts"}, world).out, "certificate"));

@@ -50,12 +50,13 @@ class LogsRequestCommand : public ClusterRequest {
 
  protected:
   void AddQuery(CLI::App& app, const char* bytes_of) {
-    AddOption(app, "--job", "ID", job_,
-              "Only of this job of the scheduler, while its processes run");
+    AddOption(
+        app, "--job", "ID", job_,
+        "Only logs of this job of the scheduler, while its processes run");
     AddOption(app, "--user", "USER", user_,
-              "Only of this user; root is read only if it is named here");
+              "Only logs of this user; logs of root need --user root");
     AddOption(app, "--since", "T", since_text_,
-              "Only files changed since then: 2h, 2026-03-01 10:11");
+              "Only files changed since then, e.g. 2h or \"2026-03-01 10:11\"");
     AddOption(app, "--bytes", "N", bytes_text_, bytes_of);
   }
 
@@ -111,7 +112,8 @@ class LogsCommand final : public LogsRequestCommand {
 
   void AddOptions(CLI::App& app) override {
     AddHosts(app, "read logs on", "--all reads on every host");
-    AddQuery(app, "Read at most so much of one host, up to 64M [64M]");
+    AddQuery(app,
+             "Read at most this much on one host, up to 64M (default: 64M)");
     AddOutput(app);
     AddTimeout(app, absl::ZeroDuration(), "4m for every 8 hosts");
   }
@@ -127,10 +129,7 @@ class LogsCommand final : public LogsRequestCommand {
     absl::c_sort(*answer_.mutable_hosts(), [](const auto& a, const auto& b) {
       return a.host() < b.host();
     });
-    // Without it, addresses and ranks stay what they are.
-    const absl::StatusOr<GetSpecResponse> spec = client->Ask(
-        &Controller::Stub::GetSpec, GetSpecRequest(), absl::Seconds(75));
-    AddCodes(spec.ok() ? spec->spec() : ClusterSpec(), &answer_);
+    AddCodes(spec_.spec(), &answer_);
     return absl::OkStatus();
   }
 
@@ -143,6 +142,7 @@ class LogsCommand final : public LogsRequestCommand {
   }
   const google::protobuf::Message& Answer() const override { return answer_; }
   void PrintTable(const Style& style, std::ostream& out) override {
+    AddCodes(spec_.spec(), &answer_);
     PrintLogsTable(answer_, query_, style, out);
   }
   std::string Short() const override { return LogsShort(answer_); }
@@ -156,11 +156,12 @@ class BundleCommand final : public LogsRequestCommand {
 
   void AddOptions(CLI::App& app) override {
     AddHosts(app, "bundle", "--all bundles every host");
-    AddOption(app, "--out", "FILE.tar.gz", out_, "New file, for this user only")
+    AddOption(app, "--out", "FILE.tar.gz", out_,
+              "New file, which only you can read")
         ->required();
     AddQuery(app,
-             "At most so much of the logs of one host, up to 512K, their ends "
-             "[512K]");
+             "At most this many bytes of the ends of each host's logs, up to "
+             "512K (default: 512K)");
     AddTimeout(app, absl::ZeroDuration(), "4m for every 8 hosts");
   }
 
@@ -245,9 +246,10 @@ class AnonymiseCommand final : public Command {
   AnonymiseCommand() : Command("anonymise") {}
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("FILE", file_, "New file, for this user only")->required();
+    app.add_option("FILE", file_, "New file, which only you can read")
+        ->required();
     AddOption(app, "--from", "FILE", from_,
-              "What clusterd --record wrote [standard input]");
+              "Recording of clusterd --record (default: standard input)");
   }
   bool TakesConnection() const override { return false; }
 

@@ -66,6 +66,25 @@ TEST(LogsCommandTest, FoldsHostsByCodeAndSaysWhatIsKnownOfIt) {
   EXPECT_LT(output.out.find("EJ0003"), output.out.find("EI0006  12"));
 }
 
+TEST(LogsCommandTest, SpeaksChineseToPeopleAlone) {
+  ProgramWorld world = WorldOfLogs();
+  LogDetail& detail = *world.script.logs_events[0]
+                           .mutable_host()
+                           ->mutable_logs()
+                           ->mutable_hits(0)
+                           ->add_details();
+  detail.set_kind(LogDetail::SAME_DEVICE);
+  detail.set_here("10.20.0.9");
+  const std::string english = RunProgram({"logs", "-o", "json"}, world).out;
+  EXPECT_THAT(english, HasSubstr("both ends are 10.20.0.9"));
+  world.environment["CLUSTERD_LANG"] = "zh";
+  EXPECT_EQ(RunProgram({"logs", "-o", "json"}, world).out, english);
+  EXPECT_THAT(RunProgram({"logs"}, world).out,
+              AllOf(HasSubstr("EI0006  server[0-1] 上 12 行："),
+                    HasSubstr("  两端   两端均为 10.20.0.9："),
+                    HasSubstr("2 种错误码；2 个文件")));
+}
+
 TEST(LogsCommandTest, NamesPeersAmongTheHostsThatWereNotAsked) {
   ProgramWorld world = WorldOfLogs();
   ClusterSpec& spec = *world.script.spec.mutable_spec();
@@ -107,7 +126,7 @@ TEST(LogsCommandTest, NamesPeersAmongTheHostsThatWereNotAsked) {
                             "(10.0.0.1): time out"),
                   HasSubstr("rank 0 on 10.20.0.9: time out"),
                   // A job of the hosts asked, as far as that is known.
-                  HasSubstr("did not come: 0 (server1 device 0)")));
+                  HasSubstr("missing ranks: 0 (server1 device 0)")));
 }
 
 TEST(LogsCommandTest, AsksForWhatTheLineSays) {
@@ -182,7 +201,7 @@ TEST(LogsCommandTest, HostsWithoutLogsAreAnAnswer) {
   // Files without a code are something else.
   world.script.logs_events[0].mutable_host()->mutable_logs()->add_files();
   EXPECT_THAT(RunProgram({"logs"}, world).out,
-              HasSubstr("no code of HCCL stands in what was read; 1 file"));
+              HasSubstr("the logs have no code of HCCL; 1 file"));
 }
 
 TEST(LogsCommandTest, NamesEveryWrongOption) {

@@ -34,24 +34,25 @@ class PlanCommand final : public ClusterRequest {
 
   void AddOptions(CLI::App& app) override {
     AddHosts(app, "plan for", "--all plans for every host");
-    AddOption(app, "--only", "KIND|RULE,..", only_,
-              "Only steps of these kinds, as the plan names them, or that mend "
-              "these rules")
+    AddOption(
+        app, "--only", "KIND|RULE,..", only_,
+        "Only steps of these kinds, as the plan names them, or steps that "
+        "repair these rules")
         ->delimiter(',')
         ->allow_extra_args(false);
     AddOption(app, "--out", "FILE", out_,
-              "Save the plan for clusterctl apply; - is stdout");
+              "Save the plan in this file for clusterctl apply; - is stdout");
     AddNamespace(app,
-                 "Plan only the kernel parameters of this network namespace of "
+                 "Plan only the kernel parameters of this network namespace on "
                  "the hosts");
     app.add_flag("--detailed-exitcode", detailed_exitcode_,
                  "Exit with 2 if there is something to do; see below");
     app.add_flag("--verbose", verbose_,
-                 "Also what must hold before each step and how it is taken "
-                 "back, and every host");
+                 "Also print the preconditions and the undo of each step, and "
+                 "every host");
     AddOutput(app);
     AddTimeout(app, absl::ZeroDuration(),
-               "twice the run deadline of the spec and 20s");
+               "twice the spec's run deadline, plus 20s");
   }
 
  private:

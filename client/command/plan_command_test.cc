@@ -61,10 +61,10 @@ TEST(PlanCommandTest, NeverCallsAHostInOrderThatACheckFails) {
   EXPECT_TRUE(
       absl::StrContains(table.out,
                         "server0\n"
-                        "  no step mends   link\n"
+                        "  no step fixes   link\n"
                         "                  more    clusterctl check server0\n"
                         "\n"
-                        "In order: server1\n"
+                        "Nothing to do: server1\n"
                         "\n"
                         "PLAN: no step, 1 left failing, of 2 hosts; digest "))
       << table.out;
@@ -183,7 +183,7 @@ TEST(PlanCommandTest, AdvisesNoApplyWhereAllIsBlocked) {
 TEST(PlanCommandTest, ShowsPreconditionsAndUndoOnRequest) {
   EXPECT_TRUE(absl::StrContains(
       RunProgram({"plan", "--verbose"}, WorldWith(TwoHosts())).out,
-      "undo  write 4096\n"));
+      "undo    write 4096\n"));
 }
 
 struct ExitCase {
@@ -264,7 +264,7 @@ TEST(PlanCommandTest, AsksForTheKindsAndRulesNamedAndSaysSo) {
   EXPECT_TRUE(absl::StrContains(
       output.out, "PLAN: only sysctl,gateway: 4 steps on 2 hosts, of 2 hosts;"))
       << output.out;
-  EXPECT_TRUE(absl::StrContains(output.out, "no step mends   link\n"))
+  EXPECT_TRUE(absl::StrContains(output.out, "no step fixes   link\n"))
       << output.out;
   const PlanRequest request = controller.plan_request().value();
   ASSERT_EQ(request.only_size(), 2);

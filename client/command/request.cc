@@ -8,6 +8,7 @@
 #include "client/print/report_formats.h"
 #include "config/html/report_html.h"
 #include "config/report/message_json.h"
+#include "config/rules/finding_words.h"
 #include "config/values/network_namespace.h"
 #include "config/words/subject_text.h"
 
@@ -86,7 +87,7 @@ void Request::AddNamespace(CLI::App& app, const std::string& description) {
 
 void Request::AddReport(CLI::App& app) {
   AddOption(app, "--report", "FILE", report_file_,
-            "Also write the report as JSON, whatever happens");
+            "Also write the report to this file as JSON, even after a failure");
 }
 
 void Request::ReadShared() {
@@ -198,9 +199,9 @@ absl::StatusOr<std::string> Request::Text(const Style& style) const {
     case OutputFormat::kJunit:
       return ReportJunit(*CheckedReport());
     case OutputFormat::kMarkdown:
-      return ReportMarkdown(*CheckedReport(), verbose_);
+      return ReportMarkdown(Rendered(*CheckedReport()), verbose_);
     case OutputFormat::kHtml:
-      return ReportHtml(*CheckedReport(), /*since=*/nullptr);
+      return ReportHtml(*CheckedReport(), /*before=*/nullptr);
   }
   return "";
 }
@@ -208,6 +209,11 @@ absl::StatusOr<std::string> Request::Text(const Style& style) const {
 void Request::Print() {
   std::ostream& out = PrintsToErr() ? session().err : session().out;
   const Style style = PrintsToErr() ? ErrStyle(color_) : OutStyle(color_);
+  const bool is_for_people = format_ == OutputFormat::kTable ||
+                             format_ == OutputFormat::kShort ||
+                             format_ == OutputFormat::kMarkdown;
+  const InLanguage spoken(is_for_people ? LanguageOf(session().environment)
+                                        : Language::kEnglish);
   if (format_ == OutputFormat::kTable) return PrintTable(style, out);
   const absl::StatusOr<std::string> text = Text(style);
   if (!text.ok()) return Tell(text.status().message());
@@ -250,11 +256,11 @@ void ClusterRequest::AddHosts(CLI::App& app, const std::string& verb,
   slurm_hint_ = slurm_hint;
   AddOption(app, "HOSTS", "", hosts_.hosts,
             absl::StrCat("Hosts to ", verb, ", e.g. node[01-12,15]"));
-  AddOption(app, "-x,--exclude", "HOSTS", hosts_.exclude, "Hosts to leave out")
+  AddOption(app, "-x,--exclude", "HOSTS", hosts_.exclude, "Hosts to exclude")
       ->allow_extra_args(false);
   AddOption(app, "--hostfile", "FILE", hosts_.hostfile,
-            "File with HOSTS on each line; # begins a comment");
-  app.add_flag("--all", hosts_.all, "Every host, also inside a Slurm job");
+            "File with HOSTS on each line; # starts a comment");
+  app.add_flag("--all", hosts_.all, "All hosts, also inside a Slurm job");
 }
 
 void ClusterRequest::ReadOptions() {

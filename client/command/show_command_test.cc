@@ -37,7 +37,7 @@ TEST(ShowCommandTest, PrintsACheckAsCheckDoes) {
       << output.out;
   EXPECT_TRUE(absl::StrContains(output.out, "PASS: 1 passed of 1 rule"));
   EXPECT_EQ(RunProgram({"show", "3fa2", "-o", "short"}, world).out,
-            "demo: PASS 1 passed; 1 host in 1.3 s\n");
+            "demo: PASS: 1 passed; 1 host in 1.3 s\n");
 }
 
 TEST(ShowCommandTest, PrintsAPlanAndGivesItBackAsAFile) {
@@ -46,7 +46,7 @@ TEST(ShowCommandTest, PrintsAPlanAndGivesItBackAsAFile) {
   const ProgramOutput output = RunProgram({"show", "3fa2", "--verbose"}, world);
   EXPECT_TRUE(
       absl::StrContains(output.out, "net.core.somaxconn: 4096 -> 65535"));
-  EXPECT_TRUE(absl::StrContains(output.out, "undo  write 4096"));
+  EXPECT_TRUE(absl::StrContains(output.out, "undo    write 4096"));
   const ProgramOutput json = RunProgram({"show", "3fa2", "-o", "json"}, world);
   EXPECT_EQ(ParsePlanFile(json.out)->digest(), EveryStepPlan().digest());
 }

@@ -14,7 +14,7 @@ TEST(VersionCommandTest, PrintsOurOwnWithoutAnyController) {
   world.environment.clear();
   const ProgramOutput output = RunProgram({"version"}, world);
   EXPECT_EQ(output.status, 0);
-  EXPECT_EQ(output.out, "clusterctl 0.1.0 (protocol 2, report schema 1)\n");
+  EXPECT_EQ(output.out, "clusterctl 0.1.0 (protocol 2, report schema 2)\n");
   EXPECT_EQ(RunProgram({"--version"}, world).out, output.out);
 }
 
@@ -40,7 +40,7 @@ TEST(VersionCommandTest, AsksTheControllerThatClientYamlNames) {
                                 "\ncontroller 0.2.0"));
   // What scripts ask waits for nobody.
   EXPECT_EQ(RunProgram({"--version"}, world).out,
-            "clusterctl 0.1.0 (protocol 2, report schema 1)\n");
+            "clusterctl 0.1.0 (protocol 2, report schema 2)\n");
   std::ofstream(world.root + "/etc/clusterd/client.yaml")
       << "controller: head:7443\n";
   const ProgramOutput half = RunProgram({"version"}, world);

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "client/files/user_files.h"
@@ -27,13 +26,14 @@ constexpr size_t kMaxSettingsBytes = 64 << 10;
 
 constexpr ConnectionSetting kSettings[] = {
     {"controller", "CLUSTERD_CONTROLLER", "HOST:PORT", false,
-     "Where the controller listens", nullptr},
+     "Address of the controller", nullptr},
     {"cluster", "CLUSTERD_CLUSTER", "NAME", false,
-     "Name of the cluster, else as your certificate says", ""},
+     "Name of the cluster (default: from your certificate)", ""},
     {"ca", "CLUSTERD_CA", "FILE", true, "The cluster's CA certificate",
      "ca.crt"},
     {"cert", "CLUSTERD_CERT", "FILE", true, "Your certificate", "user.crt"},
-    {"key", "CLUSTERD_KEY", "FILE", true, "Its private key", "user.key"}};
+    {"key", "CLUSTERD_KEY", "FILE", true, "Private key of your certificate",
+     "user.key"}};
 
 // Letters, digits, "." and "-" or an IPv6 address in brackets, then a port: a
 // name that gRPC would take for something else (unix:, dns://) is refused.

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "config/identity/connect_failure.h"
 #include "config/identity/grpc_status.h"
+#include "config/identity/tls_credentials.h"
 
 namespace clusterd {
 

@@ -186,13 +186,11 @@ class RpcClient {
         },
         on_interrupt);
     if (!status.ok()) return status;
-    if (answers != 1) {
-      return absl::InternalError(absl::StrCat(
-          peer_, ": ended the ", what, " with ", answers,
-          std::is_same_v<Answer, ClusterPlan> ? " plans" : " reports",
-          ", expected one"));
-    }
-    return answer;
+    if (answers == 1) return answer;
+    return absl::InternalError(absl::StrCat(
+        peer_, ": ended the ", what, " with ", answers,
+        std::is_same_v<Answer, ClusterPlan> ? " plans" : " reports",
+        ", expected one"));
   }
 
   // The same for a stream of events alone; each is the caller's to take from.

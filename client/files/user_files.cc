@@ -10,7 +10,6 @@
 #include <filesystem>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/plan/make_plan.h"
 #include "config/report/message_json.h"
@@ -63,14 +62,12 @@ bool IsWrittenInPlace(const std::string& path) {
 }
 
 absl::Status TypingError(const char* what) {
-  return absl::UnavailableError(
-      absl::StrCat("stdin: ", what, ": ", std::strerror(errno)));
+  return Unavailable("stdin: ", what, ": ", std::strerror(errno));
 }
 
 absl::Status NoPlan(absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("is no plan of clusterctl: ", why,
-                   ", expected a file of clusterctl plan --out"));
+  return InvalidArgument("is no plan of clusterctl: ", why,
+                         ", expected a file of clusterctl plan --out");
 }
 
 // OK when `fd` can be read.
@@ -111,8 +108,8 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                         S_IRUSR | S_IWUSR));
   if (fd.get() < 0 && errno == EEXIST) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": exists, expected the name of a new file"));
+    return FailedPrecondition(path,
+                              ": exists, expected the name of a new file");
   }
   if (fd.get() < 0) return FileStatus(path, errno);
   if (WriteAll(fd.get(), text) && fsync(fd.get()) == 0) return absl::OkStatus();
@@ -124,8 +121,7 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
 absl::Status CheckFileTarget(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": is a folder, expected a file"));
+    return InvalidArgument(path, ": is a folder, expected a file");
   }
   const std::string folder = FolderOf(ResolvedPath(path));
   if (!IsWrittenInPlace(path) && access(folder.c_str(), W_OK | X_OK) != 0) {
@@ -173,10 +169,8 @@ absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text) {
     return NoPlan(
         message.substr(0, message.find('\n')).substr(0, kQuotedBytes));
   }
-  if (plan.schema_version() == 0 && plan.digest().empty()) {
-    return NoPlan("no schema version and no digest");
-  }
-  return plan;
+  if (plan.schema_version() != 0 || !plan.digest().empty()) return plan;
+  return NoPlan("no schema version and no digest");
 }
 
 absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
@@ -191,16 +185,14 @@ absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
 absl::Status CheckPlanTarget(const std::string& path) {
   RETURN_IF_ERROR(CheckFileTarget(path));
   std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) {
-    return absl::OkStatus();
-  }
+  if (!std::filesystem::is_regular_file(path, unknown)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::string text,
                    ReadTextFile(path, kMaxPlanFileBytes));
   if (text.empty() || ParsePlanFile(text).ok()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(path,
-                   ": is there and is no plan, expected a new file or an older "
-                   "plan; nothing was overwritten"));
+  return FailedPrecondition(
+      path,
+      ": is there and is no plan, expected a new file or an older "
+      "plan; nothing was overwritten");
 }
 
 }  // namespace clusterd

@@ -10,7 +10,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "client/print/history_table.h"
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
 #include "config/values/hostlist.h"
@@ -18,6 +20,7 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -30,27 +33,27 @@ constexpr uint32_t kSchemaVersion = 1;
 
 struct OutcomeRow {
   ApplyResult::Outcome outcome;
-  const char* word;
+  const char* words;
   State apply;     // How good that is as the end of an apply,
   State rollback;  // and of a rollback.
   bool may_hold;   // The host may hold what the apply set.
 };
 
 constexpr OutcomeRow kOutcomes[] = {
-    {ApplyResult::OUTCOME_UNSPECIFIED, "no answer yet", UNKNOWN, UNKNOWN, true},
-    {ApplyResult::APPLIED, "applied", PASS, FAIL, true},
-    {ApplyResult::NOTHING_TO_DO, "nothing to do", PASS, PASS, false},
-    {ApplyResult::UNDONE, "undone", FAIL, FAIL, false},
+    {ApplyResult::OUTCOME_UNSPECIFIED, "apply-awaited", UNKNOWN, UNKNOWN, true},
+    {ApplyResult::APPLIED, "apply-applied", PASS, FAIL, true},
+    {ApplyResult::NOTHING_TO_DO, "apply-nothing-to-do", PASS, PASS, false},
+    {ApplyResult::UNDONE, "apply-undone", FAIL, FAIL, false},
     // A later rollback makes this of what was applied.
-    {ApplyResult::ROLLED_BACK, "rolled back", SKIPPED, PASS, false},
-    {ApplyResult::UNDONE_WITH_RESIDUES, "undone, with residues", FAIL, FAIL,
+    {ApplyResult::ROLLED_BACK, "apply-rolled-back", SKIPPED, PASS, false},
+    {ApplyResult::UNDONE_WITH_RESIDUES, "apply-undone-residues", FAIL, FAIL,
      true},
-    {ApplyResult::ROLLED_BACK_WITH_RESIDUES, "rolled back, with residues", FAIL,
+    {ApplyResult::ROLLED_BACK_WITH_RESIDUES, "apply-rolled-back-residues", FAIL,
      FAIL, true},
-    {ApplyResult::REFUSED, "refused", FAIL, FAIL, false},
-    {ApplyResult::NOT_STARTED, "not started", SKIPPED, SKIPPED, false},
-    {ApplyResult::LOST, "lost", UNKNOWN, UNKNOWN, true},
-    {ApplyResult::RUNNING, "running", UNKNOWN, UNKNOWN, true},
+    {ApplyResult::REFUSED, "apply-refused", FAIL, FAIL, false},
+    {ApplyResult::NOT_STARTED, "apply-not-started", SKIPPED, SKIPPED, false},
+    {ApplyResult::LOST, "apply-lost", UNKNOWN, UNKNOWN, true},
+    {ApplyResult::RUNNING, "apply-running", UNKNOWN, UNKNOWN, true},
 };
 
 OutcomeRow RowOf(ApplyResult::Outcome outcome) {
@@ -60,7 +63,7 @@ OutcomeRow RowOf(ApplyResult::Outcome outcome) {
   return {outcome, nullptr, UNKNOWN, UNKNOWN, false};  // A newer controller's.
 }
 
-// "2 steps", "2 steps, 1 already so"; empty if none was done or is so.
+// "2 steps", "2 steps, 1 already in place"; empty if none was done or is so.
 std::string StepsText(const ApplyResult& result) {
   size_t steps = 0;
   size_t already = 0;
@@ -70,7 +73,7 @@ std::string StepsText(const ApplyResult& result) {
     already += is_so;
   }
   return JoinParts(", ", {steps > 0 ? Count(steps, "step") : "",
-                          Part(already, "already so")});
+                          SayPart("apply-already", already)});
 }
 
 // What stands behind the host: why it did not end well, else what was done. The
@@ -92,14 +95,14 @@ std::vector<Detail> DetailsOf(const ApplyResult& result) {
         absl::StrContains(result.error(), step.detail()))
       continue;
     details.push_back(
-        {"step", absl::StrCat(step.step(), " ", StepWord(step.state()), ": ",
-                              step.detail())});
+        {Say("apply-step"), Say("apply-step-detail", step.step(),
+                                StepWord(step.state()), step.detail())});
   }
   for (const std::string& residue : result.residues()) {
-    details.push_back({"residue", residue});
+    details.push_back({Say("apply-residue"), residue});
   }
   for (const std::string& forced : result.forced()) {
-    details.push_back({"forced", forced});
+    details.push_back({Say("apply-forced"), forced});
   }
   return details;
 }
@@ -128,6 +131,14 @@ std::vector<EndGroup> GroupByEnd(const ApplyReport& report) {
   return std::move(groups.items());
 }
 
+// "10 applied, 1 undone".
+std::string OutcomesText(const FirstMet<std::string, size_t>& counts) {
+  return absl::StrJoin(
+      counts, Say("list-comma"), [](std::string* out, const auto& count) {
+        absl::StrAppend(out, Say("apply-count", count.second, count.first));
+      });
+}
+
 // What came of the hosts from `begin` up to `end`: "10 applied, 1 undone", or
 // only the word where they all ended the same.
 std::string WaveResult(const ApplyReport& report, size_t begin, size_t end) {
@@ -136,7 +147,7 @@ std::string WaveResult(const ApplyReport& report, size_t begin, size_t end) {
     ++counts[OutcomeWord(report.hosts(static_cast<int>(i)).outcome())];
   }
   if (counts.items().size() == 1) return counts.items().front().first;
-  return CountsList(counts);
+  return OutcomesText(counts);
 }
 
 // "10 applied, 1 undone of 11 hosts in 12 s".
@@ -145,22 +156,27 @@ std::string CountsLine(const ApplyReport& report) {
   for (const auto& [end, hosts] : GroupByEnd(report)) {
     counts[std::get<1>(end)] += hosts.size();
   }
-  std::string text = CountsList(counts);
-  absl::StrAppend(&text, text.empty() ? "" : " of ",
-                  Count(report.hosts_size(), "host"));
+  const std::string hosts = Count(report.hosts_size(), "host");
+  const std::string text =
+      counts.empty() ? hosts : Say("apply-counts", OutcomesText(counts), hosts);
   if (report.elapsed_ms() == 0) return text;
-  return absl::StrCat(text, " in ", ElapsedText(report.elapsed_ms()));
+  return Say("apply-counts-in", text, ElapsedText(report.elapsed_ms()));
+}
+
+// "apply 3fa2c4d5e6f70812".
+std::string RunName(const ApplyReport& report) {
+  return absl::StrCat(Say(report.rollback() ? "apply-rollback" : "apply-apply"),
+                      Part(" ", report.run_id()));
 }
 
 std::string RunText(const ApplyReport& report) {
   const bool of_apply = report.rollback() && !report.apply_id().empty();
-  return absl::StrCat(report.rollback() ? "rollback" : "apply",
-                      Part(" ", report.run_id()),
-                      of_apply ? Part(" of apply ", report.apply_id())
-                               : Part(" of plan ", report.plan_id()),
-                      Part(" by ", ActorName(report.actor())),
-                      report.enforced() ? " (enforce in the spec)" : "",
-                      report.force() ? ", forced" : "");
+  return absl::StrCat(RunName(report),
+                      of_apply ? Say("apply-of-apply", report.apply_id())
+                               : SayPart("apply-of-plan", report.plan_id()),
+                      SayPart("apply-by", ActorName(report.actor())),
+                      report.enforced() ? Say("apply-enforced") : "",
+                      report.force() ? Say("apply-with-force") : "");
 }
 
 std::string EndMark(State state, const std::string& word, bool utf8) {
@@ -174,18 +190,17 @@ void PrintDetails(const std::vector<Detail>& details, Page& page) {
         page.Safe(details[i].second));
   }
   if (details.size() > kMaxDetails) {
-    page.out() << "    and " << details.size() - kMaxDetails
-               << " more; -o json has all\n";
+    page.Whole("    ", Say("list-more-json", details.size() - kMaxDetails));
   }
 }
 
 void PrintHosts(const ApplyReport& report, Page& page) {
   const std::vector<EndGroup> groups = GroupByEnd(report);
   if (groups.empty()) return;
-  page.Title("Hosts");
+  page.Title(Say("report-hosts-title"));
   const size_t hidden = groups.size() - std::min(groups.size(), kMaxEndGroups);
   if (hidden > 0) {
-    page.out() << "  " << hidden << " more groups; -o json has all\n";
+    page.Whole("  ", Say("list-more-groups-json", Count(hidden, "more group")));
   }
   std::vector<Row> rows;
   for (size_t i = hidden; i < groups.size(); ++i) {
@@ -223,14 +238,15 @@ void PrintWaves(const ApplyReport& report, Page& page) {
       hosts.push_back(report.hosts(static_cast<int>(i)).host());
     }
     rows.push_back(
-        {{absl::StrCat(first + 1,
-                       wave > first + 1 ? absl::StrCat("-", wave) : "", " of ",
-                       waves.count())},
+        {{Say("apply-waves-of",
+              absl::StrCat(first + 1,
+                           wave > first + 1 ? absl::StrCat("-", wave) : ""),
+              waves.count())},
          {page.Safe(HostsText(hosts, kEndColumns))},
          {page.Safe(
              WaveResult(report, waves.begin(first), waves.begin(wave)))}});
   }
-  page.Title("Waves");
+  page.Title(Say("apply-waves"));
   page.PrintTable(rows, {/*indent=*/2, TableLayout::Last::kIsWrapped});
 }
 
@@ -247,20 +263,17 @@ State HostEnd(ApplyResult::Outcome outcome, bool rollback) {
 }
 
 std::string OutcomeWord(ApplyResult::Outcome outcome) {
-  const char* const word = RowOf(outcome).word;
-  return word != nullptr ? word
-                         : absl::StrCat("outcome ", static_cast<int>(outcome));
+  const char* const words = RowOf(outcome).words;
+  return words != nullptr ? Say(words)
+                          : Say("apply-outcome", static_cast<int>(outcome));
 }
 
 std::string StepWord(StepOutcome::State state) {
-  constexpr const char* kWords[] = {"outcome not known",
-                                    "done",
-                                    "was so already",
-                                    "failed",
-                                    "undone",
-                                    "not run"};
+  constexpr const char* kWords[] = {"apply-step-unknown", "apply-step-done",
+                                    "apply-step-already", "apply-step-failed",
+                                    "apply-step-undone",  "apply-step-not-run"};
   const bool known = StepOutcome::State_IsValid(state);
-  return kWords[known ? state : StepOutcome::STATE_UNSPECIFIED];
+  return Say(kWords[known ? state : StepOutcome::STATE_UNSPECIFIED]);
 }
 
 State SupportedVerdict(const ApplyReport& report) {
@@ -281,20 +294,17 @@ State SupportedVerdict(const ApplyReport& report) {
 }
 
 std::string RunWord(const ApplyReport& report) {
-  constexpr ApplyReport::Outcome kNamedOutcomes[] = {
-      ApplyReport::RUNNING, ApplyReport::INTERRUPTED, ApplyReport::STOPPED,
-      ApplyReport::CANCELLED};
-  const std::string standing = StandingWord(report);
-  if (!standing.empty()) return absl::AsciiStrToUpper(standing);
-  if (absl::c_linear_search(kNamedOutcomes, report.outcome())) {
-    return ApplyReport::Outcome_Name(report.outcome());
+  std::string outcome = StandingWord(report);
+  if (outcome.empty() && report.outcome() != ApplyReport::OUTCOME_UNSPECIFIED) {
+    outcome =
+        absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
   }
-  if (report.outcome() == ApplyReport::SUCCEEDED) {
+  if (outcome == "succeeded") {
     const State verdict = SupportedVerdict(report);
-    if (verdict == PASS) return "SUCCEEDED";
-    if (verdict == FAIL) return "STOPPED";
+    outcome = verdict == PASS ? outcome : verdict == FAIL ? "stopped" : "";
   }
-  return "NO COMPLETE ANSWER";
+  return outcome.empty() ? Say("apply-no-complete-answer")
+                         : absl::AsciiStrToUpper(OutcomeText(outcome));
 }
 
 bool MayHold(ApplyResult::Outcome outcome) { return RowOf(outcome).may_hold; }
@@ -317,21 +327,17 @@ std::string ConfirmationText(const Confirmation& confirmation,
   switch (confirmation.state()) {
     case Confirmation::PENDING:
       if (confirmation.deadline_ms() == 0) {
-        return absl::StrCat("each host goes back ",
-                            ElapsedText(confirmation.within_ms()),
-                            " after it began, unless it is confirmed");
+        return Say("apply-each-host", ElapsedText(confirmation.within_ms()));
       }
-      return absl::StrCat(
-          "goes back at ", deadline,
-          confirmation.automatic() || confirmation.confirmed_at_ms() > 0
-              ? " unless its check passes before"
-              : absl::StrCat(" unless: clusterctl confirm ", apply_id),
-          Part("; waits for ", confirmation.waits_for()));
+      return Say(confirmation.automatic() || confirmation.confirmed_at_ms() > 0
+                     ? "apply-reverts-unless-checked"
+                     : "apply-reverts-unless-confirmed",
+                 deadline, SayPart("apply-waits-for", confirmation.waits_for()),
+                 apply_id);
     case Confirmation::CONFIRMED:
       return ConfirmedText(confirmation);
     case Confirmation::GOES_BACK:
-      return absl::StrCat(is_back ? "went" : "goes",
-                          " back by itself: not confirmed until ", deadline);
+      return Say(is_back ? "apply-reverted" : "apply-reverts", deadline);
     default:
       return "";
   }
@@ -340,10 +346,10 @@ std::string ConfirmationText(const Confirmation& confirmation,
 void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, bool rollback_hint) {
   Page page(style, out);
-  if (!report.cluster().empty()) {
-    out << "Cluster " << page.Strong(report.cluster()) << ", ";
-  }
-  out << page.Safe(RunText(report)) << "\n";
+  out << JoinParts(", ",
+                   {SayPart("report-cluster", page.Strong(report.cluster())),
+                    page.Safe(RunText(report))})
+      << "\n";
   page.PrintNotes(report.notes());
   PrintHosts(report, page);
   PrintWaves(report, page);
@@ -353,78 +359,57 @@ void PrintApplyTable(const ApplyReport& report, const Style& style,
   const std::string confirmation = ConfirmationOf(report);
   if (!confirmation.empty()) page.Whole("", page.Safe(confirmation));
   if (rollback_hint && LeftChanges(report) && !report.apply_id().empty()) {
-    page.Whole("take it back with: clusterctl rollback ",
-               page.Safe(report.apply_id()));
+    page.Whole("", Say("apply-to-roll-back", page.Safe(report.apply_id())));
   }
 }
 
 std::string ApplyShort(const ApplyReport& report) {
   return SafeText(
-      JoinParts(
-          ": ",
-          {report.cluster(),
-           absl::StrCat(report.rollback() ? "rollback" : "apply",
-                        Part(" ", report.run_id()), " ", RunWord(report)),
-           JoinParts("; ", {CountsLine(report), ConfirmationOf(report)})}),
+      JoinParts(": ", {report.cluster(),
+                       absl::StrCat(RunName(report), " ", RunWord(report)),
+                       JoinParts("; ", {CountsLine(report),
+                                        ConfirmationOf(report)})}),
       /*utf8=*/true);
 }
 
 std::string WaveText(const ApplyWave& wave) {
-  return absl::StrCat(
-      "wave ", wave.wave(), " of ", wave.waves(),
-      wave.result().empty()
-          ? absl::StrCat(" begins: ",
-                         HostsText({wave.hosts().begin(), wave.hosts().end()},
-                                   kEndColumns))
-          : absl::StrCat(" ended: ", wave.result()));
+  const bool begins = wave.result().empty();
+  return Say(begins ? "apply-wave-begins" : "apply-wave-ended", wave.wave(),
+             wave.waves(),
+             begins ? HostsText({wave.hosts().begin(), wave.hosts().end()},
+                                kEndColumns)
+                    : wave.result());
 }
 
 std::string CancelText(const CancelResponse& cancelled) {
-  const uint32_t left = cancelled.not_started();
-  return absl::StrCat(
-      "cancelled by ", ActorName(cancelled.cancelled().actor()), " in wave ",
-      cancelled.cancelled().wave(), " of ", cancelled.waves(),
-      left == 0 ? ", the last: " : ": ", Count(cancelled.at_work(), "host"),
-      cancelled.at_work() == 1 ? " finishes" : " finish",
-      " what is under way, ",
-      left == 0   ? "nothing is left out"
-      : left == 1 ? "1 host is not started"
-                  : absl::StrCat(left, " hosts are not started"));
+  return Say(
+      cancelled.not_started() == 0 ? "apply-cancelled-last" : "apply-cancelled",
+      ActorName(cancelled.cancelled().actor()), cancelled.cancelled().wave(),
+      cancelled.waves(), Say("apply-busy", cancelled.at_work()),
+      SayPart("apply-rest", cancelled.not_started()));
 }
 
 std::string AbortText(const AbortApplyResponse& aborted) {
   const auto& hosts = aborted.given_up();
-  std::string text = absl::StrCat(aborted.rollback() ? "rollback " : "apply ",
-                                  aborted.run_id(), " of ", aborted.actor(),
-                                  ": aborted by ", aborted.aborted_by());
-  if (!hosts.empty()) {
-    absl::StrAppend(&text, ", nobody waits for ",
-                    FoldHostlist({hosts.begin(), hosts.end()}), " any more: ",
-                    hosts.size() == 1
-                        ? "it finishes or undoes by itself what it has begun"
-                        : "they finish or undo by themselves what they have "
-                          "begun");
-  }
-  if (aborted.not_started() > 0) {
-    absl::StrAppend(&text, "; ", Count(aborted.not_started(), "host"),
-                    aborted.not_started() == 1 ? " is" : " are",
-                    " not started");
-  }
-  return text;
+  return Say(
+      aborted.rollback() ? "apply-of-rollback-run" : "apply-of-apply-run",
+      aborted.run_id(), ActorName(aborted.actor()),
+      JoinParts("; ", {Say("apply-aborted", aborted.aborted_by()),
+                       SayPart("apply-given-up",
+                               FoldHostlist({hosts.begin(), hosts.end()})),
+                       SayPart("apply-rest", aborted.not_started())}));
 }
 
 std::string HostEndLine(const ApplyResult& result, bool rollback,
                         const Style& style) {
   const State state = HostEnd(result.outcome(), rollback);
-  std::string line = JoinParts(
+  const std::string line = JoinParts(
       "  ", {Painted(style, StatePaint(state),
                      EndMark(state, OutcomeWord(result.outcome()), style.utf8)),
              SafeText(result.host(), style.utf8),
              SafeText(EndText(result), style.utf8)});
-  if (result.elapsed_ms() > 0) {
-    absl::StrAppend(&line, " (", ElapsedText(result.elapsed_ms()), ")");
-  }
-  return line;
+  if (result.elapsed_ms() == 0) return line;
+  return Say("apply-took", line, ElapsedText(result.elapsed_ms()));
 }
 
 }  // namespace clusterd

@@ -14,8 +14,8 @@
 //     2 of 2  node[13-20]  not started
 //
 //   STOPPED: 10 applied, 8 not started, 1 undone of 19 hosts in 12 s
-//   goes back at 2026-11-27 12:05:00 UTC unless: clusterctl confirm 3fa2…
-//   take it back with: clusterctl rollback 3fa2c4d5e6f70812
+//   rolls back at … UTC; to keep it, run: clusterctl confirm 3fa2c4d5e6f70812
+//   to roll back, run: clusterctl rollback 3fa2c4d5e6f70812
 //
 // The verdict of a report is never better than what its hosts say.
 #ifndef CLIENT_PRINT_APPLY_TABLE_H_
@@ -43,11 +43,11 @@ namespace clusterd {
 // A later rollback makes ROLLED_BACK of what was APPLIED.
 State HostEnd(ApplyResult::Outcome outcome, bool rollback);
 
-// "applied", "undone, with residues", "no answer yet"; "outcome 17" for one
+// "applied", "undone with residues", "no answer yet"; "outcome 17" for one
 // that this program does not know.
 std::string OutcomeWord(ApplyResult::Outcome outcome);
 
-// "done", "was so already", "failed", "undone", "not run".
+// "done", "already in place", "failed", "undone", "not run".
 std::string StepWord(StepOutcome::State state);
 
 //   FAIL     a host ended badly or was not begun, or the run stopped
@@ -70,12 +70,11 @@ bool MayHold(ApplyResult::Outcome outcome);
 // the apply runs.
 bool LeftChanges(const ApplyReport& report);
 
-// How an apply that goes back by itself is doing; empty for one that stays:
-//   "goes back at 2026-11-27 12:05:00 UTC unless: clusterctl confirm 3fa2…"
-//   "…, unless its check passes; waits for node07 to attach again"
-//   "confirmed by ann; not told yet: node07"
-//   "goes back by itself: not confirmed until 2026-11-27 12:05:00 UTC"; "went"
-//   once it `is_back` on all hosts
+// How an apply with automatic rollback is doing; empty for one that stays:
+//   "rolls back at 2026-11-27 … UTC; to keep it, run: clusterctl confirm 3fa2…"
+//   "… unless its check passes first; waits for node07 to attach again"
+//   "confirmed by ann; not yet notified: node07"
+//   "rolls back automatically: not confirmed by … UTC"; "rolled" if `is_back`
 // Not made safe for a terminal.
 std::string ConfirmationText(const Confirmation& confirmation,
                              const std::string& apply_id, bool is_back = false);
@@ -97,8 +96,8 @@ std::string WaveText(const ApplyWave& wave);
 // are not started". Not made safe for a terminal.
 std::string CancelText(const CancelResponse& cancelled);
 
-// "apply 3fa2… of ann: aborted by bob, nobody waits for node[01-02] any more:
-// they finish or undo by themselves what they have begun; 4 hosts are not
+// "apply 3fa2… of ann: aborted by bob; the controller no longer waits for
+// node[01-02], where what began is finished or undone; 4 hosts are not
 // started". Not made safe for a terminal.
 std::string AbortText(const AbortApplyResponse& aborted);
 

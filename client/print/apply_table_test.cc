@@ -47,17 +47,38 @@ TEST(ApplyTableTest, FoldsHostsOfOneEndAndPutsFailuresLast) {
       "Cluster demo, apply 3fa2c4d5e6f70812 of plan 9c41d2e3f4051627 by ann\n"
       "\n"
       "Hosts\n"
-      "  - not started            node[5-6]  wave 1 failed\n"
-      "  √ applied                node[1-2]  2 steps\n"
-      "  ? lost                   node4      no answer in 90s\n"
-      "  × undone, with residues  node3      step 2: Read-only file system\n"
+      "  - not started           node[5-6]  wave 1 failed\n"
+      "  √ applied               node[1-2]  2 steps\n"
+      "  ? lost                  node4      no answer in 90s\n"
+      "  × undone with residues  node3      step 2: Read-only file system\n"
       "    step     1 done: the file's mode was put back\n"
       "    residue  net.core.somaxconn is 128, was 4096\n"
       "    forced   device 0 is used by python3 (pid 4711)\n"
       "\n"
-      "STOPPED: 2 not started, 2 applied, 1 lost, 1 undone, with residues of 6 "
+      "STOPPED: 2 not started, 2 applied, 1 lost, 1 undone with residues of 6 "
       "hosts in 12 s\n"
-      "take it back with: clusterctl rollback 3fa2c4d5e6f70812\n");
+      "to roll back, run: clusterctl rollback 3fa2c4d5e6f70812\n");
+}
+
+TEST(ApplyTableTest, SpeaksChinese) {
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(
+      Printed(StoppedRun(), Utf8()),
+      "集群 demo，执行变更 3fa2c4d5e6f70812，变更计划 "
+      "9c41d2e3f4051627，操作者 ann\n"
+      "\n"
+      "主机\n"
+      "  - 未开始          node[5-6]  wave 1 failed\n"
+      "  √ 已执行          node[1-2]  2 步\n"
+      "  ? 失联            node4      no answer in 90s\n"
+      "  × 已撤销但有残留  node3      step 2: Read-only file system\n"
+      "    步骤     1 完成：the file's mode was put back\n"
+      "    残留     net.core.somaxconn is 128, was 4096\n"
+      "    强制     device 0 is used by python3 (pid 4711)\n"
+      "\n"
+      "已停止：2 台未开始，2 台已执行，1 台失联，1 台已撤销但有残留，共 6 "
+      "台主机，用时 12 s\n"
+      "如需回退，执行：clusterctl rollback 3fa2c4d5e6f70812\n");
 }
 
 TEST(ApplyTableTest, TellsWavesAndFoldsThoseThatEndedTheSame) {
@@ -112,11 +133,11 @@ TEST(ApplyTableTest, SaysThatAHostWasAlreadySo) {
     so.add_steps()->set_step(id);
     so.mutable_steps()->rbegin()->set_state(StepOutcome::ALREADY_SO);
   }
-  EXPECT_TRUE(
-      absl::StrContains(Printed(ReportOf(ApplyReport::SUCCEEDED, {so}), Utf8()),
-                        "  √ nothing to do  node1  2 steps, 2 already so\n"
-                        "\n"
-                        "SUCCEEDED: 1 nothing to do of 1 host in 12 s\n"));
+  EXPECT_TRUE(absl::StrContains(
+      Printed(ReportOf(ApplyReport::SUCCEEDED, {so}), Utf8()),
+      "  √ nothing to do  node1  2 steps, 2 already in place\n"
+      "\n"
+      "SUCCEEDED: 1 nothing to do of 1 host in 12 s\n"));
 }
 
 TEST(ApplyTableTest, FoldsAReasonThatNamesItsOwnHost) {
@@ -190,7 +211,7 @@ TEST(ApplyTableTest, IsSafeForATerminal) {
 TEST(ApplyShortTest, IsOneLine) {
   EXPECT_EQ(ApplyShort(StoppedRun()),
             "demo: apply 3fa2c4d5e6f70812 STOPPED: 2 not started, 2 applied, 1 "
-            "lost, 1 undone, with residues of 6 hosts in 12 s");
+            "lost, 1 undone with residues of 6 hosts in 12 s");
 }
 
 TEST(HostEndLineTest, SaysHowTheHostEndedAndWhy) {

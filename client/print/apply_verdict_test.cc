@@ -182,32 +182,47 @@ TEST(ConfirmationTextTest, SaysHowItStands) {
   confirmation.set_deadline_ms(1700000000000);
   confirmation.set_confirmed_by("bob");
   confirmation.set_state(Confirmation::PENDING);
-  EXPECT_EQ(
-      ConfirmationText(confirmation, "3fa2"),
-      "goes back at 2023-11-14 22:13:20 UTC unless: clusterctl confirm 3fa2");
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
+            "rolls back at 2023-11-14 22:13:20 UTC; to keep it, run: "
+            "clusterctl confirm 3fa2");
   confirmation.set_waits_for("a person");
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "goes back at 2023-11-14 22:13:20 UTC unless: clusterctl confirm "
-            "3fa2; waits for a person");
+            "rolls back at 2023-11-14 22:13:20 UTC; waits for a person; to "
+            "keep it, run: clusterctl confirm 3fa2");
   confirmation.clear_waits_for();
   confirmation.set_automatic(true);
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "goes back at 2023-11-14 22:13:20 UTC unless its check passes "
-            "before");
+            "rolls back at 2023-11-14 22:13:20 UTC unless its check passes "
+            "first");
   confirmation.set_state(Confirmation::CONFIRMED);
   confirmation.add_untold("node07");
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "confirmed by bob; not told yet: node07");
+            "confirmed by bob; not yet notified: node07");
   confirmation.set_deadlines_passed(true);
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "confirmed by bob; node07 will take it back when back");
+            "confirmed by bob; will roll back when reconnected: node07");
   confirmation.set_state(Confirmation::GOES_BACK);
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "goes back by itself: not confirmed until 2023-11-14 22:13:20 UTC");
+            "rolls back automatically: not confirmed by 2023-11-14 22:13:20 "
+            "UTC");
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2", /*is_back=*/true),
-            "went back by itself: not confirmed until 2023-11-14 22:13:20 UTC");
+            "rolled back automatically: not confirmed by 2023-11-14 22:13:20 "
+            "UTC");
   confirmation.set_state(Confirmation::NOT_NEEDED);
   EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
+}
+
+TEST(ConfirmationTextTest, SpeaksChinese) {
+  const InLanguage chinese(Language::kChinese);
+  Confirmation confirmation;
+  confirmation.set_deadline_ms(1700000000000);
+  confirmation.set_state(Confirmation::PENDING);
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
+            "将于 2023-11-14 22:13:20 UTC "
+            "回退；如需保留，执行：clusterctl confirm 3fa2");
+  confirmation.set_state(Confirmation::CONFIRMED);
+  confirmation.set_confirmed_by("bob");
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "已由 bob 确认");
 }
 
 }  // namespace

@@ -79,6 +79,22 @@ TEST(PrintDiffTableTest, TellsWhatIsWorseFirstAndSumsUpAtTheEnd) {
             "more, 1 host added\n");
 }
 
+TEST(PrintDiffTableTest, SpeaksChinese) {
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_THAT(
+      Printed(Sample(), Utf8()),
+      testing::AllOf(
+          HasSubstr("\n1 项变差\n"
+                    "  × link node07 设备 3：通过 -> 不通过：link is wrong\n"
+                    "    修复：look at the cable\n"
+                    "          or not\n"),
+          HasSubstr("  × gateway node09 设备 3：仍为不通过，现为：gateway is "
+                    "wrong\n")));
+  EXPECT_EQ(DiffShort(Sample()),
+            "aaaa 到 bbbb：1 项变差，1 项仍有问题且值有变化，1 项已解决，1 "
+            "项不再检查");
+}
+
 TEST(PrintDiffTableTest, SaysThatNothingHasChanged) {
   EXPECT_THAT(Printed(ReportDiff(), Style()),
               testing::EndsWith("\nnothing has changed\n"));

@@ -4,13 +4,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -19,8 +23,9 @@ constexpr size_t kMostOfEach = 20;
 constexpr int kWhoGroups = 3;
 constexpr int kWhoColumns = 60;
 
-const char* WordOf(State state) {
-  return state == STATE_UNSPECIFIED ? "not judged" : StateWord(state);
+std::string WordOf(State state) {
+  return state == STATE_UNSPECIFIED ? Say("history-not-judged")
+                                    : StateWord(state);
 }
 
 // "link node07 device 3: pass -> fail: link is DOWN", "…: fail -> pass, was:
@@ -28,14 +33,12 @@ const char* WordOf(State state) {
 std::string ChangeText(const ReportDiff::Change& change) {
   const bool is_wrong =
       change.after() != STATE_UNSPECIFIED && IsTrouble(change.after());
-  const std::string turn =
-      change.before() == change.after()
-          ? absl::StrCat("still ", WordOf(change.after()), ", now")
-          : absl::StrCat(WordOf(change.before()), " -> ",
-                         WordOf(change.after()), is_wrong ? "" : ", was");
-  return absl::StrCat(change.rule(), " ",
-                      SubjectsText(change.subjects(), kWhoGroups, kWhoColumns),
-                      ": ", turn, Part(": ", change.observed()));
+  return Say(
+      change.before() == change.after() ? "history-still"
+      : is_wrong                        ? "history-worse"
+                                        : "history-was",
+      change.rule(), SubjectsText(change.subjects(), kWhoGroups, kWhoColumns),
+      WordOf(change.before()), WordOf(change.after()), change.observed());
 }
 
 std::vector<const ReportDiff::Change*> ChangesOf(const ReportDiff& diff,
@@ -54,7 +57,7 @@ void PrintChange(const ReportDiff::Change& change, Page& page) {
   page.Wrapped(absl::StrCat("  ", StateSymbol(state, page.style().utf8), " "),
                page.Safe(ChangeText(change)), StatePaint(state));
   if (change.fix().empty()) return;
-  page.Whole("    fix: ", page.SafeLines(change.fix()));
+  page.Whole(Say("list-fix"), page.SafeLines(change.fix()));
 }
 
 // "2025-01-01 01:00 +01:00" in that zone, which a row has room for.
@@ -65,9 +68,9 @@ std::string MomentText(const char* format, int64_t unix_ms,
   return absl::FormatTime(format, absl::FromUnixMillis(unix_ms), zone);
 }
 
-Row HeadRow(const char* word, const std::string& id, int64_t at_ms,
+Row HeadRow(const char* words, const std::string& id, int64_t at_ms,
             State verdict, absl::TimeZone zone, const Page& page) {
-  return {{word},
+  return {{Say(words)},
           {page.Safe(id)},
           {MomentText(kSecond, at_ms, zone)},
           {StateWord(KnownState(verdict)), StatePaint(verdict)}};
@@ -75,7 +78,7 @@ Row HeadRow(const char* word, const std::string& id, int64_t at_ms,
 
 std::string SummaryOf(const ReportDiff& diff) {
   const std::string summary = DiffSummary(diff);
-  return summary.empty() ? "nothing has changed" : summary;
+  return summary.empty() ? Say("history-unchanged") : summary;
 }
 
 Paint PaintOf(const ReportDiff& diff) {
@@ -87,42 +90,35 @@ Paint PaintOf(const ReportDiff& diff) {
   return Paint::kGreen;
 }
 
-void PrintHosts(const char* what,
+void PrintHosts(const char* words,
                 const google::protobuf::RepeatedPtrField<std::string>& hosts,
                 Page& page) {
   if (hosts.empty()) return;
-  page.Wrapped(absl::StrCat(what, " "),
+  page.Wrapped(Say(words),
                page.Safe(HostsText({hosts.begin(), hosts.end()}, 200)));
 }
 
 std::string Summary(const HistoryEntry& entry) {
   const bool of_apply = entry.kind() == HISTORY_ROLLBACK;
   return JoinParts(
-      "; ", {entry.changes().empty() ? ""
-                                     : absl::StrCat(entry.changes(), " since ",
-                                                    entry.previous_id()),
-             entry.summary(), Part("by schedule ", entry.schedule()),
-             Part("in ", entry.network_namespace()),
-             Part(of_apply ? "of apply " : "of plan ", entry.parent_id()),
-             entry.force() ? "forced" : ""});
+      "; ", {entry.changes().empty()
+                 ? ""
+                 : Say("history-since", entry.changes(), entry.previous_id()),
+             entry.summary(), SayPart("history-schedule", entry.schedule()),
+             SayPart("history-namespace", entry.network_namespace()),
+             SayPart(of_apply ? "history-of-apply" : "history-of-plan",
+                     entry.parent_id()),
+             entry.force() ? Say("history-forced") : ""});
 }
 
 Paint OutcomePaint(const std::string& outcome) {
-  constexpr std::pair<absl::string_view, Paint> kPaints[] = {
-      {"pass", Paint::kGreen},
-      {"succeeded", Paint::kGreen},
-      {"confirmed", Paint::kGreen},
-      {"empty", Paint::kGreen},
-      {"fail", Paint::kRed},
-      {"stopped", Paint::kRed},
-      {"blocked", Paint::kRed},
-      {"unknown", Paint::kMagenta},
-      {"interrupted", Paint::kMagenta},
-      {"cancelled", Paint::kMagenta}};
-  for (const auto& [word, paint] : kPaints) {
-    if (outcome == word) return paint;
-  }
-  return Paint::kYellow;
+  const auto is_one = [&](std::initializer_list<absl::string_view> words) {
+    return absl::c_linear_search(words, outcome);
+  };
+  if (is_one({"pass", "succeeded", "confirmed", "empty"})) return Paint::kGreen;
+  if (is_one({"fail", "stopped", "blocked"})) return Paint::kRed;
+  return is_one({"unknown", "interrupted", "cancelled"}) ? Paint::kMagenta
+                                                         : Paint::kYellow;
 }
 
 // Columns that a summary is worth a place in the row with; else it stands
@@ -150,12 +146,12 @@ void PrintChanges(const ReportDiff& diff, size_t most, Page& page) {
   for (const TurnRow& row : kTurns) {
     const auto changes = ChangesOf(diff, row.turn);
     if (changes.empty()) continue;
-    page.Title(absl::StrCat(changes.size(), " ", row.words));
+    page.Title(Say(row.words, changes.size()));
     for (size_t i = 0; i < changes.size() && i < most; ++i) {
       PrintChange(*changes[i], page);
     }
     if (changes.size() > most) {
-      page.out() << "  and " << changes.size() - most << " more\n";
+      page.Whole("  ", Say("list-and-more", changes.size() - most));
     }
   }
 }
@@ -163,16 +159,17 @@ void PrintChanges(const ReportDiff& diff, size_t most, Page& page) {
 void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
                     absl::TimeZone zone, std::ostream& out) {
   Page page(style, out);
-  page.PrintTable({HeadRow("before", diff.before_run_id(), diff.before_at_ms(),
-                           diff.before_verdict(), zone, page),
-                   HeadRow("after", diff.after_run_id(), diff.after_at_ms(),
-                           diff.after_verdict(), zone, page)},
-                  {});
+  page.PrintTable(
+      {HeadRow("history-before", diff.before_run_id(), diff.before_at_ms(),
+               diff.before_verdict(), zone, page),
+       HeadRow("history-after", diff.after_run_id(), diff.after_at_ms(),
+               diff.after_verdict(), zone, page)},
+      {});
   PrintChanges(diff, verbose ? std::numeric_limits<size_t>::max() : kMostOfEach,
                page);
   out << "\n";
-  PrintHosts("hosts added:", diff.hosts_added(), page);
-  PrintHosts("hosts removed:", diff.hosts_removed(), page);
+  PrintHosts("history-hosts-added", diff.hosts_added(), page);
+  PrintHosts("history-hosts-removed", diff.hosts_removed(), page);
   page.PrintNotes(diff.notes());
   out << Painted(style, PaintOf(diff),
                  Painted(style, Paint::kBold, SummaryOf(diff)))
@@ -180,32 +177,38 @@ void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
 }
 
 std::string DiffShort(const ReportDiff& diff) {
-  return SafeText(absl::StrCat(diff.before_run_id(), " to ",
-                               diff.after_run_id(), ": ", SummaryOf(diff)),
+  return SafeText(Say("history-diff", diff.before_run_id(), diff.after_run_id(),
+                      SummaryOf(diff)),
                   /*utf8=*/true);
 }
 
 std::string HistoryKindWord(HistoryKind kind) {
-  constexpr const char* kWords[] = {"check", "plan", "apply", "rollback"};
+  constexpr const char* kWords[] = {"history-check", "history-plan",
+                                    "history-apply", "history-rollback"};
   return kind >= HISTORY_CHECK && kind <= HISTORY_ROLLBACK
-             ? kWords[kind - HISTORY_CHECK]
-             : absl::StrCat("kind ", static_cast<int>(kind));
+             ? Say(kWords[kind - HISTORY_CHECK])
+             : Say("history-other-kind", static_cast<int>(kind));
+}
+
+std::string OutcomeText(const std::string& outcome) {
+  constexpr char kPrefix[] = "history-outcome-";
+  // Without words, a row's name comes back.
+  return std::string(absl::StripPrefix(
+      Say(absl::StrCat(kPrefix, absl::StrReplaceAll(outcome, {{" ", "-"}}))),
+      kPrefix));
 }
 
 void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
                        absl::TimeZone zone, std::ostream& out) {
   Page page(style, out);
-  std::vector<Row> rows(1);
-  for (const char* title :
-       {"ID", "WHEN", "WHO", "KIND", "OUTCOME", "SUMMARY"}) {
-    rows[0].push_back({title, Paint::kBold});
-  }
+  std::vector<Row> rows = {TitleRow(Say("history-titles"))};
   for (const HistoryEntry& entry : history.entries()) {
     rows.push_back({{page.Safe(entry.id())},
                     {MomentText(kMinute, entry.started_at_ms(), zone)},
                     {page.Safe(ActorName(entry.actor()))},
                     {HistoryKindWord(entry.kind())},
-                    {page.Safe(entry.outcome()), OutcomePaint(entry.outcome())},
+                    {page.Safe(OutcomeText(entry.outcome())),
+                     OutcomePaint(entry.outcome())},
                     {page.Safe(Summary(entry))}});
   }
   int used = 0;
@@ -215,15 +218,15 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
   } else {
     page.PrintTable(rows, {0, TableLayout::Last::kIsCut});
   }
-  if (history.entries().empty()) out << "\nno entries\n";
+  if (history.entries().empty()) out << "\n" << Say("history-none") << "\n";
 }
 
 std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone) {
   return SafeText(
-      absl::StrCat(HistoryKindWord(entry.kind()), " ", entry.id(), " by ",
-                   ActorName(entry.actor()), ", ",
-                   MomentText(kSecond, entry.started_at_ms(), zone), ": ",
-                   entry.outcome(), Part(", ", Summary(entry))),
+      Say("history-entry", HistoryKindWord(entry.kind()), entry.id(),
+          ActorName(entry.actor()),
+          MomentText(kSecond, entry.started_at_ms(), zone),
+          JoinParts(", ", {OutcomeText(entry.outcome()), Summary(entry)})),
       /*utf8=*/true);
 }
 

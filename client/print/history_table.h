@@ -18,7 +18,7 @@ namespace clusterd {
 // What two reports differ in, as people read it:
 //   2 worse
 //     × link node[07-08] device 3: pass -> fail: link is DOWN
-//       fix: look at the cable
+//       fix: check the cable
 // Every text is made safe for a terminal. `verbose`: every change, and every
 // fix whole; else the first of each kind, and how many more.
 void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
@@ -34,6 +34,9 @@ void PrintChanges(const ReportDiff& diff, size_t most, Page& page);
 // "check", "plan", "apply", "rollback"; "kind 17" for one that this program
 // does not know.
 std::string HistoryKindWord(HistoryKind kind);
+
+// How an entry ended, in words; as it is where this program does not know it.
+std::string OutcomeText(const std::string& outcome);
 
 // Every text is made safe for a terminal.
 void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,

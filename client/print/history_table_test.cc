@@ -51,6 +51,29 @@ TEST(HistoryTableTest, SaysWhoDidWhatWhenWithTheOffset) {
             "    12 hosts; in container:train-1\n");
 }
 
+TEST(HistoryTableTest, SpeaksChinese) {
+  const InLanguage chinese(Language::kChinese);
+  ListHistoryResponse history;
+  HistoryEntry& apply = *history.add_entries();
+  apply = Entry(HISTORY_APPLY, "succeeded");
+  apply.set_parent_id("9c41d2e3f4051627");
+  apply.set_force(true);
+  EXPECT_EQ(Printed(history, Utf8()),
+            "ID                时间                     操作者  类型      结果"
+            "  摘要\n"
+            "3fa2c4d5e6f70812  2025-01-01 02:30 +02:30  ann     执行变更  成功"
+            "  12 hosts；变更计划 9c41d2e3f4051627；强制\n");
+  EXPECT_EQ(
+      HistoryEntryLine(Entry(HISTORY_ROLLBACK, "stopped"), absl::UTCTimeZone()),
+      "回退 3fa2c4d5e6f70812，操作者 ann，2025-01-01 00:00:00 +00:00：已停止，"
+      "12 hosts");
+}
+
+TEST(HistoryTableTest, PrintsAnOutcomeThatItDoesNotKnow) {
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(OutcomeText("postponed"), "postponed");
+}
+
 TEST(HistoryTableTest, SaysFirstWhatAScheduledCheckFoundChanged) {
   ListHistoryResponse history;
   HistoryEntry& check = *history.add_entries();

@@ -44,7 +44,7 @@ TEST(HostFactsTest, SaysWhatTheHostAllows) {
                 "\nallows observe, sysctl (/etc/clusterd/agent.yaml)\n"),
             std::string::npos);
   allows->set_mistake("agent.yaml:2:1: unknown key");
-  EXPECT_NE(Text(answer).find("\nallows observe, sysctl, as its file has a "
+  EXPECT_NE(Text(answer).find("\nallows observe, sysctl; its file has a "
                               "mistake: agent.yaml:2:1: unknown key\n"),
             std::string::npos);
 }

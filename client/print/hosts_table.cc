@@ -15,6 +15,7 @@
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -33,7 +34,8 @@ void PrintGroups(const Groups& groups, Row head, const RowOf& row_of,
     rows.push_back(row_of(it->first, it->second));
   }
   page.PrintTable(rows, {});
-  if (hidden > 0) page.out() << hidden << " more groups; -o json has all\n";
+  if (hidden == 0) return;
+  page.Whole("", Say("list-more-groups-json", Count(hidden, "more group")));
 }
 
 // "2 attached, 1 left", by the row of each entry in `states`.
@@ -42,12 +44,12 @@ std::string StatesText(const Entries& entries, const States& states,
                        const RowOf& row_of) {
   std::map<size_t, int> counts;
   for (const auto& entry : entries) ++counts[row_of(entry)];
-  return counts.empty()
-             ? "no hosts"
-             : absl::StrJoin(counts, ", ", [&](std::string* out, auto count) {
-                 absl::StrAppend(out, count.second, " ",
-                                 states[count.first].words);
-               });
+  if (counts.empty()) return Say("hosts-none");
+  return absl::StrJoin(
+      counts, Say("list-comma"), [&](std::string* out, auto count) {
+        absl::StrAppend(out, Say("hosts-count", count.second,
+                                 Say(states[count.first].words)));
+      });
 }
 
 // In the order in which they are printed, worst last.
@@ -58,11 +60,11 @@ constexpr struct {
   const char* words;
   const char* name;  // As --state takes it.
   Paint paint;
-} kPresences[] = {{"attached", "attached", Paint::kGreen},
-                  {"not in spec", "not-in-spec", Paint::kYellow},
-                  {"left", "left", Paint::kYellow},
-                  {"not attached", "away", Paint::kRed},
-                  {"conflict", "conflict", Paint::kRed}};
+} kPresences[] = {{"hosts-attached", "attached", Paint::kGreen},
+                  {"hosts-not-in-spec", "not-in-spec", Paint::kYellow},
+                  {"hosts-left", "left", Paint::kYellow},
+                  {"hosts-not-attached", "away", Paint::kRed},
+                  {"hosts-conflict", "conflict", Paint::kRed}};
 
 Presence PresenceOf(const HostEntry& host) {
   if (!host.conflict().empty()) return kConflict;
@@ -77,13 +79,12 @@ bool HasDrift(const HostEntry& host) {
 // "2 drifted"; empty: none, or the host never said.
 std::string DriftRemark(const DriftFact& drift) {
   if (drift.has_missing()) {
-    return absl::StrCat("drift not known: ", WhyMissing(drift.missing()));
+    return Say("hosts-drift-unknown", WhyMissing(drift.missing()));
   }
   const DriftFact::Drifts& drifts = drift.value();
-  return JoinParts(", ",
-                   {Part(drifts.drifts_size(), "drifted"),
-                    Part(drifts.untold_size(), "whose drift cannot be told"),
-                    Part(drifts.left_out(), "more not listed")});
+  return JoinParts(", ", {SayPart("hosts-drifted", drifts.drifts_size()),
+                          SayPart("hosts-untold", drifts.untold_size()),
+                          SayPart("hosts-more-drifts", drifts.left_out())});
 }
 
 // What the host's stream was opened with; empty: it does not end soon.
@@ -94,21 +95,18 @@ std::string CertificateRemark(const HostEntry& host, absl::Time now) {
   const bool told =
       host.attached() && host.certificate_ends_ms() > 0 && end - now <= notice;
   if (!told) return "";
-  return absl::StrCat(
-      "certificate ends ", UtcMinute(end),
-      host.certificate_renews()
-          ? ", and should have been renewed: journalctl -u clusterd says why "
-            "not"
-          : ", make a new one with deploy/certificates.sh and restart "
-            "clusterd, or clusterd join");
+  return Say(
+      host.certificate_renews() ? "hosts-not-renewed" : "hosts-renew-by-hand",
+      UtcMinute(end));
 }
 
 std::string Remark(const HostEntry& host, absl::Time now) {
   const bool attached = host.attached();
-  return JoinParts("; ",
-                   {host.conflict(), host.maintenance() ? "in maintenance" : "",
-                    attached ? "" : host.detached_reason(), host.simulation(),
-                    DriftRemark(host.drift()), CertificateRemark(host, now)});
+  return JoinParts(
+      "; ",
+      {host.conflict(), host.maintenance() ? Say("hosts-in-maintenance") : "",
+       attached ? "" : host.detached_reason(), host.simulation(),
+       DriftRemark(host.drift()), CertificateRemark(host, now)});
 }
 
 // Presence, version, remark, and whether the host was never seen.
@@ -142,7 +140,7 @@ std::string SinceText(const HostGroup& group, absl::Time now) {
 std::string CountsLine(const ListHostsResponse& response) {
   const size_t drifted = absl::c_count_if(response.hosts(), HasDrift);
   return JoinParts(", ", {StatesText(response.hosts(), kPresences, PresenceOf),
-                          Part(drifted, "with drift")});
+                          SayPart("hosts-with-drift", drifted)});
 }
 
 // Both values of everything that drifted, folded over hosts that agree.
@@ -154,38 +152,37 @@ void PrintDrift(const ListHostsResponse& response, Page& page) {
       hosts_of[DriftText(drift)].push_back(host.host());
     }
     for (const AppliedDrift& drift : drifts.untold()) {
-      hosts_of[absl::StrCat("cannot be told: ", DriftText(drift))].push_back(
+      hosts_of[Say("hosts-drift-untold", DriftText(drift))].push_back(
           host.host());
     }
   }
   if (hosts_of.empty()) return;
-  page.Title("Drift");
+  page.Title(Say("hosts-drift"));
   size_t shown = 0;
   for (const auto& [text, hosts] : hosts_of) {
     if (shown++ == kMaxGroups) break;
-    page.Whole("  ", page.Safe(absl::StrCat(HostsText(hosts, kHostsColumns),
-                                            ": ", text)));
+    page.Whole("  ", page.Safe(JoinParts(
+                         ": ", {HostsText(hosts, kHostsColumns), text})));
   }
   if (hosts_of.size() > kMaxGroups) {
-    page.out() << "  and " << hosts_of.size() - kMaxGroups
-               << " more; -o json has all\n";
+    page.Whole("  ", Say("list-more-json", hosts_of.size() - kMaxGroups));
   }
 }
 
 std::string EntryText(const HostEntry& entry, absl::Time now) {
-  std::string presence = "never attached";
+  std::string presence = Say("hosts-never-attached");
   if (entry.attached()) {
     presence =
-        absl::StrCat("attached for ", AgeText(entry.attached_since_ms(), now));
+        Say("hosts-attached-for", AgeText(entry.attached_since_ms(), now));
   } else if (entry.last_seen_ms() != 0) {
-    presence = absl::StrCat("not attached, last seen ",
-                            AgeText(entry.last_seen_ms(), now), " ago");
+    presence = Say("hosts-last-seen", AgeText(entry.last_seen_ms(), now));
   }
-  return JoinParts(", ", {presence, entry.in_spec() ? "" : "not in the spec",
-                          entry.attached() ? "" : entry.detached_reason(),
-                          Part("clusterd ", entry.clusterd_version()),
-                          Part("from ", entry.peer()),
-                          Part("conflict: ", entry.conflict())});
+  return JoinParts(
+      ", ", {presence, entry.in_spec() ? "" : Say("hosts-not-in-the-spec"),
+             entry.attached() ? "" : entry.detached_reason(),
+             SayPart("hosts-clusterd", entry.clusterd_version()),
+             SayPart("hosts-from", entry.peer()),
+             SayPart("hosts-conflict-with", entry.conflict())});
 }
 
 // The list names a certificate that is not renewed this long before its end.
@@ -197,11 +194,11 @@ constexpr struct {
   const char* words;
   Paint paint;
 } kTrustStates[] = {
-    {CertificateEntry::ENROLLED, "enrolled", Paint::kGreen},
-    {CertificateEntry::BY_HAND, "by hand", Paint::kNone},
-    {CertificateEntry::NONE, "none", Paint::kYellow},
-    {CertificateEntry::ENDED, "ended", Paint::kRed},
-    {CertificateEntry::WAITS_FOR_APPROVAL, "waits", Paint::kYellow}};
+    {CertificateEntry::ENROLLED, "hosts-enrolled", Paint::kGreen},
+    {CertificateEntry::BY_HAND, "hosts-by-hand", Paint::kNone},
+    {CertificateEntry::NONE, "hosts-no-certificate", Paint::kYellow},
+    {CertificateEntry::ENDED, "hosts-expired", Paint::kRed},
+    {CertificateEntry::WAITS_FOR_APPROVAL, "hosts-waits", Paint::kYellow}};
 
 size_t TrustRowOf(CertificateEntry::State state) {
   for (size_t row = 0; row < std::size(kTrustStates); ++row) {
@@ -220,27 +217,22 @@ std::string TrustRemark(const CertificateEntry& entry, absl::Time now) {
   switch (entry.state()) {
     case CertificateEntry::ENROLLED:
       return entry.late_renewals() > 0
-                 ? absl::StrCat("renewed automatically; late ",
-                                entry.late_renewals(), " times")
-                 : "renewed automatically";
+                 ? Say("hosts-renewed-late", entry.late_renewals())
+                 : Say("hosts-renewed");
     case CertificateEntry::ENDED:
-      return "renewed automatically when the host is back";
+      return Say("hosts-renewed-when-back");
     case CertificateEntry::BY_HAND:
-      return end - now <= kByHandNotice
-                 ? "not renewed: clusterd join, or deploy/certificates.sh"
-                 : "not renewed";
+      return Say(end - now <= kByHandNotice ? "hosts-renew-how"
+                                            : "hosts-not-renewing");
     case CertificateEntry::WAITS_FOR_APPROVAL:
-      return absl::StrCat(
-          entry.serial().empty() ? "" : "enrolled; ", "machine ",
-          entry.waiting_machine_id(), " from ", entry.waiting_peer(),
-          entry.approved()
-              ? ": approved, it must join again"
-              : absl::StrCat(
-                    " asks for the name: clusterctl certificates approve ",
-                    entry.host(), " ", entry.waiting_key(), ", or refuse ",
-                    entry.host(), " ", entry.waiting_key()));
+      return JoinParts("; ",
+                       {entry.serial().empty() ? "" : Say("hosts-enrolled"),
+                        Say(entry.approved() ? "hosts-approved" : "hosts-asks",
+                            Say("hosts-machine", entry.waiting_machine_id(),
+                                entry.waiting_peer()),
+                            entry.host(), entry.waiting_key())});
     default:
-      return "has not attached yet";
+      return Say("hosts-not-yet-attached");
   }
 }
 
@@ -250,11 +242,10 @@ void PrintHostsTable(const ListHostsResponse& response, const Style& style,
                      absl::Time now, std::ostream& out) {
   Page page(style, out);
   PrintGroups(
-      GroupHosts(response, now),
-      {{"STATE", Paint::kBold}, {"HOSTS"}, {"SINCE"}, {"VERSION"}, {""}},
+      GroupHosts(response, now), TitleRow(Say("hosts-titles")),
       [&](const GroupKey& key, const HostGroup& group) -> Row {
         const auto& [presence, version, remark, never_seen] = key;
-        return {{kPresences[presence].words, kPresences[presence].paint},
+        return {{Say(kPresences[presence].words), kPresences[presence].paint},
                 {page.Safe(HostsText(group.hosts, kHostsColumns))},
                 {SinceText(group, now)},
                 {page.Safe(version)},
@@ -293,23 +284,24 @@ std::string HostsShort(const ListHostsResponse& response,
   if (state.has_value()) {
     const auto& hosts = hosts_of[static_cast<Presence>(*state)];
     return SafeText(JoinParts(": ", {response.cluster(),
-                                     absl::StrCat(hosts.size(), " ",
-                                                  kPresences[*state].name),
+                                     Say("hosts-count", hosts.size(),
+                                         Say(kPresences[*state].words)),
                                      HostsText(hosts, kHostsColumns)}),
                     /*utf8=*/true);
   }
   std::string line = JoinParts(
-      ": ",
-      {response.cluster(),
-       absl::StrCat(attached, " of ", Count(in_spec, "host"), " attached")});
+      ": ", {response.cluster(),
+             Say("hosts-short-attached", attached, Count(in_spec, "host"))});
   for (const auto& [presence, hosts] : hosts_of) {
     if (presence == kAttached) continue;
-    absl::StrAppend(&line, "; ", kPresences[presence].words, ": ",
-                    HostsText(hosts, kHostsColumns));
+    absl::StrAppend(&line, Say("list-semicolon"),
+                    JoinParts(": ", {Say(kPresences[presence].words),
+                                     HostsText(hosts, kHostsColumns)}));
   }
-  return SafeText(absl::StrCat(line, Part("; drifted: ",
-                                          HostsText(drifted, kHostsColumns))),
-                  /*utf8=*/true);
+  return SafeText(
+      JoinParts("; ", {line, SayPart("hosts-short-drifted",
+                                     HostsText(drifted, kHostsColumns))}),
+      /*utf8=*/true);
 }
 
 void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
@@ -318,12 +310,12 @@ void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
   const HostFacts& facts = answer.facts();
   const std::string& name =
       answer.entry().host().empty() ? facts.host() : answer.entry().host();
-  out << page.Strong(name) << ": " << page.Safe(EntryText(answer.entry(), now))
-      << "\n";
+  out << page.Strong(name) << Say("list-colon")
+      << page.Safe(EntryText(answer.entry(), now)) << "\n";
   if (answer.has_facts()) {
     PrintFactsTable(facts, style, now, out);
   } else {
-    out << "no facts\n";
+    out << Say("hosts-no-facts") << "\n";
   }
 }
 
@@ -343,20 +335,20 @@ std::string JoinLine(const CreateTokenResponse& made,
 void PrintTokens(const ListTokensResponse& tokens, const Style& style,
                  absl::Time now, std::ostream& out) {
   Page page(style, out);
-  std::vector<Row> rows = {
-      {{"TOKEN", Paint::kBold}, {"HOSTS"}, {"USED"}, {"EXPIRES"}, {"MADE BY"}}};
+  std::vector<Row> rows = {TitleRow(Say("hosts-token-titles"))};
   for (const TokenEntry& token : tokens.tokens()) {
     const absl::Time end = absl::FromUnixMillis(token.expires_ms());
     rows.push_back(
         {{page.Safe(token.id())},
-         {token.hosts().empty() ? "all" : page.Safe(token.hosts())},
-         {absl::StrCat(token.used(), " of ", token.uses())},
-         {now < end ? absl::StrCat("in ", DurationText(end - now)) : "expired",
+         {token.hosts().empty() ? Say("hosts-all") : page.Safe(token.hosts())},
+         {Say("hosts-used-of", token.used(), token.uses())},
+         {now < end ? Say("hosts-expires-in", DurationText(end - now))
+                    : Say("hosts-expired"),
           now < end ? Paint::kNone : Paint::kDim},
          {page.Safe(token.creator())}});
   }
   if (rows.size() == 1) {
-    out << "no tokens\n";
+    out << Say("hosts-no-tokens") << "\n";
     return;
   }
   page.PrintTable(rows, {});
@@ -374,12 +366,12 @@ void PrintCertificates(const ListCertificatesResponse& certificates,
         .push_back(&entry);
   }
   PrintGroups(
-      groups, {{"STATE", Paint::kBold}, {"HOSTS"}, {"ENDS"}, {"SERIAL"}, {""}},
+      groups, TitleRow(Say("hosts-certificate-titles")),
       [&](const Key& key,
           const std::vector<const CertificateEntry*>& entries) -> Row {
         const auto& [state, end, remark] = key;
         const auto hosts = Each<std::string>(entries, &CertificateEntry::host);
-        return {{kTrustStates[state].words, kTrustStates[state].paint},
+        return {{Say(kTrustStates[state].words), kTrustStates[state].paint},
                 {page.Safe(HostsText(hosts, kHostsColumns))},
                 {end},
                 {page.Safe(entries.size() == 1 ? entries[0]->serial() : "")},
@@ -388,13 +380,10 @@ void PrintCertificates(const ListCertificatesResponse& certificates,
       page);
   for (const OwnCertificate& own : certificates.own()) {
     const absl::Time end = absl::FromUnixMillis(own.ends_ms());
-    out << page.Safe(
-               absl::StrCat(own.what(), ": ends ",
-                            own.ends_ms() == 0 ? "at a time that is not known"
-                                               : UntilText(own.ends_ms()),
-                            own.ends_ms() != 0 && end - now <= kByHandNotice
-                                ? "; not renewed: deploy/certificates.sh"
-                                : ""))
+    out << page.Safe(Say(own.ends_ms() == 0           ? "hosts-own-unknown"
+                         : end - now <= kByHandNotice ? "hosts-own-by-hand"
+                                                      : "hosts-own",
+                         own.what(), UntilText(own.ends_ms())))
         << "\n";
   }
   out << "\n"

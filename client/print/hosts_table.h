@@ -10,7 +10,7 @@
 //     server3: net.core.somaxconn is 128, applied was 65535 (apply 3fa2... by
 //     ann)
 //
-//   STATE     HOSTS           ENDS                  SERIAL
+//   STATE     HOSTS           EXPIRES                  SERIAL
 //   by hand   node[001-1151]  2026-12-26 17:21 UTC          not renewed
 #ifndef CLIENT_PRINT_HOSTS_TABLE_H_
 #define CLIENT_PRINT_HOSTS_TABLE_H_
@@ -41,9 +41,8 @@ std::vector<absl::string_view> HostStateNames();
 // Drops the hosts in other states than this one of HostStateNames.
 void KeepHostsInState(size_t state, ListHostsResponse* hosts);
 
-// "demo: 2 of 3 hosts attached; not attached: server2", without line end. Of
-// hosts in one state: "demo: 1 away: server2", "demo: 0 away". Safe for a
-// terminal of UTF-8.
+// "demo: 2 of 3 hosts attached; not attached: server2", without line end; of
+// hosts in one state "demo: 1 not attached: server2". Safe in UTF-8.
 std::string HostsShort(const ListHostsResponse& hosts,
                        std::optional<size_t> state = std::nullopt);
 
@@ -63,7 +62,7 @@ void PrintTokens(const ListTokensResponse& tokens, const Style& style,
 void PrintCertificates(const ListCertificatesResponse& certificates,
                        const Style& style, absl::Time now, std::ostream& out);
 
-// "1151 enrolled, 1 ended".
+// "1151 enrolled, 1 expired".
 std::string CertificatesShort(const ListCertificatesResponse& certificates);
 
 }  // namespace clusterd

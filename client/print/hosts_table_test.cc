@@ -53,6 +53,29 @@ TEST(HostsTableTest, FoldsAClusterWhereAllIsWell) {
       << marked.str();
 }
 
+TEST(HostsTableTest, SpeaksChinese) {
+  const InLanguage chinese(Language::kChinese);
+  ListHostsResponse hosts;
+  hosts.set_cluster("demo");
+  for (const char* name : {"node07", "node08"}) {
+    HostEntry& host = *hosts.add_hosts();
+    host.set_host(name);
+    host.set_in_spec(true);
+    host.set_attached(hosts.hosts_size() == 1);
+    host.set_attached_since_ms(absl::ToUnixMillis(kNow - absl::Minutes(5)));
+  }
+  hosts.mutable_hosts(0)->set_maintenance(true);
+  std::ostringstream out;
+  PrintHostsTable(hosts, Utf8(), kNow, out);
+  EXPECT_EQ(out.str(),
+            "状态    主机    时长   版本\n"
+            "已连接  node07  5 min        维护中\n"
+            "未连接  node08  从未\n"
+            "\n"
+            "demo：1 台已连接，1 台未连接\n");
+  EXPECT_EQ(HostsShort(hosts), "demo：2 台主机中 1 台已连接；未连接：node08");
+}
+
 TEST(HostsTableTest, StaysReadableWhenEveryHostDiffers) {
   ListHostsResponse hosts;
   for (int i = 0; i < 1152; ++i) {

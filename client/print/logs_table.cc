@@ -12,28 +12,34 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
 
 constexpr int kHostColumns = 40;
+constexpr int kKeyColumns = 5;
 
 std::string HostsOf(const LogCode& code) {
   return HostsText({code.hosts().begin(), code.hosts().end()}, kHostColumns);
 }
 
+std::string Head(absl::string_view words) {
+  return absl::StrCat("  ", Padded(Say(words), kKeyColumns), "  ");
+}
+
 void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
   page.Wrapped(
       absl::StrCat(page.Strong(code.code()), "  "),
-      absl::StrCat(Count(code.lines(), "line"), " on ",
-                   page.Safe(HostsOf(code)), code.meaning().empty() ? "" : ": ",
-                   code.meaning()));
+      JoinParts(": ", {Say("logs-lines-on", Count(code.lines(), "line"),
+                           page.Safe(HostsOf(code))),
+                       code.meaning()}));
   for (const LogsOfHost& host : answer.hosts()) {
     const LogHit* const first =
         FirstWith(host.logs().hits(), &LogHit::code, code.code());
     if (first == nullptr) continue;
     page.Whole(
-        "  first  ",
+        Head("logs-first"),
         page.Safe(absl::StrCat(
             host.host(), ":", first->file(),
             first->line() == 0 ? "" : absl::StrCat(":", first->line()))));
@@ -41,13 +47,14 @@ void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
     break;
   }
   for (const std::string& detail : code.details()) {
-    page.Wrapped("  ends   ", page.Safe(detail));
+    page.Wrapped(Head("logs-ends"), page.Safe(detail));
   }
-  const std::string rules = absl::StrJoin(code.rules(), ", ");
   if (code.rules().empty() && code.meaning().empty()) return;
-  page.Wrapped("  rules  ",
-               absl::StrCat(rules.empty() ? "none covers it" : rules,
-                            "; `clusterctl explain ", code.code(), "`"));
+  page.Wrapped(Head("logs-rules"),
+               Say("logs-explain",
+                   code.rules().empty() ? Say("logs-no-rule")
+                                        : absl::StrJoin(code.rules(), ", "),
+                   code.code()));
 }
 
 // What hosts had to say besides, hosts that say the same folded.
@@ -63,7 +70,7 @@ void PrintNotes(const LogsAnswer& answer, Page& page) {
     }
   }
   page.PrintNotes(Each<std::string>(by_text, [](const auto& note) {
-    return absl::StrCat(HostsText(note.second, kHostColumns), ": ", note.first);
+    return JoinParts(": ", {HostsText(note.second, kHostColumns), note.first});
   }));
 }
 
@@ -80,7 +87,7 @@ class Ends {
       names_[server.address()] = server.host();
       for (const DeviceSpec& device : server.devices()) {
         std::string& name = names_[device.address()];
-        name = absl::StrCat(server.host(), " device ", device.id());
+        name = Say("logs-device", server.host(), device.id());
         if (asked.count(server.host()) > 0) by_rank_.push_back(name);
       }
     }
@@ -88,27 +95,22 @@ class Ends {
 
   std::string Text(const LogDetail& detail) const {
     if (detail.kind() == LogDetail::LINK) {
-      return absl::StrCat(
-          End(detail.here(), detail.here_rank()), " waited for ",
-          End(detail.there(), detail.there_rank()), ": ", detail.status(),
-          Part(", TLS ", detail.tls()),
-          "; look at the log of the second one first, then ping that pair");
+      return Say("logs-waited", End(detail.here(), detail.here_rank()),
+                 End(detail.there(), detail.there_rank()), detail.status(),
+                 SayPart("logs-tls", detail.tls()));
     }
     if (detail.kind() == LogDetail::SAME_DEVICE) {
-      return absl::StrCat("both ends are ", Named(detail.here()),
-                          ": two ranks on one device");
+      return Say("logs-same-device", Named(detail.here()));
     }
     std::vector<std::string> ranks;
     for (const uint32_t rank : detail.ranks()) {
-      ranks.push_back(absl::StrCat(
-          rank, rank < by_rank_.size() ? absl::StrCat(" (", by_rank_[rank], ")")
-                                       : ""));
+      ranks.push_back(rank < by_rank_.size()
+                          ? Say("logs-place", rank, by_rank_[rank])
+                          : absl::StrCat(rank));
     }
     if (ranks.empty()) return "";
-    return absl::StrCat("ranks that did not come: ", FirstOf(ranks, kMaxRanks),
-                        by_rank_.empty() ? ""
-                                         : ", if the job has the order of "
-                                           "cluster.yaml");
+    return Say(by_rank_.empty() ? "logs-missing-ranks" : "logs-ranks-by-spec",
+               FirstOf(ranks, kMaxRanks));
   }
 
  private:
@@ -116,10 +118,10 @@ class Ends {
     const auto known = names_.find(address);
     return known == names_.end() || address.empty()
                ? address
-               : absl::StrCat(known->second, " (", address, ")");
+               : Say("logs-place", known->second, address);
   }
   std::string End(const std::string& address, uint32_t rank) const {
-    return absl::StrCat("rank ", rank, " on ", Named(address));
+    return Say("logs-end", rank, Named(address));
   }
 
   std::map<std::string, std::string> names_;
@@ -170,9 +172,9 @@ void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
   }
   std::vector<LogCode> sorted;
   for (auto& [name, code] : codes) {
-    code.set_meaning(std::string(ErrorCodeMeaning(name)));
+    code.set_meaning(ErrorCodeMeaning(name));
     if (tls[name].size() > 1) {
-      code.add_details("TlsStatus differs between rows: see tls-uniform");
+      code.add_details(Say("logs-tls-differs"));
     }
     for (const Rule* rule : RulesOfErrorCode(name)) {
       code.add_rules(std::string(rule->name));
@@ -182,6 +184,7 @@ void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
   absl::c_stable_sort(sorted, [](const LogCode& a, const LogCode& b) {
     return a.lines() < b.lines();
   });
+  answer->clear_codes();
   for (LogCode& code : sorted) *answer->add_codes() = std::move(code);
 }
 
@@ -210,34 +213,32 @@ void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
   if (AreNone(answer)) {
     return page.Wrapped(
         "",
-        absl::StrCat(
-            "there are no logs on ", Count(hosts, "host"),
-            asked.user().empty() ? "; --user NAME reads those of one user" : "",
-            asked.since_ms() > 0 ? "; an earlier --since takes in older files"
-                                 : ""));
+        JoinParts("; ", {Say("logs-none-on", Count(hosts, "host")),
+                         asked.user().empty() ? Say("logs-try-user") : "",
+                         asked.since_ms() > 0 ? Say("logs-try-since") : ""}));
   }
   page.Wrapped(
-      "", absl::StrCat(
-              answer.codes().empty()
-                  ? "no code of HCCL stands in what was read"
-                  : Count(static_cast<size_t>(answer.codes_size()), "code"),
-              "; ", Count(files, "file"), ", ", bytes >> 20, " MiB, of ",
-              hosts - CountUnread(answer), " of ", Count(hosts, "host")));
+      "", Say("logs-summary",
+              answer.codes().empty() ? Say("logs-no-code")
+                                     : Count(answer.codes_size(), "code"),
+              Count(files, "file"), bytes >> 20, hosts - CountUnread(answer),
+              Count(hosts, "host")));
 }
 
 std::string LogsShort(const LogsAnswer& answer) {
   std::vector<std::string> parts;
   for (const LogCode& code : answer.codes()) {
     parts.push_back(
-        absl::StrCat(code.code(), " ", code.lines(), " on ", HostsOf(code)));
+        Say("logs-short-code", code.code(), code.lines(), HostsOf(code)));
   }
   if (parts.empty()) {
-    parts.push_back(AreNone(answer) ? "no logs" : "no code found");
+    parts.push_back(
+        Say(AreNone(answer) ? "logs-short-none" : "logs-short-no-code"));
   }
   if (const size_t unread = CountUnread(answer); unread > 0) {
-    parts.push_back(absl::StrCat(Count(unread, "host"), " not read"));
+    parts.push_back(Say("logs-unread", Count(unread, "host")));
   }
-  return SafeText(absl::StrJoin(parts, "; "), /*utf8=*/true);
+  return SafeText(absl::StrJoin(parts, Say("list-semicolon")), /*utf8=*/true);
 }
 
 }  // namespace clusterd

@@ -16,8 +16,8 @@
 
 namespace clusterd {
 
-// Fills in `codes` of what the hosts sent: the rarest first, and with what
-// `clusterctl explain` knows.
+// Makes `codes` of what the hosts sent: the rarest first, and with what
+// `clusterctl explain` knows, in the current language.
 void AddCodes(const ClusterSpec& spec, LogsAnswer* answer);
 
 // How many hosts' logs could not be read.

@@ -13,6 +13,7 @@
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -37,21 +38,21 @@ class NowPage {
                                     absl::FromUnixMillis(now_.at_ms()), zone_)
                 << "\n";
     PrintHosts();
-    for (const std::string& run : now_.running()) Line("runs", run);
+    for (const std::string& run : now_.running()) Line("now-runs", run);
     for (const ConfirmResponse& each : now_.pending()) PrintPending(each);
     for (const ClusterNow::ScheduleNow& schedule : now_.schedules()) {
-      PrintCheck(absl::StrCat("schedule ", schedule.name()), schedule);
+      PrintCheck(Say("now-schedule", schedule.name()), schedule);
     }
-    if (now_.has_asked()) PrintCheck("last check of all hosts", now_.asked());
+    if (now_.has_asked()) PrintCheck(Say("now-last-check"), now_.asked());
     if (now_.schedules().empty() && !now_.has_asked()) {
-      page_.out() << "\nno check of all hosts yet: clusterctl check\n";
+      page_.out() << "\n" << Say("now-no-check-of-all") << "\n";
     }
   }
 
  private:
-  void Line(absl::string_view name, absl::string_view text,
+  void Line(absl::string_view words, absl::string_view text,
             Paint paint = Paint::kNone) {
-    page_.Wrapped(Padded(name, 7), page_.Safe(text), paint);
+    page_.Wrapped(Padded(Say(words), 7), page_.Safe(text), paint);
   }
 
   // "00:55:00", with the date on another day.
@@ -68,64 +69,59 @@ class NowPage {
     const uint32_t away =
         now_.hosts_expected() -
         std::min(now_.hosts_expected(), now_.hosts_attached());
-    Line("hosts",
-         JoinParts(", ",
-                   {absl::StrCat(now_.hosts_attached(), " of ",
-                                 now_.hosts_expected(), " attached"),
-                    Part(away, "away"), Part(now_.hosts_drifted(), "drifted"),
-                    Part(now_.hosts_in_maintenance(), "in maintenance"),
-                    Part(now_.hosts_unexpected(),
-                         "that cluster.yaml does not name")}),
+    Line("now-hosts",
+         JoinParts(
+             ", ",
+             {Say("now-attached", now_.hosts_attached(), now_.hosts_expected()),
+              SayPart("now-count-away", away),
+              SayPart("now-drifted", now_.hosts_drifted()),
+              SayPart("now-maintenance", now_.hosts_in_maintenance()),
+              SayPart("now-unexpected", now_.hosts_unexpected())}),
          away > 0 ? Paint::kYellow : Paint::kGreen);
     if (now_.away().empty()) return;
     const uint32_t named = now_.away_size();
     const uint32_t more = away > named ? away - named : 0;
-    Line("away",
-         absl::StrCat(
-             HostsText({now_.away().begin(), now_.away().end()}, kAwayColumns),
-             more > 0 ? absl::StrCat(" and ", more, " more") : ""),
+    const std::string hosts =
+        HostsText({now_.away().begin(), now_.away().end()}, kAwayColumns);
+    Line("now-away", more > 0 ? Say("first-of", hosts, more) : hosts,
          Paint::kYellow);
   }
 
   void PrintPending(const ConfirmResponse& pending) {
     const Confirmation& state = pending.confirmation();
-    std::string text = absl::StrCat("apply ", pending.run_id());
-    if (state.state() == Confirmation::GOES_BACK) {
-      absl::StrAppend(&text, " goes back: nobody confirmed it by ",
-                      Moment(state.deadline_ms()));
-    } else if (state.state() == Confirmation::CONFIRMED) {
-      absl::StrAppend(&text, " is ", ConfirmedText(state));
-    } else {
-      absl::StrAppend(
-          &text, " goes back at ", Moment(state.deadline_ms()),
-          Part(", waits for ", state.waits_for()),
-          state.automatic() || state.confirmed_at_ms() > 0
-              ? ""
-              : absl::StrCat(": clusterctl confirm ", pending.run_id()));
-    }
-    Line("waits", text, Paint::kYellow);
+    const bool goes_back = state.state() == Confirmation::GOES_BACK;
+    const bool by_check = state.automatic() || state.confirmed_at_ms() > 0;
+    Line("now-waits",
+         state.state() == Confirmation::CONFIRMED
+             ? Say("apply-named", pending.run_id(), ConfirmedText(state))
+             : Say(goes_back  ? "now-not-confirmed"
+                   : by_check ? "now-reverts"
+                              : "now-reverts-unless-confirmed",
+                   pending.run_id(), Moment(state.deadline_ms()),
+                   SayPart("apply-waits-for", state.waits_for())),
+         Paint::kYellow);
   }
 
   void PrintCheck(absl::string_view title,
                   const ClusterNow::ScheduleNow& check) {
     page_.Title(title);
     const Report& report = check.newest();
-    const std::string next =
-        check.next_at_ms() > 0
-            ? absl::StrCat("next at ", Moment(check.next_at_ms()))
-            : "";
+    const std::string next = check.next_at_ms() > 0
+                                 ? Say("now-next", Moment(check.next_at_ms()))
+                                 : "";
     if (!check.has_newest()) {
-      page_.out() << JoinParts("; ", {"no check yet", next}) << "\n";
+      page_.out() << JoinParts("; ", {Say("now-no-check"), next}) << "\n";
       return;
     }
     const State verdict = KnownState(report.verdict());
     page_.Wrapped(
         absl::StrCat(StateSymbol(verdict, page_.style().utf8), " "),
-        page_.Safe(absl::StrCat(
-            VerdictWord(report), " at ", Moment(report.started_at_ms()), ": ",
-            report.error().empty() ? CountsText(report.rule_counts())
-                                   : report.error(),
-            Part("; ", next))),
+        page_.Safe(JoinParts(
+            "; ", {Say("now-verdict", VerdictWord(report),
+                       Moment(report.started_at_ms()),
+                       report.error().empty() ? CountsText(report.rule_counts())
+                                              : report.error()),
+                   next})),
         StatePaint(verdict));
     for (const std::string& note : report.notes()) {
       page_.Wrapped("  ", page_.Safe(note));
@@ -133,9 +129,9 @@ class NowPage {
     if (check.has_changes()) PrintSince(check.changes());
     for (const RuleResult& rule : check.wrong()) PrintWrong(rule);
     if (check.more_wrong() > 0) {
-      page_.out() << "  and " << Count(check.more_wrong(), "more rule")
-                  << ": clusterctl show " << page_.Safe(report.run_id())
-                  << "\n";
+      page_.Whole("  ",
+                  Say("now-more-rules", Count(check.more_wrong(), "more rule"),
+                      page_.Safe(report.run_id())));
     }
     if (check.has_changes()) {
       PrintChanges(check.changes(), kChangesOfEach, page_);
@@ -144,19 +140,19 @@ class NowPage {
 
   void PrintSince(const ReportDiff& changes) {
     const std::string summary = DiffSummary(changes);
-    page_.Wrapped("  ",
-                  page_.Safe(absl::StrCat(
-                      "since ", Moment(changes.before_at_ms()), ": ",
-                      summary.empty() ? "nothing has changed" : summary)));
+    page_.Wrapped(
+        "  ",
+        page_.Safe(Say("now-since", Moment(changes.before_at_ms()),
+                       summary.empty() ? Say("history-unchanged") : summary)));
   }
 
   void PrintWrong(const RuleResult& rule) {
     const bool is_one = rule.findings_size() == 1;
     page_.Wrapped(
         absl::StrCat("  ", StateSymbol(rule.state(), page_.style().utf8), " "),
-        page_.Safe(absl::StrCat(
-            rule.rule(), " ", rule.summary(),
-            is_one ? Part(": ", rule.findings(0).observed()) : "")),
+        page_.Safe(
+            JoinParts(": ", {absl::StrCat(rule.rule(), " ", rule.summary()),
+                             is_one ? rule.findings(0).observed() : ""})),
         StatePaint(KnownState(rule.state())));
     for (const Finding& each : rule.findings()) {
       if (!is_one) {
@@ -165,7 +161,7 @@ class NowPage {
                                          each.observed()})));
       }
       if (each.fix().empty()) continue;
-      page_.Whole("    fix: ", page_.SafeLines(each.fix()));
+      page_.Whole(Say("list-fix"), page_.SafeLines(each.fix()));
     }
   }
 

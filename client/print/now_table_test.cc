@@ -83,12 +83,12 @@ TEST(PrintClusterNowTest, ShowsHostsThenWhatRunsThenChecksWithWhatIsWrong) {
   EXPECT_EQ(
       Printed(Sample()),
       "demo  2025-01-01 00:05:00 +00:00\n"
-      "hosts  10 of 12 attached, 2 away, 1 drifted, 2 in maintenance, 3 that "
-      "cluster.yaml does not name\n"
+      "hosts  10 of 12 attached, 2 away, 1 drifted, 2 in maintenance, 3 not in "
+      "cluster.yaml\n"
       "away   node[07-08]\n"
       "runs   apply 0123456789abcdef of ann\n"
-      "waits  apply 0123456789abcdef goes back at 00:10:00, waits for a "
-      "person: clusterctl confirm 0123456789abcdef\n"
+      "waits  apply 0123456789abcdef rolls back at 00:10:00; waits for a "
+      "person; to keep it, run: clusterctl confirm 0123456789abcdef\n"
       "\nschedule nightly\n"
       "× FAIL at 00:01:00: 1 failed, 24 passed; next at 00:06:00\n"
       "  hosts: 1 failed, 11 passed\n"
@@ -98,6 +98,28 @@ TEST(PrintClusterNowTest, ShowsHostsThenWhatRunsThenChecksWithWhatIsWrong) {
       "  and 2 more rules: clusterctl show bbbb\n"
       "\n1 worse\n"
       "  × link node07: pass -> fail: link is DOWN\n");
+}
+
+TEST(PrintClusterNowTest, SpeaksChinese) {
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(Printed(Sample()),
+            "demo  2025-01-01 00:05:00 +00:00\n"
+            "主机   12 台中 10 台已连接，2 台未连接，1 台有配置漂移，2 "
+            "台维护中，3 台不在 cluster.yaml 中\n"
+            "未连接 node[07-08]\n"
+            "运行   apply 0123456789abcdef of ann\n"
+            "等待   执行变更 0123456789abcdef 将于 00:10:00 "
+            "回退；正在等待：a person；如需保留，执行：clusterctl confirm "
+            "0123456789abcdef\n"
+            "\n定时检查 nightly\n"
+            "× 不通过（00:01:00）：1 不通过，24 通过；下次 00:06:00\n"
+            "  hosts: 1 failed, 11 passed\n"
+            "  自 2024-12-31 00:05:00 以来：1 项变差\n"
+            "  × link node07 device 3：link is DOWN\n"
+            "    修复：look at the cable\n"
+            "  另外 2 条规则：clusterctl show bbbb\n"
+            "\n1 项变差\n"
+            "  × link node07：通过 -> 不通过：link is DOWN\n");
 }
 
 TEST(PrintClusterNowTest, GivesEachFindingOfARuleItsOwnHostAndText) {
@@ -124,14 +146,14 @@ TEST(PrintClusterNowTest, AsksForNoConfirmationThatWasGiven) {
   Confirmation& confirmation = *now.mutable_pending(0)->mutable_confirmation();
   confirmation.set_confirmed_at_ms(kNow);
   confirmation.set_waits_for("its check");
-  EXPECT_THAT(Printed(now), HasSubstr("goes back at 00:10:00, waits for its "
+  EXPECT_THAT(Printed(now), HasSubstr("rolls back at 00:10:00; waits for its "
                                       "check\n"));
   confirmation.set_state(Confirmation::CONFIRMED);
   confirmation.set_confirmed_by("ann");
   confirmation.add_untold("node07");
   EXPECT_THAT(Printed(now),
-              HasSubstr("waits  apply 0123456789abcdef is confirmed by ann; "
-                        "not told yet: node07\n"));
+              HasSubstr("waits  apply 0123456789abcdef: confirmed by ann; "
+                        "not yet notified: node07\n"));
 }
 
 TEST(PrintClusterNowTest, SaysWhatIsNotThereYet) {

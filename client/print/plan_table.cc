@@ -17,12 +17,14 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
 
 constexpr size_t kDigestCharacters = 12;
 constexpr int kKeyColumns = 14;
+constexpr int kRemarkColumns = 6;
 // Groups of hosts, and their folded names; --verbose has all groups.
 constexpr size_t kGroups = 40;
 constexpr int kHostsColumns = 100;
@@ -45,7 +47,7 @@ std::string FoldKey(const BlockedChange& blocked, bool verbose) {
 // "link", "lldp (unknown)".
 std::string RuleText(const UnmendedRule& rule) {
   if (rule.state() == FAIL) return rule.rule();
-  return absl::StrCat(rule.rule(), " (", StateWord(rule.state()), ")");
+  return Say("plan-rule", rule.rule(), StateWord(rule.state()));
 }
 
 std::string FoldKey(const UnmendedRule& rule, bool) {
@@ -107,15 +109,16 @@ std::string HostsOf(const HostNames& hosts, const Page& page) {
 
 void PrintHead(const ClusterPlan& plan, Page& page) {
   const auto hosts = Each<std::string>(plan.hosts(), &HostPlan::host);
-  page.out() << JoinParts(", ", {Part("Cluster ", page.Strong(plan.cluster())),
-                                 page.Safe(plan.product()),
-                                 absl::StrCat(
-                                     "plan for ", Count(hosts.size(), "host"),
-                                     Part(": ", HostsOf(hosts, page)))})
+  page.out() << JoinParts(
+                    ", ",
+                    {SayPart("report-cluster", page.Strong(plan.cluster())),
+                     page.Safe(plan.product()),
+                     Say("plan-for",
+                         JoinParts(": ", {Count(hosts.size(), "host"),
+                                          HostsOf(hosts, page)}))})
              << "\n";
   const std::string space = PlanNamespace(plan);
-  if (!space.empty())
-    page.out() << "network namespace " << page.Safe(space) << "\n";
+  if (!space.empty()) page.Whole("", Say("report-namespace", page.Safe(space)));
 }
 
 // "  sysctl          net.core.somaxconn: 4096 -> 65535"
@@ -126,7 +129,8 @@ void PrintLine(absl::string_view word, absl::string_view text, Paint paint,
 }
 // Below it, and further in.
 void PrintRemark(absl::string_view key, absl::string_view text, Page& page) {
-  page.Wrapped(absl::StrCat(std::string(kKeyColumns + 4, ' '), key),
+  page.Wrapped(absl::StrCat(std::string(kKeyColumns + 4, ' '),
+                            Padded(Say(key), kRemarkColumns), "  "),
                page.SafeLines(text));
 }
 
@@ -140,17 +144,17 @@ std::string BlockedWhat(const std::vector<const BlockedChange*>& blocked) {
   }
   const std::string devices = DevicesText(ids);
   if (texts.size() > 1) {
-    return absl::StrCat(Count(blocked.size(), "change"), Part(" on ", devices));
+    const std::string changes = Count(blocked.size(), "change");
+    return devices.empty() ? changes : Say("plan-changes-on", changes, devices);
   }
-  return absl::StrCat(devices, devices.empty() ? "" : ": ",
-                      blocked.front()->what());
+  return JoinParts(": ", {devices, blocked.front()->what()});
 }
 
 void PrintBlocked(const std::vector<const BlockedChange*>& blocked,
                   Page& page) {
-  PrintLine("blocked", BlockedWhat(blocked), Paint::kRed, page);
-  PrintRemark("reason  ", blocked.front()->reason(), page);
-  PrintRemark("fix     ", blocked.front()->fix(), page);
+  PrintLine(Say("plan-blocked"), BlockedWhat(blocked), Paint::kRed, page);
+  PrintRemark("plan-reason", blocked.front()->reason(), page);
+  PrintRemark("plan-fix", blocked.front()->fix(), page);
 }
 
 void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
@@ -167,13 +171,12 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
       }
     }
     if (!verbose) continue;
-    PrintRemark("if    ", step->precondition(), page);
-    PrintRemark("undo  ", step->undo(), page);
+    PrintRemark("plan-if", step->precondition(), page);
+    PrintRemark("plan-undo", step->undo(), page);
   }
   for (const auto& [text, devices] : consequences) {
-    const std::string who = DevicesText(devices);
-    page.Wrapped("  also: ",
-                 page.Safe(absl::StrCat(who, who.empty() ? "" : ": ", text)));
+    page.Wrapped(absl::StrCat("  ", Say("plan-also")),
+                 page.Safe(JoinParts(": ", {DevicesText(devices), text})));
   }
   for (const auto& blocked : fold.blocked) PrintBlocked(blocked, page);
   if (fold.unmended.empty()) return;
@@ -183,11 +186,11 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
       if (rule->left_out() == left_out) rules.push_back(RuleText(*rule));
     }
     if (rules.empty()) continue;
-    PrintLine(left_out ? "left out by --only" : "no step mends",
+    PrintLine(Say(left_out ? "plan-left-out" : "plan-not-fixed"),
               absl::StrJoin(rules, ", "),
               left_out ? Paint::kYellow : Paint::kRed, page);
   }
-  PrintRemark("more    ",
+  PrintRemark("plan-more",
               absl::StrCat("clusterctl check ", FoldHostlist(hosts)), page);
 }
 
@@ -204,8 +207,11 @@ void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
     }
   }
   if (shown == folds.size()) return;
-  page.out() << "\nand " << folds.size() - shown << " more groups on "
-             << Count(hidden.size(), "host") << "; --verbose has all\n";
+  page.out() << "\n"
+             << Say("plan-more-groups",
+                    Count(folds.size() - shown, "more group"),
+                    Count(hidden.size(), "host"))
+             << "\n";
 }
 
 // Hosts with no step, nothing blocked and no finding.
@@ -219,7 +225,7 @@ void PrintInOrder(const ClusterPlan& plan, Page& page) {
   }
   if (hosts.empty()) return;
   page.out() << "\n";
-  page.Wrapped("In order: ", HostsOf(hosts, page), Paint::kGreen);
+  page.Wrapped(Say("plan-in-order"), HostsOf(hosts, page), Paint::kGreen);
 }
 
 void PrintNotes(const ClusterPlan& plan, bool verbose, Page& page) {
@@ -230,17 +236,16 @@ void PrintNotes(const ClusterPlan& plan, bool verbose, Page& page) {
     }
   }
   if (notes.empty()) return;
-  page.Title("Notes");
+  page.Title(Say("plan-notes"));
   size_t shown = 0;
   for (const auto& [note, hosts] : notes) {
     if (!verbose && shown == kGroups) break;
     ++shown;
     page.Wrapped("  ",
-                 absl::StrCat(HostsOf(hosts, page), ": ", page.Safe(note)));
+                 JoinParts(": ", {HostsOf(hosts, page), page.Safe(note)}));
   }
   if (shown < notes.size()) {
-    page.out() << "  and " << notes.size() - shown
-               << " more; --verbose has all\n";
+    page.Whole("  ", Say("plan-more-notes", notes.size() - shown));
   }
 }
 
@@ -250,17 +255,14 @@ void PrintSummary(const ClusterPlan& plan, Page& page) {
   if (counts.blocked + counts.hosts_failing > 0) paint = Paint::kRed;
   page.out() << "\n";
   if (counts.readdresses_many()) {
-    page.Wrapped("Addresses: ",
-                 absl::StrCat(ReaddressedText(counts),
-                              ", more than a tenth: clusterctl apply asks for "
-                              "the cluster's name"),
+    page.Wrapped(Say("plan-addresses"),
+                 Say("plan-asks-name", ReaddressedText(counts)),
                  Paint::kYellow);
   }
-  page.Wrapped(
-      "PLAN: ",
-      absl::StrCat(PlanCountsText(counts), "; digest ",
+  page.Wrapped(Say("plan-verdict"),
+               Say("plan-summary", PlanCountsText(counts),
                    page.Safe(plan.digest().substr(0, kDigestCharacters))),
-      paint);
+               paint);
 }
 
 }  // namespace
@@ -271,7 +273,7 @@ std::string PlanNamespace(const ClusterPlan& plan) {
     if (host.steps().empty() && !host.has_network_namespace()) continue;
     spaces.insert(NetworkNamespaceText(host.network_namespace()));
   }
-  if (spaces.size() > 1) return "several";
+  if (spaces.size() > 1) return Say("plan-several");
   return spaces.empty() ? "" : *spaces.begin();
 }
 
@@ -287,11 +289,10 @@ void PrintPlanTable(const ClusterPlan& plan, const Style& style, bool verbose,
 
 std::string PlanShort(const ClusterPlan& plan) {
   return SafeText(
-      JoinParts(
-          ": ",
-          {JoinParts(" ", {plan.cluster(), Part("in ", PlanNamespace(plan))}),
-           absl::StrCat("PLAN ", PlanCountsText(CountPlan(plan)), "; digest ",
-                        plan.digest().substr(0, kDigestCharacters))}),
+      JoinParts(": ", {absl::StrCat(plan.cluster(),
+                                    SayPart("plan-in", PlanNamespace(plan))),
+                       Say("plan-short", PlanCountsText(CountPlan(plan)),
+                           plan.digest().substr(0, kDigestCharacters))}),
       /*utf8=*/true);
 }
 

@@ -13,10 +13,10 @@
 //       fix     correct the gateway in cluster.yaml
 //
 //   node[11-12]
-//     no step mends  link, lldp (unknown)
+//     no step fixes  link, lldp (unknown)
 //       more    clusterctl check node[11-12]
 //
-//   In order: node[04-10]
+//   Nothing to do: node[04-10]
 //
 //   PLAN: 24 steps on 12 hosts, 1 change blocked on 1 host, 2 left failing, of
 //   12 hosts; digest 6f1b0c9d2e3a

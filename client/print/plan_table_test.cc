@@ -68,13 +68,38 @@ TEST(PlanTableTest, FoldsHostsThatAgree) {
             "                  reason  it is outside 10.20.0.0/24\n"
             "                  fix     correct the gateway in cluster.yaml\n"
             "\n"
-            "In order: node12\n"
+            "Nothing to do: node12\n"
             "\n"
             "Notes\n"
             "  node[01-12]: host and container are one\n"
             "\n"
             "PLAN: 22 steps on 11 hosts, 1 change blocked on 1 host, of 12 "
             "hosts; digest 6f1b0c9d2e3a\n");
+}
+
+TEST(PlanTableTest, SpeaksChinese) {
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(Printed(FoldedPlan()),
+            "集群 demo，atlas-training，变更计划涉及 12 台主机：node[01-12]\n"
+            "\n"
+            "node[01-11]\n"
+            "  sysctl          net.core.somaxconn: 4096 -> 65535\n"
+            "  sysctl          /etc/sysctl.d/90-clusterd.conf: "
+            "net.core.somaxconn = 65535\n"
+            "  另外：sockets that listen keep their old limit\n"
+            "\n"
+            "node03\n"
+            "  受阻            设备 0-1：gateway 10.0.0.254\n"
+            "                  原因    it is outside 10.20.0.0/24\n"
+            "                  修复    correct the gateway in cluster.yaml\n"
+            "\n"
+            "无需变更：node12\n"
+            "\n"
+            "说明\n"
+            "  node[01-12]：host and container are one\n"
+            "\n"
+            "变更计划：11 台主机共 22 步，1 台主机上 1 项变更受阻，共 12 台主机"
+            "；摘要值 6f1b0c9d2e3a\n");
 }
 
 TEST(PlanTableTest, TellsWhatOnlyLeavesOutFromWhatNoStepMends) {
@@ -92,11 +117,11 @@ TEST(PlanTableTest, TellsWhatOnlyLeavesOutFromWhatNoStepMends) {
   const std::string printed = Printed(plan);
   for (const char* part : {"node[01-02]\n"
                            "  left out by --only  listen-backlog\n"
-                           "  no step mends   link\n",
+                           "  no step fixes   link\n",
                            "node01\n"
                            "  left out by --only  firewall\n",
                            "node02\n"
-                           "  no step mends   firewall\n"}) {
+                           "  no step fixes   firewall\n"}) {
     EXPECT_TRUE(absl::StrContains(printed, part)) << printed;
   }
 }
@@ -115,24 +140,23 @@ TEST(PlanTableTest, FoldsWhatNoStepMendsAndCallsOnlyOthersInOrder) {
   doubt.set_rule("lldp");
   doubt.set_state(UNKNOWN);
   plan.set_digest("6f1b0c9d2e3a4b5c");
-  EXPECT_EQ(
-      Printed(plan),
-      "Cluster demo, atlas-training, plan for 4 hosts: node[01-04]\n"
-      "\n"
-      "node02\n"
-      "  no step mends   lldp (unknown)\n"
-      "                  more    clusterctl check node02\n"
-      "\n"
-      "node[03-04]\n"
-      "  no step mends   link, tls-uniform\n"
-      "                  more    clusterctl check node[03-04]\n"
-      "\n"
-      "In order: node01\n"
-      "\n"
-      "PLAN: no step, 2 left failing, 1 left in doubt, of 4 hosts; digest "
-      "6f1b0c9d2e3a\n");
+  EXPECT_EQ(Printed(plan),
+            "Cluster demo, atlas-training, plan for 4 hosts: node[01-04]\n"
+            "\n"
+            "node02\n"
+            "  no step fixes   lldp (unknown)\n"
+            "                  more    clusterctl check node02\n"
+            "\n"
+            "node[03-04]\n"
+            "  no step fixes   link, tls-uniform\n"
+            "                  more    clusterctl check node[03-04]\n"
+            "\n"
+            "Nothing to do: node01\n"
+            "\n"
+            "PLAN: no step, 2 left failing, 1 left unknown, of 4 hosts; digest "
+            "6f1b0c9d2e3a\n");
   EXPECT_EQ(PlanShort(plan),
-            "demo: PLAN no step, 2 left failing, 1 left in doubt, of 4 hosts; "
+            "demo: PLAN no step, 2 left failing, 1 left unknown, of 4 hosts; "
             "digest 6f1b0c9d2e3a");
 }
 
@@ -199,8 +223,8 @@ TEST(PlanTableTest, AddsPreconditionAndUndoOnRequest) {
   EXPECT_TRUE(
       absl::StrContains(printed,
                         "  sysctl          net.core.somaxconn: 4096 -> 65535\n"
-                        "                  if    net.core.somaxconn is 4096\n"
-                        "                  undo  write 4096\n"))
+                        "                  if      net.core.somaxconn is 4096\n"
+                        "                  undo    write 4096\n"))
       << printed;
 }
 
@@ -225,7 +249,7 @@ TEST(PlanTableTest, SaysThatThereIsNothingToDo) {
   EXPECT_EQ(Printed(plan),
             "Cluster demo, atlas-training, plan for 2 hosts: node[01-02]\n"
             "\n"
-            "In order: node[01-02]\n"
+            "Nothing to do: node[01-02]\n"
             "\n"
             "PLAN: nothing to do on 2 hosts; digest 6f1b0c9d2e3a\n");
 }
@@ -254,7 +278,7 @@ TEST(PlanTableTest, StaysReadableWhenEveryHostDiffers) {
   EXPECT_LT(std::vector<std::string>(absl::StrSplit(printed, '\n')).size(),
             300u);
   EXPECT_TRUE(absl::StrContains(
-      printed, "and 1113 more groups on 1113 hosts; --verbose has all"))
+      printed, "1113 more groups on 1113 hosts; --verbose has all"))
       << printed;
   EXPECT_TRUE(absl::StrContains(printed, "and 1112 more; --verbose has all"));
   EXPECT_TRUE(absl::StrContains(Printed(plan, Utf8(), /*verbose=*/true),
@@ -307,11 +331,11 @@ TEST(PlanTableTest, SaysThatApplyAsksForTheNameWhereManyAddressesChange) {
   *plan.mutable_hosts(1)->add_steps() = DeviceStep(
       0, kAddressSetting, "10.0.0.3/255.255.255.0", "10.0.0.2/255.255.255.0");
   plan.set_cluster_hosts(4);
-  EXPECT_TRUE(absl::StrContains(
-      Printed(plan),
-      "\nAddresses: addresses of devices change on 1 of 4 hosts, more than a "
-      "tenth: clusterctl apply asks for the cluster's name\n"
-      "PLAN: "))
+  EXPECT_TRUE(absl::StrContains(Printed(plan),
+                                "\nAddresses: device addresses change on 1 of "
+                                "4 hosts, more than a tenth; "
+                                "clusterctl apply asks for the cluster name\n"
+                                "PLAN: "))
       << Printed(plan);
   plan.set_cluster_hosts(10);
   EXPECT_FALSE(absl::StrContains(Printed(plan), "Addresses: "));

@@ -2,42 +2,38 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/hostlist.h"
+#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 
 std::string ProgressText(const CheckProgress& progress, bool utf8) {
   if (progress.place() > 0) {
-    return absl::StrCat("the controller is busy: place ", progress.place(),
-                        " in its queue");
+    return Say("now-queue-place", progress.place());
   }
-  std::string text =
-      absl::StrCat(progress.answered(), " answered, ", progress.failed(),
-                   " failed, ", progress.pending(), " pending");
-  if (progress.awaited().empty()) return text;
   const auto& awaited = progress.awaited();
-  absl::StrAppend(&text, "; awaiting ",
-                  FoldHostlist({awaited.begin(), awaited.end()}));
+  std::string hosts = FoldHostlist({awaited.begin(), awaited.end()});
   const uint32_t named = progress.awaited_size();
-  if (progress.pending() > named) {
-    absl::StrAppend(&text, " and ", progress.pending() - named, " more");
+  if (named > 0 && progress.pending() > named) {
+    hosts = Say("first-of", hosts, progress.pending() - named);
   }
-  return SafeText(text, utf8);
+  return SafeText(JoinParts("; ", {Say("now-progress", progress.answered(),
+                                       progress.failed(), progress.pending()),
+                                   SayPart("now-awaiting", hosts)}),
+                  utf8);
 }
 
 std::string ApplyProgressText(const ApplyProgress& progress, bool utf8) {
-  std::string text =
-      absl::StrCat("wave ", progress.wave(), " of ", progress.waves(), ": ",
-                   progress.done(), " done, ", progress.failed(), " failed, ",
-                   progress.pending(), " pending");
-  if (!progress.at_work().empty()) {
-    absl::StrAppend(
-        &text, "; at work ",
-        FoldHostlist({progress.at_work().begin(), progress.at_work().end()}));
-  }
-  return SafeText(text, utf8);
+  const auto& hosts = progress.at_work();
+  return SafeText(
+      JoinParts("; ",
+                {Say("apply-progress", progress.wave(), progress.waves(),
+                     progress.done(), progress.failed(), progress.pending()),
+                 SayPart("apply-at-work",
+                         FoldHostlist({hosts.begin(), hosts.end()}))}),
+      utf8);
 }
 
 void ProgressLine::Show(const std::string& text) {

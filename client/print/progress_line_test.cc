@@ -42,7 +42,7 @@ TEST(ProgressTextTest, SaysAtWhichPlaceOfTheQueueARunWaits) {
   progress.set_pending(16);
   progress.set_place(3);
   EXPECT_EQ(ProgressText(progress, true),
-            "the controller is busy: place 3 in its queue");
+            "the controller is busy: position 3 in its queue");
 }
 
 TEST(ProgressTextTest, IsSafeForATerminal) {
@@ -65,6 +65,18 @@ TEST(ApplyProgressTextTest, SaysWhichWaveIsAtWork) {
   EXPECT_EQ(ApplyProgressText(progress, true),
             "wave 2 of 5: 40 done, 0 failed, 120 pending; at work "
             "node[3-4],\\x1b[2J");
+}
+
+TEST(ProgressTextTest, SpeaksChinese) {
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(ProgressText(Progress(), true),
+            "1000 已应答，2 失败，150 待应答；等待 node[3-5] 等，另有 147 个");
+  ApplyProgress apply;
+  apply.set_wave(2);
+  apply.set_waves(5);
+  apply.add_at_work("node3");
+  EXPECT_EQ(ApplyProgressText(apply, true),
+            "第 2 批（共 5 批）：0 完成，0 失败，0 待执行；正在执行 node3");
 }
 
 TEST(ProgressLineTest, RewritesOneLineAndLeavesItEmpty) {

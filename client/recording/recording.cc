@@ -183,13 +183,6 @@ std::string NoteOf(const HostRecording::Run& run, const RunRecord& record) {
        replaced ? "bytes that are not UTF-8 were replaced" : ""});
 }
 
-std::string BuildOf(const HostFacts& facts) {
-  const VersionFacts& versions = facts.versions();
-  return ValidUtf8(absl::StrCat(
-      "a real host's", Part(", driver ", versions.driver().value()),
-      Part(", firmware ", versions.firmware().value())));
-}
-
 // The state of every device in the words of a record's precondition.
 std::map<uint32_t, std::string> StatesOf(const HostRecording& recording,
                                          Anonymiser* anonymiser) {
@@ -280,7 +273,10 @@ std::vector<RunRecord> MakeRecords(const HostRecording& recording,
         run, query, query.device.has_value() ? states[*query.device] : "",
         &anonymiser);
     record.set_product(NearestProduct(facts));
-    record.set_build(BuildOf(facts));
+    const VersionFacts& versions = facts.versions();
+    record.set_build(ValidUtf8(absl::StrCat(
+        "a real host's", Part(", driver ", versions.driver().value()),
+        Part(", firmware ", versions.firmware().value()))));
     by_device[query.device].push_back(std::move(record));
   }
   std::vector<RunRecord> records;

@@ -233,12 +233,10 @@ absl::StatusOr<AuditEntry> ReadAuditLine(absl::string_view line) {
   AuditEntry entry;
   const auto parsed = google::protobuf::util::JsonStringToMessage(
       std::string(line), &entry, options);
-  if (!parsed.ok() || entry.sequence() == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "no line of an audit file, expected a JSON object with its sequence: ",
-        QuotedText(line)));
-  }
-  return entry;
+  if (parsed.ok() && entry.sequence() != 0) return entry;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no line of an audit file, expected a JSON object with its sequence: ",
+      QuotedText(line)));
 }
 
 bool KnownHeads::Note(const AuditHead& head) {

@@ -4,11 +4,9 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "config/hccl/job_variables.h"
 #include "config/spec/product_profile.h"
 #include "config/values/text_form.h"
-#include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
@@ -40,12 +38,6 @@ const EnvironmentVariable* Legal(const EnvironmentVariable* variable) {
   const bool holds =
       variable != nullptr && IsSure(*variable) && IsLegal(*variable);
   return holds ? variable : nullptr;
-}
-
-std::string SourceText(const EnvironmentVariable& variable) {
-  return absl::StrCat(
-      " (", variable.name(), " is ", PrintableText(variable.value()), " in ",
-      PrintableText(variable.file()), ":", variable.line(), ")");
 }
 
 // HCOMM reads the range of host ports on A2, A3 and 950 alone
@@ -90,9 +82,10 @@ bool IsOf(const JobSpec* job, const EnvironmentVariable* variable) {
 // By HCCL_HOST_SOCKET_PORT_RANGE, of which HCCL takes a port that is free.
 HcclPortNeed NeedOfRange(const EnvironmentVariable& range, const JobSpec* job) {
   HcclPortNeed need;
-  if (range.value() != "auto") need.possible = *PortSet::Parse(range.value());
+  need.is_any = range.value() == "auto";
+  if (!need.is_any) need.possible = *PortSet::Parse(range.value());
   need.certain = need.possible;
-  need.source = SourceText(range);
+  need.source = &range;
   need.is_of_job = IsOf(job, &range);
   return need;
 }
@@ -152,7 +145,7 @@ HcclPortNeed HcclPortsOn(const ClusterSpec& spec, const HostFacts& host,
   if (base != nullptr && absl::SimpleAtoi(base->value(), &first)) {
     add(first);
     if (first != BaseOf(spec)) {
-      need.source = SourceText(*base);
+      need.source = base;
       need.is_of_job = IsOf(job, base);
     }
   }

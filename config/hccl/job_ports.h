@@ -55,13 +55,15 @@ struct HcclPortNeed {
   PortSet possible;
   // HCCL takes each of these and no other one instead.
   bool is_pinned = false;
+  bool is_any = false;  // The kernel chooses; both sets are empty.
   // Where 16 are certain and more are possible: not because CANN is not known.
   bool cann_is_known = false;
-  // " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)"; empty: by the spec.
-  std::string source;
+  // The variable that gives them; null: the spec. Points into the facts or the
+  // job, as `unclear`.
+  const EnvironmentVariable* source = nullptr;
   bool is_of_job = false;  // By the job alone, of which no plan knows.
   // A variable that only a shell knows, so that the ports may be others. Null:
-  // none. Points into the facts or the job.
+  // none.
   const EnvironmentVariable* unclear = nullptr;
 };
 

@@ -72,7 +72,7 @@ TEST(HcclPortsOnTest, LoginFilesPinTheBaseThatJobsWillHave) {
   const HcclPortNeed need = HcclPortsOn(SilentSpec(), host);
   EXPECT_EQ(need.certain.ToString(), "53000-53031");
   EXPECT_TRUE(need.is_pinned);
-  EXPECT_EQ(need.source, " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)");
+  EXPECT_EQ(need.source, &host.environment().value().variables(0));
 }
 
 // A launch by the spec exports its own base port.
@@ -121,7 +121,9 @@ TEST(HcclPortsOnTest, RangeOfHostPortsWinsWhereTheProductReadsIt) {
   const HcclPortNeed need = HcclPortsOn(spec, HostWith(name, "50000,50100"));
   EXPECT_EQ(need.possible.ToString(), "50000,50100");
   EXPECT_FALSE(need.is_pinned);
+  EXPECT_FALSE(need.is_any);
   EXPECT_TRUE(HcclPortsOn(spec, HostWith(name, "auto")).possible.empty());
+  EXPECT_TRUE(HcclPortsOn(spec, HostWith(name, "auto")).is_any);
   spec.set_product("atlas-training");
   EXPECT_EQ(HcclPortsOn(spec, HostWith(name, "50000")).possible.ToString(),
             "60000-60031");

@@ -103,12 +103,9 @@ bool IsExecTimeout(Text value) {
          IsNumber(whole, 0, 2147483647);
 }
 
-constexpr char kPorts[] =
-    "auto, or ports and ranges from 1 to 65535 such as 60000-60031,61000, none "
-    "twice";
-constexpr char kZeroOrOne[] = "0 or 1";
-constexpr char kAddress[] = "an IPv4 or IPv6 address";
-constexpr char kIfnames[] = "names of interfaces separated by single commas";
+constexpr char kPorts[] = "env-port-ranges";
+constexpr char kZeroOrOne[] = "env-either|0|1";
+constexpr char kAddress[] = "env-address";
 
 // Pages of one variable each, such as HCCL_BUFFSIZE.md (hicann/hccl 09300b70),
 // and what HCOMM checks (libochao-huawei/hcomm 8958adbf).
@@ -128,7 +125,7 @@ constexpr char kTorch[] =
 constexpr bool kMayDiffer = true;
 // A name that no source bounds, but curly quotes are no part of any value.
 constexpr JobVariable Free(Text name, bool may_differ = false) {
-  return {name, nullptr, "ASCII", "its readers know ASCII", "", may_differ};
+  return {name, nullptr, "env-ascii", "its readers know ASCII", "", may_differ};
 }
 // One of which CANN takes the default where it is illegal.
 constexpr JobVariable Tolerant(Text name, bool (*is_legal)(Text),
@@ -138,61 +135,54 @@ constexpr JobVariable Tolerant(Text name, bool (*is_legal)(Text),
 
 // Rows of one name stand together, the one for the rest last.
 constexpr JobVariable kRows[] = {
-    {"HCCL_BUFFSIZE", IsFrom<1, kAnySize>, "1 or more (MB)", kHccl, "200"},
-    {"HCCL_CONNECT_TIMEOUT", IsFrom<120, 7200>, "120 to 7200 (seconds)", kHccl,
+    {"HCCL_BUFFSIZE", IsFrom<1, kAnySize>, "env-least-mb|1", kHccl, "200"},
+    {"HCCL_CONNECT_TIMEOUT", IsFrom<120, 7200>, "env-seconds|120|7200", kHccl,
      "120"},
-    {"HCCL_DETERMINISTIC", IsOfForm<kDeterministic>, "true, false or strict",
-     kHccl, "false"},
+    {"HCCL_DETERMINISTIC", IsOfForm<kDeterministic>,
+     "env-one-of-three|true|false|strict", kHccl, "false"},
     {"HCCL_DIAGNOSE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "", kMayDiffer},
     {"HCCL_ENTRY_LOG_ENABLE", IsSwitch, kZeroOrOne, kHccl, "", kMayDiffer},
-    {"HCCL_EXEC_TIMEOUT", IsExecTimeout,
-     "0 to 2147483647 (seconds), at most ten characters", kHccl},
+    {"HCCL_EXEC_TIMEOUT", IsExecTimeout, "env-exec-timeout", kHccl},
     {"HCCL_HOST_SOCKET_PORT_RANGE", IsPortRange, kPorts, kHccl},
-    {"HCCL_IF_BASE_PORT", IsFrom<1024, 65520>, "1024 to 65520", kHccl},
+    {"HCCL_IF_BASE_PORT", IsFrom<1024, 65520>, "env-range|1024|65520", kHccl},
     {"HCCL_IF_IP", [](Text v) { return IsAddress(v.substr(0, v.find('%'))); },
      kAddress, kHccl, "", kMayDiffer},
-    {"HCCL_INTER_HCCS_DISABLE", IsOfForm<kTrueOrFalse>, "TRUE or FALSE", kHccl,
-     "FALSE"},
+    {"HCCL_INTER_HCCS_DISABLE", IsOfForm<kTrueOrFalse>, "env-either|TRUE|FALSE",
+     kHccl, "FALSE"},
     {"HCCL_INTRA_PCIE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "1"},
     {"HCCL_INTRA_ROCE_ENABLE", IsSwitch, kZeroOrOne, kHccl, "0"},
     {"HCCL_LOGIC_SUPERPOD_ID", [](Text v) { return v.size() < 128; },
-     "a text of less than 128 bytes", kHccl, "", kMayDiffer},
-    {"HCCL_MULTI_QP_THRESHOLD", IsFrom<1, 8192>, "1 to 8192 (KB)", kHccl,
-     "512"},
+     "env-text|128", kHccl, "", kMayDiffer},
+    {"HCCL_MULTI_QP_THRESHOLD", IsFrom<1, 8192>, "env-kb|1|8192", kHccl, "512"},
     {"HCCL_NPU_SOCKET_PORT_RANGE", IsPortRange, kPorts, kHccl},
-    {"HCCL_OP_EXPANSION_MODE", IsOfForm<kExpansionMode>, kExpansionMode, kHccl},
-    {"HCCL_OP_RETRY_ENABLE", IsOfForm<kRetryEnable>, "the form L1:0,L2:0",
+    {"HCCL_OP_EXPANSION_MODE", IsOfForm<kExpansionMode>, "env-expansion-mode",
+     kHccl},
+    {"HCCL_OP_RETRY_ENABLE", IsOfForm<kRetryEnable>, "env-form|L1:0,L2:0",
      kHccl, "L1:0,L2:0"},
-    {"HCCL_OP_RETRY_PARAMS", IsOfForm<kRetryParams>,
-     "the form MaxCnt:1,HoldTime:5000,IntervalTime:1000, MaxCnt from 1 to 10, "
-     "the times from 0 to 60000",
-     kHccl},
+    {"HCCL_OP_RETRY_PARAMS", IsOfForm<kRetryParams>, "env-retry-params", kHccl},
     {"HCCL_RDMA_PCIE_DIRECT_POST_NOSTRICT", IsOfForm<kTrueOrFalse>,
-     "TRUE or FALSE", kHccl, "FALSE"},
-    {"HCCL_RDMA_QPS_PER_CONNECTION", IsFrom<1, 32>, "1 to 32", kHccl, "1"},
-    {"HCCL_RDMA_RETRY_CNT", IsFrom<1, 7>, "1 to 7", kHccl, "7"},
-    {"HCCL_RDMA_SL", IsFrom<0, 7>, "0 to 7", kHccl, "4"},
-    {"HCCL_RDMA_TC", IsFrom<0, 255, 4>, "a multiple of 4 from 0 to 252", kHccl,
-     "132"},
-    {"HCCL_RDMA_TIMEOUT", IsFrom<5, 20>, "5 to 20", kHccl, "20", false, false,
-     "A2,A3"},
+     "env-either|TRUE|FALSE", kHccl, "FALSE"},
+    {"HCCL_RDMA_QPS_PER_CONNECTION", IsFrom<1, 32>, "env-range|1|32", kHccl,
+     "1"},
+    {"HCCL_RDMA_RETRY_CNT", IsFrom<1, 7>, "env-range|1|7", kHccl, "7"},
+    {"HCCL_RDMA_SL", IsFrom<0, 7>, "env-range|0|7", kHccl, "4"},
+    {"HCCL_RDMA_TC", IsFrom<0, 255, 4>, "env-multiple|4|0|252", kHccl, "132"},
+    {"HCCL_RDMA_TIMEOUT", IsFrom<5, 20>, "env-range|5|20", kHccl, "20", false,
+     false, "A2,A3"},
     // From 32 on the network card of such a host never times out.
-    {"HCCL_RDMA_TIMEOUT", IsFrom<0, kAnySize>, "0 to 31", kHccl, "20", false,
-     false, "950"},
-    {"HCCL_RDMA_TIMEOUT", IsFrom<5, 24>, "5 to 24", kHccl, "20"},
-    {"HCCL_SOCKET_FAMILY", IsOfForm<kSocketFamily>, "AF_INET or AF_INET6",
-     kHccl},
-    {"HCCL_SOCKET_IFNAME", IsIfnames,
-     "names separated by single commas, with ^, = or ^= in front of all", kHccl,
-     "", kMayDiffer},
+    {"HCCL_RDMA_TIMEOUT", IsFrom<0, kAnySize>, "env-range|0|31", kHccl, "20",
+     false, false, "950"},
+    {"HCCL_RDMA_TIMEOUT", IsFrom<5, 24>, "env-range|5|24", kHccl, "20"},
+    {"HCCL_SOCKET_FAMILY", IsOfForm<kSocketFamily>,
+     "env-either|AF_INET|AF_INET6", kHccl},
+    {"HCCL_SOCKET_IFNAME", IsIfnames, "env-socket-ifname", kHccl, "",
+     kMayDiffer},
     {"HCCL_WHITELIST_DISABLE", IsSwitch, kZeroOrOne, kHccl, "1"},
     {"HCCL_WHITELIST_FILE", [](Text v) { return v.size() < 4096; },
-     "a path of less than 4096 bytes", kHccl, "", kMayDiffer},
+     "env-path|4096", kHccl, "", kMayDiffer},
     {"HCCL_ALGO",
      [](Text v) { return IsOfForm<kAlgorithms>(v) || IsOfForm<kExecutors>(v); },
-     "the form level0:NA;level1:ring or allreduce=level0:NA;level1:ring/..., "
-     "with ring, H-D_R, NHR, NHR_V1, NB, AHC, pipeline or pairwise",
-     kHccl},
+     "env-algorithm", kHccl},
     Free("HCCL_ALG_MULTIPLE_DIMENSION_SPLIT_RATIO"),
     Free("HCCL_ASYNC_ERROR_HANDLING"),
     Free("HCCL_DEBUG_CONFIG", kMayDiffer),
@@ -201,8 +191,7 @@ constexpr JobVariable kRows[] = {
     Free("HCCL_EVENT_TIMEOUT"),
     Free("HCCL_RDMA_QP_PORT_CONFIG_PATH"),
     Free("HCOMM_DEBUG_CONFIG", kMayDiffer),
-    {"ASCEND_RT_VISIBLE_DEVICES", IsIdList,
-     "ids in ascending order with single commas, such as 0,1,2,3", kCann},
+    {"ASCEND_RT_VISIBLE_DEVICES", IsIdList, "env-device-ids", kCann},
     Free("ASCEND_AICPU_PATH"),
     Free("ASCEND_CACHE_PATH"),
     Free("ASCEND_CUSTOM_OPP_PATH"),
@@ -210,13 +199,13 @@ constexpr JobVariable kRows[] = {
     Free("ASCEND_DEVICE_ID", kMayDiffer),
     Free("ASCEND_DRIVER_PATH"),
     Tolerant("ASCEND_GLOBAL_EVENT_ENABLE", IsSwitch, kZeroOrOne),
-    Tolerant("ASCEND_GLOBAL_LOG_LEVEL", IsFrom<0, 4>, "0 to 4"),
+    Tolerant("ASCEND_GLOBAL_LOG_LEVEL", IsFrom<0, 4>, "env-range|0|4"),
     Free("ASCEND_HOME_PATH"),
     Free("ASCEND_HOST_LOG_FILE_NUM"),
     Free("ASCEND_INSTALL_PATH"),
     Tolerant("ASCEND_LAUNCH_BLOCKING", IsSwitch, kZeroOrOne),
     Tolerant("ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", IsFrom<0, 180000>,
-             "0 to 180000 (milliseconds)"),
+             "env-milliseconds|0|180000"),
     Free("ASCEND_MF_STORE_URL"),
     Free("ASCEND_MODULE_LOG_LEVEL"),
     Free("ASCEND_OPP_PATH"),
@@ -227,45 +216,46 @@ constexpr JobVariable kRows[] = {
     Free("ASCEND_WORK_PATH"),
     Free("CM_CHIEF_DEVICE"),
     Free("CM_CHIEF_IP"),
-    {"CM_CHIEF_PORT", IsFrom<0, 65520>, "0 to 65520", kCann},
+    {"CM_CHIEF_PORT", IsFrom<0, 65520>, "env-range|0|65520", kCann},
     Free("CM_WORKER_IP", kMayDiffer),
-    {"CM_WORKER_SIZE", IsFrom<0, 32768>, "0 to 32768", kCann},
+    {"CM_WORKER_SIZE", IsFrom<0, 32768>, "env-range|0|32768", kCann},
     Free("RANK_ID", kMayDiffer),
-    {"RANK_SIZE", IsFrom<1, kAnySize>, "1 or more", kCann},
-    {"RANK_TABLE_FILE", IsRankTableName,
-     "a path that ends in .json and has no .json before: HCCL reads no other "
-     "(EI0004)",
+    {"RANK_SIZE", IsFrom<1, kAnySize>, "env-least|1", kCann},
+    {"RANK_TABLE_FILE", IsRankTableName, "env-rank-table-name",
      "HCOMM topoinfo_ranktableParser.cc"},
     // Of MindIE.
     Free("RANKTABLEFILE"),
     Free("MIES_CONTAINER_IP", kMayDiffer),
-    {"GLOO_SOCKET_IFNAME", IsPlainIfnames, kIfnames, kTorch, "", kMayDiffer},
-    {"TP_SOCKET_IFNAME", IsPlainIfnames, kIfnames, kMindSpore, "", kMayDiffer},
+    {"GLOO_SOCKET_IFNAME", IsPlainIfnames, "env-ifnames", kTorch, "",
+     kMayDiffer},
+    {"TP_SOCKET_IFNAME", IsPlainIfnames, "env-ifnames", kMindSpore, "",
+     kMayDiffer},
     {"VLLM_HOST_IP", IsAddress, kAddress, kVllm, "", kMayDiffer},
     Free("MASTER_ADDR"),
-    {"MASTER_PORT", IsFrom<1, 65535>, "1 to 65535", kTorch},
-    {"NODE_RANK", IsFrom<0, kAnySize>, "0 or more", kTorch, "", kMayDiffer},
+    {"MASTER_PORT", IsFrom<1, 65535>, "env-range|1|65535", kTorch},
+    {"NODE_RANK", IsFrom<0, kAnySize>, "env-least|0", kTorch, "", kMayDiffer},
     Free("NNODES"),
-    {"WORLD_SIZE", IsFrom<1, kAnySize>, "1 or more", kTorch},
+    {"WORLD_SIZE", IsFrom<1, kAnySize>, "env-least|1", kTorch},
 };
-
-bool Names(const JobVariable& row, Text name, Text series) {
-  return row.name == name &&
-         (row.series.empty() ||
-          (!series.empty() && absl::StrContains(row.series, series)));
-}
 
 }  // namespace
 
 const JobVariable* FindJobVariable(Text name, Text series) {
-  const auto* const found = absl::c_find_if(
-      kRows, [&](const JobVariable& row) { return Names(row, name, series); });
+  const auto* const found = absl::c_find_if(kRows, [&](const JobVariable& row) {
+    return row.name == name &&
+           (row.series.empty() ||
+            (!series.empty() && absl::StrContains(row.series, series)));
+  });
   return found == std::end(kRows) ? nullptr : found;
 }
 
 Text MeantJobVariable(Text name) {
   constexpr size_t kLeastBytes = 8;
-  if (name.size() < kLeastBytes || FindJobVariable(name) != nullptr) return "";
+  // NCCL has variables of its own, some of which HCCL has too.
+  if (name.size() < kLeastBytes || FindJobVariable(name) != nullptr ||
+      absl::StartsWith(name, "NCCL_")) {
+    return "";
+  }
   const std::string written = absl::StrReplaceAll(name, {{"-", "_"}});
   const auto* const found = absl::c_find_if(kRows, [&](const JobVariable& row) {
     return row.name.size() >= kLeastBytes && IsOneEditAway(written, row.name);
@@ -298,9 +288,9 @@ bool IsPlaceholder(Text value) {
       // xxx, your_ip, /path/to/rank_table.json, change_me, /data/xxx/a.json
       {R"((?i)x{3,}|\.{3}|.*\byour.*|/?path/to/.*|.*(?:change|replace).?me.*|)"
        R"(.*/xx+(?:[/.:].*)?|xx+/.*)"},
-      // PIP:PORT, tcp://MASTER_IP:PORT, NIC_NAME
-      {R"((?:\w+://)?[A-Z_]*(?:IP|ADDR|ADDRESS|NAME|NIC|PORT))"
-       R"((?::[A-Z_]+)?|HOST:[A-Z_]+)"},
+      // PIP:PORT, tcp://NODE0_IP:PORT1, MASTER_IP:29500, NIC_NAME, HOST1:PORT
+      {R"((?:\w+://)?(?:[A-Z0-9_]*(?:IP|ADDR|ADDRESS|NAME|NIC|PORT)_?\d*)"
+       R"((?::\w+)?|HOST_?\d*:[A-Z]\w*))"},
       // 本机IP, [your host]; fe80::1 may stand in such brackets
       {R"([^/]*\p{Han}.*|\[[^\]\[:"]*\pL[^\]\[:"]*\])"}};
   return absl::c_any_of(
@@ -331,38 +321,39 @@ std::vector<JobVariableMistake> FindVariableMistakes(
                         std::string(row.expected), std::string(row.source),
                         row.falls_back});
     if (!is_typeset) continue;
-    mistakes.back().beside = absl::StrCat(
-        " (with the full-width character or curly quote ", sign, ")");
+    mistakes.back().beside = "env-value-typeset";
+    mistakes.back().other = std::string(sign);
   }
-  const auto contradict = [&](bool is_so, Text name, Text beside, Text expected,
-                              Text source = kHccl) {
+  const auto contradict = [&](bool is_so, Text name, Text beside, Text other,
+                              Text expected, Text source = kHccl) {
     if (!is_so) return;
     mistakes.push_back({std::string(name), std::string(value_of(name)),
                         std::string(expected), std::string(source), false,
-                        absl::StrCat(" (", beside, ")")});
+                        std::string(beside), std::string(other)});
   };
+  constexpr char kWithout[] = "env-value-without";
   const auto number_of = [&](Text name) {
     return ComparableValue(*FindJobVariable(name), value_of(name));
   };
   contradict(number_of("HCCL_WHITELIST_DISABLE") == "0" &&
                  value_of("HCCL_WHITELIST_FILE").empty(),
-             "HCCL_WHITELIST_DISABLE", "without HCCL_WHITELIST_FILE",
-             "1, or the white list's path in HCCL_WHITELIST_FILE");
+             "HCCL_WHITELIST_DISABLE", kWithout, "HCCL_WHITELIST_FILE",
+             "env-whitelist");
   const std::string roce = number_of("HCCL_INTRA_ROCE_ENABLE");
   const std::string pcie = number_of("HCCL_INTRA_PCIE_ENABLE");
   contradict(roce == "1" && pcie == "1", "HCCL_INTRA_ROCE_ENABLE",
-             "and so is HCCL_INTRA_PCIE_ENABLE", "1 for one of both at most");
+             "env-value-of-both", "HCCL_INTRA_PCIE_ENABLE", "env-one-of-both");
   const bool needs_both = series != "950";
   contradict(needs_both && roce == "0" && pcie.empty(),
-             "HCCL_INTRA_ROCE_ENABLE", "without HCCL_INTRA_PCIE_ENABLE",
-             "HCCL_INTRA_PCIE_ENABLE set too");
+             "HCCL_INTRA_ROCE_ENABLE", kWithout, "HCCL_INTRA_PCIE_ENABLE",
+             "env-set-too|HCCL_INTRA_PCIE_ENABLE");
   contradict(needs_both && pcie == "0" && roce.empty(),
-             "HCCL_INTRA_PCIE_ENABLE", "without HCCL_INTRA_ROCE_ENABLE",
-             "HCCL_INTRA_ROCE_ENABLE set too");
+             "HCCL_INTRA_PCIE_ENABLE", kWithout, "HCCL_INTRA_ROCE_ENABLE",
+             "env-set-too|HCCL_INTRA_ROCE_ENABLE");
   contradict(
       !value_of("RANK_TABLE_FILE").empty() && !value_of("CM_CHIEF_IP").empty(),
-      "RANK_TABLE_FILE", "beside CM_CHIEF_IP",
-      "one of both: a rank table, or CM_CHIEF_IP and its kin", kCann);
+      "RANK_TABLE_FILE", "env-value-beside", "CM_CHIEF_IP",
+      "env-table-or-chief", kCann);
   return mistakes;
 }
 

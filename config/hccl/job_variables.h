@@ -19,7 +19,8 @@ struct JobVariable {
   absl::string_view name;
   // Null: any value will do.
   bool (*is_legal)(absl::string_view value);
-  absl::string_view expected;  // "120 to 7200 (seconds)".
+  // Words of config/rules/texts and their values: "env-seconds|120|7200".
+  absl::string_view expected;
   absl::string_view source;
   // What holds where it is not set; empty: not published, or not one value.
   absl::string_view standard = "";
@@ -68,10 +69,13 @@ using JobVariables = std::map<std::string, std::string>;  // By name.
 struct JobVariableMistake {
   std::string name;      // "HCCL_CONNECT_TIMEOUT"
   std::string value;     // "60"
-  std::string expected;  // "120 to 7200 (seconds)"
+  std::string expected;  // As in JobVariable.
   std::string source;
   bool falls_back = false;
-  std::string beside = "";  // " (without HCCL_WHITELIST_FILE)"
+  // Words for the value with something else: "env-value-without" and
+  // "HCCL_WHITELIST_FILE". Empty: the value alone.
+  std::string beside = "";
+  std::string other = "";
 };
 
 // Values outside of their range or form, two that contradict each other, and a

@@ -83,7 +83,7 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
 TEST(FindVariableMistakesTest, WhiteListThatIsOnNeedsItsFile) {
   const auto mistakes = FindVariableMistakes({{"HCCL_WHITELIST_DISABLE", "0"}});
   ASSERT_EQ(mistakes.size(), 1u);
-  EXPECT_THAT(mistakes[0].expected, HasSubstr("HCCL_WHITELIST_FILE"));
+  EXPECT_EQ(mistakes[0].expected, "env-whitelist");
   EXPECT_TRUE(FindVariableMistakes({{"HCCL_WHITELIST_DISABLE", "0"},
                                     {"HCCL_WHITELIST_FILE", "/etc/hccl.json"}})
                   .empty());
@@ -97,13 +97,12 @@ TEST(FindVariableMistakesTest, NamesTheSignsOfAWordProcessor) {
   for (const auto& [value, sign] : kCases) {
     const auto mistakes = FindVariableMistakes({{"HCCL_BUFFSIZE", value}});
     ASSERT_EQ(mistakes.size(), 1u) << value;
-    EXPECT_THAT(mistakes[0].beside, HasSubstr(sign));
+    EXPECT_THAT(mistakes[0].other, HasSubstr(sign));
   }
   EXPECT_EQ(FindVariableMistakes({{"HCCL_SOCKET_IFNAME", "eth0，eth1"}}).size(),
             1u);
-  EXPECT_THAT(
-      FindVariableMistakes({{"RANK_TABLE_FILE", "“/a.json”"}})[0].beside,
-      HasSubstr("“"));
+  EXPECT_THAT(FindVariableMistakes({{"RANK_TABLE_FILE", "“/a.json”"}})[0].other,
+              HasSubstr("“"));
   // A folder may have such a name.
   EXPECT_TRUE(
       FindVariableMistakes({{"RANK_TABLE_FILE", "/data（1）/a.json"}}).empty());
@@ -176,12 +175,13 @@ TEST(MeantJobVariableTest, NamesTheOneThatIsOneEditAway) {
   EXPECT_EQ(MeantJobVariable("HCCL_SOKCET_IFNAME"), "HCCL_SOCKET_IFNAME");
   EXPECT_EQ(MeantJobVariable("hccl_buffsize"), "HCCL_BUFFSIZE");
   EXPECT_EQ(MeantJobVariable("HCCL-IF-IP"), "HCCL_IF_IP");
-  // MindIE reads it, and PATH is no one's mistake.
+  // MindIE reads it, NCCL those of its own, and PATH is no one's mistake.
   for (const char* name :
        {"RANKTABLEFILE", "HCCL_BUFFSIZE", "HCCL_SOMETHING_NEW", "PATH", "RANKS",
-        "WORLD_SIZE"}) {
+        "WORLD_SIZE", "NCCL_SOCKET_IFNAME", "NCCL_BUFFSIZE", "NCCL_ALGO"}) {
     EXPECT_EQ(MeantJobVariable(name), "") << name;
   }
+  EXPECT_FALSE(IsJobVariable("NCCL_SOCKET_IFNAME"));
 }
 
 TEST(IsPlaceholderTest, KnowsWhatGuidesLeaveOpen) {
@@ -197,6 +197,12 @@ TEST(IsPlaceholderTest, KnowsWhatGuidesLeaveOpen) {
                             "xxxx",
                             "NIC_NAME",
                             "MASTER_IP",
+                            "NODE0_IP",
+                            "IP_1",
+                            "tcp://IP1:PORT1",
+                            "MASTER_IP:29500",
+                            "HOST1:PORT",
+                            "NIC0",
                             "{rank_table_file.json}",
                             "$HOST",
                             "${IP}",
@@ -221,6 +227,8 @@ TEST(IsPlaceholderTest, KnowsWhatGuidesLeaveOpen) {
                             "^docker,lo",
                             "TRUE",
                             "HOST",
+                            "HOST1:29500",
+                            "NODE1",
                             "AI_CPU",
                             "AF_INET",
                             "60000-60031,61000",

@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -150,7 +151,7 @@ void AddLine(absl::string_view line, uint32_t number, Requirements* all) {
   static const LazyRE2 kInclude = {
       R"(-(?:[rce\s]|-(?:requirement|constraint|editable)).*|-)"};
   const auto note = [&](absl::string_view what) {
-    return absl::StrCat("line ", number, ": ", PrintableText(what));
+    return Worded("line-text", number, PrintableText(what));
   };
   // Other options say where pip looks and what it takes.
   if (line[0] == '-' && !HasForm(line, *kInclude)) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "proto/finding.pb.h"
 
 namespace clusterd {
 
@@ -24,9 +25,9 @@ struct Requirement {
 struct Requirements {
   std::vector<Requirement> packages;
   // "line 3: -r base.txt": what it asks for is not known.
-  std::vector<std::string> unread;
+  std::vector<FindingValue> unread;
   // "line 4: --hash": the package is judged, and this is not.
-  std::vector<std::string> ignored;
+  std::vector<FindingValue> ignored;
 };
 
 inline constexpr size_t kMaxRequirements = 1000;

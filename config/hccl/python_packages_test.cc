@@ -1,6 +1,7 @@
 #include "config/hccl/python_packages.h"
 
 #include "absl/strings/str_cat.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -10,6 +11,18 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+// "3 -r base.txt": the values of each, which are a line and what stands there.
+std::vector<std::string> NotesOf(const std::vector<FindingValue>& values) {
+  std::vector<std::string> notes;
+  for (const FindingValue& value : values) {
+    EXPECT_EQ(value.words(), "line-text");
+    EXPECT_EQ(value.values_size(), 2);
+    notes.push_back(absl::StrCat(ValueText(value.values(0)), " ",
+                                 ValueText(value.values(1))));
+  }
+  return notes;
+}
 
 // Each comes before all that follow (PEP 440, summary of permitted suffixes
 // and relative ordering).
@@ -133,7 +146,7 @@ TEST(ParseRequirementsTest, ReadsPackagesWithVersionsAndMarkers) {
       "PyYAML (>=6.0)\n"
       "deepspeed[sparse]");
   EXPECT_THAT(read.unread, IsEmpty());
-  EXPECT_THAT(read.ignored, ElementsAre("line 7: [sparse]"));
+  EXPECT_THAT(NotesOf(read.ignored), ElementsAre("7 [sparse]"));
   ASSERT_THAT(read.packages, SizeIs(4));
   EXPECT_EQ(read.packages[0].name, "torch");
   EXPECT_EQ(read.packages[0].specifiers, "==2.1.0");
@@ -165,7 +178,7 @@ TEST(ParseRequirementsTest, NamesEveryLineThatItCannotJudge) {
   for (const char* line : lines) {
     const Requirements read = ParseRequirements(line);
     EXPECT_THAT(read.packages, IsEmpty()) << line;
-    EXPECT_THAT(read.unread, ElementsAre(absl::StrCat("line 1: ", line)));
+    EXPECT_THAT(NotesOf(read.unread), ElementsAre(absl::StrCat("1 ", line)));
   }
 }
 
@@ -179,10 +192,9 @@ TEST(ParseRequirementsTest, JudgesThePackageBesideOptionsUrlsAndHashes) {
       "--hash=sha256:1e61c37477a1626458e36f7b1d82aa5c9b094fa4802892072e49\n");
   EXPECT_THAT(read.unread, IsEmpty());
   EXPECT_THAT(
-      read.ignored,
-      ElementsAre("line 1: --index-url https://pypi.example.com/simple",
-                  "line 2: --pre", "line 3: https://example.com/apex.whl",
-                  "line 4: --hash"));
+      NotesOf(read.ignored),
+      ElementsAre("1 --index-url https://pypi.example.com/simple", "2 --pre",
+                  "3 https://example.com/apex.whl", "4 --hash"));
   ASSERT_THAT(read.packages, SizeIs(2));
   EXPECT_EQ(read.packages[0].name, "apex");
   EXPECT_EQ(read.packages[0].specifiers, "");
@@ -205,7 +217,7 @@ TEST(ParseRequirementsTest, BoundsThePackages) {
   }
   const Requirements read = ParseRequirements(text);
   EXPECT_THAT(read.packages, SizeIs(kMaxRequirements));
-  EXPECT_THAT(read.unread, ElementsAre("line 1001: a1000"));
+  EXPECT_THAT(NotesOf(read.unread), ElementsAre("1001 a1000"));
 }
 
 TEST(MeetsMarkerTest, KnowsThePlatform) {

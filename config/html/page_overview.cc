@@ -1,4 +1,4 @@
-// What a report comes down to: verdict, what failed and what was not looked at;
+// What a report comes down to: verdict, what failed and what was not checked;
 // and its maps: hosts by rack, devices by leaf switch, hosts by value.
 #include <algorithm>
 #include <set>
@@ -15,15 +15,10 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
-
-std::string MomentText(int64_t unix_ms) {
-  if (unix_ms == 0) return "";
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC",
-                          absl::FromUnixMillis(unix_ms), absl::UTCTimeZone());
-}
 
 // The report, with the verdict that its rules and hosts support.
 Report HeadOf(const Report& report) {
@@ -37,7 +32,7 @@ Report HeadOf(const Report& report) {
 void AddAbout(const char* name, absl::string_view value, PageDictionary* page) {
   if (value.empty()) return;
   PageDictionary* const row = page->AddSectionDictionary("ABOUT_ROW");
-  SetText("NAME", name, row);
+  SetText("NAME", Say(name), row);
   SetText("VALUE", value, row);
 }
 
@@ -52,14 +47,17 @@ using RulesByState = std::map<State, std::vector<const RuleResult*>>;
 // One of the boxes that say what was found.
 class Box {
  public:
-  Box(State state, absl::string_view title, const PageFindings& findings,
+  Box(State state, const char* title, const PageFindings& findings,
       PageDictionary* page)
       : findings_(findings), box_(page->AddSectionDictionary("BOX")) {
     SetText("LETTER", StateLetter(state), box_);
-    SetText("TITLE", title, box_);
+    SetText("TITLE", Say(title), box_);
   }
 
   void Figure(absl::string_view text) { SetText("FIGURE", text, box_); }
+  void Figure(size_t rules) {
+    Figure(rules == 0 ? Say("html-nothing") : Count(rules, "rule"));
+  }
   void Line(absl::string_view what, absl::string_view why) {
     PageDictionary* const line = box_->AddSectionDictionary("LINE");
     ShowText("WHAT", what, line);
@@ -89,12 +87,11 @@ std::string WhereText(const RuleResult& rule) {
 void AddFailed(const Report& report,
                const std::vector<const RuleResult*>& rules,
                const PageFindings& findings, PageDictionary* page) {
-  Box box(FAIL, "Failed", findings, page);
+  Box box(FAIL, "html-failed", findings, page);
   const std::vector<std::string> hosts = FailingHosts(report);
-  if (rules.empty() && hosts.empty()) return box.Figure("nothing");
-  box.Figure(absl::StrCat(Count(rules.size(), "rule"), " on ",
-                          Count(hosts.size(), "host"), " of ",
-                          report.hosts_size()));
+  if (rules.empty() && hosts.empty()) return box.Figure(rules.size());
+  box.Figure(Say("html-failed-on", Count(rules.size(), "rule"),
+                 Count(hosts.size(), "host"), report.hosts_size()));
   if (!hosts.empty()) box.Line(HostsText(hosts, 240), "");
   for (const RuleResult* rule : rules) {
     box.Rules({rule->rule()}, WhereText(*rule));
@@ -102,26 +99,27 @@ void AddFailed(const Report& report,
 }
 
 // "2 hosts without facts"; empty for none.
-std::string Counted(size_t number, absl::string_view noun,
-                    absl::string_view what) {
-  return number == 0 ? "" : absl::StrCat(Count(number, noun), " ", what);
+std::string CountedAs(const char* words, size_t number,
+                      absl::string_view noun) {
+  return number == 0 ? "" : Say(words, Count(number, noun));
 }
 
-void AddNotLookedAt(const Report& report, RulesByState& rules,
-                    const PageFindings& findings, PageDictionary* page) {
-  Box box(UNKNOWN, "Not looked at, or not to be told", findings, page);
+void AddNotChecked(const Report& report, RulesByState& rules,
+                   const PageFindings& findings, PageDictionary* page) {
+  Box box(UNKNOWN, "html-not-checked", findings, page);
   const auto silent = SilentHosts(report);
   FirstMet<std::string, std::vector<std::string>> skipped;
   for (const RuleResult* rule : rules[SKIPPED]) {
     skipped[rule->skip_reason()].push_back(rule->rule());
   }
   const std::string figure = JoinParts(
-      ", ", {Counted(HostsWithoutFacts(report), "host", "without facts"),
-             Counted(rules[UNKNOWN].size(), "rule", "not to be told"),
-             Counted(rules[SKIPPED].size(), "rule", "not run"),
-             report.error().empty() ? "" : "the whole check",
-             report.rules().empty() ? "no rule was judged" : ""});
-  box.Figure(figure.empty() ? "nothing was left out" : figure);
+      Say("html-comma"),
+      {CountedAs("html-hosts-silent", HostsWithoutFacts(report), "host"),
+       CountedAs("html-rules-unknown", rules[UNKNOWN].size(), "rule"),
+       CountedAs("html-rules-skipped", rules[SKIPPED].size(), "rule"),
+       report.error().empty() ? "" : Say("html-whole-check"),
+       report.rules().empty() ? Say("counts-none") : ""});
+  box.Figure(figure.empty() ? Say("html-all-checked") : figure);
   for (const absl::string_view line :
        absl::StrSplit(report.error(), '\n', absl::SkipEmpty())) {
     box.Line("", line);
@@ -129,11 +127,10 @@ void AddNotLookedAt(const Report& report, RulesByState& rules,
   for (const auto& [why, hosts] : silent) box.Line(HostsText(hosts, 240), why);
   if (report.awaited_size() > 0) {
     box.Line(HostsText({report.awaited().begin(), report.awaited().end()}, 240),
-             "was still awaited when the check was stopped");
+             Say("html-awaited"));
   }
   for (const RuleResult* rule : rules[UNKNOWN]) {
-    box.Rules({rule->rule()},
-              absl::StrCat("could not be told: ", WhereText(*rule)));
+    box.Rules({rule->rule()}, Say("html-unknown-on", WhereText(*rule)));
   }
   for (const auto& [why, names] : skipped) box.Rules(names, why);
 }
@@ -192,8 +189,7 @@ void AddLegend(const Report& report, PageDictionary* page) {
     PageDictionary* const entry = page->AddSectionDictionary("LEGEND");
     SetText("LETTER", StateLetter(state), entry);
     SetText("WORD", StateWord(state), entry);
-    entry->AddSectionDictionary("COUNTED")->SetIntValue(
-        "COUNT", static_cast<long>(counts[state]));
+    entry->SetIntValue("COUNT", static_cast<long>(counts[state]));
   }
 }
 
@@ -210,14 +206,11 @@ bool IsOdd(const SwitchPorts& leaf, const SwitchPorts::Ports& ports) {
          ports.host_count() * kOddShare <= MostOf(leaf);
 }
 
-std::string LeafName(const SwitchPorts& leaf) {
-  return leaf.name().empty() ? "no switch known" : leaf.name();
-}
-
 void AddSwitch(const SwitchPorts& leaf, const std::set<uint32_t>& devices,
                PageDictionary* rails) {
   PageDictionary* const row = rails->AddSectionDictionary("SWITCH");
-  SetText("NAME", LeafName(leaf), row);
+  SetText("NAME", leaf.name().empty() ? Say("html-no-switch") : leaf.name(),
+          row);
   std::map<uint32_t, const SwitchPorts::Ports*> by_device;
   for (const SwitchPorts::Ports& ports : leaf.ports()) {
     by_device[ports.device()] = &ports;
@@ -246,15 +239,14 @@ void AddOddPorts(const std::vector<const SwitchPorts*>& leaves,
     for (const SwitchPorts::Ports& ports : leaf->ports()) {
       if (!IsOdd(*leaf, ports)) continue;
       if (list == nullptr) list = rails->AddSectionDictionary("ODD_PORTS");
-      PageDictionary* const odd = list->AddSectionDictionary("ODD");
       std::vector<uint32_t> usual;
       for (const SwitchPorts::Ports& other : leaf->ports()) {
         if (!IsOdd(*leaf, other)) usual.push_back(other.device());
       }
-      SetText("NAME", LeafName(*leaf), odd);
-      odd->SetIntValue("DEVICE", ports.device());
-      SetText("HOSTS", ports.hosts(), odd);
-      SetText("OTHERS", DevicesText(usual), odd);
+      ShowText("ODD",
+               Say("html-odd-port", leaf->name(), DevicesText({ports.device()}),
+                   ports.hosts(), DevicesText(usual)),
+               list);
     }
   }
 }
@@ -280,9 +272,11 @@ void SetText(const char* name, absl::string_view text, PageDictionary* in) {
   in->SetValue(name, SafeText(text, /*utf8=*/true));
 }
 
-void ShowText(const char* section, absl::string_view text, PageDictionary* in) {
+void ShowText(const char* section, absl::string_view text, PageDictionary* in,
+              const char* words) {
   if (text.empty()) return;
-  SetText("TEXT", text, in->AddSectionDictionary(section));
+  SetText("TEXT", words == nullptr ? std::string(text) : Say(words, text),
+          in->AddSectionDictionary(section));
 }
 
 PageDictionary* ShowLines(const char* section, absl::string_view text,
@@ -293,38 +287,34 @@ PageDictionary* ShowLines(const char* section, absl::string_view text,
   return shown;
 }
 
-void AddHead(const Report& report, PageDictionary* page) {
+std::string Headline(const Report& report, const char* words) {
   const Report head = HeadOf(report);
   const std::string about = ReportSubject(
       report, [](absl::string_view name) { return std::string(name); });
-  SetText("LETTER", StateLetter(head.verdict()), page);
-  SetText("VERDICT", VerdictWord(head), page);
-  SetText("ABOUT", about, page);
-  SetText("SENTENCE", VerdictSentence(head), page);
-  const size_t silent = HostsWithoutFacts(report);
+  return Say(words, VerdictWord(head), about, VerdictSentence(head));
+}
+
+void AddHead(const Report& report, PageDictionary* page) {
+  SetText("LETTER", StateLetter(HeadOf(report).verdict()), page);
+  SetText("HEADLINE", Headline(report, "html-headline"), page);
+  const size_t answered = report.hosts_size() - HostsWithoutFacts(report);
   SetText("SUMMARY",
-          absl::StrCat(CountsText(CountStates(report.rules())), " of ",
-                       Count(report.rules_size(), "rule"), "; ",
-                       report.hosts_size() - silent, " of ",
-                       Count(report.hosts_size(), "host"), " answered"),
+          Say("html-summary", CountsText(CountStates(report.rules())),
+              Count(report.rules_size(), "rule"), answered,
+              Count(report.hosts_size(), "host")),
           page);
-  AddAbout("Began", MomentText(report.started_at_ms()), page);
-  AddAbout("Took", ElapsedText(report.elapsed_ms()), page);
-  AddAbout("Run", report.run_id(), page);
-  AddAbout("Schedule", report.schedule(), page);
-  AddAbout("Job", JobText(report), page);
-  AddAbout("Product", report.product(), page);
-  AddAbout("Network namespace", report.network_namespace(), page);
-  AddAbout("Hosts asked", absl::StrCat(report.hosts_size()), page);
-  AddAbout("Answered", absl::StrCat(report.hosts_size() - silent), page);
-  AddAbout("Missing", absl::StrCat(silent), page);
-  AddAbout("cluster.yaml", report.spec_digest(), page);
-  AddAbout("clusterd", report.clusterd_version(), page);
-  SetText("FOOTER",
-          absl::StrCat("Made by clusterd", Part(" ", report.clusterd_version()),
-                       ". Times are UTC. This file asks for nothing outside "
-                       "of itself and holds the report as JSON, in the script "
-                       "element \"report\"."),
+  const absl::Time began = absl::FromUnixMillis(report.started_at_ms());
+  AddAbout("html-began", report.started_at_ms() == 0 ? "" : UtcMinute(began),
+           page);
+  AddAbout("html-took", ElapsedText(report.elapsed_ms()), page);
+  AddAbout("html-run", report.run_id(), page);
+  AddAbout("html-schedule", report.schedule(), page);
+  AddAbout("html-job", JobText(report), page);
+  AddAbout("html-product", report.product(), page);
+  AddAbout("html-namespace", report.network_namespace(), page);
+  AddAbout("html-spec", report.spec_digest(), page);
+  AddAbout("html-version", report.clusterd_version(), page);
+  SetText("FOOTER", Say("html-footer", Part(" ", report.clusterd_version())),
           page);
   if (report.notes().empty()) return;
   PageDictionary* const notes = page->AddSectionDictionary("NOTES");
@@ -338,16 +328,14 @@ void AddBoxes(const Report& report, const PageFindings& findings,
     rules[KnownState(rule.state())].push_back(&rule);
   }
   AddFailed(report, rules[FAIL], findings, page);
-  AddNotLookedAt(report, rules, findings, page);
-  Box warned(WARN, "Warned", findings, page);
-  warned.Figure(rules[WARN].empty() ? "nothing"
-                                    : Count(rules[WARN].size(), "rule"));
+  AddNotChecked(report, rules, findings, page);
+  Box warned(WARN, "html-warned", findings, page);
+  warned.Figure(rules[WARN].size());
   for (const RuleResult* rule : rules[WARN]) {
     warned.Rules({rule->rule()}, WhereText(*rule));
   }
-  Box passed(PASS, "Passed", findings, page);
-  passed.Figure(rules[PASS].empty() ? "nothing"
-                                    : Count(rules[PASS].size(), "rule"));
+  Box passed(PASS, "html-passed", findings, page);
+  passed.Figure(rules[PASS].size());
   passed.Rules(Each<std::string>(rules[PASS], &RuleResult::rule), "");
 }
 
@@ -374,8 +362,9 @@ void AddRacks(const Report& report, PageDictionary* page) {
     SetText("NAME", rack.name.empty() ? FoldHostlist(names) : rack.name, row);
     SetText("LETTER", StateLetter(worst), row);
     SetText("COUNT",
-            not_passing == 0 ? "all pass"
-                             : absl::StrCat(not_passing, " of ", names.size()),
+            not_passing == 0
+                ? Say("html-rack-passes")
+                : Say("html-rack-fails", not_passing, names.size()),
             row);
   }
 }

@@ -1,6 +1,6 @@
 // The parts of the page, each from a report into the dictionary of the template
-// (page.html). Every text goes through SafeText on its way, and through the
-// escaping of the template for where it stands.
+// (page.html), in the current language. Every text goes through SafeText on its
+// way, and through the escaping of the template for where it stands.
 #ifndef CONFIG_HTML_PAGE_SECTIONS_H_
 #define CONFIG_HTML_PAGE_SECTIONS_H_
 
@@ -20,10 +20,11 @@ using PageDictionary = ctemplate::TemplateDictionary;
 // "F", "U", "W", "P" or "S": what stands for the state beside its colour.
 const char* StateLetter(State state);
 
-// Sets a variable. `name` lives as long as the program.
+// Sets a variable.
 void SetText(const char* name, absl::string_view text, PageDictionary* in);
-// Shows the section with TEXT; hides it where there is none.
-void ShowText(const char* section, absl::string_view text, PageDictionary* in);
+// Shows the section with TEXT, in these words if any; hides it without a text.
+void ShowText(const char* section, absl::string_view text, PageDictionary* in,
+              const char* words = nullptr);
 // The same with the line ends of the text, for <pre>; the section or nullptr.
 PageDictionary* ShowLines(const char* section, absl::string_view text,
                           PageDictionary* in);
@@ -41,7 +42,9 @@ class PageFindings {
   void AddLinks(const std::vector<std::string>& rules,
                 PageDictionary* in) const;
   // "3.14": where the finding stands in the report; the script finds it so.
-  std::string PlaceOf(const Finding* finding) const;
+  std::string PlaceOf(const Finding* finding) const {
+    return places_.at(finding);
+  }
 
  private:
   const FindingOverview overview_;
@@ -49,9 +52,11 @@ class PageFindings {
   std::map<const Finding*, std::string> places_;
 };
 
+// The verdict with what the report is about, in these words.
+std::string Headline(const Report& report, const char* words);
 // Verdict, what the report is about, its notes.
 void AddHead(const Report& report, PageDictionary* page);
-// What failed and, as large, what was not looked at; what warned and passed.
+// What failed and, as large, what was not checked; what warned and passed.
 void AddBoxes(const Report& report, const PageFindings& findings,
               PageDictionary* page);
 // A row for each rack, or for 32 hosts of one kind of name, with a cell a host.
@@ -63,8 +68,8 @@ void AddCauses(const Report& report, const PageFindings& findings,
 void AddFindings(const Report& report, const PageFindings& findings,
                  PageDictionary* page);
 void AddValues(const Report& report, PageDictionary* page);
-// `since` may be null.
-void AddSince(const ReportDiff* since, PageDictionary* page);
+// `old`, to compare with, may be null. It is in English.
+void AddSince(const Report* old, const Report& report, PageDictionary* page);
 // Of hosts that do not pass; the script adds the others.
 void AddHostPages(const Report& report, const PageFindings& findings,
                   PageDictionary* page);

@@ -3,23 +3,27 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "config/html/page_sections.h"
 #include "config/report/message_json.h"
 #include "config/report/repair_list.h"
+#include "config/report/report_diff.h"
+#include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 #include "ctemplate/template.h"
 
 namespace clusterd {
@@ -44,14 +48,13 @@ std::string Policy() {
 }
 
 // For the inside of <script>, which no text may end and where "<!--" has a
-// meaning: these stand inside JSON strings only.
+// meaning: these stand inside JSON strings only. Without fields that have no
+// value, of which each finding has many.
 std::string JsonForScript(const Report& report) {
   return absl::StrReplaceAll(
-      OnOneLine(MessageJson(report)),
+      OnOneLine(MessageJson(report, /*with_defaults=*/false)),
       {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
 }
-
-using HostNames = google::protobuf::RepeatedPtrField<std::string>;
 
 constexpr int kAll = std::numeric_limits<int>::max();
 // Failures are shown at once where they are no more than these.
@@ -76,16 +79,6 @@ std::string AnchorName(absl::string_view rule) {
   return name;
 }
 
-// The words of a fix, and the command that they end with.
-void AddFix(const Finding& finding, PageDictionary* row) {
-  absl::string_view words = finding.fix();
-  absl::ConsumeSuffix(&words, finding.command());
-  absl::ConsumeSuffix(&words, ": ");
-  PageDictionary* const fix = ShowLines("FIX", words, row);
-  if (fix != nullptr && finding.command().empty()) fix->ShowSection("ALONE");
-  ShowLines("COMMAND", finding.command(), row);
-}
-
 void AddFinding(const FindingBlock& block, const Finding& finding,
                 const PageFindings& findings, PageDictionary* in) {
   PageDictionary* const row = in->AddSectionDictionary("FINDING");
@@ -93,9 +86,11 @@ void AddFinding(const FindingBlock& block, const Finding& finding,
   SetText("WHERE", SubjectsText(finding.subjects(), kAll, kAll), row);
   SetText("FOUND", finding.observed(), row);
   SetText("EXPECTED", finding.expected(), row);
-  ShowText("BECAUSE", finding.caused_by(), row);
+  ShowText("BECAUSE", finding.caused_by(), row, "html-because");
   if (finding.why() != block.why) ShowText("OWN_WHY", finding.why(), row);
-  AddFix(finding, row);
+  PageDictionary* const fix = ShowLines("FIX", FixWords(finding), row);
+  if (fix != nullptr && finding.command().empty()) fix->ShowSection("ALONE");
+  ShowLines("COMMAND", finding.command(), row);
 }
 
 // What a host's page says of one finding.
@@ -134,18 +129,18 @@ void AddHostPage(const HostStatus& host, int at,
   page->SetIntValue("AT", at);
   SetText("LETTER", StateLetter(host.state()), page);
   SetText("NAME", host.host(), page);
-  SetText(
-      "ABOUT",
-      JoinParts(", ", {Part("rack ", host.rack()),
-                       lines.empty() ? "" : Count(lines.size(), "finding")}),
-      page);
-  ShowText("SILENT", host.no_facts_reason(), page);
+  SetText("ABOUT",
+          JoinParts(Say("html-comma"),
+                    {host.rack().empty() ? "" : Say("html-rack", host.rack()),
+                     lines.empty() ? "" : Count(lines.size(), "finding")}),
+          page);
+  ShowText("SILENT", host.no_facts_reason(), page, "html-silent");
   const size_t shown = std::min(lines.size(), kLinesOfHost);
   for (size_t i = 0; i < shown; ++i) {
     const Finding& finding = *lines[i].finding;
     PageDictionary* const line = page->AddSectionDictionary("LINE");
     const std::string text = JoinParts(
-        ": ",
+        Say("html-colon"),
         {lines[i].devices, *texts < kHostTextBytes ? finding.observed() : ""});
     *texts += text.size();
     SetText("LETTER", StateLetter(finding.state()), line);
@@ -154,15 +149,8 @@ void AddHostPage(const HostStatus& host, int at,
     SetText("TEXT", text, line);
   }
   if (shown < lines.size()) {
-    ShowText("MORE", absl::StrCat(lines.size() - shown, " more findings"),
-             page);
+    ShowText("MORE", Count(lines.size() - shown, "more finding"), page);
   }
-}
-
-const char* WordsOfChange(State before, State after) {
-  if (before == STATE_UNSPECIFIED) return "not judged before";
-  if (after == STATE_UNSPECIFIED) return "not judged any more, was";
-  return after == PASS ? "was" : before == after ? "now" : "";
 }
 
 void AddChange(const ReportDiff::Change& change, PageDictionary* in) {
@@ -174,46 +162,81 @@ void AddChange(const ReportDiff::Change& change, PageDictionary* in) {
   SetText("AFTER", letter(change.after()), row);
   SetText("RULE", change.rule(), row);
   SetText("WHERE", SubjectsText(change.subjects(), 40, 400), row);
-  SetText("FOUND",
-          JoinParts(": ", {WordsOfChange(change.before(), change.after()),
-                           change.observed()}),
-          row);
+  const char* const words =
+      change.before() == STATE_UNSPECIFIED  ? "html-not-checked-before"
+      : change.after() == STATE_UNSPECIFIED ? "html-no-longer-checked"
+      : change.after() == PASS              ? "html-was"
+      : change.before() == change.after()   ? "html-now"
+                                            : "html-found-now";
+  SetText("FOUND", Say(words, change.observed()), row);
   ShowLines("COMMAND", change.fix(), row);
 }
 
-std::string SinceText(const ReportDiff& since) {
-  const auto hosts = [](const HostNames& names) {
-    return names.empty() ? "" : HostsText({names.begin(), names.end()}, 400);
+void AddSinceTexts(const ReportDiff& since, PageDictionary* page) {
+  const auto hosts = [](const auto& names) {
+    return HostsText({names.begin(), names.end()}, 400);
   };
-  return absl::StrCat(
-      "Before: ", StateWord(KnownState(since.before_verdict())),
-      Part(" in run ", since.before_run_id()),
-      "; now: ", StateWord(KnownState(since.after_verdict())), ". ",
-      since.changes().empty()
-          ? "No finding is different."
-          : absl::StrCat(Count(since.changes_size(), "change"), "."),
-      since.spec_changed() ? " cluster.yaml is another one." : "",
-      Part(" Hosts that are new: ", hosts(since.hosts_added())),
-      Part(" Hosts that are gone: ", hosts(since.hosts_removed())));
+  ShowText("SINCE",
+           Say("html-since", StateWord(since.before_verdict()),
+               since.before_run_id(), StateWord(since.after_verdict())),
+           page);
+  const int changes = since.changes_size();
+  ShowText("SINCE",
+           changes == 0 ? Say("html-no-change") : Count(changes, "change"),
+           page);
+  if (since.spec_changed()) ShowText("SINCE", Say("html-spec-changed"), page);
+  ShowText("SINCE", hosts(since.hosts_added()), page, "html-hosts-added");
+  ShowText("SINCE", hosts(since.hosts_removed()), page, "html-hosts-removed");
+  for (const std::string& note : since.notes()) ShowText("SINCE", note, page);
+}
+
+// The words of the template in the current language: {{SAY_NO_HOSTS}} is the
+// row html-no-hosts. The script puts values in the place of {}.
+void AddWords(PageDictionary* body) {
+  for (const absl::string_view part : absl::StrSplit(kPage_html, "{{")) {
+    const std::string name(part.substr(0, part.find("}}")));
+    if (!absl::StartsWith(name, "SAY_")) continue;
+    const std::string row = absl::AsciiStrToLower(
+        absl::StrReplaceAll(name, {{"SAY_", "html-"}, {"_", "-"}}));
+    SetText(name.c_str(), Say(row, "{}"), body);
+  }
+}
+
+bool IsEnglish() { return CurrentLanguage() == Language::kEnglish; }
+
+// The whole report in the current language, from one in English.
+void AddBody(const Report& kept, const Report* before, PageDictionary* page) {
+  const Report report = IsEnglish() ? kept : Rendered(kept);
+  PageDictionary* const body = page->AddSectionDictionary("BODY");
+  SetText("ID", IsEnglish() ? "" : "zh-", body);
+  SetText("LANG", IsEnglish() ? "en" : "zh-CN", body);
+  AddWords(body);
+  const PageFindings findings(report);
+  AddHead(report, body);
+  AddBoxes(report, findings, body);
+  AddCauses(report, findings, body);
+  AddRacks(report, body);
+  AddRails(report, body);
+  AddFindings(report, findings, body);
+  AddValues(report, body);
+  AddSince(before, report, body);
+  AddHostPages(report, findings, body);
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> ReportHtml(const Report& report,
-                                       const ReportDiff* since) {
+                                       const Report* before) {
   if (PageTemplate() == nullptr)
     return absl::InternalError("html: bad template");
   PageDictionary page("page");
-  const PageFindings findings(report);
-  AddHead(report, &page);
-  AddBoxes(report, findings, &page);
-  AddCauses(report, findings, &page);
-  AddRacks(report, &page);
-  AddRails(report, &page);
-  AddFindings(report, findings, &page);
-  AddValues(report, &page);
-  AddSince(since, &page);
-  AddHostPages(report, findings, &page);
+  SetText("LANG", IsEnglish() ? "en" : "zh-CN", &page);
+  SetText("TITLE", Headline(report, "html-title"), &page);
+  page.ShowSection(IsEnglish() ? "OPENS_ENGLISH" : "OPENS_CHINESE");
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    const InLanguage scope(language);
+    AddBody(report, before, &page);
+  }
   page.SetValue("POLICY", Policy());
   page.SetValueWithoutCopy("STYLE", kPage_css);
   page.SetValueWithoutCopy("SCRIPT", kPage_js);
@@ -253,10 +276,6 @@ void PageFindings::AddLinks(const std::vector<std::string>& rules,
     SetText("RULE", rule, part);
     if (&rule != &rules.back()) name->ShowSection("SEPARATOR");
   }
-}
-
-std::string PageFindings::PlaceOf(const Finding* finding) const {
-  return places_.at(finding);
 }
 
 void AddCauses(const Report& report, const PageFindings& findings,
@@ -302,7 +321,8 @@ void AddFindings(const Report& report, const PageFindings& findings,
     SetText("RULE", block->rule, in);
     SetText("COUNT", Count(block->findings.size(), "finding"), in);
     ShowText("WHY", block->why, in);
-    ShowText("SOURCE", sources[block->rule], in);
+    ShowText("SOURCE", sources[block->rule], in, "html-source");
+    SetText("MORE", Say("report-explain", block->rule), in);
     if (block->state == FAIL && block->findings.size() <= kOpenFindings) {
       in->ShowSection("OPEN");
     }
@@ -316,52 +336,42 @@ void AddFindings(const Report& report, const PageFindings& findings,
   for (const auto& [cause, group] : overview.causes) {
     PageDictionary* const row = follows->AddSectionDictionary("FOLLOW");
     SetText("LETTER", StateLetter(group.state), row);
-    SetText("CAUSE", cause, row);
-    SetText("WHERE", SubjectsText(group.subjects, 40, 400), row);
+    SetText("TEXT", CauseText(cause, group, 40, 400), row);
     SetText("RULES", absl::StrJoin(group.rules, ", "), row);
   }
 }
 
-void AddSince(const ReportDiff* since, PageDictionary* page) {
-  if (since == nullptr) {
-    return SetText("SINCE", "Not compared with a run before.", page);
-  }
-  SetText("SINCE", SinceText(*since), page);
-  const int shown = std::min(since->changes_size(), kMaxChanges);
-  if (!since->notes().empty() || shown < since->changes_size()) {
-    PageDictionary* const notes = page->AddSectionDictionary("SINCE_NOTES");
-    for (const std::string& note : since->notes()) {
-      ShowText("NOTE", note, notes);
-    }
-    if (shown < since->changes_size()) {
-      ShowText("NOTE", absl::StrCat("the first ", shown, " are here"), notes);
-    }
+void AddSince(const Report* old, const Report& report, PageDictionary* page) {
+  if (old == nullptr) return ShowText("SINCE", Say("html-not-compared"), page);
+  const ReportDiff since =
+      DiffReports(IsEnglish() ? *old : Rendered(*old), report);
+  AddSinceTexts(since, page);
+  const int shown = std::min(since.changes_size(), kMaxChanges);
+  if (shown < since.changes_size()) {
+    ShowText("SINCE", Say("html-first-changes", shown), page);
   }
   if (shown == 0) return;
   PageDictionary* const changes = page->AddSectionDictionary("CHANGES");
-  for (int i = 0; i < shown; ++i) AddChange(since->changes(i), changes);
+  for (int i = 0; i < shown; ++i) AddChange(since.changes(i), changes);
 }
 
 void AddHostPages(const Report& report, const PageFindings& findings,
                   PageDictionary* page) {
-  const auto lines = LinesByHost(report);
+  auto lines = LinesByHost(report);
   std::vector<int> shown;
   for (int at = 0; at < report.hosts_size(); ++at) {
     const HostStatus& host = report.hosts(at);
-    const auto found = lines.find(host.host());
-    const bool passes = !IsTrouble(host.state()) && found == lines.end() &&
+    const bool passes = !IsTrouble(host.state()) &&
+                        lines.count(host.host()) == 0 &&
                         host.no_facts_reason().empty();
     if (!passes) shown.push_back(at);
   }
   size_t texts = 0;
   for (const int at : shown) {
     const HostStatus& host = report.hosts(at);
-    const auto found = lines.find(host.host());
     PageDictionary* const in = page->AddSectionDictionary("PAGE");
     if (shown.size() > kPrintedHosts) in->ShowSection("LONG");
-    AddHostPage(host, at,
-                found == lines.end() ? std::vector<HostLine>() : found->second,
-                findings, &texts, in);
+    AddHostPage(host, at, lines[host.host()], findings, &texts, in);
   }
   if (shown.empty() && report.hosts_size() > 0) page->ShowSection("ALL_PASS");
 }

@@ -12,7 +12,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
+#include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
@@ -32,8 +34,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-std::string Html(const Report& report, const ReportDiff* since = nullptr) {
-  absl::StatusOr<std::string> html = ReportHtml(report, since);
+std::string Html(const Report& report, const Report* before = nullptr) {
+  absl::StatusOr<std::string> html = ReportHtml(report, before);
   EXPECT_TRUE(html.ok()) << html.status();
   return html.value_or("");
 }
@@ -50,9 +52,10 @@ std::string Cut(const std::string& from, const std::string& to,
   return text;
 }
 
-// The page as its elements; style and scripts, which are no XML, apart.
+// The page as its elements; style and scripts, which are not XML, apart. Of the
+// bodies only the one in that language is left; "" leaves both.
 struct PageTree {
-  explicit PageTree(std::string html) {
+  explicit PageTree(std::string html, const std::string& language = "en") {
     style = Cut("<style>", "</style>", &html);
     json = Cut("<script type=\"application/json\" id=\"report\">", "</script>",
                &html);
@@ -61,6 +64,13 @@ struct PageTree {
     const auto parsed = document.load_string(html.c_str(), pugi::parse_default);
     EXPECT_TRUE(parsed) << parsed.description() << "\n"
                         << html.substr(parsed.offset, 200);
+    pugi::xpath_node_set bodies = document.select_nodes("//body/div");
+    EXPECT_EQ(bodies.size(), 2u);
+    for (const pugi::xpath_node& body : bodies) {
+      if (language.empty() || language == body.node().attribute("lang").value())
+        continue;
+      body.parent().remove_child(body.node());
+    }
   }
 
   // The text of all elements that the path finds.
@@ -95,17 +105,16 @@ struct PageTree {
   pugi::xml_document document;
 };
 
-TEST(ReportHtmlTest, SaysWhatFailedAndAsLargeWhatWasNotLookedAt) {
+TEST(ReportHtmlTest, SaysWhatFailedAndAsLargeWhatWasNotChecked) {
   const PageTree page(Html(GoldenMessage<Report>("reports/fail")));
   EXPECT_THAT(page.Texts("//h1"), ElementsAre("F FAIL: demo is not ready"));
   EXPECT_THAT(page.Texts("//title"), ElementsAre("FAIL: demo"));
   const auto boxes = page.Texts("//section[contains(@class,'box')]");
   ASSERT_THAT(boxes, SizeIs(4));
   EXPECT_THAT(boxes[0], HasSubstr("2 rules on 1 host of 4server1"));
-  EXPECT_THAT(boxes[1],
-              HasSubstr("1 host without facts, 2 rules not to be told"));
+  EXPECT_THAT(boxes[1], HasSubstr("1 host without facts, 2 rules unknown"));
   EXPECT_THAT(boxes[1], HasSubstr("server3: never attached"));
-  EXPECT_THAT(boxes[1], HasSubstr("hccn-tool: could not be told: server2"));
+  EXPECT_THAT(boxes[1], HasSubstr("hccn-tool: unknown: server2"));
   EXPECT_THAT(boxes[2], HasSubstr("2 rules"));
   EXPECT_THAT(boxes[3], HasSubstr("ports-reserved"));
   EXPECT_THAT(page.Texts("//*[@class='figure']"), SizeIs(4));
@@ -165,9 +174,10 @@ TEST(ReportHtmlTest, ADeviceOnAnothersSwitchJumpsOutOfTheRails) {
   const PageTree page(Html(LargeBrokenReport(72)));
   EXPECT_THAT(
       page.Texts("//section[@id='rails']//li"),
-      ElementsAre("!leaf-010 device 3: server37; others on it: device 2",
-                  "!leaf-011 device 2: server37; others on it: "
-                  "device 3"));
+      ElementsAre("! leaf-010 device 3: server37; other hosts have device 2 on "
+                  "this switch",
+                  "! leaf-011 device 2: server37; other hosts have device 3 on "
+                  "this switch"));
   const auto rows = page.Texts("//section[@id='rails']//tbody/tr");
   EXPECT_THAT(rows, SizeIs(16));
   EXPECT_THAT(rows[0], HasSubstr("1!"));
@@ -183,33 +193,36 @@ TEST(ReportHtmlTest, HasValuesTheRarestFirst) {
   EXPECT_THAT(rows, Contains(HasSubstr("MTU102418")));
 }
 
-TEST(ReportHtmlTest, TellsWhatIsDifferentSinceTheRunBefore) {
-  ReportDiff since;
-  since.set_before_run_id("1111");
-  since.set_before_verdict(PASS);
-  since.set_after_verdict(FAIL);
-  ReportDiff::Change* const change = since.add_changes();
-  change->set_rule("link");
-  change->set_before(PASS);
-  change->set_after(FAIL);
-  change->add_subjects()->set_host("server1");
-  change->set_observed("DOWN");
-  change->set_fix("look at <it>");
-  since.add_hosts_removed("server9");
-  since.set_spec_changed(true);
-  since.add_notes("rule pfc did not run");
-  const PageTree page(Html(SmallBrokenReport(), &since));
-  EXPECT_THAT(page.Texts("//section[@id='since']/p"),
-              ElementsAre(AllOf(HasSubstr("pass in run 1111; now: fail"),
-                                HasSubstr("cluster.yaml is another one"),
-                                HasSubstr("gone: server9"))));
-  EXPECT_THAT(page.Texts("//section[@id='since']//li"),
-              ElementsAre("rule pfc did not run"));
-  EXPECT_THAT(page.Texts("//section[@id='since']//tbody/tr"),
-              ElementsAre("PFlinkserver1DOWNlook at <it>copy"));
-  EXPECT_THAT(
-      PageTree(Html(SmallBrokenReport())).Texts("//section[@id='since']/p"),
-      ElementsAre("Not compared with a run before."));
+TEST(ReportHtmlTest, ListsTheChangesSinceAnEarlierCheck) {
+  Report report = SmallBrokenReport();
+  report.set_spec_digest("one");
+  Report before = report;
+  before.set_run_id("1111");
+  before.set_verdict(WARN);
+  before.set_spec_digest("another");
+  before.add_hosts()->set_host("server9");
+  before.set_network_namespace("container:train");
+  for (RuleResult& rule : *before.mutable_rules()) {
+    if (rule.rule() != "link") continue;
+    rule.clear_findings();
+    rule.set_state(PASS);
+  }
+  const PageTree page(Html(report, &before));
+  const auto texts = page.Texts("//section[@id='since']//li");
+  EXPECT_THAT(texts, Contains("cluster.yaml changed."));
+  EXPECT_THAT(texts, Contains("Removed hosts: server9"));
+  EXPECT_THAT(texts, Contains(HasSubstr("container:train")));
+  EXPECT_THAT(texts, Contains(HasSubstr("in run 1111; now: fail.")));
+  const auto rows = page.Texts("//section[@id='since']//tbody/tr");
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_THAT(rows[0], HasSubstr("PFlinkserver1 device 3link is DOWN"));
+  const PageTree chinese(Html(report, &before), "zh-CN");
+  EXPECT_THAT(chinese.Texts("//section[@id='zh-since']//li"),
+              Contains("减少的主机：server9"));
+  EXPECT_THAT(chinese.Texts("//section[@id='zh-since']//tbody/tr"),
+              ElementsAre(HasSubstr("PFlinkserver1 设备 3")));
+  EXPECT_THAT(PageTree(Html(report)).Texts("//section[@id='since']//li"),
+              ElementsAre("Not compared with an earlier check."));
 }
 
 TEST(ReportHtmlTest, HasAPageForEachHostThatDoesNotPass) {
@@ -226,14 +239,76 @@ TEST(ReportHtmlTest, EveryLinkLeadsToSomethingInThePage) {
   for (const Report& report : {SmallBrokenReport(), LargeBrokenReport(40),
                                GoldenMessage<Report>("reports/fail"),
                                GoldenMessage<Report>("reports/job")}) {
-    const PageTree page(Html(report));
+    const PageTree page(Html(report), "");
     const auto ids = page.Values("//@id");
     const std::set<std::string> known(ids.begin(), ids.end());
     EXPECT_EQ(known.size(), ids.size());
     for (const std::string& link :
-         page.Values("//section[not(@id='racks')]//a/@href")) {
+         page.Values("//section[not(contains(@id,'racks'))]//a/@href")) {
       EXPECT_EQ(known.count(link.substr(1)), 1u) << link;
     }
+  }
+}
+
+// ---- Languages ----
+
+TEST(ReportHtmlTest, HasBothLanguagesAndOpensInTheCurrentOne) {
+  const Report report = SmallBrokenReport();
+  const std::string english = Html(report);
+  const PageTree page(english, "");
+  EXPECT_THAT(page.Texts("//h1"), ElementsAre("F FAIL: demo is not ready",
+                                              "F 不通过：demo 未就绪"));
+  EXPECT_THAT(page.Values("//body/div/@lang"), ElementsAre("en", "zh-CN"));
+  EXPECT_THAT(page.Values("//body/input[@checked]/@id"),
+              ElementsAre("english"));
+  EXPECT_THAT(page.Texts("//title"), ElementsAre("FAIL: demo"));
+  EXPECT_THAT(page.style,
+              HasSubstr("#english:checked ~ .zh-CN, "
+                        "#chinese:checked ~ .en { display: none; }"));
+  const InLanguage chinese(Language::kChinese);
+  const PageTree other(Html(report), "");
+  EXPECT_THAT(other.Values("//body/input[@checked]/@id"),
+              ElementsAre("chinese"));
+  EXPECT_THAT(other.Values("//html/@lang"), ElementsAre("zh-CN"));
+  EXPECT_THAT(other.Texts("//title"), ElementsAre("不通过：demo"));
+  EXPECT_EQ(other.json, page.json);
+  EXPECT_EQ(other.Texts("//body/div"), page.Texts("//body/div"));
+}
+
+TEST(ReportHtmlTest, SaysTheSameInChinese) {
+  const Report report = SmallBrokenReport();
+  const PageTree page(Html(report), "zh-CN");
+  EXPECT_THAT(
+      page.Texts("//h2"),
+      ElementsAre("F 不通过", "U 未检查或未知", "W 告警", "P 通过",
+                  "待修复项（最严重的在最前）", "机柜和主机",
+                  "轨道：各 leaf 交换机上的设备",
+                  "检查结果项（最严重的在最前）", "取值（最少见的在最前）",
+                  "与之前检查相比的变化", "各主机"));
+  EXPECT_THAT(page.Texts("//section[contains(@class,'box')]")[0],
+              HasSubstr("1 台主机（共 2 台）server1"));
+  EXPECT_THAT(page.Texts("//section[@id='zh-findings']//th"), Contains("实测"));
+  // Findings are in the words of the rules.
+  InLanguage chinese(Language::kChinese);
+  const Report rendered = Rendered(report);
+  for (const RuleResult& rule : rendered.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      if (finding.state() != FAIL) continue;
+      EXPECT_THAT(page.Texts("//tr[@class='finding']/td[2]"),
+                  Contains(HasSubstr(finding.observed())));
+    }
+  }
+  for (const char* path :
+       {"//tr[@class='finding']", "//details", "//section"}) {
+    EXPECT_EQ(page.Texts(path).size(),
+              PageTree(Html(report)).Texts(path).size())
+        << path;
+  }
+}
+
+TEST(ReportHtmlTest, EveryWordOfTheTemplateHasARow) {
+  for (const Report& report : {SmallBrokenReport(), LargeBrokenReport(40)}) {
+    EXPECT_THAT(Html(report), Not(HasSubstr("html-")));
   }
 }
 
@@ -276,25 +351,29 @@ TEST(ReportHtmlTest, TheJsonInItIsTheReport) {
 struct Filled {
   explicit Filled(absl::Span<const std::string> texts) {
     FillTexts(texts, &report);
-    report.set_schema_version(1);
+    report.set_schema_version(kReportSchemaVersion);
     report.clear_error();
-    FillTexts(texts, &since);
+    before = report;
+    before.set_network_namespace("another");
+    for (RuleResult& rule : *before.mutable_rules()) {
+      for (Finding& finding : *rule.mutable_findings()) finding.set_state(WARN);
+    }
   }
 
-  Report report;
-  ReportDiff since;
+  Report report, before;
 };
 
 TEST(ReportHtmlTest, NoTextBecomesAnythingElseThanText) {
   const std::vector<std::string> harmless(1, "text");
   const Filled plain(harmless);
-  const PageTree expected(Html(plain.report, &plain.since));
-  EXPECT_THAT(expected.Texts("//section[@id='since']//tbody/tr"), SizeIs(2));
+  const PageTree expected(Html(plain.report, &plain.before), "");
+  EXPECT_THAT(expected.Texts("//section[@id='since']//tbody/tr"), SizeIs(4));
+  EXPECT_THAT(expected.Texts("//section[@id='zh-since']//tbody/tr"), SizeIs(4));
   EXPECT_THAT(expected.Texts("//section[@id='rails']//tbody/tr"), SizeIs(2));
   for (const std::string& hostile : HostileTexts()) {
     SCOPED_TRACE(absl::CHexEscape(hostile));
     const Filled filled({hostile});
-    const PageTree page(Html(filled.report, &filled.since));
+    const PageTree page(Html(filled.report, &filled.before), "");
     // Lines and commands are taken apart; all else has the same elements.
     if (!absl::StrContains(hostile, '`')) {
       EXPECT_EQ(page.Shape(), expected.Shape());
@@ -339,12 +418,14 @@ TEST(ReportHtmlTest, TheLargestClusterWithTwoThousandFindingsIsSmall) {
   EXPECT_LT(html.size(), 5'000'000u);
   const PageTree page(html);
   EXPECT_THAT(page.Values("//table[@id='map']//a/@href"), SizeIs(1152));
-  // Nobody wants some hundred pages of paper unasked.
+  // Some hundred pages of paper are only printed on demand.
   EXPECT_EQ(page.Values("//details[@class='host long']/@id").size(),
             page.Values("//details[@id]/@id").size());
   EXPECT_THAT(page.Texts("//details[@class='block long']/summary"),
               Contains(HasSubstr("device-ip-planned")));
   EXPECT_GE(page.Texts("//tr[@class='finding']").size(), 1800u);
+  EXPECT_GE(PageTree(html, "zh-CN").Texts("//tr[@class='finding']").size(),
+            1800u);
 }
 
 TEST(ReportHtmlTest, SeveralThreadsMakeTheSamePages) {

@@ -6,7 +6,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/nearest_word.h"
 #include "config/values/sha256.h"
@@ -173,12 +172,10 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
 
 absl::StatusOr<SpiffeId> ParseUriNames(
     absl::Span<const std::string> uri_names) {
-  if (uri_names.size() != 1) {
-    return InvalidArgument(
-        "certificate: ", uri_names.size(),
-        " URI names, expected exactly one, which is the SPIFFE id");
-  }
-  return ParseSpiffeId(uri_names[0]);
+  if (uri_names.size() == 1) return ParseSpiffeId(uri_names[0]);
+  return InvalidArgument(
+      "certificate: ", uri_names.size(),
+      " URI names, expected exactly one, which is the SPIFFE id");
 }
 
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
@@ -243,10 +240,8 @@ absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
         "no private key, expected unencrypted PEM text with \"BEGIN PRIVATE "
         "KEY\"");
   }
-  if (!belongs) {
-    return InvalidArgument("the key is not the certificate's, expected a pair");
-  }
-  return absl::OkStatus();
+  if (belongs) return absl::OkStatus();
+  return InvalidArgument("the key is not the certificate's, expected a pair");
 }
 
 std::vector<NamedCertificate> SplitCertificates(absl::string_view pem) {

@@ -1,6 +1,5 @@
-#include "config/identity/connect_failure.h"
-
 #include "absl/strings/str_cat.h"
+#include "config/identity/tls_credentials.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

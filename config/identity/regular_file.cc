@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"

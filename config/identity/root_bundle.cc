@@ -4,7 +4,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/certificate.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/status_macros.h"

@@ -48,12 +48,10 @@ bool IsMadeBy(EVP_PKEY* key, absl::string_view signature,
 
 absl::StatusOr<TextSigner> TextSigner::Create(absl::string_view key_pem) {
   std::shared_ptr<EVP_PKEY> key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
-  if (!key) {
-    return absl::InvalidArgumentError(
-        "signature: no private key, expected unencrypted PEM text with \"BEGIN "
-        "PRIVATE KEY\"");
-  }
-  return TextSigner(std::move(key));
+  if (key) return TextSigner(std::move(key));
+  return absl::InvalidArgumentError(
+      "signature: no private key, expected unencrypted PEM text with \"BEGIN "
+      "PRIVATE KEY\"");
 }
 
 absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {

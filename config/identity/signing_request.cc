@@ -2,10 +2,9 @@
 
 #include <cstddef>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/sha256.h"
+#include "config/values/status_macros.h"
 #include "openssl/ec.h"
 #include "openssl/obj_mac.h"
 
@@ -15,10 +14,10 @@ namespace {
 constexpr size_t kMaxRequestBytes = 16 << 10;
 
 absl::Status Wrong(absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("signing request: ", what,
-                   ", expected PEM text with \"BEGIN CERTIFICATE REQUEST\" of "
-                   "a P-256 or Ed25519 key, signed by it"));
+  return InvalidArgument(
+      "signing request: ", what,
+      ", expected PEM text with \"BEGIN CERTIFICATE REQUEST\" of "
+      "a P-256 or Ed25519 key, signed by it");
 }
 
 bool IsAccepted(EVP_PKEY* key) {
@@ -56,12 +55,10 @@ absl::StatusOr<std::string> MakeSigningRequest(absl::string_view key_pem) {
                     X509_REQ_sign(request.get(), key.get(), digest) > 0 &&
                     PEM_write_bio_X509_REQ(text.get(), request.get()) == 1;
   ERR_clear_error();
-  if (!made) {
-    return absl::InvalidArgumentError(
-        "signing request: no private key that can sign, expected unencrypted "
-        "PEM text with \"BEGIN PRIVATE KEY\"");
-  }
-  return TextOf(text.get());
+  if (made) return TextOf(text.get());
+  return absl::InvalidArgumentError(
+      "signing request: no private key that can sign, expected unencrypted "
+      "PEM text with \"BEGIN PRIVATE KEY\"");
 }
 
 absl::StatusOr<RequestedKey> ReadSigningRequest(absl::string_view pem) {

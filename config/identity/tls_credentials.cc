@@ -6,19 +6,22 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <thread>
-#include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/attributes.h"
 #include "absl/base/thread_annotations.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
+#include "absl/strings/substitute.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "absl/types/span.h"
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/tls_certificate_provider.h"
@@ -123,6 +126,20 @@ int VerifyButForTheEnd(int is_good, X509_STORE_CTX* chain) {
   return 1;
 }
 
+constexpr size_t kMostRefused = 1000;
+ABSL_CONST_INIT absl::Mutex refused_mutex(absl::kConstInit);
+std::set<std::string>* const refused_clients ABSL_PT_GUARDED_BY(refused_mutex) =
+    new std::set<std::string>();  // Never deleted, as above.
+
+void KeepRefused(const SSL* ssl) {
+  char random[SSL3_RANDOM_SIZE];
+  SSL_get_client_random(ssl, reinterpret_cast<unsigned char*>(random),
+                        sizeof(random));
+  absl::MutexLock lock(&refused_mutex);
+  if (refused_clients->size() >= kMostRefused) refused_clients->clear();
+  refused_clients->emplace(random, sizeof(random));
+}
+
 // OpenSSL calls it instead of its own verification of a chain. Only a gRPC
 // server of ours requires certificates and has no callback of its own.
 int VerifyChain(X509_STORE_CTX* chain, void*) {
@@ -132,7 +149,9 @@ int VerifyChain(X509_STORE_CTX* chain, void*) {
       SSL_get_verify_callback(ssl) == nullptr) {
     X509_STORE_CTX_set_verify_cb(chain, &VerifyButForTheEnd);
   }
-  return X509_verify_cert(chain) == 1 ? 1 : 0;
+  if (X509_verify_cert(chain) == 1) return 1;
+  if (SSL_is_server(ssl)) KeepRefused(ssl);
+  return 0;
 }
 
 // gRPC has no option for either, and hands out no SSL_CTX; but OpenSSL calls
@@ -262,6 +281,59 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
   return tls::TlsServerCredentials(options);
 }
 
+// "… last error: UNKNOWN: ipv4:127.0.0.1:1: Tls handshake failed: …" is cut to
+// what stands behind the address. The texts are those of gRPC 1.51.
+absl::string_view LastError(absl::string_view message) {
+  // Behind the mark stand the code and the address.
+  static const LazyRE2 kForm = {R"((?s).*?last error: (?:.*?: ){0,2}(.*))",
+                                RE2::Latin1};
+  absl::string_view last;
+  return HasForm(message, *kForm, &last) ? last : message;
+}
+
+absl::string_view After(absl::string_view text, absl::string_view mark) {
+  const size_t at = text.find(mark);
+  return at == absl::string_view::npos ? text : text.substr(at + mark.size());
+}
+
+constexpr char kNotSigned[] =
+    "wrong certificate: not signed by our CA ($1), or not valid now";
+constexpr char kClosed[] =
+    "closed the connection before any answer ($0); it may not trust our "
+    "certificate ($2), or be ending";
+
+// What gRPC and OpenSSL say, and what that means; the first row with a text
+// that is in theirs.
+struct FailureWords {
+  const char* theirs;
+  // In it $0 is what they say behind `after`, $1 our CA, $2 our certificate.
+  const char* ours;
+  const char* after;
+};
+
+// Of a connection that could not be made.
+constexpr FailureWords kConnectWords[] = {
+    {"Custom verification check failed", "wrong certificate: $0",
+     "UNAUTHENTICATED: "},
+    {"wrong version number",
+     "does not speak TLS; another program may be listening there", ""},
+    {"certificate verify failed", kNotSigned, ""},
+    // OpenSSL says this when a signature was made by another key.
+    {"EVP lib", kNotSigned, ""},
+    {"handshake failed", "no TLS connection: $0", "handshake failed: "},
+    {"Socket closed", kClosed, ""},
+    {"Connection reset", kClosed, ""},
+    {"Broken pipe", kClosed, ""},
+    {"", "not reachable: $0", "Failed to connect to remote host: "}};
+
+// Of a call that has or needs none.
+constexpr FailureWords kCallWords[] = {
+    {"DNS resolution failed", "host name not resolved: $0", "is_balancer=0: "},
+    {"Socket closed", "the connection broke: $0", ""},
+    {"Connection reset", "the connection broke: $0", ""},
+    {"Broken pipe", "the connection broke: $0", ""},
+    {"", "$0", ""}};
+
 }  // namespace
 
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
@@ -277,12 +349,10 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
   RETURN_IF_ERROR(
       InFront(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
   const absl::Time now = absl::Now();
-  if (now < info->not_before || now > info->not_after) {
-    return FailedPrecondition(files.certificate, ": not valid now, only from ",
-                              UtcText(info->not_before), " to ",
-                              UtcText(info->not_after));
-  }
-  return pem;
+  if (now >= info->not_before && now <= info->not_after) return pem;
+  return FailedPrecondition(files.certificate, ": not valid now, only from ",
+                            UtcText(info->not_before), " to ",
+                            UtcText(info->not_after));
 }
 
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
@@ -370,6 +440,15 @@ void AdmitEndedCertificates(
   *admits_ended = std::move(admits);
 }
 
+std::string WhyHandshakeFailed(const std::string& random) {
+  absl::MutexLock lock(&refused_mutex);
+  return refused_clients->count(random) > 0
+             ? "its certificate is not signed by the CA that we read, or not "
+               "valid now"
+             : "it closed the connection in the middle; it may not trust our "
+               "certificate, show none, or only look whether the port is open";
+}
+
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>
 MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
                        unsigned refresh_seconds) {
@@ -427,11 +506,9 @@ absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
     return PermissionDenied(id.ToString(), " is not of this cluster, \"",
                             cluster, "\"");
   }
-  if (id.kind != kind) {
-    return PermissionDenied(id.ToString(), " is a ", KindName(id.kind),
-                            ", and only a ", KindName(kind), " may do this");
-  }
-  return peer;
+  if (id.kind == kind) return peer;
+  return PermissionDenied(id.ToString(), " is a ", KindName(id.kind),
+                          ", and only a ", KindName(kind), " may do this");
 }
 
 absl::Status RequireRole(const SpiffeId& user, Role needed,
@@ -439,6 +516,32 @@ absl::Status RequireRole(const SpiffeId& user, Role needed,
   if (user.role >= needed) return absl::OkStatus();
   return PermissionDenied(call, ": ", user.ToString(), " has the role ",
                           RoleName(user.role), ", expected ", RoleName(needed));
+}
+
+std::string UnavailableReason(absl::string_view message,
+                              const TlsFiles& named) {
+  const bool is_connect = absl::StartsWith(message, "failed to connect");
+  const absl::string_view reason = is_connect ? LastError(message) : message;
+  const absl::Span<const FailureWords> rows =
+      is_connect ? absl::MakeSpan(kConnectWords) : absl::MakeSpan(kCallWords);
+  const auto words = absl::c_find_if(rows, [reason](const FailureWords& row) {
+    return absl::StrContains(reason, row.theirs);
+  });
+  return absl::Substitute(words->ours, After(reason, words->after), named.ca,
+                          named.certificate);
+}
+
+absl::Status CheckOneCluster(const TlsFiles& files) {
+  const absl::StatusOr<TlsPem> pem = ReadTlsFiles(files);
+  if (!pem.ok() || IsSignedBy(pem->certificate, pem->ca)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the CA in ", files.ca, " did not sign the certificate in ",
+      files.certificate,
+      ": one of them is of another cluster; put both there as "
+      "deploy/certificates.sh made them for this one, which is noticed within "
+      "a minute"));
 }
 
 }  // namespace clusterd

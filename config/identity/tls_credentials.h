@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -89,6 +90,11 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
 // is called on any thread, and not any more once another one was set.
 void AdmitEndedCertificates(std::function<bool(const std::string& pem)> admits);
 
+// Why a handshake failed with a server of this process, of the client whose
+// ClientHello has this random (RFC 8446, 4.1.2). Known are those whose
+// certificate was refused, the last some hundred; else what is likely.
+std::string WhyHandshakeFailed(const std::string& random);
+
 // Credentials for dialling spiffe://`cluster`/controller. Errors as
 // ReadTlsFiles; InvalidArgument also if `cluster` can be no cluster's name.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>
@@ -125,6 +131,20 @@ absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
 // not enough for `call`.
 absl::Status RequireRole(const SpiffeId& user, Role needed,
                          absl::string_view call);
+
+// Why a call over mutual TLS could not be made, in words for who runs the
+// program that made it, out of what gRPC 1.51 and OpenSSL 3 say. `message` is
+// that of a call that ended as Unavailable. `named` has what the
+// files are called there: paths, or the options that name them.
+//   cannot connect   the system's own reason, what to look at
+//   bad certificate  which side refused which certificate
+//   all else         the message
+std::string UnavailableReason(absl::string_view message, const TlsFiles& named);
+
+// FailedPrecondition, with what to do, if `ca` signed no certificate in the
+// chain of `certificate`: one of the two files is of another cluster. Ok also
+// where the files cannot be read, which is told elsewhere.
+absl::Status CheckOneCluster(const TlsFiles& files);
 
 }  // namespace clusterd
 

@@ -34,15 +34,15 @@ struct HookRow {
 };
 inline constexpr HookRow kHooks[] = {
     {"slurm-prolog", HOOK_SLURM_PROLOG, HookJudges::kJob, true, 8, 0, 1,
-     ", and a line", ": Slurm drains the node"},
+     ", with a line", ": Slurm drains the node"},
     {"slurm-controller-prolog", HOOK_KIND_UNSPECIFIED, HookJudges::kJob, true,
      30, 1, 1, ": requeued"},
     {"slurm-health", HOOK_SLURM_HEALTH, HookJudges::kHost, true, 20, 0, 0,
-     ", and a line", ": clusterd drains the node"},
+     ", with a line", ": clusterd drains the node"},
     {"slurm-task-prolog", HOOK_SLURM_TASK_PROLOG, HookJudges::kNothing, true, 3,
      0, 0},
     {"slurm-epilog", HOOK_SLURM_EPILOG, HookJudges::kAfterJob, true, 30, 0, 1,
-     ", and a line", ": Slurm drains the node"},
+     ", with a line", ": Slurm drains the node"},
     {"pbs", HOOK_PBS, HookJudges::kJob, false, 20, 1, 1},
     {"lsf", HOOK_LSF, HookJudges::kJob, false, 20, 1, 1},
     {"plain", HOOK_PLAIN, HookJudges::kJob, false, 20, 1, 1},

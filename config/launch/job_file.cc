@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/hccl/data_type.h"
 #include "config/hccl/job_variables.h"
@@ -12,11 +11,13 @@
 #include "config/spec/product_profile.h"
 #include "config/spec/service_ports.h"
 #include "config/spec/yaml_document.h"
+#include "config/spec/yaml_keys.inc"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -58,16 +59,13 @@ class Loader {
       : rank_table_path_(rank_table_path), mistakes_(mistakes) {}
 
   JobSpec Load(const YamlNode& root) {
-    std::vector<absl::string_view> keys = {
-        "id",          "nodes",       "devices",
-        "servers",     "product",     "dtypes",
-        "method",      "user",        "processes_per_device",
-        "master_addr", "master_port", "world_size",
-        "ssh",         "framework",   "logic_super_pod",
-        "ports",       "environment"};
-    if (rank_table_path_ != nullptr) {
-      keys.insert(keys.end(),
-                  {"rank_table", "python", "requirements", "script"});
+    std::vector<absl::string_view> keys(std::begin(kJobKeys),
+                                        std::end(kJobKeys));
+    if (rank_table_path_ == nullptr) {
+      DropIf(&keys, [](absl::string_view key) {
+        return key == "rank_table" || key == "python" ||
+               key == "requirements" || key == "script";
+      });
     }
     const YamlMap map(&root, "", keys, mistakes_);
     if (root.kind == YamlNode::Kind::kNothing) {
@@ -140,8 +138,7 @@ class Loader {
 
   void LoadSsh(const YamlValue& value) {
     if (value.node() == nullptr) return;
-    const YamlMap map(value.node(), "ssh",
-                      {"user", "port", "container_port", "before"}, mistakes_);
+    const YamlMap map(value.node(), "ssh", kJobKeys, mistakes_);
     JobSsh* ssh = job_.mutable_ssh();
     ssh->set_user(User(map["user"]));
     ssh->set_port(map["port"].Number(1, kMaxPort).value_or(0));
@@ -256,10 +253,7 @@ class Loader {
 
   void LoadServer(const YamlNode& node, const std::string& path,
                   JobServer server) {
-    const YamlMap map(&node, path,
-                      {"host", "devices", "node_rank", "master_addr",
-                       "master_port", "world_size", "logic_super_pod"},
-                      mistakes_);
+    const YamlMap map(&node, path, kJobKeys, mistakes_);
     LoadLaunch(map, &server);
     if (map["devices"].node() != nullptr) {
       LoadDevices(map["devices"]).Fill(&server);

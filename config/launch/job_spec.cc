@@ -67,11 +67,9 @@ class Narrower {
     if (!mistakes_.empty()) {
       return absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
     }
-    if (!is_found) {
-      return absl::NotFoundError(absl::StrCat(
-          "job: ", QuoteValue(only_host), " is no server of it, expected one"));
-    }
-    return std::move(narrowed_);
+    if (is_found) return std::move(narrowed_);
+    return absl::NotFoundError(absl::StrCat(
+        "job: ", QuoteValue(only_host), " is no server of it, expected one"));
   }
 
  private:

@@ -150,8 +150,7 @@ class Maker {
 
   void ChoosePort() {
     absl::StatusOr<MasterPort> chosen = ChooseMasterPort(
-        job_, *facts_[0], options_.master_port,
-        options_.port_of_endpoint ? "--rdzv-endpoint" : "--master-port");
+        job_, *facts_[0], options_.master_port, options_.port_option);
     if (!chosen.ok()) return Wrong(chosen.status().message());
     port_ = chosen->port;
     // torch_npu/distributed/rendezvous.py: the store is that of --master_addr
@@ -314,7 +313,17 @@ class Maker {
       variables.push_back({"CM_WORKER_SIZE", values.at("WORLD_SIZE")});
       variables.push_back({"CM_WORKER_IP", server.address()});
     }
-    for (const auto& [name, value] : options_.environment) {
+    auto environment = options_.environment;
+    auto pods = options_.super_pods;
+    pods.resize(job_.servers_size());
+    if (method_->from_master && pods[index] != pods[0]) {
+      Wrong("logic_super_pod: horovodrun hands one environment on to all ",
+            "servers, expected the same on all");
+    }
+    if (!pods[index].empty()) {
+      environment.emplace_back("HCCL_LOGIC_SUPERPOD_ID", pods[index]);
+    }
+    for (const auto& [name, value] : environment) {
       if (absl::c_linear_search(method_->variables, name)) {
         if (index > 0) continue;
         notes_.push_back(absl::StrCat("environment: ", name, " of the job ",

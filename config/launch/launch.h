@@ -24,7 +24,8 @@ std::vector<absl::string_view> LaunchMethods();
 
 struct LaunchOptions {
   std::string method = "torchrun";
-  uint32_t master_port = 0;  // 0: chosen.
+  uint32_t master_port = 0;                   // 0: chosen.
+  std::string port_option = "--master-port";  // It names `master_port`.
   // "2" or "min:max"; empty: all servers of the job.
   std::string nnodes;
   std::string python = "python3";
@@ -44,14 +45,16 @@ struct LaunchOptions {
   std::string mpi_args;
   uint32_t ssh_port = 0;  // Where the containers' sshd answers; 0: 22.
   // Of torch-npu-run.
-  std::string rdzv_endpoint;      // The first server and MASTER_PORT; or empty.
-  bool port_of_endpoint = false;  // `master_port` is from there.
+  std::string rdzv_endpoint;  // The first server and MASTER_PORT; or empty.
   std::string rdzv_id;
   bool standalone = false;
   bool local_addr = false;  // Each server is told its own address.
   // Name and value of what the job file sets itself; it wins over what HCCL is
   // told, and not over what the launch counts by, such as MASTER_PORT.
   std::vector<std::pair<std::string, std::string>> environment;
+  // HCCL_LOGIC_SUPERPOD_ID of each server, which wins over `environment`; empty
+  // text: the job does not set it. No entries: no server has one.
+  std::vector<std::string> super_pods;
 };
 
 struct LaunchVariable {

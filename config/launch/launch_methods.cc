@@ -28,11 +28,6 @@ const std::vector<absl::string_view>& TorchVariables() {
 constexpr size_t kMostWords = 1000;
 constexpr size_t kMostBytes = 4096;
 
-// What may stand in a file that a person or a shell reads line by line.
-bool IsOneLine(absl::string_view text) {
-  return text.size() <= kMostBytes && SafeText(text, /*utf8=*/true) == text;
-}
-
 void AddRendezvousMistakes(const LaunchMethod& method,
                            const LaunchOptions& options,
                            std::vector<std::string>* mistakes) {
@@ -50,7 +45,7 @@ void AddRendezvousMistakes(const LaunchMethod& method,
   }
   if (options.tiered.value_or(false)) given.push_back("--tiered on");
   if (!options.nnodes.empty()) given.push_back("--nnodes");
-  if (options.master_port != 0 && !options.port_of_endpoint) {
+  if (options.master_port != 0 && options.port_option == "--master-port") {
     given.push_back("--master-port");
   }
   // torch/distributed/run.py: c10d on localhost and a free port.
@@ -179,7 +174,10 @@ std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
   };
   const auto check_word = [&](absl::string_view option,
                               const std::string& word) {
-    if (!word.empty() && IsOneLine(word)) return;
+    if (!word.empty() && word.size() <= kMostBytes &&
+        SafeText(word, /*utf8=*/true) == word) {
+      return;
+    }
     wrong(option, ": ", QuotedText(word),
           ", expected text on one line of at most ", kMostBytes,
           " bytes without signs that cannot be seen");

@@ -471,13 +471,13 @@ TEST(MakeLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   EXPECT_THAT(job.Refusal(),
               HasSubstr("--master-port: 29600 is taken on server0 by pid 7"));
   job.options.rdzv_endpoint = "192.168.10.22:29600";
-  job.options.port_of_endpoint = true;
+  job.options.port_option = "--rdzv-endpoint";
   EXPECT_THAT(job.Refusal(),
               AllOf(HasSubstr("--rdzv-endpoint: 29600 is taken on server0 by"),
                     Not(HasSubstr("--master-port"))));
   // Both were given, and only one of them is in use.
   job.options.rdzv_endpoint = "192.168.10.22:29601";
-  job.options.port_of_endpoint = false;
+  job.options.port_option = "--master-port";
   EXPECT_THAT(job.Refusal(), HasSubstr("--master-port: 29600 is taken"));
   job.spec.set_rendezvous_port(29600);
   job.options.master_port = 0;
@@ -554,7 +554,7 @@ TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
     options.standalone = true;
     options.rdzv_endpoint = "192.168.10.22:29600";
     options.master_port = 29600;
-    options.port_of_endpoint = true;
+    options.port_option = "--rdzv-endpoint";
   });
   EXPECT_THAT(of_endpoint, HasSubstr("--rdzv-endpoint: PyTorch"));
   EXPECT_THAT(of_endpoint, Not(HasSubstr("--master-port")));
@@ -601,6 +601,24 @@ TEST(MakeLaunchTest, ExportsWhatTheJobFileSets) {
   EXPECT_THAT(job.Text(0, LaunchForm::kDotenv), HasSubstr("MY_FLAG=a $b\n"));
   job.options.environment = {{"MY_FLAG", "a\nexport LD_PRELOAD=x"}};
   EXPECT_THAT(job.Refusal(), HasSubstr("environment.MY_FLAG: "));
+}
+
+TEST(MakeLaunchTest, ALogicalSuperPodIsThatOfEachServer) {
+  Job job;
+  job.options.environment = {{"HCCL_LOGIC_SUPERPOD_ID", "c"}};
+  job.options.super_pods = {"a", "b"};
+  EXPECT_THAT(job.Text(0),
+              AllOf(HasSubstr("\nexport HCCL_LOGIC_SUPERPOD_ID=a\n"),
+                    Not(HasSubstr("SUPERPOD_ID=c"))));
+  EXPECT_THAT(job.Text(1), HasSubstr("\nexport HCCL_LOGIC_SUPERPOD_ID=b\n"));
+  job.options.super_pods = {"", ""};
+  EXPECT_THAT(job.Text(1), HasSubstr("\nexport HCCL_LOGIC_SUPERPOD_ID=c\n"));
+  Job mpi = HorovodJob();
+  mpi.options.super_pods = {"a", "a"};
+  EXPECT_THAT(mpi.Text(0), HasSubstr("\nexport HCCL_LOGIC_SUPERPOD_ID=a\n"));
+  mpi.options.super_pods = {"a", ""};
+  EXPECT_THAT(mpi.Refusal(),
+              HasSubstr("logic_super_pod: horovodrun hands one environment"));
 }
 
 }  // namespace

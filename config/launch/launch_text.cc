@@ -143,7 +143,7 @@ std::string NodeText(const Launch& launch, const NodeLaunch& node,
 google::protobuf::Struct LaunchDocument(const Launch& launch) {
   Struct json;
   auto& fields = *json.mutable_fields();
-  fields["schema_version"].set_number_value(kReportSchemaVersion);
+  fields["schema_version"].set_number_value(1);
   fields["method"].set_string_value(launch.method);
   ListValue* const nodes = fields["nodes"].mutable_list_value();
   for (const NodeLaunch& node : launch.nodes) {

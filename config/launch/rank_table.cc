@@ -9,10 +9,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -42,15 +40,21 @@ std::string Describe(const Value& value) {
   return value.has_struct_value() ? "an object" : "null";
 }
 
-// Behind the string that begins at `at`; npos: it has no end, or a line break
-// or control character before it.
-size_t EndOfText(absl::string_view text, size_t at) {
-  for (++at; at < text.size(); ++at) {
-    if (text[at] == '"') return at + 1;
-    if (static_cast<unsigned char>(text[at]) < ' ') break;
-    if (text[at] == '\\') ++at;
+// What is wrong with the string that begins at `at`; moves behind it. A line
+// break or a control character before its end is as if it had none.
+std::string TakeString(absl::string_view text, size_t* at) {
+  while (++*at < text.size() && static_cast<unsigned char>(text[*at]) >= ' ') {
+    if (text[*at] == '"') {
+      ++*at;
+      return "";
+    }
+    if (text[*at] != '\\') continue;
+    // Protobuf's parser takes any character behind a backslash.
+    if (!absl::StrContains(R"("\/bfnrtu)", text.substr(++*at, 1))) {
+      return "a backslash that does not begin an escape of JSON";
+    }
   }
-  return absl::string_view::npos;
+  return "a string without its closing double quote";
 }
 
 size_t EndOfWord(absl::string_view text, size_t at) {
@@ -64,10 +68,8 @@ size_t EndOfWord(absl::string_view text, size_t at) {
 // What is wrong with the token at `at`; moves behind it.
 std::string TakeToken(absl::string_view text, size_t* at) {
   const char next = text[*at];
-  if (next == '"') {
-    *at = EndOfText(text, *at);
-    return *at == text.npos ? "a string without its closing double quote" : "";
-  }
+  if (next == '"') return TakeString(text, at);
+  if (next == '\v' || next == '\f') return "a form feed or vertical tab";
   if (next == '#' || next == '/') return "JSON has no comments";
   if (next == '\'') return "a single quote, expected double quotes";
   if (absl::ascii_isalpha(next) || next == '_' || next == '$') {
@@ -88,9 +90,12 @@ std::string TakeToken(absl::string_view text, size_t* at) {
   return "";
 }
 
+size_t LineNumberOf(absl::string_view text, size_t at) {
+  return 1 + std::count(text.begin(), text.begin() + at, '\n');
+}
+
 std::string LineOf(absl::string_view text, size_t at) {
-  return absl::StrCat(
-      "line ", 1 + std::count(text.begin(), text.begin() + at, '\n'), ": ");
+  return absl::StrCat("line ", LineNumberOf(text, at), ": ");
 }
 
 // Counts bytes, from 1.
@@ -500,16 +505,15 @@ absl::Status CheckVersion(const Struct& root) {
   }
   if (version == nullptr && status != nullptr && root.fields().size() == 1 &&
       status->string_value() != "completed") {
-    return absl::UnimplementedError(
-        absl::StrCat("rank table: status ", Describe(*status),
-                     " and nothing more yet, expected a table"));
+    return Unimplemented("rank table: status ", Describe(*status),
+                         " and nothing more yet, expected a table");
   }
   if (version != nullptr && version->has_string_value() &&
       version->string_value() != "1.0" && version->string_value() != "1.2") {
-    return absl::UnimplementedError(absl::StrCat(
+    return Unimplemented(
         "rank table: version ", QuotedText(version->string_value()),
         ", expected \"1.0\" or \"1.2\"; 1.1 (heterogeneous) and "
-        "2.0 (Ascend 950) are not read"));
+        "2.0 (Ascend 950) are not read");
   }
   return absl::OkStatus();
 }
@@ -562,12 +566,12 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   Reader reader;
   RankTable table = reader.Read(root);
   end = json.find_first_not_of(" \t\r\n", end);
-  if (end != json.npos) {
-    table.behind = LineOf(json, end) + "text behind the last }";
-  }
+  if (end != json.npos) table.behind_line = LineNumberOf(json, end);
   std::vector<std::string> mistakes = reader.mistakes();
   if (mistakes.empty()) return table;
-  if (!table.behind.empty()) mistakes.push_back(table.behind);
+  if (end != json.npos) {
+    mistakes.push_back(LineOf(json, end) + "text behind the last }");
+  }
   return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
 }
 

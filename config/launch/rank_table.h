@@ -49,9 +49,9 @@ struct RankTable {
   std::string status;
   std::vector<RankTableServer> servers;
   std::vector<RankTableSuperPod> super_pods;
-  // "line 14: text behind the last }". HCCL does not read it: nlohmann's
-  // operator>> stops behind the value. Empty: there is none.
-  std::string behind;
+  // The line of text behind the last }. HCCL does not read it, because
+  // nlohmann's operator>> stops behind the value. 0: there is none.
+  size_t behind_line = 0;
 };
 
 // Largest file that is looked at: 1,152 servers of 16 devices fit twice, with

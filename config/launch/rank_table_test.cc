@@ -125,12 +125,23 @@ TEST(RankTableTest, IsStrictJson) {
         std::tuple("\"rank_id\":\"3\"}]", "\"rank_id\":\"3\"},\n]",
                    "a comma behind the last entry"),
         std::tuple("\"completed\"", "True", "True, expected it in double"),
-        std::tuple("\"1.0\"", "\"1.0\n\"", "closing double quote")}) {
+        std::tuple("\"1.0\"", "\"1.0\n\"", "closing double quote"),
+        std::tuple("\"1.0\"", "\"1.0\\\"", "closing double quote"),
+        std::tuple("\"1.0\"", "\"1\\.0\"",
+                   "line 13: a backslash that does not begin an escape"),
+        std::tuple("\"1.0\"", "\"1.0\\'\"", "a backslash that"),
+        std::tuple("\"1.0\"", "\"1.0\\\n\"", "a backslash that"),
+        std::tuple("\"1.0\"", "\f\"1.0\"", "line 13: a form feed"),
+        std::tuple("\"1.0\"", "\v\"1.0\"", "line 13: a form feed")}) {
     const std::string bad = absl::StrReplaceAll(good, {{from, to}});
     EXPECT_THAT(MessageOf(bad), HasSubstr(mistake)) << bad;
     EXPECT_THAT(MessageOf(bad), HasSubstr("EI0004"));
   }
   EXPECT_EQ(MessageOf("\xef\xbb\xbf" + good), "ok");
+  EXPECT_EQ(MessageOf(absl::StrReplaceAll(
+                good, {{"\"completed\"", R"("c\u006fmpleted")"},
+                       {"{\n", R"({"a":"\"\\\/\b\f\n\r\t",)"}})),
+            "ok");
   EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"\n", "\r\n"}})), "ok");
   EXPECT_THAT(MessageOf(" \n"), HasSubstr("the text is empty"));
   EXPECT_THAT(MessageOf(good.substr(0, good.size() - 1)), HasSubstr("EI0004"));
@@ -190,13 +201,11 @@ TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
 // HCCL reads with operator>> of nlohmann's parser.
 TEST(RankTableTest, SaysWhatStandsBehindTheTable) {
   for (const auto& [text, behind] :
-       {std::pair("", ""), std::pair("\r\n \n", ""),
-        std::pair("]", "line 13: text behind the last }"),
-        std::pair("\n{}", "line 14: text behind the last }"),
-        std::pair("\n\n# made by hand", "line 15: text behind the last }")}) {
+       {std::pair("", 0u), std::pair("\r\n \n", 0u), std::pair("]", 13u),
+        std::pair("\n{}", 14u), std::pair("\n\n# made by hand", 15u)}) {
     const auto table = ParseRankTable(absl::StrCat(kTwoServers, text));
     ASSERT_TRUE(table.ok()) << table.status();
-    EXPECT_EQ(table->behind, behind);
+    EXPECT_EQ(table->behind_line, behind);
   }
   // A table that ends too early lacks what stands behind it.
   const std::string message = MessageOf(absl::StrReplaceAll(

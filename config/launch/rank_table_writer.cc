@@ -2,11 +2,11 @@
 
 #include <map>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/launch/rank_table.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
+#include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 #include "config/words/subject_text.h"
 
@@ -221,14 +221,13 @@ absl::StatusOr<std::string> WriteRankTable(
     const ClusterSpec& job, absl::Span<const HostFacts* const> facts,
     absl::string_view version) {
   if (version != kNotInSuperPod && version != kInSuperPod) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("version: ", QuotedText(version),
-                     " is not written, expected 1.0 or 1.2"));
+    return InvalidArgument("version: ", QuotedText(version),
+                           " is not written, expected 1.0 or 1.2");
   }
   if (facts.size() != static_cast<size_t>(job.servers_size())) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return FailedPrecondition(
         "facts: of ", Count(facts.size(), "host"), ", expected those of the ",
-        Count(job.servers_size(), "server"), " of the job"));
+        Count(job.servers_size(), "server"), " of the job");
   }
   for (int s = 0; s < job.servers_size(); ++s) {
     if (facts[s]->host() == job.servers(s).host()) continue;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -18,6 +17,24 @@
 
 namespace clusterd {
 namespace {
+
+// "3 + 8*n + d", without the terms that are zero: a constant, and each factor
+// with what it counts.
+std::string SumText(int64_t constant,
+                    const std::vector<std::pair<int64_t, std::string>>& terms) {
+  std::string text = constant == 0 ? "" : absl::StrCat(constant);
+  for (const auto& [factor, name] : terms) {
+    if (factor == 0) continue;
+    const absl::string_view sign = factor < 0 ? " - " : " + ";
+    absl::StrAppend(
+        &text, text.empty() ? (factor < 0 ? "-" : "") : sign,
+        std::abs(factor) == 1 ? "" : absl::StrCat(std::abs(factor), "*"),
+        std::abs(factor) == 1 || name.find('%') == name.npos
+            ? name
+            : absl::StrCat("(", name, ")"));
+  }
+  return text.empty() ? "0" : text;
+}
 
 constexpr size_t kLineNames = 8;
 constexpr char kHostsFile[] =
@@ -416,22 +433,6 @@ std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
     ++groups;
   }
   return text;
-}
-
-std::string SumText(int64_t constant,
-                    const std::vector<std::pair<int64_t, std::string>>& terms) {
-  std::string text = constant == 0 ? "" : absl::StrCat(constant);
-  for (const auto& [factor, name] : terms) {
-    if (factor == 0) continue;
-    const absl::string_view sign = factor < 0 ? " - " : " + ";
-    absl::StrAppend(
-        &text, text.empty() ? (factor < 0 ? "-" : "") : sign,
-        std::abs(factor) == 1 ? "" : absl::StrCat(std::abs(factor), "*"),
-        std::abs(factor) == 1 || name.find('%') == name.npos
-            ? name
-            : absl::StrCat("(", name, ")"));
-  }
-  return text.empty() ? "0" : text;
 }
 
 std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,

@@ -43,11 +43,6 @@ struct AddressLayout {
 std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
                                        absl::Span<const uint32_t> ids);
 
-// "3 + 8*n + d", without the terms that are zero: a constant, and each factor
-// with what it counts.
-std::string SumText(int64_t constant,
-                    const std::vector<std::pair<int64_t, std::string>>& terms);
-
 // The `servers` of a cluster.yaml that is written: hosts in the order in which
 // a folded hostlist expands, in groups whose addresses count on by one.
 // Hosts without an address that others can reach are left out, with a note.

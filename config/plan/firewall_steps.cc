@@ -1,6 +1,5 @@
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/step_planners.h"
 #include "config/values/host_interfaces.h"

@@ -2,7 +2,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -12,6 +11,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -314,10 +314,8 @@ absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
   const HcclSpec& hccl = spec.hccl();
   if (hccl.port_count() == 0) return PortSet();
   const uint64_t last = uint64_t{hccl.base_port()} + hccl.port_count() - 1;
-  if (last > 65535) {
-    return InvalidArgument("the HCCL range ends at port ", last);
-  }
-  return HcclPortsOn(spec, host).possible;
+  if (last <= 65535) return HcclPortsOn(spec, host).possible;
+  return InvalidArgument("the HCCL range ends at port ", last);
 }
 
 absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
@@ -394,7 +392,7 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   const HostFacts& facts = plan->facts();
   if (SharesHostNetwork(facts)) {
     plan->Note(absl::StrCat(
-        HostNetworkNote(facts.network_namespace(), {facts.host()}),
+        ValueText(HostNetworkNote(facts.network_namespace(), {facts.host()})),
         "; clusterctl plan without --netns also sets what the next boot "
         "takes"));
   }

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
@@ -16,6 +15,7 @@
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 
@@ -364,33 +364,29 @@ PlanCounts CountPlan(const ClusterPlan& plan) {
 }
 
 std::string ReaddressedText(const PlanCounts& counts) {
-  return absl::StrCat("addresses of devices change on ",
-                      counts.hosts_readdressed, " of ",
-                      Count(counts.cluster_hosts, "host"));
+  return Say("plan-readdressed", counts.hosts_readdressed,
+             Count(counts.cluster_hosts, "host"));
 }
 
 std::string PlanCountsText(const PlanCounts& counts) {
   const std::string hosts = Count(counts.hosts, "host");
-  const std::string only =
-      counts.only.empty() ? "" : absl::StrCat("only ", counts.only, ": ");
-  if (counts.nothing_to_do()) {
-    return absl::StrCat(only, "nothing to do on ", hosts);
-  }
-  return absl::StrCat(
-      only,
-      JoinParts(
-          ", ",
-          {counts.steps == 0
-               ? "no step"
-               : absl::StrCat(Count(counts.steps, "step"), " on ",
-                              Count(counts.hosts_with_steps, "host")),
-           counts.blocked == 0
-               ? ""
-               : absl::StrCat(Count(counts.blocked, "change"), " blocked on ",
-                              Count(counts.hosts_with_blocked, "host")),
-           Part(counts.hosts_failing, "left failing"),
-           Part(counts.hosts_in_doubt, "left in doubt"),
-           absl::StrCat("of ", hosts)}));
+  const std::string text =
+      counts.nothing_to_do()
+          ? Say("plan-nothing", hosts)
+          : JoinParts(
+                ", ",
+                {counts.steps == 0
+                     ? Say("plan-no-step")
+                     : Say("plan-steps", Count(counts.steps, "step"),
+                           Count(counts.hosts_with_steps, "host")),
+                 counts.blocked == 0
+                     ? ""
+                     : Say("plan-blocked-on", Count(counts.blocked, "change"),
+                           Count(counts.hosts_with_blocked, "host")),
+                 SayPart("plan-failing", counts.hosts_failing),
+                 SayPart("plan-in-doubt", counts.hosts_in_doubt),
+                 Say("plan-of", hosts)});
+  return counts.only.empty() ? text : Say("plan-only", counts.only, text);
 }
 
 ClusterPlan MakePlan(const ClusterSpec& spec,

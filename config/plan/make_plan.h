@@ -74,7 +74,7 @@ struct PlanCounts {
 };
 PlanCounts CountPlan(const ClusterPlan& plan);
 
-// "addresses of devices change on 7 of 12 hosts".
+// "device addresses change on 7 of 12 hosts".
 std::string ReaddressedText(const PlanCounts& counts);
 
 // "40 steps on 2 hosts, 1 change blocked on 1 host, 2 left failing, 1 left in

@@ -445,8 +445,7 @@ TEST(MakePlanTest, SaysThatAPatternByIndexMovedGoodAddressesAndHowToPin) {
   EXPECT_TRUE(TellsHowToPin(plan.hosts(0))) << plan.DebugString();
   const PlanCounts counts = CountPlan(plan);
   EXPECT_TRUE(counts.readdresses_many());
-  EXPECT_EQ(ReaddressedText(counts),
-            "addresses of devices change on 1 of 1 host");
+  EXPECT_EQ(ReaddressedText(counts), "device addresses change on 1 of 1 host");
 }
 
 TEST(MakePlanTest, SaysThatAddressesMovedAlsoWhereTheHostAllowsNoChange) {

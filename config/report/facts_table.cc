@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -33,9 +34,7 @@ void AddFact(const std::string& label, const Message& fact, const Page& page,
     rows.push_back({{i == 0 ? label : ""}, {page.Safe(text.lines[i]), paint}});
   }
   if (shown < text.lines.size()) {
-    rows.push_back({{""},
-                    {absl::StrCat("and ", text.lines.size() - shown,
-                                  " more; -o json has all")}});
+    rows.push_back({{""}, {Say("list-more-json", text.lines.size() - shown)}});
   }
 }
 
@@ -55,9 +54,9 @@ std::vector<Row> RowsOf(const Message& group, const Page& page) {
       AddFact(Label(field), reflection.GetMessage(group, &field), page, rows);
     } else if (field.enum_type() != nullptr) {
       const auto* value = reflection.GetEnum(group, &field);
-      rows.push_back(
-          {{Label(field)},
-           {value->number() == 0 ? "not known" : EnumWords(*value)}});
+      rows.push_back({{Label(field)},
+                      {value->number() == 0 ? Say("hosts-value-unknown")
+                                            : EnumWords(*value)}});
     }
   }
   return rows;
@@ -65,28 +64,30 @@ std::vector<Row> RowsOf(const Message& group, const Page& page) {
 
 // "observe, sysctl (/etc/clusterd/agent.yaml)"
 std::string AllowsText(const HostAllows& allows) {
-  const std::string kinds =
-      allows.kinds().empty() ? "nothing" : absl::StrJoin(allows.kinds(), ", ");
+  const std::string kinds = allows.kinds().empty()
+                                ? Say("hosts-allows-nothing")
+                                : absl::StrJoin(allows.kinds(), ", ");
   if (!allows.mistake().empty()) {
-    return absl::StrCat(kinds,
-                        ", as its file has a mistake: ", allows.mistake());
+    return Say("hosts-allows-mistake", kinds, allows.mistake());
   }
-  return absl::StrCat(
-      kinds, " (",
-      allows.file().empty() ? "no configuration file" : allows.file(), ")");
+  return Say(
+      allows.file().empty() ? "hosts-allows-no-file" : "hosts-allows-file",
+      kinds, allows.file());
 }
 
 void PrintHead(const HostFacts& facts, absl::Time now, Page& page) {
   if (facts.observed_at_ms() != 0) {
-    page.out() << "observed " << AgeText(facts.observed_at_ms(), now)
-               << " ago, took " << ElapsedText(facts.elapsed_ms()) << "\n";
+    page.out() << Say("hosts-observed", AgeText(facts.observed_at_ms(), now),
+                      ElapsedText(facts.elapsed_ms()))
+               << "\n";
   }
-  const std::pair<const char*, std::string> lines[] = {
-      {"network namespace ", facts.network_namespace()},
-      {"note: ", facts.simulation()},
-      {"allows ", facts.has_allows() ? AllowsText(facts.allows()) : ""}};
-  for (const auto& [head, text] : lines) {
-    if (!text.empty()) page.Whole(head, page.Safe(text));
+  if (!facts.network_namespace().empty()) {
+    page.Whole("",
+               Say("report-namespace", page.Safe(facts.network_namespace())));
+  }
+  if (!facts.simulation().empty()) page.PrintNote(facts.simulation());
+  if (facts.has_allows()) {
+    page.Whole("", page.Safe(Say("hosts-allows", AllowsText(facts.allows()))));
   }
 }
 
@@ -97,16 +98,17 @@ void PrintFactsTable(const HostFacts& facts, const Style& style, absl::Time now,
   Page page(style, out);
   PrintHead(facts, now, page);
   if (facts.has_missing()) {
-    return page.Whole("no facts: ", page.Safe(WhyMissing(facts.missing())));
+    return page.Whole(
+        "", page.Safe(Say("hosts-no-facts-why", WhyMissing(facts.missing()))));
   }
   std::vector<std::pair<std::string, std::vector<Row>>> tables = {
-      {"Host", RowsOf(facts.identity(), page)},
-      {"Versions", RowsOf(facts.versions(), page)},
-      {"Kernel", RowsOf(facts.kernel(), page)},
+      {Say("hosts-facts-host"), RowsOf(facts.identity(), page)},
+      {Say("hosts-facts-versions"), RowsOf(facts.versions(), page)},
+      {Say("hosts-facts-kernel"), RowsOf(facts.kernel(), page)},
       {"ufw", RowsOf(facts.ufw(), page)},
       {"firewalld", RowsOf(facts.firewalld(), page)},
       {"hccn_tool", RowsOf(facts.hccn_tool(), page)},
-      {"Other", {}}};
+      {Say("hosts-facts-other"), {}}};
   std::vector<Row>& other = tables.back().second;
   AddFact("sockets", facts.sockets(), page, other);
   AddFact("hccn.conf", facts.hccn_conf(), page, other);
@@ -123,7 +125,7 @@ void PrintFactsTable(const HostFacts& facts, const Style& style, absl::Time now,
     AddFact(Label(field), reflection.GetMessage(facts, &field), page, other);
   }
   for (const DeviceFacts& device : facts.devices()) {
-    tables.emplace_back(absl::StrCat("Device ", device.id()),
+    tables.emplace_back(Say("hosts-facts-device", device.id()),
                         RowsOf(device, page));
   }
   for (const auto& [title, rows] : tables) {

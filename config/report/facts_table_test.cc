@@ -100,5 +100,21 @@ TEST(FactsTableTest, SaysWhyThereAreNoFacts) {
   EXPECT_EQ(Text(facts), "no facts: no answer: no answer in 30s\n");
 }
 
+TEST(FactsTableTest, SpeaksChinese) {
+  const InLanguage chinese(Language::kChinese);
+  Style style;
+  style.utf8 = true;
+  std::ostringstream out;
+  HostFacts facts;
+  facts.mutable_allows()->add_kinds("observe");
+  facts.add_devices()->set_id(5);
+  PrintFactsTable(facts, style, absl::UnixEpoch(), out);
+  for (const char* text :
+       {"允许 observe（没有配置文件）\n", "\n主机\n", "\n内核\n",
+        "\n  sockets        未要求查询\n", "\n设备 5\n"}) {
+    EXPECT_THAT(out.str(), HasSubstr(text));
+  }
+}
+
 }  // namespace
 }  // namespace clusterd

@@ -4,6 +4,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -121,8 +122,8 @@ FindingOverview ArrangeFindings(const Report& report, bool whole) {
 
 std::string CauseText(const std::string& cause, const CauseGroup& group,
                       int groups, int columns) {
-  return absl::StrCat(Count(group.rules.size(), "rule"), " because of ", cause,
-                      " on ", SubjectsText(group.subjects, groups, columns));
+  return Say("report-because", Count(group.rules.size(), "rule"), cause,
+             SubjectsText(group.subjects, groups, columns));
 }
 
 FirstMet<std::string, std::vector<std::string>> SilentHosts(
@@ -136,24 +137,24 @@ FirstMet<std::string, std::vector<std::string>> SilentHosts(
 }
 
 std::string VerdictWord(const Report& report) {
-  return absl::StrCat(
+  const std::string word =
       report.error().empty()
           ? absl::AsciiStrToUpper(StateWord(KnownState(report.verdict())))
-          : "NO VERDICT",
-      report.partial() ? " (partial)" : "");
+          : Say("verdict-none");
+  return report.partial() ? Say("verdict-partial", word) : word;
 }
 
-const char* VerdictSentence(const Report& report) {
-  if (!report.error().empty()) return "was not checked";
+std::string VerdictSentence(const Report& report) {
+  if (!report.error().empty()) return Say("sentence-not-checked");
   switch (KnownState(report.verdict())) {
     case PASS:
-      return "is ready";
+      return Say("sentence-ready");
     case WARN:
-      return "is ready, with warnings";
+      return Say("sentence-warnings");
     case FAIL:
-      return "is not ready";
+      return Say("sentence-not-ready");
     default:
-      return "may be ready or not: something could not be told";
+      return Say("sentence-unknown");
   }
 }
 
@@ -167,13 +168,14 @@ std::string ReportSubject(
     const std::function<std::string(absl::string_view)>& shown) {
   const std::string where = shown(ReportName(report));
   const std::string job = shown(JobName(report));
-  if (!job.empty()) return absl::StrCat(job, Part(" on ", where));
-  return where.empty() ? "the cluster" : where;
+  if (!job.empty()) return where.empty() ? job : Say("job-on", job, where);
+  return where.empty() ? Say("the-cluster") : where;
 }
 
 std::string JobName(const Report& report) {
   if (report.job_id().empty() && report.job_servers() == 0) return "";
-  return absl::StrCat("job", Part(" ", report.job_id()));
+  return report.job_id().empty() ? Say("job-without-id")
+                                 : Say("job", report.job_id());
 }
 
 std::string JobText(const Report& report) {
@@ -183,7 +185,7 @@ std::string JobText(const Report& report) {
       ", ",
       {report.job_servers() > 0 ? Count(report.job_servers(), "server") : "",
        report.job_devices() > 0 ? Count(report.job_devices(), "device") : ""});
-  return absl::StrCat(name, Part(": ", size));
+  return size.empty() ? name : Say("report-job", name, size);
 }
 
 }  // namespace clusterd

@@ -21,6 +21,14 @@ inline bool IsTrouble(State state) {
   return WorseState(KnownState(state), SKIPPED) != SKIPPED;
 }
 
+// The words of a fix before its command; all of it for a finding that is in
+// words alone, as one of the controller itself.
+inline const std::string& FixWords(const Finding& finding) {
+  const bool is_split =
+      !finding.fix_words().empty() || !finding.command().empty();
+  return is_split ? finding.fix_words() : finding.fix();
+}
+
 // The findings of one report by what explains them; it must outlive this.
 class FindingRoots {
  public:
@@ -80,7 +88,7 @@ FirstMet<std::string, std::vector<std::string>> SilentHosts(
 std::string VerdictWord(const Report& report);
 
 // "is not ready": what the verdict says of the cluster or job.
-const char* VerdictSentence(const Report& report);
+std::string VerdictSentence(const Report& report);
 
 // Whose report it is: "demo", or of no cluster that of its one host; and in a
 // sentence, "job slurm:1234.0 on demo" or "the cluster", names through `shown`.

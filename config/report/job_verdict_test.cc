@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/report/verdict.h"
+#include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
@@ -119,7 +120,7 @@ TEST(ReasonsAboutTest, CutsNoRepair) {
 
 TEST(ReportForHookTest, HasTheVerdictAndWhatFailsAndNoMore) {
   Report report;
-  report.set_schema_version(1);
+  report.set_schema_version(kReportSchemaVersion);
   report.set_cluster("test");
   report.set_product("atlas-training");
   report.set_spec_digest("digest");

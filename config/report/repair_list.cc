@@ -7,46 +7,35 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "config/report/finding_overview.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
 
-constexpr size_t kWordsBytes = 100;
+constexpr int kWordsColumns = 100;
 constexpr int kHostsColumns = 40;
 constexpr size_t kOwnCommands = 4;    // Beside one line for `clusterctl plan`.
 constexpr size_t kRepairsOfRule = 3;  // More of one rule become one.
 constexpr absl::string_view kPlan = "`clusterctl plan`";
 
 std::string ExplainCommand(absl::string_view rule) {
-  return absl::StrCat("`clusterctl explain ", rule, "` says how");
+  return Say("repair-explain", rule);
 }
 
 // The words of a fix without a command for single devices, or the command that
-// is all of it. Long words end where a thought does; a command is never cut.
+// is all of it. Long words are those of explain.
 std::string HowText(const Finding& finding) {
-  if (finding.fix().empty()) return ExplainCommand(finding.rule());
-  if (finding.fix() == finding.command()) {
-    return absl::StrCat("`", finding.command(), "`");
+  const std::string& words =
+      finding.short_fix().empty() ? FixWords(finding) : finding.short_fix();
+  if (words.empty() && finding.command().empty()) {
+    return ExplainCommand(finding.rule());
   }
-  absl::string_view words = finding.fix();
-  if (!finding.command().empty()) {
-    absl::ConsumeSuffix(&words, finding.command());
-    absl::ConsumeSuffix(&words, ": ");
-  }
-  if (words.size() > kWordsBytes) {
-    size_t end = 0;
-    for (const absl::string_view mark : {", ", "; ", ": ", " ("}) {
-      const size_t at = words.rfind(mark, kWordsBytes);
-      if (at != absl::string_view::npos) end = std::max(end, at);
-    }
-    if (end > 0) return absl::StrCat(words.substr(0, end), ", …");
-    if (words.size() > 2 * kWordsBytes) return ExplainCommand(finding.rule());
-  }
+  if (words.empty()) return absl::StrCat("`", finding.command(), "`");
+  if (TextColumns(words) > kWordsColumns) return ExplainCommand(finding.rule());
   return absl::StrReplaceAll(words, {{"\n", "; "}});
 }
 
@@ -135,8 +124,7 @@ std::vector<Repair> PlanRepairs(const Drafts& drafts, bool waived) {
   }
   if (planned.rules.empty()) return own;
   for (Subject& subject : planned.subjects) subject.clear_devices();
-  planned.how = absl::StrCat(
-      kPlan, HostsOf(planned).size() == 1 ? " mends it" : " mends them");
+  planned.how = Say("repair-by-plan");
   own.push_back(planned);
   return own;
 }
@@ -155,7 +143,7 @@ std::vector<Repair> ListRepairs(const Report& report) {
     Repair& repair = by_rule[key.first].back();
     repair.how = key.second;
     const Finding& root = **draft.roots.begin();
-    const bool is_one = draft.roots.size() == 1 && root.fix() != root.command();
+    const bool is_one = draft.roots.size() == 1 && !FixWords(root).empty();
     if (is_one) repair.command = root.command();
   }
   for (auto& [rule, all] : by_rule.items()) {
@@ -187,7 +175,7 @@ void FoldRepairs(size_t most, std::vector<Repair>* repairs) {
     Repair line;
     for (auto it = first; it != first + folded; ++it) Merge(*it, &line);
     line.state = state;
-    line.how = absl::StrCat(Count(line.causes, "cause"), ", --verbose has all");
+    line.how = Say("repair-folded", Count(line.causes, "cause"));
     *first = line;
     repairs->erase(first + 1, first + folded);
   }
@@ -202,9 +190,9 @@ std::string RepairLine(const Repair& repair) {
   const std::string rules =
       repair.rules.size() <= 3
           ? absl::StrJoin(repair.rules, ", ")
-          : absl::StrCat(Count(repair.rules.size(), "rule"), ": ",
-                         FirstOf(repair.rules, 2));
-  return absl::StrCat(who, ": ", repair.how, " (", rules, ")");
+          : Say("repair-rules", Count(repair.rules.size(), "rule"),
+                FirstOf(repair.rules, 2));
+  return Say("repair-line", who, repair.how, rules);
 }
 
 }  // namespace clusterd

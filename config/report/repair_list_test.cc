@@ -57,13 +57,13 @@ std::vector<std::string> Lines(const Report& report) {
 TEST(RepairListTest, HasTheCommandBesideTheWordsOfASingleCause) {
   Report report;
   Finding& link = Add(report, "link", FAIL, "node1", 3);
-  link.set_fix("check the cable: hccn_tool -i 3 -link_stat -g");
+  link.set_fix_words("check the cable");
   link.set_command("hccn_tool -i 3 -link_stat -g");
   ASSERT_EQ(ListRepairs(report).size(), 1u);
   EXPECT_EQ(ListRepairs(report)[0].how, "check the cable");
   EXPECT_EQ(ListRepairs(report)[0].command, "hccn_tool -i 3 -link_stat -g");
   Finding& other = Add(report, "link", FAIL, "node2", 4);
-  other.set_fix("check the cable: hccn_tool -i 4 -link_stat -g");
+  other.set_fix_words("check the cable");
   other.set_command("hccn_tool -i 4 -link_stat -g");
   ASSERT_EQ(ListRepairs(report).size(), 1u);
   EXPECT_EQ(ListRepairs(report)[0].command, "");
@@ -95,7 +95,7 @@ TEST(RepairListTest, PutsWhatAPlanMendsOnOneLine) {
   Add(report, "link", FAIL, "node3", 1).set_fix("check the cable");
   EXPECT_THAT(Lines(report),
               ElementsAre("node3 device 1: check the cable (link)",
-                          "node[1-10]: `clusterctl plan` mends them "
+                          "node[1-10]: `clusterctl plan` has the changes "
                           "(ports-reserved, listen-backlog)"));
 }
 
@@ -159,15 +159,19 @@ TEST(RepairListTest, PutsTheWorstLast) {
                           HasSubstr("(link)")));
 }
 
-TEST(RepairListTest, CutsLongWordsWhereAThoughtEndsAndNoCommand) {
+TEST(RepairListTest, LeavesLongWordsToExplainAndCutsNoCommand) {
   Report report;
-  Add(report, "link", FAIL, "a")
-      .set_fix(absl::StrCat("check the cable, ", std::string(100, 'x')));
+  const std::string words(101, 'x');
+  Add(report, "link", FAIL, "a").set_fix(words);
+  Finding& shorter = Add(report, "optics", FAIL, "a");
+  shorter.set_fix(words);
+  shorter.set_short_fix("check the cable");
   Finding& tls = Add(report, "tls-uniform", FAIL, "b");
   const std::string command = absl::StrCat("hccn_tool ", std::string(200, 'y'));
   SetCommand(command, tls);
   EXPECT_THAT(Lines(report),
-              ElementsAre("a: check the cable, … (link)",
+              ElementsAre("a: `clusterctl explain link` says how (link)",
+                          "a: check the cable (optics)",
                           absl::StrCat("b: `", command, "` (tls-uniform)")));
 }
 

@@ -15,10 +15,10 @@
 #include "absl/strings/string_view.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
-#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -30,13 +30,15 @@ constexpr int kHostColumnsInNote = 60;
 // A host ("": the cluster) and a device of it, or all of it.
 using Place = std::pair<absl::string_view, int64_t>;
 
-// Times, counts and processes are others at every look.
-bool MovesByItself(const std::string& observed) {
-  static const LazyRE2 kMoving = {
-      R"(\b(?:\d[\d.]*(?:ns|us|ms|s|m|h))+\b)"
-      R"(|\b\d[\d.]* (?:ms|s|min|h|days?|times|double bit|pages|more|of \d+ MB)\b)"
-      R"(|\bpid \d|\bport \d+ [A-Z]{2}|\brose by \d)"};
-  return RE2::PartialMatch(observed, *kMoving);
+// What the finding says but for values that differ whenever they are read.
+uint64_t HashOfWords(const Finding& finding) {
+  if (finding.finding().empty()) return absl::HashOf(finding.observed());
+  Finding lasting;
+  lasting.set_finding(finding.finding());
+  for (const FindingValue& value : finding.values()) {
+    if (!value.moves()) *lasting.add_values() = value;
+  }
+  return absl::HashOf(lasting.SerializeAsString());
 }
 
 // The verdict of one rule about one place.
@@ -114,9 +116,7 @@ class RuleSide {
       const State state = undo_downgrade && finding.downgraded()
                               ? FAIL
                               : KnownState(finding.state());
-      const uint64_t text = MovesByItself(finding.observed())
-                                ? 0
-                                : absl::HashOf(finding.observed());
+      const uint64_t text = HashOfWords(finding);
       ForEachPlace(finding, [&](const Place& place) {
         Seen& seen = places_[place];
         if (seen.finding == nullptr ||
@@ -419,22 +419,22 @@ std::string DiffSummary(const ReportDiff& diff) {
   for (const ReportDiff::Change& change : diff.changes()) {
     ++count[TurnOf(change)];
   }
-  const auto hosts = [](int number, absl::string_view what) {
-    return number == 0 ? "" : absl::StrCat(Count(number, "host"), " ", what);
+  const auto hosts = [](int number, absl::string_view words) {
+    return number == 0 ? "" : Say(words, Count(number, "host"));
   };
   std::string turns;
   for (const TurnRow& row : kTurns) {
-    turns = JoinParts(", ", {turns, Part(count[row.turn], row.words)});
+    turns = JoinParts(", ", {turns, SayPart(row.words, count[row.turn])});
   }
   const std::string text =
-      JoinParts(", ", {turns, hosts(diff.hosts_added_size(), "added"),
-                       hosts(diff.hosts_removed_size(), "removed"),
-                       diff.spec_changed() ? "cluster.yaml changed" : ""});
+      JoinParts(", ", {turns, hosts(diff.hosts_added_size(), "history-added"),
+                       hosts(diff.hosts_removed_size(), "history-removed"),
+                       diff.spec_changed() ? Say("history-spec-changed") : ""});
   if (!text.empty() || diff.before_verdict() == diff.after_verdict()) {
     return text;
   }
-  return absl::StrCat("verdict ", StateWord(KnownState(diff.after_verdict())),
-                      ", was ", StateWord(KnownState(diff.before_verdict())));
+  return Say("history-verdict", StateWord(KnownState(diff.after_verdict())),
+             StateWord(KnownState(diff.before_verdict())));
 }
 
 }  // namespace clusterd

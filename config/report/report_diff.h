@@ -22,15 +22,15 @@ enum class Turn {
 
 struct TurnRow {
   Turn turn;
-  const char* words;  // Behind a number.
+  const char* words;  // Of a number.
 };
 inline constexpr TurnRow kTurns[] = {
-    {Turn::kWorse, "worse"},
-    {Turn::kNew, "wrong and not judged before"},
-    {Turn::kChanged, "wrong with another value"},
-    {Turn::kBetter, "better but not resolved"},
-    {Turn::kResolved, "resolved"},
-    {Turn::kNotJudged, "not judged any more"}};
+    {Turn::kWorse, "history-turn-worse"},
+    {Turn::kNew, "history-turn-new"},
+    {Turn::kChanged, "history-turn-changed"},
+    {Turn::kBetter, "history-turn-better"},
+    {Turn::kResolved, "history-turn-resolved"},
+    {Turn::kNotJudged, "history-turn-not-judged"}};
 
 Turn TurnOf(const ReportDiff::Change& change);
 

@@ -59,7 +59,7 @@ TEST(ReportShortTest, NamesAHostThatIsAbsentThoughNoRuleRan) {
   report.add_rules()->set_state(SKIPPED);
   AddHost("server0", "no answer: never attached", &report);
   EXPECT_EQ(ReportShort(report, true),
-            "demo: UNKNOWN 1 skipped: server0: no answer: never attached; "
+            "demo: UNKNOWN: 1 skipped: server0: no answer: never attached; "
             "1 host in 30 s");
 }
 
@@ -75,7 +75,7 @@ TEST(ReportShortTest, SaysOnceThatHostsAreAbsent) {
   AddHost("server0", "no answer", &report);
   AddHost("server1", "", &report);
   EXPECT_EQ(ReportShort(report, true),
-            "demo: UNKNOWN 1 unknown: server0: no answer; 2 hosts in 30 s");
+            "demo: UNKNOWN: 1 unknown: server0: no answer; 2 hosts in 30 s");
   // What is not known of a host that answered is said too.
   finding.add_subjects()->set_host("server1");
   EXPECT_NE(ReportShort(report, true).find("host-identity: "),
@@ -156,7 +156,7 @@ TEST(CheckReportTest, CallsAHostWithoutAClusterByItsName) {
   report.set_verdict(UNKNOWN);
   AddHost("server7", "", &report);
   EXPECT_EQ(ReportShort(report, true),
-            "server7: UNKNOWN no rule was judged; 1 host in 0 s");
+            "server7: UNKNOWN: no rule was judged; 1 host in 0 s");
   report.clear_hosts();
   report.set_error("no setting");
   EXPECT_EQ(ReportShort(report, true), "NO VERDICT: no setting");

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "config/report/finding_overview.h"
 #include "config/report/repair_list.h"
 #include "config/report/verdict.h"
@@ -21,6 +20,7 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -79,24 +79,25 @@ class ReportPrinter {
     return SubjectsText(subjects, groups_, columns_);
   }
   Cell StateCell(State state) const {
-    return {StateText(state, page_.style().utf8), StatePaint(state)};
+    return {StateText(state, page_.style()), StatePaint(state)};
   }
 
   void PrintHead() {
     const auto names = Each<std::string>(report_.hosts(), &HostStatus::host);
     const std::string head = JoinParts(
-        ", ",
-        {Part("Cluster ", page_.Strong(report_.cluster())),
-         page_.Safe(report_.product()),
-         names.empty() ? ""
-                       : absl::StrCat(Count(names.size(), "host"), ": ",
-                                      page_.Safe(HostsText(names, columns_)))});
+        ", ", {report_.cluster().empty()
+                   ? ""
+                   : Say("report-cluster", page_.Strong(report_.cluster())),
+               page_.Safe(report_.product()),
+               names.empty() ? ""
+                             : Say("report-hosts", Count(names.size(), "host"),
+                                   page_.Safe(HostsText(names, columns_)))});
     if (!head.empty()) page_.out() << head << "\n";
     const std::string job = JobText(report_);
     if (!job.empty()) page_.Whole("", page_.Safe(job));
     if (!report_.network_namespace().empty()) {
-      page_.Whole("network namespace ",
-                  page_.Safe(report_.network_namespace()));
+      page_.Whole(
+          "", Say("report-namespace", page_.Safe(report_.network_namespace())));
     }
     page_.PrintNotes(report_.notes());
   }
@@ -135,18 +136,19 @@ class ReportPrinter {
       }
     } else {
       for (const auto& [category, of_it] : categories) {
-        rows.push_back({{page_.Safe(category.empty() ? "other" : category)},
-                        {CountsText(CountStates(of_it))}});
+        rows.push_back(
+            {{page_.Safe(category.empty() ? Say("report-other") : category)},
+             {CountsText(CountStates(of_it))}});
       }
     }
     if (!rows.empty()) {
-      page_.Title(verbose_ ? "Rules" : "Rules; --verbose has each");
+      page_.Title(Say(verbose_ ? "report-every-rule" : "report-rules"));
       page_.PrintTable(rows, kWholeTable);
     }
     if (!not_run.empty()) page_.out() << "\n";
     for (const auto& [why, count] : not_run) {
-      page_.Wrapped("  ", page_.Safe(absl::StrCat(Count(count, "rule"),
-                                                  " not run: ", why)));
+      page_.Wrapped(
+          "  ", page_.Safe(Say("report-not-run", Count(count, "rule"), why)));
     }
   }
 
@@ -164,7 +166,7 @@ class ReportPrinter {
       groups[{state == FAIL ? UNKNOWN : state, reason}].push_back(host.host());
     }
     if (!failing.empty()) groups[{FAIL, ""}] = failing;
-    page_.Title("Hosts");
+    page_.Title(Say("report-hosts-title"));
     const size_t skipped =
         verbose_ ? 0 : groups.size() - std::min(groups.size(), kHostGroups);
     const auto first_shown = std::next(groups.begin(), skipped);
@@ -173,8 +175,9 @@ class ReportPrinter {
       hidden += group->second.size();
     }
     if (hidden > 0) {
-      page_.out() << "  " << Count(hidden, "more host")
-                  << "; --verbose has all\n";
+      page_.out() << "  "
+                  << Say("report-hidden-hosts", Count(hidden, "more host"))
+                  << "\n";
     }
     for (auto group = first_shown; group != groups.end(); ++group) {
       const auto& [state, reason] = group->first;
@@ -190,7 +193,7 @@ class ReportPrinter {
 
   void PrintField(const char* key, absl::string_view text) {
     if (text.empty()) return;
-    page_.Wrapped(absl::StrCat("    ", Padded(key, kKeyColumns)), text);
+    page_.Wrapped(absl::StrCat("    ", Padded(Say(key), kKeyColumns)), text);
   }
 
   // `why`: empty where it has just been said.
@@ -202,28 +205,23 @@ class ReportPrinter {
     }
     // What was observed may quote a host: it never gets a second line. Our own
     // texts (why, fix) may have several.
-    PrintField("found", page_.Safe(finding.observed()));
-    PrintField("expected", page_.Safe(finding.expected()));
-    PrintField("cause", page_.Safe(finding.caused_by()));
-    PrintField("why", page_.SafeLines(why));
+    PrintField("report-found", page_.Safe(finding.observed()));
+    PrintField("report-expected", page_.Safe(finding.expected()));
+    PrintField("report-cause", page_.Safe(finding.caused_by()));
+    PrintField("report-why", page_.SafeLines(why));
     PrintFix(finding);
   }
 
   // Words are wrapped; a command stands as it is.
   void PrintFix(const Finding& finding) {
-    if (finding.fix().empty()) return;
-    std::string head = absl::StrCat("    ", Padded("fix", kKeyColumns));
-    absl::string_view rest = finding.fix();
-    if (!finding.command().empty() &&
-        absl::ConsumeSuffix(&rest, finding.command()) && !rest.empty()) {
-      page_.Wrapped(head,
-                    page_.SafeLines(absl::StripTrailingAsciiWhitespace(rest)));
-      head = std::string(head.size(), ' ');
-      rest = finding.command();
-    } else {
-      rest = finding.fix();
+    std::string head =
+        absl::StrCat("    ", Padded(Say("report-fix"), kKeyColumns));
+    if (!FixWords(finding).empty()) {
+      page_.Wrapped(head, page_.SafeLines(FixWords(finding)));
+      head = std::string(TextColumns(head), ' ');
     }
-    page_.Whole(head, page_.SafeLines(rest));
+    if (finding.command().empty()) return;
+    page_.Whole(head, page_.SafeLines(finding.command()));
   }
 
   void PrintBlock(const FindingBlock& block, size_t shown) {
@@ -233,7 +231,7 @@ class ReportPrinter {
     page_.out() << "\n"
                 << StateLabel(block.state, page_.style()) << "  "
                 << page_.Strong(block.rule)
-                << (downgraded ? " (downgraded from fail)\n" : "\n");
+                << (downgraded ? " " + Say("report-downgraded") : "") << "\n";
     absl::string_view said;
     for (size_t i = 0; i < shown; ++i) {
       const absl::string_view why = block.WhyOf(*block.findings[i]);
@@ -247,21 +245,22 @@ class ReportPrinter {
       }
     }
     if (shown < block.findings.size()) {
-      page_.Wrapped("  and ",
-                    page_.Safe(absl::StrCat(
-                        Count(block.findings.size() - shown, "more finding"),
-                        " (--verbose has all): ", Who(rest))));
+      page_.Wrapped(
+          absl::StrCat("  ", Say("report-and"), " "),
+          page_.Safe(Say("report-more-findings",
+                         Count(block.findings.size() - shown, "more finding"),
+                         Who(rest))));
     }
     page_.out() << Painted(page_.style(), Paint::kDim,
-                           absl::StrCat("  more: clusterctl explain ",
-                                        page_.Safe(block.rule)))
+                           absl::StrCat("  ", Say("report-explain",
+                                                  page_.Safe(block.rule))))
                 << "\n";
   }
 
   void PrintCause(const std::string& cause, const CauseGroup& group) {
     page_.out() << "\n";
     page_.Wrapped(
-        absl::StrCat(StateText(group.state, page_.style().utf8), "  "),
+        absl::StrCat(StateText(group.state, page_.style()), "  "),
         page_.Safe(absl::StrCat(CauseText(cause, group, groups_, columns_),
                                 ": ", absl::StrJoin(group.rules, ", "))),
         StatePaint(group.state));
@@ -300,7 +299,7 @@ class ReportPrinter {
   void PrintRepairs() {
     std::vector<Repair> repairs = ListRepairs(report_);
     if (repairs.empty()) return;
-    const std::string head = StateText(FAIL, page_.style().utf8) + "  ";
+    const std::string head = StateText(FAIL, page_.style()) + "  ";
     const int window = page_.style().width;
     const int columns =
         window > 0 ? std::max(window - TextColumns(head) - 2, 20) : 0;
@@ -309,10 +308,10 @@ class ReportPrinter {
          --most) {
       FoldRepairs(most, &repairs);
     }
-    page_.Title("What to repair, worst last");
+    page_.Title(Say("report-repairs"));
     for (const Repair& repair : repairs) {
       page_.Whole(
-          absl::StrCat("  ", StateText(repair.state, page_.style().utf8), "  "),
+          absl::StrCat("  ", StateText(repair.state, page_.style()), "  "),
           absl::StrJoin(LinesOf(repair, columns), "\n"));
     }
   }
@@ -324,11 +323,12 @@ class ReportPrinter {
       return page_.Sentence(VerdictWord(report_), StatePaint(verdict),
                             report_.error());
     }
-    page_.Sentence(VerdictWord(report_), StatePaint(verdict),
-                   absl::StrCat(CountsText(CountStates(report_.rules())),
-                                " of ", Count(report_.rules_size(), "rule"),
-                                "; ", Count(report_.hosts_size(), "host"),
-                                " in ", ElapsedText(report_.elapsed_ms())));
+    page_.Sentence(
+        VerdictWord(report_), StatePaint(verdict),
+        Say("report-summary", CountsText(CountStates(report_.rules())),
+            Count(report_.rules_size(), "rule"),
+            Count(report_.hosts_size(), "host"),
+            ElapsedText(report_.elapsed_ms())));
   }
 
   const Report& report_;
@@ -411,16 +411,20 @@ std::string ReportShort(const Report& report, bool utf8) {
     return CutText(SafeText(text, utf8), columns, utf8);
   };
   const std::string name = JoinParts(
-      ", ", {absl::StrCat(safe(ReportName(report), 40),
-                          Part(" in ", safe(report.network_namespace(), 60))),
+      ", ", {report.network_namespace().empty()
+                 ? safe(ReportName(report), 40)
+                 : Say("short-namespace", safe(ReportName(report), 40),
+                       safe(report.network_namespace(), 60)),
              safe(JobName(report), 60)});
-  const std::string head = name.empty() ? "" : absl::StrCat(name, ": ");
+  const auto with_head = [&name](const std::string& line) {
+    return name.empty() ? line : Say("short-head", name, line);
+  };
   if (!report.error().empty()) {
     // Every mistake has a line of its own, and this is one line.
     const std::string error =
         absl::StrReplaceAll(report.error(), {{"\n", "; "}});
-    return absl::StrCat(head, VerdictWord(report), ": ",
-                        safe(error, kErrorColumns));
+    return with_head(
+        Say("short-counts", VerdictWord(report), safe(error, kErrorColumns)));
   }
   const State verdict = KnownState(report.verdict());
   const std::vector<std::string> failing =
@@ -430,9 +434,10 @@ std::string ReportShort(const Report& report, bool utf8) {
            kFailingColumns + 40);
   // A long list of them takes the place of one reason.
   const size_t most = TextColumns(hosts) > 40 ? kReasons - 1 : kReasons;
-  const std::string line = absl::StrCat(
-      head, VerdictWord(report), Part(" on ", hosts),
-      hosts.empty() ? " " : ": ", CountsText(CountStates(report.rules())));
+  const std::string counts = CountsText(CountStates(report.rules()));
+  const std::string line = with_head(
+      hosts.empty() ? Say("short-counts", VerdictWord(report), counts)
+                    : Say("short-on", VerdictWord(report), hosts, counts));
   std::vector<std::string> reasons = Reasons(report, verdict);
   std::vector<std::string> absent = AbsentReasons(report);
   const size_t all = reasons.size() + absent.size();
@@ -447,10 +452,10 @@ std::string ReportShort(const Report& report, bool utf8) {
   reasons.resize(std::min(reasons.size(), most));
   const size_t hidden = all - reasons.size();
   for (std::string& reason : reasons) reason = safe(reason, kReasonColumns);
-  if (hidden > 0) reasons.push_back(absl::StrCat("and ", hidden, " more"));
-  return absl::StrCat(line, Part(": ", absl::StrJoin(reasons, "; ")), "; ",
-                      Count(report.hosts_size(), "host"), " in ",
-                      ElapsedText(report.elapsed_ms()));
+  if (hidden > 0) reasons.push_back(Say("list-and-more", hidden));
+  return Say(
+      "short-end", absl::StrCat(line, Part(": ", absl::StrJoin(reasons, "; "))),
+      Count(report.hosts_size(), "host"), ElapsedText(report.elapsed_ms()));
 }
 
 }  // namespace clusterd

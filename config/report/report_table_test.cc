@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/version.h"
 #include "config/words/terminal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -78,7 +79,7 @@ TEST(ReportTableTest, ColoursStatesWithoutLosingTheWord) {
 // 1,152 servers whose every device is down, each finding on its own.
 Report ManyFindings() {
   Report report;
-  report.set_schema_version(1);
+  report.set_schema_version(kReportSchemaVersion);
   report.set_verdict(FAIL);
   for (int rule_number = 0; rule_number < 30; ++rule_number) {
     RuleResult& rule = *report.add_rules();

@@ -8,6 +8,7 @@
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 
@@ -51,11 +52,17 @@ std::vector<std::string> FailingHosts(const Report& report) {
 }
 
 std::string CountsText(const Counts& counts) {
-  const std::string text = JoinParts(
-      ", ", {Part(counts.fail(), "failed"), Part(counts.unknown(), "unknown"),
-             Part(counts.warn(), "warned"), Part(counts.pass(), "passed"),
-             Part(counts.skipped(), "skipped")});
-  return text.empty() ? "no rule was judged" : text;
+  std::vector<std::string> texts;
+  for (const auto& [count, words] :
+       {std::pair(counts.fail(), "counts-failed"),
+        std::pair(counts.unknown(), "counts-unknown"),
+        std::pair(counts.warn(), "counts-warned"),
+        std::pair(counts.pass(), "counts-passed"),
+        std::pair(counts.skipped(), "counts-skipped")}) {
+    if (count > 0) texts.push_back(Say(words, count));
+  }
+  return texts.empty() ? Say("counts-none")
+                       : absl::StrJoin(texts, Say("list-comma"));
 }
 
 std::string StandingWord(const ApplyReport& report) {
@@ -82,11 +89,10 @@ std::string StandingWord(const ApplyReport& report) {
 std::string ConfirmedText(const Confirmation& confirmation) {
   const auto& untold = confirmation.untold();
   const std::string names = HostsText({untold.begin(), untold.end()}, 60);
-  return absl::StrCat(
-      "confirmed by ", ActorName(confirmation.confirmed_by()),
-      confirmation.deadlines_passed() && !untold.empty()
-          ? absl::StrCat("; ", names, " will take it back when back")
-          : Part("; not told yet: ", names));
+  return Say(untold.empty()                    ? "apply-confirmed"
+             : confirmation.deadlines_passed() ? "apply-confirmed-reverts"
+                                               : "apply-confirmed-untold",
+             ActorName(confirmation.confirmed_by()), names);
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {

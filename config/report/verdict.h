@@ -29,16 +29,17 @@ std::vector<std::string> FailingHosts(const Report& report);
 // "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; zeros are left out.
 std::string CountsText(const Counts& counts);
 
-// What has become of an apply since its run ended, as a word or two:
+// What has become of an apply since its run ended, as the outcome of its entry
+// in the history, in English:
 //   "rolled back"         it was taken back, and no host has anything of it
 //   "partly rolled back"  it was taken back, and a host has or may have some
-//   "confirmed"           it would have gone back by itself, and stays
+//   "confirmed"           it would have been rolled back, and stays
 //   "not confirmed everywhere"  so, but a host was not reached and reverts it
 // Empty: nothing, so that the outcome of the run says it all.
 std::string StandingWord(const ApplyReport& report);
 
-// "confirmed by ann", with "; not told yet: node07", or where the deadlines
-// have passed "; node07 will take it back when back".
+// "confirmed by ann", with "; not yet notified: node07", or where the deadlines
+// have passed "; will roll back when reconnected: node07".
 std::string ConfirmedText(const Confirmation& confirmation);
 
 enum ExitStatus {

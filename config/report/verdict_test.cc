@@ -1,5 +1,6 @@
 #include "config/report/verdict.h"
 
+#include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -8,7 +9,7 @@ namespace {
 
 Report ReportOf(State verdict, State rule) {
   Report report;
-  report.set_schema_version(1);
+  report.set_schema_version(kReportSchemaVersion);
   report.set_verdict(verdict);
   report.add_rules()->set_state(rule);
   report.add_hosts()->set_host("server0");
@@ -48,7 +49,7 @@ TEST(SupportedVerdictTest, DoesNotTrustAnErrorAnotherSchemaOrAFutureState) {
   report.set_error("deadline");
   EXPECT_EQ(SupportedVerdict(report), UNKNOWN);
   report = ReportOf(PASS, PASS);
-  report.set_schema_version(2);
+  report.set_schema_version(kReportSchemaVersion + 1);
   EXPECT_EQ(SupportedVerdict(report), UNKNOWN);
   EXPECT_EQ(SupportedVerdict(ReportOf(static_cast<State>(9), PASS)), UNKNOWN);
   EXPECT_EQ(SupportedVerdict(ReportOf(STATE_UNSPECIFIED, PASS)), UNKNOWN);

@@ -19,75 +19,77 @@
 namespace clusterd {
 namespace {
 
-// "is the network address of 192.168.100.0/24"; empty if it is neither that
-// nor the broadcast address. A subnet of 31 or 32 bits has none of the two.
-std::string EdgeText(Ipv4Address address, const Ipv4Subnet& subnet) {
+// What is wrong with an address, in words that follow it; null: nothing.
+using Mistake = std::optional<FindingValue>;
+
+// That it is the network or broadcast address. A subnet of 31 or 32 bits has
+// none of the two.
+Mistake EdgeOf(Ipv4Address address, const Ipv4Subnet& subnet) {
   const bool is_network = address == subnet.network();
   const bool is_edge = is_network || address == subnet.broadcast();
-  if (!is_edge || subnet.prefix_length() >= 31) return "";
-  return absl::StrCat("is the ", is_network ? "network" : "broadcast",
-                      " address of ", subnet.ToString());
+  if (!is_edge || subnet.prefix_length() >= 31) return std::nullopt;
+  return Worded(is_network ? "is-network-address" : "is-broadcast-address",
+                subnet.ToString());
 }
 
-// Why the address is not another host of the subnet; empty if it is.
-std::string WhyNoNeighbour(Ipv4Address address, const Ipv4Interface& own) {
-  if (address == own.address()) return "is the device's own address";
-  if (own.subnet().Contains(address)) return EdgeText(address, own.subnet());
-  return absl::StrCat("is outside the device's subnet ",
-                      own.subnet().ToString());
+// Why the address is not another host of the subnet.
+Mistake WhyNoNeighbour(Ipv4Address address, const Ipv4Interface& own) {
+  if (address == own.address()) return Worded("is-own-address");
+  if (own.subnet().Contains(address)) return EdgeOf(address, own.subnet());
+  return Worded("is-outside-subnet", own.subnet().ToString());
 }
 
-// What is wrong with using the address at all on this product, e.g. "lies in
-// 192.168.1.0/24: …"; empty if nothing is.
-std::string WhyNotUsable(Ipv4Address address, const ProductProfile& profile) {
-  if (address.IsLoopback()) return "is a loopback address";
-  if (address.IsMulticast()) return "is a multicast address";
-  if (address.IsClassE()) return "is a class E address";
+// Why no device of this product can use the address.
+Mistake WhyNotUsable(Ipv4Address address, const ProductProfile& profile) {
+  if (address.IsLoopback()) return Worded("is-loopback");
+  if (address.IsMulticast()) return Worded("is-multicast");
+  if (address.IsClassE()) return Worded("is-class-e");
   for (const ReservedSubnet& reserved : profile.reserved) {
-    if (reserved.subnet.Contains(address)) {
-      return absl::StrCat("lies in ", reserved.subnet.ToString(), ": ",
-                          reserved.why);
-    }
+    if (!reserved.subnet.Contains(address)) continue;
+    return Worded("is-reserved", reserved.subnet.ToString(),
+                  Term(reserved.why));
   }
-  return "";
+  return std::nullopt;
 }
 
-std::string WhyNotAllowed(const Ipv4Interface& interface,
-                          const ProductProfile& profile) {
-  if (interface.prefix_length() == 0) return "has netmask 0.0.0.0";
-  const std::string why = WhyNotUsable(interface.address(), profile);
-  return why.empty() ? EdgeText(interface.address(), interface.subnet()) : why;
+Mistake WhyNotAllowed(const Ipv4Interface& interface,
+                      const ProductProfile& profile) {
+  if (interface.prefix_length() == 0) return Worded("has-netmask-zero");
+  const Mistake why = WhyNotUsable(interface.address(), profile);
+  return why ? why : EdgeOf(interface.address(), interface.subnet());
 }
 
 // What is set is not what it should be: the planned one is.
-FindingText UnlikePlan(absl::string_view observed, const AddressKind& kind,
-                       const DeviceView& device, const RuleReport& report) {
+NamedFinding UnlikePlan(const FindingValue& observed, const AddressKind& kind,
+                        const DeviceView& device, const RuleReport& report) {
   const std::optional<Ipv4Address>& planned = device.*kind.planned;
   return planned.has_value()
-             ? report.Text("not-as-planned", observed, kind.command,
-                           planned->ToString())
-             : report.Text("not-planned", observed, kind.command, kind.name,
-                           device.Address().subnet().ToString());
+             ? report.Named("not-as-planned", observed, kind.command,
+                            planned->ToString())
+             : report.Named("not-planned", observed, kind.command,
+                            Term(kind.name),
+                            device.Address().subnet().ToString());
 }
 
-void AddWarning(absl::string_view observed, const AddressKind& kind,
+void AddWarning(const FindingValue& observed, const AddressKind& kind,
                 const DeviceView& device, RuleReport& report) {
-  FindingText text = UnlikePlan(observed, kind, device, report);
+  NamedFinding text = UnlikePlan(observed, kind, device, report);
   text.state = WARN;
   report.Add(device, std::move(text));
 }
 
 // `fits_plan`: beside the device's planned address it would do.
-void AddFailure(absl::string_view observed, const AddressKind& kind,
+void AddFailure(const FindingValue& observed, const AddressKind& kind,
                 const DeviceView& device, bool fits_plan, RuleReport& report) {
   const Ipv4Address live = *(device.*kind.live);
   if (live.IsUnset() || device.*kind.planned != live) {
     report.Add(device, UnlikePlan(observed, kind, device, report));
   } else if (fits_plan && !device.HasPlannedAddress()) {
-    report.Add(device, "suits-planned-address", observed, kind.name,
+    report.Add(device, "suits-planned-address", observed, Term(kind.name),
                live.ToString(), device.planned->ToString());
   } else {
-    report.Add(device, "does-not-suit", observed, kind.command, kind.name);
+    report.Add(device, "does-not-suit", observed, kind.command,
+               Term(kind.name));
   }
 }
 
@@ -95,17 +97,16 @@ void JudgeGateway(const DeviceView& device, RuleReport& report) {
   const Ipv4Address gateway = *device.gateway;
   if (gateway.IsUnset()) {
     if (!device.planned_gateway.has_value()) return;
-    return AddWarning("no gateway is set", kGateway, device, report);
+    return AddWarning(Worded("no-gateway-set"), kGateway, device, report);
   }
-  const std::string broken = WhyNoNeighbour(gateway, device.Address());
-  if (!broken.empty()) {
-    const bool fits_plan = device.planned.has_value() &&
-                           WhyNoNeighbour(gateway, *device.planned).empty();
-    AddFailure(absl::StrCat("gateway ", gateway.ToString(), " ", broken),
-               kGateway, device, fits_plan, report);
+  if (const Mistake broken = WhyNoNeighbour(gateway, device.Address())) {
+    const bool fits_plan =
+        device.planned.has_value() && !WhyNoNeighbour(gateway, *device.planned);
+    AddFailure(Worded("gateway-broken", gateway.ToString(), *broken), kGateway,
+               device, fits_plan, report);
   } else if (device.planned_gateway.value_or(gateway) != gateway) {
-    AddWarning(absl::StrCat("gateway is ", gateway.ToString()), kGateway,
-               device, report);
+    AddWarning(Worded("gateway-is", gateway.ToString()), kGateway, device,
+               report);
   }
 }
 
@@ -126,39 +127,37 @@ bool KnowsSharing(const ClusterView& view, const DeviceView& device,
                   RuleReport& report) {
   if (!device.gateway.IsUnset() || !device.planned_gateway) return true;
   for (const DeviceView& other : device.host->devices) {
-    const std::string what =
-        absl::StrCat("gateway of device ", other.id, ", which may serve both");
     if (ShareGateway(view.profile(), other.id, device.id) &&
-        !report.Knows(device, what, other.gateway)) {
+        !report.Knows(device, Worded("shared-gateway-of", other.id),
+                      other.gateway)) {
       return false;
     }
   }
   return true;
 }
 
-// Why the detect address cannot tell anything to a device with the address
-// `own`, and with a gateway or without; empty if it can.
-std::string WhyNoDetection(const ClusterView& view, Ipv4Address detect,
-                           const Ipv4Interface& own, bool has_gateway) {
-  if (detect.IsUnset()) return "no detect address is set (0.0.0.0)";
-  std::string why = WhyNoNeighbour(detect, own);
+// Why the detect address is of no use to a device with the address `own`, and
+// with a gateway or without, as a sentence.
+Mistake WhyNoDetection(const ClusterView& view, Ipv4Address detect,
+                       const Ipv4Interface& own, bool has_gateway) {
+  if (detect.IsUnset()) return Worded("no-detect-address-set");
+  Mistake why = WhyNoNeighbour(detect, own);
   if (detect != own.address()) {
-    const std::string unusable = WhyNotUsable(detect, view.profile());
+    const Mistake unusable = WhyNotUsable(detect, view.profile());
     const bool inside = own.subnet().Contains(detect);
-    if (!inside) why = has_gateway ? "" : why + ", and no gateway is set";
-    if (!unusable.empty()) why = unusable;
+    if (!inside && has_gateway) why.reset();
+    if (!inside && !has_gateway) why->set_words("is-outside-without-gateway");
+    if (unusable) why = unusable;
   }
-  return why.empty()
-             ? ""
-             : absl::StrCat("detect address ", detect.ToString(), " ", why);
+  if (why) why = Worded("detect-address-broken", detect.ToString(), *why);
+  return why;
 }
 
 // REQUIRES: it cannot tell anything, which `broken` says.
 void AddNoDetection(const ClusterView& view, const DeviceView& device,
-                    const std::string& broken, RuleReport& report) {
+                    const FindingValue& broken, RuleReport& report) {
   const auto does = [&](const Ipv4Interface& own, bool has_gateway) {
-    return WhyNoDetection(view, *device.detect_address, own, has_gateway)
-        .empty();
+    return !WhyNoDetection(view, *device.detect_address, own, has_gateway);
   };
   const bool fits_plan = device.planned.has_value() &&
                          does(*device.planned, !device.gateway.IsUnset());
@@ -183,24 +182,22 @@ void JudgeDetectAddress(const ClusterView& view, const DeviceView& device,
   const Ipv4Address detect = *device.detect_address;
   const std::optional<Ipv4Address>& planned = device.planned_detect;
   const bool by_other = GatewayKeeper(view, device) != nullptr;
-  const std::string broken =
+  const Mistake broken =
       WhyNoDetection(view, detect, own, by_other || !device.gateway.IsUnset());
-  if (!broken.empty()) return AddNoDetection(view, device, broken, report);
+  if (broken) return AddNoDetection(view, device, *broken, report);
   const bool is_inside = own.subnet().Contains(detect);
   if (is_inside && planned.value_or(detect) == detect) return;
-  std::string observed = absl::StrCat("detect address is ", detect.ToString());
+  FindingValue observed = Worded("detect-address-is", detect.ToString());
   if (!is_inside) {
     const bool wanted =
         planned == detect && (by_other || device.gateway.IsSet());
     if (wanted ||
-        !report.Knows(device,
-                      "gateway to the detect address outside the subnet",
+        !report.Knows(device, "gateway to a detect address outside the subnet",
                       device.gateway)) {
       return;
     }
-    absl::StrAppend(&observed, ", outside the device's subnet ",
-                    own.subnet().ToString(),
-                    ": a probe then tests the gateway as well");
+    observed = Worded("detect-address-outside", detect.ToString(),
+                      own.subnet().ToString());
   }
   AddWarning(observed, kDetectAddress, device, report);
 }
@@ -255,16 +252,16 @@ bool IsUnplanned(const Use& use) {
          use.device->host->Find(use.device->id) == nullptr;
 }
 
-std::string UseText(const Use& use) {
-  if (use.server != nullptr) return absl::StrCat(use.server->host(), " itself");
-  return absl::StrCat(use.is_gateway() ? "gateway of " : "",
-                      PrintableText(use.device->host->name), " device ",
-                      use.device->id,
-                      IsUnplanned(use) ? ", which is not planned" : "");
+FindingValue UseWords(const Use& use) {
+  if (use.server != nullptr) return Worded("use-of-host", use.server->host());
+  const FindingValue device =
+      Worded(IsUnplanned(use) ? "use-of-unplanned-device" : "use-of-device",
+             PrintableText(use.device->host->name), use.device->id);
+  return use.is_gateway() ? Worded("use-as-gateway", device) : device;
 }
 
 // Devices whose live address is not the planned one are the ones to change.
-std::string UniqueFix(absl::Span<const Use> uses) {
+FindingValue UniqueFix(absl::Span<const Use> uses) {
   std::string fix;
   size_t commands = 0;
   for (const Use& use : uses) {
@@ -274,23 +271,22 @@ std::string UniqueFix(absl::Span<const Use> uses) {
       continue;
     }
     if (++commands > kMaxNamed) break;
-    absl::StrAppend(&fix, fix.empty() ? "" : "; ", "on ",
+    absl::StrAppend(&fix, fix.empty() ? "" : "; ",
                     PrintableText(use.device->host->name), ": ",
                     ToolCommand(use.device->id, SetPlanned(*use.device)));
   }
-  if (!fix.empty()) return fix;
-  return "give all but one of them another address in cluster.yaml and set it";
+  return fix.empty() ? Worded("plan-other-addresses") : ToFindingValue(fix);
 }
 
 void AddConflict(absl::Span<const Use> uses, RuleReport& report) {
-  std::vector<std::string> owners;
+  std::vector<FindingValue> owners;
   std::vector<const DeviceView*> where;
   for (const Use& use : uses) {
-    owners.push_back(UseText(use));
+    owners.push_back(UseWords(use));
     if (use.device != nullptr && !IsUnplanned(use)) where.push_back(use.device);
   }
   report.Add(where, "shared", Ipv4Address(uses.front().address()).ToString(),
-             FirstOf(owners, kMaxNamed), UniqueFix(uses));
+             Listed(owners, kMaxNamed), UniqueFix(uses));
 }
 
 // An address of a subnet, and whose it is.
@@ -338,17 +334,12 @@ void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,
   }
   for (const auto& [octet, alike] : by_octet) {
     if (DistinctAddresses(alike) < 2) continue;  // Equal ones are ip-unique's.
-    std::string list;
-    std::vector<const DeviceView*> where;
-    for (const Member& member : alike) {
-      if (where.size() < kMaxNamed) {
-        absl::StrAppend(&list, list.empty() ? "" : ", ",
-                        Ipv4Address(member.address).ToString());
-      }
-      where.push_back(member.device);
-    }
-    if (where.size() > kMaxNamed) absl::StrAppend(&list, ", …");
-    report.Add(where, "alike", list, subnet.ToString(), octet);
+    const auto where = Each<const DeviceView*>(alike, &Member::device);
+    const auto addresses = Each<std::string>(alike, [](const Member& member) {
+      return Ipv4Address(member.address).ToString();
+    });
+    report.Add(where, "alike", Listed(addresses, kMaxNamed), subnet.ToString(),
+               octet);
   }
 }
 
@@ -388,20 +379,20 @@ void CheckDeviceIpPlanned(const ClusterView& view, RuleReport& report) {
       if (!device.address().empty()) return;
     }
   }
-  report.ExplainSkip("the spec plans no addresses");
+  report.SkipFor("no-addresses-planned");
 }
 
 void CheckDeviceIpAllowed(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     report.Judged(device);
     for (const Ipv4Interface& interface : device.interfaces()) {
-      const std::string why = WhyNotAllowed(interface, view.profile());
-      if (why.empty()) continue;
+      const Mistake why = WhyNotAllowed(interface, view.profile());
+      if (!why) continue;
       if (device.planned.value_or(interface) != interface) {
-        report.Add(device, "live", interface.ToString(), why,
+        report.Add(device, "live", interface.ToString(), *why,
                    device.planned->ToString(), SetPlanned(device));
       } else {
-        report.Add(device, "planned", interface.ToString(), why);
+        report.Add(device, "planned", interface.ToString(), *why);
       }
     }
   });
@@ -427,15 +418,15 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
     JudgeGateway(device, report);
     if (device.planned_gateway) return;
     const bool has_one = !device.gateway.IsUnset();
-    if (!has_one || WhyNoNeighbour(*device.gateway, device.Address()).empty()) {
+    if (!has_one || !WhyNoNeighbour(*device.gateway, device.Address())) {
       (has_one ? with : without).push_back(&device);
     }
   });
   const bool few_have = with.size() < without.size();
   const size_t others = (few_have ? without : with).size();
   for (const DeviceView* device : few_have ? with : without) {
-    report.Add(*device, few_have ? "few-have" : "few-lack",
-               device->gateway->ToString(), Count(others, "device"));
+    report.Add(*device, few_have ? "few-with" : "few-without",
+               device->gateway->ToString(), Counted(others, "device"));
   }
 }
 
@@ -486,7 +477,7 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
 // larger one cannot obey it.
 void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
   if (!view.profile().host_part_must_differ) {
-    return report.ExplainSkip(view.profile().title, " has no such rule");
+    return report.SkipFor("no-such-rule", Term(view.profile().title));
   }
   FirstMet<Ipv4Subnet, std::vector<Member>> subnets;
   report.ForEachAddress([&](const DeviceView& device) {
@@ -510,12 +501,9 @@ void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
   }
   for (const DeviceView* device : judged) report.Judged(*device);
   if (too_large.empty()) return;
-  const std::string why =
-      absl::StrCat("more than ", kUsableHostParts, " addresses in ",
-                   FirstOf(too_large, kMaxNamed),
-                   ", which cannot all differ in their last 8 bits");
-  report.AddNote(why);
-  report.ExplainSkip(why);
+  const FindingValue subnets_listed = Listed(too_large, kMaxNamed);
+  report.Note("too-many-to-differ", kUsableHostParts, subnets_listed);
+  report.SkipFor("too-many-to-differ", kUsableHostParts, subnets_listed);
 }
 
 }  // namespace clusterd

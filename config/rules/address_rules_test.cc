@@ -14,16 +14,15 @@ TEST(CheckDeviceIpSetTest, GivesTheCommandThatSetsThePlannedAddress) {
   TestCluster cluster;
   cluster.device(0, 3).mutable_address()->mutable_value()->clear_settings();
   EXPECT_EQ(Lines(cluster.Check("device-ip-set")),
-            "FAIL server0:3 no address is set | 192.168.103.1/24 | hccn_tool "
-            "-i 3 -ip -s address 192.168.103.1 netmask 255.255.255.0\n");
+            "FAIL server0:3 none-as-planned planned=192.168.103.1/24, "
+            "command=-ip -s address 192.168.103.1 netmask 255.255.255.0\n");
 }
 
 TEST(CheckDeviceIpSetTest, AsksForAPlanWhereThereIsNone) {
   TestCluster cluster;
   cluster.PlanAddress(0, 3, "", "");
   cluster.device(0, 3).mutable_address()->mutable_value()->clear_settings();
-  EXPECT_THAT(Lines(cluster.Check("device-ip-set")),
-              HasSubstr("plan an address in cluster.yaml"));
+  EXPECT_THAT(Lines(cluster.Check("device-ip-set")), HasSubstr("none"));
 }
 
 TEST(CheckDeviceIpSetTest, IsUnknownForWhatIsNoAddress) {
@@ -42,9 +41,7 @@ TEST(CheckDeviceIpSetTest, IsUnknownForADeviceWithAnIpv6AddressAlone) {
   const RuleResult result = cluster.Check("device-ip-set");
   EXPECT_EQ(result.state(), UNKNOWN);
   EXPECT_THAT(Lines(result),
-              HasSubstr("UNKNOWN server0:3 the device has the IPv6 address "
-                        "fd00::17/64 and no IPv4 one: IPv6 device addresses "
-                        "are not judged yet"));
+              HasSubstr("UNKNOWN server0:3 ipv6-only address=fd00::17/64"));
   device.mutable_ipv6_address()->set_value("");
   EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
   // As of a product whose tool knows no IPv6.
@@ -58,10 +55,11 @@ TEST(CheckDeviceIpPlannedTest, FailsForAnotherAddressOrMask) {
   cluster.SetAddress(0, 3, "192.168.103.77", kMask);
   cluster.SetAddress(1, 2, "192.168.102.3", "255.255.0.0");
   EXPECT_EQ(Lines(cluster.Check("device-ip-planned")),
-            "FAIL server0:3 192.168.103.77/24 | 192.168.103.1/24 | hccn_tool "
-            "-i 3 -ip -s address 192.168.103.1 netmask 255.255.255.0\n"
-            "FAIL server1:2 192.168.102.3/16 | 192.168.102.3/24 | hccn_tool "
-            "-i 2 -ip -s address 192.168.102.3 netmask 255.255.255.0\n");
+            "FAIL server0:3 another live=192.168.103.77/24, "
+            "planned=192.168.103.1/24, command=-ip -s address 192.168.103.1 "
+            "netmask 255.255.255.0\nFAIL server1:2 another "
+            "live=192.168.102.3/16, planned=192.168.102.3/24, command=-ip -s "
+            "address 192.168.102.3 netmask 255.255.255.0\n");
 }
 
 TEST(CheckDeviceIpPlannedTest, PassesWhenOneOfSeveralIsThePlannedOne) {
@@ -88,7 +86,7 @@ TEST(CheckDeviceIpPlannedTest, IsSkippedWithoutAPlan) {
   }
   const RuleResult result = cluster.Check("device-ip-planned");
   EXPECT_EQ(result.state(), SKIPPED);
-  EXPECT_EQ(result.skip_reason(), "the spec plans no addresses");
+  EXPECT_EQ(result.skip_reason(), "cluster.yaml plans no addresses");
 }
 
 struct NotAllowed {
@@ -146,8 +144,11 @@ TEST(CheckDeviceIpAllowedTest, AsksForAnotherPlanWhenThePlanIsWrong) {
   TestCluster cluster;
   cluster.SetAddress(0, 3, "192.168.1.7", kMask);
   cluster.PlanAddress(0, 3, "192.168.1.7", kMask);
-  EXPECT_THAT(Lines(cluster.Check("device-ip-allowed")),
-              HasSubstr("plan another address"));
+  EXPECT_THAT(
+      Lines(cluster.Check("device-ip-allowed")),
+      HasSubstr(
+          "planned address=192.168.1.7/24, why=lies in 192.168.1.0/24: the "
+          "host side of every product's virtual NIC, 192.168.1.199, is in it"));
 }
 
 // Devices 0 to 2 of server0 have no gateway, which device 3 would share.
@@ -180,7 +181,8 @@ TEST(CheckGatewayTest, FailsForAGatewayThatCannotRoute) {
     const RuleResult result = CheckGatewayOf(c.gateway, "192.168.103.254");
     EXPECT_EQ(result.state(), FAIL) << c.gateway;
     EXPECT_THAT(Lines(result), HasSubstr(c.says));
-    EXPECT_EQ(result.findings(0).fix(),
+    EXPECT_EQ(result.findings(0).finding(), "not-as-planned");
+    EXPECT_EQ(result.findings(0).command(),
               "hccn_tool -i 3 -gateway -s gateway 192.168.103.254");
   }
 }
@@ -198,14 +200,17 @@ TEST(CheckGatewayTest, BlamesTheAddressThatIsNotAsPlanned) {
   // A plan that does not fit itself is not the address's fault.
   planned->set_gateway("10.0.0.1");
   cluster.device(0, 3).mutable_gateway()->set_value("10.0.0.1");
-  EXPECT_THAT(cluster.Check("gateway").findings(0).fix(),
-              HasSubstr("plan another gateway in cluster.yaml"));
+  EXPECT_THAT(
+      Brief(cluster.Check("gateway").findings(0)),
+      HasSubstr(
+          "does-not-suit observed=gateway 10.0.0.1 is outside the device's "
+          "subnet 192.168.9.0/24, command=-gateway -s gateway , kind=gateway"));
 }
 
 TEST(CheckGatewayTest, WarnsWhenThePlannedOneIsNotSet) {
   EXPECT_EQ(Lines(CheckGatewayOf("", "192.168.103.254")),
-            "WARN server0:3 no gateway is set | 192.168.103.254 | hccn_tool -i "
-            "3 -gateway -s gateway 192.168.103.254\n");
+            "WARN server0:3 not-as-planned observed=no gateway is set, "
+            "command=-gateway -s gateway , planned=192.168.103.254\n");
   EXPECT_EQ(CheckGatewayOf("192.168.103.253", "192.168.103.254").state(), WARN);
 }
 
@@ -231,10 +236,8 @@ TEST(CheckGatewayTest, OneThatSomeDevicesAloneHaveIsAWarning) {
   EXPECT_EQ(cluster.Check("gateway").state(), PASS);
   cluster.device(1, 3).mutable_gateway()->set_value(RouterOf(1, 3));
   const RuleResult one = cluster.Check("gateway");
-  EXPECT_THAT(Lines(one),
-              HasSubstr("WARN server1:3 gateway is " + RouterOf(1, 3) +
-                        " | a gateway on all devices or on none; "
-                        "15 devices without one"));
+  EXPECT_THAT(Lines(one), HasSubstr("WARN server1:3 few-with gateway=" +
+                                    RouterOf(1, 3) + ", others=15 devices\n"));
   ASSERT_EQ(one.findings_size(), 1);
   EXPECT_FALSE(one.findings(0).mended_by_plan());
   // All but one.
@@ -244,9 +247,10 @@ TEST(CheckGatewayTest, OneThatSomeDevicesAloneHaveIsAWarning) {
       cluster.device(host, id).mutable_gateway()->set_value(RouterOf(host, id));
     }
   }
-  EXPECT_THAT(Lines(cluster.Check("gateway")),
-              HasSubstr("WARN server0:5 no gateway is set | a gateway on all "
-                        "devices or on none; 15 devices with one"));
+  EXPECT_THAT(
+      Lines(cluster.Check("gateway")),
+      HasSubstr(
+          "WARN server0:5 few-without gateway=0.0.0.0, others=15 devices"));
   cluster.device(0, 5).mutable_gateway()->set_value(RouterOf(0, 5));
   EXPECT_EQ(cluster.Check("gateway").state(), PASS);
   // A rail, which the spec plans one for.
@@ -316,8 +320,8 @@ TEST(CheckGatewayTest, AFourWithoutAnyIsWarnedOf) {
   const RuleResult result = cluster.Check("gateway");
   // Once, since each further command would take away what the first one set.
   EXPECT_EQ(Lines(result),
-            "WARN server0:0 no gateway is set | 192.168.100.254 | hccn_tool "
-            "-i 0 -gateway -s gateway 192.168.100.254\n");
+            "WARN server0:0 not-as-planned observed=no gateway is set, "
+            "command=-gateway -s gateway , planned=192.168.100.254\n");
 }
 
 TEST(CheckGatewayTest, WhetherAFourHasOneMayNotBeKnown) {
@@ -351,14 +355,20 @@ TEST(CheckGatewayTest, PassesWithoutAPlan) {
 TEST(CheckGatewayTest, StillFailsOutsideTheSubnetWithoutAPlan) {
   const RuleResult result = CheckGatewayOf("10.0.0.1", "");
   EXPECT_EQ(result.state(), FAIL);
-  EXPECT_THAT(result.findings(0).fix(), HasSubstr("192.168.103.0/24"));
+  EXPECT_THAT(Brief(result.findings(0)),
+              HasSubstr("not-planned observed=gateway 10.0.0.1 is outside the "
+                        "device's subnet 192.168.103.0/24, command=-gateway -s "
+                        "gateway , kind=gateway, subnet=192.168.103.0/24"));
 }
 
 TEST(CheckGatewayTest, IsUnknownForWhatIsNoAddress) {
   const RuleResult result = CheckGatewayOf("router", "");
   EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("gateway not known: not understood: \"router\""));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("not-known what=gateway, reason=not understood: \"router\", "
+                "how-to-learn=bring clusterd on the host to the controller's "
+                "version: it was not told to look, or does not know how"));
 }
 
 // Device 3 of server0 has 192.168.103.1/24.
@@ -407,8 +417,9 @@ TEST(CheckDetectAddressTest, FollowsItsTable) {
 TEST(CheckDetectAddressTest, GivesTheCommandThatSetsThePlannedOne) {
   TestCluster cluster;
   cluster.device(0, 3).mutable_detect_address()->set_value("0.0.0.0");
-  EXPECT_EQ(cluster.Check("detect-address").findings(0).fix(),
-            "hccn_tool -i 3 -netdetect -s address 192.168.103.254");
+  EXPECT_EQ(Brief(cluster.Check("detect-address").findings(0)),
+            "not-as-planned observed=no detect address is set (0.0.0.0), "
+            "command=-netdetect -s address , planned=192.168.103.254");
 }
 
 // Device 3 of server0 has another address than planned, and no gateway.
@@ -438,8 +449,7 @@ TEST(CheckDetectAddressTest, BlamesTheAddressThatIsNotAsPlanned) {
     EXPECT_EQ(finding.state(), FAIL);
     EXPECT_THAT(finding.observed(), HasSubstr(c.says));
     EXPECT_EQ(finding.caused_by(), "device-ip-planned");
-    EXPECT_EQ(finding.fix(),
-              "repair what device-ip-planned reports, then check again");
+    EXPECT_EQ(finding.finding(), "suits-planned-address");
   }
 }
 
@@ -448,8 +458,10 @@ TEST(CheckDetectAddressTest, StillSetsAPlannedOneThatIsNotSet) {
   cluster.device(0, 3).mutable_detect_address()->set_value("192.168.103.9");
   const RuleResult result = cluster.Check("detect-address");
   EXPECT_EQ(result.findings(0).caused_by(), "");
-  EXPECT_EQ(result.findings(0).fix(),
-            "hccn_tool -i 3 -netdetect -s address 192.168.103.254");
+  EXPECT_EQ(Brief(result.findings(0)),
+            "not-as-planned observed=detect address 192.168.103.9 is outside "
+            "the device's subnet 192.168.9.0/24, and no gateway is set, "
+            "command=-netdetect -s address , planned=192.168.103.254");
 }
 
 TEST(CheckDetectAddressTest, AsksForAnotherPlanWhereThePlannedOneIsSet) {
@@ -459,8 +471,10 @@ TEST(CheckDetectAddressTest, AsksForAnotherPlanWhereThePlannedOneIsSet) {
   cluster.device(0, 3).mutable_detect_address()->set_value("192.168.103.255");
   const RuleResult result = cluster.Check("detect-address");
   EXPECT_EQ(result.findings(0).caused_by(), "");
-  EXPECT_THAT(result.findings(0).fix(),
-              HasSubstr("plan another detect address in cluster.yaml"));
+  EXPECT_THAT(Brief(result.findings(0)),
+              HasSubstr("does-not-suit observed=detect address 192.168.103.255 "
+                        "is the broadcast address of 192.168.103.0/24, "
+                        "command=-netdetect -s address , kind=detect address"));
 }
 
 TEST(CheckDetectAddressTest, BlamesThePlannedGatewayThatIsNotSet) {
@@ -474,8 +488,10 @@ TEST(CheckDetectAddressTest, BlamesThePlannedGatewayThatIsNotSet) {
   const RuleResult result = cluster.Check("detect-address");
   EXPECT_EQ(result.state(), FAIL);
   EXPECT_EQ(result.findings(0).caused_by(), "gateway");
-  EXPECT_EQ(result.findings(0).fix(),
-            "repair what gateway reports, then check again");
+  EXPECT_EQ(Brief(result.findings(0)),
+            "waits-for-gateway observed=detect address 10.0.0.1 is outside the "
+            "device's subnet 192.168.103.0/24, and no gateway is set, "
+            "gateway=192.168.103.254");
 }
 
 TEST(CheckDetectAddressTest, IsUnknownWhenTheWayThereIs) {

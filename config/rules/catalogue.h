@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "config/plan/make_plan.h"
+#include "config/words/terminal.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
@@ -28,23 +29,40 @@ struct RuleText {
   absl::string_view fix;     // How to repair it.
   absl::string_view level;   // "fail", "warn", or when which.
   absl::string_view source;  // Public paper or source.
+  // What a hook does with the controller's verdict, what it does alone, and
+  // why that.
+  absl::string_view with_controller;
+  absl::string_view alone;
+  absl::string_view alone_why;
 };
 
 // A finding in words, with $0, $1, … for its values; texts/rule_row.proto
 // explains each.
-struct RuleFinding {
-  absl::string_view name;
-  State state;
+struct FindingText {
   absl::string_view observed;
   absl::string_view expected;
   absl::string_view why;
   absl::string_view fix;
-  absl::string_view device_command;
   absl::string_view fix_without_command;
+  absl::string_view short_fix;
+};
+
+struct RuleFinding {
+  absl::string_view name;
+  absl::string_view values;  // Their names: "what/reason".
+  State state;
+  FindingText english;
+  FindingText chinese;
+  absl::string_view device_command;
   absl::string_view caused_by;
   absl::string_view explained_by;  // "link/detect-address".
+  absl::string_view moving;        // "age/counter".
   bool by_hand;
   bool holds_alone;
+
+  const FindingText& text() const {
+    return CurrentLanguage() == Language::kChinese ? chinese : english;
+  }
 };
 
 struct Rule {
@@ -53,7 +71,8 @@ struct Rule {
   RuleScope scope;
   State level;  // The worst that it says about what it could judge.
   void (*check)(const ClusterView& view, RuleReport& report);
-  RuleText text;
+  RuleText english;
+  RuleText chinese;
   absl::Span<const RuleFinding> findings;
   // Names of what a plan sets, "address/gateway": what mends the rule where it
   // is found, and what may mend it where it is set elsewhere.
@@ -66,12 +85,10 @@ struct Rule {
   // For hooks, as texts/rule_row.proto explains.
   bool of_job;
   bool holds_alone;
-  // In words: what a hook does with the controller's verdict, what it does
-  // alone, and why that.
-  absl::string_view with_controller;
-  absl::string_view alone;
-  absl::string_view alone_why;
 
+  const RuleText& text() const {
+    return CurrentLanguage() == Language::kChinese ? chinese : english;
+  }
   // Whether one host alone can be judged by it.
   bool JudgesOneHost() const;
   // Whether a network namespace other than the host's own can be.

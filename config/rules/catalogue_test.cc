@@ -19,17 +19,20 @@ std::string ReadFile(const std::string& path) {
                      std::istreambuf_iterator<char>());
 }
 
-TEST(RuleCatalogueTest, TellsEverythingAboutEveryRule) {
+TEST(RuleCatalogueTest, TellsEverythingAboutEveryRuleInBothLanguages) {
   for (const Rule& rule : RuleCatalogue()) {
     EXPECT_NE(rule.check, nullptr) << rule.name;
-    EXPECT_FALSE(rule.text.title.empty()) << rule.name;
-    EXPECT_FALSE(rule.text.fails_when.empty()) << rule.name;
-    EXPECT_FALSE(rule.text.why.empty()) << rule.name;
-    EXPECT_FALSE(rule.text.fix.empty()) << rule.name;
-    EXPECT_FALSE(rule.text.level.empty()) << rule.name;
-    EXPECT_FALSE(rule.text.source.empty()) << rule.name;
+    for (const RuleText* text : {&rule.english, &rule.chinese}) {
+      for (const absl::string_view part :
+           {text->title, text->fails_when, text->why, text->fix, text->level,
+            text->source, text->with_controller, text->alone,
+            text->alone_why}) {
+        EXPECT_FALSE(part.empty()) << rule.name;
+      }
+    }
     // One line under a heading.
-    EXPECT_LE(rule.text.title.size(), 72u) << rule.name;
+    EXPECT_LE(TextColumns(rule.english.title), 72) << rule.name;
+    EXPECT_LE(TextColumns(rule.chinese.title), 72) << rule.name;
   }
 }
 
@@ -51,7 +54,7 @@ TEST(RuleCatalogueTest, NamesEachFindingOfARuleOnce) {
 
 TEST(RuleCatalogueTest, SaysTheRowsLevelInWords) {
   for (const Rule& rule : RuleCatalogue()) {
-    EXPECT_THAT(std::string(rule.text.level),
+    EXPECT_THAT(std::string(rule.english.level),
                 testing::HasSubstr(StateWord(rule.level)))
         << rule.name;
   }
@@ -153,11 +156,11 @@ TEST(RuleCatalogueTest, IsTheTableOfHooks) {
       "| rule | controller there | controller away | why "
       "|\n|---|---|---|---|\n";
   for (const Rule& rule : RuleCatalogue()) {
-    if (rule.with_controller == "let through") continue;
+    if (rule.english.with_controller == "let through") continue;
     table += "| `" + std::string(rule.name) + "` | " +
-             std::string(rule.with_controller) + " | " +
-             std::string(rule.alone) + " | " + std::string(rule.alone_why) +
-             " |\n";
+             std::string(rule.english.with_controller) + " | " +
+             std::string(rule.english.alone) + " | " +
+             std::string(rule.english.alone_why) + " |\n";
   }
   EXPECT_THAT(ReadFile("deploy/slurm/README.md"), testing::HasSubstr(table))
       << "deploy/slurm/README.md is not what the rules are now, expected:\n"
@@ -173,13 +176,13 @@ TEST(RuleTest, HoldsAloneOnlyWhereOneHostCanTell) {
     if (rule.holds_alone) {
       EXPECT_TRUE(rule.JudgesOneHost()) << rule.name;
     }
-    EXPECT_FALSE(rule.alone_why.empty()) << rule.name;
+    EXPECT_FALSE(rule.english.alone_why.empty()) << rule.name;
   }
-  EXPECT_EQ(FindRule("link")->alone, "refuse and drain");
-  EXPECT_EQ(FindRule("hccn-conf")->alone, "in part: refuse and drain");
-  EXPECT_EQ(FindRule("firewall")->alone, "let through");
-  EXPECT_EQ(FindRule("rank-table")->with_controller, "refuse");
-  EXPECT_EQ(FindRule("optics")->with_controller, "let through");
+  EXPECT_EQ(FindRule("link")->english.alone, "refuse and drain");
+  EXPECT_EQ(FindRule("hccn-conf")->english.alone, "in part: refuse and drain");
+  EXPECT_EQ(FindRule("firewall")->english.alone, "let through");
+  EXPECT_EQ(FindRule("rank-table")->english.with_controller, "refuse");
+  EXPECT_EQ(FindRule("optics")->english.with_controller, "let through");
 }
 
 TEST(SelectStepsTest, TakesKindsAndRulesThatStepsMend) {

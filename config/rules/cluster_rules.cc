@@ -9,7 +9,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/words/subject_text.h"
@@ -22,32 +21,26 @@ constexpr size_t kMaxConflictBytes = 600;
 
 // Of a host of which nothing is known, or not of the namespace that it was
 // asked about: there the host itself answers.
-FindingText SilentText(const HostFacts& facts, const RuleReport& report) {
+NamedFinding SilentText(const HostFacts& facts, const RuleReport& report) {
   const Missing& missing = facts.missing();
-  const std::string why = WhyMissing(missing);
+  const FindingValue why = MissingWords(&missing);
   if (!facts.network_namespace().empty()) {
-    FindingText text = report.Text(
-        "no-namespace", PrintableText(facts.network_namespace()), why);
-    if (missing.reason() != Missing::ABSENT) text.fix = HowToLearn(&missing);
-    return text;
+    const bool is_absent = missing.reason() == Missing::ABSENT;
+    return report.Named(is_absent ? "no-namespace" : "namespace-not-known",
+                        PrintableText(facts.network_namespace()), why,
+                        LearnWords(&missing));
   }
-  return report.Text("silent", why,
-                     missing.reason() == Missing::TIMED_OUT
-                         ? "; if it is only slow, raise deadlines.host or "
-                           "deadlines.run in cluster.yaml"
-                         : "");
+  return report.Named(
+      missing.reason() == Missing::TIMED_OUT ? "slow" : "silent", why);
 }
 
 // The servers of a spec are an inventory, from which jobs take some.
 bool IsOneJob(const ClusterView& view, RuleReport& report) {
   if (view.job() != nullptr) {
-    report.ExplainSkip("job-size judges the servers of the job");
+    report.SkipFor("job-size-judges");
     return false;
   }
-  if (!view.spec().one_job()) {
-    report.ExplainSkip(
-        "the spec does not say that one job takes all servers (job)");
-  }
+  if (!view.spec().one_job()) report.SkipFor("not-one-job");
   return view.spec().one_job();
 }
 
@@ -255,7 +248,7 @@ class RailJudge {
   // `exchanged`: the port that reaches what this one should.
   void AddOther(const Likes& likes, const Port& port, int wanted, size_t others,
                 const Port* exchanged) {
-    const std::string as_on = Count(others, "other host");
+    const FindingValue as_on = Counted(others, "other host");
     for (const HostView* host : *likes.hosts) {
       const DeviceView& device = *host->Find(port.device);
       if (exchanged == nullptr) {
@@ -288,26 +281,26 @@ void CheckClusterSize(const ClusterView& view, RuleReport& report) {
   const uint32_t servers = view.spec().servers_size();
   const uint32_t most = view.profile().max_servers;
   if (most == 0) {
-    return report.ExplainSkip("no bound is known for ", view.profile().title);
+    return report.SkipFor("no-bound-known", Term(view.profile().title));
   }
-  if (servers == 0) return report.ExplainSkip("the spec has no servers");
-  report.JudgedCluster(
-      absl::StrCat(Count(servers, "server"), ", at most ", most));
+  if (servers == 0) return report.SkipFor("no-servers");
+  const FindingValue counted = Counted(servers, "server");
+  report.JudgedCluster(Worded("servers-at-most", counted, most));
   if (servers <= most) return;
-  report.Add(report.Text("too-many", Count(servers, "server"), most,
-                         view.profile().title, (servers + most - 1) / most));
+  report.Add(report.Named("too-many", counted, most, Term(view.profile().title),
+                          (servers + most - 1) / most));
 }
 
 void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
   if (!IsOneJob(view, report)) return;
   const uint32_t servers = view.spec().servers_size();
-  if (servers == 0) return report.ExplainSkip("the spec has no servers");
-  report.JudgedCluster(Count(servers, "server"));
+  if (servers == 0) return report.SkipFor("no-servers");
+  report.JudgedCluster(Counted(servers, "server"));
   if ((servers & (servers - 1)) == 0) return;
   uint32_t below = 1;
   while (below * 2 <= servers) below *= 2;
   report.Add(
-      report.Text("no-power", Count(servers, "server"), below, below * 2));
+      report.Named("no-power", Counted(servers, "server"), below, below * 2));
 }
 
 // The one unknown that a silent host costs; and the failure of a name under
@@ -334,19 +327,20 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
 // | a switch                    | fail if another | compared with like hosts|
 // | an NPU, most a switch       | fail            | warn                    |
 // | an NPU, as most             | fail            | not compared            |
+// | a switch, most an NPU       | as above        | warn                    |
 // | nobody                      | skipped         | skipped                 |
 // | not known                   | unknown         | unknown                 |
 void CheckLldpRail(const ClusterView& view, RuleReport& report) {
   RailJudge judge(report);
-  std::vector<const DeviceView*> cabled_to_npus;
-  size_t cabled_to_switches = 0, nameless = 0;
+  std::vector<const DeviceView*> cabled_to_npus, cabled_to_switches;
+  size_t nameless = 0;
   const bool can_compare = view.hosts().size() > 1;
   report.ForEachKnown(
       "LLDP neighbour", &DeviceView::neighbour_heard,
       [&](const DeviceView& device) {
         const LldpNeighbour& neighbour = device.facts->lldp().value();
         if (*device.neighbour_heard && neighbour.peer() != LldpNeighbour::NPU) {
-          ++cabled_to_switches;
+          cabled_to_switches.push_back(&device);
         }
         if (!*device.neighbour_heard) {
           report.AddSkipped(device, "no neighbour is heard", "lldp");
@@ -363,23 +357,33 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
         }
       });
   judge.Judge();
-  const auto note = [&report](const std::string& whom, const char* what) {
-    report.AddNote(whom, what);
-    report.ExplainSkip(whom, what);
+  const auto note = [&report](absl::string_view words,
+                              const FindingValue& whom) {
+    report.Note(words, whom);
+    report.SkipFor(words, whom);
   };
-  if (!cabled_to_npus.empty() && cabled_to_switches > cabled_to_npus.size()) {
+  const bool most_on_npus = cabled_to_switches.size() < cabled_to_npus.size();
+  for (const DeviceView* device : cabled_to_switches) {
+    const bool is_planned =
+        device->spec != nullptr && !device->spec->switch_name().empty();
+    if (!most_on_npus || is_planned) continue;
+    report.Add(*device, "to-switch",
+               Counted(cabled_to_npus.size(), "other port"));
+  }
+  if (!cabled_to_npus.empty() &&
+      cabled_to_switches.size() > cabled_to_npus.size()) {
     // Among so many leaves it is a slip, and no way to wire servers.
     for (const DeviceView* device : cabled_to_npus) {
       report.Judged(*device);
-      report.Add(*device, "to-npu", Count(cabled_to_switches, "other port"));
+      report.Add(*device, "to-npu",
+                 Counted(cabled_to_switches.size(), "other port"));
     }
   } else if (!cabled_to_npus.empty()) {
-    note(Count(cabled_to_npus.size(), "device"),
-         " cabled to an NPU, not to a switch");
+    note("cabled-to-npus", Counted(cabled_to_npus.size(), "device"));
   } else if (nameless > 0) {
-    note(Count(nameless, "neighbour"), " did not say what switch it is");
+    note("nameless-neighbours", Counted(nameless, "neighbour"));
   } else if (!can_compare && !view.hosts().empty()) {
-    report.ExplainSkip("fewer than two hosts answered, and no switch planned");
+    report.SkipFor("one-host-and-no-switch");
   }
 }
 

@@ -21,10 +21,9 @@ TEST(CheckClusterSizeTest, FailsAboveTheProductsBound) {
   EXPECT_EQ(Sized("atlas-training", 512).Check("cluster-size").state(), PASS);
   EXPECT_EQ(Sized("atlas-a2", 1152).Check("cluster-size").state(), PASS);
   EXPECT_EQ(Sized("atlas-a3", 1153).Check("cluster-size").state(), FAIL);
-  EXPECT_EQ(
-      Lines(Sized("atlas-training", 513).Check("cluster-size")),
-      "FAIL cluster 513 servers | at most 512 servers of Atlas training "
-      "series (SMP) | split the cluster in cluster.yaml into 2 or more\n");
+  EXPECT_EQ(Lines(Sized("atlas-training", 513).Check("cluster-size")),
+            "FAIL cluster too-many servers=513 servers, most=512, "
+            "product=Atlas training series (SMP), parts=2\n");
 }
 
 TEST(CheckClusterSizeTest, JudgesNoInventoryAsIfItWereOneJob) {
@@ -34,7 +33,7 @@ TEST(CheckClusterSizeTest, JudgesNoInventoryAsIfItWereOneJob) {
     const RuleResult result = cluster.Check(rule);
     EXPECT_EQ(result.state(), SKIPPED) << rule;
     EXPECT_EQ(result.skip_reason(),
-              "the spec does not say that one job takes all servers (job)");
+              "cluster.yaml does not say that one job uses all servers (job)");
     EXPECT_EQ(result.findings_size(), 0) << rule;
   }
 }
@@ -42,7 +41,8 @@ TEST(CheckClusterSizeTest, JudgesNoInventoryAsIfItWereOneJob) {
 TEST(CheckClusterSizeTest, IsSkippedWithoutABound) {
   const RuleResult result = Sized("atlas-300t", 3).Check("cluster-size");
   EXPECT_EQ(result.state(), SKIPPED);
-  EXPECT_THAT(result.skip_reason(), HasSubstr("no bound is known"));
+  EXPECT_THAT(result.skip_reason(),
+              HasSubstr("Atlas 300T training card: no limit is published"));
 }
 
 TEST(CheckClusterSizePowerTest, WarnsUnlessItIsAPowerOfTwo) {
@@ -50,9 +50,9 @@ TEST(CheckClusterSizePowerTest, WarnsUnlessItIsAPowerOfTwo) {
     EXPECT_EQ(Sized("atlas-a2", servers).Check("cluster-size-power").state(),
               PASS);
   }
-  EXPECT_EQ(Lines(Sized("atlas-a2", 1152).Check("cluster-size-power")),
-            "WARN cluster 1152 servers | a power of two | use 1024 or 2048 "
-            "servers for a job if you can choose\n");
+  EXPECT_EQ(
+      Lines(Sized("atlas-a2", 1152).Check("cluster-size-power")),
+      "WARN cluster no-power servers=1152 servers, below=1024, above=2048\n");
 }
 
 TEST(CheckClusterSizePowerTest, IsSkippedWithoutServers) {
@@ -92,14 +92,10 @@ TEST(CheckLldpRailTest, NamesSwappedCables) {
   EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
   Exchange(5, 2, 3, &cluster);
   EXPECT_EQ(Lines(cluster.Check("lldp-rail")),
-            "WARN server5:2 reaches leaf-1-3, exchanged with device 3 | "
-            "leaf-1-2, as device 2 of 3 other hosts | exchange the two cables "
-            "if they were meant to be the same everywhere, or state "
-            "devices.switch in cluster.yaml\n"
-            "WARN server5:3 reaches leaf-1-2, exchanged with device 2 | "
-            "leaf-1-3, as device 3 of 3 other hosts | exchange the two cables "
-            "if they were meant to be the same everywhere, or state "
-            "devices.switch in cluster.yaml\n");
+            "WARN server5:2 exchanged switch=leaf-1-3, right=leaf-1-2, "
+            "device=2, others=3 other hosts, other=3\nWARN server5:3 exchanged "
+            "switch=leaf-1-2, right=leaf-1-3, device=3, others=3 other hosts, "
+            "other=2\n");
   // Two pairs of one host, and three in a ring.
   Exchange(5, 6, 7, &cluster);
   EXPECT_EQ(cluster.Check("lldp-rail").findings_size(), 4);
@@ -116,12 +112,14 @@ TEST(CheckLldpRailTest, SeesASwapOfTwoServers) {
   // On the one or on the other: both are named.
   EXPECT_EQ(result.findings_size(), 4);
   for (const char* line :
-       {"WARN server0:0 reaches leaf-0-0, and device 0 of 1 other host reaches "
-        "leaf-0-4, as device 4 here | the same cabling on all hosts: there is "
-        "no majority | exchange the two cables on one of the hosts",
-        "WARN server0:4 reaches leaf-0-4, ",
-        "WARN server1:0 reaches leaf-0-4, ",
-        "WARN server1:4 reaches leaf-0-0, "}) {
+       {"WARN server0:0 exchanged-somewhere switch=leaf-0-0, right=leaf-0-4, "
+        "device=0, others=1 other host, other=4",
+        "WARN server0:4 exchanged-somewhere switch=leaf-0-4, right=leaf-0-0, "
+        "device=4, others=1 other host, other=0",
+        "WARN server1:0 exchanged-somewhere switch=leaf-0-4, right=leaf-0-0, "
+        "device=0, others=1 other host, other=4",
+        "WARN server1:4 exchanged-somewhere switch=leaf-0-0, right=leaf-0-4, "
+        "device=4, others=1 other host, other=0"}) {
     EXPECT_THAT(Lines(result), HasSubstr(line));
   }
 }
@@ -130,8 +128,8 @@ TEST(CheckLldpRailTest, NamesTheOddOneOut) {
   TestCluster cluster = Pods(8);
   Reach("leaf-9", &Neighbour(cluster, 6, 5));
   EXPECT_THAT(Lines(cluster.Check("lldp-rail")),
-              HasSubstr("WARN server6:5 reaches leaf-9 | leaf-1-5, as device 5 "
-                        "of 3 other hosts | cable the port like the others"));
+              HasSubstr("WARN server6:5 odd switch=leaf-9, right=leaf-1-5, "
+                        "device=5, others=3 other hosts"));
   // A switch of another rail.
   Reach("leaf-1-2", &Neighbour(cluster, 6, 5));
   EXPECT_EQ(cluster.Check("lldp-rail").findings_size(), 1);
@@ -191,9 +189,25 @@ TEST(CheckLldpRailTest, OnePortOnAnotherNpuAmongLeavesIsNamed) {
   Neighbour(cluster, 1, 3).set_peer(LldpNeighbour::NPU);
   EXPECT_EQ(cluster.Check("lldp-rail").summary(), "32 devices on 4 hosts");
   EXPECT_EQ(Lines(cluster.Check("lldp-rail")),
-            "WARN server1:3 reaches another NPU, while 31 other ports reach "
-            "switches | a switch, as the other ports reach | cable the port to "
-            "its switch\n");
+            "WARN server1:3 to-npu others=31 other ports\n");
+}
+
+TEST(CheckLldpRailTest, OnePortOnALeafAmongNpusIsNamed) {
+  TestCluster cluster = Pods(4);
+  for (int host = 0; host < 4; ++host) {
+    for (int i = 0; i < 8; ++i) {
+      if (host == 1 && i == 3) continue;
+      Neighbour(cluster, host, i).set_peer(LldpNeighbour::NPU);
+    }
+  }
+  EXPECT_EQ(Lines(cluster.Check("lldp-rail")),
+            "WARN server1:3 to-switch others=31 other ports\n");
+  EXPECT_THAT(cluster.Check("lldp-rail").summary(),
+              HasSubstr("31 devices cabled to an NPU, not to a switch"));
+  // It is meant to be there.
+  cluster.spec.mutable_servers(1)->mutable_devices(3)->set_switch_name(
+      "leaf-0-3");
+  EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);
 }
 
 TEST(CheckLldpRailTest, FailsAgainstAPlan) {
@@ -211,21 +225,13 @@ TEST(CheckLldpRailTest, FailsAgainstAPlan) {
   Neighbour(cluster, 1, 6).set_peer(LldpNeighbour::NPU);
   Neighbour(cluster, 1, 6).clear_system_name();
   Neighbour(cluster, 1, 7).clear_system_name();
-  EXPECT_EQ(
-      Lines(cluster.Check("lldp-rail")),
-      "FAIL server0:2 reaches leaf-0-3, exchanged with device 3 | LEAF-0-2, as "
-      "devices.switch says | exchange the two cables\n"
-      "FAIL server0:3 reaches leaf-0-2, exchanged with device 2 | LEAF-0-3, as "
-      "devices.switch says | exchange the two cables\n"
-      "FAIL server1:5 reaches leaf-9 | LEAF-0-5, as devices.switch says | "
-      "cable the port to LEAF-0-5, or correct devices.switch in "
-      "cluster.yaml\n"
-      "FAIL server1:6 reaches chassis of leaf-0-6 | LEAF-0-6, as "
-      "devices.switch says | cable the port to LEAF-0-6, or correct "
-      "devices.switch in cluster.yaml\n"
-      "UNKNOWN server1:7 reaches chassis of leaf-0-7, which tells no name | "
-      "LEAF-0-7, as devices.switch says | let the switch send its system name "
-      "by LLDP, or name its chassis id in devices.switch\n");
+  EXPECT_EQ(Lines(cluster.Check("lldp-rail")),
+            "FAIL server0:2 exchanged-against-plan switch=leaf-0-3, "
+            "planned=LEAF-0-2, other=3\nFAIL server0:3 exchanged-against-plan "
+            "switch=leaf-0-2, planned=LEAF-0-3, other=2\nFAIL server1:5 "
+            "unlike-plan switch=leaf-9, planned=LEAF-0-5\nFAIL server1:6 "
+            "unlike-plan switch=chassis of leaf-0-6, planned=LEAF-0-6\nUNKNOWN "
+            "server1:7 no-name switch=chassis of leaf-0-7, planned=LEAF-0-7\n");
 }
 
 TEST(CheckLldpRailTest, LeavesSilenceToRuleLldp) {
@@ -237,13 +243,13 @@ TEST(CheckLldpRailTest, LeavesSilenceToRuleLldp) {
   const RuleResult result = cluster.Check("lldp-rail");
   EXPECT_EQ(result.state(), PASS);
   EXPECT_EQ(result.summary(),
-            "30 of 32 devices on 4 hosts; 1 neighbour did not say what switch "
+            "30 of 32 devices on 4 hosts; 1 neighbour did not say which switch "
             "it is");
   cluster.Silence(1);
   cluster.Silence(2);
   cluster.Silence(3);
   EXPECT_EQ(cluster.Check("lldp-rail").skip_reason(),
-            "fewer than two hosts answered, and no switch planned");
+            "fewer than two hosts answered, and cluster.yaml names no switch");
 }
 
 TEST(CheckHostIdentityTest, IsUnknownForAHostThatNeverAttached) {
@@ -251,8 +257,9 @@ TEST(CheckHostIdentityTest, IsUnknownForAHostThatNeverAttached) {
   cluster.Silence(1);
   const RuleResult result = cluster.Check("host-identity");
   EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("UNKNOWN server1 no facts: no answer: never attached"));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("UNKNOWN server1 silent why=no answer: never attached"));
   EXPECT_EQ(result.summary(), "1 of 2 hosts");
 }
 
@@ -270,7 +277,7 @@ TEST(CheckHostIdentityTest, NamesTheDeadlineToRaiseForASlowHost) {
   cluster.facts[1] = MakeSilentHost("server1", Missing::TIMED_OUT,
                                     "no facts in 60s (deadlines.run)");
   EXPECT_THAT(Lines(cluster.Check("host-identity")),
-              HasSubstr("raise deadlines.host or deadlines.run"));
+              HasSubstr("slow why=timed out: no facts in 60s (deadlines.run)"));
 }
 
 TEST(CheckHostIdentityTest, FailsForTwoMachinesUnderOneName) {
@@ -278,8 +285,8 @@ TEST(CheckHostIdentityTest, FailsForTwoMachinesUnderOneName) {
   cluster.facts[1].set_conflict("two machines: 10.0.0.7 and 10.0.0.8");
   const RuleResult result = cluster.Check("host-identity");
   EXPECT_EQ(result.state(), FAIL);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("FAIL server1 two machines: 10.0.0.7 and 10.0.0.8"));
+  EXPECT_THAT(Lines(result), HasSubstr("FAIL server1 two-machines conflict=two "
+                                       "machines: 10.0.0.7 and 10.0.0.8"));
 }
 
 TEST(CheckHostIdentityTest, WarnsOfACertificateThatNobodyRenews) {
@@ -287,9 +294,9 @@ TEST(CheckHostIdentityTest, WarnsOfACertificateThatNobodyRenews) {
   cluster.facts[1].set_certificate_notice("2026-01-01 00:00 UTC");
   const RuleResult result = cluster.Check("host-identity");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("WARN server1 the certificate ends at 2026-01-01 00:00 "
-                        "UTC, and nobody renews it"));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("WARN server1 certificate-ends end=2026-01-01 00:00 UTC"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
@@ -16,16 +17,11 @@
 namespace clusterd {
 namespace {
 
-absl::string_view GenerationText(NpuToolFacts::Generation generation) {
-  switch (generation) {
-    case NpuToolFacts::CLASSIC:
-      return "the classic command line (hccn_tool -i N -ip -g)";
-    case NpuToolFacts::ASCEND_950:
-      return "the Ascend 950 command line (hccn_tool -g -ip -i N -d "
-             "bond<slot>)";
-    default:
-      return "a command line that is not known";
-  }
+FindingValue CommandLineOf(NpuToolFacts::Generation generation) {
+  return Worded(generation == NpuToolFacts::CLASSIC ? "classic-command-line"
+                : generation == NpuToolFacts::ASCEND_950
+                    ? "ascend-950-command-line"
+                    : "unknown-command-line");
 }
 
 void CheckToolAnswers(const HostView& host, RuleReport& report) {
@@ -36,7 +32,7 @@ void CheckToolAnswers(const HostView& host, RuleReport& report) {
     answered = false;
     const bool readable = device.silence->reason() != Missing::UNREADABLE;
     report.Add(device, readable ? "no-answer" : "not-readable",
-               WhyMissing(device.silence), HowToLearn(device.silence));
+               MissingWords(device.silence), LearnWords(device.silence));
   }
   if (answered) report.Judged(host);
 }
@@ -62,8 +58,8 @@ void AddDeadDevices(const HostView& host, const std::vector<uint32_t>& expected,
                     RuleReport& report) {
   for (const DeviceView& device : host.devices) {
     if (!device.dead) continue;
-    FindingText text = report.Text("dead", WhyMissing(device.silence),
-                                   HowToLearn(device.silence));
+    NamedFinding text = report.Named("dead", MissingWords(device.silence),
+                                     LearnWords(device.silence));
     if (!absl::c_linear_search(expected, device.id)) text.state = UNKNOWN;
     report.Add(device, std::move(text));
   }
@@ -91,37 +87,39 @@ void CompareIds(const ClusterView& view, const HostView& host,
   std::vector<uint32_t> differing = lacking;
   differing.insert(differing.end(), extra.begin(), extra.end());
   differing.resize(std::min(differing.size(), kMaxDevicesOfHost));
-  const std::string mistaken = NpuIdsTakenForDevices(view, host);
-  const absl::string_view name = !mistaken.empty() ? "npu-ids"
-                                 : extra.empty()   ? "lacking"
-                                 : lacking.empty() ? "extra"
-                                                   : "others";
-  report.Add(
-      host, differing,
-      report.Text(name, ShortIds(found),
-                  Part(" in ", PrintableText(fact.source())), FoldIds(expected),
-                  ShortIds(lacking), ShortIds(extra), mistaken));
+  const FindingValue mistaken = NpuIdsTakenForDevices(view, host);
+  const absl::string_view name = !mistaken.words().empty() ? "npu-ids"
+                                 : extra.empty()           ? "missing"
+                                 : lacking.empty()         ? "extra"
+                                                           : "others";
+  const FindingValue source =
+      fact.source().empty() ? FindingValue()
+                            : Worded("in-source", PrintableText(fact.source()));
+  report.Add(host, differing,
+             report.Named(name, ShortIds(found), source, FoldIds(expected),
+                          ShortIds(lacking), ShortIds(extra), mistaken));
 }
 
 // REQUIRES: the state is known and not Success.
-FindingText HealthFinding(const DeviceView& device, const RuleReport& report) {
+NamedFinding HealthFinding(const DeviceView& device, const RuleReport& report) {
   const NetHealth health = *device.net_health;
   if (health != NET_HEALTH_INIT || device.detect_address.IsSet()) {
-    return report.Text(NetHealth_Name(health));
+    return report.Named(
+        FindingName(absl::StripPrefix(NetHealth_Name(health), "NET_HEALTH_")));
   }
   if (!device.detect_address.IsUnset()) {
-    return report.Text("init-detect-address-not-known");
+    return report.Named("init-detect-address-not-known");
   }
-  FindingText text = report.Text("init-without-detect-address",
-                                 SetPlanned(kDetectAddress, device));
+  NamedFinding text = report.Named("init-without-detect-address",
+                                   SetPlanned(kDetectAddress, device));
   if (!device.planned_detect) text.state = WARN;
   return text;
 }
 
 }  // namespace
 
-std::string NpuIdsTakenForDevices(const ClusterView& view,
-                                  const HostView& host) {
+FindingValue NpuIdsTakenForDevices(const ClusterView& view,
+                                   const HostView& host) {
   using Ids = std::set<uint32_t>;
   const DeviceIdsFact::Ids& fact = host.facts->device_ids().value();
   const Ids cards(fact.npu_ids().begin(), fact.npu_ids().end());
@@ -132,18 +130,16 @@ std::string NpuIdsTakenForDevices(const ClusterView& view,
       host.spec != nullptr ? *host.spec : ServerSpec::default_instance();
   const auto listed = Each<uint32_t>(server.devices(), &DeviceSpec::id);
   const Ids planned(listed.begin(), listed.end());
-  for (const auto& [what, ids] : {std::pair("cluster.yaml has", &planned),
-                                  std::pair("the host has", &there)}) {
+  for (const auto& [words, ids] : {std::pair("npu-ids-planned", &planned),
+                                   std::pair("npu-ids-found", &there)}) {
     // What may be the number of a device is taken for one.
     if (!absl::c_includes(cards, *ids) || absl::c_includes(numbers, *ids)) {
       continue;
     }
-    return absl::StrCat(
-        what, " ", ShortIds(std::vector<uint32_t>(ids->begin(), ids->end())),
-        ", which are NPU IDs of npu-smi info and no numbers "
-        "of /dev/davinciN");
+    return Worded(words,
+                  ShortIds(std::vector<uint32_t>(ids->begin(), ids->end())));
   }
-  return "";
+  return FindingValue();
 }
 
 // Unknown, never fail, also of a tool that says nothing or rubbish: what it
@@ -154,12 +150,13 @@ void CheckHccnTool(const ClusterView& view, RuleReport& report) {
     if (!report.Knows(host, "hccn_tool", tool.path())) continue;
     if (host.tool_silence != nullptr) {
       report.Add(host, "silent", PrintableText(tool.path().value()),
-                 WhyMissing(host.tool_silence), HowToLearn(host.tool_silence));
+                 MissingWords(host.tool_silence),
+                 LearnWords(host.tool_silence));
     } else if (!host.tool_usable) {
       report.Add(host, "other-generation", PrintableText(tool.path().value()),
-                 GenerationText(tool.generation()),
-                 GenerationText(view.profile().generation),
-                 view.profile().title);
+                 CommandLineOf(tool.generation()),
+                 CommandLineOf(view.profile().generation),
+                 Term(view.profile().title));
     } else {
       CheckToolAnswers(host, report);
     }
@@ -180,7 +177,7 @@ void CheckDeviceCount(const ClusterView& view, RuleReport& report) {
     CompareIds(view, host, expected, report);
   }
   if (!any_expected && !view.hosts().empty()) {
-    report.ExplainSkip("neither the product nor the spec says which devices");
+    report.SkipFor("no-devices-expected");
   }
 }
 
@@ -202,7 +199,7 @@ void CheckNetHealth(const ClusterView&, RuleReport& report) {
                         if (*device.net_health == NET_HEALTH_SUCCESS) {
                           return report.Judged(device);
                         }
-                        FindingText text = HealthFinding(device, report);
+                        NamedFinding text = HealthFinding(device, report);
                         if (text.state != UNKNOWN) report.Judged(device);
                         report.Add(device, std::move(text));
                       });
@@ -222,8 +219,7 @@ void CheckLldp(const ClusterView&, RuleReport& report) {
     const bool known =
         report.Knows(device, "LLDP neighbour", device.neighbour_heard) &&
         (heard ||
-         report.Knows(device, "no LLDP neighbour is heard, and the link is",
-                      device.link));
+         report.Knows(device, "link without an LLDP neighbour", device.link));
     if (!known) return;
     report.Judged(device);
     if (heard) return;
@@ -236,7 +232,7 @@ void CheckLldp(const ClusterView&, RuleReport& report) {
 void CheckTlsCertificates(const ClusterView&, RuleReport& report) {
   report.ForEachDevice([&](const DeviceView& device) {
     if (!device.tls_enabled.has_value()) {
-      return report.AddSkipped(device, "TLS switch is not known",
+      return report.AddSkipped(device, "the TLS switch is not known",
                                "tls-uniform");
     }
     const bool on = *device.tls_enabled;

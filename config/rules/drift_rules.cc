@@ -1,6 +1,7 @@
 // Whether hosts are still as applies left them. The facts say what drifted
 // (config/plan/applied_drift.h); the rule says what that means.
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,7 +9,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -62,13 +62,12 @@ std::string IdWord(const std::string& id) {
 }
 
 // "apply 0123456789abcdef by alice, 2026-11-21 22:04 UTC".
-std::string ApplyText(const AppliedDrift& drift, const FirstStarts& starts) {
+FindingValue ApplyWords(const AppliedDrift& drift, const FirstStarts& starts) {
   const absl::Time at = absl::FromUnixMillis(starts.at(drift.apply_id()));
-  return absl::StrCat("apply ", PrintableText(drift.apply_id()), " by ",
-                      drift.applied_by().empty()
-                          ? "unknown"
-                          : PrintableText(ActorName(drift.applied_by())),
-                      ", ", UtcMinute(at));
+  const std::string user = PrintableText(ActorName(drift.applied_by()));
+  return Worded("drift-apply-by", PrintableText(drift.apply_id()),
+                user.empty() ? Worded("unknown-user") : ToFindingValue(user),
+                UtcMinute(at));
 }
 
 std::vector<uint32_t> DevicesOf(const AppliedDrift& drift) {
@@ -77,8 +76,8 @@ std::vector<uint32_t> DevicesOf(const AppliedDrift& drift) {
           ids.begin() + std::min<size_t>(ids.size(), kMaxDevicesOfHost)};
 }
 
-// Steps that are told in one finding: one, or several of one apply that let
-// ports in through one firewall.
+// The steps of one finding: one, or several of one apply that let ports in
+// through one firewall.
 using Group = std::vector<const AppliedDrift*>;
 
 // Whether both belong together.
@@ -101,37 +100,34 @@ std::vector<Group> Grouped(
   return groups;
 }
 
-// "firewalld: lets in 22-22/tcp from 10.0.0.1/32" is "22/tcp from 10.0.0.1/32",
-// with "firewalld: let in " in front of the first: the words of the step.
-// Any other target is the value that was set.
-std::string SetText(const AppliedDrift& drift, bool is_first) {
-  const std::vector<std::string> parts =
-      absl::StrSplit(drift.target(), absl::MaxSplits(kLetsIn, 1));
-  if (parts.size() < 2) return PrintableText(drift.to());
-  std::string rule = parts[1];
+// The ports of "firewalld: lets in 22-22/tcp from 10.0.0.1/32" are "22/tcp from
+// 10.0.0.1/32".
+std::string PortsText(const AppliedDrift& drift) {
+  std::string rule =
+      drift.target().substr(drift.target().find(kLetsIn) + strlen(kLetsIn));
   const std::vector<std::string> ports =
       absl::StrSplit(rule.substr(0, rule.find('/')), '-');
   if (ports.size() == 2 && ports[0] == ports[1]) {
     rule.erase(0, ports[0].size() + 1);
   }
-  return PrintableText(is_first ? absl::StrCat(parts[0], ": let in ", rule)
-                                : rule);
+  return PrintableText(rule);
 }
 
-std::string AppliedText(const Group& group) {
-  std::vector<std::string> applied;
-  for (const AppliedDrift* drift : group) {
-    if (applied.size() == kMaxRulesShown) {
-      applied.push_back(absl::StrCat(group.size() - kMaxRulesShown, " more"));
-      break;
-    }
-    applied.push_back(SetText(*drift, applied.empty()));
+// The ports that were let in; of any other target, the value that was set.
+FindingValue AppliedWords(const Group& group) {
+  const AppliedDrift& first = *group.front();
+  const size_t end = first.target().find(kLetsIn);
+  if (end != std::string::npos) {
+    std::vector<std::string> ports;
+    for (const AppliedDrift* drift : group) ports.push_back(PortsText(*drift));
+    return Worded("ports-let-in", PrintableText(first.target().substr(0, end)),
+                  Listed(ports, kMaxRulesShown));
   }
-  if (group.size() == 1 && applied[0].empty()) return "what was set";
-  return absl::StrJoin(applied, ", ");
+  if (first.to().empty()) return Worded("what-was-set");
+  return ToFindingValue(PrintableText(first.to()));
 }
 
-// What is true of them all, such as a stopped firewall, is said once.
+// A reason that they share, such as a stopped firewall, stands there once.
 std::string WhyText(const Group& group) {
   std::string text = group.front()->why();
   for (size_t i = 1; i < group.size() && text.size() < kMaxWhyBytes; ++i) {
@@ -153,10 +149,10 @@ bool HasRecord(const HostView& host) {
 
 }  // namespace
 
-// Warns for every step that does not hold any more; the value itself fails
-// through its own rule where the spec wants it. What a host cannot tell is
-// unknown. Passes only if every host keeps a record of its applies; a host
-// without one is skipped.
+// Warns for every step that no longer holds; the value itself fails in its own
+// rule where the spec asks for it. A value that a host cannot read is unknown.
+// Passes only if every host keeps a record of its applies; a host without one
+// is skipped.
 void CheckDrift(const ClusterView& view, RuleReport& report) {
   const FirstStarts starts = FindFirstStarts(view);
   const bool all_have_records = absl::c_all_of(view.hosts(), HasRecord);
@@ -169,7 +165,7 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
     }
     // A host does not compare only while a change of its own is under way.
     if (fact.missing().reason() == Missing::NOT_QUERIED) {
-      report.Add(host, "not-compared", WhyMissing(fact.missing()));
+      report.Add(host, "not-compared", MissingWords(&fact.missing()));
     } else if (report.Knows(host, "drift", fact) && all_have_records) {
       report.Judged(host);
     }
@@ -181,18 +177,18 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
       const AppliedDrift& drift = *group.front();
       report.Add(
           host, DevicesOf(drift),
-          report.Text("drifted", WhyText(group), AppliedText(group),
-                      ApplyText(drift, starts), IdWord(drift.apply_id())));
+          report.Named("drifted", WhyText(group), AppliedWords(group),
+                       ApplyWords(drift, starts), IdWord(drift.apply_id())));
     }
     for (const Group& group : Grouped(fact.value().untold())) {
       const AppliedDrift& drift = *group.front();
-      report.Add(
-          host, DevicesOf(drift),
-          report.Text("untold", WhyText(group), ApplyText(drift, starts)));
+      report.Add(host, DevicesOf(drift),
+                 report.Named("unreadable", WhyText(group),
+                              ApplyWords(drift, starts)));
     }
     left_out += fact.value().left_out();
   }
-  if (left_out > 0) report.AddNote(left_out, " more are not listed");
+  if (left_out > 0) report.Note("drifts-left-out", left_out);
 }
 
 }  // namespace clusterd

@@ -2,6 +2,7 @@
 #ifndef CONFIG_RULES_ERROR_CODES_H_
 #define CONFIG_RULES_ERROR_CODES_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -10,9 +11,9 @@
 namespace clusterd {
 
 // What HCCL says with the code, "EI0006", in one sentence; the same for the
-// name of a rule that logs lead to. Empty: not known. HCCL's are of CANN 9
-// (hcomm, error_code.cc; commit 8958adb); releases have renumbered some.
-absl::string_view ErrorCodeMeaning(absl::string_view code);
+// name of a rule that logs lead to. Empty: not known. The rows are those of
+// config/words/texts/codes.textproto; releases have renumbered some codes.
+std::string ErrorCodeMeaning(absl::string_view code);
 
 // The rules whose texts, or those of one of their findings, name the code,
 // since their failing leads to it; in the catalogue's order.

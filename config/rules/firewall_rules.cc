@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_ports.h"
+#include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
 #include "config/values/ipv4.h"
@@ -19,10 +20,13 @@ namespace {
 constexpr size_t kMaxShownCommands = 8;
 constexpr size_t kMaxShownSources = 64;
 
-// Ports that not every CANN takes are a warning alone.
-constexpr absl::string_view kOfNewerCann =
-    ", which a job takes only with CANN 8.2 and later; which one runs here is "
-    "not known";
+// Why a job may do without the ports that are shut, which is a warning alone;
+// empty if they are certain.
+FindingValue WhyPerhaps(const HcclPortNeed& need, bool certain) {
+  if (certain) return {};
+  return need.is_any ? Worded("perhaps-chosen", SourceWords(need))
+                     : Worded("perhaps-by-cann");
+}
 
 // Who must get in, the same for every host, and through which of its ports.
 struct Demand {
@@ -109,9 +113,10 @@ std::vector<PortSet::Range> Pieces(const PortSet& ports,
 
 // What of the demand is shut.
 struct Shut {
-  std::string text;  // "TCP 60000-60031 from 192.168.7.23"; "" if nothing.
+  bool is_any = false;
+  FindingValue words = {};  // "TCP 60000-60031 from 192.168.7.23".
   // A rule that might open it names its source in words not understood here.
-  std::string unread_source;
+  std::string unread_source = {};
   bool certain = false;  // A job surely needs some of it.
 };
 
@@ -141,8 +146,9 @@ Shut FindShut(const HostView& host, const Demand& demand,
   }
   if (ports.empty()) return {};
   shut.certain = demand.need.certain.Minus(ports) != demand.need.certain;
-  shut.text = absl::StrCat("TCP ", ports.ToString(), " from ", peer->ToString(),
-                           shut.certain ? "" : kOfNewerCann);
+  shut.is_any = true;
+  shut.words = Worded("shut-ports", ports.ToString(), peer->ToString(),
+                      WhyPerhaps(demand.need, shut.certain));
   return shut;
 }
 
@@ -165,16 +171,13 @@ std::string OpenCommand(bool is_ufw, absl::string_view zone,
 }
 
 // `reload`: firewalld is to let run what it has stored.
-std::string OpenFix(absl::string_view name, absl::string_view zone,
-                    const Demand& demand, bool reload) {
+FindingValue OpenFix(absl::string_view name, absl::string_view zone,
+                     const Demand& demand, bool reload) {
   const bool is_ufw = name == "ufw";
   // A plan opens ports in the default zone alone.
   if (zone.empty() && demand.sources.size() > kMaxShownSources) {
-    return absl::StrCat("clusterctl plan: its steps let in TCP ",
-                        demand.need.possible.ToString(), " from the ",
-                        demand.sources.size(),
-                        " blocks of addresses that hold "
-                        "the cluster's hosts and nobody else");
+    return Worded("plan-opens", demand.need.possible.ToString(),
+                  demand.sources.size());
   }
   const bool loop = demand.sources.size() > kMaxShownCommands;
   std::vector<std::string> commands;
@@ -191,7 +194,7 @@ std::string OpenFix(absl::string_view name, absl::string_view zone,
                              "; done")};
   }
   if (!is_ufw && reload) commands.push_back("firewall-cmd --reload");
-  return absl::StrJoin(commands, " && ");
+  return ToFindingValue(absl::StrJoin(commands, " && "));
 }
 
 std::string DisableFix(absl::string_view name) {
@@ -207,14 +210,12 @@ struct FirewallCheck {
   RuleReport& report;
 
   bool Run() const {
-    if (!Knows("whether it is installed", facts.installed())) return false;
+    if (!Knows("whether-installed", facts.installed())) return false;
     if (!facts.installed().value()) return true;
-    if (!Knows("whether it is active", facts.active())) return false;
+    if (!Knows("whether-active", facts.active())) return false;
     const bool active = facts.active().value();
     if (!active) {
-      if (!Knows("whether it starts at boot", facts.enabled_at_boot())) {
-        return false;
-      }
+      if (!Knows("whether-at-boot", facts.enabled_at_boot())) return false;
       if (!facts.enabled_at_boot().value()) return true;
     }
     if (demand.has_value()) return RunOpenPorts(active);
@@ -223,31 +224,30 @@ struct FirewallCheck {
     return true;
   }
 
+  // `what`: words with the firewall's name.
   template <typename Fact>
   bool Knows(absl::string_view what, const Fact& fact) const {
-    return IsKnown(fact) ||
-           report.Knows(host, absl::StrCat(name, ": ", what), fact);
+    return IsKnown(fact) || report.Knows(host, Worded(what, name), fact);
   }
 
-  std::string StateText(bool active) const {
-    return absl::StrCat(
-        name, active ? " is active" : " is stopped but starts at boot");
+  FindingValue StateWords(bool active) const {
+    return Worded(active ? "firewall-active" : "firewall-at-boot", name);
   }
 
   // Of the zone that meets what comes to the host's address, where that is not
   // the default one: `zone`. Of no active firewalld none.
   bool FindZone(bool active, const FirewallZone** zone) const {
     if (!active || name == "ufw") return true;
-    if (!Knows("its zones", facts.other_zones())) return false;
+    if (!Knows("firewall-zones", facts.other_zones())) return false;
     if (facts.other_zones().value().zones().empty()) return true;
     if (!report.Knows(host, "interfaces", host.facts->interfaces())) {
       return false;
     }
-    const auto found = FindOtherZone(
-        *host.facts, host.address ? host.address->ToString() : "");
+    const std::string address = host.address ? host.address->ToString() : "";
+    const auto found = FindOtherZone(*host.facts, address);
     if (!found.ok()) {
-      report.Add(host, "zone-not-told",
-                 host.address ? host.address->ToString() : "in cluster.yaml");
+      if (address.empty()) report.Add(host, "no-address");
+      if (!address.empty()) report.Add(host, "zone-unclear", address);
       return false;
     }
     *zone = *found;
@@ -265,24 +265,23 @@ struct FirewallCheck {
       report.Add(host, "starts-at-boot-with-what", name, DisableFix(name));
       return true;
     }
-    if (!Knows("what it lets in", allowed)) return false;
+    if (!Knows("firewall-rules", allowed)) return false;
     if (!demand->peers_known) {
-      report.Add(host, "server-without-address", StateText(active));
+      report.Add(host, "server-without-address", StateWords(active));
       return false;
     }
     if (!MeetAllowed(active, allowed.value(), stored.value())) return false;
     const Shut shut = FindShut(host, *demand, allowed.value());
-    if (shut.text.empty()) return !active || StaysOpen(stored, zone_name);
-    const std::string fix = OpenFix(name, zone_name, *demand, true);
+    if (!shut.is_any) return !active || StaysOpen(stored, zone_name);
+    const FindingValue fix = OpenFix(name, zone_name, *demand, true);
     if (!shut.unread_source.empty()) {
-      return Unread(StateText(active), shut, fix);
+      return Unread(StateWords(active), shut, fix);
     }
-    const bool reload_opens =
-        active && IsKnown(stored) &&
-        FindShut(host, *demand, stored.value()).text.empty();
-    FindingText text = report.Text(reload_opens ? "open-after-reload" : "shut",
-                                   StateText(active), shut.text,
-                                   demand->need.possible.ToString(), fix);
+    const bool reload_opens = active && IsKnown(stored) &&
+                              !FindShut(host, *demand, stored.value()).is_any;
+    NamedFinding text = report.Named(
+        reload_opens ? "open-after-reload" : "shut", StateWords(active),
+        shut.words, demand->need.possible.ToString(), fix);
     if (!active || !shut.certain) text.state = WARN;
     text.by_hand |= demand->need.is_of_job;
     report.Add(host, std::move(text));
@@ -292,23 +291,23 @@ struct FirewallCheck {
   // What runs lets all in; the next reload or reboot may not.
   bool StaysOpen(const AllowedFact& stored, absl::string_view zone_name) const {
     if (name == "ufw") return true;  // It stores what it lets run.
-    if (!Knows("what it lets in permanently", stored)) return false;
+    if (!Knows("firewall-permanent-rules", stored)) return false;
     const Shut shut = FindShut(host, *demand, stored.value());
-    if (shut.text.empty()) return true;
+    if (!shut.is_any) return true;
     if (!shut.unread_source.empty()) {
-      return Unread(absl::StrCat(name, " by its stored rules"), shut,
+      return Unread(Worded("by-stored-rules", name), shut,
                     OpenFix(name, zone_name, *demand, true));
     }
-    FindingText text = report.Text("open-until-reload", name, shut.text,
-                                   demand->need.possible.ToString(),
-                                   OpenFix(name, zone_name, *demand, false));
+    NamedFinding text = report.Named("open-until-reload", name, shut.words,
+                                     demand->need.possible.ToString(),
+                                     OpenFix(name, zone_name, *demand, false));
     text.by_hand |= demand->need.is_of_job;
     report.Add(host, std::move(text));
     return true;
   }
 
-  // Whether what the peers send meets what both tell of, and no zone for their
-  // addresses. Who is in an ipset is not known; most are of strangers.
+  // Whether no zone for other sources takes what the peers send. Which
+  // addresses an ipset has is not known; most have none of the cluster.
   bool MeetAllowed(bool active, const AllowedFact::Allowed& allowed,
                    const AllowedFact::Allowed& stored) const {
     std::set<std::string> sources(allowed.other_sources().begin(),
@@ -322,10 +321,9 @@ struct FirewallCheck {
         return peer != host.address && subnet && subnet->Contains(peer);
       });
       if (subnet.has_value() && !meets) continue;
-      FindingText text = report.Text(
-          "source-not-understood", StateText(active), QuotedText(source),
-          absl::StrCat("TCP ", demand->need.possible.ToString()),
-          "firewall-cmd --list-all-zones; firewall-cmd --info-ipset=NAME");
+      NamedFinding text =
+          report.Named("source-of-other-zone", StateWords(active),
+                       QuotedText(source), demand->need.possible.ToString());
       if (!meets) text.state = WARN;
       report.Add(host, std::move(text));
       known &= !meets;
@@ -333,10 +331,10 @@ struct FirewallCheck {
     return known;
   }
 
-  bool Unread(absl::string_view state, const Shut& shut,
-              const std::string& fix) const {
+  bool Unread(const FindingValue& state, const Shut& shut,
+              const FindingValue& fix) const {
     report.Add(host, "source-not-understood", state,
-               QuotedText(shut.unread_source), shut.text, fix);
+               QuotedText(shut.unread_source), shut.words, fix);
     return false;
   }
 };
@@ -362,10 +360,9 @@ bool CheckDropRules(const HostView& host, const HcclPortNeed& need,
       continue;
     }
     const bool certain = !left.Contains(need.certain);
-    FindingText text =
-        report.Text("rule-drops", QuotedText(rule.text()), needed.ToString(),
-                    absl::StrCat(needed.Minus(left).ToString(),
-                                 certain ? "" : kOfNewerCann));
+    NamedFinding text =
+        report.Named("rule-drops", QuotedText(rule.text()), needed.ToString(),
+                     needed.Minus(left).ToString(), WhyPerhaps(need, certain));
     if (!certain) text.state = WARN;
     report.Add(host, std::move(text));
   }
@@ -398,13 +395,17 @@ bool CheckDropRules(const HostView& host, const HcclPortNeed& need,
 void CheckFirewall(const ClusterView& view, RuleReport& report) {
   const FirewallPolicy policy = view.spec().firewall();
   if (policy == FIREWALL_IGNORE) {
-    return report.ExplainSkip("the spec says firewall: ignore");
+    return report.SkipFor("firewall-ignored");
   }
   std::optional<Demand> demand;
   if (policy == FIREWALL_OPEN_PORTS) demand = MakeDemand(view.spec());
   for (const HostView& host : view.hosts()) {
     const HostFacts& facts = *host.facts;
-    const HcclPortNeed need = JobPortsOn(view.spec(), facts, view.job());
+    HcclPortNeed need = JobPortsOn(view.spec(), facts, view.job());
+    if (need.is_any) {
+      need.possible.Add(HandedOut(*PortSet::Parse("1-65535"), facts));
+      need.is_of_job = true;  // No plan opens all of them.
+    }
     if (demand.has_value()) demand->need = need;
     // Both always run: a host can have both.
     const bool ufw =
@@ -413,6 +414,10 @@ void CheckFirewall(const ClusterView& view, RuleReport& report) {
         FirewallCheck{host, "firewalld", facts.firewalld(), demand, report}
             .Run();
     const bool others = CheckDropRules(host, need, report);
+    if (facts.ufw().active().value() || facts.firewalld().active().value() ||
+        !facts.drop_rules().value().rules().empty()) {
+      AddUnclearPorts(host, need, report);
+    }
     if (ufw && firewalld && others) report.Judged(host);
   }
 }

@@ -6,6 +6,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -29,8 +30,8 @@ void AllowPermanently(uint32_t first, uint32_t last, const std::string& source,
 }
 
 // Two hosts at 172.16.0.1 and 172.16.0.2; server0's ufw is active.
-TestCluster OpenPortsCluster() {
-  TestCluster cluster;
+TestCluster OpenPortsCluster(absl::string_view product = "atlas-training") {
+  TestCluster cluster(product);
   cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
   cluster.facts[0].mutable_ufw()->mutable_active()->set_value(true);
   return cluster;
@@ -40,11 +41,10 @@ TEST(CheckFirewallTest, FailsForAnActiveFirewallOfEitherKind) {
   TestCluster cluster;
   cluster.facts[0].mutable_ufw()->mutable_active()->set_value(true);
   cluster.facts[1].mutable_firewalld()->mutable_active()->set_value(true);
-  EXPECT_EQ(Lines(cluster.Check("firewall")),
-            "FAIL server0 ufw is active | ufw stopped and not started at boot "
-            "| ufw disable\n"
-            "FAIL server1 firewalld is active | firewalld stopped and not "
-            "started at boot | systemctl disable --now firewalld\n");
+  EXPECT_EQ(
+      Lines(cluster.Check("firewall")),
+      "FAIL server0 is-active firewall=ufw, fix=ufw disable\nFAIL server1 "
+      "is-active firewall=firewalld, fix=systemctl disable --now firewalld\n");
 }
 
 TEST(CheckFirewallTest, ReportsBothFirewallsOfOneHost) {
@@ -61,7 +61,8 @@ TEST(CheckFirewallTest, WarnsOfOneThatStartsAtBoot) {
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), WARN);
   EXPECT_THAT(Lines(result),
-              HasSubstr("firewalld is stopped but starts at boot"));
+              HasSubstr("starts-at-boot firewall=firewalld, fix=systemctl "
+                        "disable --now firewalld"));
 }
 
 TEST(CheckFirewallTest, PassesWithoutAnyFirewall) {
@@ -88,8 +89,8 @@ TEST(CheckFirewallTest, RuleThatMayDropIsAWarning) {
     const RuleResult result = cluster.Check("firewall");
     EXPECT_EQ(result.state(), WARN) << ports;
     EXPECT_THAT(Lines(result),
-                HasSubstr("WARN server1 the kernel's packet filter has "
-                          "\"-A INPUT -p tcp -j DROP\""));
+                HasSubstr("WARN server1 rule-not-understood rule=\"-A INPUT -p "
+                          "tcp -j DROP\", ports=60000-60031"));
   }
 }
 
@@ -102,7 +103,8 @@ TEST(CheckFirewallTest, PolicyThatSurelyDropsNeededPortsFails) {
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), FAIL);
   EXPECT_THAT(Lines(result),
-              HasSubstr("it drops new connections to TCP 60000-60015"));
+              HasSubstr("rule-drops rule=\"-A INPUT -p tcp -j DROP\", "
+                        "ports=60000-60031, dropped=60000-60015"));
   rule->set_surely_ports("0-21");
   EXPECT_EQ(cluster.Check("firewall").state(), WARN);
 }
@@ -127,9 +129,12 @@ TEST(CheckFirewallTest, PortsOfNewerCannThatARuleDropsAreAWarning) {
   rule->set_surely_ports("0-21,23-59999,60016-65535");
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("it drops new connections to TCP 60016-60031, which a "
-                        "job takes only with CANN 8.2 and later"));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr(
+          "rule-drops rule=\"-A INPUT -p tcp -j DROP\", ports=60000-60031, "
+          "dropped=60016-60031, perhaps= (needed only by CANN 8.2 and later; "
+          "the version on this host is not known)"));
   rule->set_surely_ports("0-21,23-60000,60016-65535");
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
   // The rendezvous port is sure, whatever CANN it is.
@@ -166,7 +171,8 @@ TEST(CheckFirewallTest, IsSkippedWhereTheSpecIgnoresIt) {
   cluster.facts[0].mutable_ufw()->mutable_active()->set_value(true);
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), SKIPPED);
-  EXPECT_THAT(result.skip_reason(), HasSubstr("firewall: ignore"));
+  EXPECT_THAT(result.skip_reason(),
+              HasSubstr("cluster.yaml says firewall: ignore"));
 }
 
 TEST(CheckFirewallTest, IsUnknownForEveryStateThatCannotBeRead) {
@@ -192,11 +198,10 @@ TEST(CheckFirewallTest, StillReportsTheOtherFirewallBesideAnUnknownOne) {
 TEST(CheckFirewallOpenPortsTest, FailsWithTheCommandsThatOpen) {
   TestCluster cluster = OpenPortsCluster();
   EXPECT_EQ(Lines(cluster.Check("firewall")),
-            "FAIL server0 ufw is active and does not let in TCP 60000-60031 "
-            "from 172.16.0.2 | TCP 60000-60031 let in from every host of the "
-            "cluster | ufw allow proto tcp from 172.16.0.1 to any port "
-            "60000:60031 && ufw allow proto tcp from 172.16.0.2 to any port "
-            "60000:60031\n");
+            "FAIL server0 shut state=ufw is active, shut=TCP 60000-60031 from "
+            "172.16.0.2, ports=60000-60031, fix=ufw allow proto tcp from "
+            "172.16.0.1 to any port 60000:60031 && ufw allow proto tcp from "
+            "172.16.0.2 to any port 60000:60031\n");
 }
 
 TEST(CheckFirewallOpenPortsTest, WritesFirewalldsCommands) {
@@ -234,8 +239,12 @@ TEST(CheckFirewallOpenPortsTest, NamesThePartOfTheRangeThatIsShut) {
   FirewallFacts* ufw = cluster.facts[0].mutable_ufw();
   Allow(60000, 60015, "", ufw);
   Allow(60016, 60031, "", ufw, "udp");
-  EXPECT_THAT(Lines(cluster.Check("firewall")),
-              HasSubstr("does not let in TCP 60016-60031 from 172.16.0.2"));
+  EXPECT_THAT(
+      Lines(cluster.Check("firewall")),
+      HasSubstr("shut state=ufw is active, shut=TCP 60016-60031 from "
+                "172.16.0.2, ports=60000-60031, fix=ufw allow proto tcp from "
+                "172.16.0.1 to any port 60000:60031 && ufw allow proto tcp "
+                "from 172.16.0.2 to any port 60000:60031"));
 }
 
 // ufw lets in 60000:60015, as the documents have it.
@@ -249,13 +258,94 @@ TEST(CheckFirewallOpenPortsTest, PortsOfNewerCannThatAreShutAreAWarning) {
   EXPECT_EQ(result.state(), WARN);
   EXPECT_THAT(
       Lines(result),
-      HasSubstr("ufw is active and does not let in TCP 60016-60031 from "
-                "172.16.0.2, which a job takes only with CANN 8.2"));
+      HasSubstr("shut state=ufw is active, shut=TCP 60016-60031 from "
+                "172.16.0.2 (needed only by CANN 8.2 and later; the version on "
+                "this host is not known), ports=60000-60031, fix=ufw allow "
+                "proto tcp from 172.16.0.1 to any port 60000:60031 && ufw "
+                "allow proto tcp from 172.16.0.2 to any port 60000:60031"));
   cluster.spec.set_ssh_port(2222);
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
   cluster.spec.clear_ssh_port();
   cluster.facts[0].mutable_versions()->mutable_cann()->set_value("8.2.RC1");
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+}
+
+EnvironmentVariable& SetInLogins(const std::string& name,
+                                 const std::string& value, HostFacts* host) {
+  EnvironmentVariable* const variable =
+      host->mutable_environment()->mutable_value()->add_variables();
+  variable->set_name(name);
+  variable->set_value(value);
+  variable->set_file("/etc/environment");
+  variable->set_line(1);
+  return *variable;
+}
+
+TEST(CheckFirewallOpenPortsTest, OpensTheBasePortOfLogins) {
+  TestCluster cluster = OpenPortsCluster();
+  cluster.spec.mutable_hccl()->set_base_port_auto(true);
+  FirewallFacts* const ufw = cluster.facts[0].mutable_ufw();
+  Allow(60000, 60031, "", ufw);
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+  SetInLogins("HCCL_IF_BASE_PORT", "53000", &cluster.facts[0]);
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("shut state=ufw is active, shut=TCP 53000-53031 from "
+                "172.16.0.2, ports=53000-53031, fix=ufw allow proto tcp from "
+                "172.16.0.1 to any port 53000:53031 && ufw allow proto tcp "
+                "from 172.16.0.2 to any port 53000:53031"));
+  Allow(53000, 53031, "", ufw);
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+}
+
+TEST(CheckFirewallOpenPortsTest, PortsThatTheKernelChoosesAreAWarning) {
+  TestCluster cluster = OpenPortsCluster("atlas-a2");
+  FirewallFacts* const ufw = cluster.facts[0].mutable_ufw();
+  Allow(60000, 60031, "", ufw);
+  SetInLogins("HCCL_HOST_SOCKET_PORT_RANGE", "auto", &cluster.facts[0]);
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("WARN server0 shut state=ufw is active, shut=TCP "
+                "32768-59999,60032-60999 from 172.16.0.2; the kernel chooses "
+                "HCCL's ports among them (HCCL_HOST_SOCKET_PORT_RANGE is auto "
+                "in /etc/environment:1), ports=32768-60999, fix="));
+  Allow(32768, 60999, "", ufw);
+  EXPECT_EQ(cluster.Check("firewall").state(), PASS);
+  // What the job surely needs is no matter of chance.
+  cluster.spec.set_rendezvous_port(29500);
+  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+}
+
+TEST(CheckFirewallTest, RuleThatDropsWhatTheKernelChoosesIsAWarning) {
+  TestCluster cluster("atlas-a2");
+  SetInLogins("HCCL_HOST_SOCKET_PORT_RANGE", "auto", &cluster.facts[1]);
+  AddDropRule("", &cluster.facts[1]);
+  cluster.facts[1]
+      .mutable_drop_rules()
+      ->mutable_value()
+      ->mutable_rules(0)
+      ->set_surely_ports("0-21,23-65535");
+  const RuleResult result = cluster.Check("firewall");
+  EXPECT_EQ(result.state(), WARN);
+  EXPECT_THAT(Lines(result), AllOf(HasSubstr("WARN server1 rule-drops rule="),
+                                   HasSubstr("dropped=32768-60999, perhaps=")));
+}
+
+TEST(CheckFirewallTest, PortsThatOnlyAShellKnowsAreUnknown) {
+  TestCluster cluster = OpenPortsCluster();
+  FirewallFacts* const ufw = cluster.facts[0].mutable_ufw();
+  Allow(60000, 60031, "", ufw);
+  for (HostFacts& host : cluster.facts) {
+    SetInLogins("HCCL_IF_BASE_PORT", "", &host).set_computed(true);
+  }
+  // Nothing filters on the other host.
+  EXPECT_EQ(Lines(cluster.Check("firewall")),
+            "UNKNOWN server0 unclear variable=HCCL_IF_BASE_PORT, "
+            "where=/etc/environment:1\n");
 }
 
 TEST(CheckFirewallOpenPortsTest, NamesTheHostBetweenTwoAllowedOnes) {
@@ -298,8 +388,8 @@ TEST(CheckFirewallOpenPortsTest, FixIsALoopOverManyBlocksAndThenThePlan) {
   EXPECT_THAT(fix(9), HasSubstr("for s in 10.0.0.1 10.0.2.1 "));
   EXPECT_THAT(fix(9), HasSubstr("10.9.0.1; do ufw allow proto tcp from $s to "
                                 "any port 60000:60031; done"));
-  EXPECT_THAT(fix(69), HasSubstr("clusterctl plan: its steps let in TCP "
-                                 "60000-60031 from the 70 blocks"));
+  EXPECT_THAT(fix(69), AllOf(HasSubstr("clusterctl plan: "),
+                             HasSubstr("TCP 60000-60031 from 70 ")));
 }
 
 // Two zones with interfaces; eth0 has the host's address.
@@ -350,8 +440,16 @@ TEST(CheckFirewalldZonesTest, ZoneOfTheHostsInterfaceIsJudgedAndMended) {
   zone->set_interfaces(0, "eth+");
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), FAIL);
-  EXPECT_THAT(result.findings(0).fix(),
-              HasSubstr("--permanent --zone='in'\\''ternal' --add-rich-rule="));
+  EXPECT_THAT(
+      Brief(result.findings(0)),
+      HasSubstr("shut state=firewalld is active, shut=TCP 60000-60031 from "
+                "172.16.0.2, ports=60000-60031, fix=firewall-cmd --permanent "
+                "--zone='in'\\''ternal' --add-rich-rule='rule family=\"ipv4\" "
+                "source address=\"172.16.0.1\" port port=\"60000-60031\" "
+                "protocol=\"tcp\" accept' && firewall-cmd --permanent "
+                "--zone='in'\\''ternal' --add-rich-rule='rule family=\"ipv4\" "
+                "source address=\"172.16.0.2\" port port=\"60000-60031\" "
+                "protocol=\"tcp\" accept' && firewall-cmd --reload"));
   LetIn(zone->mutable_allowed());
   EXPECT_EQ(cluster.Check("firewall").state(), WARN);
   LetIn(zone->mutable_allowed_permanently());
@@ -364,7 +462,7 @@ TEST(CheckFirewalldZonesTest, AddressOnNoInterfaceIsUnknown) {
   cluster.facts[0].mutable_interfaces()->mutable_value()->clear_interfaces();
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result), HasSubstr("has its address 172.16.0.1"));
+  EXPECT_THAT(Lines(result), HasSubstr("zone-unclear address=172.16.0.1"));
 }
 
 TEST(CheckFirewallOpenPortsTest, DoesNotGuessWhatASourceInWordsMeans) {
@@ -394,12 +492,12 @@ TEST(CheckFirewalldZonesTest, SourcesOfOtherZonesCountByThePeersInThem) {
   EXPECT_EQ(check("172.16.0.0/24").state(), UNKNOWN);
   EXPECT_EQ(check("172.16.0.0/24", true).state(), UNKNOWN);
   EXPECT_THAT(Lines(check("172.16.0.2")),
-              HasSubstr("whether source \"172.16.0.2\" lets in TCP 60000-60031 "
-                        "cannot be told"));
+              HasSubstr("source-of-other-zone state=firewalld is active, "
+                        "source=\"172.16.0.2\", ports=60000-60031"));
   EXPECT_EQ(check("ipset:blacklist").state(), WARN);
   EXPECT_THAT(Lines(check("ipset:blacklist")),
-              HasSubstr("whether source \"ipset:blacklist\" lets in TCP "
-                        "60000-60031 cannot be told"));
+              HasSubstr("source-of-other-zone state=firewalld is active, "
+                        "source=\"ipset:blacklist\", ports=60000-60031"));
 }
 
 TEST(CheckFirewallOpenPortsTest, DoesNotTakeIpv6RulesForIpv4) {
@@ -414,7 +512,11 @@ TEST(CheckFirewallOpenPortsTest, IsUnknownWithoutTheRules) {
              cluster.facts[0].mutable_ufw()->mutable_allowed());
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result), HasSubstr("ufw: what it lets in not known"));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("not-known what=rules of ufw, reason=not understood: line 4, "
+                "how-to-learn=look on the host at what the reason names; this "
+                "version of clusterd does not understand it"));
 }
 
 TEST(CheckFirewallOpenPortsTest, IsUnknownWhenAServerHasNoAddress) {
@@ -431,16 +533,14 @@ TEST(CheckFirewalldStoredTest, WarnsOfPortsThatAreOpenNowAlone) {
   firewalld->mutable_active()->set_value(true);
   Allow(60000, 60031, "", firewalld);
   AllowPermanently(60000, 60015, "", firewalld);
-  EXPECT_EQ(
-      Lines(cluster.Check("firewall")),
-      "WARN server0 firewalld lets in TCP 60016-60031 from 172.16.0.2 now, "
-      "not permanently: the next reload or reboot shuts it | TCP 60000-60031 "
-      "let in from every host of the cluster, also permanently | firewall-cmd "
-      "--permanent --add-rich-rule='rule family=\"ipv4\" source "
-      "address=\"172.16.0.1\" port port=\"60000-60031\" protocol=\"tcp\" "
-      "accept' && firewall-cmd --permanent --add-rich-rule='rule "
-      "family=\"ipv4\" source address=\"172.16.0.2\" port "
-      "port=\"60000-60031\" protocol=\"tcp\" accept'\n");
+  EXPECT_EQ(Lines(cluster.Check("firewall")),
+            "WARN server0 open-until-reload firewall=firewalld, shut=TCP "
+            "60016-60031 from 172.16.0.2, ports=60000-60031, fix=firewall-cmd "
+            "--permanent --add-rich-rule='rule family=\"ipv4\" source "
+            "address=\"172.16.0.1\" port port=\"60000-60031\" protocol=\"tcp\" "
+            "accept' && firewall-cmd --permanent --add-rich-rule='rule "
+            "family=\"ipv4\" source address=\"172.16.0.2\" port "
+            "port=\"60000-60031\" protocol=\"tcp\" accept'\n");
   AllowPermanently(60016, 60031, "172.16.0.0/24", firewalld);
   EXPECT_EQ(cluster.Check("firewall").state(), PASS);
 }
@@ -451,10 +551,15 @@ TEST(CheckFirewalldStoredTest, FailsForPortsThatOnlyAReloadWouldOpen) {
   FirewallFacts* firewalld = cluster.facts[0].mutable_firewalld();
   firewalld->mutable_active()->set_value(true);
   AllowPermanently(60000, 60031, "", firewalld);
-  EXPECT_EQ(Lines(cluster.Check("firewall")),
-            "FAIL server0 firewalld is active and does not let in TCP "
-            "60000-60031 from 172.16.0.2, only permanently | TCP 60000-60031 "
-            "let in from every host of the cluster | firewall-cmd --reload\n");
+  EXPECT_EQ(
+      Lines(cluster.Check("firewall")),
+      "FAIL server0 open-after-reload state=firewalld is active, shut=TCP "
+      "60000-60031 from 172.16.0.2, ports=60000-60031, fix=firewall-cmd "
+      "--permanent --add-rich-rule='rule family=\"ipv4\" source "
+      "address=\"172.16.0.1\" port port=\"60000-60031\" protocol=\"tcp\" "
+      "accept' && firewall-cmd --permanent --add-rich-rule='rule "
+      "family=\"ipv4\" source address=\"172.16.0.2\" port port=\"60000-60031\" "
+      "protocol=\"tcp\" accept' && firewall-cmd --reload\n");
 }
 
 TEST(CheckFirewalldStoredTest, IsUnknownWithoutTheStoredRules) {
@@ -470,8 +575,10 @@ TEST(CheckFirewalldStoredTest, IsUnknownWithoutTheStoredRules) {
   const RuleResult result = cluster.Check("firewall");
   EXPECT_EQ(result.state(), UNKNOWN);
   EXPECT_THAT(Lines(result),
-              HasSubstr("firewalld: what it lets in permanently not known: "
-                        "timed out: no answer in 10s"));
+              HasSubstr("not-known what=permanent rules of firewalld, "
+                        "reason=timed out: no answer in 10s, how-to-learn=find "
+                        "out what hangs on the host; if it is only slow, raise "
+                        "deadlines.command or deadlines.host in cluster.yaml"));
 }
 
 TEST(CheckFirewalldStoredTest, AsksNothingOfTheKindAboutUfw) {

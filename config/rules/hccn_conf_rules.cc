@@ -2,9 +2,8 @@
 //   address_3=192.168.103.101
 //   netmask_3=255.255.255.0
 // hccn_tool edits it in place under flock; so must every fix.
-#include <set>
+#include <iterator>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/settings.h"
@@ -19,6 +18,13 @@ namespace {
 
 // Problems of one file that are reported one by one.
 constexpr int kMaxProblems = 16;
+
+// Findings by HccnConf::Problem::Kind; the first is of a newer host's kinds.
+constexpr absl::string_view kProblems[] = {
+    "not-understood", "no-final-newline", "carriage-return", "malformed-route",
+    "duplicate-key",  "malformed-line",   "line-too-long",   "file-too-large",
+    "trailing-blank", "bad-value"};
+static_assert(std::size(kProblems) == HccnConf::Problem::Kind_ARRAYSIZE);
 
 const HccnConf::Entry* EntryAt(const HccnConf& conf, uint32_t line) {
   for (const HccnConf::Entry& entry : conf.entries()) {
@@ -42,18 +48,19 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
   const HccnConf::Entry* entry =
       EntryAt(host.facts->hccn_conf().value(), problem.line());
   if (entry == nullptr) {
-    return report.Add(host, "DUPLICATE_KEY", problem.line(),
-                      absl::StrCat("a key: ", QuotedText(problem.text())), "");
+    return report.Add(host, "duplicate-key", problem.line(),
+                      QuotedText(problem.text()), "");
   }
   const uint32_t device = entry->device();
   if (FirstWith(host.unplanned, &DeviceView::id, device) != nullptr) return;
   report.Add(host, {device},
-             report.Text("DUPLICATE_KEY", problem.line(),
-                         QuotedText(absl::StrCat(entry->key(), "_", device)),
-                         RewriteCommand(host.Find(device), entry->key())));
+             report.Named("duplicate-key", problem.line(),
+                          QuotedText(absl::StrCat(entry->key(), "_", device)),
+                          RewriteCommand(host.Find(device), entry->key())));
 }
 
-// What of a device is lost with a value over which its recovery fails.
+// A value over which the recovery of a device fails; with some of them the
+// device loses its address.
 void AddBadValue(const ClusterView& view, const HostView& host,
                  const HccnConf::Problem& problem, RuleReport& report) {
   if (!BreaksRecoveryOf(view.profile().npu_series, problem.text())) return;
@@ -67,9 +74,9 @@ void AddBadValue(const ClusterView& view, const HostView& host,
   const bool needs_it = entry != nullptr && (entry->key() == "address" ||
                                              entry->key() == "netmask" ||
                                              entry->key() == "ip_route");
-  FindingText text = report.Text(
-      "BAD_VALUE", problem.line(), QuotedText(problem.text()),
-      needs_it ? "the device has no address" : "this setting is not set",
+  NamedFinding text = report.Named(
+      needs_it ? "bad-address" : "bad-value", problem.line(),
+      QuotedText(problem.text()),
       entry == nullptr
           ? ""
           : RewriteCommand(host.Find(entry->device()), entry->key()));
@@ -77,44 +84,31 @@ void AddBadValue(const ClusterView& view, const HostView& host,
   report.Add(host, {entry->device()}, std::move(text));
 }
 
-// REQUIRES: it is no duplicate and no bad value.
-FindingText ProblemText(const HccnConf::Problem& problem,
-                        const RuleReport& report) {
-  const std::string line =
-      problem.line() == 0 ? "" : absl::StrCat(" ", problem.line());
-  return report.Text(HccnConf::Problem::Kind_Name(problem.kind()),
-                     line.empty() ? ""
-                                  : absl::StrCat(", line", line, ": ",
-                                                 QuotedText(problem.text())),
-                     line);
-}
-
 void AddProblems(const ClusterView& view, const HostView& host,
                  RuleReport& report) {
-  std::set<int> told;
   int shown = 0, left_out = 0;
   for (const HccnConf::Problem& problem :
        host.facts->hccn_conf().value().problems()) {
-    const bool is_duplicate =
-        problem.kind() == HccnConf::Problem::DUPLICATE_KEY;
-    const bool is_bad = problem.kind() == HccnConf::Problem::BAD_VALUE;
-    const FindingText text =
-        is_duplicate || is_bad ? FindingText() : ProblemText(problem, report);
-    if (absl::StartsWith(text.fix, "flock ")) {
-      // A command, which repairs every line: told once.
-      if (told.insert(problem.kind()).second) report.Add(host, text);
+    const absl::string_view name =
+        kProblems[HccnConf::Problem::Kind_IsValid(problem.kind())
+                      ? problem.kind()
+                      : HccnConf::Problem::KIND_UNSPECIFIED];
+    if (problem.kind() == HccnConf::Problem::NO_FINAL_NEWLINE ||
+        problem.kind() == HccnConf::Problem::CARRIAGE_RETURN) {
+      report.Add(host, name);  // One command repairs every line.
     } else if (shown == kMaxProblems) {
       ++left_out;
-    } else if (++shown; is_duplicate) {
+    } else if (++shown; problem.kind() == HccnConf::Problem::DUPLICATE_KEY) {
       AddDuplicate(host, problem, report);
-    } else if (is_bad) {
+    } else if (problem.kind() == HccnConf::Problem::BAD_VALUE) {
       AddBadValue(view, host, problem, report);
     } else {
-      report.Add(host, text);
+      report.Add(host, name, problem.line(), QuotedText(problem.text()));
     }
   }
-  if (left_out == 0) return;
-  report.Add(host, "more", Count(left_out, "more problem"));
+  if (left_out > 0) {
+    report.Add(host, "more", Counted(left_out, "more problem"));
+  }
 }
 
 // How `-cfg status` says that the last recovery of each device ended. Counts
@@ -157,23 +151,30 @@ bool Agrees(const AddressReading& live, absl::string_view value) {
   return address.ok() && *address == *live;
 }
 
+bool IsClassic(const DeviceView& device) {
+  return device.host->facts->hccn_tool().generation() == NpuToolFacts::CLASSIC;
+}
+
 // The device and the file have different ones.
-FindingText StoredText(const AddressKind& kind, const DeviceView& device,
-                       const RuleReport& report) {
+NamedFinding StoredText(const AddressKind& kind, const DeviceView& device,
+                        const RuleReport& report) {
   const AddressReading& live = device.*kind.live;
   const HccnConf::Entry* entry = device.*kind.stored;
-  const std::string in_file = entry == nullptr || NamesNothing(entry->value())
-                                  ? "none"
-                                  : PrintableText(entry->value());
+  const FindingValue in_file =
+      entry == nullptr || NamesNothing(entry->value())
+          ? Worded("none")
+          : ToFindingValue(PrintableText(entry->value()));
+  const FindingValue published =
+      IsClassic(device) ? FindingValue() : Worded("recovery-classic-only");
   if (live.IsUnset()) {
     // Then the file has one, or the two would agree.
-    return report.Text("stored-alone", kind.name, in_file, entry->line(),
-                       SetPlanned(kind, device));
+    return report.Named("stored-alone", Term(kind.name), in_file, entry->line(),
+                        SetPlanned(kind, device), published);
   }
   // The live one is kept where no other is planned.
   const Ipv4Address wanted = (device.*kind.planned).value_or(*live);
-  return report.Text("not-stored", kind.name, in_file, live->ToString(),
-                     wanted.ToString(), SetCommand(kind, wanted));
+  return report.Named("not-stored", Term(kind.name), in_file, live->ToString(),
+                      wanted.ToString(), SetCommand(kind, wanted), published);
 }
 
 // Whether the file of the device's host is known; if not, adds that, caused by
@@ -185,14 +186,12 @@ bool KnowsFile(const DeviceView& device, RuleReport& report) {
 }
 
 // Device and file differ.
-void AddStored(const DeviceView& device, FindingText text, RuleReport& report) {
-  if (device.host->facts->hccn_tool().generation() == NpuToolFacts::CLASSIC) {
+void AddStored(const DeviceView& device, NamedFinding text,
+               RuleReport& report) {
+  if (IsClassic(device)) {
     report.Judged(device);
   } else {
     text.state = UNKNOWN;
-    absl::StrAppend(&text.observed,
-                    "; whether the recovery at boot takes it from there is "
-                    "published for the classic hccn_tool alone");
   }
   report.Add(device, std::move(text));
 }
@@ -206,7 +205,7 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
   if (Agrees(live, entry == nullptr ? "" : entry->value())) {
     return report.Judged(device);
   }
-  FindingText text = StoredText(kind, device, report);
+  NamedFinding text = StoredText(kind, device, report);
   if (entry != nullptr && Agrees(live, RepairedValue(*device.host, *entry))) {
     text.caused_by = "hccn-conf";
   }
@@ -249,6 +248,18 @@ std::string SettingCommand(const DeviceSetting& setting,
                       ConfLinesOf(setting, 0, value)[0].value);
 }
 
+// The line of the file, or that it has none with the key.
+FindingValue LineWords(absl::string_view key, const HccnConf::Entry* entry,
+                       const DeviceView& device) {
+  if (entry == nullptr) {
+    return Worded("no-line", absl::StrCat(key, "_", device.id));
+  }
+  return Worded("line-of-file",
+                PrintableText(absl::StrCat(entry->key(), "_", device.id, "=",
+                                           entry->value())),
+                entry->line());
+}
+
 // The line that counts for the setting, and whether it brings `live` back.
 std::pair<const HccnConf::Entry*, bool> FindStored(const DeviceView& device,
                                                    const StoredSetting& kind,
@@ -275,8 +286,8 @@ void JudgeSetting(const ClusterView& view, const DeviceView& device,
   if (!KnowsFile(device, report)) return;
   const FactReading live = setting.live(*device.facts);
   if (live.value == kUnknownFact) {
-    return report.AddSkipped(
-        device, absl::StrCat(setting.words, " is not known"), kind.elsewhere);
+    return report.AddSkipped(device, Worded("setting-not-known", setting.words),
+                             kind.elsewhere);
   }
   if (device.host->facts->hccn_tool().generation() ==
       NpuToolFacts::ASCEND_950) {
@@ -288,14 +299,10 @@ void JudgeSetting(const ClusterView& view, const DeviceView& device,
   }
   const auto wanted = setting.wanted(view.spec(), DeviceSpec());
   const std::string to = wanted.value_or(live.value);
-  FindingText text =
-      report.Text("not-stored", setting.words,
-                  entry == nullptr
-                      ? absl::StrCat("no ", setting.conf_keys, "_", device.id)
-                      : PrintableText(absl::StrCat(entry->key(), "_", device.id,
-                                                   "=", entry->value())),
-                  PrintableText(live.value), PrintableText(to),
-                  SettingCommand(setting, to));
+  NamedFinding text = report.Named("not-stored", setting.words,
+                                   LineWords(setting.conf_keys, entry, device),
+                                   PrintableText(live.value), PrintableText(to),
+                                   SettingCommand(setting, to), "");
   if (entry != nullptr &&
       BringsBack(setting, RepairedValue(*device.host, *entry), live.value)) {
     text.caused_by = "hccn-conf";
@@ -322,23 +329,12 @@ bool HasAddressOf(const DeviceView& device, absl::string_view address,
   return stored.ok() && device.Has(*stored);
 }
 
-std::string FileText(const DeviceView& device) {
-  const auto line = [&](absl::string_view key, const HccnConf::Entry* entry) {
-    return entry == nullptr ? absl::StrCat("no ", key, "_", device.id)
-                            : absl::StrCat(key, "_", device.id, "=",
-                                           PrintableText(entry->value()),
-                                           " (line ", entry->line(), ")");
-  };
-  return absl::StrCat(line("address", device.conf_address), ", ",
-                      line("netmask", device.conf_netmask));
-}
-
 }  // namespace
 
-// A file that is not there fails where RoCE is used, and one that is no text
-// file; one that may not be read is unknown. A line that the tool would ignore
-// is a warning. What no rule foresees shows in how the last recovery ended; of
-// a tool whose word for that is not published nothing is asked.
+// A file that is missing fails where RoCE is used, as does one that is not a
+// text file; one that may not be read is unknown. A line that the tool would
+// ignore is a warning. How the last recovery ended shows any other problem; a
+// tool whose word for that is not published is not asked.
 void CheckHccnConf(const ClusterView& view, RuleReport& report) {
   size_t not_supported = 0;
   for (const HostView& host : view.hosts()) {
@@ -350,7 +346,7 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
     } else if (reason == Missing::ABSENT || reason == Missing::UNREADABLE) {
       report.Judged(host);
       report.Add(host, reason == Missing::ABSENT ? "absent" : "unreadable",
-                 WhyMissing(fact.missing()));
+                 MissingWords(&fact.missing()));
     } else if (report.Knows(host, "/etc/hccn.conf", fact)) {
       report.Judged(host);
       AddProblems(view, host, report);
@@ -358,8 +354,7 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
     }
   }
   if (not_supported == 0) return;
-  report.AddNote("the last recovery of ", Count(not_supported, "device"),
-                 " not known: hccn_tool does not support -cfg status there");
+  report.Note("recovery-not-supported", Counted(not_supported, "device"));
 }
 
 // Live addresses against the file. Without the file this is unknown, caused by
@@ -395,7 +390,9 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
     const Ipv4Interface live = device.Address();
     // The live address is kept where no other is planned.
     const Ipv4Interface wanted = device.planned.value_or(live);
-    report.Add(device, "another", live.ToString(), FileText(device), device.id,
+    report.Add(device, "another", live.ToString(),
+               LineWords("address", address, device),
+               LineWords("netmask", netmask, device), device.id,
                wanted.address().ToString(),
                wanted.subnet().netmask().ToString(), SetCommand(wanted),
                repair_ends_it ? "hccn-conf" : "");

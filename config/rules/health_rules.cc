@@ -28,8 +28,9 @@ constexpr std::pair<absl::string_view, absl::string_view> kFaultLevels[] = {
 };
 
 // No fault by the table: the vendor's scheduler leaves the device in use.
-constexpr absl::string_view kNoFault = "NotHandle";
+constexpr absl::string_view kNoFault = "not-handle";
 
+// The vendor's level of the code, which is the name of its finding.
 absl::string_view LevelOf(absl::string_view code) {
   const auto* const row = absl::c_find_if(
       kFaultLevels, [&](const auto& each) { return each.first == code; });
@@ -64,21 +65,21 @@ class Question {
     if (MayLack(missing)) {
       NoteLack(missing);
     } else {
-      report_.Add(device, unknown_, what_, WhyMissing(missing),
-                  HowToLearn(missing));
+      report_.Add(device, unknown_, Term(what_), MissingWords(missing),
+                  LearnWords(missing));
     }
     return false;
   }
 
   void NoteLack(const Missing* missing) {
-    if (lacking_++ == 0) why_ = WhyMissing(missing);
+    if (lacking_++ == 0) why_ = MissingWords(missing);
   }
 
   void Finish() const {
     if (lacking_ == 0) return;
-    report_.ExplainSkip(what_, " not told, ", why_);
-    report_.AddNote(what_, " not told by ", Count(lacking_, "device"), ", ",
-                    why_);
+    report_.SkipFor("not-reported", Term(what_), why_);
+    report_.Note("not-reported-by", Term(what_), Counted(lacking_, "device"),
+                 why_);
   }
 
  private:
@@ -86,7 +87,7 @@ class Question {
   const absl::string_view unknown_;
   RuleReport& report_;
   size_t lacking_ = 0;
-  std::string why_;
+  FindingValue why_;
 };
 
 // Adds a finding for the codes of each level, and for the tool's word unless a
@@ -98,19 +99,24 @@ void JudgeHealth(const DeviceView& device, const ChipHealth& health,
   for (const std::string& code : health.error_codes()) {
     codes_of[LevelOf(code)].push_back(PrintableText(code));
   }
-  const std::string words = Part(": ", PrintableText(health.information()));
+  const std::string vendor_words = PrintableText(health.information());
+  const FindingValue words = vendor_words.empty()
+                                 ? FindingValue()
+                                 : Worded("fault-words", vendor_words);
   State worst = PASS;
   for (const auto& [level, codes] : codes_of) {
     if (level == kNoFault) continue;
-    FindingText text = report.Text(level, absl::StrJoin(codes, " "), level,
-                                   codes.size() == 1 ? words : "");
+    NamedFinding text =
+        report.Named(level, absl::StrJoin(codes, " "),
+                     codes.size() == 1 ? words : FindingValue());
     worst = std::max(worst, text.state);
     report.Add(device, std::move(text));
   }
   if (health.health() == ChipHealth::OK) return;
-  FindingText text = report.Text(
-      ChipHealth::Health_Name(health.health()),
-      Part(", fault codes ", absl::StrJoin(codes_of[kNoFault], " ")));
+  const std::string codes = absl::StrJoin(codes_of[kNoFault], " ");
+  NamedFinding text = report.Named(
+      FindingName(ChipHealth::Health_Name(health.health())),
+      codes.empty() ? FindingValue() : Worded("fault-codes", codes));
   if (text.state > worst) report.Add(device, std::move(text));
 }
 
@@ -201,8 +207,8 @@ Answer JudgeCompatibility(const HostView& host, RuleReport& report) {
     const TextFact& fact = device.facts->compatibility();
     const Missing* const missing = MissingOf(fact);
     if (!IsKnown(fact) && !MayLack(missing)) {
-      report.Add(device, "not-told", "compatibility", WhyMissing(missing),
-                 HowToLearn(missing));
+      report.Add(device, "not-told", Term("compatibility"),
+                 MissingWords(missing), LearnWords(missing));
       answer = std::max(answer, Answer::kNotKnown);
     }
     const absl::string_view word = fact.value();
@@ -238,7 +244,7 @@ void CompareLanes(const ClusterView& view, RuleReport& report) {
       const uint32_t right = MostCommonLanes(ballot);
       if (links.lanes(port) >= right) continue;
       report.Add(device, "fewer-lanes", port, links.lanes(port), right,
-                 device.id, Count(ballot.at(right).live, "device"));
+                 device.id, Counted(ballot.at(right).live, "device"));
     }
   }
 }
@@ -285,7 +291,7 @@ class Doubles {
               const Values&... values) const {
     constexpr size_t kMaxListed = 8;
     for (const auto& [hosts, doubled] : found_) {
-      report.Add(doubled.devices, finding, FirstOf(doubled.what, kMaxListed),
+      report.Add(doubled.devices, finding, Listed(doubled.what, kMaxListed),
                  values...);
     }
   }
@@ -323,7 +329,7 @@ void AddSharedNics(const NicOwners& owners, RuleReport& report) {
     for (const auto& [host, own] : by_host) {
       if (own.size() < 2) continue;
       const auto ids = Each<uint32_t>(own, &DeviceView::id);
-      report.Add(own, "twice", PrintableText(address), DevicesText(ids));
+      report.Add(own, "twice", PrintableText(address), FoldIds(ids));
     }
     for (const auto& [pod, own] : by_pod) {
       if (pod && !AreOfOneHost(own)) of_pod.Add(own, PrintableText(address));
@@ -349,13 +355,13 @@ void JudgeAlike(const Seats& seats, uint32_t (SuperPodPlace::*number)() const,
   for (const auto& [device, place] : seats) {
     const uint32_t own = (place->*number)();
     if (own == right) continue;
-    FindingText text =
-        report.Text(finding, own, right.value_or(own),
-                    Count(ballot[right.value_or(own)].live, "device"));
+    NamedFinding text =
+        report.Named(finding, own, right.value_or(own),
+                     Counted(ballot[right.value_or(own)].live, "device"));
     if (!right.has_value()) {
-      text.expected = TiedText(report, {text.state, "", "device"}, ballot, own,
-                               [](uint32_t each) { return absl::StrCat(each); })
-                          .expected;
+      text.expects = TiedText(report, {text.state, "", "device"}, ballot, own,
+                              [](uint32_t each) { return absl::StrCat(each); })
+                         .expects;
     }
     report.Add(*device, std::move(text));
   }
@@ -438,16 +444,15 @@ void CheckDeviceMemory(const ClusterView&, RuleReport& report) {
         });
     report.Judged(device);
     if (use.used_mb() < kIdleMemoryMb || has_process) return;
-    report.Add(device, IsKnown(processes) ? "left" : "perhaps-left",
-               use.used_mb(), use.total_mb(), WhyUnknown(processes));
+    if (IsKnown(processes))
+      return report.Add(device, "left", use.used_mb(), use.total_mb());
+    report.Add(device, "perhaps-left", use.used_mb(), use.total_mb(),
+               MissingWords(MissingOf(processes)));
   });
   memory.Finish();
 }
 
 void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
-  constexpr absl::string_view kNobodyTells =
-      "neither version.info of the driver nor npu-smi tells which firmware the "
-      "driver goes with";
   size_t untold = 0;
   Compared compared;
   for (const HostView& host : view.hosts()) {
@@ -457,8 +462,8 @@ void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
     if (answer == Answer::kNotTold) ++untold;
   }
   if (untold == 0) return;
-  report.ExplainSkip(kNobodyTells);
-  report.AddNote(kNobodyTells, " on ", Count(untold, "host"));
+  report.SkipFor("no-firmware-range");
+  report.Note("no-firmware-range-on", Counted(untold, "host"));
 }
 
 void CheckHccs(const ClusterView& view, RuleReport& report) {
@@ -483,7 +488,7 @@ void CheckHccs(const ClusterView& view, RuleReport& report) {
 // and BMC set both: nothing is planned.
 void CheckSubnetSuperpod(const ClusterView& view, RuleReport& report) {
   if (!view.profile().in_super_pod) {
-    return report.ExplainSkip(view.profile().title, " has no such rule");
+    return report.SkipFor("no-such-rule", Term(view.profile().title));
   }
   Question nics("virtual NIC", "not-told", report);
   Question places("place in the super pod", "not-told", report);

@@ -10,8 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/substitute.h"
-#include "config/hccl/job_ports.h"
-#include "config/rules/rule_report.h"
 #include "config/values/network_namespace.h"
 #include "config/values/port_set.h"
 #include "config/values/text_form.h"
@@ -23,14 +21,14 @@ constexpr char kReservedPorts[] = "net.ipv4.ip_local_reserved_ports";
 constexpr char kPortRange[] = "net.ipv4.ip_local_port_range";
 constexpr char kSomaxconn[] = "net.core.somaxconn";
 constexpr char kSynBacklog[] = "net.ipv4.tcp_max_syn_backlog";
-// Of both backlogs before anybody sets them: tcp_max_syn_backlog grows with the
-// memory from there (Linux tcp_init).
+// Both backlogs have at least this value before they are set:
+// tcp_max_syn_backlog grows with the memory from there (Linux tcp_init).
 constexpr uint64_t kLeastStandard = 128;
 // The file that an apply writes too.
 constexpr char kOwnFolder[] = "/etc/sysctl.d/";
 constexpr char kOwnFile[] = "90-clusterd.conf";
 
-// Whether the values are of a namespace that somebody asked for.
+// Whether the values are of a namespace that was asked for.
 bool IsOfNamespace(const HostView& host) {
   return !host.facts->network_namespace().empty();
 }
@@ -40,36 +38,35 @@ bool IsReadOnly(const HostView& host) {
   return IsKnown(writable) && !writable.value();
 }
 
-absl::string_view KeptSince(absl::string_view key) {
-  if (key == kReservedPorts) return " (for each namespace since Linux 3.16)";
-  if (key == kSynBacklog) return " (for each namespace since about Linux 4.10)";
-  return "";
+// The release since which each namespace has a value of its own.
+FindingValue KeptSince(absl::string_view key) {
+  if (key == kReservedPorts) return Worded("kept-since", "3.16");
+  if (key == kSynBacklog) return Worded("kept-since-about", "4.10");
+  return {};
 }
 
-// " in container:train-1" where that namespace was asked for; " (in network
-// namespace 4026532000, not that of process 1)" where clusterd itself lives in
-// one; else "".
-std::string NamespaceText(const HostView& host) {
+// Which namespace was asked for, or the one that clusterd itself lives in;
+// empty: the host's own.
+FindingValue NamespaceWords(const HostView& host) {
   const KernelFacts& kernel = host.facts->kernel();
   if (IsOfNamespace(host)) {
-    return absl::StrCat(" in ", PrintableText(host.facts->network_namespace()));
+    return Worded("in-namespace",
+                  PrintableText(host.facts->network_namespace()));
   }
   if (!IsKnown(kernel.initial_namespace()) ||
       kernel.initial_namespace().value()) {
-    return "";
+    return {};
   }
-  return absl::StrCat(" (in network namespace ",
-                      IsKnown(kernel.network_namespace())
-                          ? absl::StrCat(kernel.network_namespace().value())
-                          : "of unknown number",
-                      ", not that of process 1)");
+  return IsKnown(kernel.network_namespace())
+             ? Worded("in-numbered-namespace",
+                      kernel.network_namespace().value())
+             : Worded("in-another-namespace");
 }
 
-std::string PlaceOf(const HostView& host) {
-  return absl::StrCat(NamespaceText(host),
-                      IsReadOnly(host)
-                          ? ", and /proc/sys is read-only where clusterd runs"
-                          : "");
+FindingValue WhereWords(const HostView& host) {
+  const FindingValue in_namespace = NamespaceWords(host);
+  return IsReadOnly(host) ? Worded("and-read-only", in_namespace)
+                          : in_namespace;
 }
 
 // A target as one word for a shell; it is one already but for odd paths.
@@ -93,9 +90,9 @@ std::string EnterCommand(absl::string_view target) {
 }
 
 // Whether a running value is known; if not, adds that. A key that does not
-// exist is told apart: a kernel that does not keep it per network namespace has
-// no such file in a container. Kept per namespace since Linux 3.16
-// (ip_local_reserved_ports, mainline 122ff243f5f1) and about 4.10
+// exist has findings of its own: a kernel that does not keep it per network
+// namespace has no such file in a container. Kept per namespace since
+// Linux 3.16 (ip_local_reserved_ports, mainline 122ff243f5f1) and about 4.10
 // (tcp_max_syn_backlog).
 template <typename Fact>
 bool KnowsParameter(const HostView& host, absl::string_view key,
@@ -106,22 +103,22 @@ bool KnowsParameter(const HostView& host, absl::string_view key,
   report.Add(
       host,
       IsOfNamespace(host) ? "not-in-namespace" : "not-where-clusterd-runs", key,
-      NamespaceText(host), KeptSince(key));
+      NamespaceWords(host), KeptSince(key));
   return false;
 }
 
 void CheckBacklog(const ClusterView& view, absl::string_view key,
                   const BacklogNeed& need,
                   const NumberFact& (KernelFacts::*fact_of)() const,
-                  absl::string_view after, RuleReport& report) {
+                  const FindingValue& after, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const NumberFact& fact = (host.facts->kernel().*fact_of)();
     if (!KnowsParameter(host, key, fact, report)) continue;
     report.Judged(host);
     if (fact.value() >= need.enough) continue;
     const bool fails = fact.value() < need.least;
-    FindingText text = report.Text(
-        fails ? "too-small" : "tight", key, fact.value(), PlaceOf(host),
+    NamedFinding text = report.Named(
+        fails ? "too-small" : "tight", key, fact.value(), WhereWords(host),
         fails ? need.least : need.enough,
         SetParameterFix(host, key, absl::StrCat(need.advised)), after);
     text.by_hand = need.is_beyond_plan;
@@ -153,8 +150,8 @@ State JudgeAtBoot(const BootKey& key, const std::string* value) {
   return number < key.number.enough ? WARN : PASS;
 }
 
-// What somaxconn is when nobody sets it: 128 before Linux 5.4, then 4096
-// (mainline 19f92a030ca6). A kernel that tells no number is an old one.
+// The default of somaxconn: 128 before Linux 5.4, then 4096 (mainline
+// 19f92a030ca6). A kernel whose release is not known counts as an old one.
 uint64_t StandardSomaxconn(const HostFacts& facts) {
   static const LazyRE2 kRelease = {R"((?s)(\d{1,4})\.(\d{1,4}).*)"};
   std::pair<uint32_t, uint32_t> release;
@@ -165,9 +162,11 @@ uint64_t StandardSomaxconn(const HostFacts& facts) {
              : kLeastStandard;
 }
 
-std::string PlaceText(const PersistentValue::Assignment& assignment) {
-  return absl::StrCat(PrintableText(assignment.file()), ":", assignment.line(),
-                      " sets ", QuotedText(assignment.value()));
+FindingValue LineWords(const PersistentValue::Assignment& assignment) {
+  return Worded(
+      "line-sets",
+      absl::StrCat(PrintableText(assignment.file()), ":", assignment.line()),
+      QuotedText(assignment.value()));
 }
 
 // The value that a file should set: what the spec needs, with the reservations
@@ -214,28 +213,28 @@ std::string BootFix(const BootKey& key, absl::string_view wanted,
       EditLine(key, line, winner->line(), absl::StrCat(kOwnFolder, name)));
 }
 
-FindingText BootFinding(const HostView& host, const BootKey& key,
-                        const RuleReport& report) {
+NamedFinding BootFinding(const HostView& host, const BootKey& key,
+                         const RuleReport& report) {
   const auto& assignments = key.fact->value().assignments();
-  const std::string demand =
+  const FindingValue demand =
       key.ports != nullptr
-          ? absl::StrCat("with ", key.ports->possible.ToString())
-          : absl::StrCat("at least ", key.number.enough);
+          ? Worded("with-ports", key.ports->possible.ToString())
+          : Worded("at-least", key.number.enough);
   if (assignments.empty()) {
-    return report.Text("none", key.name, demand,
-                       BootFix(key, WantedValue(host, key, ""), nullptr));
+    return report.Named("none", key.name, demand,
+                        BootFix(key, WantedValue(host, key, ""), nullptr));
   }
   const PersistentValue::Assignment& winner = *assignments.rbegin();
-  std::string in_file = PlaceText(winner);
+  FindingValue in_file = LineWords(winner);
   // An earlier line that is right and loses is what puzzles people.
   for (const PersistentValue::Assignment& earlier : assignments) {
     if (&earlier == &winner || JudgeAtBoot(key, &earlier.value()) != PASS) {
       continue;
     }
-    absl::StrAppend(&in_file, " and wins over ", PlaceText(earlier));
+    in_file = Worded("line-overrides", in_file, LineWords(earlier));
     break;
   }
-  return report.Text(
+  return report.Named(
       "another", key.name, demand,
       BootFix(key, WantedValue(host, key, winner.value()), &winner), in_file);
 }
@@ -254,27 +253,20 @@ BacklogNeed NeedOf(uint64_t planned, bool is_auto, uint64_t all_dialers) {
 bool KnowsPorts(const HostView& host, const HcclPortNeed& needed,
                 RuleReport& report) {
   const EnvironmentFact& environment = host.facts->environment();
-  if (needed.unclear != nullptr) {
-    report.Add(host, "unclear", PrintableText(needed.unclear->name()),
-               PlaceOf(*needed.unclear));
-    return false;
-  }
-  return !environment.has_missing() ||
-         report.Knows(host, "variables of logins", environment);
+  AddUnclearPorts(host, needed, report);
+  return needed.unclear == nullptr &&
+         (!environment.has_missing() ||
+          report.Knows(host, Worded("login-variables"), environment));
 }
 
-// Why a host that lacks reservations is right all the same; empty: it lacks
-// none.
-std::string WhyNeedless(const HcclPortNeed& needed, const PortSet& lacking,
-                        const TextFact& range) {
-  if (needed.possible.empty()) {
-    return absl::StrCat("the kernel chooses HCCL's ports", needed.source);
-  }
-  if (lacking.empty()) return "";
-  return absl::StrCat(lacking.ToString(),
-                      " need no reservation, outside of the ports ",
-                      PrintableText(range.value()),
-                      " that the kernel hands out", needed.source);
+// Why ports that are not reserved do no harm; empty: all are reserved.
+FindingValue WhyNeedless(const HcclPortNeed& needed, const PortSet& lacking,
+                         const TextFact& range) {
+  const FindingValue source = SourceWords(needed);
+  if (needed.possible.empty()) return Worded("kernel-chooses-ports", source);
+  if (lacking.empty()) return {};
+  return Worded("no-reservation-needed", lacking.ToString(),
+                PrintableText(range.value()), source);
 }
 
 // REQUIRES: the kernel hands out a port that is needed and not reserved.
@@ -284,19 +276,34 @@ void AddLacking(const HostView& host, const HcclPortNeed& needed,
   const bool fails = !reserved.Contains(HandedOut(needed.certain, *host.facts));
   PortSet merged = reserved;
   merged.Add(possible);
-  FindingText text =
-      report.Text(fails                  ? "lacks"
-                  : needed.cann_is_known ? "spare"
-                                         : "perhaps-needed",
-                  reserved.empty() ? "nothing" : reserved.ToString(),
-                  possible.Minus(reserved).ToString(), PlaceOf(host),
-                  absl::StrCat(possible.ToString(), " reserved", needed.source),
-                  SetParameterFix(host, kReservedPorts, merged.ToString()));
+  NamedFinding text =
+      report.Named(fails                  ? "not-reserved"
+                   : needed.cann_is_known ? "spare"
+                                          : "perhaps-needed",
+                   reserved.empty() ? Worded("no-port")
+                                    : ToFindingValue(reserved.ToString()),
+                   possible.Minus(reserved).ToString(), WhereWords(host),
+                   possible.ToString(), SourceWords(needed),
+                   SetParameterFix(host, kReservedPorts, merged.ToString()));
   text.by_hand = needed.is_of_job;
   report.Add(host, std::move(text));
 }
 
 }  // namespace
+
+FindingValue SourceWords(const HcclPortNeed& needed) {
+  if (needed.source == nullptr) return {};
+  const EnvironmentVariable& variable = *needed.source;
+  return Worded("ports-by-variable", variable.name(),
+                PrintableText(variable.value()), PlaceWords(variable));
+}
+
+void AddUnclearPorts(const HostView& host, const HcclPortNeed& needed,
+                     RuleReport& report) {
+  if (needed.unclear == nullptr) return;
+  report.Add(host, "unclear", PrintableText(needed.unclear->name()),
+             PlaceWords(*needed.unclear));
+}
 
 uint64_t RootDialers(const ClusterSpec& spec, const JobSpec* job) {
   uint64_t ranks = 0;
@@ -318,34 +325,27 @@ BacklogNeed SynBacklogNeed(const ClusterSpec& spec, const JobSpec* job) {
                 RootDialers(spec, job));
 }
 
-std::string SetParameterFix(const HostView& host, absl::string_view key,
-                            absl::string_view value) {
-  const std::string set = absl::StrCat("sysctl -w ", key, "=", value);
+FindingValue SetParameterFix(const HostView& host, absl::string_view key,
+                             absl::string_view value) {
+  const std::string assignment = absl::StrCat(key, "=", value);
+  const std::string set = absl::StrCat("sysctl -w ", assignment);
   if (!IsOfNamespace(host) || SharesHostNetwork(*host.facts)) {
-    return IsReadOnly(host)
-               ? absl::StrCat("on the host itself, not where clusterd runs: ",
-                              set)
-               : set;
+    return IsReadOnly(host) ? Worded("set-on-host", set) : ToFindingValue(set);
   }
-  if (IsReadOnly(host)) {
-    return absl::StrCat("make the container anew with docker run --sysctl ",
-                        key, "=", value,
-                        " …, or run clusterd on the host itself");
-  }
+  if (IsReadOnly(host)) return Worded("set-in-new-container", assignment);
   const std::string& target = host.facts->network_namespace();
-  return absl::StrCat("clusterctl plan --netns ", ShellQuotedIfNeeded(target),
-                      "; or on the host: ", EnterCommand(target), " ", set);
+  return Worded("set-in-namespace", ShellQuotedIfNeeded(target),
+                absl::StrCat(EnterCommand(target), " ", set));
 }
 
 void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
-  std::map<std::string, size_t> needless;
+  std::map<std::string, std::pair<FindingValue, size_t>> needless;
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = host.facts->kernel().reserved_ports();
     if (!KnowsParameter(host, kReservedPorts, fact, report)) continue;
     const absl::StatusOr<PortSet> reserved = PortSet::Parse(fact.value());
     if (!reserved.ok()) {
-      report.Add(host, "not-understood",
-                 PrintableText(reserved.status().message()));
+      report.Add(host, "not-understood", QuotedText(fact.value()));
       continue;
     }
     const HcclPortNeed needed =
@@ -359,37 +359,40 @@ void CheckPortsReserved(const ClusterView& view, RuleReport& report) {
     report.Judged(host);
     const PortSet lacking = needed.possible.Minus(*reserved);
     if (HandedOut(lacking, *host.facts).empty()) {
-      const std::string why = WhyNeedless(needed, lacking, range);
-      if (!why.empty()) ++needless[why];
+      const FindingValue why = WhyNeedless(needed, lacking, range);
+      auto& [words, hosts] = needless[why.SerializeAsString()];
+      words = why;
+      ++hosts;
       continue;
     }
     AddLacking(host, needed, *reserved, report);
   }
-  for (const auto& [why, hosts] : needless) {
-    report.AddNote(why, ": ", Count(hosts, "host"));
+  needless.erase("");
+  for (const auto& [key, why] : needless) {
+    report.Note("ports-on-hosts", why.first, Counted(why.second, "host"));
   }
 }
 
 void CheckListenBacklog(const ClusterView& view, RuleReport& report) {
   CheckBacklog(view, kSomaxconn, SomaxconnNeed(view.spec(), view.job()),
-               &KernelFacts::somaxconn, "; then restart what listens already",
+               &KernelFacts::somaxconn, Worded("then-restart-listeners"),
                report);
 }
 
 void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
   CheckBacklog(view, kSynBacklog, SynBacklogNeed(view.spec(), view.job()),
-               &KernelFacts::tcp_max_syn_backlog, "", report);
+               &KernelFacts::tcp_max_syn_backlog, {}, report);
 }
 
 // Only peers of the host's own subnet take an entry, and its prefix is not
 // known here: a warning.
 void CheckNeighbourTable(const ClusterView& view, RuleReport& report) {
   const uint64_t peers = view.spec().servers_size();
-  size_t not_told = 0;
+  size_t elsewhere = 0;
   for (const HostView& host : view.hosts()) {
     const KernelFacts& kernel = host.facts->kernel();
     if (kernel.neighbours_most().missing().reason() == Missing::ABSENT) {
-      ++not_told;
+      ++elsewhere;
       continue;
     }
     if (!report.Knows(host, "gc_thresh3", kernel.neighbours_most()) ||
@@ -405,16 +408,15 @@ void CheckNeighbourTable(const ClusterView& view, RuleReport& report) {
     report.Add(host, most <= peers ? "holds-too-few" : "drops-early",
                most <= peers ? most : kept, peers, advised, 2 * advised);
   }
-  if (not_told == 0) return;
-  constexpr absl::string_view kElsewhere =
-      "the kernel keeps the neighbour table's bounds for the host alone";
-  report.ExplainSkip(kElsewhere);
-  report.AddNote(kElsewhere, ", not told by ", Count(not_told, "host"));
+  if (elsewhere == 0) return;
+  report.SkipFor("neighbours-of-host-alone");
+  report.Note("neighbours-not-shown", Counted(elsewhere, "host"));
 }
 
 // How much a job needs is not known: what takes memory from it is said.
 void CheckHostMemory(const ClusterView& view, RuleReport& report) {
   constexpr uint64_t kDaySeconds = 24 * 60 * 60;
+  constexpr uint64_t kOfRank = uint64_t{8} << 30;
   const auto gib = [](uint64_t bytes) {
     return absl::StrCat(bytes >> 30, " GiB");
   };
@@ -427,21 +429,28 @@ void CheckHostMemory(const ClusterView& view, RuleReport& report) {
     for (const MemoryLimit& limit : memory.limits()) {
       // Kubernetes keeps some for the host's own services.
       if (limit.bytes() >= memory.total_bytes() / 4 * 3) continue;
+      // Other jobs of Slurm have what they asked for, and containers with less
+      // than a rank takes only help, as one that exports metrics.
+      const absl::string_view slice = limit.slice();
+      const std::string id =
+          absl::StrCat("slurm:", slice.substr(slice.rfind('_') + 1), ".");
+      if (absl::StrContains(slice, "/job_")
+              ? view.job() == nullptr || !absl::StartsWith(view.job()->id(), id)
+              : absl::StrContains(slice, "docker") && limit.bytes() < kOfRank) {
+        continue;
+      }
       report.Add(host, "limited", PrintableText(limit.slice()),
                  gib(limit.bytes()), gib(memory.total_bytes()));
     }
     if (memory.has_kills_missing()) ++no_log;
     for (const OutOfMemory& kill : memory.kills()) {
       if (kill.seconds_ago() >= kDaySeconds) continue;
-      report.Add(
-          host, "killed", kill.pid(), PrintableText(kill.command()),
-          DurationText(absl::Seconds(kill.seconds_ago())),
-          kill.of_cgroup() ? "a limit of its cgroup" : "the host's memory");
+      report.Add(host, "killed", kill.pid(), PrintableText(kill.command()),
+                 DurationText(absl::Seconds(kill.seconds_ago())),
+                 Worded(kill.of_cgroup() ? "cgroup-limit" : "host-memory"));
     }
   }
-  if (no_log > 0) {
-    report.AddNote("the kernel's log was not read on ", Count(no_log, "host"));
-  }
+  if (no_log > 0) report.Note("no-kernel-log", Counted(no_log, "host"));
 }
 
 void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
@@ -462,7 +471,7 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
     bool all_known = true;
     for (const BootKey& key : keys) {
       if (!IsKnown(*key.fact)) {
-        report.Knows(host, absl::StrCat(key.name, " at boot"), *key.fact);
+        report.Knows(host, Worded("at-boot", key.name), *key.fact);
         all_known = false;
         continue;
       }
@@ -470,7 +479,7 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
       const State state = JudgeAtBoot(
           key, assignments.empty() ? nullptr : &assignments.rbegin()->value());
       if (state == PASS) continue;
-      FindingText text = BootFinding(host, key, report);
+      NamedFinding text = BootFinding(host, key, report);
       // A plan writes files only where the spec asks for that.
       const bool is_kept = view.spec().kernel().persistent();
       text.by_hand = !is_kept || (key.ports && key.ports->is_of_job) ||

@@ -3,9 +3,12 @@
 #define CONFIG_RULES_HOST_RULES_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "config/hccl/job_ports.h"
+#include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
 #include "proto/facts.pb.h"
 #include "proto/job.pb.h"
@@ -46,15 +49,23 @@ BacklogNeed SomaxconnNeed(const ClusterSpec& spec,
 BacklogNeed SynBacklogNeed(const ClusterSpec& spec,
                            const JobSpec* job = nullptr);
 
-// Who has a socket that would stop a listen on the port of the host, with the
-// socket: "tcp 0.0.0.0 port 29500 LISTEN, held by pid 7 (sshd)". What the
-// kernel is closing stops none. Empty: nobody. REQUIRES: sockets are known.
-std::string HolderOfPort(const HostView& host, uint32_t port);
+// The socket that would stop a listen on the port of the host, and its owner:
+// "tcp 0.0.0.0 port 29500 LISTEN, held by pid 7 (sshd)". A socket that the
+// kernel is closing stops none. REQUIRES: sockets are known.
+std::optional<FindingValue> HolderOfPort(const HostView& host, uint32_t port);
+
+// " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)"; empty: by the spec.
+FindingValue SourceWords(const HcclPortNeed& needed);
+
+// Adds that only a shell knows which ports HCCL takes on the host, if so.
+void AddUnclearPorts(const HostView& host, const HcclPortNeed& needed,
+                     RuleReport& report);
 
 // The numbers of devices that the spec plans, or that the host has, where they
-// are NPU IDs of npu-smi and not the numbers of /dev/davinciN; else empty.
-std::string NpuIdsTakenForDevices(const ClusterView& view,
-                                  const HostView& host);
+// are NPU IDs of npu-smi and not the numbers of /dev/davinciN, in words;
+// otherwise there are no words.
+FindingValue NpuIdsTakenForDevices(const ClusterView& view,
+                                   const HostView& host);
 
 // How to set a running parameter where the values come from, ready to paste:
 // | values of       | /proc/sys | fix                                        |
@@ -62,10 +73,10 @@ std::string NpuIdsTakenForDevices(const ClusterView& view,
 // | host            | writable  | sysctl -w                                  |
 // | host            | read-only | the same on the host itself                |
 // | other namespace | writable  | clusterctl plan --netns, or nsenter        |
-// | other namespace | read-only | --sysctl when the container is made anew   |
+// | other namespace | read-only | docker run --sysctl for a new container    |
 // A namespace that is the host's own counts as the host.
-std::string SetParameterFix(const HostView& host, absl::string_view key,
-                            absl::string_view value);
+FindingValue SetParameterFix(const HostView& host, absl::string_view key,
+                             absl::string_view value);
 
 }  // namespace clusterd
 

@@ -17,11 +17,12 @@ TEST(CheckNeighbourTableTest, WarnsWhereThePeersDoNotFit) {
   kernel.mutable_neighbours_most()->set_value(1024);
   kernel.mutable_neighbours_kept()->set_value(512);
   EXPECT_THAT(Lines(cluster.Check("neighbour-table")),
-              HasSubstr("WARN server7 the neighbour table holds 1024 entries "
-                        "(gc_thresh3) for 1152 servers"));
+              HasSubstr("WARN server7 holds-too-few now=1024, peers=1152, "
+                        "kept=4608, most=9216"));
   kernel.mutable_neighbours_most()->set_value(4096);
-  EXPECT_THAT(Lines(cluster.Check("neighbour-table")),
-              HasSubstr("drops entries above 512 (gc_thresh2)"));
+  EXPECT_THAT(
+      Lines(cluster.Check("neighbour-table")),
+      HasSubstr("drops-early now=512, peers=1152, kept=4608, most=9216"));
   kernel.mutable_neighbours_kept()->set_value(2048);
   EXPECT_EQ(cluster.Check("neighbour-table").state(), PASS);
 }
@@ -52,11 +53,35 @@ TEST(CheckHostMemoryTest, WarnsOfTightSlicesAndOfKillsWithinADay) {
   kill->set_seconds_ago(2 * 3600);
   kill->set_of_cgroup(true);
   const std::string lines = Lines(cluster.Check("host-memory"));
-  EXPECT_THAT(lines, HasSubstr("WARN server0 system.slice may use 256 GiB of "
-                               "memory, the host has 512 GiB"));
-  EXPECT_THAT(lines, HasSubstr("the kernel killed pid 4711 (python3) for lack "
-                               "of memory 2 h ago: it reached a limit of its "
-                               "cgroup"));
+  EXPECT_THAT(lines, HasSubstr("WARN server0 limited slice=system.slice, "
+                               "limit=256 GiB, total=512 GiB"));
+  EXPECT_THAT(lines, HasSubstr("killed pid=4711, command=python3, ago=2 h, "
+                               "bound=a limit of its cgroup"));
+}
+
+TEST(CheckHostMemoryTest, NamesLimitsOfContainersAndOfTheJobAlone) {
+  TestCluster cluster;
+  HostMemoryFact::Memory& memory =
+      *cluster.facts[0].mutable_memory()->mutable_value();
+  memory.set_total_bytes(512ull << 30);
+  for (const auto& [slice, gib] :
+       {std::pair("system.slice/docker-5b0c.scope", 256),
+        std::pair("docker/6c1d", 1), std::pair("slurm/uid_1000/job_12", 64),
+        std::pair("system.slice/slurmstepd.scope/job_123", 64)}) {
+    MemoryLimit* const limit = memory.add_limits();
+    limit->set_slice(slice);
+    limit->set_bytes(static_cast<uint64_t>(gib) << 30);
+  }
+  EXPECT_EQ(cluster.Check("host-memory").findings_size(), 1);
+  EXPECT_THAT(
+      Lines(cluster.Check("host-memory")),
+      HasSubstr("WARN server0 limited slice=system.slice/docker-5b0c.scope, "
+                "limit=256 GiB, total=512 GiB"));
+  cluster.StartJob().set_id("slurm:123.0");
+  EXPECT_EQ(cluster.Check("host-memory").findings_size(), 2);
+  EXPECT_THAT(Lines(cluster.Check("host-memory")),
+              HasSubstr("limited slice=system.slice/slurmstepd.scope/job_123, "
+                        "limit=64 GiB, total=512 GiB"));
 }
 
 TEST(CheckPortsReservedTest, PassesWithOtherReservationsAndSpellings) {
@@ -73,8 +98,8 @@ TEST(CheckPortsReservedTest, FailsWithTheListThatKeepsOtherReservations) {
   cluster.facts[1].mutable_kernel()->mutable_reserved_ports()->set_value(
       "8080,60000-60015");
   EXPECT_EQ(Lines(cluster.Check("ports-reserved")),
-            "FAIL server1 8080,60000-60015 reserved, lacks 60016-60031 | "
-            "60000-60031 reserved | sysctl -w "
+            "FAIL server1 not-reserved reserved=8080,60000-60015, "
+            "missing=60016-60031, needed=60000-60031, fix=sysctl -w "
             "net.ipv4.ip_local_reserved_ports=8080,60000-60031\n");
 }
 
@@ -86,7 +111,10 @@ TEST(CheckPortsReservedTest, FoldsHostsThatLackTheSame) {
   const RuleResult result = cluster.Check("ports-reserved");
   ASSERT_EQ(result.findings_size(), 1);
   EXPECT_EQ(Who(result.findings(0)), "server0 server1");
-  EXPECT_THAT(result.findings(0).observed(), HasSubstr("nothing reserved"));
+  EXPECT_THAT(Brief(result.findings(0)),
+              HasSubstr("not-reserved reserved=none, missing=60000-60031, "
+                        "needed=60000-60031, fix=sysctl -w "
+                        "net.ipv4.ip_local_reserved_ports=60000-60031"));
 }
 
 TEST(CheckPortsReservedTest, NamesANetworkNamespaceOfItsOwn) {
@@ -116,10 +144,14 @@ TEST(CheckPortsReservedTest, TellsAMissingKeyFromAMissingAnswer) {
   SetMissing(Missing::NOT_PERMITTED, "open: permission denied",
              cluster.facts[1].mutable_kernel()->mutable_reserved_ports());
   const std::string lines = Lines(cluster.Check("ports-reserved"));
-  EXPECT_THAT(lines, HasSubstr("UNKNOWN server0 "
-                               "net.ipv4.ip_local_reserved_ports does not "
-                               "exist"));
-  EXPECT_THAT(lines, HasSubstr("--network=host"));
+  EXPECT_THAT(lines, HasSubstr("UNKNOWN server0 not-where-clusterd-runs "
+                               "parameter=net.ipv4.ip_local_reserved_ports, "
+                               "since= (for each namespace since Linux 3.16)"));
+  EXPECT_THAT(
+      lines,
+      HasSubstr(
+          "not-where-clusterd-runs parameter=net.ipv4.ip_local_reserved_ports, "
+          "since= (for each namespace since Linux 3.16)"));
   EXPECT_THAT(lines, HasSubstr("not permitted: open: permission denied"));
 }
 
@@ -161,10 +193,9 @@ RuleResult ReservedWith(const std::string& ports, const std::string& cann,
 // Row 6.
 TEST(CheckPortsReservedTest, OnlyWarnsOfTheSecondSixteenWhereCannIsNotKnown) {
   EXPECT_EQ(Lines(ReservedWith("60000-60015", "")),
-            "WARN server0 server1 60000-60015 reserved, lacks 60016-60031 | "
-            "60000-60031 reserved, as CANN 8.2 and later need it | sysctl -w "
-            "net.ipv4.ip_local_reserved_ports=60000-60031; or say which CANN "
-            "it is with hccl.cann in cluster.yaml\n");
+            "WARN server0 server1 perhaps-needed reserved=60000-60015, "
+            "missing=60016-60031, needed=60000-60031, fix=sysctl -w "
+            "net.ipv4.ip_local_reserved_ports=60000-60031\n");
   EXPECT_EQ(ReservedWith("60000-60015", "8.1.RC1").state(), WARN);
   EXPECT_EQ(ReservedWith("60000-60014", "").state(), FAIL);
 }
@@ -183,12 +214,12 @@ TEST(CheckPortsReservedTest, FirstSixteenAreEnoughUnlessABaseIsPinned) {
 TEST(CheckPortsReservedTest, ReservesWhatJobsWillHave) {
   const RuleResult result = ReservedWith("60000-60031", "8.2.RC1", "", "53000");
   EXPECT_EQ(result.state(), FAIL);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("60000-60031 reserved, lacks 53000-53031 | 53000-53031 "
-                        "reserved (HCCL_IF_BASE_PORT is 53000 in "
-                        "/etc/environment:1) | sysctl -w "
-                        "net.ipv4.ip_local_reserved_ports=53000-53031,"
-                        "60000-60031"));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("not-reserved reserved=60000-60031, missing=53000-53031, "
+                "needed=53000-53031, source= (HCCL_IF_BASE_PORT is 53000 in "
+                "/etc/environment:1), fix=sysctl -w "
+                "net.ipv4.ip_local_reserved_ports=53000-53031,60000-60031"));
   EXPECT_EQ(ReservedWith("53000-53031", "8.2.RC1", "", "53000").state(), PASS);
 }
 
@@ -196,13 +227,17 @@ TEST(CheckPortsReservedTest, PortsThatTheKernelNeverHandsOutNeedNone) {
   for (const char* base : {"27544", "64021", "29635"}) {
     const RuleResult result = ReservedWith("", "8.2.RC1", "", base);
     EXPECT_EQ(result.state(), PASS) << base;
-    EXPECT_THAT(result.summary(),
-                HasSubstr("need no reservation, outside of the ports "
-                          "32768-60999 that the kernel hands out"));
+    EXPECT_THAT(
+        result.summary(),
+        AllOf(HasSubstr("need no reservation"), HasSubstr("32768-60999"),
+              HasSubstr(absl::StrCat("HCCL_IF_BASE_PORT is ", base, " in "))));
   }
   // Ten of them are.
   EXPECT_THAT(Lines(ReservedWith("", "8.2.RC1", "", "60990")),
-              HasSubstr("lacks 60990-60999 | 60990-60999 reserved"));
+              HasSubstr("not-reserved reserved=none, missing=60990-60999, "
+                        "needed=60990-60999, source= (HCCL_IF_BASE_PORT is "
+                        "60990 in /etc/environment:1), fix=sysctl -w "
+                        "net.ipv4.ip_local_reserved_ports=60990-60999"));
 }
 
 TEST(CheckPortsReservedTest, DoesNotGuessWhatIsHandedOutOrSet) {
@@ -219,8 +254,8 @@ TEST(CheckPortsReservedTest, DoesNotGuessWhatIsHandedOutOrSet) {
   variable->set_line(2);
   variable->set_computed(true);
   EXPECT_THAT(Lines(cluster.Check("ports-reserved")),
-              HasSubstr("UNKNOWN server1 HCCL_IF_BASE_PORT is worked out at "
-                        "login (/etc/profile.d/a.sh:2)"));
+              HasSubstr("UNKNOWN server1 unclear variable=HCCL_IF_BASE_PORT, "
+                        "where=/etc/profile.d/a.sh:2"));
 }
 
 TEST(CheckPortsReservedTest, NeedsOnlySixteenUpToCann80) {
@@ -290,10 +325,14 @@ TEST(CheckListenBacklogTest, FailsUnderWhatDialsTheRootAndWarnsUnderTwiceThat) {
     return Lines(cluster.Check("listen-backlog"));
   };
   EXPECT_EQ(with(575),
-            "FAIL server3 net.core.somaxconn is 575 | at least 576 | sysctl -w "
-            "net.core.somaxconn=65535; then restart what listens already\n");
-  EXPECT_THAT(with(576), HasSubstr("WARN server3 net.core.somaxconn is 576 | "
-                                   "at least 1152, to leave room"));
+            "FAIL server3 too-small parameter=net.core.somaxconn, number=575, "
+            "needed=576, fix=sysctl -w net.core.somaxconn=65535, then=; then "
+            "restart the programs that already listen\n");
+  EXPECT_THAT(
+      with(576),
+      HasSubstr("WARN server3 tight parameter=net.core.somaxconn, number=576, "
+                "needed=1152, fix=sysctl -w net.core.somaxconn=65535, then=; "
+                "then restart the programs that already listen"));
   EXPECT_THAT(with(1151), HasSubstr("WARN server3"));
   EXPECT_EQ(with(1152), "");
 }
@@ -302,8 +341,9 @@ TEST(CheckListenBacklogTest, FailsBelowTheSpec) {
   TestCluster cluster;
   cluster.facts[0].mutable_kernel()->mutable_somaxconn()->set_value(4096);
   EXPECT_EQ(Lines(cluster.Check("listen-backlog")),
-            "FAIL server0 net.core.somaxconn is 4096 | at least 65535 | sysctl "
-            "-w net.core.somaxconn=65535; then restart what listens already\n");
+            "FAIL server0 too-small parameter=net.core.somaxconn, number=4096, "
+            "needed=65535, fix=sysctl -w net.core.somaxconn=65535, then=; then "
+            "restart the programs that already listen\n");
 }
 
 TEST(CheckListenBacklogTest, FailsBelowTheNumberOfRanks) {
@@ -312,7 +352,11 @@ TEST(CheckListenBacklogTest, FailsBelowTheNumberOfRanks) {
   cluster.facts[3].mutable_kernel()->mutable_somaxconn()->set_value(128);
   const RuleResult result = cluster.Check("listen-backlog");
   EXPECT_EQ(result.state(), FAIL);
-  EXPECT_THAT(Lines(result), HasSubstr("at least 576"));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("too-small parameter=net.core.somaxconn, number=128, "
+                "needed=576, fix=sysctl -w net.core.somaxconn=576, then=; then "
+                "restart the programs that already listen"));
 }
 
 TEST(CheckListenBacklogTest, PassesAboveTheSpec) {
@@ -327,18 +371,22 @@ TEST(CheckListenBacklogTest, TellsAMissingKeyFromALowValue) {
              cluster.facts[0].mutable_kernel()->mutable_somaxconn());
   const RuleResult result = cluster.Check("listen-backlog");
   EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result), HasSubstr("net.core.somaxconn does not exist"));
-  EXPECT_THAT(Lines(result), HasSubstr("set it on the host itself"));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("not-where-clusterd-runs parameter=net.core.somaxconn"));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr("not-where-clusterd-runs parameter=net.core.somaxconn"));
 }
 
 TEST(CheckSynBacklogTest, FailsBelowTheSpec) {
   TestCluster cluster;
   cluster.facts[1].mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(
       2048);
-  EXPECT_EQ(
-      Lines(cluster.Check("syn-backlog")),
-      "FAIL server1 net.ipv4.tcp_max_syn_backlog is 2048 | at least 65535 | "
-      "sysctl -w net.ipv4.tcp_max_syn_backlog=65535\n");
+  EXPECT_EQ(Lines(cluster.Check("syn-backlog")),
+            "FAIL server1 too-small parameter=net.ipv4.tcp_max_syn_backlog, "
+            "number=2048, needed=65535, fix=sysctl -w "
+            "net.ipv4.tcp_max_syn_backlog=65535\n");
 }
 
 TEST(CheckSynBacklogTest, IsUnknownWithoutTheValue) {
@@ -366,9 +414,8 @@ TEST(CheckSysctlPersistentTest, FailsWhenNoFileSetsTheValue) {
   TestCluster cluster;
   SetBoot({}, cluster.facts[0].mutable_kernel()->mutable_somaxconn_at_boot());
   EXPECT_EQ(Lines(cluster.Check("sysctl-persistent")),
-            "FAIL server0 no file sets net.core.somaxconn at boot | "
-            "net.core.somaxconn at least 65535 at boot | echo "
-            "'net.core.somaxconn = 65535' >> "
+            "FAIL server0 none parameter=net.core.somaxconn, wanted=at least "
+            "65535, fix=echo 'net.core.somaxconn = 65535' >> "
             "/etc/sysctl.d/90-clusterd.conf\n");
 }
 
@@ -432,8 +479,14 @@ TEST(CheckSysctlPersistentTest, OnlyWarnsOfPortsThatMayNotBeNeeded) {
   ASSERT_TRUE(cluster.spec.kernel().persistent());
   SetBoot({{"/etc/sysctl.d/99-sysctl.conf", 1, "60000-60015"}},
           cluster.facts[0].mutable_kernel()->mutable_reserved_ports_at_boot());
-  EXPECT_THAT(Lines(cluster.Check("sysctl-persistent")),
-              HasSubstr("WARN server0 net.ipv4.ip_local_reserved_ports"));
+  EXPECT_THAT(
+      Lines(cluster.Check("sysctl-persistent")),
+      HasSubstr(
+          "WARN server0 another parameter=net.ipv4.ip_local_reserved_ports, "
+          "wanted=with 60000-60031, fix=sed -i --follow-symlinks "
+          "'1{/ip_local_reserved_ports/s/.*/net.ipv4.ip_local_reserved_ports = "
+          "60000-60031/}' '/etc/sysctl.d/99-sysctl.conf', "
+          "in-file=/etc/sysctl.d/99-sysctl.conf:1 sets \"60000-60015\""));
   cluster.spec.mutable_hccl()->set_cann("8.2.RC1");
   EXPECT_EQ(cluster.Check("sysctl-persistent").state(), WARN);
   cluster.spec.mutable_hccl()->set_base_port_auto(false);
@@ -452,13 +505,13 @@ TEST(CheckSysctlPersistentTest, NamesTheLineThatWinsAndTheOneThatLoses) {
   SetBoot({{"/etc/sysctl.d/60-hccl.conf", 3, "65535"},
            {"/etc/sysctl.d/99-zz.conf", 7, "1024"}},
           cluster.facts[0].mutable_kernel()->mutable_somaxconn_at_boot());
-  EXPECT_EQ(
-      Lines(cluster.Check("sysctl-persistent")),
-      "FAIL server0 net.core.somaxconn: /etc/sysctl.d/99-zz.conf:7 sets "
-      "\"1024\" and wins over /etc/sysctl.d/60-hccl.conf:3 sets "
-      "\"65535\" | net.core.somaxconn at least 65535 at boot | sed -i "
-      "--follow-symlinks '7{/somaxconn/s/.*/net.core.somaxconn = 65535/}' "
-      "'/etc/sysctl.d/99-zz.conf'\n");
+  EXPECT_EQ(Lines(cluster.Check("sysctl-persistent")),
+            "FAIL server0 another parameter=net.core.somaxconn, wanted=at "
+            "least 65535, fix=sed -i --follow-symlinks "
+            "'7{/somaxconn/s/.*/net.core.somaxconn = 65535/}' "
+            "'/etc/sysctl.d/99-zz.conf', in-file=/etc/sysctl.d/99-zz.conf:7 "
+            "sets \"1024\" and overrides a correct line: "
+            "/etc/sysctl.d/60-hccl.conf:3 sets \"65535\"\n");
 }
 
 TEST(CheckSysctlPersistentTest, LeavesFilesOfPackagesAlone) {
@@ -521,9 +574,12 @@ TEST(CheckSysctlPersistentTest, IsUnknownWithoutTheFiles) {
       cluster.facts[0].mutable_kernel()->mutable_tcp_max_syn_backlog_at_boot());
   const RuleResult result = cluster.Check("sysctl-persistent");
   EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("net.ipv4.tcp_max_syn_backlog at boot not known: not "
-                        "permitted: /etc/sysctl.d"));
+  EXPECT_THAT(
+      Lines(result),
+      HasSubstr(
+          "not-known what=net.ipv4.tcp_max_syn_backlog at boot, reason=not "
+          "permitted: /etc/sysctl.d, how-to-learn=run clusterd as root on the "
+          "host, and in a privileged container if it runs in one"));
   EXPECT_EQ(result.summary(), "1 of 2 hosts");
 }
 
@@ -550,13 +606,14 @@ std::string ListenBacklogIn(const TestCluster& cluster) {
 TEST(CheckListenBacklogTest, SetsALowValueInsideTheContainer) {
   TestCluster cluster;
   InContainer(cluster);
-  EXPECT_EQ(
+  EXPECT_THAT(
       ListenBacklogIn(cluster),
-      "FAIL server0 net.core.somaxconn is 128 in container:train-1 | at least "
-      "65535 | clusterctl plan --netns container:train-1; or on the host: "
-      "nsenter --target $(docker inspect --format '{{.State.Pid}}' train-1) "
-      "--net sysctl -w net.core.somaxconn=65535; then restart what listens "
-      "already\n");
+      AllOf(HasSubstr("FAIL server0 too-small parameter=net.core.somaxconn, "
+                      "number=128, where= in container:train-1, needed=65535, "
+                      "fix=clusterctl plan --netns container:train-1; "),
+            HasSubstr("nsenter --target $(docker inspect --format "
+                      "'{{.State.Pid}}' train-1) --net sysctl -w "
+                      "net.core.somaxconn=65535, then")));
 }
 
 TEST(CheckListenBacklogTest, MakesTheContainerAnewWhereProcSysIsReadOnly) {
@@ -564,8 +621,8 @@ TEST(CheckListenBacklogTest, MakesTheContainerAnewWhereProcSysIsReadOnly) {
   InContainer(cluster).mutable_kernel()->mutable_proc_sys_writable()->set_value(
       false);
   const std::string lines = ListenBacklogIn(cluster);
-  EXPECT_THAT(lines, HasSubstr("and /proc/sys is read-only where clusterd "
-                               "runs | at least 65535 | "));
+  EXPECT_THAT(lines, HasSubstr("FAIL server0 too-small "));
+  EXPECT_THAT(lines, HasSubstr("/proc/sys is read-only"));
   EXPECT_THAT(lines, HasSubstr("docker run --sysctl net.core.somaxconn=65535"));
   EXPECT_THAT(lines, Not(HasSubstr("nsenter")));
 }
@@ -574,11 +631,9 @@ TEST(CheckListenBacklogTest, SetsAKeyOfTheHostAloneOnTheHost) {
   TestCluster cluster;
   SetMissing(Missing::ABSENT, "",
              InContainer(cluster).mutable_kernel()->mutable_somaxconn());
-  const std::string lines = ListenBacklogIn(cluster);
-  EXPECT_THAT(lines, HasSubstr("UNKNOWN server0 net.core.somaxconn does not "
-                               "exist in container:train-1"));
-  EXPECT_THAT(lines, HasSubstr("set it there (clusterctl plan without "
-                               "--netns)"));
+  EXPECT_EQ(ListenBacklogIn(cluster),
+            "UNKNOWN server0 not-in-namespace parameter=net.core.somaxconn, "
+            "where= in container:train-1\n");
 }
 
 TEST(CheckListenBacklogTest, SetsTheHostsValueWhereBothAreOne) {
@@ -586,7 +641,7 @@ TEST(CheckListenBacklogTest, SetsTheHostsValueWhereBothAreOne) {
   InContainer(cluster).mutable_kernel()->mutable_initial_namespace()->set_value(
       true);
   EXPECT_THAT(ListenBacklogIn(cluster),
-              HasSubstr("| sysctl -w net.core.somaxconn=65535; then"));
+              HasSubstr("fix=sysctl -w net.core.somaxconn=65535, then"));
 }
 
 TEST(CheckListenBacklogTest, SaysThatTheHostsOwnProcSysIsReadOnly) {
@@ -604,11 +659,11 @@ TEST(SetParameterFixTest, EntersEveryKindOfTarget) {
   HostView host;
   host.facts = &facts;
   facts.set_network_namespace("pid:4711");
-  EXPECT_EQ(SetParameterFix(host, "k", "1"),
+  EXPECT_EQ(ValueText(SetParameterFix(host, "k", "1")),
             "clusterctl plan --netns pid:4711; or on the host: nsenter "
             "--target 4711 --net sysctl -w k=1");
   facts.set_network_namespace("path:/run/netns/a b");
-  EXPECT_EQ(SetParameterFix(host, "k", "1"),
+  EXPECT_EQ(ValueText(SetParameterFix(host, "k", "1")),
             "clusterctl plan --netns 'path:/run/netns/a b'; or on the host: "
             "nsenter --net='/run/netns/a b' sysctl -w k=1");
 }

@@ -17,6 +17,7 @@
 #include "config/hccl/job_ports.h"
 #include "config/hccl/job_variables.h"
 #include "config/rules/catalogue.h"
+#include "config/rules/finding_words.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/job/job_network.h"
 #include "config/rules/rule_report.h"
@@ -47,6 +48,7 @@ bool IsSelected(const RuleSelection& selection, absl::string_view rule) {
 constexpr std::pair<const char*, absl::string_view> kQueries[] = {
     {"-optical", "optics"},
     {"-link_stat", "link-flaps"},
+    {"-stat", "link-flaps"},
     {"-prio_tc", "lossless"},
     {"-pfc", "lossless/pfc-persistent/drift"},
     {"-udp", "lossless/roce-port-persistent/drift"},
@@ -80,25 +82,22 @@ void Waive(Finding* finding) {
   Waiver* const waiver = finding->mutable_waiver();
   waiver->set_waived_from(finding->state());
   if (finding->rule() == kMaintenanceRule) return;
-  absl::StrAppend(finding->mutable_observed(), "; ",
-                  waiver->rule() == kMaintenanceRule ? "in maintenance, else "
-                                                     : "waived, else ",
-                  StateWord(finding->state()), ", ", WaiverText(*waiver));
   finding->set_state(WARN);
 }
 
-// Empty: it runs.
-std::string WhySkipped(const Rule& rule, const JudgeOptions& options) {
-  if (IsIn(options.selection.skip(), rule.name)) return "asked to be skipped";
-  if (!IsSelected(options.selection, rule.name)) return "not asked for";
-  if (rule.needs_job && options.job == nullptr) return "no job was named";
+// Words without a name: it runs.
+FindingValue WhySkipped(const Rule& rule, const JudgeOptions& options) {
+  if (IsIn(options.selection.skip(), rule.name)) return Worded("rule-skipped");
+  if (!IsSelected(options.selection, rule.name))
+    return Worded("rule-not-asked");
+  if (rule.needs_job && options.job == nullptr) return Worded("rule-no-job");
   if (options.one_host && !rule.JudgesOneHost()) {
-    return "needs all hosts: only the controller can tell";
+    return Worded("rule-needs-all-hosts");
   }
   if (!options.network_namespace.empty() && !rule.JudgesNamespaces()) {
-    return "does not apply to a network namespace";
+    return Worded("rule-not-of-namespace");
   }
-  return "";
+  return FindingValue();
 }
 
 // What is wrong with its file matters to RoCE ports alone.
@@ -108,14 +107,14 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
                    const JudgeOptions& options, const JobNetwork& network,
                    FoundSoFar* found) {
   RuleReport report(rule, view, found);
-  const std::string why_skipped = WhySkipped(rule, options);
-  if (!why_skipped.empty()) {
+  const FindingValue why_skipped = WhySkipped(rule, options);
+  if (!why_skipped.words().empty()) {
     RuleResult result = report.Skip(why_skipped);
     result.set_not_run(true);
     return result;
   }
   if (rule.needs_roce && view.spec().roce_unused()) {
-    return report.Skip("the devices' RoCE ports are unused (cluster.yaml)");
+    return report.Skip(Worded("roce-unused"));
   }
   rule.check(view, report);
   RuleResult result = std::move(report).Finish();
@@ -251,7 +250,7 @@ void AddHosts(const ClusterView& view, Report* report) {
     }
     if (facts->has_missing()) {
       status->set_state(status->maintenance() ? WARN : UNKNOWN);
-      status->set_no_facts_reason(WhyMissing(&facts->missing()));
+      *status->mutable_no_facts() = MissingWords(&facts->missing());
     } else if (found != worst.end()) {
       status->set_state(found->second);
     } else {
@@ -270,24 +269,24 @@ void AddNotes(const ClusterView& view, Report* report) {
     }
   }
   for (const auto& [simulation, hosts] : simulations) {
-    report->add_notes(absl::StrCat(Count(hosts, "host"),
-                                   " simulated: ", PrintableText(simulation)));
+    *report->add_said() = Worded("hosts-simulated", Counted(hosts, "host"),
+                                 PrintableText(simulation));
   }
   if (!shared.empty()) {
-    report->add_notes(HostNetworkNote(report->network_namespace(), shared));
+    *report->add_said() = HostNetworkNote(report->network_namespace(), shared);
   }
   if (!view.silent().empty()) {
-    report->add_notes(absl::StrCat("no facts from ", view.silent().size(),
-                                   " of ", Count(view.host_count(), "host")));
+    *report->add_said() = Worded("no-facts-from", view.silent().size(),
+                                 Counted(view.host_count(), "host"));
   }
   if (view.job() == nullptr) {
-    for (std::string& line : JobsThatCanRun(view, *report)) {
-      report->add_notes(std::move(line));
+    for (const FindingValue& line : JobsThatCanRun(view, *report)) {
+      *report->add_said() = line;
     }
   }
   if (!view.product_known() && !report->product().empty()) {
-    report->add_notes(absl::StrCat("product ", QuotedText(report->product()),
-                                   " is not known: its rules were skipped"));
+    *report->add_said() =
+        Worded("product-not-known", QuotedText(report->product()));
   }
 }
 
@@ -300,9 +299,7 @@ void CountWaived(Report* report) {
   }
   if (waived == 0) return;
   report->set_waived_findings(waived);
-  report->add_notes(
-      absl::StrCat(Count(waived, "finding"),
-                   " waived; clusterctl waivers says by whom and until when"));
+  *report->add_said() = Worded("findings-waived", Counted(waived, "finding"));
 }
 
 void AddSeen(const ClusterView& view, Report* report) {
@@ -410,6 +407,7 @@ Report BuildReport(const ClusterSpec& spec,
   CountWaived(&report);
   AddSeen(view, &report);
   report.set_verdict(Verdict(view, report));
+  RenderReport(&report);
   return report;
 }
 

@@ -12,7 +12,6 @@
 #include "config/rules/view/ballot.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/values/text_form.h"
-#include "config/words/number_text.h"
 
 namespace clusterd {
 namespace {
@@ -27,14 +26,13 @@ bool Tells(const DeviceView& device, absl::string_view what,
                                   ? Missing::REASON_UNSPECIFIED
                                   : reading.missing->reason();
   if (why == Missing::NOT_SUPPORTED && !demanded) {
-    report.Add(device, "tool-cannot-tell", what);
+    report.Add(device, "no-such-query", Term(what));
     return false;
   }
   // The tool may refuse for that alone: "Execute failed: Link status is down."
   if (why == Missing::TOOL_FAILED && !device.dead && device.link.has_value() &&
       *device.link == LinkFact::DOWN) {
-    report.AddSkipped(device, absl::StrCat(what, " not told: link is DOWN"),
-                      "link");
+    report.AddSkipped(device, Worded("not-told-link-down", Term(what)), "link");
     return false;
   }
   return report.Knows(device, what, reading);
@@ -56,14 +54,14 @@ void JudgeFalls(const DeviceView& device, RuleReport& report) {
     if (times++ == 0) last_ago = absl::Seconds(change.seconds_ago());
   }
   if (times == 0) return;
-  report.Add(device, "fell", Count(times, "time"),
+  report.Add(device, "went-down", Counted(times, "time"),
              absl::FormatDuration(last_ago));
 }
 
 void JudgeRises(const DeviceView& device, RuleReport& report) {
   const CounterRisesFact::Rises& rises = **device.counter_rises;
   if (rises.rises().empty()) return;
-  const std::string span = DurationText(absl::Seconds(rises.seconds()));
+  const FindingValue span = Lasting(absl::Seconds(rises.seconds()));
   for (const CounterRise& each : rises.rises()) {
     report.Add(device, "rose", PrintableText(each.name()), each.rise(), span);
   }
@@ -120,8 +118,9 @@ constexpr LosslessKind kLosslessKinds[] = {
      SetPort}};
 
 // The map of DSCP has only those that are not of class 0.
-std::string Shown(absl::string_view value) {
-  return value.empty() ? "0 for every DSCP" : PrintableText(value);
+FindingValue Shown(absl::string_view value) {
+  return value.empty() ? Worded("every-dscp-0")
+                       : ToFindingValue(PrintableText(value));
 }
 
 void JudgeAgainstSpec(const LosslessKind& kind, const ClusterView& view,
@@ -130,8 +129,8 @@ void JudgeAgainstSpec(const LosslessKind& kind, const ClusterView& view,
   for (const DeviceView& device : view.devices()) {
     const auto& live = device.*kind.live;
     if (!live.has_value() || *live == wanted) continue;
-    report.Add(device, "unlike-spec", kind.name, Shown(*live), Shown(wanted),
-               kind.command(wanted));
+    report.Add(device, "unlike-spec", Term(kind.name), Shown(*live),
+               Shown(wanted), kind.command(wanted));
   }
 }
 
@@ -140,9 +139,9 @@ void JudgeRails(const LosslessKind& kind, const ClusterView& view,
   CompareRails(
       view, kind.name, kind.live, Shown, report,
       [&](const DeviceView& device, absl::string_view right, size_t others) {
-        report.Add(device, "other", kind.name, Shown(*(device.*kind.live)),
-                   Shown(right), device.id, Count(others, "other host"),
-                   kind.command(right));
+        report.Add(device, "other", Term(kind.name),
+                   Shown(*(device.*kind.live)), Shown(right), device.id,
+                   Counted(others, "other host"), kind.command(right));
       });
 }
 
@@ -289,8 +288,7 @@ void CheckLinkFlaps(const ClusterView&, RuleReport& report) {
     JudgeRises(device, report);
   });
   if (not_compared > 0) {
-    report.AddNote("error counters of ", Count(not_compared, "device"),
-                   " not compared: no earlier read");
+    report.Note("counters-not-compared", Counted(not_compared, "device"));
   }
 }
 

@@ -9,18 +9,20 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/substitute.h"
 #include "absl/types/span.h"
 #include "config/rules/catalogue.h"
 #include "config/rules/causes.h"
+#include "config/rules/finding_words.h"
 #include "config/rules/view/cluster_view.h"
 #include "config/words/fact_text.h"
+#include "config/words/words.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
@@ -31,22 +33,16 @@ namespace clusterd {
 inline constexpr size_t kMaxFindings = 20000;
 
 // A finding without its subjects.
-struct FindingText {
-  bool operator==(const FindingText& other) const;
-
+struct NamedFinding {
   State state = UNKNOWN;
-  std::string observed = {};
-  std::string expected = {};  // Empty: the rule's title.
-  std::string fix = {};       // Plain words, or a command.
-  // Part of hccn_tool's command line after `-i N`, e.g. "-link -g"; the fix
-  // then ends in that command for the subject's devices.
-  std::string device_command = {};
-  std::string why = {};                 // Empty: the rule's.
-  std::string caused_by = {};           // Another rule, which says it too.
-  absl::string_view explained_by = {};  // Of the row, for Causes.
-  bool by_hand = false;                 // No plan mends it.
-  bool holds_alone = false;             // As the row says.
-  const Waiver* waiver = nullptr;       // In force for all subjects.
+  absl::string_view name = {};
+  FindingValues values = {};   // In the order of the row.
+  std::string caused_by = {};  // Another rule, which says it too.
+  FindingValue expects = {};   // In place of what the row expects.
+  const RuleFinding* row = nullptr;
+  bool has_command = false;        // For each device, as the row says.
+  bool by_hand = false;            // No plan sets it right.
+  const Waiver* waiver = nullptr;  // In force for all subjects.
 };
 
 // What rules found so far, and what is still found of those that addresses may
@@ -54,7 +50,7 @@ struct FindingText {
 struct FoundSoFar {
   Causes as_is;
   Causes as_planned;
-  // Only what is noted in `as_is` is asked for: nothing is put into words.
+  // Only what is noted in `as_is` is asked for.
   bool causes_only = false;
 };
 
@@ -73,68 +69,50 @@ class RuleReport {
   void Judged(const HostView& host);
   void Judged(const DeviceView& device);
   // The same for a rule about the cluster as a whole.
-  void JudgedCluster(std::string summary);
+  void JudgedCluster(FindingValue seen) { seen_ = std::move(seen); }
 
   // The finding of that name among the shared ones and the rule's, else the
   // rule's one without a name, with the values that its row in texts/ asks for.
   // REQUIRES: there is one.
   template <typename... Values>
-  FindingText Text(absl::string_view name, const Values&... values) const {
-    const RuleFinding& row = RowOf(name);
-    if (found_ != nullptr && found_->causes_only) return {row.state};
-    // Most texts have no value, and a cluster may have a finding a device.
-    const auto with_values = [&](absl::string_view text) {
-      return text.find('$') == text.npos ? std::string(text)
-                                         : absl::Substitute(text, values...);
-    };
-    FindingText text = {row.state,
-                        with_values(row.observed),
-                        with_values(row.expected),
-                        with_values(row.fix),
-                        with_values(row.device_command),
-                        with_values(row.why),
-                        with_values(row.caused_by),
-                        row.explained_by,
-                        row.by_hand,
-                        row.holds_alone};
-    if (text.device_command.empty() && !row.fix_without_command.empty()) {
-      text.fix = with_values(row.fix_without_command);
-      text.by_hand = true;
-    }
-    return text;
+  NamedFinding Named(absl::string_view name, const Values&... values) const {
+    FindingValues made;
+    (void(*made.Add() = ToFindingValue(values)), ...);
+    return WithValues(name, std::move(made));
   }
 
   // About the cluster, a host, a device.
-  void Add(FindingText text);
-  void Add(const HostView& host, FindingText text);
-  void Add(const DeviceView& device, FindingText text);
+  void Add(NamedFinding finding);
+  void Add(const HostView& host, NamedFinding finding);
+  void Add(const DeviceView& device, NamedFinding finding);
   // About devices by their ids, which the host need not have; none: the host.
   void Add(const HostView& host, absl::Span<const uint32_t> devices,
-           FindingText text);
+           NamedFinding finding);
   // About devices of any hosts; none: the cluster.
-  void Add(absl::Span<const DeviceView* const> devices, FindingText text);
+  void Add(absl::Span<const DeviceView* const> devices, NamedFinding finding);
   // The same with the finding of that name.
   template <typename Whom, typename... Values>
   void Add(const Whom& whom, absl::string_view name, const Values&... values) {
-    Add(whom, Text(name, values...));
+    Add(whom, Named(name, values...));
   }
 
-  // Whether the fact has a value; if not, adds that `what` of the host is not
-  // known, why, and how to learn it.
-  template <typename Fact>
-  bool Knows(const HostView& host, absl::string_view what, const Fact& fact) {
+  // Whether the fact has a value; if not, adds that `what` of the host, a term
+  // or words, is not known, why, and how to learn it.
+  template <typename What, typename Fact>
+  bool Knows(const HostView& host, const What& what, const Fact& fact) {
     if (IsKnown(fact)) return true;
     const Missing* missing = MissingOf(fact);
-    Add(host, "not-known", what, WhyMissing(missing), HowToLearn(missing));
+    Add(host, "not-known", Term(what), MissingWords(missing),
+        LearnWords(missing));
     return false;
   }
   // The same for a device. Hosts and devices on which hccn_tool gives no answer
   // are folded under rule hccn-tool, dead devices under device-count.
-  template <typename Value>
-  bool Knows(const DeviceView& device, absl::string_view what,
+  template <typename What, typename Value>
+  bool Knows(const DeviceView& device, const What& what,
              const Reading<Value>& reading) {
     if (reading.has_value()) return true;
-    AddUnknown(device, what, reading.missing, reading.Why());
+    AddUnknown(device, Term(what), reading.missing, reading.Why());
     return false;
   }
   // Calls visit(device) for every device; a host without one gets its unknown.
@@ -162,25 +140,32 @@ class RuleReport {
       AddSkipped(d, "no address is set", "device-ip-set");
     });
   }
-  // The device is not judged since another rule says what is wrong with it.
-  void AddSkipped(const DeviceView& device, absl::string_view observed,
-                  absl::string_view caused_by);
-
-  // The reason that Finish gives if nothing was judged and nothing found.
-  template <typename... Parts>
-  void ExplainSkip(const Parts&... parts) {
-    skip_reason_ = absl::StrCat(parts...);
+  // The device is not judged since another rule says what is wrong with it;
+  // `observed` is a term or words.
+  template <typename What>
+  void AddSkipped(const DeviceView& device, const What& observed,
+                  absl::string_view caused_by) {
+    counts_devices_ = true;
+    Add(device, "judged-elsewhere", Term(observed), caused_by);
   }
-  template <typename... Parts>
-  void AddNote(const Parts&... parts) {
-    absl::StrAppend(&notes_, "; ", parts...);
+
+  // The reason that Finish gives if nothing was judged and nothing found: words
+  // of texts/ with their values.
+  template <typename... Values>
+  void SkipFor(absl::string_view name, const Values&... values) {
+    skip_ = Worded(name, values...);
+  }
+  // What stands in the summary behind what was judged.
+  template <typename... Values>
+  void Note(absl::string_view name, const Values&... values) {
+    *notes_.Add() = Worded(name, values...);
   }
 
   // PASS only if something was judged and nothing found; SKIPPED findings do
   // not count beside a verdict.
   RuleResult Finish() &&;
   // Of a rule that did not run.
-  RuleResult Skip(std::string reason) const;
+  RuleResult Skip(FindingValue reason) const;
 
  private:
   struct Member {
@@ -198,39 +183,39 @@ class RuleReport {
   };
   using Members = absl::InlinedVector<Member, 1>;
   struct Group {
-    FindingText text;
+    NamedFinding finding;
     Members members;
   };
 
-  const RuleFinding& RowOf(absl::string_view name) const;
-  Group* GroupOf(FindingText&& text);
-  void AddMembers(absl::Span<const Member> members, FindingText&& text);
+  NamedFinding WithValues(absl::string_view name, FindingValues values) const;
+  Group* GroupOf(NamedFinding&& finding);
+  void AddMembers(absl::Span<const Member> members, NamedFinding&& finding);
   void AddNoDevices(const HostView& host);
-  void AddUnknown(const DeviceView& device, absl::string_view what,
-                  const Missing* missing, absl::string_view reason);
+  void AddUnknown(const DeviceView& device, const FindingValue& what,
+                  const Missing* missing, const FindingValue& reason);
   void WriteGroup(Group* group, RuleResult* result) const;
-  void WriteMembers(FindingText&& text, absl::Span<const Member> members,
+  void WriteMembers(NamedFinding&& named, absl::Span<const Member> members,
                     RuleResult* result) const;
-  void WriteFinding(FindingText&& text, absl::Span<const Member> members,
+  void WriteFinding(NamedFinding&& named, absl::Span<const Member> members,
                     RuleResult* result) const;
-  void WriteFix(FindingText* text, absl::Span<const uint32_t> devices,
-                Finding* finding) const;
-  std::string Summary() const;
+  FindingValue Seen() const;
 
   const Rule& rule_;
   const ClusterView& view_;
   FoundSoFar* const found_;
   std::deque<Group> groups_;
-  // From the hash of a text to the last group that has it.
-  absl::flat_hash_map<size_t, size_t> group_of_;
+  absl::flat_hash_map<std::string, size_t> group_of_;  // By KeyOf.
   absl::flat_hash_map<int, size_t> overflow_of_;
   absl::flat_hash_set<const HostView*> judged_hosts_;
   size_t judged_devices_ = 0;
   bool counts_devices_ = false;
-  std::string cluster_summary_;
-  std::string notes_;
-  std::string skip_reason_;
+  FindingValue seen_;  // Of the cluster as a whole.
+  FindingValues notes_;
+  FindingValue skip_;
 };
+
+// The name of the finding about a value of an enum, "socket-fail".
+std::string FindingName(absl::string_view enum_name);
 
 // What hccn_tool takes after `-i N` to set an address, e.g. "-ip -s address A
 // netmask M".
@@ -240,9 +225,6 @@ std::string SetCommand(const AddressKind& kind, Ipv4Address address);
 // The same with the planned values; empty without a plan.
 std::string SetPlanned(const DeviceView& device);
 std::string SetPlanned(const AddressKind& kind, const DeviceView& device);
-
-// "hccn_tool -i 3 …"; empty if `arguments` is.
-std::string ToolCommand(uint32_t device, absl::string_view arguments);
 
 }  // namespace clusterd
 

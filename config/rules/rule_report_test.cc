@@ -9,7 +9,20 @@ namespace clusterd {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+RuleResult RenderedBy(RuleReport&& report,
+                      const char* product = "atlas-training",
+                      Language language = Language::kEnglish) {
+  Report whole;
+  whole.set_product(product);
+  *whole.add_rules() = std::move(report).Finish();
+  const InLanguage in_language(language);
+  RenderReport(&whole);
+  return whole.rules(0);
+}
 
 class RuleReportTest : public testing::Test {
  protected:
@@ -20,7 +33,11 @@ class RuleReportTest : public testing::Test {
         report_(*FindRule("link"), view_) {}
 
   const HostView& host(int i) { return view_.hosts()[i]; }
-  RuleResult Finish() { return std::move(report_).Finish(); }
+  RuleResult Finish() { return RenderedBy(std::move(report_)); }
+  // The finding without a command of its own.
+  NamedFinding Plain(absl::string_view what = "link") {
+    return report_.Named("not-known", what, "no answer", "look");
+  }
 
   ClusterSpec spec_;
   std::vector<HostFacts> facts_;
@@ -28,12 +45,10 @@ class RuleReportTest : public testing::Test {
   RuleReport report_;
 };
 
-FindingText Down() { return {FAIL, "down", "up", "plug it in"}; }
-
 TEST_F(RuleReportTest, FoldsDevicesOfAHostAndHostsWithTheSameText) {
-  report_.Add(host(0).devices[3], Down());
-  report_.Add(host(0).devices[1], Down());
-  report_.Add(host(2).devices[3], Down());
+  report_.Add(host(0).devices[3], Plain());
+  report_.Add(host(0).devices[1], Plain());
+  report_.Add(host(2).devices[3], Plain());
   const RuleResult result = Finish();
   ASSERT_EQ(result.findings_size(), 1);
   const Finding& finding = result.findings(0);
@@ -45,9 +60,9 @@ TEST_F(RuleReportTest, FoldsDevicesOfAHostAndHostsWithTheSameText) {
 }
 
 TEST_F(RuleReportTest, PutsSubjectsInSpecOrder) {
-  report_.Add(host(2), Down());
-  report_.Add(host(0), Down());
-  report_.Add(host(1), Down());
+  report_.Add(host(2), Plain());
+  report_.Add(host(0), Plain());
+  report_.Add(host(1), Plain());
   const RuleResult result = Finish();
   ASSERT_EQ(result.findings(0).subjects_size(), 3);
   EXPECT_EQ(result.findings(0).subjects(0).host(), "server0");
@@ -55,63 +70,72 @@ TEST_F(RuleReportTest, PutsSubjectsInSpecOrder) {
 }
 
 TEST_F(RuleReportTest, KeepsApartWhatReadsDifferently) {
-  report_.Add(host(0).devices[3], Down());
-  FindingText other = Down();
-  other.fix = "ask the vendor";
-  report_.Add(host(0).devices[4], other);
-  report_.Add(host(0).devices[5], Down());
+  report_.Add(host(0).devices[3], Plain());
+  report_.Add(host(0).devices[4], Plain("speed"));
+  report_.Add(host(0).devices[5], Plain());
   EXPECT_EQ(Finish().findings_size(), 2);
 }
 
 TEST_F(RuleReportTest, WritesTheCommandForTheDevicesOfItsSubjects) {
-  const FindingText text = {FAIL, "down", "up", "see", "-link -g"};
+  const NamedFinding text = report_.Named("down");
   report_.Add(host(0).devices[3], text);
   report_.Add(host(1).devices[0], text);
   report_.Add(host(1).devices[2], text);
   report_.Add(host(2).devices[3], text);
   const RuleResult result = Finish();
   ASSERT_EQ(result.findings_size(), 2);
-  EXPECT_EQ(result.findings(0).fix(), "see: hccn_tool -i 3 -link -g");
+  EXPECT_EQ(result.findings(0).command(), "hccn_tool -i 3 -link_stat -g");
+  EXPECT_THAT(result.findings(0).fix(),
+              EndsWith(": hccn_tool -i 3 -link_stat -g"));
   EXPECT_EQ(result.findings(0).subjects_size(), 2);
-  EXPECT_EQ(result.findings(1).fix(),
-            "see: for i in 0 2; do hccn_tool -i $i -link -g; done");
+  EXPECT_EQ(result.findings(1).command(),
+            "for i in 0 2; do hccn_tool -i $i -link_stat -g; done");
 }
 
 TEST_F(RuleReportTest, TakesWhatAFindingLeavesOutFromTheCatalogue) {
-  report_.Add(host(0), FindingText{FAIL, "down", "", "plug it in"});
+  report_.Add(host(0), Plain());
   const RuleResult result = Finish();
-  EXPECT_EQ(result.findings(0).expected(), FindRule("link")->text.title);
+  EXPECT_EQ(result.findings(0).expected(), FindRule("link")->english.title);
   EXPECT_EQ(result.findings(0).why(), "");
-  EXPECT_EQ(result.why(), FindRule("link")->text.why);
-  EXPECT_EQ(result.source(), FindRule("link")->text.source);
+  EXPECT_EQ(result.why(), FindRule("link")->english.why);
+  EXPECT_EQ(result.source(), FindRule("link")->english.source);
 }
 
 TEST_F(RuleReportTest, TakesWhatIsAlwaysTheSameFromTheRulesRow) {
-  const FindingText down = report_.Text("down");
+  const NamedFinding down = report_.Named("down");
   EXPECT_EQ(down.state, FAIL);
-  EXPECT_EQ(down.observed, "link is DOWN");
-  EXPECT_EQ(down.device_command, "-link_stat -g");
+  EXPECT_EQ(down.row->english.observed, "link is DOWN");
+  EXPECT_EQ(down.row->device_command, "-link_stat -g");
   RuleReport conf(*FindRule("hccn-conf"), view_);
-  EXPECT_EQ(conf.Text("LINE_TOO_LONG", "", "").expected,
+  EXPECT_EQ(conf.Named("line-too-long", 7, "text").row->english.expected,
             "lines of at most 383 bytes");
-  EXPECT_EQ(conf.Text("of a newer host", "", "").state, UNKNOWN);
 }
 
 TEST_F(RuleReportTest, FillsInTheValuesOfARow) {
   RuleReport mtu(*FindRule("mtu-uniform"), view_);
-  const FindingText text = mtu.Text("unlike-spec", 1500, 4200);
-  EXPECT_EQ(text.state, FAIL);
-  EXPECT_EQ(text.observed, "MTU is 1500");
-  EXPECT_EQ(text.expected, "MTU 4200, as the spec says");
-  EXPECT_EQ(text.device_command, "-mtu -s size 4200");
+  mtu.Add(host(0).devices[3], "unlike-spec", 1500, 4200);
+  const Finding finding = RenderedBy(std::move(mtu)).findings(0);
+  EXPECT_EQ(finding.state(), FAIL);
+  EXPECT_EQ(finding.finding(), "unlike-spec");
+  ASSERT_EQ(finding.values_size(), 2);
+  EXPECT_EQ(finding.values(0).name(), "mtu");
+  EXPECT_EQ(finding.values(0).number(), 1500);
+  EXPECT_EQ(finding.observed(), "MTU is 1500");
+  EXPECT_EQ(finding.expected(), "MTU 4200, as cluster.yaml says");
+  EXPECT_EQ(finding.command(), "hccn_tool -i 3 -mtu -s size 4200");
 }
 
 TEST_F(RuleReportTest, TakesTheWordsInPlaceOfACommandThatIsNotThere) {
   RuleReport conf(*FindRule("hccn-conf"), view_);
-  EXPECT_EQ(conf.Text("DUPLICATE_KEY", 7, "\"address_3\"", "-ip -g").fix, "");
-  const FindingText text = conf.Text("DUPLICATE_KEY", 7, "\"address_3\"", "");
-  EXPECT_EQ(text.observed, "line 7 repeats \"address_3\"");
-  EXPECT_THAT(text.fix, HasSubstr("remove the repeated line"));
+  conf.Add(host(0).devices[3], "duplicate-key", 7, "\"address_3\"", "-ip -g");
+  conf.Add(host(0).devices[3], "duplicate-key", 7, "\"address_3\"", "");
+  const RuleResult result = RenderedBy(std::move(conf));
+  EXPECT_EQ(result.findings(0).fix(), "hccn_tool -i 3 -ip -g");
+  EXPECT_TRUE(result.findings(0).mended_by_plan() ||
+              FindRule("hccn-conf")->mended_by.empty());
+  EXPECT_EQ(result.findings(1).observed(), "line 7 repeats \"address_3\"");
+  EXPECT_THAT(result.findings(1).fix(), HasSubstr("remove the repeated line"));
+  EXPECT_FALSE(result.findings(1).mended_by_plan());
 }
 
 TEST_F(RuleReportTest, DoesNotPassWhenNothingWasJudged) {
@@ -139,8 +163,10 @@ TEST_F(RuleReportTest, IsSkippedWhenEverythingWas) {
 
 TEST_F(RuleReportTest, TakesTheWorstState) {
   report_.Judged(host(0));
-  report_.Add(host(0), FindingText{WARN, "a"});
-  report_.Add(host(1), FindingText{UNKNOWN, "b"});
+  NamedFinding warning = Plain();
+  warning.state = WARN;
+  report_.Add(host(0), warning);
+  report_.Add(host(1), Plain());
   EXPECT_EQ(Finish().state(), UNKNOWN);
 }
 
@@ -154,8 +180,9 @@ TEST_F(RuleReportTest, CountsWhatItCovers) {
 TEST_F(RuleReportTest, CountsHostsForRulesAboutHosts) {
   report_.Judged(host(0));
   report_.Judged(host(2));
-  report_.AddNote("one in another place");
-  EXPECT_EQ(Finish().summary(), "2 of 3 hosts; one in another place");
+  report_.Note("roce-unused");
+  EXPECT_EQ(Finish().summary(),
+            "2 of 3 hosts; the devices' RoCE ports are unused (cluster.yaml)");
 }
 
 TEST_F(RuleReportTest, BlamesTheToolOnceForAHostWithoutIt) {
@@ -180,8 +207,7 @@ TEST_F(RuleReportTest, GivesTheReasonWhereTheToolAnswered) {
   missing.set_reason(Missing::UNREADABLE);
   Reading<LinkFact::Link> link;
   link.missing = &missing;
-  link.misread =
-      absl::UnknownError("not understood: \"link status: SIDEWAYS\"");
+  link.misread = absl::UnknownError("\"link status: SIDEWAYS\"");
   EXPECT_FALSE(report_.Knows(host(0).devices[0], "link", link));
   const RuleResult result = Finish();
   EXPECT_EQ(result.findings(0).caused_by(), "");
@@ -215,22 +241,51 @@ TEST_F(RuleReportTest, WarnsThatAscend950SpellsItsCommandsDifferently) {
   const std::vector<HostFacts> facts = MakeHealthyFacts(spec);
   const ClusterView view(spec, Pointers(facts));
   RuleReport report(*FindRule("link"), view);
-  report.Add(view.hosts()[0].devices[3],
-             FindingText{FAIL, "down", "", "", "-link -g"});
-  EXPECT_THAT(std::move(report).Finish().findings(0).fix(),
-              HasSubstr("Ascend 950 command line's own spelling"));
+  report.Add(view.hosts()[0].devices[3], "down");
+  const RuleResult result = RenderedBy(std::move(report), "ascend-950");
+  EXPECT_THAT(result.findings(0).fix(),
+              StartsWith("in the Ascend 950 command line's own spelling"));
+  EXPECT_EQ(result.findings(0).command(), "");
+}
+
+TEST_F(RuleReportTest, IsInChineseWhereThatIsAskedFor) {
+  NumberFact fact;
+  fact.mutable_missing()->set_reason(Missing::NOT_PERMITTED);
+  fact.mutable_missing()->set_detail("open /proc/1");
+  EXPECT_FALSE(report_.Knows(host(0), "backlog", fact));
+  report_.Add(host(1).devices[3], "down");
+  const RuleResult result =
+      RenderedBy(std::move(report_), "atlas-training", Language::kChinese);
+  EXPECT_EQ(result.why(), FindRule("link")->chinese.why);
+  EXPECT_THAT(result.findings(0).observed(),
+              HasSubstr("没有权限：open /proc/1"));
+  EXPECT_THAT(result.findings(1).fix(),
+              EndsWith("：hccn_tool -i 3 -link_stat -g"));
+}
+
+// A controller that is newer than the program that shows its report.
+TEST_F(RuleReportTest, NamesAFindingThatIsNotKnownHere) {
+  Report report;
+  RuleResult* const rule = report.add_rules();
+  rule->set_rule("link");
+  Finding* const finding = rule->add_findings();
+  finding->set_finding("fell-asleep");
+  finding->add_values()->set_name("hours");
+  finding->mutable_values(0)->set_number(8);
+  RenderReport(&report);
+  EXPECT_EQ(rule->findings(0).observed(), "fell-asleep: hours 8");
 }
 
 TEST_F(RuleReportTest, GathersWhatIsTooMuchToReadWithoutLosingASubject) {
   const size_t all = kMaxFindings + 5;
   for (size_t i = 0; i < all; ++i) {
     report_.Add(host(i % 3), {static_cast<uint32_t>(i)},
-                FindingText{FAIL, absl::StrCat("value ", i), "", "repair it"});
+                Plain(absl::StrCat("value ", i)));
   }
   const RuleResult result = Finish();
   ASSERT_EQ(result.findings_size(), static_cast<int>(kMaxFindings) + 1);
   const Finding& rest = result.findings(kMaxFindings);
-  EXPECT_THAT(rest.observed(), HasSubstr("left out after 20000 findings"));
+  EXPECT_THAT(rest.observed(), HasSubstr("at most 20000 findings"));
   int devices = 0;
   for (const Subject& subject : rest.subjects()) {
     devices += subject.devices_size();

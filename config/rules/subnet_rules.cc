@@ -5,12 +5,11 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/ballot.h"
 #include "config/rules/view/cluster_view.h"
-#include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -18,29 +17,26 @@ namespace {
 // False, with the reason told, where the product does not ask for the plan.
 bool Applies(const ClusterView& view, SubnetPlan plan, RuleReport& report) {
   if (view.profile().subnet_plan == plan) return true;
-  report.ExplainSkip(view.profile().title, " has no such rule");
+  report.SkipFor("no-such-rule", Term(view.profile().title));
   return false;
 }
 
 // Commands that bring the devices to the plan; words where they are there.
-std::string PlanFix(const std::vector<const DeviceView*>& devices) {
+FindingValue PlanFix(const std::vector<const DeviceView*>& devices) {
   std::vector<std::string> commands;
   for (const DeviceView* device : devices) {
     if (!device->planned.has_value() || device->HasPlannedAddress()) continue;
     commands.push_back(ToolCommand(device->id, SetPlanned(*device)));
   }
-  if (commands.empty()) {
-    return "correct the addresses in cluster.yaml, then set them";
-  }
-  return absl::StrJoin(commands, " && ");
+  if (commands.empty()) return Worded("correct-planned-addresses");
+  return ToFindingValue(absl::StrJoin(commands, " && "));
 }
 
-std::string AddressesText(const std::vector<const DeviceView*>& devices) {
-  return absl::StrJoin(devices, ", ",
-                       [](std::string* out, const DeviceView* device) {
-                         absl::StrAppend(out, "device ", device->id, " has ",
-                                         device->Address().ToString());
-                       });
+FindingValue AddressesOf(const std::vector<const DeviceView*>& devices) {
+  const auto of = [](const DeviceView* device) {
+    return Worded("device-has", device->id, device->Address().ToString());
+  };
+  return Listed(Each<FindingValue>(devices, of), devices.size());
 }
 
 using Ids = std::vector<uint32_t>;
@@ -159,7 +155,7 @@ void JudgeRails(const Rail& all, RuleReport& report) {
   if (any_other || !any_npu) {
     const auto in_use = absl::c_count_if(
         all.ballot, [](const auto& subnet) { return subnet.second.live > 0; });
-    return report.Add(report.Text("whole-rails", in_use));
+    return report.Add(report.Named("whole-rails", in_use));
   }
   for (const DeviceView* device : all.devices) {
     report.Knows(*device, "LLDP neighbour", device->neighbour_heard);
@@ -176,9 +172,7 @@ void AddUnrouted(const Rail& rail, bool inside, const ClusterView& view,
     const Ipv4Subnet own = device->Address().subnet();
     if ((own == common) != inside || HasRoute(view, *device)) continue;
     if (!device->gateway.has_value()) {
-      report.Knows(*device,
-                   absl::StrCat("gateway from ", own.ToString(),
-                                " to the other subnets"),
+      report.Knows(*device, Worded("gateway-from", own.ToString()),
                    device->gateway);
       continue;
     }
@@ -214,7 +208,7 @@ void CheckSubnetPairs(const ClusterView& view, RuleReport& report) {
                [&](const Ids& ids, const auto& pair) {
                  if (pair[0]->Address().subnet() == pair[1]->Address().subnet())
                    return;
-                 report.Add(pair, "apart", AddressesText(pair), ids[0], ids[1],
+                 report.Add(pair, "apart", AddressesOf(pair), ids[0], ids[1],
                             PlanFix(pair));
                });
 }
@@ -227,7 +221,7 @@ void CheckSubnetDistinct(const ClusterView& view, RuleReport& report) {
                [&](const Ids& ids, const auto& devices) {
                  const auto sharing = Sharing(devices);
                  if (sharing.empty()) return;
-                 report.Add(sharing, "together", AddressesText(sharing),
+                 report.Add(sharing, "together", AddressesOf(sharing),
                             ids.front(), ids.back(), PlanFix(sharing));
                });
 }
@@ -237,7 +231,7 @@ void CheckSubnetDistinct(const ClusterView& view, RuleReport& report) {
 void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   if (!Applies(view, SubnetPlan::kPairs, report)) return;
   if (view.hosts().size() < 2) {
-    return report.ExplainSkip("fewer than two hosts answered");
+    return report.SkipFor("fewer-than-two-hosts");
   }
   std::map<uint32_t, std::vector<const DeviceView*>> rails;
   report.ForEachAddress(
@@ -264,7 +258,7 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
       const bool is_planned =
           device->planned.has_value() && device->planned->subnet() == right;
       report.Add(*device, "another", own.ToString(), own.subnet().ToString(),
-                 right.ToString(), Count(ballot[right].live, "other host"),
+                 right.ToString(), Counted(ballot[right].live, "other host"),
                  is_planned ? SetPlanned(*device) : "");
     }
   }

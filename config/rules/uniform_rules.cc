@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -63,7 +64,7 @@ void JudgeMask(const DeviceView& device, const Ipv4Subnet& widest,
       device.planned.has_value() && device.planned->prefix_length() == right;
   report.Add(device, "another", MaskText(own.prefix_length()),
              own.address().ToString(), MaskText(right),
-             Count(lengths.at(right).live, "other device"), widest.ToString(),
+             Counted(lengths.at(right).live, "other device"), widest.ToString(),
              planned ? SetPlanned(device)
                      : SetCommand(Ipv4Interface(own.address(), right)));
 }
@@ -91,20 +92,18 @@ bool KnowsTls(const ClusterView& view, const DeviceView& device,
     return false;
   }
   if (missing.reason() == Missing::UNREADABLE && !device.mute) {
-    report.Add(device, "unreadable", WhyMissing(missing),
+    report.Add(device, "unreadable", MissingWords(&missing),
                RepairedFileTellsTls(device) ? "hccn-conf" : "");
     return false;
   }
   if (missing.reason() == Missing::NOT_QUERIED) {
-    report.Add(device, "not-asked", WhyMissing(missing));
+    report.Add(device, "not-asked", MissingWords(&missing));
     return false;
   }
   return report.Knows(device, "TLS switch", device.tls_enabled);
 }
 
-std::string SwitchText(bool enabled) {
-  return absl::StrCat("TLS ", enabled ? "on" : "off");
-}
+FindingValue SwitchWords(bool on) { return Term(on ? "on" : "off"); }
 
 // The tool was asked, and hccn.conf has another value for the next boot, also
 // once hccn-conf's finding is repaired. A file without the key lets the device
@@ -114,8 +113,10 @@ bool FileHasOtherSwitch(const DeviceView& device) {
   if (device.conf_tls != nullptr && in_file == device.conf_tls->value()) {
     in_file = RepairedValue(*device.host, *device.conf_tls);
   }
+  // The tool reads a number: "01" is on.
+  int value = -1;
   return device.tls_enabled.has_value() && !in_file.empty() &&
-         in_file != (*device.tls_enabled ? "1" : "0");
+         (!absl::SimpleAtoi(in_file, &value) || value != *device.tls_enabled);
 }
 
 constexpr char kNpuSeries[] = "NPU series";
@@ -173,14 +174,14 @@ void AddGroups(absl::string_view finding, absl::string_view what,
   });
   for (const auto& [version, hosts] : groups) {
     if (version == right) continue;
-    FindingText text = report.Text(
-        finding, what, version, Count(hosts.size(), "host"), right.value_or(""),
-        Count(groups.back().second.size(), "host"));
+    NamedFinding text = report.Named(
+        finding, Term(what), Term(version), Counted(hosts.size(), "host"),
+        Term(right.value_or("")), Counted(groups.back().second.size(), "host"));
     if (!right.has_value()) {
-      FindingText tied =
+      NamedFinding tied =
           TiedText(report, {text.state, what, "host"}, ballot, version,
-                   [](const std::string& each) { return each; });
-      text.expected = tied.expected;
+                   [](const std::string& each) { return Term(each); });
+      text.expects = tied.expects;
       if (fix_names_right) text = std::move(tied);
     }
     for (const HostView* host : hosts) report.Add(*host, text);
@@ -193,11 +194,11 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
                    RuleReport& report) {
   HostsByValue versions;
   size_t lacking = 0;
-  std::string reason;
+  FindingValue reason;
   for (const HostView& host : view.hosts()) {
     const TextFact& fact = kind.fact(*host.facts);
     if (MayLack(kind, view, fact.missing().reason())) {
-      if (lacking++ == 0) reason = WhyMissing(fact.missing());
+      if (lacking++ == 0) reason = MissingWords(&fact.missing());
     } else if (report.Knows(host, kind.name, fact)) {
       versions[PrintableText(fact.value())].push_back(&host);
     } else {
@@ -207,8 +208,8 @@ void JudgeVersions(const VersionKind& kind, const ClusterView& view,
   AddGroups(kind.finding, kind.name, std::move(versions), report,
             /*fix_names_right=*/true);
   if (lacking == 0) return;
-  report.AddNote(kind.name, " not compared on ", Count(lacking, "host"), ", ",
-                 reason);
+  report.Note("not-compared-on", Term(kind.name), Counted(lacking, "host"),
+              reason);
 }
 
 struct BacklogKind {
@@ -226,7 +227,7 @@ constexpr BacklogKind kBacklogKinds[] = {
 // Whether there are hosts to compare with each other; if not, says so.
 bool HasTwoHosts(const ClusterView& view, RuleReport& report) {
   if (view.hosts().size() > 1) return true;
-  report.ExplainSkip("fewer than two hosts answered");
+  report.SkipFor("fewer-than-two-hosts");
   return false;
 }
 
@@ -246,7 +247,7 @@ void JudgeSeries(const ClusterView& view, RuleReport& report) {
     const TextFact& fact = host.facts->identity().npu_series();
     if (!IsKnown(fact) || AllOfSeries(fact.value(), expected)) continue;
     report.Add(host, "other-series", QuotedText(fact.value()), expected,
-               view.profile().title);
+               Term(view.profile().title));
   }
 }
 
@@ -257,7 +258,7 @@ void JudgeRails(const ClusterView& view, absl::string_view what,
       report,
       [&](const DeviceView& device, uint64_t right, size_t others) {
         report.Add(device, "other", *(device.*live), right, device.id,
-                   Count(others, "other host"));
+                   Counted(others, "other host"));
       });
 }
 
@@ -300,25 +301,21 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
       planned ? std::make_optional(view.spec().tls()) : Majority(switches);
   const bool right = majority.value_or(false);
   if (switches.count(!right) == 0 && files_agree) return;
-  const std::string expected = absl::StrCat(
-      SwitchText(right),
-      planned ? ", as the spec says"
-              : absl::StrCat(", as on ",
-                             Count(switches[right].live, "other device")));
+  const FindingValue others = Counted(switches[right].live, "other device");
   for (const DeviceView& device : view.devices()) {
-    FindingText text;
+    NamedFinding text;
     if (device.tls_enabled.has_value() && !majority.has_value()) {
       text = TiedText(report, {FAIL, "TLS switch", "device"}, switches,
-                      *device.tls_enabled,
-                      [](bool on) { return on ? "on" : "off"; });
+                      *device.tls_enabled, SwitchWords);
     } else if (device.tls_enabled.value_or(right) != right) {
       text =
-          report.Text("other", right ? "off" : "on", expected, right ? 1 : 0);
+          report.Named(planned ? "unlike-spec" : "other", SwitchWords(!right),
+                       SwitchWords(right), right ? 1 : 0, others);
     } else if (FileHasOtherSwitch(device)) {
       // A wrong switch is set in both by the one command.
-      text = report.Text("other-in-file", SwitchText(right),
-                         QuotedText(device.facts->tls().value().in_file()),
-                         right ? 1 : 0);
+      text = report.Named("other-in-file", SwitchWords(right),
+                          QuotedText(device.facts->tls().value().in_file()),
+                          right ? 1 : 0);
     } else {
       continue;
     }
@@ -362,7 +359,7 @@ void CheckBacklogUniform(const ClusterView& view, RuleReport& report) {
     }
     AddGroups("mixed", kind.key, std::move(values), report);
   }
-  if (!any_open) return report.ExplainSkip("cluster.yaml names both numbers");
+  if (!any_open) return report.SkipFor("backlogs-planned");
   for (const HostView& host : view.hosts()) {
     if (!unknown.contains(&host)) report.Judged(host);
   }
@@ -373,7 +370,7 @@ void CheckBacklogUniform(const ClusterView& view, RuleReport& report) {
 void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
   const HcclSpec& hccl = view.spec().hccl();
   if (!hccl.base_port_auto() || !hccl.port_count_auto()) {
-    return report.ExplainSkip("cluster.yaml says which ports are needed");
+    return report.SkipFor("ports-planned");
   }
   if (!HasTwoHosts(view, report)) return;
   std::optional<PortSet> range;
@@ -391,7 +388,7 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
     const std::string list = ports.ok()
                                  ? own.Minus(own.Minus(*ports)).ToString()
                                  : PrintableText(fact.value());
-    lists[list.empty() ? "nothing" : list].push_back(&host);
+    lists[list.empty() ? "no ports" : list].push_back(&host);
   }
   AddGroups("mixed", range.value_or(PortSet()).ToString(), std::move(lists),
             report);
@@ -401,11 +398,11 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
 // has none.
 void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
   size_t untold = 0;
-  std::string why;
+  FindingValue why;
   report.ForEachDevice([&](const DeviceView& device) {
     const Missing* missing = device.speed.missing;
     if (missing != nullptr && missing->reason() == Missing::NOT_SUPPORTED) {
-      if (untold++ == 0) why = WhyMissing(missing);
+      if (untold++ == 0) why = MissingWords(missing);
     } else if (!device.speed.has_value() && device.link == LinkFact::DOWN) {
       report.AddSkipped(device, "the link is DOWN", "link");
     } else if (report.Knows(device, "speed", device.speed)) {
@@ -414,8 +411,8 @@ void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
   });
   JudgeRails(view, "speed in Mb/s", &DeviceView::speed, report);
   if (untold == 0) return;
-  report.AddNote("no speed from ", Count(untold, "device"), ", ", why);
-  report.ExplainSkip(why);
+  report.Note("no-speed-from", Counted(untold, "device"), why);
+  report.SkipFor("skipped-since", why);
 }
 
 // Driver, firmware, CANN and kernel warn, the NPU series fails. The smallest
@@ -448,7 +445,7 @@ void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
   const RootsFact::Roots* told = nullptr;
   Ballot<std::set<std::string>> votes;
   for (const HostView& host : view.hosts()) {
-    if (!report.Knows(host, "roots", host.facts->roots())) continue;
+    if (!report.Knows(host, "CA roots", host.facts->roots())) continue;
     ++votes[set_of(host.facts->roots().value())].live;
     if (host.facts->has_controller_roots()) {
       told = &host.facts->controller_roots();
@@ -463,12 +460,12 @@ void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
     const RootsFact::Roots& roots = host.facts->roots().value();
     const auto own = set_of(roots);
     if (!right.has_value()) {
-      report.Add(host, TiedText(report, {FAIL, "the roots", "host"}, votes, own,
-                                text_of));
+      report.Add(host, TiedText(report, {FAIL, "set of CA roots", "host"},
+                                votes, own, text_of));
     } else if (own != *right) {
       report.Add(host, absl::c_includes(*right, own) ? "less" : "more",
                  text_of(own), text_of(*right),
-                 told != nullptr ? "the controller" : "most hosts");
+                 Term(told != nullptr ? "the controller" : "most hosts"));
     } else if (told != nullptr && roots.bundle() != told->bundle() &&
                roots.bundle() > 0) {  // 0: by hand.
       report.Add(host, "other-bundle", roots.bundle(), told->bundle());

@@ -1,6 +1,5 @@
 // The rule about waivers themselves: hosts in maintenance, and waivers that
-// have ended or that nobody heeds. What a waiver covers, judge.cc marks.
-#include "absl/strings/str_cat.h"
+// have ended or end too late. judge.cc marks what a waiver covers.
 #include "config/rules/catalogue.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"
@@ -9,7 +8,7 @@
 namespace clusterd {
 void CheckMaintenance(const ClusterView& view, RuleReport& report) {
   if (!view.spec().waivers().empty() && view.now() == absl::InfiniteFuture()) {
-    return report.ExplainSkip("whoever judges here has no clock");
+    return report.SkipFor("no-clock");
   }
   size_t in_force = 0;
   for (const Waiver& waiver : view.spec().waivers()) {
@@ -17,21 +16,22 @@ void CheckMaintenance(const ClusterView& view, RuleReport& report) {
       ++in_force;
     } else if (view.job() == nullptr) {
       const bool ended = absl::FromUnixMillis(waiver.until_ms()) <= view.now();
-      report.Add(report.Text(
-          ended ? "ended" : "too-long", WaivedText(waiver), WaiverText(waiver),
+      report.Add(report.Named(
+          ended ? "ended" : "too-long", WaivedWords(waiver),
+          WaiverWords(waiver),
           waiver.id().empty()
-              ? "correct waivers in cluster.yaml"
-              : absl::StrCat("clusterctl unwaive ", waiver.id())));
+              ? Worded("correct-waivers")
+              : ToFindingValue("clusterctl unwaive " + waiver.id())));
     }
   }
-  if (in_force > 0) report.AddNote(Count(in_force, "waiver"), " in force");
+  if (in_force > 0) report.Note("in-force", Counted(in_force, "waiver"));
   for (const HostView& host : view.hosts()) report.Judged(host);
   for (const auto* const hosts : {&view.hosts(), &view.silent()}) {
     for (const HostView& host : *hosts) {
       const Waiver* const waiver = view.MaintenanceOf(host.name);
       if (waiver == nullptr) continue;
       report.Add(host, view.job() == nullptr ? "in-maintenance" : "of-job",
-                 WaiverText(*waiver));
+                 WaiverWords(*waiver));
     }
   }
 }

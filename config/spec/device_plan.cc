@@ -7,8 +7,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/spec/yaml_keys.inc"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
@@ -320,7 +320,7 @@ class Reader {
   }
 
   Rail ReadRail(const YamlNode& node, const std::string& subject) {
-    const YamlMap map(&node, subject, {"device", "subnet", "host"}, mistakes_);
+    const YamlMap map(&node, subject, kClusterKeys, mistakes_);
     const YamlValue device = map.Require("device");
     const YamlValue subnet = map.Require("subnet");
     const YamlValue host = map.Require("host");
@@ -439,10 +439,6 @@ class Reader {
   std::vector<std::vector<uint32_t>> ids_by_server_;
 };
 
-constexpr absl::string_view kDeviceKeys[] = {
-    "ids",     "netmask",        "addresses", "rails",
-    "gateway", "detect_address", "switch"};
-
 }  // namespace
 
 std::string PlannedDevice::Name() const {
@@ -458,7 +454,7 @@ FormulaInputs PlannedDevice::Inputs() const {
 DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                           const ServerGroups& groups, Mistakes* mistakes) {
   if (node == nullptr) return {};
-  const YamlMap map(node, "devices", kDeviceKeys, mistakes);
+  const YamlMap map(node, "devices", kClusterKeys, mistakes);
   if (node->kind == YamlNode::Kind::kMap) {
     return Reader(map, product, groups, mistakes).Read();
   }
@@ -471,9 +467,10 @@ DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
 
 DevicePlan ReadDeviceIds(const YamlNode* node, const ProductProfile* product,
                          const ServerGroups& groups, Mistakes* mistakes) {
-  const YamlMap map(node, "devices", kDeviceKeys, mistakes);
-  for (const absl::string_view key : kDeviceKeys) {
-    if (key == "ids" || map[key].node() == nullptr) continue;
+  const YamlMap map(node, "devices", kClusterKeys, mistakes);
+  for (const absl::string_view key : {"netmask", "addresses", "rails",
+                                      "gateway", "detect_address", "switch"}) {
+    if (map[key].node() == nullptr) continue;
     map[key].Wrong(" is given beside roce: unused, expected ids alone: remove ",
                    "it, or remove roce: unused");
   }

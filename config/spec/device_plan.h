@@ -18,7 +18,7 @@
 //     ids: {"server[4-7]": 0-3}
 // `switch` names where ports are cabled to: one for all devices, a list with
 // one for each device, or such by host; `none` where none is named.
-// config/examples/README.md describes every key.
+// daemon/docs/cluster-yaml.md describes every key.
 #ifndef CONFIG_SPEC_DEVICE_PLAN_H_
 #define CONFIG_SPEC_DEVICE_PLAN_H_
 

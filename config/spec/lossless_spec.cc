@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/spec/product_profile.h"
+#include "config/spec/yaml_keys.inc"
 #include "config/values/dscp_classes.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
@@ -48,8 +48,7 @@ absl::StatusOr<uint32_t> ParseRocePort(const std::string& text) {
 
 void LoadLossless(const YamlValue& value, ClusterSpec* spec) {
   if (value.node() == nullptr) return;
-  const YamlMap map(value.node(), "lossless",
-                    {"pfc", "dscp_to_tc", "roce_port"}, value.mistakes());
+  const YamlMap map(value.node(), "lossless", kClusterKeys, value.mistakes());
   LosslessSpec* const lossless = spec->mutable_lossless();
   const YamlValue pfc = map["pfc"];
   lossless->set_pfc(pfc.Parsed(ParsePfc).value_or(""));

@@ -10,8 +10,6 @@
 namespace clusterd {
 namespace {
 
-constexpr size_t kMaxShownBytes = 80;
-
 // Reading goes on a while beyond what is shown: the first mistakes of the file
 // are not always the first ones found.
 constexpr size_t kMaxKept = 10 * Mistakes::kMaxShown;
@@ -19,7 +17,7 @@ constexpr size_t kMaxKept = 10 * Mistakes::kMaxShown;
 }  // namespace
 
 std::string QuoteValue(absl::string_view text) {
-  const absl::string_view cut = CutUtf8(text, kMaxShownBytes);
+  const absl::string_view cut = CutUtf8(text, 80);
   return absl::StrCat("\"", absl::Utf8SafeCEscape(cut),
                       cut.size() < text.size() ? "…" : "", "\"");
 }

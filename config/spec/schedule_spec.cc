@@ -6,10 +6,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/spec/spec_loader.h"
+#include "config/spec/yaml_keys.inc"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
@@ -89,8 +89,7 @@ class ScheduleLoader {
   }
 
   void Load(const YamlValue& value, ScheduledCheck* check) {
-    const YamlMap map(value.node(), value.subject(),
-                      {"name", "every", "hosts", kOnly, kSkip, kDowngrade},
+    const YamlMap map(value.node(), value.subject(), kClusterKeys,
                       value.mistakes());
     LoadName(map.Require("name"), check);
     const YamlValue every = map.Require("every");
@@ -116,8 +115,7 @@ class ScheduleLoader {
   }
 
   void Load(const YamlValue& value, Waiver* waiver) {
-    const YamlMap map(value.node(), value.subject(),
-                      {"rule", "hosts", "devices", "reason", "owner", "until"},
+    const YamlMap map(value.node(), value.subject(), kClusterKeys,
                       value.mistakes());
     google::protobuf::RepeatedPtrField<std::string> rules;
     const YamlValue rule = map.Require("rule");
@@ -239,7 +237,7 @@ void LoadCommand(const YamlValue& value, Notifier* notifier) {
 }
 
 void LoadNotifier(const YamlValue& value, Notifier* notifier) {
-  const YamlMap map(value.node(), value.subject(), {"command", "deadline"},
+  const YamlMap map(value.node(), value.subject(), kClusterKeys,
                     value.mistakes());
   if (!value.Is(YamlNode::Kind::kMap)) return;
   LoadCommand(map.Require("command"), notifier);
@@ -248,8 +246,7 @@ void LoadNotifier(const YamlValue& value, Notifier* notifier) {
       deadline.node() == nullptr
           ? kUsualTry
           : deadline.Duration(kLeastTry, kMostTry).value_or(kUsualTry);
-  notifier->set_deadline_ms(
-      static_cast<uint32_t>(absl::ToInt64Milliseconds(of_try)));
+  notifier->set_deadline_ms(ToMs(of_try));
 }
 
 // Of text without control characters.
@@ -302,13 +299,6 @@ std::string WaiverYaml(const Waiver& waiver) {
                       absl::FormatTime("%Y-%m-%dT%H:%M:%SZ\n",
                                        absl::FromUnixMillis(waiver.until_ms()),
                                        absl::UTCTimeZone()));
-}
-
-std::string NotifierText(const Notifier& notifier) {
-  return absl::StrCat(
-      "  - command: ", FlowList(notifier.command(), InQuotes),
-      "\n    deadline: ",
-      absl::FormatDuration(absl::Milliseconds(notifier.deadline_ms())), "\n");
 }
 
 }  // namespace
@@ -366,7 +356,10 @@ std::string ScheduleText(const ClusterSpec& spec) {
   }
   if (!spec.notify().empty()) absl::StrAppend(&text, "notify:\n");
   for (const Notifier& notifier : spec.notify()) {
-    absl::StrAppend(&text, NotifierText(notifier));
+    absl::StrAppend(
+        &text, "  - command: ", FlowList(notifier.command(), InQuotes),
+        "\n    deadline: ",
+        absl::FormatDuration(absl::Milliseconds(notifier.deadline_ms())), "\n");
   }
   std::string waivers;
   for (const Waiver& waiver : spec.waivers()) {

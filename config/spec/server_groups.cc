@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "config/spec/device_plan.h"
+#include "config/spec/yaml_keys.inc"
 #include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/text_form.h"
@@ -99,8 +100,8 @@ class GroupReader {
  private:
   void ReadGroup(const YamlNode& node, size_t g) {
     const size_t first = groups_.servers.size();
-    const YamlMap map(&node, absl::StrCat("servers[", g, "]"),
-                      {"hosts", "address", "rack"}, mistakes_);
+    const YamlMap map(&node, absl::StrCat("servers[", g, "]"), kClusterKeys,
+                      mistakes_);
     const YamlValue hosts = map.Require("hosts");
     const YamlValue address = map.Require("address");
     const std::string rack = map["rack"].Parsed(ParseRack).value_or("");

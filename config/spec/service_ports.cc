@@ -5,12 +5,6 @@
 #include "config/values/port_set.h"
 
 namespace clusterd {
-namespace {
-
-// A host takes 64 in all.
-constexpr size_t kMaxRanges = 32;
-
-}  // namespace
 
 void LoadServicePorts(const YamlValue& value, ServicePorts* ports) {
   if (value.node() == nullptr) return;
@@ -24,6 +18,8 @@ void LoadServicePorts(const YamlValue& value, ServicePorts* ports) {
     }
     all.Add(*each);
   }
+  // A host takes 64 in all.
+  constexpr size_t kMaxRanges = 32;
   if (all.ranges().size() > kMaxRanges) {
     value.Wrong(" has ", all.ranges().size(), " ranges, expected at most ",
                 kMaxRanges);

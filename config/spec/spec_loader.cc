@@ -4,8 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "config/hccl/job_ports.h"
 #include "config/spec/device_plan.h"
@@ -14,6 +12,7 @@
 #include "config/spec/schedule_spec.h"
 #include "config/spec/service_ports.h"
 #include "config/spec/yaml_document.h"
+#include "config/spec/yaml_keys.inc"
 #include "config/values/change_kind.h"
 #include "config/values/hostlist.h"
 #include "config/values/sha256.h"
@@ -80,14 +79,7 @@ class Loader {
       : mistakes_(mistakes), places_(places), rules_(rules) {}
 
   ClusterSpec Load(const YamlNode& root) {
-    const YamlMap map(&root, "",
-                      {"version",         "name",      "product", "mode",
-                       "servers",         "devices",   "hccl",    "kernel",
-                       "firewall",        "deadlines", "tls",     "mtu",
-                       "rendezvous_port", "ssh_port",  "ports",   "enforce",
-                       "domain",          "roce",      "job",     "lossless",
-                       "clock_skew",      "schedule",  "notify",  "waivers"},
-                      mistakes_);
+    const YamlMap map(&root, "", kClusterKeys, mistakes_);
     // What is no mapping has its mistake already, but for "nothing"; that all
     // keys are missing would add nothing.
     if (root.kind == YamlNode::Kind::kNothing) {
@@ -169,9 +161,7 @@ class Loader {
   }
 
   void LoadHccl(const YamlMap& map) {
-    const YamlMap hccl(
-        map["hccl"].node(), "hccl",
-        {"base_port", "port_count", "cann", "rdma_tc", "rdma_sl"}, mistakes_);
+    const YamlMap hccl(map["hccl"].node(), "hccl", kClusterKeys, mistakes_);
     const bool base_auto = IsAuto(hccl["base_port"]);
     const uint32_t base = base_auto ? kDefaultBasePort
                                     : hccl["base_port"]
@@ -235,8 +225,7 @@ class Loader {
   }
 
   void LoadKernel(const YamlMap& map) {
-    const YamlMap kernel(map["kernel"].node(), "kernel",
-                         {"somaxconn", "tcp_max_syn_backlog", "persistent"},
+    const YamlMap kernel(map["kernel"].node(), "kernel", kClusterKeys,
                          mistakes_);
     const auto backlog = [](const YamlValue& value) {
       return IsAuto(value)
@@ -264,8 +253,8 @@ class Loader {
   }
 
   void LoadDeadlines(const YamlMap& map) {
-    const YamlMap deadlines(map["deadlines"].node(), "deadlines",
-                            {"command", "host", "run"}, mistakes_);
+    const YamlMap deadlines(map["deadlines"].node(), "deadlines", kClusterKeys,
+                            mistakes_);
     const YamlValue command = deadlines["command"];
     const YamlValue host = deadlines["host"];
     const YamlValue run = deadlines["run"];
@@ -307,18 +296,11 @@ class Loader {
   }
 
   void LoadEnforce(const YamlMap& map) {
-    std::vector<std::string> names;
-    // What a host only lets be read is nothing to put back.
-    static constexpr ChangeKind kReads[] = {CHANGE_OBSERVE, CHANGE_SSH_LOGIN,
-                                            CHANGE_LOGS};
+    // Kinds that only read are not in the table of keys.
+    const YamlMap enforce(map["enforce"].node(), "enforce", kClusterKeys,
+                          mistakes_);
     for (const ChangeKind kind : AllChangeKinds()) {
-      if (absl::c_linear_search(kReads, kind)) continue;
-      names.push_back(ChangeKindName(kind));
-    }
-    const YamlMap enforce(
-        map["enforce"].node(), "enforce",
-        std::vector<absl::string_view>(names.begin(), names.end()), mistakes_);
-    for (const std::string& name : names) {
+      const std::string name = ChangeKindName(kind);
       if (enforce[name].Bool().value_or(false)) spec_.add_enforce(name);
     }
   }

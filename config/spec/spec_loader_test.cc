@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 
 namespace clusterd {
 namespace {
@@ -506,18 +505,6 @@ TEST(ExamplesTest, EveryExampleFitsOnAScreenOrIsAList) {
     const std::string text =
         ReadRunfile(std::string("config/examples/") + name);
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40) << name;
-  }
-}
-
-TEST(ExamplesTest, EveryBlockOfThePageOfKeysLoads) {
-  const std::vector<std::string> parts =
-      absl::StrSplit(ReadRunfile("config/examples/README.md"), "\n```yaml\n");
-  ASSERT_EQ(parts.size(), 3u);
-  for (size_t k = 1; k < parts.size(); ++k) {
-    const std::string block = absl::StrReplaceAll(
-        parts[k].substr(0, parts[k].find("```")), {{"node07", "n0"}});
-    const auto spec = LoadSpec("README.md", File(block));
-    EXPECT_TRUE(spec.ok()) << spec.status() << block;
   }
 }
 

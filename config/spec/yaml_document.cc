@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "config/values/nearest_word.h"
 #include "config/values/text_form.h"
 
@@ -260,6 +261,22 @@ std::string ExampleText(absl::Duration min, absl::Duration max) {
   return absl::StrCat(" such as ", absl::StrJoin(examples, " or "));
 }
 
+// The keys of the mapping at `path`, such as "servers[3]", in a table of all
+// keys of a file, such as "servers[].hosts".
+std::vector<absl::string_view> KeysAt(
+    absl::string_view path, absl::Span<const absl::string_view> table) {
+  static const LazyRE2 kIndex = {R"(\[\d+\])"};
+  std::string prefix = path.empty() ? "" : absl::StrCat(path, ".");
+  RE2::GlobalReplace(&prefix, *kIndex, "[]");
+  std::vector<absl::string_view> keys;
+  for (absl::string_view key : table) {
+    if (!absl::ConsumePrefix(&key, prefix)) continue;
+    key = key.substr(0, key.find_first_of(".["));
+    if (!absl::c_linear_search(keys, key)) keys.push_back(key);
+  }
+  return keys;
+}
+
 // A mapping of another kind of file should not be spelt out.
 constexpr int kMaxUnknownKeys = 100;
 
@@ -390,12 +407,12 @@ std::vector<YamlValue> YamlValue::Items() const {
 }
 
 YamlMap::YamlMap(const YamlNode* node, absl::string_view path,
-                 absl::Span<const absl::string_view> known_keys,
-                 Mistakes* mistakes)
+                 absl::Span<const absl::string_view> table, Mistakes* mistakes)
     : path_(path), mistakes_(mistakes) {
   if (node == nullptr) return;
   position_ = node->position;
   if (node->kind == YamlNode::Kind::kNothing) return;
+  const std::vector<absl::string_view> known_keys = KeysAt(path, table);
   const std::string keys = absl::StrJoin(known_keys, ", ");
   if (node->kind != YamlNode::Kind::kMap) {
     YamlValue(node, path_.empty() ? "the file" : path_, mistakes_)

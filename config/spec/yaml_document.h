@@ -169,11 +169,12 @@ class YamlValue {
 class YamlMap {
  public:
   // Records unless `node` is a mapping, and every key (of the first 100) that
-  // is not among `known_keys` with the nearest one that is. nullptr, "nothing"
-  // and what is no mapping are read as an empty mapping. `path` names it in
-  // messages, e.g. "hccl"; empty: the file.
+  // is not known with the nearest one that is. nullptr, "nothing" and what is
+  // no mapping are read as an empty mapping. `path` names it in messages, e.g.
+  // "servers[3]"; empty: the file. `table` has all keys of the file, those of
+  // this mapping as "servers[].hosts": see config/spec/keys.
   YamlMap(const YamlNode* node, absl::string_view path,
-          absl::Span<const absl::string_view> known_keys, Mistakes* mistakes);
+          absl::Span<const absl::string_view> table, Mistakes* mistakes);
 
   YamlValue operator[](absl::string_view key) const;
   // Also records the absence.

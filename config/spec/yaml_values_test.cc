@@ -69,10 +69,23 @@ TEST(YamlMapTest, UnknownKeysNameTheNearest) {
             "f:2:1: unknown key \"colour\", expected netmask, rails");
 }
 
+TEST(YamlMapTest, KnowsTheKeysOfItsPathInTheTable) {
+  constexpr absl::string_view kTable[] = {"a[].b", "a[].c[].d", "a[].c", "ab"};
+  File file("a: [{other: 1, c: [{other: 1}]}]\nother: 1\n");
+  const YamlMap map(&*file.root, "", kTable, &file.mistakes);
+  const YamlNode& item = map["a"].node()->items[0];
+  const YamlMap inner(&item, "a[0]", kTable, &file.mistakes);
+  YamlMap(&inner["c"].node()->items[0], "a[0].c[0]", kTable, &file.mistakes);
+  EXPECT_EQ(file.Wrong(),
+            "f:1:6: unknown key \"other\" in a[0], expected b, c\n"
+            "f:1:21: unknown key \"other\" in a[0].c[0], expected d\n"
+            "f:2:1: unknown key \"other\", expected a, ab");
+}
+
 TEST(YamlMapTest, PathOpensMessagesOfInnerMappings) {
   File file("hccl: {port: 1, base_port: x}\n");
   const YamlMap outer = file.Map({"hccl"});
-  const YamlMap inner(outer["hccl"].node(), "hccl", {"base_port"},
+  const YamlMap inner(outer["hccl"].node(), "hccl", {"hccl.base_port"},
                       &file.mistakes);
   EXPECT_EQ(inner["base_port"].Number(1, 2), std::nullopt);
   EXPECT_EQ(file.Wrong(),
@@ -93,8 +106,8 @@ TEST(YamlMapTest, WhatIsNoMappingIsRecordedAndReadAsEmpty) {
 TEST(YamlMapTest, AMappingWithNothingInItIsEmpty) {
   File file("hccl:\n");
   const YamlMap outer = file.Map({"hccl"});
-  YamlMap(outer["hccl"].node(), "hccl", {"a"}, &file.mistakes);
-  YamlMap(nullptr, "kernel", {"a"}, &file.mistakes);
+  YamlMap(outer["hccl"].node(), "hccl", {"hccl.a"}, &file.mistakes);
+  YamlMap(nullptr, "kernel", {"kernel.a"}, &file.mistakes);
   EXPECT_EQ(file.Wrong(), "");
 }
 

@@ -179,10 +179,8 @@ absl::StatusOr<std::vector<uint32_t>> ParseOctet(absl::string_view octet) {
       values.push_back(static_cast<uint32_t>(value));
     }
   }
-  if (!bracket && values.size() != 1) {
-    return Wrong("octet", octet, "is a list, expected it in brackets");
-  }
-  return values;
+  if (bracket || values.size() == 1) return values;
+  return Wrong("octet", octet, "is a list, expected it in brackets");
 }
 
 // A list of numbers has no dots inside, so every dot counts.

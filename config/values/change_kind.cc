@@ -57,6 +57,10 @@ std::set<ChangeKind> AllowedKinds(const HostAllows& allows) {
   return kinds;
 }
 
+std::string AllowLine(const std::set<ChangeKind>& kinds) {
+  return absl::StrCat("\"allow: [", KindsText(kinds), "]\"");
+}
+
 std::string WhatIsAllowed(const HostAllows& allows) {
   return absl::StrCat(
       "it allows ", KindsText(AllowedKinds(allows)),
@@ -68,7 +72,7 @@ std::string HowToAllow(const HostAllows& allows,
   if (!allows.mistake().empty()) {
     return absl::StrCat("correct the mistake there (", allows.mistake(), ")");
   }
-  const std::string line = absl::StrCat("\"allow: [", KindsText(kinds), "]\"");
+  const std::string line = AllowLine(kinds);
   if (allows.file().empty()) {
     return absl::StrCat("start clusterd there with --config and a file with ",
                         line, " in it");

@@ -28,6 +28,9 @@ std::vector<ChangeKind> AllChangeKinds();
 // The kinds that this version knows; a newer host may name others.
 std::set<ChangeKind> AllowedKinds(const HostAllows& allows);
 
+// "allow: [observe, sysctl]", in quotes.
+std::string AllowLine(const std::set<ChangeKind>& kinds);
+
 // "it allows observe, sysctl"; "it allows observe until its file is right".
 std::string WhatIsAllowed(const HostAllows& allows);
 

@@ -2,9 +2,8 @@
 
 #include <bitset>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {
@@ -17,10 +16,10 @@ absl::StatusOr<DscpClasses> ParseDscpClasses(absl::string_view text) {
     uint32_t dscp = 0, traffic_class = 0;
     if (!HasForm(pair, *kPair, &dscp, &traffic_class) || dscp >= kDscps ||
         named[dscp]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", pair,
-                       "\" is no DSCP from 0 to 63 with its traffic class from "
-                       "0 to 3, each once, such as 33:1,46:2"));
+      return InvalidArgument(
+          "\"", pair,
+          "\" is no DSCP from 0 to 63 with its traffic class from "
+          "0 to 3, each once, such as 33:1,46:2");
     }
     named.set(dscp);
     classes[dscp] = traffic_class;

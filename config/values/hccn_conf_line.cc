@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -26,14 +28,10 @@ constexpr char kAddress[] = R"((?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3})"
 // A whole number as strtol takes it, from `first` to `last`: blanks and a sign
 // may stand before it, and no digit at all is 0.
 bool IsNumber(absl::string_view value, int64_t first, int64_t last) {
-  static const LazyRE2 kForm = {R"([\t\n\v\f\r ]*([+-]?\d{1,18}))"};
-  int64_t number = 0;
-  absl::string_view digits;
-  if (!value.empty() && (!HasForm(value, *kForm, &digits) ||
-                         !absl::SimpleAtoi(digits, &number))) {
-    return false;
-  }
-  return number >= first && number <= last;
+  const std::string text(value);
+  char* end = nullptr;
+  const int64_t number = strtoll(text.c_str(), &end, 10);
+  return end == text.c_str() + text.size() && number >= first && number <= last;
 }
 
 template <int64_t first, int64_t last>
@@ -44,6 +42,12 @@ template <int64_t first, int64_t last>
 bool IsGivenIn(absl::string_view value) {
   return !value.empty() && IsNumber(value, first, last);
 }
+template <int64_t first, int64_t last>
+bool IsDigitsIn(absl::string_view value) {
+  return absl::c_all_of(value, absl::ascii_isdigit) &&
+         IsNumber(value, first, last);
+}
+bool IsAnything(absl::string_view) { return true; }
 
 bool IsAddress(absl::string_view value) {
   return Ipv4Address::Parse(value).ok();
@@ -76,11 +80,10 @@ bool IsMacAddress(absl::string_view value) {
 }
 
 bool IsRocePort(absl::string_view value) {
-  constexpr int kFirst = 4097, kLast = 65535;
-  static const LazyRE2 kForm = {R"(\d{4,5})"};
-  return absl::StartsWith(value, "-1") ||
-         (HasForm(value, *kForm) && IsNumber(value, kFirst, kLast));
+  return absl::StartsWith(value, "-1") || IsDigitsIn<4097, 65535>(value);
 }
+// How many ports there must be, another line says.
+bool IsPortList(absl::string_view value) { return value.size() > 8; }
 
 // The tool refuses another form; the tools of A2 and A3 refuse more priorities.
 constexpr int kMostPausing = 4;
@@ -92,11 +95,8 @@ bool IsShortBitmap(absl::string_view value) {
 
 // A limit that is too long is no limit to the tool.
 bool IsBandwidth(absl::string_view value) {
-  constexpr int kFirst = 10000, kLast = 200000;
   constexpr size_t kMaxChars = 6;
-  static const LazyRE2 kForm = {R"(\d+)"};
-  return value.size() > kMaxChars ||
-         (HasForm(value, *kForm) && IsNumber(value, kFirst, kLast));
+  return value.size() > kMaxChars || IsDigitsIn<10000, 200000>(value);
 }
 bool IsSpeed(absl::string_view value) {
   return IsNumber(value, 100000, 100000) || IsNumber(value, 200000, 200000);
@@ -127,9 +127,8 @@ bool IsBufferPlan(absl::string_view value) {
   const std::vector<absl::string_view> marks = absl::StrSplit(words[3], ',');
   if (sizes.size() > 8 || marks.size() > sizes.size()) return false;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    int64_t size = 0;
-    if (!absl::SimpleAtoi(sizes[i], &size) ||
-        (size != 0 && (size < kLeast || size > kMost)) ||
+    const int64_t size = atoll(std::string(sizes[i]).c_str());
+    if ((sizes[i] != "0" && !IsNumber(sizes[i], kLeast, kMost)) ||
         (i < marks.size() && !IsNumber(marks[i], 0, size))) {
       return false;
     }
@@ -155,11 +154,8 @@ constexpr char kMemoryReserve[] = "pdccl:(?:|0|2|4|8|16|32|64|128|256|512)";
 bool HasTable(absl::string_view value) {
   constexpr absl::string_view kTable = " table ";
   const size_t at = value.find(kTable);
-  int64_t table = 0;
-  if (at == value.npos) return true;
-  const absl::string_view word = value.substr(at + kTable.size());
-  return !absl::SimpleAtoi(word.substr(0, word.find(' ')), &table) ||
-         table <= 255;
+  return at == value.npos ||
+         atoll(std::string(value.substr(at + kTable.size())).c_str()) <= 255;
 }
 bool IsIpRoute(absl::string_view value) {
   static const LazyRE2 kForm = {R"((?s)add \s*[+-]?\d.*)", RE2::Latin1};
@@ -182,23 +178,26 @@ constexpr char kFec[] = "rs|off|auto";
 enum Series { kA1 = 1, kA2 = 2, kA3 = 4, kEvery = kA1 | kA2 | kA3 };
 
 // Keys over whose values the recovery of their device fails, with what it takes
-// and how long that may be.
+// and how long that may be. Some it reads only where the device has a line with
+// another key, or, of DHCP, has none.
+constexpr char kDhcp[] = "udhcpc_enable";
 constexpr struct {
-  absl::string_view key;
+  absl::string_view keys;
   size_t max_chars;
   bool (*taken)(absl::string_view value);
   int series = kEvery;
+  absl::string_view other = "";
 } kRecoveredKeys[] = {
     {"address", 19, IsOwnAddress},
     {"netmask", 19, IsNetmask},
-    {"gateway", 19, IsAddress},
+    {"gateway", 19, IsAddress, kEvery, kDhcp},
     {"netdetect", 19, IsDetectAddress},
-    {"IPv6gateway", 45, IsIpv6},
-    {"IPv6netdetect", 45, IsIpv6},
-    {"udhcpc_enable", 3, [](absl::string_view) { return true; }},
-    {"udhcpc_ipv6_enable", 3, [](absl::string_view) { return true; }},
+    {"IPv6gateway/IPv6netdetect", 45, IsIpv6},
+    {"IPv6address", 45, IsIpv6, kEvery, "IPv6netmask"},
+    {"IPv6netmask", 45, IsAnything, kEvery, "IPv6address"},
+    {"udhcpc_enable/udhcpc_ipv6_enable", 3, IsAnything},
     {"mac_addr", 17, IsMacAddress},
-    {"mtu", 4, IsIn<68, 9702>},
+    {"mtu", 4, IsDigitsIn<68, 9702>},
     {"dscp_tc", 383, IsDscpMap},
     {"static_speed", 6, IsSpeed},
     {"bw_limit", 383, IsBandwidth},
@@ -208,6 +207,12 @@ constexpr struct {
     {"prio_tc", 15, IsOfForm<kPriorityMap>},
     {"encoding", 4, IsOfForm<kFec>, kA1},
     {"dcqcn_cnp_dscp", 29, IsGivenIn<0, 63>},
+    {"dcqcn_f/dcqcn_al/dcqcn_cnp_time", 29, IsGivenIn<0, 255>, kEvery,
+     "dcqcn_alg_mode"},
+    {"dcqcn_g_shift/dcqcn_tkp/dcqcn_tmp/dcqcn_alp_shift", 29, IsGivenIn<0, 15>,
+     kEvery, "dcqcn_alg_mode"},
+    {"dcqcn_ai/dcqcn_alp", 29, IsGivenIn<0, 65535>, kEvery, "dcqcn_alg_mode"},
+    // On A+K boards alone; no fact tells the board.
     {"xsfp_reset_max_times", 2, IsIn<0, 30>, kA2},
     {"xsfp_reset_wait_times", 2, IsIn<0, 40>, kA2},
     {"tls_enable", 29, IsGivenIn<0, 1>},
@@ -220,12 +225,16 @@ constexpr struct {
     {"tsa", 127, IsClassMap<kTsa>, kA2 | kA3},
     {"tcbw", 127, IsClassMap<kShare>, kA2 | kA3},
     {"udp_port_mode", 19, IsOfForm<kPortMode>, kA2 | kA3},
+    {"multi_qp_count", 2, IsGivenIn<2, 32>, kA2 | kA3, "udp_port_mode"},
+    {"multi_qp_udp_ports", 199, IsPortList, kA2 | kA3, "udp_port_mode"},
+    {"nslb_dp_listen_port", 199, IsIn<10000, 57999>, kA2 | kA3,
+     "udp_port_mode"},
     {"mem_reserve", 383, IsOfForm<kMemoryReserve>, kA2 | kA3},
     {"ip_rule", 383, IsIpRule},
     {"ip_route", 383, IsIpRoute},
-    {"arp", 383, IsOfForm<kNeighbour>},
-    {"send_arp_period", 5, IsIn<1, 3600>},
-    {"send_arp_status", 5, IsOfForm<kSwitch>},
+    {"arp", 383, IsOfForm<kNeighbour>, kEvery, kDhcp},
+    {"send_arp_period", 5, IsIn<1, 3600>, kEvery, kDhcp},
+    {"send_arp_status", 5, IsOfForm<kSwitch>, kEvery, kDhcp},
 };
 using KeyRow = std::remove_reference_t<decltype(kRecoveredKeys[0])>;
 
@@ -233,7 +242,9 @@ using KeyRow = std::remove_reference_t<decltype(kRecoveredKeys[0])>;
 const KeyRow* RowOf(absl::string_view line) {
   static const auto* const rows = [] {
     auto* made = new absl::flat_hash_map<absl::string_view, const KeyRow*>();
-    for (const auto& row : kRecoveredKeys) made->emplace(row.key, &row);
+    for (const auto& row : kRecoveredKeys) {
+      for (const auto key : absl::StrSplit(row.keys, '/')) (*made)[key] = &row;
+    }
     return made;
   }();
   static const LazyRE2 kLine = {R"((?s)(\w+)_(?:0|[1-9]\d?)=.*)", RE2::Latin1};
@@ -275,17 +286,28 @@ bool IsRecoveredLine(absl::string_view line) {
   return RowOf(line) != nullptr || IsScannedRoute(line);
 }
 
-bool MayBeRecovered(absl::string_view line) {
+bool MayBeRecovered(absl::string_view line, absl::string_view file) {
   static const auto* const route = new RE2(
       absl::StrCat("(?s)route_address_", kAddress, "_netmask_", kAddress,
                    R"(_\d+=gateway_)", kAddress, R"((?:\D.*)?)"),
       RE2::Latin1);
   const KeyRow* const row = RowOf(line);
-  if (row == nullptr) return HasForm(line, *route);
-  const absl::string_view value = ValueOf(line);
+  const absl::string_view key = HccnConfKeyOf(line), value = ValueOf(line);
+  const auto has = [&](absl::string_view other) {
+    const std::string start =
+        absl::StrCat("\n", other, key.substr(key.rfind('_')), "=");
+    return absl::StrContains(file, start) || absl::StartsWith(file, &start[1]);
+  };
+  if (row == nullptr) return HasForm(line, *route) || has(kDhcp);
   // No value has a "=": two lines were joined.
-  return value.size() <= row->max_chars && !absl::StrContains(value, '=') &&
-         row->taken(value);
+  if (value.size() > row->max_chars || absl::StrContains(value, '=') ||
+      !row->taken(value)) {
+    return !row->other.empty() && has(row->other) == (row->other == kDhcp);
+  }
+  if (row->taken != IsOfForm<kPortMode>) return true;
+  return value == "multi_qp"
+             ? has("multi_qp_count") && has("multi_qp_udp_ports")
+             : has("nslb_dp_listen_port");
 }
 
 bool BreaksRecoveryOf(absl::string_view npu_series, absl::string_view line) {

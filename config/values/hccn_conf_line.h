@@ -33,13 +33,15 @@ bool IsScannedRoute(absl::string_view line);
 // its scan gets through.
 bool IsRecoveredLine(absl::string_view line);
 
-// Whether the recovery may take the value: false where it is known to fail over
-// it, be it the tool of one product only, or where two lines were joined. What
-// is missed here, `-cfg status` tells. REQUIRES: IsRecoveredLine(line).
-bool MayBeRecovered(absl::string_view line);
+// Whether the recovery may take the line, or does not read it beside the other
+// lines of the file: false where it is known to fail over it, be it the tool of
+// one product only, where a line that it needs is lacking, or where two lines
+// were joined. What is missed here, `-cfg status` tells.
+// REQUIRES: IsRecoveredLine(line).
+bool MayBeRecovered(absl::string_view line, absl::string_view file);
 
 // Whether the tool of that series, "A1", "A2" or "A3", fails over the line; of
-// a series that is not known (empty) it may. REQUIRES: !MayBeRecovered(line).
+// a series that is not known (empty) it may. REQUIRES: !MayBeRecovered().
 bool BreaksRecoveryOf(absl::string_view npu_series, absl::string_view line);
 
 // SHA-256, in hex, of what we and people set: of the lines in the order of

@@ -71,7 +71,7 @@ const std::vector<Values>& KeyValues() {
       {"netmask", {"255.255.255.0"}, {"", "255.0.255.0", "\"255.0.0.0\""}},
       {"gateway", {"10.0.0.254"}, {"", "10.0.0.254\t", "x"}},
       {"netdetect", {"10.0.0.254"}, {"", "10.0.0.254 ", "x"}},
-      {"mtu", {"68", "1500", "9702"}, {"", "x", "67", "9703", "1500 "}},
+      {"mtu", {"68", "1500", "9702"}, {"", "x", "67", "9703", "1500 ", "+150"}},
       {"tls_enable", {"0", "1"}, {"2", "x", "0 ", "0mtu_2=1500"}},
       {"tls_ca_recovered", {"1"}, {"2"}},
       {"roce_port", {"4791"}, {"", "x"}},
@@ -95,18 +95,38 @@ const std::vector<Values>& KeyValues() {
   return *values;
 }
 
+// What must go with lines of device 5 above.
+constexpr char kOthers[] =
+    "multi_qp_count_5=2\nmulti_qp_udp_ports_5=5000,5001\n";
+
 TEST(MayBeRecoveredTest, KnowsTheValuesOfEveryKey) {
   for (const Values& row : KeyValues()) {
     for (const char* value : row.taken) {
       const std::string line = absl::StrCat(row.key, "_5=", value);
       EXPECT_TRUE(IsRecoveredLine(line)) << line;
-      EXPECT_TRUE(MayBeRecovered(line)) << line;
+      EXPECT_TRUE(MayBeRecovered(line, kOthers)) << line;
     }
     for (const char* value : row.refused) {
       const std::string line = absl::StrCat(row.key, "_5=", value);
-      EXPECT_FALSE(MayBeRecovered(line)) << line;
+      EXPECT_FALSE(MayBeRecovered(line, kOthers)) << line;
     }
   }
+}
+
+TEST(MayBeRecoveredTest, JudgesWhatIsReadBesideTheOtherLinesOfTheDevice) {
+  const auto fails = [](const char* line, const char* file) {
+    return !MayBeRecovered(line, file);
+  };
+  EXPECT_TRUE(fails("dcqcn_f_5=256", "mtu_5=1500\ndcqcn_alg_mode_5=1\n"));
+  EXPECT_FALSE(fails("dcqcn_f_5=256", "dcqcn_alg_mode_3=1\n"));
+  EXPECT_FALSE(fails("dcqcn_f_5=256", "xdcqcn_alg_mode_5=1\n"));
+  EXPECT_TRUE(fails("udp_port_mode_5=multi_qp", "multi_qp_count_5=2\n"));
+  EXPECT_TRUE(fails("gateway_5=x", "udhcpc_enable_3=1\n"));
+  EXPECT_FALSE(fails("gateway_5=x", "udhcpc_enable_5=\n"));
+  const char kRoute[] =
+      "route_address_10.1.0.0_netmask_255.255.0.0_5=gateway_10.0.0.300";
+  EXPECT_TRUE(fails(kRoute, ""));
+  EXPECT_FALSE(fails(kRoute, "udhcpc_enable_5=on\n"));
 }
 
 TEST(BreaksRecoveryOfTest, DependsOnTheProductWhereItsToolReadsTheKey) {

@@ -1,22 +1,11 @@
 #include "config/values/host_interfaces.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 
 namespace clusterd {
-namespace {
-
-// "br-+" is every interface whose name begins with "br-" (firewall-cmd(1)).
-bool Names(absl::string_view pattern, absl::string_view interface) {
-  return absl::ConsumeSuffix(&pattern, "+")
-             ? absl::StartsWith(interface, pattern)
-             : interface == pattern;
-}
-
-}  // namespace
 
 const HostInterface* FindInterface(const HostFacts& facts,
                                    absl::string_view address) {
@@ -41,8 +30,13 @@ absl::StatusOr<const FirewallZone*> FindOtherZone(const HostFacts& facts,
     return NotFound("no interface has the host's address ", address);
   }
   for (const FirewallZone& zone : zones.value().zones()) {
-    for (const std::string& pattern : zone.interfaces()) {
-      if (Names(pattern, interface->name())) return &zone;
+    for (absl::string_view pattern : zone.interfaces()) {
+      // "br-+" is every interface whose name begins with "br-"
+      // (firewall-cmd(1)).
+      const bool named = absl::ConsumeSuffix(&pattern, "+")
+                             ? absl::StartsWith(interface->name(), pattern)
+                             : interface->name() == pattern;
+      if (named) return &zone;
     }
   }
   return nullptr;

@@ -5,7 +5,6 @@
 #include "absl/base/macros.h"
 #include "absl/numeric/bits.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 
@@ -80,11 +79,9 @@ absl::StatusOr<Ipv4Subnet> Ipv4Subnet::Parse(absl::string_view text) {
   }
   ASSIGN_OR_RETURN(const Ipv4Address address, Ipv4Address::Parse(quad));
   const Ipv4Subnet subnet(address, prefix_length);
-  if (subnet.network() != address) {
-    return InvalidArgument("subnet \"", text, "\" has host bits set, expected ",
-                           subnet.ToString());
-  }
-  return subnet;
+  if (subnet.network() == address) return subnet;
+  return InvalidArgument("subnet \"", text, "\" has host bits set, expected ",
+                         subnet.ToString());
 }
 
 Ipv4Address Ipv4Subnet::netmask() const {

@@ -5,9 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "config/values/hostlist.h"
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
@@ -43,13 +41,6 @@ absl::Status CheckForm(absl::string_view kind, absl::string_view noun,
   }
   if (HasForm(text, form)) return absl::OkStatus();
   return Bad(absl::StrCat(subject, " is no ", noun), expected);
-}
-
-absl::Status CheckContainer(const std::string& name) {
-  static const LazyRE2 kName = {"[A-Za-z0-9][A-Za-z0-9_.-]*"};
-  return CheckForm(
-      "container", "name", name, kMaxNameBytes, *kName,
-      "a letter or digit, then letters, digits, \"_\", \".\" and \"-\"");
 }
 
 absl::Status BadPid(absl::string_view pid) {
@@ -114,9 +105,12 @@ std::string NetworkNamespaceText(const NetworkNamespace& target) {
 }
 
 absl::Status CheckNetworkNamespace(const NetworkNamespace& target) {
+  static const LazyRE2 kContainer = {"[A-Za-z0-9][A-Za-z0-9_.-]*"};
   switch (target.target_case()) {
     case NetworkNamespace::kContainer:
-      return CheckContainer(target.container());
+      return CheckForm(
+          "container", "name", target.container(), kMaxNameBytes, *kContainer,
+          "a letter or digit, then letters, digits, \"_\", \".\" and \"-\"");
     case NetworkNamespace::kPid:
       if (target.pid() >= 1 && target.pid() <= kMaxPid) break;
       return BadPid(absl::StrCat(target.pid()));
@@ -173,19 +167,6 @@ NamespaceFacts::NamespaceFacts(absl::string_view network_namespace,
 bool SharesHostNetwork(const HostFacts& facts) {
   return !facts.network_namespace().empty() &&
          facts.kernel().initial_namespace().value();
-}
-
-std::string HostNetworkNote(absl::string_view network_namespace,
-                            const std::vector<std::string>& hosts) {
-  const std::pair<absl::string_view, absl::string_view> target =
-      absl::StrSplit(network_namespace, absl::MaxSplits(':', 1));
-  const bool is_path = target.first == "path";
-  const absl::string_view what = is_path                 ? "namespace"
-                                 : target.first == "pid" ? "process"
-                                                         : "container";
-  return absl::StrCat(is_path ? "" : absl::StrCat(what, " "), target.second,
-                      " on ", FoldHostlist(hosts),
-                      " uses the host's network: host and ", what, " are one");
 }
 
 }  // namespace clusterd

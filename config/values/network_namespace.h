@@ -63,11 +63,6 @@ class NamespaceFacts {
 // own network.
 bool SharesHostNetwork(const HostFacts& facts);
 
-// "container train-1 on node[01-02] uses the host's network: host and container
-// are one". REQUIRES: hosts is not empty.
-std::string HostNetworkNote(absl::string_view network_namespace,
-                            const std::vector<std::string>& hosts);
-
 }  // namespace clusterd
 
 #endif  // CONFIG_VALUES_NETWORK_NAMESPACE_H_

@@ -126,22 +126,13 @@ TEST(NamespaceFactsTest, KeepsTheReasonOfASilentHost) {
   EXPECT_EQ(NamespaceFacts("container:train-1", {&silent}).hosts()[0], &silent);
 }
 
-TEST(HostNetworkNoteTest, NamesWhatSharesTheNetworkAndWhere) {
+TEST(SharesHostNetworkTest, IsSoForANamespaceThatIsTheHostsOwn) {
   HostFacts facts = Facts("node01", "container:train-1");
   EXPECT_FALSE(SharesHostNetwork(facts));
   facts.mutable_kernel()->mutable_initial_namespace()->set_value(true);
   EXPECT_TRUE(SharesHostNetwork(facts));
   facts.clear_network_namespace();
   EXPECT_FALSE(SharesHostNetwork(facts));
-  EXPECT_EQ(HostNetworkNote("container:train-1", {"node01", "node02"}),
-            "container train-1 on node[01-02] uses the host's network: host "
-            "and container are one");
-  EXPECT_EQ(HostNetworkNote("pid:4711", {"node01"}),
-            "process 4711 on node01 uses the host's network: host and process "
-            "are one");
-  EXPECT_EQ(HostNetworkNote("path:/run/netns/x", {"node01"}),
-            "/run/netns/x on node01 uses the host's network: host and "
-            "namespace are one");
 }
 
 }  // namespace

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/status/status.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"

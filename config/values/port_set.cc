@@ -6,7 +6,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/base/macros.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"

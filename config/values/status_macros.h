@@ -8,7 +8,8 @@
 //   return NotFound(path, ": no line of ", key);
 //
 // Not for a place that cleans up first; there the status has a name. A type
-// with a comma needs an alias or `auto`.
+// with a comma needs an alias or `auto`. Who includes this has absl::Status,
+// absl::StatusOr and absl::StrCat with it.
 #ifndef CONFIG_VALUES_STATUS_MACROS_H_
 #define CONFIG_VALUES_STATUS_MACROS_H_
 

@@ -17,7 +17,7 @@ inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr uint32_t kPlanSchemaVersion = 2;
 
 // Report.schema_version of finding.proto.
-inline constexpr uint32_t kReportSchemaVersion = 1;
+inline constexpr uint32_t kReportSchemaVersion = 2;
 
 }  // namespace clusterd
 

@@ -2,7 +2,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -11,49 +10,6 @@
 
 namespace clusterd {
 namespace {
-
-// Reasons quote commands and answers.
-constexpr size_t kMaxDetailBytes = 600;
-
-struct ReasonWords {
-  Missing::Reason reason;
-  const char* why;
-  const char* how_to_learn;
-};
-
-constexpr ReasonWords kReasons[] = {
-    {Missing::REASON_UNSPECIFIED, "no reason given",
-     "look at the log of clusterd on the host"},
-    {Missing::ABSENT, "does not exist",
-     "install what is missing, or mount it into the container in which "
-     "clusterd runs"},
-    {Missing::NOT_PERMITTED, "not permitted",
-     "run clusterd as root on the host, and in a privileged container if it "
-     "runs in one"},
-    {Missing::TIMED_OUT, "timed out",
-     "find out what hangs on the host; if it is only slow, raise "
-     "deadlines.command or deadlines.host in cluster.yaml"},
-    {Missing::UNREADABLE, "not understood",
-     "look on the host at what the reason names; this version of clusterd does "
-     "not understand it"},
-    {Missing::BUSY, "busy",
-     "wait until the other hccn_tool ends (pgrep -a hccn_tool), then check "
-     "again"},
-    {Missing::TOOL_FAILED, "the tool failed",
-     "run on the host by hand what the reason names, and repair what it says"},
-    {Missing::NOT_SUPPORTED, "not supported",
-     "leave the rule out with --skip if the product cannot tell"},
-    {Missing::NOT_QUERIED, "not queried",
-     "read the reason: it says why clusterd did not ask"},
-    {Missing::NO_ANSWER, "no answer", "systemctl status clusterd"},
-};
-
-// A reason of a newer clusterd counts as none.
-const ReasonWords& WordsOf(const Missing& missing) {
-  const auto* const words =
-      FirstWith(kReasons, &ReasonWords::reason, missing.reason());
-  return words == nullptr ? kReasons[0] : *words;
-}
 
 using ::google::protobuf::Descriptor;
 using ::google::protobuf::DynamicCastToGenerated;
@@ -449,24 +405,7 @@ Lines DescribeValue(const Message& fact, const FieldDescriptor& field) {
 }  // namespace
 
 std::string WhyMissing(const Missing* missing) {
-  if (missing == nullptr) return "not asked for";
-  return absl::StrCat(
-      WordsOf(*missing).why,
-      Part(": ", PrintableText(missing->detail(), kMaxDetailBytes)));
-}
-
-std::string HowToLearn(const Missing* missing) {
-  if (missing == nullptr) {
-    return "bring clusterd on the host to the controller's version: it was not "
-           "told to look, or does not know how";
-  }
-  // Many a program can fail; only this one keeps that log.
-  if (missing->reason() == Missing::TOOL_FAILED &&
-      absl::StrContains(missing->detail(), "hccn_tool")) {
-    return "run on the host by hand what the reason names; /var/log/hccn_tool/ "
-           "has the tool's own log";
-  }
-  return WordsOf(*missing).how_to_learn;
+  return ValueText(MissingWords(missing));
 }
 
 const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id) {

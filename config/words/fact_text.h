@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/terminal.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
@@ -42,12 +43,11 @@ std::string WhyUnknown(const Fact& fact) {
   return IsKnown(fact) ? "not understood" : WhyMissing(MissingOf(fact));
 }
 
-// What to do so that the fact is there next time.
-std::string HowToLearn(const Missing* missing);
-
-// "/etc/profile.d/hccl.sh:3", safe for a terminal.
+// "/etc/profile.d/hccl.sh:3", or without a line, safe for a terminal.
 inline std::string PlaceOf(const EnvironmentVariable& variable) {
-  return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
+  return absl::StrCat(
+      PrintableText(variable.file()),
+      variable.line() == 0 ? "" : absl::StrCat(":", variable.line()));
 }
 
 // The finding of that name about such a line: one of the job file is corrected

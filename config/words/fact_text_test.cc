@@ -1,10 +1,15 @@
 #include "config/words/fact_text.h"
 
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
+
+std::string HowToLearn(const Missing* missing) {
+  return ValueText(LearnWords(missing));
+}
 
 using ::testing::HasSubstr;
 

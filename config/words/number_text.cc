@@ -4,13 +4,16 @@
 #include <limits>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 
 std::string Count(size_t number, absl::string_view singular) {
+  if (CurrentLanguage() == Language::kChinese) {
+    return ValueText(Counted(number, singular));
+  }
   return absl::StrCat(number, " ", singular, number == 1 ? "" : "s");
 }
 
@@ -28,7 +31,7 @@ std::string DurationText(absl::Duration duration) {
   if (seconds < 120) return absl::StrCat(seconds, " s");
   if (seconds < 2 * 3600) return absl::StrCat(seconds / 60, " min");
   if (seconds < 2 * 86400) return absl::StrCat(seconds / 3600, " h");
-  return absl::StrCat(seconds / 86400, " days");
+  return Count(seconds / 86400, "day");
 }
 
 std::string ElapsedText(uint64_t elapsed_ms) {
@@ -44,7 +47,7 @@ std::string UtcMinute(absl::Time time) {
 }
 
 std::string AgeText(int64_t unix_ms, absl::Time now) {
-  if (unix_ms == 0) return "never";
+  if (unix_ms == 0) return Say("never");
   return DurationText(now - absl::FromUnixMillis(unix_ms));
 }
 
@@ -61,14 +64,18 @@ std::string JoinParts(absl::string_view between,
   std::vector<absl::string_view> told;
   absl::c_copy_if(parts, std::back_inserter(told),
                   [](absl::string_view part) { return !part.empty(); });
-  return absl::StrJoin(told, between);
+  return absl::StrJoin(
+      told, CurrentLanguage() == Language::kEnglish
+                ? std::string(between)
+                : absl::StrReplaceAll(
+                      between, {{", ", "，"}, {"; ", "；"}, {": ", "："}}));
 }
 
 std::string FirstOf(const std::vector<std::string>& texts, size_t most) {
   const std::string first = absl::StrJoin(
       texts.begin(), texts.begin() + std::min(most, texts.size()), ", ");
   if (texts.size() <= most) return first;
-  return absl::StrCat(first, " and ", texts.size() - most, " more");
+  return Say("first-of", first, texts.size() - most);
 }
 
 }  // namespace clusterd

@@ -60,7 +60,8 @@ std::string CountsList(const Counts& counts) {
   });
 }
 
-// The parts that are not empty, with `between` between them.
+// The parts that are not empty, with `between` between them; ", ", "; " and
+// ": " are full-width in Chinese.
 std::string JoinParts(absl::string_view between,
                       std::initializer_list<absl::string_view> parts);
 

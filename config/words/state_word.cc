@@ -15,16 +15,17 @@ struct StateRow {
   const char* symbol;
   const char* ascii;
   const char* word;
+  const char* chinese;
   Paint paint;
 };
 
 // The last row is also that of every state that we do not know.
 constexpr StateRow kStates[] = {
-    {PASS, "√", "+", "pass", Paint::kGreen},
-    {SKIPPED, "-", "-", "skipped", Paint::kDim},
-    {WARN, "‼", "!", "warn", Paint::kYellow},
-    {FAIL, "×", "x", "fail", Paint::kRed},
-    {UNKNOWN, "?", "?", "unknown", Paint::kMagenta},
+    {PASS, "√", "+", "pass", "通过", Paint::kGreen},
+    {SKIPPED, "-", "-", "skipped", "跳过", Paint::kDim},
+    {WARN, "‼", "!", "warn", "告警", Paint::kYellow},
+    {FAIL, "×", "x", "fail", "不通过", Paint::kRed},
+    {UNKNOWN, "?", "?", "unknown", "未知", Paint::kMagenta},
 };
 
 const StateRow& RowOf(State state) {
@@ -42,17 +43,20 @@ const char* StateSymbol(State state, bool utf8) {
   return utf8 ? RowOf(state).symbol : RowOf(state).ascii;
 }
 
-const char* StateWord(State state) { return RowOf(state).word; }
+const char* StateWord(State state) {
+  const StateRow& row = RowOf(state);
+  return CurrentLanguage() == Language::kChinese ? row.chinese : row.word;
+}
 
 Paint StatePaint(State state) { return RowOf(state).paint; }
 
-std::string StateText(State state, bool utf8) {
-  return absl::StrCat(StateSymbol(state, utf8), " ",
+std::string StateText(State state, const Style& style) {
+  return absl::StrCat(StateSymbol(state, style.utf8), " ",
                       Padded(StateWord(state), kLongestWord));
 }
 
 std::string StateLabel(State state, const Style& style) {
-  return Painted(style, StatePaint(state), StateText(state, style.utf8));
+  return Painted(style, StatePaint(state), StateText(state, style));
 }
 
 State WorseState(State a, State b) {

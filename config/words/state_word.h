@@ -20,11 +20,11 @@ State KnownState(State state);
 // "√", or one of + - ! ? x where the style is not UTF-8.
 const char* StateSymbol(State state, bool utf8);
 
-// "pass", "skipped", "warn", "unknown", "fail".
+// "pass", "skipped", "warn", "unknown", "fail", or the same in Chinese.
 const char* StateWord(State state);
 
 // Symbol and word with the word padded to the longest one: "√ pass   ".
-std::string StateText(State state, bool utf8);
+std::string StateText(State state, const Style& style);
 
 // The same in the state's colour.
 std::string StateLabel(State state, const Style& style);

@@ -1,14 +1,10 @@
 #include "config/words/subject_text.h"
 
-#include <algorithm>
-
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
-#include "config/words/number_text.h"
 #include "config/words/terminal.h"
 
 namespace clusterd {
@@ -37,17 +33,18 @@ SubjectGroups GroupSubjects(
 
 }  // namespace
 
-std::string DevicesText(std::vector<uint32_t> ids) {
+FindingValue DevicesValue(std::vector<uint32_t> ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  if (ids.empty()) return "";
-  return absl::StrCat(ids.size() == 1 ? "device " : "devices ", FoldIds(ids));
+  if (ids.empty()) return {};
+  return Worded(ids.size() == 1 ? "devices-one" : "devices-several",
+                FoldIds(ids));
 }
 
-std::string HostsText(const std::vector<std::string>& hosts, int columns,
-                      absl::string_view one) {
+FindingValue HostsValue(const std::vector<std::string>& hosts, int columns,
+                        absl::string_view one) {
   std::string folded = FoldHostlist(hosts);
-  if (TextColumns(folded) <= columns) return folded;
+  if (TextColumns(folded) <= columns) return ToFindingValue(folded);
   // Halving keeps the work small however many names there are.
   size_t shown = hosts.size();
   while (shown > 1 && TextColumns(folded) > columns) {
@@ -55,30 +52,41 @@ std::string HostsText(const std::vector<std::string>& hosts, int columns,
     folded = FoldHostlist({hosts.begin(), hosts.begin() + shown});
   }
   const size_t rest = hosts.size() - shown;
-  if (rest == 0) return folded;
-  return absl::StrCat(folded, " and ", Count(rest, absl::StrCat("more ", one)));
+  if (rest == 0) return ToFindingValue(folded);
+  return Worded("hosts-and-more", folded,
+                Counted(rest, absl::StrCat("more ", one)));
 }
 
 std::string SubjectsText(
     const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
     int columns) {
-  if (subjects.empty()) return "cluster";
+  if (subjects.empty()) return Say("cluster");
   std::vector<std::string> texts;
   size_t hidden_hosts = 0;
   for (const auto& [group, hosts] : GroupSubjects(subjects)) {
     const auto& [is_cluster, devices] = group;
     if (static_cast<int>(texts.size()) < groups) {
       texts.push_back(
-          absl::StrCat(is_cluster ? "cluster" : HostsText(hosts, columns),
+          absl::StrCat(is_cluster ? Say("cluster") : HostsText(hosts, columns),
                        Part(" ", devices)));
     } else {
       hidden_hosts += hosts.size();
     }
   }
   if (hidden_hosts > 0) {
-    texts.push_back(absl::StrCat("and ", Count(hidden_hosts, "more host")));
+    texts.push_back(Say("and-more", Count(hidden_hosts, "more host")));
   }
   return absl::StrJoin(texts, "; ");
+}
+
+FindingValue HostNetworkNote(absl::string_view network_namespace,
+                             const std::vector<std::string>& hosts) {
+  const std::pair<absl::string_view, absl::string_view> target =
+      absl::StrSplit(network_namespace, absl::MaxSplits(':', 1));
+  return Worded(target.first == "path"  ? "shared-namespace"
+                : target.first == "pid" ? "shared-process"
+                                        : "shared-container",
+                target.second, FoldHostlist(hosts));
 }
 
 std::string ActorName(absl::string_view actor) {

@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/words.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/finding.pb.h"
 
@@ -76,24 +77,33 @@ auto FirstWith(Items&& items, Of of, const Value& value)
 }
 
 // "device 3", "devices 0-3,5"; empty for none.
-std::string DevicesText(std::vector<uint32_t> ids);
+FindingValue DevicesValue(std::vector<uint32_t> ids);
+inline std::string DevicesText(std::vector<uint32_t> ids) {
+  return ValueText(DevicesValue(std::move(ids)));
+}
 
 // Folded hosts; where the folded names would take more than `columns`, as many
 // as fit and "and 17 more hosts", or what else one of them is called. Names are
 // not made safe for a terminal.
-std::string HostsText(const std::vector<std::string>& hosts, int columns,
-                      absl::string_view one = "host");
+FindingValue HostsValue(const std::vector<std::string>& hosts, int columns,
+                        absl::string_view one = "host");
+inline std::string HostsText(const std::vector<std::string>& hosts, int columns,
+                             absl::string_view one = "host") {
+  return ValueText(HostsValue(hosts, columns, one));
+}
 
-// "10.0.0.1 on server0, 10.0.0.2 on server1": values of a map and their hosts,
-// at most 8 of them, made safe for a terminal.
+// "10.0.0.1 on server0, 10.0.0.2 on server1": texts or numbers of a map and
+// their hosts, at most 8 of them, made safe for a terminal.
 template <typename Values>
-std::string ValuesText(const Values& values) {
-  std::vector<std::string> texts;
-  for (const auto& [value, hosts] : values) {
-    texts.push_back(absl::StrCat(PrintableText(absl::StrCat(value)), " on ",
-                                 PrintableText(HostsText(hosts, 60))));
-  }
-  return FirstOf(texts, 8);
+FindingValue ByHosts(const Values& values) {
+  return Listed(Each<FindingValue>(
+                    values,
+                    [](const auto& each) {
+                      return Worded("on-hosts",
+                                    PrintableText(absl::StrCat(each.first)),
+                                    HostsValue(each.second, 60));
+                    }),
+                8);
 }
 
 // The hosts with their devices, hosts of the same devices folded together, at
@@ -102,6 +112,11 @@ std::string ValuesText(const Values& values) {
 std::string SubjectsText(
     const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
     int columns);
+
+// "container train-1 on node[01-02] uses the host's network: host and container
+// are one". REQUIRES: hosts is not empty.
+FindingValue HostNetworkNote(absl::string_view network_namespace,
+                             const std::vector<std::string>& hosts);
 
 // Who somebody is in a table or a sentence, from the SPIFFE id that is kept:
 // "ann" of spiffe://demo/user/ann/role/admin, "host node07", and

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/words/terminal.h"
+#include "config/words/words.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -87,6 +88,19 @@ TEST(ActorNameTest, TakesNoUserOfThatNameForTheController) {
   EXPECT_FALSE(IsController("spiffe://demo/user/clusterd-controller"));
   EXPECT_FALSE(IsController("spiffe://demo/host/clusterd-controller"));
   EXPECT_FALSE(IsController("ann"));
+}
+
+TEST(HostNetworkNoteTest, NamesWhatSharesTheNetworkAndWhere) {
+  EXPECT_EQ(
+      ValueText(HostNetworkNote("container:train-1", {"node01", "node02"})),
+      "container train-1 on node[01-02] uses the host's network: host "
+      "and container are one");
+  EXPECT_EQ(ValueText(HostNetworkNote("pid:4711", {"node01"})),
+            "process 4711 on node01 uses the host's network: host and process "
+            "are one");
+  EXPECT_EQ(ValueText(HostNetworkNote("path:/run/netns/x", {"node01"})),
+            "/run/netns/x on node01 uses the host's network: host and "
+            "namespace are one");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "config/words/terminal.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -9,6 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/words/quoted_text.h"
+#include "config/words/words.h"
+#include "utf8proc.h"
 
 namespace clusterd {
 namespace {
@@ -24,9 +25,51 @@ bool LocaleIsUtf8(const Environment& environment) {
   return false;
 }
 
-// Every byte but the continuation bytes of UTF-8.
-bool BeginsCharacter(char c) {
-  return (static_cast<uint8_t>(c) & 0xc0) != 0x80;
+struct Glyph {
+  size_t bytes;
+  utf8proc_int32_t code;
+  int columns;
+};
+
+// The first one. A byte that is not UTF-8 counts as a character. REQUIRES: not
+// empty.
+Glyph FirstGlyph(absl::string_view text) {
+  const auto* const bytes =
+      reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  utf8proc_int32_t code = *bytes;
+  if (code < 0x80) return {1, code, 1};
+  const utf8proc_ssize_t size = utf8proc_iterate(
+      bytes, static_cast<utf8proc_ssize_t>(text.size()), &code);
+  if (size <= 0) return {1, '?', 1};
+  return {static_cast<size_t>(size), code, utf8proc_charwidth(code)};
+}
+
+bool Closes(const Glyph& character) {
+  const utf8proc_category_t category = utf8proc_category(character.code);
+  return category == UTF8PROC_CATEGORY_PE || category == UTF8PROC_CATEGORY_PF ||
+         category == UTF8PROC_CATEGORY_PO;
+}
+
+bool Opens(const Glyph& character) {
+  const utf8proc_category_t category = utf8proc_category(character.code);
+  return category == UTF8PROC_CATEGORY_PS || category == UTF8PROC_CATEGORY_PI;
+}
+
+// Where a line may end at the latest before it gets longer than the word that
+// begins at `from`: at a space, or beside a double-width character, but for
+// punctuation, which stays with its word.
+size_t EndOfWord(absl::string_view text, size_t from) {
+  while (from < text.size() && text[from] != ' ') {
+    const Glyph character = FirstGlyph(text.substr(from));
+    from += character.bytes;
+    if (from == text.size()) break;
+    const Glyph next = FirstGlyph(text.substr(from));
+    if ((character.columns == 2 || next.columns == 2) && !Opens(character) &&
+        !Closes(next)) {
+      break;
+    }
+  }
+  return std::min(from, text.size());
 }
 
 }  // namespace
@@ -34,6 +77,31 @@ bool BeginsCharacter(char c) {
 std::string ValueOf(const Environment& environment, const char* name) {
   const auto it = environment.find(name);
   return it == environment.end() ? "" : it->second;
+}
+
+namespace {
+
+thread_local Language current_language = Language::kEnglish;
+
+}  // namespace
+
+Language CurrentLanguage() { return current_language; }
+
+InLanguage::InLanguage(Language language) : before_(current_language) {
+  current_language = language;
+}
+
+InLanguage::~InLanguage() { current_language = before_; }
+
+Language LanguageOf(const Environment& environment) {
+  if (!LocaleIsUtf8(environment)) return Language::kEnglish;
+  for (const char* name : {"CLUSTERD_LANG", "LC_ALL", "LC_MESSAGES", "LANG"}) {
+    const std::string value = ValueOf(environment, name);
+    if (value.empty()) continue;
+    const std::string word = value.substr(0, value.find_first_of("_.@-"));
+    return word == "zh" ? Language::kChinese : Language::kEnglish;
+  }
+  return Language::kEnglish;
 }
 
 Style StyleOf(bool Terminal::*is_terminal, const Terminal& terminal,
@@ -65,15 +133,22 @@ std::string CutText(absl::string_view text, int columns, bool utf8) {
   const absl::string_view mark = utf8 ? "…" : "...";
   const int kept = columns - TextColumns(mark);
   size_t end = 0;
-  for (int seen = 0; end < text.size(); ++end) {
-    if (BeginsCharacter(text[end]) && seen++ == kept) break;
+  for (int columns = 0; end < text.size();) {
+    const Glyph next = FirstGlyph(text.substr(end));
+    if ((columns += next.columns) > kept) break;
+    end += next.bytes;
   }
   return absl::StrCat(text.substr(0, end), mark);
 }
 
 int TextColumns(absl::string_view text) {
-  return static_cast<int>(
-      std::count_if(text.begin(), text.end(), BeginsCharacter));
+  int columns = 0;
+  while (!text.empty()) {
+    const Glyph next = FirstGlyph(text);
+    columns += next.columns;
+    text.remove_prefix(next.bytes);
+  }
+  return columns;
 }
 
 std::string Padded(absl::string_view text, int columns) {
@@ -87,13 +162,12 @@ std::vector<std::string> WrapText(absl::string_view text, int columns) {
   while (!text.empty()) {
     // A word with the spaces before it, which vanish where a line breaks.
     const size_t word = std::min(text.find_first_not_of(' '), text.size());
-    size_t end = std::min(text.find(' ', word), text.size());
+    size_t end = EndOfWord(text, word);
     const absl::string_view first = text.substr(0, end);
     if (std::count(first.begin(), first.end(), '`') % 2 == 1) {
       // Without a second one it begins no command.
       const size_t close = text.find('`', end);
-      if (close != text.npos)
-        end = std::min(text.find(' ', close), text.size());
+      if (close != text.npos) end = EndOfWord(text, close);
     }
     const absl::string_view piece = text.substr(0, end);
     if (!lines.back().empty() &&
@@ -147,13 +221,18 @@ void Page::Whole(absl::string_view head, absl::string_view text) {
   Lines(head, text, Paint::kNone, 0);
 }
 
+void Page::PrintNote(absl::string_view note) {
+  Sentence(Say("report-note"), Paint::kNone, note);
+}
+
 void Page::Sentence(const std::string& word, Paint paint,
                     absl::string_view text) {
   std::vector<std::string> lines;
   // Further lines of the text stand further in: none looks like ours.
   for (const absl::string_view paragraph : absl::StrSplit(text, '\n')) {
     const std::string whole = absl::StrCat(
-        lines.empty() ? absl::StrCat(word, ": ") : "  ", Safe(paragraph));
+        lines.empty() ? absl::StrCat(word, Say("list-colon")) : "  ",
+        Safe(paragraph));
     for (std::string& line : WrapText(whole, style_.width)) {
       lines.push_back(std::move(line));
     }
@@ -204,6 +283,14 @@ void Page::PrintRow(const Row& row, const std::vector<int>& columns,
 void Page::PrintTable(const std::vector<Row>& rows, const TableLayout& layout) {
   const std::vector<int> columns = ColumnWidths(rows);
   for (const Row& row : rows) PrintRow(row, columns, layout);
+}
+
+Row TitleRow(absl::string_view titles) {
+  Row row;
+  for (const absl::string_view title : absl::StrSplit(titles, '|')) {
+    row.push_back({std::string(title), Paint::kBold});
+  }
+  return row;
 }
 
 std::vector<int> ColumnWidths(const std::vector<Row>& rows) {

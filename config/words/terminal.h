@@ -28,6 +28,25 @@ struct Terminal {
 
 enum class ColorMode { kAuto, kAlways, kNever };
 
+// The language of what people read. Commands, options, names, JSON, exit
+// statuses, vendor output, logs and audit entries are English in both.
+enum class Language { kEnglish, kChinese };
+
+// The language of what this thread puts into words; English unless an
+// InLanguage lives. What is kept or sent, or read by programs, is English.
+Language CurrentLanguage();
+
+class InLanguage {
+ public:
+  explicit InLanguage(Language language);
+  ~InLanguage();
+  InLanguage(const InLanguage&) = delete;
+  InLanguage& operator=(const InLanguage&) = delete;
+
+ private:
+  const Language before_;
+};
+
 // How one stream is written.
 struct Style {
   bool color = false;
@@ -40,6 +59,11 @@ using Environment = std::map<std::string, std::string>;
 
 // The value of a variable; empty if it is not set.
 std::string ValueOf(const Environment& environment, const char* name);
+
+// By the first of CLUSTERD_LANG ("zh", "en"), LC_ALL, LC_MESSAGES and LANG
+// ("zh_CN.UTF-8") that is set. English where that names no known language, and
+// where the locale is not UTF-8.
+Language LanguageOf(const Environment& environment);
 
 // The style of a stream, stdout or stderr, by whether it is a terminal.
 //   mode    | result
@@ -56,17 +80,19 @@ enum class Paint { kNone, kBold, kDim, kGreen, kYellow, kRed, kMagenta };
 // `text` in that colour, or as it is when the style has no colour.
 std::string Painted(const Style& style, Paint paint, absl::string_view text);
 
-// At most `columns` characters of `text`, the last ones "..." (or "…") if
+// At most `columns` columns of `text`, the last ones "..." (or "…") if
 // something was cut. REQUIRES: columns >= 4.
 std::string CutText(absl::string_view text, int columns, bool utf8);
 
-// Columns that `text` takes: one per character. Text has no colour codes.
+// Columns that `text` takes on a terminal: two for a Chinese character. Text
+// has no colour codes.
 int TextColumns(absl::string_view text);
 
 // `text` with spaces behind it up to `columns`.
 std::string Padded(absl::string_view text, int columns);
 
-// Lines of at most `columns` characters, broken at spaces; a longer word, or a
+// Lines of at most `columns` columns, broken at spaces and between Chinese
+// characters, never before punctuation; a longer word, or a
 // command in backquotes, which is never broken, has a line of its own. One line
 // if `columns` is 0 or less; never an empty vector.
 std::vector<std::string> WrapText(absl::string_view text, int columns);
@@ -114,8 +140,10 @@ class Page {
   // "note: ..." for each. Makes them safe.
   template <typename Notes>
   void PrintNotes(const Notes& notes) {
-    for (const std::string& note : notes) Sentence("note", Paint::kNone, note);
+    for (const std::string& note : notes) PrintNote(note);
   }
+
+  void PrintNote(absl::string_view note);
 
   // "FAIL: 1 failed of 25 rules", the word in bold and that colour, wrapped to
   // the window. Makes every line of `text` safe; further ones are indented.
@@ -136,6 +164,9 @@ class Page {
   const Style& style_;
   std::ostream& out_;
 };
+
+// A bold row of titles, which stand with | between them.
+Row TitleRow(absl::string_view titles);
 
 // Of all cells but the last of each row.
 std::vector<int> ColumnWidths(const std::vector<Row>& rows);

@@ -60,6 +60,21 @@ TEST(StyleTest, TakesUtf8FromTheFirstLocaleVariableThatIsSet) {
   EXPECT_FALSE(utf8({{"LANG", "zh_CN.GB18030"}}));
 }
 
+TEST(LanguageTest, IsTheFirstThatIsSetAndNeedsUtf8) {
+  const auto is_chinese = [](const Environment& environment) {
+    return LanguageOf(environment) == Language::kChinese;
+  };
+  EXPECT_FALSE(is_chinese({}));
+  EXPECT_TRUE(is_chinese({{"LANG", "zh_CN.UTF-8"}}));
+  EXPECT_TRUE(is_chinese({{"LANG", "C.UTF-8"}, {"CLUSTERD_LANG", "zh"}}));
+  EXPECT_FALSE(is_chinese({{"LANG", "zh_CN.UTF-8"}, {"CLUSTERD_LANG", "en"}}));
+  EXPECT_FALSE(is_chinese({{"LANG", "zh_CN.UTF-8"}, {"LC_ALL", "C.UTF-8"}}));
+  EXPECT_TRUE(is_chinese({{"LANG", "C.UTF-8"}, {"LC_MESSAGES", "zh_CN"}}));
+  EXPECT_FALSE(is_chinese({{"LANG", "zh_CN.GB18030"}}));
+  EXPECT_FALSE(is_chinese({{"CLUSTERD_LANG", "zh"}}));
+  EXPECT_FALSE(is_chinese({{"LANG", "de_DE.UTF-8"}}));
+}
+
 TEST(PaintedTest, LeavesTextAloneWithoutColour) {
   Style style;
   EXPECT_EQ(Painted(style, Paint::kRed, "fail"), "fail");

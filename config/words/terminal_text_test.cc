@@ -18,6 +18,27 @@ TEST(PaddedTest, CountsCharactersAndNotBytes) {
   EXPECT_EQ(Padded("abcd", 3), "abcd");
 }
 
+TEST(TextColumnsTest, CountsTwoForADoubleWidthCharacter) {
+  EXPECT_EQ(TextColumns("fail"), 4);
+  EXPECT_EQ(TextColumns("× 不通过"), 8);
+  EXPECT_EQ(TextColumns("，"), 2);
+  EXPECT_EQ(TextColumns("e\u0301"), 1) << "an accent of its own";
+  EXPECT_EQ(TextColumns("a\xff\xfe"), 3) << "bytes that are not UTF-8";
+  EXPECT_EQ(Padded("通过", 7), "通过   ");
+  EXPECT_EQ(CutText("设备网络未配置", 8, true), "设备网…");
+}
+
+TEST(WrapTextTest, BreaksBetweenChineseCharactersAndKeepsPunctuation) {
+  EXPECT_EQ(
+      WrapText("设备的链路断开，请检查光模块。", 15),
+      (std::vector<std::string>{"设备的链路断", "开，请检查光模", "块。"}));
+  EXPECT_EQ(WrapText("执行 hccn_tool -h（见手册）", 18),
+            (std::vector<std::string>{"执行 hccn_tool -h", "（见手册）"}));
+  EXPECT_EQ(WrapText("修复：`hccn_tool -i 2 -link -g`（link）", 12),
+            (std::vector<std::string>{"修复：", "`hccn_tool -i 2 -link -g`",
+                                      "（link）"}));
+}
+
 TEST(WrapTextTest, BreaksAtSpaces) {
   EXPECT_EQ(WrapText("one two three", 7),
             (std::vector<std::string>{"one two", "three"}));

@@ -1,6 +1,6 @@
 #include "config/words/waiver_text.h"
 
-#include "absl/strings/str_cat.h"
+#include "config/values/number_list.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -17,21 +17,21 @@ bool IsInForce(const Waiver& waiver, absl::Time now) {
   return now < until && until - now <= kLongestWaiver;
 }
 
-std::string WaivedText(const Waiver& waiver) {
+FindingValue WaivedWords(const Waiver& waiver) {
   const auto& hosts = waiver.hosts();
-  return absl::StrCat(
-      waiver.rule(), " on ",
-      hosts.empty() ? "every host"
-                    : HostsText({hosts.begin(), hosts.end()}, kHostsColumns),
-      Part(" ",
-           DevicesText({waiver.devices().begin(), waiver.devices().end()})));
+  return Worded(
+      waiver.devices().empty() ? "waived-on-hosts" : "waived-on-devices",
+      SafeText(waiver.rule(), /*utf8=*/true),
+      hosts.empty() ? Worded("every-host")
+                    : HostsValue({hosts.begin(), hosts.end()}, kHostsColumns),
+      DevicesValue({waiver.devices().begin(), waiver.devices().end()}));
 }
 
-std::string WaiverText(const Waiver& waiver) {
-  return SafeText(
-      absl::StrCat("until ", UtcMinute(absl::FromUnixMillis(waiver.until_ms())),
-                   " by ", ActorName(waiver.owner()), ": ", waiver.reason()),
-      /*utf8=*/true);
+FindingValue WaiverWords(const Waiver& waiver) {
+  return Worded("waived-until",
+                UtcMinute(absl::FromUnixMillis(waiver.until_ms())),
+                SafeText(ActorName(waiver.owner()), /*utf8=*/true),
+                SafeText(waiver.reason(), /*utf8=*/true));
 }
 
 }  // namespace clusterd

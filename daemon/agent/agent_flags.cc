@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/identity/regular_file.h"
 #include "config/spec/mistakes.h"
 #include "config/spec/yaml_document.h"
+#include "config/spec/yaml_keys.inc"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
@@ -165,10 +164,7 @@ absl::Status CheckComplete(AgentFlags* flags) {
 }
 
 AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
-  std::vector<absl::string_view> keys;
-  for (const TextSetting& setting : kTextSettings) keys.push_back(setting.key);
-  keys.insert(keys.end(), {"drift_interval", "metrics_file", "allow", "hooks"});
-  const YamlMap map(&tree, "", keys, mistakes);
+  const YamlMap map(&tree, "", kAgentKeys, mistakes);
   AgentConfig config;
   for (const TextSetting& setting : kTextSettings) {
     const YamlValue value = map[setting.key];

@@ -2,7 +2,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "config/identity/connect_failure.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -162,9 +161,8 @@ void AgentStream::GiveUpWaiting() {
 
 void AgentStream::OnMessage(const HubMessage& message) {
   if (!attached_ && message.kind_case() != HubMessage::kWelcome) {
-    connection_->Abort(absl::FailedPreconditionError(
+    return connection_->Abort(absl::FailedPreconditionError(
         "the controller's first message was no welcome"));
-    return;
   }
   Take(message);
   // Of a controller whose welcome was none, nothing is kept.
@@ -185,28 +183,22 @@ void AgentStream::OnMessage(const HubMessage& message) {
 void AgentStream::Take(const HubMessage& message) {
   switch (message.kind_case()) {
     case HubMessage::kWelcome:
-      OnWelcome(message.welcome());
-      return;
+      return OnWelcome(message.welcome());
     case HubMessage::kTask:
-      OnTask(message.task());
-      return;
+      return OnTask(message.task());
     case HubMessage::kCancel:
-      tasks_->Cancel(message.cancel().task_id());
-      return;
+      return tasks_->Cancel(message.cancel().task_id());
     case HubMessage::kJobAnswer:
-      questions_->Answer(message.job_answer().question_id(), message);
-      return;
+      return questions_->Answer(message.job_answer().question_id(), message);
     case HubMessage::kDrainAnswer:
-      questions_->Answer(message.drain_answer().question_id(), message);
-      return;
+      return questions_->Answer(message.drain_answer().question_id(), message);
     case HubMessage::kCertificateAnswer:
       questions_->Answer(message.certificate_answer().question_id(), message);
       return;
     case HubMessage::kLeave:
       backoff_.Reset(absl::Milliseconds(message.leave().come_back_within_ms()));
       asked_to_leave_ = true;
-      connection_->HangUp();
-      return;
+      return connection_->HangUp();
     case HubMessage::KIND_NOT_SET:
       // A head alone, or a newer controller's message; what needs an answer is
       // a task.
@@ -217,10 +209,9 @@ void AgentStream::Take(const HubMessage& message) {
 void AgentStream::OnWelcome(const Welcome& welcome) {
   if (attached_) return;
   if (welcome.cluster() != options_.cluster) {
-    connection_->Abort(absl::FailedPreconditionError(absl::StrCat(
+    return connection_->Abort(absl::FailedPreconditionError(absl::StrCat(
         "the controller is of cluster ", QuotedText(welcome.cluster()),
         ", expected \"", options_.cluster, "\"")));
-    return;
   }
   parts_.scheduler->Cancel(timer_);
   backoff_.Reset(absl::Milliseconds(welcome.reconnect_spread_ms()));
@@ -256,8 +247,7 @@ void AgentStream::OnTask(const Task& task) {
   };
   if (parts_.applies != nullptr &&
       (task.has_apply() || task.has_rollback() || task.has_confirm())) {
-    OnChange(task, send);
-    return;
+    return OnChange(task, send);
   }
   tasks_->Run(task, [send](TaskResult result) {
     AgentMessage message;
@@ -276,13 +266,9 @@ void AgentStream::OnChange(
     send(std::move(message));
   };
   if (task.has_rollback()) {
-    parts_.applies->RollBack(task.rollback(), done);
-    return;
+    return parts_.applies->RollBack(task.rollback(), done);
   }
-  if (task.has_confirm()) {
-    parts_.applies->Confirm(task.confirm(), done);
-    return;
-  }
+  if (task.has_confirm()) return parts_.applies->Confirm(task.confirm(), done);
   const auto progress = [send, id](const StepOutcome& step) {
     AgentMessage message;
     message.mutable_progress()->set_task_id(id);
@@ -333,8 +319,7 @@ void AgentStream::Ask(AgentMessage question, absl::Duration wait,
   parts_.loop->Post([self = shared_from_this(), question = std::move(question),
                      wait, answered = std::move(answered)]() mutable {
     if (self->connection_ == nullptr || !self->attached_ || self->stopping_) {
-      answered(absl::UnavailableError("the controller is away"));
-      return;
+      return answered(absl::UnavailableError("the controller is away"));
     }
     const uint64_t id = self->questions_->Open(wait, std::move(answered));
     if (id == 0) return;
@@ -376,8 +361,7 @@ void AgentStream::OnEnd(const absl::Status& end) {
   told_head_.Clear();
   if (stopping_) {
     SetAttached(false, "");
-    EndStop();
-    return;
+    return EndStop();
   }
   const bool wished = std::exchange(reattaching_, false);
   if (wished) backoff_.Reset();  // One host is no crowd.

@@ -5,25 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/missing.h"
+#include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
-namespace {
-
-// When the pool is full: soon, but not at once.
-constexpr absl::Duration kRetry = absl::Seconds(10);
-constexpr double kJitter = 0.1;
-
-// What stands in the audit file of logging in to others.
-AuditEntry SshEntry(const SshQuestion& question) {
-  return MakeAuditEntry(
-      "ssh-login",
-      absl::StrCat("as user ", QuotedText(question.user()),
-                   " to servers of a job of ", question.peers_size()),
-      question.actor(), "controller");
-}
-
-}  // namespace
 
 void AppliesRecord::EndChange(
     const absl::StatusOr<std::vector<JournalState>>& journals,
@@ -87,7 +71,12 @@ HostFacts AgentObserver::ObserveFor(const std::string& host,
   const bool may_log_in = AllowedKinds(allows).count(CHANGE_SSH_LOGIN) > 0;
   ObserveRequest allowed = request;
   const bool logs_in = request.has_ssh() && audit_ != nullptr;
-  const AuditEntry entry = SshEntry(request.ssh());
+  const SshQuestion& ssh = request.ssh();
+  const AuditEntry entry =
+      MakeAuditEntry("ssh-login",
+                     absl::StrCat("as user ", QuotedText(ssh.user()),
+                                  " to servers of a job of ", ssh.peers_size()),
+                     ssh.actor(), "controller");
   absl::Status written;
   if (logs_in && may_log_in) written = audit_->Begin(entry);
   if (logs_in && !may_log_in) {
@@ -154,6 +143,7 @@ void DriftWatch::SetTimerLocked(absl::Duration delay) {
 
 absl::Duration DriftWatch::NextDelay() const {
   if (interval_ == absl::ZeroDuration()) return absl::InfiniteDuration();
+  constexpr double kJitter = 0.1;
   return interval_ * (1 - kJitter + 2 * kJitter * parts_.random());
 }
 
@@ -165,11 +155,11 @@ void DriftWatch::BeginLocked() {
   }
   // The end of the change begins the next look.
   if (parts_.record->change_count() % 2 != 0) {
-    SetTimerLocked(NextDelay());
-    return;
+    return SetTimerLocked(NextDelay());
   }
   looking_ = parts_.pool->TryRun(gate_.Wrap([this] { Look(); }));
-  SetTimerLocked(looking_ ? absl::InfiniteDuration() : kRetry);
+  // When the pool is full: soon, but not at once.
+  SetTimerLocked(looking_ ? absl::InfiniteDuration() : absl::Seconds(10));
 }
 
 void DriftWatch::Look() {

@@ -132,8 +132,7 @@ void HubConnection::Read() {
   stream_->Read(&read_, EventLoop::Tag([self = shared_from_this()](bool ok) {
     if (!ok) {
       self->reads_ended_ = true;
-      self->EndIfQuiet();
-      return;
+      return self->EndIfQuiet();
     }
     if (self->abort_reason_.ok()) {
       self->callbacks_.on_message(std::move(self->read_));

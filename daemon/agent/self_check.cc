@@ -114,9 +114,19 @@ Report JudgeSelf(const HostFacts& facts, const JobSpec* job,
                  const HostWaivers* waivers, absl::Time now) {
   ClusterSpec spec = AssumedSpec(facts);
   if (waivers != nullptr) *spec.mutable_waivers() = waivers->waivers();
+  // A port with a cable is there for RoCE: where no device has an address it
+  // has lost its own, as at a boot without hccn.conf. Whether the job needs it
+  // is then weighed; servers of A3 may meet over HCCS.
+  const ProductProfile* const profile = ProfileOf(facts);
+  const bool is_cabled =
+      job != nullptr && profile != nullptr && profile->npu_series != "A3" &&
+      absl::c_any_of(facts.devices(), [](const DeviceFacts& device) {
+        return device.link().value() == LinkFact::UP;
+      });
   spec.set_roce_unused(
-      absl::c_none_of(facts.devices(), [](const DeviceFacts& device) {
-        return device.address().value().settings_size() > 0;
+      (waivers != nullptr && waivers->roce_unused()) ||
+      absl::c_none_of(facts.devices(), [is_cabled](const auto& device) {
+        return is_cabled || device.address().value().settings_size() > 0;
       }));
   JobSpec own;
   if (job != nullptr) own = *job;

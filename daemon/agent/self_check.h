@@ -23,9 +23,10 @@ namespace clusterd {
 ClusterSpec AssumedSpec(const HostFacts& facts);
 
 // The rules that need one host only, over this host's facts by AssumedSpec, for
-// a hook. `job`: narrowed to this host; nullptr: no job. Where no device has an
-// address, nothing is set up that uses their ports. `waivers` in force at `now`
-// are heeded; null: none is known.
+// a hook. `job`: narrowed to this host; nullptr: no job. `waivers` in force at
+// `now` are heeded; null: none is known. Where no device has an address, their
+// ports are unused, unless a job may need RoCE (on A3 that is not known) and a
+// link is UP. They are unused, too, where the controller has told that.
 Report JudgeSelf(const HostFacts& facts, const JobSpec* job,
                  const HostWaivers* waivers = nullptr,
                  absl::Time now = absl::InfiniteFuture());

@@ -135,6 +135,60 @@ TEST(JudgeSelfTest, AsksNothingOfPortsThatNobodyHasSetUp) {
   EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), SKIPPED);
 }
 
+// As after a boot without the file: what cables lead to has no address.
+TEST(JudgeSelfTest, AJobThatNeedsRoceMissesTheFileThatGaveItAddresses) {
+  const auto made_of = [](const char* product, const char* series) {
+    HostFacts facts = MakeHealthyFacts(MakeSpec(product, "", 1))[0];
+    facts.mutable_identity()->mutable_npu_series()->set_value(series);
+    facts.mutable_hccn_conf()->mutable_missing()->set_reason(Missing::ABSENT);
+    for (DeviceFacts& device : *facts.mutable_devices()) {
+      device.mutable_address()->mutable_value()->clear_settings();
+    }
+    return facts;
+  };
+  const auto state_of = [](const HostFacts& facts, const JobSpec* job,
+                           const HostWaivers* told = nullptr) {
+    return StateOf(JudgeSelf(facts, job, told), "hccn-conf");
+  };
+  HostFacts facts = made_of("atlas-a2", "A2 x 8");
+  JobSpec job;
+  job.add_servers()->set_host(facts.host());
+  job.set_other_servers(1);
+  EXPECT_EQ(state_of(facts, &job), FAIL);
+  const Report report = JudgeSelf(facts, &job);
+  for (const RuleResult& result : report.rules()) {
+    if (result.rule() != "hccn-conf") continue;
+    ASSERT_EQ(result.findings_size(), 1);
+    EXPECT_TRUE(result.findings(0).holds_alone());
+  }
+  EXPECT_EQ(state_of(facts, nullptr), SKIPPED);
+  HostWaivers told;
+  EXPECT_EQ(state_of(facts, &job, &told), FAIL);
+  told.set_roce_unused(true);
+  EXPECT_EQ(state_of(facts, &job, &told), SKIPPED);
+  // Inside one server HCCL takes HCCS.
+  job.clear_other_servers();
+  EXPECT_EQ(state_of(facts, &job), WARN);
+  job.set_other_servers(1);
+  // Nothing tells whether these servers are of one super pod.
+  EXPECT_EQ(state_of(made_of("atlas-a3", "A3 x 16"), &job), SKIPPED);
+  EXPECT_EQ(state_of(made_of("atlas-a2", "Z9 x 8"), &job), SKIPPED);
+  for (DeviceFacts& device : *facts.mutable_devices()) {
+    device.mutable_link()->set_value(LinkFact::DOWN);
+  }
+  EXPECT_EQ(state_of(facts, &job), SKIPPED);
+}
+
+TEST(JudgeSelfTest, AsksNothingOfPortsThatTheSpecLeavesUnused) {
+  const ClusterSpec spec = MakeSpec("atlas-training", "", 1);
+  HostFacts facts = MakeHealthyHost(spec, spec.servers(0));
+  facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
+  HostWaivers told;
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &told), "link"), FAIL);
+  told.set_roce_unused(true);
+  EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr, &told), "link"), SKIPPED);
+}
+
 TEST(JudgeSelfTest, CountsTheDevicesOfTheJobWithoutAnySpec) {
   HostFacts facts = MakeHealthyFacts(MakeSpec("atlas-a2", "", 1))[0];
   facts.mutable_identity()->mutable_npu_series()->set_value("A2 x 8");

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/files/file_reader.h"
-#include "daemon/host/files/info_files.h"
-#include "daemon/host/files/missing.h"
 #include "daemon/host/hccn/hccn_tool_recorder.h"
-#include "daemon/host/host_memory.h"
+#include "daemon/host/identity_observer.h"
 #include "daemon/host/logs/read_logs.h"
 #include "daemon/host/machine_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
@@ -137,8 +134,7 @@ void TaskRunner::Run(const Task& task, const Done& done) {
     result.set_unsupported(
         "this clusterd knows no such task, only those that its hello names");
     AuditRefusal(task, absl::UnimplementedError(result.unsupported()));
-    done(std::move(result));
-    return;
+    return done(std::move(result));
   }
   if (job.ok() && deadline <= absl::ZeroDuration()) {
     job = absl::InvalidArgumentError("task: no deadline");

@@ -29,7 +29,7 @@
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"

@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "config/report/job_verdict.h"
 #include "config/rules/catalogue.h"
@@ -26,7 +25,6 @@
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/newest_report.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/logs_run.h"
@@ -312,10 +310,9 @@ grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
       context, *request, "Plan", nullptr, &plans_,
       [this](const FactOrder& order, const std::vector<HostFacts>& facts) {
         const absl::Time now = parts_.scheduler->Now();
-        HistoryRecord record = RecordOfPlan(
-            MakeHostsPlan(order, facts, now),
-            static_cast<uint64_t>(
-                absl::ToInt64Milliseconds(now - order.started_at)));
+        HistoryRecord record =
+            RecordOfPlan(MakeHostsPlan(order, facts, now),
+                         ToMs<uint64_t>(now - order.started_at));
         const absl::Status kept = Keep(record);
         PlanEvent last;
         *last.mutable_plan() = std::move(*record.mutable_plan());

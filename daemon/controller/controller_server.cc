@@ -12,13 +12,11 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "config/html/report_html.h"
 #include "config/identity/plain_messages.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/root_bundle.h"
 #include "config/identity/signature.h"
-#include "config/report/report_diff.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "daemon/audit/audit_log.h"
@@ -94,7 +92,8 @@ double StartRate(const ControllerServerOptions& options) {
   return options.admission.rate * std::clamp(cores, 1u, kMostThreads);
 }
 
-AcceptorOptions AcceptAs(const ControllerServerOptions& options) {
+AcceptorOptions AcceptAs(const ControllerServerOptions& options,
+                         AuditLog* audit) {
   AcceptorOptions accept;
   accept.listen = options.listen;
   accept.option = "--listen";
@@ -111,6 +110,10 @@ AcceptorOptions AcceptAs(const ControllerServerOptions& options) {
   accept.bytes = kBytesOfConnection;
   accept.calls = kCutOffCalls;
   accept.unacknowledged = options.keepalive_timeout;
+  accept.failed = [audit](const std::string& peer, const std::string& line) {
+    audit->Refuse(MakeAuditEntry("handshake", "", "", peer),
+                  absl::UnauthenticatedError(line));
+  };
   return accept;
 }
 
@@ -378,8 +381,9 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   }
   server->changes_.Recover();
   server->BeginOwnRoots(options.tls.ca);
-  ASSIGN_OR_RETURN(server->acceptor_,
-                   ConnectionAcceptor::Listen(AcceptAs(options), parts.log));
+  ASSIGN_OR_RETURN(
+      server->acceptor_,
+      ConnectionAcceptor::Listen(AcceptAs(options, parts.audit), parts.log));
   grpc::ServerBuilder builder;
   SetArguments(options, &builder);
   server->acceptor_->Serve(&builder, std::move(credentials));
@@ -416,11 +420,8 @@ absl::Status ControllerServer::StartStatus(
     return Numbers(tls, trust);
   };
   sources.newest = [this] { return newest_->Get(); };
-  sources.html = [this](const Report& report) -> absl::StatusOr<std::string> {
-    const std::shared_ptr<const Report> before = newest_->Before(report);
-    if (before == nullptr) return ReportHtml(report, nullptr);
-    const ReportDiff since = DiffReports(*before, report);
-    return ReportHtml(report, &since);
+  sources.html = [this](const Report& report) {
+    return ReportHtml(report, newest_->Before(report).get());
   };
   sources.parts = PartsToWatch();
   HttpServerOptions http;

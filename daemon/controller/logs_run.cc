@@ -1,23 +1,9 @@
 #include "daemon/controller/logs_run.h"
 
 #include "absl/strings/str_cat.h"
-#include "daemon/controller/hosts/audit_caller.h"
+#include "daemon/controller/hosts/controller_parts.h"
 
 namespace clusterd {
-namespace {
-
-// Adds why something could not be had.
-void AddError(absl::string_view what, const absl::StatusOr<TaskResult>& result,
-              LogsOfHost* answer) {
-  absl::StrAppend(
-      answer->mutable_error(), answer->error().empty() ? "" : "; ", what, ": ",
-      !result.ok() ? std::string(result.status().message())
-      : result->has_error()
-          ? absl::StrCat("clusterd answered: ", result->error().message())
-          : "clusterd answered another question");
-}
-
-}  // namespace
 
 bool LogsRun::TakeNext(size_t* index, bool* is_over) {
   const std::shared_ptr<Stream> stream = stream_.lock();
@@ -111,7 +97,13 @@ void LogsRun::OnAnswer(size_t index, absl::StatusOr<TaskResult> result) {
     } else if (!is_logs && result.ok() && result->has_recording()) {
       *answer.mutable_recording() = std::move(*result->mutable_recording());
     } else {
-      AddError(is_logs ? "logs" : "recording", result, &answer);
+      absl::StrAppend(
+          answer.mutable_error(), answer.error().empty() ? "" : "; ",
+          is_logs ? "logs: " : "recording: ",
+          !result.ok() ? std::string(result.status().message())
+          : result->has_error()
+              ? absl::StrCat("clusterd answered: ", result->error().message())
+              : "clusterd answered another question");
     }
   }
   if (is_whole) return Deliver(index);

@@ -7,10 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "config/identity/tls_credentials.h"
@@ -76,14 +73,8 @@ void RaiseOpenFiles(int hosts, Log* log) {
       "-Hn"));
 }
 
-// Once a minute: says how many connections have never said who they are, and
-// gives back what such a flood had taken, which the allocator keeps otherwise.
-void LookAfterConnections(Log* log) {
-  if (const uint64_t silent = TakeTimedOutHandshakes(); silent > 0) {
-    log->Warning(absl::StrCat(
-        silent, silent == 1 ? " connection was" : " connections were",
-        " closed in the last minute, without a handshake in 75 s"));
-  }
+// What a flood of connections had taken, which the allocator keeps otherwise.
+void GiveBackMemory() {
   if (MallocExtension_ReleaseFreeMemory != nullptr) {
     MallocExtension_ReleaseFreeMemory();
   }
@@ -97,19 +88,6 @@ void Reload(SpecHolder* spec, ControllerServer* server, Log* log) {
       status.ok() ? "spec read again" : "spec refused, the one before stays:");
   LogLines(status, log);
 }
-
-// While it lives, whoever fails the handshake has a line in the audit file.
-class FailedHandshakesAudited {
- public:
-  explicit FailedHandshakesAudited(AuditLog* audit) {
-    TellFailedHandshakes(
-        [audit](const std::string& peer, const std::string& line) {
-          audit->Refuse(MakeAuditEntry("handshake", "", "", peer),
-                        absl::UnauthenticatedError(line));
-        });
-  }
-  ~FailedHandshakesAudited() { TellFailedHandshakes(); }
-};
 
 absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
                  Log* log) {
@@ -142,7 +120,6 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
                    IdentityGate::Open(gate_options, &scheduler, log));
   AuditLog audit(absl::StrCat(flags.state, "/", kAuditFileName),
                  {kMaxAuditBytes}, self.ToString(), &scheduler, log);
-  const FailedHandshakesAudited handshakes(&audit);
   WorkerPool pool(kWorkers, kMaxQueuedWork, kChangeWorkers);
   ControllerServerOptions options;
   options.listen = flags.listen;
@@ -174,7 +151,7 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
       ", listening on port ", server->port()));
   const absl::Status ready = NotifySystemd(notify, "READY=1");
   if (!ready.ok()) log->Warning(ready.message());
-  RunEvery(&scheduler, absl::Minutes(1), [log] { LookAfterConnections(log); });
+  RunEvery(&scheduler, absl::Minutes(1), &GiveBackMemory);
   const Watchdog watchdog(
       WatchdogLimit(std::getenv("WATCHDOG_USEC"), std::getenv("WATCHDOG_PID")),
       server->PartsToWatch(),

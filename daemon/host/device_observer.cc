@@ -2,11 +2,10 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/ascend950/dialect.h"
-#include "daemon/host/files/missing.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/hccn_query/query_answers.h"
@@ -83,10 +82,8 @@ TlsFact ReadAnswer(const TlsReader& reader, const HccnAnswer& answer) {
 TlsFact AskOverCopy(const TlsReader& reader, const TlsAsking& tls,
                     HccnSession* session) {
   absl::StatusOr<PrivateFile> copy = tls.copy_conf();
-  if (copy.ok()) {
-    return ReadAnswer(reader, session->AskOverCopy("-tls", *std::move(copy)));
-  }
-  return MissingFact<TlsFact>(MissingFor(copy.status()));
+  if (!copy.ok()) return MissingFact<TlsFact>(MissingFor(copy.status()));
+  return ReadAnswer(reader, session->AskOverCopy("-tls", *std::move(copy)));
 }
 
 TlsFact LearnTls(const TlsReader& reader, const HccnConfFact& conf,

@@ -12,16 +12,13 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/missing.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "daemon/host/sockets/socket_observer.h"
@@ -35,8 +32,7 @@ constexpr int kMaxOwners = 256;
 constexpr size_t kMaxCommandBytes = 64;
 
 absl::Status Unexpected(absl::string_view line) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(kTable, ": unexpected ", QuotedText(line)));
+  return InvalidArgument(kTable, ": unexpected ", QuotedText(line));
 }
 
 // Field 22 of stat, counted in ticks from boot. The name may hold anything.
@@ -266,8 +262,7 @@ DeviceOwnersFact ReadDeviceOwners(const FileReader& files,
   const absl::StatusOr<FileText> table = files.Read(kTable);
   auto owners = table.ok() ? ParseNamespaceNode(table->text) : table.status();
   if (absl::IsNotFound(table.status())) {
-    owners = absl::UnimplementedError(
-        absl::StrCat(kTable, ": this driver does not have it"));
+    owners = Unimplemented(kTable, ": this driver does not have it");
   }
   if (owners.ok()) {
     for (DeviceOwner& owner : *owners->mutable_owners()) {
@@ -287,9 +282,9 @@ absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
     ASSIGN_OR_RETURN(const std::string space,
                      files.ReadLink("/proc/self/ns/pid"));
     if (space != kFirstPidNamespace) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("/proc shows the processes of this container only (",
-                       space, "), expected the host's"));
+      return FailedPrecondition(
+          "/proc shows the processes of this container only (", space,
+          "), expected the host's");
     }
   }
   return UserSearch(std::move(nodes), is_simulated, self, budget).Run();

@@ -1,7 +1,7 @@
-#include "daemon/host/host_memory.h"
-
 #include <string>
+#include <vector>
 
+#include "daemon/host/identity_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 TEST(ParseKillsTest, ReadsBothBoundsAndTheOlderForm) {
   auto kills = ParseKills(
@@ -138,6 +139,32 @@ TEST_F(HostMemoryTest, ReadsTheLimitsOfUsersWhoAreLoggedIn) {
   EXPECT_EQ(memory.limits(0).slice(), "user.slice/user-1000.slice");
   EXPECT_EQ(memory.limits(1).slice(), "user.slice/user-7.slice");
   EXPECT_EQ(memory.limits(1).bytes(), 2ull << 30);
+}
+
+// As systemd and cgroupfs name containers, and Slurm jobs with v2 and v1.
+TEST_F(HostMemoryTest, ReadsTheLimitsOfContainersAndOfJobsOfSlurm) {
+  const std::string v2 = "/sys/fs/cgroup/";
+  const std::string v1 = "/sys/fs/cgroup/memory/";
+  root_.Write(v2 + "system.slice/docker-5b0c7e21d9f4.scope/memory.max",
+              "274877906944\n");
+  root_.Write(v2 + "system.slice/slurmstepd.scope/job_7/memory.max",
+              "1073741824\n");
+  root_.Write(v1 + "docker/5b0c/memory.limit_in_bytes", "1073741824\n");
+  root_.Write(v1 + "slurm/uid_1000/job_8/memory.limit_in_bytes",
+              "1073741824\n");
+  // None of these is such a one.
+  root_.Write(v2 + "system.slice/cron.service/memory.max", "1\n");
+  root_.Write(v2 + "docker/cgroup.procs", "1\n");
+  root_.Write(v1 + "slurm/uid_1000/job_8/step_0/memory.limit_in_bytes", "1\n");
+  const HostMemoryFact::Memory memory = Read().value();
+  std::vector<std::string> slices;
+  for (const MemoryLimit& limit : memory.limits()) {
+    slices.push_back(limit.slice());
+  }
+  EXPECT_THAT(slices,
+              UnorderedElementsAre("system.slice/docker-5b0c7e21d9f4.scope",
+                                   "system.slice/slurmstepd.scope/job_7",
+                                   "docker/5b0c", "slurm/uid_1000/job_8"));
 }
 
 TEST_F(HostMemoryTest, SaysWhyTheKernelsLogIsNotRead) {

@@ -1,10 +1,16 @@
-// Who this machine is and what is installed on it, from files.
+// Who this machine is, what is installed on it, and its memory: how much there
+// is, what the slices of jobs, and each container and job of Slurm in them, may
+// have of it, and which processes the kernel has ended for lack of it:
+//   [86400.123456] Out of memory: Killed process 4711 (python3) total-vm:…
+//   [86400.123456] Memory cgroup out of memory: Killed process 4711 (python3) …
 #ifndef DAEMON_HOST_IDENTITY_OBSERVER_H_
 #define DAEMON_HOST_IDENTITY_OBSERVER_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/file_reader.h"
 #include "proto/facts.pb.h"
@@ -36,6 +42,21 @@ absl::StatusOr<PrivateFile> CopyHccnConf(const FileReader& files, Clock* clock);
 
 // The first line of /etc/clusterd/simulation; "" on a real host.
 std::string ReadSimulation(const FileReader& files);
+
+// The kernel's log, its oldest line first: by dmesg, and where systemd keeps
+// that from this daemon (ProtectKernelLogs) by journalctl, whose lines name the
+// host, "[86400.123456] node07 kernel: Out of memory: …". Why dmesg did not
+// answer, if neither does.
+absl::StatusOr<std::string> ReadKernelLog(const HostAccess& host,
+                                          bool errors_only);
+
+// Processes that such a log names, the newest 16, newest first. Their names are
+// whatever their users wrote: they are made printable, and a line counts only
+// if the kernel's words begin it.
+std::vector<OutOfMemory> ParseKills(absl::string_view dmesg, uint64_t uptime_s);
+
+// A limit of a slice counts if it is under the machine's total.
+HostMemoryFact ReadHostMemory(const HostAccess& host);
 
 }  // namespace clusterd
 

@@ -16,7 +16,7 @@
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/file_reader.h"
-#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/hccn_query/query_facts.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/host/namespace/network_namespace.h"

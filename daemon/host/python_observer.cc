@@ -1,5 +1,3 @@
-#include "daemon/host/python_observer.h"
-
 #include <map>
 #include <set>
 #include <string>
@@ -8,7 +6,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -18,7 +15,8 @@
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/command/user_identity.h"
-#include "daemon/host/files/missing.h"
+#include "daemon/host/files/file_reader.h"
+#include "daemon/host/launch_observer.h"
 
 namespace clusterd {
 namespace {

@@ -1,7 +1,5 @@
 // Real `readlink`, `find` and `grep` as another user, which needs root outside
 // of a user namespace; as the test's own user where that cannot be had.
-#include "daemon/host/python_observer.h"
-
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/posix_command_runner.h"
+#include "daemon/host/launch_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
@@ -54,7 +53,12 @@ class PythonObserverTest : public testing::Test {
           absl::StrCat("/usr/bin/", name),
           absl::StrCat("#!/bin/sh\nexec /usr/bin/", name, " \"$@\"\n"));
     }
-    root_.WriteProgram("/usr/bin/python3.10", "");
+    // An interpreter that runs leaves a file, which TearDown() looks for.
+    root_.MakeFolder("/traces");
+    root_.SetMode("/traces", 0777);
+    root_.WriteProgram(
+        "/usr/bin/python3.10",
+        absl::StrCat("#!/bin/sh\necho ran >", Full("/traces/python"), "\n"));
     root_.MakeFolder("/home/ann/venv/bin");
     root_.Link("/home/ann/venv/bin/python", "python3");
     root_.Link("/home/ann/venv/bin/python3", "../../../../usr/bin/python3.10");
@@ -70,6 +74,10 @@ class PythonObserverTest : public testing::Test {
 
   void SetUp() override {
     if (!can_become_) GTEST_SKIP() << "may not become another user here";
+  }
+  // Only files are read: no test may have run the interpreter.
+  void TearDown() override {
+    EXPECT_NE(access(Full("/traces/python").c_str(), F_OK), 0);
   }
 
   void Configure(absl::string_view text) {

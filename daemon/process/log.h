@@ -6,8 +6,6 @@
 #define DAEMON_PROCESS_LOG_H_
 
 #include <atomic>
-#include <cstdint>
-#include <functional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -69,42 +67,12 @@ class DescriptorLog final : public Log {
   std::atomic<bool> hangs_{false};  // As the last line found it.
 };
 
-// From now on, for the whole process, takes gRPC's own messages, such as
-// handshakes that went wrong. Only errors; the `log` gets them as warnings,
-// since they are about one connection. Handshakes that time out are counted
-// instead: whoever connects and is silent must not fill a disk. `log` must live
-// until the process ends or this is called with another one; null drops
-// everything.
+// From now on, for the whole process, takes gRPC's own messages. Only errors;
+// the `log` gets them as warnings, since they are about one connection, but not
+// of handshakes that went wrong: these lines name no peer, so whoever has
+// accepted the connection says it. `log` must live until the process ends or
+// this is called with another one; null drops everything.
 void SendGrpcLogTo(Log* log);
-
-// Handshakes that have timed out since this was called last.
-uint64_t TakeTimedOutHandshakes();
-
-// Which client's TLS handshake with a server of this process failed, and why,
-// from the lines that gRPC 1.51 logs under its trace "tcp":
-//   READ 0x7fa838001170 (peer=ipv4:10.0.0.5:46112) error=OK
-//   TCP:0x7fa838001170 got_error: UNKNOWN:FD Shutdown {… children:[UNKNOWN:Tls
-//     handshake failed: SSL_ERROR_SSL: error:0A000086:SSL routines::certificate
-//     verify failed {…}]}
-// The message that gRPC logs by itself names no peer, and a connection that the
-// other end closes in the middle gets none. The trace costs about 20 us a
-// message and prints no content.
-//
-// Reads one message of gRPC, on the thread that logs it: "TLS handshake with
-// ipv4:10.0.0.5:46112 failed: …" if it ends a handshake, otherwise empty. Also
-// empty if the same was said of that address in the last ten minutes, and for a
-// handshake that took too long. `peer`, if it is given, gets the address. Safe
-// for concurrent use.
-std::string ReadFailedHandshake(absl::string_view message,
-                                std::string* peer = nullptr);
-
-// From now on failed handshakes are logged as well, each with its peer, as
-// warnings: for a process that listens. A client learns the failure from its
-// call. SendGrpcLogTo ends it. `also` gets each line and its peer, from any
-// thread, until this is called again; it must not block.
-using FailedHandshakeListener =
-    std::function<void(const std::string& peer, const std::string& line)>;
-void TellFailedHandshakes(FailedHandshakeListener also = nullptr);
 
 }  // namespace clusterd
 

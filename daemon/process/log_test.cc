@@ -79,25 +79,13 @@ TEST(SendGrpcLogToTest, ForwardsErrorsThatAreNewsAsWarnings) {
   SendGrpcLogTo(&log);
   gpr_log(GPR_ERROR, "listener died: %d", 7);
   gpr_log(GPR_ERROR, "Handshake failed with fatal error SSL_ERROR_SSL: x.");
+  gpr_log(GPR_ERROR, "x error: UNKNOWN:Handshake timed out {created_time:1}");
   gpr_log(GPR_ERROR, "No match found for server name: 10.0.0.1.");
   gpr_log(GPR_ERROR, "x error: UNKNOWN:Listener stopped serving. {}");
   gpr_log(GPR_INFO, "not worth a line");
   SendGrpcLogTo(nullptr);
   gpr_log(GPR_ERROR, "nobody listens");
   EXPECT_EQ(log.Lines(), "<4>gRPC: listener died: 7\n");
-}
-
-TEST(SendGrpcLogToTest, CountsHandshakesThatTimeOut) {
-  CapturedLog log;
-  SendGrpcLogTo(&log);
-  TakeTimedOutHandshakes();
-  for (int i = 0; i < 3; ++i) {
-    gpr_log(GPR_ERROR, "x error: UNKNOWN:Handshake timed out {created_time:1}");
-  }
-  SendGrpcLogTo(nullptr);
-  EXPECT_EQ(log.Lines(), "");
-  EXPECT_EQ(TakeTimedOutHandshakes(), 3u);
-  EXPECT_EQ(TakeTimedOutHandshakes(), 0u);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ _PACKAGES = [
     "libprotobuf-dev",
     "libpugixml-dev",
     "libre2-dev",
+    "libutf8proc-dev",
     "libsqlite3-dev",
     "libssl-dev",
     "libyaml-cpp-dev",

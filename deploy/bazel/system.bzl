@@ -41,6 +41,7 @@ _LIBRARIES = {
     "re2": ["re2"],
     "sqlite3": ["sqlite3"],
     "tcmalloc": ["libtcmalloc_minimal"],
+    "utf8proc": ["libutf8proc"],
     "yaml_cpp": ["yaml-cpp"],
     "zlib": ["zlib"],
 }

@@ -3,8 +3,7 @@
 #   man.sh program NAME SECTION SUMMARY PROGRAM [PAGE...]
 #       what `PROGRAM --help` prints; of clusterctl also `PROGRAM help PAGE...`
 #       for each PAGE, such as "config show"
-#   man.sh keys NAME SUMMARY FILE.md      a Markdown file with tables of keys
-#   man.sh example NAME SUMMARY FILE.yaml a commented example
+#   man.sh keys NAME SUMMARY FILE.md...   Markdown files with tables of keys
 # DATE and VERSION of the environment stand in its foot. PROGRAM may be several
 # words, e.g. an emulator in front.
 set -euo pipefail
@@ -56,46 +55,37 @@ keys() {
     }
     /^```/ { fenced = !fenced; print fenced ? ".PP\n.nf" : ".fi"; next }
     fenced { gsub(/\\/, "\\e"); gsub(/-/, "\\-"); sub(/^[.\x27]/, "\\\\\\&&"); print; next }
-    /^# / { next }
+    /^# |^<!--/ { next }
     /^## / { print ".SH \"" toupper(text(substr($0, 4))) "\""; next }
     /^### / { print ".SS \"" text(substr($0, 5)) "\""; next }
     /^\|[-|]*\|$/ { rows = 1; next }
-    # The head of a table: what its rows tell.
-    /^\|/ && !rows { next }
+    # The head of a table. Of its rows, only the default needs its name.
+    /^\|/ && !rows { split($0, head, / *\| */); next }
     /^\|/ {
       line = $0; sub(/^\| */, "", line); sub(/ *\|$/, "", line)
       n = split(line, cell, / *\| */)
       print ".TP\n" text(cell[1])
-      for (i = 2; i <= n; ++i) if (cell[i] != "") printf "%s%s", text(cell[i]), i < n ? "; " : ""
+      for (i = 2; i <= n; ++i) {
+        if (head[i + 1] == "default" && cell[i] != "required") cell[i] = "default: " cell[i]
+        if (cell[i] != "") printf "%s%s", text(cell[i]), i < n ? "; " : ""
+      }
       print ""
       next
     }
     { rows = 0 }
     /^$/ { print ".PP"; next }
-    { print text($0) }
-  ' "$3"
-}
-
-example() {
-  begin "$1" 5 "$2"
-  # A paragraph of comment, and below it the settings that it is about.
-  awk '
-    function text(line) { gsub(/\\/, "\\e", line); gsub(/-/, "\\-", line); sub(/^[.\x27]/, "\\\\\\&&", line); return line }
-    NR == 1 { print ".SH DESCRIPTION" }
-    /^# / { if (set) print ".fi"; set = 0; print text(substr($0, 3)); next }
-    /^$/ { if (set) print ".fi"; set = 0; print ".PP"; next }
-    { if (!set) print ".PP\n.nf"; set = 1; sub(/^#/, ""); print "    " text($0) }
-    END { if (set) print ".fi" }
-  ' "$3"
+    sub(/^- /, "") { print ".IP \\(bu 2" }
+    { sub(/^ +/, ""); print text($0) }
+  ' "${@:3}"
 }
 
 : "${DATE:?}" "${VERSION:?}"
 verb=${1-}
 [ $# -eq 0 ] || shift
 case $verb in
-  program | keys | example) "$verb" "$@" ;;
+  program | keys) "$verb" "$@" ;;
   *)
-    echo "man.sh: expected program, keys or example, got \"$verb\"" >&2
+    echo "man.sh: expected program or keys, got \"$verb\"" >&2
     exit 3
     ;;
 esac

@@ -62,9 +62,10 @@ grep -q "violates the following Content Security Policy" <(said) || fail "a refu
 
 open_quietly small
 expect "the script runs" 1 '<html lang="en" class="scripted">'
-expect "both hosts have a page" 2 '<details class="host( passes| long)?"'
-expect "the bar is shown" 1 '<div id="bar">'
+expect "both hosts have a page" 2 '<details class="host( passes| long)?" id="h[0-9]+"'
+expect "the bar is shown" 1 '<div class="bar" id="bar">'
 expect "cells of the map" 2 '<a class="[FUWPS]" href="#h[0-9]+"'
+expect "cells of the map in Chinese" 2 '<a class="[FUWPS]" href="#zh-h[0-9]+"'
 
 open_quietly hostile
 expect "a text became a title of its own" 0 '<title>owned'
@@ -90,8 +91,8 @@ addEventListener('load', () => setTimeout(() => {
       .filter((link) => !link.getAttribute('href').startsWith('#')).length;
   document.title = 'owned=' + owned + ' acting=' + acting + ' strange=' + strange +
       ' links=' + links + ' scripts=' + document.scripts.length +
-      ' pages=' + document.querySelectorAll('details.host').length +
-      ' filled=' + document.querySelectorAll('details.host dl').length;
+      ' pages=' + document.querySelectorAll('#body details.host').length +
+      ' filled=' + document.querySelectorAll('#body details.host table').length;
 }, 0));
 JS
 # Its clock is as far as that before the page is looked at: the script has ended.
@@ -103,7 +104,7 @@ expected $wanted and more than 0"
 
 open_quietly large
 expect "cells of 1,152 hosts" 1152 '<a class="[FUWPS]" href="#h[0-9]+"'
-expect "pages of 1,152 hosts" 1152 '<details class="host( passes| long)?"'
+expect "pages of 1,152 hosts" 1152 '<details class="host( passes| long)?" id="h[0-9]+"'
 
 # A script that was changed is refused, and then all is there but what it does.
 sed "s|'use strict';|'use strict'; |" "$work/small.html" >"$work/changed.html"
@@ -112,13 +113,13 @@ grep -q "violates the following Content Security Policy" <(said) || fail "a chan
 expect "no script ran" 1 '<html lang="en">'
 expect "findings without a script" 1 '<td class="where">server1 device 3</td><td>link is DOWN</td>'
 expect "a host's page without a script" 1 '<details class="host" id="h1">'
-expect "the bar is hidden" 1 '<div id="bar" hidden="">'
+expect "the bar is hidden" 1 '<div class="bar" id="bar" hidden="">'
 
 # What a hand would do, by a script that only a copy without the policy lets in.
 with_script small >"$work/driven.html" <<'JS'
 const told = [];
 const one = (selector) => document.querySelector(selector);
-const shown = (selector) => Array.from(document.querySelectorAll(selector))
+const shown = (selector) => Array.from(one('#body').querySelectorAll(selector))
     .filter((element) => !element.classList.contains('away')).length;
 const tell = (name, value) => told.push(name + '=' + value);
 const press = (target, key) => target.dispatchEvent(
@@ -132,7 +133,7 @@ one('#map a[href="#h1"]').click();
 tell('chosen', one('#map a.chosen').hash);
 tell('found', one('#h1').textContent.includes('Receive timeout'));
 tell('commands', one('#h1 pre').textContent.length > 5);
-one('#bar > span:last-child button').click();
+one('#bar > button').click();
 const search = one('#bar input');
 search.value = 'NET-HEALTH';
 search.dispatchEvent(new Event('input'));
@@ -151,11 +152,20 @@ tell('sort', head.getAttribute('aria-sort'));
 window.dispatchEvent(new Event('beforeprint'));
 tell('print', Array.from(document.querySelectorAll('details.block'))
     .every((block) => block.open));
-document.title = told.join(' ');
+one('#chinese').click();
+const display = (selector) => getComputedStyle(one(selector)).display;
+tell('bodies', display('#body') + ',' + display('#zh-body'));
+one('#zh-map a[href="#zh-h1"]').click();
+tell('found in Chinese', one('#zh-h1 tbody').textContent.includes('\u8bbe\u5907 3'));
+location.hash = '#findings';
+setTimeout(() => {
+  tell('back by a link', one('#english').checked);
+  document.title = told.join(' ');
+}, 100);
 JS
-open_quietly driven
+open_quietly driven --virtual-time-budget=10000
 title=$(grep -oE '<title>[^<]*' "$work/dom")
-wanted='<title>rows=true rows of h0=0 pages of h0=1 open=true chosen=#h1 found=true commands=true rows by text=1 arrow=#h1 sort=ascending sort=descending print=true'
+wanted='<title>rows=true rows of h0=0 pages of h0=1 open=true chosen=#h1 found=true commands=true rows by text=1 arrow=#h1 sort=ascending sort=descending print=true bodies=none,block found in Chinese=true back by a link=true'
 [ "$title" = "$wanted" ] || fail "by hand: $title
 expected $wanted"
 

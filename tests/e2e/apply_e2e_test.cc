@@ -125,7 +125,7 @@ TEST(ApplyTest, FinishedPlanRunAgainIsAlreadySo) {
   for (const char* host : {"server0", "server1"}) {
     EXPECT_EQ(again.Host(host).outcome(), ApplyResult::NOTHING_TO_DO) << host;
   }
-  EXPECT_THAT(again.process.standard_error, HasSubstr(" already so"));
+  EXPECT_THAT(again.process.standard_error, HasSubstr(" already in place"));
   EXPECT_THAT(DifferencesFrom(applied, cluster.Server("server0")), IsEmpty());
 }
 

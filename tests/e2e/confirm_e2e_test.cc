@@ -28,8 +28,9 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
   ASSERT_EQ(applied.process.exit_status, 0) << applied.process.standard_error;
   const std::string id = applied.report.apply_id();
   EXPECT_EQ(applied.report.confirmation().state(), Confirmation::PENDING);
-  EXPECT_THAT(cluster.ShowText(id),
-              HasSubstr(absl::StrCat("unless: clusterctl confirm ", id)));
+  EXPECT_THAT(
+      cluster.ShowText(id),
+      HasSubstr(absl::StrCat("to keep it, run: clusterctl confirm ", id)));
 
   cluster.KillHost("server0");
   cluster.StartHost("server0");
@@ -103,7 +104,7 @@ TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
   EXPECT_TRUE(shown.hosts(0).not_confirmed());
   EXPECT_THAT(cluster.ShowText(id),
               AllOf(HasSubstr("ROLLED BACK: 1 rolled back of 1 host"),
-                    HasSubstr("went back by itself: not confirmed until")));
+                    HasSubstr("rolled back automatically: not confirmed by")));
   EXPECT_THAT(cluster.RunClusterctl({"confirm", id}).standard_error,
               HasSubstr("its deadline has passed"));
 }

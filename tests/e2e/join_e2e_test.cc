@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
@@ -105,7 +106,7 @@ TEST_F(JoinE2eTest, HostsJoinWithOneLineAttachAndAreChecked) {
       google::protobuf::util::JsonStringToMessage(listed.standard_output, &list)
           .ok())
       << listed.standard_output;
-  EXPECT_EQ(list.schema_version(), 1u);
+  EXPECT_EQ(list.schema_version(), kReportSchemaVersion);
   ASSERT_EQ(list.certificates_size(), 2);
   for (const CertificateEntry& entry : list.certificates()) {
     EXPECT_EQ(entry.state(), CertificateEntry::ENROLLED);

@@ -9,7 +9,7 @@
 #include "config/hccl/job_variables.h"
 #include "config/values/ipv4.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/info_files.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_conf.h"
 #include "daemon/host/kernel/kernel_observer.h"
 #include "daemon/host/launch_observer.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "config/words/quoted_text.h"
-#include "daemon/host/ssh/ssh_output.h"
+#include "daemon/host/ssh/ssh_login.h"
 #include "tests/fuzz/require.h"
 
 namespace clusterd {

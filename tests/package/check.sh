@@ -98,7 +98,7 @@ done
 grep -q '"clusterctl config show"' <(zcat "$work/tree/usr/share/man/man1/clusterctl.1.gz") || fail "clusterctl(1) lacks its commands"
 grep -q '^ *\\-\\-ca\\-hash' <(zcat "$work/tree/usr/share/man/man8/clusterd-join.8.gz") || fail "clusterd-join(8) lacks its options"
 grep -q '^\\fIservers\[\].hosts' <(zcat "$work/tree/usr/share/man/man5/cluster.yaml.5.gz") || fail "cluster.yaml(5) lacks its keys"
-
+grep -q '^\\fIhooks.fail_open' <(zcat "$work/tree/usr/share/man/man5/agent.yaml.5.gz") || fail "agent.yaml(5) lacks its keys"
 grep -q '^\\fIprocesses_per_device' <(zcat "$work/tree/usr/share/man/man5/job.yaml.5.gz") || fail "job.yaml(5) lacks its keys"
 
 # What rpm would put where, and what it would run.

@@ -92,7 +92,8 @@ std::vector<std::string> BrokenLines(const sim::CaptureRecord& record) {
        absl::StrSplit(*record.conf_before, '\n')) {
     if (IsRouteLine(line) && !IsScannedRoute(line)) {
       broken.emplace_back(line);
-    } else if (IsRecoveredLine(line) && !MayBeRecovered(line) &&
+    } else if (IsRecoveredLine(line) &&
+               !MayBeRecovered(line, *record.conf_before) &&
                absl::EndsWith(HccnConfKeyOf(line), ending) &&
                BreaksRecoveryOf(record.product.substr(0, 2), line)) {
       broken.emplace_back(line);

@@ -6,7 +6,6 @@
 #include "absl/strings/str_join.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/device_observer.h"
-#include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
 #include "tests/support/host/fake_clock.h"

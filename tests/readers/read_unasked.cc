@@ -10,7 +10,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "daemon/host/command/clock.h"
-#include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/hccn_query/query_answers.h"
 #include "tests/support/host/fake_clock.h"

@@ -5,16 +5,20 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "config/values/nearest_word.h"
 #include "tests/sim/fault/fault_rows.h"
 
 namespace clusterd {
 namespace sim {
 namespace {
+
+constexpr char kAscend950[] = "ascend-950";
 
 const FaultRow* FindRow(const std::string& key, bool of_device) {
   for (const FaultRow& row : FaultRows()) {
@@ -26,13 +30,22 @@ const FaultRow* FindRow(const std::string& key, bool of_device) {
 bool IsOneOf(Servers servers, const std::string& product) {
   switch (servers) {
     case Servers::kNotAscend950:
-      return product != "ascend-950";
+    case Servers::kChanged:
+      return product != kAscend950;
     case Servers::kSuperPod:
       return product == "A3-superpod";
     case Servers::kAll:
       break;
   }
   return true;
+}
+
+// Empty: it is one of those that are there.
+std::string WhyNotThere(const std::string& what, const std::string& name,
+                        const std::vector<std::string>& there) {
+  if (absl::c_linear_search(there, name)) return "";
+  return absl::StrCat("no ", what, " \"", name, "\", expected one of ",
+                      absl::StrJoin(there, " "));
 }
 
 // Empty: a fault of the kind acts on the server.
@@ -53,6 +66,32 @@ std::string WhyItCannotAct(const FaultKey& key, const ServerKind& server) {
   return "";
 }
 
+// Empty: the server has what the value names. What it gets by the fault is
+// there for the next one.
+std::string WhyTheValueCannotAct(const Fault& fault, ServerKind& server) {
+  const auto part = [&fault](char separator, size_t index) {
+    const std::vector<std::string> parts =
+        absl::StrSplit(fault.value, absl::MaxSplits(separator, 1));
+    return parts[index];
+  };
+  if (fault.key == "device") {
+    std::vector<std::string> ids;
+    for (const int id : server.devices) ids.push_back(absl::StrCat(id));
+    return WhyNotThere("device", part('-', 1), ids);
+  }
+  if (fault.key == "interface") server.interfaces.push_back(part('/', 0));
+  if (fault.key == "interface_down") {
+    return WhyNotThere("interface", fault.value, server.interfaces);
+  }
+  if (fault.key != "state") return "";
+  const std::string name = part('=', 0);
+  const bool is_950 = server.product == kAscend950;
+  if (ReadsStateKey(is_950, name)) return "";
+  return absl::StrCat(
+      "cannot act on ", is_950 ? "an" : "a server that is not an",
+      " Ascend 950: its hccn_tool does not read \"", name, "\"");
+}
+
 std::string UnknownKey(const std::string& key, bool of_device) {
   std::vector<absl::string_view> known;
   for (const FaultRow& row : FaultRows()) {
@@ -64,7 +103,7 @@ std::string UnknownKey(const std::string& key, bool of_device) {
 }
 
 // Empty if the fault is well formed.
-std::string ParseFault(const std::string& text, const ServerKind& server,
+std::string ParseFault(const std::string& text, ServerKind& server,
                        Fault* fault) {
   const std::vector<int>& devices = server.devices;
   const size_t colon = text.find(':');
@@ -91,7 +130,8 @@ std::string ParseFault(const std::string& text, const ServerKind& server,
     return absl::StrCat(fault->key, " is \"", fault->value, "\", expected ",
                         row->key.values);
   }
-  return WhyItCannotAct(row->key, server);
+  const std::string why = WhyItCannotAct(row->key, server);
+  return why.empty() ? WhyTheValueCannotAct(*fault, server) : why;
 }
 
 }  // namespace
@@ -120,6 +160,8 @@ std::string NotOn(Servers servers) {
     case Servers::kNotAscend950:
       return "an Ascend 950: clusterd does not ask its npu-smi, whose command "
              "line is not published";
+    case Servers::kChanged:
+      return "an Ascend 950: clusterd changes nothing on its devices";
     case Servers::kSuperPod:
       return "a server outside an Atlas A3 super pod: its npu-smi has no such "
              "value";
@@ -130,7 +172,8 @@ std::string NotOn(Servers servers) {
 }
 
 absl::StatusOr<std::vector<Fault>> ParseFaults(
-    absl::Span<const std::string> texts, const ServerKind& server) {
+    absl::Span<const std::string> texts, const ServerKind& of) {
+  ServerKind server = of;
   std::vector<Fault> faults;
   std::vector<std::string> mistakes;
   for (const std::string& text : texts) {

@@ -22,8 +22,8 @@ namespace sim {
 // namespaces, where namespaces.sh lays the folder over "/".
 enum class Mode { kSideBySide, kNamespaces };
 
-// The servers that show a fault.
-enum class Servers { kAll, kNotAscend950, kSuperPod };
+// The servers that show a fault; kChanged: whose devices clusterd changes.
+enum class Servers { kAll, kNotAscend950, kChanged, kSuperPod };
 
 // What the test of a kind injects into one of three servers of an Atlas A3
 // super pod, and what the check then says of that server.
@@ -70,11 +70,13 @@ struct ServerKind {
   std::vector<int> devices;
   std::string product;  // As tool/product.h has it, or "ascend-950".
   Mode mode = Mode::kSideBySide;
+  std::vector<std::string> interfaces = {"eth0", "lo"};
 };
 
 // InvalidArgument with every mistake of every fault, one a line: not of the
 // form, no such device, unknown key (with the nearest one), a value that the
-// key does not take, or a fault that cannot act there, with the reason.
+// key does not take, or a fault that cannot act there, with the reason: of its
+// kind, or since that server has nothing that its value names.
 absl::StatusOr<std::vector<Fault>> ParseFaults(
     absl::Span<const std::string> texts, const ServerKind& server);
 

@@ -88,6 +88,33 @@ TEST(ParseFaultsTest, RefusesWhatCannotActThereWithTheReason) {
               HasSubstr("in namespaces"));
 }
 
+TEST(ParseFaultsTest, RefusesAValueThatNamesNothingThere) {
+  const ServerKind ascend950 = {{3}, "ascend-950"};
+  EXPECT_THAT(MistakesIn({"host:device=absent-99"}),
+              HasSubstr("no device \"99\", expected one of 0 1 5"));
+  EXPECT_EQ(MistakesIn({"host:device=absent-5"}), "");
+  for (const char* text :
+       {"state=bond=4", "state=lldp_second=x", "state=ports=0/4/UB/UP",
+        "state=tls=1", "state=hang.set=1", "state=rc.health=1"}) {
+    EXPECT_EQ(MistakesIn({absl::StrCat("3:", text)}, ascend950), "") << text;
+  }
+  EXPECT_THAT(MistakesIn({"3:state=speed=1000"}, ascend950),
+              HasSubstr("cannot act on an Ascend 950: its hccn_tool does not "
+                        "read \"speed\""));
+  EXPECT_THAT(MistakesIn({"3:lies=1"}, ascend950),
+              HasSubstr("clusterd changes nothing on its devices"));
+  EXPECT_THAT(MistakesIn({"host:conf_empty=9"}, ascend950),
+              HasSubstr("clusterd changes nothing on its devices"));
+  EXPECT_THAT(MistakesIn({"5:state=bond=4"}),
+              HasSubstr("cannot act on a server that is not an Ascend 950"));
+  EXPECT_EQ(MistakesIn({"5:state=opt_serial=x"}), "");
+  for (const char* unread : {"bond_ip", "bond_mask", "opt_access_failed"}) {
+    EXPECT_THAT(MistakesIn({absl::StrCat("5:state=", unread, "=1")}),
+                HasSubstr("expected NAME=VALUE"))
+        << unread;
+  }
+}
+
 // A fault of the table either acts somewhere, and something notices it, or it
 // has a reason for each place.
 TEST(FaultKeysTest, EachIsNoticedOrRefusedEverywhere) {
@@ -198,17 +225,19 @@ TEST_F(ApplyFaultTest, AbsentDeviceIsGoneFromNodesAndDriver) {
 
 TEST_F(ApplyFaultTest, InterfacesAreThoseThatIpShows) {
   ASSERT_TRUE(host_.Write("usr/sbin/ip", "#!/bin/sh\n", 0755).ok());
-  Apply("host:interface=Meta/198.18.0.1");
+  const auto faults =
+      ParseFaults(std::vector<std::string>{"host:interface=Meta/198.18.0.1",
+                                           "host:interface_down=Meta"},
+                  A2Server());
+  ASSERT_TRUE(faults.ok()) << faults.status();
+  ASSERT_TRUE(ApplyFault(faults->front(), host_).ok());
   EXPECT_EQ(host_.Read("usr/sbin/ip"),
             "#!/bin/sh\n"
             "echo '9: Meta    inet 198.18.0.1/30 scope global Meta'\n");
-  Apply("host:interface_down=Meta");
+  ASSERT_TRUE(ApplyFault(faults->back(), host_).ok());
   EXPECT_EQ(host_.Read("sys/class/net/Meta/operstate"), "down\n");
-  const auto missing = ParseFaults({"host:interface_down=eth7"}, A2Server());
-  ASSERT_TRUE(missing.ok()) << missing.status();
-  EXPECT_THAT(
-      std::string(ApplyFault(missing->front(), host_).message()),
-      HasSubstr("sys/class/net/eth7/operstate: the server has no such"));
+  EXPECT_THAT(MistakesIn({"host:interface_down=eth7"}),
+              HasSubstr("no interface \"eth7\", expected one of eth0 lo"));
   EXPECT_THAT(MistakesIn({"host:interface=a;b/198.18.0.1"}),
               HasSubstr("expected NAME/IPV4"));
 }

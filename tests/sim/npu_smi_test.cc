@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/host/command/posix_command_runner.h"
-#include "daemon/host/npu_smi/chip_observer.h"
+#include "daemon/host/npu_smi/device_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"

@@ -69,6 +69,9 @@ refused() {
 }
 refused "cannot act on an Ascend 950: " set --root "$other" 4:link=DOWN 3:health=Alarm
 expect "link of device 4" "link status: UP" "$("$other_tool" -g -link -i 4 -u 0 -p 4)"
+refused 'no device "99", expected one of ' set --root "$root" host:device=absent-99
+refused 'no interface "eth7", expected one of ' set --root "$root" host:somaxconn=7 host:interface_down=eth7
+[ "$(cat "$root/proc/sys/net/core/somaxconn")" != 7 ] || fail "a part of a refused line was applied"
 refused "cannot act side by side: no rule reads it" set --root "$root" host:machine_id=0
 refused "cannot act on a server outside an Atlas A3 super pod: " set --root "$root" 3:sdid=7
 refused "cannot act in namespaces: " create --namespaces --root "$TEST_TMPDIR/never" --spec "$spec" \

@@ -414,7 +414,13 @@ absl::Status AddFaults(const std::string& root,
   }
   const std::string product =
       folder.state().Read().Find("product").value_or("");
-  auto faults = ParseFaults(texts, {ids, product, ModeOf(folder)});
+  ServerKind server = {ids, product, ModeOf(folder), {}};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           folder.Path("sys/class/net"), error)) {
+    server.interfaces.push_back(entry.path().filename().string());
+  }
+  auto faults = ParseFaults(texts, server);
   if (!faults.ok()) return faults.status();
   return ApplyFaults(*faults, folder);
 }

@@ -190,7 +190,7 @@ await "attaching" both_attached
 # The firewall starts again at boot, the ports are gone then; of CANN nobody knows
 # whether it takes 32; and nothing watches over the network.
 warnings="firewall ports-reserved sysctl-persistent net-health detect-address host-name"
-says=("firewalld is stopped but starts at boot" "60000-60015 reserved, lacks 60016-60031"
+says=("firewalld is stopped but starts at boot" "reserved ports: 60000-60015; not reserved: 60016-60031"
   "no file sets net.ipv4.ip_local_reserved_ports at boot" "Init (code 6): no detect address is configured"
   "no detect address is set" "resolves to")
 check
@@ -262,7 +262,7 @@ done
 await "attaching" both_attached
 # The file has the documents' ports, not those that a newer CANN takes.
 warnings="ports-reserved sysctl-persistent host-name"
-says=("60000-60015 reserved, lacks 60016-60031" "sysctl.conf:" "resolves to")
+says=("reserved ports: 60000-60015; not reserved: 60016-60031" "sysctl.conf:" "resolves to")
 check
 ! on server0 /bin/grep -q tls_enable /etc/hccn.conf || fail "the check wrote the TLS switch"
 

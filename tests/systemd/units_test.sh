@@ -292,7 +292,7 @@ expect "status of the last plan" 0 "$status"
 began=$SECONDS
 status_of clusterctl_as bob apply /tmp/plan4.json --yes --confirm units --force --confirm-within 1m
 expect "status of an apply that waits" 0 "$status"
-grep -q "unless: clusterctl confirm" "$TEST_TMPDIR/out" || fail "the apply does not say that it goes back"
+grep -q "to keep it, run: clusterctl confirm" "$TEST_TMPDIR/out" || fail "the apply does not say that it rolls back"
 firewalls="$(in_machine /usr/bin/systemctl is-active firewalld || true) $(in_machine /usr/sbin/ufw status)"
 # A machine so slow that the minute is over by now shows what comes after it.
 [ $((SECONDS - began)) -ge 59 ] || expect "firewalld and ufw while it waits" "inactive Status: inactive" "$firewalls"

@@ -193,6 +193,12 @@ TEST(CheckJobTest, AnEmptyRankTableIsOne) {
   ASSERT_TRUE(request.has_value());
   EXPECT_FALSE(request->job().rank_table().empty());
   EXPECT_EQ(request->job().rank_table_file(), table);
+  const std::string job =
+      TestFile("of_empty.yaml",
+               absl::StrCat("nodes: server[0-1]\nrank_table: ", table, "\n"));
+  const auto of_file = Asked({"--job", job}, WorldWith(JobReport("")));
+  ASSERT_TRUE(of_file.has_value());
+  EXPECT_EQ(of_file->job().rank_table(), request->job().rank_table());
 }
 
 TEST(CheckJobTest, NamesTheByteOfARankTableThatIsNotUtf8) {

@@ -23,6 +23,7 @@
 #include "config/launch/rank_table_writer.h"
 #include "config/report/message_json.h"
 #include "config/report/report_table.h"
+#include "config/rules/finding_words.h"
 #include "config/rules/judge.h"
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
@@ -47,11 +48,12 @@ class GenerateCommand : public Command {
  protected:
   void AddJobOptions(CLI::App& app) {
     named_.AddTo(app);
-    AddOption(app, "--skip", "RULE,..", skip_, "Do not let these rules stop it")
+    AddOption(app, "--skip", "RULE,..", skip_,
+              "Skip these rules in the check of the job")
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_flag("--verbose", verbose_,
-                 "Of a check that is not passed every finding, rule and host");
+                 "Print every finding, rule and host of a failed check");
     AddOption(app, "--timeout", "DURATION", timeout_text_,
               "Give up after this long, e.g. 90s or 2m (default: 140s)");
   }
@@ -100,7 +102,8 @@ class GenerateCommand : public Command {
     report.set_verdict(SupportedVerdict(report));
     const int status = ExitStatusOf(report.verdict(), FailOn::kFail);
     if (status == kExitPass) return TellWaived(report);
-    PrintReportTable(report, ErrStyle(), verbose_, session().err);
+    const InLanguage spoken(LanguageOf(session().environment));
+    PrintReportTable(Rendered(report), ErrStyle(), verbose_, session().err);
     const char* const why =
         "the check of the job is not passed, so nothing was written; mend what "
         "it names, or leave a rule out with --skip RULE";
@@ -181,11 +184,11 @@ class GenerateRankTableCommand final : public GenerateCommand {
     AddJobOptions(app);
     AddOption(
         app, "--version", "VERSION", version_,
-        "1.0 or 1.2 (super pods); default: what the product's HCCL reads");
+        "1.0, or 1.2 for super pods (default: what the product's HCCL reads)");
     AddOption(app, "-o,--out", "FILE", out_,
-              "Write to this file, whole or not at all; else to stdout");
+              "Write to this file, as a whole or not at all (default: stdout)");
     app.add_flag("--overwrite", overwrite_,
-                 "Also over a file that says something else");
+                 "Overwrite a file with other content");
   }
 
  private:
@@ -226,44 +229,46 @@ class GenerateLaunchCommand final : public GenerateCommand {
 
   void AddOptions(CLI::App& app) override {
     AddJobOptions(app);
-    AddOption(
-        app, "--form", "FORM", form_text_,
-        absl::StrCat("What is printed: ", absl::StrJoin(LaunchForms(), ", ")));
+    AddOption(app, "--form", "FORM", form_text_,
+              absl::StrCat("Form of the output: ",
+                           absl::StrJoin(LaunchForms(), ", ")));
     AddOption(app, "--node", "HOST", node_,
-              "Of this server alone, or of all (default)");
+              "Only for this server (default: all)");
     AddOption(app, "-o,--out", "FILE", out_,
-              "Write to this file, %h in its name being the host; else to "
-              "stdout");
+              "Write to this file; %h in its name becomes the host (default: "
+              "stdout)");
     app.add_flag("--overwrite", overwrite_,
-                 "Also over a file that says something else");
+                 "Overwrite a file with other content");
     AddOption(app, "--rank-table", "FILE", options_.rank_table,
-              "Start with this rank table, a path that the hosts have");
+              "Start with this rank table, a path on the hosts");
     AddOption(app, "--master-port", "PORT", master_port_,
-              "MASTER_PORT; default: rendezvous_port of cluster.yaml, or one "
-              "that is chosen");
+              "MASTER_PORT (default: that of --job, or rendezvous_port of "
+              "cluster.yaml, or a chosen port)");
     AddOption(app, "--nnodes", "N|MIN:MAX", options_.nnodes,
-              "NNODES, where fewer servers will do");
+              "NNODES; a range where fewer servers are enough");
     AddProgram(app);
-    AddOption(app, "ARGUMENTS", "", options_.arguments,
-              "Its arguments, behind --; {NODE_RANK} and other names of "
-              "variables in braces stand for their values");
+    AddOption(
+        app, "ARGUMENTS", "", options_.arguments,
+        "Arguments of the script, after --; {NODE_RANK} and other variables "
+        "in braces become their values");
     AddOption(app, "--source", "FILE", sources_,
-              "Source this file where a host has it, in place of the method's "
-              "own; may be given again")
+              "Source this file where a host has it, instead of the method's "
+              "own; may be repeated")
         ->allow_extra_args(false);
     AddOption(app, "--tiered", "WHEN", tiered_,
               "Tiers of torch-npu-run: auto (default; by size), on, off");
     AddOption(app, "--rdzv-endpoint", "HOST:PORT", options_.rdzv_endpoint,
-              "Of torch-npu-run: the first server and the port of its store");
+              "For torch-npu-run: the first server and the port of its store");
     AddOption(app, "--rdzv-id", "ID", options_.rdzv_id,
-              "Of torch-npu-run: the id of the job's worker group");
+              "For torch-npu-run: the id of the job's worker group");
     app.add_flag("--standalone", options_.standalone,
-                 "Of torch-npu-run: a job of one server, without MASTER_PORT");
+                 "For torch-npu-run: a job of one server, without MASTER_PORT");
     app.add_flag("--local-addr", options_.local_addr,
-                 "Of torch-npu-run: tell each server its address");
-    AddOption(app, "--asd", "LEVEL", asd_, "NPU_ASD_ENABLE: 0 to 3, default 1");
+                 "For torch-npu-run: give each server its own address");
+    AddOption(app, "--asd", "LEVEL", asd_,
+              "NPU_ASD_ENABLE, 0 to 3 (default: 1)");
     AddOption(app, "--mpi-args", "TEXT", options_.mpi_args,
-              "What horovodrun hands to mpirun");
+              "Arguments that horovodrun passes to mpirun");
   }
 
  private:
@@ -287,11 +292,19 @@ class GenerateLaunchCommand final : public GenerateCommand {
     ReadJob();
     if (!job_.method().empty()) options_.method = job_.method();
     const size_t colon = options_.rdzv_endpoint.rfind(':');
-    bool& of_endpoint = options_.port_of_endpoint;
-    of_endpoint = master_port_.empty() && colon != std::string::npos;
-    if (of_endpoint) master_port_ = options_.rdzv_endpoint.substr(colon + 1);
-    ReadNumber(of_endpoint ? "--rdzv-endpoint" : "--master-port", master_port_,
-               1, 65535, options_.master_port);
+    if (master_port_.empty() && colon != std::string::npos) {
+      options_.port_option = "--rdzv-endpoint";
+      master_port_ = options_.rdzv_endpoint.substr(colon + 1);
+    }
+    ReadNumber(options_.port_option, master_port_, 1, 65535,
+               options_.master_port);
+    if (master_port_.empty() && !options_.standalone &&
+        !job_.servers().empty()) {
+      JobServer first = job_.servers(0);
+      FillFromVariables(HostFacts::default_instance(), job_, &first);
+      options_.port_option = "master_port of --job";
+      options_.master_port = first.master_port();
+    }
     ReadNumber("--asd", asd_, 0, 3, options_.asd);
     const size_t tiered =
         ReadChoice("--tiered", tiered_, {"auto", "on", "off"});
@@ -320,6 +333,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     job_.set_method(options_.method);
     for (JobServer& server : *job_.mutable_servers()) {
       server.set_master_port(options_.master_port);
+      options_.super_pods.push_back(server.logic_super_pod());
     }
     // The launch sets them, so that those of login files do not count.
     for (const std::string name :

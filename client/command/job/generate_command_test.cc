@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/launch/rank_table.h"
+#include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
@@ -159,11 +160,30 @@ TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
     finding.set_state(state);
     finding.add_subjects()->set_host("server1");
     finding.set_observed("link is DOWN");
+    RuleResult& warning = *report.add_rules();
+    warning.set_rule("optics");
+    warning.set_category("device");
+    warning.set_state(WARN);
+    *warning.add_findings() = finding;
+    warning.mutable_findings(0)->set_rule("optics");
+    warning.mutable_findings(0)->set_state(WARN);
+    warning.mutable_findings(0)->set_observed("no optical module");
+    report.mutable_rules()->SwapElements(0, 1);
+    RuleResult& passing = *report.add_rules();
+    passing.set_rule("tls-uniform");
+    passing.set_category("cluster");
+    passing.set_state(PASS);
     const ProgramOutput output =
         RunProgram(Generate("ranktable", {"-o", path}), world);
     EXPECT_EQ(output.status, state == FAIL ? 1 : 2);
     EXPECT_EQ(output.out, "");
     EXPECT_THAT(output.err, HasSubstr("link is DOWN"));
+    // What stops the job comes first, and what passes is counted alone.
+    EXPECT_THAT(output.err, HasSubstr("no optical module"));
+    EXPECT_LT(output.err.find("link is DOWN"),
+              output.err.find("no optical module"));
+    EXPECT_THAT(output.err, HasSubstr("cluster  1 passed"));
+    EXPECT_THAT(output.err, Not(HasSubstr("tls-uniform")));
     EXPECT_THAT(output.err, HasSubstr("--skip RULE"));
     EXPECT_NE(access(path.c_str(), F_OK), 0);
   }
@@ -315,7 +335,8 @@ TEST(GenerateLaunchTest, AnErrorIsADocumentToo) {
     const ProgramOutput output = RunProgram(Generate("launch", more), world);
     EXPECT_NE(output.status, 0);
     EXPECT_THAT(output.out, HasSubstr("\"command\": \"generate launch\""));
-    EXPECT_THAT(output.out, HasSubstr("\"schema_version\": 1"));
+    EXPECT_THAT(output.out, HasSubstr(absl::StrCat("\"schema_version\": ",
+                                                   kReportSchemaVersion)));
   }
 }
 
@@ -407,6 +428,37 @@ TEST(GenerateLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   EXPECT_EQ(output.status, 3);
   EXPECT_THAT(output.err, HasSubstr("--rdzv-endpoint: 29700 is taken on"));
   EXPECT_THAT(output.err, Not(HasSubstr("--master-port")));
+}
+
+TEST(GenerateLaunchTest, GivesThePortAndTheSuperPodsThatTheCheckJudges) {
+  ProgramWorld world = LaunchWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const auto launch = [&world](const std::string& lines,
+                               const Arguments& more = {}) {
+    const std::string job = TestFile(
+        "given.yaml", absl::StrCat("nodes: server[0-1]\ndevices: 8\n", lines));
+    Arguments all = {"generate", "launch", "--job", job, "--node", "server1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return RunProgram(all, world);
+  };
+  const auto port = [&controller] {
+    return controller.launch_request()->job().servers(1).master_port();
+  };
+  const char kBoth[] = "master_port: 29555\nlogic_super_pod: one\n";
+  const ProgramOutput output = launch(kBoth);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_THAT(output.out, HasSubstr("\nMASTER_PORT=29555\n"));
+  EXPECT_THAT(output.out, HasSubstr("export HCCL_LOGIC_SUPERPOD_ID=one\n"));
+  EXPECT_EQ(port(), 29555u);
+  EXPECT_THAT(launch("environment: {MASTER_PORT: 29556}\n").out,
+              HasSubstr("\nMASTER_PORT=29556\n"));
+  EXPECT_EQ(port(), 29556u);
+  EXPECT_THAT(launch(kBoth, {"--master-port", "29557"}).out,
+              HasSubstr("\nMASTER_PORT=29557\n"));
+  EXPECT_EQ(port(), 29557u);
+  EXPECT_THAT(launch("master_port: 60001\n").err,
+              HasSubstr("master_port of --job: 60001 lies in HCCL's range"));
 }
 
 TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {

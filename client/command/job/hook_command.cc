@@ -60,18 +60,17 @@ JobSource SourceOf(HookKind kind) {
 
 // The rows as help shows them.
 std::string HookHelp() {
-  constexpr char kLine[] = "%-25s%-7s%-15s%s\n";
+  constexpr char kLine[] = "%-25s%-7s%-16s%s\n";
   std::string text = absl::StrFormat(kLine, "HOOK", "waits", "refused",
-                                     "refused, and this host is bad");
+                                     "refused because of this host");
   for (const HookRow& row : kHooks) {
     const bool asks_controller = row.kind == HOOK_KIND_UNSPECIFIED;
     absl::StrAppend(
-        &text,
-        absl::StrFormat(kLine, row.name, absl::StrCat(row.wait_s, "s"),
-                        absl::StrCat(row.refused, row.on_refused),
-                        asks_controller
-                            ? "left to that host's own prolog"
-                            : absl::StrCat(row.drained, row.on_drained)));
+        &text, absl::StrFormat(kLine, row.name, absl::StrCat(row.wait_s, "s"),
+                               absl::StrCat(row.refused, row.on_refused),
+                               asks_controller ? "left to that host's prolog"
+                                               : absl::StrCat(row.drained,
+                                                              row.on_drained)));
   }
   return text;
 }
@@ -108,22 +107,23 @@ class HookCommand final : public Command {
         absl::StrReplaceAll(app.get_footer(), {{"{hooks}\n", HookHelp()}}));
     const auto names = Each<absl::string_view>(kHooks, &HookRow::name);
     AddOption(app, "HOOK", "", hook_,
-              absl::StrCat("Who calls: ", absl::StrJoin(names, ", ")))
+              absl::StrCat("Hook to run: ", absl::StrJoin(names, ", ")))
         ->required();
     job_options_.AddTo(app);
     AddOption(app, "--node-name", "NAME", node_name_,
-              "How Slurm calls this host [SLURMD_NODENAME]");
+              "Name of this host in Slurm [SLURMD_NODENAME]");
     AddOption(app, "--max-age", "DURATION", max_age_text_,
-              "A verdict about the job that is no older will do");
+              "Accept a verdict about the job that is at most this old");
     AddOption(app, "--timeout", "DURATION", timeout_text_,
-              "Wait no longer for an answer (default: by HOOK, see above)");
+              "Wait at most this long for an answer (default: by HOOK, see "
+              "below)");
     app.add_flag("--fail-closed", fail_closed_,
-                 "Refuse also where nobody can be asked");
+                 "Also refuse when there is no answer");
     AddOption(app, "-o,--output", "FORMAT", format_,
-              "On stdout: text (default), json");
+              "Output on stdout: text (default), json");
     AddOption(app, "--socket", "PATH", socket_,
-              absl::StrCat("Unix socket of this host's clusterd; default ",
-                           kDefaultSocket));
+              absl::StrCat("Unix socket of this host's clusterd (default: ",
+                           kDefaultSocket, ")"));
   }
 
  private:

@@ -110,12 +110,12 @@ INSTANTIATE_TEST_SUITE_P(Hooks, HookStatusTest,
 TEST(HookTest, HelpHasARowForEachHook) {
   const std::string help = RunProgram({"hook", "--help"}).out;
   for (const char* row :
-       {"slurm-prolog             8s     0, and a line  1: Slurm drains",
-        "slurm-controller-prolog  30s    1: requeued    left to that host's",
-        "slurm-health             20s    0, and a line  0: clusterd drains",
-        "slurm-task-prolog        3s     0              0\n",
-        "slurm-epilog             30s    0, and a line  1: Slurm drains",
-        "pbs                      20s    1              1\n"}) {
+       {"slurm-prolog             8s     0, with a line  1: Slurm drains",
+        "slurm-controller-prolog  30s    1: requeued     left to that host's",
+        "slurm-health             20s    0, with a line  0: clusterd drains",
+        "slurm-task-prolog        3s     0               0\n",
+        "slurm-epilog             30s    0, with a line  1: Slurm drains",
+        "pbs                      20s    1               1\n"}) {
     EXPECT_THAT(help, HasSubstr(row));
   }
 }

@@ -229,43 +229,43 @@ void JobOptions::AddTo(CLI::App& app) {
                           std::string& value, const char* what) {
     AddOption(app, name, placeholder, value, what)->group("Job");
   };
-  add("--job", "FILE", file_, "The job, as YAML or JSON");
+  add("--job", "FILE", file_, "File that describes the job, as YAML or JSON");
   add("--nodes", "HOSTS", nodes_,
       "Servers of the job; the first is the master");
   add("--devices", "N|LIST", devices_,
-      "Devices on each: a number, or ids such as 0-3,6; default: all");
+      "Devices of each server: a number, or ids such as 0-3,6 (default: all)");
   add("--product", "NAME", product_, "Product that the job is made for");
   AddOption(app, "--dtype", "TYPE,..", dtypes_,
-            "Data types of its allreduce and reduce_scatter")
+            "Data types of the job's allreduce and reduce_scatter")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group("Job");
   add("--method", "METHOD", method_,
-      "How it is launched: torchrun, torch-npu-run, "
+      "How the job is launched: torchrun, torch-npu-run, "
       "torch-distributed-launch, "
       "mp-spawn, shell, horovodrun");
   add("--framework", "NAME", framework_,
-      "What it trains with: pytorch, tensorflow, mindspore");
+      "Training framework: pytorch, tensorflow, mindspore");
   add("--ssh-user", "USER", ssh_user_,
-      "Who logs in for horovodrun; default: user of --job, or you");
+      "User that logs in for horovodrun (default: user of --job, or you)");
   add("--ssh-port", "PORT", ssh_port_text_,
-      "Where sshd of the containers answers, for horovodrun");
-  add("--job-id", "JOB", id_, "Its id, e.g. slurm:1234.0");
+      "Port of sshd in the containers, for horovodrun");
+  add("--job-id", "JOB", id_, "Id of the job, e.g. slurm:1234.0");
 }
 
 void JobOptions::AddRankTable(CLI::App& app) {
   AddOption(app, "--rank-table", "FILE", table_file_,
-            "Its rank table; alone, the job is what the table says")
+            "Rank table of the job; alone, it also defines the job")
       ->group("Job");
 }
 
 void JobOptions::AddProgram(CLI::App& app) {
   AddOption(app, "--script", "FILE", script_,
-            "The training script; default that of --job, else train.py");
+            "Training script (default: that of --job, otherwise train.py)");
   AddOption(app, "--python", "FILE", python_,
-            "The interpreter; default that of --job, else python3");
+            "Python interpreter (default: that of --job, otherwise python3)");
   AddOption(app, "--requirements", "FILE", requirements_,
-            "What its interpreter needs, as pip reads it");
+            "Packages that the interpreter needs, in a file as pip reads it");
 }
 
 absl::string_view JobOptions::given() const {

@@ -127,10 +127,10 @@ class DiffCommand final : public Request {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, kRunArgument, "", ids_,
-              "Two checks of the history, the earlier one first; of one, and "
-              "of the newest without any, the earlier one is found")
+              "Two checks of the history, the earlier one first; with one or "
+              "none, the missing ones are chosen automatically")
         ->expected(0, 2);
-    app.add_flag("--verbose", verbose_, "Leave nothing out");
+    app.add_flag("--verbose", verbose_, "Print everything");
     AddOutput(app, "", /*with_yaml=*/true);
     AddTimeout(app, absl::Seconds(60));
   }
@@ -193,8 +193,10 @@ class ReportCommand final : public Request {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, kRunArgument, "", id_,
-              "Id of a check, or its beginning; default: the newest check");
-    AddOption(app, "--out", "FILE", out_, "The file; - is stdout")->required();
+              "Id of a check, or its first characters (default: the newest "
+              "check)");
+    AddOption(app, "--out", "FILE", out_, "Write to this file; - is stdout")
+        ->required();
     AddTimeout(app, absl::Seconds(60));
   }
 
@@ -211,12 +213,9 @@ class ReportCommand final : public Request {
     ASSIGN_OR_RETURN(record_, checks.Read(id_));
     ASSIGN_OR_RETURN(const std::optional<HistoryRecord> before,
                      checks.Before(record_));
-    std::optional<ReportDiff> since;
-    if (before.has_value()) {
-      since = DiffReports(before->report(), record_.report());
-    }
-    ASSIGN_OR_RETURN(html_, ReportHtml(record_.report(),
-                                       since.has_value() ? &*since : nullptr));
+    ASSIGN_OR_RETURN(
+        html_, ReportHtml(record_.report(),
+                          before.has_value() ? &before->report() : nullptr));
     return absl::OkStatus();
   }
 

@@ -104,7 +104,8 @@ TEST_F(ReportCommandTest, SaysWhereThereIsNoneToCompareWith) {
   const ProgramOutput output =
       RunProgram({"report", "3fa2c4d5e6f70812", "--out", path_}, world_);
   EXPECT_EQ(output.status, 0) << output.err;
-  EXPECT_THAT(FileContent(path_), HasSubstr("Not compared with a run before."));
+  EXPECT_THAT(FileContent(path_),
+              HasSubstr("Not compared with an earlier check."));
 }
 
 TEST_F(ReportCommandTest, TheFileMayBeReadByWhomTheUmaskLets) {

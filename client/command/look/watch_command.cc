@@ -10,6 +10,7 @@
 #include "client/command/command.h"
 #include "client/print/now_table.h"
 #include "config/report/message_json.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -86,11 +87,10 @@ class WatchCommand final : public Command {
 
   void LoseController(const absl::Status& end, absl::Time now) {
     away_since_ = now;
-    trouble_ = absl::StrCat(
-        end.ok() ? absl::StrCat("controller ", controller_, ": ended the call")
-                 : std::string(end.message()),
-        "; tries again since ",
-        absl::FormatTime("%H:%M:%S", now, session().zone));
+    trouble_ = Say("now-retries",
+                   end.ok() ? Say("now-ended-call", controller_)
+                            : std::string(end.message()),
+                   absl::FormatTime("%H:%M:%S", now, session().zone));
     if (screen_ == nullptr) return Tell(trouble_);
     Draw();
   }
@@ -105,9 +105,11 @@ class WatchCommand final : public Command {
     const Terminal& terminal = terminal_ ? *terminal_ : session().terminal;
     const Style style = StyleOf(&Terminal::out_is_terminal, terminal,
                                 session().environment, color_);
+    const InLanguage spoken(LanguageOf(session().environment));
     std::ostringstream text;
     if (!trouble_.empty()) {
-      Page(style, text).Sentence("away", Paint::kRed, trouble_);
+      Page(style, text)
+          .Sentence(Say("now-controller-away"), Paint::kRed, trouble_);
     }
     PrintClusterNow(*now_, style, session().zone, text);
     if (!style.rewrites) {

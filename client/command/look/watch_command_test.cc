@@ -101,7 +101,7 @@ TEST(WatchCommandTest, GoesOnWhenTheControllerIsBackAndSaysThatItWasAway) {
   EXPECT_THAT(output.out, HasSubstr("12 of 12 attached"));
   EXPECT_EQ(output.err,
             "clusterctl watch: controller head:7443: the controller is "
-            "stopping; tries again since 00:00:00\n");
+            "stopping; retrying since 00:00:00\n");
   EXPECT_EQ(controller.watches(), 3);
 }
 

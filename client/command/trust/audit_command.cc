@@ -37,8 +37,8 @@ class AuditHeadCommand final : public Request {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "FILE", "", file_,
-              "An audit file: its own newest line, and those of other files "
-              "that stand in it [ask the controller]");
+              "List the newest line of this audit file, and the lines of "
+              "other files in it (default: ask the controller)");
     AddOutput(app, "is a table of hosts");
     AddTimeout(app, kShortTimeout);
   }
@@ -90,13 +90,13 @@ class AuditVerifyCommand final : public Command {
 
   void AddOptions(CLI::App& app) override {
     AddArgument(app, "FILES", files_,
-                "Files of one daemon, oldest first, as one chain");
+                "Audit files of one daemon, oldest first");
     AddOption(app, "--head", "SEQUENCE:SHA256", heads_text_,
-              "A line that others keep, which must be there")
+              "A line kept elsewhere, which the files must contain")
         ->allow_extra_args(false);
     AddOption(app, "--of", "NAME", of_,
-              "Ask the controller for the lines of this host that it keeps, "
-              "which must be there");
+              "Host whose lines, as the controller keeps them, the files must "
+              "contain");
   }
 
  private:

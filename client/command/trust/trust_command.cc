@@ -96,7 +96,7 @@ class TokenRevokeCommand final
   TokenRevokeCommand() : OneCall("token revoke", &Trust::Stub::RevokeToken) {}
 
   void AddOptions(CLI::App& app) override {
-    AddArgument(app, "ID", id_, "The token's id, as token list shows it");
+    AddArgument(app, "ID", id_, "Id of the token, as token list shows it");
     Request::AddOptions(app);
   }
 
@@ -122,11 +122,11 @@ class CertificatesCommand final : public Request {
 
   void AddOptions(CLI::App& app) override {
     AddOption(app, "ACTION", "", action_text_,
-              "list (default), approve, refuse or reset");
+              "list (default), approve, refuse, reset");
     AddOption(app, "HOST", "", host_, "The host to approve, refuse or reset");
     AddOption(app, "KEY", "", key_,
-              "approve, refuse: the machine's key, as the list shows it; "
-              "reset: do nothing unless the host has this key (-o json)");
+              "Key of the machine that waits, as the list shows it; for "
+              "reset, the key that must be on record (-o json shows it)");
     Request::AddOptions(app);
   }
 

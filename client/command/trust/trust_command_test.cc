@@ -160,7 +160,7 @@ TEST(CertificatesCommandTest, FoldsHostsThatAgreeAndSaysWhatToDo) {
                     HasSubstr("enrolled; machine cafe from"),
                     HasSubstr("clusterctl certificates approve node05 01ab, "
                               "or refuse node05 01ab"),
-                    HasSubstr("intermediate CA: ends 2025-01-30 00:00 UTC; "
+                    HasSubstr("intermediate CA: expires 2025-01-30 00:00 UTC; "
                               "not renewed: deploy/certificates.sh"),
                     HasSubstr("demo: 3 enrolled, 1 by hand, 1 waits"),
                     Not(HasSubstr("\x1b"))));

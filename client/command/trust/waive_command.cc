@@ -14,7 +14,8 @@ namespace {
 // With the id that unwaive takes, first.
 std::string WaiverLine(const Waiver& waiver) {
   return absl::StrCat(waiver.id().empty() ? "cluster.yaml" : waiver.id(), ": ",
-                      WaivedText(waiver), " ", WaiverText(waiver));
+                      ValueText(WaivedWords(waiver)), " ",
+                      ValueText(WaiverWords(waiver)));
 }
 
 // Of waive, and of maintenance, which has no rule and no devices.
@@ -31,18 +32,18 @@ class WaiveCommand final : public OneCall<WaiveRequest, WaiverResponse> {
                   "The rule whose failures are accepted, e.g. link");
     }
     AddArgument(app, "HOSTS", *asked_.mutable_hosts(),
-                "On which hosts, e.g. node[01-12,15]; all: on every one");
+                "Hosts of the waiver, e.g. node[01-12,15], or all");
     if (!is_maintenance_) {
       AddOption(app, "--devices", "IDS", *asked_.mutable_devices(),
                 "Only these devices of the hosts, e.g. 0-3,7 (default: all, "
                 "and the host itself)");
     }
     AddOption(app, "--until", "TIME", *asked_.mutable_until(),
-              "When it ends: UTC such as 2026-12-01T10:00Z, or from now, such "
-              "as 2h or 30d; at most 90 days")
+              "End, as UTC such as 2026-12-01T10:00Z or from now such as 2h or "
+              "30d; at most 90 days ahead")
         ->required();
     AddOption(app, "--reason", "TEXT", *asked_.mutable_reason(),
-              "Why, for whoever sees it; at most 200 bytes")
+              "Reason, shown with the waiver; at most 200 bytes")
         ->required();
     Request::AddOptions(app);
   }
@@ -62,7 +63,7 @@ class UnwaiveCommand final : public OneCall<EndWaiverRequest, WaiverResponse> {
 
   void AddOptions(CLI::App& app) override {
     AddArgument(app, "ID", *asked_.mutable_id(),
-                "Of the waiver, as clusterctl waivers shows it");
+                "Id of the waiver, as clusterctl waivers shows it");
     Request::AddOptions(app);
   }
 

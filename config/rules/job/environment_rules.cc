@@ -21,11 +21,23 @@ namespace {
 constexpr size_t kMaxShownNames = 4;
 constexpr uint32_t kMaxBasePort = 65520;  // More is not legal.
 constexpr uint32_t kMaxPort = 65535;
+// Folders, which set_env.sh of CANN sets, and what other rules judge.
+constexpr char kNeedsNoForm[] = "ASCEND_\\w+_(?:HOME|PATH)|MASTER_ADDR|NNODES";
 
 std::string SeriesOf(const ClusterView& view) {
   return view.profile().generation == NpuToolFacts::ASCEND_950
              ? "950"
              : view.profile().npu_series;
+}
+
+// Words of the form in the table, "env-range|0|7", with their values.
+FindingValue ExpectedWords(absl::string_view expected) {
+  const std::vector<std::string> parts = absl::StrSplit(expected, '|');
+  FindingValue words = Worded(parts[0]);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    words.add_values()->set_text(parts[i]);
+  }
+  return words;
 }
 
 // Judges the lines of one host after the other, and of the job file.
@@ -62,8 +74,11 @@ class EnvironmentCheck {
 
   void AddNotes() const {
     for (const auto& [why, names] : not_judged_) {
-      report_.AddNote("not judged, ", why, ": ",
-                      FirstOf({names.begin(), names.end()}, kMaxShownNames));
+      report_.Note(
+          "env-not-judged", Worded(why),
+          Listed(Each<FindingValue>(
+                     names, [](const auto& each) { return each.second; }),
+                 kMaxShownNames));
     }
   }
 
@@ -71,15 +86,16 @@ class EnvironmentCheck {
   static constexpr char kUnclear[] = "?";
 
   void Note(absl::string_view why, const EnvironmentVariable& variable) {
-    not_judged_[why].insert(absl::StrCat(PrintableText(variable.name()), " (",
-                                         PlaceOf(variable), ")"));
+    not_judged_[why][PlaceOf(variable) + variable.name()] = Worded(
+        "value-at", PrintableText(variable.name()), PlaceWords(variable));
   }
 
   template <typename... Values>
   void Add(absl::string_view finding, const EnvironmentVariable& variable,
            const Values&... values) {
-    const FindingText text = report_.Text(
-        finding, PrintableText(variable.name()), PlaceOf(variable), values...);
+    const NamedFinding text =
+        report_.Named(finding, PrintableText(variable.name()),
+                      PlaceWords(variable), values...);
     if (host_ == nullptr) {
       report_.Add(text);
     } else {
@@ -95,11 +111,15 @@ class EnvironmentCheck {
   // Whether the line sets a variable that something reads; if not, adds that.
   bool HasEffect(const EnvironmentVariable& variable) {
     if (variable.effect() == EnvironmentVariable::OTHER_FILE) {
-      Note("named in another file of logins", variable);
+      Note("env-in-other-file", variable);
       return false;
     }
     if (variable.effect() == EnvironmentVariable::SOURCED) {
-      Note("a file that logins read", variable);
+      Note("env-sourced-file", variable);
+      return false;
+    }
+    if (variable.effect() == EnvironmentVariable::UNREADABLE_FILE) {
+      Note("env-unreadable-file", variable);
       return false;
     }
     // Any other name is a matter of its own program.
@@ -122,9 +142,6 @@ class EnvironmentCheck {
       Add(FindingOf("misspelt", variable), variable, meant);
       return false;
     }
-    if (FindJobVariable(variable.name(), series_) == nullptr) {
-      Note("no published form", variable);
-    }
     return true;
   }
 
@@ -141,18 +158,23 @@ class EnvironmentCheck {
     if (variable.carriage_return()) Add("carriage-return", variable, value);
     if (variable.name() == "HCCL_ALGO" &&
         IsOfForm<kExecutors>(variable.value())) {
-      Note("a form by executors, published for Ascend 950", variable);
+      Note("env-by-executors", variable);
     } else if (row != nullptr && IsPlaceholder(variable.value())) {
       Add(FindingOf("placeholder", variable), variable, value);
       return false;
     }
+    if (row == nullptr ||
+        (row->is_legal == nullptr && !IsOfForm<kNeedsNoForm>(row->name))) {
+      Note("env-no-form", variable);
+    }
     if (!variable.conditional()) return true;
     if (row == nullptr || row->is_legal == nullptr ||
         row->is_legal(variable.value())) {
-      Note("set under a condition", variable);
+      Note("env-conditional", variable);
       return true;
     }
-    Add("perhaps-wrong", variable, value, row->expected, row->source);
+    Add("perhaps-wrong", variable, value, ExpectedWords(row->expected),
+        row->source);
     return false;
   }
 
@@ -178,16 +200,19 @@ class EnvironmentCheck {
          FindVariableMistakes(sure, series_)) {
       const EnvironmentVariable& line = *lines_[mistake.name];
       Add(FindingOf(mistake.falls_back ? "falls-back" : "wrong", line), line,
-          absl::StrCat(QuotedText(mistake.value), mistake.beside),
-          mistake.expected, mistake.source);
+          mistake.beside.empty()
+              ? ToFindingValue(QuotedText(mistake.value))
+              : Worded(mistake.beside, QuotedText(mistake.value),
+                       mistake.other),
+          ExpectedWords(mistake.expected), mistake.source);
     }
   }
 
   const HostView* host_ = nullptr;
   const std::string series_;
   RuleReport& report_;
-  // By the reason: "HCCL_X (/etc/environment:1)".
-  std::map<absl::string_view, std::set<std::string>> not_judged_;
+  // By the words of the reason, place and name.
+  std::map<absl::string_view, std::map<std::string, FindingValue>> not_judged_;
   std::map<std::string, const EnvironmentVariable*> lines_;
 };
 
@@ -211,10 +236,11 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
            absl::c_linear_search(host.facts->device_ids().value().ids(), id);
   });
   if (hidden.empty() && listed.empty()) return;
-  report.Add(host, FindingOf("visible-devices", *list), list->name(),
-             PlaceOf(*list), QuotedText(list->value()),
-             hidden.empty() ? "the product has no" : "the job also uses",
-             DevicesText(hidden.empty() ? listed : hidden));
+  report.Add(
+      host,
+      FindingOf(hidden.empty() ? "names-no-device" : "hides-device", *list),
+      list->name(), PlaceWords(*list), QuotedText(list->value()),
+      DevicesValue(hidden.empty() ? listed : hidden));
 }
 
 // HCCL takes a base port behind which not all of its ports fit.
@@ -229,7 +255,7 @@ void JudgeBasePort(const ClusterView& view, const HostView& host,
       first + count <= kMaxPort + 1) {
     return;
   }
-  report.Add(host, "ports-end", base->name(), PlaceOf(*base),
+  report.Add(host, "ports-end", base->name(), PlaceWords(*base),
              QuotedText(base->value()), count, first + count - 1,
              kMaxPort + 1 - count);
 }
@@ -243,10 +269,12 @@ bool IsCompared(const EnvironmentVariable& variable) {
 }
 
 struct Value {
-  std::string text;   // "1", quoted, or "not set".
-  std::string place;  // " (/etc/environment:1)", of the first host.
+  // "1", quoted, with its place on the first host; or "not set".
+  FindingValue text;
   std::vector<const HostView*> hosts;
 };
+
+constexpr char kValueAt[] = "value-at";
 
 // By value, as a job would get it; hosts where only a shell knows it are left
 // out, since hccl-environment names them.
@@ -263,10 +291,10 @@ FirstMet<std::string, Value> ValuesOf(const ClusterView& view,
         *row, found == nullptr ? row->standard : found->value())];
     value.hosts.push_back(&host);
     if (found == nullptr) {
-      if (value.text.empty()) value.text = "not set";
-    } else if (value.place.empty()) {
-      value.text = QuotedText(found->value());
-      value.place = absl::StrCat(" (", PlaceOf(*found), ")");
+      if (value.text.words().empty()) value.text = Worded("not-set");
+    } else if (value.text.words() != kValueAt) {
+      value.text =
+          Worded(kValueAt, QuotedText(found->value()), PlaceWords(*found));
     }
   }
   return values;
@@ -282,16 +310,15 @@ void CompareVariable(const ClusterView& view, const std::string& name,
   });
   const bool has_majority =
       groups[0].second.hosts.size() > groups[1].second.hosts.size();
-  std::vector<std::string> texts;
-  for (const auto& [key, value] : groups) {
-    texts.push_back(absl::StrCat(value.text, value.place, " on ",
-                                 Count(value.hosts.size(), "host")));
-  }
-  const std::string all = FirstOf(texts, kMaxShownNames);
+  const auto texts = Each<FindingValue>(groups, [](const auto& group) {
+    return Worded("on-hosts", group.second.text,
+                  Counted(group.second.hosts.size(), "host"));
+  });
+  const FindingValue all = Listed(texts, kMaxShownNames);
   for (const auto& [key, value] : groups) {
     if (has_majority && &value == &groups[0].second) continue;
-    FindingText text = report.Text("differs", PrintableText(name),
-                                   absl::StrCat(value.text, value.place), all);
+    NamedFinding text =
+        report.Named("differs", PrintableText(name), value.text, all);
     if (view.job() == nullptr) text.state = WARN;
     for (const HostView* host : value.hosts) report.Add(*host, text);
   }
@@ -299,17 +326,16 @@ void CompareVariable(const ClusterView& view, const std::string& name,
 
 }  // namespace
 
-// What only a shell knows is a warning: the job gets something, and nobody here
-// can say what.
+// A value that only a shell knows is a warning, because the job gets some value
+// and no rule can judge it.
 void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
   EnvironmentCheck check(SeriesOf(view), report);
   if (view.job() != nullptr) {
     check.Run(nullptr, HostFacts::default_instance(), view.job(), nullptr);
   }
   for (const HostView& host : view.hosts()) {
-    if (!report.Knows(host, "variables of logins", host.facts->environment())) {
-      continue;
-    }
+    const EnvironmentFact& fact = host.facts->environment();
+    if (!report.Knows(host, Worded("login-variables"), fact)) continue;
     report.Judged(host);
     check.Run(&host, *host.facts, nullptr, view.job());
     JudgeVisibleDevices(view, host, report);
@@ -320,12 +346,12 @@ void CheckHcclEnvironment(const ClusterView& view, RuleReport& report) {
 
 void CheckEnvironmentUniform(const ClusterView& view, RuleReport& report) {
   if (view.hosts().size() < 2) {
-    return report.ExplainSkip("fewer than two hosts answered");
+    return report.SkipFor("env-one-host");
   }
   std::set<std::string> names;
   for (const HostView& host : view.hosts()) {
     const EnvironmentFact& fact = host.facts->environment();
-    if (!report.Knows(host, "variables of logins", fact)) continue;
+    if (!report.Knows(host, Worded("login-variables"), fact)) continue;
     report.Judged(host);
     for (const EnvironmentVariable& each : fact.value().variables()) {
       if (IsCompared(each)) names.insert(each.name());

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
@@ -8,6 +9,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -43,11 +45,12 @@ TEST(CheckHcclEnvironmentTest, NamesTheVariableItsLineAndItsForm) {
   // The last one wins.
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "60");
   const RuleResult result = cluster.Check("hccl-environment");
-  EXPECT_THAT(Lines(result),
-              HasSubstr("FAIL server0 HCCL_CONNECT_TIMEOUT is \"60\" in "
-                        "/etc/profile.d/hccl.sh:3 | HCCL_CONNECT_TIMEOUT: 120 "
-                        "to 7200 (seconds)"));
-  EXPECT_THAT(result.findings(0).why(), HasSubstr("HCOMM externalinput.cc"));
+  EXPECT_THAT(
+      Lines(result),
+      AllOf(HasSubstr("FAIL server0 wrong variable=HCCL_CONNECT_TIMEOUT, "
+                      "where=/etc/profile.d/hccl.sh:3, value=\"60\", "
+                      "expected=120 to 7200 (seconds), source="),
+            HasSubstr("HCOMM externalinput.cc")));
 }
 
 TEST(CheckHcclEnvironmentTest, IllegalValuesFail) {
@@ -71,9 +74,10 @@ TEST(CheckHcclEnvironmentTest, VisibleDevicesMustBeThoseOfTheJob) {
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
   cluster.StartJob();
   EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              HasSubstr("FAIL server0 ASCEND_RT_VISIBLE_DEVICES is \"0,1\" in "
-                        "/etc/profile.d/hccl.sh:3, and the job also uses "
-                        "devices 2-7"));
+              HasSubstr("FAIL server0 hides-device "
+                        "variable=ASCEND_RT_VISIBLE_DEVICES, "
+                        "where=/etc/profile.d/hccl.sh:3, value=\"0,1\", "
+                        "devices=devices 2-7\n"));
   Set(cluster, "ASCEND_RT_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7");
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
   EnvironmentVariable* const own = cluster.job->add_environment();
@@ -89,40 +93,48 @@ TEST(CheckHcclEnvironmentTest, PortsMustFitBehindTheBasePort) {
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
   cluster.spec.mutable_hccl()->set_port_count(32);
   EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              HasSubstr("WARN server0 HCCL_IF_BASE_PORT is \"65520\" in "
-                        "/etc/profile.d/hccl.sh:3, and 32 ports from there end "
-                        "at 65551 | at most 65504"));
+              HasSubstr("WARN server0 ports-end variable=HCCL_IF_BASE_PORT, "
+                        "where=/etc/profile.d/hccl.sh:3, value=\"65520\", "
+                        "count=32, last=65551, most=65504"));
   Set(cluster, "HCCL_IF_BASE_PORT", "65504");
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
 }
 
 TEST(CheckHcclEnvironmentTest, ValueOfAWordProcessorIsShownInItsLetters) {
   EXPECT_THAT(Lines(CheckOf("HCCL_BUFFSIZE", "“200”")),
-              HasSubstr("FAIL server0 HCCL_BUFFSIZE is \"“200”\" (with the "
-                        "full-width character or curly quote “) in"));
+              AllOf(HasSubstr("FAIL server0 wrong variable=HCCL_BUFFSIZE"),
+                    HasSubstr("value=\"“200”\" (with"),
+                    HasSubstr("quote “), expected=")));
 }
 
 TEST(CheckHcclEnvironmentTest, VisibleDevicesMustExist) {
   EXPECT_THAT(Lines(CheckOf("ASCEND_RT_VISIBLE_DEVICES", "0,1,2,3,4,5,6,9")),
-              HasSubstr("and the product has no device 9"));
+              HasSubstr("FAIL server0 names-no-device "
+                        "variable=ASCEND_RT_VISIBLE_DEVICES, "
+                        "where=/etc/profile.d/hccl.sh:3, "
+                        "value=\"0,1,2,3,4,5,6,9\", devices=device 9\n"));
 }
 
 TEST(CheckHcclEnvironmentTest, NameOneEditFromAKnownOneIsNamed) {
   EXPECT_THAT(
       Lines(CheckOf("ASCEND_RT_VISIBLE_DEVICE", "0,1,2,3")),
-      HasSubstr("WARN server0 ASCEND_RT_VISIBLE_DEVICE in "
-                "/etc/profile.d/hccl.sh:3 is not a variable that jobs read | "
-                "ASCEND_RT_VISIBLE_DEVICES, if that is what was meant"));
+      HasSubstr("WARN server0 misspelt variable=ASCEND_RT_VISIBLE_DEVICE, "
+                "where=/etc/profile.d/hccl.sh:3, "
+                "meant=ASCEND_RT_VISIBLE_DEVICES\n"));
 }
 
 TEST(CheckHcclEnvironmentTest, AdviceHasTheNameThatWasMeant) {
-  for (const auto effect :
-       {EnvironmentVariable::NOT_READ, EnvironmentVariable::NOT_EXPORTED,
-        EnvironmentVariable::AFTER_MARK}) {
+  for (const auto& [effect, finding] :
+       {std::pair(EnvironmentVariable::NOT_READ, "not-read"),
+        std::pair(EnvironmentVariable::NOT_EXPORTED, "not-exported"),
+        std::pair(EnvironmentVariable::AFTER_MARK, "after-mark")}) {
     TestCluster cluster;
     Set(cluster, "HCCL-BUFFSIZE", "").set_effect(effect);
-    EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-                HasSubstr("export HCCL_BUFFSIZE=VALUE"));
+    EXPECT_EQ(Lines(cluster.Check("hccl-environment")),
+              absl::StrCat("WARN server0 ", finding,
+                           " variable=HCCL-BUFFSIZE, "
+                           "where=/etc/profile.d/hccl.sh:3, "
+                           "right=HCCL_BUFFSIZE\n"));
   }
 }
 
@@ -131,24 +143,25 @@ TEST(CheckHcclEnvironmentTest, ContradictionQuotesWhatTheFileHas) {
   Set(cluster, "HCCL_INTRA_ROCE_ENABLE", "1");
   Set(cluster, "HCCL_INTRA_PCIE_ENABLE", "1");
   EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              HasSubstr("HCCL_INTRA_ROCE_ENABLE is \"1\" (and so is "
-                        "HCCL_INTRA_PCIE_ENABLE) in"));
+              HasSubstr("FAIL server0 wrong variable=HCCL_INTRA_ROCE_ENABLE, "
+                        "where=/etc/profile.d/hccl.sh:3, value=\"1\" (as "
+                        "HCCL_INTRA_PCIE_ENABLE is), "));
 }
 
 TEST(CheckHcclEnvironmentTest, ByteOrderMarkIsNamed) {
   TestCluster cluster;
   Set(cluster, "HCCL_BUFFSIZE", "").set_effect(EnvironmentVariable::AFTER_MARK);
-  EXPECT_THAT(
-      Lines(cluster.Check("hccl-environment")),
-      HasSubstr("/etc/profile.d/hccl.sh:3 begins with a byte order mark "
-                "(EF BB BF), so it does not set HCCL_BUFFSIZE"));
+  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
+              HasSubstr("after-mark variable=HCCL_BUFFSIZE, "
+                        "where=/etc/profile.d/hccl.sh:3, right=HCCL_BUFFSIZE"));
 }
 
 TEST(CheckHcclEnvironmentTest, PlaceholderFails) {
-  EXPECT_THAT(Lines(CheckOf("ASCEND_MF_STORE_URL", "tcp://PIP:PORT")),
-              HasSubstr("FAIL server0 ASCEND_MF_STORE_URL is "
-                        "\"tcp://PIP:PORT\" in /etc/profile.d/hccl.sh:3, "
-                        "which is a placeholder"));
+  EXPECT_THAT(
+      Lines(CheckOf("ASCEND_MF_STORE_URL", "tcp://PIP:PORT")),
+      HasSubstr("FAIL server0 placeholder variable=ASCEND_MF_STORE_URL, "
+                "where=/etc/profile.d/hccl.sh:3, "
+                "value=\"tcp://PIP:PORT\"\n"));
   for (const char* value : {"<ip>", "x.x.x.x", "your_ip", "$MASTER_IP"}) {
     EXPECT_EQ(CheckOf("MASTER_ADDR", value).state(), FAIL) << value;
   }
@@ -188,10 +201,9 @@ TEST(CheckHcclEnvironmentTest, WhatTheShellCutsOffIsAWarning) {
     const RuleResult result = cluster.Check("hccl-environment");
     EXPECT_EQ(result.state(), WARN);
     EXPECT_THAT(Lines(result),
-                HasSubstr("WARN server0 HCCL_ALGO in /etc/profile.d/hccl.sh:3 "
-                          "does not get \";level1:ring\", which is not quoted "
-                          "| the whole value in quotes: export "
-                          "HCCL_ALGO='VALUE'"));
+                HasSubstr("WARN server0 cut variable=HCCL_ALGO, "
+                          "where=/etc/profile.d/hccl.sh:3, right=HCCL_ALGO, "
+                          "rest=\";level1:ring\""));
   }
   TestCluster cluster;
   Set(cluster, "RANK_ID", "1").set_cut(" 2");
@@ -210,13 +222,17 @@ TEST(CheckHcclEnvironmentTest, WhatTheShellCutsOffIsAWarning) {
 TEST(CheckHcclEnvironmentTest, CarriageReturnFailsBesideTheValue) {
   TestCluster cluster;
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "600").set_carriage_return(true);
-  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              AllOf(HasSubstr("FAIL server0 HCCL_CONNECT_TIMEOUT is \"600\" "
-                              "with a carriage return behind it"),
-                    Not(HasSubstr("120 to 7200"))));
+  EXPECT_THAT(
+      Lines(cluster.Check("hccl-environment")),
+      AllOf(HasSubstr(
+                "FAIL server0 carriage-return variable=HCCL_CONNECT_TIMEOUT, "
+                "where=/etc/profile.d/hccl.sh:3, value=\"600\""),
+            Not(HasSubstr("120 to 7200"))));
   Set(cluster, "HCCL_BUFFSIZE", "0").set_carriage_return(true);
   EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              HasSubstr("HCCL_BUFFSIZE: 1 or more (MB)"));
+              HasSubstr("FAIL server0 wrong variable=HCCL_BUFFSIZE, "
+                        "where=/etc/profile.d/hccl.sh:3, value=\"0\", "
+                        "expected=1 or more (MB), "));
 }
 
 TEST(CheckHcclEnvironmentTest, LineThatSetsNothingIsAWarning) {
@@ -240,9 +256,10 @@ TEST(CheckHcclEnvironmentTest, LineUnderAConditionIsJudgedAsAWarning) {
               HasSubstr("not judged, set under a condition: "
                         "HCCL_CONNECT_TIMEOUT (/etc/profile.d/hccl.sh:3)"));
   Set(cluster, "HCCL_CONNECT_TIMEOUT", "60").set_conditional(true);
-  EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              HasSubstr("WARN server0 HCCL_CONNECT_TIMEOUT is \"60\" in "
-                        "/etc/profile.d/hccl.sh:3, under a condition"));
+  EXPECT_THAT(
+      Lines(cluster.Check("hccl-environment")),
+      HasSubstr("WARN server0 perhaps-wrong variable=HCCL_CONNECT_TIMEOUT, "
+                "where=/etc/profile.d/hccl.sh:3, value=\"60\", "));
 }
 
 // "export HCCL_CONNECT_TIMEOUT=$X" after an older line.
@@ -257,8 +274,8 @@ TEST(CheckHcclEnvironmentTest, WhatAShellWorksOutIsSaidAndNotJudged) {
   const RuleResult result = cluster.Check("hccl-environment");
   EXPECT_EQ(result.state(), WARN) << Lines(result);
   EXPECT_THAT(Lines(result),
-              HasSubstr("HCCL_CONNECT_TIMEOUT is worked out at login "
-                        "(/etc/profile.d/hccl.sh:3): not judged"));
+              HasSubstr("not-judged variable=HCCL_CONNECT_TIMEOUT, "
+                        "where=/etc/profile.d/hccl.sh:3"));
 }
 
 TEST(CheckHcclEnvironmentTest, NamesWhatHasNoPublishedForm) {
@@ -268,11 +285,29 @@ TEST(CheckHcclEnvironmentTest, NamesWhatHasNoPublishedForm) {
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
   // Also beside a finding.
   Set(cluster, "HCCL_BUFFSIZE", "0");
-  EXPECT_THAT(cluster.Check("hccl-environment").summary(),
-              HasSubstr("not judged, a file that logins read: /opt/x/env.sh "
-                        "(/etc/profile.d/hccl.sh:3); not judged, no published "
-                        "form: HCCL_SOMETHING_NEW "
-                        "(/etc/profile.d/hccl.sh:3)"));
+  EXPECT_THAT(
+      cluster.Check("hccl-environment").summary(),
+      HasSubstr("2 hosts; not judged, no published form: HCCL_SOMETHING_NEW "
+                "(/etc/profile.d/hccl.sh:3); not judged, a file that logins "
+                "read: /opt/x/env.sh (/etc/profile.d/hccl.sh:3)"));
+}
+
+TEST(CheckHcclEnvironmentTest, NamesKnownVariablesWithoutAForm) {
+  for (const char* name :
+       {"HCCL_ASYNC_ERROR_HANDLING", "HCCL_EVENT_TIMEOUT", "RANK_ID",
+        "CM_CHIEF_IP", "ASCEND_HOST_LOG_FILE_NUM", "MIES_CONTAINER_IP"}) {
+    const RuleResult result = CheckOf(name, "yes");
+    EXPECT_EQ(result.state(), PASS);
+    EXPECT_THAT(result.summary(),
+                HasSubstr(absl::StrCat("not judged, no published form: ", name,
+                                       " (/etc/profile.d/hccl.sh:3)")));
+    EXPECT_THAT(CheckOf(name, "<a>").summary(), Not(HasSubstr("not judged")));
+  }
+  // Of folders none is wrong, and the others have rules of their own.
+  for (const char* name : {"ASCEND_OPP_PATH", "ASCEND_TOOLKIT_HOME",
+                           "MASTER_ADDR", "NNODES", "RANK_SIZE"}) {
+    EXPECT_THAT(CheckOf(name, "2").summary(), Not(HasSubstr("not judged")));
+  }
 }
 
 TEST(CheckHcclEnvironmentTest, NamesTheFilesThatItDoesNotJudge) {
@@ -283,6 +318,19 @@ TEST(CheckHcclEnvironmentTest, NamesTheFilesThatItDoesNotJudge) {
   EXPECT_THAT(result.summary(),
               HasSubstr("not judged, named in another file of logins: RANK_ID "
                         "(/etc/profile.d/hccl.sh:3)"));
+}
+
+TEST(CheckHcclEnvironmentTest, NamesTheFilesThatTheHostCannotRead) {
+  TestCluster cluster;
+  EnvironmentVariable& file = Set(cluster, "over 65536 bytes", "");
+  file.set_effect(EnvironmentVariable::UNREADABLE_FILE);
+  file.set_file("/root/.bashrc");
+  file.set_line(0);
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(result.summary(),
+              HasSubstr("not judged, a file of logins that cannot be read: "
+                        "over 65536 bytes (/root/.bashrc)"));
 }
 
 TEST(CheckHcclEnvironmentTest, JobFileIsJudgedAndWinsOverALogin) {
@@ -296,7 +344,8 @@ TEST(CheckHcclEnvironmentTest, JobFileIsJudgedAndWinsOverALogin) {
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
   own->set_value("0");
   EXPECT_THAT(Lines(cluster.Check("hccl-environment")),
-              HasSubstr("FAIL cluster HCCL_BUFFSIZE is \"0\" in job file:4"));
+              HasSubstr("FAIL cluster wrong-of-job variable=HCCL_BUFFSIZE, "
+                        "where=job file:4, value=\"0\", "));
 }
 
 EnvironmentVariable& SetInJob(JobSpec& job, const std::string& name,
@@ -337,13 +386,14 @@ TEST(CheckHcclEnvironmentTest, LineOfAJobFileIsCorrectedThere) {
     SetInJob(cluster.StartJob(), name, value);
     const RuleResult result = cluster.Check("hccl-environment");
     ASSERT_GT(result.findings_size(), 0) << name;
+    EXPECT_THAT(result.findings(0).finding(), EndsWith("-of-job")) << name;
     EXPECT_THAT(result.findings(0).fix(),
-                AllOf(HasSubstr("that line of the job file"),
-                      Not(HasSubstr("log in")), Not(HasSubstr("profile.d"))))
+                AllOf(HasSubstr("of the job file"), Not(HasSubstr("log in")),
+                      Not(HasSubstr("profile.d"))))
         << name;
-    EXPECT_THAT(CheckOf(name, value).findings(0).fix(),
-                HasSubstr("that line, and log in again"))
-        << name;
+    const Finding of_login = CheckOf(name, value).findings(0);
+    EXPECT_THAT(of_login.finding(), Not(EndsWith("-of-job"))) << name;
+    EXPECT_THAT(of_login.fix(), HasSubstr("and log in again")) << name;
   }
 }
 
@@ -354,14 +404,16 @@ TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
   for (int host : {0, 1}) SetOn(cluster, host, "HCCL_RDMA_TIMEOUT", "17");
   const RuleResult result = cluster.Check("environment-uniform");
   EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              AllOf(HasSubstr("WARN server0 HCCL_INTRA_ROCE_ENABLE is \"1\" "
-                              "(/etc/profile.d/hccl.sh:3) | the same "
-                              "HCCL_INTRA_ROCE_ENABLE on all hosts; there is "
-                              "\"1\" (/etc/profile.d/hccl.sh:3) on 1 "
-                              "host, not set on 1 host"),
-                    HasSubstr("WARN server1 HCCL_INTRA_ROCE_ENABLE is not set"),
-                    Not(HasSubstr("HCCL_RDMA_TIMEOUT"))));
+  EXPECT_THAT(
+      Lines(result),
+      AllOf(
+          HasSubstr("WARN server0 differs variable=HCCL_INTRA_ROCE_ENABLE, "
+                    "value=\"1\" (/etc/profile.d/hccl.sh:3), all=\"1\" "
+                    "(/etc/profile.d/hccl.sh:3) on 1 host, not set on 1 host"),
+          HasSubstr("WARN server1 differs variable=HCCL_INTRA_ROCE_ENABLE, "
+                    "value=not set, all=\"1\" (/etc/profile.d/hccl.sh:3) on 1 "
+                    "host, not set on 1 host"),
+          Not(HasSubstr("HCCL_RDMA_TIMEOUT"))));
   cluster.StartJob();
   EXPECT_EQ(cluster.Check("environment-uniform").state(), FAIL);
   // What the job sets itself is the same everywhere.

@@ -23,7 +23,7 @@ using Need = JobNetwork::Need;
 
 constexpr size_t kMaxListed = 8;
 constexpr int kHostsColumns = 60;
-constexpr absl::string_view kSuperPod = "super pod";
+constexpr char kSuperPod[] = "network-super-pod";
 
 // Servers by the super pod that HCCL counts them to.
 using Pods = std::map<std::string, std::vector<std::string>>;
@@ -35,9 +35,9 @@ size_t ServersOf(const ClusterView& view) {
 }
 
 // "value of HCCL_X (/etc/profile.d/a.sh:3)", which only a shell knows.
-std::string ValueText(const EnvironmentVariable& variable) {
-  return absl::StrCat("value of ", PrintableText(variable.name()), " (",
-                      PlaceOf(variable), ")");
+FindingValue ValueOf(const EnvironmentVariable& variable) {
+  return Worded("network-value-of", PrintableText(variable.name()),
+                PlaceWords(variable));
 }
 
 // Whether each login of a host gets this value, as HCCL reads it, so that HCCL
@@ -51,12 +51,13 @@ bool Demands(const ClusterView& view, absl::string_view name,
       const bool is_it =
           ComparableValue(row, line->value()) == ComparableValue(row, value);
       if (is_it && IsSure(*line) && lines.size() == 1) {
-        *network = {Need::kRoce, absl::StrCat(name, "=", value, " on ",
-                                              PrintableText(host.name))};
+        *network = {Need::kRoce,
+                    Worded("on-hosts", absl::StrCat(name, "=", value),
+                           PrintableText(host.name))};
         return true;
       }
       if (!is_it && !line->computed()) continue;
-      network->unknown.emplace_back(&host, ValueText(*line));
+      network->unknown.emplace_back(&host, ValueOf(*line));
     }
   }
   return false;
@@ -78,40 +79,37 @@ JobNetwork OfOneServer(const ClusterView& view) {
   const std::vector<uint32_t> ids = OnlyDevices(view);
   const size_t low = absl::c_count_if(ids, [&](auto id) { return id < ring; });
   if (ring == 0 || low == 0 || low == ids.size()) {
-    return {Need::kNoRoce, "one server"};
+    return {Need::kNoRoce, Counted(1, "server")};
   }
-  return {Need::kRoce,
-          absl::StrCat("both rings of ", ring, " devices of one server, ",
-                       DevicesText(ids))};
+  return {Need::kRoce, Worded("network-both-rings", ring, DevicesValue(ids))};
 }
 
-std::string PodsText(const Pods& pods, absl::string_view what,
-                     absl::string_view whose = "") {
-  const auto texts = Each<std::string>(pods, [](const auto& pod) {
-    return absl::StrCat(PrintableText(pod.first), " (",
-                        PrintableText(HostsText(pod.second, kHostsColumns)),
-                        ")");
+FindingValue PodsWords(const Pods& pods, absl::string_view what) {
+  const FindingValue count = Counted(pods.size(), what);
+  if (pods.empty()) return count;
+  const auto each = Each<FindingValue>(pods, [](const auto& pod) {
+    return Worded("value-at", PrintableText(pod.first),
+                  HostsValue(pod.second, kHostsColumns));
   });
-  return absl::StrCat(Count(pods.size(), what), whose, pods.empty() ? "" : ": ",
-                      FirstOf(texts, kMaxListed));
+  return Worded("network-pods", count, Listed(each, kMaxListed));
 }
 
-// Of a table that HCCL takes; it goes before what chips and variables say.
+// The table that HCCL accepts comes before chips and variables.
 std::optional<JobNetwork> OfRankTable(const ClusterView& view) {
   if (view.job() == nullptr || view.job()->rank_table().empty()) return {};
   const auto table = ParseRankTable(view.job()->rank_table());
   if (!table.ok()) return {};
   if (table->super_pods.empty()) {
     return JobNetwork{Need::kRoce,
-                      absl::StrCat(Count(table->servers.size(), "server"),
-                                   " in a rank table without super pods")};
+                      Worded("network-table-without-pods",
+                             Counted(table->servers.size(), "server"))};
   }
   Pods pods;
   for (const RankTableSuperPod& pod : table->super_pods) {
     pods[pod.super_pod_id] = pod.server_ids;
   }
   return JobNetwork{pods.size() == 1 ? Need::kNoRoce : Need::kRoce,
-                    PodsText(pods, "super pod", " of the rank table")};
+                    PodsWords(pods, "super pod of the rank table")};
 }
 
 // The super pod that the chips of the job on this host tell, all of them.
@@ -163,17 +161,17 @@ JobNetwork OfSuperPods(const ClusterView& view) {
       pod = set != nullptr ? set->value() : absl::StrCat(*own);
     } else {
       network.unknown.emplace_back(
-          &host, set != nullptr ? ValueText(*set) : std::string(kSuperPod));
+          &host, set != nullptr ? ValueOf(*set) : Worded(kSuperPod));
       continue;
     }
     pods[pod].emplace_back(host.name);
     if (own) real[pod].insert(*own);
   }
-  network.why = PodsText(pods, "logical super pod");
+  network.why = PodsWords(pods, "logical super pod");
   for (const auto& [pod, ids] : real) {
-    if (ids.size() > 1) {
-      network.spread.push_back(PodsText({{pod, pods[pod]}}, "super pod"));
-    }
+    if (ids.size() < 2) continue;
+    network.spread.emplace_back(PrintableText(pod),
+                                HostsValue(pods[pod], kHostsColumns));
   }
   const bool all_known =
       network.unknown.empty() && view.hosts().size() == ServersOf(view);
@@ -199,17 +197,15 @@ std::set<std::string> HostsWithoutRoce(const Report& report) {
   return hosts;
 }
 
-// "16 of 32 RoCE ports" that are DOWN or have no address; empty: none.
-std::string UnusablePorts(const ClusterView& view) {
+// How many RoCE ports are DOWN or have no address.
+size_t UnusablePorts(const ClusterView& view) {
   size_t unusable = 0;
   for (const DeviceView& device : view.devices()) {
     const bool is_down = device.link == LinkFact::DOWN;
     const bool is_unset = device.addresses.has_value() && !device.HasAddress();
     if (is_down || is_unset) ++unusable;
   }
-  if (unusable == 0) return "";
-  return absl::StrCat(unusable, " of ",
-                      Count(view.devices().size(), "RoCE port"));
+  return unusable;
 }
 
 // Whether it is known which network jobs of the product need.
@@ -218,26 +214,29 @@ bool IsPublished(const ClusterView& view) {
          view.profile().generation != NpuToolFacts::ASCEND_950;
 }
 
-// In AMP mode HCCL may not work at all; one page of the vendor says it.
+// HCCL may not work in AMP mode, as one page of the vendor says.
 bool IsAmp(const ClusterView& view) { return view.profile().mode == "amp"; }
 
 void JudgeNetwork(const ClusterView& view, const JobNetwork& network,
                   RuleReport& report) {
   const bool unused = view.spec().roce_unused();
-  const std::string ports = UnusablePorts(view);
-  for (const std::string& pod : network.spread) {
-    report.Add(report.Text("spread", pod));
+  const size_t unusable = UnusablePorts(view);
+  for (const auto& [pod, hosts] : network.spread) {
+    report.Add(report.Named("spread", pod, hosts));
   }
   if (network.need == Need::kRoce && unused) {
-    report.Add(report.Text("unused", network.why));
-  } else if (network.need == Need::kRoce && !ports.empty() &&
+    report.Add(report.Named("unused", network.why));
+  } else if (network.need == Need::kRoce && unusable > 0 &&
              (view.profile().in_super_pod || ServersOf(view) == 1)) {
-    report.Add(report.Text("unusable", network.why, ports));
+    report.Add(
+        report.Named("unusable", network.why,
+                     Worded("some-of", unusable,
+                            Counted(view.devices().size(), "RoCE port"))));
   }
-  if (network.need != Need::kNotKnown || (!unused && ports.empty())) return;
+  if (network.need != Need::kNotKnown || (!unused && unusable == 0)) return;
   for (const auto& [host, what] : network.unknown) {
-    // Nobody misses what no tool of the host has a query for.
-    if (what == kSuperPod && IsUntold(*host)) continue;
+    // No tool of the host has a query for it.
+    if (what.words() == kSuperPod && IsUntold(*host)) continue;
     report.Add(*host, "pod-not-known", what);
   }
 }
@@ -250,13 +249,13 @@ JobNetwork NetworkOfJob(const ClusterView& view) {
   const bool is_one = servers == 1 && !view.spec().servers().empty();
   // It has no peer, whatever a variable demands.
   if (is_one && OnlyDevices(view).size() == 1)
-    return {Need::kNoRoce, "one device"};
+    return {Need::kNoRoce, Counted(1, "device")};
   JobNetwork demanded;
   if (Demands(view, "HCCL_INTRA_ROCE_ENABLE", "1", &demanded)) return demanded;
   if (!is_one &&
       (!view.profile().in_super_pod ||
        Demands(view, "HCCL_INTER_HCCS_DISABLE", "TRUE", &demanded))) {
-    if (demanded.why.empty()) demanded.why = Count(servers, "server");
+    if (demanded.why.words().empty()) demanded.why = Counted(servers, "server");
     return demanded;
   }
   JobNetwork network = is_one ? OfOneServer(view) : OfSuperPods(view);
@@ -264,11 +263,19 @@ JobNetwork NetworkOfJob(const ClusterView& view) {
   absl::c_move(demanded.unknown, std::back_inserter(network.unknown));
   if (network.unknown.empty()) return network;
   network.need = Need::kNotKnown;
-  std::map<std::string, std::vector<std::string>> hosts;
+  // By what is not known.
+  FirstMet<std::string, std::pair<FindingValue, std::vector<std::string>>> all;
   for (const auto& [host, what] : network.unknown) {
-    hosts[what].emplace_back(host->name);
+    auto& [same, hosts] = all[what.SerializeAsString()];
+    same = what;
+    hosts.emplace_back(host->name);
   }
-  absl::StrAppend(&network.why, "; not known: ", ValuesText(hosts));
+  const auto each = Each<FindingValue>(all, [](const auto& some) {
+    return Worded("on-hosts", some.second.first,
+                  HostsValue(some.second.second, kHostsColumns));
+  });
+  network.why =
+      Worded("network-known-in-part", network.why, Listed(each, kMaxListed));
   return network;
 }
 
@@ -279,26 +286,19 @@ void WeighByNetwork(const JobNetwork& network, RuleResult* result) {
   for (Finding& finding : *result->mutable_findings()) {
     if (finding.state() == FAIL || (finding.state() == UNKNOWN && unused)) {
       finding.set_state(unused ? WARN : UNKNOWN);
-      finding.set_why(absl::StrCat(
-          unused ? "The job uses no RoCE port ("
-                 : "Whether the job uses RoCE ports is not known (",
-          network.why, "). A job that does would meet this: ",
-          finding.why().empty() ? result->why() : finding.why()));
+      *finding.mutable_weighed() = Worded(
+          unused ? "roce-unused-by-job" : "roce-of-job-not-known", network.why);
     }
     if (finding.state() != SKIPPED) worst = std::max(worst, finding.state());
   }
   if (worst != STATE_UNSPECIFIED) result->set_state(worst);
 }
 
-std::vector<std::string> JobsThatCanRun(const ClusterView& view,
-                                        const Report& report) {
-  std::vector<std::string> lines;
+std::vector<FindingValue> JobsThatCanRun(const ClusterView& view,
+                                         const Report& report) {
+  std::vector<FindingValue> lines;
   if (!IsPublished(view)) return lines;
-  if (IsAmp(view)) {
-    lines.push_back(
-        "jobs: mode is amp, and a page of the vendor says that HCCL does not "
-        "support it; the BMC sets SMP (ipmcset -d npuworkmode -v 1)");
-  }
+  if (IsAmp(view)) lines.push_back(Worded("jobs-amp"));
   const std::set<std::string> without = HostsWithoutRoce(report);
   const bool unused = view.spec().roce_unused();
   if (without.empty() && !unused) return lines;
@@ -308,19 +308,15 @@ std::vector<std::string> JobsThatCanRun(const ClusterView& view,
     with.emplace_back(host.name);
   }
   const bool has_rings = view.profile().hccs_ring != 0;
-  const absl::string_view place = view.profile().in_super_pod
-                                      ? "logical super pod"
-                                  : has_rings ? "ring"
-                                              : "server";
+  const FindingValue place = Worded(view.profile().in_super_pod ? "jobs-in-pod"
+                                    : has_rings                 ? "jobs-in-ring"
+                                                : "jobs-in-server");
   // One server has both rings.
   const bool too_few = with.size() < (has_rings ? 1 : 2);
-  lines.push_back(absl::StrCat(
-      "jobs: those inside one ", place, " need no RoCE; ",
-      unused    ? "others need it, and cluster.yaml says roce: unused"
-      : too_few ? absl::StrCat("no job over several ", place, "s can run")
-                : absl::StrCat("others can run on ",
-                               PrintableText(HostsText(with, kHostsColumns)),
-                               " alone")));
+  lines.push_back(unused    ? Worded("jobs-roce-unused", place)
+                  : too_few ? Worded("jobs-none-across", place)
+                            : Worded("jobs-across", place,
+                                     HostsValue(with, kHostsColumns)));
   return lines;
 }
 
@@ -335,33 +331,33 @@ std::vector<std::string> JobsThatCanRun(const ClusterView& view,
 // | none, several super pods     | warn; one job: fail | skipped              |
 void CheckJobSuperPod(const ClusterView& view, RuleReport& report) {
   if (view.job() != nullptr && !view.HasWholeJob()) {
-    return report.ExplainSkip("the job's other servers are not known here");
+    return report.SkipFor("job-is-elsewhere");
   }
   const JobNetwork network = NetworkOfJob(view);
-  if (network.why.empty()) {
-    return report.ExplainSkip("which network a job of ", view.profile().title,
-                              " needs is not published");
+  if (network.why.words().empty()) {
+    return report.SkipFor("job-network-unpublished", view.profile().title);
   }
   if (view.job() == nullptr) {
-    report.ExplainSkip("no job was named");
+    report.SkipFor("rule-no-job");
     if (network.need != Need::kRoce || !view.spec().roce_unused()) return;
     if (view.spec().one_job()) {
-      report.Add(report.Text("unused", network.why));
+      report.Add(report.Named("unused", network.why));
     } else if (view.profile().in_super_pod) {
-      report.Add(report.Text("apart", network.why));
+      report.Add(report.Named("apart", network.why));
     }
     return;
   }
-  report.JudgedCluster(absl::StrCat(
-      network.why, network.need == Need::kRoce     ? ", over RoCE"
-                   : network.need == Need::kNoRoce ? ", over HCCS alone"
-                                                   : ", network not known"));
+  report.JudgedCluster(Worded(network.need == Need::kRoce ? "job-over-roce"
+                              : network.need == Need::kNoRoce
+                                  ? "job-over-hccs"
+                                  : "job-over-either",
+                              network.why));
   JudgeNetwork(view, network, report);
   size_t devices = 0;
   for (const ServerSpec& server : view.spec().servers()) {
     devices += server.devices_size();
   }
-  if (IsAmp(view) && devices > 1) report.Add(report.Text("amp"));
+  if (IsAmp(view) && devices > 1) report.Add(report.Named("amp"));
 }
 
 }  // namespace clusterd

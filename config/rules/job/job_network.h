@@ -21,17 +21,17 @@ struct JobNetwork {
     kNotKnown,  // A super pod, or a variable of a server, is not known.
   };
   Need need = Need::kRoce;
-  // "one server", "2 logical super pods: 0 (server0), 1 (server1)"; empty: the
-  // product's network is not published.
-  std::string why;
-  // Servers that answered, and what is not known of each: "super pod", or a
+  // "one server", "2 logical super pods: 0 (server0), 1 (server1)"; no words:
+  // the product's network is not published.
+  FindingValue why;
+  // Servers that answered, and what is not known of each: the super pod, or a
   // variable that only a shell knows, with its place.
-  std::vector<std::pair<const HostView*, std::string>> unknown = {};
-  // Logical super pods that reach over several real ones, as why has them.
-  std::vector<std::string> spread = {};
+  std::vector<std::pair<const HostView*, FindingValue>> unknown = {};
+  // Logical super pods that reach over several real ones, and their servers.
+  std::vector<std::pair<std::string, FindingValue>> spread = {};
 };
 
-// Of the job; without one, as though one job took all servers.
+// For the job; without one, as though one job took all servers.
 JobNetwork NetworkOfJob(const ClusterView& view);
 
 // Makes warnings of what a rule about RoCE ports found, since the job does not
@@ -40,8 +40,8 @@ void WeighByNetwork(const JobNetwork& network, RuleResult* result);
 
 // Which jobs the servers of an inventory can run, a line each, where RoCE ports
 // are unused or rules about them fail. Empty: nothing stops a job.
-std::vector<std::string> JobsThatCanRun(const ClusterView& view,
-                                        const Report& report);
+std::vector<FindingValue> JobsThatCanRun(const ClusterView& view,
+                                         const Report& report);
 
 }  // namespace clusterd
 

@@ -42,6 +42,13 @@ State Judged(const TestCluster& cluster, const char* rule = "job-super-pod") {
   return cluster.Check(rule).state();
 }
 
+// Why it does not matter to the job that its links are down.
+std::string WhyUnused(const TestCluster& cluster) {
+  const Finding finding = cluster.Check("link").findings(0);
+  EXPECT_EQ(finding.weighed().words(), "roce-unused-by-job");
+  return finding.why();
+}
+
 TEST(JobNetworkTest, OneServerWithoutCablingRunsItsJob) {
   for (const char* product : {"atlas-training", "atlas-a2", "atlas-a3"}) {
     TestCluster cluster(product, "", 1);
@@ -54,8 +61,7 @@ TEST(JobNetworkTest, OneServerWithoutCablingRunsItsJob) {
     EXPECT_EQ(Judged(cluster, "link"), WARN) << product;
     EXPECT_EQ(Judged(cluster, "device-ip-set"), WARN) << product;
     EXPECT_EQ(Judged(cluster), PASS) << product;
-    EXPECT_THAT(cluster.Check("link").findings(0).why(),
-                HasSubstr("The job uses no RoCE port (one server)"));
+    EXPECT_THAT(WhyUnused(cluster), HasSubstr("(1 server)")) << product;
   }
 }
 
@@ -77,8 +83,7 @@ TEST(JobNetworkTest, SeveralServersNeedRoce) {
   EXPECT_EQ(Judged(cluster, "link"), FAIL);
   cluster.spec.set_roce_unused(true);
   EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("FAIL cluster the job needs RoCE (2 servers), and "
-                        "cluster.yaml says roce: unused"));
+              HasSubstr("FAIL cluster unused why=2 servers"));
 }
 
 TEST(JobNetworkTest, BothRingsOfABox16MeetOverRoce) {
@@ -101,10 +106,9 @@ TEST(JobNetworkTest, OnlySeveralSuperPodsNeedRoce) {
   EXPECT_EQ(Judged(cluster, "link"), WARN);
   SetPod(cluster, 1, 1);
   EXPECT_EQ(Judged(cluster, "link"), FAIL);
-  EXPECT_THAT(
-      Lines(cluster.Check("job-super-pod")),
-      HasSubstr("2 logical super pods: 0 (server0), 1 (server1)); DOWN or "
-                "without an address: 32 of 32 RoCE ports"));
+  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
+              HasSubstr("unusable why=2 logical super pods: 0 (server0), 1 "
+                        "(server1), ports=32 of 32 RoCE ports"));
   cluster.spec.set_roce_unused(true);
   EXPECT_EQ(Judged(cluster), FAIL);
 }
@@ -124,7 +128,7 @@ TEST(JobNetworkTest, LogicalSuperPodsGoBeforeThoseOfTheChips) {
   EXPECT_EQ(Judged(cluster, "link"), WARN);
   SetPod(cluster, 1, 1);
   EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("one (server[0-1]) is one for HCCL"));
+              HasSubstr("spread pod=one, hosts=server[0-1]"));
 }
 
 TEST(JobNetworkTest, ARankTableSaysTheSuperPods) {
@@ -165,8 +169,7 @@ TEST(JobNetworkTest, OneDeviceHasNoPeer) {
   devices->DeleteSubrange(1, devices->size() - 1);
   EXPECT_EQ(Judged(cluster, "link"), WARN);
   EXPECT_EQ(Judged(cluster), PASS);
-  EXPECT_THAT(cluster.Check("link").findings(0).why(),
-              HasSubstr("The job uses no RoCE port (one device)"));
+  EXPECT_THAT(WhyUnused(cluster), HasSubstr("(1 device)"));
 }
 
 TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {
@@ -178,7 +181,7 @@ TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {
   }
   EXPECT_EQ(Judged(cluster, "link"), UNKNOWN);
   EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("UNKNOWN server1 super pod not known"));
+              HasSubstr("UNKNOWN server1 pod-not-known what=super pod"));
 }
 
 // export HCCL_LOGIC_SUPERPOD_ID=$(hostname)
@@ -197,12 +200,13 @@ TEST(JobNetworkTest, AVariableThatOnlyAShellKnowsIsNamedWithItsLine) {
         ->set_computed(true);
     const std::string value =
         std::string("value of ") + name + " (/etc/environment:1)";
-    EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-                HasSubstr("UNKNOWN server1 " + value + " not known"));
+    EXPECT_THAT(
+        Lines(cluster.Check("job-super-pod")),
+        HasSubstr("UNKNOWN server1 pod-not-known what=" + value + "\n"));
     const RuleResult link = cluster.Check("link");
     EXPECT_EQ(link.state(), UNKNOWN) << name;
-    EXPECT_THAT(link.findings(0).why(),
-                HasSubstr("not known: " + value + " on server1)"));
+    EXPECT_EQ(link.findings(0).weighed().words(), "roce-of-job-not-known");
+    EXPECT_THAT(link.findings(0).why(), HasSubstr(value + " on server1"));
     Export(cluster, 0, name, "");
     cluster.facts[0]
         .mutable_environment()
@@ -211,7 +215,7 @@ TEST(JobNetworkTest, AVariableThatOnlyAShellKnowsIsNamedWithItsLine) {
         ->rbegin()
         ->set_computed(true);
     EXPECT_THAT(cluster.Check("link").findings(0).why(),
-                HasSubstr("not known: " + value + " on server[0-1])"));
+                HasSubstr(value + " on server[0-1]"));
     // The job's own goes before it.
     EnvironmentVariable* const own = cluster.job->add_environment();
     own->set_name(name);
@@ -255,13 +259,13 @@ TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // Of the simulation.
   cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(cluster.MakeReport().notes(),
-              Contains("jobs: those inside one server need no RoCE; no job "
-                       "over several servers can run"));
+              Contains("jobs: a job inside one server needs no RoCE; no job "
+                       "over several of them can run"));
   TestCluster three("atlas-a2", "", 3);
   three.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(three.MakeReport().notes(),
-              Contains("jobs: those inside one server need no RoCE; others can "
-                       "run on server[0,2] alone"));
+              Contains("jobs: a job inside one server needs no RoCE; other "
+                       "jobs can run on server[0,2] only"));
   TestCluster pods("atlas-a3-superpod");
   pods.spec.set_roce_unused(true);
   EXPECT_EQ(Judged(pods), SKIPPED);
@@ -269,9 +273,20 @@ TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   EXPECT_EQ(Judged(pods), FAIL);  // One job takes all of its servers.
   pods.spec.clear_one_job();
   EXPECT_EQ(Judged(pods), WARN);
-  EXPECT_THAT(pods.MakeReport().notes(),
-              Contains("jobs: those inside one logical super pod need no RoCE; "
-                       "others need it, and cluster.yaml says roce: unused"));
+  EXPECT_THAT(
+      pods.MakeReport().notes(),
+      Contains("jobs: a job inside one logical super pod needs no RoCE; other "
+               "jobs need RoCE, and cluster.yaml says roce: unused"));
+  // Both rings of one server are enough.
+  TestCluster rings("atlas-a2-box16");
+  rings.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
+  EXPECT_THAT(rings.MakeReport().notes(),
+              Contains("jobs: a job inside one ring needs no RoCE; other jobs "
+                       "can run on server0 only"));
+  rings.device(0, 9).mutable_link()->set_value(LinkFact::DOWN);
+  EXPECT_THAT(rings.MakeReport().notes(),
+              Contains("jobs: a job inside one ring needs no RoCE; no job over "
+                       "several of them can run"));
 }
 
 TEST(JobNetworkTest, ModeAmpIsToldAndFailsNoJob) {

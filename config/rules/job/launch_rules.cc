@@ -1,4 +1,4 @@
-// What a launch on a host meets beside its devices: the interface that HCCL
+// A launch on a host depends on more than its devices: the interface that HCCL
 // takes, the host's own name, a container, clocks.
 #include <algorithm>
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/host_interfaces.h"
+#include "config/values/text_form.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
@@ -26,8 +27,9 @@ namespace {
 constexpr int64_t kDefaultClockSkewMs = 5000;
 constexpr int kMaxHostsColumns = 200;
 
-// ", the address of device 3 of server0,", the first that has it; empty: none.
-std::string DeviceText(const ClusterView& view, absl::string_view address) {
+// The first device that has the address; nullptr: none.
+const DeviceView* DeviceWith(const ClusterView& view,
+                             absl::string_view address) {
   const auto wanted = Ipv4Address::Parse(address).value_or(Ipv4Address());
   for (const HostView& host : view.hosts()) {
     for (const auto& devices : {host.devices, host.unplanned}) {
@@ -35,21 +37,24 @@ std::string DeviceText(const ClusterView& view, absl::string_view address) {
         if ((device.vnic && (*device.vnic)->setting().address() == address) ||
             (device.planned && device.planned->address() == wanted) ||
             FirstWith(device.interfaces(), &Ipv4Interface::address, wanted)) {
-          return absl::StrCat(", the address of device ", device.id, " of ",
-                              PrintableText(host.name), ",");
+          return &device;
         }
       }
     }
   }
-  return "";
+  return nullptr;
 }
 
-std::string VariableText(const ClusterView& view,
-                         const EnvironmentVariable& variable) {
+FindingValue VariableWords(const ClusterView& view,
+                           const EnvironmentVariable& variable) {
   const absl::string_view value = variable.value();
-  return absl::StrCat(PrintableText(variable.name()), "=", PrintableText(value),
-                      " (", PlaceOf(variable), ")",
-                      DeviceText(view, value.substr(0, value.find('%'))));
+  const std::string set =
+      absl::StrCat(PrintableText(variable.name()), "=", PrintableText(value));
+  const DeviceView* const device =
+      DeviceWith(view, value.substr(0, value.find('%')));
+  if (device == nullptr) return Worded("value-at", set, PlaceWords(variable));
+  return Worded("variable-of-device", set, PlaceWords(variable), device->id,
+                PrintableText(device->host->name));
 }
 
 // Whether a file says the value; if not, adds that nothing is judged.
@@ -57,7 +62,7 @@ bool KnowsValue(const HostView& host, const EnvironmentVariable& variable,
                 RuleReport& report) {
   if (IsSure(variable)) return true;
   report.Add(host, "computed", PrintableText(variable.name()),
-             PlaceOf(variable));
+             PlaceWords(variable));
   return false;
 }
 
@@ -89,10 +94,13 @@ std::vector<const HostInterface*> InHcclOrder(const HostView& host,
   return order;
 }
 
-// Beside those of lo and Docker.
+// Beside those of lo and of bridges that lead to containers and virtual
+// machines alone; br-ex and the like may have the host's own.
 bool HasNoIpv4(const HostView& host) {
   return absl::c_all_of(InHcclOrder(host, false), [](const auto* each) {
-    return each->name() == "lo" || absl::StartsWith(each->name(), "docker");
+    static const LazyRE2 kInside = {
+        R"(lo|(?:docker|virbr|cni|(?:cni-)?podman).*|br-[0-9a-f]{12})"};
+    return HasForm(each->name(), *kInside);
   });
 }
 
@@ -127,13 +135,12 @@ std::string AddressTaken(const ClusterView& view, const HostView& host) {
 using HostsByAddress = std::map<std::string, std::vector<std::string>>;
 
 // 198.18.0.0/15 (RFC 2544) is what proxies such as mihomo give their tunnels.
-std::string TakenText(const HostInterface& taken) {
+FindingValue TakenWords(const HostInterface& taken) {
   const std::string& address = taken.addresses(0);
   const bool is_tunnel = absl::StartsWith(address, "198.18.") ||
                          absl::StartsWith(address, "198.19.");
-  return absl::StrCat(PrintableText(address), " of ",
-                      PrintableText(taken.name()),
-                      is_tunnel ? ", as a proxy's tunnel has it," : "");
+  return Worded(is_tunnel ? "address-of-tunnel" : "address-of-interface",
+                PrintableText(address), PrintableText(taken.name()));
 }
 
 // By the variables of the job or of every login, else by the default order.
@@ -149,8 +156,8 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
       ip != nullptr ? ip : find("HCCL_SOCKET_IFNAME");
   if (variable != nullptr && !KnowsValue(host, *variable, report)) return;
   if (AddressTaken(view, host) == address) return;
-  const std::string text =
-      variable == nullptr ? "" : VariableText(view, *variable);
+  const FindingValue text =
+      variable == nullptr ? FindingValue() : VariableWords(view, *variable);
   if (ip != nullptr || (variable != nullptr &&
                         !MatchesSocketIfname(variable->value(), own.name()))) {
     return report.Add(host, FindingOf("variable-names-another", *variable),
@@ -159,8 +166,9 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
   const HostInterface* const taken =
       TakenBy(host, variable == nullptr ? "" : variable->value());
   if (taken == nullptr) return;
-  const std::string what =
-      absl::StrCat(TakenText(*taken), text.empty() ? "" : " by ", text);
+  const FindingValue what = variable == nullptr
+                                ? TakenWords(*taken)
+                                : Worded("taken-by", TakenWords(*taken), text);
   const std::string name = absl::StrCat("=", own.name());
   const HostInterface* const by_name = TakenBy(host, name);
   const bool name_will_do =
@@ -174,12 +182,12 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
                       PrintableText(own.name()), advice);
   }
   report.Add(host, "one-for-several", what,
-             HostsText(sharing->second, kMaxHostsColumns), advice,
+             HostsValue(sharing->second, kMaxHostsColumns), advice,
              PrintableText(own.name()));
 }
 
-// What launchers take beside HCCL: Gloo's and TensorPipe's interface, vLLM's
-// address. One that no peer reaches fails where there are peers.
+// Launchers take Gloo's and TensorPipe's interface and vLLM's address. One that
+// no peer reaches fails where there are peers.
 void JudgeLaunchers(const ClusterView& view, const HostView& host,
                     const HostInterface& own, RuleReport& report) {
   for (const char* name :
@@ -207,7 +215,7 @@ void JudgeLaunchers(const ClusterView& view, const HostView& host,
         host,
         FindingOf(fails ? "launcher-unreachable" : "launcher-names-another",
                   *variable),
-        VariableText(view, *variable), InterfaceText(own));
+        VariableWords(view, *variable), InterfaceText(own));
   }
 }
 
@@ -234,11 +242,12 @@ void CheckHostInterface(const ClusterView& view, RuleReport& report) {
   }
   for (const HostView& host : view.hosts()) {
     if (!host.address) {
-      report.ExplainSkip("cluster.yaml gives the host no address");
+      report.SkipFor("host-has-no-address");
       continue;
     }
-    if (!report.Knows(host, "interfaces", host.facts->interfaces()) ||
-        !report.Knows(host, "HCCL's variables", host.facts->environment())) {
+    if (!report.Knows(host, Worded("interfaces"), host.facts->interfaces()) ||
+        !report.Knows(host, Worded("login-variables"),
+                      host.facts->environment())) {
       continue;
     }
     report.Judged(host);
@@ -251,7 +260,7 @@ void CheckHostInterface(const ClusterView& view, RuleReport& report) {
           InHcclOrder(host, true),
           [](const HostInterface* each) { return InterfaceText(*each); });
       report.Add(host, "not-there", address,
-                 all.empty() ? "none has an address" : FirstOf(all, 8));
+                 all.empty() ? Worded("no-interface-has-one") : Listed(all, 8));
     } else if (!own->up()) {
       report.Add(host, "link-down", InterfaceText(*own));
     } else {
@@ -264,37 +273,41 @@ void CheckHostInterface(const ClusterView& view, RuleReport& report) {
 void CheckHostName(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     if (!host.address) {
-      report.ExplainSkip("cluster.yaml gives the host no address");
+      report.SkipFor("host-has-no-address");
       continue;
     }
     const AddressesFact& fact = host.facts->own_name();
-    if (!report.Knows(host, "what its name resolves to", fact)) continue;
-    if (report.Knows(host, "names of its peers", host.facts->peer_names())) {
+    if (!report.Knows(host, Worded("addresses-of-name"), fact)) continue;
+    if (report.Knows(host, Worded("names-of-peers"),
+                     host.facts->peer_names())) {
       for (const NameOfPeer& peer : host.facts->peer_names().value().names()) {
         if (peer.answered()) continue;
         report.Add(host, "peer-not-answered", PrintableText(peer.address()),
-                   ElapsedText(peer.elapsed_ms()));
+                   Lasting(absl::Milliseconds(peer.elapsed_ms())));
       }
     }
     report.Judged(host);
     const std::string address = host.address->ToString();
     const auto& found = fact.value().addresses();
     if (absl::c_linear_search(found, address)) continue;
-    const std::vector<std::string> all(found.begin(), found.end());
+    const auto all = Each<std::string>(
+        found, [](const std::string& each) { return PrintableText(each); });
     report.Add(host, "resolves",
-               all.empty() ? "no address" : PrintableText(FirstOf(all, 8)),
-               address,
+               all.empty() ? Worded("no-address") : Listed(all, 8), address,
                PrintableText(host.facts->identity().hostname().value()));
   }
 }
 
-// What a job itself has is not known; what starts it is.
+// The job's own limit is not known, but that of the program that starts it is.
 void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
+  const auto limit_of = [](uint64_t limit) {
+    return limit == UINT64_MAX ? Worded("unlimited") : ToFindingValue(limit);
+  };
   const uint64_t dialers = RootDialers(view.spec(), view.job());
-  if (dialers == 0) return report.ExplainSkip("cluster.yaml plans no devices");
+  if (dialers == 0) return report.SkipFor("no-devices-planned");
   for (const HostView& host : view.hosts()) {
     const OpenFilesFact& fact = host.facts->open_files();
-    if (!report.Knows(host, "limit of open files", fact)) continue;
+    if (!report.Knows(host, Worded("open-files-limit"), fact)) continue;
     if (fact.value().limits().empty()) {
       report.Add(host, "none-runs");
       continue;
@@ -306,20 +319,20 @@ void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
       const uint64_t limit = judges_hard ? each.hard() : each.soft();
       if (limit > dialers) continue;
       report.Add(host, each.hard() > dialers ? "soft" : "hard",
-                 PrintableText(each.program()), LimitText(limit), dialers,
-                 LimitText(each.hard()));
+                 PrintableText(each.program()), limit, dialers,
+                 limit_of(each.hard()));
     }
   }
 }
 
-// What a container runtime has to bring in; of a host itself it is there or
-// another rule says so.
+// A container runtime has to mount these; on a host itself they are there, or
+// another rule reports it.
 void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const HostFacts& facts = *host.facts;
-    if (!report.Knows(host, "whether it is a container",
-                      facts.in_container()) ||
-        !report.Knows(host, "what docker -v made", facts.directories())) {
+    if (!report.Knows(host, Worded("is-container"), facts.in_container()) ||
+        !report.Knows(host, Worded("directories-of-docker"),
+                      facts.directories())) {
       continue;
     }
     report.Judged(host);
@@ -327,31 +340,32 @@ void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
       report.Add(host, "directory", PrintableText(path));
     }
     if (!facts.in_container().value()) continue;
-    std::vector<std::string> lacking;
+    std::vector<FindingValue> lacking;
     if (!view.spec().roce_unused() &&
         facts.hccn_conf().missing().reason() == Missing::ABSENT) {
-      lacking.push_back("/etc/hccn.conf");
+      lacking.push_back(ToFindingValue("/etc/hccn.conf"));
     }
     if (facts.hccn_tool().path().missing().reason() == Missing::ABSENT) {
-      lacking.push_back("hccn_tool");
+      lacking.push_back(ToFindingValue("hccn_tool"));
     }
     const DeviceIdsFact& ids = facts.device_ids();
     if (ids.missing().reason() == Missing::ABSENT ||
         (ids.has_value() && ids.value().ids().empty())) {
-      lacking.push_back("any device node /dev/davinciN");
+      lacking.push_back(Worded("any-device-node"));
     }
     const ServerSpec& spec =
         host.spec ? *host.spec : ServerSpec::default_instance();
     for (const DeviceSpec& planned : spec.devices()) {
       if (ids.has_value() && !ids.value().ids().empty() &&
           !absl::c_linear_search(ids.value().ids(), planned.id())) {
-        lacking.push_back(absl::StrCat("/dev/davinci", planned.id()));
+        lacking.push_back(
+            ToFindingValue(absl::StrCat("/dev/davinci", planned.id())));
       }
     }
     if (lacking.empty()) continue;
-    const std::string mistaken = NpuIdsTakenForDevices(view, host);
-    report.Add(host, mistaken.empty() ? "lacks" : "lacks-npu-ids",
-               FirstOf(lacking, 8), mistaken);
+    const FindingValue mistaken = NpuIdsTakenForDevices(view, host);
+    report.Add(host, mistaken.words().empty() ? "lacks" : "lacks-npu-ids",
+               Listed(lacking, 8), mistaken);
   }
 }
 
@@ -365,8 +379,7 @@ void CheckClockSkew(const ClusterView& view, RuleReport& report) {
     if (host.facts->clock().has_value()) known.push_back(&host);
   }
   if (known.empty()) {
-    return report.ExplainSkip(
-        "no controller has compared the hosts' clocks with its own");
+    return report.SkipFor("clocks-not-compared");
   }
   const auto clock_of = [](const HostView* host) -> const ClockFact::Clock& {
     return host->facts->clock().value();
@@ -377,15 +390,15 @@ void CheckClockSkew(const ClusterView& view, RuleReport& report) {
   const HostView& reference = *known[(known.size() - 1) / 2];
   const ClockFact::Clock& middle = clock_of(&reference);
   for (const HostView& host : view.hosts()) {
-    if (!report.Knows(host, "clock", host.facts->clock())) continue;
+    if (!report.Knows(host, Worded("clock"), host.facts->clock())) continue;
     report.Judged(host);
     const ClockFact::Clock& clock = clock_of(&host);
     const int64_t ahead = clock.ahead_at_least_ms() - middle.ahead_at_most_ms();
     const int64_t behind =
         middle.ahead_at_least_ms() - clock.ahead_at_most_ms();
     if (std::max(ahead, behind) <= bound) continue;
-    report.Add(host, "apart", SecondsText(std::max(ahead, behind)),
-               ahead > behind ? "ahead of" : "behind", reference.name,
+    report.Add(host, ahead > behind ? "ahead" : "behind",
+               SecondsText(std::max(ahead, behind)), reference.name,
                SecondsText(bound));
   }
 }

@@ -9,6 +9,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "config/hccl/python_packages.h"
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
@@ -29,9 +31,18 @@ constexpr std::pair<absl::string_view, absl::string_view> kPublished[] = {
 #include "config/rules/texts/torch_npu.inc"
 };
 
-void AddOnce(std::string text, std::vector<std::string>* texts) {
-  if (!absl::c_linear_search(*texts, text)) texts->push_back(std::move(text));
+void AddOnce(FindingValue words, std::vector<FindingValue>* all) {
+  const std::string text = words.SerializeAsString();
+  const bool is_there = absl::c_any_of(*all, [&text](const auto& each) {
+    return each.SerializeAsString() == text;
+  });
+  if (!is_there) all->push_back(std::move(words));
 }
+
+// Metadata without a version, and what stands between several versions; either
+// is a version that is not understood.
+constexpr char kNoVersion[] = "?";
+constexpr char kOr[] = "/";
 
 class PythonJudge {
  public:
@@ -42,24 +53,26 @@ class PythonJudge {
 
   void Judge(const HostView& host) {
     const PythonFact& fact = host.facts->python();
-    // Their findings have these names, because the repair is another one.
-    for (const auto reason :
-         {Missing::ABSENT, Missing::NOT_PERMITTED, Missing::NOT_QUERIED}) {
+    // Each has a finding of its own, because the repair is another one.
+    for (const auto& [reason, finding] :
+         {std::pair(Missing::ABSENT, "no-interpreter"),
+          std::pair(Missing::NOT_PERMITTED, "not-readable"),
+          std::pair(Missing::NOT_QUERIED, "not-queried")}) {
       if (fact.missing().reason() != reason) continue;
-      return report_.Add(host, Missing::Reason_Name(reason),
+      return report_.Add(host, finding,
                          PrintableText(fact.missing().detail(), kMaxShownBytes),
                          PrintableText(job_.user()));
     }
-    if (!report_.Knows(host, "packages of its Python", fact)) return;
+    if (!report_.Knows(host, Worded("python-packages"), fact)) return;
     report_.Judged(host);
     Versions found;
     for (const PythonPackage& package : fact.value().packages()) {
       const std::string version = package.version().empty()
-                                      ? "without a version"
+                                      ? kNoVersion
                                       : PrintableText(package.version());
       std::string& versions = found[package.name()];
       if (versions == version) continue;
-      absl::StrAppend(&versions, versions.empty() ? "" : " and ", version);
+      absl::StrAppend(&versions, versions.empty() ? "" : kOr, version);
     }
     JudgeRequirements(host, found);
     JudgePair(host, found[kTorchNpu], found[kTorch]);
@@ -75,26 +88,30 @@ class PythonJudge {
     for (const auto& [name, versions] : hosts_) {
       if (versions.size() < 2) continue;
       report_.Add(
-          report_.Text("differs", PrintableText(name), ValuesText(versions)));
+          report_.Named("differs", PrintableText(name), ByHosts(versions)));
     }
     if (!wanted_.unread.empty()) {
       report_.Add(
-          report_.Text("not-judged", FirstOf(wanted_.unread, kMaxShown)));
+          report_.Named("not-judged", Listed(wanted_.unread, kMaxShown)));
     }
     for (const auto& [what, texts] :
-         {std::pair("not judged: ", &wanted_.ignored),
-          std::pair("not published: ", &unpublished_)}) {
-      if (!texts->empty()) report_.AddNote(what, FirstOf(*texts, kMaxShown));
+         {std::pair("python-ignored", &wanted_.ignored),
+          std::pair("python-unpublished", &unpublished_)}) {
+      if (!texts->empty()) report_.Note(what, Listed(*texts, kMaxShown));
     }
     const PythonQuestion asked = MakePythonQuestion(job_);
-    std::string relative = absl::StrCat(asked.path(), ":", asked.user_base());
-    RE2::GlobalReplace(&relative, "((^|:)(/[^:]*)?)+", " ");
-    if (relative == " ") return;
-    report_.AddNote("relative, so not looked at:", PrintableText(relative));
+    const std::string all = absl::StrCat(asked.path(), ":", asked.user_base());
+    std::vector<std::string> relative =
+        absl::StrSplit(all, ':', absl::SkipEmpty());
+    DropIf(&relative,
+           [](const auto& folder) { return absl::StartsWith(folder, "/"); });
+    if (relative.empty()) return;
+    report_.Note("python-relative",
+                 PrintableText(absl::StrJoin(relative, " ")));
   }
 
  private:
-  // By package; more than one is no version that is understood.
+  // By package; several have kOr between them.
   using Versions = std::map<std::string, std::string>;
 
   void JudgeRequirements(const HostView& host, const Versions& found) {
@@ -106,14 +123,15 @@ class PythonJudge {
               : MeetsMarker(each.marker, host.facts->python().value().version(),
                             host.facts->identity().architecture().value());
       if (!applies) {
-        AddOnce(absl::StrCat("line ", each.line, ": ", each.name, " ; ",
-                             PrintableText(each.marker)),
-                &wanted_.unread);
+        const std::string text =
+            absl::StrCat(each.name, " ; ", PrintableText(each.marker));
+        AddOnce(Worded("line-text", each.line, text), &wanted_.unread);
       }
       if (applies != true) continue;
       const auto there = found.find(each.name);
       if (there == found.end()) {
-        wrong["lacks"].push_back(absl::StrCat(each.name, each.specifiers));
+        wrong["lacks"].push_back(
+            absl::StrCat(each.name, PrintableText(each.specifiers)));
         continue;
       }
       const auto meets = MeetsSpecifiers(there->second, each.specifiers);
@@ -123,12 +141,11 @@ class PythonJudge {
         wrong["unclear"].push_back(text);
       } else {
         wrong["other-version"].push_back(
-            absl::StrCat(text, " (", each.specifiers, ")"));
+            absl::StrCat(text, " (", PrintableText(each.specifiers), ")"));
       }
     }
     for (const auto& [finding, packages] : wrong) {
-      report_.Add(host, finding,
-                  PrintableText(FirstOf(packages, kMaxShown), kMaxShownBytes),
+      report_.Add(host, finding, Listed(packages, kMaxShown),
                   PrintableText(job_.python()));
     }
   }
@@ -146,7 +163,8 @@ class PythonJudge {
       return MeetsSpecifiers(npu, absl::StrCat("==", each.second)) == true;
     });
     if (row == std::end(kPublished)) {
-      return AddOnce(absl::StrCat("torch_npu ", npu), &unpublished_);
+      return AddOnce(ToFindingValue(absl::StrCat("torch_npu ", npu)),
+                     &unpublished_);
     }
     std::string wanted;
     HasForm(row->second, *kNumbers, &wanted);
@@ -154,17 +172,16 @@ class PythonJudge {
       report_.Add(host, "pair", npu, torch, wanted);
     }
     if (absl::EqualsIgnoreCase(cann, row->first)) return;
-    AddOnce(
-        absl::StrCat("torch_npu ", npu, " with CANN ",
-                     cann.empty() ? "that is not known" : PrintableText(cann),
-                     ", but with ", row->first),
-        &unpublished_);
+    AddOnce(cann.empty() ? Worded("python-npu-cann-not-known", npu, row->first)
+                         : Worded("python-npu-other-cann", npu,
+                                  PrintableText(cann), row->first),
+            &unpublished_);
   }
 
   const JobSpec& job_;
   RuleReport& report_;
   Requirements wanted_;
-  std::vector<std::string> unpublished_;
+  std::vector<FindingValue> unpublished_;
   // By package and version.
   std::map<std::string, std::map<std::string, std::vector<std::string>>> hosts_;
 };
@@ -193,11 +210,11 @@ PythonQuestion MakePythonQuestion(const JobSpec& job) {
 void CheckJobPython(const ClusterView& view, RuleReport& report) {
   const JobSpec& job = *view.job();
   if (job.python().empty() && job.requirements().empty()) {
-    return report.ExplainSkip("the job names no python and no requirements");
+    return report.SkipFor("job-no-python");
   }
   if (job.python().empty() || job.user().empty()) {
     return report.Add(
-        report.Text("not-asked", job.python().empty() ? "python" : "user"));
+        report.Named("not-asked", job.python().empty() ? "python" : "user"));
   }
   PythonJudge judge(job, report);
   for (const HostView& host : view.hosts()) judge.Judge(host);

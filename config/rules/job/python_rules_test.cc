@@ -1,7 +1,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/host_rules.h"
 #include "gmock/gmock.h"
@@ -11,6 +10,7 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -56,17 +56,11 @@ TEST(JobPythonTest, NamesWhatAServerLacksAndWhatHasAnotherVersion) {
       Needing("torch==2.1.0\nnumpy<2\napex\n",
               {{"torch", "2.1.0"}, {"numpy", "1.26.4"}, {"apex", "0.1"}});
   Install({{"torch", "2.2.0"}, {"numpy", "1.26.4"}}, &cluster.facts[1]);
-  EXPECT_EQ(
-      Check(cluster),
-      "FAIL server1 /venv/bin/python lacks apex | every package of the "
-      "requirements | as the job's user: /venv/bin/python -m pip install, with "
-      "the requirements of the job\n"
-      "FAIL server1 /venv/bin/python has torch 2.2.0 (==2.1.0) | versions that "
-      "the requirements take | as the job's user: /venv/bin/python -m pip "
-      "install, with the requirements of the job\n"
-      "WARN cluster torch: 2.1.0 on server0, 2.2.0 on server1 | the same "
-      "version on every server of the job | name one version in the "
-      "requirements, and install it on every server\n");
+  EXPECT_EQ(Check(cluster),
+            "FAIL server1 lacks packages=apex, python=/venv/bin/python\nFAIL "
+            "server1 other-version packages=torch 2.2.0 (==2.1.0), "
+            "python=/venv/bin/python\nWARN cluster differs package=torch, "
+            "versions=2.1.0 on server0, 2.2.0 on server1\n");
 }
 
 TEST(JobPythonTest, ComparesServersAlsoWithoutRequirements) {
@@ -75,10 +69,12 @@ TEST(JobPythonTest, ComparesServersAlsoWithoutRequirements) {
   Install({{"torch", "2.1.0.post1"}}, &cluster.facts[1]);
   cluster.facts[1].mutable_python()->mutable_value()->set_version("3.11.2");
   const std::string lines = Check(cluster);
-  EXPECT_THAT(lines, HasSubstr("WARN cluster Python: 3.10.12 on server0, "
-                               "3.11.2 on server1 |"));
-  EXPECT_THAT(lines, HasSubstr("WARN cluster torch: 2.1.0 on server0, "
-                               "2.1.0.post1 on server1 |"));
+  EXPECT_THAT(lines,
+              HasSubstr("WARN cluster differs package=Python, versions=3.10.12 "
+                        "on server0, 3.11.2 on server1"));
+  EXPECT_THAT(lines,
+              HasSubstr("WARN cluster differs package=torch, versions=2.1.0 on "
+                        "server0, 2.1.0.post1 on server1"));
 }
 
 TEST(JobPythonTest, FailsWithoutTheInterpreterAndIsUnknownWhereItCannotTell) {
@@ -87,12 +83,11 @@ TEST(JobPythonTest, FailsWithoutTheInterpreterAndIsUnknownWhereItCannotTell) {
   SetMissing(Missing::ABSENT, "/venv/bin/python: not there",
              cluster.facts[1].mutable_python());
   EXPECT_EQ(cluster.Check("job-python").state(), FAIL);
+  EXPECT_THAT(
+      Check(cluster),
+      HasSubstr("FAIL server1 no-interpreter why=/venv/bin/python: not there"));
   EXPECT_THAT(Check(cluster),
-              HasSubstr("FAIL server1 lacks the interpreter that the job "
-                        "names: /venv/bin/python: not there | the interpreter "
-                        "of the job"));
-  EXPECT_THAT(Check(cluster),
-              HasSubstr("UNKNOWN server0 packages of its Python not known"));
+              HasSubstr("UNKNOWN server0 not-known what=Python packages, "));
 }
 
 TEST(JobPythonTest, AReasonOfTheHostHasItsOwnRepair) {
@@ -103,16 +98,13 @@ TEST(JobPythonTest, AReasonOfTheHostHasItsOwnRepair) {
     return Check(cluster);
   };
   EXPECT_EQ(with(Missing::NOT_QUERIED, "the host has no account ann"),
-            "UNKNOWN server1 packages of its Python not known: the host has no "
-            "account ann | the job's user on every server, with getent, id, "
-            "find, grep and readlink | correct user in the job file or make "
-            "the account ann; install a program that the reason names\n");
+            "UNKNOWN server1 not-queried why=the host has no account ann, "
+            "user=ann\n");
   const std::string denied =
       with(Missing::NOT_PERMITTED, "find: '/venv/lib/a': Permission denied");
-  EXPECT_THAT(denied, HasSubstr("not known: ann cannot read them: find: "
-                                "'/venv/lib/a': Permission denied |"));
-  EXPECT_THAT(denied, HasSubstr("open what the reason names to ann"));
-  EXPECT_FALSE(absl::StrContains(denied, "as root"));
+  EXPECT_EQ(denied,
+            "UNKNOWN server1 not-readable why=find: '/venv/lib/a': Permission "
+            "denied, user=ann\n");
 }
 
 TEST(JobPythonTest, NamesEveryPackageAndLine) {
@@ -121,46 +113,50 @@ TEST(JobPythonTest, NamesEveryPackageAndLine) {
     absl::StrAppend(&requirements, "pk", i, "\n");
     absl::StrAppend(&packages, i > 1 ? ", pk" : "pk", i);
   }
-  EXPECT_THAT(Check(Needing(requirements)),
-              HasSubstr("/venv/bin/python lacks " + packages + " |"));
+  EXPECT_THAT(
+      Check(Needing(requirements)),
+      HasSubstr("lacks packages=" + packages + ", python=/venv/bin/python\n"));
   EXPECT_THAT(Check(Needing(requirements + "pk201\n")),
-              HasSubstr(packages + " and 1 more |"));
+              HasSubstr("lacks packages=" + packages + " and 1 more, python="));
   requirements.clear();
   for (int i = 1; i <= 20; ++i) {
     absl::StrAppend(&requirements, "-r ", i, ".txt\n");
     absl::StrAppend(&lines, i > 1 ? ", line " : "line ", i, ": -r ", i, ".txt");
   }
-  EXPECT_THAT(Check(Needing(requirements)), HasSubstr(lines + " |"));
+  EXPECT_THAT(Check(Needing(requirements)),
+              HasSubstr("not-judged lines=" + lines + "\n"));
 }
 
 TEST(JobPythonTest, TorchNpuWithoutTorchFails) {
   for (const char* version : {"2.1.0.post6", "9.9.9", ""}) {
     TestCluster cluster = Needing("", {{"torch-npu", version}});
     EXPECT_EQ(cluster.Check("job-python").state(), FAIL) << version;
-    EXPECT_THAT(Check(cluster), HasSubstr(" and lacks torch | torch of the "))
-        << version;
+    EXPECT_THAT(Check(cluster),
+                HasSubstr(absl::StrCat("FAIL server0 server1 no-torch npu=",
+                                       *version == '\0' ? "?" : version,
+                                       ", python=/venv/bin/python\n")));
   }
-  EXPECT_THAT(
-      Check(Needing("", {{"torch", ""}, {"torch-npu", "2.1.0.post6"}})),
-      HasSubstr("WARN server0 server1 torch without a version beside "));
+  EXPECT_THAT(Check(Needing("", {{"torch", ""}, {"torch-npu", "2.1.0.post6"}})),
+              HasSubstr("WARN server0 server1 pair npu=2.1.0.post6, torch=?, "
+                        "published=2.1.0"));
 }
 
 TEST(JobPythonTest, SaysWhichFoldersItDoesNotLookAt) {
   TestCluster cluster = Needing("");
+  EXPECT_EQ(cluster.Check("job-python").summary(), "2 hosts");
   const auto set = [&](const char* name, const char* value) {
     EnvironmentVariable* const variable = cluster.job->add_environment();
     variable->set_name(name);
     variable->set_value(value);
   };
   set("PYTHONPATH", "/opt/a:/opt/b");
-  EXPECT_FALSE(
-      absl::StrContains(cluster.Check("job-python").summary(), "relative"));
+  EXPECT_EQ(cluster.Check("job-python").summary(), "2 hosts");
   cluster.job->clear_environment();
   set("PYTHONPATH", "src:/opt/mine:../lib");
   set("PYTHONUSERBASE", "base");
   EXPECT_EQ(cluster.Check("job-python").state(), PASS);
   EXPECT_THAT(cluster.Check("job-python").summary(),
-              HasSubstr("; relative, so not looked at: src ../lib base"));
+              HasSubstr(": src ../lib base"));
 }
 
 TEST(JobPythonTest, ASecondVersionOrNoneIsUnknown) {
@@ -168,10 +164,8 @@ TEST(JobPythonTest, ASecondVersionOrNoneIsUnknown) {
       "torch==2.1.0\nmine>=1\nother\n",
       {{"torch", "2.1.0"}, {"torch", "2.2.0"}, {"mine", ""}, {"other", ""}});
   EXPECT_EQ(cluster.Check("job-python").state(), UNKNOWN);
-  EXPECT_THAT(
-      Check(cluster),
-      HasSubstr("the version that /venv/bin/python takes cannot be "
-                "told: torch 2.1.0 and 2.2.0, mine without a version "));
+  EXPECT_THAT(Check(cluster), HasSubstr("unclear packages=torch 2.1.0/2.2.0, "
+                                        "mine ?, python=/venv/bin/python"));
 }
 
 TEST(JobPythonTest, SaysWhichLinesItDoesNotJudge) {
@@ -179,12 +173,11 @@ TEST(JobPythonTest, SaysWhichLinesItDoesNotJudge) {
       "torch\n-r base.txt\nnumpy ; platform_release > '5'\n"
       "six ; sys_platform == 'win32'\n--pre\ntorch --hash=sha256:1\n");
   EXPECT_EQ(cluster.Check("job-python").state(), WARN);
-  EXPECT_THAT(
-      Check(cluster),
-      HasSubstr("WARN cluster not judged of the requirements: line 2: -r "
-                "base.txt, line 3: numpy ; platform_release > '5' |"));
+  EXPECT_THAT(Check(cluster),
+              HasSubstr("WARN cluster not-judged lines=line 2: -r base.txt, "
+                        "line 3: numpy ; platform_release > '5'"));
   EXPECT_THAT(cluster.Check("job-python").summary(),
-              HasSubstr("line 5: --pre, line 6: --hash"));
+              HasSubstr(": line 5: --pre, line 6: --hash"));
 }
 
 // The vendor's table: 2.1.0.post6 is for PyTorch 2.1.0 and CANN 8.0.RC2.
@@ -198,19 +191,18 @@ TEST(JobPythonTest, ComparesTorchTorchNpuAndCannWithTheVendorsTable) {
   };
   const RuleResult published = with("2.1.0+cpu", "2.1.0.post6", "8.0.RC2");
   EXPECT_EQ(published.state(), PASS);
-  EXPECT_FALSE(absl::StrContains(published.summary(), "CANN"));
+  EXPECT_EQ(published.summary(), "2 hosts");
   const RuleResult other_cann = with("2.1.0", "2.1.0.post6", "8.1.RC1");
   EXPECT_EQ(other_cann.state(), PASS);
   EXPECT_THAT(other_cann.summary(),
-              HasSubstr("; not published: torch_npu 2.1.0.post6 with CANN "
-                        "8.1.RC1, but with 8.0.RC2"));
+              AllOf(HasSubstr("torch_npu 2.1.0.post6"),
+                    HasSubstr("CANN 8.1.RC1"), HasSubstr("8.0.RC2")));
   const RuleResult unlisted = with("2.1.0", "2.1.0.post7", "8.0.RC2");
   EXPECT_EQ(unlisted.state(), PASS);
-  EXPECT_THAT(unlisted.summary(),
-              HasSubstr("; not published: torch_npu 2.1.0.post7"));
+  EXPECT_THAT(unlisted.summary(), HasSubstr(": torch_npu 2.1.0.post7"));
   EXPECT_THAT(Lines(with("2.3.1", "2.1.0.post6", "8.0.RC2")),
-              HasSubstr("WARN server0 server1 torch 2.3.1 beside torch_npu "
-                        "2.1.0.post6 | torch 2.1.0, for which"));
+              HasSubstr("WARN server0 server1 pair npu=2.1.0.post6, "
+                        "torch=2.3.1, published=2.1.0"));
 }
 
 TEST(JobPythonTest, IsSkippedOrUnknownWhereTheJobDoesNotSayEnough) {
@@ -218,12 +210,9 @@ TEST(JobPythonTest, IsSkippedOrUnknownWhereTheJobDoesNotSayEnough) {
   cluster.StartJob();
   EXPECT_EQ(cluster.Check("job-python").state(), SKIPPED);
   cluster.job->set_requirements("torch\n");
-  EXPECT_EQ(Check(cluster),
-            "UNKNOWN cluster no server was asked for its packages: the job "
-            "names no python | python of the job | state python in the job "
-            "file\n");
+  EXPECT_EQ(Check(cluster), "UNKNOWN cluster not-asked key=python\n");
   cluster.job->set_python("/usr/bin/python3");
-  EXPECT_THAT(Check(cluster), HasSubstr("the job names no user"));
+  EXPECT_THAT(Check(cluster), HasSubstr("not-asked key=user"));
 }
 
 TEST(MakePythonQuestionTest, NamesThePackagesAndThoseOfTheVendorsTable) {

@@ -31,18 +31,18 @@ constexpr int kNobody = -1;
 
 void AddMistakes(const absl::Status& status, RuleReport& report) {
   if (status.code() == absl::StatusCode::kUnimplemented) {
-    return report.Add(report.Text(
+    return report.Add(report.Named(
         "not-read", PrintableText(status.message(), kMaxMistakeBytes)));
   }
   const std::vector<absl::string_view> lines =
       absl::StrSplit(status.message(), '\n');
   for (size_t i = 0; i < lines.size() && i < kMaxMistakes; ++i) {
     report.Add(
-        report.Text("mistake", PrintableText(lines[i], kMaxMistakeBytes)));
+        report.Named("mistake", PrintableText(lines[i], kMaxMistakeBytes)));
   }
   if (lines.size() <= kMaxMistakes) return;
-  report.Add(report.Text(
-      "mistake", absl::StrCat(lines.size() - kMaxMistakes, " more mistakes")));
+  report.Add(report.Named(
+      "mistake", Counted(lines.size() - kMaxMistakes, "more mistake")));
 }
 
 template <typename Devices, typename Id>
@@ -51,9 +51,9 @@ std::set<uint32_t> IdsOf(const Devices& devices, Id id) {
   return {ids.begin(), ids.end()};
 }
 
-std::string IdsText(const std::set<uint32_t>& ids) {
-  if (ids.size() > kMaxDevicesOfHost) return Count(ids.size(), "device");
-  return DevicesText({ids.begin(), ids.end()});
+FindingValue IdsWords(const std::set<uint32_t>& ids) {
+  if (ids.size() > kMaxDevicesOfHost) return Counted(ids.size(), "device");
+  return DevicesValue({ids.begin(), ids.end()});
 }
 
 // A good table against the job and what its devices have.
@@ -80,7 +80,7 @@ class TableJudge {
     }
     JudgePods();
     for (const auto& [name, texts] : found_) {
-      report_.Add(report_.Text(name, FirstOf(texts, kMaxListed)));
+      report_.Add(report_.Named(name, Listed(texts, kMaxListed)));
     }
   }
 
@@ -137,8 +137,8 @@ class TableJudge {
       server_of_.push_back(taken.insert(meant).second ? meant : kNobody);
     }
     taken.erase(kNobody);
-    // An id of its own and no address that anybody has: by its place, if the
-    // job's server there is nobody else's.
+    // An entry with an id of its own and without a known address is matched by
+    // its place, if no other entry names the job's server there.
     for (size_t i = 0; i < server_of_.size(); ++i) {
       const RankTableServer& entry = table_.servers[i];
       const int place = static_cast<int>(i);
@@ -189,10 +189,11 @@ class TableJudge {
     for (size_t i = 0; i < server_of_.size(); ++i) {
       if (server_of_[i] != kNobody) continue;
       const bool bridged = IsOfDocker(table_.servers[i].server_id);
-      found_[bridged ? "docker-bridge" : "strangers"].push_back(NameOf(i));
+      found_[bridged ? "docker-bridge" : "not-in-job"].push_back(
+          ToFindingValue(NameOf(i)));
     }
     if (!lacking_.empty()) {
-      report_.Add(report_.Text("lacks-servers", HostsText(lacking_, 200)));
+      report_.Add(report_.Named("lacks-servers", HostsValue(lacking_, 200)));
     }
   }
 
@@ -204,7 +205,7 @@ class TableJudge {
       if (table_.servers[i - 1].server_id < table_.servers[i].server_id) {
         continue;
       }
-      report_.Add(report_.Text("string-order", NameOf(i), NameOf(i - 1)));
+      report_.Add(report_.Named("string-order", NameOf(i), NameOf(i - 1)));
       return;
     }
   }
@@ -242,17 +243,17 @@ class TableJudge {
         ascends = ascends && device.rank_id == next++;
       }
       const int server = server_of_[i];
-      // Who has too many or too few devices moves all behind it.
+      // A server with too many or too few devices moves all behind it.
       if (server == kNobody || lowest == expected[server] ||
           !all_have_theirs_) {
         continue;
       }
       is_elsewhere = true;
-      found_["other-ranks"].push_back(absl::StrCat(
-          NameOf(i), ": first rank ", lowest, ", ", expected[server], " of ",
-          view_.spec().servers(server).host()));
+      found_["other-ranks"].push_back(
+          Worded("table-first-rank", NameOf(i), lowest, expected[server],
+                 view_.spec().servers(server).host()));
     }
-    if (!ascends && !is_elsewhere) report_.Add(report_.Text("order"));
+    if (!ascends && !is_elsewhere) report_.Add(report_.Named("order"));
   }
 
   void JudgeIds(size_t entry) {
@@ -261,9 +262,9 @@ class TableJudge {
         IdsOf(table_.servers[entry].devices, &RankTableDevice::device_id);
     const std::set<uint32_t> wanted = IdsOf(server.devices(), &DeviceSpec::id);
     if (listed == wanted) return;
-    found_["other-devices"].push_back(
-        absl::StrCat(NameOf(entry), " has ", IdsText(listed), ", the job ",
-                     IdsText(wanted), " of ", server.host()));
+    found_["other-devices"].push_back(Worded("table-devices", NameOf(entry),
+                                             IdsWords(listed), IdsWords(wanted),
+                                             server.host()));
   }
 
   void JudgeHostIp(size_t entry) {
@@ -277,31 +278,31 @@ class TableJudge {
           return absl::c_linear_search(each.addresses(), ip);
         });
     if (has || !IsKnown(fact)) return;
-    found_["other-host-ip"].push_back(absl::StrCat(
-        NameOf(entry), ": host_ip ", ip, ", no address of ", server.host()));
+    found_["other-host-ip"].push_back(
+        Worded("table-host-ip", NameOf(entry), ip, server.host()));
   }
 
   void JudgeAddresses(size_t entry) {
     const std::string& name = view_.spec().servers(server_of_[entry]).host();
     const auto host = hosts_.find(name);
-    // Of a silent one host-identity tells.
+    // Rule host-identity reports a silent host.
     if (host == hosts_.end()) return;
     const auto& devices = table_.servers[entry].devices;
     for (const RankTableDevice& listed : devices) {
-      const std::string where =
-          absl::StrCat(NameOf(entry), " device ", listed.device_id);
+      const FindingValue where =
+          Worded("table-device", NameOf(entry), listed.device_id);
       // HCCL takes the other die of the card for the backup (version 1.2).
       const DeviceView* const sibling =
           host->second->Find(listed.device_id ^ 1);
       if (!listed.backup_device_ips.empty() && sibling != nullptr &&
-          report_.Knows(*sibling, "address", sibling->addresses)) {
+          report_.Knows(*sibling, Worded("address"), sibling->addresses)) {
         for (const std::string& ip : listed.backup_device_ips) {
           JudgeAddress(where, "backup_device_ip", ip, *sibling);
         }
       }
       if (listed.device_ips.empty()) {
         if (needs_roce_) {
-          found_["other-address"].push_back(where + ": no device_ip");
+          found_["other-address"].push_back(Worded("table-no-address", where));
         }
         continue;
       }
@@ -312,9 +313,9 @@ class TableJudge {
         if (planned != nullptr &&
             FirstWith(planned->devices(), &DeviceSpec::id, listed.device_id)) {
           report_.Add(*host->second, {listed.device_id},
-                      report_.Text("no-device"));
+                      report_.Named("no-device"));
         }
-      } else if (report_.Knows(*device, "address", device->addresses)) {
+      } else if (report_.Knows(*device, Worded("address"), device->addresses)) {
         for (const std::string& ip : listed.device_ips) {
           JudgeAddress(where, "device_ip", ip, *device);
         }
@@ -322,7 +323,7 @@ class TableJudge {
     }
   }
 
-  // What the chips do not tell is rule subnet-superpod's matter.
+  // Rule subnet-superpod reports chips that do not show it.
   void JudgePlaces(size_t entry) {
     const auto host =
         hosts_.find(view_.spec().servers(server_of_[entry]).host());
@@ -333,10 +334,9 @@ class TableJudge {
       const SuperPodPlace& place = device->facts->super_pod().value();
       pod_of_.emplace(table_.servers[entry].server_id, place.super_pod_id());
       if (listed.super_device_id == place.sdid()) continue;
-      found_["other-sdid"].push_back(absl::StrCat(
-          NameOf(entry), " device ", listed.device_id, ": super_device_id ",
-          listed.super_device_id, ", the device of ", host->second->name,
-          " has SDID ", place.sdid()));
+      found_["other-sdid"].push_back(Worded(
+          "table-sdid", Worded("table-device", NameOf(entry), listed.device_id),
+          listed.super_device_id, host->second->name, place.sdid()));
     }
   }
 
@@ -348,21 +348,22 @@ class TableJudge {
         if (found != pod_of_.end()) first_of.emplace(found->second, server);
       }
       if (first_of.size() < 2) continue;
-      std::vector<std::string> texts;
-      for (const auto& [id, server] : first_of) {
-        texts.push_back(absl::StrCat(QuotedText(server), " of super pod ", id));
-      }
-      found_["mixed-pods"].push_back(
-          absl::StrCat("super pod ", QuotedText(pod.super_pod_id), " has ",
-                       FirstOf(texts, kMaxListed)));
+      const auto servers = Each<FindingValue>(first_of, [](const auto& each) {
+        return Worded("table-server-of-pod", QuotedText(each.second),
+                      each.first);
+      });
+      found_["mixed-pods"].push_back(Worded("table-pod",
+                                            QuotedText(pod.super_pod_id),
+                                            Listed(servers, kMaxListed)));
     }
   }
 
-  void JudgeAddress(const std::string& where, const std::string& key,
+  void JudgeAddress(const FindingValue& where, absl::string_view key,
                     const std::string& ip, const DeviceView& device) {
     const auto address = Ipv4Address::Parse(ip);
     if (!address.ok()) {
-      found_["ipv6"].push_back(absl::StrCat(where, ": ", PrintableText(ip)));
+      found_["ipv6"].push_back(
+          Worded("table-address", where, PrintableText(ip)));
       return;
     }
     const bool is_own = key == "device_ip";
@@ -370,14 +371,12 @@ class TableJudge {
       return;
     const bool is_used = needs_roce_ || !is_own;
     found_[is_used ? "other-address" : "other-unused-address"].push_back(
-        absl::StrCat(
-            where, ": ", key, " ", ip, ", ",
-            is_own ? std::string("the device")
-                   : absl::StrCat("the sibling die ", device.id),
-            " of ", device.host->name,
-            device.HasAddress()
-                ? absl::StrCat(" has ", device.Address().address().ToString())
-                : " has none"));
+        Worded(is_own ? "table-other-address" : "table-other-backup", where, ip,
+               device.host->name,
+               device.HasAddress()
+                   ? ToFindingValue(device.Address().address().ToString())
+                   : Worded("no-address"),
+               device.id));
   }
 
   const ClusterView& view_;
@@ -394,7 +393,7 @@ class TableJudge {
   // Real super pods, by server_id of the table.
   std::map<std::string, uint32_t> pod_of_;
   // The parts of each finding, by its name.
-  FirstMet<std::string, std::vector<std::string>> found_;
+  FirstMet<std::string, std::vector<FindingValue>> found_;
 };
 
 }  // namespace
@@ -402,41 +401,43 @@ class TableJudge {
 void CheckRankTable(const ClusterView& view, RuleReport& report) {
   const std::string& text = view.job()->rank_table();
   if (text.empty()) {
-    report.ExplainSkip("the job has no rank table");
+    report.SkipFor("job-no-rank-table");
     for (const HostView& host : view.hosts()) {
       const EnvironmentVariable* const set =
           FindVariable(*host.facts, view.job(), "RANK_TABLE_FILE");
       if (set == nullptr) continue;
-      report.ExplainSkip("the rank table of RANK_TABLE_FILE (", PlaceOf(*set),
-                         " on ", PrintableText(host.name), ") was not read");
+      report.SkipFor("rank-table-not-read", PlaceWords(*set),
+                     PrintableText(host.name));
     }
     return;
   }
   if (!view.HasWholeJob()) {
-    return report.ExplainSkip("the job's other servers are not known here");
+    return report.SkipFor("job-is-elsewhere");
   }
   const std::string& file = view.job()->rank_table_file();
   if (!file.empty() && !IsRankTableName(file)) {
-    report.Add(report.Text("name", PrintableText(file)));
+    report.Add(report.Named("name", PrintableText(file)));
   }
   const absl::StatusOr<RankTable> table = ParseRankTable(text);
   if (!table.ok()) {
-    report.JudgedCluster("not taken by HCCL");
+    report.JudgedCluster(Worded("table-refused"));
     return AddMistakes(table.status(), report);
   }
   size_t ranks = 0;
   for (const RankTableServer& entry : table->servers) {
     ranks += entry.devices.size();
   }
-  report.JudgedCluster(absl::StrCat("version ", table->version, ", ",
-                                    Count(table->servers.size(), "server"),
-                                    ", ", Count(ranks, "rank")));
+  report.JudgedCluster(Worded("table-seen", table->version,
+                              Counted(table->servers.size(), "server"),
+                              Counted(ranks, "rank")));
   if (view.profile().generation == NpuToolFacts::ASCEND_950) {
-    report.Add(report.Text("generation", table->version));
+    report.Add(report.Named("generation", table->version));
   }
-  if (!table->behind.empty()) report.Add(report.Text("behind", table->behind));
+  if (table->behind_line != 0) {
+    report.Add(report.Named("behind", table->behind_line));
+  }
   if (table->status != "completed") {
-    report.Add(report.Text("not-completed", QuotedText(table->status)));
+    report.Add(report.Named("not-completed", QuotedText(table->status)));
   }
   TableJudge(view, *table, report).Judge();
 }

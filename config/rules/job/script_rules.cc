@@ -201,14 +201,15 @@ class ScriptJudge {
 
   uint64_t ranks() const { return ranks_; }
 
-  // Why its text is not understood; empty if it is.
-  std::string WhyNot() const {
-    if (!Has(Form("import"))) return "the text has no import";
+  // Why its text is not understood; no words if it is.
+  FindingValue WhyNot() const {
+    if (!Has(Form("import"))) return Worded("script-no-import");
     std::string name = view_.job()->framework();
     if (!Has(Form("torch"))) {
       RE2::PartialMatch(code_, Form("other-framework"), &name);
     }
-    return name.empty() || name == "pytorch" ? "" : "a script of " + name;
+    if (name.empty() || name == "pytorch") return {};
+    return Worded("script-of-other", name);
   }
 
   bool Has(absl::string_view form) const {
@@ -225,7 +226,7 @@ class ScriptJudge {
     // Beside another call one for machines without NPUs is right.
     WarnUnless(Has("transfer_to_npu") || Has(Form("hccl")), "backend",
                Form("backend"), Has(Form("backend-variable")),
-               "which backend is used");
+               "script-backend");
     // A variable that is set from RANK, without a division.
     ForEach(Form("rank-name"), [&](int, const auto& name, const auto&) {
       const std::map<std::string, std::string> words = {{"NAME", name}};
@@ -245,14 +246,14 @@ class ScriptJudge {
                Has(Form("device-elsewhere")) || Has(Form("wrapper")) ||
                    method == "mp-spawn" ||
                    (has_option && !absl::StartsWith(method, "torch")),
-               "which device a rank takes");
+               "script-device");
     JudgeModel();
     for (const auto& [found, lines] : found_) {
       WarnAt(absl::StrJoin(lines, ", "), found[0], found[1], found[2]);
     }
     JudgeNumbers();
-    if (untold_.empty()) return;
-    report_.AddNote("the text does not tell ", FirstOf(untold_, kMaxFound));
+    if (unclear_.empty()) return;
+    report_.Note("script-unclear", Listed(unclear_, kMaxFound));
   }
 
  private:
@@ -275,7 +276,7 @@ class ScriptJudge {
   template <typename... Values>
   void WarnAt(absl::string_view lines, absl::string_view finding,
               const Values&... values) {
-    report_.Add(report_.Text(
+    report_.Add(report_.Named(
         finding,
         absl::StrCat(PrintableText(view_.job()->script_file()), ":", lines),
         values...));
@@ -288,15 +289,15 @@ class ScriptJudge {
     });
   }
 
-  // Unless it is right, or not told since something else may do it.
+  // Unless it is right, or something else may do it. `unclear`: words for that.
   void WarnUnless(bool is_right, absl::string_view finding,
                   absl::string_view form, bool may_be_elsewhere,
-                  const char* untold) {
+                  const char* unclear) {
     if (is_right) return;
     if (!may_be_elsewhere && Has(form) && Has(Form("init"))) {
       Warn(finding, form);
     } else {
-      untold_.push_back(untold);
+      unclear_.push_back(Worded(unclear));
     }
   }
 
@@ -304,17 +305,17 @@ class ScriptJudge {
     constexpr char kAll[] = "@DistributedDataParallel ()";
     WarnUnless(Has(kAll), "no-wrapper", Form("init"),
                Has(Form("wrapper")) || Has(Form("all-reduce")),
-               "what wraps the model");
+               "script-wrapper");
     // Beside another call one for machines without NPUs is right.
     if (!Has(Form("device-ids"))) {
       Warn("no-device-ids", kAll);
     } else if (!Has(Form("told-ids"))) {
-      untold_.push_back("which device the model has");
+      unclear_.push_back(Worded("script-model-device"));
     }
     const bool has_sampler = Has(Form("sampler"));
     const bool is_given = Has(Form("sampler-given"));
     const bool may_share = Has(Form("wrapper")) || Has(Form("shard"));
-    constexpr char kShared[] = "how the data are shared out";
+    constexpr char kShared[] = "script-data";
     WarnUnless(has_sampler, "no-sampler", Form("loader"), is_given || may_share,
                kShared);
     WarnUnless(is_given || !has_sampler, "sampler-unused", Form("sampler"),
@@ -325,30 +326,30 @@ class ScriptJudge {
       if (RE2::PartialMatch(has, Form("for-training")) && !may_share) {
         found_[{"loader-unshared", "", ""}].insert(line);
       } else {
-        untold_.push_back(absl::StrCat("for what line ", line, " loads data"));
+        unclear_.push_back(Worded("script-loads", line));
       }
     });
   }
 
   // The script's own number of devices, against that of the job.
   void JudgeNumbers() {
-    std::vector<std::string> scaled;
+    std::vector<FindingValue> scaled;
     ForEach(Form("scaled"), [&](int line, const auto& name, const auto& value) {
-      scaled.push_back(absl::StrCat(name, " ", value, " in line ", line));
+      scaled.push_back(Worded("script-scaled", name, value, line));
     });
-    bool is_told = false;
+    bool is_clear = false;
     ForEach(Form("devices"), [&](int line, const auto& name,
                                  const auto& value) {
       const uint64_t number = std::stoul(value);
       const uint64_t has = HasForm(name, "(?i)l.*|.*per.*") ? most_ : ranks_;
       // A script has 1 until its launch gives it another number.
-      is_told |= number > 1 && has > 0;
+      is_clear |= number > 1 && has > 0;
       if (number <= has || has == 0) return;
       WarnAt(absl::StrCat(line), "fewer-devices", name, value, has,
-             scaled.empty() ? "not found" : FirstOf(scaled, kMaxFound));
+             scaled.empty() ? Worded("script-none-scaled")
+                            : Listed(scaled, kMaxFound));
     });
-    if (is_told) return;
-    untold_.push_back("for how many devices batch size and learning rate are");
+    if (!is_clear) unclear_.push_back(Worded("script-scale"));
   }
 
   const ClusterView& view_;
@@ -359,7 +360,7 @@ class ScriptJudge {
       code_,
       CallsOf(WithoutAliases(Without({"other-ranks", "some-ranks"}, code_)))));
   std::map<std::vector<std::string>, std::set<int>> found_;  // Their lines.
-  std::vector<std::string> untold_;
+  std::vector<FindingValue> unclear_;
   uint64_t ranks_ = 0;
   uint64_t most_ = 0;  // On one server.
 };
@@ -369,13 +370,15 @@ class ScriptJudge {
 void CheckJobScript(const ClusterView& view, RuleReport& report) {
   const JobSpec& job = *view.job();
   if (job.script().empty()) {
-    return report.ExplainSkip("the job names no script");
+    return report.SkipFor("job-no-script");
   }
   ScriptJudge judge(view, report);
-  if (judge.ranks() == 1) return report.ExplainSkip("the job has one rank");
-  const std::string why = judge.WhyNot();
-  if (!why.empty()) return report.ExplainSkip("not understood: ", why);
-  report.JudgedCluster(absl::StrCat("read ", PrintableText(job.script_file())));
+  if (judge.ranks() == 1) return report.SkipFor("job-one-rank");
+  const FindingValue why = judge.WhyNot();
+  if (!why.words().empty()) {
+    return report.SkipFor("script-not-understood", why);
+  }
+  report.JudgedCluster(Worded("script-read", PrintableText(job.script_file())));
   judge.Judge();
 }
 

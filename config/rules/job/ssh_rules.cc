@@ -1,4 +1,4 @@
-// What an MPI launch needs of ssh: sshd on the hosts and in containers, and key
+// An MPI launch needs of ssh: sshd on the hosts and in containers, and key
 // logins from every server of the job to every other.
 #include <algorithm>
 #include <map>
@@ -26,7 +26,7 @@ constexpr size_t kMaxTriedServers = 64;
 constexpr size_t kMaxCommands = 3;
 constexpr int kHostsColumns = 60;
 
-// What ssh says at last (OpenSSH 9.2, ssh.c, sshconnect.c, sshconnect2.c,
+// The last line of ssh (OpenSSH 9.2, ssh.c, sshconnect.c, sshconnect2.c,
 // kex.c) or we about it, and the finding that it makes; the first that it
 // contains.
 constexpr std::pair<absl::string_view, absl::string_view> kCauses[] = {
@@ -52,8 +52,8 @@ absl::string_view FindingOf(const SshLogin& login) {
   return "login-fails";
 }
 
-// What mends it as the job's user. The address is the spec's own; the file of a
-// stale entry is a stranger's word.
+// The command that repairs it as the job's user. The address is the spec's own;
+// the file of a stale entry comes from the host.
 std::string CommandFor(absl::string_view finding, const SshLogin& login,
                        const std::string& address, const std::string& user) {
   const bool is_default = login.port() == 22;
@@ -82,8 +82,8 @@ std::string CommandFor(absl::string_view finding, const SshLogin& login,
                  : absl::StrCat("\"[", address, "]:", login.port(), "\""));
 }
 
-// What Open MPI needs where it is installed at a place of its own, and what
-// set_env.sh of CANN exports (sources: the rule's row).
+// Open MPI needs the first where it has a folder of its own; set_env.sh of CANN
+// exports the second (sources: the rule's row).
 constexpr const char* kLaunchVariables[] = {"LD_LIBRARY_PATH",
                                             "ASCEND_OPP_PATH"};
 
@@ -93,14 +93,24 @@ struct Failed {
   std::string error;  // Of the first.
 };
 
-std::string CommandsText(const std::vector<std::string>& commands) {
+FindingValue CommandsWords(const std::vector<std::string>& commands) {
   const size_t shown = std::min(kMaxCommands, commands.size());
   const std::string text =
       absl::StrJoin(commands.begin(), commands.begin() + shown, "; ");
-  return shown == commands.size()
-             ? text
-             : absl::StrCat(text, "; and so for ", commands.size() - shown,
-                            " more");
+  if (shown == commands.size()) return ToFindingValue(text);
+  return Worded("ssh-commands-and-more", text,
+                Counted(commands.size() - shown, "more server"));
+}
+
+// How a person makes the host allow ssh-login, too.
+FindingValue AllowWords(const HostAllows& allows,
+                        const std::set<ChangeKind>& kinds) {
+  if (!allows.mistake().empty()) {
+    return Worded("allow-after-mistake", allows.mistake());
+  }
+  const std::string line = AllowLine(kinds);
+  return allows.file().empty() ? Worded("allow-in-new-file", line)
+                               : Worded("allow-in-file", line, allows.file());
 }
 
 class SshJudge {
@@ -125,7 +135,7 @@ class SshJudge {
   }
   std::vector<uint32_t> Ports() const;
   bool IsAboutThisJob(const SshFact::Ssh& ssh) const;
-  std::string HowToStart(uint32_t port) const;
+  FindingValue HowToStart(uint32_t port) const;
   void JudgeServer(const HostView& host, const SshServer& server);
   void JudgeConfig(const HostView& host, const SshServer& server);
   void JudgeLogins(const HostView& host, uint32_t port,
@@ -153,12 +163,9 @@ bool SshJudge::IsAboutThisJob(const SshFact::Ssh& ssh) const {
          });
 }
 
-std::string SshJudge::HowToStart(uint32_t port) const {
-  return IsContainers(port)
-             ? absl::StrCat("in the container: Port ", port,
-                            " in /etc/ssh/sshd_config, cd /etc/ssh && "
-                            "ssh-keygen -A && /usr/sbin/sshd")
-             : "systemctl restart sshd (Debian and Ubuntu: ssh)";
+FindingValue SshJudge::HowToStart(uint32_t port) const {
+  return IsContainers(port) ? Worded("ssh-start-in-container", port)
+                            : Worded("ssh-restart");
 }
 
 void SshJudge::JudgeServer(const HostView& host, const SshServer& server) {
@@ -166,12 +173,14 @@ void SshJudge::JudgeServer(const HostView& host, const SshServer& server) {
   const std::string address = host.address->ToString();
   const bool is_before = job_.before() && IsContainers(port);
   const bool listens = !server.command().empty();
-  std::string who = PrintableText(server.command());
-  if (server.pid() != 0) absl::StrAppend(&who, " (pid ", server.pid(), ")");
+  const std::string command = PrintableText(server.command());
+  const FindingValue who = server.pid() == 0
+                               ? ToFindingValue(command)
+                               : Worded("ssh-command", command, server.pid());
   if (is_before) {
     if (listens) report_.Add(host, "used-before", port, who);
   } else if (!listens) {
-    report_.Add(host, "nobody-listens", port, HowToStart(port));
+    report_.Add(host, "no-listener", port, HowToStart(port));
   } else if (!server.answers()) {
     report_.Add(host, "no-greeting", port, address, who, HowToStart(port));
   }
@@ -192,12 +201,12 @@ void SshJudge::JudgeConfig(const HostView& host, const SshServer& server) {
     if (missing.reason() == Missing::NOT_QUERIED && IsContainers(port)) {
       ++unseen_configs_;
     } else {
-      report_.Add(host, "not-known", "sshd_config", WhyMissing(missing),
-                  HowToLearn(&missing));
+      report_.Add(host, "not-known", "sshd_config", MissingWords(&missing),
+                  LearnWords(&missing));
     }
     return;
   }
-  // What answers has its keys, and has the port from somewhere.
+  // An sshd that answers has its keys, and has the port from somewhere.
   if (!server.port_configured()) {
     if (server.answers()) {
       report_.Add(host, "port-lost-at-restart", port);
@@ -213,14 +222,14 @@ void SshJudge::JudgeConfig(const HostView& host, const SshServer& server) {
 void SshJudge::AddFailed(const HostView& host, uint32_t port,
                          absl::string_view finding, const Failed& failed,
                          size_t tried) {
-  const std::string hosts = HostsText(failed.hosts, kHostsColumns);
-  const std::string of =
-      absl::StrCat(failed.hosts.size(), " of ", Count(tried, "server"));
-  const std::string commands = CommandsText(failed.commands);
+  const FindingValue hosts = HostsValue(failed.hosts, kHostsColumns);
+  const FindingValue of =
+      Worded("some-of", failed.hosts.size(), Counted(tried, "server"));
+  const FindingValue commands = CommandsWords(failed.commands);
   const std::string& user = job_.user();
   if (absl::StartsWith(finding, "stale-key")) {
     report_.Add(host, finding, user, port, hosts, of,
-                FirstOf(failed.entries, kMaxCommands), commands);
+                Listed(failed.entries, kMaxCommands), commands);
   } else if (finding == "login-fails" || finding == "no-answer") {
     report_.Add(host, finding, user, port, hosts, of, failed.error, commands);
   } else {
@@ -234,7 +243,7 @@ void SshJudge::JudgeLogins(const HostView& host, uint32_t port,
   FirstMet<absl::string_view, Failed> failures;
   for (const SshLogin& login : ssh.logins()) {
     const auto address = addresses_.find(login.host());
-    // Of no server of the job, or told twice.
+    // It is no login to a server of the job, or one that is there twice.
     if (login.port() != port || address == addresses_.end() ||
         !tried.insert(address->first).second) {
       continue;
@@ -260,27 +269,26 @@ void SshJudge::JudgeLogins(const HostView& host, uint32_t port,
 }
 
 void SshJudge::JudgeExported(const HostView& host, const SshFact::Ssh& ssh) {
-  // Nobody can look into a container that is not there yet.
+  // The container is not there yet.
   if (job_.before()) return;
   const uint32_t port =
       job_.container_port() == 0 ? this->port() : job_.container_port();
   if (ssh.has_environment_missing()) {
     // A login to itself that does not work has its finding.
-    const bool is_told = absl::c_any_of(ssh.logins(), [&](const auto& login) {
-      return login.host() == host.name && login.port() == port &&
-             !login.works();
-    });
-    if (is_told) return;
+    const bool has_finding =
+        absl::c_any_of(ssh.logins(), [&](const auto& login) {
+          return login.host() == host.name && login.port() == port &&
+                 !login.works();
+        });
+    if (has_finding) return;
     const Missing& missing = ssh.environment_missing();
-    report_.Add(host, "not-known", "what a login shell exports",
-                WhyMissing(missing), HowToLearn(&missing));
+    report_.Add(host, "not-known", Worded("login-exports"),
+                MissingWords(&missing), LearnWords(&missing));
   } else if (!ssh.not_exported().empty()) {
-    report_.Add(host, "not-exported",
-                PrintableText(
-                    FirstOf(std::vector<std::string>(ssh.not_exported().begin(),
-                                                     ssh.not_exported().end()),
-                            8)),
-                job_.user(), port);
+    const auto names = Each<std::string>(
+        ssh.not_exported(),
+        [](const std::string& name) { return PrintableText(name); });
+    report_.Add(host, "not-exported", Listed(names, 8), job_.user(), port);
   }
 }
 
@@ -292,16 +300,14 @@ void SshJudge::Judge(const HostView& host) {
     std::set<ChangeKind> kinds = AllowedKinds(host.facts->allows());
     if (kinds.insert(CHANGE_SSH_LOGIN).second) {
       return report_.Add(host, "not-allowed",
-                         absl::StrCat("the host does not allow ssh-login: ",
-                                      WhatIsAllowed(host.facts->allows())),
-                         HowToAllow(host.facts->allows(), kinds));
+                         AllowWords(host.facts->allows(), kinds));
     }
   }
   if (!report_.Knows(host, "ssh", fact)) return;
   if (!IsAboutThisJob(fact.value())) return report_.Add(host, "other-question");
   report_.Judged(host);
   for (const uint32_t port : Ports()) {
-    // The first that tells of the port.
+    // The first server with the port.
     JudgeServer(host,
                 *FirstWith(fact.value().servers(), &SshServer::port, port));
     if (job_.before() && IsContainers(port)) continue;
@@ -312,12 +318,11 @@ void SshJudge::Judge(const HostView& host) {
 
 void SshJudge::AddNotes() const {
   if (addresses_.size() > kMaxTriedServers) {
-    report_.AddNote("each host tried ", kMaxTriedServers, " of ",
-                    Count(addresses_.size(), "server"));
+    report_.Note("ssh-tried", kMaxTriedServers,
+                 Counted(addresses_.size(), "server"));
   }
   if (unseen_configs_ > 0) {
-    report_.AddNote("sshd_config of containers not seen on ",
-                    Count(unseen_configs_, "host"));
+    report_.Note("ssh-unseen-configs", Counted(unseen_configs_, "host"));
   }
 }
 
@@ -341,12 +346,12 @@ SshQuestion MakeSshQuestion(const ClusterSpec& spec, const JobSsh& ssh) {
 
 void CheckSshReady(const ClusterView& view, RuleReport& report) {
   if (view.job() == nullptr || !view.job()->has_ssh()) {
-    return report.ExplainSkip("the job does not log in by ssh");
+    return report.SkipFor("job-no-ssh");
   }
   SshJudge judge(view, report);
   for (const HostView& host : view.hosts()) judge.Judge(host);
   judge.AddNotes();
-  if (!view.HasWholeJob()) report.AddNote("of logins those to itself alone");
+  if (!view.HasWholeJob()) report.Note("ssh-to-itself");
 }
 
 }  // namespace clusterd

@@ -1,4 +1,4 @@
-// Who uses now what the next job needs: ports of the host, and its NPUs.
+// Processes that hold what the next job needs: ports of the host, and its NPUs.
 #include <map>
 #include <set>
 
@@ -11,6 +11,7 @@
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/network_namespace.h"
+#include "config/values/text_form.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -27,7 +28,7 @@ constexpr int kMaxHostsColumns = 200;
 // (HCCL user guide, constraints.md).
 constexpr uint32_t kDriverForSeveral = 25;
 
-// Who holds sockets: those of one owner make one finding.
+// A process that holds sockets, which make one finding.
 struct Owner {
   uint32_t pid = 0;
   bool closing = false;
@@ -39,13 +40,12 @@ struct Owner {
   }
 };
 
-std::string SocketText(const BoundSocket& socket) {
-  return absl::StrCat(
-      PrintableText(socket.protocol()), " ", PrintableText(socket.address()),
-      " port ", socket.port(), socket.state().empty() ? "" : " ",
-      PrintableText(socket.state()),
-      socket.count() > 1 ? absl::StrCat(" (", socket.count(), " of them)")
-                         : "");
+FindingValue SocketWords(const BoundSocket& socket) {
+  return Worded(
+      socket.count() > 1 ? "sockets-alike" : "socket",
+      PrintableText(socket.protocol()), PrintableText(socket.address()),
+      absl::StrCat(socket.port(), Part(" ", PrintableText(socket.state()))),
+      socket.count());
 }
 
 // The ports that matter on one host.
@@ -93,7 +93,7 @@ bool IsInTheWay(const HostView& host, const BoundSocket& socket, bool of_hccl) {
   if (address == "0.0.0.0" || address == "::") return true;
   if (!of_hccl && socket.state() == "LISTEN") return true;
   if (address == "::1" || absl::StartsWith(address, "127.")) return false;
-  // In a namespace of its own the job has other addresses.
+  // The job has other addresses in a namespace of its own.
   if (!host.facts->network_namespace().empty() &&
       !SharesHostNetwork(*host.facts)) {
     return true;
@@ -101,7 +101,7 @@ bool IsInTheWay(const HostView& host, const BoundSocket& socket, bool of_hccl) {
   return !host.address.has_value() || address == host.address->ToString();
 }
 
-// The kernel ends it by itself: no process has it any more.
+// The kernel ends it, and no process has it open.
 bool IsClosing(const BoundSocket& socket) {
   const absl::string_view state = socket.state();
   return state == "TIME_WAIT" ||
@@ -158,10 +158,9 @@ absl::string_view NameOfHeld(const HostView& host, const Owner& owner,
   return IsKnown(host.facts->npu_processes()) ? "held" : "held-perhaps-by-job";
 }
 
-std::string OwnerText(const Owner& owner) {
-  if (owner.pid == 0) return "a process that is not visible";
-  return absl::StrCat("pid ", owner.pid, " (", PrintableText(owner.command),
-                      ")");
+FindingValue OwnerWords(uint32_t pid, absl::string_view command) {
+  if (pid == 0) return Worded("process-not-visible");
+  return Worded("process", pid, PrintableText(command));
 }
 
 void AddHeldPorts(const ClusterView& view, const HostView& host,
@@ -169,7 +168,7 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
   const HostPorts ports = PortsOn(view, host);
   const std::set<uint32_t> job = JobProcesses(*host.facts);
   PortSet left = ports.hccl;
-  std::vector<std::string> of_job;
+  std::vector<FindingValue> of_job;
   size_t owners = 0;
   bool more_fail = false;
   for (const auto& [owner, held] : HeldPorts(view, host, ports)) {
@@ -177,15 +176,16 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
     const uint32_t parent = held.sockets.front()->parent();
     const bool is_job =
         !owner.closing && (job.count(owner.pid) > 0 || job.count(parent) > 0);
-    std::vector<std::string> texts;
+    std::vector<FindingValue> texts;
     PortSet taken;
     for (const BoundSocket* socket : held.sockets) {
-      texts.push_back(SocketText(*socket));
+      texts.push_back(SocketWords(*socket));
       taken.Add(socket->port(), socket->port());
     }
-    const std::string sockets = FirstOf(texts, kMaxShownSockets);
+    const FindingValue sockets = Listed(texts, kMaxShownSockets);
+    const FindingValue who = OwnerWords(owner.pid, owner.command);
     if (is_job) {
-      of_job.push_back(absl::StrCat(sockets, " by ", OwnerText(owner)));
+      of_job.push_back(Worded("held-by", sockets, who));
       continue;
     }
     if (!owner.closing) left = left.Minus(taken);
@@ -194,16 +194,16 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
       continue;
     }
     report.Add(host, NameOfHeld(host, owner, held), sockets,
-               ports.all.ToString(), OwnerText(owner), owner.pid,
+               ports.all.ToString(), who, owner.pid,
                held.sockets.front()->port(),
-               WhyUnknown(host.facts->npu_processes()));
+               MissingWords(MissingOf(host.facts->npu_processes())));
   }
   if (!of_job.empty()) {
-    report.Add(host, "in-use", FirstOf(of_job, kMaxShownProcesses));
+    report.Add(host, "in-use", Listed(of_job, kMaxShownProcesses));
   }
   if (owners > kMaxShownOwners) {
-    FindingText text = report.Text("more-owners", owners - kMaxShownOwners,
-                                   ports.all.ToString());
+    NamedFinding text = report.Named("more-owners", owners - kMaxShownOwners,
+                                     ports.all.ToString());
     if (more_fail) text.state = FAIL;
     report.Add(host, std::move(text));
   }
@@ -216,13 +216,13 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
 bool KnowsProcesses(const HostView& host, RuleReport& report) {
   const NpuProcessesFact& fact = host.facts->npu_processes();
   if (fact.missing().reason() != Missing::NOT_SUPPORTED) {
-    return report.Knows(host, "which processes use NPUs", fact);
+    return report.Knows(host, Worded("npu-processes"), fact);
   }
-  report.Add(host, "not-visible", WhyMissing(fact.missing()));
+  report.Add(host, "not-visible", MissingWords(&fact.missing()));
   return false;
 }
 
-// What the spec plans is judged; without devices in it, every one.
+// Planned devices are judged; without devices in the spec, every one.
 bool IsPlanned(const HostView& host, uint32_t id) {
   if (host.spec == nullptr || host.spec->devices().empty()) return true;
   const DeviceView* device = host.Find(id);
@@ -256,7 +256,7 @@ std::optional<bool> TakesSeveral(const ProductProfile& profile,
                                  const HostView& host, RuleReport& report) {
   if (profile.process_limit == ProcessLimit::kOne) return false;
   const TextFact& driver = host.facts->versions().driver();
-  if (!report.Knows(host, "driver", driver)) return {};
+  if (!report.Knows(host, Worded("driver-version"), driver)) return {};
   const absl::string_view version = driver.value();
   uint32_t major = 0;
   if (absl::SimpleAtoi(version.substr(0, version.find('.')), &major)) {
@@ -270,22 +270,24 @@ std::optional<bool> TakesSeveral(const ProductProfile& profile,
 
 void CheckPortsFree(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
-    if (!report.Knows(host, "sockets", host.facts->sockets())) continue;
+    if (!report.Knows(host, Worded("sockets"), host.facts->sockets())) continue;
     report.Judged(host);
     AddHeldPorts(view, host, report);
+    AddUnclearPorts(host, HcclPortsOn(view.spec(), *host.facts, view.job()),
+                    report);
   }
 }
 
-std::string HolderOfPort(const HostView& host, uint32_t port) {
+std::optional<FindingValue> HolderOfPort(const HostView& host, uint32_t port) {
   for (const BoundSocket& socket : host.facts->sockets().value().sockets()) {
     if (socket.port() != port || IsClosing(socket) ||
         !IsInTheWay(host, socket, false)) {
       continue;
     }
-    return absl::StrCat(SocketText(socket), ", held by ",
-                        OwnerText({socket.pid(), false, socket.command()}));
+    return Worded("held-by", SocketWords(socket),
+                  OwnerWords(socket.pid(), socket.command()));
   }
-  return "";
+  return std::nullopt;
 }
 
 // A cluster on which a job runs is healthy; a job that is about to start there
@@ -308,81 +310,100 @@ void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
     }
     if (used.empty()) continue;
     report.Add(host, std::vector<uint32_t>(used.begin(), used.end()),
-               report.Text(view.job() == nullptr ? "in-use" : "in-the-way",
-                           FirstOf(texts, kMaxShownProcesses)));
+               report.Named(view.job() == nullptr ? "in-use" : "in-the-way",
+                            Listed(texts, kMaxShownProcesses)));
   }
 }
 
-// What keeps the devices from a job in another container. A process that uses
-// one is of rule device-idle.
+namespace {
+
+// Whether the driver keeps the devices of another container from the job.
+bool RunsInOther(const JobSpec* job) {
+  if (job == nullptr) return false;
+  // One of its containers that run already may be the owner.
+  if (job->ssh().container_port() != 0) return job->ssh().before();
+  // These schedulers start jobs on the host itself unless told otherwise, and
+  // the driver refuses no process there (uda_task_access_judge_ok).
+  static const LazyRE2 kScheduler = {"(?s)(?:slurm|pbs|lsf):.*"};
+  return !HasForm(job->id(), *kScheduler);
+}
+
+// Several owners list a device in share mode, and all of them may use it
+// (uda_occupy_shared_dev). An owner with every capability lists all devices.
+bool IsShared(const DeviceOwnersFact& fact, uint32_t id) {
+  return absl::c_count_if(fact.value().owners(), [id](const auto& owner) {
+           return !owner.privileged() &&
+                  absl::c_linear_search(owner.devices(), id);
+         }) > 1;
+}
+
+}  // namespace
+
+// A container that owns devices keeps them from a job in another one. Rule
+// device-idle reports a process that uses a device. The driver passes the
+// devices of an ended owner to the next container (uda_dev_is_occupied).
 void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
-  size_t not_told = 0;
-  const JobSpec* const job = view.job();
-  // Its containers run already: one of them may be the owner.
-  const bool runs = job != nullptr && job->ssh().container_port() != 0 &&
-                    !job->ssh().before();
+  size_t no_owners = 0;
+  const bool in_other = RunsInOther(view.job());
   for (const HostView& host : view.hosts()) {
     const DeviceOwnersFact& fact = host.facts->device_owners();
     const Missing::Reason why = fact.missing().reason();
     if (why == Missing::NOT_SUPPORTED || why == Missing::ABSENT) {
-      ++not_told;
+      ++no_owners;
       continue;
     }
-    if (!report.Knows(host, "which containers own devices", fact)) continue;
+    if (!report.Knows(host, Worded("device-owners"), fact)) continue;
     // An owner may be the one that computes.
     if (!fact.value().owners().empty() &&
-        !report.Knows(host, "which processes use NPUs",
+        !report.Knows(host, Worded("npu-processes"),
                       host.facts->npu_processes())) {
       continue;
     }
     report.Judged(host);
     for (const DeviceOwner& owner : fact.value().owners()) {
       std::vector<uint32_t> planned;
-      absl::c_copy_if(owner.devices(), std::back_inserter(planned),
-                      [&](uint32_t id) { return IsPlanned(host, id); });
+      absl::c_copy_if(
+          owner.devices(), std::back_inserter(planned), [&](uint32_t id) {
+            return IsPlanned(host, id) && !(in_other && IsShared(fact, id));
+          });
       if (planned.empty() || owner.uses_device()) continue;
-      const std::string who =
-          owner.command().empty()
-              ? absl::StrCat("pid ", owner.pid(), ", which has ended")
-              : absl::StrCat("pid ", owner.pid(), " ",
-                             PrintableText(owner.command()), ", ",
-                             owner.age_s() == 0
-                                 ? "of unknown age"
-                                 : DurationText(absl::Seconds(owner.age_s())));
+      const bool ended = owner.command().empty();
+      const std::string& container = owner.identity();
+      const FindingValue who =
+          ended                ? Worded("owner-ended", owner.pid())
+          : owner.age_s() == 0 ? Worded("owner-of-unknown-age", owner.pid(),
+                                        PrintableText(owner.command()))
+                               : Worded("owner-of-age", owner.pid(),
+                                        PrintableText(owner.command()),
+                                        Lasting(absl::Seconds(owner.age_s())));
       report.Add(
           host, planned,
-          report.Text(
-              owner.privileged()       ? "sees-all"
-              : job == nullptr || runs ? "owned"
-                                       : "in-the-way",
-              owner.identity().empty()
-                  ? "a mount namespace of the host"
-                  : absl::StrCat("container ", PrintableText(owner.identity())),
-              who,
-              !owner.command().empty()
-                  ? absl::StrCat("cat /proc/", owner.pid(), "/cgroup names it")
-              : owner.identity().empty()
-                  ? std::string("docker ps lists the containers")
-                  : absl::StrCat("docker inspect ",
-                                 ShellQuoted(owner.identity()),
-                                 " tells whose it is")));
+          report.Named(owner.privileged()   ? "sees-all"
+                       : in_other && !ended ? "in-the-way"
+                                            : "owned",
+                       container.empty()
+                           ? Worded("mount-namespace")
+                           : Worded("container", PrintableText(container)),
+                       who,
+                       !ended ? Worded("find-cgroup", owner.pid())
+                       : container.empty()
+                           ? Worded("find-containers")
+                           : Worded("find-container", ShellQuoted(container))));
     }
   }
-  if (not_told == 0) return;
-  constexpr absl::string_view kOlder =
-      "the driver does not tell who owns devices";
-  report.ExplainSkip(kOlder);
-  report.AddNote(kOlder, " on ", Count(not_told, "host"));
+  if (no_owners == 0) return;
+  report.SkipFor("no-device-owners");
+  report.Note("on-hosts", Worded("no-device-owners"),
+              Counted(no_owners, "host"));
 }
 
 namespace {
 
-// What the job plans, where that is more than one process for each device.
+// Judges a plan of more than one process for each device.
 void JudgePlan(const ClusterView& view, RuleReport& report) {
   const uint32_t processes = view.job()->processes_per_device();
-  const std::string planned = absl::StrCat(processes, " processes a device");
   if (view.profile().process_limit == ProcessLimit::kOne) {
-    return report.Add(report.Text("planned", planned, view.profile().title));
+    return report.Add(report.Named("planned", processes, view.profile().title));
   }
   FirstMet<std::string, std::vector<std::string>> hosts;  // By driver.
   for (const HostView& host : view.hosts()) {
@@ -390,19 +411,17 @@ void JudgePlan(const ClusterView& view, RuleReport& report) {
     hosts[host.facts->versions().driver().value()].emplace_back(host.name);
   }
   for (const auto& [driver, names] : hosts) {
-    report.Add(report.Text("planned-for-driver", planned, QuotedText(driver),
-                           HostsText(names, kMaxHostsColumns)));
+    report.Add(report.Named("planned-for-driver", processes, QuotedText(driver),
+                            HostsValue(names, kMaxHostsColumns)));
   }
 }
 
 }  // namespace
 
-// What runs now, and what the job plans.
+// Judges running processes, and the plan of the job.
 void CheckDeviceProcessLimit(const ClusterView& view, RuleReport& report) {
   if (view.profile().process_limit == ProcessLimit::kNotPublished) {
-    return report.ExplainSkip(
-        "how many processes may share a device of this product "
-        "is not published");
+    return report.SkipFor("process-limit-unpublished");
   }
   if (view.job() != nullptr && view.job()->processes_per_device() > 1) {
     JudgePlan(view, report);
@@ -415,8 +434,8 @@ void CheckDeviceProcessLimit(const ClusterView& view, RuleReport& report) {
       takes_several = TakesSeveral(view.profile(), host, report);
       if (takes_several.value_or(true)) break;
       report.Add(host, {id},
-                 report.Text("several", FirstOf(processes, kMaxShownProcesses),
-                             view.profile().title));
+                 report.Named("several", Listed(processes, kMaxShownProcesses),
+                              view.profile().title));
     }
     if (takes_several.has_value()) report.Judged(host);
   }

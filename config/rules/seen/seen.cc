@@ -58,9 +58,9 @@ constexpr size_t kValueBytes = 64;
 constexpr absl::string_view kUnknownValue = "unknown";
 
 // The value as text, kept where the reader says; nullopt: not asked for.
-using ValueText = std::optional<absl::string_view>;
+using TextOrNone = std::optional<absl::string_view>;
 
-ValueText TextOf(const TextFact& fact) {
+TextOrNone TextOf(const TextFact& fact) {
   switch (fact.state_case()) {
     case TextFact::kValue:
       return fact.value().empty() ? "none" : absl::string_view(fact.value());
@@ -74,16 +74,16 @@ ValueText TextOf(const TextFact& fact) {
 struct HostValue {
   const char* name;
   bool is_version;
-  ValueText (*read)(const HostFacts& facts, std::string* kept);
+  TextOrNone (*read)(const HostFacts& facts, std::string* kept);
 };
 
 // Reads a text of a group of facts.
 template <auto kGroup, auto kFact>
-ValueText ReadText(const HostFacts& facts, std::string* /*kept*/) {
+TextOrNone ReadText(const HostFacts& facts, std::string* /*kept*/) {
   return TextOf(((facts.*kGroup)().*kFact)());
 }
 
-ValueText ReadDeviceCount(const HostFacts& facts, std::string* kept) {
+TextOrNone ReadDeviceCount(const HostFacts& facts, std::string* kept) {
   if (facts.device_ids().has_missing()) return kUnknownValue;
   if (!facts.device_ids().has_value()) return std::nullopt;
   return *kept = absl::StrCat(facts.device_ids().value().ids_size());
@@ -332,7 +332,7 @@ google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
   for (uint32_t h = 0; h < view.hosts().size(); ++h) {
     const HostView& host = view.hosts()[h];
     for (size_t i = 0; i < std::size(kHostValues); ++i) {
-      const ValueText value = kHostValues[i].read(*host.facts, &kept);
+      const TextOrNone value = kHostValues[i].read(*host.facts, &kept);
       if (value.has_value()) of_hosts[i].Add(*value, h);
     }
     // One thing of all devices after the other: the processor then fetches the

@@ -32,6 +32,9 @@ struct RuleCategory {
 absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
     absl::Span<const RowFile> files);
 
+// `constexpr WordRow kWordRows[]`; see config/words/words.cc.
+std::string WordTable(absl::Span<const RuleCategory> categories);
+
 // The declaration of every rule's function, the findings of every rule that has
 // some, kSharedFindings and `constexpr Rule kRules[]`; see catalogue.h. A rule
 // without its function does not link.

@@ -74,6 +74,13 @@ TEST(ReadRuleRowsTest, RefusesATextThatStandsTwice) {
               HasSubstr("multiple times"));
 }
 
+TEST(ReadRuleRowsTest, RefusesTwoRowsOfWordsWithOneName) {
+  const std::string words = " words { name: \"by\" text: \"by\" }";
+  EXPECT_EQ(MistakeIn(kRow + words), "");
+  EXPECT_THAT(MistakeIn(kRow + words + words),
+              HasSubstr("\"by\" have two rows"));
+}
+
 TEST(ReadRuleRowsTest, TakesPhrasesIntoPhrasesAndKeepsTheirQuotes) {
   const auto categories =
       Read(absl::StrCat("phrase { name: \"a\" text: 'say \"{guide}\"' }",
@@ -125,10 +132,12 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "     FAIL, CheckPortFree,\n"
                         "     {\"a title\",\n      \"it fails\",\n"
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
-                        "      \"fail\",\n      \"the guide; more\"},\n"
-                        "     {},\n     \"\", \"\", false, false, false, "
-                        "false,\n     \"refuse and drain\",\n      \"let "
-                        "through\",\n      \"a plan says it\"},"));
+                        "      \"fail\",\n      \"the guide; more\",\n"
+                        "      \"refuse and drain\",\n      \"let through\",\n"
+                        "      \"a plan says it\"},\n"));
+  EXPECT_THAT(table,
+              HasSubstr("     {},\n     \"\", \"\", false, false, false, "
+                        "false},"));
 }
 
 TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
@@ -136,17 +145,17 @@ TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
                                   "  mended_by: [\"gateway\", \"at boot\"]\n"
                                   "  perhaps_by: \"address\"\n  text {"))),
               HasSubstr("     {},\n     \"gateway/at boot\", \"address\", "
-                        "false, false, false, false,\n"));
+                        "false, false, false, false},\n"));
 }
 
 TEST(RuleTableTest, MarksARuleAboutRocePorts) {
   EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_roce: true\n  text {"))),
-              HasSubstr("\"\", \"\", true, false, false, false,\n"));
+              HasSubstr("\"\", \"\", true, false, false, false},\n"));
 }
 
 TEST(RuleTableTest, MarksARuleAboutAJob) {
   EXPECT_THAT(RuleTable(*Read(Row("  text {", "  needs_job: true\n  text {"))),
-              HasSubstr("\"\", \"\", false, true, false, false,\n"));
+              HasSubstr("\"\", \"\", false, true, false, false},\n"));
 }
 
 TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
@@ -155,12 +164,10 @@ TEST(RuleTableTest, HasTheFindingsOfARuleBesideIt) {
                     "fix: \"see {guide}\"")));
   EXPECT_THAT(
       table,
-      HasSubstr(
-          "constexpr RuleFinding kFindingsOfCheckPortFree[] = {\n"
-          "    {\"held\", WARN,\n      \"it is held\",\n"
-          "      \"\",\n      \"\",\n      \"see the guide\",\n"
-          "      \"\",\n      \"\",\n      \"\",\n      \"\", false, false},\n"
-          "};"));
+      HasSubstr("constexpr RuleFinding kFindingsOfCheckPortFree[] = {\n"
+                "    {\"held\",\n      \"\", WARN,\n      {\"it is held\",\n"
+                "      \"\",\n      \"\",\n      \"see the guide\",\n"
+                "      \"\",\n      \"\"},\n      {"));
   EXPECT_THAT(table, HasSubstr("     kFindingsOfCheckPortFree,\n"));
 }
 
@@ -168,7 +175,7 @@ TEST(RuleTableTest, GathersTheFindingsOfAllRules) {
   EXPECT_THAT(RuleTable(*Read(absl::StrCat(
                   kRow, "finding { level: FAIL observed: \"all\" }"))),
               HasSubstr("constexpr RuleFinding kSharedFindings[] = {\n"
-                        "    {\"\", FAIL,\n      \"all\",\n"));
+                        "    {\"\",\n      \"\", FAIL,\n      {\"all\",\n"));
 }
 
 TEST(ReadRuleRowsTest, RefusesAFindingThatIsNotWhole) {
@@ -179,6 +186,72 @@ TEST(ReadRuleRowsTest, RefusesAFindingThatIsNotWhole) {
   EXPECT_THAT(MistakeIn(absl::StrCat(
                   kRow, "finding { level: FAIL observed: \"{port}\" }")),
               HasSubstr("no such phrase or value"));
+}
+
+// The row in Chinese, and a finding of it.
+constexpr char kChinese[] = R"(
+rule {
+  name: "port-free"
+  alone_why: "来自计划"
+  text { title: "标题" fails_when: "不通过" why: "原因" fix: "见 {guide}" }
+  finding { name: "held" observed: "{by} 占用 {port}" }
+}
+)";
+
+std::string ChineseMistake(absl::string_view old_text,
+                           absl::string_view new_text) {
+  const auto categories = ReadRuleRows(
+      {{"texts/phrases.textproto", kPhrase},
+       {"texts/host.textproto",
+        RowWith("name: \"held\" value: [\"port\", \"by\"] level: WARN "
+                "observed: \"{by} has {port}\"")},
+       {"texts/zh/phrases.textproto",
+        "phrase { name: \"guide\" text: \"指南\" }"},
+       {"texts/zh/host.textproto",
+        absl::StrReplaceAll(kChinese, {{old_text, new_text}})}});
+  if (!categories.ok()) return std::string(categories.status().message());
+  EXPECT_EQ((*categories)[1].rows.rule(0).chinese().text().fix(), "见 指南");
+  EXPECT_EQ((*categories)[1].rows.rule(0).finding(0).chinese().observed(),
+            "$1 占用 $0");
+  return "";
+}
+
+TEST(ReadRuleRowsTest, PutsATranslationBesideItsRow) {
+  EXPECT_EQ(ChineseMistake("x", "x"), "");
+}
+
+TEST(ReadRuleRowsTest, RefusesATranslationThatIsNotOfItsRow) {
+  const std::string host = "texts/zh/host.textproto: ";
+  EXPECT_EQ(ChineseMistake("why: \"原因\"", ""),
+            host + "\"port-free\": why is not there in Chinese");
+  EXPECT_EQ(ChineseMistake("alone_why: \"来自计划\"", ""),
+            host + "\"port-free\": alone_why is not there in Chinese");
+  EXPECT_EQ(ChineseMistake("{by} 占用", "占用"),
+            host +
+                "\"port-free\": \"held\": observed has other values in "
+                "Chinese");
+  EXPECT_EQ(ChineseMistake("{by}", "{whom}"),
+            host +
+                "\"port-free\": \"held\": no such phrase or value after a "
+                "{");
+  EXPECT_EQ(ChineseMistake("observed:", "fix: \"修复\" observed:"),
+            host + "\"port-free\": \"held\": fix is not there in English");
+  EXPECT_EQ(ChineseMistake("\"held\"", "\"hold\""),
+            host + "\"port-free\": expected in this place: \"held\"");
+}
+
+// Values that are words.
+TEST(WordTableTest, HasTheWordsOfValues) {
+  EXPECT_THAT(
+      WordTable(*ReadRuleRows(
+          {{"phrases.textproto",
+            "words { name: \"hosts\" value: \"count\" one: \"1 host\" text: "
+            "\"{count} hosts\" }"},
+           {"texts/zh/phrases.textproto",
+            "words { name: \"hosts\" text: \"{count} 台主机\" }"}})),
+      HasSubstr("constexpr WordRow kWordRows[] = {\n"
+                "    {\"hosts\",\n      \"$0 hosts\",\n      \"1 host\",\n"
+                "      "));
 }
 
 TEST(RulePageTest, ListsTheRuleAndItsTexts) {

@@ -1,5 +1,5 @@
 // Writes what the build makes of the rows of all rules to stdout:
-//   write_rules table|page FILE...
+//   write_rules rule|word|page FILE...
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   const std::string what = argc > 1 ? argv[1] : "";
-  std::cout << (what == "page" ? clusterd::RulePage(*categories)
-                               : clusterd::RuleTable(*categories));
+  std::cout << (what == "page"   ? clusterd::RulePage(*categories)
+                : what == "word" ? clusterd::WordTable(*categories)
+                                 : clusterd::RuleTable(*categories));
   return 0;
 }

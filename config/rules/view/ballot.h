@@ -6,15 +6,13 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "config/rules/view/cluster_view.h"
-#include "config/words/number_text.h"
+#include "config/words/words.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
@@ -62,20 +60,20 @@ struct Tie {
 };
 
 // The finding about those with `own`: it names all values and advises none.
-// `show` makes a text of a value. Report is RuleReport.
+// `show` makes a text, or words, of a value. Report is RuleReport.
 template <typename Report, typename Value, typename Show>
 auto TiedText(const Report& report, const Tie& tie, const Ballot<Value>& ballot,
               const Value& own, Show show) {
   constexpr size_t kMaxShownValues = 4;
-  std::vector<std::string> others;
+  std::vector<FindingValue> others;
   for (const auto& [value, votes] : ballot) {
     if (value == own || votes.live == 0) continue;
     others.push_back(
-        absl::StrCat(show(value), " on ", Count(votes.live, tie.unit)));
+        Worded("value-of", show(value), Counted(votes.live, tie.unit)));
   }
-  auto text = report.Text("tied", tie.what, show(own),
-                          Count(ballot.at(own).live, tie.unit),
-                          FirstOf(others, kMaxShownValues));
+  auto text = report.Named("tied", Term(tie.what), show(own),
+                           Counted(ballot.at(own).live, tie.unit));
+  text.expects = Worded("no-majority", Listed(others, kMaxShownValues));
   text.state = tie.state;
   return text;
 }

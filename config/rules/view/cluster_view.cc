@@ -21,10 +21,6 @@ std::optional<Ipv4Address> AddressOf(const std::string& text) {
 
 using Interfaces = absl::InlinedVector<Ipv4Interface, 2>;
 
-absl::Status NotUnderstood(absl::string_view text) {
-  return absl::UnknownError(absl::StrCat("not understood", Part(": ", text)));
-}
-
 // What a known fact of each kind tells.
 absl::StatusOr<Interfaces> ValueOf(const DeviceAddressFact& fact) {
   Interfaces interfaces;
@@ -32,7 +28,8 @@ absl::StatusOr<Interfaces> ValueOf(const DeviceAddressFact& fact) {
     const absl::StatusOr<Ipv4Interface> parsed =
         Ipv4Interface::Parse(setting.address(), setting.netmask());
     if (!parsed.ok()) {
-      return NotUnderstood(PrintableText(parsed.status().message()));
+      return absl::UnknownError(
+          QuotedText(absl::StrCat(setting.address(), " ", setting.netmask())));
     }
     interfaces.push_back(*parsed);
     if (interfaces.size() == kMaxAddressesOfDevice) break;
@@ -44,14 +41,14 @@ absl::StatusOr<Ipv4Address> ValueOf(const TextFact& fact) {
   // The tool says nothing where no gateway is set, 0.0.0.0 of a detect address.
   if (fact.value().empty()) return Ipv4Address();
   if (const auto address = AddressOf(fact.value())) return *address;
-  return NotUnderstood(QuotedText(fact.value()));
+  return absl::UnknownError(QuotedText(fact.value()));
 }
 
 // An enum of a newer host, not known here, is no value.
 template <typename Enum>
 absl::StatusOr<Enum> Valid(Enum value, bool is_valid) {
   if (is_valid && static_cast<int>(value) != 0) return value;
-  return NotUnderstood("");
+  return absl::UnknownError("");
 }
 
 absl::StatusOr<LinkFact::Link> ValueOf(const LinkFact& fact) {
@@ -354,7 +351,7 @@ ClusterView::ClusterView(const ClusterSpec& spec,
       waivers_[host].push_back(&waiver);
     }
   }
-  profile_.title = "a product that the spec does not name";
+  profile_.title = "an unnamed product";
   const auto profile = FindProductProfile(spec.product(), spec.mode());
   product_known_ = !spec.product().empty() && profile.ok();
   if (product_known_) profile_ = **profile;

@@ -19,6 +19,7 @@
 #include "config/values/ipv4.h"
 #include "config/words/fact_text.h"
 #include "config/words/waiver_text.h"
+#include "config/words/words.h"
 #include "proto/facts.pb.h"
 #include "proto/finding.pb.h"
 #include "proto/job.pb.h"
@@ -37,12 +38,14 @@ template <typename Value>
 struct Reading : std::optional<Value> {
   // Null also where the fact was not asked for, or is there and not understood.
   const Missing* missing = nullptr;
-  // Why a fact that is there is not understood, in words.
+  // Of a fact that is there and not understood: what it says.
   absl::Status misread;
 
-  // Why there is no value, in words.
-  std::string Why() const {
-    return misread.ok() ? WhyMissing(missing) : std::string(misread.message());
+  // Why there is no value.
+  FindingValue Why() const {
+    if (misread.ok()) return MissingWords(missing);
+    return Worded("why-with-detail", Worded("why-unreadable"),
+                  PrintableText(misread.message()));
   }
 };
 
@@ -53,7 +56,6 @@ struct AddressReading : Reading<Ipv4Address> {
 };
 
 struct HostView;
-
 // One device that the host has.
 struct DeviceView {
   uint32_t id = 0;
@@ -64,7 +66,6 @@ struct DeviceView {
   const DeviceSpec* spec = nullptr;
 
   // What most rules read stands first and together, for the processor's cache.
-
   // Of the spec; unset where it names none.
   std::optional<Ipv4Interface> planned;
   std::optional<Ipv4Address> planned_gateway;

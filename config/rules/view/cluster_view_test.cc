@@ -144,9 +144,9 @@ TEST_F(ClusterViewTest, TellsUnsetFromNotKnown) {
   const DeviceView& unknown = view.hosts()[0].devices[1];
   EXPECT_FALSE(unknown.gateway.has_value());
   EXPECT_FALSE(unknown.gateway.IsUnset() || unknown.gateway.IsSet());
-  EXPECT_EQ(unknown.gateway.Why(), "not understood: \"router\"");
+  EXPECT_EQ(ValueText(unknown.gateway.Why()), "not understood: \"router\"");
   EXPECT_FALSE(unknown.detect_address.has_value());
-  EXPECT_EQ(unknown.detect_address.Why(), "not asked for");
+  EXPECT_EQ(ValueText(unknown.detect_address.Why()), "not asked for");
 }
 
 TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
@@ -155,7 +155,7 @@ TEST_F(ClusterViewTest, DoesNotGuessFromAMalformedAddress) {
       "255.0.255.0");
   const ClusterView view = View();
   EXPECT_FALSE(view.hosts()[0].devices[0].addresses.has_value());
-  EXPECT_THAT(view.hosts()[0].devices[0].addresses.Why(),
+  EXPECT_THAT(ValueText(view.hosts()[0].devices[0].addresses.Why()),
               HasSubstr("255.0.255.0"));
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/setting_rows.h"
@@ -120,8 +119,7 @@ struct Run {
   const absl::Duration started = access.clock->Monotonic();
 
   uint64_t MillisecondsSince(absl::Duration moment) const {
-    return static_cast<uint64_t>(
-        absl::ToInt64Milliseconds(access.clock->Monotonic() - moment));
+    return ToMs<uint64_t>(access.clock->Monotonic() - moment);
   }
 
   absl::Status RunSteps(const HostPlan& plan) {

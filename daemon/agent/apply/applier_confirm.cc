@@ -2,20 +2,13 @@
 // an apply that a crash cut off, and one that waits to be confirmed.
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal_contents.h"
 
 namespace clusterd {
-namespace {
-
-std::string SecondsText(absl::Duration time) {
-  return absl::FormatDuration(absl::Floor(time, absl::Seconds(1)));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 absl::Status Applier::CheckConfirmWithin(absl::Duration within) {
   if (within == absl::ZeroDuration()) return absl::OkStatus();
@@ -45,7 +38,8 @@ absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
       return FailedPrecondition(options_.host, ": apply ", each.apply_id,
                                 " of ", ActorName(state.begin.actor()),
                                 " waits to be confirmed, and goes back in ",
-                                SecondsText(TimeLeftOf(state)),
+                                absl::FormatDuration(absl::Floor(
+                                    TimeLeftOf(state), absl::Seconds(1))),
                                 ": confirm it or roll it back first");
     }
     if (!state.unfinished()) continue;

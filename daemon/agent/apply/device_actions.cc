@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
@@ -199,8 +198,7 @@ std::string SaidAbout(const NamedFacts& said, const std::string& what) {
 
 absl::Status MovedError(absl::string_view what, absl::string_view planned,
                         absl::string_view now) {
-  return absl::AbortedError(absl::StrCat(what, " was ", planned,
-                                         " when this was planned, now ", now));
+  return Aborted(what, " was ", planned, " when this was planned, now ", now);
 }
 
 absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {

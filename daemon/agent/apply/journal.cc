@@ -4,7 +4,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
@@ -46,13 +45,6 @@ std::string HeadCheck(absl::string_view length, uint64_t offset) {
 
 bool IsZero(absl::string_view bytes) {
   return absl::c_all_of(bytes, [](char c) { return c == '\0'; });
-}
-
-std::string Record(const JournalEntry& entry, uint64_t offset) {
-  const std::string payload = entry.SerializeAsString();
-  const std::string length = LittleEndian(payload.size(), kLengthBytes);
-  return absl::StrCat(length, HeadCheck(length, offset), Sha256(payload),
-                      payload);
 }
 
 absl::Status Damaged(uint64_t offset) {
@@ -135,7 +127,10 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   if (!read.ParseFromString(entry.SerializeAsString())) {
     return absl::InternalError("journal entry holds a text that is not UTF-8");
   }
-  const std::string record = Record(entry, end_);
+  const std::string payload = entry.SerializeAsString();
+  const std::string length = LittleEndian(payload.size(), kLengthBytes);
+  const std::string record =
+      absl::StrCat(length, HeadCheck(length, end_), Sha256(payload), payload);
   absl::Status status = WriteFully(file_.get(), end_, record);
   if (status.ok()) status = file_->Sync();
   if (!status.ok()) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
@@ -15,7 +14,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/hccn/hccn_tool.h"
 
 namespace clusterd {
 namespace {
@@ -450,9 +448,8 @@ absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
         access, [reader = access.reader] { return reader->ReadHost(); }};
   }
   if (access.namespaces == nullptr) {
-    return absl::UnimplementedError(
-        absl::StrCat("this clusterd has no way into network namespace ",
-                     NetworkNamespaceText(plan.network_namespace())));
+    return Unimplemented("this clusterd has no way into network namespace ",
+                         NetworkNamespaceText(plan.network_namespace()));
   }
   return At(access, access.namespaces->Enter(plan.network_namespace()));
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/change_kind.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 
@@ -21,10 +22,7 @@ HostAllows AllowsOnly(const std::set<ChangeKind>& kinds) {
 HostAllows ReadAllows(const YamlMap& agent, Mistakes* mistakes) {
   const YamlNode* const list = agent["allow"].node();
   if (list == nullptr) return AllowsOnly({CHANGE_OBSERVE});
-  std::vector<std::string> names;
-  for (const ChangeKind kind : AllChangeKinds()) {
-    names.push_back(ChangeKindName(kind));
-  }
+  const auto names = Each<std::string>(AllChangeKinds(), ChangeKindName);
   const std::vector<absl::string_view> words(names.begin(), names.end());
   if (list->kind != YamlNode::Kind::kList) {
     mistakes->Add(list->position, absl::StrCat("allow: ", KindName(list->kind),

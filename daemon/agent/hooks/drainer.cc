@@ -5,7 +5,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -105,11 +104,9 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
     return node;
   }
   std::string before;
-  if (!HasForm(rest, *kReason, &before, &node.reason)) {
-    return InvalidArgument("scontrol show node: reason in ", QuotedText(rest),
-                           ", expected who set it and when behind it");
-  }
-  return node;
+  if (HasForm(rest, *kReason, &before, &node.reason)) return node;
+  return InvalidArgument("scontrol show node: reason in ", QuotedText(rest),
+                         ", expected who set it and when behind it");
 }
 
 std::string RuleOfReason(absl::string_view reason) {

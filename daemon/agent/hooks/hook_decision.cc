@@ -189,9 +189,10 @@ void HeedWaivers(const HostWaivers* waivers, absl::Time now,
     if (old.waived() == (waiver != nullptr)) continue;
     reason.set_waived(waiver != nullptr);
     reason.set_state(waiver != nullptr ? WARN : state);
-    reason.set_text(waiver == nullptr ? "no longer waived: " + old.text()
-                                      : absl::StrCat(old.text(), "; waived ",
-                                                     WaiverText(*waiver)));
+    reason.set_text(waiver == nullptr
+                        ? "no longer waived: " + old.text()
+                        : absl::StrCat(old.text(), "; waived ",
+                                       ValueText(WaiverWords(*waiver))));
   }
 }
 

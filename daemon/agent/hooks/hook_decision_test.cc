@@ -56,6 +56,16 @@ TEST(DecideTest, DrainsForAFailureAboutThisHost) {
   }
 }
 
+// Whether the controller is there or away.
+TEST(DecideTest, AChipInAlarmDrains) {
+  const JobReason reason = Reason("device-health", FAIL, "Alarm (80E18401)");
+  for (const JudgedHost& judged : {ByVerdict(reason), ByItself(reason)}) {
+    const HookAnswer answer = Decide(judged, {});
+    EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
+    EXPECT_THAT(answer.reason(), HasSubstr("device-health: Alarm (80E18401)"));
+  }
+}
+
 TEST(DecideTest, RefusesAndDrainsNobodyForAnotherHost) {
   JudgedHost judged;
   JobReason reason = Reason("link", FAIL, "DOWN");

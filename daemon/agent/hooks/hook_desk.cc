@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/launch/hook_table.h"
 #include "config/launch/job_spec.h"
@@ -413,17 +412,16 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
     JobQuestion question;
     question.set_max_age_ms(max_age_ms);
     *question.mutable_job() = job.SerializeAsString();
-    const absl::StatusOr<SignedVerdict> answer =
-        parts_.controller->AskJob(std::move(question), wait);
-    if (!answer.ok()) return answer.status();
-    absl::StatusOr<JobVerdict> proved =
-        parts_.verdicts->Prove(*answer, max_age + wait + kMaxClockLead);
-    if (!proved.ok()) return proved;
-    if (proved->job_digest() != digest) {
+    ASSIGN_OR_RETURN(const SignedVerdict answer,
+                     parts_.controller->AskJob(std::move(question), wait));
+    ASSIGN_OR_RETURN(
+        JobVerdict proved,
+        parts_.verdicts->Prove(answer, max_age + wait + kMaxClockLead));
+    if (proved.job_digest() != digest) {
       return absl::PermissionDeniedError(
           "its verdict is of another job than it was asked about");
     }
-    const absl::Status kept = parts_.verdicts->Keep(*answer, *proved);
+    const absl::Status kept = parts_.verdicts->Keep(answer, proved);
     if (!kept.ok()) {
       parts_.log->Warning("verdict is not kept: ", kept.message());
     }

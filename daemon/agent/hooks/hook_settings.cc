@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config/rules/catalogue.h"
+#include "config/spec/yaml_keys.inc"
 
 namespace clusterd {
 namespace {
@@ -55,10 +56,7 @@ Return ReturnOf(absl::string_view rule) {
 }
 
 HookSettings ReadHookSettings(const YamlValue& hooks) {
-  const YamlMap map(hooks.node(), "hooks",
-                    {"drain", "max_age", "grace", "fail_open", "fail_closed",
-                     "fail_closed_unknown", "scontrol", "slurm_conf"},
-                    hooks.mistakes());
+  const YamlMap map(hooks.node(), "hooks", kAgentKeys, hooks.mistakes());
   HookSettings settings;
   settings.drain = map["drain"].Bool().value_or(settings.drain);
   settings.max_age =

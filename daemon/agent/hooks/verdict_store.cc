@@ -16,11 +16,6 @@ struct FileName {
   std::string digest;
 };
 
-std::string NameOf(const JobVerdict& verdict) {
-  return absl::StrFormat("%016d-%s.verdict", verdict.judged_at_ms(),
-                         verdict.job_digest());
-}
-
 // False for what this class has not named.
 bool ParseName(absl::string_view name, FileName* parsed) {
   static const LazyRE2 kName = {R"((\d{16})-([0-9a-f]{64})\.verdict)"};
@@ -35,13 +30,11 @@ absl::Status CheckAge(const JobVerdict& verdict, absl::Time now,
                               " old by this host's clock, expected at most ",
                               DurationText(max_age));
   }
-  if (age < -kMaxClockLead) {
-    return FailedPrecondition(
-        "verdict: is of ", DurationText(-age),
-        " after now by this host's clock, expected at most ",
-        DurationText(kMaxClockLead));
-  }
-  return absl::OkStatus();
+  if (age >= -kMaxClockLead) return absl::OkStatus();
+  return FailedPrecondition(
+      "verdict: is of ", DurationText(-age),
+      " after now by this host's clock, expected at most ",
+      DurationText(kMaxClockLead));
 }
 
 }  // namespace
@@ -72,7 +65,8 @@ absl::StatusOr<JobVerdict> VerdictStore::Prove(const SignedVerdict& verdict,
 
 absl::Status VerdictStore::Keep(const SignedVerdict& verdict,
                                 const JobVerdict& proved) {
-  const std::string name = NameOf(proved);
+  const std::string name = absl::StrFormat(
+      "%016d-%s.verdict", proved.judged_at_ms(), proved.job_digest());
   FileName parsed;
   if (!ParseName(name, &parsed)) {
     return InvalidArgument("verdict: digest ", QuotedText(proved.job_digest()),
@@ -132,11 +126,9 @@ absl::StatusOr<JobVerdict> VerdictStore::Find(absl::string_view digest,
     return absl::PermissionDeniedError("the kept verdict is damaged");
   }
   ASSIGN_OR_RETURN(JobVerdict proved, Prove(kept, max_age));
-  if (proved.job_digest() != digest) {
-    return absl::PermissionDeniedError(
-        "the kept verdict is of another job than its file says");
-  }
-  return proved;
+  if (proved.job_digest() == digest) return proved;
+  return absl::PermissionDeniedError(
+      "the kept verdict is of another job than its file says");
 }
 
 }  // namespace clusterd

@@ -11,12 +11,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
-#include "config/identity/connect_failure.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
 #include "config/identity/regular_file.h"
@@ -143,14 +141,6 @@ absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
   }
   return absl::StrCat(flags.controller.substr(0, colon), ":",
                       flags.enrol_port > 0 ? flags.enrol_port : port + 1);
-}
-
-absl::Status CheckCaHash(const std::string& text) {
-  static const LazyRE2 kForm = {"sha256:[0-9a-f]{64}"};
-  if (HasForm(text, *kForm)) return absl::OkStatus();
-  return InvalidArgument("--ca-hash: ", QuotedText(text),
-                         ", expected \"sha256:\" and 64 digits 0-9 and a-f, as "
-                         "clusterctl token create prints");
 }
 
 absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
@@ -359,8 +349,12 @@ std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
   }
   std::vector<std::string> mistakes;
   for (const std::string& hash : flags->ca_hashes) {
-    const absl::Status status = CheckCaHash(hash);
-    if (!status.ok()) mistakes.emplace_back(status.message());
+    static const LazyRE2 kForm = {"sha256:[0-9a-f]{64}"};
+    if (HasForm(hash, *kForm)) continue;
+    mistakes.push_back(
+        absl::StrCat("--ca-hash: ", QuotedText(hash),
+                     ", expected \"sha256:\" and 64 digits 0-9 and a-f, as "
+                     "clusterctl token create prints"));
   }
   const absl::Status address = EnrolmentAddress(*flags).status();
   if (!address.ok()) mistakes.emplace_back(address.message());

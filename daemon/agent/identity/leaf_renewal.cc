@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/signing_request.h"
@@ -189,18 +188,14 @@ void LeafRenewal::LookAgain(absl::Duration after) {
 }
 
 void LeafRenewal::Look() {
-  if (!folder_.HasJoined()) {
-    LookAgain(kMostWait);
-    return;
-  }
+  if (!folder_.HasJoined()) return LookAgain(kMostWait);
   parts_.held->Look();
   const absl::StatusOr<CertificateInfo> info =
       ParseCertificate(parts_.held->pair().certificate);
   if (!info.ok()) return;  // It was good once: not reached.
   if (parts_.held->IsNewerThanDialled()) {
     parts_.reattach();
-    LookAgain(kReattachWait);
-    return;
+    return LookAgain(kReattachWait);
   }
   const absl::Time now = parts_.scheduler->Now();
   absl::Time due;
@@ -249,8 +244,7 @@ void LeafRenewal::AskOverStream() {
   }
   if (!made.ok()) {
     Tell(made);
-    LookAgain(kRetry);
-    return;
+    return LookAgain(kRetry);
   }
   parts_.ask(std::move(message), kAnswerWait,
              gate_.Wrap([this](absl::StatusOr<HubMessage> answer) {
@@ -289,10 +283,7 @@ void LeafRenewal::OnAnswer(const absl::StatusOr<HubMessage>& answer) {
     }
   }
   Tell(taken);
-  if (!taken.ok()) {
-    LookAgain(kRetry);
-    return;
-  }
+  if (!taken.ok()) return LookAgain(kRetry);
   parts_.held->Look();
   LookAgain(absl::ZeroDuration());
 }
@@ -301,8 +292,7 @@ void LeafRenewal::Tell(const absl::Status& trouble) {
   if (trouble.ok()) {
     absl::MutexLock lock(&mutex_);
     told_.clear();
-    parts_.log->Notice("this host's certificate is renewed");
-    return;
+    return parts_.log->Notice("this host's certificate is renewed");
   }
   const std::string text(trouble.message());
   absl::MutexLock lock(&mutex_);

@@ -14,7 +14,6 @@
 #include <limits>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"

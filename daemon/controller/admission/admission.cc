@@ -3,13 +3,6 @@
 #include <algorithm>
 
 namespace clusterd {
-namespace {
-
-// A tenth of a second's worth may begin at once.
-constexpr double kBurstSeconds = 0.1;
-constexpr double kSlower = 0.7;
-
-}  // namespace
 
 std::optional<Admission::Id> Admission::Arrive(Id id,
                                                const std::string& address) {
@@ -37,7 +30,8 @@ std::optional<std::string> Admission::NextAddress() const {
 }
 
 void Admission::Refill(absl::Time now) {
-  const double most = std::max(1.0, rate_ * kBurstSeconds);
+  // A tenth of a second's worth may begin at once.
+  const double most = std::max(1.0, rate_ * 0.1);
   if (refilled_ == absl::InfinitePast()) tokens_ = most;
   const double passed = absl::ToDoubleSeconds(now - refilled_);
   tokens_ = std::min(most, tokens_ + std::max(0.0, passed) * rate_);
@@ -47,8 +41,7 @@ void Admission::Refill(absl::Time now) {
 void Admission::MakeRoom(std::vector<Id>* gone) {
   if (!idle_.empty()) {
     gone->push_back(idle_.begin()->second);
-    Leave(gone->back());
-    return;
+    return Leave(gone->back());
   }
   // Handshakes end soon, one way or the other; calls may last for ever.
   if (!handshakes_.empty()) return;
@@ -130,7 +123,7 @@ bool Admission::Begin(Id id, absl::Time now) {
   } else if (now - slowed_ > limits_.wanted) {
     // Once for all those that were begun before it became slower.
     slowed_ = now;
-    rate_ = std::max(limits_.least_rate, rate_ * kSlower);
+    rate_ = std::max(limits_.least_rate, rate_ * 0.7);
   }
   return true;
 }

@@ -14,10 +14,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/string_view.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "config/identity/tls_credentials.h"
+#include "config/values/status_macros.h"
 #include "daemon/controller/admission/call_watch.h"
 #include "daemon/process/listen_trouble.h"
 
@@ -30,6 +31,9 @@ constexpr uint64_t kFirstConnection = 1 << 10;
 constexpr int kMaxEvents = 256;
 constexpr int kBacklog = 65535;  // The kernel takes somaxconn, if that is less.
 constexpr absl::Duration kTellEvery = absl::Minutes(1);
+// More addresses than fail by accident; those of a scan are not all told.
+constexpr size_t kMaxFailedTold = 1000;
+constexpr absl::Duration kRepeatAfter = absl::Minutes(10);
 constexpr absl::Duration kSweepEvery = absl::Seconds(2);
 constexpr absl::Duration kSweepOftenEvery = absl::Milliseconds(100);
 // Where the kernel has no memory for a connection, or another thread took the
@@ -74,12 +78,6 @@ ConnectionAcceptor::~ConnectionAcceptor() {
     thread_.join();
   }
   for (const int fd : listeners_) close(fd);
-  {
-    absl::MutexLock lock(&mutex_);
-    for (const auto& [id, connection] : connections_) {
-      if (!connection.admitted) close(connection.fd);
-    }
-  }
   for (const int fd : {epoll_, wake_, spare_}) close(fd);
 }
 
@@ -87,8 +85,7 @@ absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> ConnectionAcceptor::Listen(
     const AcceptorOptions& options, Log* log) {
   std::unique_ptr<ConnectionAcceptor> acceptor(
       new ConnectionAcceptor(options, log));
-  const absl::Status status = acceptor->Bind();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(acceptor->Bind());
   return acceptor;
 }
 
@@ -105,37 +102,29 @@ absl::Status ConnectionAcceptor::Bind() {
       absl::StripPrefix(absl::StripSuffix(listen.substr(0, colon), "]"), "["));
   const std::string port(listen.substr(colon + 1));
   addrinfo hints = {};
-  hints.ai_flags = AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
   // Without an address: IPv6, which takes IPv4 as well where the machine has
-  // both.
-  hints.ai_family = host.empty() ? AF_INET6 : AF_UNSPEC;
-  addrinfo* found = nullptr;
-  const char* const name = host.empty() ? nullptr : host.c_str();
-  const int unknown = getaddrinfo(name, port.c_str(), &hints, &found);
-  int error = 0;
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(
-      found, [](addrinfo* list) {
-        if (list != nullptr) freeaddrinfo(list);
-      });
-  for (const addrinfo* one = unknown == 0 ? found : nullptr; one != nullptr;
-       one = one->ai_next) {
-    if (BindOne(one->ai_addr, one->ai_addrlen, one->ai_family)) continue;
-    error = errno;
-    if (error == EADDRINUSE) return CannotListen(listen, option, error);
+  // both, or else that.
+  const auto hosts = host.empty() ? std::vector<std::string>{"::", "0.0.0.0"}
+                                  : std::vector<std::string>{host};
+  absl::Status trouble;
+  for (const std::string& each : hosts) {
+    addrinfo* found = nullptr;
+    const int unknown = getaddrinfo(each.c_str(), port.c_str(), &hints, &found);
+    if (unknown != 0) {
+      trouble = CannotListen(listen, option, gai_strerror(unknown));
+      continue;
+    }
+    const auto freed = absl::MakeCleanup([found] { freeaddrinfo(found); });
+    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+      if (BindOne(one->ai_addr, one->ai_addrlen, one->ai_family)) continue;
+      const int error = errno;
+      trouble = CannotListen(listen, option, error);
+      if (error == EADDRINUSE) return trouble;
+    }
+    if (!listeners_.empty()) return absl::OkStatus();
   }
-  if (listeners_.empty() && host.empty()) {  // A machine without IPv6.
-    int number = 0;
-    if (!absl::SimpleAtoi(port, &number)) number = 0;
-    sockaddr_in any = {};
-    any.sin_family = AF_INET;
-    any.sin_port = htons(static_cast<uint16_t>(number));
-    BindOne(reinterpret_cast<const sockaddr*>(&any), sizeof(any), AF_INET);
-    error = errno;
-  }
-  if (!listeners_.empty()) return absl::OkStatus();
-  return error == 0 ? CannotListen(listen, option, gai_strerror(unknown))
-                    : CannotListen(listen, option, error);
+  return trouble;
 }
 
 bool ConnectionAcceptor::BindOne(const sockaddr* address, socklen_t size,
@@ -252,7 +241,9 @@ void ConnectionAcceptor::OnEvent(uint64_t id, uint32_t events) {
     return;
   }
   if (id < kFirstConnection) {
-    AcceptAll(listeners_[id - 1]);
+    // Between two rounds others are admitted and watched.
+    for (int i = 0; i < kMaxEvents && AcceptOne(listeners_[id - 1]); ++i) {
+    }
     return;
   }
   std::string peer;
@@ -282,12 +273,12 @@ std::string ConnectionAcceptor::OnConnectionLocked(Id id, uint32_t events) {
 
 void ConnectionAcceptor::HearLocked(Id id, Connection* connection) {
   if (options_.tls) {
-    const ClientHello hello = PeekClientHello(connection->fd);
+    const ClientHello hello =
+        PeekClientHello(connection->fd, &connection->random);
     if (hello == ClientHello::kIncomplete) return;
     if (hello == ClientHello::kNone) {
       TellCutLocked(*connection, "does not begin TLS");
-      DropLocked(id);
-      return;
+      return DropLocked(id);
     }
   }
   connection->silent = false;
@@ -332,13 +323,6 @@ absl::Time ConnectionAcceptor::EndSilentLocked(absl::Time now) {
     silent_.pop_front();
   }
   return absl::InfiniteFuture();
-}
-
-void ConnectionAcceptor::AcceptAll(int listener) {
-  // Between two rounds others are admitted and watched.
-  for (int i = 0; i < kMaxEvents; ++i) {
-    if (!AcceptOne(listener)) return;
-  }
 }
 
 bool ConnectionAcceptor::AcceptOne(int listener) {
@@ -487,6 +471,7 @@ bool ConnectionAcceptor::WatchBytesLocked(Connection* connection) {
 
 void ConnectionAcceptor::CutLocked(Connection* connection,
                                    const std::string& why) {
+  connection->is_cut = true;
   // gRPC sees an end of the stream.
   ShutSocket(connection->fd, connection->cookie);
   ending_until_ = Monotonic() + kClosingTime;
@@ -503,15 +488,37 @@ void ConnectionAcceptor::TellCutLocked(const Connection& connection,
                 cut_, " in all");
 }
 
+void ConnectionAcceptor::TellFailedLocked(const Connection& connection) {
+  const absl::Time now = Monotonic();
+  if (now - failed_since_ >= kRepeatAfter) {
+    failed_since_ = now;
+    failed_.clear();
+  }
+  const std::string& peer = connection.peer;
+  const std::string why = WhyHandshakeFailed(connection.random);
+  // Each attempt has a port of its own.
+  const std::string what = absl::StrCat(peer.substr(0, peer.rfind(':')), why);
+  if (failed_.size() >= kMaxFailedTold || !failed_.insert(what).second) return;
+  const std::string line =
+      absl::StrCat("TLS handshake with ", peer, " failed: ", why);
+  log_->Warning(line);
+  if (options_.failed) options_.failed(peer, line);
+}
+
 void ConnectionAcceptor::DropLocked(Id id) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;
-  if (!found->second.admitted) close(found->second.fd);
-  const auto numbered = by_fd_.find(found->second.fd);
+  const Connection& connection = found->second;
+  if (!connection.admitted) {
+    close(connection.fd);
+  } else if (options_.tls && !connection.known && !connection.is_cut) {
+    TellFailedLocked(connection);
+  }
+  const auto numbered = by_fd_.find(connection.fd);
   if (numbered != by_fd_.end() && numbered->second == id) {
     by_fd_.erase(numbered);
   }
-  const auto named = by_peer_.find(found->second.peer);
+  const auto named = by_peer_.find(connection.peer);
   if (named != by_peer_.end() && named->second == id) by_peer_.erase(named);
   connections_.erase(found);
   admission_.Leave(id);

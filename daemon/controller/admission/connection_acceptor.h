@@ -14,7 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -64,6 +66,8 @@ struct AcceptorOptions {
   // Where all places of handshakes are taken and others wait: who says nothing
   // amid one for so long is closed.
   absl::Duration stalled = absl::Seconds(5);
+  // Hears of each failed handshake that is logged; must not block.
+  std::function<void(const std::string& peer, const std::string& line)> failed;
   // For what was sent to a peer to be acknowledged (TCP_USER_TIMEOUT).
   absl::Duration unacknowledged = absl::Seconds(10);
 };
@@ -119,8 +123,10 @@ class ConnectionAcceptor {
     Allowance begun;
     absl::Time arrived;
     UnansweredBytes unanswered = {};
+    std::string random = {};  // Of its ClientHello.
     bool silent = true;
     bool admitted = false;
+    bool is_cut = false;         // By us.
     bool known = false;          // A call has come.
     int calls = 0;               // That we were told of and have not ended.
     uint64_t calls_told = 0;     // That we were told of.
@@ -149,7 +155,6 @@ class ConnectionAcceptor {
   // adds the peers whose calls have to be counted.
   absl::Time SweepLocked(absl::Time now, std::vector<std::string>* to_count)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void AcceptAll(int listener) ABSL_LOCKS_EXCLUDED(mutex_);
   // False: there is none, or none can be.
   bool AcceptOne(int listener) ABSL_LOCKS_EXCLUDED(mutex_);
   // Closes the next connection; false: it could not.
@@ -165,6 +170,10 @@ class ConnectionAcceptor {
   void CutLocked(Connection* connection, const std::string& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellCutLocked(const Connection& connection, const std::string& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // It has ended without a call, as one whose handshake failed. The same of an
+  // address is said once in ten minutes.
+  void TellFailedLocked(const Connection& connection)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DropLocked(Id id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Wake();
@@ -198,6 +207,10 @@ class ConnectionAcceptor {
       {0.01, 0.1, 0.5, 1, 5, 10, 30, 75}};
   uint64_t cut_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time cut_told_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  // The addresses of failed handshakes that were told of, and why; emptied now
+  // and then.
+  std::set<std::string> failed_ ABSL_GUARDED_BY(mutex_);
+  absl::Time failed_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   // Connections that were admitted are being handed to gRPC.
   bool handing_over_ ABSL_GUARDED_BY(mutex_) = false;

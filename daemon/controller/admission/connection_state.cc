@@ -125,10 +125,10 @@ SocketBytes BytesOf(int fd) {
   return {info.tcpi_bytes_received, info.tcpi_bytes_sent};
 }
 
-ClientHello PeekClientHello(int fd) {
+ClientHello PeekClientHello(int fd, std::string* random) {
   // RFC 8446, 5.1 and 4: 22, version, length; in it 1 and a length of its own,
-  // each of what follows it.
-  unsigned char head[9];
+  // each of what follows it; then a version and 32 random bytes.
+  unsigned char head[43];
   const ssize_t size = recv(fd, head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
   if (size <= 0) return ClientHello::kIncomplete;
   if (head[0] != 22 || (size > 5 && head[5] != 1)) return ClientHello::kNone;
@@ -136,8 +136,11 @@ ClientHello PeekClientHello(int fd) {
   const int record = head[3] << 8 | head[4];
   const int message = head[6] << 16 | head[7] << 8 | head[8];
   if (record > kMaxRecord || 4 + message > record) return ClientHello::kNone;
-  return UnreadBytes(fd) >= 5 + record ? ClientHello::kWhole
-                                       : ClientHello::kIncomplete;
+  if (UnreadBytes(fd) < 5 + record) return ClientHello::kIncomplete;
+  if (size == ssize_t{sizeof(head)}) {
+    random->assign(head + 11, head + sizeof(head));
+  }
+  return ClientHello::kWhole;
 }
 
 bool IsPeerStalled(int fd, absl::Duration quiet) {

@@ -39,9 +39,10 @@ SocketBytes BytesOf(int fd);
 
 // Whether what came, of which nothing was read, is a whole TLS ClientHello: for
 // the rest gRPC would wait in the place of a handshake. kNone: it is none, or
-// one that no single record holds.
+// one that no single record holds. `random` gets that of a whole one, by which
+// TLS knows the client, too (SSL_get_client_random).
 enum class ClientHello { kIncomplete, kWhole, kNone };
-ClientHello PeekClientHello(int fd);
+ClientHello PeekClientHello(int fd, std::string* random);
 
 // Whether a handshake waits for the peer alone: all that it sent was read, it
 // was answered, and neither side has sent anything for `quiet`.

@@ -5,13 +5,11 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/history/history_entry.h"
-#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
@@ -21,13 +19,6 @@ namespace {
 constexpr int kMaxAtWork = 8;
 // How long a host whose stream ended is waited for.
 constexpr absl::Duration kReattachWait = absl::Seconds(30);
-
-// Empty for a step that is not in the plan, or no plan.
-std::string StepTextIn(const HostPlan* plan, uint32_t step) {
-  if (plan == nullptr) return "";
-  const auto* const planned = FirstWith(plan->steps(), &PlanStep::id, step);
-  return planned == nullptr ? "" : StepText(*planned);
-}
 
 }  // namespace
 
@@ -182,7 +173,10 @@ void ApplyRun::OnStep(size_t index, StepOutcome step) {
   if (wait > absl::ZeroDuration()) parts_.hosts->Extend(task, wait);
   ApplyEvent event;
   event.mutable_step()->set_host(hosts_[index].name);
-  event.mutable_step()->set_text(StepTextIn(plan, step.step()));
+  const PlanStep* const planned =
+      plan == nullptr ? nullptr
+                      : FirstWith(plan->steps(), &PlanStep::id, step.step());
+  if (planned != nullptr) event.mutable_step()->set_text(StepText(*planned));
   *event.mutable_step()->mutable_outcome() = std::move(step);
   callbacks_.watcher.on_event(std::move(event));
 }
@@ -191,9 +185,8 @@ void ApplyRun::OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer) {
   // Only a broken stream leaves hope: its clusterd goes on, and tells how it
   // ended once it is attached again.
   if (!absl::IsUnavailable(answer.status())) {
-    Settle(index, ResultOfAnswer(head_, hosts_[index], plan_.get(),
-                                 std::move(answer)));
-    return;
+    return Settle(index, ResultOfAnswer(head_, hosts_[index], plan_.get(),
+                                        std::move(answer)));
   }
   {
     absl::MutexLock lock(&mutex_);
@@ -224,10 +217,7 @@ void ApplyRun::OnWaitOver(size_t index) {
   }
   // A host that is back may still be at it; its deadline bounds that, too.
   const bool back = parts_.hosts->IsAttached(hosts_[index].name);
-  if (back && left > absl::ZeroDuration()) {
-    WaitForReattach(index, left);
-    return;
-  }
+  if (back && left > absl::ZeroDuration()) return WaitForReattach(index, left);
   Settle(index,
          LostResult(head_, hosts_[index].name,
                     absl::StrCat(why, "; ",
@@ -398,8 +388,7 @@ void ApplyRun::EndWave() {
 
 ApplyReport ApplyRun::CloseLocked(ApplyReport::Outcome outcome) {
   over_ = true;
-  report_.set_elapsed_ms(static_cast<uint64_t>(
-      absl::ToInt64Milliseconds(parts_.scheduler->Now() - started_at_)));
+  report_.set_elapsed_ms(ToMs<uint64_t>(parts_.scheduler->Now() - started_at_));
   CloseReport(outcome, wave_, waves_, parts_.scheduler->Now(), &report_);
   return report_;
 }

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
@@ -85,10 +83,8 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
     return InvalidArgument("plan: not in the spec of cluster \"",
                            parts.spec->cluster(), "\": ", NamesText(unknown));
   }
-  if (!has_steps) {
-    return absl::FailedPreconditionError("plan: nothing to do on any host");
-  }
-  return absl::OkStatus();
+  if (has_steps) return absl::OkStatus();
+  return absl::FailedPreconditionError("plan: nothing to do on any host");
 }
 
 // A wave that cannot succeed should not begin: better no host is changed than
@@ -258,13 +254,11 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                            HostChangeDeadline(steps, command_ms),
                            host.outcome() == ApplyResult::LOST});
   }
-  if (order.hosts.empty()) {
-    return FailedPrecondition(
-        "apply ", apply.apply_id(),
-        ": nothing to take back, no host of it is applied or has "
-        "something left over");
-  }
-  return order;
+  if (!order.hosts.empty()) return order;
+  return FailedPrecondition(
+      "apply ", apply.apply_id(),
+      ": nothing to take back, no host of it is applied or has "
+      "something left over");
 }
 
 }  // namespace clusterd

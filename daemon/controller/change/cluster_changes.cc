@@ -6,7 +6,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "config/plan/waves.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
@@ -172,18 +171,21 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
                                                   ApplyWatcher watcher) {
   ApplyRun::Callbacks callbacks;
   // The first save makes the entry, the later ones replace it.
-  callbacks.save =
-      [this, network_namespace = order.network_namespace,
-       added = std::make_shared<bool>(false)](const ApplyReport& to_save) {
-        const HistoryRecord record = RecordOfApply(to_save, network_namespace);
-        if (*added) return parts_.history->Update(record);
-        const absl::Status saved = parts_.history->Add(record);
-        *added = saved.ok();
-        // It begins, and no host is asked before: what waits is its to take
-        // back.
-        if (saved.ok()) GiveUpPending(to_save.apply_id());
-        return saved;
-      };
+  callbacks.save = [this, network_namespace = order.network_namespace,
+                    added = std::make_shared<bool>(false)](
+                       const ApplyReport& to_save) {
+    const HistoryRecord record = RecordOfApply(to_save, network_namespace);
+    if (*added) return parts_.history->Update(record);
+    const absl::Status saved = parts_.history->Add(record);
+    *added = saved.ok();
+    // It begins, and no host is asked before: what waits is its to take
+    // back.
+    const auto pending = saved.ok() ? TakePending(to_save.apply_id()) : nullptr;
+    if (pending != nullptr) {
+      SaveConfirmation(pending->head().run_id(), pending->GiveUp());
+    }
+    return saved;
+  };
   callbacks.on_end = [this, audited,
                       plan = order.plan](const ApplyReport& ended) {
     OnRunEnd(ended, audited);
@@ -249,8 +251,7 @@ void ClusterChanges::Recover() {
   // Whoever opened a closed one has said why.
   if (absl::IsFailedPrecondition(running.status())) return;
   if (!running.ok()) {
-    parts_.log->Error("history: ", running.status().message());
-    return;
+    return parts_.log->Error("history: ", running.status().message());
   }
   for (absl::StatusOr<HistoryRecord>& record : *running) {
     if (record.ok()) {
@@ -334,10 +335,8 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
         HistoryKindName(entry.kind()), " ", entry.id(),
         ": cannot be cancelled, expected an apply or rollback that runs"));
   }
-  if (run == nullptr || run->run_id() != entry.id()) {
-    return AlreadyOver(record.apply());
-  }
-  return run;
+  if (run != nullptr && run->run_id() == entry.id()) return run;
+  return AlreadyOver(record.apply());
 }
 
 absl::StatusOr<CancelResponse> ClusterChanges::Cancel(const std::string& id,

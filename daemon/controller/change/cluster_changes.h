@@ -191,9 +191,6 @@ class ClusterChanges {
   // Null: that apply does not wait.
   std::shared_ptr<PendingChange> TakePending(const std::string& apply_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Its rollback begins.
-  void GiveUpPending(const std::string& apply_id)
-      ABSL_LOCKS_EXCLUDED(correcting_, mutex_);
   absl::StatusOr<std::shared_ptr<PendingChange>> FindPending(
       const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   void RecoverPending(const ApplyReport& report) ABSL_LOCKS_EXCLUDED(mutex_);

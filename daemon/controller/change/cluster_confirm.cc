@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
@@ -100,12 +99,6 @@ std::shared_ptr<PendingChange> ClusterChanges::TakePending(
   std::shared_ptr<PendingChange> taken = *found;
   pending_.erase(found);
   return taken;
-}
-
-void ClusterChanges::GiveUpPending(const std::string& apply_id) {
-  const auto pending = TakePending(apply_id);
-  if (pending == nullptr) return;
-  SaveConfirmation(pending->head().run_id(), pending->GiveUp());
 }
 
 absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
@@ -12,7 +11,6 @@
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
-#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {
@@ -303,8 +301,7 @@ void PendingChange::Tell(const std::vector<std::string>& hosts,
     }
     confirm->set_apply_id(head_.apply_id());
     confirm->set_actor(caller.who());
-    confirm->set_extend_by_ms(
-        static_cast<uint32_t>(absl::ToInt64Milliseconds(extend_by)));
+    confirm->set_extend_by_ms(ToMs(extend_by));
     parts_.hosts->RunTask(
         std::move(task),
         gate_.Wrap([self = shared_from_this(), host,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/sha256.h"
@@ -12,11 +11,6 @@
 #include "grpc/grpc_security_constants.h"
 
 namespace clusterd {
-namespace {
-
-constexpr size_t kLeastCounted = 1024;
-
-}  // namespace
 
 std::string LockName(const SpiffeId& id) {
   return absl::StrCat(KindName(id.kind), "/", id.name);
@@ -66,10 +60,8 @@ IdentityGate::~IdentityGate() {
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
     const grpc::AuthContext& context, IdentityKind kind) const {
   const std::string pem = ShownCertificate(context);
-  if (!context.IsPeerAuthenticated() || pem.empty()) {
-    return absl::UnauthenticatedError("no certificate was shown");
-  }
-  return PeerOf(pem, kind);
+  if (context.IsPeerAuthenticated() && !pem.empty()) return PeerOf(pem, kind);
+  return absl::UnauthenticatedError("no certificate was shown");
 }
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
@@ -88,24 +80,23 @@ absl::Status IdentityGate::WhyRevokedLocked(const Peer& peer,
   if (options_.crl.empty()) return absl::OkStatus();
   absl::Status status = lists_->Check(peer.key, options_.now());
   if (absl::IsPermissionDenied(status)) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(peer.id.ToString(), ": ", status.message()));
+    return PermissionDenied(peer.id.ToString(), ": ", status.message());
   }
   if (is_open) return absl::OkStatus();
   if (!lists_status_.ok()) status = lists_status_;
   if (status.ok()) return status;
-  return absl::FailedPreconditionError(absl::StrCat(
+  return FailedPrecondition(
       "the controller lets nobody in without its revocation lists (--crl): ",
-      status.message()));
+      status.message());
 }
 
 absl::Status IdentityGate::WhyLockedLocked(const SpiffeId& id) const {
   const auto lock = locks_.find(LockName(id));
   if (lock == locks_.end()) return absl::OkStatus();
   const LockEntry& entry = lock->second;
-  return absl::PermissionDeniedError(absl::StrCat(
-      id.ToString(), ": is locked since ", UtcText(entry.since_ms()), " by ",
-      entry.by(), entry.reason().empty() ? "" : ": ", entry.reason()));
+  return PermissionDenied(id.ToString(), ": is locked since ",
+                          UtcText(entry.since_ms()), " by ", entry.by(),
+                          entry.reason().empty() ? "" : ": ", entry.reason());
 }
 
 absl::Status IdentityGate::CheckNotLocked(const SpiffeId& id) const {
@@ -159,7 +150,7 @@ absl::StatusOr<SpiffeId> IdentityGate::AdmitEnded(
 void IdentityGate::ForgetEndedLocked() {
   DropIf(&watched_, [](const Watched& each) { return each.call.expired(); });
   // So that calls that come and go cost no more than those that stay.
-  count_at_ = std::max(kLeastCounted, 2 * watched_.size());
+  count_at_ = std::max<size_t>(1024, 2 * watched_.size());
 }
 
 void IdentityGate::Watch(const grpc::AuthContext& context, IdentityKind kind,
@@ -216,8 +207,7 @@ absl::StatusOr<LockEntry> IdentityGate::Unlock(const std::string& identity) {
     absl::MutexLock memory(&mutex_);
     const auto found = locks_.find(identity);
     if (found == locks_.end()) {
-      return absl::NotFoundError(
-          absl::StrCat("\"", identity, "\" is not locked"));
+      return NotFound("\"", identity, "\" is not locked");
     }
     entry = found->second;
   }
@@ -304,11 +294,10 @@ void IdentityGate::KeepListAges() {
     if (kept != kept_ages_.end() && !IsOlder(kept->second, age)) continue;
     const absl::Status status = store_->PutListAge(issuer, age);
     if (!status.ok()) {
-      log_->Error(absl::StrCat(
+      return log_->Error(absl::StrCat(
           "revocation lists: after a restart older ones would be taken, since "
           "nobody could write down how new these are: ",
           status.message()));
-      return;
     }
     kept_ages_[issuer] = age;
   }

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "config/identity/regular_file.h"
@@ -63,11 +62,10 @@ absl::Status CheckSum(const std::string& path, const std::string& known,
   for (const std::string& line : lines) {
     if (absl::StrCat(line, "\n") == found) return absl::OkStatus();
   }
-  return absl::DataLossError(
-      absl::StrCat(path, ": has ", CountOf(found), " locks, not those that ",
-                   kLockSumFile, " counts (", CountOf(known),
-                   "), or not the ages of lists: it is gone, damaged or an "
-                   "older one"));
+  return DataLoss(path, ": has ", CountOf(found), " locks, not those that ",
+                  kLockSumFile, " counts (", CountOf(known),
+                  "), or not the ages of lists: it is gone, damaged or an "
+                  "older one");
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
             "1 host; 1 applied; confirmed by bob");
   report.mutable_confirmation()->add_untold("node07");
   EXPECT_EQ(summary(Confirmation::CONFIRMED),
-            "1 host; 1 applied; confirmed by bob; not told yet: node07");
+            "1 host; 1 applied; confirmed by bob; not yet notified: node07");
   EXPECT_EQ(summary(Confirmation::GOES_BACK),
             "1 host; 1 applied; not confirmed, goes back");
   EXPECT_EQ(summary(Confirmation::NOT_NEEDED), "1 host; 1 applied");

@@ -85,14 +85,14 @@ TEST(HistoryFileTest, SetsWhatDurabilityRestsOn) {
 }
 
 TEST(HistoryFileTest, RefusesWhatControllerOfAnotherFormatMade) {
-  for (const char* other : {"1", "3"}) {
+  for (const char* other : {"2", "4"}) {
     const absl::Status status =
         StatusAfter(absl::StrCat("PRAGMA user_version = ", other).c_str());
     EXPECT_TRUE(absl::IsFailedPrecondition(status));
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr(absl::StrCat(
                     "made by another version of the controller (format ", other,
-                    "), expected format 2")));
+                    "), expected format 3")));
   }
 }
 

@@ -12,7 +12,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
@@ -87,27 +86,11 @@ absl::Status CheckList(const ListHistoryRequest& request) {
   return absl::OkStatus();
 }
 
-// `candidates`: one more than are named, if there are more.
-absl::Status SeveralMatch(absl::string_view id,
-                          std::vector<std::string> candidates) {
-  if (candidates.size() > kNamedCandidates) candidates.back() = "…";
-  return InvalidArgument("history: \"", id,
-                         "\" begins several ids, expected one of ",
-                         absl::StrJoin(candidates, ", "));
-}
-
 absl::Status NoSuchEntry(absl::string_view id, HistoryKind kind) {
   return NotFound("history: no ", kind == HISTORY_APPLY ? "apply" : "entry",
                   " \"", id,
                   "\", expected one that `clusterctl history` "
                   "prints; the oldest are dropped with time");
-}
-
-// For a query: one bit for each kind; 0: any.
-int64_t KindBits(const ListHistoryRequest& request) {
-  int64_t bits = 0;
-  for (const int kind : request.kinds()) bits |= int64_t{1} << kind;
-  return bits;
 }
 
 // Makes it, mode 0700, if it is not there; one that is there stays as it is.
@@ -317,10 +300,8 @@ absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
     return absl::AlreadyExistsError(absl::StrCat(
         "history: there is an entry \"", id, "\", expected an id of its own"));
   }
-  if (!is_new && !known.has_value()) {
-    return NoSuchEntry(id, HISTORY_KIND_UNSPECIFIED);
-  }
-  return WriteLocked(record);
+  if (is_new || known.has_value()) return WriteLocked(record);
+  return NoSuchEntry(id, HISTORY_KIND_UNSPECIFIED);
 }
 
 // The entry has the detail's digest, so that one that rots on the disk is told
@@ -412,10 +393,11 @@ absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
       }));
   if (candidates.empty()) return NoSuchEntry(id, kind);
   // The whole id sorts before all that it begins.
-  if (candidates.size() > 1 && candidates[0] != id) {
-    return SeveralMatch(id, std::move(candidates));
-  }
-  return first;
+  if (candidates.size() <= 1 || candidates[0] == id) return first;
+  if (candidates.size() > kNamedCandidates) candidates.back() = "…";
+  return InvalidArgument("history: \"", id,
+                         "\" begins several ids, expected one of ",
+                         absl::StrJoin(candidates, ", "));
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
@@ -451,6 +433,8 @@ absl::StatusOr<ListHistoryResponse> HistoryStore::List(
   }
   const int limit = static_cast<int>(
       request.limit() == 0 ? kDefaultListedEntries : request.limit());
+  int64_t kinds = 0;  // One bit for each; 0: any.
+  for (const int kind : request.kinds()) kinds |= int64_t{1} << kind;
   ListHistoryResponse response;
   std::string damaged;
   // One more than is asked for tells whether there are more. The filters look
@@ -460,8 +444,7 @@ absl::StatusOr<ListHistoryResponse> HistoryStore::List(
   RETURN_IF_ERROR(database_->Run(
       "SELECT entry, id FROM entry WHERE position < ?1 "
       "AND (?2 = 0 OR (1 << kind) & ?2) ORDER BY position DESC LIMIT ?3",
-      {before, KindBits(request), is_filtered ? -1 : limit + 1},
-      [&](const SqliteRow& row) {
+      {before, kinds, is_filtered ? -1 : limit + 1}, [&](const SqliteRow& row) {
         HistoryEntry entry;
         if (response.more()) return;
         if (!entry.ParseFromString(row.Text(0))) {

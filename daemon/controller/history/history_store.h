@@ -39,7 +39,7 @@ namespace clusterd {
 inline constexpr char kHistoryFile[] = "history.db";
 
 // user_version of the file. Goes up when an older controller would misread it.
-inline constexpr int kHistoryFormat = 2;
+inline constexpr int kHistoryFormat = 3;
 
 struct HistoryFile {
   OwnedFd lock;

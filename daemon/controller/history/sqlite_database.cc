@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
 

@@ -7,8 +7,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"
@@ -16,7 +14,6 @@
 #include "config/values/version.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
-#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/stream_writer.h"
@@ -92,8 +89,8 @@ class HostStream final
           parts_.scheduler->RunAfter(kHelloTimeout, [weak = weak_from_this()] {
             const std::shared_ptr<HostStream> stream = weak.lock();
             if (stream == nullptr) return;
-            stream->Close(absl::DeadlineExceededError(absl::StrCat(
-                "no hello in ", absl::FormatDuration(kHelloTimeout))));
+            stream->Close(DeadlineExceeded(
+                "no hello in ", absl::FormatDuration(kHelloTimeout)));
           });
     }
     StartRead(&read_);
@@ -113,10 +110,9 @@ class HostStream final
       }
     }
     if (too_slow) {
-      Close(absl::ResourceExhaustedError(
-          absl::StrCat("clusterd does not read: as much waits for it as may (",
-                       kMaxQueued, " messages, ", kMaxQueuedBytes, " bytes)")));
-      return;
+      return Close(ResourceExhausted(
+          "clusterd does not read: as much waits for it as may (", kMaxQueued,
+          " messages, ", kMaxQueuedBytes, " bytes)"));
     }
     Advance();
   }
@@ -136,10 +132,9 @@ class HostStream final
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      Close(absl::UnavailableError(context_->IsCancelled()
-                                       ? "the connection broke"
-                                       : "clusterd ended its stream"));
-      return;
+      return Close(absl::UnavailableError(context_->IsCancelled()
+                                              ? "the connection broke"
+                                              : "clusterd ended its stream"));
     }
     const absl::Status status = OnMessage();
     if (!status.ok()) Close(status);
@@ -178,9 +173,9 @@ class HostStream final
     }
     const size_t bytes = read_.ByteSizeLong();
     if (bytes > kMaxHostMessageBytes) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("a message of ", bytes, " bytes, expected at most ",
-                       kMaxHostMessageBytes));
+      return ResourceExhausted("a message of ", bytes,
+                               " bytes, expected at most ",
+                               kMaxHostMessageBytes);
     }
     if (!session.has_value()) {
       if (std::exchange(greeted_, true)) {
@@ -192,9 +187,9 @@ class HostStream final
       return OnHello(read_.hello());
     }
     if (!read_.has_result() && !unasked_.Take(parts_.scheduler->Now())) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "more than ", kMaxUnaskedAtOnce, " messages at once and ",
-          kUnaskedPerSecond, " a second that nobody asked for"));
+      return ResourceExhausted("more than ", kMaxUnaskedAtOnce,
+                               " messages at once and ", kUnaskedPerSecond,
+                               " a second that nobody asked for");
     }
     if (read_.has_audit_head()) RETURN_IF_ERROR(OnAuditHead());
     switch (read_.kind_case()) {
@@ -317,8 +312,8 @@ class HostStream final
     if (too_many) {
       JobAnswer answer;
       answer.set_question_id(question.question_id());
-      const absl::Status why = absl::ResourceExhaustedError(
-          absl::StrCat(kMaxQuestionsOfHost, " questions of this host wait"));
+      const absl::Status why = ResourceExhausted(
+          kMaxQuestionsOfHost, " questions of this host wait");
       answer.mutable_error()->set_code(why.raw_code());
       answer.mutable_error()->set_message(std::string(why.message()));
       AnswerJob(std::move(answer));
@@ -331,8 +326,8 @@ class HostStream final
     }
     absl::MutexLock lock(&mutex_);
     if (refused_questions_ <= kMaxRefusedOfHost) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        refused_questions_, " questions in a row that had to be refused"));
+    return InvalidArgument(refused_questions_,
+                           " questions in a row that had to be refused");
   }
 
   void AnswerJob(JobAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -374,9 +369,8 @@ class HostStream final
       stream->Send(std::move(message));
     };
     if (questions_.certificate != nullptr) {
-      questions_.certificate(host_, certificate_pem_, std::move(request),
-                             reply);
-      return;
+      return questions_.certificate(host_, certificate_pem_, std::move(request),
+                                    reply);
     }
     CertificateAnswer answer;
     answer.set_refused("this controller issues no certificates (--ca-dir)");

@@ -1,11 +1,22 @@
 // What a controller is made of, one of each: everything below the gRPC services
-// is handed this one struct and takes from it what it needs.
+// is handed this one struct and takes from it what it needs. And who calls, as
+// the audit file has it: from the verified certificate and the connection,
+// whether or not the call is then admitted.
 #ifndef DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
 #define DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
 
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "config/identity/certificate.h"
+#include "daemon/audit/audit_log.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
+#include "grpc/grpc_security_constants.h"
+#include "grpcpp/server_context.h"
+#include "proto/audit.pb.h"
 
 namespace clusterd {
 
@@ -32,6 +43,36 @@ struct ControllerParts {
   // The server's own, for who concludes a check.
   NewestReport* newest = nullptr;
 };
+
+// who, certificate, peer, `call` as what, and the subject.
+inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
+                              absl::string_view call,
+                              absl::string_view subject = "") {
+  AuditEntry entry = MakeAuditEntry(std::string(call), std::string(subject), "",
+                                    context.peer());
+  const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
+  for (const grpc::string_ref& uri :
+       shown->FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)) {
+    // More than one are no identity, and are refused; here all are told.
+    if (!entry.who().empty()) entry.mutable_who()->push_back(' ');
+    entry.mutable_who()->append(uri.data(), uri.size());
+  }
+  for (const grpc::string_ref& pem :
+       shown->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
+    entry.set_certificate(CertificateSerial({pem.data(), pem.size()}));
+  }
+  return entry;
+}
+
+// Who asks, for the audit file of the host that does the task, and the newest
+// line of our own.
+template <typename Task>
+void FillInAsker(const AuditEntry& caller, const AuditHead& head, Task* task) {
+  task->set_actor(caller.who());
+  task->set_actor_certificate(caller.certificate());
+  task->set_actor_peer(caller.peer());
+  *task->mutable_controller_audit() = head;
+}
 
 }  // namespace clusterd
 

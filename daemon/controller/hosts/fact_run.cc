@@ -216,8 +216,7 @@ Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
   if (order.job != nullptr) report.set_job_id(order.job->id());
   report.set_run_id(order.run_id);
   report.set_started_at_ms(absl::ToUnixMillis(order.started_at));
-  report.set_elapsed_ms(
-      static_cast<uint64_t>(absl::ToInt64Milliseconds(now - order.started_at)));
+  report.set_elapsed_ms(ToMs<uint64_t>(now - order.started_at));
   report.set_clusterd_version(kClusterdVersion);
   return report;
 }

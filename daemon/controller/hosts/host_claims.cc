@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 #include "daemon/controller/hosts/attached_hosts.h"

@@ -8,12 +8,6 @@
 #include "config/words/waiver_text.h"
 
 namespace clusterd {
-namespace {
-
-// 100,000 hosts with every address written out stay under this.
-constexpr size_t kMaxSpecBytes = 128 << 20;
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<SpecHolder>> SpecHolder::Open(
     const std::string& path, const std::string& cluster, Scheduler* scheduler,
@@ -39,6 +33,8 @@ absl::Status SpecHolder::WhyRefused() const {
 }
 
 absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
+  // 100,000 hosts with every address written out stay under this.
+  constexpr size_t kMaxSpecBytes = 128 << 20;
   ASSIGN_OR_RETURN(const std::string text,
                    ReadRegularFile(path_, kMaxSpecBytes));
   ASSIGN_OR_RETURN(ClusterSpec spec,
@@ -104,6 +100,7 @@ GetSpecResponse SpecHolder::Describe() const {
 
 HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host) {
   HostWaivers own;
+  own.set_roce_unused(spec.roce_unused());
   for (const Waiver& waiver : spec.waivers()) {
     if (!waiver.hosts().empty() &&
         !absl::c_linear_search(waiver.hosts(), host)) {

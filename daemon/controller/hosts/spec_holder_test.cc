@@ -125,6 +125,10 @@ TEST(SpecHolderTest, WaiversOfTheControllerStayAfterAReload) {
   ASSERT_EQ((*holder)->spec()->waivers_size(), 1);
   EXPECT_EQ(WaiversOfHost(*(*holder)->spec(), "server0").waivers_size(), 1);
   EXPECT_EQ(WaiversOfHost(*(*holder)->spec(), "server1").waivers_size(), 0);
+  ClusterSpec spec = *(*holder)->spec();
+  EXPECT_FALSE(WaiversOfHost(spec, "server1").roce_unused());
+  spec.set_roce_unused(true);
+  EXPECT_TRUE(WaiversOfHost(spec, "server1").roce_unused());
 }
 
 TEST(HostsInMaintenanceTest, AreThoseOfWaiversInForce) {

@@ -17,7 +17,6 @@
 #include "config/identity/certificate.h"
 #include "config/identity/grpc_status.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/stream_writer.h"
 #include "daemon/process/scheduler.h"

@@ -15,12 +15,6 @@
 #include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {
-namespace {
-
-// A cluster of a few hosts must be able to lose one.
-constexpr size_t kAtLeast = 2;
-
-}  // namespace
 
 void DrainBrake::Sweep(absl::Time now, LastTimes* times) const {
   for (auto it = times->begin(); it != times->end();) {
@@ -33,7 +27,8 @@ size_t DrainBrake::Most() const {
   if (limits_.share_percent <= 0) return 0;
   const auto hosts = static_cast<size_t>(parts_.spec->spec()->servers_size());
   const auto share = static_cast<size_t>(limits_.share_percent);
-  return std::max(kAtLeast, hosts * share / 100);
+  // A cluster of a few hosts must be able to lose one.
+  return std::max<size_t>(2, hosts * share / 100);
 }
 
 DrainAnswer DrainBrake::Ask(const std::string& host,

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"

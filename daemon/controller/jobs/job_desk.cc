@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/hccl/job_variables.h"
 #include "config/launch/job_spec.h"
 #include "config/report/job_verdict.h"
@@ -55,11 +54,6 @@ size_t BytesOf(const JobAsk& ask) {
   constexpr size_t kBytesOfServer = 4096;
   return ask.job.ByteSizeLong() + ask.selection.ByteSizeLong() +
          kBytesOfServer * static_cast<size_t>(ask.job.servers_size());
-}
-
-bool IsWhole(const JobAsk& ask) {
-  return ask.selection.ByteSizeLong() == 0 &&
-         ask.network_namespace.ByteSizeLong() == 0;
 }
 
 // What a launch on the hosts is given.
@@ -450,7 +444,8 @@ JobDesk::Result JobDesk::Judge(const Run& run,
       run.ask.job.id().empty() ? "without an id" : run.ask.job.id();
   Report& report = *judged->event.mutable_report();
   report = std::move(*record.mutable_report());
-  if (IsWhole(run.ask)) {
+  if (run.ask.selection.ByteSizeLong() == 0 &&
+      run.ask.network_namespace.ByteSizeLong() == 0) {
     JobVerdict verdict = MakeJobVerdict(report, run.ask.job);
     verdict.set_job_digest(run.prepared.digest);
     AddAddresses(*run.prepared.order->spec, facts, &verdict);

@@ -5,7 +5,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/random/distributions.h"
-#include "absl/strings/str_cat.h"
 #include "config/report/report_diff.h"
 #include "config/rules/judge.h"
 #include "config/values/status_macros.h"

@@ -1,6 +1,5 @@
 #include "daemon/controller/status/http_server.h"
 
-#include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_ssl.h>
@@ -8,6 +7,7 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 #include <event2/listener.h>
+#include <event2/util.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,8 +20,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "config/identity/pem_objects.h"
 #include "config/values/status_macros.h"
 #include "daemon/controller/admission/connection_state.h"
@@ -60,28 +58,17 @@ bool IsLoopback(const sockaddr_storage& address) {
   return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) != 0;
 }
 
-// An address without brackets; false: it is none.
-bool ReadIp(const std::string& text, int port, sockaddr_storage* address,
-            int* size) {
-  auto* const v4 = reinterpret_cast<sockaddr_in*>(address);
-  auto* const v6 = reinterpret_cast<sockaddr_in6*>(address);
-  if (inet_pton(AF_INET, text.c_str(), &v4->sin_addr) == 1) {
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons(static_cast<uint16_t>(port));
-    *size = sizeof(*v4);
-    return true;
-  }
-  if (inet_pton(AF_INET6, text.c_str(), &v6->sin6_addr) == 1) {
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(static_cast<uint16_t>(port));
-    *size = sizeof(*v6);
-    return true;
-  }
-  return false;
+// Where the port stands is the same for both families.
+in_port_t& PortOf(sockaddr_storage* address) {
+  return reinterpret_cast<sockaddr_in*>(address)->sin_port;
 }
 
-std::string WithoutBrackets(absl::string_view host) {
-  return std::string(absl::StripSuffix(absl::StripPrefix(host, "["), "]"));
+// An address alone, with or without brackets; false: it is none.
+bool ReadIp(const std::string& text, sockaddr_storage* address, int* size) {
+  *size = sizeof(*address);
+  return evutil_parse_sockaddr_port(
+             text.c_str(), reinterpret_cast<sockaddr*>(address), size) == 0 &&
+         PortOf(address) == 0;
 }
 
 absl::StatusOr<sockaddr_storage> ParseAddress(const HttpServerOptions& options,
@@ -92,8 +79,8 @@ absl::StatusOr<sockaddr_storage> ParseAddress(const HttpServerOptions& options,
   if (colon != std::string::npos &&
       absl::SimpleAtoi(options.listen.substr(colon + 1), &port) && port >= 0 &&
       port <= 65535 &&
-      ReadIp(WithoutBrackets(options.listen.substr(0, colon)), port, &address,
-             size)) {
+      ReadIp(options.listen.substr(0, colon), &address, size)) {
+    PortOf(&address) = htons(static_cast<uint16_t>(port));
     return address;
   }
   return InvalidArgument(
@@ -103,11 +90,11 @@ absl::StatusOr<sockaddr_storage> ParseAddress(const HttpServerOptions& options,
 
 // "127.0.0.1", "[::1]" and "localhost", whatever the port. A site in somebody's
 // browser could have its own name lead here, and would be sent with it.
-bool IsNoForeignName(absl::string_view host) {
+bool IsNoForeignName(const std::string& host) {
   if (absl::EqualsIgnoreCase(host, "localhost")) return true;
   sockaddr_storage unused = {};
   int size = 0;
-  return ReadIp(WithoutBrackets(host), 0, &unused, &size);
+  return ReadIp(host, &unused, &size);
 }
 
 bool TakePair(SSL_CTX* context, const TlsPem& pem) {
@@ -253,9 +240,7 @@ absl::Status HttpServer::Listen() {
   socklen_t bound_size = sizeof(bound);
   getsockname(evconnlistener_get_fd(listener_),
               reinterpret_cast<sockaddr*>(&bound), &bound_size);
-  port_ = ntohs(bound.ss_family == AF_INET
-                    ? reinterpret_cast<sockaddr_in&>(bound).sin_port
-                    : reinterpret_cast<sockaddr_in6&>(bound).sin6_port);
+  port_ = ntohs(PortOf(&bound));
   // No descriptor is left: it would be told of the same connection at once. The
   // port of hosts and users says so in the log.
   evconnlistener_set_error_cb(listener_, [](evconnlistener* listener, void*) {

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "config/report/message_json.h"
 #include "config/report/metrics_text.h"
 #include "config/values/version.h"
+#include "daemon/process/monotonic_notification.h"
 
 namespace clusterd {
 namespace {
@@ -169,7 +169,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kHtmlType[] = "text/html; charset=utf-8";
 constexpr char kJsonType[] = "application/json";
-constexpr auto kMetricsAge = std::chrono::seconds(1);
+constexpr absl::Duration kMetricsAge = absl::Seconds(1);
 
 // Names of clusters are letters, digits, ".", "-" and "_".
 constexpr char kIndex[] = R"(<!DOCTYPE html>
@@ -190,12 +190,6 @@ HttpAnswer AnswerOf(const char* type, std::string body) {
   answer.type = type;
   answer.body = std::make_shared<const std::string>(std::move(body));
   return answer;
-}
-
-HttpPage IndexPage(const std::string& cluster) {
-  const HttpAnswer answer =
-      AnswerOf(kHtmlType, absl::StrReplaceAll(kIndex, {{"%s", cluster}}));
-  return {[answer] { return answer; }};
 }
 
 // Made anew only for another report. One call at a time, so no lock.
@@ -224,28 +218,24 @@ HttpPage ReportPage(
   }};
 }
 
-HttpPage MetricsPage(std::function<ClusterNumbers()> numbers) {
+// Made anew only when the last one is so old. One call at a time, so no lock.
+HttpPage PageKeptFor(absl::Duration age, std::function<HttpAnswer()> make,
+                     bool is_apart) {
   struct Made {
     Clock::time_point at;
     HttpAnswer answer;
   };
   const auto made = std::make_shared<Made>();
-  return {[numbers = std::move(numbers), made] {
-    const Clock::time_point now = Clock::now();
-    if (made->answer.body == nullptr || now - made->at >= kMetricsAge) {
-      made->answer = AnswerOf(kMetricsType, ClusterMetrics(numbers()));
-      made->at = now;
-    }
-    return made->answer;
-  }};
+  return {[age, make = std::move(make), made] {
+            if (made->answer.body == nullptr ||
+                Clock::now() - made->at >= absl::ToChronoNanoseconds(age)) {
+              made->answer = make();
+              made->at = Clock::now();
+            }
+            return made->answer;
+          },
+          is_apart};
 }
-
-// What the parts answer to, which may be later than anybody waits.
-struct HealthRound {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::set<size_t> owing;
-};
 
 class HealthCheck {
  public:
@@ -255,47 +245,32 @@ class HealthCheck {
     for (const WatchdogPart& part : parts_) part.gate.Close();
   }
 
-  HttpAnswer Answer() {
-    const Clock::time_point now = Clock::now();
-    if (answer_.body == nullptr ||
-        now - at_ >= absl::ToChronoNanoseconds(patience_)) {
-      answer_ = Ask();
-      at_ = Clock::now();
+  HttpAnswer Ask() const {
+    // A part may answer later than anybody waits.
+    std::vector<std::shared_ptr<MonotonicNotification>> answers;
+    for (const WatchdogPart& part : parts_) {
+      answers.push_back(std::make_shared<MonotonicNotification>());
+      part.ask([answer = answers.back()] { answer->Notify(); });
     }
-    return answer_;
+    const Clock::time_point end =
+        Clock::now() + absl::ToChronoNanoseconds(patience_);
+    const std::string stuck =
+        absl::StrCat("no answer in ", absl::FormatDuration(patience_));
+    bool all_answer = true;
+    std::vector<std::string> lines;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      const bool answers_now =
+          answers[i]->WaitFor(absl::FromChrono(end - Clock::now()));
+      all_answer = all_answer && answers_now;
+      lines.push_back(
+          absl::StrCat(parts_[i].name, ": ", answers_now ? "ok" : stuck));
+    }
+    return TextAnswer(all_answer ? 200 : 503, absl::StrJoin(lines, "\n"));
   }
 
  private:
-  HttpAnswer Ask() const {
-    const auto round = std::make_shared<HealthRound>();
-    for (size_t i = 0; i < parts_.size(); ++i) round->owing.insert(i);
-    for (size_t i = 0; i < parts_.size(); ++i) {
-      parts_[i].ask([round, i] {
-        {
-          const std::lock_guard<std::mutex> lock(round->mutex);
-          round->owing.erase(i);
-        }
-        round->changed.notify_all();
-      });
-    }
-    std::unique_lock<std::mutex> lock(round->mutex);
-    round->changed.wait_for(lock, absl::ToChronoNanoseconds(patience_),
-                            [&round] { return round->owing.empty(); });
-    std::string text;
-    for (size_t i = 0; i < parts_.size(); ++i) {
-      absl::StrAppend(
-          &text, i == 0 ? "" : "\n", parts_[i].name, ": ",
-          round->owing.count(i) == 0
-              ? "ok"
-              : absl::StrCat("no answer in ", absl::FormatDuration(patience_)));
-    }
-    return TextAnswer(round->owing.empty() ? 200 : 503, text);
-  }
-
   const std::vector<WatchdogPart> parts_;
   const absl::Duration patience_;
-  Clock::time_point at_;
-  HttpAnswer answer_;
 };
 
 }  // namespace
@@ -327,10 +302,19 @@ std::map<std::string, HttpPage> MakeStatusPages(const StatusSources& sources) {
   const auto health =
       std::make_shared<HealthCheck>(sources.parts, sources.patience);
   std::map<std::string, HttpPage> pages;
-  pages["/"] = IndexPage(sources.cluster);
-  pages["/healthz"] = {[health] { return health->Answer(); },
-                       /*is_apart=*/true};
-  pages["/metrics"] = MetricsPage(sources.numbers);
+  pages["/"] = {
+      [answer = AnswerOf(
+           kHtmlType, absl::StrReplaceAll(kIndex, {{"%s", sources.cluster}}))] {
+        return answer;
+      }};
+  pages["/healthz"] = PageKeptFor(
+      sources.patience, [health] { return health->Ask(); }, /*is_apart=*/true);
+  pages["/metrics"] = PageKeptFor(
+      kMetricsAge,
+      [numbers = sources.numbers] {
+        return AnswerOf(kMetricsType, ClusterMetrics(numbers()));
+      },
+      /*is_apart=*/false);
   pages["/report"] = ReportPage(sources.newest, kHtmlType, sources.html);
   pages["/report.json"] =
       ReportPage(sources.newest, kJsonType,

@@ -5,10 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"

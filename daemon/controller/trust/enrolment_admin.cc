@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/host_names.h"
 #include "config/values/hostlist.h"
@@ -21,22 +20,15 @@
 #include "daemon/controller/trust/join_token.h"
 
 namespace clusterd {
-namespace {
-
-// Names of a list that a message quotes.
-constexpr size_t kNamedUnknown = 5;
-
-}  // namespace
 
 absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
     const CreateTokenRequest& request, const SpiffeId& creator) {
   const absl::Duration life = absl::Milliseconds(
       std::min<uint64_t>(request.ttl_ms(), uint64_t{1} << 62));
   if (life < kLeastTokenLife || life > kMostTokenLife) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--ttl: ", absl::FormatDuration(life), ", expected ",
-                     absl::FormatDuration(kLeastTokenLife), " to ",
-                     absl::FormatDuration(kMostTokenLife)));
+    return InvalidArgument("--ttl: ", absl::FormatDuration(life), ", expected ",
+                           absl::FormatDuration(kLeastTokenLife), " to ",
+                           absl::FormatDuration(kMostTokenLife));
   }
   const auto spec = parts_.spec->spec();
   std::string hosts;
@@ -48,6 +40,8 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
     for (std::string& name : names) {
       name = HostNamed(*spec, name);
       if (parts_.spec->learns() || NamesHost(*spec, name)) continue;
+      // Names of a list that a message quotes.
+      constexpr size_t kNamedUnknown = 5;
       if (unknown.size() < kNamedUnknown) {
         unknown.push_back(NotInSpec(*spec, name));
       }
@@ -82,10 +76,9 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
       RETURN_IF_ERROR(store_->DropToken(old.entry().id()));
     }
     if (store_->Tokens().size() >= kMaxTokens) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(kMaxTokens,
-                       " tokens are there already; take some off "
-                       "with clusterctl token revoke"));
+      return ResourceExhausted(kMaxTokens,
+                               " tokens are there already; take some off "
+                               "with clusterctl token revoke");
     }
     RETURN_IF_ERROR(store_->Put(record));
   }
@@ -123,10 +116,9 @@ absl::StatusOr<RevokeTokenResponse> EnrolmentDesk::RevokeToken(
   absl::MutexLock lock(&change_mutex_);
   const std::optional<TokenRecord> token = store_->Token(id);
   if (!token.has_value()) {
-    return absl::NotFoundError(
-        absl::StrCat("token ", QuotedText(id),
-                     ": there is none, expected an id that clusterctl token "
-                     "list shows"));
+    return NotFound("token ", QuotedText(id),
+                    ": there is none, expected an id that clusterctl token "
+                    "list shows");
   }
   RETURN_IF_ERROR(store_->DropToken(id));
   parts_.log->Notice(absl::StrCat("token ", id, " revoked"));
@@ -209,17 +201,16 @@ absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Decide(
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !StillWaits(*record, now)) {
-    return absl::NotFoundError(
-        absl::StrCat("host ", QuotedText(host),
-                     ": no machine waits for this name, expected one that "
-                     "clusterctl certificates shows"));
+    return NotFound("host ", QuotedText(host),
+                    ": no machine waits for this name, expected one that "
+                    "clusterctl certificates shows");
   }
   HostRecord::Waiting* const waits = record->mutable_waiting();
   if (key != WaitingKey(*waits)) {
-    return absl::AbortedError(absl::StrCat(
-        "host ", host, ": no machine with key ", QuotedText(key),
-        " waits for this name, but one with key ", WaitingKey(*waits),
-        ", machine id ", waits->machine_id(), ", from ", waits->peer()));
+    return Aborted("host ", host, ": no machine with key ", QuotedText(key),
+                   " waits for this name, but one with key ",
+                   WaitingKey(*waits), ", machine id ", waits->machine_id(),
+                   ", from ", waits->peer());
   }
   waits->set_approved(approves);
   waits->set_asked_ms(absl::ToUnixMillis(now));
@@ -245,16 +236,16 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   const bool waits = StillWaits(record, now);
   if (!record.has_held() && !record.needs_approval() &&
       record.machine_id().empty() && !waits) {
-    return absl::NotFoundError(absl::StrCat(
+    return NotFound(
         "host ", QuotedText(host),
         ": no key and no machine of it is on record, expected a host that has "
-        "joined or attached"));
+        "joined or attached");
   }
   if (!key.empty() && KeyText(key) != KeyText(record.held().spki_sha256()) &&
       KeyText(key) != KeyText(record.next().spki_sha256())) {
-    return absl::AbortedError(absl::StrCat(
+    return Aborted(
         "host ", host, ": key ", QuotedText(key), " is not on record, but ",
-        record.has_held() ? KeyText(record.held().spki_sha256()) : "none"));
+        record.has_held() ? KeyText(record.held().spki_sha256()) : "none");
   }
   if (waits) response.set_refused_machine_id(record.waiting().machine_id());
   HostRecord forgotten;

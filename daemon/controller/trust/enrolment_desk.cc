@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/spec/host_names.h"
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"

@@ -14,7 +14,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
@@ -44,7 +43,7 @@ constexpr size_t kStackBytes = 512 << 10;
 constexpr int kNice = 10;
 
 absl::Status System(const char* what) {
-  return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
+  return Unavailable(what, ": ", strerror(errno));
 }
 
 absl::Status Bound(decltype(RLIMIT_DATA) resource, rlim_t most) {

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "config/identity/certificate.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/regular_file.h"
@@ -11,7 +9,6 @@
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
-#include "daemon/controller/hosts/audit_caller.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/hosts/user_calls.h"
 #include "daemon/controller/trust/join_token.h"

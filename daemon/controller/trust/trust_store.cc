@@ -1,6 +1,5 @@
 #include "daemon/controller/trust/trust_store.h"
 
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 
 namespace clusterd {

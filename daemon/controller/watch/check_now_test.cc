@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/values/version.h"
 #include "daemon/controller/watch/cluster_watch.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,7 +17,7 @@ using ::testing::IsEmpty;
 // Of `hosts` hosts, with `rules` rules that fail on every one of them.
 Report Failing(int hosts, int rules) {
   Report report;
-  report.set_schema_version(1);
+  report.set_schema_version(kReportSchemaVersion);
   report.set_run_id("aa");
   report.set_started_at_ms(1000);
   report.set_verdict(FAIL);

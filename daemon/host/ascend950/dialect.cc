@@ -3,17 +3,15 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/missing.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_answers.h"
 #include "daemon/host/hccn/hccn_output.h"
 
@@ -47,11 +45,9 @@ absl::StatusOr<std::vector<SlaveAnswer>> SplitSlaves(absl::string_view output) {
       break;
     }
   }
-  if (slaves.empty()) {
-    return InvalidArgument("-lldp: no \"[dev_name:…] LLDP neighbor info:\" in ",
-                           QuotedText(output));
-  }
-  return slaves;
+  if (!slaves.empty()) return slaves;
+  return InvalidArgument("-lldp: no \"[dev_name:…] LLDP neighbor info:\" in ",
+                         QuotedText(output));
 }
 
 using Cells = std::vector<absl::string_view>;
@@ -80,10 +76,8 @@ absl::StatusOr<Port> ParsePort(const Cells& header, const Cells& row,
       !absl::SimpleAtoi(row[1], &port.port)) {
     return BadLine("no port id", line);
   }
-  if (port.type != "UB" && port.type != "ETH") {
-    return BadLine("an unknown port type", line);
-  }
-  return port;
+  if (port.type == "UB" || port.type == "ETH") return port;
+  return BadLine("an unknown port type", line);
 }
 
 void MissBond(const Missing& missing, DeviceFacts* facts) {
@@ -207,14 +201,12 @@ absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
   }
   ASSIGN_OR_RETURN(const LldpNeighbour first, ParseHccnLldp(slaves[0].text));
   ASSIGN_OR_RETURN(const LldpNeighbour second, ParseHccnLldp(slaves[1].text));
-  if (first.heard() != second.heard()) {
-    return InvalidArgument(
-        "-lldp: of the bond's slaves ", QuotedText(slaves[0].slave),
-        first.heard() ? " hears a neighbour and " : " hears none and ",
-        QuotedText(slaves[1].slave),
-        first.heard() ? " hears none" : " hears one");
-  }
-  return first;
+  if (first.heard() == second.heard()) return first;
+  return InvalidArgument(
+      "-lldp: of the bond's slaves ", QuotedText(slaves[0].slave),
+      first.heard() ? " hears a neighbour and " : " hears none and ",
+      QuotedText(slaves[1].slave),
+      first.heard() ? " hears none" : " hears one");
 }
 
 absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {

@@ -13,7 +13,6 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
 
@@ -133,10 +132,8 @@ class PosixFileSystem final : public FileSystem {
 
   absl::StatusOr<FileAttributes> Stat(const std::string& path) override {
     struct stat status;
-    if (lstat(Full(path).c_str(), &status) != 0) {
-      return absl::ErrnoToStatus(errno, path);
-    }
-    return FromStat(status);
+    if (lstat(Full(path).c_str(), &status) == 0) return FromStat(status);
+    return absl::ErrnoToStatus(errno, path);
   }
 
   absl::StatusOr<std::vector<std::string>> List(

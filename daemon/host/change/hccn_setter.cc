@@ -1,8 +1,6 @@
 #include "daemon/host/change/hccn_setter.h"
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/ipv4.h"
 #include "config/values/status_macros.h"
@@ -59,21 +57,14 @@ bool EndedByItself(const CommandResult& result) {
   return !result.timed_out && !result.left_running;
 }
 
-bool IsBusy(const CommandResult& result) {
-  return EndedByItself(result) &&
-         ClassifyHccnRun(result).failure == HccnFailure::kBusy;
-}
-
 // The subnet that a route leads to, as the device's table would have it.
 absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
   ASSIGN_OR_RETURN(const Ipv4Interface parsed,
                    Ipv4Interface::Parse(route.destination, route.netmask));
-  if (parsed.subnet().network() != parsed.address()) {
-    return InvalidArgument("how a device shows a route to ", route.destination,
-                           " netmask ", route.netmask,
-                           ", which has host bits, is not known");
-  }
-  return parsed.subnet();
+  if (parsed.subnet().network() == parsed.address()) return parsed.subnet();
+  return InvalidArgument("how a device shows a route to ", route.destination,
+                         " netmask ", route.netmask,
+                         ", which has host bits, is not known");
 }
 
 }  // namespace
@@ -95,7 +86,9 @@ absl::StatusOr<CommandResult> HccnSetter::Run(
     if (result.ok() && result->left_running) {
       locks_->LeaveBehind(device, result->pid);
     }
-    if (!result.ok() || !IsBusy(*result) || retries == kBusyRetries) {
+    if (!result.ok() || !EndedByItself(*result) ||
+        ClassifyHccnRun(*result).failure != HccnFailure::kBusy ||
+        retries == kBusyRetries) {
       return result;
     }
     clock_->SleepFor(kBusyPause);

@@ -23,7 +23,7 @@
 #include "daemon/host/change/mutation_token.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {

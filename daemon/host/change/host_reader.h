@@ -10,7 +10,7 @@
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/file_reader.h"
-#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/host_observer.h"
 #include "proto/facts.pb.h"
 #include "proto/plan.pb.h"

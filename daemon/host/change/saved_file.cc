@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 
 namespace clusterd {

@@ -1,7 +1,6 @@
 #include "daemon/host/change/sysctl_writer.h"
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "config/plan/setting_rows.h"
 #include "config/values/port_set.h"

@@ -5,12 +5,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace clusterd {
-namespace {
-
-constexpr absl::Duration kDefaultCommand = absl::Seconds(10);
-constexpr absl::Duration kDefaultHost = absl::Seconds(30);
-
-}  // namespace
 
 TimeBudget::TimeBudget(Clock* clock, absl::Duration command,
                        absl::Duration host, const Asker& asker)
@@ -24,9 +18,9 @@ TimeBudget TimeBudget::ForRequest(Clock* clock, const ObserveRequest& request,
                                   const Asker& asker) {
   return TimeBudget(
       clock,
-      request.command_ms() == 0 ? kDefaultCommand
+      request.command_ms() == 0 ? absl::Seconds(10)
                                 : absl::Milliseconds(request.command_ms()),
-      request.host_ms() == 0 ? kDefaultHost
+      request.host_ms() == 0 ? absl::Seconds(30)
                              : absl::Milliseconds(request.host_ms()),
       asker);
 }

@@ -13,9 +13,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/owned_fd.h"
@@ -153,12 +151,6 @@ struct Launch {
   const ProgramGroup* group;  // Of a user's program.
 };
 
-// Where memory ends, the program goes and not this daemon.
-void OfferToKiller() {
-  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd >= 0) (void)!write(fd, "1000", 4);
-}
-
 // False with errno.
 bool TakeDescriptors(const Launch& launch, int failure) {
   if (dup2(launch.standard_input, STDIN_FILENO) < 0 ||
@@ -181,7 +173,9 @@ bool TakeDescriptors(const Launch& launch, int failure) {
     setpgid(0, 0);
   } else {
     launch.group->Enter();
-    OfferToKiller();
+    // Where memory ends, the program goes and not this daemon.
+    const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) (void)!write(fd, "1000", 4);
   }
   // What would take a change back is gone with the daemon: its tool must not
   // go on changing the machine behind the back of the next start.
@@ -343,9 +337,7 @@ absl::Status CheckWords(const Command& command) {
 
 // What a program reads; as a file, which it may open anew by its descriptor.
 OwnedFd OpenInput(const std::string& text) {
-  if (text.empty()) {
-    return OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  }
+  if (text.empty()) return OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
   OwnedFd file(
       static_cast<int>(syscall(SYS_memfd_create, "input", 1U /* CLOEXEC */)));
   if (!file.is_open() || pwrite(file.get(), text.data(), text.size(), 0) !=
@@ -416,8 +408,14 @@ PosixCommandRunner::PosixCommandRunner(absl::string_view driver_libraries,
 
 absl::StatusOr<std::vector<std::string>> PosixCommandRunner::EnvironmentOf(
     const Command& command) const {
-  if (command.as.has_value()) return UserEnvironment(*command.as);
   std::vector<std::string> environment = {kSearchPath, "LC_ALL=C"};
+  if (command.as.has_value()) {
+    const auto& [name, home] = std::tie(command.as->name, command.as->home);
+    environment.insert(environment.end(), {absl::StrCat("HOME=", home),
+                                           absl::StrCat("USER=", name),
+                                           absl::StrCat("LOGNAME=", name)});
+    return environment;
+  }
   if (!command.needs_driver) return environment;
   std::vector<std::string> folders;
   for (const std::string& folder : driver_libraries_) {
@@ -434,9 +432,14 @@ absl::StatusOr<std::vector<std::string>> PosixCommandRunner::EnvironmentOf(
 }
 
 absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
-  const absl::Status words = CheckWords(command);
-  if (!words.ok()) return words;
-  ReapLeftBehind();
+  RETURN_IF_ERROR(CheckWords(command));
+  // Takes the exit of children that were left behind and have ended since.
+  {
+    absl::MutexLock lock(&mutex_);
+    DropIf(&left_behind_, [](const auto& each) {
+      return ReapChild(each.first, nullptr) != 0;
+    });
+  }
   CommandResult result;
   if (command.deadline <= absl::ZeroDuration()) {
     result.timed_out = true;
@@ -453,11 +456,10 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   const SteadyClock::time_point end =
       begin + absl::ToChronoNanoseconds(
                   std::min<absl::Duration>(command.deadline, absl::Hours(24)));
-  const absl::StatusOr<pid_t> pid =
-      Start(command, environment, group, end, out, err);
-  if (!pid.ok()) return pid.status();
-  Child child(*pid);
-  result.pid = *pid;
+  ASSIGN_OR_RETURN(const pid_t pid,
+                   Start(command, environment, group, end, out, err));
+  Child child(pid);
+  result.pid = pid;
   bool ended = child.Follow(out, err, end);
   result.timed_out = !ended;
   child.KillGroup();
@@ -472,23 +474,15 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
     result.left_running = true;
     absl::MutexLock lock(&mutex_);
     left_behind_.emplace_back(
-        *pid, command.as ? std::make_optional(command.as->uid) : std::nullopt);
+        pid, command.as ? std::make_optional(command.as->uid) : std::nullopt);
     return result;
   }
   const bool reaped = child.Reap(&result);
   group.Kill();
   EndOrphans(kill_grace_);
-  if (!reaped) {
-    return Unavailable(command.argv[0],
-                       ": its exit status was taken by somebody else");
-  }
-  return result;
-}
-
-void PosixCommandRunner::ReapLeftBehind() {
-  absl::MutexLock lock(&mutex_);
-  DropIf(&left_behind_,
-         [](const auto& each) { return ReapChild(each.first, nullptr) != 0; });
+  if (reaped) return result;
+  return Unavailable(command.argv[0],
+                     ": its exit status was taken by somebody else");
 }
 
 // A file system of the user's own keeps its readers alive while it does not

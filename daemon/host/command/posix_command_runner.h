@@ -44,8 +44,6 @@ class PosixCommandRunner final : public CommandRunner {
   absl::StatusOr<CommandResult> Run(const Command& command) override;
 
  private:
-  // Takes the exit of children that were left behind and have ended since.
-  void ReapLeftBehind() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status CheckLeftBehind(const Command& command)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "absl/status/status.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -87,11 +86,6 @@ absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
   if (groups.exit_status == 0 && !as.groups.empty()) return as;
   return absl::FailedPreconditionError(absl::StrCat(
       "`id -G ", name, "`: ", PrintableText(groups.standard_error)));
-}
-
-std::vector<std::string> UserEnvironment(const RunAs& as) {
-  return {kSearchPath, "LC_ALL=C", absl::StrCat("HOME=", as.home),
-          absl::StrCat("USER=", as.name), absl::StrCat("LOGNAME=", as.name)};
 }
 
 UserIdentity MakeUserIdentity(const RunAs& as) {

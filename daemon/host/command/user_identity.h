@@ -39,8 +39,6 @@ absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
                                const TimeBudget& budget,
                                absl::string_view name);
 
-std::vector<std::string> UserEnvironment(const RunAs& as);
-
 // Address space of a program that runs as a user.
 inline constexpr size_t kMaxUserMemory = 128 << 20;
 

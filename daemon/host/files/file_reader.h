@@ -1,13 +1,19 @@
 // Reads files of the machine below a root folder: "/" in production, a folder
 // in tests and in simulated servers. Never writes, and waits for nobody but in
-// ReadShared: a FIFO or a device is refused, not opened for reading.
+// ReadShared: a FIFO or a device is refused, not opened for reading. And says
+// why a fact has no value: readers return a status; here, and nowhere else, it
+// becomes a reason in a fact.
 #ifndef DAEMON_HOST_FILES_FILE_READER_H_
 #define DAEMON_HOST_FILES_FILE_READER_H_
+
+#include <google/protobuf/message_lite.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +22,7 @@
 #include "absl/time/time.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
+#include "proto/facts.pb.h"
 
 namespace clusterd {
 
@@ -110,6 +117,80 @@ struct HostAccess {
 
   FileReader files() const { return FileReader(paths.root); }
 };
+
+// `detail` is made printable and cut at 500 bytes.
+Missing MakeMissing(Missing::Reason reason, absl::string_view detail);
+
+// The reason that fits the code, with the message as detail:
+//   NotFound          ABSENT            PermissionDenied  NOT_PERMITTED
+//   DeadlineExceeded  TIMED_OUT         Unavailable       TOOL_FAILED
+//   Unimplemented     NOT_SUPPORTED     Cancelled         NOT_QUERIED
+// Any other code is UNREADABLE.
+Missing MissingFor(const absl::Status& status);
+
+template <typename Fact>
+void SetMissing(Missing missing, Fact* fact) {
+  *fact->mutable_missing() = std::move(missing);
+}
+
+template <typename Fact>
+void SetMissing(Missing::Reason reason, absl::string_view detail, Fact* fact) {
+  SetMissing(MakeMissing(reason, detail), fact);
+}
+
+template <typename Fact>
+Fact MissingFact(Missing missing) {
+  Fact fact;
+  SetMissing(std::move(missing), &fact);
+  return fact;
+}
+
+template <typename... Facts>
+void SetAllMissing(const Missing& missing, Facts*... facts) {
+  (SetMissing(missing, facts), ...);
+}
+
+// The value, a number, text or message, or MissingFor the status.
+template <typename Value, typename Fact>
+void SetFact(absl::StatusOr<Value> value, Fact* fact) {
+  if (!value.ok()) {
+    SetMissing(MissingFor(value.status()), fact);
+  } else if constexpr (std::is_base_of_v<google::protobuf::MessageLite,
+                                         Value>) {
+    *fact->mutable_value() = *std::move(value);
+  } else {
+    fact->set_value(*std::move(value));
+  }
+}
+
+// The same as a fact.
+template <typename Fact, typename Value>
+Fact MakeFact(absl::StatusOr<Value> value) {
+  Fact fact;
+  SetFact(std::move(value), &fact);
+  return fact;
+}
+
+// Files of `Key=value` lines that say what is installed:
+//   /etc/ascend_install.info      Driver_Install_Path_Param=/usr/local/Ascend
+//   .../driver/version.info       Version=23.0.7
+//   /etc/os-release               PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"
+
+// Where the driver is installed; /usr/local/Ascend if no line says it.
+// InvalidArgument, quoting it, unless it is an absolute path without "..".
+absl::StatusOr<std::string> ParseInstallPath(absl::string_view text);
+
+// The same, of the machine's own file; /usr/local/Ascend without one that can
+// be read.
+absl::StatusOr<std::string> ReadInstallPath(const FileReader& files);
+
+// What stands in the first line of `key`, without quotes; printable.
+// InvalidArgument if there is no such line, or nothing in it.
+absl::StatusOr<std::string> ParseInfoValue(absl::string_view text,
+                                           absl::string_view key);
+
+// `value` without the quotes around it, of either kind.
+absl::string_view WithoutQuotes(absl::string_view value);
 
 }  // namespace clusterd
 

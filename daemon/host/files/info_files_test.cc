@@ -1,9 +1,8 @@
-#include "daemon/host/files/info_files.h"
-
 #include <fstream>
 #include <iterator>
 #include <string>
 
+#include "daemon/host/files/file_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

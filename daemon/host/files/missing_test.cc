@@ -1,7 +1,6 @@
-#include "daemon/host/files/missing.h"
-
 #include <string>
 
+#include "daemon/host/files/file_reader.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
@@ -51,11 +50,9 @@ absl::Status OpenFolder(const std::vector<std::string>& names,
     return PermissionDenied(path, ": belongs to user ", info.st_uid,
                             ", expected root's");
   }
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return PermissionDenied(
-        path, ": its group or others may write it, expected root alone");
-  }
-  return absl::OkStatus();
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) == 0) return absl::OkStatus();
+  return PermissionDenied(
+      path, ": its group or others may write it, expected root alone");
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "daemon/host/firewall/allowed_port.h"
 
-#include "absl/status/status.h"
 #include "absl/strings/str_split.h"
 #include "config/values/ipv4.h"
 #include "config/values/status_macros.h"

@@ -2,14 +2,13 @@
 #include <optional>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/values/port_set.h"
+#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/firewall/firewall_observer.h"
@@ -45,8 +44,8 @@ struct Chain {
 using Chains = std::map<std::string, Chain>;
 
 absl::Status MalformedRule(absl::string_view program, absl::string_view line) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(program, ": line ", QuotedText(line), " not understood"));
+  return InvalidArgument(program, ": line ", QuotedText(line),
+                         " not understood");
 }
 
 constexpr uint32_t kMaxPort = 65535;

@@ -1,7 +1,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
@@ -9,7 +8,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/info_files.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/firewall/allowed_port.h"
 #include "daemon/host/firewall/firewall_observer.h"
 
@@ -204,10 +203,8 @@ absl::StatusOr<bool> ParseUfwConf(absl::string_view text) {
                              ", expected yes or no");
     }
   }
-  if (!enabled.has_value()) {
-    return absl::InvalidArgumentError("ufw.conf: no ENABLED line");
-  }
-  return *enabled;
+  if (enabled.has_value()) return *enabled;
+  return absl::InvalidArgumentError("ufw.conf: no ENABLED line");
 }
 
 }  // namespace clusterd

@@ -1,5 +1,3 @@
-#include "daemon/host/hccn/device_locks.h"
-
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -14,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/synchronization/notification.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"

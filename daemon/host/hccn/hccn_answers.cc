@@ -10,7 +10,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -44,11 +43,9 @@ absl::StatusOr<absl::string_view> OnlyDataLine(absl::string_view output) {
   if (lines.empty()) {
     return InvalidArgument("no answer in ", QuotedText(output));
   }
-  if (lines.size() > 1) {
-    return InvalidArgument("unexpected line ", QuotedText(lines[1]), " after ",
-                           QuotedText(lines[0]));
-  }
-  return lines[0];
+  if (lines.size() <= 1) return lines[0];
+  return InvalidArgument("unexpected line ", QuotedText(lines[1]), " after ",
+                         QuotedText(lines[0]));
 }
 
 // What stands after `label` and blanks in the only data line.
@@ -368,10 +365,8 @@ absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
   if (neighbour.peer() != LldpNeighbour::NPU) {
     neighbour.set_pfc(SwitchPfc(lines));
   }
-  if (neighbour.port_id().empty()) {
-    return InvalidArgument("no port id in ", QuotedText(output));
-  }
-  return neighbour;
+  if (!neighbour.port_id().empty()) return neighbour;
+  return InvalidArgument("no port id in ", QuotedText(output));
 }
 
 Missing UnreadableHccnAnswer(const HccnAnswer& answer,

@@ -32,7 +32,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "config/values/ipv4.h"
-#include "daemon/host/files/missing.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
 

@@ -5,13 +5,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/hccn_conf_line.h"
+#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 
@@ -41,7 +40,7 @@ bool MayRepeat(absl::string_view key) {
 
 class Reader {
  public:
-  explicit Reader(HccnConf* conf) : conf_(conf) {}
+  Reader(absl::string_view file, HccnConf* conf) : file_(file), conf_(conf) {}
 
   // One line as the tool gets it, without its newline.
   void ReadLine(absl::string_view line, uint32_t number) {
@@ -55,7 +54,7 @@ class Reader {
       absl::ConsumeSuffix(&text, "\r");
       if (!IsScannedRoute(line)) {
         AddProblem(HccnConf::Problem::MALFORMED_ROUTE, number, text, conf_);
-      } else if (!MayBeRecovered(line)) {
+      } else if (!MayBeRecovered(line, file_)) {
         AddProblem(HccnConf::Problem::BAD_VALUE, number, text, conf_);
       }
     } else {
@@ -82,7 +81,7 @@ class Reader {
     if (body.size() != line.size()) {
       AddProblem(HccnConf::Problem::TRAILING_BLANK, number, line, conf_);
     }
-    if (!MayBeRecovered(body)) {
+    if (!MayBeRecovered(body, file_)) {
       AddProblem(HccnConf::Problem::BAD_VALUE, number, body, conf_);
     }
   }
@@ -103,6 +102,7 @@ class Reader {
     entry->set_line(number);
   }
 
+  const absl::string_view file_;
   HccnConf* const conf_;
   absl::flat_hash_set<std::string> keys_;
 };
@@ -116,7 +116,7 @@ absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text) {
     AddProblem(HccnConf::Problem::FILE_TOO_LARGE, 0,
                absl::StrCat(text.size(), " bytes"), &conf);
   }
-  Reader reader(&conf);
+  Reader reader(text, &conf);
   std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
   const bool is_ended = lines.back().empty();
   if (is_ended) lines.pop_back();
@@ -134,8 +134,8 @@ absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text) {
       line.remove_prefix(std::min(line.size(), kHccnConfMaxLineBytes));
     } while (!line.empty());
     if (static_cast<size_t>(conf.entries_size()) > kHccnConfMaxEntries) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "hccn.conf: more than ", kHccnConfMaxEntries, " entries"));
+      return InvalidArgument("hccn.conf: more than ", kHccnConfMaxEntries,
+                             " entries");
     }
   }
   return conf;

@@ -184,6 +184,16 @@ TEST(ParseHccnConfTest, TakesWhatTheToolItselfWrites) {
       IsEmpty());
 }
 
+TEST(ParseHccnConfTest, JudgesALineBesideTheOthersOfItsDevice) {
+  EXPECT_THAT(Problems("gateway_0=x\ngateway_1=x\nudhcpc_enable_1=0\n"),
+              ElementsAre("line 1: BAD_VALUE"));
+  EXPECT_THAT(Problems("udp_port_mode_0=multi_qp\nmulti_qp_count_0=2\n"),
+              ElementsAre("line 1: BAD_VALUE"));
+  EXPECT_THAT(Problems("udp_port_mode_0=multi_qp\nmulti_qp_count_0=2\n"
+                       "multi_qp_udp_ports_0=5000,5001\n"),
+              IsEmpty());
+}
+
 TEST(ParseHccnConfTest, BlamesARouteToNoAddressForItsOwnDeviceAlone) {
   EXPECT_THAT(Problems("route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_"
                        "10.0.0.300\n"),

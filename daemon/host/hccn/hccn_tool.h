@@ -4,7 +4,11 @@
 #ifndef DAEMON_HOST_HCCN_HCCN_TOOL_H_
 #define DAEMON_HOST_HCCN_HCCN_TOOL_H_
 
+#include <condition_variable>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,15 +16,55 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 #include "daemon/host/files/file_reader.h"
-#include "daemon/host/hccn/device_locks.h"
 #include "daemon/host/hccn/hccn_output.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
+
+// Sees to it that no two hccn_tool processes of this daemon work on one device
+// at the same time: the vendor does not support that. Safe for concurrent use.
+class DeviceLocks {
+ public:
+  // The right to use one device, until it is destroyed.
+  struct Release {
+    uint32_t device = 0;
+    void operator()(DeviceLocks* locks) const { locks->GiveBack(device); }
+  };
+  using Lock = std::unique_ptr<DeviceLocks, Release>;
+
+  // Waits at most `wait` for the others; whoever changes the device is before
+  // all who only look at it. DeadlineExceeded: still in use.
+  // FailedPrecondition, with its pid: a process that could not be killed still
+  // works on the device.
+  absl::StatusOr<Lock> Take(uint32_t device, absl::Duration wait,
+                            bool changes = false);
+
+  // A process was left behind on `device` (CommandResult::left_running). The
+  // device stays blocked until it has ended.
+  void LeaveBehind(uint32_t device, int pid);
+
+ private:
+  // A process for good: its pid may be given to another one later.
+  struct Process {
+    int pid;
+    uint64_t start_time;  // Clock ticks since boot.
+  };
+
+  void GiveBack(uint32_t device);
+
+  // Not absl::Mutex: its timed waits follow the wall clock, which may be set.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<uint32_t> in_use_;
+  // Who waits to change a device.
+  std::multiset<uint32_t> awaited_;
+  std::map<uint32_t, Process> left_behind_;
+};
 
 // Root and path of the tool: driver/tools/hccn_tool below the install path in
 // /etc/ascend_install.info, /usr/local/Ascend unless that file names another.

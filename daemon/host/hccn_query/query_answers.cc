@@ -6,7 +6,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -88,10 +87,8 @@ absl::StatusOr<Lines> ValuesOf(absl::Span<const absl::string_view> names,
     }
     values.push_back(named->value);
   }
-  if (lines.size() > names.size()) {
-    return UnexpectedHccnText(lines[names.size()], "no further line");
-  }
-  return values;
+  if (lines.size() <= names.size()) return values;
+  return UnexpectedHccnText(lines[names.size()], "no further line");
 }
 
 // Of asctime's form.

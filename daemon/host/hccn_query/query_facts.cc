@@ -4,13 +4,11 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
-#include "daemon/host/files/missing.h"
+#include "daemon/host/files/file_reader.h"
 #include "daemon/host/hccn/hccn_answers.h"
 
 namespace clusterd {
@@ -92,6 +90,26 @@ constexpr absl::string_view kErrors[] = {
     "mac_tx_bad_pkt_num",  "mac_rx_bad_pkt_num",  "mac_rx_fcs_err_pkt_num",
     "roce_rx_err_pkt_num", "roce_tx_err_pkt_num", "roce_new_pkt_rty_num"};
 
+// A query that this tool does not know is NOT_SUPPORTED, as is every one for
+// the tool of the Ascend 950, whose words for them are not known.
+HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
+  HccnAnswer answer;
+  if (session->generation() == NpuToolFacts::ASCEND_950) {
+    answer.missing =
+        MakeMissing(Missing::NOT_SUPPORTED,
+                    absl::StrCat("the words of ", query,
+                                 " are not known for the Ascend 950 tool"));
+    return answer;
+  }
+  answer = session->Ask(query);
+  if (answer.failure == HccnFailure::kWrongCommandLine &&
+      answer.missing.has_value() &&
+      session->generation() == NpuToolFacts::CLASSIC) {
+    answer.missing->set_reason(Missing::NOT_SUPPORTED);
+  }
+  return answer;
+}
+
 }  // namespace
 
 OpticalFact::Module MakeOpticalModule(const HccnOptical& optical) {
@@ -109,24 +127,6 @@ OpticalFact::Module MakeOpticalModule(const HccnOptical& optical) {
     }
   }
   return module;
-}
-
-HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
-  HccnAnswer answer;
-  if (session->generation() == NpuToolFacts::ASCEND_950) {
-    answer.missing =
-        MakeMissing(Missing::NOT_SUPPORTED,
-                    absl::StrCat("the words of ", query,
-                                 " are not known for the Ascend 950 tool"));
-    return answer;
-  }
-  answer = session->Ask(query);
-  if (answer.failure == HccnFailure::kWrongCommandLine &&
-      answer.missing.has_value() &&
-      session->generation() == NpuToolFacts::CLASSIC) {
-    answer.missing->set_reason(Missing::NOT_SUPPORTED);
-  }
-  return answer;
 }
 
 void AskLosslessSettings(HccnSession* session, DeviceFacts* facts) {

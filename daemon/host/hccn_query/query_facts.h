@@ -25,10 +25,6 @@ OpticalFact::Module MakeOpticalModule(const HccnOptical& optical);
 // PFC and UDP port of RoCE: what a change can set.
 void AskLosslessSettings(HccnSession* session, DeviceFacts* facts);
 
-// A query that this tool does not know is NOT_SUPPORTED, as is every one for
-// the tool of the Ascend 950, whose words for them are not known.
-HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query);
-
 // DSCP and priorities to traffic classes, module, history.
 void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts);
 

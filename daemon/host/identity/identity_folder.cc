@@ -14,7 +14,6 @@
 #include <system_error>
 #include <tuple>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "config/identity/regular_file.h"
 #include "config/values/owned_fd.h"
@@ -44,11 +43,8 @@ absl::StatusOr<OwnedFd> OpenOwnFolder(const std::string& path) {
     return PermissionDenied(path, ": belongs to user ", found.st_uid,
                             ", expected ", geteuid());
   }
-  if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return PermissionDenied(path,
-                            ": others may write there, expected mode 0755");
-  }
-  return folder;
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return folder;
+  return PermissionDenied(path, ": others may write there, expected mode 0755");
 }
 
 // Made where it is not there, whatever the umask is: certificates are for
@@ -113,10 +109,8 @@ absl::Status IdentityFolder::PointTo(const std::string& target,
                                      const std::string& link) const {
   const std::string beside = absl::StrCat(link, ".new");
   unlink(beside.c_str());
-  if (symlink(target.c_str(), beside.c_str()) != 0) {
-    return WriteStatus(beside, errno);
-  }
-  return Rename(beside, link);
+  if (symlink(target.c_str(), beside.c_str()) == 0) return Rename(beside, link);
+  return WriteStatus(beside, errno);
 }
 
 absl::Status IdentityFolder::Install(const TlsPem& pair) const {

@@ -64,24 +64,20 @@ constexpr KnownText kKnownTexts[] = {
     {"error reading the file: Is a directory", "container-mounts"},
 };
 
-// A group for each of kKnownTexts.
-const RE2& HitForm() {
-  static const auto* const form = new RE2(absl::StrJoin(
-      kKnownTexts, "|", [](std::string* out, const KnownText& known) {
-        absl::StrAppend(out, "(", known.form, ")");
-      }));
-  return *form;
-}
-
 // The next hit of `rest`, which then begins behind it; empty: there is none.
 struct Found {
   absl::string_view text;
   absl::string_view code;
 };
 Found NextHit(re2::StringPiece* rest) {
+  // A group for each of kKnownTexts.
+  static const auto* const form = new RE2(absl::StrJoin(
+      kKnownTexts, "|", [](std::string* out, const KnownText& known) {
+        absl::StrAppend(out, "(", known.form, ")");
+      }));
   re2::StringPiece groups[1 + std::size(kKnownTexts)];
-  if (!HitForm().Match(*rest, 0, rest->size(), RE2::UNANCHORED, groups,
-                       std::size(groups))) {
+  if (!form->Match(*rest, 0, rest->size(), RE2::UNANCHORED, groups,
+                   std::size(groups))) {
     return {};
   }
   rest->remove_prefix(groups[0].end() - rest->begin());
@@ -214,16 +210,6 @@ absl::string_view LineAt(absl::string_view text, size_t at) {
   return line;
 }
 
-}  // namespace
-
-std::string BoundedUtf8(absl::string_view text, size_t max_bytes) {
-  std::string valid = ValidUtf8(text.substr(0, max_bytes));
-  valid.resize(CutUtf8(valid, max_bytes).size());
-  return valid;
-}
-
-namespace {
-
 // Port 16666 and its backup 16667 are the NPU's: "specific port[16666] fail.".
 bool IsOfNpu(absl::string_view text, size_t at) {
   constexpr size_t kBefore = 120;
@@ -232,6 +218,12 @@ bool IsOfNpu(absl::string_view text, size_t at) {
 }
 
 }  // namespace
+
+std::string BoundedUtf8(absl::string_view text, size_t max_bytes) {
+  std::string valid = ValidUtf8(text.substr(0, max_bytes));
+  valid.resize(CutUtf8(valid, max_bytes).size());
+  return valid;
+}
 
 std::vector<LogHit> ScanLog(absl::string_view text, uint64_t first_line,
                             bool* left_out) {

@@ -19,10 +19,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -49,10 +47,8 @@ absl::Status ErrnoStatus(const std::string& name, const std::string& path,
   if (HasEnded(error)) {
     return NotFound(message, "; it has ended, or never was on this host");
   }
-  if (error == EACCES || error == EPERM) {
-    return PermissionDenied(message, kNeedsTheHostsProcesses);
-  }
-  return absl::UnavailableError(message);
+  if (error != EACCES && error != EPERM) return absl::UnavailableError(message);
+  return PermissionDenied(message, kNeedsTheHostsProcesses);
 }
 
 absl::Status NoNamespace(const std::string& name, const std::string& path) {
@@ -134,13 +130,6 @@ constexpr Engine kEngines[] = {
     {"isula", "inspect -f {{.State.Pid}}"},
     {"crictl", "inspect --output go-template --template {{.info.pid}}"},
 };
-
-absl::StatusOr<std::string> FindEngine(const HostAccess& host,
-                                       const Engine& engine) {
-  const std::string paths[] = {absl::StrCat("/usr/bin/", engine.name),
-                               absl::StrCat("/usr/local/bin/", engine.name)};
-  return FindProgram(host.paths.root, {paths[0], paths[1]});
-}
 
 // 0: the container does not run. NotFound: this engine has no such container.
 absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
@@ -315,7 +304,9 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
   std::vector<std::string> asked;
   absl::Status worst;
   for (const Engine& engine : kEngines) {
-    const absl::StatusOr<std::string> program = FindEngine(host, engine);
+    const std::string paths[] = {absl::StrCat("/usr/bin/", engine.name),
+                                 absl::StrCat("/usr/local/bin/", engine.name)};
+    const auto program = FindProgram(host.paths.root, {paths[0], paths[1]});
     if (absl::IsNotFound(program.status())) continue;
     asked.push_back(engine.name);
     const absl::StatusOr<uint32_t> pid =

@@ -3,13 +3,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/npu_smi/npu_smi_output.h"
 
 namespace clusterd {
 namespace {
@@ -29,13 +27,15 @@ constexpr std::pair<absl::string_view, ChipHealth::Health> kHealths[] = {
 };
 
 absl::Status Bad(absl::string_view what, absl::string_view text) {
-  return absl::InvalidArgumentError(absl::StrCat(what, " ", QuotedText(text)));
+  return InvalidArgument(what, " ", QuotedText(text));
 }
 
 // The values of an answer. Views into it.
 class Answer {
  public:
-  static absl::StatusOr<Answer> Read(absl::string_view output) {
+  // With `odd` set, lines without a colon are left out, and the first is there.
+  static absl::StatusOr<Answer> Read(absl::string_view output,
+                                     absl::Status* odd = nullptr) {
     static const LazyRE2 kForm = {
         "[[:space:]]*([^:]*?)[[:space:]]*:[[:space:]]*(.*)", RE2::Latin1};
     Answer answer;
@@ -43,8 +43,13 @@ class Answer {
     for (const absl::string_view line : NpuSmiDataLines(output)) {
       absl::string_view key;
       absl::string_view value;
-      if (!HasForm(line, *kForm, &key, &value)) return Bad("no colon in", line);
-      answer.values_.emplace(key, value);
+      if (HasForm(line, *kForm, &key, &value)) {
+        answer.values_.emplace(key, value);
+      } else if (odd == nullptr) {
+        return Bad("no colon in", line);
+      } else {
+        odd->Update(Bad("no colon in", line));
+      }
     }
     return answer;
   }
@@ -59,11 +64,14 @@ class Answer {
     return Bad(absl::StrCat("\"", key, "\" more than once in"), text_);
   }
 
-  // Of a key that may be missing, or be the tool's NA: "".
-  absl::StatusOr<absl::string_view> ValueOrNone(absl::string_view key) const {
-    if (!Has(key)) return absl::string_view();
-    ASSIGN_OR_RETURN(const absl::string_view value, Value(key));
-    return value == "NA" ? absl::string_view() : value;
+  // Of a key that may be missing, be the tool's NA, or stand several times.
+  std::string AllOf(absl::string_view key) const {
+    std::string all;
+    for (auto [at, last] = values_.equal_range(key); at != last; ++at) {
+      if (at->second == "NA") continue;
+      absl::StrAppend(&all, all.empty() ? "" : " ", at->second);
+    }
+    return all;
   }
 
   template <typename Integer = uint64_t>
@@ -86,13 +94,36 @@ absl::StatusOr<uint64_t> PagesToCome(const Answer& answer,
   return pages > (uint64_t{1} << 31) ? 0 : pages;
 }
 
+// Both causes bring the same texts.
+constexpr absl::string_view kOwned =
+    ": another container owns the devices (device-namespace names it), or this "
+    "one lacks a mount of the driver: /usr/local/dcmi, "
+    "/usr/local/Ascend/driver/lib64, /etc/ascend_install.info";
+
+struct Failure {
+  absl::string_view prefix;
+  absl::StatusCode code;
+};
+constexpr Failure kFailures[] = {
+    {"There is no NPU card on this server.", absl::StatusCode::kNotFound},
+    {"Invalid card id.", absl::StatusCode::kNotFound},
+    {"Failed to query ", absl::StatusCode::kUnavailable},
+    {"This device does not support ", absl::StatusCode::kUnimplemented},
+    {"Error parameter of ", absl::StatusCode::kInvalidArgument},
+    {"Usage: npu-smi", absl::StatusCode::kInvalidArgument},
+};
+
 }  // namespace
 
 absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
-  ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
+  absl::Status odd;
+  ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output, &odd));
   const bool of_card = !answer.Has("Health Status") && answer.Has("Health");
-  ASSIGN_OR_RETURN(const absl::string_view word,
-                   answer.Value(of_card ? "Health" : "Health Status"));
+  const auto found = answer.Value(of_card ? "Health" : "Health Status");
+  const absl::string_view word = found.value_or("OK");
+  // A chip that is ill is so whatever stands beside it.
+  if (word == "OK") RETURN_IF_ERROR(odd);
+  RETURN_IF_ERROR(found.status());
   const auto* const known = absl::c_find_if(kHealths, [&](const auto& health) {
     return health.first == word || (health.second != ChipHealth::OK &&
                                     absl::EqualsIgnoreCase(health.first, word));
@@ -100,8 +131,7 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
   if (known == std::end(kHealths)) return Bad("an unknown health", word);
   ChipHealth health;
   health.set_health(known->second);
-  ASSIGN_OR_RETURN(const absl::string_view codes,
-                   answer.ValueOrNone("Error Code"));
+  const std::string codes = answer.AllOf("Error Code");
   for (const absl::string_view code :
        absl::StrSplit(codes, absl::ByAnyChar(" ,;\t"), absl::SkipEmpty())) {
     std::string digits = absl::AsciiStrToUpper(code);
@@ -119,9 +149,8 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
     health.add_error_codes(is_code ? digits
                                    : PrintableText(code, kMaxCodeBytes));
   }
-  ASSIGN_OR_RETURN(const absl::string_view information,
-                   answer.ValueOrNone("Error Information"));
-  health.set_information(PrintableText(information, kMaxInformationBytes));
+  health.set_information(
+      PrintableText(answer.AllOf("Error Information"), kMaxInformationBytes));
   return health;
 }
 
@@ -149,7 +178,7 @@ absl::StatusOr<std::string> ParseNpuSmiCompatibility(absl::string_view output) {
   constexpr absl::string_view kKey = "Compatibility";
   ASSIGN_OR_RETURN(const Answer answer, Answer::Read(output));
   if (!answer.Has(kKey)) {
-    return absl::UnimplementedError(absl::StrCat("no line ", kKey));
+    return Unimplemented("no line ", kKey);
   }
   ASSIGN_OR_RETURN(const absl::string_view word, answer.Value(kKey));
   for (const absl::string_view known :
@@ -167,8 +196,7 @@ absl::StatusOr<HccsLinks> ParseNpuSmiHccs(absl::string_view output) {
   if (word != "OK" && word != "NOK") return Bad("an unknown status", word);
   HccsLinks links;
   links.set_ok(word == "OK");
-  ASSIGN_OR_RETURN(const absl::string_view lanes,
-                   answer.ValueOrNone(name + " lane mode"));
+  const std::string lanes = answer.AllOf(name + " lane mode");
   for (const absl::string_view lane :
        absl::StrSplit(lanes, absl::ByAnyChar("[] \t"), absl::SkipEmpty())) {
     uint32_t number = 0;
@@ -227,6 +255,46 @@ ParseNpuSmiMemory(absl::string_view output) {
   }
   if (memories.empty()) return Bad("no chip with its memory in", output);
   return memories;
+}
+
+absl::Status NpuSmiFailure(const CommandResult& result) {
+  const std::string streams =
+      absl::StrCat(result.standard_error, "\n", result.standard_output);
+  // "dcmi module initialize failed. ret is -8005" of other releases, too.
+  static const LazyRE2 kIsOwned = {
+      R"(.*(?:ret is -(?:8005|8020|9005)\b|drvErr=87\b).*|)"
+      R"((?:dcmi model initialized|DrvMngGetConsoleLogLevel) failed.*)",
+      RE2::Latin1};
+  for (const absl::string_view line : absl::StrSplit(streams, '\n')) {
+    const absl::string_view text = absl::StripAsciiWhitespace(line);
+    const auto said = [&text](absl::string_view cause) {
+      return absl::StrCat("npu-smi: ", PrintableText(text, kMaxQuotedBytes),
+                          cause);
+    };
+    if (HasForm(text, *kIsOwned)) return absl::UnavailableError(said(kOwned));
+    for (const Failure& failure : kFailures) {
+      if (!absl::StartsWith(text, failure.prefix)) continue;
+      return absl::Status(failure.code, said(""));
+    }
+  }
+  if (result.signal == 0 && result.exit_status == 0) return absl::OkStatus();
+  const std::string end = result.signal != 0
+                              ? absl::StrCat("ended by signal ", result.signal)
+                              : absl::StrCat("status ", result.exit_status);
+  const std::string& said = result.standard_error.empty()
+                                ? result.standard_output
+                                : result.standard_error;
+  return Unavailable("npu-smi: ", end, " and ", QuotedText(said));
+}
+
+std::vector<absl::string_view> NpuSmiDataLines(absl::string_view output) {
+  std::vector<absl::string_view> lines;
+  for (absl::string_view line :
+       absl::StrSplit(output, '\n', absl::SkipWhitespace())) {
+    line = absl::StripTrailingAsciiWhitespace(line);
+    if (!absl::StartsWith(line, "[WARNING]")) lines.push_back(line);
+  }
+  return lines;
 }
 
 }  // namespace clusterd

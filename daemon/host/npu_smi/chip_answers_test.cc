@@ -119,6 +119,24 @@ TEST(ParseNpuSmiHealthTest, ReadsAnAlarmWhateverItsCodesLookLike) {
   }
 }
 
+TEST(ParseNpuSmiHealthTest, ReadsAnAlarmWhateverStandsBesideIt) {
+  const auto of = [](const char* word) {
+    return ParseNpuSmiHealth(absl::StrCat(
+        "log: cannot open\nsee the manual\n\tHealth Status : ", word,
+        "\n\tError Code : 0x80E18401\n\tError Code : 80E01801\n"
+        "\tError Code : NA\n\tError Information : rows\n"
+        "full\n\tError Information : bits\n"));
+  };
+  for (const char* word : {"Warning", "Alarm", "Critical", "UNKNOWN"}) {
+    const auto health = of(word);
+    ASSERT_TRUE(health.ok()) << health.status();
+    EXPECT_THAT(health->error_codes(), ElementsAre("80E18401", "80E01801"));
+    EXPECT_EQ(health->information(), "rows bits");
+  }
+  ExpectRefused(of("OK").status(), "no colon in \"see the manual\"");
+  ExpectRefused(of("fine").status(), "an unknown health \"fine\"");
+}
+
 TEST(ParseNpuSmiMemoryTest, ReadsTablesOfEveryWidth) {
   using Key = std::pair<uint32_t, uint32_t>;
   const auto wide = ParseNpuSmiMemory(Golden("info_a3_wide.txt")).value();

@@ -1,10 +1,9 @@
-#include "daemon/host/npu_smi/chip_observer.h"
-
 #include <unistd.h>
 
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/npu_smi/device_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"

@@ -1,9 +1,10 @@
 #include "daemon/host/npu_smi/device_ids.h"
 
+#include <future>
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -11,8 +12,7 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/files/missing.h"
-#include "daemon/host/npu_smi/npu_smi_output.h"
+#include "daemon/host/npu_smi/chip_answers.h"
 
 namespace clusterd {
 namespace {
@@ -73,6 +73,162 @@ absl::StatusOr<DeviceIdsFact::Ids> FindIds(const HostAccess& host) {
   }
   for (const uint32_t id : *ids) found.add_ids(id);
   return found;
+}
+
+using Chips = std::map<uint32_t, ChipPlace>;
+
+// The questions to one chip. Has its lock for as long as it lives.
+class ChipSession {
+ public:
+  ChipSession(const std::string& npu_smi, uint32_t device, ChipPlace place,
+              const HostAccess& host, DeviceLocks* locks)
+      : npu_smi_(npu_smi),
+        device_(device),
+        place_(place),
+        host_(host),
+        locks_(locks) {
+    absl::StatusOr<DeviceLocks::Lock> lock =
+        locks->Take(device, host.budget->Left());
+    if (lock.ok()) {
+      lock_ = *std::move(lock);
+    } else {
+      stopped_ = lock.status();
+    }
+  }
+
+  // Of the card, whose board the chip sits on, the query has no chip.
+  template <typename Parse>
+  auto Ask(absl::string_view query, Parse parse, bool of_card = false)
+      -> decltype(parse("")) {
+    RETURN_IF_ERROR(stopped_);
+    std::vector<std::string> words = {"info", "-t", std::string(query), "-i",
+                                      absl::StrCat(place_.card)};
+    if (!of_card) words.insert(words.end(), {"-c", absl::StrCat(place_.chip)});
+    const std::string line = absl::StrJoin(words, " ");
+    const absl::StatusOr<std::string> output = Run(std::move(words));
+    auto answer = output.ok() ? parse(*output) : output.status();
+    if (answer.ok()) return answer;
+    // What chips do not support folds without their ids.
+    const bool folds = absl::IsUnimplemented(answer.status());
+    const absl::Status status(
+        answer.status().code(),
+        absl::StrCat("`npu-smi ",
+                     folds ? absl::StrCat("info -t ", query) : line,
+                     "`: ", answer.status().message()));
+    if (absl::IsDeadlineExceeded(status)) stopped_ = status;
+    return status;
+  }
+
+ private:
+  absl::StatusOr<std::string> Run(std::vector<std::string> words) {
+    words.insert(words.begin(), npu_smi_);
+    Command command = {std::move(words), host_.budget->ForCommand()};
+    command.needs_driver = true;
+    ASSIGN_OR_RETURN(CommandResult result, host_.runner->Run(command));
+    if (result.left_running) locks_->LeaveBehind(device_, result.pid);
+    if (result.timed_out) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("no answer in ", host_.budget->CutBy(result.elapsed)));
+    }
+    if (result.output_cut) {
+      return absl::FailedPreconditionError("endless output");
+    }
+    const absl::Status failure = NpuSmiFailure(result);
+    if (failure.ok()) return std::move(result.standard_output);
+    // A line that it refuses is of a newer npu-smi; a chip that it does not
+    // find should be there.
+    const absl::StatusCode code =
+        absl::IsInvalidArgument(failure) ? absl::StatusCode::kUnimplemented
+        : absl::IsNotFound(failure)      ? absl::StatusCode::kUnavailable
+                                         : failure.code();
+    return absl::Status(code, failure.message());
+  }
+
+  const std::string& npu_smi_;
+  const uint32_t device_;
+  const ChipPlace place_;
+  const HostAccess& host_;
+  DeviceLocks* const locks_;
+  DeviceLocks::Lock lock_;
+  // Not OK: nothing more is asked, for this reason.
+  absl::Status stopped_;
+};
+
+void AskChip(ChipSession chip, bool in_super_pod, DeviceFacts* facts) {
+  SetFact(chip.Ask("health", ParseNpuSmiHealth), facts->mutable_health());
+  SetFact(chip.Ask("ecc", ParseNpuSmiEcc), facts->mutable_memory_errors());
+  SetFact(chip.Ask("board", ParseNpuSmiCompatibility, /*of_card=*/true),
+          facts->mutable_compatibility());
+  absl::StatusOr<HccsLinks> hccs = chip.Ask("hccs", ParseNpuSmiHccs);
+  // The same query's name in some builds.
+  if (absl::IsUnimplemented(hccs.status())) {
+    absl::StatusOr<HccsLinks> xlink = chip.Ask("xlink", ParseNpuSmiHccs);
+    if (!absl::IsUnimplemented(xlink.status())) hccs = std::move(xlink);
+  }
+  SetFact(std::move(hccs), facts->mutable_hccs());
+  if (!in_super_pod) return;
+  SetFact(chip.Ask("spod-info", ParseNpuSmiSuperPod),
+          facts->mutable_super_pod());
+}
+
+void MissChip(const Missing& missing, bool in_super_pod, DeviceFacts* facts) {
+  SetAllMissing(missing, facts->mutable_health(),
+                facts->mutable_memory_errors(), facts->mutable_compatibility(),
+                facts->mutable_hccs(), facts->mutable_memory());
+  if (in_super_pod) SetMissing(missing, facts->mutable_super_pod());
+}
+
+// Where each id is; one that is not listed may lack there. Logic ids are the
+// machine's only if they are the same ones: one device more or less shifts all.
+// Physical ids are, but not where each side has some of its own. Unavailable:
+// the tool lists too few. Unimplemented: it numbers them otherwise.
+absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
+                                const HostAccess& host,
+                                const DeviceIdsFact::Ids& ids,
+                                std::vector<uint32_t>* npu_ids) {
+  ASSIGN_OR_RETURN(ChipMap map, ReadNpuSmiMapping(npu_smi, host));
+  std::set<uint32_t> cards;
+  std::set<uint32_t> devices;
+  for (const auto& [id, place] : map.chips) {
+    cards.insert(place.card);
+    devices.insert(id);
+  }
+  if (npu_ids != nullptr && cards != devices) {
+    npu_ids->assign(cards.begin(), cards.end());
+  }
+  const size_t listed = map.chips.size();
+  const size_t expected = ids.ids_size();
+  const size_t known = absl::c_count_if(
+      ids.ids(), [&](uint32_t id) { return map.chips.count(id) > 0; });
+  const bool all_known = known == expected && listed == expected;
+  const bool one_side_only = known == expected || known == listed;
+  if (map.physical ? one_side_only : all_known) return std::move(map.chips);
+  const std::string why = absl::StrCat(
+      "`npu-smi info -m` lists ", listed, " devices, with other ids than the ",
+      expected, " of ", ids.source(), ": it cannot be told which is which");
+  return listed < expected && !map.physical ? absl::UnavailableError(why)
+                                            : absl::UnimplementedError(why);
+}
+
+// One table has all chips. A 310P's has ids of 5 digits.
+void ReadMemory(const std::string& npu_smi, const HostAccess& host,
+                const Chips& chips, std::vector<DeviceFacts>* facts) {
+  const auto output = RunNpuSmi({npu_smi, "info"}, host);
+  const auto table = output.ok() ? ParseNpuSmiMemory(*output) : output.status();
+  for (DeviceFacts& device : *facts) {
+    const auto place = chips.find(device.id());
+    if (place == chips.end()) continue;
+    DeviceMemoryFact* const fact = device.mutable_memory();
+    const auto key = std::make_pair(place->second.card, place->second.chip);
+    if (!table.ok()) {
+      SetMissing(MissingFor(table.status()), fact);
+    } else if (const auto row = table->find(key); row != table->end()) {
+      *fact->mutable_value() = row->second;
+    } else {
+      SetMissing(Missing::NOT_SUPPORTED,
+                 "`npu-smi info` shows no memory of the device", fact);
+    }
+  }
 }
 
 }  // namespace
@@ -144,6 +300,47 @@ absl::StatusOr<std::string> LocateNpuSmi(const HostPaths& paths) {
 
 DeviceIdsFact ReadDeviceIds(const HostAccess& host) {
   return MakeFact<DeviceIdsFact>(FindIds(host));
+}
+
+std::vector<DeviceFacts> ReadChips(const HostAccess& host,
+                                   const ObserveRequest& request,
+                                   const DeviceIdsFact::Ids& ids,
+                                   DeviceLocks* locks,
+                                   std::vector<uint32_t>* npu_ids) {
+  std::vector<DeviceFacts> facts(ids.ids_size());
+  const absl::StatusOr<std::string> npu_smi = LocateNpuSmi(host.paths);
+  absl::StatusOr<Chips> chips = Chips();
+  std::optional<Missing> missing;
+  if (request.generation() == NpuToolFacts::ASCEND_950) {
+    missing = MakeMissing(Missing::NOT_QUERIED,
+                          "npu-smi of an Ascend 950 has a command line that "
+                          "clusterd does not know");
+  } else if (!npu_smi.ok()) {
+    missing = MissingFor(npu_smi.status());
+  } else if (chips = FindChips(*npu_smi, host, ids, npu_ids); !chips.ok()) {
+    missing = MissingFor(chips.status());
+  }
+  std::vector<std::future<void>> running;
+  for (int i = 0; i < ids.ids_size(); ++i) {
+    const uint32_t id = ids.ids(i);
+    DeviceFacts* const of = &facts[i];
+    of->set_id(id);
+    if (missing.has_value()) {
+      MissChip(*missing, request.ask_vnic(), of);
+    } else if (chips->count(id) == 0) {
+      MissChip(MakeMissing(Missing::TOOL_FAILED,
+                           "`npu-smi info -m` does not list the device"),
+               request.ask_vnic(), of);
+    } else {
+      running.push_back(std::async([&, id, of] {
+        AskChip(ChipSession(*npu_smi, id, chips->at(id), host, locks),
+                request.ask_vnic(), of);
+      }));
+    }
+  }
+  for (std::future<void>& each : running) each.get();
+  if (!missing.has_value()) ReadMemory(*npu_smi, host, *chips, &facts);
+  return facts;
 }
 
 }  // namespace clusterd

@@ -1,5 +1,7 @@
-// Which NPUs this machine has. Ids are read, never counted up from 0: a
-// container may see a subset, and PCIe cards leave gaps.
+// Which NPUs this machine has, and what npu-smi tells of each: health, memory
+// errors, whether driver and firmware go together, HCCS links, its place in a
+// super pod. Ids are read, never counted up from 0: a container may see a
+// subset, and PCIe cards leave gaps.
 #ifndef DAEMON_HOST_NPU_SMI_DEVICE_IDS_H_
 #define DAEMON_HOST_NPU_SMI_DEVICE_IDS_H_
 
@@ -12,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "daemon/host/files/file_reader.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "proto/facts.pb.h"
 
 namespace clusterd {
@@ -59,6 +62,25 @@ absl::StatusOr<std::string> RunNpuSmi(std::vector<std::string> argv,
 // RunNpuSmi too.
 absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
                                           const HostAccess& host);
+
+// One for each id, in their order, with only what npu-smi tells. Chips are
+// asked in parallel, each one question at a time; one that gave no answer in
+// time is asked nothing more. `locks`, of npu-smi alone, keeps two observations
+// apart and blocks a chip at which a process that cannot be killed was left.
+// Of `request` the generation counts, and whether the product is in a super pod
+// (ask_vnic): else its place there is no fact. Every fact is
+//   ABSENT         npu-smi is not installed
+//   NOT_SUPPORTED  it does not know the question, or numbers devices otherwise
+//                  than the machine's ids, as it does in some containers
+//   TOOL_FAILED    it does not list the chip; of all where it lists too few by
+//                  logic ids, which do not tell the one that is gone
+//   NOT_QUERIED    of an Ascend 950, whose npu-smi has another command line
+// `npu_ids`, if given, gets DeviceIdsFact.npu_ids.
+std::vector<DeviceFacts> ReadChips(const HostAccess& host,
+                                   const ObserveRequest& request,
+                                   const DeviceIdsFact::Ids& ids,
+                                   DeviceLocks* locks,
+                                   std::vector<uint32_t>* npu_ids = nullptr);
 
 }  // namespace clusterd
 

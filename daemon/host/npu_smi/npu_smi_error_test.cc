@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/host/npu_smi/npu_smi_output.h"
+#include "daemon/host/npu_smi/chip_answers.h"
 
 namespace clusterd {
 namespace {

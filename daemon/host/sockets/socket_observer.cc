@@ -12,14 +12,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/missing.h"
 
 namespace clusterd {
 namespace {
@@ -27,6 +24,8 @@ namespace {
 constexpr size_t kMaxCommandBytes = 64;
 // Sockets whose owners are looked for.
 constexpr size_t kMaxOwned = 1 << 16;
+// More than launches choose a rendezvous port from.
+constexpr uint32_t kWidePorts = 512;
 constexpr absl::string_view kTables[] = {"tcp", "tcp6", "udp", "udp6"};
 
 // Of Linux include/net/tcp_states.h, from 1.
@@ -54,22 +53,19 @@ std::string AddressText(absl::string_view digits, bool is_ipv6) {
   return text;
 }
 
-std::string StateName(uint32_t state) {
-  if (state >= 1 && state <= std::size(kTcpStates)) {
-    return std::string(kTcpStates[state - 1]);
-  }
-  return absl::StrCat("state ", absl::Hex(state));
-}
-
 // The root of a job has one for each rank, and as many that the kernel closes.
 bool IsConnection(const BoundSocket& socket) {
   return absl::StartsWith(socket.protocol(), "tcp") &&
          socket.state() != "LISTEN" && socket.state() != "CLOSE";
 }
 
-auto SortKey(const BoundSocket& socket) {
-  return std::make_tuple(socket.port(), socket.protocol(), socket.address(),
-                         socket.state(), socket.pid(), socket.command());
+// A service may have connections on each of its `wide` ports: they differ in
+// the rest alone.
+auto SortKey(const BoundSocket& socket, const PortSet& wide = PortSet()) {
+  const bool is_wide = IsConnection(socket) && wide.Contains(socket.port());
+  return std::make_tuple(is_wide ? 0 : socket.port(), socket.protocol(),
+                         socket.address(), socket.state(), socket.pid(),
+                         socket.command());
 }
 
 absl::Status TooMany(size_t most) {
@@ -168,11 +164,16 @@ absl::Status FindOwners(const FileReader& files, const TimeBudget& budget,
 // With the owners of what was found in the tables.
 absl::StatusOr<SocketsFact::Sockets> WithOwners(
     const FileReader& files, absl::StatusOr<std::vector<SocketLine>> found,
-    const TimeBudget& budget) {
+    const PortSet& ports, const TimeBudget& budget) {
   RETURN_IF_ERROR(found.status());
   RETURN_IF_ERROR(FindOwners(files, budget, &*found));
-  absl::c_sort(*found, [](const SocketLine& a, const SocketLine& b) {
-    return SortKey(a.socket) < SortKey(b.socket);
+  PortSet wide;
+  for (const auto& [first, last] : ports.ranges()) {
+    if (found->size() <= kMaxBoundSockets) break;
+    if (last - first >= kWidePorts) wide.Add(first, last);
+  }
+  absl::c_stable_sort(*found, [&](const SocketLine& a, const SocketLine& b) {
+    return SortKey(a.socket, wide) < SortKey(b.socket, wide);
   });
   SocketsFact::Sockets sockets;
   BoundSocket* last = nullptr;
@@ -181,7 +182,7 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(
     const bool is_ours = entry.socket.pid() == static_cast<uint32_t>(getpid());
     if (is_ours && entry.socket.state() != "LISTEN") continue;
     if (last != nullptr && IsConnection(entry.socket) &&
-        SortKey(*last) == SortKey(entry.socket)) {
+        SortKey(*last, wide) == SortKey(entry.socket, wide)) {
       last->set_count(CountOf(*last) + CountOf(entry.socket));
       continue;
     }
@@ -209,7 +210,7 @@ uint32_t ReadParent(const FileReader& files, uint32_t pid) {
 SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
                         const TimeBudget& budget) {
   return MakeFact<SocketsFact>(
-      WithOwners(files, ReadTables(files, "/proc/net", ports), budget));
+      WithOwners(files, ReadTables(files, "/proc/net", ports), ports, budget));
 }
 
 SocketsFact ReadSocketsIn(const OpenNetworkNamespace& opened,
@@ -220,7 +221,8 @@ SocketsFact ReadSocketsIn(const OpenNetworkNamespace& opened,
   const absl::Status entered = opened.Run(
       [&] { found = ReadTables(files, "/proc/thread-self/net", ports); });
   if (!entered.ok()) found = entered;
-  return MakeFact<SocketsFact>(WithOwners(files, std::move(found), budget));
+  return MakeFact<SocketsFact>(
+      WithOwners(files, std::move(found), ports, budget));
 }
 
 absl::StatusOr<uint32_t> ParseSocketPort(absl::string_view line) {
@@ -254,7 +256,11 @@ absl::StatusOr<SocketLine> ParseSocketLine(absl::string_view table,
   parsed.socket.set_port(port);
   parsed.socket.set_protocol(std::string(table));
   parsed.socket.set_address(AddressText(address, IsIpv6(table)));
-  if (absl::StartsWith(table, "tcp")) parsed.socket.set_state(StateName(state));
+  if (absl::StartsWith(table, "tcp")) {
+    parsed.socket.set_state(state >= 1 && state <= std::size(kTcpStates)
+                                ? std::string(kTcpStates[state - 1])
+                                : absl::StrCat("state ", absl::Hex(state)));
+  }
   return parsed;
 }
 

@@ -20,8 +20,10 @@
 
 namespace clusterd {
 
-// At most this many sockets are named, connections that are alike as one; with
-// more, the fact is UNREADABLE.
+// At most this many sockets are named, connections that are alike as one. Where
+// there are more, connections in a range of more than 512 ports are alike on
+// all ports of it, and stand at one of these. With more even so, the fact is
+// UNREADABLE.
 inline constexpr int kMaxBoundSockets = 4096;
 
 // TCP and UDP over IPv4 and IPv6 in this network namespace, in any state, by

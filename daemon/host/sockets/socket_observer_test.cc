@@ -185,6 +185,32 @@ TEST_F(SocketObserverTest, CountsConnectionsOfARootThatAreAlike) {
                                    "ESTABLISHED 4712 0", "TIME_WAIT 0 4500"));
 }
 
+// Of a service that has thousands of ports, such as Ray's workers.
+TEST_F(SocketObserverTest, CountsConnectionsOnManyPortsByTheirState) {
+  constexpr int kConnections = 4500;
+  ports_.Add(10002, 19999);
+  std::string table =
+      kHeader + Line("0100000A:EA63", 1, 1) + Line("00000000:4E1F", 10, 2);
+  root_.Link("/proc/4712/fd/0", "socket:[1]");
+  root_.Link("/proc/4711/fd/0", "socket:[2]");
+  for (int i = 0; i < kConnections; ++i) {
+    const std::string local = absl::StrFormat("0100000A:%04X", 10002 + i);
+    table += Line(local, 1, 100 + i) + Line(local, 6, 0);
+    root_.Link(absl::StrCat("/proc/4711/fd/", 1 + i),
+               absl::StrCat("socket:[", 100 + i, "]"));
+  }
+  root_.Write("/proc/net/tcp", table);
+  const SocketsFact fact = Read();
+  std::vector<std::string> seen;
+  for (const BoundSocket& socket : fact.value().sockets()) {
+    seen.push_back(absl::StrCat(socket.port(), " ", socket.state(), " ",
+                                socket.pid(), " ", socket.count()));
+  }
+  EXPECT_THAT(seen, testing::ElementsAre(
+                        "10002 ESTABLISHED 4711 4500", "10002 TIME_WAIT 0 4500",
+                        "19999 LISTEN 4711 0", "60003 ESTABLISHED 4712 0"));
+}
+
 constexpr int kNoNamespace = 77;
 
 // Runs in a process that is alone in a network namespace: the kernel lists its

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/owned_fd.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
@@ -20,10 +19,8 @@
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/command/user_identity.h"
-#include "daemon/host/files/missing.h"
 #include "daemon/host/sockets/socket_observer.h"
 #include "daemon/host/ssh/ssh_login.h"
-#include "daemon/host/ssh/ssh_output.h"
 
 namespace clusterd {
 namespace {

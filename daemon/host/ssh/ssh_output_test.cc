@@ -1,10 +1,9 @@
-#include "daemon/host/ssh/ssh_output.h"
-
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/host/ssh/ssh_login.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -253,12 +253,11 @@ std::vector<FaultRow> ChipRows() {
   };
 }
 
-// No record of the classic tool holds the last four keys.
+// NAME=VALUE with a key that some tool reads.
 bool IsStateKey(const std::string& value) {
   const std::string name = value.substr(0, value.find('='));
   return absl::StrContains(value, '=') &&
-         (IsKnownStateKey(DeviceKey(name, 0)) ||
-          OneOf({"bond", "lldp_second", "opt_serial", "ports"})(name));
+         (ReadsStateKey(false, name) || ReadsStateKey(true, name));
 }
 
 std::vector<FaultRow> ToolRows() {
@@ -268,7 +267,7 @@ std::vector<FaultRow> ToolRows() {
       OfDevice("lies", "0|1",
                "every change is reported as done, and nothing is changed",
                {"1", "detect-address", FAIL, Noticed::kChanged},
-               OneOf({"0", "1"}), Live("lies")),
+               OneOf({"0", "1"}), Live("lies"), Servers::kChanged),
       OfDevice(
           "delay", "MS", "every hccn_tool command takes so long",
           {"600000", "hccn-tool", UNKNOWN}, IsNumber,
@@ -287,12 +286,14 @@ std::vector<FaultRow> ToolRows() {
           }),
       OfDevice("answer", "TEXT", "what hccn_tool prints instead of any answer",
                {"0xdeadbeef", "hccn-tool", UNKNOWN}, IsAnything, Live("say")),
-      OfServer("conf_empty", "MS",
-               "how long each write of hccn.conf leaves the file empty at most",
-               {"600000", "hccn-conf", UNKNOWN, Noticed::kChanging}, IsNumber,
-               [](const HostFolder& folder, int, const std::string& value) {
-                 return SetState(folder, "conf_empty.ms", value);
-               }),
+      OfServer(
+          "conf_empty", "MS",
+          "how long each write of hccn.conf leaves the file empty at most",
+          {"600000", "hccn-conf", UNKNOWN, Noticed::kChanging}, IsNumber,
+          [](const HostFolder& folder, int, const std::string& value) {
+            return SetState(folder, "conf_empty.ms", value);
+          },
+          Servers::kChanged),
       OfDevice(
           "state", "NAME=VALUE",
           "a key of the device's state, which README.md of tests/sim lists",
@@ -322,6 +323,22 @@ FaultRow OfServer(std::string key, std::string values, std::string meaning,
                std::move(noticed), std::move(valid), std::move(act), servers);
   row.key.of_device = false;
   return row;
+}
+
+bool ReadsStateKey(bool is_950, const std::string& name) {
+  const bool is_known = IsKnownStateKey(DeviceKey(name, 0));
+  if (is_950) {
+    // With a dot: of a call of the driver, which both tools make.
+    return (is_known && absl::StrContains(name, '.')) ||
+           OneOf({"ip", "mask", "gateway", "netdetect", "mtu", "tls", "link",
+                  "process", "net_health", "lldp", "lldp_second", "bond",
+                  "ports", "cfg_status", "health", "booting", "busy", "say",
+                  "hang"})(name);
+  }
+  // Records do not hold opt_serial, and hold three keys that no query shows.
+  return name == "opt_serial" ||
+         (is_known &&
+          !OneOf({"bond_ip", "bond_mask", "opt_access_failed"})(name));
 }
 
 bool IsNumber(const std::string& value) {

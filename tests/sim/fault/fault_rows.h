@@ -37,6 +37,10 @@ bool IsFilled(const std::string& value);
 bool IsIpv4(const std::string& value);
 Valid OneOf(std::vector<std::string> values);
 
+// Whether the classic tool, or that of an Ascend 950, reads the key of a
+// device's state, e.g. "speed".
+bool ReadsStateKey(bool is_950, const std::string& name);
+
 absl::Status SetState(const HostFolder& folder, const std::string& key,
                       const std::string& value);
 

@@ -14,7 +14,7 @@
 #include "daemon/agent/apply_tasks.h"
 #include "daemon/agent/drift_watch.h"
 #include "daemon/audit/audit_log.h"
-#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/host_observer.h"
 #include "daemon/process/log.h"
 #include "proto/facts.pb.h"

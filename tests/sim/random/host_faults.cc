@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/sim/random/rows.h"
 
@@ -568,7 +569,11 @@ std::vector<FaultKind> LaunchFaults() {
             const bool runs = c.job.has_value() &&
                               c.job->ssh().container_port() != 0 &&
                               !c.job->ssh().before();
-            return c.job.has_value() && !runs;
+            // Such a job may run on the host itself.
+            const bool of_slurm =
+                c.job.has_value() && absl::StartsWith(c.job->id(), "slurm:");
+            return c.job.has_value() && !runs &&
+                   (!of_slurm || c.job->ssh().container_port() != 0);
           },
           {"owned-by-container", "uda=CONTAINER", true, "device-namespace",
            WARN, "", false,

@@ -175,7 +175,8 @@ void NarrowToRandomJob(RandomCluster& cluster) {
   if (cluster.spec.mode() == "amp") {
     cluster.warnings["job-super-pod"].insert(-1);
   }
-  cluster.job->set_id(absl::StrCat("slurm:", cluster.seed, ".0"));
+  cluster.job->set_id(absl::StrCat(
+      cluster.seed % 2 == 0 ? "slurm:" : "job:", cluster.seed, ".0"));
   NarrowTo(servers, cluster);
   cluster.spec.set_one_job(true);
   if (cluster.OneIn(2)) SayLaunch(cluster);

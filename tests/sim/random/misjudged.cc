@@ -18,7 +18,7 @@ namespace {
 // Findings about several devices together, of which one is broken.
 struct AboutSeveral {
   absl::string_view rule;
-  absl::string_view expected = "";  // How those start; empty: all of the rule.
+  absl::string_view finding = "";  // Empty: all of the rule.
 };
 
 constexpr AboutSeveral kAboutSeveral[] = {
@@ -26,13 +26,13 @@ constexpr AboutSeveral kAboutSeveral[] = {
     {"ip-host-part"},
     {"subnet-pairs"},
     {"subnet-distinct"},
-    {"subnet-superpod", "an SDID for each device"},
+    {"subnet-superpod", "sdid-twice"},
 };
 
 bool IsAboutSeveral(const Finding& finding) {
   return absl::c_any_of(kAboutSeveral, [&](const AboutSeveral& row) {
     return finding.rule() == row.rule &&
-           absl::StartsWith(finding.expected(), row.expected);
+           (row.finding.empty() || finding.finding() == row.finding);
   });
 }
 

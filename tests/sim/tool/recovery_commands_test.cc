@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/span.h"
+#include "config/values/hccn_conf_line.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/tool/test_server.h"
@@ -262,7 +263,8 @@ TEST(RecoveryTest, FailingItemIsTriedFourTimes) {
   EXPECT_EQ(parts.size(), 5u) << log;
 }
 
-// Values over which the recovery of a device fails, and values that it takes.
+// Values over which the recovery of a device fails, and values that it takes,
+// here and by clusterd's table of keys. Lines behind the first go with it.
 TEST(StoredValueTest, BreaksTheRecoveryOrDoesNot) {
   constexpr const char* kBreaking[] = {
       "roce_port_1=0",
@@ -306,6 +308,19 @@ TEST(StoredValueTest, BreaksTheRecoveryOrDoesNot) {
       "tls_enable_1=2",
       "tls_ca_recovered_1=2",
       "udhcpc_enable_1=disabled",
+      "udhcpc_ipv6_enable_1=disabled",
+      "IPv6address_1=x\nIPv6netmask_1=64",
+      "dcqcn_f_1=256\ndcqcn_alg_mode_1=1",
+      "dcqcn_tmp_1=16\ndcqcn_alg_mode_1=1",
+      "dcqcn_alp_1=\ndcqcn_alg_mode_1=1",
+      "udp_port_mode_1=multi_qp\nmulti_qp_count_1=2",
+      "udp_port_mode_1=multi_qp\nmulti_qp_udp_ports_1=5000,5001",
+      "udp_port_mode_1=code:nslb_dp",
+      "multi_qp_count_1=1\nudp_port_mode_1=multi_qp\n"
+      "multi_qp_udp_ports_1=5000,5001",
+      "multi_qp_udp_ports_1=5000\nudp_port_mode_1=multi_qp\n"
+      "multi_qp_count_1=2",
+      "nslb_dp_listen_port_1=9999\nudp_port_mode_1=code:nslb_dp",
   };
   constexpr const char* kTaken[] = {
       "tls_enable_1=01",
@@ -325,14 +340,45 @@ TEST(StoredValueTest, BreaksTheRecoveryOrDoesNot) {
       "down_fault_time_1=3",
       "cdr_reset_switch_1=enable",
       "bitmap_1=1,1,1,1,0,0,0,0",
+      "static_speed_1=200000",
+      "bw_limit_1=10000",
+      "tc_cfg_1=size 6272,0 waterline 100,0",
+      "dcqcn_cnp_dscp_1=63",
+      "xsfp_reset_wait_times_1=40",
+      "cw_bad_cnt_thd_high_limit_1=14",
+      "scdr_reset_delay_time_1=60",
+      "udhcpc_ipv6_enable_1=on",
+      "IPv6gateway_1=fd00::1",
+      "IPv6netdetect_1=fd00::1",
+      "IPv6address_1=fd00::5\nIPv6netmask_1=64",
+      "IPv6address_1=x",
+      "IPv6netmask_1=x\nIPv6address_1=fd00::5",
+      "dcqcn_f_1=255\ndcqcn_alg_mode_1=1",
+      "dcqcn_f_1=256",
+      ("udp_port_mode_1=multi_qp\nmulti_qp_count_1=2\n"
+       "multi_qp_udp_ports_1=5000,5001"),
+      "udp_port_mode_1=code:nslb_dp\nnslb_dp_listen_port_1=16668",
+      "multi_qp_count_1=1",
+      "multi_qp_udp_ports_1=x",
+      "nslb_dp_listen_port_1=1",
+      // Under DHCP it does not read them.
+      "gateway_1=x\nudhcpc_enable_1=0",
+      "arp_1=x\nudhcpc_enable_1=0",
+      "send_arp_period_1=0\nudhcpc_enable_1=0",
+      "send_arp_status_1=2\nudhcpc_enable_1=0",
   };
   for (const bool breaks : {true, false}) {
     const auto lines =
         breaks ? absl::MakeConstSpan(kBreaking) : absl::MakeConstSpan(kTaken);
     for (const char* line : lines) {
       // The first line of a key counts.
-      const TestServer server("", absl::StrCat(line, "\n", kHealthyConf));
+      const std::string conf = absl::StrCat(line, "\n", kHealthyConf);
+      const TestServer server("", conf);
       EXPECT_EQ(server.Run(kRecoverOne).status, breaks ? 1 : 0) << line;
+      const std::string first = conf.substr(0, conf.find('\n'));
+      EXPECT_EQ(!MayBeRecovered(first, conf) && BreaksRecoveryOf("A2", first),
+                breaks)
+          << line;
       EXPECT_EQ(server.state().Find("ip.1"), "10.0.0.1") << line;
     }
   }
@@ -368,6 +414,14 @@ TEST(StoredValueTest, LongDhcpValueStoresAGatewayAndIsStillDhcpAtBoot) {
       absl::StrCat(kHealthyConf, "udhcpc_enable_1=disabled\n"));
   EXPECT_EQ(server.Run("-i 1 -gateway -s gateway 10.0.0.254").status, 0);
   EXPECT_THAT(server.conf(), EndsWith("gateway_1=10.0.0.254\n"));
+  EXPECT_EQ(server
+                .Run("-i 1 -route -a address 172.16.0.0 netmask 255.255.0.0 "
+                     "gateway 10.0.0.253")
+                .status,
+            0);
+  EXPECT_THAT(server.conf(),
+              EndsWith("\nroute_address_172.16.0.0_netmask_255.255.0.0_1="
+                       "gateway_10.0.0.253\n"));
 }
 
 TEST(UdpPortTest, ModesReplaceEachOther) {
@@ -388,6 +442,26 @@ TEST(UdpPortTest, ModesReplaceEachOther) {
   EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 1 port 5000").status, 1);
   EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 2").status, 4);
   EXPECT_EQ(server.Run("-i 1 -udp -s 4791").status, 3);
+}
+
+TEST(UdpPortTest, SaysWhatChoosesThePort) {
+  const auto said = [](const char* state) {
+    return TestServer(state).Run("-i 1 -udp -g").out;
+  };
+  const std::string list =
+      "UDP port list(based on IP pair):\nno entry has been configured.\n";
+  EXPECT_EQ(said("roce_port.1=-1"), "Unknown udp port\n" + list);
+  EXPECT_EQ(said("roce_port.1=4791"), "udp_port:4791\nstatus:custom\n" + list);
+  EXPECT_EQ(said("udp_mode.1=auto"), "udp_port:Unknown\nstatus:auto\n" + list);
+  EXPECT_EQ(said("udp_mode.1=auto;roce_port.1=5000"),
+            "udp_port:5000\nstatus:auto\n" + list);
+  EXPECT_EQ(said("udp_mode.1=other"), "udp_port:unknown\n");
+}
+
+TEST(OpticalTest, IsNotSupportedOnThe9000) {
+  EXPECT_EQ(TestServer("product=A3-9000").Run("-i 1 -optical -g").status, 13);
+  EXPECT_EQ(TestServer("product=A3-superpod").Run("-i 1 -optical -g").status,
+            0);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "daemon/agent/apply/applier.h"
-#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "proto/plan.pb.h"
 #include "proto/spec.pb.h"
 #include "tests/support/apply/fake_machine.h"

@@ -12,7 +12,7 @@
 
 #include "daemon/host/change/host_reader.h"
 #include "daemon/host/command/command_runner.h"
-#include "daemon/host/hccn/device_locks.h"
+#include "daemon/host/hccn/hccn_tool.h"
 #include "tests/support/apply/fake_devices.h"
 #include "tests/support/apply/fake_firewalls.h"
 #include "tests/support/host/fake_clock.h"

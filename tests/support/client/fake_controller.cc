@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/values/version.h"
 #include "grpcpp/server_builder.h"
 #include "grpcpp/support/channel_arguments.h"
 
@@ -547,7 +548,7 @@ ClusterSpec SpecOfServers(int count) {
 
 Report PassingReport(const std::vector<std::string>& hosts) {
   Report report;
-  report.set_schema_version(1);
+  report.set_schema_version(kReportSchemaVersion);
   report.set_cluster("demo");
   report.set_product("atlas-training");
   report.set_verdict(PASS);

@@ -1,5 +1,6 @@
 #include "tests/support/client/program_run.h"
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -104,11 +105,16 @@ ProgramOutput RunProgram(const std::vector<std::string>& arguments,
 std::string HelpOfStatus(const std::string& command, int status) {
   const std::string help = RunProgram({command, "--help"}).out;
   const size_t begin = help.find(absl::StrCat("\n  ", status, "  "));
-  size_t end = help.find(absl::StrCat("\n  ", status + 1, "  "), begin);
-  if (end == std::string::npos) end = help.find("\n\n", begin);
   EXPECT_NE(begin, std::string::npos) << help;
   if (begin == std::string::npos) return "";
-  const std::string text = help.substr(begin, end - begin);
+  const size_t end =
+      std::min({help.find(absl::StrCat("\n  ", status + 1, "  "), begin),
+                help.find("\nStatus ", begin), help.find("\n\n", begin)});
+  std::string text = help.substr(begin, end - begin);
+  const size_t list = help.find(absl::StrCat("\nStatus ", status, " means "));
+  if (list != std::string::npos) {
+    text += help.substr(list, help.find("\n\n", list) - list);
+  }
   const std::vector<absl::string_view> words =
       absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty());
   return absl::StrJoin(words, " ");

@@ -1,7 +1,9 @@
 #include "tests/support/config/judge_testing.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/values/number_list.h"
+#include "config/words/words.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -104,6 +106,19 @@ std::string Who(const Finding& finding) {
   return who;
 }
 
+std::string Brief(const Finding& finding) {
+  std::vector<std::string> values;
+  for (const FindingValue& value : finding.values()) {
+    const std::string text = ValueText(value);
+    if (!text.empty()) values.push_back(absl::StrCat(value.name(), "=", text));
+  }
+  if (finding.has_expects()) {
+    values.push_back(absl::StrCat("expects=", ValueText(finding.expects())));
+  }
+  return absl::StrCat(finding.finding(), values.empty() ? "" : " ",
+                      absl::StrJoin(values, ", "));
+}
+
 std::string Lines(const RuleResult& result) {
   std::string lines;
   for (const Finding& finding : result.findings()) {
@@ -111,8 +126,7 @@ std::string Lines(const RuleResult& result) {
                     finding.caused_by().empty()
                         ? ""
                         : absl::StrCat("[", finding.caused_by(), "] "),
-                    finding.observed(), " | ", finding.expected(), " | ",
-                    finding.fix(), "\n");
+                    Brief(finding), "\n");
   }
   return lines;
 }

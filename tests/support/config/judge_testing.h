@@ -52,8 +52,13 @@ struct TestCluster {
 // "server0:3 server1:0-7", "server0" without devices, "cluster".
 std::string Who(const Finding& finding);
 
-// All findings, one per line: "FAIL server0:3 [hccn-tool] observed | expected |
-// fix", with the cause in brackets where there is one.
+// Name and values, in English and without those that are empty: "unlike-spec
+// mtu=1500, right=4200".
+std::string Brief(const Finding& finding);
+
+// All findings, one per line: "FAIL server0:3 [hccn-tool] down" with its
+// values, and with the cause in brackets where there is one. Their texts are in
+// the pages of rules.
 std::string Lines(const RuleResult& result);
 
 // A Missing in a fact.

@@ -1,0 +1,201 @@
+// What clusterctl says in Chinese, and that programs read the same in every
+// language.
+#include <set>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "config/rules/finding_words.h"
+#include "config/words/terminal.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/client/fake_controller.h"
+#include "tests/support/client/program_run.h"
+#include "tests/support/config/judge_testing.h"
+
+namespace clusterd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Arguments = std::vector<std::string>;
+
+// Whether a text has a Chinese character.
+bool IsChinese(absl::string_view text) {
+  return absl::c_any_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0xe4 && byte <= 0xe9;  // From U+4000 to U+9FFF.
+  });
+}
+
+ProgramOutput RunInChinese(const Arguments& arguments,
+                           ProgramWorld world = ProgramWorld()) {
+  world.environment["CLUSTERD_LANG"] = "zh";
+  return RunProgram(arguments, world);
+}
+
+std::string HelpOf(Arguments command, bool in_chinese) {
+  command.insert(command.begin(), "help");
+  return (in_chinese ? RunInChinese(command) : RunProgram(command)).out;
+}
+
+std::vector<std::string> Offered(const Arguments& line) {
+  Arguments words = {"complete"};
+  words.insert(words.end(), line.begin(), line.end());
+  std::vector<std::string> offered;
+  for (const absl::string_view row :
+       absl::StrSplit(RunProgram(words).out, '\n', absl::SkipEmpty())) {
+    offered.emplace_back(row.substr(0, row.find('\t')));
+  }
+  return offered;
+}
+
+// Every command, with those that stand below another.
+std::vector<Arguments> EveryCommand() {
+  std::vector<Arguments> commands;
+  for (const std::string& name : Offered({""})) {
+    const std::set<std::string> groups = {"audit", "config", "generate",
+                                          "token"};
+    if (groups.count(name) == 0) {
+      commands.push_back({name});
+      continue;
+    }
+    for (const std::string& below : Offered({name, ""})) {
+      commands.push_back({name, below});
+    }
+  }
+  return commands;
+}
+
+TEST(ChineseHelpTest, HasATitleAndEveryOptionOfEveryCommand) {
+  EXPECT_GT(EveryCommand().size(), 35u);
+  EXPECT_THAT(RunInChinese({"--help"}).out, Not(HasSubstr("Subcommands:")));
+  for (const Arguments& command : EveryCommand()) {
+    const std::string help = HelpOf(command, true);
+    const std::string name = absl::StrJoin(command, " ");
+    EXPECT_TRUE(IsChinese(help.substr(0, help.find('\n')))) << name;
+    for (const char* word :
+         {"Usage", "Options:", "Positionals", "REQUIRED", "Connection:"}) {
+      EXPECT_THAT(help, Not(HasSubstr(word))) << name;
+    }
+    // An option begins a line, and its text stands behind it or below.
+    const std::vector<std::string> lines = absl::StrSplit(help, '\n');
+    for (size_t i = 0; i + 1 < lines.size(); ++i) {
+      if (!absl::StartsWith(lines[i], "  -")) continue;
+      EXPECT_TRUE(IsChinese(lines[i]) || IsChinese(lines[i + 1]))
+          << name << ": " << lines[i];
+    }
+  }
+}
+
+TEST(ChineseHelpTest, HasTheExamplesOfTheEnglishOne) {
+  const auto examples = [](const std::string& help) {
+    std::vector<std::string> found;
+    for (absl::string_view line : absl::StrSplit(help, '\n')) {
+      if (!absl::StartsWith(line, "  clusterctl ")) continue;
+      line = line.substr(0, line.find(" #"));
+      found.emplace_back(absl::StripAsciiWhitespace(line));
+    }
+    return found;
+  };
+  for (const Arguments& command : EveryCommand()) {
+    EXPECT_EQ(examples(HelpOf(command, true)), examples(HelpOf(command, false)))
+        << absl::StrJoin(command, " ");
+  }
+}
+
+TEST(ChineseHelpTest, LinesUpTextsByColumns) {
+  const std::string help = HelpOf({"hook"}, true);
+  const size_t text = help.find("要运行的 hook");
+  ASSERT_NE(text, help.npos);
+  const size_t line = help.rfind('\n', text) + 1;
+  EXPECT_EQ(TextColumns(help.substr(line, text - line)), 30) << help;
+}
+
+TEST(ChineseHelpTest, TakesNoMoreThanEightyColumns) {
+  for (const Arguments& command : EveryCommand()) {
+    for (const absl::string_view line :
+         absl::StrSplit(HelpOf(command, true), '\n')) {
+      EXPECT_LE(TextColumns(line), 80)
+          << absl::StrJoin(command, " ") << ": " << line;
+    }
+  }
+}
+
+TEST(LanguageOptionTest, GoesBeforeTheEnvironmentAndIsOneOfTwo) {
+  EXPECT_EQ(RunProgram({"help", "check", "--lang", "zh"}).out,
+            HelpOf({"check"}, true));
+  EXPECT_EQ(RunInChinese({"help", "check", "--lang", "en"}).out,
+            HelpOf({"check"}, false));
+  const ProgramOutput wrong = RunProgram({"explain", "--lang", "de"});
+  EXPECT_EQ(wrong.status, 3);
+  EXPECT_THAT(wrong.err, HasSubstr("\"de\" is not known, expected en, zh"));
+}
+
+TEST(LanguageOptionTest, IsEnglishAndAsciiWhereTheLocaleIsNotUtf8) {
+  ProgramWorld world;
+  world.environment["LC_ALL"] = "zh_CN.GB18030";
+  for (const char c :
+       RunInChinese({"explain", "link", "--lang", "zh"}, world).out) {
+    EXPECT_GT(static_cast<signed char>(c), 0);
+  }
+}
+
+// A cluster with a DOWN link and a host of which a fact is missing, as the
+// judge reports it.
+ProgramWorld BrokenWorld() {
+  TestCluster cluster("atlas-training");
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  SetMissing(Missing::NOT_PERMITTED, "open /proc/sys/net/core/somaxconn",
+             cluster.facts[1].mutable_kernel()->mutable_somaxconn());
+  ProgramWorld world;
+  *world.script.spec.mutable_spec() = cluster.spec;
+  world.script.check_events = {EventOf(cluster.MakeReport())};
+  return world;
+}
+
+TEST(ChineseCheckTest, SaysWhatWasFoundAndWhatToDo) {
+  const ProgramOutput output = RunInChinese({"check"}, BrokenWorld());
+  EXPECT_EQ(output.status, 1);
+  for (const char* text :
+       {"× 不通过", "link", "server0 设备 3", "实测", "期望", "影响", "修复",
+        "hccn_tool -i 3 -link_stat -g", "没有权限：open /proc/sys",
+        "详情：clusterctl explain link", "待修复项", "不通过：", "台主机"}) {
+    EXPECT_THAT(output.out, HasSubstr(text));
+  }
+  for (const char* text : {"found ", "expected", "What to repair", "Hosts"}) {
+    EXPECT_THAT(output.out, Not(HasSubstr(text)));
+  }
+}
+
+TEST(ChineseCheckTest, PrintsTheSameForProgramsInBothLanguages) {
+  for (const char* format : {"json", "yaml", "jsonl", "junit"}) {
+    const ProgramOutput english =
+        RunProgram({"check", "-o", format}, BrokenWorld());
+    EXPECT_FALSE(IsChinese(english.out));
+    EXPECT_EQ(RunInChinese({"check", "-o", format}, BrokenWorld()).out,
+              english.out)
+        << format;
+  }
+  const std::string file = TestFile("kept.json", "");
+  RunInChinese({"check", "--report", file}, BrokenWorld());
+  EXPECT_FALSE(IsChinese(FileContent(file)));
+}
+
+TEST(ChineseExplainTest, SaysOfEveryRuleWhatItIs) {
+  const std::string link = RunInChinese({"explain", "link"}).out;
+  for (const char* key : {"含义", "不通过条件", "级别", "修复", "来源"}) {
+    EXPECT_THAT(link, HasSubstr(key));
+  }
+  for (const Rule& rule : RuleCatalogue()) {
+    EXPECT_TRUE(
+        IsChinese(RunInChinese({"explain", std::string(rule.name)}).out))
+        << rule.name;
+  }
+}
+
+}  // namespace
+}  // namespace clusterd

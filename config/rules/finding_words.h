@@ -1,0 +1,36 @@
+// What findings say, in a language: reports carry the names of findings and
+// their values, and whoever shows one puts it into words. Rows and words are
+// those of texts/.
+#ifndef CONFIG_RULES_FINDING_WORDS_H_
+#define CONFIG_RULES_FINDING_WORDS_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "config/rules/catalogue.h"
+#include "config/words/terminal.h"
+#include "config/words/words.h"
+#include "proto/finding.pb.h"
+
+namespace clusterd {
+
+// The finding of that name among the shared ones and the rule's, otherwise the
+// rule's one without a name; nullptr: there is none.
+const RuleFinding* FindRuleFinding(const Rule& rule, absl::string_view name);
+
+// "hccn_tool -i 3 …"; empty if `arguments` is.
+std::string ToolCommand(uint32_t device, absl::string_view arguments);
+
+// Writes into every finding, in the current language, observed, expected, why,
+// fix and its parts, and command; into every rule that has findings why and
+// source, and skip_reason where a finding is the reason; into hosts why they
+// have no facts; and the notes that are in `said`. Rules and findings
+// that are not known here, of a newer controller, are shown by their names.
+void RenderReport(Report* report);
+
+// The same report in the current language, from one in any.
+Report Rendered(Report report);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_RULES_FINDING_WORDS_H_

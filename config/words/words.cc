@@ -1,0 +1,171 @@
+#include "config/words/words.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
+#include "config/words/fact_text.h"
+
+namespace clusterd {
+namespace {
+
+// With $0, $1, … for the values.
+struct WordRow {
+  absl::string_view name;
+  absl::string_view english;
+  absl::string_view english_of_one;  // Empty: as of any number.
+  absl::string_view chinese;
+};
+
+#include "config/rules/texts/word_table.inc"
+
+// Words that are not in texts/: their values are those of a list.
+constexpr char kListed[] = "listed";
+// Reasons quote commands and answers.
+constexpr size_t kMaxDetailBytes = 600;
+
+// "why-timed-out". A reason of a newer clusterd counts as none.
+std::string ReasonName(absl::string_view head, const Missing& missing) {
+  const bool is_known = Missing::Reason_IsValid(missing.reason());
+  return absl::StrCat(
+      head, absl::AsciiStrToLower(absl::StrReplaceAll(
+                Missing::Reason_Name(is_known ? missing.reason()
+                                              : Missing::REASON_UNSPECIFIED),
+                {{"_", "-"}})));
+}
+
+const WordRow* FindWords(absl::string_view name) {
+  static const auto* const words = [] {
+    auto* made = new absl::flat_hash_map<absl::string_view, const WordRow*>;
+    for (const WordRow& row : kWordRows) (*made)[row.name] = &row;
+    return made;
+  }();
+  const auto found = words->find(name);
+  return found == words->end() ? nullptr : found->second;
+}
+
+// Whether the three bytes there are a Han or full-width character.
+bool IsWideAt(absl::string_view text, size_t i) {
+  const auto lead = static_cast<unsigned char>(text[i]);
+  return (lead >= 0xE3 && lead <= 0xE9) || lead == 0xEF;
+}
+
+// Chinese rows have a blank before and behind a value, which does not belong
+// between two wide characters.
+std::string WithoutBlanksInHan(std::string text) {
+  for (size_t i = 3; i + 1 < text.size(); ++i) {
+    if (text[i] == ' ' && IsWideAt(text, i - 3) && IsWideAt(text, i + 1)) {
+      text.erase(i, 1);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+FindingValue Listed(const std::vector<FindingValue>& values, size_t most) {
+  if (values.size() == 1) return values[0];
+  const size_t shown = std::min(most, values.size());
+  FindingValue list;
+  list.set_words(kListed);
+  list.mutable_values()->Assign(values.begin(), values.begin() + shown);
+  if (shown == values.size()) return list;
+  return Worded("first-of", list, values.size() - shown);
+}
+
+FindingValue Listed(const std::vector<std::string>& texts, size_t most) {
+  const size_t shown = std::min(most, texts.size());
+  const FindingValue list =
+      ToFindingValue(absl::StrJoin(texts.begin(), texts.begin() + shown, ", "));
+  if (shown == texts.size()) return list;
+  return Worded("first-of", list, texts.size() - shown);
+}
+
+FindingValue PlaceWords(const EnvironmentVariable& variable) {
+  if (variable.file() == "job file") {
+    return Worded("job-file-line", variable.line());
+  }
+  return ToFindingValue(PlaceOf(variable));
+}
+
+FindingValue MissingWords(const Missing* missing) {
+  if (missing == nullptr) return Worded("why-not-asked");
+  FindingValue why = Worded(ReasonName("why-", *missing));
+  if (missing->detail().empty()) return why;
+  return Worded("why-with-detail", why,
+                PrintableText(missing->detail(), kMaxDetailBytes));
+}
+
+FindingValue LearnWords(const Missing* missing) {
+  if (missing == nullptr) return Worded("learn-not-asked");
+  // Many a program can fail; only this one keeps that log.
+  if (missing->reason() == Missing::TOOL_FAILED &&
+      absl::StrContains(missing->detail(), "hccn_tool")) {
+    return Worded("learn-from-tool-log");
+  }
+  return Worded(ReasonName("learn-", *missing));
+}
+
+FindingValue Term(absl::string_view name) {
+  FindingValue words =
+      Worded(absl::StrCat("term-", absl::StrReplaceAll(name, {{" ", "-"}})));
+  return FindWords(words.words()) == nullptr ? ToFindingValue(name) : words;
+}
+
+FindingValue Lasting(absl::Duration duration) {
+  constexpr absl::Duration kDay = absl::Hours(24);
+  return duration < 2 * kDay ? ToFindingValue(DurationText(duration))
+                             : Counted(duration / kDay, "day");
+}
+
+std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
+  // Most texts have no value, and a cluster may have a finding a device.
+  if (text.find('$') == text.npos) return std::string(text);
+  std::array<std::string, 10> texts;
+  for (int i = 0; i < std::min<int>(texts.size(), values.size()); ++i) {
+    texts[i] = ValueText(values[i]);
+  }
+  std::string made =
+      absl::Substitute(text, texts[0], texts[1], texts[2], texts[3], texts[4],
+                       texts[5], texts[6], texts[7], texts[8], texts[9]);
+  return CurrentLanguage() == Language::kChinese
+             ? WithoutBlanksInHan(std::move(made))
+             : made;
+}
+
+std::string ValueText(const FindingValue& value) {
+  if (value.words().empty()) {
+    return value.has_number() ? absl::StrCat(value.number()) : value.text();
+  }
+  if (value.words() == kListed) {
+    return absl::StrJoin(value.values(), Say("list-comma"),
+                         [](std::string* out, const FindingValue& each) {
+                           absl::StrAppend(out, ValueText(each));
+                         });
+  }
+  const WordRow* const row = FindWords(value.words());
+  if (row == nullptr) {
+    return absl::StrCat(value.words(),
+                        Part(": ", NamedValuesText(value.values())));
+  }
+  const bool is_one = !value.values().empty() && value.values(0).number() == 1;
+  absl::string_view text = row->english;
+  if (CurrentLanguage() == Language::kChinese)
+    text = row->chinese;
+  else if (is_one && !row->english_of_one.empty())
+    text = row->english_of_one;
+  return WithValuesIn(text, value.values());
+}
+
+std::string NamedValuesText(const FindingValues& values) {
+  return absl::StrJoin(values, ", ", [](std::string* out, const auto& value) {
+    absl::StrAppend(out, value.name(), value.name().empty() ? "" : " ",
+                    ValueText(value));
+  });
+}
+
+}  // namespace clusterd
