@@ -355,7 +355,7 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
   if (ArgumentOf("-o", arguments) == "json" ||
       ArgumentOf("--output", arguments) == "json" ||
       absl::c_linear_search(arguments, "-ojson")) {
-    PrintErrorJson(name, absl::StrJoin(mistakes, "\n"), kExitUsage,
+    PrintErrorJson(name, ErrorOf(mistakes).message(), kExitUsage,
                    session.out);
   }
   for (const auto& command : tree.commands) {

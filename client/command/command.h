@@ -21,6 +21,7 @@
 #include "client/connection/rpc_client.h"
 #include "client/print/progress_line.h"
 #include "config/report/verdict.h"
+#include "config/words/message.h"
 #include "config/words/terminal.h"
 
 namespace clusterd {
@@ -28,7 +29,10 @@ namespace clusterd {
 // How long the controller may take for what it has at hand.
 inline constexpr absl::Duration kShortTimeout = absl::Seconds(10);
 
-using MistakeList = std::vector<std::string>;
+using MistakeList = std::vector<FindingValue>;
+
+// The mistakes as one error, a line each. REQUIRES: not empty.
+absl::Status ErrorOf(const MistakeList& mistakes);
 
 // Adds each line of the error, with `head` in front.
 void AddMistakes(absl::string_view head, const absl::Status& error,
@@ -129,9 +133,10 @@ class Command {
   // function adds a mistake that names the option, the value and what was
   // expected.
 
-  template <typename... Parts>
-  void AddMistake(const Parts&... parts) {
-    mistakes_.push_back(absl::StrCat(parts...));
+  // The words of that row with these values.
+  template <typename... Values>
+  void AddMistake(absl::string_view row, const Values&... values) {
+    mistakes_.push_back(Worded(row, values...));
   }
   // The position of `value` among `words`; 0 and a mistake if it is none.
   size_t ReadChoice(absl::string_view option, absl::string_view value,
@@ -154,10 +159,11 @@ class Command {
   // Whether `id` is an id of the history or the start of one.
   void CheckRunId(absl::string_view argument, absl::string_view id);
 
-  // Prints "clusterctl COMMAND: parts", one line, made safe for a terminal.
-  template <typename... Parts>
-  void Tell(const Parts&... parts) {
-    TellLine(absl::StrCat(parts...));
+  // Prints "clusterctl COMMAND: " and the words of that row with these values,
+  // one line, made safe for a terminal.
+  template <typename... Values>
+  void Tell(absl::string_view row, const Values&... values) {
+    TellLine(Say(row, values...));
   }
   // Tells the mistakes and where help is. The exit status for wrong usage.
   int RejectUsage();

@@ -164,7 +164,7 @@ int Request::FinishWithout(absl::Status error) {
   } else {
     next_ = Next::kShow;
     RejectUsage();
-    error = absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
+    error = ErrorOf(mistakes_);
   }
   status = StatusOfFailure(status);
   if (AnswerWithout(error)) return Show(status);
@@ -179,7 +179,7 @@ int Request::FinishWithout(absl::Status error) {
 void Request::WriteUsageReport(const std::string& report_file) {
   started_ = session().now();
   report_file_ = report_file;
-  AnswerWithout(absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n")));
+  AnswerWithout(ErrorOf(mistakes_));
   WriteReport();
 }
 

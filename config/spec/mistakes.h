@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 
@@ -44,18 +45,21 @@ class Mistakes {
   // `file_name` is only used in messages.
   explicit Mistakes(absl::string_view file_name) : file_name_(file_name) {}
 
-  // The message is `parts` in one, as absl::StrCat takes them.
-  template <typename... Parts>
-  void Add(TextPosition position, const Parts&... parts) {
-    AddMessage(position, absl::StrCat(parts...));
+  // The message is the words of that row with these values.
+  template <typename... Values>
+  void Add(TextPosition position, absl::string_view row,
+           const Values&... values) {
+    AddMessage(position, Worded(row, values...));
   }
+  // One for each line of the error.
+  void AddError(TextPosition position, const absl::Status& error);
   // For what one line of the file does wrong many times, e.g. a pattern on a
   // thousand servers: only the first message of a `kind` at a position is kept,
   // followed by how many more there were.
-  template <typename... Parts>
+  template <typename... Values>
   void AddOnce(TextPosition position, absl::string_view kind,
-               const Parts&... parts) {
-    if (IsFirst(position, kind)) Add(position, parts...);
+               absl::string_view row, const Values&... values) {
+    if (IsFirst(position, kind)) Add(position, row, values...);
   }
 
   // Empty, and for the same file.
@@ -74,11 +78,11 @@ class Mistakes {
  private:
   struct Mistake {
     TextPosition position;
-    std::string message;
+    FindingValue message;
     size_t repeats = 0;
   };
 
-  void AddMessage(TextPosition position, std::string message);
+  void AddMessage(TextPosition position, FindingValue message);
   // Counts the others.
   bool IsFirst(TextPosition position, absl::string_view kind);
 

@@ -141,8 +141,9 @@ std::string ValueText(const FindingValue& value) {
   if (value.words().empty()) {
     return value.has_number() ? absl::StrCat(value.number()) : value.text();
   }
-  if (value.words() == kListed) {
-    return absl::StrJoin(value.values(), Say("list-comma"),
+  if (value.words() == kListed || value.words() == kLinesWords) {
+    const bool is_list = value.words() == kListed;
+    return absl::StrJoin(value.values(), is_list ? Say("list-comma") : "\n",
                          [](std::string* out, const FindingValue& each) {
                            absl::StrAppend(out, ValueText(each));
                          });

@@ -51,6 +51,9 @@ FindingValue Worded(absl::string_view name, const Values&... values) {
 FindingValue Listed(const std::vector<FindingValue>& values, size_t most);
 FindingValue Listed(const std::vector<std::string>& texts, size_t most);
 
+// Words without a row, whose values are rendered as a line each (message.h).
+inline constexpr char kLinesWords[] = "lines";
+
 // "/etc/profile.d/hccl.sh:3".
 FindingValue PlaceWords(const EnvironmentVariable& variable);
 

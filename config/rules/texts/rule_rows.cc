@@ -266,7 +266,8 @@ std::string ValuesIn(absl::string_view text) {
 // What a translation has and its row has not, or the other way round.
 std::string DifferenceOf(const Message& row, const Message& translation) {
   static const auto* const not_translated = new std::set<std::string>(
-      {"name", "caused_by", "device_command", "source", "one"});
+      {"name", "caused_by", "device_command", "source", "one", "exit_status",
+       "cause", "remedy"});
   std::set<const FieldDescriptor*> fields;
   for (const Message* message : {&row, &translation}) {
     for (const FieldDescriptor* field : TextsOf(*message)) fields.insert(field);
@@ -284,6 +285,30 @@ std::string DifferenceOf(const Message& row, const Message& translation) {
     }
   }
   return "";
+}
+
+bool IsMessage(const RowWords& words) {
+  return absl::StartsWith(words.name(), "msg-");
+}
+
+std::string MistakeInWords(RowWords* words) {
+  const bool is_explained =
+      words->has_exit_status() && words->has_cause() && words->has_remedy();
+  if (IsMessage(*words) && !is_explained) {
+    return "exit_status, cause or remedy is missing";
+  }
+  return NumberRow(words->value(), words);
+}
+
+// A cell of a table, in which "$0" is the name of the first value.
+std::string PageCell(absl::string_view text,
+                     const RepeatedPtrField<std::string>& values) {
+  std::vector<std::pair<std::string, std::string>> marks = {
+      {"$$", "$"}, {"|", "\\|"}, {"\n", "<br>"}, {"<", "&lt;"}};
+  for (int i = 0; i < values.size(); ++i) {
+    marks.emplace_back(absl::StrCat("$", i), absl::StrCat("*", values[i], "*"));
+  }
+  return absl::StrReplaceAll(text, marks);
 }
 
 // Puts the translations beside their rows; what is wrong with one.
@@ -352,8 +377,10 @@ absl::Status AddEnglish(const RowFile& file, Phrases* phrases,
     if (!mistake.empty()) return Mistake(file, " finding: " + mistake);
   }
   for (RowWords& words : *rows.mutable_words()) {
-    const std::string mistake = NumberRow(words.value(), &words);
-    if (!mistake.empty()) return Mistake(file, " words: " + mistake);
+    const std::string mistake = MistakeInWords(&words);
+    if (mistake.empty()) continue;
+    return Mistake(file,
+                   absl::StrCat(" words \"", words.name(), "\": ", mistake));
   }
   categories->push_back({Stem(file.path), std::move(rows)});
   return absl::OkStatus();
@@ -436,6 +463,26 @@ std::string WordTable(absl::Span<const RuleCategory> categories) {
     }
   }
   return absl::StrCat("constexpr WordRow kWordRows[] = {\n", rows, "};\n");
+}
+
+std::string MessagePage(absl::Span<const RuleCategory> categories) {
+  std::string page;
+  for (const RuleCategory& category : categories) {
+    std::string rows;
+    for (const RowWords& row : category.rows.words()) {
+      if (!IsMessage(row)) continue;
+      const auto cell = [&row](absl::string_view text) {
+        return absl::StrCat("| ", PageCell(text, row.value()), " ");
+      };
+      absl::StrAppend(&rows, cell(row.text()), cell(row.exit_status()),
+                      cell(row.cause()), cell(row.remedy()), "|\n");
+    }
+    if (rows.empty()) continue;
+    absl::StrAppend(&page, "\n## ", category.name, "\n\n",
+                    "| message | exit status | cause | what to do |\n",
+                    "|---|---|---|---|\n", rows);
+  }
+  return page;
 }
 
 std::string RulePage(absl::Span<const RuleCategory> categories) {

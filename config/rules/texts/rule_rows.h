@@ -28,7 +28,7 @@ struct RuleCategory {
 // In the order of the files and of the rules in them. InvalidArgument, with the
 // file, for text that is no RuleRows, for a phrase that no row before it
 // defines or that nobody uses, for a value that a finding does not name, and
-// where alone_why is missing or of no use.
+// where alone_why, or the cause of a message, is missing or of no use.
 absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
     absl::Span<const RowFile> files);
 
@@ -39,6 +39,9 @@ std::string WordTable(absl::Span<const RuleCategory> categories);
 // some, kSharedFindings and `constexpr Rule kRules[]`; see catalogue.h. A rule
 // without its function does not link.
 std::string RuleTable(absl::Span<const RuleCategory> categories);
+
+// config/words/README.md below message_head.md: every message by its file.
+std::string MessagePage(absl::Span<const RuleCategory> categories);
 
 // config/rules/README.md below page_head.md.
 std::string RulePage(absl::Span<const RuleCategory> categories);

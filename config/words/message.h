@@ -1,0 +1,42 @@
+// Errors in words that both languages have. The message of a status is English,
+// for logs and JSON. Beside it are the words, which clusterctl renders in the
+// user's language, also for an error of the controller (grpc_status.h).
+#ifndef CONFIG_WORDS_MESSAGE_H_
+#define CONFIG_WORDS_MESSAGE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "config/words/words.h"
+
+namespace clusterd {
+
+// `value` in English, whatever the current language is.
+std::string EnglishText(const FindingValue& value);
+
+// The key of the payload that has the words.
+inline constexpr char kMessageWords[] = "clusterd/words";
+
+// `status`, whose message becomes that of the words.
+absl::Status WithWords(absl::Status status, const FindingValue& words);
+
+// WordedError<absl::NotFoundError>("no-such-run", id): an error in the words of
+// that row with these values, of which one may be the words of another error.
+template <absl::Status (*Make)(absl::string_view), typename... Values>
+absl::Status WordedError(absl::string_view row, const Values&... values) {
+  return WithWords(Make(""), Worded(row, values...));
+}
+
+// One value that is rendered as a line each. REQUIRES: not empty.
+FindingValue Lines(const std::vector<FindingValue>& lines);
+
+// The words of an error: without a payload, its message.
+FindingValue MessageWords(const absl::Status& error);
+// The same, split into its lines; at least one.
+std::vector<FindingValue> MessageLines(const absl::Status& error);
+
+}  // namespace clusterd
+
+#endif  // CONFIG_WORDS_MESSAGE_H_
