@@ -43,9 +43,11 @@ std::string WhyUnknown(const Fact& fact) {
   return IsKnown(fact) ? "not understood" : WhyMissing(MissingOf(fact));
 }
 
-// "/etc/profile.d/hccl.sh:3", safe for a terminal.
+// "/etc/profile.d/hccl.sh:3", or without a line, safe for a terminal.
 inline std::string PlaceOf(const EnvironmentVariable& variable) {
-  return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
+  return absl::StrCat(
+      PrintableText(variable.file()),
+      variable.line() == 0 ? "" : absl::StrCat(":", variable.line()));
 }
 
 // The finding of that name about such a line: one of the job file is corrected

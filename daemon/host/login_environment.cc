@@ -419,7 +419,18 @@ absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
   }
   for (const std::string& path : others) {
     const auto file = files.Read(path, kMaxOtherFileBytes);
-    if (file.ok()) AddLoginFile(path, file->text, &variables);
+    if (file.ok()) {
+      AddLoginFile(path, file->text, &variables);
+    } else if (!absl::IsNotFound(file.status()) &&
+               !absl::IsFailedPrecondition(file.status())) {
+      // No shell reads a directory.
+      EnvironmentVariable* const unreadable = variables.add_variables();
+      absl::string_view why = file.status().message();
+      absl::ConsumePrefix(&why, path + ": ");
+      unreadable->set_name(PrintableText(why));
+      unreadable->set_file(path);
+      unreadable->set_effect(EnvironmentVariable::UNREADABLE_FILE);
+    }
   }
   return variables;
 }

@@ -23,6 +23,8 @@ std::string Text(const EnvironmentVariable& each) {
       each.effect() == EnvironmentVariable::AFTER_MARK ? " after mark" : "",
       each.effect() == EnvironmentVariable::SOURCED ? " read by logins" : "",
       each.effect() == EnvironmentVariable::OTHER_FILE ? " elsewhere" : "",
+      each.effect() == EnvironmentVariable::UNREADABLE_FILE ? " unreadable"
+                                                            : "",
       each.cut().empty() ? "" : absl::StrCat(" without '", each.cut(), "'"));
 }
 
@@ -354,7 +356,9 @@ TEST(ReadLoginEnvironmentTest, ReadsFilesInTheOrderOfALogin) {
   EXPECT_THAT(Texts(*variables),
               ElementsAre("1 HCCL_IF_BASE_PORT=1", "1 HCCL_IF_BASE_PORT=2",
                           "1 HCCL_IF_BASE_PORT=3", "3 RANK_ID= elsewhere",
-                          "2 HCCL_IF_BASE_PORT= elsewhere"));
+                          "2 HCCL_IF_BASE_PORT= elsewhere",
+                          "0 over 65536 bytes= unreadable"));
+  EXPECT_EQ(variables->variables().rbegin()->file(), "/root/.bashrc");
 }
 
 }  // namespace

@@ -118,6 +118,10 @@ class EnvironmentCheck {
       Note("env-sourced-file", variable);
       return false;
     }
+    if (variable.effect() == EnvironmentVariable::UNREADABLE_FILE) {
+      Note("env-unreadable-file", variable);
+      return false;
+    }
     // Any other name is a matter of its own program.
     if (!IsJobVariable(variable.name())) return false;
     const absl::string_view meant = MeantJobVariable(variable.name());

@@ -320,6 +320,19 @@ TEST(CheckHcclEnvironmentTest, NamesTheFilesThatItDoesNotJudge) {
                         "(/etc/profile.d/hccl.sh:3)"));
 }
 
+TEST(CheckHcclEnvironmentTest, NamesTheFilesThatTheHostCannotRead) {
+  TestCluster cluster;
+  EnvironmentVariable& file = Set(cluster, "over 65536 bytes", "");
+  file.set_effect(EnvironmentVariable::UNREADABLE_FILE);
+  file.set_file("/root/.bashrc");
+  file.set_line(0);
+  const RuleResult result = cluster.Check("hccl-environment");
+  EXPECT_EQ(result.state(), PASS);
+  EXPECT_THAT(result.summary(),
+              HasSubstr("not judged, a file of logins that cannot be read: "
+                        "over 65536 bytes (/root/.bashrc)"));
+}
+
 TEST(CheckHcclEnvironmentTest, JobFileIsJudgedAndWinsOverALogin) {
   TestCluster cluster;
   Set(cluster, "HCCL_BUFFSIZE", "0");
