@@ -1,5 +1,8 @@
 #include "config/words/message.h"
 
+#include <fstream>
+#include <iterator>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -29,6 +32,21 @@ TEST(MessageTest, LinesStayApart) {
   const absl::Status error = WithWords(absl::InternalError(""), lines);
   EXPECT_EQ(error.message(), "1 device\nb");
   EXPECT_EQ(MessageLines(error).size(), 2u);
+}
+
+// The page of all messages, which .ci/documents links.
+TEST(MessageTest, PageIsWhatTheRowsAre) {
+  const auto read = [](const std::string& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file),
+                       std::istreambuf_iterator<char>());
+  };
+  const std::string made = read("config/rules/texts/messages.md");
+  ASSERT_FALSE(made.empty());
+  EXPECT_TRUE(made == read("config/words/README.md"))
+      << "config/words/README.md is not what the rows are, write it again:\n"
+         "  bazel build //config/rules/texts:messages\n"
+         "  cp bazel-bin/config/rules/texts/messages.md config/words/README.md";
 }
 
 }  // namespace
