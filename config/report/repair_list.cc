@@ -92,7 +92,10 @@ Drafts DraftsOf(const Report& report) {
   Drafts drafts;
   const auto add = [&](const Finding& finding, const Subject& subject) {
     const Finding& root = roots.Of(finding, subject);
-    const bool is_new = absl::StartsWith(root.finding(), kNeverConfigured);
+    const bool is_new =
+        absl::StartsWith(root.finding(), kNeverConfigured) &&
+        !root.values().empty() &&
+        FirstWith(root.subjects(), &Subject::host, subject.host()) != nullptr;
     const std::string& cause = root.caused_by();
     std::string what = cause.empty() ? root.rule() : cause;
     std::string how =
@@ -114,7 +117,7 @@ Drafts DraftsOf(const Report& report) {
     if (&root == &finding) {
       Subject& where = *repair.subjects.Add();
       where.set_host(subject.host());
-      if (is_new && !root.values().empty()) {
+      if (is_new) {
         draft.devices += subject.devices_size();
         draft.values += root.values(0).number();
       } else {

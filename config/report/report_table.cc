@@ -212,22 +212,22 @@ class ReportPrinter {
     PrintFix(finding);
   }
 
-  // Words are wrapped; a command stands as it is.
+  // Words are wrapped; a command stands as it is, and further to the left where
+  // it would not fit.
   void PrintFix(const Finding& finding) {
     std::string head =
         absl::StrCat("    ", Padded(Say("report-fix"), kKeyColumns));
+    const std::string command = page_.SafeLines(finding.command());
+    const int width = page_.style().width;
+    const bool is_wide =
+        width > 0 && TextColumns(head) + TextColumns(command) > width;
     if (!FixWords(finding).empty()) {
       page_.Wrapped(head, page_.SafeLines(FixWords(finding)));
       head = std::string(TextColumns(head), ' ');
+    } else if (is_wide) {
+      page_.out() << "    " << Say("report-fix") << "\n";
     }
-    if (finding.command().empty()) return;
-    const std::string command = page_.SafeLines(finding.command());
-    const int columns = TextColumns(head) + TextColumns(command);
-    if (page_.style().width > 0 && columns > page_.style().width) {
-      if (head.find_first_not_of(' ') != head.npos) page_.Wrapped("", head);
-      head = "    ";
-    }
-    page_.Whole(head, command);
+    if (!command.empty()) page_.Whole(is_wide ? "    " : head, command);
   }
 
   void PrintBlock(const FindingBlock& block, size_t shown) {
