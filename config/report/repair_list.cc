@@ -65,30 +65,26 @@ struct Draft {
 using RuleOrWaived = std::pair<std::string, bool>;
 using Drafts = FirstMet<std::pair<RuleOrWaived, std::string>, Draft>;
 
-// What the rules about cables found of each host; under "" of those of which
-// they found nothing: PASS if both that see every cable judged.
-std::map<std::string, State> CablingOf(const Report& report) {
-  std::map<std::string, State> cabling;
+// What the rules about cables say of the host, as the name of words.
+const char* CablingOf(const Report& report, absl::string_view host) {
+  State worst = PASS;
   int judging = 0;
   for (const RuleResult& rule : report.rules()) {
     const bool sees_all = rule.rule() == "link" || rule.rule() == "lldp";
     if (!sees_all && rule.rule() != "lldp-rail") continue;
     if (sees_all && rule.state() != SKIPPED) ++judging;
     for (const Finding& finding : rule.findings()) {
-      if (!IsTrouble(finding.state())) continue;
-      for (const Subject& subject : finding.subjects()) {
-        State& worst = cabling.emplace(subject.host(), WARN).first->second;
+      if (FirstWith(finding.subjects(), &Subject::host, host) != nullptr) {
         worst = WorseState(worst, finding.state());
       }
     }
   }
-  cabling[""] = judging == 2 ? PASS : UNKNOWN;
-  return cabling;
+  if (worst == FAIL || worst == WARN) return "cabling-faulty";
+  return worst == PASS && judging == 2 ? "cabling-fine" : "cabling-unknown";
 }
 
 Drafts DraftsOf(const Report& report) {
   const FindingRoots roots(report);
-  const std::map<std::string, State> cabling = CablingOf(report);
   Drafts drafts;
   const auto add = [&](const Finding& finding, const Subject& subject) {
     const Finding& root = roots.Of(finding, subject);
@@ -97,32 +93,22 @@ Drafts DraftsOf(const Report& report) {
         !root.values().empty() &&
         FirstWith(root.subjects(), &Subject::host, subject.host()) != nullptr;
     const std::string& cause = root.caused_by();
-    std::string what = cause.empty() ? root.rule() : cause;
-    std::string how =
-        root.mended_by_plan() ? std::string(kPlan) : HowText(root);
-    if (is_new) {
-      const auto of_host = cabling.find(subject.host());
-      const State state =
-          of_host == cabling.end() ? cabling.at("") : of_host->second;
-      what = root.finding();
-      how = state == PASS      ? "cabling-fine"
-            : state == UNKNOWN ? "cabling-unknown"
-                               : "cabling-faulty";
-    }
-    Draft& draft = drafts[{{what, root.has_waiver()}, how}];
+    Draft& draft = drafts[{{is_new          ? root.finding()
+                            : cause.empty() ? root.rule()
+                                            : cause,
+                            root.has_waiver()},
+                           is_new ? CablingOf(report, subject.host())
+                           : root.mended_by_plan() ? std::string(kPlan)
+                                                   : HowText(root)}];
     draft.by_plan = root.mended_by_plan() && !is_new;
     draft.roots.insert(&root);
     Repair& repair = draft.repair;
     repair.state = WorseState(repair.state, finding.state());
-    if (&root == &finding) {
-      Subject& where = *repair.subjects.Add();
-      where.set_host(subject.host());
-      if (is_new) {
-        draft.devices += subject.devices_size();
-        draft.values += root.values(0).number();
-      } else {
-        where = subject;
-      }
+    if (&root == &finding) *repair.subjects.Add() = subject;
+    if (&root == &finding && is_new) {
+      repair.subjects.rbegin()->clear_devices();
+      draft.devices += subject.devices_size();
+      draft.values += root.values(0).number();
     }
     if (repair.rules.empty()) AddRule(root.rule(), &repair);
     AddRule(finding.rule(), &repair);
