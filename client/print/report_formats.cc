@@ -122,7 +122,7 @@ std::string JsonField(const char* name, const std::string& text) {
 
 // How much it shows unless it is verbose.
 constexpr size_t kRowsPerRule = 4;
-constexpr size_t kMarkdownRepairs = 18;
+constexpr int kMarkdownRepairs = 18;
 
 // A code span, in which Markdown reads nothing; empty for no text.
 std::string CodeSpan(absl::string_view text) {
@@ -277,15 +277,20 @@ class MarkdownWriter {
   }
 
   void WriteRepairs() {
-    std::vector<Repair> repairs = ListRepairs(report_);
+    const std::vector<Repair> repairs = ListRepairs(report_);
     if (repairs.empty()) return;
-    if (!verbose_) FoldRepairs(kMarkdownRepairs, &repairs);
     Write("\n### What to repair, worst first\n");
-    for (auto repair = repairs.rbegin(); repair != repairs.rend(); ++repair) {
-      Write("- ", StateWord(repair->state), ": ",
-            CodeSpan(Who(repair->subjects)), ": ", CodeSpans(repair->how), " (",
-            CodeSpan(absl::StrJoin(repair->rules, ", ")), ")");
+    size_t left_out = 0;
+    for (const Repair& repair : repairs) {
+      if (!verbose_ && &repair - &repairs[0] >= kMarkdownRepairs) {
+        left_out += repair.causes;
+        continue;
+      }
+      Write("- ", StateWord(repair.state), ": ", CodeSpan(Who(repair.subjects)),
+            ": ", CodeSpans(repair.how), " (",
+            CodeSpan(absl::StrJoin(repair.rules, ", ")), ")");
     }
+    if (left_out > 0) Write("- ", MoreCauses(report_, left_out));
   }
 
   const Report& report_;

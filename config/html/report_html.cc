@@ -283,19 +283,19 @@ void AddCauses(const Report& report, const PageFindings& findings,
   const std::vector<Repair> repairs = ListRepairs(report);
   if (repairs.empty()) return page->ShowSection("NO_CAUSES");
   PageDictionary* const causes = page->AddSectionDictionary("CAUSES");
-  for (auto repair = repairs.rbegin(); repair != repairs.rend(); ++repair) {
+  for (const Repair& repair : repairs) {
     PageDictionary* const row = causes->AddSectionDictionary("CAUSE");
-    SetText("LETTER", StateLetter(repair->state), row);
-    SetText("WHERE", SubjectsText(repair->subjects, 20, 160), row);
+    SetText("LETTER", StateLetter(repair.state), row);
+    SetText("WHERE", SubjectsText(repair.subjects, 20, 160), row);
     // Every second part was in backquotes.
     bool is_code = false;
-    for (const absl::string_view part : absl::StrSplit(repair->how, '`')) {
+    for (const absl::string_view part : absl::StrSplit(repair.how, '`')) {
       PageDictionary* const how = row->AddSectionDictionary("HOW");
       ShowText(is_code ? "CODE" : "WORDS", part, how);
       is_code = !is_code;
     }
-    ShowLines("COMMAND", repair->command, row);
-    findings.AddLinks(repair->rules, row);
+    ShowLines("COMMAND", repair.command, row);
+    findings.AddLinks(repair.rules, row);
   }
 }
 

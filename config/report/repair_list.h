@@ -1,7 +1,9 @@
 // What a report comes down to: one line per cause, with its repair and with the
 // rules that the repair puts in order, e.g.
 //   node24 device 2: `hccn_tool -i 2 -ip -s …` (4 rules: …)
-//   10 hosts: `clusterctl plan` mends them (6 rules: …)
+//   10 hosts: `clusterctl plan` has the changes (6 rules: …)
+//   s[1-3]: the device network was never configured (24 devices, cabling is
+//   fine); `clusterctl plan` has 72 values (2 rules: …)
 #ifndef CONFIG_REPORT_REPAIR_LIST_H_
 #define CONFIG_REPORT_REPAIR_LIST_H_
 
@@ -21,13 +23,13 @@ struct Repair {
   size_t causes = 1;
 };
 
-// Worst last. Nothing for what is skipped. What one `clusterctl plan` mends is
-// one line, but for hosts with a single such cause, which have their command.
+// Worst first, and of equals what explains most. Nothing for what is skipped.
+// What one `clusterctl plan` mends is one line, but for hosts with a single
+// such cause, which have their command, and for those never configured.
 std::vector<Repair> ListRepairs(const Report& report);
 
-// The best ones of a state as one line, until no more than `most` are left or
-// each state has one; WARN first, FAIL last.
-void FoldRepairs(size_t most, std::vector<Repair>* repairs);
+// "and 12 more causes: clusterctl show 3fa2… --verbose".
+std::string MoreCauses(const Report& report, size_t causes);
 
 // "node24 device 2: `hccn_tool …` (link, net-health)".
 std::string RepairLine(const Repair& repair);

@@ -37,7 +37,7 @@ constexpr int kSubjectGroups = 4;   // Per finding.
 constexpr int kHostsColumns = 100;  // Folded names of one subject.
 constexpr size_t kHostGroups = 10;  // Lines under "Hosts".
 // The last screen of 24 lines is the answer: what to repair, and the verdict.
-constexpr size_t kRepairLines = 18;
+constexpr int kRepairLines = 18;
 constexpr int kUnbounded = std::numeric_limits<int>::max();
 
 using Subjects = google::protobuf::RepeatedPtrField<Subject>;
@@ -92,7 +92,7 @@ class ReportPrinter {
                names.empty() ? ""
                              : Say("report-hosts", Count(names.size(), "host"),
                                    page_.Safe(HostsText(names, columns_)))});
-    if (!head.empty()) page_.out() << head << "\n";
+    if (!head.empty()) page_.Wrapped("", head);
     const std::string job = JobText(report_);
     if (!job.empty()) page_.Whole("", page_.Safe(job));
     if (!report_.network_namespace().empty()) {
@@ -212,16 +212,22 @@ class ReportPrinter {
     PrintFix(finding);
   }
 
-  // Words are wrapped; a command stands as it is.
+  // Words are wrapped; a command stands as it is, and further to the left where
+  // it would not fit.
   void PrintFix(const Finding& finding) {
     std::string head =
         absl::StrCat("    ", Padded(Say("report-fix"), kKeyColumns));
+    const std::string command = page_.SafeLines(finding.command());
+    const int width = page_.style().width;
+    const bool is_wide =
+        width > 0 && TextColumns(head) + TextColumns(command) > width;
     if (!FixWords(finding).empty()) {
       page_.Wrapped(head, page_.SafeLines(FixWords(finding)));
       head = std::string(TextColumns(head), ' ');
+    } else if (is_wide) {
+      page_.out() << "    " << Say("report-fix") << "\n";
     }
-    if (finding.command().empty()) return;
-    page_.Whole(head, page_.SafeLines(finding.command()));
+    if (!command.empty()) page_.Whole(is_wide ? "    " : head, command);
   }
 
   void PrintBlock(const FindingBlock& block, size_t shown) {
@@ -281,38 +287,34 @@ class ReportPrinter {
     }
   }
 
-  std::vector<std::string> LinesOf(const Repair& repair, int columns) const {
-    return WrapText(page_.Safe(RepairLine(repair)), columns);
-  }
-
-  // Lines of the screen, on which a command may need more than one.
-  size_t Height(const std::vector<Repair>& repairs, int columns) const {
-    size_t height = 0;
+  // Worst first, as many as the last screen has lines for.
+  void PrintRepairs() {
+    const std::vector<Repair> repairs = ListRepairs(report_);
+    if (repairs.empty()) return;
+    page_.Title(Say("report-repairs"));
+    const int window = page_.style().width;
+    int used = 0;
+    size_t left_out = 0;
     for (const Repair& repair : repairs) {
-      for (const std::string& line : LinesOf(repair, columns)) {
-        height += columns > 0 ? 1 + TextColumns(line) / (columns + 1) : 1;
+      const std::vector<std::string> lines =
+          WrapText(absl::StrCat("  ", StateText(repair.state, page_.style()),
+                                "  ", page_.Safe(RepairLine(repair))),
+                   window > 0 ? std::max(window - 4, 20) : 0);
+      for (const std::string& line : lines) {
+        // A command may need more lines of the screen.
+        used += window > 0 ? 1 + (TextColumns(line) + 3) / window : 1;
+      }
+      const bool fits =
+          left_out == 0 &&
+          used <= kRepairLines - (&repair == &repairs.back() ? 0 : 1);
+      if (verbose_ || fits || &repair == &repairs.front()) {
+        page_.out() << absl::StrJoin(lines, "\n    ") << "\n";
+      } else {
+        left_out += repair.causes;
       }
     }
-    return height;
-  }
-
-  void PrintRepairs() {
-    std::vector<Repair> repairs = ListRepairs(report_);
-    if (repairs.empty()) return;
-    const std::string head = StateText(FAIL, page_.style()) + "  ";
-    const int window = page_.style().width;
-    const int columns =
-        window > 0 ? std::max(window - TextColumns(head) - 2, 20) : 0;
-    for (size_t most = kRepairLines;
-         !verbose_ && most > 0 && Height(repairs, columns) > kRepairLines;
-         --most) {
-      FoldRepairs(most, &repairs);
-    }
-    page_.Title(Say("report-repairs"));
-    for (const Repair& repair : repairs) {
-      page_.Whole(
-          absl::StrCat("  ", StateText(repair.state, page_.style()), "  "),
-          absl::StrJoin(LinesOf(repair, columns), "\n"));
+    if (left_out > 0) {
+      page_.out() << "  " << page_.Safe(MoreCauses(report_, left_out)) << "\n";
     }
   }
 

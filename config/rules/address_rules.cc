@@ -345,16 +345,28 @@ void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,
 
 }  // namespace
 
-void CheckDeviceIpSet(const ClusterView&, RuleReport& report) {
+void CheckDeviceIpSet(const ClusterView& view, RuleReport& report) {
+  const HostView* host = nullptr;
+  size_t never_set = 0;  // Of the host.
   report.ForEachKnown(
       "address", &DeviceView::addresses, [&](const DeviceView& device) {
+        if (device.host != host) {
+          host = device.host;
+          never_set = ValuesNeverSet(view.spec(), *host);
+        }
         const std::string& ipv6 = device.facts->ipv6_address().value();
         if (!device.HasAddress() && !ipv6.empty()) {
           return report.Add(device, "ipv6-only", PrintableText(ipv6));
         }
         report.Judged(device);
         if (device.HasAddress()) return;
-        if (device.planned.has_value()) {
+        if (never_set > 0) {
+          report.Add(device,
+                     host->facts->hccn_conf().has_value()
+                         ? "never-configured"
+                         : "never-configured-without-file",
+                     never_set);
+        } else if (device.planned.has_value()) {
           report.Add(device, "none-as-planned", device.planned->ToString(),
                      SetPlanned(device));
         } else {

@@ -1,3 +1,6 @@
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "config/plan/make_plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
@@ -23,6 +26,85 @@ TEST(CheckDeviceIpSetTest, AsksForAPlanWhereThereIsNone) {
   cluster.PlanAddress(0, 3, "", "");
   cluster.device(0, 3).mutable_address()->mutable_value()->clear_settings();
   EXPECT_THAT(Lines(cluster.Check("device-ip-set")), HasSubstr("none"));
+}
+
+// A host as it came has one finding, with as many values as its plan has steps.
+TEST(CheckDeviceIpSetTest, SaysOnceThatAHostWasNeverConfigured) {
+  for (const char* product : {"atlas-a2", "atlas-training", "atlas-a3"}) {
+    TestCluster cluster(product, "", 3);
+    cluster.MakeNew(0);
+    cluster.MakeNew(2);
+    const ClusterPlan plan = MakePlan(cluster.spec, Pointers(cluster.facts));
+    ASSERT_GT(plan.hosts(0).steps_size(), 0) << product;
+    const RuleResult result = cluster.Check("device-ip-set");
+    ASSERT_EQ(result.findings_size(), 1) << product << Lines(result);
+    const Finding& finding = result.findings(0);
+    EXPECT_EQ(Brief(finding), absl::StrCat("never-configured values=",
+                                           plan.hosts(0).steps_size()));
+    EXPECT_EQ(finding.subjects_size(), 2);
+    EXPECT_TRUE(finding.mended_by_plan());
+    EXPECT_EQ(cluster.Check("net-health").findings(0).caused_by(),
+              "device-ip-set");
+  }
+}
+
+TEST(CheckDeviceIpSetTest, CountsTheValuesThatThePlanHas) {
+  TestCluster cluster("atlas-a2");
+  cluster.MakeNew(0);
+  // What the host allows is a matter of the plan.
+  cluster.facts[0].mutable_allows()->add_kinds("observe");
+  EXPECT_EQ(Lines(cluster.Check("device-ip-set")),
+            "FAIL server0:0-7 never-configured values=24\n");
+  for (DeviceSpec& device :
+       *cluster.spec.mutable_servers(0)->mutable_devices()) {
+    device.clear_gateway();
+  }
+  EXPECT_EQ(Lines(cluster.Check("device-ip-set")),
+            "FAIL server0:0-7 never-configured values=16\n");
+}
+
+TEST(CheckDeviceIpSetTest, CountsAMissingFileToWhatWasNeverConfigured) {
+  TestCluster cluster("atlas-a2");
+  cluster.MakeNew(0);
+  SetMissing(Missing::ABSENT, "no such file",
+             cluster.facts[0].mutable_hccn_conf());
+  const RuleResult result = cluster.Check("device-ip-set");
+  EXPECT_EQ(Lines(result),
+            "FAIL server0:0-7 never-configured-without-file values=24\n");
+  // A plan is blocked until there is a file.
+  EXPECT_FALSE(result.findings(0).mended_by_plan());
+  EXPECT_EQ(cluster.Check("hccn-conf").findings(0).caused_by(),
+            "device-ip-set");
+}
+
+TEST(CheckDeviceIpSetTest, KnowsAHostThatSomebodyConfigured) {
+  const auto says_so = [](const TestCluster& cluster) {
+    return absl::StrContains(Lines(cluster.Check("device-ip-set")),
+                             "never-configured");
+  };
+  TestCluster made("atlas-a2");
+  made.MakeNew(0);
+  ASSERT_TRUE(says_so(made));
+  TestCluster cluster = made;
+  cluster.device(0, 3).mutable_gateway()->set_value("10.0.0.254");
+  EXPECT_FALSE(says_so(cluster));
+  cluster = made;
+  cluster.device(0, 3).mutable_detect_address()->set_value("10.0.0.254");
+  EXPECT_FALSE(says_so(cluster));
+  cluster = made;
+  SetMissing(Missing::TIMED_OUT, "gateway",
+             cluster.device(0, 3).mutable_gateway());
+  EXPECT_FALSE(says_so(cluster)) << "it may have one";
+  cluster = made;
+  HccnConf::Entry* const line =
+      cluster.facts[0].mutable_hccn_conf()->mutable_value()->add_entries();
+  line->set_key("address");
+  line->set_device(3);
+  line->set_value("10.0.0.4");
+  EXPECT_FALSE(says_so(cluster));
+  cluster = made;
+  cluster.PlanAddress(0, 3, "", "");
+  EXPECT_FALSE(says_so(cluster)) << "no plan sets all of it";
 }
 
 TEST(CheckDeviceIpSetTest, IsUnknownForWhatIsNoAddress) {

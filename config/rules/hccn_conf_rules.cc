@@ -345,8 +345,14 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
       report.Add(host, "file-not-needed");
     } else if (reason == Missing::ABSENT || reason == Missing::UNREADABLE) {
       report.Judged(host);
-      report.Add(host, reason == Missing::ABSENT ? "absent" : "unreadable",
-                 MissingWords(&fact.missing()));
+      NamedFinding text =
+          report.Named(reason == Missing::ABSENT ? "absent" : "unreadable",
+                       MissingWords(&fact.missing()));
+      // Then the file is part of what device-ip-set says.
+      if (ValuesNeverSet(view.spec(), host) > 0) {
+        text.caused_by = "device-ip-set";
+      }
+      report.Add(host, std::move(text));
     } else if (report.Knows(host, "/etc/hccn.conf", fact)) {
       report.Judged(host);
       AddProblems(view, host, report);

@@ -7,6 +7,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "config/plan/step_planners.h"
+#include "config/values/hccn_conf_line.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -311,6 +313,37 @@ std::string SetPlanned(const DeviceView& device) {
 std::string SetPlanned(const AddressKind& kind, const DeviceView& device) {
   const std::optional<Ipv4Address>& planned = device.*kind.planned;
   return planned.has_value() ? SetCommand(kind, *planned) : "";
+}
+
+size_t ValuesNeverSet(const ClusterSpec& spec, const HostView& host) {
+  const HccnConfFact& conf = host.facts->hccn_conf();
+  const auto has_nothing = [](const DeviceView& device) {
+    return device.planned.has_value() && device.addresses.has_value() &&
+           !device.HasAddress() && device.gateway.IsUnset() &&
+           device.detect_address.IsUnset() &&
+           device.facts->ipv6_address().value().empty();
+  };
+  const auto is_tools_own = [](const HccnConf::Entry& entry) {
+    return IsToolsOwnLine(absl::StrCat(entry.key(), "_", entry.device(), "="));
+  };
+  if (host.spec == nullptr || host.devices.empty() ||
+      !absl::c_all_of(host.devices, has_nothing) ||
+      !(conf.has_value() || conf.missing().reason() == Missing::ABSENT) ||
+      !conf.value().problems().empty() ||
+      !absl::c_all_of(conf.value().entries(), is_tools_own)) {
+    return 0;
+  }
+  HostFacts facts = *host.facts;
+  facts.mutable_hccn_conf()->mutable_value();
+  facts.clear_allows();
+  HostPlanBuilder builder(facts);
+  PlanDeviceSteps(spec, *host.spec, &builder);
+  const HostPlan plan = builder.Finish();
+  return absl::c_count_if(plan.steps(), [](const PlanStep& step) {
+    return step.setting() == kAddressSetting ||
+           step.setting() == kGatewaySetting ||
+           step.setting() == kDetectSetting;
+  });
 }
 
 }  // namespace clusterd

@@ -226,6 +226,12 @@ std::string SetCommand(const AddressKind& kind, Ipv4Address address);
 std::string SetPlanned(const DeviceView& device);
 std::string SetPlanned(const AddressKind& kind, const DeviceView& device);
 
+// How many addresses, gateways and detect addresses a plan sets on a host whose
+// device network was never configured: every device has an address planned and
+// nothing set, and hccn.conf is absent or has the tool's own lines alone. As
+// though the host had the file and allowed all changes. 0: it is no such host.
+size_t ValuesNeverSet(const ClusterSpec& spec, const HostView& host);
+
 }  // namespace clusterd
 
 #endif  // CONFIG_RULES_RULE_REPORT_H_

@@ -169,6 +169,11 @@ std::vector<std::string> WrapText(absl::string_view text, int columns) {
       const size_t close = text.find('`', end);
       if (close != text.npos) end = EndOfWord(text, close);
     }
+    const size_t comma = text.substr(0, word + columns).rfind(',');
+    if (end > word + columns && comma != text.npos && comma > word &&
+        text.substr(0, end).find('`') == text.npos) {
+      end = comma + 1;
+    }
     const absl::string_view piece = text.substr(0, end);
     if (!lines.back().empty() &&
         TextColumns(lines.back()) + TextColumns(piece) > columns) {

@@ -92,9 +92,10 @@ int TextColumns(absl::string_view text);
 std::string Padded(absl::string_view text, int columns);
 
 // Lines of at most `columns` columns, broken at spaces and between Chinese
-// characters, never before punctuation; a longer word, or a
-// command in backquotes, which is never broken, has a line of its own. One line
-// if `columns` is 0 or less; never an empty vector.
+// characters, never before punctuation; a list of hosts that no line holds goes
+// on behind a comma. Another longer word, or a command in backquotes, which is
+// never broken, has a line of its own. One line if `columns` is 0 or less;
+// never an empty vector.
 std::vector<std::string> WrapText(absl::string_view text, int columns);
 
 struct Cell {

@@ -28,6 +28,9 @@ struct TestCluster {
   // The same in the spec.
   void PlanAddress(int host, int index, absl::string_view address,
                    absl::string_view netmask);
+  // As it came: no device has an address, gateway or detect address, and
+  // hccn.conf has the tool's own lines alone.
+  void MakeNew(int host);
   // The host gives no facts at all.
   void Silence(int host);
   // No query about the device has an answer: "`hccn_tool -i 3 -ip -g`: what".
