@@ -52,8 +52,7 @@ absl::StatusOr<RootBundle> ParseBundle(absl::string_view text) {
   ERR_clear_error();
   bundle.text = std::string(text);
   if (is_read) return bundle;
-  return absl::InvalidArgumentError(
-      "not a bundle of roots as deploy/certificates.sh roots makes it");
+  return WordedError<absl::InvalidArgumentError>("msg-trust-bundle-not-valid");
 }
 
 // Why the host stays without this bundle; empty: it has it now.
@@ -98,7 +97,8 @@ absl::StatusOr<std::vector<RootBundle>> ReadRootBundles(
     absl::string_view text) {
   std::vector<RootBundle> bundles;
   if (text.size() > kMaxBundleBytes) {
-    return absl::InvalidArgumentError("bundles of roots above 256 KiB");
+    return WordedError<absl::InvalidArgumentError>("msg-trust-bundle-too-long",
+                                                   kMaxBundleBytes >> 10);
   }
   while (!text.empty()) {
     const size_t next = std::min(text.find(kHead, 1), text.size());

@@ -132,8 +132,9 @@ class HandedOnEnrolment final : public Enrolment::CallbackService {
       waiting_.erase(found);
     }
     *asked.response = std::move(*answer.mutable_enrolled());
-    asked.reactor->Finish(ToGrpcStatus(absl::Status(
-        static_cast<absl::StatusCode>(answer.code()), answer.message())));
+    asked.reactor->Finish(
+        grpc::Status(static_cast<grpc::StatusCode>(answer.code()),
+                     answer.message(), answer.words()));
   }
 
  private:
