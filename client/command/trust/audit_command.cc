@@ -6,13 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
 #include "config/audit/audit_chain.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {

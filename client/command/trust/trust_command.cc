@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/command/request.h"
 #include "client/print/hosts_table.h"
 #include "config/values/hostlist.h"

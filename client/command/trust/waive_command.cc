@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "config/words/quoted_text.h"
 #include "config/words/waiver_text.h"

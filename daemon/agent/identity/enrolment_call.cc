@@ -275,7 +275,9 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
     return WordedError<absl::PermissionDeniedError>(
         roots.news.empty() ? "msg-trust-sent-certificate"
                            : "msg-trust-sent-certificate-and-roots",
-        what, absl::StrJoin(roots.news, "; "));
+        what,
+        roots.news.empty() ? FindingValue()
+                           : Listed(roots.news, roots.news.size()));
   };
   const absl::Status belongs =
       CheckKeyBelongs(answer.certificate_pem(), key_pem);
@@ -405,8 +407,7 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
              << "\n"
              << Say("join-roots", absl::StrJoin(RootHashes(pair.ca), " "))
              << "\n"
-             << absl::StrJoin(after.news, "\n")
-             << (after.news.empty() ? "" : "\n")
+             << (after.news.empty() ? "" : ValueText(Lines(after.news)) + "\n")
              << Say(*is_new ? "join-wrote" : "join-left",
                     folder.PathOf("agent.yaml"))
              << "\n"

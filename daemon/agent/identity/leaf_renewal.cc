@@ -85,7 +85,10 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                    CheckedPair(answer, self.cluster, roots, key, host.now));
   const AuditEntry entry = MakeAuditEntry(
       "renew-certificate",
-      JoinParts("; ", {self.name, absl::StrJoin(roots.news, "; ")}),
+      JoinParts("; ", {self.name, roots.news.empty()
+                                      ? ""
+                                      : EnglishText(Listed(
+                                            roots.news, roots.news.size()))}),
       self.ToString());
   if (host.audit != nullptr) RETURN_IF_ERROR(host.audit->Begin(entry));
   absl::Status done = host.folder.Install(pair);
@@ -96,7 +99,9 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                          : std::string(done.message()));
   }
   if (host.log == nullptr || !done.ok()) return done;
-  for (const std::string& line : roots.news) host.log->Warning(line);
+  for (const FindingValue& line : roots.news) {
+    host.log->Warning(EnglishText(line));
+  }
   return done;
 }
 
