@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_join.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/signing_request.h"
 #include "config/values/status_macros.h"

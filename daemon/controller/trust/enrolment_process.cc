@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
-#include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
