@@ -111,13 +111,13 @@ constexpr int kMaxPort = 65535;
 constexpr size_t kMaxAuditBytes = 8 << 20;
 
 constexpr char kFooter[] =
-    R"(An admin gets the whole line from `clusterctl token create`. The host's key is
-made here and never sent; the token is sent only to a controller whose CA has
-the hash. Where files of another identity are there they are replaced, and what
-agent.yaml says stays.
+    R"(An administrator gets the whole line from `clusterctl token create`. The host's
+key is made on this host and never sent. The token is sent only to a controller
+whose CA has the hash. Files of another identity are replaced, and agent.yaml
+stays as it is.
 
-Exit status: 0 this host has its certificate, 1 it has not, and why is said; 3
-wrong usage.)";
+Exit status: 0 this host has its certificate, 1 it does not, and the message
+says why; 3 wrong usage.)";
 
 // The controller's host, and the port that hosts join on.
 absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
@@ -310,7 +310,7 @@ std::string AgentConfigText(const JoinFlags& flags,
 
 std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
                                   JoinFlags* flags) {
-  CLI::App app("Makes this host one of its cluster's.", "clusterd join");
+  CLI::App app("Joins this host to its cluster.", "clusterd join");
   app.footer(kFooter);
   app.add_option("--controller", flags->controller,
                  "HOST:PORT of the controller, as agent.yaml has it")
@@ -324,15 +324,16 @@ std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
                  "File that holds it, so that no list of processes\nshows it")
       ->excludes(token);
   app.add_option("--name", flags->name,
-                 "This host's name in cluster.yaml; else its own");
-  app.add_option("--cluster", flags->cluster,
-                 "Refuse any other; else it is as the controller\nsays");
+                 "This host's name in cluster.yaml; otherwise its own");
+  app.add_option(
+      "--cluster", flags->cluster,
+      "Refuse any other cluster; otherwise it is as the\ncontroller says");
   app.add_option("--enrol-port", flags->enrol_port,
                  "Where hosts join, if it is not the port after the\n"
                  "controller's")
       ->check(CLI::Range(1, kMaxPort));
   app.add_flag("--new-key", flags->new_key,
-               "Also where this host has a key that could go on");
+               "Make a new key even where this host has one");
   app.add_option("--dir", flags->folder,
                  "Folder of key, certificates and agent.yaml")
       ->capture_default_str();

@@ -57,6 +57,16 @@ TEST(JoinFlagsTest, NamesEveryMistakeAtOnce) {
   EXPECT_EQ(Parse({}, &flags, &said), 3);
 }
 
+TEST(JoinFlagsTest, NamesMistakesInTheUsersLanguage) {
+  const InLanguage chinese(Language::kChinese);
+  JoinFlags flags;
+  std::string said;
+  EXPECT_EQ(Parse({"--controller", "head:7443", "--ca-hash", kHash.c_str()},
+                  &flags, &said),
+            3);
+  EXPECT_THAT(said, HasSubstr(Say("msg-trust-join-no-token")));
+}
+
 TEST(CallPatienceTest, SlowControllerIsAskedAsOftenAsABusyOne) {
   EXPECT_TRUE(MayPass(absl::ResourceExhaustedError("later"), 29, true));
   EXPECT_TRUE(MayPass(absl::DeadlineExceededError("20s"), 29, true));
