@@ -396,7 +396,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"NoReport",
                     grpc::Status::OK,
                     2,
-                    {"ended the apply with 0 reports"},
+                    {"ended the apply with 0 answers"},
                     "no complete answer"}),
     [](const auto& info) { return std::string(info.param.name); });
 

@@ -264,8 +264,7 @@ class CheckCommand final : public ClusterRequest {
       AddMistake(channel.status().message());
       return channel.status();
     }
-    LocalClient client(*channel,
-                       absl::StrCat("clusterd of this host, ", socket),
+    LocalClient client(*channel, Worded("daemon-here", socket),
                        session().interrupt);
     ASSIGN_OR_RETURN(
         CheckSelfResponse response,

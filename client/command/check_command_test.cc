@@ -425,7 +425,7 @@ INSTANTIATE_TEST_SUITE_P(
             grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "no rule \"x\""),
             3, "no rule \"x\""},
         BrokenCase{"NoReport", grpc::Status::OK, grpc::Status::OK, 2,
-                   "ended the check with 0 reports"}),
+                   "ended the check with 0 answers"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(CheckTest, GivesUpAtTheTimeoutAndPrintsWhatIsKnown) {

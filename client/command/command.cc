@@ -136,12 +136,12 @@ std::unique_ptr<ControllerClient> Command::Connect() {
     AddMistakes("", channel.status(), mistakes_);
     return nullptr;
   }
-  for (const std::string& line :
+  for (const FindingValue& line :
        EndingCertificates(settings->tls, session().now())) {
     Tell("warning", line);
   }
   channel_ = *channel;
-  peer_ = absl::StrCat("controller ", controller_);
+  peer_ = Worded("controller-at", controller_);
   return std::make_unique<ControllerClient>(channel_, peer_,
                                             session().interrupt);
 }

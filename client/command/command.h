@@ -186,7 +186,7 @@ class Command {
   Session* session_ = nullptr;
   ConnectionFlags connection_;
   std::shared_ptr<grpc::Channel> channel_;
-  std::string peer_;  // "controller head:7443"
+  FindingValue peer_;  // "controller head:7443"
   std::unique_ptr<ProgressLine> line_;
 };
 

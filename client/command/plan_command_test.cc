@@ -402,7 +402,7 @@ TEST(PlanCommandTest, SaysWhyThereIsNoPlan) {
   world.script.plan_status = grpc::Status::OK;
   world.script.plan_events.pop_back();
   EXPECT_TRUE(absl::StrContains(RunProgram({"plan"}, world).err,
-                                "ended the planning with 0 plans"));
+                                "ended the planning with 0 answers"));
 }
 
 TEST(PlanCommandTest, ShowsProgressOnATerminalAndEndsOnCtrlC) {

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "client/files/user_files.h"
 #include "config/identity/plain_messages.h"
@@ -15,6 +14,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -129,39 +129,42 @@ absl::StatusOr<ConnectionSettings> ResolveConnection(
         flag.empty() ? ValueOf(environment, setting.variable) : flag;
     if (!given.empty()) values[setting.key] = given;
   }
-  std::vector<std::string> mistakes;
+  std::vector<FindingValue> mistakes;
   if (values.size() < std::size(kSettings)) {
     for (const std::string& file : files) {
       const absl::Status read = ReadSettings(file, values);
-      if (!read.ok()) mistakes.emplace_back(read.message());
+      if (read.ok()) continue;
+      for (FindingValue& line : MessageLines(read)) {
+        mistakes.push_back(std::move(line));
+      }
     }
   }
   // One that is not there may stand in what could not be read.
   const bool files_are_read = mistakes.empty();
+  FindingValue places = ToFindingValue(files.empty() ? "" : files[0]);
+  for (size_t i = 1; i < files.size(); ++i) {
+    places = Worded("either", places, files[i]);
+  }
   for (const ConnectionSetting& setting : kSettings) {
     const char* const key = setting.key;
     if (setting.is_path) AddUsualFile(setting, files, values);
     const bool is_left_open = setting.usual != nullptr && !setting.is_path;
     if (values.count(key) > 0 || !files_are_read || is_left_open) continue;
-    mistakes.push_back(absl::StrCat(
-        "no setting \"", key, "\", expected one of --", key, " ",
-        setting.placeholder, ", ", setting.variable,
-        " in the environment, or \"", key, ": ", setting.placeholder, "\" in ",
-        absl::StrJoin(files, " or "),
-        setting.is_path ? absl::StrCat(", or ", setting.usual, " beside it")
-                        : ""));
+    mistakes.push_back(Worded("msg-call-setting-missing", key,
+                              setting.placeholder, setting.variable, places,
+                              setting.is_path
+                                  ? Worded("or-beside-it", setting.usual)
+                                  : FindingValue()));
   }
   const std::string& controller = values["controller"];
   if (!controller.empty() && !IsHostAndPort(controller)) {
-    mistakes.push_back(absl::StrCat("controller: \"", controller,
-                                    "\" is no address, expected HOST:PORT "
-                                    "such as head:7443 or [fd00::1]:7443"));
+    mistakes.push_back(Worded("msg-call-address-not-valid", controller));
   }
   if (!mistakes.empty()) {
     const bool names_none = files_are_read && controller.empty();
-    return absl::Status(names_none ? absl::StatusCode::kNotFound
-                                   : absl::StatusCode::kInvalidArgument,
-                        absl::StrJoin(mistakes, "\n"));
+    return WithWords(
+        names_none ? absl::NotFoundError("") : absl::InvalidArgumentError(""),
+        Lines(mistakes));
   }
   ConnectionSettings settings{controller,
                               values["cluster"],
@@ -169,7 +172,10 @@ absl::StatusOr<ConnectionSettings> ResolveConnection(
   if (!settings.cluster.empty()) return settings;
   const absl::StatusOr<SpiffeId> self =
       ReadOwnIdentity(settings.tls, "", IdentityKind::kUser);
-  if (!self.ok()) return absl::InvalidArgumentError(self.status().message());
+  if (!self.ok()) {
+    return WithWords(absl::InvalidArgumentError(""),
+                     MessageWords(self.status()));
+  }
   settings.cluster = self->cluster;
   return settings;
 }
@@ -191,9 +197,9 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToLocalDaemon(
     const std::string& socket_path) {
   if (socket_path.empty() ||
       socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("socket \"", socket_path, "\": expected a path of 1 to ",
-                     sizeof(sockaddr_un::sun_path) - 1, " bytes"));
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-call-socket-not-valid", socket_path,
+        sizeof(sockaddr_un::sun_path) - 1);
   }
   // Local credentials are refused on anything that leaves the machine.
   return OpenChannel(absl::StrCat("unix:", socket_path),

@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/values/owned_fd.h"
+#include "config/words/message.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "proto/agent_hub.grpc.pb.h"
@@ -97,7 +98,7 @@ std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
 //   bad certificate  which side refused which certificate
 //   deadline         no answer in `timeout` (--timeout)
 //   all else         the message that the other end sent
-absl::Status ExplainCall(const grpc::Status& status, const std::string& peer,
+absl::Status ExplainCall(const grpc::Status& status, const FindingValue& peer,
                          absl::Duration timeout, const Interrupt& interrupt);
 
 // Until the process ends. On a thread of gRPC's the last reference to a channel
@@ -111,12 +112,13 @@ class RpcClient {
  public:
   using Stub = typename Service::Stub;
 
-  // `peer` is for messages: "controller head:7443". `interrupt` must outlive
-  // the client.
-  RpcClient(const std::shared_ptr<grpc::Channel>& channel, std::string peer,
+  // `peer` is for messages, a text or words: "controller head:7443".
+  // `interrupt` must outlive the client.
+  template <typename Peer>
+  RpcClient(const std::shared_ptr<grpc::Channel>& channel, const Peer& peer,
             Interrupt& interrupt)
       : stub_(Service::NewStub(channel)),
-        peer_(std::move(peer)),
+        peer_(ToFindingValue(peer)),
         interrupt_(interrupt) {}
 
   // One question, one answer: Ask(&Controller::Stub::GetSpec, {}, timeout).
@@ -160,7 +162,7 @@ class RpcClient {
   }
 
   // Reads a stream to its end. `on_event` gets every event but the answer, on
-  // this thread. `what` is asked for, as in "ended the check with 0 reports".
+  // this thread. `what` is asked for, as in "ended the check with 0 answers".
   // Besides the errors above, Internal if the stream ended well and brought no
   // answer, or two. An answer whose stream broke afterwards is an error too: it
   // is not complete. An error says only that this side left: an apply that
@@ -187,10 +189,8 @@ class RpcClient {
         on_interrupt);
     if (!status.ok()) return status;
     if (answers == 1) return answer;
-    return absl::InternalError(absl::StrCat(
-        peer_, ": ended the ", what, " with ", answers,
-        std::is_same_v<Answer, ClusterPlan> ? " plans" : " reports",
-        ", expected one"));
+    return About(peer_, WordedError<absl::InternalError>(
+                            "msg-call-answer-missing", what, answers));
   }
 
   // The same for a stream of events alone; each is the caller's to take from.
@@ -219,7 +219,7 @@ class RpcClient {
 
  private:
   const std::shared_ptr<Stub> stub_;
-  const std::string peer_;
+  const FindingValue peer_;
   Interrupt& interrupt_;
 };
 

@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "client/recording/recording.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -203,9 +204,7 @@ absl::StatusOr<std::string> RandomAddressKey() {
   std::string key(32, '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(key.data()),
                  static_cast<int>(key.size())) != 1) {
-    return absl::UnavailableError(
-        "recording: the system has no random numbers for the key that hides "
-        "addresses");
+    return WordedError<absl::UnavailableError>("msg-record-no-random-numbers");
   }
   return key;
 }

@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -254,10 +255,8 @@ absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes) {
     });
     return recording;
   }
-  return absl::InvalidArgumentError(
-      bytes.empty() ? "is empty, expected what clusterd --record writes"
-                    : "is no whole recording, expected what clusterd --record "
-                      "writes");
+  return WordedError<absl::InvalidArgumentError>(
+      bytes.empty() ? "msg-record-empty" : "msg-record-not-whole");
 }
 
 std::vector<RunRecord> MakeRecords(const HostRecording& recording,

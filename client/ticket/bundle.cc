@@ -15,6 +15,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/terminal.h"
@@ -69,9 +70,8 @@ absl::Status CheckName(absl::string_view name) {
       name.find('\0') == absl::string_view::npos) {
     return absl::OkStatus();
   }
-  return InvalidArgument(
-      "archive: name ", QuotedText(name),
-      ", expected a relative path whose last part has at most 100 bytes");
+  return WordedError<absl::InvalidArgumentError>("msg-record-name-not-valid",
+                                                 QuotedText(name));
 }
 
 // A kind of secret: what stands before it, and it. Over bytes: one that is no
@@ -183,7 +183,7 @@ TarGz::~TarGz() { deflateEnd(&stream_); }
 
 absl::Status TarGz::Write(absl::string_view bytes, int flush) {
   if (begun_ != Z_OK) {
-    return absl::ResourceExhaustedError("archive: no memory to compress");
+    return WordedError<absl::ResourceExhaustedError>("msg-record-no-memory");
   }
   char buffer[64 << 10];
   stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -201,8 +201,8 @@ absl::Status TarGz::Add(absl::string_view name, absl::string_view text,
                         int64_t changed_at_s) {
   RETURN_IF_ERROR(CheckName(name));
   if (text.size() >= kMaxFileBytes) {
-    return InvalidArgument("archive: ", name, ": ", text.size(),
-                           " bytes, expected less than 2 GiB");
+    return WordedError<absl::InvalidArgumentError>("msg-record-file-too-long",
+                                                   name, text.size());
   }
   RETURN_IF_ERROR(Write(HeaderOf(name, text.size(), changed_at_s), Z_NO_FLUSH));
   RETURN_IF_ERROR(Write(text, Z_NO_FLUSH));

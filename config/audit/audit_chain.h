@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "config/words/words.h"
 #include "proto/audit.pb.h"
 
 namespace clusterd {
@@ -76,10 +77,10 @@ struct AuditFindings {
   AuditHead head;  // Of the newest line that can be read.
   // One line each, "audit.jsonl:12: …" with what was expected and what was
   // found; empty: intact.
-  std::vector<std::string> breaks;
+  std::vector<FindingValue> breaks;
   // What is no break: lines that a crash cut off, older files that are not
   // among the texts.
-  std::vector<std::string> notes;
+  std::vector<FindingValue> notes;
   KnownHeads known;  // That stand in it.
 };
 

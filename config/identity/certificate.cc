@@ -54,12 +54,9 @@ bool IsName(absl::string_view name) {
 }
 
 // The peer chose the text: it is cut and escaped before anybody prints it.
-absl::Status Malformed(absl::string_view uri, absl::string_view what) {
-  return InvalidArgument(
-      "SPIFFE id \"", absl::CHexEscape(uri.substr(0, 200)), "\": ", what,
-      ", expected spiffe://CLUSTER/controller, "
-      "spiffe://CLUSTER/host/NAME or "
-      "spiffe://CLUSTER/user/NAME[/role/hook|viewer|operator|admin]");
+absl::Status Malformed(absl::string_view uri, const FindingValue& what) {
+  return WordedError<absl::InvalidArgumentError>(
+      "msg-trust-id-not-valid", absl::CHexEscape(uri.substr(0, 200)), what);
 }
 
 // The first certificate in the text, until this thread asks for another; null:
@@ -136,7 +133,7 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
       "spiffe://([^/]+)/(controller|host|user)(?:/([^/]+))?"
       "(?:/role/(hook|viewer|operator|admin))?",
       RE2::Latin1};
-  if (uri.size() > kMaxUriBytes) return Malformed(uri, "too long");
+  if (uri.size() > kMaxUriBytes) return Malformed(uri, Worded("id-too-long"));
   SpiffeId id;
   absl::string_view kind;
   absl::string_view role;
@@ -144,11 +141,11 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
     static const LazyRE2 kOtherRole = {"spiffe://[^/]+/user/[^/]+/role/([^/]+)",
                                        RE2::Latin1};
     if (!HasForm(uri, *kOtherRole, &role)) {
-      return Malformed(uri, "unknown shape");
+      return Malformed(uri, Worded("id-unknown-shape"));
     }
     return Malformed(
-        uri, absl::StrCat("\"", absl::CHexEscape(role.substr(0, 64)),
-                          "\" is not a role", DidYouMean(role, kRoleNames)));
+        uri, Worded("id-unknown-role", absl::CHexEscape(role.substr(0, 64)),
+                    DidYouMean(role, kRoleNames)));
   }
   id.kind = static_cast<IdentityKind>(absl::c_find(kKindNames, kind) -
                                       std::begin(kKindNames));
@@ -159,13 +156,17 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
   const bool is_controller = id.kind == IdentityKind::kController;
   if (is_controller != id.name.empty() ||
       (!role.empty() && id.kind != IdentityKind::kUser)) {
-    return Malformed(uri, "unknown shape");
+    return Malformed(uri, Worded("id-unknown-shape"));
   }
-  if (!IsClusterName(id.cluster)) return Malformed(uri, "bad cluster name");
-  if (!is_controller && !IsName(id.name)) return Malformed(uri, "bad name");
+  if (!IsClusterName(id.cluster)) {
+    return Malformed(uri, Worded("id-bad-cluster"));
+  }
+  if (!is_controller && !IsName(id.name)) {
+    return Malformed(uri, Worded("id-bad-name"));
+  }
   if (id.kind == IdentityKind::kUser &&
       absl::c_linear_search(kOurNames, absl::AsciiStrToLower(id.name))) {
-    return Malformed(uri, "a user cannot have the name of one of our programs");
+    return Malformed(uri, Worded("id-our-name"));
   }
   return id;
 }
@@ -173,9 +174,8 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
 absl::StatusOr<SpiffeId> ParseUriNames(
     absl::Span<const std::string> uri_names) {
   if (uri_names.size() == 1) return ParseSpiffeId(uri_names[0]);
-  return InvalidArgument(
-      "certificate: ", uri_names.size(),
-      " URI names, expected exactly one, which is the SPIFFE id");
+  return WordedError<absl::InvalidArgumentError>("msg-trust-uri-names",
+                                                 uri_names.size());
 }
 
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
@@ -186,7 +186,7 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
   const auto begin = TimeOf(X509_get0_notBefore(certificate));
   const auto end = TimeOf(X509_get0_notAfter(certificate));
   if (!begin || !end) {
-    return absl::InvalidArgumentError("certificate: malformed validity");
+    return WordedError<absl::InvalidArgumentError>("msg-trust-validity");
   }
   info.not_before = *begin;
   info.not_after = *end;
@@ -236,12 +236,10 @@ absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
       key && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
   if (!key) {
-    return InvalidArgument(
-        "no private key, expected unencrypted PEM text with \"BEGIN PRIVATE "
-        "KEY\"");
+    return WordedError<absl::InvalidArgumentError>("msg-trust-no-private-key");
   }
   if (belongs) return absl::OkStatus();
-  return InvalidArgument("the key is not the certificate's, expected a pair");
+  return WordedError<absl::InvalidArgumentError>("msg-trust-not-a-pair");
 }
 
 std::vector<NamedCertificate> SplitCertificates(absl::string_view pem) {
@@ -260,7 +258,8 @@ absl::Status CheckChain(absl::string_view certificate_pem,
   const std::string trouble =
       ChainTrouble(chain[0].get(), chain, AllCertificates(ca_pem), now);
   if (trouble.empty()) return absl::OkStatus();
-  return PermissionDenied("the certificate: ", trouble);
+  return WordedError<absl::PermissionDeniedError>("msg-trust-chain",
+                                                  Term(trouble));
 }
 
 absl::Status CheckHasCertificate(absl::string_view pem) {
@@ -268,8 +267,8 @@ absl::Status CheckHasCertificate(absl::string_view pem) {
   const auto cut = static_cast<size_t>(absl::c_count(begun, nullptr));
   if (cut == begun.size()) return NoCertificate();
   if (cut == 0) return absl::OkStatus();
-  return InvalidArgument("cut short: ", begun.size(), " certificates begin, ",
-                         begun.size() - cut, " can be read, expected as many");
+  return WordedError<absl::InvalidArgumentError>(
+      "msg-trust-cut-short", begun.size(), begun.size() - cut);
 }
 
 }  // namespace clusterd

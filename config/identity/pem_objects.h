@@ -16,6 +16,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "config/words/message.h"
 #include "openssl/bio.h"
 #include "openssl/bn.h"
 #include "openssl/err.h"
@@ -154,8 +155,7 @@ inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
 }
 
 inline absl::Status NoCertificate() {
-  return absl::InvalidArgumentError(
-      "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
+  return WordedError<absl::InvalidArgumentError>("msg-trust-no-certificate");
 }
 
 // Whether this key made the signature over the text, with SHA-256.

@@ -97,7 +97,7 @@ class RevocationLists {
            (list.issuer_key_id.empty() || key.issuer_key_id.empty() ||
             list.issuer_key_id == key.issuer_key_id);
   }
-  static std::string Trouble(const List& list, absl::Time now);
+  static absl::Status CheckInForce(const List& list, absl::Time now);
 
   std::map<std::string, List> lists_;  // By the same keys as ListAges.
 };

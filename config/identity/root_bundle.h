@@ -30,6 +30,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 
@@ -55,7 +56,7 @@ struct Roots {
   std::string bundle;
   // What has become of them, for log and audit, one line each: "root added
   // sha256:…", "root removed sha256:…", "roots not taken: " why and what to do.
-  std::vector<std::string> news = {};
+  std::vector<FindingValue> news = {};
 };
 
 // What a host of `cluster` that holds `held` has after these bundles, whoever

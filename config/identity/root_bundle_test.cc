@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/test_authority.h"
@@ -19,6 +20,12 @@ using ::testing::HasSubstr;
 
 std::string HashOf(const TestAuthority& root) {
   return RootHashes(root.certificate_pem()).front();
+}
+
+std::vector<std::string> Texts(const std::vector<FindingValue>& words) {
+  std::vector<std::string> texts;
+  for (const FindingValue& each : words) texts.push_back(EnglishText(each));
+  return texts;
 }
 
 class RootBundleTest : public testing::Test {
@@ -38,7 +45,7 @@ class RootBundleTest : public testing::Test {
     const Roots after = Take(held, bundles);
     EXPECT_EQ(after.pem, held.pem) << why;
     EXPECT_EQ(after.bundle, held.bundle) << why;
-    EXPECT_THAT(after.news, ElementsAre(HasSubstr(why)));
+    EXPECT_THAT(Texts(after.news), ElementsAre(HasSubstr(why)));
   }
 
   const std::unique_ptr<TestAuthority> old_ = TestAuthority::Create("old");
@@ -53,11 +60,11 @@ TEST_F(RootBundleTest, GoesFromTheOldRootToBothAndToTheNewOneAlone) {
   const Roots middle = Take(Joined(), both_);
   EXPECT_EQ(middle.pem, Both());
   EXPECT_EQ(middle.bundle, both_);
-  EXPECT_THAT(middle.news, ElementsAre("root added " + HashOf(*next_)));
+  EXPECT_THAT(Texts(middle.news), ElementsAre("root added " + HashOf(*next_)));
   const Roots end = Take(middle, both_ + new_alone_);
   EXPECT_EQ(end.pem, next_->certificate_pem());
   EXPECT_EQ(end.bundle, new_alone_);
-  EXPECT_THAT(end.news, ElementsAre("root removed " + HashOf(*old_)));
+  EXPECT_THAT(Texts(end.news), ElementsAre("root removed " + HashOf(*old_)));
   // The same again is no news.
   EXPECT_THAT(Take(end, both_ + new_alone_).news, ElementsAre());
 }
@@ -65,8 +72,8 @@ TEST_F(RootBundleTest, GoesFromTheOldRootToBothAndToTheNewOneAlone) {
 TEST_F(RootBundleTest, LeadsAHostThatWasAwayThroughTheStepThatItMissed) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   EXPECT_EQ(end.pem, next_->certificate_pem());
-  EXPECT_THAT(end.news, ElementsAre("root added " + HashOf(*next_),
-                                    "root removed " + HashOf(*old_)));
+  EXPECT_THAT(Texts(end.news), ElementsAre("root added " + HashOf(*next_),
+                                           "root removed " + HashOf(*old_)));
   // Without that step there is no way.
   ExpectRefused(Joined(), new_alone_, "join again: clusterd join");
 }
@@ -94,11 +101,11 @@ TEST_F(RootBundleTest, TakesNoRootThatNoHeldOneHasSigned) {
 TEST_F(RootBundleTest, SaysWhichUnsignedRootsItDoesNotTake) {
   const Roots after = Take(Joined(), "", Both());
   EXPECT_EQ(after.pem, old_->certificate_pem());
-  EXPECT_THAT(after.news,
+  EXPECT_THAT(Texts(after.news),
               ElementsAre("roots not taken: no root of this host has signed a "
                           "bundle with " +
                           HashOf(*next_)));
-  EXPECT_THAT(Take(Joined(), both_, Both()).news,
+  EXPECT_THAT(Texts(Take(Joined(), both_, Both()).news),
               ElementsAre("root added " + HashOf(*next_)));
 }
 
@@ -140,7 +147,7 @@ TEST_F(RootBundleTest, FilesThatWerePutBackComeForwardAgain) {
   const Roots half = Take({middle.pem, end.bundle}, both_ + new_alone_);
   EXPECT_EQ(half.pem, end.pem);
   EXPECT_EQ(half.bundle, end.bundle);
-  EXPECT_THAT(half.news, ElementsAre("root removed " + HashOf(*old_)));
+  EXPECT_THAT(Texts(half.news), ElementsAre("root removed " + HashOf(*old_)));
 }
 
 TEST_F(RootBundleTest, BundleOfAnotherClusterIsRefused) {

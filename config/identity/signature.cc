@@ -27,8 +27,8 @@ const unsigned char* Bytes(absl::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-absl::Status Refused(absl::string_view why) {
-  return absl::PermissionDeniedError(absl::StrCat("signature: ", why));
+absl::Status Refused(const FindingValue& why) {
+  return WordedError<absl::PermissionDeniedError>("msg-trust-signature", why);
 }
 
 }  // namespace
@@ -49,9 +49,7 @@ bool IsMadeBy(EVP_PKEY* key, absl::string_view signature,
 absl::StatusOr<TextSigner> TextSigner::Create(absl::string_view key_pem) {
   std::shared_ptr<EVP_PKEY> key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
   if (key) return TextSigner(std::move(key));
-  return absl::InvalidArgumentError(
-      "signature: no private key, expected unencrypted PEM text with \"BEGIN "
-      "PRIVATE KEY\"");
+  return WordedError<absl::InvalidArgumentError>("msg-trust-no-private-key");
 }
 
 absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {
@@ -69,9 +67,7 @@ absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {
                      Bytes(framed), framed.size()) == 1;
   ERR_clear_error();
   if (!good) {
-    return absl::InvalidArgumentError(
-        "signature: the private key cannot sign with SHA-256, expected one of "
-        "RSA or of an elliptic curve");
+    return WordedError<absl::InvalidArgumentError>("msg-trust-key-cannot-sign");
   }
   signature.resize(size);
   return signature;
@@ -134,27 +130,24 @@ absl::Status SignatureVerifier::Verify(absl::string_view text,
                                        absl::Time now) {
   if (certificate_pem.size() > kMaxCertificateBytes ||
       signature.size() > kMaxSignatureBytes) {
-    return Refused("longer than any of ours");
+    return Refused(Worded("signature-too-long"));
   }
   const auto certificates = Read(certificate_pem, ca_pem, now);
   const absl::StatusOr<CertificateInfo>& info = certificates->info;
-  if (!info.ok()) return Refused(info.status().message());
+  if (!info.ok()) return Refused(MessageWords(info.status()));
   if (info->id.kind != IdentityKind::kController ||
       info->id.cluster != cluster) {
-    return Refused(absl::StrCat("of ", info->id.ToString(),
-                                ", expected spiffe://", cluster,
-                                "/controller"));
+    return Refused(Worded("signature-of", info->id.ToString(), cluster));
   }
   const std::vector<Owned<X509>>& chain = certificates->chain;
   const std::string trouble = certificates->TroubleAt(now);
   ERR_clear_error();
   if (!trouble.empty()) {
-    return Refused(absl::StrCat("the certificate: ", trouble));
+    return Refused(Worded("msg-trust-chain", Term(trouble)));
   }
   const bool good =
       IsMadeBy(X509_get0_pubkey(chain[0].get()), signature, Framed(text));
-  return good ? absl::OkStatus()
-              : Refused("not made over this text by the certificate's key");
+  return good ? absl::OkStatus() : Refused(Worded("signature-not-over-this"));
 }
 
 }  // namespace clusterd

@@ -14,7 +14,6 @@
 #include "absl/base/attributes.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
-#include "absl/strings/substitute.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/types/span.h"
@@ -23,6 +22,7 @@
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/tls_certificate_provider.h"
@@ -40,17 +40,10 @@ constexpr unsigned kMemoryRefreshSeconds = 1;
 absl::StatusOr<std::string> ReadPem(const std::string& path,
                                     bool secret = false) {
   if (path.empty()) {
-    return absl::InvalidArgumentError(
-        "certificate files: a path is empty, expected ca, cert and key");
+    return WordedError<absl::InvalidArgumentError>("msg-trust-path-empty");
   }
   return secret ? ReadRegularFile(path, kMaxPemBytes, S_IRWXO, "0600 or 0640")
                 : ReadRegularFile(path);
-}
-
-std::string TimeLeftText(absl::Duration left) {
-  const int64_t hours = absl::ToInt64Hours(left);
-  return hours > 72 ? absl::StrCat(hours / 24, " days")
-                    : absl::StrCat(hours, " h");
 }
 
 // Lets only the controller of one cluster be at the other end.
@@ -297,43 +290,35 @@ absl::string_view After(absl::string_view text, absl::string_view mark) {
   return at == absl::string_view::npos ? text : text.substr(at + mark.size());
 }
 
-constexpr char kNotSigned[] =
-    "wrong certificate: not signed by our CA ($1), or not valid now";
-constexpr char kClosed[] =
-    "closed the connection before any answer ($0); it may not trust our "
-    "certificate ($2), or be ending";
-
 // What gRPC and OpenSSL say, and what that means; the first row with a text
 // that is in theirs.
 struct FailureWords {
   const char* theirs;
-  // In it $0 is what they say behind `after`, $1 our CA, $2 our certificate.
-  const char* ours;
+  // Its values: what they say behind `after`, our CA and our certificate.
+  const char* row;
   const char* after;
 };
 
 // Of a connection that could not be made.
 constexpr FailureWords kConnectWords[] = {
-    {"Custom verification check failed", "wrong certificate: $0",
+    {"Custom verification check failed", "msg-call-wrong-certificate",
      "UNAUTHENTICATED: "},
-    {"wrong version number",
-     "does not speak TLS; another program may be listening there", ""},
-    {"certificate verify failed", kNotSigned, ""},
+    {"wrong version number", "msg-call-no-tls", ""},
+    {"certificate verify failed", "msg-call-not-signed", ""},
     // OpenSSL says this when a signature was made by another key.
-    {"EVP lib", kNotSigned, ""},
-    {"handshake failed", "no TLS connection: $0", "handshake failed: "},
-    {"Socket closed", kClosed, ""},
-    {"Connection reset", kClosed, ""},
-    {"Broken pipe", kClosed, ""},
-    {"", "not reachable: $0", "Failed to connect to remote host: "}};
+    {"EVP lib", "msg-call-not-signed", ""},
+    {"handshake failed", "msg-call-handshake-failed", "handshake failed: "},
+    {"Socket closed", "msg-call-closed", ""},
+    {"Connection reset", "msg-call-closed", ""},
+    {"Broken pipe", "msg-call-closed", ""},
+    {"", "msg-call-not-reachable", "Failed to connect to remote host: "}};
 
-// Of a call that has or needs none.
+// Of a call that has or needs none; all else is the other end's own message.
 constexpr FailureWords kCallWords[] = {
-    {"DNS resolution failed", "host name not resolved: $0", "is_balancer=0: "},
-    {"Socket closed", "the connection broke: $0", ""},
-    {"Connection reset", "the connection broke: $0", ""},
-    {"Broken pipe", "the connection broke: $0", ""},
-    {"", "$0", ""}};
+    {"DNS resolution failed", "msg-call-name-not-resolved", "is_balancer=0: "},
+    {"Socket closed", "msg-call-broken", ""},
+    {"Connection reset", "msg-call-broken", ""},
+    {"Broken pipe", "msg-call-broken", ""}};
 
 }  // namespace
 
@@ -342,18 +327,17 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
   ASSIGN_OR_RETURN(pem.ca, ReadPem(files.ca));
   ASSIGN_OR_RETURN(pem.certificate, ReadPem(files.certificate));
   ASSIGN_OR_RETURN(pem.key, ReadPem(files.key, /*secret=*/true));
-  RETURN_IF_ERROR(InFront(files.ca, CheckHasCertificate(pem.ca)));
+  RETURN_IF_ERROR(About(files.ca, CheckHasCertificate(pem.ca)));
   RETURN_IF_ERROR(
-      InFront(files.certificate, CheckHasCertificate(pem.certificate)));
+      About(files.certificate, CheckHasCertificate(pem.certificate)));
   const auto info = ParseCertificate(pem.certificate);
-  RETURN_IF_ERROR(InFront(files.certificate, info.status()));
-  RETURN_IF_ERROR(
-      InFront(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
+  RETURN_IF_ERROR(About(files.certificate, info.status()));
+  RETURN_IF_ERROR(About(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
   const absl::Time now = absl::Now();
   if (now >= info->not_before && now <= info->not_after) return pem;
-  return FailedPrecondition(files.certificate, ": not valid now, only from ",
-                            UtcText(info->not_before), " to ",
-                            UtcText(info->not_after));
+  return WordedError<absl::FailedPreconditionError>(
+      "msg-trust-not-valid-now", files.certificate, UtcText(info->not_before),
+      UtcText(info->not_after));
 }
 
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
@@ -364,37 +348,34 @@ absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
   ASSIGN_OR_RETURN(const CertificateInfo info,
                    ParseCertificate(pair->certificate));
   if (!(info.id == self)) {
-    return PermissionDenied(files.certificate, ": is ", info.id.ToString(),
-                            ", expected ", self.ToString());
+    return WordedError<absl::PermissionDeniedError>(
+        "msg-trust-other-identity", files.certificate, info.id.ToString(),
+        self.ToString());
   }
-  RETURN_IF_ERROR(InFront(
-      files.certificate, CheckChain(pair->certificate, pair->ca, absl::Now())));
+  RETURN_IF_ERROR(About(files.certificate,
+                        CheckChain(pair->certificate, pair->ca, absl::Now())));
   return pair;
 }
 
-std::vector<std::string> EndingCertificates(const TlsFiles& files,
-                                            absl::Time now,
-                                            absl::string_view noticed) {
+std::vector<FindingValue> EndingCertificates(const TlsFiles& files,
+                                             absl::Time now,
+                                             absl::string_view noticed) {
   const std::pair<const std::string&, const char*> kinds[] = {
-      {files.certificate,
-       "make a new one with deploy/certificates.sh and put "
-       "it there with its key"},
-      {files.ca,
-       "make a new CA, and with it every certificate, with "
-       "deploy/certificates.sh"}};
-  std::vector<std::string> lines;
+      {files.certificate, "make-certificate"}, {files.ca, "make-ca"}};
+  std::vector<FindingValue> lines;
   for (const auto& [path, what_to_do] : kinds) {
     const auto pem = ReadPem(path);
     if (!pem.ok()) continue;
     for (const auto& [subject, end] : CertificateEnds(*pem)) {
       const absl::Duration left = end - now;
       if (left > kCertificateNotice) continue;
-      lines.push_back(absl::StrCat(
-          "certificate ", subject, " in ", path,
-          left > absl::ZeroDuration()
-              ? absl::StrCat(" ends in ", TimeLeftText(left), ", at ")
-              : " ended at ",
-          UtcText(end), "; ", what_to_do, ", ", noticed));
+      const auto hours = absl::ToInt64Hours(left);
+      lines.push_back(Worded(
+          left > absl::ZeroDuration() ? "msg-trust-certificate-ends"
+                                      : "msg-trust-certificate-ended",
+          subject, path, UtcText(end), Worded(what_to_do), Worded(noticed),
+          hours > 72 ? Counted(hours / 24, "day")
+                     : ToFindingValue(absl::StrCat(hours, " h"))));
     }
   }
   return lines;
@@ -421,9 +402,9 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
   ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
   const std::string& expected = cluster.empty() ? info.id.cluster : cluster;
   if (info.id.cluster != expected || info.id.kind != kind) {
-    return PermissionDenied(files.certificate, ": is ", info.id.ToString(),
-                            ", expected a ", KindName(kind), " of cluster \"",
-                            expected, "\"");
+    return WordedError<absl::PermissionDeniedError>(
+        "msg-trust-other-kind", files.certificate, info.id.ToString(),
+        Term(KindName(kind)), expected);
   }
   return std::move(info.id);
 }
@@ -454,10 +435,8 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>
 MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
                        unsigned refresh_seconds) {
   if (!IsClusterName(cluster)) {
-    return InvalidArgument(
-        "cluster name \"", cluster,
-        "\": expected lower-case letters, digits, \".\", \"-\" or "
-        "\"_\"");
+    return WordedError<absl::InvalidArgumentError>("msg-trust-cluster-name",
+                                                   cluster);
   }
   ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
   return ForController(
@@ -501,35 +480,51 @@ absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
                                             const std::string& cluster,
                                             IdentityKind kind) {
   absl::StatusOr<CertificateInfo> peer = ParseCertificate(pem);
-  if (!peer.ok()) return absl::UnauthenticatedError(peer.status().message());
+  if (!peer.ok()) {
+    return WithWords(absl::UnauthenticatedError(""),
+                     MessageWords(peer.status()));
+  }
   const SpiffeId& id = peer->id;
   if (id.cluster != cluster) {
-    return PermissionDenied(id.ToString(), " is not of this cluster, \"",
-                            cluster, "\"");
+    return WordedError<absl::PermissionDeniedError>("msg-trust-other-cluster",
+                                                    id.ToString(), cluster);
   }
   if (id.kind == kind) return peer;
-  return PermissionDenied(id.ToString(), " is a ", KindName(id.kind),
-                          ", and only a ", KindName(kind), " may do this");
+  return WordedError<absl::PermissionDeniedError>(
+      "msg-trust-wrong-kind", id.ToString(), Term(KindName(id.kind)),
+      Term(KindName(kind)));
 }
 
 absl::Status RequireRole(const SpiffeId& user, Role needed,
                          absl::string_view call) {
   if (user.role >= needed) return absl::OkStatus();
-  return PermissionDenied(call, ": ", user.ToString(), " has the role ",
-                          RoleName(user.role), ", expected ", RoleName(needed));
+  return WordedError<absl::PermissionDeniedError>(
+      "msg-trust-role", call, user.ToString(), RoleName(user.role),
+      RoleName(needed));
 }
 
-std::string UnavailableReason(absl::string_view message,
-                              const TlsFiles& named) {
+absl::Status ExplainUnavailable(const absl::Status& failure,
+                                const TlsFiles& named) {
+  static const LazyRE2 kOtherEnd = {
+      "(?s).*: the other end is (.*), expected (.*)", RE2::Latin1};
+  const absl::string_view message = failure.message();
   const bool is_connect = absl::StartsWith(message, "failed to connect");
   const absl::string_view reason = is_connect ? LastError(message) : message;
+  std::string peer;
+  std::string expected;
+  if (is_connect && HasForm(reason, *kOtherEnd, &peer, &expected)) {
+    return WordedError<absl::UnavailableError>("msg-call-wrong-peer", peer,
+                                               expected);
+  }
   const absl::Span<const FailureWords> rows =
       is_connect ? absl::MakeSpan(kConnectWords) : absl::MakeSpan(kCallWords);
   const auto words = absl::c_find_if(rows, [reason](const FailureWords& row) {
     return absl::StrContains(reason, row.theirs);
   });
-  return absl::Substitute(words->ours, After(reason, words->after), named.ca,
-                          named.certificate);
+  if (words == rows.end()) return failure;
+  return WordedError<absl::UnavailableError>(words->row,
+                                             Term(After(reason, words->after)),
+                                             named.ca, named.certificate);
 }
 
 absl::Status CheckOneCluster(const TlsFiles& files) {
@@ -537,12 +532,8 @@ absl::Status CheckOneCluster(const TlsFiles& files) {
   if (!pem.ok() || IsSignedBy(pem->certificate, pem->ca)) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the CA in ", files.ca, " did not sign the certificate in ",
-      files.certificate,
-      ": one of them is of another cluster; put both there as "
-      "deploy/certificates.sh made them for this one, which is noticed within "
-      "a minute"));
+  return WordedError<absl::FailedPreconditionError>(
+      "msg-trust-two-clusters", files.ca, files.certificate);
 }
 
 }  // namespace clusterd

@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
+#include "config/words/words.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
 
@@ -54,11 +55,11 @@ inline constexpr absl::Duration kRenewedNotice = absl::Hours(48);
 
 // A line for each certificate in the two files that ends within
 // kCertificateNotice of `now`, or has ended: whose it is, the file, the end and
-// what to do. `noticed`: when a new one counts. Files that cannot be read are
-// told elsewhere.
-std::vector<std::string> EndingCertificates(
+// what to do. `noticed`: the words for when a new one counts. Files that cannot
+// be read are told elsewhere.
+std::vector<FindingValue> EndingCertificates(
     const TlsFiles& files, absl::Time now,
-    absl::string_view noticed = "which is noticed within a minute");
+    absl::string_view noticed = "noticed-within-a-minute");
 
 // The earliest end of the certificates in each PEM file that has one and can be
 // read, by the name that stands before its path.
@@ -133,13 +134,14 @@ absl::Status RequireRole(const SpiffeId& user, Role needed,
                          absl::string_view call);
 
 // Why a call over mutual TLS could not be made, in words for who runs the
-// program that made it, out of what gRPC 1.51 and OpenSSL 3 say. `message` is
-// that of a call that ended as Unavailable. `named` has what the
-// files are called there: paths, or the options that name them.
+// program that made it, out of what gRPC 1.51 and OpenSSL 3 say. `failure` is
+// that of a call that ended as Unavailable. `named` has what the files are
+// called there: paths, or the options that name them.
 //   cannot connect   the system's own reason, what to look at
 //   bad certificate  which side refused which certificate
-//   all else         the message
-std::string UnavailableReason(absl::string_view message, const TlsFiles& named);
+//   all else         the same error
+absl::Status ExplainUnavailable(const absl::Status& failure,
+                                const TlsFiles& named);
 
 // FailedPrecondition, with what to do, if `ca` signed no certificate in the
 // chain of `certificate`: one of the two files is of another cluster. Ok also

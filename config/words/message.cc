@@ -45,4 +45,11 @@ std::vector<FindingValue> MessageLines(const absl::Status& error) {
   return lines;
 }
 
+absl::Status About(const FindingValue& subject, const absl::Status& status) {
+  if (status.ok()) return status;
+  std::vector<FindingValue> lines = MessageLines(status);
+  lines[0] = Worded("about", subject, lines[0]);
+  return WithWords(status, lines.size() == 1 ? lines[0] : Lines(lines));
+}
+
 }  // namespace clusterd

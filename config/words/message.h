@@ -37,6 +37,14 @@ FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines; at least one.
 std::vector<FindingValue> MessageLines(const absl::Status& error);
 
+// The error about that subject, in front of its first line: "ca.crt: …". A text
+// or words.
+absl::Status About(const FindingValue& subject, const absl::Status& status);
+inline absl::Status About(absl::string_view subject,
+                          const absl::Status& status) {
+  return About(ToFindingValue(subject), status);
+}
+
 }  // namespace clusterd
 
 #endif  // CONFIG_WORDS_MESSAGE_H_

@@ -337,7 +337,7 @@ void AgentStream::Ask(AgentMessage question, absl::Duration wait,
 
 absl::Status AgentStream::Explained(const absl::Status& why) const {
   if (!absl::IsUnavailable(why) || options_.tls.ca.empty()) return why;
-  const std::string reason = UnavailableReason(why.message(), options_.tls);
+  const std::string reason(ExplainUnavailable(why, options_.tls).message());
   const absl::Status files = CheckOneCluster(options_.tls);
   // Either side may have a root that the other one does not know.
   const bool is_told = absl::StrContains(reason, "certificate") &&

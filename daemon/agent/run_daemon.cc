@@ -372,8 +372,8 @@ absl::Status RunDaemon(const AgentFlags& flags,
            }}));
   RunEvery(&scheduler, absl::Hours(24), [&flags, log = parts.log] {
     if (LeafRenewal::Renews(flags.tls)) return;  // It speaks for itself.
-    for (const std::string& line : EndingCertificates(flags.tls, absl::Now())) {
-      log->Warning(line);
+    for (const auto& line : EndingCertificates(flags.tls, absl::Now())) {
+      log->Warning(EnglishText(line));
     }
   });
   renewal.emplace(RenewalParts(flags, &identity, stream, stream_parts));

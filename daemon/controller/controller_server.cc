@@ -525,14 +525,15 @@ void ControllerServer::ReadSpec(absl::Duration settle) {
 std::vector<std::string> EndingOfController(const TlsFiles& tls,
                                             const std::string& ca_dir,
                                             absl::Time now) {
-  std::vector<std::string> lines = EndingCertificates(tls, now);
+  std::vector<std::string> lines;
+  const auto add = [&lines](const std::vector<FindingValue>& ending) {
+    for (const FindingValue& line : ending) lines.push_back(EnglishText(line));
+  };
+  add(EndingCertificates(tls, now));
   if (ca_dir.empty()) return lines;
-  const TlsFiles issuer = {ca_dir + "/root.crt", ca_dir + "/intermediate.crt",
-                           ""};
-  for (std::string& line : EndingCertificates(
-           issuer, now, "and restart the controller, which reads it once")) {
-    lines.push_back(std::move(line));
-  }
+  add(EndingCertificates(
+      {ca_dir + "/root.crt", ca_dir + "/intermediate.crt", ""}, now,
+      "noticed-after-a-restart"));
   return lines;
 }
 

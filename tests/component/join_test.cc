@@ -581,6 +581,10 @@ TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
   EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("clusterctl certificates approve server1 "));
+  // Its words came along, for a host where Chinese is spoken.
+  ASSERT_EQ(MessageWords(refused).values_size(), 2);
+  EXPECT_EQ(MessageWords(refused).values(1).words(),
+            "msg-trust-waits-for-approval");
   EXPECT_FALSE(IdentityFolder(flags.root + flags.folder).HasJoined());
   RawHost again(world.controller.address(), files);
   EXPECT_TRUE(again.Attach());

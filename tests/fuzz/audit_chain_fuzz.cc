@@ -29,8 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {"a", absl::StrCat(line, "\n", bytes, "\n", next, "\n")}};
   const clusterd::AuditFindings found = clusterd::VerifyAudit(files, {});
   Require(!found.breaks.empty());
-  for (const std::string& text : found.breaks) {
-    Require(!absl::StrContains(text, "\n"));
+  for (const clusterd::FindingValue& each : found.breaks) {
+    Require(!absl::StrContains(clusterd::ValueText(each), "\n"));
   }
   (void)clusterd::ParseAuditHead(bytes);
   return 0;

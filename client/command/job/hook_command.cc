@@ -274,8 +274,7 @@ class HookCommand final : public Command {
     request.set_max_age_ms(ToMs(max_age_));
     request.set_opt_out(opt_out_);
     request.set_node_name(node_name_);
-    LocalClient client(*channel,
-                       absl::StrCat("clusterd of this host, ", socket),
+    LocalClient client(*channel, Worded("daemon-here", socket),
                        session().interrupt);
     const absl::StatusOr<HookAnswer> answer =
         client.Ask(&LocalAgent::Stub::RunHook, request, wait_ + kMargin);

@@ -112,6 +112,20 @@ TEST(AuditVerifyTest, TakesWrongUsageAndMissingFilesAsSuch) {
   EXPECT_TRUE(absl::StrContains(output.err, "\"1:y\"")) << output.err;
 }
 
+TEST(AuditVerifyTest, SpeaksTheUsersLanguage) {
+  ProgramWorld chinese;
+  chinese.environment["CLUSTERD_LANG"] = "zh";
+  const std::string whole = TestFile("whole.jsonl", Chain(3).text);
+  const std::string altered = TestFile(
+      "altered.jsonl", absl::StrReplaceAll(Chain(3).text, {{"run2", "run9"}}));
+  for (const std::string& path : {whole, altered}) {
+    const ProgramOutput first = RunProgram({"audit", "verify", path});
+    const ProgramOutput second = RunProgram({"audit", "verify", path}, chinese);
+    EXPECT_EQ(first.status, second.status);
+    EXPECT_NE(first.out, second.out);
+  }
+}
+
 TEST(AuditHeadTest, ListsWhatTheControllerKeeps) {
   ProgramWorld world;
   AuditHead* const head = world.script.audit_heads.add_heads();

@@ -53,8 +53,18 @@ TEST(JoinFlagsTest, NamesEveryMistakeAtOnce) {
               AllOf(HasSubstr("--controller: \"head\", expected HOST:PORT"),
                     HasSubstr("--ca-hash: \"sha256:12\", expected"),
                     HasSubstr("--token, or --token-file"),
-                    HasSubstr("--dir: \"etc\" is no absolute path")));
+                    HasSubstr("--dir: \"etc\" is not an absolute path")));
   EXPECT_EQ(Parse({}, &flags, &said), 3);
+}
+
+TEST(JoinFlagsTest, NamesMistakesInTheUsersLanguage) {
+  const InLanguage chinese(Language::kChinese);
+  JoinFlags flags;
+  std::string said;
+  EXPECT_EQ(Parse({"--controller", "head:7443", "--ca-hash", kHash.c_str()},
+                  &flags, &said),
+            3);
+  EXPECT_THAT(said, HasSubstr(Say("msg-trust-join-no-token")));
 }
 
 TEST(CallPatienceTest, SlowControllerIsAskedAsOftenAsABusyOne) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_join.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/signing_request.h"
 #include "config/values/status_macros.h"
@@ -74,9 +73,8 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                         const std::string& key, const Renewing& host) {
   const SpiffeId& self = host.self;
   if (answer.name() != self.name) {
-    return PermissionDenied("the controller names this host ",
-                            QuotedText(answer.name()), ", expected ",
-                            self.name);
+    return WordedError<absl::PermissionDeniedError>(
+        "msg-trust-renewed-other-name", QuotedText(answer.name()), self.name);
   }
   ASSIGN_OR_RETURN(std::string bundle, host.folder.ReadRootsBundle());
   const Roots roots =
@@ -86,7 +84,10 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                    CheckedPair(answer, self.cluster, roots, key, host.now));
   const AuditEntry entry = MakeAuditEntry(
       "renew-certificate",
-      JoinParts("; ", {self.name, absl::StrJoin(roots.news, "; ")}),
+      JoinParts("; ", {self.name, roots.news.empty()
+                                      ? ""
+                                      : EnglishText(Listed(
+                                            roots.news, roots.news.size()))}),
       self.ToString());
   if (host.audit != nullptr) RETURN_IF_ERROR(host.audit->Begin(entry));
   absl::Status done = host.folder.Install(pair);
@@ -97,7 +98,9 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                          : std::string(done.message()));
   }
   if (host.log == nullptr || !done.ok()) return done;
-  for (const std::string& line : roots.news) host.log->Warning(line);
+  for (const FindingValue& line : roots.news) {
+    host.log->Warning(EnglishText(line));
+  }
   return done;
 }
 
@@ -258,8 +261,9 @@ absl::Status LeafRenewal::TakeUp(const absl::StatusOr<HubMessage>& answer) {
   RETURN_IF_ERROR(answer.status());
   const CertificateAnswer& told = answer->certificate_answer();
   if (!told.has_enrolled()) {
-    return FailedPrecondition("the controller renews it not: ",
-                              PrintableText(told.refused(), kMaxRefusalBytes));
+    return WordedError<absl::FailedPreconditionError>(
+        "msg-trust-not-renewed",
+        PrintableText(told.refused(), kMaxRefusalBytes));
   }
   std::string key;
   {

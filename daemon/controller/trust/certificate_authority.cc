@@ -23,9 +23,8 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0) return FileStatus(path, errno);
   if (found.st_uid != geteuid() && found.st_uid != 0) {
-    return PermissionDenied(path, ": belongs to user ", found.st_uid,
-                            ", expected ", geteuid(),
-                            ", who runs this controller");
+    return WordedError<absl::PermissionDeniedError>("msg-trust-key-owner", path,
+                                                    found.st_uid, geteuid());
   }
   return ReadRegularFile(path, kMaxPemBytes, S_IRWXG | S_IRWXO, "0600");
 }
@@ -82,22 +81,19 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   if (absl::IsNotFound(bundles_text.status())) bundles_text = "";
   RETURN_IF_ERROR(bundles_text.status());
   auto bundles = ReadRootBundles(*bundles_text);
-  RETURN_IF_ERROR(InFront(bundles_path, bundles.status()));
-  RETURN_IF_ERROR(InFront(root_path, CheckHasCertificate(roots)));
-  RETURN_IF_ERROR(InFront(key_path, CheckKeyBelongs(own, key_pem)));
+  RETURN_IF_ERROR(About(bundles_path, bundles.status()));
+  RETURN_IF_ERROR(About(root_path, CheckHasCertificate(roots)));
+  RETURN_IF_ERROR(About(key_path, CheckKeyBelongs(own, key_pem)));
   std::unique_ptr<CertificateAuthority> authority(new CertificateAuthority());
   authority->certificate_ = FirstOf(own, PEM_read_bio_X509);
   authority->key_ = FirstOf(key_pem, PEM_read_bio_PrivateKey);
   if (X509_check_ca(authority->certificate_.get()) != 1) {
-    return InvalidArgument(
-        path,
-        ": may not issue certificates, expected an intermediate CA as "
-        "deploy/certificates.sh ca-dir makes");
+    return WordedError<absl::InvalidArgumentError>("msg-trust-not-a-ca", path);
   }
   const absl::Status issued = CheckChain(own, roots, now);
   if (!issued.ok()) {
-    return FailedPrecondition(path, ": not issued by ", root_path,
-                              ", or not valid now: ", issued.message());
+    return WordedError<absl::FailedPreconditionError>(
+        "msg-trust-ca-not-issued", path, root_path, MessageWords(issued));
   }
   authority->root_bundles_ = *std::move(bundles_text);
   if (!bundles->empty()) authority->newest_bundle_ = std::move(bundles->back());
@@ -126,19 +122,17 @@ absl::Status CertificateAuthority::CheckBundle(const TlsFiles& tls,
       CheckChain(intermediate_pem_, roots, now).ok()) {
     return absl::OkStatus();
   }
-  return FailedPrecondition(
-      "roots.bundle: hosts that take bundle ", newest_bundle_.number,
-      " would refuse this controller, expected one of cluster ", cluster,
-      " with the roots of intermediate.crt and ", tls.certificate);
+  return WordedError<absl::FailedPreconditionError>("msg-trust-bundle-not-ours",
+                                                    newest_bundle_.number,
+                                                    cluster, tls.certificate);
 }
 
 absl::StatusOr<std::string> CertificateAuthority::Issue(
     const SpiffeId& id, absl::string_view public_key_der, absl::Time now,
     absl::Duration life) const {
   if (now >= not_after_) {
-    return FailedPrecondition(
-        "the controller's intermediate CA ended at ", UtcText(not_after_),
-        "; make a new one with deploy/certificates.sh ca-dir");
+    return WordedError<absl::FailedPreconditionError>("msg-trust-ca-ended",
+                                                      UtcText(not_after_));
   }
   X509* const issuer = certificate_.get();
   const auto* der =
@@ -168,7 +162,9 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
       X509_sign(leaf.get(), key_.get(), digest) > 0;
   ERR_clear_error();
   std::string pem = made ? PemOf(leaf.get()) : "";
-  if (pem.empty()) return absl::InternalError("OpenSSL issues no certificate");
+  if (pem.empty()) {
+    return WordedError<absl::InternalError>("msg-trust-not-issued");
+  }
   return pem;
 }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
 #include "config/spec/host_names.h"
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"
@@ -26,9 +25,10 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
   const absl::Duration life = absl::Milliseconds(
       std::min<uint64_t>(request.ttl_ms(), uint64_t{1} << 62));
   if (life < kLeastTokenLife || life > kMostTokenLife) {
-    return InvalidArgument("--ttl: ", absl::FormatDuration(life), ", expected ",
-                           absl::FormatDuration(kLeastTokenLife), " to ",
-                           absl::FormatDuration(kMostTokenLife));
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-trust-ttl", absl::FormatDuration(life),
+        absl::FormatDuration(kLeastTokenLife),
+        absl::FormatDuration(kMostTokenLife));
   }
   const auto spec = parts_.spec->spec();
   std::string hosts;
@@ -36,7 +36,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
   if (!request.hosts().empty()) {
     ASSIGN_OR_RETURN(std::vector<std::string> names,
                      ExpandHostlist(request.hosts()));
-    std::vector<std::string> unknown;
+    std::vector<FindingValue> unknown;
     for (std::string& name : names) {
       name = HostNamed(*spec, name);
       if (parts_.spec->learns() || NamesHost(*spec, name)) continue;
@@ -47,15 +47,13 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
       }
     }
     if (!unknown.empty()) {
-      return absl::InvalidArgumentError(absl::StrJoin(unknown, "\n"));
+      return WithWords(absl::InvalidArgumentError(""), Lines(unknown));
     }
     hosts = FoldHostlist(names);
     uses = static_cast<uint32_t>(
         std::set<std::string>(names.begin(), names.end()).size());
   } else if (parts_.spec->learns()) {
-    return absl::InvalidArgumentError(
-        "--hosts: there is no cluster.yaml yet that names the hosts, expected "
-        "a list such as node[01-12]");
+    return WordedError<absl::InvalidArgumentError>("msg-trust-hosts-missing");
   }
   ASSIGN_OR_RETURN(const JoinToken token, NewJoinToken());
   const absl::Time now = parts_.scheduler->Now();
@@ -76,9 +74,8 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
       RETURN_IF_ERROR(store_->DropToken(old.entry().id()));
     }
     if (store_->Tokens().size() >= kMaxTokens) {
-      return ResourceExhausted(kMaxTokens,
-                               " tokens are there already; take some off "
-                               "with clusterctl token revoke");
+      return WordedError<absl::ResourceExhaustedError>(
+          "msg-trust-too-many-tokens", kMaxTokens);
     }
     RETURN_IF_ERROR(store_->Put(record));
   }
@@ -116,9 +113,8 @@ absl::StatusOr<RevokeTokenResponse> EnrolmentDesk::RevokeToken(
   absl::MutexLock lock(&change_mutex_);
   const std::optional<TokenRecord> token = store_->Token(id);
   if (!token.has_value()) {
-    return NotFound("token ", QuotedText(id),
-                    ": there is none, expected an id that clusterctl token "
-                    "list shows");
+    return WordedError<absl::NotFoundError>("msg-trust-no-such-token",
+                                            QuotedText(id));
   }
   RETURN_IF_ERROR(store_->DropToken(id));
   parts_.log->Notice(absl::StrCat("token ", id, " revoked"));
@@ -201,16 +197,14 @@ absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Decide(
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !StillWaits(*record, now)) {
-    return NotFound("host ", QuotedText(host),
-                    ": no machine waits for this name, expected one that "
-                    "clusterctl certificates shows");
+    return WordedError<absl::NotFoundError>("msg-trust-no-machine-waits",
+                                            QuotedText(host));
   }
   HostRecord::Waiting* const waits = record->mutable_waiting();
   if (key != WaitingKey(*waits)) {
-    return Aborted("host ", host, ": no machine with key ", QuotedText(key),
-                   " waits for this name, but one with key ",
-                   WaitingKey(*waits), ", machine id ", waits->machine_id(),
-                   ", from ", waits->peer());
+    return WordedError<absl::AbortedError>("msg-trust-another-key-waits", host,
+                                           QuotedText(key), WaitingKey(*waits),
+                                           waits->machine_id(), waits->peer());
   }
   waits->set_approved(approves);
   waits->set_asked_ms(absl::ToUnixMillis(now));
@@ -236,16 +230,15 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   const bool waits = StillWaits(record, now);
   if (!record.has_held() && !record.needs_approval() &&
       record.machine_id().empty() && !waits) {
-    return NotFound(
-        "host ", QuotedText(host),
-        ": no key and no machine of it is on record, expected a host that has "
-        "joined or attached");
+    return WordedError<absl::NotFoundError>("msg-trust-not-on-record",
+                                            QuotedText(host));
   }
   if (!key.empty() && KeyText(key) != KeyText(record.held().spki_sha256()) &&
       KeyText(key) != KeyText(record.next().spki_sha256())) {
-    return Aborted(
-        "host ", host, ": key ", QuotedText(key), " is not on record, but ",
-        record.has_held() ? KeyText(record.held().spki_sha256()) : "none");
+    return WordedError<absl::AbortedError>(
+        "msg-trust-key-not-on-record", host, QuotedText(key),
+        record.has_held() ? ToFindingValue(KeyText(record.held().spki_sha256()))
+                          : Worded("request-none"));
   }
   if (waits) response.set_refused_machine_id(record.waiting().machine_id());
   HostRecord forgotten;
@@ -266,8 +259,7 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
     if (unkept != unkept_.end()) unkept->second.machine_id.clear();
   }
   parts_.hosts->CloseHost(
-      host, absl::PermissionDeniedError(
-                "its certificate was taken back; join again with a token"));
+      host, WordedError<absl::PermissionDeniedError>("msg-trust-reset"));
   parts_.log->Notice(
       absl::StrCat("host ", host, ": its key is forgotten",
                    waits ? ", and the machine that waited is refused" : ""));

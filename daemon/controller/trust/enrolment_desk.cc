@@ -51,19 +51,15 @@ absl::StatusOr<TokenRecord> EnrolmentDesk::LivingToken(
   // Whether the id or the secret is wrong is nobody's business.
   if (!token.has_value() ||
       !SameDigest(token->secret_sha256(), shown.SecretDigest())) {
-    return absl::UnauthenticatedError(
-        "token: not known to this controller, or revoked; an admin makes one "
-        "with clusterctl token create");
+    return WordedError<absl::UnauthenticatedError>("msg-trust-token-refused");
   }
   const absl::Time now = parts_.scheduler->Now();
   if (now < absl::FromUnixMillis(token->entry().expires_ms())) {
     return *std::move(token);
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "token ", shown.id, ": expired at ", UtcText(token->entry().expires_ms()),
-      "; the controller's clock says ", UtcText(now), ", this host's ",
-      UtcText(request.host_time_ms()),
-      "; an admin makes a new one with clusterctl token create"));
+  return WordedError<absl::FailedPreconditionError>(
+      "msg-trust-token-expired", shown.id, UtcText(token->entry().expires_ms()),
+      UtcText(now), UtcText(request.host_time_ms()));
 }
 
 SpiffeId EnrolmentDesk::IdOf(const std::string& name) const {
@@ -73,18 +69,15 @@ SpiffeId EnrolmentDesk::IdOf(const std::string& name) const {
 absl::Status EnrolmentDesk::CheckNamed(const std::string& name) const {
   const auto spec = parts_.spec->spec();
   if (parts_.spec->learns() || NamesHost(*spec, name)) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat(NotInSpec(*spec, name),
-                   "; add it there, or join under its name there (--name)"));
+  return WordedError<absl::PermissionDeniedError>("msg-trust-join-not-in-spec",
+                                                  NotInSpec(*spec, name));
 }
 
 absl::StatusOr<std::string> EnrolmentDesk::NameFor(
     const TokenRecord& token, const std::string& name) const {
   if (!IsHostName(name)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("host ", QuotedText(name),
-                     ": can be no host's name, expected letters, digits, dot, "
-                     "dash, underscore (--name)"));
+    return WordedError<absl::InvalidArgumentError>("msg-trust-name-not-valid",
+                                                   QuotedText(name));
   }
   std::string known = HostNamed(*parts_.spec->spec(), name);
   RETURN_IF_ERROR(CheckNamed(known));
@@ -93,10 +86,9 @@ absl::StatusOr<std::string> EnrolmentDesk::NameFor(
   ASSIGN_OR_RETURN(const std::vector<std::string> listed,
                    ExpandHostlist(hosts));
   if (absl::c_linear_search(listed, known)) return known;
-  return absl::PermissionDeniedError(absl::StrCat(
-      "host ", QuotedText(known), ": the token ", token.entry().id(),
-      " is for ", PrintableText(hosts, 200),
-      "; an admin makes one with clusterctl token create --hosts ", known));
+  return WordedError<absl::PermissionDeniedError>(
+      "msg-trust-token-of-others", QuotedText(known), token.entry().id(),
+      PrintableText(hosts, 200), known);
 }
 
 absl::StatusOr<HostRecord::Leaf> EnrolmentDesk::Issue(
@@ -134,11 +126,9 @@ absl::Status EnrolmentDesk::CheckUnspent(const TokenRecord& token,
       !absl::c_linear_search(record.spent_token_ids(), entry.id())) {
     return absl::OkStatus();
   }
-  return absl::PermissionDeniedError(absl::StrCat(
-      "token ", entry.id(), ": is spent, ", entry.used(), " of ", entry.uses(),
-      " hosts have joined with it, each may once, and a reset spends it; an "
-      "admin makes another one with clusterctl token create --hosts ",
-      record.name()));
+  return WordedError<absl::PermissionDeniedError>("msg-trust-token-spent",
+                                                  entry.id(), entry.used(),
+                                                  entry.uses(), record.name());
 }
 
 // An id of a machine and its address are no proof: every user of a machine can
@@ -171,27 +161,19 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
       !attached.has_value() || (!request.machine_id().empty() &&
                                 attached->machine_id() == request.machine_id());
   if (record->has_held() && is_same && !is_approved) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "host ", name, ": is enrolled with another key since ",
-        UtcText(record->enrolled_ms()),
-        "; if it was installed anew, an admin lets it join with clusterctl "
-        "certificates reset ",
-        name));
+    return WordedError<absl::AlreadyExistsError>(
+        "msg-trust-enrolled", name, UtcText(record->enrolled_ms()));
   }
   RETURN_IF_ERROR(CheckUnspent(token, *record));
   if (absl::c_linear_search(record->reset_keys(), key.spki_sha256)) {
-    return PermissionDenied("host ", name,
-                            ": this key was reset; run join with --new-key");
+    return WordedError<absl::PermissionDeniedError>("msg-trust-key-was-reset",
+                                                    name);
   }
   if (is_approved || IsFree(*record)) return absl::OkStatus();
   if (is_waiting && !is_its_own) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "host ", name, ": another machine, with id ",
-        PrintableText(waits.machine_id(), kMaxMachineId),
-        ", waits for this name already; an admin decides about it with "
-        "clusterctl certificates approve ",
-        name, " ", WaitingKey(waits), " or refuse ", name, " ",
-        WaitingKey(waits)));
+    return WordedError<absl::PermissionDeniedError>(
+        "msg-trust-another-waits", name,
+        PrintableText(waits.machine_id(), kMaxMachineId), WaitingKey(waits));
   }
   return WaitForApproval(request, key, peer, record);
 }
@@ -211,13 +193,9 @@ absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
     noted->set_asked_ms(absl::ToUnixMillis(now));
     RETURN_IF_ERROR(store_->Put(*record));
   }
-  return absl::PermissionDeniedError(absl::StrCat(
-      "host ", record->name(),
-      ": another machine is attached under this name, or has been with a "
-      "certificate made by hand; an admin approves this machine within ",
-      absl::FormatDuration(kWaitsAlone),
-      " with clusterctl certificates approve ", record->name(), " ",
-      WaitingKey(record->waiting()), ", and then join is run once more"));
+  return WordedError<absl::PermissionDeniedError>(
+      "msg-trust-waits-for-approval", record->name(),
+      absl::FormatDuration(kWaitsAlone), WaitingKey(record->waiting()));
 }
 
 absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
@@ -260,9 +238,8 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
   record.add_spent_token_ids(token.entry().id());
   RETURN_IF_ERROR(store_->Put(record, &token));
   if (replaces) {
-    parts_.hosts->CloseHost(
-        name, absl::PermissionDeniedError(
-                  "another machine has this name now, by an admin's word"));
+    parts_.hosts->CloseHost(name, WordedError<absl::PermissionDeniedError>(
+                                      "msg-trust-name-assigned"));
   }
   return AnswerOf(record, record.held());
 }
@@ -304,10 +281,8 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
   const HostRecord::Leaf* const known =
       record.has_value() ? LeafOf(*record, shown.spki_sha256) : nullptr;
   if (known == nullptr || key.spki_sha256 != shown.spki_sha256) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "host ", QuotedText(name),
-        ": this key is not on record; join again with a token from clusterctl "
-        "token create"));
+    return WordedError<absl::PermissionDeniedError>(
+        "msg-trust-own-key-not-on-record", QuotedText(name));
   }
   RETURN_IF_ERROR(
       parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
@@ -316,11 +291,9 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
     return AnswerOf(*record, *known);
   }
   if (now - end > kLateRenewal) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "host ", name, ": its certificate ended at ", UtcText(known->ends_ms()),
-        ", more than ", absl::ToInt64Hours(kLateRenewal) / 24,
-        " days ago; an admin runs clusterctl certificates reset ", name,
-        ", and the host joins again"));
+    return WordedError<absl::PermissionDeniedError>(
+        "msg-trust-ended-long-ago", name, UtcText(known->ends_ms()),
+        absl::ToInt64Hours(kLateRenewal) / 24);
   }
   RETURN_IF_ERROR(parts_.audit->Begin(asked));
   ASSIGN_OR_RETURN(*record->mutable_held(), Issue(name, key));
@@ -372,22 +345,20 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !record->has_held()) {
-    return absl::FailedPreconditionError(
-        "its certificate was not issued by this controller, which therefore "
-        "does not renew it");
+    return WordedError<absl::FailedPreconditionError>(
+        "msg-trust-not-issued-by-us");
   }
   if (Names(record->next(), shown)) {
     record->mutable_held()->Swap(record->mutable_next());
     record->clear_next();
   } else if (!Names(record->held(), shown)) {
-    return absl::PermissionDeniedError(
-        "its certificate is not the one on record");
+    return WordedError<absl::PermissionDeniedError>(
+        "msg-trust-not-the-one-on-record");
   }
   RETURN_IF_ERROR(parts_.gate->CheckNotRevoked(
       IdOf(host), record->held().certificate_pem()));
   if (record->held().spki_sha256() == key.spki_sha256) {
-    return absl::InvalidArgumentError(
-        "signing request: of the key that the host has, expected a new one");
+    return WordedError<absl::InvalidArgumentError>("msg-trust-same-key");
   }
   if (record->next().spki_sha256() == key.spki_sha256 &&
       authority_->HasIssued(record->next().certificate_pem())) {
@@ -427,22 +398,16 @@ absl::Status EnrolmentDesk::IsCurrent(
         absl::ToUnixMillis(shown.not_before) < record->reset_ms();
     const bool is_ours = authority_->HasIssued(certificate_pem);
     if (!is_from_before && !is_ours) return absl::OkStatus();
-    return absl::PermissionDeniedError(absl::StrCat(
-        "host ", host,
-        ": its certificate was taken back (clusterctl certificates reset); "
-        "join again with a token",
-        is_ours ? "" : kOrByHand));
+    return WordedError<absl::PermissionDeniedError>(
+        is_ours ? "msg-trust-was-reset" : "msg-trust-was-reset-or-by-hand",
+        host);
   }
   if (Names(record->held(), shown) || Names(record->next(), shown)) {
     return absl::OkStatus();
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat("host ", host, ": is enrolled with another key since ",
-                   UtcText(record->enrolled_ms()),
-                   ", and the certificate with serial ", shown.serial,
-                   " does not count; if it was installed anew, an admin runs "
-                   "clusterctl certificates reset ",
-                   host, ", and the host joins again"));
+  return WordedError<absl::PermissionDeniedError>(
+      "msg-trust-serial-does-not-count", host, UtcText(record->enrolled_ms()),
+      shown.serial);
 }
 
 absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,

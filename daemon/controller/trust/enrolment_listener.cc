@@ -17,6 +17,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
+#include "config/identity/grpc_status.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
@@ -78,8 +79,10 @@ void Answer(const OwnedFd& socket, uint64_t id,
             const absl::StatusOr<Enrolled>& enrolled) {
   EnrolmentAnswer answer;
   answer.set_id(id);
-  answer.set_code(enrolled.status().raw_code());
-  answer.set_message(std::string(enrolled.status().message()));
+  const grpc::Status status = ToGrpcStatus(enrolled.status());
+  answer.set_code(status.error_code());
+  answer.set_message(status.error_message());
+  answer.set_words(status.error_details());
   if (enrolled.ok()) *answer.mutable_enrolled() = *enrolled;
   // One that reads no answers is of no use.
   if (!SendPacket(socket.get(), answer).ok()) shutdown(socket.get(), SHUT_RDWR);

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
-#include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
@@ -132,8 +131,9 @@ class HandedOnEnrolment final : public Enrolment::CallbackService {
       waiting_.erase(found);
     }
     *asked.response = std::move(*answer.mutable_enrolled());
-    asked.reactor->Finish(ToGrpcStatus(absl::Status(
-        static_cast<absl::StatusCode>(answer.code()), answer.message())));
+    asked.reactor->Finish(
+        grpc::Status(static_cast<grpc::StatusCode>(answer.code()),
+                     answer.message(), answer.words()));
   }
 
  private:
@@ -180,7 +180,7 @@ absl::Status ServeStrangers(Log* log) {
   acceptor->Serve(&builder, std::move(credentials));
   builder.RegisterService(&service);
   const std::unique_ptr<grpc::Server> server = StartServer(&builder);
-  if (server == nullptr) return absl::InternalError("gRPC starts no server");
+  if (server == nullptr) return absl::InternalError("gRPC could not start the server");
   acceptor->Open();
   EnrolmentAnswer answer;
   while (ReceivePacket(kEnrolmentSocket, kMaxAnswerBytes, &answer)) {

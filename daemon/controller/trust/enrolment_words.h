@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/nearest_word.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "proto/spec.pb.h"
 #include "proto/trust.pb.h"
@@ -15,12 +15,13 @@
 namespace clusterd {
 
 // "host "nodee1": is not in cluster.yaml, did you mean …".
-inline std::string NotInSpec(const ClusterSpec& spec, const std::string& name) {
+inline FindingValue NotInSpec(const ClusterSpec& spec,
+                              const std::string& name) {
   std::vector<absl::string_view> known;
   for (const ServerSpec& server : spec.servers())
     known.push_back(server.host());
-  return absl::StrCat("host ", QuotedText(name), ": is not in cluster.yaml",
-                      DidYouMean(name, known));
+  return Worded("msg-trust-not-in-spec", QuotedText(name),
+                DidYouMean(name, known));
 }
 
 // A machine's text about itself is cut there.

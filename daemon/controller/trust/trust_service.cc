@@ -22,11 +22,7 @@ namespace {
 constexpr char kListCertificates[] = "ListCertificates";
 
 absl::Status NoDesk(absl::string_view call) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      call,
-      ": this controller issues no certificates, since it was started without "
-      "--ca-dir; its hosts have those of the site's own PKI or of "
-      "deploy/certificates.sh"));
+  return WordedError<absl::FailedPreconditionError>("msg-trust-no-ca", call);
 }
 
 class DeskService final : public TrustService {

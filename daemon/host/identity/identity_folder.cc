@@ -19,6 +19,7 @@
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -33,18 +34,20 @@ absl::StatusOr<OwnedFd> OpenOwnFolder(const std::string& path) {
   OwnedFd folder(
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder.get() < 0 && (errno == ELOOP || errno == ENOTDIR)) {
-    return PermissionDenied(path, ": is a link or a file, expected a folder");
+    return WordedError<absl::PermissionDeniedError>("msg-trust-not-a-folder",
+                                                    path);
   }
   struct stat found = {};
   if (folder.get() < 0 || fstat(folder.get(), &found) != 0) {
     return WriteStatus(path, errno);
   }
   if (found.st_uid != geteuid()) {
-    return PermissionDenied(path, ": belongs to user ", found.st_uid,
-                            ", expected ", geteuid());
+    return WordedError<absl::PermissionDeniedError>(
+        "msg-trust-folder-owner", path, found.st_uid, geteuid());
   }
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return folder;
-  return PermissionDenied(path, ": others may write there, expected mode 0755");
+  return WordedError<absl::PermissionDeniedError>("msg-trust-folder-open",
+                                                  path);
 }
 
 // Made where it is not there, whatever the umask is: certificates are for
