@@ -2,6 +2,8 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "google/protobuf/descriptor.h"
 
 namespace clusterd {
 
@@ -43,6 +45,48 @@ std::vector<FindingValue> MessageLines(const absl::Status& error) {
     lines.push_back(ToFindingValue(line));
   }
   return lines;
+}
+
+void RenderWords(google::protobuf::Message* message, bool drop) {
+  const google::protobuf::Reflection* const reflection =
+      message->GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection->ListFields(*message, &fields);
+  for (const auto* const field : fields) {
+    if (field->cpp_type() != field->CPPTYPE_MESSAGE) continue;
+    if (field->message_type() != FindingValue::descriptor()) {
+      for (int i = 0;
+           field->is_repeated() && i < reflection->FieldSize(*message, field);
+           ++i) {
+        RenderWords(reflection->MutableRepeatedMessage(message, field, i),
+                    drop);
+      }
+      if (!field->is_repeated()) {
+        RenderWords(reflection->MutableMessage(message, field), drop);
+      }
+      continue;
+    }
+    absl::string_view name = field->name();
+    const auto* const text =
+        absl::ConsumeSuffix(&name, "_words")
+            ? message->GetDescriptor()->FindFieldByName(std::string(name))
+            : nullptr;
+    if (text == nullptr) continue;
+    const auto& words = static_cast<const FindingValue&>(
+        reflection->GetMessage(*message, field));
+    if (!text->is_repeated()) {
+      reflection->SetString(message, text, ValueText(words));
+    } else {
+      for (int i = 0; i < words.values_size(); ++i) {
+        if (i == reflection->FieldSize(*message, text)) {
+          reflection->AddString(message, text, "");
+        }
+        reflection->SetRepeatedString(message, text, i,
+                                      ValueText(words.values(i)));
+      }
+    }
+    if (drop) reflection->ClearField(message, field);
+  }
 }
 
 }  // namespace clusterd

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "config/words/words.h"
+#include "google/protobuf/message.h"
 
 namespace clusterd {
 
@@ -36,6 +37,28 @@ FindingValue Lines(const std::vector<FindingValue>& lines);
 FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines; at least one.
 std::vector<FindingValue> MessageLines(const absl::Status& error);
+
+// Writes into a text field that has a field of its name and "_words" beside it
+// what those words say, in the current language, everywhere in the message. A
+// repeated field takes the values of the words as its first texts; others may
+// stand behind them.
+// `drop`: leaves the texts alone.
+void RenderWords(google::protobuf::Message* message, bool drop = false);
+
+// The same message in the current language.
+template <typename Message>
+Message Rendered(Message message) {
+  RenderWords(&message);
+  return message;
+}
+
+// The same error with "what: " before its words.
+template <typename What>
+absl::Status About(const What& what, const absl::Status& error) {
+  if (error.ok()) return error;
+  return WithWords(absl::Status(error.code(), ""),
+                   Worded("hub-about", what, MessageWords(error)));
+}
 
 }  // namespace clusterd
 
