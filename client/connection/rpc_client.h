@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/values/owned_fd.h"
+#include "config/words/message.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "proto/agent_hub.grpc.pb.h"
@@ -105,7 +106,8 @@ absl::Status ExplainCall(const grpc::Status& status, const std::string& peer,
 // under it.
 void KeepToTheEnd(std::shared_ptr<void> kept);
 
-// All errors are those of ExplainCall. One call at a time.
+// Texts that the answers have in words are filled in, in the language of the
+// thread. All errors are those of ExplainCall. One call at a time.
 template <typename Service>
 class RpcClient {
  public:
@@ -130,6 +132,7 @@ class RpcClient {
     const grpc::Status status =
         (stub_.get()->*call)(context.get(), request, &answer);
     if (!status.ok()) return ExplainCall(status, peer_, timeout, interrupt_);
+    RenderWords(&answer);
     return answer;
   }
 
@@ -211,7 +214,10 @@ class RpcClient {
     const absl::Cleanup unwatch = [this] { interrupt_.Watch([] {}); };
     const auto stream = (stub_.get()->*call)(context.get(), request);
     Event event;
-    while (stream->Read(&event)) on_event(event);
+    while (stream->Read(&event)) {
+      RenderWords(&event);
+      on_event(event);
+    }
     const grpc::Status status = stream->Finish();
     if (!status.ok()) return ExplainCall(status, peer_, timeout, interrupt_);
     return absl::OkStatus();

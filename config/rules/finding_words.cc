@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/product_profile.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/waiver_text.h"
@@ -107,9 +108,6 @@ namespace {
 
 // What is said of the rule as a whole.
 void RenderAround(RuleResult* result) {
-  if (result->has_skip_words()) {
-    result->set_skip_reason(ValueText(result->skip_words()));
-  }
   if (!result->has_seen()) return;
   std::string summary = ValueText(result->seen());
   for (const FindingValue& note : result->notes()) {
@@ -122,15 +120,7 @@ void RenderAround(RuleResult* result) {
 
 void RenderReport(Report* report) {
   const Writer writer(*report);
-  // Its first notes are those; others may have added more behind them.
-  for (int i = 0; i < report->said_size(); ++i) {
-    if (i == report->notes_size()) report->add_notes();
-    report->set_notes(i, ValueText(report->said(i)));
-  }
-  for (HostStatus& host : *report->mutable_hosts()) {
-    if (!host.has_no_facts()) continue;
-    host.set_no_facts_reason(ValueText(host.no_facts()));
-  }
+  RenderWords(report);
   for (RuleResult& result : *report->mutable_rules()) {
     const Rule* const rule = FindRule(result.rule());
     for (Finding& finding : *result.mutable_findings()) {

@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "openssl/x509v3.h"
@@ -335,7 +336,7 @@ TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
   }
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(locked.ended(), 1u);
-  EXPECT_THAT(locked.not_on_disk(),
+  EXPECT_THAT(Rendered(locked).not_on_disk(),
               AllOf(HasSubstr("the lock is in memory alone"),
                     HasSubstr(state_ + "/locks.")));
   EXPECT_EQ(check.End().code(), absl::StatusCode::kPermissionDenied);

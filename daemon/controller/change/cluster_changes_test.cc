@@ -56,23 +56,25 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   ASSERT_TRUE(run.ok()) << run.status();
   const std::string id = (*run)->run_id();
   ListHistoryRequest all;
-  EXPECT_EQ(history_->List(all)->entries(0).summary(), "2 hosts; 2 running");
+  EXPECT_EQ(ValueText(history_->List(all)->entries(0).summary_words()),
+            "2 hosts; 2 running");
   Answer("server0", ApplyResult::APPLIED);
   auto shown = changes_->Show(id.substr(0, 8));
   ASSERT_TRUE(shown.ok()) << shown.status();
   EXPECT_EQ(shown->apply().outcome(), ApplyReport::RUNNING);
   EXPECT_EQ(shown->apply().hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(shown->apply().hosts(1).outcome(), ApplyResult::RUNNING);
-  EXPECT_EQ(shown->apply().hosts(1).error(),
+  EXPECT_EQ(ErrorText(shown->apply().hosts(1)),
             "asked, and its answer is not here yet");
-  EXPECT_EQ(shown->entry().summary(), "2 hosts; 1 applied, 1 running");
+  EXPECT_EQ(ValueText(shown->entry().summary_words()),
+            "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
   // What is kept is true should the controller die now.
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::LOST);
   Answer("server1", ApplyResult::APPLIED);
   shown = changes_->Show(id);
   EXPECT_EQ(shown->apply().outcome(), ApplyReport::SUCCEEDED);
-  EXPECT_EQ(shown->entry().summary(), "2 hosts; 2 applied");
+  EXPECT_EQ(ValueText(shown->entry().summary_words()), "2 hosts; 2 applied");
 }
 
 TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
@@ -171,7 +173,8 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   scheduler_.Advance(absl::Hours(1));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
-  EXPECT_THAT(Kept(id).notes(), Contains(HasSubstr(kHostsKeptIt)));
+  EXPECT_THAT(Kept(id).notes(),
+              Contains(HasSubstr("hosts that were applied kept it")));
 
   const auto rollback = RollBack(id);
   ASSERT_TRUE(rollback.ok()) << rollback.status();
@@ -187,9 +190,10 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
 
   // The apply's record knows, so a second rollback asks the rest alone.
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::ROLLED_BACK);
-  EXPECT_THAT(Kept(id).notes(),
-              AllOf(Contains("taken back by rollback " + (*rollback)->run_id()),
-                    Not(Contains(HasSubstr(kHostsKeptIt)))));
+  EXPECT_THAT(
+      Kept(id).notes(),
+      AllOf(Contains("taken back by rollback " + (*rollback)->run_id()),
+            Not(Contains(HasSubstr("hosts that were applied kept it")))));
   EXPECT_EQ(history_->Get(id)->entry().outcome(), "partly rolled back");
   ASSERT_TRUE(RollBack(id).ok());
   EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
@@ -249,7 +253,7 @@ TEST_F(ClusterChangesTest, LateNewsNeverWaitsForABusyPool) {
   const auto apply = Apply(MakePlan(1));
   ASSERT_TRUE(apply.ok());
   const std::string id = (*apply)->run_id();
-  hosts_.Detach(sessions_["server0"], "the connection broke");
+  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
   scheduler_.Advance(absl::Seconds(30));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
@@ -272,7 +276,7 @@ TEST_F(ClusterChangesTest, LateNewsThatWaitedTooLongIsDroppedWithTheObject) {
   Attach("server0");
   const auto apply = Apply(MakePlan(1));
   ASSERT_TRUE(apply.ok());
-  hosts_.Detach(sessions_["server0"], "the connection broke");
+  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
   scheduler_.Advance(absl::Seconds(30));
   pool_.Drain();
   absl::Notification go_on;
@@ -318,7 +322,7 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   const auto apply = Apply(MakePlan(1));
   ASSERT_TRUE(apply.ok());
   const std::string id = (*apply)->run_id();
-  hosts_.Detach(sessions_["server0"], "the connection broke");
+  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
   scheduler_.Advance(absl::Seconds(30));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
@@ -419,7 +423,7 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   const auto record = history_->Get(id);
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->entry().outcome(), "cancelled");
-  EXPECT_EQ(record->entry().summary(),
+  EXPECT_EQ(ValueText(record->entry().summary_words()),
             "2 hosts; 1 applied, 1 not started; cancelled by bob in wave 1 of "
             "2");
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::NOT_STARTED);

@@ -176,10 +176,12 @@ TEST(HistoryStoreTest, ListsKinds) {
 }
 
 HistoryRecord ScheduledRecord(uint64_t number, const char* schedule,
-                              const char* changes = "") {
+                              const std::string& changes = "") {
   HistoryRecord record = TestCheck(TestId(number));
   record.mutable_entry()->set_schedule(schedule);
-  record.mutable_entry()->set_changes(changes);
+  if (!changes.empty()) {
+    *record.mutable_entry()->mutable_changes_words() = ToFindingValue(changes);
+  }
   return record;
 }
 
