@@ -373,7 +373,7 @@ TEST_F(IdentityGateTest, NobodyLocksThemselvesOrWhatIsNoIdentity) {
     const auto lock = Lock(self);
     EXPECT_EQ(lock.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(lock.status().message()),
-                HasSubstr("nobody locks themselves: another admin can"));
+                HasSubstr("no admin can lock their own identity"));
   }
   EXPECT_EQ(Lock("noed07").status().code(), absl::StatusCode::kNotFound);
   for (const std::string wrong :

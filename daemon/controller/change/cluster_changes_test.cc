@@ -96,7 +96,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   ClusterPlan spoofed = MakePlan(1);
   spoofed.set_plan_id("\x1b[2J");
   EXPECT_EQ(refused(spoofed).message(),
-            "plan: \"\\x1b[2J\" is no plan id, expected 0-9, a-z and -");
+            "plan: \"\\x1b[2J\" is not a valid plan ID, expected 0-9, a-z and -");
 
   ClusterPlan nowhere = MakePlan(1);
   nowhere.mutable_hosts(0)->mutable_network_namespace()->set_container("-x");
@@ -112,7 +112,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   ClusterPlan twice = MakePlan(1);
   *twice.add_hosts() = twice.hosts(0);
   EXPECT_EQ(refused(sealed(twice)).message(),
-            "plan: host \"server0\" stands twice");
+            "plan: host \"server0\" is listed twice");
 
   ClusterPlan stranger = MakePlan(1);
   stranger.mutable_hosts(0)->set_host("stranger");
@@ -144,7 +144,7 @@ TEST_F(ClusterChangesTest, OneAtATimeAndTheSecondIsToldWhoseIsFirst) {
   EXPECT_EQ(second.status().message(),
             absl::StrCat("apply ", (*first)->run_id(),
                          " of alice runs since 2024-01-01T00:00:00+00:00, and "
-                         "only one may at a time"));
+                         "only one may run at a time"));
   EXPECT_EQ(RollBack((*first)->run_id()).status().code(),
             absl::StatusCode::kUnavailable);
   Answer("server0", ApplyResult::APPLIED);
@@ -192,7 +192,7 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(
       Kept(id).notes(),
-      AllOf(Contains("taken back by rollback " + (*rollback)->run_id()),
+      AllOf(Contains("rolled back by rollback " + (*rollback)->run_id()),
             Not(Contains(HasSubstr("hosts that were applied kept it")))));
   EXPECT_EQ(history_->Get(id)->entry().outcome(), "partly rolled back");
   ASSERT_TRUE(RollBack(id).ok());
@@ -332,7 +332,7 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
   EXPECT_EQ(Kept(id).outcome(), ApplyReport::SUCCEEDED);
   EXPECT_THAT(Kept(id).notes(),
-              Contains("came back and told how it ended there: server0"));
+              Contains("reconnected and reported the result: server0"));
   // It has spoken; what it says of its later life is not of that run.
   Tell("server0", id, ApplyResult::ROLLED_BACK);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);

@@ -179,11 +179,12 @@ TEST(RecordOfApplyTest, RollbackBelongsToItsApply) {
 }
 
 TEST(HistoryKindNameTest, NamesEveryKind) {
-  EXPECT_EQ(HistoryKindName(HISTORY_CHECK), "check");
-  EXPECT_EQ(HistoryKindName(HISTORY_PLAN), "plan");
-  EXPECT_EQ(HistoryKindName(HISTORY_APPLY), "apply");
-  EXPECT_EQ(HistoryKindName(HISTORY_ROLLBACK), "rollback");
-  EXPECT_EQ(HistoryKindName(static_cast<HistoryKind>(17)), "unknown kind 17");
+  EXPECT_EQ(ValueText(HistoryKindName(HISTORY_CHECK)), "check");
+  EXPECT_EQ(ValueText(HistoryKindName(HISTORY_PLAN)), "plan");
+  EXPECT_EQ(ValueText(HistoryKindName(HISTORY_APPLY)), "apply");
+  EXPECT_EQ(ValueText(HistoryKindName(HISTORY_ROLLBACK)), "rollback");
+  EXPECT_EQ(ValueText(HistoryKindName(static_cast<HistoryKind>(17))),
+            "kind 17");
 }
 
 TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
@@ -204,7 +205,7 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
   EXPECT_EQ(summary(Confirmation::CONFIRMED),
             "1 host; 1 applied; confirmed by bob; not yet notified: node07");
   EXPECT_EQ(summary(Confirmation::GOES_BACK),
-            "1 host; 1 applied; not confirmed, goes back");
+            "1 host; 1 applied; not confirmed, rolls back");
   EXPECT_EQ(summary(Confirmation::NOT_NEEDED), "1 host; 1 applied");
   report.mutable_hosts(0)->set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(summary(Confirmation::GOES_BACK),

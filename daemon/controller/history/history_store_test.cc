@@ -86,7 +86,7 @@ TEST(HistoryStoreTest, RefusesWhatIsNoIdOrKind) {
         "abcd\n", "äöüß", "~~~~", "abcd*"}) {
     const absl::Status status = store->Add(TestCheck(id));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << id;
-    EXPECT_THAT(Text(status), HasSubstr("is no id, expected 4 to 64 of 0-9"));
+    EXPECT_THAT(Text(status), HasSubstr("is not a valid run ID, expected 4 to 64 of 0-9"));
     EXPECT_TRUE(absl::IsInvalidArgument(store->Get(id).status())) << id;
     EXPECT_TRUE(absl::IsInvalidArgument(store->FindApply(id).status())) << id;
   }
@@ -94,7 +94,7 @@ TEST(HistoryStoreTest, RefusesWhatIsNoIdOrKind) {
       absl::IsInvalidArgument(store->Add(TestCheck(std::string(65, 'a')))));
   HistoryRecord record = TestCheck(TestId(1));
   record.mutable_entry()->set_kind(HISTORY_KIND_UNSPECIFIED);
-  EXPECT_THAT(Text(store->Add(record)), HasSubstr("0 is no kind"));
+  EXPECT_THAT(Text(store->Add(record)), HasSubstr("0 is not a valid kind"));
   EXPECT_THAT(Ids(*store), IsEmpty());
 }
 
