@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "proto/plan.pb.h"
 
 namespace clusterd {
 namespace {
@@ -29,6 +30,24 @@ TEST(MessageTest, LinesStayApart) {
   const absl::Status error = WithWords(absl::InternalError(""), lines);
   EXPECT_EQ(error.message(), "1 device\nb");
   EXPECT_EQ(MessageLines(error).size(), 2u);
+}
+
+TEST(RenderWordsTest, FillsInTextsInTheCurrentLanguage) {
+  ApplyReport report;
+  *report.mutable_notes_words()->add_values() = Worded("hub-controller-ended");
+  *report.add_hosts()->mutable_error_words() =
+      Worded("hub-cancelled-after-wave", "bob", 2);
+  report = Rendered(report);
+  report.add_notes("of another");
+  EXPECT_EQ(report.notes(0), "the controller ended while it ran");
+  EXPECT_EQ(report.hosts(0).error(), "cancelled by bob after wave 2");
+  const InLanguage chinese(Language::kChinese);
+  RenderWords(&report, /*drop=*/true);
+  ASSERT_EQ(report.notes_size(), 2);
+  EXPECT_EQ(report.notes(0), "运行期间控制器已结束");
+  EXPECT_EQ(report.notes(1), "of another");
+  EXPECT_EQ(report.hosts(0).error(), "bob 在第 2 批之后取消");
+  EXPECT_FALSE(report.has_notes_words());
 }
 
 }  // namespace

@@ -145,6 +145,13 @@ TEST_F(ClusterChangesTest, OneAtATimeAndTheSecondIsToldWhoseIsFirst) {
             absl::StrCat("apply ", (*first)->run_id(),
                          " of alice runs since 2024-01-01T00:00:00+00:00, and "
                          "only one may run at a time"));
+  {
+    const InLanguage chinese(Language::kChinese);
+    EXPECT_EQ(ValueText(MessageWords(second.status())),
+              absl::StrCat("执行变更 ", (*first)->run_id(),
+                           "（操作者 alice）自 2024-01-01T00:00:00+00:00 "
+                           "起运行，一次只能运行一个"));
+  }
   EXPECT_EQ(RollBack((*first)->run_id()).status().code(),
             absl::StatusCode::kUnavailable);
   Answer("server0", ApplyResult::APPLIED);

@@ -13,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/words/message.h"
@@ -309,6 +310,7 @@ absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
 absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
   HistoryRecord rest = record;
   rest.clear_entry();
+  if (rest.has_report()) DropTexts(rest.mutable_report());
   const std::string detail = rest.SerializeAsString();
   const std::string entry = record.entry().SerializeAsString();
   const std::string sha256 = Sha256(detail);
@@ -480,10 +482,16 @@ absl::StatusOr<std::vector<HistoryEntry>> HistoryStore::NewestOfSchedule(
 
 absl::StatusOr<HistoryRecord> HistoryStore::Get(absl::string_view id) const {
   if (!closed_.ok()) return closed_;
-  absl::MutexLock lock(&mutex_);
-  ASSIGN_OR_RETURN(const auto position,
-                   ResolveLocked(id, HISTORY_KIND_UNSPECIFIED));
-  return ReadLocked(position);
+  HistoryRecord record;
+  {
+    absl::MutexLock lock(&mutex_);
+    ASSIGN_OR_RETURN(const auto position,
+                     ResolveLocked(id, HISTORY_KIND_UNSPECIFIED));
+    ASSIGN_OR_RETURN(record, ReadLocked(position));
+  }
+  // Kept as names and values.
+  if (record.has_report()) RenderReport(record.mutable_report());
+  return record;
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::FindApply(

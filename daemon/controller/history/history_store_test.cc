@@ -175,6 +175,21 @@ TEST(HistoryStoreTest, ListsKinds) {
   EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(1)));
 }
 
+TEST(HistoryStoreTest, KeepsWhatAReportSaysAsWords) {
+  const auto store = NewStore();
+  HistoryRecord record = TestCheck(TestId(1));
+  Report& report = *record.mutable_report();
+  report.clear_notes();
+  *report.add_said() = Worded("hub-controller-ended");
+  report.add_notes("an older text");
+  report.add_notes("of another");
+  ASSERT_TRUE(store->Add(record).ok());
+  const auto kept = store->Get(TestId(1));
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_THAT(kept->report().notes(),
+              ElementsAre("the controller ended while it ran", "of another"));
+}
+
 HistoryRecord ScheduledRecord(uint64_t number, const char* schedule,
                               const std::string& changes = "") {
   HistoryRecord record = TestCheck(TestId(number));
