@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 WatchSources HostsAlone(std::function<void(ClusterNow* now)> hosts) {
   return {
       std::move(hosts), [] { return std::vector<ClusterNow::ScheduleNow>(); },
-      [] { return std::nullopt; }, [] { return std::vector<std::string>(); },
+      [] { return std::nullopt; }, [] { return std::vector<FindingValue>(); },
       [] { return std::vector<ConfirmResponse>(); }};
 }
 
