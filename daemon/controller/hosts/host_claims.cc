@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/strip.h"
-#include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/hello_machine.h"
