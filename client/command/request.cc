@@ -195,9 +195,9 @@ absl::StatusOr<std::string> Request::Text(const Style& style) const {
     case OutputFormat::kYaml:
       return MessageYaml(Answer());
     case OutputFormat::kJsonl:
-      return ReportLines(*CheckedReport());
+      return ReportLines(Rendered(*CheckedReport()));
     case OutputFormat::kJunit:
-      return ReportJunit(*CheckedReport());
+      return ReportJunit(Rendered(*CheckedReport()));
     case OutputFormat::kMarkdown:
       return ReportMarkdown(Rendered(*CheckedReport()), verbose_);
     case OutputFormat::kHtml:

@@ -106,7 +106,8 @@ absl::Status ExplainCall(const grpc::Status& status, const FindingValue& peer,
 // under it.
 void KeepToTheEnd(std::shared_ptr<void> kept);
 
-// All errors are those of ExplainCall. One call at a time.
+// Texts that the answers have in words are filled in, in the language of the
+// thread. All errors are those of ExplainCall. One call at a time.
 template <typename Service>
 class RpcClient {
  public:
@@ -132,6 +133,7 @@ class RpcClient {
     const grpc::Status status =
         (stub_.get()->*call)(context.get(), request, &answer);
     if (!status.ok()) return ExplainCall(status, peer_, timeout, interrupt_);
+    RenderWords(&answer);
     return answer;
   }
 
@@ -211,7 +213,10 @@ class RpcClient {
     const absl::Cleanup unwatch = [this] { interrupt_.Watch([] {}); };
     const auto stream = (stub_.get()->*call)(context.get(), request);
     Event event;
-    while (stream->Read(&event)) on_event(event);
+    while (stream->Read(&event)) {
+      RenderWords(&event);
+      on_event(event);
+    }
     const grpc::Status status = stream->Finish();
     if (!status.ok()) return ExplainCall(status, peer_, timeout, interrupt_);
     return absl::OkStatus();

@@ -204,9 +204,9 @@ void AddWords(PageDictionary* body) {
 
 bool IsEnglish() { return CurrentLanguage() == Language::kEnglish; }
 
-// The whole report in the current language, from one in English.
+// The whole report in the current language, from one in any.
 void AddBody(const Report& kept, const Report* before, PageDictionary* page) {
-  const Report report = IsEnglish() ? kept : Rendered(kept);
+  const Report report = Rendered(kept);
   PageDictionary* const body = page->AddSectionDictionary("BODY");
   SetText("ID", IsEnglish() ? "" : "zh-", body);
   SetText("LANG", IsEnglish() ? "en" : "zh-CN", body);
@@ -343,8 +343,7 @@ void AddFindings(const Report& report, const PageFindings& findings,
 
 void AddSince(const Report* old, const Report& report, PageDictionary* page) {
   if (old == nullptr) return ShowText("SINCE", Say("html-not-compared"), page);
-  const ReportDiff since =
-      DiffReports(IsEnglish() ? *old : Rendered(*old), report);
+  const ReportDiff since = DiffReports(Rendered(*old), report);
   AddSinceTexts(since, page);
   const int shown = std::min(since.changes_size(), kMaxChanges);
   if (shown < since.changes_size()) {

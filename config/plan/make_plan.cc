@@ -322,6 +322,7 @@ std::string PlanDigest(const ClusterPlan& plan) {
   content.clear_created_at_ms();
   content.clear_created_by();
   content.clear_not_kept();
+  content.clear_not_kept_words();
   return Sha256Hex(
       absl::StrCat("clusterd plan\n", content.SerializeAsString()));
 }
@@ -368,25 +369,29 @@ std::string ReaddressedText(const PlanCounts& counts) {
              Count(counts.cluster_hosts, "host"));
 }
 
-std::string PlanCountsText(const PlanCounts& counts) {
-  const std::string hosts = Count(counts.hosts, "host");
-  const std::string text =
-      counts.nothing_to_do()
-          ? Say("plan-nothing", hosts)
-          : JoinParts(
-                ", ",
-                {counts.steps == 0
-                     ? Say("plan-no-step")
-                     : Say("plan-steps", Count(counts.steps, "step"),
-                           Count(counts.hosts_with_steps, "host")),
-                 counts.blocked == 0
-                     ? ""
-                     : Say("plan-blocked-on", Count(counts.blocked, "change"),
-                           Count(counts.hosts_with_blocked, "host")),
-                 SayPart("plan-failing", counts.hosts_failing),
-                 SayPart("plan-in-doubt", counts.hosts_in_doubt),
-                 Say("plan-of", hosts)});
-  return counts.only.empty() ? text : Say("plan-only", counts.only, text);
+FindingValue PlanCountsWords(const PlanCounts& counts) {
+  const FindingValue hosts = Counted(counts.hosts, "host");
+  FindingValue text = Worded("plan-nothing", hosts);
+  if (!counts.nothing_to_do()) {
+    std::vector<FindingValue> parts = {
+        counts.steps == 0 ? Worded("plan-no-step")
+                          : Worded("plan-steps", Counted(counts.steps, "step"),
+                                   Counted(counts.hosts_with_steps, "host"))};
+    if (counts.blocked > 0) {
+      parts.push_back(Worded("plan-blocked-on",
+                             Counted(counts.blocked, "change"),
+                             Counted(counts.hosts_with_blocked, "host")));
+    }
+    if (counts.hosts_failing > 0) {
+      parts.push_back(Worded("plan-failing", counts.hosts_failing));
+    }
+    if (counts.hosts_in_doubt > 0) {
+      parts.push_back(Worded("plan-in-doubt", counts.hosts_in_doubt));
+    }
+    parts.push_back(Worded("plan-of", hosts));
+    text = Listed(parts, parts.size());
+  }
+  return counts.only.empty() ? text : Worded("plan-only", counts.only, text);
 }
 
 ClusterPlan MakePlan(const ClusterSpec& spec,

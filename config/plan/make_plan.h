@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "config/words/words.h"
 #include "proto/facts.pb.h"
 #include "proto/plan.pb.h"
 #include "proto/spec.pb.h"
@@ -80,7 +81,10 @@ std::string ReaddressedText(const PlanCounts& counts);
 // "40 steps on 2 hosts, 1 change blocked on 1 host, 2 left failing, 1 left in
 // doubt, of 12 hosts", or "nothing to do on 12 hosts"; of a narrowed plan
 // "only sysctl,tls: …".
-std::string PlanCountsText(const PlanCounts& counts);
+FindingValue PlanCountsWords(const PlanCounts& counts);
+inline std::string PlanCountsText(const PlanCounts& counts) {
+  return ValueText(PlanCountsWords(counts));
+}
 
 // What tells two plans apart, and a whole plan from a damaged one. No proof of
 // who made it: whoever edits a plan can compute its digest anew, and the

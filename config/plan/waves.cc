@@ -61,19 +61,14 @@ Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size) {
     names = absl::StrCat(fewest[i]->host(), " (", absl::StrJoin(kinds, ", "),
                          ")", Part(", ", names));
   }
-  canary.why = absl::StrCat(
-      missing.empty() ? "canary: a step of every kind in the plan"
-                      : absl::StrCat("warning: canary: no step of ",
-                                     absl::StrJoin(missing, ", ")),
-      " is on ", names,
-      missing.empty() ? ""
-                      : absl::StrCat(", expected one of every kind in the "
-                                     "plan; apply with --canary ",
-                                     fewest.size()),
-      canary.size > wished
-          ? absl::StrCat("; so the first wave has ", Count(canary.size, "host"),
-                         ", not ", wished)
-          : "");
+  canary.why = missing.empty()
+                   ? Worded("hub-canary-every", names)
+                   : Worded("hub-canary-lacks", absl::StrJoin(missing, ", "),
+                            names, fewest.size());
+  if (canary.size > wished) {
+    canary.why = Worded("hub-canary-wider", canary.why,
+                        Counted(canary.size, "host"), wished);
+  }
   return canary;
 }
 

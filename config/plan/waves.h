@@ -45,7 +45,7 @@ class Waves {
 struct Canary {
   size_t size = 0;              // Hosts of the first wave; 0: there is none.
   std::set<std::string> hosts;  // They go before all others.
-  std::string why;  // Which hosts, why them, what they lack; for people.
+  FindingValue why;  // Which hosts, why them, what they lack; for people.
 };
 
 // The fewest hosts with a step of every kind, the first ones of equals, filled

@@ -414,27 +414,26 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
   return diff;
 }
 
-std::string DiffSummary(const ReportDiff& diff) {
+FindingValue DiffSummaryWords(const ReportDiff& diff) {
   std::map<Turn, size_t> count;
   for (const ReportDiff::Change& change : diff.changes()) {
     ++count[TurnOf(change)];
   }
-  const auto hosts = [](int number, absl::string_view words) {
-    return number == 0 ? "" : Say(words, Count(number, "host"));
-  };
-  std::string turns;
+  std::vector<FindingValue> parts;
   for (const TurnRow& row : kTurns) {
-    turns = JoinParts(", ", {turns, SayPart(row.words, count[row.turn])});
+    if (count[row.turn] > 0)
+      parts.push_back(Worded(row.words, count[row.turn]));
   }
-  const std::string text =
-      JoinParts(", ", {turns, hosts(diff.hosts_added_size(), "history-added"),
-                       hosts(diff.hosts_removed_size(), "history-removed"),
-                       diff.spec_changed() ? Say("history-spec-changed") : ""});
-  if (!text.empty() || diff.before_verdict() == diff.after_verdict()) {
-    return text;
+  for (const auto& [words, number] :
+       {std::pair("history-added", diff.hosts_added_size()),
+        std::pair("history-removed", diff.hosts_removed_size())}) {
+    if (number > 0) parts.push_back(Worded(words, Counted(number, "host")));
   }
-  return Say("history-verdict", StateWord(KnownState(diff.after_verdict())),
-             StateWord(KnownState(diff.before_verdict())));
+  if (diff.spec_changed()) parts.push_back(Worded("history-spec-changed"));
+  if (!parts.empty()) return Listed(parts, parts.size());
+  if (diff.before_verdict() == diff.after_verdict()) return {};
+  return Worded("history-verdict", StateWords(diff.after_verdict()),
+                StateWords(diff.before_verdict()));
 }
 
 }  // namespace clusterd

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "config/words/words.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
@@ -53,7 +54,10 @@ ReportDiff DiffReports(const Report& before, const Report& after);
 // cluster.yaml changed", in the words of kTurns and without what did not
 // happen; "verdict unknown, was pass" where none of that did; empty: nothing
 // has changed.
-std::string DiffSummary(const ReportDiff& diff);
+FindingValue DiffSummaryWords(const ReportDiff& diff);
+inline std::string DiffSummary(const ReportDiff& diff) {
+  return ValueText(DiffSummaryWords(diff));
+}
 
 }  // namespace clusterd
 

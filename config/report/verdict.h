@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "config/words/words.h"
 #include "proto/finding.pb.h"
 #include "proto/plan.pb.h"
 
@@ -27,7 +28,10 @@ State SupportedVerdict(const Report& report);
 std::vector<std::string> FailingHosts(const Report& report);
 
 // "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; zeros are left out.
-std::string CountsText(const Counts& counts);
+FindingValue CountsWords(const Counts& counts);
+inline std::string CountsText(const Counts& counts) {
+  return ValueText(CountsWords(counts));
+}
 
 // What has become of an apply since its run ended, as the outcome of its entry
 // in the history, in English:
@@ -40,7 +44,10 @@ std::string StandingWord(const ApplyReport& report);
 
 // "confirmed by ann", with "; not yet notified: node07", or where the deadlines
 // have passed "; will roll back when reconnected: node07".
-std::string ConfirmedText(const Confirmation& confirmation);
+FindingValue ConfirmedWords(const Confirmation& confirmation);
+inline std::string ConfirmedText(const Confirmation& confirmation) {
+  return ValueText(ConfirmedWords(confirmation));
+}
 
 enum ExitStatus {
   kExitPass = 0,       // Pass, or warnings only.

@@ -1,8 +1,11 @@
 #include "config/rules/finding_words.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/product_profile.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/waiver_text.h"
@@ -107,9 +110,6 @@ namespace {
 
 // What is said of the rule as a whole.
 void RenderAround(RuleResult* result) {
-  if (result->has_skip_words()) {
-    result->set_skip_reason(ValueText(result->skip_words()));
-  }
   if (!result->has_seen()) return;
   std::string summary = ValueText(result->seen());
   for (const FindingValue& note : result->notes()) {
@@ -122,15 +122,7 @@ void RenderAround(RuleResult* result) {
 
 void RenderReport(Report* report) {
   const Writer writer(*report);
-  // Its first notes are those; others may have added more behind them.
-  for (int i = 0; i < report->said_size(); ++i) {
-    if (i == report->notes_size()) report->add_notes();
-    report->set_notes(i, ValueText(report->said(i)));
-  }
-  for (HostStatus& host : *report->mutable_hosts()) {
-    if (!host.has_no_facts()) continue;
-    host.set_no_facts_reason(ValueText(host.no_facts()));
-  }
+  RenderWords(report);
   for (RuleResult& result : *report->mutable_rules()) {
     const Rule* const rule = FindRule(result.rule());
     for (Finding& finding : *result.mutable_findings()) {
@@ -142,6 +134,42 @@ void RenderReport(Report* report) {
     result.set_source(std::string(rule->text().source));
     if (result.state() == SKIPPED && result.skip_is_finding()) {
       result.set_skip_reason(result.findings(0).observed());
+    }
+  }
+}
+
+void DropTexts(Report* report) {
+  // Others may have added notes behind those.
+  for (int i = 0; i < std::min(report->said_size(), report->notes_size());
+       ++i) {
+    report->mutable_notes(i)->clear();
+  }
+  for (HostStatus& host : *report->mutable_hosts()) {
+    if (host.has_no_facts()) host.clear_no_facts_reason();
+  }
+  for (RuleResult& result : *report->mutable_rules()) {
+    if (result.has_seen()) result.clear_summary();
+    if (result.has_skip_words() || result.skip_is_finding()) {
+      result.clear_skip_reason();
+    }
+    const Rule* const rule = FindRule(result.rule());
+    if (rule == nullptr) continue;
+    if (!result.findings().empty()) {
+      result.clear_why();
+      result.clear_source();
+    }
+    for (Finding& finding : *result.mutable_findings()) {
+      if (finding.finding().empty() ||
+          FindRuleFinding(*rule, finding.finding()) == nullptr) {
+        continue;
+      }
+      finding.clear_observed();
+      finding.clear_expected();
+      finding.clear_why();
+      finding.clear_fix();
+      finding.clear_fix_words();
+      finding.clear_short_fix();
+      finding.clear_command();
     }
   }
 }

@@ -28,7 +28,10 @@ std::string ToolCommand(uint32_t device, absl::string_view arguments);
 // that are not known here, of a newer controller, are shown by their names.
 void RenderReport(Report* report);
 
-// The same report in the current language, from one in any.
+// Empties every text that RenderReport writes, so that it can be kept without.
+void DropTexts(Report* report);
+
+// The same report in the current language, from one in any, or without texts.
 Report Rendered(Report report);
 
 }  // namespace clusterd

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "config/words/words.h"
+#include "google/protobuf/message.h"
 
 namespace clusterd {
 
@@ -43,6 +44,20 @@ absl::Status About(const FindingValue& subject, const absl::Status& status);
 inline absl::Status About(absl::string_view subject,
                           const absl::Status& status) {
   return About(ToFindingValue(subject), status);
+}
+
+// Writes into a text field that has a field of its name and "_words" beside it
+// what those words say, in the current language, everywhere in the message. A
+// repeated field takes the values of the words as its first texts; others may
+// stand behind them. So do notes of a report of what it `said`, why a host has
+// no facts and why a rule was skipped. `drop`: leaves the texts alone.
+void RenderWords(google::protobuf::Message* message, bool drop = false);
+
+// The same message in the current language.
+template <typename Message>
+Message Rendered(Message message) {
+  RenderWords(&message);
+  return message;
 }
 
 }  // namespace clusterd

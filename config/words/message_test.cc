@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "proto/plan.pb.h"
 
 namespace clusterd {
 namespace {
@@ -47,6 +48,24 @@ TEST(MessageTest, PageIsWhatTheRowsAre) {
       << "config/words/README.md is not what the rows are, write it again:\n"
          "  bazel build //config/rules/texts:messages\n"
          "  cp bazel-bin/config/rules/texts/messages.md config/words/README.md";
+}
+
+TEST(RenderWordsTest, FillsInTextsInTheCurrentLanguage) {
+  ApplyReport report;
+  *report.mutable_notes_words()->add_values() = Worded("hub-controller-ended");
+  *report.add_hosts()->mutable_error_words() =
+      Worded("hub-cancelled-after-wave", "bob", 2);
+  report = Rendered(report);
+  report.add_notes("of another");
+  EXPECT_EQ(report.notes(0), "the controller ended while it ran");
+  EXPECT_EQ(report.hosts(0).error(), "cancelled by bob after wave 2");
+  const InLanguage chinese(Language::kChinese);
+  RenderWords(&report, /*drop=*/true);
+  ASSERT_EQ(report.notes_size(), 2);
+  EXPECT_EQ(report.notes(0), "运行期间控制器已结束");
+  EXPECT_EQ(report.notes(1), "of another");
+  EXPECT_EQ(report.hosts(0).error(), "bob 在第 2 批之后取消");
+  EXPECT_FALSE(report.has_notes_words());
 }
 
 }  // namespace

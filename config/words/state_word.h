@@ -23,6 +23,9 @@ const char* StateSymbol(State state, bool utf8);
 // "pass", "skipped", "warn", "unknown", "fail", or the same in Chinese.
 const char* StateWord(State state);
 
+// The same as words.
+FindingValue StateWords(State state);
+
 // Symbol and word with the word padded to the longest one: "√ pass   ".
 std::string StateText(State state, const Style& style);
 

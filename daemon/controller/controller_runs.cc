@@ -16,6 +16,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
@@ -113,13 +114,11 @@ absl::Status ControllerService::ChooseHosts(const LearnRequest& request,
     }
   }
   if (!wanted.empty()) {
-    return InvalidArgument("never attached, and not in a spec: ",
-                           NamesText({wanted.begin(), wanted.end()}));
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hub-hosts-not-known", NameList({wanted.begin(), wanted.end()}));
   }
   if (!order->hosts.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "no host is attached: start clusterd on the hosts, clusterctl hosts "
-      "lists them");
+  return WordedError<absl::FailedPreconditionError>("msg-hub-no-host-attached");
 }
 
 absl::Status ControllerService::ChooseHosts(const LaunchRequest& request,
@@ -218,8 +217,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
       calls_.Admit(*context, "Check", request);
   absl::Status refused = user.status();
   if (refused.ok() && !request.hosts().empty()) {
-    refused = absl::InvalidArgumentError(
-        "check: hosts and a job are named, expected one of the two");
+    refused = WordedError<absl::InvalidArgumentError>("msg-hub-hosts-and-job");
   }
   if (!refused.ok()) {
     stream->End(refused);
@@ -317,7 +315,7 @@ grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
         PlanEvent last;
         *last.mutable_plan() = std::move(*record.mutable_plan());
         if (!kept.ok()) {
-          last.mutable_plan()->set_not_kept(std::string(kept.message()));
+          *last.mutable_plan()->mutable_not_kept_words() = MessageWords(kept);
         }
         return last;
       });

@@ -18,6 +18,7 @@
 #include "config/identity/root_bundle.h"
 #include "config/identity/signature.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
@@ -330,10 +331,10 @@ WatchSources ControllerServer::WhatIsWatched() {
     return asked->Of(newest, newest ? newest_->Before(*newest) : nullptr);
   };
   sources.running = [this] {
-    std::vector<std::string> texts = RunningTexts(running_.All());
-    const std::string change = changes_.Running();
-    if (!change.empty()) texts.insert(texts.begin(), change);
-    return texts;
+    std::vector<FindingValue> running = RunningWords(running_.All());
+    const FindingValue change = changes_.Running();
+    if (!change.words().empty()) running.insert(running.begin(), change);
+    return running;
   };
   sources.pending = [this] { return changes_.Pending(); };
   return sources;
@@ -362,7 +363,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     std::shared_ptr<grpc::ServerCredentials> credentials,
     const ControllerParts& parts) {
   if (parts.gate == nullptr) {
-    return absl::InternalError("a controller that lets everybody in");
+    return WordedError<absl::InternalError>("msg-hub-no-open-controller");
   }
   ASSIGN_OR_RETURN(Trusted trusted, OpenTrusted(options.trust, parts));
   if (trusted.authority != nullptr) {
@@ -370,7 +371,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
         options.tls, parts.spec->cluster(), parts.scheduler->Now()));
   }
   if (parts.audit == nullptr) {
-    return absl::FailedPreconditionError("no audit file, expected one");
+    return WordedError<absl::FailedPreconditionError>("msg-hub-no-audit");
   }
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts, std::move(trusted)));
@@ -392,7 +393,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   builder.RegisterService(server->trust_.get());
   server->server_ = StartServer(&builder);
   if (server->server_ == nullptr) {
-    return absl::InternalError("gRPC starts no server");
+    return WordedError<absl::InternalError>("msg-hub-no-server");
   }
   server->acceptor_->Open();
   server->trust_->set_main_port(server->port());
@@ -504,7 +505,7 @@ ControllerServer::~ControllerServer() {
   watch_.Stop();
   if (server_ == nullptr) return;
   acceptor_->Close();
-  hosts_.CloseAll(absl::UnavailableError("the controller is stopping"),
+  hosts_.CloseAll(WordedError<absl::UnavailableError>("msg-hub-stopping"),
                   Spread());
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
@@ -545,7 +546,8 @@ absl::Status WritePortFile(const std::string& path, int port) {
   if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
     const int error = errno;
     std::remove(beside.c_str());
-    return PermissionDenied(path, ": ", std::strerror(error));
+    return WordedError<absl::PermissionDeniedError>("msg-hub-port-file", path,
+                                                    std::strerror(error));
   }
   return absl::OkStatus();
 }

@@ -12,6 +12,7 @@
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
@@ -49,7 +50,10 @@ ControllerService::Unary* ControllerService::ListHosts(
       [this](const SpiffeId&) {
         ListHostsResponse list;
         list.set_cluster(parts_.spec->cluster());
-        list.set_spec_refused(parts_.spec->Describe().refused());
+        const GetSpecResponse spec = parts_.spec->Describe();
+        if (spec.has_refused_words()) {
+          *list.mutable_spec_refused_words() = spec.refused_words();
+        }
         for (HostEntry& entry : parts_.hosts->Entries(*parts_.spec->spec())) {
           *list.add_hosts() = std::move(entry);
         }
@@ -96,9 +100,10 @@ ControllerService::Unary* ControllerService::DescribeHost(
   const std::string host = HostNamed(*spec, request->host());
   *response->mutable_entry() = parts_.hosts->Entry(*spec, host);
   if (!response->entry().in_spec() && !response->entry().attached()) {
-    reactor->Answer(NotFound("host \"", request->host(),
-                             "\" is neither in the spec nor attached"),
-                    *response);
+    reactor->Answer(
+        WordedError<absl::NotFoundError>(
+            "msg-hub-host-not-in-spec-nor-attached", request->host()),
+        *response);
     return reactor;
   }
   parts_.hosts->Observe(ObservationOf(*spec, host),
@@ -147,7 +152,8 @@ ControllerService::Unary* ControllerService::CheckSoFar(
         const RunningCheck check = running_->Find(request->run_id());
         const std::shared_ptr<const FactRun> run = check.run.lock();
         if (run == nullptr) {
-          return NotFound("check \"", request->run_id(), "\" is not under way");
+          return WordedError<absl::NotFoundError>("msg-hub-check-not-running",
+                                                  request->run_id());
         }
         std::vector<std::string> awaited;
         ASSIGN_OR_RETURN(const std::vector<HostFacts> facts,
@@ -255,10 +261,8 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
     const std::string host = HostNamed(*spec, text);
     const HostEntry entry = parts_.hosts->Entry(*spec, host);
     if (!entry.in_spec() && entry.last_seen_ms() == 0) {
-      return NotFound(
-          "host ", QuotedText(text),
-          " is neither in the spec nor known, expected the name of a host, "
-          "user/NAME, or host/NAME for one that has yet to come");
+      return WordedError<absl::NotFoundError>("msg-hub-host-not-known",
+                                              QuotedText(text));
     }
     return absl::StrCat(KindName(IdentityKind::kHost), "/", host);
   }
@@ -269,9 +273,8 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
                         ? text
                         : absl::StrCat("spiffe://", cluster, "/", text)));
   if (id.cluster != cluster || id.kind == IdentityKind::kController) {
-    return InvalidArgument(id.ToString(),
-                           ": expected a host or user of cluster \"", cluster,
-                           "\"");
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hub-identity-of-other-cluster", id.ToString(), cluster);
   }
   return LockName(id);
 }
@@ -280,9 +283,7 @@ namespace {
 
 // How long the answer to a lock waits for the disk.
 constexpr absl::Duration kDiskWait = absl::Seconds(3);
-constexpr char kInMemoryAlone[] =
-    "the lock is in memory alone, and a restart before it can be written "
-    "forgets it: ";
+constexpr char kInMemoryAlone[] = "hub-lock-in-memory";
 
 // Holds the lock in memory, without waiting for the disk.
 absl::StatusOr<LockResponse> HoldLock(
@@ -290,13 +291,13 @@ absl::StatusOr<LockResponse> HoldLock(
     const absl::StatusOr<std::string>& identity, const LockRequest& request) {
   RETURN_IF_ERROR(identity.status());
   if (*identity == LockName(user)) {
-    return InvalidArgument(
-        user.ToString(),
-        ": is who asks, and nobody locks themselves: another admin can");
+    return WordedError<absl::InvalidArgumentError>("msg-hub-lock-own",
+                                                   user.ToString());
   }
   if (request.reason().size() > kMaxLockReason) {
-    return InvalidArgument("reason: ", request.reason().size(),
-                           " bytes, expected at most ", kMaxLockReason);
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hub-lock-reason-too-long", request.reason().size(),
+        kMaxLockReason);
   }
   LockResponse answer;
   answer.set_schema_version(1);
@@ -314,18 +315,19 @@ absl::StatusOr<LockResponse> HoldLock(
 // Waits for the disk. Returns what could not be written of a lock that holds,
 // and why, as LockResponse.not_on_disk. A lock is the one change whose first
 // audit line comes after it.
-std::string WriteLock(const ControllerParts& parts, const AuditEntry& entry,
-                      const std::string& identity) {
+FindingValue WriteLock(const ControllerParts& parts, const AuditEntry& entry,
+                       const std::string& identity) {
   const absl::Status saved = parts.gate->SaveLocks();
   const bool begun = parts.audit->Begin(entry).ok();
-  std::string lacks;
+  FindingValue lacks;
   if (!saved.ok()) {
-    lacks = absl::StrCat(kInMemoryAlone, saved.message());
+    lacks = Worded(kInMemoryAlone, MessageWords(saved));
   } else if (!begun) {
-    lacks = "the lock is on disk, but no audit line is";
+    lacks = Worded("hub-lock-not-audited");
   }
-  if (!lacks.empty()) parts.log->Warning(identity, ": ", lacks);
-  parts.audit->End(entry, lacks.empty() ? "done" : lacks);
+  const std::string text = ValueText(lacks);
+  if (!text.empty()) parts.log->Warning(identity, ": ", text);
+  parts.audit->End(entry, text.empty() ? "done" : text);
   return lacks;
 }
 
@@ -349,21 +351,23 @@ ControllerService::Unary* ControllerService::Lock(Context* context,
   }
   const auto answer = [reactor, response, locked = *locked,
                        answered = std::make_shared<std::atomic<bool>>(false)](
-                          const std::string& not_on_disk) {
+                          const FindingValue& not_on_disk) {
     if (answered->exchange(true)) return;
     *response = locked;
-    response->set_not_on_disk(not_on_disk);
+    if (!not_on_disk.words().empty()) {
+      *response->mutable_not_on_disk_words() = not_on_disk;
+    }
     reactor->Answer(absl::OkStatus(), *response);
   };
   const Scheduler::TimerId timer =
       parts_.scheduler->RunAfter(kDiskWait, [answer] {
-        answer(absl::StrCat(kInMemoryAlone, "the disk has not taken it in ",
-                            absl::FormatDuration(kDiskWait)));
+        answer(Worded(kInMemoryAlone, Worded("hub-disk-slow",
+                                             absl::FormatDuration(kDiskWait))));
       });
   // If too much waits for the disk already, the timer answers.
   lock_writer_.TryRun([parts = &parts_, answer, timer, entry,
                        identity = locked->lock().identity()] {
-    const std::string not_on_disk = WriteLock(*parts, entry, identity);
+    const FindingValue not_on_disk = WriteLock(*parts, entry, identity);
     parts->scheduler->Cancel(timer);
     answer(not_on_disk);
   });

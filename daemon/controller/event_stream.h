@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/words/message.h"
 #include "daemon/controller/hosts/stream_writer.h"
 #include "daemon/controller/send_room.h"
 #include "daemon/process/scheduler.h"
@@ -138,7 +139,7 @@ class EventStream final
     {
       absl::MutexLock lock(&mutex_);
       if (end_.has_value()) return;
-      end_ = absl::CancelledError("the client went away");
+      end_ = WordedError<absl::CancelledError>("msg-hub-client-left");
     }
     options_.on_leave();
     this->Advance();

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -47,10 +47,8 @@ RunTurns::RunPtr RunTurns::Join(const std::string& key, const std::string& who,
 }
 
 absl::Status RunTurns::WhyFull(const std::string& who) const {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "as many calls wait for their turn as may (", limits_.waiting, " runs, ",
-      limits_.callers, " calls; a quarter of them for ", who,
-      "), try again later"));
+  return WordedError<absl::ResourceExhaustedError>(
+      "msg-hub-queue-full", limits_.waiting, limits_.callers, who);
 }
 
 bool RunTurns::Leave(const RunPtr& run, const std::string& who) {

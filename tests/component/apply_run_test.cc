@@ -11,6 +11,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -49,7 +50,7 @@ Seen ReadAll(grpc::ClientReader<ApplyEvent>* stream) {
     if (event.has_host()) seen.hosts.push_back(event.host());
     if (event.has_report()) {
       ++reports;
-      seen.report = event.report();
+      seen.report = Rendered(event.report());
     }
   }
   seen.status = ToAbslStatus(stream->Finish());

@@ -246,7 +246,7 @@ TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
          result->mutable_facts()->add_devices()->set_id(3);
          result->mutable_facts()->add_devices()->set_id(3);
        },
-       "device 3 stands twice"},
+       "device 3 is listed twice"},
       {"too many devices",
        [](TaskResult* result) {
          for (uint32_t i = 0; i < 5000; ++i) {

@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "openssl/x509v3.h"
@@ -335,7 +336,7 @@ TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
   }
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(locked.ended(), 1u);
-  EXPECT_THAT(locked.not_on_disk(),
+  EXPECT_THAT(Rendered(locked).not_on_disk(),
               AllOf(HasSubstr("the lock is in memory alone"),
                     HasSubstr(state_ + "/locks.")));
   EXPECT_EQ(check.End().code(), absl::StatusCode::kPermissionDenied);
@@ -372,7 +373,7 @@ TEST_F(IdentityGateTest, NobodyLocksThemselvesOrWhatIsNoIdentity) {
     const auto lock = Lock(self);
     EXPECT_EQ(lock.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(lock.status().message()),
-                HasSubstr("nobody locks themselves: another admin can"));
+                HasSubstr("no admin can lock their own identity"));
   }
   EXPECT_EQ(Lock("noed07").status().code(), absl::StatusCode::kNotFound);
   for (const std::string wrong :

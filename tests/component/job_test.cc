@@ -15,6 +15,7 @@
 #include "config/identity/signature.h"
 #include "config/launch/job_spec.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -203,7 +204,7 @@ class JobTest : public testing::Test {
   ListHistoryResponse History() {
     const auto list = controller_->history().List({});
     EXPECT_TRUE(list.ok()) << list.status();
-    return *list;
+    return Rendered(*list);
   }
 
   absl::Status Check(const JobSpec& job, Report* report,

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
+#include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -88,7 +89,7 @@ class LogsTest : public testing::Test {
     while (stream->Read(&event)) {
       if (event.has_host()) {
         EXPECT_EQ(answers_.count(event.host().host()), 0u);
-        answers_[event.host().host()] = event.host();
+        answers_[event.host().host()] = Rendered(event.host());
       } else {
         last_ = event.progress();
       }

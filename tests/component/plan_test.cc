@@ -5,6 +5,7 @@
 
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
+#include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
@@ -132,7 +133,7 @@ TEST_F(LimitedHistoryTest, PlanThatDoesNotFitSaysSoAndIsNotApplied) {
   Start(limits);
   const ClusterPlan plan = MakePlan();
   EXPECT_EQ(plan.hosts(0).steps_size(), 1) << plan.DebugString();
-  EXPECT_THAT(plan.not_kept(), HasSubstr("expected at most 100"));
+  EXPECT_THAT(Rendered(plan).not_kept(), HasSubstr("expected at most 100"));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
   EXPECT_TRUE(controller_->log().WaitFor("is not kept: "));
   const absl::Status refused = Apply(plan);
@@ -145,7 +146,7 @@ TEST_F(LimitedHistoryTest, PlanThatHasMadeRoomForOthersIsNotApplied) {
   limits.max_entries = 2;
   Start(limits);
   const ClusterPlan older = MakePlan();
-  EXPECT_EQ(older.not_kept(), "");
+  EXPECT_EQ(Rendered(older).not_kept(), "");
   MakePlan();
   MakePlan();
   const absl::Status refused = Apply(older);

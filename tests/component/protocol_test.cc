@@ -62,7 +62,7 @@ TEST(ProtocolTest, FirstMessageMustBeTheHello) {
   ASSERT_TRUE(host.Send(result));
   const Ending end = EndOf(host);
   EXPECT_EQ(end.code, absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end.message, HasSubstr("first message was no hello"));
+  EXPECT_THAT(end.message, HasSubstr("first message was not a hello"));
   EXPECT_FALSE(controller.Entry("server0").attached());
 }
 
@@ -298,7 +298,7 @@ TEST(ProtocolTest, FloodOfWhatNobodyAskedForEndsTheStream) {
   const Ending end = EndOf(host);
   EXPECT_EQ(end.code, absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(end.message, HasSubstr("more than 16384 messages at once and 64 "
-                                     "a second that nobody asked for"));
+                                     "a second that were not asked for"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"
+#include "config/words/message.h"
 #include "daemon/controller/gate/call_roles.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/descriptor.h"
@@ -350,7 +351,7 @@ TEST_F(HangingDiskTest, LockHoldsAtOnceAndIsAnswered) {
     EXPECT_EQ(controller_.gate().Locks().size(), 1u);
   }
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_THAT(locked.not_on_disk(),
+  EXPECT_THAT(Rendered(locked).not_on_disk(),
               AllOf(HasSubstr("the lock is in memory alone"),
                     HasSubstr("the disk has not taken it in 3s")));
   // The controller writes what waited for the disk before it ends.

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -29,7 +30,7 @@ GetSpecResponse GetSpec(TestController& controller) {
   const grpc::Status status =
       controller.Client()->GetSpec(NewContext().get(), {}, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
-  return response;
+  return Rendered(response);
 }
 
 TEST(SpecReloadTest, GoodSpecTakesOver) {

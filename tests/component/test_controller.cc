@@ -8,6 +8,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/message.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "gtest/gtest.h"
@@ -169,7 +170,7 @@ ListHostsResponse TestController::ListHosts() {
   const grpc::Status status =
       Client()->ListHosts(NewContext().get(), {}, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
-  return response;
+  return Rendered(response);
 }
 
 HostEntry TestController::Entry(const std::string& host) {

@@ -17,15 +17,20 @@
 namespace clusterd {
 namespace {
 
-std::string WhyNotStarted(const ApplyReport& report) {
+// Notes that hold until the last host is rolled back.
+constexpr char kKeptIt[] = "hub-hosts-kept-it";
+constexpr char kCancelledKeptIt[] = "hub-cancelled-kept-it";
+
+FindingValue WhyNotStarted(const ApplyReport& report) {
   // Also of a controller that ended: no further wave would have come.
   if (report.has_cancelled() && report.outcome() != ApplyReport::STOPPED) {
-    return absl::StrCat("cancelled by ", ActorName(report.cancelled().actor()),
-                        " after wave ", report.cancelled().wave());
+    return Worded("hub-cancelled-after-wave",
+                  ActorName(report.cancelled().actor()),
+                  report.cancelled().wave());
   }
-  return report.outcome() == ApplyReport::INTERRUPTED
-             ? "the controller ended before its wave"
-             : "an earlier wave failed";
+  return Worded(report.outcome() == ApplyReport::INTERRUPTED
+                    ? "hub-controller-ended-before-wave"
+                    : "hub-earlier-wave-failed");
 }
 
 // The worst that each rule may say of each host.
@@ -72,12 +77,12 @@ bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome) {
 }
 
 ApplyResult LostResult(const ApplyReport& head, const std::string& host,
-                       const std::string& why) {
+                       const FindingValue& why) {
   ApplyResult result;
   result.set_apply_id(head.apply_id());
   result.set_host(host);
   result.set_outcome(ApplyResult::LOST);
-  result.set_error(why);
+  *result.mutable_error_words() = why;
   return result;
 }
 
@@ -94,14 +99,10 @@ ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
     return told;
   }
   told.set_outcome(ApplyResult::REFUSED);
-  absl::StrAppend(
-      told.mutable_error(),
-      "; the history has it as in effect here, so its settings stay; ",
-      plan == nullptr
-          ? "the plan with the old values is no longer in the history"
-          : absl::StrCat("the old values are in clusterctl show ",
-                         plan->plan_id()),
-      "; change the spec to what is wanted and plan again, or set it by hand");
+  *told.mutable_error_words() =
+      Worded("hub-settings-stay", ErrorWords(told),
+             plan == nullptr ? Worded("hub-old-values-gone")
+                             : Worded("hub-old-values-in", plan->plan_id()));
   return told;
 }
 
@@ -109,29 +110,28 @@ ApplyResult ResultOfAnswer(const ApplyReport& head,
                            const ApplyOrder::Host& host,
                            const ClusterPlan* plan,
                            absl::StatusOr<TaskResult> answer) {
-  const std::string why(answer.status().message());
   if (answer.ok() && answer->has_apply()) {
     ApplyResult result = std::move(*answer->mutable_apply());
     if (result.apply_id() != head.apply_id()) {
-      return LostResult(
-          head, host.name,
-          absl::StrCat("it answered about apply \"", result.apply_id(), "\""));
+      return LostResult(head, host.name,
+                        Worded("hub-other-apply", result.apply_id()));
     }
     // Of a rollback also "nothing to do": it was undone or rolled back before.
     if (!SettlesHost(head.rollback(), result) &&
         result.outcome() != ApplyResult::NOTHING_TO_DO) {
-      return LostResult(head, host.name,
-                        absl::StrCat("its answer makes no sense: ",
-                                     OutcomeWords(result.outcome())));
+      return LostResult(
+          head, host.name,
+          Worded("hub-answer-not-expected", OutcomeWords(result.outcome())));
     }
     return AsReported(head, host, plan, std::move(result));
   }
-  ApplyResult result = LostResult(head, host.name, why);
-  if (answer.ok() && answer->has_error()) {
-    result.set_error(answer->error().message());
-    result.set_outcome(ApplyResult::REFUSED);
-  } else if (answer.ok()) {
-    result.set_error("it answered another question");
+  ApplyResult result =
+      LostResult(head, host.name,
+                 !answer.ok()          ? MessageWords(answer.status())
+                 : answer->has_error() ? MessageWords(answer->error())
+                                       : Worded("hub-other-question"));
+  if (answer.ok()) {
+    if (answer->has_error()) result.set_outcome(ApplyResult::REFUSED);
   } else if (absl::IsUnimplemented(answer.status())) {
     result.set_outcome(ApplyResult::REFUSED);
     // Of these two nothing has gone to the host.
@@ -145,22 +145,21 @@ ApplyResult ResultOfAnswer(const ApplyReport& head,
 int ExplainNotStarted(ApplyReport* report) {
   int not_started = 0;
   for (ApplyResult& host : *report->mutable_hosts()) {
-    if (host.outcome() != ApplyResult::NOT_STARTED || !host.error().empty()) {
+    if (host.outcome() != ApplyResult::NOT_STARTED || host.has_error_words()) {
       continue;
     }
     ++not_started;
-    host.set_error(WhyNotStarted(*report));
+    *host.mutable_error_words() = WhyNotStarted(*report);
   }
   return not_started;
 }
 
 void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report) {
-  report->add_notes(
-      absl::StrCat("cancelled by ", ActorName(report->cancelled().actor()),
-                   " in wave ", wave + 1, " of ", waves.count(),
-                   wave + 1 == waves.count()
-                       ? ", the last: it is finished, and nothing is left out"
-                       : ": it is finished, and no further wave begins"));
+  AddNote(
+      Worded(wave + 1 == waves.count() ? "hub-cancelled-in-last-wave"
+                                       : "hub-cancelled-in-wave",
+             ActorName(report->cancelled().actor()), wave + 1, waves.count()),
+      report);
 }
 
 void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
@@ -195,9 +194,14 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
   }
 }
 
-std::string ChangeText(const ApplyReport& head) {
-  return absl::StrCat(head.rollback() ? "rollback " : "apply ", head.run_id(),
-                      " of ", ActorName(head.actor()));
+FindingValue ChangeWords(const ApplyReport& head) {
+  return Worded(head.rollback() ? "hub-rollback-of" : "hub-apply-of",
+                head.run_id(), ActorName(head.actor()));
+}
+
+FindingValue ErrorWords(const ApplyResult& result) {
+  return result.has_error_words() ? result.error_words()
+                                  : ToFindingValue(result.error());
 }
 
 std::string EndOfConfirmation(const Confirmation& over) {
@@ -207,8 +211,9 @@ std::string EndOfConfirmation(const Confirmation& over) {
           : "not confirmed in time, its hosts go back",
       over.untold().empty()
           ? ""
-          : absl::StrCat("; never told: ", NamesText({over.untold().begin(),
-                                                      over.untold().end()})));
+          : absl::StrCat("; never told: ",
+                         ValueText(NameList(
+                             {over.untold().begin(), over.untold().end()}))));
 }
 
 void ForgetUntold(ApplyReport* report) {
@@ -228,10 +233,8 @@ void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
   report->set_outcome(outcome);
   const int not_started = ExplainNotStarted(report);
   if (not_started > 0) {
-    report->add_notes(absl::StrCat(
-        "it ended in wave ", wave + 1, " of ", waves.count(), ", so ",
-        not_started, not_started == 1 ? " host was" : " hosts were",
-        " not started"));
+    AddNote(Worded("hub-ended-in-wave", not_started, wave + 1, waves.count()),
+            report);
   }
   if (report->has_confirmation()) return CloseConfirmation(now, report);
   const bool some_applied =
@@ -242,12 +245,16 @@ void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
       !some_applied) {
     return;
   }
-  report->add_notes(
-      absl::StrCat(kHostsKeptIt, "; clusterctl rollback ", report->run_id(),
-                   " takes them back",
-                   outcome == ApplyReport::CANCELLED
-                       ? ", and the same plan applied again goes on"
-                       : ""));
+  AddNote(Worded(outcome == ApplyReport::CANCELLED ? kCancelledKeptIt : kKeptIt,
+                 report->run_id()),
+          report);
+}
+
+void DropKeptNote(ApplyReport* report) {
+  DropIf(report->mutable_notes_words()->mutable_values(),
+         [](const FindingValue& note) {
+           return note.words() == kKeptIt || note.words() == kCancelledKeptIt;
+         });
 }
 
 RuleSelection TouchedRules(const ClusterPlan& plan) {
@@ -271,25 +278,25 @@ RuleSelection TouchedRules(const ClusterPlan& plan) {
   return selection;
 }
 
-std::string WhatIsWrong(const ClusterPlan& plan,
-                        const std::set<std::string>& hosts,
-                        const Report& check) {
+FindingValue WhatIsWrong(const ClusterPlan& plan,
+                         const std::set<std::string>& hosts,
+                         const Report& check) {
   const Meant meant = MeantBy(plan);
   const auto is_meant = [&meant](const std::string& host,
                                  const std::string& rule, State state) {
     const auto left = meant.find({host, rule});
     return left != meant.end() && state <= left->second;
   };
-  std::string first;
+  FindingValue first;
   std::set<std::pair<std::string, std::string>> wrong;
   // No rule says anything about a host that does not answer.
   std::set<std::string> silent = hosts;
   for (const HostStatus& host : check.hosts()) {
-    if (host.no_facts_reason().empty()) silent.erase(host.host());
+    if (!host.has_no_facts()) silent.erase(host.host());
   }
   for (const std::string& host : silent) {
     wrong.emplace(host, "");
-    if (first.empty()) first = absl::StrCat("no facts of ", host);
+    if (first.words().empty()) first = Worded("hub-no-facts-of", host);
   }
   for (const RuleResult& result : check.rules()) {
     for (const Finding& finding : result.findings()) {
@@ -302,14 +309,14 @@ std::string WhatIsWrong(const ClusterPlan& plan,
           continue;
         }
         wrong.emplace(host, result.rule());
-        if (!first.empty()) continue;
-        first = absl::StrCat(result.rule(), " on ", host, " (",
-                             StateWord(finding.state()), ")");
+        if (!first.words().empty()) continue;
+        first = Worded("hub-rule-on", result.rule(), host,
+                       StateWords(finding.state()));
       }
     }
   }
   if (wrong.size() < 2) return first;
-  return absl::StrCat(first, ", and ", wrong.size() - 1, " more");
+  return Worded("hub-and-more", first, wrong.size() - 1);
 }
 
 }  // namespace clusterd

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "config/plan/waves.h"
+#include "config/words/message.h"
 #include "daemon/controller/change/change_order.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/finding.pb.h"
@@ -35,7 +36,7 @@ bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome);
 // That nobody knows what came of it there. `head`, here and below: the run's
 // report as it was ordered.
 ApplyResult LostResult(const ApplyReport& head, const std::string& host,
-                       const std::string& why);
+                       const FindingValue& why);
 
 // What a host says of itself, as it is reported. `plan`: null if not known.
 ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
@@ -67,13 +68,22 @@ void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
 void CloseConfirmation(absl::Time now, ApplyReport* report);
 
 // "rollback 4f09c2d1 of alice", and what came of its confirmation.
-std::string ChangeText(const ApplyReport& head);
+FindingValue ChangeWords(const ApplyReport& head);
+inline std::string ChangeText(const ApplyReport& head) {
+  return ValueText(ChangeWords(head));
+}
 std::string EndOfConfirmation(const Confirmation& over);
 // Takes hosts that have nothing of the apply any more out of its `untold`.
 void ForgetUntold(ApplyReport* report);
 
-// Begins a note that holds until the last of these hosts is rolled back.
-inline constexpr char kHostsKeptIt[] = "hosts that were applied kept it";
+// The words, or text, of why the host did not end well.
+FindingValue ErrorWords(const ApplyResult& result);
+inline std::string ErrorText(const ApplyResult& result) {
+  return ValueText(ErrorWords(result));
+}
+
+// Drops the note that holds until the last of its hosts is rolled back.
+void DropKeptNote(ApplyReport* report);
 
 // Gives the report its outcome, and notes what is as it was and what is not.
 // `wave`: the last one that began, from 0.
@@ -87,9 +97,9 @@ RuleSelection TouchedRules(const ClusterPlan& plan);
 // intent (HostPlan.unmended), or not as bad as it is now: "firewall on node07
 // (fail), and 3 more"; "no facts of node07". Empty: the change came out as it
 // was meant. Nothing that could not be told is fine.
-std::string WhatIsWrong(const ClusterPlan& plan,
-                        const std::set<std::string>& hosts,
-                        const Report& check);
+FindingValue WhatIsWrong(const ClusterPlan& plan,
+                         const std::set<std::string>& hosts,
+                         const Report& check);
 
 }  // namespace clusterd
 

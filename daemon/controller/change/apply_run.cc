@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/history/history_entry.h"
@@ -48,7 +49,7 @@ ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
 
 absl::Status ApplyRun::Start() {
   const CallbackGate::Pass pass(gate_);
-  if (!pass) return absl::UnavailableError("the controller is stopping");
+  if (!pass) return WordedError<absl::UnavailableError>("msg-hub-stopping");
   {
     absl::MutexLock lock(&mutex_);
     TakeWaveLocked(0);
@@ -97,7 +98,7 @@ void ApplyRun::TakeWaveLocked(size_t wave) {
   for (size_t i = waves_.begin(wave); i < waves_.begin(wave + 1); ++i) {
     at_work_.insert(i);
     *report_.mutable_hosts(static_cast<int>(i)) =
-        LostResult(head_, hosts_[i].name, kNoAnswerYet);
+        LostResult(head_, hosts_[i].name, Worded(kNoAnswerYet));
   }
 }
 
@@ -190,7 +191,7 @@ void ApplyRun::OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer) {
   }
   {
     absl::MutexLock lock(&mutex_);
-    states_[index].lost_because = std::string(answer.status().message());
+    states_[index].lost_because = MessageWords(answer.status());
   }
   WaitForReattach(index, kReattachWait);
 }
@@ -208,22 +209,20 @@ void ApplyRun::OnWaitOver(size_t index) {
   const CallbackGate::Pass pass(gate_);
   if (!pass) return;
   absl::Duration left;
-  std::string why;
+  FindingValue why;
   {
     absl::MutexLock lock(&mutex_);
     left = states_[index].asked_at + hosts_[index].deadline -
            parts_.scheduler->Now();
-    why = states_[index].lost_because;
+    why = states_[index].lost_because.value_or(FindingValue());
   }
   // A host that is back may still be at it; its deadline bounds that, too.
   const bool back = parts_.hosts->IsAttached(hosts_[index].name);
   if (back && left > absl::ZeroDuration()) return WaitForReattach(index, left);
-  Settle(index,
-         LostResult(head_, hosts_[index].name,
-                    absl::StrCat(why, "; ",
-                                 back ? "it attached again and did not tell "
-                                        "how it ended"
-                                      : "it has not attached again since")));
+  Settle(index, LostResult(head_, hosts_[index].name,
+                           Worded(back ? "hub-attached-silent"
+                                       : "hub-not-attached-since",
+                                  why)));
 }
 
 bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
@@ -240,7 +239,7 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     if (over_) return false;
     awaited = at_work_.count(index) > 0;
     // Its own answer is still to come; this is news of before.
-    if (awaited && states_[index].lost_because.empty()) return false;
+    if (awaited && !states_[index].lost_because.has_value()) return false;
     ApplyResult* const known = report_.mutable_hosts(static_cast<int>(index));
     // It was given up; the report may still be put right while the run lasts.
     // Or it has gone back before the run could be confirmed.
@@ -281,18 +280,16 @@ void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
   const bool has_journal =
       absl::c_linear_search(past.journals(), head_.apply_id());
   if (has_journal && !(head_.rollback() && stands)) return;
-  std::string why;
+  std::optional<FindingValue> why;
   {
     absl::MutexLock lock(&mutex_);
     why = states_[found->second].lost_because;
   }
   // Its own answer is still to come.
-  if (why.empty()) return;
+  if (!why.has_value()) return;
   ApplyResult result = LostResult(
       head_, host,
-      absl::StrCat(why, "; it attached again and ",
-                   has_journal ? "did not begin to take it back"
-                               : "has no journal of it: not begun there"));
+      Worded(has_journal ? "hub-not-rolled-back" : "hub-no-journal", *why));
   if (head_.rollback() && !has_journal) {
     result.set_no_journal(true);
     result = AsReported(head_, hosts_[found->second], plan_.get(),
@@ -319,7 +316,8 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
   if (!good) {
     parts_.log->Warning(head_.rollback() ? "rollback " : "apply ", run_id(),
                         ": host ", hosts_[index].name, ": ",
-                        OutcomeWords(result.outcome()), ": ", result.error());
+                        ValueText(OutcomeWords(result.outcome())), ": ",
+                        ErrorText(result));
   }
   for (const std::string& forced : result.forced()) {
     parts_.log->Notice(run_id(), ": host ", hosts_[index].name, ": forced by ",
@@ -345,8 +343,8 @@ void ApplyRun::EndWave() {
     absl::MutexLock lock(&mutex_);
     if (over_) return;
     ended = WaveEvent(wave_);
-    ended.mutable_wave()->set_result(
-        HostCountsText(report_, waves_.begin(wave_), waves_.begin(wave_ + 1)));
+    *ended.mutable_wave()->mutable_result_words() =
+        HostCounts(report_, waves_.begin(wave_), waves_.begin(wave_ + 1));
     next = wave_ + 1;
     // As it is by now: a host that was lost may have told in between.
     const bool failed = failed_ > 0;
@@ -357,9 +355,7 @@ void ApplyRun::EndWave() {
       end = ApplyReport::CANCELLED;
     } else if (deadline_ms > 0 &&
                absl::ToUnixMillis(parts_.scheduler->Now()) >= deadline_ms) {
-      report_.add_notes(absl::StrCat(
-          "hosts of the first wave go back already, so wave ", next + 1,
-          " was not started: apply with a longer --confirm-within"));
+      AddNote(Worded("hub-wave-too-late", next + 1), &report_);
       end = ApplyReport::STOPPED;
     } else {
       // Under the same lock: whoever cancels is told which wave is the last.
@@ -376,12 +372,11 @@ void ApplyRun::EndWave() {
     for (const size_t index : at_work_) {
       ApplyResult* const host = report_.mutable_hosts(static_cast<int>(index));
       host->set_outcome(ApplyResult::NOT_STARTED);
-      host->clear_error();
+      host->clear_error_words();
     }
     at_work_.clear();
-    report_.add_notes(absl::StrCat("the history cannot be written, so wave ",
-                                   next + 1,
-                                   " was not started: ", begun.message()));
+    AddNote(Worded("hub-wave-not-kept", next + 1, MessageWords(begun)),
+            &report_);
   }
   Finish(ApplyReport::STOPPED);
 }
@@ -423,8 +418,7 @@ void ApplyRun::Finish(ApplyReport::Outcome outcome) {
   }
   const absl::Status saved = SaveEnd(report);
   if (!saved.ok()) {
-    report.add_notes(
-        absl::StrCat("its end is not in the history: ", saved.message()));
+    AddNote(Worded("hub-end-not-in-history", MessageWords(saved)), &report);
   }
   callbacks_.on_end(report);
   callbacks_.watcher.on_progress(shared_from_this());
@@ -433,7 +427,7 @@ void ApplyRun::Finish(ApplyReport::Outcome outcome) {
 
 absl::StatusOr<CancelResponse> ApplyRun::Cancel(const std::string& actor) {
   const CallbackGate::Pass pass(gate_);
-  if (!pass) return absl::UnavailableError("the controller is stopping");
+  if (!pass) return WordedError<absl::UnavailableError>("msg-hub-stopping");
   CancelResponse response;
   bool is_news = false;
   {
@@ -484,13 +478,14 @@ absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
       tasks.push_back(states_[index].task);
       response.add_given_up(hosts_[index].name);
     }
-    report_.add_notes(absl::StrCat(
-        "aborted by ", actor, " in wave ", wave_ + 1, " of ", waves_.count(),
-        given_up.empty()
-            ? ""
-            : absl::StrCat(": not waited for any more: ",
-                           NamesText({response.given_up().begin(),
-                                      response.given_up().end()}))));
+    FindingValue aborted = Worded("hub-aborted-in-wave", ActorName(actor),
+                                  wave_ + 1, waves_.count());
+    if (!given_up.empty()) {
+      aborted = Worded(
+          "hub-aborted-given-up", aborted,
+          NameList({response.given_up().begin(), response.given_up().end()}));
+    }
+    AddNote(std::move(aborted), &report_);
   }
   response.set_schema_version(1);
   response.set_run_id(run_id());
@@ -501,11 +496,8 @@ absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
   // Without its task, what a host tells later is news for the history.
   for (const AttachedHosts::TaskId task : tasks) parts_.hosts->Cancel(task);
   for (const size_t index : given_up) {
-    Settle(index,
-           LostResult(head_, hosts_[index].name,
-                      absl::StrCat("given up by ", actor,
-                                   ", before it had answered: what it has "
-                                   "begun it finishes or undoes by itself")));
+    Settle(index, LostResult(head_, hosts_[index].name,
+                             Worded("hub-given-up-by", ActorName(actor))));
   }
   return response;
 }
@@ -522,9 +514,8 @@ bool ApplyRun::Stop() {
   gate_.Close();
   if (was_over) return false;
   SaveEnd(report).IgnoreError();
-  callbacks_.watcher.on_end(absl::UnavailableError(absl::StrCat(
-      "the controller stops; hosts finish or undo what they have begun, and ",
-      run_id(), " is interrupted")));
+  callbacks_.watcher.on_end(
+      WordedError<absl::UnavailableError>("msg-change-interrupted", run_id()));
   return true;
 }
 

@@ -34,6 +34,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -114,7 +115,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     AttachedHosts::TaskId task = 0;  // 0: not known yet.
     size_t steps_told = 0;
     // Its stream has ended, because of this.
-    std::string lost_because;
+    std::optional<FindingValue> lost_because;
     Scheduler::TimerId timer = 0;
   };
 

@@ -10,6 +10,7 @@
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -48,15 +49,16 @@ bool MayHoldChanges(const ApplyResult& result) {
 absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   RETURN_IF_ERROR(VerifyPlan(plan));
   if (plan.cluster() != parts.spec->cluster()) {
-    return InvalidArgument("plan: for cluster \"", plan.cluster(),
-                           "\", expected \"", parts.spec->cluster(), "\"");
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-change-plan-of-other-cluster", plan.cluster(),
+        parts.spec->cluster());
   }
   // No part of the digest, and kept for everybody to read. Empty for what the
   // controller plans by itself.
   if (plan.plan_id().size() > kMaxHistoryIdBytes ||
       !IsHistoryIdText(plan.plan_id())) {
-    return InvalidArgument("plan: ", QuotedText(plan.plan_id()),
-                           " is no plan id, expected 0-9, a-z and -");
+    return WordedError<absl::InvalidArgumentError>("msg-change-plan-id",
+                                                   QuotedText(plan.plan_id()));
   }
   const std::shared_ptr<const ClusterSpec> spec = parts.spec->spec();
   std::set<std::string> known;
@@ -66,9 +68,10 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   bool has_steps = false;
   for (const HostPlan& host : plan.hosts()) {
     RETURN_IF_ERROR(
-        InFront("plan", CheckNetworkNamespace(host.network_namespace())));
+        About("plan", CheckNetworkNamespace(host.network_namespace())));
     if (!planned.insert(host.host()).second) {
-      return InvalidArgument("plan: host \"", host.host(), "\" stands twice");
+      return WordedError<absl::InvalidArgumentError>(
+          "msg-change-plan-host-twice", host.host());
     }
     if (!host.steps().empty() && known.count(host.host()) == 0) {
       unknown.push_back(host.host());
@@ -76,15 +79,15 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
     has_steps |= !host.steps().empty();
   }
   if (plan.spec_sha256() != SpecSha256(*spec)) {
-    return absl::AbortedError(
-        "plan: the spec has changed since it was made; plan again");
+    return WordedError<absl::AbortedError>("msg-change-spec-changed");
   }
   if (!unknown.empty()) {
-    return InvalidArgument("plan: not in the spec of cluster \"",
-                           parts.spec->cluster(), "\": ", NamesText(unknown));
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-change-hosts-not-in-spec", parts.spec->cluster(),
+        NameList(unknown));
   }
   if (has_steps) return absl::OkStatus();
-  return absl::FailedPreconditionError("plan: nothing to do on any host");
+  return WordedError<absl::FailedPreconditionError>("msg-change-nothing-to-do");
 }
 
 // A wave that cannot succeed should not begin: better no host is changed than
@@ -95,8 +98,8 @@ absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
     if (!hosts->IsAttached(host.name)) absent.push_back(host.name);
   }
   if (absent.empty()) return absl::OkStatus();
-  return FailedPrecondition("not attached: ", NamesText(absent),
-                            "; let them attach, or plan without them");
+  return WordedError<absl::FailedPreconditionError>("msg-change-hosts-away",
+                                                    NameList(absent));
 }
 
 // One that takes nothing back by itself would keep what the others give up.
@@ -109,9 +112,8 @@ absl::Status CheckTakesBack(AttachedHosts* hosts, const ApplyOrder& order) {
     }
   }
   if (unable.empty()) return absl::OkStatus();
-  return FailedPrecondition(
-      "their clusterd takes nothing back by itself: ", NamesText(unable),
-      "; upgrade it, or apply with --no-confirm");
+  return WordedError<absl::FailedPreconditionError>("msg-change-cannot-revert",
+                                                    NameList(unable));
 }
 
 bool HasFirewallSteps(const ClusterPlan& plan) {
@@ -130,8 +132,8 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                                             size_t waves) {
   Confirmation confirm;
   if (stays && (automatic || wished != absl::ZeroDuration())) {
-    return absl::InvalidArgumentError(
-        "apply: it is both to stay and to be confirmed, expected one of them");
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-change-kept-and-confirmed");
   }
   if (stays) return confirm;
   if (wished == absl::ZeroDuration()) {
@@ -140,10 +142,10 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                         kLongestConfirmWithin);
   }
   if (wished < kShortestConfirmWithin || wished > kLongestConfirmWithin) {
-    return InvalidArgument("apply: to be confirmed within ",
-                           absl::FormatDuration(wished), ", expected ",
-                           absl::FormatDuration(kShortestConfirmWithin), " to ",
-                           absl::FormatDuration(kLongestConfirmWithin));
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-change-confirm-within", absl::FormatDuration(wished),
+        absl::FormatDuration(kShortestConfirmWithin),
+        absl::FormatDuration(kLongestConfirmWithin));
   }
   confirm.set_state(Confirmation::PENDING);
   confirm.set_within_ms(
@@ -162,25 +164,19 @@ absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
     const HistoryStore& history, absl::string_view plan_id,
     absl::string_view digest) {
   if (plan_id.empty()) {
-    return absl::InvalidArgumentError(
-        "plan: without an id, expected that of a plan that this controller has "
-        "made: plan again, with the controller's version of clusterctl");
+    return WordedError<absl::InvalidArgumentError>("msg-change-no-plan-id");
   }
   absl::StatusOr<HistoryRecord> record = history.Get(plan_id);
   // The store also takes the beginning of an id.
   if (absl::IsNotFound(record.status()) ||
       (record.ok() && record->entry().id() != plan_id)) {
-    return absl::AbortedError(absl::StrCat(
-        "plan ", QuotedText(plan_id),
-        ": this controller has not made it, or keeps it no more (the oldest "
-        "make room for newer entries of the history): plan again"));
+    return WordedError<absl::AbortedError>("msg-change-plan-not-kept",
+                                           QuotedText(plan_id));
   }
   if (!record.ok()) return record.status();
   if (!record->has_plan() || record->plan().digest() != digest) {
-    return InvalidArgument(
-        "plan ", QuotedText(plan_id), ": digest ", QuotedText(digest),
-        " is not that of the plan that this controller has made under this id; "
-        "the file was edited: plan again");
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-change-plan-edited", QuotedText(plan_id), QuotedText(digest));
   }
   return std::make_shared<const ClusterPlan>(
       std::move(*record->mutable_plan()));
@@ -205,14 +201,11 @@ absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
   const size_t idle =
       static_cast<size_t>(plan->hosts_size()) - order.hosts.size();
   if (idle > 0) {
-    order.report.add_notes(
-        absl::StrCat(idle, " of ", plan->hosts_size(),
-                     " hosts of the plan have no step and were not asked"));
+    AddNote(Worded("hub-idle-hosts", idle, plan->hosts_size()), &order.report);
   }
   if (blocked > 0) {
-    order.report.add_notes(
-        absl::StrCat("changes that the plan has as blocked are still open on ",
-                     blocked, blocked == 1 ? " host" : " hosts"));
+    AddNote(Worded("hub-blocked-open", Counted(blocked, "host")),
+            &order.report);
   }
   order.plan = std::move(plan);
   RETURN_IF_ERROR(CheckAttached(parts.hosts, order));
@@ -255,10 +248,8 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                            host.outcome() == ApplyResult::LOST});
   }
   if (!order.hosts.empty()) return order;
-  return FailedPrecondition(
-      "apply ", apply.apply_id(),
-      ": nothing to take back, no host of it is applied or has "
-      "something left over");
+  return WordedError<absl::FailedPreconditionError>(
+      "msg-change-nothing-to-roll-back", apply.apply_id());
 }
 
 }  // namespace clusterd

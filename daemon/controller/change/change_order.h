@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -42,6 +43,10 @@ struct ApplyOrder {
   std::string network_namespace;
   AuditEntry caller;  // Who asks, for the hosts' audit files.
 };
+
+inline void AddNote(FindingValue note, ApplyReport* report) {
+  *report->mutable_notes_words()->add_values() = std::move(note);
+}
 
 // How long one host's apply or rollback of so many steps is waited for. Each
 // step saves, does, reads back and may be undone: four commands, none longer

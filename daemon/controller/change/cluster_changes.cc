@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "config/plan/waves.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
@@ -39,10 +39,11 @@ size_t WaveCountOf(const ClusterPlan& plan, const ApplyReport& head) {
 // Of a run that nobody can cancel any more.
 absl::Status AlreadyOver(const ApplyReport& report) {
   const std::string outcome = RunOutcomeName(report);
-  return absl::InvalidArgumentError(absl::StrCat(
-      ChangeText(report), ": is already over (",
-      outcome == kRunningOutcome ? "its end was not kept" : outcome,
-      "), nothing was cancelled"));
+  return WordedError<absl::InvalidArgumentError>(
+      "msg-change-already-over", ChangeWords(report),
+      Worded(outcome == kRunningOutcome
+                 ? "hub-end-not-kept"
+                 : absl::StrCat("history-outcome-", outcome)));
 }
 
 // Whether it may still tell that it took the apply back by itself.
@@ -89,13 +90,13 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   // meanwhile.
   {
     absl::MutexLock lock(&mutex_);
-    if (stopped_) return absl::UnavailableError("the controller is stopping");
+    if (stopped_)
+      return WordedError<absl::UnavailableError>("msg-hub-stopping");
     if (current_.has_value()) {
-      return absl::UnavailableError(
-          absl::StrCat(current_->what, " runs since ", UtcText(current_->since),
-                       ", and only one may at a time"));
+      return WordedError<absl::UnavailableError>(
+          "msg-change-one-at-a-time", current_->what, UtcText(current_->since));
     }
-    current_ = Current{ChangeText(report), parts_.scheduler->Now(), nullptr};
+    current_ = Current{ChangeWords(report), parts_.scheduler->Now(), nullptr};
   }
   auto run = StartRun(report, request, std::move(watcher));
   if (!run.ok()) EndChange();
@@ -110,7 +111,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
     RETURN_IF_ERROR(CheckPending(ApplyOrder()));
     canary = ChooseCanary(*request.plan, request.canary, head.wave_size());
     head.set_canary(static_cast<uint32_t>(canary.size));
-    if (!canary.why.empty()) head.add_notes(canary.why);
+    if (!canary.why.words().empty()) AddNote(canary.why, &head);
     ASSIGN_OR_RETURN(confirm,
                      ConfirmationOf(*request.plan, request.confirm_within,
                                     request.auto_confirm, request.no_confirm,
@@ -151,7 +152,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
     stopping = stopped_;
   }
   const absl::Status started =
-      stopping ? absl::UnavailableError("the controller is stopping")
+      stopping ? WordedError<absl::UnavailableError>("msg-hub-stopping")
                : run->Start();
   if (started.ok()) return run;
   AuditEnd(audited, absl::StrCat("not begun: ", started.message()));
@@ -204,9 +205,9 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
   parts_.log->Notice(ChangeText(report), ": ", RunOutcomeName(report));
   AuditEnd(
       audited,
-      absl::StrCat(
-          RunOutcomeName(report), ": ",
-          HostCountsText(report, 0, static_cast<size_t>(report.hosts_size()))));
+      absl::StrCat(RunOutcomeName(report), ": ",
+                   ValueText(HostCounts(
+                       report, 0, static_cast<size_t>(report.hosts_size())))));
   {
     absl::MutexLock lock(&mutex_);
     ++ended_[RunOutcomeName(report)];
@@ -299,7 +300,7 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   const std::string network_namespace = record.entry().network_namespace();
   ApplyReport report = std::move(*record.mutable_apply());
   report.set_outcome(ApplyReport::INTERRUPTED);
-  report.add_notes("the controller ended while it ran");
+  AddNote(Worded("hub-controller-ended"), &report);
   ExplainNotStarted(&report);
   if (!report.rollback()) CloseConfirmation(parts_.scheduler->Now(), &report);
   AuditEnd(Audited(MakeAuditEntry(report.rollback() ? "RollBack" : "ApplyPlan",
@@ -331,9 +332,9 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
   ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->Get(id));
   const HistoryEntry& entry = record.entry();
   if (!record.has_apply()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        HistoryKindName(entry.kind()), " ", entry.id(),
-        ": cannot be cancelled, expected an apply or rollback that runs"));
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-change-cannot-be-cancelled", HistoryKindName(entry.kind()),
+        entry.id());
   }
   if (run != nullptr && run->run_id() == entry.id()) return run;
   return AlreadyOver(record.apply());
@@ -372,9 +373,9 @@ absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
   return aborted;
 }
 
-std::string ClusterChanges::Running() {
+FindingValue ClusterChanges::Running() {
   absl::MutexLock lock(&mutex_);
-  return current_.has_value() ? current_->what : "";
+  return current_.has_value() ? current_->what : FindingValue();
 }
 
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
@@ -475,7 +476,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     } else if (host->outcome() == ApplyResult::APPLIED &&
                correction.result.not_confirmed()) {
       host->set_outcome(correction.result.outcome());
-      host->set_error(correction.result.error());
+      *host->mutable_error_words() = ErrorWords(correction.result);
       *host->mutable_residues() = correction.result.residues();
       host->set_not_confirmed(true);
     } else if (host->outcome() == ApplyResult::LOST) {
@@ -486,8 +487,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     }
   }
   if (!came_back.empty()) {
-    report.add_notes(absl::StrCat("came back and told how it ended there: ",
-                                  NamesText(came_back)));
+    AddNote(Worded("hub-came-back", NameList(came_back)), &report);
     const bool all_well =
         absl::c_all_of(report.hosts(), [&report](const ApplyResult& host) {
           return IsGoodOutcome(report.rollback(), host.outcome());
@@ -496,7 +496,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     if (all_well) report.set_outcome(ApplyReport::SUCCEEDED);
   }
   for (const std::string& rollback : rollbacks) {
-    report.add_notes(absl::StrCat("taken back by rollback ", rollback));
+    AddNote(Worded("hub-rolled-back-by", rollback), &report);
   }
   const bool any_left =
       absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
@@ -509,9 +509,7 @@ void ClusterChanges::Correct(const std::string& run_id,
   }
   if (!rollbacks.empty() && FirstWith(report.hosts(), &ApplyResult::outcome,
                                       ApplyResult::APPLIED) == nullptr) {
-    DropIf(report.mutable_notes(), [](const std::string& note) {
-      return absl::StartsWith(note, kHostsKeptIt);
-    });
+    DropKeptNote(&report);
   }
   ForgetUntold(&report);
   const absl::Status kept = parts_.history->Update(

@@ -104,7 +104,7 @@ class ClusterChanges {
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // "apply 0123456789abcdef of alice"; empty: none runs.
-  std::string Running() ABSL_LOCKS_EXCLUDED(mutex_);
+  FindingValue Running() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Of the apply with this id, as PendingChange::Confirm and Extend; `answered`
   // possibly before this returns. Blocks on the history.
@@ -144,7 +144,7 @@ class ClusterChanges {
  private:
   // The one change that runs, or is about to.
   struct Current {
-    std::string what;  // "apply 0123456789abcdef of alice"
+    FindingValue what;  // "apply 0123456789abcdef of alice"
     absl::Time since;
     std::shared_ptr<ApplyRun> run;  // Null while it is being prepared.
   };

@@ -56,23 +56,25 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   ASSERT_TRUE(run.ok()) << run.status();
   const std::string id = (*run)->run_id();
   ListHistoryRequest all;
-  EXPECT_EQ(history_->List(all)->entries(0).summary(), "2 hosts; 2 running");
+  EXPECT_EQ(ValueText(history_->List(all)->entries(0).summary_words()),
+            "2 hosts; 2 running");
   Answer("server0", ApplyResult::APPLIED);
   auto shown = changes_->Show(id.substr(0, 8));
   ASSERT_TRUE(shown.ok()) << shown.status();
   EXPECT_EQ(shown->apply().outcome(), ApplyReport::RUNNING);
   EXPECT_EQ(shown->apply().hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(shown->apply().hosts(1).outcome(), ApplyResult::RUNNING);
-  EXPECT_EQ(shown->apply().hosts(1).error(),
+  EXPECT_EQ(ErrorText(shown->apply().hosts(1)),
             "asked, and its answer is not here yet");
-  EXPECT_EQ(shown->entry().summary(), "2 hosts; 1 applied, 1 running");
+  EXPECT_EQ(ValueText(shown->entry().summary_words()),
+            "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
   // What is kept is true should the controller die now.
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::LOST);
   Answer("server1", ApplyResult::APPLIED);
   shown = changes_->Show(id);
   EXPECT_EQ(shown->apply().outcome(), ApplyReport::SUCCEEDED);
-  EXPECT_EQ(shown->entry().summary(), "2 hosts; 2 applied");
+  EXPECT_EQ(ValueText(shown->entry().summary_words()), "2 hosts; 2 applied");
 }
 
 TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
@@ -94,7 +96,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   ClusterPlan spoofed = MakePlan(1);
   spoofed.set_plan_id("\x1b[2J");
   EXPECT_EQ(refused(spoofed).message(),
-            "plan: \"\\x1b[2J\" is no plan id, expected 0-9, a-z and -");
+            "plan: \"\\x1b[2J\" is not a valid plan ID, expected 0-9, a-z and -");
 
   ClusterPlan nowhere = MakePlan(1);
   nowhere.mutable_hosts(0)->mutable_network_namespace()->set_container("-x");
@@ -110,7 +112,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   ClusterPlan twice = MakePlan(1);
   *twice.add_hosts() = twice.hosts(0);
   EXPECT_EQ(refused(sealed(twice)).message(),
-            "plan: host \"server0\" stands twice");
+            "plan: host \"server0\" is listed twice");
 
   ClusterPlan stranger = MakePlan(1);
   stranger.mutable_hosts(0)->set_host("stranger");
@@ -142,7 +144,14 @@ TEST_F(ClusterChangesTest, OneAtATimeAndTheSecondIsToldWhoseIsFirst) {
   EXPECT_EQ(second.status().message(),
             absl::StrCat("apply ", (*first)->run_id(),
                          " of alice runs since 2024-01-01T00:00:00+00:00, and "
-                         "only one may at a time"));
+                         "only one may run at a time"));
+  {
+    const InLanguage chinese(Language::kChinese);
+    EXPECT_EQ(ValueText(MessageWords(second.status())),
+              absl::StrCat("执行变更 ", (*first)->run_id(),
+                           "（操作者 alice）自 2024-01-01T00:00:00+00:00 "
+                           "起运行，一次只能运行一个"));
+  }
   EXPECT_EQ(RollBack((*first)->run_id()).status().code(),
             absl::StatusCode::kUnavailable);
   Answer("server0", ApplyResult::APPLIED);
@@ -171,7 +180,8 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   scheduler_.Advance(absl::Hours(1));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
-  EXPECT_THAT(Kept(id).notes(), Contains(HasSubstr(kHostsKeptIt)));
+  EXPECT_THAT(Kept(id).notes(),
+              Contains(HasSubstr("hosts that were applied kept it")));
 
   const auto rollback = RollBack(id);
   ASSERT_TRUE(rollback.ok()) << rollback.status();
@@ -187,9 +197,10 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
 
   // The apply's record knows, so a second rollback asks the rest alone.
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::ROLLED_BACK);
-  EXPECT_THAT(Kept(id).notes(),
-              AllOf(Contains("taken back by rollback " + (*rollback)->run_id()),
-                    Not(Contains(HasSubstr(kHostsKeptIt)))));
+  EXPECT_THAT(
+      Kept(id).notes(),
+      AllOf(Contains("rolled back by rollback " + (*rollback)->run_id()),
+            Not(Contains(HasSubstr("hosts that were applied kept it")))));
   EXPECT_EQ(history_->Get(id)->entry().outcome(), "partly rolled back");
   ASSERT_TRUE(RollBack(id).ok());
   EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
@@ -249,7 +260,7 @@ TEST_F(ClusterChangesTest, LateNewsNeverWaitsForABusyPool) {
   const auto apply = Apply(MakePlan(1));
   ASSERT_TRUE(apply.ok());
   const std::string id = (*apply)->run_id();
-  hosts_.Detach(sessions_["server0"], "the connection broke");
+  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
   scheduler_.Advance(absl::Seconds(30));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
@@ -272,7 +283,7 @@ TEST_F(ClusterChangesTest, LateNewsThatWaitedTooLongIsDroppedWithTheObject) {
   Attach("server0");
   const auto apply = Apply(MakePlan(1));
   ASSERT_TRUE(apply.ok());
-  hosts_.Detach(sessions_["server0"], "the connection broke");
+  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
   scheduler_.Advance(absl::Seconds(30));
   pool_.Drain();
   absl::Notification go_on;
@@ -318,7 +329,7 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   const auto apply = Apply(MakePlan(1));
   ASSERT_TRUE(apply.ok());
   const std::string id = (*apply)->run_id();
-  hosts_.Detach(sessions_["server0"], "the connection broke");
+  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
   scheduler_.Advance(absl::Seconds(30));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
@@ -328,7 +339,7 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
   EXPECT_EQ(Kept(id).outcome(), ApplyReport::SUCCEEDED);
   EXPECT_THAT(Kept(id).notes(),
-              Contains("came back and told how it ended there: server0"));
+              Contains("reconnected and reported the result: server0"));
   // It has spoken; what it says of its later life is not of that run.
   Tell("server0", id, ApplyResult::ROLLED_BACK);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
@@ -419,7 +430,7 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   const auto record = history_->Get(id);
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->entry().outcome(), "cancelled");
-  EXPECT_EQ(record->entry().summary(),
+  EXPECT_EQ(ValueText(record->entry().summary_words()),
             "2 hosts; 1 applied, 1 not started; cancelled by bob in wave 1 of "
             "2");
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::NOT_STARTED);

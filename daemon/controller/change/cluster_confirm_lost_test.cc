@@ -233,8 +233,8 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("is confirmed and not told yet to server1, where it "
-                        "goes back at "));
+              HasSubstr("is confirmed, but server1 are not notified yet and "
+                        "roll back at "));
   ChangeRequest request = By("carol");
   request.confirm_within = absl::Minutes(10);
   const auto run = Apply(MakePlan(1), request);
@@ -396,7 +396,7 @@ TEST_F(ClusterConfirmTest, WhatGoesBackHoldsUpOnlyTheHostsWhereItMayStill) {
   const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr(" goes back on server1 since "));
+              HasSubstr(" rolls back on server1 since "));
   EXPECT_TRUE(Apply(MakePlan(1), By("carol")).ok());
 }
 

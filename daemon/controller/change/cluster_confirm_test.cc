@@ -357,7 +357,7 @@ TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {
   ASSERT_TRUE(answer_.has_value());
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("it goes back as before: server1 (the disk is full)"));
+              HasSubstr("it rolls back as before: server1 (the disk is full)"));
   EXPECT_EQ(Shown().deadline_ms(), before);
   Lose(1);
   Extend(absl::Minutes(10));
@@ -375,7 +375,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   const absl::Status refused = Apply(MakePlan(2), request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refused.message()),
-              AllOf(HasSubstr("takes nothing back by itself: server1"),
+              AllOf(HasSubstr("clusterd cannot roll back automatically on: server1"),
                     HasSubstr("--no-confirm")));
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
@@ -402,7 +402,7 @@ TEST_F(ClusterConfirmTest, SaysOfAnApplyThatItStaysByItself) {
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("it stays by itself"));
+              HasSubstr("it needs no confirmation"));
   id_ = "0000000000000000";
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kNotFound);

@@ -11,6 +11,7 @@
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
+#include "daemon/controller/change/apply_end.h"
 #include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
@@ -40,8 +41,8 @@ std::string ResultText(const absl::StatusOr<ApplyReport>& report) {
   if (report->outcome() == ApplyReport::SUCCEEDED) return "";
   if (report->hosts().empty()) return "it did not begin";
   const ApplyResult& result = report->hosts(0);
-  return result.error().empty() ? ApplyResult::Outcome_Name(result.outcome())
-                                : result.error();
+  const std::string error = ErrorText(result);
+  return error.empty() ? ApplyResult::Outcome_Name(result.outcome()) : error;
 }
 
 }  // namespace

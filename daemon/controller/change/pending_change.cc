@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
-#include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/change/change_order.h"
@@ -21,7 +20,7 @@ constexpr absl::Duration kTellDeadline = absl::Seconds(10);
 
 // What the hosts have; what is waited for is only looked up.
 std::string KeptBytes(Confirmation confirmation) {
-  confirmation.clear_waits_for();
+  confirmation.clear_waits_for_words();
   return confirmation.SerializeAsString();
 }
 
@@ -185,20 +184,21 @@ bool PendingChange::AnyAskedLocked() const {
 
 Confirmation PendingChange::NowLocked() const {
   Confirmation now = confirmation_;
-  now.clear_waits_for();
+  now.clear_waits_for_words();
   if (now.state() != Confirmation::PENDING) return now;
-  std::vector<std::string> waits;
+  FindingValue waits;
   if (const auto away = AwayLocked(); !away.empty()) {
-    waits.push_back(absl::StrCat(NamesText(away), " to attach again"));
+    waits = Worded("hub-waits-attach", NameList(away));
   } else if (!confirmation_.check_passed()) {
-    waits.push_back(absl::StrCat("the check of what it touched to pass",
-                                 check_failed_.empty() ? "" : ": ",
-                                 check_failed_));
+    waits = check_failed_.words().empty()
+                ? Worded("hub-waits-check")
+                : Worded("hub-waits-check-failed", check_failed_);
   }
   if (!confirmation_.automatic() && confirmation_.confirmed_at_ms() == 0) {
-    waits.push_back("a person");
+    const FindingValue person = Worded("hub-waits-person");
+    waits = waits.words().empty() ? person : Worded("hub-and", waits, person);
   }
-  now.set_waits_for(absl::StrJoin(waits, "; "));
+  if (!waits.words().empty()) *now.mutable_waits_for_words() = waits;
   return now;
 }
 
@@ -247,7 +247,7 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
   const ClusterPlan& plan = plan_ == nullptr ? *kNoPlan : *plan_;
   Report report = MakeCheckReport(*order, TouchedRules(plan), facts,
                                   parts_.scheduler->Now());
-  const std::string wrong =
+  const FindingValue wrong =
       WhatIsWrong(plan, {order->hosts.begin(), order->hosts.end()}, report);
   bool keep;
   {
@@ -256,7 +256,7 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
     check_ = nullptr;
     // One that came meanwhile was not asked: all are, at once.
     const bool of_all = order->hosts == UntoldLocked();
-    const bool passed = of_all && wrong.empty();
+    const bool passed = of_all && wrong.words().empty();
     // The first, and the one that passes: the rest would wash others away.
     keep = passed || confirmation_.check_run_id().empty();
     if (keep) confirmation_.set_check_run_id(order->run_id);
@@ -277,9 +277,9 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
         ->AddOrLog(RecordOfCheck(std::move(report), order->actor), parts_.log)
         .IgnoreError();
   }
-  if (!wrong.empty()) {
+  if (!wrong.words().empty()) {
     parts_.log->Warning(ChangeText(head_), ": not confirmed, check ",
-                        order->run_id, ": ", wrong);
+                        order->run_id, ": ", ValueText(wrong));
   }
   Look();
 }
@@ -316,11 +316,11 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
   const bool done = answer.ok() && answer->has_apply() &&
                     answer->apply().apply_id() == head_.apply_id() &&
                     answer->apply().outcome() == ApplyResult::APPLIED;
-  std::string why_not;
+  FindingValue why_not;
   if (!done) {
-    why_not = !answer.ok()          ? std::string(answer.status().message())
-              : answer->has_apply() ? answer->apply().error()
-                                    : answer->error().message();
+    why_not = !answer.ok()          ? MessageWords(answer.status())
+              : answer->has_apply() ? ErrorWords(answer->apply())
+                                    : MessageWords(answer->error());
   }
   bool is_news;
   bool all;
@@ -328,8 +328,9 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
     absl::MutexLock lock(&mutex_);
     HostState& state = hosts_[host];
     state.asked = false;
-    is_news = !done && state.why_not != why_not;
+    is_news = !done && ValueText(state.why_not) != ValueText(why_not);
     state.why_not = why_not;
+    state.refused = !done;
     if (!done) state.not_before = parts_.scheduler->Now() + kPendingLook;
     if (done && extend_by == absl::ZeroDuration()) {
       state.told = true;
@@ -341,7 +342,7 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
     parts_.log->Warning(
         ChangeText(head_), ": host ", host, " was not told that it ",
         extend_by > absl::ZeroDuration() ? "goes back later: " : "stays: ",
-        why_not);
+        ValueText(why_not));
   }
   if (!all) return;
   if (extend_by > absl::ZeroDuration()) EndExtend();
@@ -349,15 +350,15 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
 }
 
 void PendingChange::EndExtend() {
-  std::vector<std::string> refused;
+  std::vector<FindingValue> refused;
   Answered answered;
   Confirmation now;
   {
     absl::MutexLock lock(&mutex_);
     last_deadline_ += extends_by_;
     for (const auto& [name, host] : hosts_) {
-      if (!host.waits || host.why_not.empty()) continue;
-      refused.push_back(absl::StrCat(name, " (", host.why_not, ")"));
+      if (!host.waits || !host.refused) continue;
+      refused.push_back(Worded("hub-with-why", name, host.why_not));
     }
     if (refused.empty()) {
       const int64_t by_ms = absl::ToInt64Milliseconds(extends_by_);
@@ -373,9 +374,8 @@ void PendingChange::EndExtend() {
   }
   if (answered == nullptr) return;
   if (refused.empty()) return answered(now);
-  answered(Unavailable(
-      ChangeText(head_),
-      ": not everywhere, so it goes back as before: ", NamesText(refused)));
+  answered(WordedError<absl::UnavailableError>(
+      "msg-change-not-extended", ChangeWords(head_), Listed(refused, 20)));
 }
 
 void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
@@ -398,13 +398,14 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
     }
   }
   if (answered == nullptr) return Look();
-  answered(FailedPrecondition(
-      ChangeText(head_), ": its deadline has passed, so its hosts go back"));
+  answered(WordedError<absl::FailedPreconditionError>(
+      "msg-change-deadline-passed", ChangeWords(head_)));
 }
 
 void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
                            const Answered& answered) {
   const CallbackGate::Pass pass(gate_);
+  const FindingValue change = ChangeWords(head_);
   absl::Status refused;
   std::vector<std::string> hosts;
   {
@@ -416,33 +417,36 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
     const bool late = parts_.scheduler->Now() >=
                       absl::FromUnixMillis(confirmation_.deadline_ms());
     if (over_ || late || confirmation_.state() != Confirmation::PENDING) {
-      refused = absl::FailedPreconditionError(
+      refused = WordedError<absl::FailedPreconditionError>(
           confirmation_.state() == Confirmation::CONFIRMED
-              ? "it is confirmed, and stays"
-              : "its deadline has passed, so its hosts go back");
+              ? "msg-change-confirmed"
+              : "msg-change-deadline-passed",
+          change);
     } else if (by < kShortestConfirmWithin || within > kLongestConfirmWithin) {
-      refused = InvalidArgument(
-          "it would wait for ", absl::FormatDuration(within),
-          ", expected longer than now, and ",
-          absl::FormatDuration(kLongestConfirmWithin), " in all at most");
+      refused = WordedError<absl::InvalidArgumentError>(
+          "msg-change-extended-too-far", change, absl::FormatDuration(within),
+          absl::FormatDuration(kLongestConfirmWithin));
     } else if (hosts.empty()) {
-      refused =
-          absl::FailedPreconditionError("no host has told yet that it has it");
+      refused = WordedError<absl::FailedPreconditionError>(
+          "msg-change-no-host-has-it", change);
     } else if (!away.empty()) {
-      refused = FailedPrecondition("not attached: ", NamesText(away));
+      refused = WordedError<absl::FailedPreconditionError>(
+          "msg-change-hosts-detached", change, NameList(away));
     } else if (AnyAskedLocked()) {
-      refused = absl::UnavailableError("its hosts are being told already");
+      refused = WordedError<absl::UnavailableError>("msg-change-being-notified",
+                                                    change);
     } else {
       for (const std::string& host : hosts) {
         hosts_[host].asked = true;
-        hosts_[host].why_not.clear();
+        hosts_[host].refused = false;
+        hosts_[host].why_not.Clear();
       }
       if (confirmation_.confirmed_at_ms() == 0) caller_ = caller;
       extends_by_ = by;
       extending_ = answered;
     }
   }
-  if (!refused.ok()) return answered(InFront(ChangeText(head_), refused));
+  if (!refused.ok()) return answered(refused);
   Tell(hosts, by);
 }
 
@@ -551,7 +555,7 @@ void PendingChange::Stop() {
   }
   if (check != nullptr) check->Cancel();
   for (const Answered& answer : answered) {
-    answer(absl::UnavailableError("the controller is stopping"));
+    answer(WordedError<absl::UnavailableError>("msg-hub-stopping"));
   }
   gate_.Close();
 }

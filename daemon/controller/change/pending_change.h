@@ -109,7 +109,8 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
     bool gone = false;     // Has taken it back.
     bool unknown = false;  // Was lost, and has not told yet whether it has it.
     bool asked = false;    // Has a task of ours.
-    std::string why_not;   // Of its newest answer; empty: it took it.
+    FindingValue why_not;  // Of its newest answer that refused.
+    bool refused = false;  // The newest one did.
     absl::Time not_before = absl::InfinitePast();  // To be told again.
   };
 
@@ -168,7 +169,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   absl::Duration extends_by_ ABSL_GUARDED_BY(mutex_);  // Zero: nobody does.
   std::shared_ptr<FactRun> check_ ABSL_GUARDED_BY(mutex_);
   std::string check_id_ ABSL_GUARDED_BY(mutex_);  // Of its order.
-  std::string check_failed_ ABSL_GUARDED_BY(mutex_);
+  FindingValue check_failed_ ABSL_GUARDED_BY(mutex_);
   absl::Duration check_wait_ ABSL_GUARDED_BY(mutex_);
   absl::Time next_check_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::vector<Answered> waiting_ ABSL_GUARDED_BY(mutex_);

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/tls_credentials.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -82,8 +83,7 @@ absl::Status CheckCallRole(absl::string_view service, absl::string_view method,
     return each.service == service && each.method == method;
   });
   if (row == std::end(kCallRoles) || row->caller != Caller::kUser) {
-    return absl::InternalError(absl::StrCat(
-        service, ".", method, ": no role is written down for users"));
+    return WordedError<absl::InternalError>("msg-hub-no-role", service, method);
   }
   std::string call(method);
   Role needed = row->role;

@@ -6,6 +6,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "grpc/grpc_security_constants.h"
@@ -61,7 +62,7 @@ absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
     const grpc::AuthContext& context, IdentityKind kind) const {
   const std::string pem = ShownCertificate(context);
   if (context.IsPeerAuthenticated() && !pem.empty()) return PeerOf(pem, kind);
-  return absl::UnauthenticatedError("no certificate was shown");
+  return WordedError<absl::UnauthenticatedError>("msg-hub-no-certificate");
 }
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
@@ -80,23 +81,22 @@ absl::Status IdentityGate::WhyRevokedLocked(const Peer& peer,
   if (options_.crl.empty()) return absl::OkStatus();
   absl::Status status = lists_->Check(peer.key, options_.now());
   if (absl::IsPermissionDenied(status)) {
-    return PermissionDenied(peer.id.ToString(), ": ", status.message());
+    return About(peer.id.ToString(), status);
   }
   if (is_open) return absl::OkStatus();
   if (!lists_status_.ok()) status = lists_status_;
   if (status.ok()) return status;
-  return FailedPrecondition(
-      "the controller lets nobody in without its revocation lists (--crl): ",
-      status.message());
+  return WordedError<absl::FailedPreconditionError>(
+      "msg-hub-no-revocation-lists", MessageWords(status));
 }
 
 absl::Status IdentityGate::WhyLockedLocked(const SpiffeId& id) const {
   const auto lock = locks_.find(LockName(id));
   if (lock == locks_.end()) return absl::OkStatus();
   const LockEntry& entry = lock->second;
-  return PermissionDenied(id.ToString(), ": is locked since ",
-                          UtcText(entry.since_ms()), " by ", entry.by(),
-                          entry.reason().empty() ? "" : ": ", entry.reason());
+  return WordedError<absl::PermissionDeniedError>(
+      entry.reason().empty() ? "msg-hub-locked" : "msg-hub-locked-because",
+      id.ToString(), UtcText(entry.since_ms()), entry.by(), entry.reason());
 }
 
 absl::Status IdentityGate::CheckNotLocked(const SpiffeId& id) const {
@@ -120,14 +120,14 @@ absl::Status IdentityGate::WhyRefusedLocked(const Peer& peer,
                                             bool is_open) const {
   const absl::Time now = options_.now();
   if (now > peer.not_after) {
-    return absl::UnauthenticatedError(
-        absl::StrCat(peer.id.ToString(), ": its certificate ended at ",
-                     UtcText(peer.not_after), ", expected a new one"));
+    return WordedError<absl::UnauthenticatedError>("msg-hub-certificate-ended",
+                                                   peer.id.ToString(),
+                                                   UtcText(peer.not_after));
   }
   if (now < peer.not_before) {
-    return absl::UnauthenticatedError(
-        absl::StrCat(peer.id.ToString(), ": its certificate begins at ",
-                     UtcText(peer.not_before), ", expected one that is valid"));
+    return WordedError<absl::UnauthenticatedError>(
+        "msg-hub-certificate-not-yet", peer.id.ToString(),
+        UtcText(peer.not_before));
   }
   RETURN_IF_ERROR(WhyLockedLocked(peer.id));
   return WhyRevokedLocked(peer, is_open);
@@ -207,7 +207,7 @@ absl::StatusOr<LockEntry> IdentityGate::Unlock(const std::string& identity) {
     absl::MutexLock memory(&mutex_);
     const auto found = locks_.find(identity);
     if (found == locks_.end()) {
-      return NotFound("\"", identity, "\" is not locked");
+      return WordedError<absl::NotFoundError>("msg-hub-not-locked", identity);
     }
     entry = found->second;
   }
@@ -328,7 +328,7 @@ void IdentityGate::ReadLists() {
     if (status.ok()) {
       lists = std::make_shared<const RevocationLists>(*std::move(parsed));
     }
-    status = InFront(options_.crl, status);
+    status = About(options_.crl, status);
   }
   writer_.TryRun(callbacks_.Wrap([this] { Save(); }));
   std::string not_in_force;

@@ -9,6 +9,7 @@
 #include "config/identity/regular_file.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "daemon/audit/audit_log.h"
 
 namespace clusterd {
@@ -62,10 +63,9 @@ absl::Status CheckSum(const std::string& path, const std::string& known,
   for (const std::string& line : lines) {
     if (absl::StrCat(line, "\n") == found) return absl::OkStatus();
   }
-  return DataLoss(path, ": has ", CountOf(found), " locks, not those that ",
-                  kLockSumFile, " counts (", CountOf(known),
-                  "), or not the ages of lists: it is gone, damaged or an "
-                  "older one");
+  return WordedError<absl::DataLossError>("msg-hub-locks-differ", path,
+                                          CountOf(found), kLockSumFile,
+                                          CountOf(known));
 }
 
 }  // namespace
@@ -76,15 +76,10 @@ absl::StatusOr<std::unique_ptr<LockStore>> LockStore::Open(
   if (store.ok() || absl::IsUnavailable(store.status()) || !IsThere(folder)) {
     return store;
   }
-  return absl::Status(
-      store.status().code(),
-      absl::StrCat(store.status().message(), "; restore ", kLockFile, " and ",
-                   kLockSumFile, " from the same backup; or move a damaged ",
-                   kLockFile, " away, write the word ", kAccept, " into ",
-                   kLockSumFile,
-                   " to go on with the locks that are left, and "
-                   "lock again whom ",
-                   kAuditFileName, " names"));
+  return WithWords(
+      store.status(),
+      Worded("msg-hub-locks-not-opened", MessageWords(store.status()),
+             kLockFile, kLockSumFile, kAccept, kAuditFileName));
 }
 
 absl::StatusOr<std::unique_ptr<LockStore>> LockStore::OpenFiles(

@@ -18,26 +18,28 @@
 #include <cstdint>
 #include <string>
 
+#include "config/words/words.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {
 
-// "check", "plan", "apply", "rollback"; "unknown kind 17" for none of them.
-std::string HistoryKindName(HistoryKind kind);
+// "check", "plan", "apply", "rollback"; "kind 17" for none of them.
+FindingValue HistoryKindName(HistoryKind kind);
 
-// Of a host that is kept as LOST in case the controller dies, and is running.
-inline constexpr char kNoAnswerYet[] = "asked, and its answer is not here yet";
+// The error of a host that is kept as LOST in case the controller dies, and is
+// running.
+inline constexpr char kNoAnswerYet[] = "hub-no-answer-yet";
 
 // "rolled back with residues": the outcome's name in words; "without result"
 // for none, or one that is not known here.
-std::string OutcomeWords(ApplyResult::Outcome outcome);
+FindingValue OutcomeWords(ApplyResult::Outcome outcome);
 
 // "succeeded", "cancelled" and so on: the outcome's name as a word;
 // "interrupted" for none.
 std::string RunOutcomeName(const ApplyReport& report);
 
 // "31 applied, 1 undone" of the report's hosts from `begin` up to `end`.
-std::string HostCountsText(const ApplyReport& report, size_t begin, size_t end);
+FindingValue HostCounts(const ApplyReport& report, size_t begin, size_t end);
 
 HistoryRecord RecordOfCheck(Report report, const std::string& actor);
 

@@ -85,14 +85,14 @@ TEST(HistoryFileTest, SetsWhatDurabilityRestsOn) {
 }
 
 TEST(HistoryFileTest, RefusesWhatControllerOfAnotherFormatMade) {
-  for (const char* other : {"2", "4"}) {
+  for (const char* other : {"3", "5"}) {
     const absl::Status status =
         StatusAfter(absl::StrCat("PRAGMA user_version = ", other).c_str());
     EXPECT_TRUE(absl::IsFailedPrecondition(status));
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr(absl::StrCat(
                     "made by another version of the controller (format ", other,
-                    "), expected format 3")));
+                    "), expected format 4")));
   }
 }
 

@@ -13,8 +13,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
 
@@ -59,10 +61,9 @@ absl::Status CheckId(absl::string_view id) {
       IsHistoryIdText(id)) {
     return absl::OkStatus();
   }
-  return InvalidArgument(
-      "history: \"", absl::CHexEscape(id.substr(0, kMaxHistoryIdBytes)),
-      "\" is no id, expected ", kMinHistoryIdBytes, " to ", kMaxHistoryIdBytes,
-      " of 0-9, a-z and -, as `clusterctl history` prints them");
+  return WordedError<absl::InvalidArgumentError>(
+      "msg-hub-history-id", absl::CHexEscape(id.substr(0, kMaxHistoryIdBytes)),
+      kMinHistoryIdBytes, kMaxHistoryIdBytes);
 }
 
 // `where`: "history" or the request's field.
@@ -70,15 +71,15 @@ absl::Status CheckKind(absl::string_view where, int kind) {
   if (HistoryKind_IsValid(kind) && kind != HISTORY_KIND_UNSPECIFIED) {
     return absl::OkStatus();
   }
-  return InvalidArgument(where, ": ", kind,
-                         " is no kind, expected one of HistoryKind");
+  return WordedError<absl::InvalidArgumentError>("msg-hub-history-kind", where,
+                                                 kind);
 }
 
 absl::Status CheckList(const ListHistoryRequest& request) {
   if (request.limit() > kMaxListedEntries) {
-    return InvalidArgument("limit: ", request.limit(),
-                           " is too many, expected 1 to ", kMaxListedEntries,
-                           ", or 0 for ", kDefaultListedEntries);
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hub-history-limit", request.limit(), kMaxListedEntries,
+        kDefaultListedEntries);
   }
   for (const int kind : request.kinds()) {
     RETURN_IF_ERROR(CheckKind("kinds", kind));
@@ -87,10 +88,9 @@ absl::Status CheckList(const ListHistoryRequest& request) {
 }
 
 absl::Status NoSuchEntry(absl::string_view id, HistoryKind kind) {
-  return NotFound("history: no ", kind == HISTORY_APPLY ? "apply" : "entry",
-                  " \"", id,
-                  "\", expected one that `clusterctl history` "
-                  "prints; the oldest are dropped with time");
+  return WordedError<absl::NotFoundError>(
+      kind == HISTORY_APPLY ? "msg-hub-no-such-apply" : "msg-hub-no-such-entry",
+      id);
 }
 
 // Makes it, mode 0700, if it is not there; one that is there stays as it is.
@@ -102,12 +102,13 @@ absl::Status MakeStateFolder(const std::string& path) {
     if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
       return absl::OkStatus();
     }
-    return FailedPrecondition(path, ": is no folder, expected one (--state)");
+    return WordedError<absl::FailedPreconditionError>("msg-hub-not-a-folder",
+                                                      path);
   }
-  const std::string message = absl::StrCat(
-      path, ": cannot be made: ", std::strerror(error), " (--state)");
-  return error == ENOENT ? absl::NotFoundError(message)
-                         : absl::PermissionDeniedError(message);
+  return WithWords(
+      error == ENOENT ? absl::NotFoundError("")
+                      : absl::PermissionDeniedError(""),
+      Worded("msg-hub-folder-not-made", path, std::strerror(error)));
 }
 
 // Of what a hook on it asked for.
@@ -168,7 +169,7 @@ void NoteAsker(const HistoryEntry& entry, KeptEntry* kept) {
   if (kept->kind == HISTORY_CHECK && kept->schedule.empty()) {
     kept->actor = entry.actor();
   }
-  kept->changed = !entry.changes().empty();
+  kept->changed = entry.has_changes_words();
 }
 
 // For the filters of ListHistoryRequest.
@@ -176,7 +177,7 @@ bool IsWanted(const ListHistoryRequest& request, const HistoryEntry& entry) {
   const std::string& who = request.who();
   const std::string name = ActorName(entry.actor());
   const bool is_quiet =
-      entry.kind() == HISTORY_CHECK && entry.changes().empty();
+      entry.kind() == HISTORY_CHECK && !entry.has_changes_words();
   return !(request.changes_only() && is_quiet) &&
          entry.started_at_ms() >= request.since_ms() &&
          (who.empty() || who == name || who == entry.actor() ||
@@ -258,9 +259,10 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(
 }
 
 std::unique_ptr<HistoryStore> HistoryStore::Closed(const absl::Status& why) {
-  return std::unique_ptr<HistoryStore>(new HistoryStore(
-      HistoryFile(), {},
-      FailedPrecondition("no history is kept: ", why.message())));
+  return std::unique_ptr<HistoryStore>(
+      new HistoryStore(HistoryFile(), {},
+                       WordedError<absl::FailedPreconditionError>(
+                           "msg-hub-no-history", MessageWords(why))));
 }
 
 absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
@@ -283,8 +285,8 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
 absl::Status HistoryStore::AddOrLog(const HistoryRecord& record, Log* log) {
   const absl::Status kept = Add(record);
   if (!kept.ok()) {
-    log->Warning("history: ", HistoryKindName(record.entry().kind()), " ",
-                 record.entry().id(), " is not kept: ", kept.message());
+    log->Warning("history: ", ValueText(HistoryKindName(record.entry().kind())),
+                 " ", record.entry().id(), " is not kept: ", kept.message());
   }
   return kept;
 }
@@ -297,8 +299,7 @@ absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
   absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const auto known, KindOfLocked(id));
   if (is_new && known.has_value()) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "history: there is an entry \"", id, "\", expected an id of its own"));
+    return WordedError<absl::AlreadyExistsError>("msg-hub-entry-exists", id);
   }
   if (is_new || known.has_value()) return WriteLocked(record);
   return NoSuchEntry(id, HISTORY_KIND_UNSPECIFIED);
@@ -309,14 +310,15 @@ absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
 absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
   HistoryRecord rest = record;
   rest.clear_entry();
+  if (rest.has_report()) DropTexts(rest.mutable_report());
   const std::string detail = rest.SerializeAsString();
   const std::string entry = record.entry().SerializeAsString();
   const std::string sha256 = Sha256(detail);
   const auto bytes = static_cast<int64_t>(detail.size());
   if (bytes > limits_.max_bytes) {
-    return ResourceExhausted("history: \"", record.entry().id(), "\" has ",
-                             bytes, " bytes, expected at most ",
-                             limits_.max_bytes, ", all that is kept");
+    return WordedError<absl::ResourceExhaustedError>("msg-hub-entry-too-large",
+                                                     record.entry().id(), bytes,
+                                                     limits_.max_bytes);
   }
   return database_->Transact([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     RETURN_IF_ERROR(MakeRoomLocked(record.entry(), bytes));
@@ -395,9 +397,8 @@ absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
   // The whole id sorts before all that it begins.
   if (candidates.size() <= 1 || candidates[0] == id) return first;
   if (candidates.size() > kNamedCandidates) candidates.back() = "…";
-  return InvalidArgument("history: \"", id,
-                         "\" begins several ids, expected one of ",
-                         absl::StrJoin(candidates, ", "));
+  return WordedError<absl::InvalidArgumentError>(
+      "msg-hub-id-ambiguous", id, absl::StrJoin(candidates, ", "));
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
@@ -417,8 +418,8 @@ absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
                 record.mutable_entry()->ParseFromString(row.Text(1));
       }));
   if (whole) return record;
-  return DataLoss(database_->path(), ": what is kept of \"", id,
-                  "\" is damaged, the other entries can be read");
+  return WordedError<absl::DataLossError>("msg-hub-entry-damaged",
+                                          database_->path(), id);
 }
 
 absl::StatusOr<ListHistoryResponse> HistoryStore::List(
@@ -481,10 +482,16 @@ absl::StatusOr<std::vector<HistoryEntry>> HistoryStore::NewestOfSchedule(
 
 absl::StatusOr<HistoryRecord> HistoryStore::Get(absl::string_view id) const {
   if (!closed_.ok()) return closed_;
-  absl::MutexLock lock(&mutex_);
-  ASSIGN_OR_RETURN(const auto position,
-                   ResolveLocked(id, HISTORY_KIND_UNSPECIFIED));
-  return ReadLocked(position);
+  HistoryRecord record;
+  {
+    absl::MutexLock lock(&mutex_);
+    ASSIGN_OR_RETURN(const auto position,
+                     ResolveLocked(id, HISTORY_KIND_UNSPECIFIED));
+    ASSIGN_OR_RETURN(record, ReadLocked(position));
+  }
+  // Kept as names and values.
+  if (record.has_report()) RenderReport(record.mutable_report());
+  return record;
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::FindApply(
@@ -496,8 +503,8 @@ absl::StatusOr<HistoryRecord> HistoryStore::FindApply(
   if (!absl::IsNotFound(position.status())) return position.status();
   ASSIGN_OR_RETURN(const auto other, KindOfLocked(apply_id));
   if (!other.has_value()) return position.status();
-  return NotFound("history: \"", apply_id, "\" is a ", HistoryKindName(*other),
-                  ", expected an apply");
+  return WordedError<absl::NotFoundError>("msg-hub-not-an-apply", apply_id,
+                                          HistoryKindName(*other));
 }
 
 absl::StatusOr<RunningRecords> HistoryStore::FindRunning() const {

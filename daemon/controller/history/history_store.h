@@ -35,11 +35,12 @@ namespace clusterd {
 //   entry   position, id, kind, running, bytes and sha256 of the detail, entry
 //   detail  position, record
 // `entry` holds a serialized HistoryEntry, `record` the rest of its
-// HistoryRecord. The columns beside them are what is searched for.
+// HistoryRecord, its report without the texts that RenderReport writes. The
+// columns beside them are what is searched for.
 inline constexpr char kHistoryFile[] = "history.db";
 
 // user_version of the file. Goes up when an older controller would misread it.
-inline constexpr int kHistoryFormat = 3;
+inline constexpr int kHistoryFormat = 4;
 
 struct HistoryFile {
   OwnedFd lock;

@@ -11,6 +11,7 @@
 
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -42,12 +43,9 @@ absl::Status CheckTables(const SqliteDatabase& database,
   ASSIGN_OR_RETURN(const int64_t format,
                    database.ReadNumber("PRAGMA user_version"));
   if (format != kind.version) {
-    return FailedPrecondition(
-        database.path(), ": made by another version of the controller (format ",
-        format, "), expected format ", kind.version,
-        "; install that version again, or move the file away to begin with an "
-        "empty ",
-        kind.what);
+    return WordedError<absl::FailedPreconditionError>("msg-hub-file-format",
+                                                      database.path(), format,
+                                                      kind.version, kind.what);
   }
   std::string verdict;
   RETURN_IF_ERROR(database.Run(absl::StrCat("PRAGMA quick_check", kind.checked),
@@ -76,7 +74,8 @@ absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
     return WriteStatus(path, errno);
   }
   if (SyncFolderOf(path)) return absl::OkStatus();
-  return Unavailable(path, ": ", std::strerror(errno));
+  return WordedError<absl::UnavailableError>("msg-hub-file-error", path,
+                                             std::strerror(errno));
 }
 
 // No descriptor of the file is opened here: closing one would give up SQLite's
@@ -87,8 +86,8 @@ absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
     return errno == ENOENT ? MakeFile(path, kind) : WriteStatus(path, errno);
   }
   if (!S_ISREG(found.st_mode)) {
-    return FailedPrecondition(path, ": not a regular file, expected the ",
-                              kind.what);
+    return WordedError<absl::FailedPreconditionError>(
+        "msg-hub-not-a-regular-file", path, kind.what);
   }
   // No link that has come there since is followed.
   if ((found.st_mode & 0077) != 0 &&
@@ -114,10 +113,6 @@ absl::Status CheckLength(const SqliteDatabase& database) {
                                         " bytes, expected ", expected));
 }
 
-constexpr char kAfterDamage[] =
-    "; stop the controller and put a backup in its place, or move it away to "
-    "begin with an empty one";
-
 int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
   if (const auto* number = std::get_if<int64_t>(&value)) {
     return sqlite3_bind_int64(statement, position, *number);
@@ -135,20 +130,17 @@ int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
 }  // namespace
 
 absl::StatusOr<OwnedFd> LockFolder(const std::string& folder) {
-  const std::string what = absl::StrCat("state folder \"", folder, "\": ");
   OwnedFd lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock.is_open() && (errno == ENOENT || errno == ENOTDIR)) {
-    return NotFound(what, std::strerror(errno),
-                    ", expected a folder of the controller's user (--state)");
+    return WordedError<absl::NotFoundError>("msg-hub-folder-not-there", folder,
+                                            std::strerror(errno));
   }
-  if (!lock.is_open()) return PermissionDenied(what, std::strerror(errno));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno != EWOULDBLOCK) {
-    return PermissionDenied(what, "cannot be locked: ", std::strerror(errno));
+  if (lock.is_open() && flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  if (!lock.is_open() || errno != EWOULDBLOCK) {
+    return WordedError<absl::PermissionDeniedError>(
+        "msg-hub-folder-not-opened", folder, std::strerror(errno));
   }
-  return Unavailable(what,
-                     "in use by another clusterd-controller, expected one "
-                     "controller for one folder (--state)");
+  return WordedError<absl::UnavailableError>("msg-hub-folder-in-use", folder);
 }
 
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
@@ -174,30 +166,34 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:
-      return DataLoss(path, ": is damaged (", text, ")", kAfterDamage);
+      return WordedError<absl::DataLossError>("msg-hub-file-damaged", path,
+                                              text);
     case SQLITE_FULL:
-      return ResourceExhausted(path, ": no space left on its disk");
+      return WordedError<absl::ResourceExhaustedError>("msg-hub-disk-full",
+                                                       path);
     case SQLITE_NOMEM:
     case SQLITE_TOOBIG:
-      return ResourceExhausted(path, ": ", because);
+      return WordedError<absl::ResourceExhaustedError>("msg-hub-file-too-large",
+                                                       path, because);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_CANTOPEN:
-      return PermissionDenied(
-          path, ": cannot be written (", because,
-          "), expected a file and folder that the controller's "
-          "user may write");
+      return WordedError<absl::PermissionDeniedError>(
+          "msg-hub-file-not-written", path, because);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return Unavailable(path, ": in use by another process, expected none");
+      return WordedError<absl::UnavailableError>("msg-hub-file-in-use", path);
     case SQLITE_IOERR:
       if (system == ENOSPC || system == EDQUOT || system == EFBIG) {
-        return ResourceExhausted(path, ": cannot grow (", because, ")");
+        return WordedError<absl::ResourceExhaustedError>(
+            "msg-hub-file-cannot-grow", path, because);
       }
-      return Unavailable(path, ": ", because);
+      return WordedError<absl::UnavailableError>("msg-hub-file-error", path,
+                                                 because);
     default:
-      return absl::InternalError(absl::StrCat(path, ": ", because));
+      return WordedError<absl::InternalError>("msg-hub-file-error", path,
+                                              because);
   }
 }
 
@@ -216,7 +212,8 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
       nullptr);
   if (connection == nullptr) {
-    return ResourceExhausted(path, ": not enough memory");
+    return WordedError<absl::ResourceExhaustedError>("msg-hub-file-too-large",
+                                                     path, "not enough memory");
   }
   std::unique_ptr<SqliteDatabase> database(
       new SqliteDatabase(path, connection));

@@ -12,6 +12,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
@@ -46,6 +47,12 @@ class UnaskedRate {
   double left_ = kMaxUnaskedAtOnce;
   absl::Time last_ = absl::InfinitePast();
 };
+
+constexpr char kBroke[] = "msg-hub-connection-broke";
+
+absl::Status ProtocolError(const char* what) {
+  return WordedError<absl::InvalidArgumentError>("msg-hub-protocol", what);
+}
 
 // A call that ends before it begins.
 class RefusedStream final
@@ -89,8 +96,8 @@ class HostStream final
           parts_.scheduler->RunAfter(kHelloTimeout, [weak = weak_from_this()] {
             const std::shared_ptr<HostStream> stream = weak.lock();
             if (stream == nullptr) return;
-            stream->Close(DeadlineExceeded(
-                "no hello in ", absl::FormatDuration(kHelloTimeout)));
+            stream->Close(WordedError<absl::DeadlineExceededError>(
+                "msg-hub-no-hello", absl::FormatDuration(kHelloTimeout)));
           });
     }
     StartRead(&read_);
@@ -110,9 +117,8 @@ class HostStream final
       }
     }
     if (too_slow) {
-      return Close(ResourceExhausted(
-          "clusterd does not read: as much waits for it as may (", kMaxQueued,
-          " messages, ", kMaxQueuedBytes, " bytes)"));
+      return Close(WordedError<absl::ResourceExhaustedError>(
+          "msg-hub-send-buffer-full", kMaxQueued, kMaxQueuedBytes));
     }
     Advance();
   }
@@ -132,9 +138,8 @@ class HostStream final
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      return Close(absl::UnavailableError(context_->IsCancelled()
-                                              ? "the connection broke"
-                                              : "clusterd ended its stream"));
+      return Close(WordedError<absl::UnavailableError>(
+          context_->IsCancelled() ? kBroke : "msg-hub-stream-ended"));
     }
     const absl::Status status = OnMessage();
     if (!status.ok()) Close(status);
@@ -145,7 +150,7 @@ class HostStream final
   }
 
   void OnCancel() override {
-    Close(absl::UnavailableError("the connection broke"));
+    Close(WordedError<absl::UnavailableError>(kBroke));
   }
 
  private:
@@ -173,23 +178,22 @@ class HostStream final
     }
     const size_t bytes = read_.ByteSizeLong();
     if (bytes > kMaxHostMessageBytes) {
-      return ResourceExhausted("a message of ", bytes,
-                               " bytes, expected at most ",
-                               kMaxHostMessageBytes);
+      return WordedError<absl::ResourceExhaustedError>(
+          "msg-hub-over-limit", absl::StrCat("a message of ", bytes, " bytes"),
+          kMaxHostMessageBytes);
     }
     if (!session.has_value()) {
       if (std::exchange(greeted_, true)) {
-        return absl::InvalidArgumentError("a message before the welcome");
+        return ProtocolError("a message before the welcome");
       }
       if (read_.kind_case() != AgentMessage::kHello) {
-        return absl::InvalidArgumentError("the first message was no hello");
+        return ProtocolError("the first message was not a hello");
       }
       return OnHello(read_.hello());
     }
     if (!read_.has_result() && !unasked_.Take(parts_.scheduler->Now())) {
-      return ResourceExhausted("more than ", kMaxUnaskedAtOnce,
-                               " messages at once and ", kUnaskedPerSecond,
-                               " a second that nobody asked for");
+      return WordedError<absl::ResourceExhaustedError>(
+          "msg-hub-too-many-messages", kMaxUnaskedAtOnce, kUnaskedPerSecond);
     }
     if (read_.has_audit_head()) RETURN_IF_ERROR(OnAuditHead());
     switch (read_.kind_case()) {
@@ -215,8 +219,7 @@ class HostStream final
         OnCertificateRequest(std::move(*read_.mutable_certificate_request()));
         return absl::OkStatus();
       default:
-        return absl::InvalidArgumentError(
-            "a second hello, or a message of an unknown kind");
+        return ProtocolError("a second hello, or a message of an unknown kind");
     }
   }
 
@@ -290,7 +293,8 @@ class HostStream final
       queued_bytes_ += welcome.ByteSizeLong();
     }
     if (ended) {
-      LeaveHosts(absl::UnavailableError("the stream ended while it attached"));
+      LeaveHosts(
+          WordedError<absl::UnavailableError>("msg-hub-stream-ended-early"));
     }
     if (questions_.admit != nullptr) {
       // Who took its certificate back since then found no stream to close.
@@ -312,10 +316,9 @@ class HostStream final
     if (too_many) {
       JobAnswer answer;
       answer.set_question_id(question.question_id());
-      const absl::Status why = ResourceExhausted(
-          kMaxQuestionsOfHost, " questions of this host wait");
-      answer.mutable_error()->set_code(why.raw_code());
-      answer.mutable_error()->set_message(std::string(why.message()));
+      *answer.mutable_error() =
+          ToTaskError(WordedError<absl::ResourceExhaustedError>(
+              "msg-hub-questions-wait", kMaxQuestionsOfHost));
       AnswerJob(std::move(answer));
     } else {
       questions_.job(host_, std::move(question),
@@ -326,8 +329,8 @@ class HostStream final
     }
     absl::MutexLock lock(&mutex_);
     if (refused_questions_ <= kMaxRefusedOfHost) return absl::OkStatus();
-    return InvalidArgument(refused_questions_,
-                           " questions in a row that had to be refused");
+    return WordedError<absl::InvalidArgumentError>("msg-hub-questions-refused",
+                                                   refused_questions_);
   }
 
   void AnswerJob(JobAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -373,7 +376,7 @@ class HostStream final
                                     reply);
     }
     CertificateAnswer answer;
-    answer.set_refused("this controller issues no certificates (--ca-dir)");
+    answer.set_refused(ValueText(Worded("msg-hub-no-ca")));
     reply(std::move(answer));
   }
 
@@ -394,7 +397,7 @@ class HostStream final
   }
 
   void OnTaken(bool ok) override {
-    if (!ok) Close(absl::UnavailableError("the connection broke"));
+    if (!ok) Close(WordedError<absl::UnavailableError>(kBroke));
   }
 
   // None where the host was told of it.
@@ -419,7 +422,7 @@ class HostStream final
       absl::MutexLock lock(&mutex_);
       session.swap(session_);
     }
-    if (session.has_value()) parts_.hosts->Detach(*session, why.message());
+    if (session.has_value()) parts_.hosts->Detach(*session, MessageWords(why));
   }
 
   const std::string host_;

@@ -9,6 +9,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -47,8 +48,8 @@ const char* NameOf(const Task& task) {
 }
 
 absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
-  return absl::UnimplementedError(absl::StrCat(
-      "clusterd ", hello.clusterd_version(), " does not know the ", task));
+  return WordedError<absl::UnimplementedError>("msg-hub-clusterd-too-old",
+                                               hello.clusterd_version(), task);
 }
 
 // What the host sent as its answer, fit to be handed on.
@@ -56,8 +57,8 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
                                    const Attachment& sender) {
   if (result.has_unsupported()) return DoesNotKnow(sender.hello, "task");
   if (result.outcome_case() == TaskResult::OUTCOME_NOT_SET) {
-    return absl::InvalidArgumentError(
-        "clusterd sent an answer without an outcome");
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hub-answer-without-outcome");
   }
   if (result.has_recording()) {
     RETURN_IF_ERROR(
@@ -75,19 +76,20 @@ constexpr size_t kAtOnce = 64;
 
 }  // namespace
 
-void AttachedHosts::Detach(SessionId session, absl::string_view reason) {
+void AttachedHosts::Detach(SessionId session, const FindingValue& reason) {
   std::unique_ptr<Session> removed;
   {
     absl::MutexLock lock(&mutex_);
     if (sessions_.count(session) == 0) return;
     removed = RemoveLocked(session, reason);
   }
-  log_->Info("host ", removed->attachment.host, ": detached: ", reason);
+  log_->Info("host ", removed->attachment.host,
+             ": detached: ", ValueText(reason));
   EndPending(std::move(removed), reason);
 }
 
 std::unique_ptr<AttachedHosts::Session> AttachedHosts::RemoveLocked(
-    SessionId id, absl::string_view reason) {
+    SessionId id, const FindingValue& reason) {
   const auto found = hosts_.find(sessions_[id]->attachment.host);
   Host& host = found->second;
   std::unique_ptr<Session> session = std::move(host.session);
@@ -98,16 +100,17 @@ std::unique_ptr<AttachedHosts::Session> AttachedHosts::RemoveLocked(
   host.entry.clear_attached_since_ms();
   host.entry.clear_peer();
   host.entry.set_last_seen_ms(absl::ToUnixMillis(scheduler_->Now()));
-  host.entry.set_detached_reason(std::string(reason));
+  *host.entry.mutable_detached_reason_words() = reason;
   if (hosts_.size() > kMaxRemembered) hosts_.erase(found);
   return session;
 }
 
 void AttachedHosts::EndPending(std::unique_ptr<Session> session,
-                               absl::string_view reason) {
+                               const FindingValue& reason) {
   for (auto& [task, pending] : session->pending) {
     scheduler_->Cancel(pending.timer);
-    pending.done(Unavailable("its connection ended: ", reason));
+    pending.done(WordedError<absl::UnavailableError>("msg-hub-connection-ended",
+                                                     reason));
   }
 }
 
@@ -136,8 +139,8 @@ absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
       tasks_.erase(result.task_id());
       sender = session->attachment;
     } else if (++session->unsolicited > limits_.max_unsolicited) {
-      return InvalidArgument(session->unsolicited,
-                             " answers to nothing in a row");
+      return WordedError<absl::InvalidArgumentError>("msg-hub-unknown-answers",
+                                                     session->unsolicited);
     }
   }
   if (pending.done) {
@@ -188,12 +191,16 @@ absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
 
 absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
   if (past.results_size() > kMaxPastApplies) {
-    return InvalidArgument("past applies: ", past.results_size(),
-                           " results, expected at most ", kMaxPastApplies);
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hub-over-limit",
+        absl::StrCat("past applies: ", past.results_size(), " results"),
+        kMaxPastApplies);
   }
   if (past.journals_size() > kMaxJournalIds) {
-    return InvalidArgument("past applies: ", past.journals_size(),
-                           " journals, expected at most ", kMaxJournalIds);
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hub-over-limit",
+        absl::StrCat("past applies: ", past.journals_size(), " journals"),
+        kMaxJournalIds);
   }
   RETURN_IF_ERROR(CleanMessage(&past));
   std::string host;
@@ -213,14 +220,14 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
     const HostTask& task, TaskId id, const TaskDone& done) {
   const auto known = hosts_.find(task.host);
   if (known == hosts_.end()) {
-    return absl::FailedPreconditionError(
-        "never attached since this controller started");
+    return WordedError<absl::FailedPreconditionError>("msg-hub-never-attached");
   }
   Session* const session = known->second.session.get();
   if (session == nullptr) {
     const HostEntry& entry = known->second.entry;
-    return FailedPrecondition("detached at ", UtcText(entry.last_seen_ms()),
-                              ": ", entry.detached_reason());
+    return WordedError<absl::FailedPreconditionError>(
+        "msg-hub-detached", UtcText(entry.last_seen_ms()),
+        entry.detached_reason_words());
   }
   const Hello& hello = session->attachment.hello;
   const char* const name = NameOf(task.task);
@@ -230,10 +237,11 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   const bool changes = task.task.has_apply() || task.task.has_rollback() ||
                        task.task.has_confirm() || task.task.has_ping();
   if (session->pending.size() >= limits_.max_pending && !changes) {
-    return ResourceExhausted(limits_.max_pending, " tasks wait for it already");
+    return WordedError<absl::ResourceExhaustedError>("msg-hub-too-many-tasks",
+                                                     limits_.max_pending);
   }
-  session->pending[id] =
-      Pending{done, task.progress, TimerOf(id, task.deadline, "answer")};
+  session->pending[id] = Pending{
+      done, task.progress, TimerOf(id, task.deadline, "msg-hub-no-answer")};
   tasks_[id] = session;
   return session->attachment.link;
 }
@@ -243,8 +251,8 @@ Scheduler::TimerId AttachedHosts::TimerOf(TaskId task, absl::Duration deadline,
   return scheduler_->RunAfter(deadline, [this, task, deadline, none] {
     const std::optional<Pending> late = TakeTask(task);
     if (!late) return;
-    late->done(
-        DeadlineExceeded("no ", none, " in ", absl::FormatDuration(deadline)));
+    late->done(WordedError<absl::DeadlineExceededError>(
+        none, absl::FormatDuration(deadline)));
   });
 }
 
@@ -254,7 +262,7 @@ void AttachedHosts::Extend(TaskId task, absl::Duration deadline) {
   if (found == tasks_.end()) return;
   Scheduler::TimerId& timer = found->second->pending[task].timer;
   scheduler_->Cancel(timer);
-  timer = TimerOf(task, deadline, "further step and no answer");
+  timer = TimerOf(task, deadline, "msg-hub-no-step");
 }
 
 AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
@@ -315,7 +323,7 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
   }
   absl::MutexLock lock(&mutex_);
   const HostEntry entry = EntryLocked(host);
-  facts.set_conflict(entry.conflict());
+  facts.set_conflict(EnglishText(entry.conflict_words()));
   const absl::Time end = absl::FromUnixMillis(entry.certificate_ends_ms());
   const bool ends_soon = entry.attached() && entry.certificate_ends_ms() > 0 &&
                          !entry.certificate_renews() &&
@@ -368,11 +376,12 @@ std::optional<Hello> AttachedHosts::HelloOf(const std::string& host) {
 absl::Status AttachedHosts::Forget(const std::string& host) {
   absl::MutexLock lock(&mutex_);
   const auto known = hosts_.find(host);
-  if (known == hosts_.end()) return NotFound("host \"", host, "\" is unknown");
+  if (known == hosts_.end()) {
+    return WordedError<absl::NotFoundError>("msg-hub-host-unknown", host);
+  }
   if (known->second.session != nullptr) {
-    return FailedPrecondition(
-        "host \"", host, "\" is attached, expected one that has left; first, ",
-        "on that host: systemctl disable --now clusterd");
+    return WordedError<absl::FailedPreconditionError>("msg-hub-host-attached",
+                                                      host);
   }
   hosts_.erase(known);
   return absl::OkStatus();
@@ -383,7 +392,9 @@ HostEntry AttachedHosts::EntryLocked(const std::string& name) const {
   HostEntry entry;
   if (known != hosts_.end()) {
     entry = known->second.entry;
-    entry.set_conflict(ConflictTextLocked(known->second));
+    if (auto conflict = ConflictLocked(known->second)) {
+      *entry.mutable_conflict_words() = *std::move(conflict);
+    }
   }
   entry.set_host(name);
   return entry;

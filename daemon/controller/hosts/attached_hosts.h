@@ -126,7 +126,7 @@ class AttachedHosts {
   absl::StatusOr<SessionId> Attach(Attachment attachment);
   // The stream has ended; its pending tasks end with it. Unknown ids are
   // ignored: the session may have been replaced.
-  void Detach(SessionId session, absl::string_view reason);
+  void Detach(SessionId session, const FindingValue& reason);
   // A message with an outcome that the host was asked for, or was not. OK, or
   // why the stream has to be closed.
   absl::Status OnResult(SessionId session, TaskResult result);
@@ -210,10 +210,11 @@ class AttachedHosts {
       const HostTask& task, TaskId id, const TaskDone& done)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes a session out, remembers it, and returns it.
-  std::unique_ptr<Session> RemoveLocked(SessionId id, absl::string_view reason)
+  std::unique_ptr<Session> RemoveLocked(SessionId id,
+                                        const FindingValue& reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Empty unless a second machine has tried of late.
-  std::string ConflictTextLocked(const Host& host) const
+  std::optional<FindingValue> ConflictLocked(const Host& host) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   HostEntry EntryLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -221,7 +222,7 @@ class AttachedHosts {
   // Ends the task with DeadlineExceeded then; `none`: what there was none of.
   Scheduler::TimerId TimerOf(TaskId task, absl::Duration deadline,
                              const char* none);
-  void EndPending(std::unique_ptr<Session> session, absl::string_view reason)
+  void EndPending(std::unique_ptr<Session> session, const FindingValue& reason)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes a task out and tells the host to stop; nothing if it has ended.
   std::optional<Pending> TakeTask(TaskId task) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -51,7 +51,7 @@ TEST(AttachedHostsTest, ListsAStrangerThatHasLeftUntilItIsForgotten) {
   EXPECT_EQ(hosts.Forget("gone").code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(hosts.Forget("gone").message()),
               HasSubstr("systemctl disable --now clusterd"));
-  hosts.Detach(*session, "closed");
+  hosts.Detach(*session, ToFindingValue("closed"));
   ASSERT_EQ(hosts.Entries(SpecOf({"a"})).size(), 2u);
   EXPECT_FALSE(hosts.Entries(SpecOf({"a"}))[1].attached());
   EXPECT_TRUE(hosts.Forget("gone").ok());
@@ -65,7 +65,7 @@ TEST(AttachedHostsTest, ForgetsWhenAHostOfTheSpecWasLastSeen) {
   AttachedHosts hosts(&scheduler, &log);
   const auto session =
       hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
-  hosts.Detach(*session, "closed");
+  hosts.Detach(*session, ToFindingValue("closed"));
   ASSERT_GT(hosts.Entries(SpecOf({"a"}))[0].last_seen_ms(), 0);
   EXPECT_TRUE(hosts.Forget("a").ok());
   const HostEntry entry = hosts.Entries(SpecOf({"a"}))[0];
@@ -106,7 +106,7 @@ TEST(AttachedHostsTest, SaysWhyThereAreNoFacts) {
 
   const auto session =
       hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
-  hosts.Detach(*session, "the connection broke");
+  hosts.Detach(*session, ToFindingValue("the connection broke"));
   Answer gone;
   hosts.Observe(Ask("a"), gone.Expect());
   EXPECT_THAT(gone.facts().missing().detail(),
@@ -141,7 +141,7 @@ TEST(AttachedHostsTest, EndsPendingTasksWithTheStream) {
       hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
   Answer answer;
   hosts.Observe(Ask("a"), answer.Expect());
-  hosts.Detach(*session, "the connection broke");
+  hosts.Detach(*session, ToFindingValue("the connection broke"));
   ASSERT_TRUE(answer.arrived());
   EXPECT_EQ(answer.facts().missing().reason(), Missing::NO_ANSWER);
   EXPECT_EQ(scheduler.pending(), 0);
@@ -402,12 +402,12 @@ TEST(AttachedHostsTest, SaysWhetherTaskWasSentThatHasNoResult) {
               HasSubstr("clusterd 9.9 does not know the task apply"));
   EXPECT_TRUE(link->sent.empty());
   EXPECT_TRUE(hosts.IsAttached("a"));
-  hosts.Detach(*session, "restarted");
+  hosts.Detach(*session, ToFindingValue("restarted"));
 
   const auto again = hosts.Attach(Applying("a", link));
   Ending lost;
   hosts.RunTask(Apply("a"), lost.Expect());
-  hosts.Detach(*again, "the connection broke");
+  hosts.Detach(*again, ToFindingValue("the connection broke"));
   EXPECT_EQ(lost.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(lost.status().message(), HasSubstr("the connection broke"));
 
@@ -455,7 +455,7 @@ TEST(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
   for (int i = 0; i < 16; ++i) past.add_results();
   EXPECT_EQ(hosts.OnPastApplies(*session, past).code(),
             absl::StatusCode::kInvalidArgument);
-  hosts.Detach(*session, "gone");
+  hosts.Detach(*session, ToFindingValue("gone"));
   EXPECT_TRUE(hosts.OnDrift(*session, drift).ok());
   EXPECT_EQ(heard.size(), 3u);
 }
@@ -479,14 +479,14 @@ TEST(AttachedHostsTest, RemembersAHostsLastWordOnItsDrift) {
   ASSERT_EQ(entry.drift().value().drifts_size(), 1);
   EXPECT_EQ(entry.drift().value().drifts(0).why(),
             "x is 1, applied was 2\\x1b[2J");
-  hosts.Detach(*session, "gone");
+  hosts.Detach(*session, ToFindingValue("gone"));
   EXPECT_EQ(hosts.Entries(spec)[0].drift().value().drifts_size(), 1);
   // A later word takes its place.
   const auto again = hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
   report.mutable_drift()->mutable_value()->clear_drifts();
   ASSERT_TRUE(hosts.OnDrift(*again, report).ok());
   EXPECT_EQ(hosts.Entry(spec, "a").drift().value().drifts_size(), 0);
-  hosts.Detach(*again, "gone");
+  hosts.Detach(*again, ToFindingValue("gone"));
 }
 
 TEST(AttachedHostsTest, WhatChangesAHostWaitsForNoReading) {
@@ -561,7 +561,7 @@ TEST(AttachedHostsTest, CountsManyHostsAndNamesThoseAwayInTheOrderOfTheSpec) {
     ASSERT_TRUE(hosts.Attach(Machine(names[i], names[i], "1", link)).ok());
   }
   const auto leaves = hosts.Attach(Machine(names[0], "x", "1", link));
-  hosts.Detach(*leaves, "gone");
+  hosts.Detach(*leaves, ToFindingValue("gone"));
   ASSERT_TRUE(hosts.Attach(Machine("stranger", "s", "1", link)).ok());
   DriftReport report;
   report.mutable_drift()->mutable_value()->add_drifts();

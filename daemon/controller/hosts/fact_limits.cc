@@ -19,9 +19,11 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 
 absl::Status TooLong(const FieldDescriptor* field, size_t size, size_t limit) {
-  return InvalidArgument(std::string(field->full_name()), ": ", size,
-                         field->is_repeated() ? " entries" : " bytes",
-                         ", expected at most ", limit);
+  return WordedError<absl::InvalidArgumentError>(
+      "msg-hub-over-limit",
+      absl::StrCat(std::string(field->full_name()), ": ", size,
+                   field->is_repeated() ? " entries" : " bytes"),
+      limit);
 }
 
 bool IsUnsafe(unsigned char c) {
@@ -159,13 +161,16 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
        {std::pair(" devices", facts->devices_size()),
         std::pair(" device ids", facts->device_ids().value().ids_size())}) {
     if (count <= kMaxDevices) continue;
-    return InvalidArgument("facts: ", count, what, ", expected at most ",
-                           kMaxDevices);
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hub-over-limit", absl::StrCat("facts: ", count, what),
+        kMaxDevices);
   }
   std::set<uint32_t> ids;
   for (const DeviceFacts& device : facts->devices()) {
     if (!ids.insert(device.id()).second) {
-      return InvalidArgument("facts: device ", device.id(), " stands twice");
+      return WordedError<absl::InvalidArgumentError>(
+          "msg-hub-protocol",
+          absl::StrCat("facts: device ", device.id(), " is listed twice"));
     }
   }
   facts->set_host(host);
@@ -188,29 +193,34 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
 // may not even have a newline.
 absl::Status CheckHello(const Hello& hello) {
   if (hello.protocol_version() != kProtocolVersion) {
-    return FailedPrecondition(
-        "hello: protocol version ", hello.protocol_version(), ", expected ",
-        kProtocolVersion,
-        "; clusterd and clusterd-controller must be of releases "
-        "that know each other");
+    return WordedError<absl::FailedPreconditionError>(
+        "msg-hub-protocol-version", hello.protocol_version(), kProtocolVersion);
   }
   std::vector<absl::string_view> texts = {hello.clusterd_version(),
                                           hello.boot_id(), hello.machine_id(),
                                           hello.simulation()};
   if (hello.tasks_size() > 64) {
-    return InvalidArgument("hello: ", hello.tasks_size(),
-                           " kinds of task, expected at most 64");
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hub-over-limit",
+        absl::StrCat("hello: ", hello.tasks_size(), " kinds of task"), 64);
   }
   texts.insert(texts.end(), hello.tasks().begin(), hello.tasks().end());
   for (const absl::string_view text : texts) {
     if (text.size() > kMaxHelloTextBytes ||
         std::any_of(text.begin(), text.end(), absl::ascii_iscntrl)) {
-      return InvalidArgument("hello: a text of ", text.size(),
-                             " bytes, expected at most ", kMaxHelloTextBytes,
-                             " and no control bytes");
+      return WordedError<absl::InvalidArgumentError>(
+          "msg-hub-hello-text", text.size(), kMaxHelloTextBytes);
     }
   }
   return absl::OkStatus();
+}
+
+TaskError ToTaskError(const absl::Status& why) {
+  TaskError error;
+  error.set_code(why.raw_code());
+  error.set_message(std::string(why.message()));
+  *error.mutable_message_words() = MessageWords(why);
+  return error;
 }
 
 HostFacts MissingFacts(const std::string& host, Missing::Reason reason,

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "config/launch/rank_table.h"
+#include "config/words/message.h"
 #include "google/protobuf/message.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/facts.pb.h"
@@ -55,6 +56,13 @@ void TrimDrift(DriftFact* drift);
 // InvalidArgument if a text is too long or holds control bytes;
 // FailedPrecondition if the protocol version is not ours.
 absl::Status CheckHello(const Hello& hello);
+
+// A status as a host is told of it, and the words of what a host told.
+TaskError ToTaskError(const absl::Status& why);
+inline FindingValue MessageWords(const TaskError& error) {
+  return error.has_message_words() ? error.message_words()
+                                   : ToFindingValue(error.message());
+}
 
 // "Facts" of a host of which nothing is known.
 HostFacts MissingFacts(const std::string& host, Missing::Reason reason,

@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
@@ -16,6 +15,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 
@@ -24,7 +24,6 @@ namespace {
 
 // Hosts that progress names, and that an error does.
 constexpr size_t kMaxAwaited = 8;
-constexpr size_t kMaxNamedInError = 20;
 
 std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
   std::vector<const HostFacts*> pointers;
@@ -136,7 +135,8 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
     const ClusterSpec& spec,
     const google::protobuf::RepeatedPtrField<std::string>& names) {
   if (spec.servers().empty()) {
-    return absl::InvalidArgumentError("the spec names no host");
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hub-spec-without-hosts");
   }
   std::set<std::string> wanted(names.begin(), names.end());
   std::vector<std::string> selected;
@@ -147,19 +147,10 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
   }
   if (wanted.empty()) return selected;
   const auto hosts = Each<absl::string_view>(spec.servers(), &ServerSpec::host);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "not in the spec of cluster \"", spec.name(),
-      "\": ", NamesText({wanted.begin(), wanted.end()}),
-      wanted.size() == 1 ? DidYouMean(*wanted.begin(), hosts) : ""));
-}
-
-std::string NamesText(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kMaxNamedInError);
-  std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
-  if (names.size() > shown) {
-    absl::StrAppend(&text, " and ", names.size() - shown, " more");
-  }
-  return text;
+  return WordedError<absl::InvalidArgumentError>(
+      "msg-hub-hosts-not-in-spec", spec.name(),
+      NameList({wanted.begin(), wanted.end()}),
+      wanted.size() == 1 ? DidYouMean(*wanted.begin(), hosts) : "");
 }
 
 std::string NewRunId() {
@@ -268,8 +259,7 @@ absl::Status FactRun::Start() {
   if (parts_.pool->TryRun([run = shared_from_this()] { run->AskAll(); })) {
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(
-      "the controller has as many checks and plans to begin as it can hold");
+  return WordedError<absl::ResourceExhaustedError>("msg-hub-too-many-runs");
 }
 
 void FactRun::AskAll() {
@@ -410,8 +400,8 @@ absl::StatusOr<std::vector<HostFacts>> FactRun::FactsSoFar(
     std::vector<std::string>* awaited) const {
   absl::MutexLock lock(&mutex_);
   if (closed_) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "check ", order_->run_id, " awaits no host, and is about to end"));
+    return WordedError<absl::FailedPreconditionError>("msg-hub-check-ends",
+                                                      order_->run_id);
   }
   std::vector<HostFacts> facts = facts_;
   for (const auto& [index, task] : pending_) {

@@ -44,7 +44,12 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
     const google::protobuf::RepeatedPtrField<std::string>& names);
 
 // "a, b, c and 5 more", for messages about hosts.
-std::string NamesText(const std::vector<std::string>& names);
+inline FindingValue NameList(const std::vector<std::string>& names) {
+  return Listed(names, 20);
+}
+inline std::string NamesText(const std::vector<std::string>& names) {
+  return ValueText(NameList(names));
+}
 
 // Ids of checks, plans, applies and rollbacks: 16 random hex digits.
 std::string NewRunId();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -37,6 +38,10 @@ class Decision {
   std::optional<absl::StatusOr<uint64_t>> later_;
 };
 
+std::string ConflictOf(AttachedHosts& hosts, const std::string& name) {
+  return ValueText(hosts.Entry(SpecOf({name}), name).conflict_words());
+}
+
 TEST(HostClaimsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -58,9 +63,9 @@ TEST(HostClaimsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
   EXPECT_TRUE(old_link->closed.has_value());
   EXPECT_TRUE(answer.arrived());
   // The old stream's end is no news about the new one.
-  hosts.Detach(*first, "closed");
+  hosts.Detach(*first, ToFindingValue("closed"));
   EXPECT_TRUE(hosts.IsAttached("a"));
-  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+  EXPECT_EQ(ConflictOf(hosts, "a"), "");
 }
 
 // Its pong is behind much else that it has to say.
@@ -108,7 +113,7 @@ TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
     EXPECT_EQ(decision.later()->status().code(),
               absl::StatusCode::kFailedPrecondition);
     EXPECT_FALSE(link->closed.has_value());
-    EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
+    EXPECT_THAT(ConflictOf(hosts, "a"),
                 HasSubstr(absl::StrCat("(boot id ", boot_id, ") was refused")));
   }
   Answer answer;
@@ -137,7 +142,7 @@ TEST(HostClaimsTest, AnyAnswerSaysThatAStreamLives) {
   unknown.set_unsupported("what is ping?");
   ASSERT_TRUE(hosts.OnResult(*session, unknown).ok());
   EXPECT_FALSE(decision.later()->ok());
-  hosts.Detach(*session, "closed");
+  hosts.Detach(*session, ToFindingValue("closed"));
 }
 
 TEST(HostClaimsTest, StreamThatEndsWhileItIsAskedGivesTheNameAtOnce) {
@@ -150,7 +155,7 @@ TEST(HostClaimsTest, StreamThatEndsWhileItIsAskedGivesTheNameAtOnce) {
   ASSERT_EQ(*decision.Attach(
                 &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>())),
             0u);
-  hosts.Detach(*session, "the connection broke");
+  hosts.Detach(*session, ToFindingValue("the connection broke"));
   ASSERT_TRUE(decision.later().has_value());
   ASSERT_TRUE(decision.later()->ok());
   EXPECT_NE(**decision.later(), *session);
@@ -170,8 +175,7 @@ TEST(HostClaimsTest, NameThatIsBoundIsNobodyElses) {
   const absl::Status refused = hosts.Attach(other).status();
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("clusterctl certificates reset a"));
-  EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
-              HasSubstr("(machine id m2) was refused"));
+  EXPECT_THAT(ConflictOf(hosts, "a"), HasSubstr("(machine id m2) was refused"));
 }
 
 // The scheduler begins at the first day of 2024.
@@ -202,11 +206,11 @@ TEST(HostClaimsTest, MachineThatHasRestartedTakesOverASilentStream) {
   EXPECT_TRUE(answer.arrived());
   EXPECT_TRUE(
       std::static_pointer_cast<FakeLink>(before.link)->closed.has_value());
-  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+  EXPECT_EQ(ConflictOf(hosts, "a"), "");
   // A copy of the machine that runs since earlier is none of its restarts.
   EXPECT_FALSE(hosts.Attach(BootedAt(kNow - 2 * kDay)).ok());
   EXPECT_THAT(
-      hosts.Entry(SpecOf({"a"}), "a").conflict(),
+      ConflictOf(hosts, "a"),
       HasSubstr(absl::StrCat("(boot id boot", kNow - 2 * kDay, ") was")));
 }
 
@@ -254,7 +258,7 @@ TEST(HostClaimsTest, RefusesSecondMachineAndReportsConflict) {
                              std::make_shared<FakeLink>()));
     EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_FALSE(link->closed.has_value());
-    EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
+    EXPECT_THAT(ConflictOf(hosts, "a"),
                 HasSubstr(same_machine_id ? "(boot id boot2) was refused"
                                           : "(machine id m2) was refused"));
     Answer answer;
@@ -273,7 +277,7 @@ TEST(HostClaimsTest, ForgetsConflictWhenTheSecondMachineStopsTrying) {
   ASSERT_FALSE(
       hosts.Attach(Machine("a", "m2", "1", std::make_shared<FakeLink>())).ok());
   scheduler.Advance(absl::Minutes(4));
-  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+  EXPECT_EQ(ConflictOf(hosts, "a"), "");
 }
 
 TEST(HostClaimsTest, ForgetsConflictOfMachineThatRestarted) {
@@ -286,11 +290,11 @@ TEST(HostClaimsTest, ForgetsConflictOfMachineThatRestarted) {
   EXPECT_FALSE(
       hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
           .ok());
-  hosts.Detach(*before, "no answer to pings");
+  hosts.Detach(*before, ToFindingValue("no answer to pings"));
   EXPECT_TRUE(
       hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
           .ok());
-  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+  EXPECT_EQ(ConflictOf(hosts, "a"), "");
 }
 
 }  // namespace

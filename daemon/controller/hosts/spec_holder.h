@@ -4,6 +4,7 @@
 #define DAEMON_CONTROLLER_HOSTS_SPEC_HOLDER_H_
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -70,7 +71,7 @@ class SpecHolder {
   mutable absl::Mutex mutex_;
   std::shared_ptr<const ClusterSpec> spec_ ABSL_GUARDED_BY(mutex_);
   absl::Time loaded_at_ ABSL_GUARDED_BY(mutex_);
-  std::string refused_ ABSL_GUARDED_BY(mutex_);
+  std::optional<FindingValue> refused_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The waivers of the spec that cover the host, for the host itself.

@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "config/identity/certificate.h"
 #include "config/identity/grpc_status.h"
+#include "config/words/message.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/stream_writer.h"
@@ -32,9 +33,9 @@ namespace clusterd {
 // Safe for concurrent use.
 class Slots {
  public:
-  // `what`: as in "4 calls read logs already".
-  Slots(std::string what, int of_all, int of_one)
-      : what_(std::move(what)), of_all_(of_all), of_one_(of_one) {}
+  // `what`: words, as in "4 calls read logs already".
+  Slots(const char* what, int of_all, int of_one)
+      : what_(what), of_all_(of_all), of_one_(of_one) {}
 
   // ResourceExhausted if none is free for that user.
   absl::Status Take(const std::string& who) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -42,9 +43,11 @@ class Slots {
     const auto own = taken_.find(who);
     const bool too_many = own != taken_.end() && own->second >= of_one_;
     if (too_many || all_taken_ >= of_all_) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          too_many ? of_one_ : of_all_, " ", what_, " already",
-          too_many ? absl::StrCat(" for ", who) : "", ", try again later"));
+      return too_many ? WordedError<absl::ResourceExhaustedError>(
+                            "msg-hub-too-many-calls-of-user", of_one_,
+                            Worded(what_), who)
+                      : WordedError<absl::ResourceExhaustedError>(
+                            "msg-hub-too-many-calls", of_all_, Worded(what_));
     }
     ++all_taken_;
     ++taken_[who];
@@ -59,7 +62,7 @@ class Slots {
   }
 
  private:
-  const std::string what_;
+  const char* const what_;
   const int of_all_;
   const int of_one_;
   absl::Mutex mutex_;
@@ -114,8 +117,7 @@ class UnaryAnswer final : public grpc::ServerUnaryReactor {
 
 // Why a call is refused while the pool is full.
 inline absl::Status TooMuchToDo() {
-  return absl::ResourceExhaustedError(
-      "the controller has too much to do, try again later");
+  return WordedError<absl::ResourceExhaustedError>("msg-hub-too-much-to-do");
 }
 
 // Fills in the response from a thread of the pool, which may wait for the disk,

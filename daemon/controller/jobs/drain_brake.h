@@ -48,7 +48,7 @@ class DrainBrake {
   void Sweep(absl::Time now, LastTimes* times) const;
   // The hosts that may be failed in one window.
   size_t Most() const;
-  void KeepSoon(const std::string& why);
+  void KeepSoon(const FindingValue& why);
 
   const ControllerParts parts_;
   const DrainLimits limits_;

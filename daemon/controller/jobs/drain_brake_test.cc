@@ -106,8 +106,10 @@ TEST_F(DrainBrakeTest, TellsOfARefusalOnceForAHostAndKeepsTheFirst) {
   EXPECT_EQ(Kept(), 1);
   const HistoryEntry entry = history_->List({})->entries(0);
   EXPECT_EQ(entry.outcome(), "unknown");
-  EXPECT_THAT(entry.summary(), HasSubstr("brake: 2 hosts failed in the last"));
-  EXPECT_THAT(entry.summary(), HasSubstr("a person must look"));
+  EXPECT_THAT(ValueText(entry.summary_words()),
+              HasSubstr("brake: 2 hosts failed in the last"));
+  EXPECT_THAT(ValueText(entry.summary_words()),
+              HasSubstr("a person must look"));
   const std::string lines = log_.Lines();
   const size_t first = lines.find("host server2: brake");
   ASSERT_NE(first, std::string::npos);

@@ -6,9 +6,11 @@
 
 #include "absl/algorithm/container.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
 #include "daemon/controller/jobs/job_desk.h"
 
@@ -62,10 +64,9 @@ absl::Status JobDesk::CountBegunLocked(const std::string& host) {
     begun.push_back(now);
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "host ", host, " has begun as many checks of other hosts as it may, ",
-      limits_.begun_a_minute, " a minute and ", limits_.begun_an_hour,
-      " an hour, try again later"));
+  return WordedError<absl::ResourceExhaustedError>("msg-hub-job-checks-of-host",
+                                                   host, limits_.begun_a_minute,
+                                                   limits_.begun_an_hour);
 }
 
 void JobDesk::HoldUnknowing(Run* run) {
@@ -106,9 +107,7 @@ void JobDesk::AskAs(const std::string& host, JobQuestion question,
     if (verdict.ok()) {
       *answer.mutable_verdict() = *std::move(verdict);
     } else {
-      const absl::Status& why = verdict.status();
-      answer.mutable_error()->set_code(why.raw_code());
-      answer.mutable_error()->set_message(std::string(why.message()));
+      *answer.mutable_error() = ToTaskError(verdict.status());
     }
     reply(std::move(answer));
   };

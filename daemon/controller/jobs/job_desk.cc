@@ -10,6 +10,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
@@ -84,7 +85,7 @@ absl::StatusOr<JobDesk::Result> For(
   if (host.empty() || !result.ok() || (*result)->hosts.contains(host)) {
     return result;
   }
-  return PermissionDenied("host \"", host, "\" takes no part in this job");
+  return WordedError<absl::PermissionDeniedError>("msg-hub-not-in-job", host);
 }
 
 }  // namespace
@@ -170,15 +171,15 @@ JobDesk::RunPtr JobDesk::FindRunLocked(const std::string& key,
 
 absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
                                                     JobAsk* ask, bool* is_new) {
-  if (stopping_) return absl::UnavailableError("the controller is stopping");
+  if (stopping_) return WordedError<absl::UnavailableError>("msg-hub-stopping");
   if (calls_.size() >= limits_.callers) {
-    return ResourceExhausted(limits_.callers,
-                             " ask about jobs already, try again later");
+    return WordedError<absl::ResourceExhaustedError>("msg-hub-job-calls",
+                                                     limits_.callers);
   }
   if (ask->host.empty() && calls_of_user_.count(ask->actor) > 0 &&
       calls_of_user_[ask->actor] >= limits_.callers_of_user) {
-    return ResourceExhausted(limits_.callers_of_user, " calls of ", ask->actor,
-                             " ask about jobs already, try again later");
+    return WordedError<absl::ResourceExhaustedError>(
+        "msg-hub-job-calls-of-user", limits_.callers_of_user, ask->actor);
   }
   if (RunPtr found = FindRunLocked(key, *ask); found != nullptr) return found;
   // One that was known a moment ago has ended.
@@ -197,8 +198,7 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
   }
   if (waiting >= limits_.waiting || all_bytes > limits_.bytes ||
       own >= limits_.begun_by_one || own_bytes > limits_.bytes_of_one) {
-    return absl::ResourceExhaustedError(
-        "as many checks of jobs wait for their turn as may, try again later");
+    return WordedError<absl::ResourceExhaustedError>("msg-hub-job-queue-full");
   }
   if (!ask->host.empty() && ask->job.servers_size() > 1) {
     RETURN_IF_ERROR(CountBegunLocked(ask->host));
@@ -559,7 +559,7 @@ void JobDesk::Stop() {
       facts = run->facts;
     }
     if (facts != nullptr) facts->Cancel();
-    End(run, absl::UnavailableError("the controller is stopping"));
+    End(run, WordedError<absl::UnavailableError>("msg-hub-stopping"));
   }
 }
 

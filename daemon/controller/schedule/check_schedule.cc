@@ -463,7 +463,8 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
   }
   parts_.log->Info("schedule ", check.name(), ": ",
                    StateWord(KnownState(news.report.verdict())), ", check ",
-                   order.run_id, Part(", ", record.entry().changes()));
+                   order.run_id,
+                   Part(", ", ValueText(record.entry().changes_words())));
   if (found == News::kTell) tell_(std::move(news));
   Finish(one);
 }
@@ -485,7 +486,8 @@ ReportDiff CheckSchedule::Keep(const ScheduledPtr& one, HistoryRecord* record) {
   if (before != nullptr) {
     diff = DiffReports(*before, report);
     entry->set_previous_id(before->run_id());
-    entry->set_changes(DiffSummary(diff));
+    const FindingValue changes = DiffSummaryWords(diff);
+    if (!changes.words().empty()) *entry->mutable_changes_words() = changes;
   }
   const absl::Status kept = parts_.history->AddOrLog(*record, parts_.log);
   absl::MutexLock lock(&mutex_);

@@ -171,9 +171,9 @@ TEST_F(CheckScheduleTest, KeepsWhatHasChangedSinceTheOneBefore) {
   ASSERT_THAT(entries, SizeIs(3));
   EXPECT_EQ(entries[2].previous_id(), "");
   EXPECT_EQ(entries[1].previous_id(), entries[2].id());
-  EXPECT_EQ(entries[1].changes(), "1 worse");
+  EXPECT_EQ(ValueText(entries[1].changes_words()), "1 worse");
   EXPECT_EQ(entries[0].previous_id(), entries[1].id());
-  EXPECT_EQ(entries[0].changes(), "");
+  EXPECT_EQ(ValueText(entries[0].changes_words()), "");
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
 }
 
@@ -328,7 +328,7 @@ TEST_F(CheckScheduleTest, KnowsAfterARestartWhatWasBefore) {
   EXPECT_EQ(now[0].newest().verdict(), FAIL);
   news_.clear();
   PassAndAnswer(kMostJitter);
-  EXPECT_EQ(Entries()[0].changes(), "");
+  EXPECT_EQ(ValueText(Entries()[0].changes_words()), "");
   EXPECT_THAT(news_, IsEmpty()) << "it was told";
 }
 

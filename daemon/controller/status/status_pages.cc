@@ -38,7 +38,7 @@ void AddHosts(const ClusterNumbers& numbers, MetricsText* text) {
     counts["drifted"] +=
         host.in_spec() && serves && !host.drift().value().drifts().empty();
     counts["unexpected"] += !host.in_spec() && host.attached();
-    counts["refused"] += !host.conflict().empty();
+    counts["refused"] += host.has_conflict_words();
     counts["maintenance"] += host.in_spec() && !serves;
   }
   text->Begin("clusterd_hosts", "gauge",

@@ -487,7 +487,7 @@ TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   const auto link = Attach("node1", "machine of node1");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(asker, token).status()));
   EXPECT_TRUE(link->end().ok()) << link->end();
-  hosts_.Detach(session_, "it is down");
+  hosts_.Detach(session_, ToFindingValue("it is down"));
   Reopen();
   scheduler_.Advance(2 * kWaitsAlone);
   const std::string later = Token("node1");
@@ -566,7 +566,7 @@ TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
   EXPECT_FALSE(desk_->IsCurrent("node1", stolen->certificate_pem()).ok());
   EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
   // And the name is not the next one's who asks.
-  hosts_.Detach(session_, "it is down");
+  hosts_.Detach(session_, ToFindingValue("it is down"));
   EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent"));
   Reopen();
   EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent"));

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "daemon/controller/watch/cluster_watch.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -67,10 +68,10 @@ TEST(CheckNowTest, CountsHostsByTheirState) {
   for (const State state : {FAIL, PASS, UNKNOWN, FAIL, WARN, PASS, PASS}) {
     report.add_hosts()->set_state(state);
   }
-  EXPECT_THAT(CheckNow(report, nullptr).newest().notes(),
+  EXPECT_THAT(Rendered(CheckNow(report, nullptr).newest()).notes(),
               ElementsAre("hosts: 2 failed, 1 unknown, 1 warned, 3 passed"));
   report.clear_hosts();
-  EXPECT_THAT(CheckNow(report, nullptr).newest().notes(), IsEmpty());
+  EXPECT_THAT(CheckNow(report, nullptr).newest().said(), IsEmpty());
 }
 
 TEST(CheckNowTest, LeavesOutWhatAnotherFindingExplains) {
@@ -121,11 +122,12 @@ TEST(RunningTextsTest, SaysWhoRunsWhatAndHowManyMore) {
   order.actor = "spiffe://demo/user/ann/role/viewer";
   RunningCheck check;
   check.order = std::make_shared<const FactOrder>(order);
-  EXPECT_THAT(RunningTexts({check}),
-              ElementsAre("check 0123456789abcdef of ann, 2 hosts"));
-  const auto many = RunningTexts(std::vector<RunningCheck>(13, check));
+  const auto one = RunningWords({check});
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(ValueText(one[0]), "check 0123456789abcdef of ann, 2 hosts");
+  const auto many = RunningWords(std::vector<RunningCheck>(13, check));
   EXPECT_EQ(many.size(), 11u);
-  EXPECT_EQ(many.back(), "and 3 more checks");
+  EXPECT_EQ(ValueText(many.back()), "and 3 more checks");
 }
 
 TEST(AskedCheckTest, TellsWhatChangedSinceTheCheckBefore) {

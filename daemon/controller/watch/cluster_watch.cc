@@ -6,6 +6,7 @@
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -88,13 +89,16 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
   head.set_verdict(newest.verdict());
   *head.mutable_rule_counts() = newest.rule_counts();
   head.set_error(newest.error());
+  if (newest.has_error_words()) {
+    *head.mutable_error_words() = newest.error_words();
+  }
   head.set_clusterd_version(newest.clusterd_version());
   head.set_network_namespace(newest.network_namespace());
   head.set_partial(newest.partial());
   head.set_schedule(newest.schedule());
   if (newest.hosts_size() > 0) {
-    head.add_notes(
-        absl::StrCat("hosts: ", CountsText(CountStates(newest.hosts()))));
+    *head.add_said() =
+        Worded("hub-hosts-states", CountsWords(CountStates(newest.hosts())));
   }
   if (changes != nullptr) *now.mutable_changes() = CutDiff(*changes);
   const FindingOverview overview = ArrangeFindings(newest);
@@ -109,17 +113,19 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
   return now;
 }
 
-std::vector<std::string> RunningTexts(const std::vector<RunningCheck>& checks) {
-  std::vector<std::string> texts;
+std::vector<FindingValue> RunningWords(
+    const std::vector<RunningCheck>& checks) {
+  std::vector<FindingValue> texts;
   for (const RunningCheck& check : checks) {
     if (texts.size() == kMaxRunningTold) {
-      texts.push_back(absl::StrCat(
-          "and ", Count(checks.size() - kMaxRunningTold, "more check")));
+      texts.push_back(
+          Worded("hub-more-checks",
+                 Counted(checks.size() - kMaxRunningTold, "more check")));
       break;
     }
-    texts.push_back(absl::StrCat("check ", check.order->run_id, " of ",
-                                 ActorName(check.order->actor), ", ",
-                                 Count(check.order->hosts.size(), "host")));
+    texts.push_back(Worded("hub-check-of", check.order->run_id,
+                           ActorName(check.order->actor),
+                           Counted(check.order->hosts.size(), "host")));
   }
   return texts;
 }
@@ -149,7 +155,7 @@ void ClusterWatch::Join(WatcherId id, Watcher watcher) {
     absl::MutexLock lock(&mutex_);
     if (stopped_) {
       tell = [on_stop = std::move(watcher.on_stop)] {
-        on_stop(absl::UnavailableError("the controller is stopping"));
+        on_stop(WordedError<absl::UnavailableError>("msg-hub-stopping"));
       };
     } else {
       if (now_ != nullptr) tell = watcher.on_change;
@@ -187,7 +193,9 @@ ClusterNow ClusterWatch::Observe() const {
     *now.add_schedules() = std::move(schedule);
   }
   if (auto asked = sources_.asked()) *now.mutable_asked() = *std::move(asked);
-  for (std::string& text : sources_.running()) now.add_running(std::move(text));
+  for (FindingValue& run : sources_.running()) {
+    *now.mutable_running_words()->add_values() = std::move(run);
+  }
   for (ConfirmResponse& each : sources_.pending()) {
     *now.add_pending() = std::move(each);
   }
@@ -234,7 +242,7 @@ void ClusterWatch::Stop() {
     watchers.swap(watchers_);
   }
   for (const auto& [id, watcher] : watchers) {
-    watcher.on_stop(absl::UnavailableError("the controller is stopping"));
+    watcher.on_stop(WordedError<absl::UnavailableError>("msg-hub-stopping"));
   }
 }
 

@@ -40,7 +40,7 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
                                  const ReportDiff* changes);
 
 // "check 0123456789abcdef of ann, 12 hosts"; at most 10, and how many more.
-std::vector<std::string> RunningTexts(const std::vector<RunningCheck>& checks);
+std::vector<FindingValue> RunningWords(const std::vector<RunningCheck>& checks);
 
 // ClusterNow.asked, worked out once for each check. Not thread-safe.
 class AskedCheck {
@@ -64,7 +64,7 @@ struct WatchSources {
   // In the order of the spec. `newest`, `changes` and `wrong` as CheckNow.
   std::function<std::vector<ClusterNow::ScheduleNow>()> schedules;
   std::function<std::optional<ClusterNow::ScheduleNow>()> asked;
-  std::function<std::vector<std::string>()> running;
+  std::function<std::vector<FindingValue>()> running;
   // Applies that wait to be confirmed.
   std::function<std::vector<ConfirmResponse>()> pending;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
@@ -20,7 +21,7 @@ using ::testing::ElementsAre;
 WatchSources HostsAlone(std::function<void(ClusterNow* now)> hosts) {
   return {
       std::move(hosts), [] { return std::vector<ClusterNow::ScheduleNow>(); },
-      [] { return std::nullopt; }, [] { return std::vector<std::string>(); },
+      [] { return std::nullopt; }, [] { return std::vector<FindingValue>(); },
       [] { return std::vector<ConfirmResponse>(); }};
 }
 
@@ -155,7 +156,9 @@ TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
     asked.mutable_newest()->set_run_id("02");
     return std::make_optional(asked);
   };
-  sources.running = [] { return std::vector<std::string>{"apply 01"}; };
+  sources.running = [] {
+    return std::vector<FindingValue>{ToFindingValue("apply 01")};
+  };
   sources.pending = [] {
     std::vector<ConfirmResponse> pending(1);
     pending[0].set_run_id("01");
@@ -169,7 +172,7 @@ TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
   EXPECT_EQ(now.hosts_expected(), 3u);
   ASSERT_EQ(now.schedules_size(), 2);
   EXPECT_EQ(now.schedules(1).name(), "links");
-  EXPECT_THAT(now.running(), ElementsAre("apply 01"));
+  EXPECT_THAT(Rendered(now).running(), ElementsAre("apply 01"));
   ASSERT_EQ(now.pending_size(), 1);
   EXPECT_EQ(now.pending(0).run_id(), "01");
   EXPECT_EQ(now.asked().newest().run_id(), "02");

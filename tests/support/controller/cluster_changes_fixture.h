@@ -17,6 +17,7 @@
 #include "config/plan/make_plan.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -173,7 +174,7 @@ class ClusterChangesTest : public testing::Test {
   ApplyReport Kept(const std::string& run_id) {
     const auto record = history_->Get(run_id);
     EXPECT_TRUE(record.ok()) << record.status();
-    return record.ok() ? record->apply() : ApplyReport();
+    return record.ok() ? Rendered(record->apply()) : ApplyReport();
   }
 
   ApplyResult::Outcome KeptOutcome(const std::string& run_id, int host) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_entry.h"
 #include "gtest/gtest.h"
@@ -87,7 +88,8 @@ class ClusterConfirmTest : public ClusterChangesTest {
     pool_.Drain();
   }
   void Lose(int host) {
-    hosts_.Detach(sessions_[absl::StrCat("server", host)], "it was cut off");
+    hosts_.Detach(sessions_[absl::StrCat("server", host)],
+                  ToFindingValue("it was cut off"));
     pool_.Drain();
   }
   static AuditEntry Caller(const std::string& who) {
@@ -147,7 +149,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
   Confirmation Shown() {
     const auto record = changes_->Show(id_);
     EXPECT_TRUE(record.ok()) << record.status();
-    return record->apply().confirmation();
+    return Rendered(record->apply().confirmation());
   }
 
   std::string id_;
