@@ -32,6 +32,14 @@ absl::Status WordedError(absl::string_view row, const Values&... values) {
 // One value that is rendered as a line each. REQUIRES: not empty.
 FindingValue Lines(const std::vector<FindingValue>& lines);
 
+// `words`, or `text` where there are none: of an older clusterd.
+inline std::string TextOf(const FindingValue& words, const std::string& text) {
+  return words.words().empty() ? text : ValueText(words);
+}
+
+// What InFront of status_macros.h has put in front of, where that is `what`.
+FindingValue Behind(absl::string_view what, const FindingValue& words);
+
 // The words of an error: without a payload, its message.
 FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines; at least one.
