@@ -171,8 +171,15 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
       }
     }
     if (!verbose) continue;
-    PrintRemark("plan-if", step->precondition(), page);
-    PrintRemark("plan-undo", step->undo(), page);
+    const Setting* const setting = SettingOf(*step);
+    PrintRemark("plan-if",
+                setting == nullptr ? step->precondition()
+                                   : ValueText(setting->condition(*step)),
+                page);
+    PrintRemark("plan-undo",
+                setting == nullptr ? step->undo()
+                                   : ValueText(setting->undo(*step)),
+                page);
   }
   for (const auto& [text, devices] : consequences) {
     page.Wrapped(absl::StrCat("  ", Say("plan-also")),

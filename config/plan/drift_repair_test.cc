@@ -22,7 +22,8 @@ StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
 
 // "": it is so.
 std::string WhyNotSo(const PlanStep& step, const HostFacts& facts) {
-  return VerdictOn(step, facts).why;
+  const StepVerdict verdict = VerdictOn(step, facts);
+  return verdict.state == StepVerdict::kSo ? "" : ValueText(verdict.Why());
 }
 
 TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {
@@ -194,11 +195,11 @@ TEST(JudgeStepTest, PrefersWhatMovedToWhatIsNotKnown) {
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
   MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::TIMED_OUT, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
-  EXPECT_EQ(VerdictOn(step, facts).why,
+  EXPECT_EQ(WhyNotSo(step, facts),
             "device 0: gateway is unknown, applied was 10.0.0.254");
   SetConf(&facts, "gateway_0", "10.0.0.253");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
-  EXPECT_EQ(VerdictOn(step, facts).why,
+  EXPECT_EQ(WhyNotSo(step, facts),
             "hccn.conf: gateway_0 is 10.0.0.253, applied was 10.0.0.254");
 }
 
@@ -209,7 +210,7 @@ TEST(JudgeStepTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
   MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
-  EXPECT_EQ(VerdictOn(step, facts).why,
+  EXPECT_EQ(WhyNotSo(step, facts),
             "hccn.conf: tls_enable_0 is none, applied was 0");
 }
 

@@ -70,8 +70,8 @@ TEST(PlanDscpTest, BlocksWhereTheFileHasWhatIsNoMap) {
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(BlockedText(plan.blocked(0)),
             "device 0: DSCP to TC 33:1 cannot be planned: /etc/hccn.conf has "
-            "dscp_tc_0=33:7,, which is no such map, and hccn_tool adds to it; "
-            "correct that line or take it out, in place and under flock, then "
+            "dscp_tc_0=33:7,, which is not such a map, and hccn_tool adds to "
+            "it; correct that line or take it out, in place and under flock, then "
             "plan again");
 }
 

@@ -164,10 +164,10 @@ void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
        FirewallFactName(program, kStartsAtBootFact)});
   step->mutable_target()->set_firewall(program);
   if (program == FIREWALLD && active) {
-    *step->add_consequence_words() = Worded("plan-say-runtime-rules-lost");
+    *step->mutable_consequences_words()->add_values() = Worded("plan-say-runtime-rules-lost");
     // moby issue 28476: "Stopping firewalld flushes the whole iptables, it also
     // removes the chains that docker created."
-    *step->add_consequence_words() =
+    *step->mutable_consequences_words()->add_values() =
         Worded(plan->facts().docker_running().value()
                    ? "plan-say-docker-chains-go"
                    : "plan-say-chains-go");
@@ -257,7 +257,7 @@ void OpenRange(FirewallProgram program, const ShutRange& shut,
     rule->mutable_port()->set_protocol("tcp");
     rule->mutable_port()->set_source(source.ToString());
     if (!shut.consequence.words().empty()) {
-      *step->add_consequence_words() = shut.consequence;
+      *step->mutable_consequences_words()->add_values() = shut.consequence;
     }
   }
 }

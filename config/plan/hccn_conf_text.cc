@@ -13,7 +13,6 @@
 #include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/number_list.h"
-#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -77,8 +76,8 @@ FindingValue RepairWords(const std::set<uint32_t>& lines, const char* repair) {
 
 FindingValue FormText(const PlanStep& step) {
   return Worded("in-front", step.target().file(),
-                step.has_repairs() ? step.repairs()
-                                   : ToFindingValue(step.from()));
+                step.has_from_words() ? step.from_words()
+                                      : ToFindingValue(step.from()));
 }
 FindingValue FormCondition(const PlanStep&) {
   return Worded("plan-say-sets-the-same");
@@ -300,10 +299,9 @@ void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series) {
                 Worded("plan-say-correct-in-place"));
   }
   if (repaired.empty()) return;
-  const FindingValue repairs = RepairsWords(repaired);
-  PlanStep* step = plan->AddStep(kFormSetting, EnglishText(repairs), kGoodForm,
-                                 {kHccnConfFormFact});
-  *step->mutable_repairs() = repairs;
+  PlanStep* step =
+      plan->AddStep(kFormSetting, "", kGoodForm, {kHccnConfFormFact});
+  *step->mutable_from_words() = RepairsWords(repaired);
   step->mutable_target()->set_file(kHccnConfFile);
   step->set_from_sha256(conf.sha256());
 }

@@ -16,6 +16,7 @@
 
 #include "absl/strings/string_view.h"
 #include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
 
 namespace clusterd {
 

@@ -57,9 +57,6 @@ void HostPlanBuilder::Block(ChangeKind kind,
   *blocked->mutable_what_words() = what;
   *blocked->mutable_reason_words() = reason;
   *blocked->mutable_fix_words() = fix;
-  blocked->set_what(EnglishText(what));
-  blocked->set_reason(EnglishText(reason));
-  blocked->set_fix(EnglishText(fix));
 }
 
 void HostPlanBuilder::BlockWhatIsNotAllowed() {
@@ -107,9 +104,6 @@ HostPlan HostPlanBuilder::Finish() {
     step->set_id(plan_.steps_size());
     step->set_precondition(EnglishText(SettingOf(*step)->condition(*step)));
     step->set_undo(EnglishText(SettingOf(*step)->undo(*step)));
-    for (const FindingValue& words : step->consequence_words()) {
-      step->add_consequences(EnglishText(words));
-    }
     for (const std::string& name : planned.rests_on) {
       facts[name] = NamedFactText(named_, name);
     }
@@ -119,9 +113,8 @@ HostPlan HostPlanBuilder::Finish() {
     fact->set_name(name);
     fact->set_value(value);
   }
-  for (const FindingValue& words : plan_.note_words()) {
-    plan_.add_notes(EnglishText(words));
-  }
+  const InLanguage english(Language::kEnglish);
+  RenderWords(&plan_);
   return std::move(plan_);
 }
 
@@ -317,6 +310,8 @@ std::string SpecSha256(const ClusterSpec& spec) {
 
 std::string PlanDigest(const ClusterPlan& plan) {
   ClusterPlan content = plan;
+  const InLanguage english(Language::kEnglish);
+  RenderWords(&content, /*drop=*/true);
   content.clear_digest();
   content.clear_plan_id();
   content.clear_created_at_ms();

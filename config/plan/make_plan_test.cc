@@ -152,7 +152,7 @@ TEST(MakePlanInNamespaceTest, RestsOnTheInode) {
   const HostPlan plan = PlanContainer(facts);
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
   facts.mutable_kernel()->mutable_network_namespace()->set_value(4026532001);
-  EXPECT_EQ(MovedFactsText(FindMovedFacts(plan, facts)),
+  EXPECT_EQ(ValueText(MovedFactsWords(FindMovedFacts(plan, facts))),
             "network namespace was 4026532000, now 4026532001");
 }
 
@@ -180,7 +180,7 @@ TEST(MakePlanInNamespaceTest, TellsTheThreeTroublesApart) {
             "/proc/sys is read-only where clusterd runs");
   EXPECT_EQ(
       read_only.blocked(0).fix(),
-      "make the container anew with docker run --sysctl "
+      "create the container again with docker run --sysctl "
       "net.ipv4.ip_local_reserved_ports=8080,60000-60015, or run clusterd "
       "on the host itself, where /proc/sys is writable");
 }

@@ -40,7 +40,9 @@ class HostPlanBuilder {
   void Block(ChangeKind kind, const std::vector<uint32_t>& devices,
              const FindingValue& what, const FindingValue& reason,
              const FindingValue& fix);
-  void Note(const FindingValue& words) { *plan_.add_note_words() = words; }
+  void Note(const FindingValue& words) {
+    *plan_.mutable_notes_words()->add_values() = words;
+  }
 
   // Leaves out what the selection does not ask for, and notes how much:
   //   a step of another kind, setting and kernel parameter; not where a step

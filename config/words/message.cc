@@ -2,6 +2,8 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "google/protobuf/descriptor.h"
 
 namespace clusterd {
 
@@ -50,6 +52,50 @@ std::vector<FindingValue> MessageLines(const absl::Status& error) {
     lines.push_back(ToFindingValue(line));
   }
   return lines;
+}
+
+void RenderWords(google::protobuf::Message* message, bool drop) {
+  const google::protobuf::Reflection* const reflection =
+      message->GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection->ListFields(*message, &fields);
+  for (const auto* const field : fields) {
+    if (field->cpp_type() != field->CPPTYPE_MESSAGE) continue;
+    const bool is_words = field->message_type() == FindingValue::descriptor();
+    const auto* const text = is_words ? TextOf(*field) : nullptr;
+    if (is_words && text == nullptr) continue;
+    const int count =
+        field->is_repeated() ? reflection->FieldSize(*message, field) : 1;
+    FindingValues notes;
+    for (int i = 0; i < count; ++i) {
+      auto* const each =
+          field->is_repeated()
+              ? reflection->MutableRepeatedMessage(message, field, i)
+              : reflection->MutableMessage(message, field);
+      if (text == nullptr) {
+        RenderWords(each, drop);
+        continue;
+      }
+      const auto& words = static_cast<const FindingValue&>(*each);
+      if (!text->is_repeated()) {
+        reflection->SetString(message, text, ValueText(words));
+      } else if (field->is_repeated()) {
+        *notes.Add() = words;
+      } else {
+        notes = words.values();
+      }
+    }
+    for (int i = 0; i < notes.size(); ++i) {
+      if (i == reflection->FieldSize(*message, text)) {
+        reflection->AddString(message, text, "");
+      }
+      reflection->SetRepeatedString(message, text, i, ValueText(notes[i]));
+    }
+    if (drop && text != nullptr &&
+        absl::StrCat(text->name(), "_words") == field->name()) {
+      reflection->ClearField(message, field);
+    }
+  }
 }
 
 }  // namespace clusterd

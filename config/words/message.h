@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "config/words/words.h"
+#include "google/protobuf/message.h"
 
 namespace clusterd {
 
@@ -32,11 +33,6 @@ absl::Status WordedError(absl::string_view row, const Values&... values) {
 // One value that is rendered as a line each. REQUIRES: not empty.
 FindingValue Lines(const std::vector<FindingValue>& lines);
 
-// `words`, or `text` where there are none: of an older clusterd.
-inline std::string TextOf(const FindingValue& words, const std::string& text) {
-  return words.words().empty() ? text : ValueText(words);
-}
-
 // What InFront of status_macros.h has put in front of, where that is `what`.
 FindingValue Behind(absl::string_view what, const FindingValue& words);
 
@@ -44,6 +40,20 @@ FindingValue Behind(absl::string_view what, const FindingValue& words);
 FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines; at least one.
 std::vector<FindingValue> MessageLines(const absl::Status& error);
+
+// Writes into a text field that has a field of its name and "_words" beside it
+// what those words say, in the current language, everywhere in the message. A
+// repeated field takes the values of the words as its first texts; others may
+// stand behind them. So do notes of a report of what it `said`, why a host has
+// no facts and why a rule was skipped. `drop`: leaves the texts alone.
+void RenderWords(google::protobuf::Message* message, bool drop = false);
+
+// The same message in the current language.
+template <typename Message>
+Message Rendered(Message message) {
+  RenderWords(&message);
+  return message;
+}
 
 }  // namespace clusterd
 

@@ -97,7 +97,7 @@ HostFacts AgentObserver::ObserveFor(const std::string& host,
     wanted.insert(CHANGE_SSH_LOGIN);
     SetMissing(Missing::NOT_PERMITTED,
                absl::StrCat("this host does not allow ssh-login: ",
-                            HowToAllow(allows, wanted)),
+                            EnglishText(HowToAllow(allows, wanted))),
                facts.mutable_ssh());
   }
   if (!written.ok() && !facts.has_missing()) {

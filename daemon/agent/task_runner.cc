@@ -399,8 +399,9 @@ absl::Status TicketTasks::CheckAllowed(const AuditEntry& entry) const {
   if (!kinds.insert(CHANGE_LOGS).second) return absl::OkStatus();
   const absl::Status refused =
       PermissionDenied("this host does not allow ", ChangeKindName(CHANGE_LOGS),
-                       "; ", WhatIsAllowed(allows), "; ",
-                       HowToAllow(allows, kinds), ", then ask again");
+                       "; ", EnglishText(WhatIsAllowed(allows)), "; ",
+                       EnglishText(HowToAllow(allows, kinds)),
+                       ", then ask again");
   if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
   return refused;
 }

@@ -49,7 +49,7 @@ struct Runner {
     access.runner = &commands;
     return access;
   }
-  absl::StatusOr<std::string> Run(const PlanStep& step) {
+  absl::StatusOr<FindingValue> Run(const PlanStep& step) {
     return actions.Set(issuer.token(), step, {});
   }
   FakeMachine::Device& device(uint32_t id) {
@@ -468,7 +468,7 @@ TEST(RestoreTest, MendsAHalfWrittenHccnConfBeforeItRunsTheTool) {
       0640, 0, 12);
   MutationTokenIssuer issuer;
   const auto residues = actions.Restore(issuer.token(), *saved);
-  EXPECT_TRUE(residues.empty()) << residues[0];
+  EXPECT_TRUE(residues.empty()) << ValueText(residues[0]);
   EXPECT_EQ(scenario->State(), before);
 }
 
@@ -513,7 +513,7 @@ TEST(RestoreTest, NamesWhatItCouldNotPutBackWithBothValues) {
   MutationTokenIssuer issuer;
   const auto residues = actions.Restore(issuer.token(), *saved);
   ASSERT_EQ(residues.size(), 1u);
-  EXPECT_EQ(residues[0],
+  EXPECT_EQ(ValueText(residues[0]),
             "device 1: detect address is 10.20.0.253, was 0.0.0.0 (`hccn_tool "
             "-i 1 -netdetect -s address 0.0.0.0`: status 1: Command execute "
             "failed!)");
@@ -574,9 +574,8 @@ TEST(RestoreTest, APolicyRouteIsBackIfTheToolTookIt) {
     EXPECT_EQ(residues.empty(), takes);
     if (takes) continue;
     ASSERT_EQ(residues.size(), 1u);
-    EXPECT_NE(residues[0].find("(`hccn_tool -i 1 -ip_route -a ip 10.0.0.0"),
-              std::string::npos)
-        << residues[0];
+    EXPECT_THAT(ValueText(residues[0]),
+                HasSubstr("(`hccn_tool -i 1 -ip_route -a ip 10.0.0.0"));
   }
 }
 
@@ -625,11 +624,11 @@ TEST(RestoreTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
         SettingActions(&machine).Restore(issuer.token(), {saved});
     EXPECT_EQ(runner.added, each.added) << each.table;
     if (each.residue.empty()) {
-      EXPECT_TRUE(residues.empty()) << residues[0];
+      EXPECT_TRUE(residues.empty()) << ValueText(residues[0]);
       continue;
     }
     ASSERT_EQ(residues.size(), 1u);
-    EXPECT_EQ(residues[0].find(each.residue), 0u) << residues[0];
+    EXPECT_THAT(ValueText(residues[0]), StartsWith(each.residue));
   }
 }
 
