@@ -61,40 +61,38 @@ void RenderWords(google::protobuf::Message* message, bool drop) {
   reflection->ListFields(*message, &fields);
   for (const auto* const field : fields) {
     if (field->cpp_type() != field->CPPTYPE_MESSAGE) continue;
-    const bool is_words = field->message_type() == FindingValue::descriptor();
-    const auto* const text = is_words ? TextOf(*field) : nullptr;
-    if (is_words && text == nullptr) continue;
-    const int count =
-        field->is_repeated() ? reflection->FieldSize(*message, field) : 1;
-    FindingValues notes;
-    for (int i = 0; i < count; ++i) {
-      auto* const each =
-          field->is_repeated()
-              ? reflection->MutableRepeatedMessage(message, field, i)
-              : reflection->MutableMessage(message, field);
-      if (text == nullptr) {
-        RenderWords(each, drop);
-        continue;
+    if (field->message_type() != FindingValue::descriptor()) {
+      for (int i = 0;
+           field->is_repeated() && i < reflection->FieldSize(*message, field);
+           ++i) {
+        RenderWords(reflection->MutableRepeatedMessage(message, field, i),
+                    drop);
       }
-      const auto& words = static_cast<const FindingValue&>(*each);
-      if (!text->is_repeated()) {
-        reflection->SetString(message, text, ValueText(words));
-      } else if (field->is_repeated()) {
-        *notes.Add() = words;
-      } else {
-        notes = words.values();
+      if (!field->is_repeated()) {
+        RenderWords(reflection->MutableMessage(message, field), drop);
+      }
+      continue;
+    }
+    absl::string_view name = field->name();
+    const auto* const text =
+        absl::ConsumeSuffix(&name, "_words")
+            ? message->GetDescriptor()->FindFieldByName(std::string(name))
+            : nullptr;
+    if (text == nullptr) continue;
+    const auto& words = static_cast<const FindingValue&>(
+        reflection->GetMessage(*message, field));
+    if (!text->is_repeated()) {
+      reflection->SetString(message, text, ValueText(words));
+    } else {
+      for (int i = 0; i < words.values_size(); ++i) {
+        if (i == reflection->FieldSize(*message, text)) {
+          reflection->AddString(message, text, "");
+        }
+        reflection->SetRepeatedString(message, text, i,
+                                      ValueText(words.values(i)));
       }
     }
-    for (int i = 0; i < notes.size(); ++i) {
-      if (i == reflection->FieldSize(*message, text)) {
-        reflection->AddString(message, text, "");
-      }
-      reflection->SetRepeatedString(message, text, i, ValueText(notes[i]));
-    }
-    if (drop && text != nullptr &&
-        absl::StrCat(text->name(), "_words") == field->name()) {
-      reflection->ClearField(message, field);
-    }
+    if (drop) reflection->ClearField(message, field);
   }
 }
 

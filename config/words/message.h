@@ -44,8 +44,8 @@ std::vector<FindingValue> MessageLines(const absl::Status& error);
 // Writes into a text field that has a field of its name and "_words" beside it
 // what those words say, in the current language, everywhere in the message. A
 // repeated field takes the values of the words as its first texts; others may
-// stand behind them. So do notes of a report of what it `said`, why a host has
-// no facts and why a rule was skipped. `drop`: leaves the texts alone.
+// stand behind them.
+// `drop`: leaves the texts alone.
 void RenderWords(google::protobuf::Message* message, bool drop = false);
 
 // The same message in the current language.

@@ -480,7 +480,7 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
 absl::StatusOr<ApplyResult> Applier::UndoJournal(
     const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
     const JournalUndo& undo, std::unique_ptr<Journal> journal,
-    std::function<std::string()> used_by) {
+    std::function<FindingValue()> used_by) {
   ApplyResult result = NewResult(state.begin.apply_id());
   result.set_host(state.begin.plan().host());
   const bool is_asked_for =
