@@ -176,10 +176,10 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
                 setting == nullptr ? step->precondition()
                                    : ValueText(setting->condition(*step)),
                 page);
-    PrintRemark("plan-undo",
-                setting == nullptr ? step->undo()
-                                   : ValueText(setting->undo(*step)),
-                page);
+    PrintRemark(
+        "plan-undo",
+        setting == nullptr ? step->undo() : ValueText(setting->undo(*step)),
+        page);
   }
   for (const auto& [text, devices] : consequences) {
     page.Wrapped(absl::StrCat("  ", Say("plan-also")),

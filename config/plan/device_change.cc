@@ -92,7 +92,8 @@ struct Obstacle {
 };
 
 // The line of hccn.conf that keeps the device from an address that stays.
-std::optional<Obstacle> ObstacleOf(uint32_t device, const HostPlanBuilder& plan) {
+std::optional<Obstacle> ObstacleOf(uint32_t device,
+                                   const HostPlanBuilder& plan) {
   const std::string dhcp = HccnConfKey("udhcpc_enable", device);
   if (plan.HasConfLine(dhcp)) {
     return Obstacle{Worded("plan-say-address-by-dhcp", dhcp),
@@ -230,8 +231,7 @@ std::vector<DeviceChange> InOrder(std::vector<DeviceChange> waiting,
       if (next->sets_address()) moved.insert(next->spec->id());
       ordered.push_back(*next);
     } else {
-      block(*next,
-            Worded("plan-say-another-keeps-it", holder->id()),
+      block(*next, Worded("plan-say-another-keeps-it", holder->id()),
             "plan-say-correct-either");
     }
     waiting.erase(next);

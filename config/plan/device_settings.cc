@@ -181,26 +181,25 @@ FindingValue Text(const PlanStep& step) {
   if (IsRewrite(step)) {
     const std::pair<absl::string_view, absl::string_view> keys =
         absl::StrSplit(setting.conf_keys, absl::MaxSplits('/', 1));
-    return of_device(Worded(
-        "plan-say-set", absl::StrCat("hccn.conf ", keys.first),
-        ValueWords(step.from()), ConfSpelling(setting, step.to())));
+    return of_device(
+        Worded("plan-say-set", absl::StrCat("hccn.conf ", keys.first),
+               ValueWords(step.from()), ConfSpelling(setting, step.to())));
   }
   const FindingValue to = ValueWords(step.to());
   if (step.from() == step.to()) {
     return of_device(Worded("plan-say-put-back", Term(setting.words), to));
   }
-  return of_device(Worded("plan-say-set", Term(setting.words),
-                          ValueWords(step.from()), to));
+  return of_device(
+      Worded("plan-say-set", Term(setting.words), ValueWords(step.from()), to));
 }
 
 FindingValue Condition(const PlanStep& step) {
   const DeviceSetting& setting = *SettingOf(step)->device;
   const std::string& now = IsRewrite(step) ? step.to() : step.from();
   FindingValue has =
-      now == kNoneFact
-          ? Worded("plan-say-no-setting", Term(setting.words))
-          : Worded("plan-say-value", Term(setting.words),
-                   IsRewrite(step) ? Term(now) : ValueWords(now));
+      now == kNoneFact ? Worded("plan-say-no-setting", Term(setting.words))
+                       : Worded("plan-say-value", Term(setting.words),
+                                IsRewrite(step) ? Term(now) : ValueWords(now));
   if (!IsRewrite(step) && step.setting() == kGatewaySetting) {
     has = Worded("plan-say-planned-address");
   }
@@ -315,9 +314,10 @@ std::string ShownValue(const std::string& value) {
 }
 
 Setting RowOf(const DeviceSetting& setting) {
-  return {setting.name, setting.kind, SettingTarget::kDevice, Text,
-          Condition,    Undo,         Check,                  Judge,
-          nullptr,      DroppedGateway, &setting};
+  return {setting.name,   setting.kind, SettingTarget::kDevice,
+          Text,           Condition,    Undo,
+          Check,          Judge,        nullptr,
+          DroppedGateway, &setting};
 }
 
 }  // namespace clusterd

@@ -96,10 +96,10 @@ class DevicePlanner {
       if (through && subnet.Contains(*through)) continue;
       *step->add_dropped() = entry;
       if (is_gateway && sets_gateway) continue;
-      *step->mutable_consequences_words()->add_values() = Worded(
-          "plan-say-tool-deletes",
-          absl::StrCat(HccnConfKey(entry.key(), id), "=", entry.value()),
-          subnet.ToString());
+      *step->mutable_consequences_words()->add_values() =
+          Worded("plan-say-tool-deletes",
+                 absl::StrCat(HccnConfKey(entry.key(), id), "=", entry.value()),
+                 subnet.ToString());
     }
     const std::string& gateway = change.facts->gateway().value();
     const auto live = Ipv4Address::Parse(gateway);
@@ -112,7 +112,8 @@ class DevicePlanner {
           Worded("plan-say-gateway-may-go", gateway);
     }
     if (change.live) {
-      *step->mutable_consequences_words()->add_values() = Worded("plan-say-unseen-routes");
+      *step->mutable_consequences_words()->add_values() =
+          Worded("plan-say-unseen-routes");
     }
   }
 
@@ -228,9 +229,8 @@ class DevicePlanner {
     const std::string& kept = keeper.spec->gateway();
     const bool is_served = live == kNoneFact || live == asked;
     if (asked.empty() || is_right || (asked == kept && is_served)) return false;
-    return block(
-        Worded("plan-say-one-gateway", FourOf(id), keeper.spec->id()),
-        Worded("plan-say-name-one-gateway", FourOf(id)));
+    return block(Worded("plan-say-one-gateway", FourOf(id), keeper.spec->id()),
+                 Worded("plan-say-name-one-gateway", FourOf(id)));
   }
 
   static const char* FourOf(uint32_t id) { return id < 4 ? "0-3" : "4-7"; }

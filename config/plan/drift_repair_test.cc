@@ -239,7 +239,7 @@ TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
   *facts.mutable_firewalld()->mutable_allowed()->mutable_value()->add_ports() =
       port;
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
-  EXPECT_EQ(VerdictOn(open, facts).why,
+  EXPECT_EQ(WhyNotSo(open, facts),
             "firewalld: lets in permanently is unknown, applied was 22-22/tcp "
             "from 10.0.0.0/24");
 }
@@ -248,7 +248,7 @@ TEST(JudgeStepTest, CannotTellWhatItDoesNotKnow) {
   PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
   step.set_setting("colour");
   EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).state, StepVerdict::kUntold);
-  EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).why,
+  EXPECT_EQ(WhyNotSo(step, GoodFacts("node-01")),
             "a change that this version does not know");
 }
 

@@ -93,11 +93,10 @@ std::vector<std::string> AllItLetsIn(const PlanStep& step) {
 
 FindingValue LetsInText(const PlanStep& step) {
   const AllowedPort& port = step.target().rule().port();
-  return Worded(
-      "plan-say-let-in", FirewallName(step.target().rule().program()),
-      absl::StrCat(RangeText(port.first_port(), port.last_port()), "/",
-                   port.protocol()),
-      port.source());
+  return Worded("plan-say-let-in", FirewallName(step.target().rule().program()),
+                absl::StrCat(RangeText(port.first_port(), port.last_port()),
+                             "/", port.protocol()),
+                port.source());
 }
 FindingValue LetsInCondition(const PlanStep& step) {
   return Worded("plan-say-if-active",
@@ -164,13 +163,13 @@ void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
        FirewallFactName(program, kStartsAtBootFact)});
   step->mutable_target()->set_firewall(program);
   if (program == FIREWALLD && active) {
-    *step->mutable_consequences_words()->add_values() = Worded("plan-say-runtime-rules-lost");
+    *step->mutable_consequences_words()->add_values() =
+        Worded("plan-say-runtime-rules-lost");
     // moby issue 28476: "Stopping firewalld flushes the whole iptables, it also
     // removes the chains that docker created."
-    *step->mutable_consequences_words()->add_values() =
-        Worded(plan->facts().docker_running().value()
-                   ? "plan-say-docker-chains-go"
-                   : "plan-say-chains-go");
+    *step->mutable_consequences_words()->add_values() = Worded(
+        plan->facts().docker_running().value() ? "plan-say-docker-chains-go"
+                                               : "plan-say-chains-go");
   }
 }
 
@@ -394,10 +393,9 @@ const Setting kActiveRow = {
     CheckActive,    JudgeActive,     nullptr,
     AllItLetsIn};
 const Setting kLetsInRow = {
-    kLetsInSetting, CHANGE_FIREWALL, SettingTarget::kRule,
-    LetsInText,     LetsInCondition, LetsInUndo,
-    CheckLetsIn,    JudgeLetsIn,     nullptr,
-    ThatItIsActive};
+    kLetsInSetting,  CHANGE_FIREWALL, SettingTarget::kRule, LetsInText,
+    LetsInCondition, LetsInUndo,      CheckLetsIn,          JudgeLetsIn,
+    nullptr,         ThatItIsActive};
 
 void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   if (spec.firewall() != FIREWALL_DISABLED &&

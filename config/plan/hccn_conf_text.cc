@@ -75,9 +75,9 @@ FindingValue RepairWords(const std::set<uint32_t>& lines, const char* repair) {
 }
 
 FindingValue FormText(const PlanStep& step) {
-  return Worded("in-front", step.target().file(),
-                step.has_from_words() ? step.from_words()
-                                      : ToFindingValue(step.from()));
+  return Worded(
+      "in-front", step.target().file(),
+      step.has_from_words() ? step.from_words() : ToFindingValue(step.from()));
 }
 FindingValue FormCondition(const PlanStep&) {
   return Worded("plan-say-sets-the-same");
@@ -292,11 +292,11 @@ void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series) {
     const bool is_harmless = problem.kind() == Problem::BAD_VALUE &&
                              !BreaksRecoveryOf(npu_series, problem.text());
     if (is_harmless || IsOfSetting(problem)) continue;
-    plan->Block(CHANGE_HCCN_CONF, {},
-                Worded("plan-say-conf-line", problem.line()),
-                Worded("plan-say-meaning-unknown", Term(ProblemWords(problem.kind())),
-                       problem.text().substr(0, 80)),
-                Worded("plan-say-correct-in-place"));
+    plan->Block(
+        CHANGE_HCCN_CONF, {}, Worded("plan-say-conf-line", problem.line()),
+        Worded("plan-say-meaning-unknown", Term(ProblemWords(problem.kind())),
+               problem.text().substr(0, 80)),
+        Worded("plan-say-correct-in-place"));
   }
   if (repaired.empty()) return;
   PlanStep* step =

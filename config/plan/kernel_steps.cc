@@ -28,8 +28,7 @@ constexpr KernelParameter kParameters[] = {
     {kReservedPortsKey, nullptr, &KernelFacts::reserved_ports_at_boot, nullptr,
      nullptr},
     {kSomaxconnKey, &KernelFacts::somaxconn, &KernelFacts::somaxconn_at_boot,
-     &KernelSpec::somaxconn,
-     "plan-say-old-limit"},
+     &KernelSpec::somaxconn, "plan-say-old-limit"},
     {kSynBacklogKey, &KernelFacts::tcp_max_syn_backlog,
      &KernelFacts::tcp_max_syn_backlog_at_boot,
      &KernelSpec::tcp_max_syn_backlog, nullptr},
@@ -217,10 +216,10 @@ std::optional<std::string> PlanRunning(const KernelParameter& parameter,
   }
   const auto wanted = RaisedTo(parameter, now.value, needed);
   if (!wanted.ok()) {
-    plan->Block(CHANGE_SYSCTL, {}, what,
-                Worded("plan-say-running-not-readable",
-                       MessageWords(wanted.status())),
-                Worded("plan-say-set-by-hand"));
+    plan->Block(
+        CHANGE_SYSCTL, {}, what,
+        Worded("plan-say-running-not-readable", MessageWords(wanted.status())),
+        Worded("plan-say-set-by-hand"));
     return std::nullopt;
   }
   if (Reaches(parameter, now.value, needed)) return *wanted;
@@ -230,7 +229,8 @@ std::optional<std::string> PlanRunning(const KernelParameter& parameter,
   PlanStep* step = plan->AddStep(kRunningSetting, now.value, *wanted, rests_on);
   step->mutable_target()->set_kernel_parameter(key);
   if (parameter.consequence != nullptr) {
-    *step->mutable_consequences_words()->add_values() = Worded(parameter.consequence);
+    *step->mutable_consequences_words()->add_values() =
+        Worded(parameter.consequence);
   }
   return *wanted;
 }
@@ -261,13 +261,12 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
     if (raised.ok()) wanted = *raised;
   }
   if (at_boot.later != nullptr) {
-    plan->Block(CHANGE_SYSCTL, {}, what,
-                Worded("plan-say-applied-after",
-                       absl::StrCat(at_boot.later->file(), ":",
-                                    at_boot.later->line()),
-                       at_boot.later->value(), kSysctlFile),
-                Worded("plan-say-write-in-line",
-                       absl::StrCat(key, " = ", wanted)));
+    plan->Block(
+        CHANGE_SYSCTL, {}, what,
+        Worded("plan-say-applied-after",
+               absl::StrCat(at_boot.later->file(), ":", at_boot.later->line()),
+               at_boot.later->value(), kSysctlFile),
+        Worded("plan-say-write-in-line", absl::StrCat(key, " = ", wanted)));
     return;
   }
   PlanStep* step = plan->AddStep(kAtBootSetting, at_boot.ours, wanted,
@@ -368,13 +367,13 @@ std::string EditSysctlFile(absl::string_view text, absl::string_view key,
 }
 
 const Setting kRunningRow = {
-    kRunningSetting, CHANGE_SYSCTL,   SettingTarget::kKernelParameter,
-    RunningText,     RunningCondition, RunningUndo, CheckKernelStep,
-    JudgeKernelStep, Restores};
+    kRunningSetting, CHANGE_SYSCTL,    SettingTarget::kKernelParameter,
+    RunningText,     RunningCondition, RunningUndo,
+    CheckKernelStep, JudgeKernelStep,  Restores};
 const Setting kAtBootRow = {
-    kAtBootSetting, CHANGE_SYSCTL,   SettingTarget::kKernelParameter,
-    AtBootText,      AtBootCondition, AtBootUndo, CheckKernelStep,
-    JudgeKernelStep, Restores};
+    kAtBootSetting,  CHANGE_SYSCTL,   SettingTarget::kKernelParameter,
+    AtBootText,      AtBootCondition, AtBootUndo,
+    CheckKernelStep, JudgeKernelStep, Restores};
 
 void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   struct Planned {
@@ -397,9 +396,9 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   }
   const HostFacts& facts = plan->facts();
   if (SharesHostNetwork(facts)) {
-    plan->Note(Worded("plan-say-also-at-boot",
-                      HostNetworkNote(facts.network_namespace(),
-                                      {facts.host()})));
+    plan->Note(
+        Worded("plan-say-also-at-boot",
+               HostNetworkNote(facts.network_namespace(), {facts.host()})));
   }
   if (IsOfNamespace(*plan) || !spec.kernel().persistent()) return;
   for (const Planned& each : planned) {

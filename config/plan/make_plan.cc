@@ -327,8 +327,8 @@ absl::Status VerifyPlan(const ClusterPlan& plan) {
         "msg-plan-schema-version", plan.schema_version(), kPlanSchemaVersion);
   }
   if (PlanDigest(plan) != plan.digest()) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-plan-digest-differs", plan.digest().substr(0, 64));
+    return WordedError<absl::InvalidArgumentError>("msg-plan-digest-differs",
+                                                   plan.digest().substr(0, 64));
   }
   return absl::OkStatus();
 }
@@ -431,8 +431,8 @@ absl::Status CheckHostPlan(const HostPlan& plan) {
   for (int i = 0; i < plan.steps_size(); ++i) {
     const absl::Status checked = CheckStep(plan, i);
     if (checked.ok()) continue;
-    return WithWords(checked, Worded("plan-say-of-plan-step", i + 1,
-                                     MessageWords(checked)));
+    return WithWords(
+        checked, Worded("plan-say-of-plan-step", i + 1, MessageWords(checked)));
   }
   return CheckNamespace(plan);
 }

@@ -11,6 +11,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/change_kind.h"
 #include "config/values/sha256.h"
+#include "config/words/message.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
 
@@ -49,6 +50,31 @@ TEST(MakePlanTest, BlocksASilentHostAndAStranger) {
             "nothing is known about it: no answer");
   ASSERT_EQ(plan.hosts(1).blocked_size(), 1);
   EXPECT_EQ(plan.hosts(1).blocked(0).reason(), "the spec does not name it");
+}
+
+// The texts come from words, so that a user reads them in another language; the
+// digest is that of the English ones.
+TEST(MakePlanTest, SaysTheSameInWordsUnderOneDigest) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  SetConf(&facts, "gateway_0", "10.0.0.9");
+  MakeMissing(DeviceOf(&facts, 1)->mutable_gateway(), Missing::TIMED_OUT, "");
+  const ClusterPlan plan = MakePlan(GoodSpec(), {&facts});
+  ASSERT_FALSE(plan.hosts(0).steps().empty());
+  ASSERT_FALSE(plan.hosts(0).blocked().empty());
+  const InLanguage chinese(Language::kChinese);
+  ClusterPlan shown = plan;
+  RenderWords(&shown);
+  EXPECT_NE(shown.hosts(0).blocked(0).reason(),
+            plan.hosts(0).blocked(0).reason());
+  EXPECT_EQ(PlanDigest(shown), plan.digest());
+  EXPECT_EQ(MakePlan(GoodSpec(), {&facts}).digest(), plan.digest());
+  ClusterPlan as_json = plan;
+  {
+    const InLanguage english(Language::kEnglish);
+    RenderWords(&as_json, /*drop=*/true);
+  }
+  EXPECT_EQ(PlanDigest(as_json), plan.digest());
 }
 
 TEST(MakePlanTest, EmptyFactsGiveReasonsAndNoStep) {
@@ -595,7 +621,8 @@ TEST_F(NarrowTest, KeepsWhatIsBlockedOfKindsThatTheStepsCouldHave) {
   for (const ChangeKind kind :
        {CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS, CHANGE_FIREWALL,
         CHANGE_HCCN_CONF}) {
-    builder_.Block(kind, {}, ChangeKindName(kind), "why", "fix");
+    builder_.Block(kind, {}, ToFindingValue(ChangeKindName(kind)),
+                   ToFindingValue("why"), ToFindingValue("fix"));
   }
   Narrow(OfSetting(kMtuSetting));
   Texts left;

@@ -92,9 +92,9 @@ std::string ProblemWords(HccnConf::Problem::Kind kind);
 FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                         absl::string_view was);
 
-// What a host allows, and what to write where so that it allows more; said alike
-// by a plan and by the host's refusal. "it allows observe, sysctl"; "it allows
-// observe until its file is right".
+// What a host allows, and what to write where so that it allows more; said
+// alike by a plan and by the host's refusal. "it allows observe, sysctl"; "it
+// allows observe until its file is right".
 FindingValue WhatIsAllowed(const HostAllows& allows);
 // What a person does so that the host allows all of these:
 //   put "allow: [observe, sysctl]" into /etc/clusterd/agent.yaml there

@@ -1,5 +1,9 @@
 #include "config/words/fact_text.h"
 
+#include <initializer_list>
+#include <set>
+
+#include "config/values/change_kind.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -102,8 +106,8 @@ TEST(AllowTextTest, NamesTheLineAndTheFile) {
   EXPECT_EQ(AllowedKinds(allows),
             (std::set<ChangeKind>{CHANGE_OBSERVE, CHANGE_SYSCTL}));
   EXPECT_EQ(ValueText(WhatIsAllowed(allows)), "it allows observe, sysctl");
-  EXPECT_EQ(ValueText(HowToAllow(
-                allows, {CHANGE_TLS, CHANGE_OBSERVE, CHANGE_SYSCTL})),
+  EXPECT_EQ(ValueText(HowToAllow(allows,
+                                 {CHANGE_TLS, CHANGE_OBSERVE, CHANGE_SYSCTL})),
             "put \"allow: [observe, sysctl, tls]\" into "
             "/etc/clusterd/agent.yaml there");
 }
@@ -119,7 +123,8 @@ TEST(AllowTextTest, SaysHowToBeginWithoutAFile) {
 TEST(AllowTextTest, PutsAMistakeInTheFileFirst) {
   HostAllows allows = Allows("/etc/clusterd/agent.yaml", {"observe"});
   allows.set_mistake("/etc/clusterd/agent.yaml:7:18: allow is \"sysctll\"");
-  EXPECT_EQ(ValueText(WhatIsAllowed(allows)), "it allows observe until its file is right");
+  EXPECT_EQ(ValueText(WhatIsAllowed(allows)),
+            "it allows observe until its file is right");
   EXPECT_EQ(ValueText(HowToAllow(allows, {CHANGE_OBSERVE, CHANGE_SYSCTL})),
             "correct the mistake there (/etc/clusterd/agent.yaml:7:18: allow "
             "is \"sysctll\")");

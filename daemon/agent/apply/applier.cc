@@ -211,8 +211,8 @@ struct Run {
       if (step.state() != StepOutcome::DONE) continue;
       step.set_state(StepOutcome::UNDONE);
       if (absl::IsNotFound(inside.status())) {
-        *step.mutable_detail_words() = Worded("plan-say-namespace-gone",
-                                              MessageWords(inside.status()));
+        *step.mutable_detail_words() =
+            Worded("plan-say-namespace-gone", MessageWords(inside.status()));
         CleanTexts(&step);
       }
       if (progress) progress(step);
@@ -277,10 +277,9 @@ FindingValue Applier::WhoUsesDevicesOf(const HostPlan& plan) {
 absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
                                 Forced* forced) {
   const FindingValue users = WhoUsesDevicesOf(plan);
-  return CheckForced(
-      WordedError<absl::FailedPreconditionError>("msg-step-device-in-use",
-                                                 users),
-      users, force, forced);
+  return CheckForced(WordedError<absl::FailedPreconditionError>(
+                         "msg-step-device-in-use", users),
+                     users, force, forced);
 }
 
 ApplyResult Applier::NewResult(const std::string& apply_id) {
@@ -355,8 +354,8 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   RETURN_IF_ERROR(CheckApplyId(request.apply_id));
   RETURN_IF_ERROR(CheckHostPlan(plan));
   if (plan.host() != options_.host) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-step-of-another-host", plan.host(), options_.host);
+    return WordedError<absl::InvalidArgumentError>("msg-step-of-another-host",
+                                                   plan.host(), options_.host);
   }
   RETURN_IF_ERROR(CheckConfirmWithin(request.confirm_within));
   RETURN_IF_ERROR(CheckAllowed(plan, allows_()));
@@ -367,9 +366,8 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   RETURN_IF_ERROR(inside.status());
   if (already_so) return NothingToDo(request);
   ApplyResult result = NewResult(request.apply_id);
-  RETURN_IF_ERROR(
-      CheckIdle(plan, request.force,
-                result.mutable_forced_words()->mutable_values()));
+  RETURN_IF_ERROR(CheckIdle(plan, request.force,
+                            result.mutable_forced_words()->mutable_values()));
   CleanTexts(&result);
 
   MachinePaths paths = options_.find_paths();
@@ -431,10 +429,10 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
                                   JournalState::Phase::kEmpty
                             : absl::IsNotFound(journal.status());
   if (!is_empty) return journal;
-  return InFront(options_.host, WordedError<absl::NotFoundError>(
-                                    "msg-step-no-journal", apply_id,
-                                    options_.state_folder,
-                                    options_.kept.in_effect));
+  return InFront(options_.host,
+                 WordedError<absl::NotFoundError>(
+                     "msg-step-no-journal", apply_id, options_.state_folder,
+                     options_.kept.in_effect));
 }
 
 absl::Status Applier::CheckJournal(const std::string& apply_id) {
@@ -460,9 +458,8 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
       NewUndo(access_, ToFindingValue("asked for"), request.actor);
   undo.set_rollback(true);
   RETURN_IF_ERROR(CheckAllowed(state.begin.plan(), allows_()));
-  RETURN_IF_ERROR(
-      CheckIdle(state.begin.plan(), request.force,
-                undo.mutable_forced_words()->mutable_values()));
+  RETURN_IF_ERROR(CheckIdle(state.begin.plan(), request.force,
+                            undo.mutable_forced_words()->mutable_values()));
   ASSIGN_OR_RETURN(const auto states, folder_.List());
   const FindingValue later = LaterAppliesWords(state, states);
   RETURN_IF_ERROR(CheckForced(
@@ -503,9 +500,9 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
   const HostPlan& plan = state.begin.plan();
   const auto inside = EnterNamespaceAgain(access_, plan);
   const bool not_confirmed = state.waits() || state.not_confirmed;
-  JournalUndo undo =
-      NewUndo(access_, Worded(not_confirmed ? kNotConfirmed : "msg-step-cut-off"),
-              "clusterd");
+  JournalUndo undo = NewUndo(
+      access_, Worded(not_confirmed ? kNotConfirmed : "msg-step-cut-off"),
+      "clusterd");
   undo.set_rollback(not_confirmed ||
                     state.phase == JournalState::Phase::kRollingBack);
   const std::string path = folder_.PathOf(apply_id);

@@ -13,10 +13,10 @@ namespace clusterd {
 absl::Status Applier::CheckConfirmWithin(absl::Duration within) {
   if (within == absl::ZeroDuration()) return absl::OkStatus();
   if (within < absl::ZeroDuration() || within > kMaxConfirmWithin) {
-    return InFront(options_.host, WordedError<absl::InvalidArgumentError>(
-                                      "msg-step-confirm-within",
-                                      absl::FormatDuration(within),
-                                      absl::FormatDuration(kMaxConfirmWithin)));
+    return InFront(options_.host,
+                   WordedError<absl::InvalidArgumentError>(
+                       "msg-step-confirm-within", absl::FormatDuration(within),
+                       absl::FormatDuration(kMaxConfirmWithin)));
   }
   if (!ReadHostTime(access_.files, access_.clock).boot_id.empty()) {
     return absl::OkStatus();
@@ -34,19 +34,17 @@ absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
     const JournalState& state = *each.state;
     last = std::max<uint64_t>(last, state.begin.sequence());
     if (state.waits() && each.apply_id != ended) {
-      return InFront(
-          options_.host,
-          WordedError<absl::FailedPreconditionError>(
-              "msg-step-other-waits", each.apply_id,
-              ActorName(state.begin.actor()),
-              absl::FormatDuration(
-                  absl::Floor(TimeLeftOf(state), absl::Seconds(1)))));
+      return InFront(options_.host,
+                     WordedError<absl::FailedPreconditionError>(
+                         "msg-step-other-waits", each.apply_id,
+                         ActorName(state.begin.actor()),
+                         absl::FormatDuration(absl::Floor(TimeLeftOf(state),
+                                                          absl::Seconds(1)))));
     }
     if (!state.unfinished()) continue;
-    return InFront(options_.host,
-                   WordedError<absl::FailedPreconditionError>(
-                       "msg-step-other-unfinished", each.apply_id,
-                       options_.state_folder));
+    return InFront(options_.host, WordedError<absl::FailedPreconditionError>(
+                                      "msg-step-other-unfinished",
+                                      each.apply_id, options_.state_folder));
   }
   return last + 1;
 }

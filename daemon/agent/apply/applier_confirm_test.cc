@@ -74,7 +74,8 @@ class ApplierConfirmTest : public ::testing::Test {
     EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::ROLLED_BACK)
         << (*recovered)[0].ShortDebugString();
     EXPECT_TRUE((*recovered)[0].not_confirmed());
-    EXPECT_THAT((*recovered)[0].error(), HasSubstr("it was not confirmed in time"));
+    EXPECT_THAT((*recovered)[0].error(),
+                HasSubstr("it was not confirmed in time"));
     EXPECT_EQ(scenario_->State(), before_);
     return true;
   }

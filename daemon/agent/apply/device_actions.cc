@@ -6,10 +6,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
+#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/dscp_classes.h"
 #include "config/values/status_macros.h"
-#include "config/plan/setting_rows.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "daemon/agent/apply/machine.h"
@@ -211,8 +211,8 @@ absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
   const std::string live = LiveValue(machine, step);
   if (!WhyNotSet(machine, step, live)) return true;
   if (live == kUnknownFact) {
-    return WordedError<absl::FailedPreconditionError>("msg-step-value-not-known",
-                                                      Name(step));
+    return WordedError<absl::FailedPreconditionError>(
+        "msg-step-value-not-known", Name(step));
   }
   // Of a rewrite `from` is what hccn.conf has; the device has `to` already.
   const std::string& from = IsRewrite(step) ? step.to() : step.from();
@@ -235,8 +235,8 @@ absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
     if (!is_set && !(is_first && setting.always_saved)) continue;
     const std::string value = NamedFactText(now, setting.name);
     if (is_set && !setting.is_legal(value)) {
-      return WordedError<absl::FailedPreconditionError>(
-          "msg-step-not-put-back", Name(step), value);
+      return WordedError<absl::FailedPreconditionError>("msg-step-not-put-back",
+                                                        Name(step), value);
     }
     SavedDevice::Value* const added = saved.add_values();
     added->set_setting(setting.name);
@@ -262,7 +262,7 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
       HccnConfValue(before, ConfLinesOf(setting, device, "").front().key)
           .value_or("");
   const FindingValue said = Tell(token, machine, setting, device, step.to(),
-                                StoredPart(setting, stored));
+                                 StoredPart(setting, stored));
   const absl::Status edited =
       machine->conf.Edit(token, [&](absl::string_view after) {
         std::string whole =

@@ -185,7 +185,8 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
       case JournalEntry::kUndo:
         state.phase =
             entry.undo().rollback() ? Phase::kRollingBack : Phase::kUndoing;
-        state.not_confirmed = entry.undo().reason_words().words() == kNotConfirmed;
+        state.not_confirmed =
+            entry.undo().reason_words().words() == kNotConfirmed;
         break;
       case JournalEntry::kDeadline:
         state.deadline = entry.deadline();
@@ -320,9 +321,9 @@ absl::Status JournalFolder::MakeRoom(uint64_t plan_bytes,
     used -= size;
   }
   if (used <= kept.bytes) return absl::OkStatus();
-  return InFront(path_, WordedError<absl::ResourceExhaustedError>(
-                            "msg-step-journals-full", used >> 20,
-                            kept.bytes >> 20));
+  return InFront(path_,
+                 WordedError<absl::ResourceExhaustedError>(
+                     "msg-step-journals-full", used >> 20, kept.bytes >> 20));
 }
 
 std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,

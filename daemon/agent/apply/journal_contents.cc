@@ -55,8 +55,8 @@ std::string UnknownIn(const Message& message, const FieldDescriptor& field,
 
 absl::Status NotOurs(absl::string_view what, absl::string_view value,
                      absl::string_view expected) {
-  return WordedError<absl::UnimplementedError>(
-      "msg-step-saved-not-ours", what, QuotedText(value), expected);
+  return WordedError<absl::UnimplementedError>("msg-step-saved-not-ours", what,
+                                               QuotedText(value), expected);
 }
 
 // A value becomes words of a command line, split at "/".
@@ -107,9 +107,9 @@ absl::Status CheckSaved(const SavedResource& saved) {
     case SavedResource::kFirewall: {
       const absl::Status checked = CheckSavedFirewall(saved.firewall());
       if (checked.ok()) return checked;
-      return WithWords(absl::UnimplementedError(""),
-                       Worded("msg-step-saved-firewall",
-                              MessageWords(checked)));
+      return WithWords(
+          absl::UnimplementedError(""),
+          Worded("msg-step-saved-firewall", MessageWords(checked)));
     }
     case SavedResource::RESOURCE_NOT_SET:
       break;
@@ -203,12 +203,11 @@ absl::Status CheckOnlyOurs(const std::string& path, FileType type,
   if (attributes.type == type && own && (attributes.mode & 022) == 0) {
     return absl::OkStatus();
   }
-  return InFront(path, WordedError<absl::PermissionDeniedError>(
-                           type == FileType::kDirectory
-                               ? "msg-step-folder-not-ours"
-                               : "msg-step-file-not-ours",
-                           attributes.uid,
-                           absl::StrFormat("%04o", attributes.mode)));
+  return InFront(path,
+                 WordedError<absl::PermissionDeniedError>(
+                     type == FileType::kDirectory ? "msg-step-folder-not-ours"
+                                                  : "msg-step-file-not-ours",
+                     attributes.uid, absl::StrFormat("%04o", attributes.mode)));
 }
 
 absl::Status CheckCanBeUndone(const JournalEntry& entry) {

@@ -46,9 +46,8 @@ absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
   const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
   const std::string name = NetworkNamespaceText(plan.network_namespace());
   if (now == kUnknownFact) {
-    return WordedError<absl::UnavailableError>("msg-step-namespace-not-known",
-                                               name,
-                                               MissingWords(&facts.missing()));
+    return WordedError<absl::UnavailableError>(
+        "msg-step-namespace-not-known", name, MissingWords(&facts.missing()));
   }
   if (IsSameFact(kNetworkNamespaceFact, planned, now)) return absl::OkStatus();
   return WordedError<absl::NotFoundError>("msg-step-namespace-moved", name, now,
@@ -96,19 +95,18 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   if (!inside.ok()) {
     // An engine that is down now may answer later.
     if (!absl::IsNotFound(named)) return named;
-    return WithWords({absl::IsNotFound(inside.status())
-                          ? absl::StatusCode::kNotFound
-                          : absl::StatusCode::kUnavailable,
-                      ""},
-                     Worded("plan-say-both", MessageWords(named),
-                            MessageWords(inside.status())));
+    return WithWords(
+        {absl::IsNotFound(inside.status()) ? absl::StatusCode::kNotFound
+                                           : absl::StatusCode::kUnavailable,
+         ""},
+        Worded("plan-say-both", MessageWords(named),
+               MessageWords(inside.status())));
   }
   const HostFacts facts = inside->read_host();
   const absl::Status found = CheckIsPlanned(plan, text, facts);
   if (absl::IsNotFound(found)) {
-    return WordedError<absl::NotFoundError>("msg-step-number-of-another",
-                                            MessageWords(named),
-                                            planned->inode);
+    return WordedError<absl::NotFoundError>(
+        "msg-step-number-of-another", MessageWords(named), planned->inode);
   }
   if (!found.ok()) return found;
   if (IsSurelyPlanned(plan, *planned, facts)) return inside;
@@ -172,9 +170,9 @@ absl::Status RepairForm(const MutationToken& token, Machine* machine,
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(const std::string now, machine->conf.Read());
   if (now == wanted) return absl::OkStatus();
-  return InFront(machine->conf.path(),
-                 WordedError<absl::FailedPreconditionError>(
-                     "msg-step-not-as-repaired"));
+  return InFront(
+      machine->conf.path(),
+      WordedError<absl::FailedPreconditionError>("msg-step-not-as-repaired"));
 }
 
 // Devices whose gateway goes when the step sets its own.
@@ -345,7 +343,7 @@ void MendConf(const MutationToken& token, Machine* machine,
 // Why it could not be put back, as RestoreDevice has it, and under "" of what
 // is no device; nothing where no reason is known.
 Said PutBack(const MutationToken& token, Machine* machine,
-                   const SavedResource& saved) {
+             const SavedResource& saved) {
   absl::Status status;
   if (saved.has_file()) {
     status = RestoreFile(token, machine->files, saved.file());
@@ -401,10 +399,10 @@ std::vector<FindingValue> Differences(Machine* machine,
     const SavedSysctl& was = saved.sysctl();
     const auto now = machine->sysctl.Read(was.key());
     if (now.ok() && SameSysctlValue(was.key(), *now, was.value())) return {};
-    found = {Worded("plan-say-is-was", was.key(),
-                    now.ok() ? ValueWords(OrNone(*now))
-                             : MessageWords(now.status()),
-                    ValueWords(OrNone(was.value())))};
+    found = {
+        Worded("plan-say-is-was", was.key(),
+               now.ok() ? ValueWords(OrNone(*now)) : MessageWords(now.status()),
+               ValueWords(OrNone(was.value())))};
   } else if (saved.has_device()) {
     found = DeviceDifferences(machine, saved.device(), said);
   } else {

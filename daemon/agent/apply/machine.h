@@ -113,9 +113,9 @@ class SettingActions {
 
   // Sets it. `saved` is what Save gave for this step, and is in the journal: if
   // hccn.conf is in it, that is kept from users. Returns what was repaired
-  // on the way, e.g. lines of hccn.conf that the tool lost; no words if nothing.
-  // FailedPrecondition, with both values and what the tool said, if the machine
-  // is then not as the step wants it.
+  // on the way, e.g. lines of hccn.conf that the tool lost; no words if
+  // nothing. FailedPrecondition, with both values and what the tool said, if
+  // the machine is then not as the step wants it.
   absl::StatusOr<FindingValue> Set(const MutationToken& token,
                                    const PlanStep& step,
                                    const std::vector<SavedResource>& saved);
@@ -170,7 +170,7 @@ using Said = std::map<std::string, FindingValue>;
 // Sets again what differs. By setting or route, what the tool said to that, or
 // why the device cannot be put back; nothing about what had not to be set.
 Said RestoreDevice(const MutationToken& token, Machine* machine,
-                         const SavedDevice& saved);
+                   const SavedDevice& saved);
 
 // What is not as it was, with both values and what was `said` about that one.
 std::vector<FindingValue> DeviceDifferences(Machine* machine,

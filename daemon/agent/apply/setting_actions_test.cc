@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -19,6 +20,8 @@
 namespace clusterd {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Fault = FakeMachine::Fault;
 
 // The machine's commands, of each of which a test may see the end.

@@ -26,7 +26,7 @@ std::string OneLine(absl::string_view text) {
 }  // namespace
 
 FindingValue CommandWords(const Command& command,
-                        const absl::StatusOr<CommandResult>& result) {
+                          const absl::StatusOr<CommandResult>& result) {
   std::vector<std::string> words = command.argv;
   if (!words.empty()) words[0] = words[0].substr(words[0].rfind('/') + 1);
   const std::string line =
@@ -35,15 +35,14 @@ FindingValue CommandWords(const Command& command,
     return Worded("in-front", line, MessageWords(result.status()));
   }
   if (result->timed_out) {
-    return Worded(result->left_running ? "plan-say-no-answer-left"
-                                       : "plan-say-no-answer",
-                  line, absl::FormatDuration(command.deadline), result->pid);
+    return Worded(
+        result->left_running ? "plan-say-no-answer-left" : "plan-say-no-answer",
+        line, absl::FormatDuration(command.deadline), result->pid);
   }
-  const FindingValue how =
-      Worded("in-front", line,
-             result->signal != 0
-                 ? Worded("plan-say-signal", result->signal)
-                 : Worded("plan-say-status", result->exit_status));
+  const FindingValue how = Worded(
+      "in-front", line,
+      result->signal != 0 ? Worded("plan-say-signal", result->signal)
+                          : Worded("plan-say-status", result->exit_status));
   std::string said = OneLine(result->standard_error);
   if (said.empty()) said = OneLine(result->standard_output);
   return said.empty() ? how : Worded("in-front", how, said);

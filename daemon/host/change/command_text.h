@@ -13,7 +13,7 @@ namespace clusterd {
 // come from stderr, or stdout if that is empty, without control characters, at
 // most 200 bytes. A run that could not start shows its status.
 FindingValue CommandWords(const Command& command,
-                        const absl::StatusOr<CommandResult>& result);
+                          const absl::StatusOr<CommandResult>& result);
 
 }  // namespace clusterd
 

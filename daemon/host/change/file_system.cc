@@ -189,7 +189,8 @@ absl::Status WriteFully(OpenFile* file, uint64_t offset,
                         absl::string_view bytes) {
   while (!bytes.empty()) {
     ASSIGN_OR_RETURN(const size_t taken, file->WriteAt(offset, bytes));
-    if (taken == 0) return WordedError<absl::DataLossError>("msg-step-write-took-nothing");
+    if (taken == 0)
+      return WordedError<absl::DataLossError>("msg-step-write-took-nothing");
     offset += taken;
     bytes.remove_prefix(taken);
   }

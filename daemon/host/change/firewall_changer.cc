@@ -131,7 +131,8 @@ absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
     ASSIGN_OR_RETURN(const CommandResult zone,
                      Run({programs_.firewall_cmd, "--get-default-zone"}));
     const auto name = absl::StripAsciiWhitespace(zone.standard_output);
-    if (!IsZoneName(name)) return WithWords(absl::FailedPreconditionError(""), said_);
+    if (!IsZoneName(name))
+      return WithWords(absl::FailedPreconditionError(""), said_);
     // It keeps the text before its last write beside the file.
     const std::string path = absl::StrCat(kZones, name, ".xml");
     paths = {path, path + ".old"};

@@ -70,7 +70,8 @@ absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
 }  // namespace
 
 absl::StatusOr<CommandResult> HccnSetter::Run(
-    uint32_t device, const std::vector<std::string>& words, FindingValue* said) {
+    uint32_t device, const std::vector<std::string>& words,
+    FindingValue* said) {
   Command command = {{tool_, "-i", absl::StrCat(device)}, deadline_};
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.needs_driver = true;
@@ -140,10 +141,9 @@ absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
   const absl::StatusOr<std::vector<HccnRoute>> table =
       ParseHccnRoutes(result->standard_output);
   if (!table.ok()) {
-    return InFront(absl::StrCat("`hccn_tool -i ", entry.device(),
-                                " -route -g`"),
-                   WithWords(absl::UnavailableError(""),
-                             MessageWords(table.status())));
+    return InFront(
+        absl::StrCat("`hccn_tool -i ", entry.device(), " -route -g`"),
+        WithWords(absl::UnavailableError(""), MessageWords(table.status())));
   }
   return absl::c_any_of(*table, [&](const HccnRoute& row) {
     return row.destination == destination && row.gateway == gateway;

@@ -34,8 +34,8 @@ struct Setter {
   HccnSetter tool{&runner, &clock, &locks, "/opt/hccn_tool", absl::Seconds(7)};
 
   std::string SetTls(bool on) {
-    return ValueText(tool.Set(issuer.token(), 3,
-                              {"-tls", "-s", "enable", on ? "1" : "0"}));
+    return ValueText(
+        tool.Set(issuer.token(), 3, {"-tls", "-s", "enable", on ? "1" : "0"}));
   }
 };
 
