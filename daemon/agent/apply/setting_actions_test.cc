@@ -203,7 +203,7 @@ TEST(SetOnDeviceTest, PutsBackLinesThatTheToolLost) {
       "gateway_1=10.20.0.1\nIPv6gateway_1=fd00::1\n# was gateway_1=1\n");
   const auto done = test.Run(Gateway(1, "10.20.0.9"));
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(*done, "/etc/hccn.conf: put back 2 lines that the tool lost");
+  EXPECT_EQ(ValueText(*done), "/etc/hccn.conf: put back 2 lines that the tool lost");
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\n# was gateway_1=1\n"
             "gateway_1=10.20.0.9\n");
@@ -220,7 +220,7 @@ TEST(SetOnDeviceTest, LeavesAKeyThatSomebodySetWhileTheToolRan) {
   };
   const auto done = test.Run(Gateway(1, "10.20.0.9"));
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(*done, "/etc/hccn.conf: put back 1 lines that the tool lost");
+  EXPECT_EQ(ValueText(*done), "/etc/hccn.conf: put back 1 line that the tool lost");
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\nmtu_1=9000\ngateway_1=10.20.0.9\n");
 }
@@ -603,7 +603,7 @@ TEST(RestoreTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
              1},
         Case{"Kernel IP routing table\n",
              "device 1: whether the live route " + line +
-                 " is back cannot be told: `hccn_tool -i 1 -route -g`: ",
+                 " is back is not known: `hccn_tool -i 1 -route -g`: ",
              1}}) {
     auto scenario = OpenUfwScenario();
     SavedResource saved;
