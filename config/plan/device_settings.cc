@@ -303,14 +303,10 @@ std::string ConfSpelling(const DeviceSetting& setting,
 
 FindingValue ValueWords(const std::string& value) {
   if (value == kNoneFact) return Worded("plan-say-none");
-  return Term(ShownValue(value));
-}
-
-std::string ShownValue(const std::string& value) {
   const std::pair<std::string, std::string> parts =
       absl::StrSplit(value, absl::MaxSplits('/', 1));
   const auto parsed = Ipv4Interface::Parse(parts.first, parts.second);
-  return parsed.ok() ? parsed->ToString() : value;
+  return Term(parsed.ok() ? parsed->ToString() : value);
 }
 
 Setting RowOf(const DeviceSetting& setting) {

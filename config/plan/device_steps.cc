@@ -96,7 +96,7 @@ class DevicePlanner {
       if (through && subnet.Contains(*through)) continue;
       *step->add_dropped() = entry;
       if (is_gateway && sets_gateway) continue;
-      *step->mutable_consequences_words()->add_values() =
+      *step->mutable_consequences_said()->add_values() =
           Worded("plan-say-tool-deletes",
                  absl::StrCat(HccnConfKey(entry.key(), id), "=", entry.value()),
                  subnet.ToString());
@@ -105,14 +105,14 @@ class DevicePlanner {
     const auto live = Ipv4Address::Parse(gateway);
     const bool is_stored = !plan_.ConfValue(HccnConfKey("gateway", id)).empty();
     if (!sets_gateway && live.ok() && !subnet.Contains(*live) && !is_stored) {
-      *step->mutable_consequences_words()->add_values() =
+      *step->mutable_consequences_said()->add_values() =
           Worded("plan-say-gateway-lost", gateway, subnet.ToString());
     } else if (!MaySetGateway(id) && live.ok() && !is_stored) {
-      *step->mutable_consequences_words()->add_values() =
+      *step->mutable_consequences_said()->add_values() =
           Worded("plan-say-gateway-may-go", gateway);
     }
     if (change.live) {
-      *step->mutable_consequences_words()->add_values() =
+      *step->mutable_consequences_said()->add_values() =
           Worded("plan-say-unseen-routes");
     }
   }
@@ -277,7 +277,7 @@ class DevicePlanner {
     step->mutable_dropped(0)->set_value(taken.value);
     const std::string& has =
         FindDevice(plan_.facts(), other)->gateway().value();
-    *step->mutable_consequences_words()->add_values() = Worded(
+    *step->mutable_consequences_said()->add_values() = Worded(
         has.empty() ? "plan-say-deletes-gateway" : "plan-say-loses-gateway",
         FourOf(device),
         absl::StrCat(HccnConfKey("gateway", other), "=", taken.value), other,
@@ -413,7 +413,7 @@ class DevicePlanner {
                     std::vector<std::string> rests_on = {}) {
     PlanStep* step = AddStep(setting, device, from, to, std::move(rests_on));
     if (from == kNoneFact) {
-      *step->mutable_consequences_words()->add_values() =
+      *step->mutable_consequences_said()->add_values() =
           Worded("plan-say-no-clear", Term(setting.words));
     }
     return step;

@@ -163,11 +163,11 @@ void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
        FirewallFactName(program, kStartsAtBootFact)});
   step->mutable_target()->set_firewall(program);
   if (program == FIREWALLD && active) {
-    *step->mutable_consequences_words()->add_values() =
+    *step->mutable_consequences_said()->add_values() =
         Worded("plan-say-runtime-rules-lost");
     // moby issue 28476: "Stopping firewalld flushes the whole iptables, it also
     // removes the chains that docker created."
-    *step->mutable_consequences_words()->add_values() = Worded(
+    *step->mutable_consequences_said()->add_values() = Worded(
         plan->facts().docker_running().value() ? "plan-say-docker-chains-go"
                                                : "plan-say-chains-go");
   }
@@ -256,7 +256,7 @@ void OpenRange(FirewallProgram program, const ShutRange& shut,
     rule->mutable_port()->set_protocol("tcp");
     rule->mutable_port()->set_source(source.ToString());
     if (!shut.consequence.words().empty()) {
-      *step->mutable_consequences_words()->add_values() = shut.consequence;
+      *step->mutable_consequences_said()->add_values() = shut.consequence;
     }
   }
 }

@@ -199,10 +199,9 @@ TEST(PlanFirewallStepsTest, OpensNowInFirewalldWhatIsStoredAlone) {
   ASSERT_EQ(plan.steps_size(), 3);
   for (const PlanStep& step : plan.steps()) {
     ASSERT_EQ(step.consequences_size(), 1);
-    EXPECT_NE(
-        step.consequences(0).find("/tcp: open permanently but not now: "
-                                  "this step opens it without a reload"),
-        std::string::npos);
+    EXPECT_NE(step.consequences(0).find("/tcp: open permanently but not now: "
+                                        "this step opens it without a reload"),
+              std::string::npos);
   }
 }
 

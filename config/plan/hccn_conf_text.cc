@@ -13,6 +13,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/number_list.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -77,7 +78,7 @@ FindingValue RepairWords(const std::set<uint32_t>& lines, const char* repair) {
 FindingValue FormText(const PlanStep& step) {
   return Worded(
       "in-front", step.target().file(),
-      step.has_from_words() ? step.from_words() : ToFindingValue(step.from()));
+      step.has_from_said() ? step.from_said() : ToFindingValue(step.from()));
 }
 FindingValue FormCondition(const PlanStep&) {
   return Worded("plan-say-sets-the-same");
@@ -301,7 +302,8 @@ void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series) {
   if (repaired.empty()) return;
   PlanStep* step =
       plan->AddStep(kFormSetting, "", kGoodForm, {kHccnConfFormFact});
-  *step->mutable_from_words() = RepairsWords(repaired);
+  *step->mutable_from_said() = RepairsWords(repaired);
+  step->set_from(EnglishText(step->from_said()));
   step->mutable_target()->set_file(kHccnConfFile);
   step->set_from_sha256(conf.sha256());
 }

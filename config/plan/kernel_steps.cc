@@ -229,7 +229,7 @@ std::optional<std::string> PlanRunning(const KernelParameter& parameter,
   PlanStep* step = plan->AddStep(kRunningSetting, now.value, *wanted, rests_on);
   step->mutable_target()->set_kernel_parameter(key);
   if (parameter.consequence != nullptr) {
-    *step->mutable_consequences_words()->add_values() =
+    *step->mutable_consequences_said()->add_values() =
         Worded(parameter.consequence);
   }
   return *wanted;

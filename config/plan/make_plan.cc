@@ -54,9 +54,12 @@ void HostPlanBuilder::Block(ChangeKind kind,
   BlockedChange* blocked = plan_.add_blocked();
   blocked->set_kind(kind);
   *blocked->mutable_devices() = {devices.begin(), devices.end()};
-  *blocked->mutable_what_words() = what;
-  *blocked->mutable_reason_words() = reason;
-  *blocked->mutable_fix_words() = fix;
+  *blocked->mutable_what_said() = what;
+  *blocked->mutable_reason_said() = reason;
+  *blocked->mutable_fix_said() = fix;
+  blocked->set_what(EnglishText(what));
+  blocked->set_reason(EnglishText(reason));
+  blocked->set_fix(EnglishText(fix));
 }
 
 void HostPlanBuilder::BlockWhatIsNotAllowed() {
@@ -102,6 +105,9 @@ HostPlan HostPlanBuilder::Finish() {
     PlanStep* const step = plan_.add_steps();
     *step = std::move(planned.step);
     step->set_id(plan_.steps_size());
+    for (const FindingValue& each : step->consequences_said().values()) {
+      step->add_consequences(EnglishText(each));
+    }
     step->set_precondition(EnglishText(SettingOf(*step)->condition(*step)));
     step->set_undo(EnglishText(SettingOf(*step)->undo(*step)));
     for (const std::string& name : planned.rests_on) {
@@ -113,8 +119,9 @@ HostPlan HostPlanBuilder::Finish() {
     fact->set_name(name);
     fact->set_value(value);
   }
-  const InLanguage english(Language::kEnglish);
-  RenderWords(&plan_);
+  for (const FindingValue& note : plan_.notes_said().values()) {
+    plan_.add_notes(EnglishText(note));
+  }
   return std::move(plan_);
 }
 
@@ -310,8 +317,6 @@ std::string SpecSha256(const ClusterSpec& spec) {
 
 std::string PlanDigest(const ClusterPlan& plan) {
   ClusterPlan content = plan;
-  const InLanguage english(Language::kEnglish);
-  RenderWords(&content, /*drop=*/true);
   content.clear_digest();
   content.clear_plan_id();
   content.clear_created_at_ms();

@@ -93,10 +93,8 @@ std::string SpecSha256(const ClusterSpec& spec);
 // Over everything that is planned and everything that it rests on: schema,
 // cluster, product, both spec digests, and of every host the steps, what is
 // blocked or unmended, and the facts. Not over plan_id, created_at_ms,
-// created_by, not_kept and the digest itself. Of texts in words the English
-// ones count, and may stand there without the words, as in JSON. The input is
-// the messages' binary form in field order (they hold no maps and no floating
-// point).
+// created_by, not_kept and the digest itself. The input is the messages' binary
+// form in field order (they hold no maps and no floating point).
 std::string PlanDigest(const ClusterPlan& plan);
 
 // FailedPrecondition if the plan was made by a newer schema; InvalidArgument if

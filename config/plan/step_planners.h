@@ -41,7 +41,7 @@ class HostPlanBuilder {
              const FindingValue& what, const FindingValue& reason,
              const FindingValue& fix);
   void Note(const FindingValue& words) {
-    *plan_.mutable_notes_words()->add_values() = words;
+    *plan_.mutable_notes_said()->add_values() = words;
   }
 
   // Leaves out what the selection does not ask for, and notes how much:

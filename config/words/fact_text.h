@@ -39,13 +39,6 @@ inline std::string WhyMissing(const Missing& missing) {
   return WhyMissing(&missing);
 }
 
-// The same for a fact that holds no value of use: one of a newer clusterd, such
-// as an enum that is not known here, is "not understood".
-template <typename Fact>
-std::string WhyUnknown(const Fact& fact) {
-  return IsKnown(fact) ? "not understood" : WhyMissing(MissingOf(fact));
-}
-
 // "/etc/profile.d/hccl.sh:3", safe for a terminal.
 inline std::string PlaceOf(const EnvironmentVariable& variable) {
   return absl::StrCat(PrintableText(variable.file()), ":", variable.line());
@@ -77,7 +70,8 @@ FactText DescribeFact(const google::protobuf::Message& fact);
 // "NET_HEALTH_SOCKET_FAIL" as "socket fail".
 std::string EnumWords(const google::protobuf::EnumValueDescriptor& value);
 
-// The same as words, and of a fact without a value of use "not understood".
+// The same as words of a fact that has no value of use: one of a newer clusterd,
+// such as an enum that is not known here, is "not understood".
 template <typename Fact>
 FindingValue UnknownWords(const Fact& fact) {
   return IsKnown(fact) ? Worded("why-unreadable")

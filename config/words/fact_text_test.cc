@@ -33,7 +33,7 @@ TEST(WhyMissingTest, GivesReasonAndDetail) {
 
 TEST(WhyMissingTest, SaysThatAFactWasNotAskedFor) {
   EXPECT_EQ(WhyMissing(nullptr), "not asked for");
-  EXPECT_EQ(WhyUnknown(TextFact()), "not asked for");
+  EXPECT_EQ(ValueText(UnknownWords(TextFact())), "not asked for");
 }
 
 TEST(WhyMissingTest, EscapesWhatATerminalObeys) {
@@ -81,7 +81,7 @@ TEST(HowToLearnTest, BlamesNoPermissionForWhatWasNotAsked) {
 TEST(WhyUnknownTest, CallsAValueOfNoUseNotUnderstood) {
   TextFact fact;
   fact.set_value("?");
-  EXPECT_EQ(WhyUnknown(fact), "not understood");
+  EXPECT_EQ(ValueText(UnknownWords(fact)), "not understood");
 }
 
 TEST(FindDeviceTest, FindsNoDeviceThatTheHostDidNotSend) {

@@ -7,8 +7,6 @@
 #include "config/plan/make_plan.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
-#include "config/values/status_macros.h"
-#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -241,8 +239,7 @@ struct Run {
 absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
   auto lock = folder_.TakeLock();
   if (!lock.ok() || *lock != nullptr) return lock;
-  return InFront(options_.host,
-                 WordedError<absl::UnavailableError>("msg-step-busy"));
+  return Refuse<absl::UnavailableError>("msg-step-busy");
 }
 
 absl::Status Applier::CheckForced(const absl::Status& refused,
@@ -304,8 +301,8 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   auto journal =
       Journal::Create(access_.files, folder_.PathOf(request.apply_id));
   if (absl::IsAlreadyExists(journal.status())) {
-    return InFront(options_.host, WordedError<absl::FailedPreconditionError>(
-                                      "msg-step-id-used", request.apply_id));
+    return Refuse<absl::FailedPreconditionError>("msg-step-id-used",
+                                                 request.apply_id);
   }
   RETURN_IF_ERROR(journal.status());
   RETURN_IF_ERROR((*journal)->Append(entry));
@@ -331,8 +328,7 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan,
     if (*already_so || moved.empty()) return inside;
     why = MovedFactsWords(moved);
   }
-  return InFront(options_.host,
-                 WordedError<absl::AbortedError>("msg-step-facts-moved", why));
+  return Refuse<absl::AbortedError>("msg-step-facts-moved", why);
 }
 
 absl::StatusOr<ApplyResult> Applier::NothingToDo(const ApplyRequest& request) {
@@ -429,10 +425,9 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
                                   JournalState::Phase::kEmpty
                             : absl::IsNotFound(journal.status());
   if (!is_empty) return journal;
-  return InFront(options_.host,
-                 WordedError<absl::NotFoundError>(
-                     "msg-step-no-journal", apply_id, options_.state_folder,
-                     options_.kept.in_effect));
+  return Refuse<absl::NotFoundError>("msg-step-no-journal", apply_id,
+                                     options_.state_folder,
+                                     options_.kept.in_effect);
 }
 
 absl::Status Applier::CheckJournal(const std::string& apply_id) {

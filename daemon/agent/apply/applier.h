@@ -37,6 +37,8 @@
 
 #include <string>
 
+#include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply/veto.h"
@@ -167,6 +169,12 @@ class Applier {
  private:
   // What `force` overrode, for people.
   using Forced = FindingValues;
+
+  // An error with the host's name in front.
+  template <absl::Status (*Make)(absl::string_view), typename... Values>
+  absl::Status Refuse(absl::string_view row, const Values&... values) {
+    return InFront(options_.host, WordedError<Make>(row, values...));
+  }
 
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
   // Under the lock. NotFound also for an empty one.

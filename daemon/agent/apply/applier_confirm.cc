@@ -2,8 +2,6 @@
 // an apply that a crash cut off, and one that waits to be confirmed.
 #include <algorithm>
 
-#include "config/values/status_macros.h"
-#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal_contents.h"
@@ -13,16 +11,14 @@ namespace clusterd {
 absl::Status Applier::CheckConfirmWithin(absl::Duration within) {
   if (within == absl::ZeroDuration()) return absl::OkStatus();
   if (within < absl::ZeroDuration() || within > kMaxConfirmWithin) {
-    return InFront(options_.host,
-                   WordedError<absl::InvalidArgumentError>(
-                       "msg-step-confirm-within", absl::FormatDuration(within),
-                       absl::FormatDuration(kMaxConfirmWithin)));
+    return Refuse<absl::InvalidArgumentError>(
+        "msg-step-confirm-within", absl::FormatDuration(within),
+        absl::FormatDuration(kMaxConfirmWithin));
   }
   if (!ReadHostTime(access_.files, access_.clock).boot_id.empty()) {
     return absl::OkStatus();
   }
-  return InFront(options_.host, WordedError<absl::FailedPreconditionError>(
-                                    "msg-step-boot-not-known"));
+  return Refuse<absl::FailedPreconditionError>("msg-step-boot-not-known");
 }
 
 absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
@@ -34,17 +30,14 @@ absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
     const JournalState& state = *each.state;
     last = std::max<uint64_t>(last, state.begin.sequence());
     if (state.waits() && each.apply_id != ended) {
-      return InFront(options_.host,
-                     WordedError<absl::FailedPreconditionError>(
-                         "msg-step-other-waits", each.apply_id,
-                         ActorName(state.begin.actor()),
-                         absl::FormatDuration(absl::Floor(TimeLeftOf(state),
-                                                          absl::Seconds(1)))));
+      return Refuse<absl::FailedPreconditionError>(
+          "msg-step-other-waits", each.apply_id, ActorName(state.begin.actor()),
+          absl::FormatDuration(
+              absl::Floor(TimeLeftOf(state), absl::Seconds(1))));
     }
     if (!state.unfinished()) continue;
-    return InFront(options_.host, WordedError<absl::FailedPreconditionError>(
-                                      "msg-step-other-unfinished",
-                                      each.apply_id, options_.state_folder));
+    return Refuse<absl::FailedPreconditionError>(
+        "msg-step-other-unfinished", each.apply_id, options_.state_folder);
   }
   return last + 1;
 }
@@ -77,20 +70,18 @@ absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
   const absl::Duration left =
       state.waits() ? TimeLeft(*state.deadline, now) : absl::ZeroDuration();
   if (left == absl::ZeroDuration()) {
-    return InFront(options_.host,
-                   WordedError<absl::FailedPreconditionError>(
-                       "msg-step-does-not-wait", request.apply_id,
-                       Worded(state.waits()        ? "plan-say-deadline-passed"
-                              : !state.in_effect() ? "plan-say-was-undone"
-                              : state.confirmed    ? "plan-say-was-confirmed"
-                                                   : "plan-say-stays")));
+    return Refuse<absl::FailedPreconditionError>(
+        "msg-step-does-not-wait", request.apply_id,
+        Worded(state.waits()        ? "plan-say-deadline-passed"
+               : !state.in_effect() ? "plan-say-was-undone"
+               : state.confirmed    ? "plan-say-was-confirmed"
+                                    : "plan-say-stays"));
   }
   JournalEntry entry;
   if (extends && request.extend_by < kMinExtend) {
-    return InFront(options_.host, WordedError<absl::InvalidArgumentError>(
-                                      "msg-step-extend-by",
-                                      absl::FormatDuration(request.extend_by),
-                                      absl::FormatDuration(kMinExtend)));
+    return Refuse<absl::InvalidArgumentError>(
+        "msg-step-extend-by", absl::FormatDuration(request.extend_by),
+        absl::FormatDuration(kMinExtend));
   }
   if (extends) {
     const absl::Duration within =

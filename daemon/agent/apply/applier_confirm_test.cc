@@ -291,7 +291,8 @@ TEST_F(ApplierConfirmTest, RefusesADeadlineWhereTheBootCannotBeTold) {
   ASSERT_TRUE(machine().files().Remove("/proc/sys/kernel/random/boot_id").ok());
   const absl::Status status = Apply().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("the boot ID is not known"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the boot ID is not known"));
   EXPECT_TRUE(Apply("a2", absl::ZeroDuration()).ok());
 }
 
