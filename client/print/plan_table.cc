@@ -1,5 +1,6 @@
 #include "client/print/plan_table.h"
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>

@@ -458,9 +458,14 @@ FindingValue HowToAllow(const HostAllows& allows,
 }
 
 std::string DriftText(const AppliedDrift& drift) {
-  return absl::StrCat(drift.why().empty() ? drift.change() : drift.why(),
-                      " (apply ", drift.apply_id(),
-                      Part(" by ", ActorName(drift.applied_by())), ")");
+  FindingValue what =
+      ToFindingValue(drift.why().empty() ? drift.change() : drift.why());
+  if (!drift.fact().empty()) {
+    what = DriftWords(drift.fact(), drift.now(), drift.was());
+  }
+  return Say(drift.applied_by().empty() ? "plan-say-of-apply"
+                                        : "plan-say-of-apply-by",
+             what, drift.apply_id(), ActorName(drift.applied_by()));
 }
 
 std::string ProblemWords(HccnConf::Problem::Kind kind) {
