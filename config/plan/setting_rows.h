@@ -84,8 +84,8 @@ StepVerdict NotSo(absl::string_view name, const std::string& now,
 
 // A value as hccn.conf spells it, e.g. "1" for TLS "on".
 std::string ConfSpelling(const DeviceSetting& setting, absl::string_view value);
-// A value for people: "10.0.0.1/255.255.255.0" as "10.0.0.1/24"; kNoneFact, "on"
-// and "off" in words.
+// A value for people: "10.0.0.1/255.255.255.0" as "10.0.0.1/24"; kNoneFact,
+// "on" and "off" in words.
 FindingValue ValueWords(const std::string& value);
 // "22-22/tcp from 10.0.0.0/24".
 std::string RuleText(const AllowedPort& port);

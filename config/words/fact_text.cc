@@ -463,9 +463,9 @@ std::string DriftText(const AppliedDrift& drift) {
   if (!drift.fact().empty()) {
     what = DriftWords(drift.fact(), drift.now(), drift.was());
   }
-  return Say(drift.applied_by().empty() ? "plan-say-of-apply"
-                                        : "plan-say-of-apply-by",
-             what, drift.apply_id(), ActorName(drift.applied_by()));
+  return Say(
+      drift.applied_by().empty() ? "plan-say-of-apply" : "plan-say-of-apply-by",
+      what, drift.apply_id(), ActorName(drift.applied_by()));
 }
 
 std::string ProblemWords(HccnConf::Problem::Kind kind) {

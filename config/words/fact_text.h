@@ -70,8 +70,8 @@ FactText DescribeFact(const google::protobuf::Message& fact);
 // "NET_HEALTH_SOCKET_FAIL" as "socket fail".
 std::string EnumWords(const google::protobuf::EnumValueDescriptor& value);
 
-// The same as words of a fact that has no value of use: one of a newer clusterd,
-// such as an enum that is not known here, is "not understood".
+// The same as words of a fact that has no value of use: one of a newer
+// clusterd, such as an enum that is not known here, is "not understood".
 template <typename Fact>
 FindingValue UnknownWords(const Fact& fact) {
   return IsKnown(fact) ? Worded("why-unreadable")

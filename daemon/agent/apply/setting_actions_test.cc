@@ -203,7 +203,8 @@ TEST(SetOnDeviceTest, PutsBackLinesThatTheToolLost) {
       "gateway_1=10.20.0.1\nIPv6gateway_1=fd00::1\n# was gateway_1=1\n");
   const auto done = test.Run(Gateway(1, "10.20.0.9"));
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(ValueText(*done), "/etc/hccn.conf: put back 2 lines that the tool lost");
+  EXPECT_EQ(ValueText(*done),
+            "/etc/hccn.conf: put back 2 lines that the tool lost");
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\n# was gateway_1=1\n"
             "gateway_1=10.20.0.9\n");
@@ -220,7 +221,8 @@ TEST(SetOnDeviceTest, LeavesAKeyThatSomebodySetWhileTheToolRan) {
   };
   const auto done = test.Run(Gateway(1, "10.20.0.9"));
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(ValueText(*done), "/etc/hccn.conf: put back 1 line that the tool lost");
+  EXPECT_EQ(ValueText(*done),
+            "/etc/hccn.conf: put back 1 line that the tool lost");
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\nmtu_1=9000\ngateway_1=10.20.0.9\n");
 }

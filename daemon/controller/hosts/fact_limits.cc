@@ -124,12 +124,12 @@ int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
   const int surplus = std::max(0, list->size() - std::max(0, room));
   list->DeleteSubrange(list->size() - surplus, surplus);
   for (AppliedDrift& drift : *list) {
-    for (std::string* text : {drift.mutable_apply_id(), drift.mutable_kind(),
-                              drift.mutable_change(), drift.mutable_why(),
-                              drift.mutable_applied_by(),
-                              drift.mutable_target(), drift.mutable_to(),
-                              drift.mutable_fact(), drift.mutable_now(),
-                              drift.mutable_was()}) {
+    for (std::string* text :
+         {drift.mutable_apply_id(), drift.mutable_kind(),
+          drift.mutable_change(), drift.mutable_why(),
+          drift.mutable_applied_by(), drift.mutable_target(),
+          drift.mutable_to(), drift.mutable_fact(), drift.mutable_now(),
+          drift.mutable_was()}) {
       CutText(text);
     }
     if (drift.devices_size() > kMaxDevices) {
