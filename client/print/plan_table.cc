@@ -1,5 +1,6 @@
 #include "client/print/plan_table.h"
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -28,6 +29,20 @@ constexpr int kRemarkColumns = 6;
 // Groups of hosts, and their folded names; --verbose has all groups.
 constexpr size_t kGroups = 40;
 constexpr int kHostsColumns = 100;
+
+// What is said, or the text where nothing is: of an older controller.
+std::string Shown(const FindingValue& said, const std::string& text) {
+  return said.words().empty() && said.text().empty() ? text : ValueText(said);
+}
+std::vector<std::string> Shown(
+    const FindingValue& said,
+    const google::protobuf::RepeatedPtrField<std::string>& texts) {
+  std::vector<std::string> all(texts.begin(), texts.end());
+  for (int i = 0; i < std::min(texts.size(), said.values_size()); ++i) {
+    all[i] = ValueText(said.values(i));
+  }
+  return all;
+}
 
 // Equal for steps that print the same, whatever their host and number.
 std::string FoldKey(const PlanStep& step, bool) {
@@ -147,14 +162,16 @@ std::string BlockedWhat(const std::vector<const BlockedChange*>& blocked) {
     const std::string changes = Count(blocked.size(), "change");
     return devices.empty() ? changes : Say("plan-changes-on", changes, devices);
   }
-  return JoinParts(": ", {devices, blocked.front()->what()});
+  return JoinParts(": ", {devices, Shown(blocked.front()->what_said(),
+                                         blocked.front()->what())});
 }
 
 void PrintBlocked(const std::vector<const BlockedChange*>& blocked,
                   Page& page) {
   PrintLine(Say("plan-blocked"), BlockedWhat(blocked), Paint::kRed, page);
-  PrintRemark("plan-reason", blocked.front()->reason(), page);
-  PrintRemark("plan-fix", blocked.front()->fix(), page);
+  const BlockedChange& first = *blocked.front();
+  PrintRemark("plan-reason", Shown(first.reason_said(), first.reason()), page);
+  PrintRemark("plan-fix", Shown(first.fix_said(), first.fix()), page);
 }
 
 void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
@@ -164,15 +181,23 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
   for (const PlanStep* step : fold.steps) {
     PrintLine(ChangeKindName(step->kind()), StepText(*step), Paint::kYellow,
               page);
-    for (const std::string& consequence : step->consequences()) {
+    for (const std::string& consequence :
+         Shown(step->consequences_said(), step->consequences())) {
       std::vector<uint32_t>& devices = consequences[consequence];
       if (step->target().has_device()) {
         devices.push_back(step->target().device());
       }
     }
     if (!verbose) continue;
-    PrintRemark("plan-if", step->precondition(), page);
-    PrintRemark("plan-undo", step->undo(), page);
+    const Setting* const setting = SettingOf(*step);
+    PrintRemark("plan-if",
+                setting == nullptr ? step->precondition()
+                                   : ValueText(setting->condition(*step)),
+                page);
+    PrintRemark(
+        "plan-undo",
+        setting == nullptr ? step->undo() : ValueText(setting->undo(*step)),
+        page);
   }
   for (const auto& [text, devices] : consequences) {
     page.Wrapped(absl::StrCat("  ", Say("plan-also")),
@@ -231,7 +256,7 @@ void PrintInOrder(const ClusterPlan& plan, Page& page) {
 void PrintNotes(const ClusterPlan& plan, bool verbose, Page& page) {
   FirstMet<std::string, HostNames> notes;
   for (const HostPlan& host : plan.hosts()) {
-    for (const std::string& note : host.notes()) {
+    for (const std::string& note : Shown(host.notes_said(), host.notes())) {
       notes[note].push_back(host.host());
     }
   }

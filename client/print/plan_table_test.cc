@@ -314,6 +314,14 @@ TEST(PlanTableTest, KeepsToTheWindow) {
   }
 }
 
+TEST(PlanTableTest, SaysInTheUsersLanguageWhatAStepNeedsAndHowItIsUndone) {
+  const InLanguage chinese(Language::kChinese);
+  const std::string text =
+      Printed(SysctlPlan({"node01"}), Utf8(), /*verbose=*/true);
+  EXPECT_TRUE(absl::StrContains(text, "net.core.somaxconn 为 4096")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "写回 4096")) << text;
+}
+
 TEST(PlanShortTest, IsOneLine) {
   EXPECT_EQ(PlanShort(FoldedPlan()),
             "demo: PLAN 22 steps on 11 hosts, 1 change blocked on 1 host, of "

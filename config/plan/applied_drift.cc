@@ -10,6 +10,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/values/change_kind.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -128,8 +129,11 @@ AppliedDrift DriftOf(const Claim& claim, const StepVerdict& verdict) {
   drift.set_apply_id(claim.apply->begin.apply_id());
   drift.set_step(step.id());
   drift.set_kind(ChangeKindName(step.kind()));
-  drift.set_change(Shortened(StepText(step)));
-  drift.set_why(Shortened(verdict.why));
+  drift.set_change(Shortened(EnglishText(StepWords(step))));
+  drift.set_why(Shortened(EnglishText(verdict.Why())));
+  drift.set_fact(verdict.fact);
+  drift.set_now(Shortened(verdict.now));
+  drift.set_was(Shortened(verdict.wanted));
   if (IsOfDevice(step)) drift.add_devices(step.target().device());
   drift.set_applied_by(claim.apply->begin.actor());
   drift.set_applied_at_ms(claim.apply->begin.started_at_ms());

@@ -341,8 +341,8 @@ TEST(PlanDeviceStepsTest, BlocksASwapForAReasonThatIsTrueOnEveryBoard) {
   EXPECT_EQ(BlockedText(plan.blocked(0)),
             "device 0: address 10.0.0.1 cannot be planned: devices of this "
             "host take over each other's addresses in a circle, so one of them "
-            "needs another address in between, and which address is free in "
-            "its network cannot be told from the cluster alone; give one of "
+            "needs another address in between, and the cluster alone does not "
+            "show which address is free in its network; give one of "
             "these devices an unused address by hand, then plan again");
 }
 

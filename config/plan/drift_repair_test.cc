@@ -22,7 +22,8 @@ StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
 
 // "": it is so.
 std::string WhyNotSo(const PlanStep& step, const HostFacts& facts) {
-  return VerdictOn(step, facts).why;
+  const StepVerdict verdict = VerdictOn(step, facts);
+  return verdict.state == StepVerdict::kSo ? "" : ValueText(verdict.Why());
 }
 
 TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {
@@ -194,11 +195,11 @@ TEST(JudgeStepTest, PrefersWhatMovedToWhatIsNotKnown) {
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
   MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::TIMED_OUT, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
-  EXPECT_EQ(VerdictOn(step, facts).why,
+  EXPECT_EQ(WhyNotSo(step, facts),
             "device 0: gateway is unknown, applied was 10.0.0.254");
   SetConf(&facts, "gateway_0", "10.0.0.253");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
-  EXPECT_EQ(VerdictOn(step, facts).why,
+  EXPECT_EQ(WhyNotSo(step, facts),
             "hccn.conf: gateway_0 is 10.0.0.253, applied was 10.0.0.254");
 }
 
@@ -209,7 +210,7 @@ TEST(JudgeStepTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
   MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
-  EXPECT_EQ(VerdictOn(step, facts).why,
+  EXPECT_EQ(WhyNotSo(step, facts),
             "hccn.conf: tls_enable_0 is none, applied was 0");
 }
 
@@ -238,7 +239,7 @@ TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
   *facts.mutable_firewalld()->mutable_allowed()->mutable_value()->add_ports() =
       port;
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
-  EXPECT_EQ(VerdictOn(open, facts).why,
+  EXPECT_EQ(WhyNotSo(open, facts),
             "firewalld: lets in permanently is unknown, applied was 22-22/tcp "
             "from 10.0.0.0/24");
 }
@@ -247,7 +248,7 @@ TEST(JudgeStepTest, CannotTellWhatItDoesNotKnow) {
   PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
   step.set_setting("colour");
   EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).state, StepVerdict::kUntold);
-  EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).why,
+  EXPECT_EQ(WhyNotSo(step, GoodFacts("node-01")),
             "a change that this version does not know");
 }
 

@@ -68,11 +68,12 @@ TEST(PlanDscpTest, BlocksWhereTheFileHasWhatIsNoMap) {
   const HostPlan plan = PlanOfMap("33:1", "", "33:7,");
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_EQ(BlockedText(plan.blocked(0)),
-            "device 0: DSCP to TC 33:1 cannot be planned: /etc/hccn.conf has "
-            "dscp_tc_0=33:7,, which is no such map, and hccn_tool adds to it; "
-            "correct that line or take it out, in place and under flock, then "
-            "plan again");
+  EXPECT_EQ(
+      BlockedText(plan.blocked(0)),
+      "device 0: DSCP to TC 33:1 cannot be planned: /etc/hccn.conf has "
+      "dscp_tc_0=33:7,, which is not such a map, and hccn_tool adds to "
+      "it; correct that line or take it out, in place and under flock, then "
+      "plan again");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "absl/strings/string_view.h"
 #include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
 
 namespace clusterd {
 
@@ -46,9 +47,8 @@ HccnConf::Entry RepairedEntry(HccnConf::Entry entry);
 // Whether RepairHccnConf can remove this problem.
 bool IsRepairable(const HccnConf::Problem& problem);
 
-// A problem that stops the tool and that no program should repair, in words;
-// "": there is none.
-std::string WhyConfStops(const HccnConf& conf);
+// A problem that stops the tool and that no program should repair.
+std::optional<FindingValue> WhyConfStops(const HccnConf& conf);
 
 // The text without the problems that IsRepairable names: a final newline is
 // added, carriage returns at line ends go, and blanks there of what a recovery

@@ -11,6 +11,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/change_kind.h"
 #include "config/values/sha256.h"
+#include "config/words/message.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
 
@@ -49,6 +50,23 @@ TEST(MakePlanTest, BlocksASilentHostAndAStranger) {
             "nothing is known about it: no answer");
   ASSERT_EQ(plan.hosts(1).blocked_size(), 1);
   EXPECT_EQ(plan.hosts(1).blocked(0).reason(), "the spec does not name it");
+}
+
+// A user may read the words in another language; the texts are English.
+TEST(MakePlanTest, SaysTheSameInTextsAndInWords) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  SetConf(&facts, "gateway_0", "10.0.0.9");
+  MakeMissing(DeviceOf(&facts, 1)->mutable_gateway(), Missing::TIMED_OUT, "");
+  const ClusterPlan plan = MakePlan(GoodSpec(), {&facts});
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(MakePlan(GoodSpec(), {&facts}).digest(), plan.digest());
+  ASSERT_FALSE(plan.hosts(0).blocked().empty());
+  for (const BlockedChange& blocked : plan.hosts(0).blocked()) {
+    EXPECT_EQ(EnglishText(blocked.reason_said()), blocked.reason());
+    EXPECT_NE(ValueText(blocked.reason_said()), blocked.reason());
+    EXPECT_EQ(EnglishText(blocked.fix_said()), blocked.fix());
+  }
 }
 
 TEST(MakePlanTest, EmptyFactsGiveReasonsAndNoStep) {
@@ -152,7 +170,7 @@ TEST(MakePlanInNamespaceTest, RestsOnTheInode) {
   const HostPlan plan = PlanContainer(facts);
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
   facts.mutable_kernel()->mutable_network_namespace()->set_value(4026532001);
-  EXPECT_EQ(MovedFactsText(FindMovedFacts(plan, facts)),
+  EXPECT_EQ(ValueText(MovedFactsWords(FindMovedFacts(plan, facts))),
             "network namespace was 4026532000, now 4026532001");
 }
 
@@ -180,7 +198,7 @@ TEST(MakePlanInNamespaceTest, TellsTheThreeTroublesApart) {
             "/proc/sys is read-only where clusterd runs");
   EXPECT_EQ(
       read_only.blocked(0).fix(),
-      "make the container anew with docker run --sysctl "
+      "create the container again with docker run --sysctl "
       "net.ipv4.ip_local_reserved_ports=8080,60000-60015, or run clusterd "
       "on the host itself, where /proc/sys is writable");
 }
@@ -595,7 +613,8 @@ TEST_F(NarrowTest, KeepsWhatIsBlockedOfKindsThatTheStepsCouldHave) {
   for (const ChangeKind kind :
        {CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS, CHANGE_FIREWALL,
         CHANGE_HCCN_CONF}) {
-    builder_.Block(kind, {}, ChangeKindName(kind), "why", "fix");
+    builder_.Block(kind, {}, ToFindingValue(ChangeKindName(kind)),
+                   ToFindingValue("why"), ToFindingValue("fix"));
   }
   Narrow(OfSetting(kMtuSetting));
   Texts left;

@@ -198,18 +198,18 @@ std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
   return moved;
 }
 
-std::string MovedFactsText(const std::vector<MovedFact>& moved) {
-  const auto shown = absl::MakeConstSpan(moved).subspan(0, kShownFacts);
-  std::string text =
-      absl::StrJoin(shown, "; ", [](std::string* out, const MovedFact& fact) {
-        absl::StrAppend(out, fact.name, " was ",
-                        PrintableText(fact.planned, kShownBytes), ", now ",
-                        PrintableText(fact.now, kShownBytes));
-      });
-  if (moved.size() > kShownFacts) {
-    absl::StrAppend(&text, "; and ", moved.size() - kShownFacts, " more");
+FindingValue MovedFactsWords(const std::vector<MovedFact>& moved) {
+  FindingValue all;
+  for (const MovedFact& fact :
+       absl::MakeConstSpan(moved).subspan(0, kShownFacts)) {
+    const FindingValue one = Worded("plan-say-was-now", fact.name,
+                                    PrintableText(fact.planned, kShownBytes),
+                                    PrintableText(fact.now, kShownBytes));
+    all = all.words().empty() ? one : Worded("plan-say-both", all, one);
   }
-  return text;
+  return moved.size() <= kShownFacts
+             ? all
+             : Worded("plan-say-and-more", all, moved.size() - kShownFacts);
 }
 
 }  // namespace clusterd

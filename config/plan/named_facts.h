@@ -16,6 +16,7 @@
 
 #include "absl/strings/string_view.h"
 #include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -77,7 +78,7 @@ std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
 
 // `device 3: address was 10.0.0.1/…, now 10.0.0.2/…; …`: at most eight, then
 // how many more.
-std::string MovedFactsText(const std::vector<MovedFact>& moved);
+FindingValue MovedFactsWords(const std::vector<MovedFact>& moved);
 
 }  // namespace clusterd
 

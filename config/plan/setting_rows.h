@@ -72,7 +72,7 @@ FactReading ReadingOf(const Fact& fact, std::string value) {
   return {value.empty() ? kNoneFact : std::move(value)};
 }
 
-// "gateway "10.0.0.300" is not one to set", InvalidArgument.
+// gateway: "10.0.0.300" is not a value that a plan sets, InvalidArgument.
 absl::Status NotOneToSet(absl::string_view what, absl::string_view value);
 
 // Whether the fact reads so.
@@ -84,9 +84,9 @@ StepVerdict NotSo(absl::string_view name, const std::string& now,
 
 // A value as hccn.conf spells it, e.g. "1" for TLS "on".
 std::string ConfSpelling(const DeviceSetting& setting, absl::string_view value);
-// The value of a device's setting for people: "10.0.0.1/255.255.255.0" as
-// "10.0.0.1/24".
-std::string ShownValue(const std::string& value);
+// A value for people: "10.0.0.1/255.255.255.0" as "10.0.0.1/24"; kNoneFact,
+// "on" and "off" in words.
+FindingValue ValueWords(const std::string& value);
 // "22-22/tcp from 10.0.0.0/24".
 std::string RuleText(const AllowedPort& port);
 // "22", "60000-60015" with that dash.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -87,15 +88,20 @@ std::string GoalName(const PlanStep& step) {
   return "";
 }
 
-std::string StepText(const PlanStep& step) {
+FindingValue StepWords(const PlanStep& step) {
   const Setting* const setting = SettingOf(step);
-  return setting == nullptr ? "a change that this version does not know"
+  return setting == nullptr ? Worded("plan-say-change-unknown")
                             : setting->text(step);
+}
+
+FindingValue StepVerdict::Why() const {
+  return fact.empty() ? Worded("plan-say-change-unknown")
+                      : DriftWords(fact, now, wanted);
 }
 
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts) {
   const Setting* const setting = SettingOf(step);
-  if (setting == nullptr) return {StepVerdict::kUntold, StepText(step)};
+  if (setting == nullptr) return {StepVerdict::kUntold};
   return setting->judge(step, facts);
 }
 
@@ -143,14 +149,14 @@ const AllowedPorts& SettingFacts::LetsIn(FirewallProgram program,
 }
 
 absl::Status NotOneToSet(absl::string_view what, absl::string_view value) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " \"", value.substr(0, 80), "\" is not one to set"));
+  return WordedError<absl::InvalidArgumentError>("msg-plan-value-not-valid",
+                                                 what, value.substr(0, 80));
 }
 
 StepVerdict NotSo(absl::string_view name, const std::string& now,
                   absl::string_view wanted) {
   return {now == kUnknownFact ? StepVerdict::kUntold : StepVerdict::kMoved,
-          absl::StrCat(name, " is ", now, ", applied was ", wanted)};
+          std::string(name), now, std::string(wanted)};
 }
 
 StepVerdict Expect(const SettingFacts& facts, const std::string& name,

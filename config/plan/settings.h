@@ -31,6 +31,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "config/plan/named_facts.h"
+#include "config/words/words.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -123,8 +124,13 @@ struct StepVerdict {
     kUntold,  // A fact that would tell is not known.
   };
   State state = kSo;
-  // Both values: `device 3: address is 10.0.0.1/…, applied was 10.20.0.17/…`.
-  std::string why;
+  // `device 3: address`, `10.0.0.1/…`, applied was `10.20.0.17/…`. Empty: the
+  // change is not known, or the fact lacks it.
+  std::string fact;
+  std::string now;
+  std::string wanted;
+
+  FindingValue Why() const;
 
   // What has moved says more than what is not known; else the first counts.
   void Take(const StepVerdict& other) {
@@ -141,7 +147,10 @@ struct Setting {
   SettingTarget::OfCase target;
 
   // One line for people, e.g. "net.core.somaxconn: 4096 -> 65535".
-  std::string (*text)(const PlanStep& step);
+  FindingValue (*text)(const PlanStep& step);
+  // What must hold right before it, and how it is taken back.
+  FindingValue (*condition)(const PlanStep& step);
+  FindingValue (*undo)(const PlanStep& step);
   // InvalidArgument, quoting the value: config/plan would not have planned it.
   absl::Status (*check)(const PlanStep& step);
   // kSo: as the step set it, or better.
@@ -167,7 +176,10 @@ const Setting* SettingOf(const PlanStep& step);
 //   net.core.somaxconn: 4096 -> 65535
 //   /etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535
 // Never empty; a setting that this version does not know says so.
-std::string StepText(const PlanStep& step);
+FindingValue StepWords(const PlanStep& step);
+inline std::string StepText(const PlanStep& step) {
+  return ValueText(StepWords(step));
+}
 
 // Whether what the step set is so. It is with more reserved ports, with larger
 // numbers, and with a firewall that is no longer installed. It has moved with a

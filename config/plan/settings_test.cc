@@ -151,9 +151,9 @@ TEST(StepTextTest, SaysEachSettingInOneLine) {
       {StopStep(UFW),
        "ufw: active, starts at boot -> stopped, does not start at boot"},
       {OpenStep(FIREWALLD, TcpPorts(22, 22, "10.0.0.0/24")),
-       "firewalld: let in 22/tcp from 10.0.0.0/24"},
+       "firewalld: allow 22/tcp from 10.0.0.0/24"},
       {OpenStep(UFW, TcpPorts(60000, 60015, "10.0.0.0/24")),
-       "ufw: let in 60000-60015/tcp from 10.0.0.0/24"},
+       "ufw: allow 60000-60015/tcp from 10.0.0.0/24"},
       {FormStep("line 2: remove carriage returns", ""),
        "/etc/hccn.conf: line 2: remove carriage returns"},
   };

@@ -38,9 +38,11 @@ class HostPlanBuilder {
 
   // Something the spec asks for that cannot be planned, and what to do.
   void Block(ChangeKind kind, const std::vector<uint32_t>& devices,
-             absl::string_view what, absl::string_view reason,
-             absl::string_view fix);
-  void Note(const std::string& text) { plan_.add_notes(text); }
+             const FindingValue& what, const FindingValue& reason,
+             const FindingValue& fix);
+  void Note(const FindingValue& words) {
+    *plan_.mutable_notes_said()->add_values() = words;
+  }
 
   // Leaves out what the selection does not ask for, and notes how much:
   //   a step of another kind, setting and kernel parameter; not where a step
@@ -161,14 +163,8 @@ void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 // address parsed and in an order in which the addresses can be set.
 // device_steps.cc makes steps of it.
 
-// What a person does where a fact is missing.
-inline constexpr char kAskTheTool[] =
-    "let hccn_tool answer on this host, then plan again";
-
-// Where a line of hccn.conf stands in the way of the tool.
-inline constexpr char kCorrectTheLine[] =
-    "correct that line or take it out, in place and under flock, then plan "
-    "again";
+// Why something cannot be planned; nullopt: nothing is known against it.
+using Obstruction = std::optional<FindingValue>;
 
 // What is wanted of one device, and what it has. Pointers into spec and facts.
 struct DeviceChange {
@@ -180,16 +176,14 @@ struct DeviceChange {
   bool sets_address() const { return wanted && live != wanted; }
 };
 
-// Why this is no address that anybody could have, by the product too; "":
-// nothing is known against it.
-std::string WhyNobodys(const ClusterSpec& spec, Ipv4Address address);
+// Why no port could have this address, by the product too.
+Obstruction WhyUnassigned(const ClusterSpec& spec, Ipv4Address address);
 
-// Why hccn_tool cannot be used for changes on this host; "": it can.
-std::string WhyNoSetCommands(const HostFacts& facts);
+// Why hccn_tool cannot be used for changes on this host.
+Obstruction WhyNoSetCommands(const HostFacts& facts);
 
-// Why no command puts right what hccn.conf has of a map; "": one does, or it is
-// no map.
-std::string WhyNoMap(const DeviceSetting& setting, uint32_t device,
+// Why no command puts right what hccn.conf has of a map.
+Obstruction WhyNoMap(const DeviceSetting& setting, uint32_t device,
                      const HostPlanBuilder& plan);
 
 // A line that hccn_tool deletes with what the device of it has.

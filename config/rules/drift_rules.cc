@@ -127,20 +127,29 @@ FindingValue AppliedWords(const Group& group) {
   return ToFindingValue(PrintableText(first.to()));
 }
 
-// A reason that they share, such as a stopped firewall, stands there once.
-std::string WhyText(const Group& group) {
-  std::string text = group.front()->why();
-  for (size_t i = 1; i < group.size() && text.size() < kMaxWhyBytes; ++i) {
-    if (group[i]->why() == group[i - 1]->why()) continue;
-    absl::StrAppend(&text, "; ", group[i]->why());
-  }
-  absl::string_view why = text;
-  const AppliedDrift& first = *group.front();
+FindingValue WhyWords(const AppliedDrift& drift) {
+  const bool is_text = drift.fact().empty();
+  absl::string_view fact = is_text ? drift.why() : drift.fact();
   // The subject says it, and without it devices fold.
-  if (first.devices_size() == 1) {
-    absl::ConsumePrefix(&why, absl::StrCat("device ", first.devices(0), ": "));
+  if (drift.devices_size() == 1) {
+    absl::ConsumePrefix(&fact, absl::StrCat("device ", drift.devices(0), ": "));
   }
-  return PrintableText(why, kMaxWhyBytes);
+  if (is_text) return ToFindingValue(PrintableText(fact, kMaxWhyBytes));
+  return DriftWords(PrintableText(fact, kMaxWhyBytes),
+                    PrintableText(drift.now(), kMaxWhyBytes),
+                    PrintableText(drift.was(), kMaxWhyBytes));
+}
+
+// A reason that they share, such as a stopped firewall, stands there once.
+FindingValue WhyWords(const Group& group) {
+  FindingValue all = WhyWords(*group.front());
+  size_t bytes = 0;
+  for (size_t i = 1; i < group.size() && bytes < kMaxWhyBytes; ++i) {
+    bytes += group[i - 1]->why().size();
+    if (group[i]->why() == group[i - 1]->why()) continue;
+    all = Worded("plan-say-both", all, WhyWords(*group[i]));
+  }
+  return all;
 }
 
 bool HasRecord(const HostView& host) {
@@ -177,13 +186,13 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
       const AppliedDrift& drift = *group.front();
       report.Add(
           host, DevicesOf(drift),
-          report.Named("drifted", WhyText(group), AppliedWords(group),
+          report.Named("drifted", WhyWords(group), AppliedWords(group),
                        ApplyWords(drift, starts), IdWord(drift.apply_id())));
     }
     for (const Group& group : Grouped(fact.value().untold())) {
       const AppliedDrift& drift = *group.front();
       report.Add(host, DevicesOf(drift),
-                 report.Named("unreadable", WhyText(group),
+                 report.Named("unreadable", WhyWords(group),
                               ApplyWords(drift, starts)));
     }
     left_out += fact.value().left_out();

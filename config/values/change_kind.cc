@@ -2,8 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/values/status_macros.h"
+#include "proto/finding.pb.h"
 
 namespace clusterd {
 namespace {
@@ -19,15 +22,15 @@ constexpr std::pair<ChangeKind, absl::string_view> kKinds[] = {
     {CHANGE_SSH_LOGIN, "ssh-login"},
     {CHANGE_LOGS, "logs"}};
 
+}  // namespace
+
 std::string KindsText(const std::set<ChangeKind>& kinds) {
   std::vector<absl::string_view> names;
   for (const auto& [kind, name] : kKinds) {
     if (kinds.count(kind) > 0) names.push_back(name);
   }
-  return names.empty() ? "nothing" : absl::StrJoin(names, ", ");
+  return absl::StrJoin(names, ", ");
 }
-
-}  // namespace
 
 std::string ChangeKindName(ChangeKind kind) {
   for (const auto& [known, name] : kKinds) {
@@ -61,23 +64,18 @@ std::string AllowLine(const std::set<ChangeKind>& kinds) {
   return absl::StrCat("\"allow: [", KindsText(kinds), "]\"");
 }
 
-std::string WhatIsAllowed(const HostAllows& allows) {
-  return absl::StrCat(
-      "it allows ", KindsText(AllowedKinds(allows)),
-      allows.mistake().empty() ? "" : " until its file is right");
-}
-
-std::string HowToAllow(const HostAllows& allows,
-                       const std::set<ChangeKind>& kinds) {
-  if (!allows.mistake().empty()) {
-    return absl::StrCat("correct the mistake there (", allows.mistake(), ")");
-  }
-  const std::string line = AllowLine(kinds);
-  if (allows.file().empty()) {
-    return absl::StrCat("start clusterd there with --config and a file with ",
-                        line, " in it");
-  }
-  return absl::StrCat("put ", line, " into ", allows.file(), " there");
+absl::Status InFront(absl::string_view what, const absl::Status& status) {
+  if (status.ok()) return status;
+  absl::Status made(status.code(), absl::StrCat(what, ": ", status.message()));
+  status.ForEachPayload([&](absl::string_view key, const absl::Cord& old) {
+    FindingValue words;
+    words.set_words("in-front");
+    words.add_values()->set_text(std::string(what));
+    if (words.add_values()->ParseFromString(std::string(old))) {
+      made.SetPayload(key, absl::Cord(words.SerializeAsString()));
+    }
+  });
+  return made;
 }
 
 }  // namespace clusterd

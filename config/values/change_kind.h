@@ -1,6 +1,5 @@
 // The kinds of change as people write them: in agent.yaml, in findings, in a
-// printed plan. And what a host allows, and what to write where so that it
-// allows more; said alike by a plan and by the host's refusal.
+// printed plan.
 #ifndef CONFIG_VALUES_CHANGE_KIND_H_
 #define CONFIG_VALUES_CHANGE_KIND_H_
 
@@ -28,16 +27,11 @@ std::vector<ChangeKind> AllChangeKinds();
 // The kinds that this version knows; a newer host may name others.
 std::set<ChangeKind> AllowedKinds(const HostAllows& allows);
 
+// "observe, sysctl"; empty for none.
+std::string KindsText(const std::set<ChangeKind>& kinds);
+
 // "allow: [observe, sysctl]", in quotes.
 std::string AllowLine(const std::set<ChangeKind>& kinds);
-
-// "it allows observe, sysctl"; "it allows observe until its file is right".
-std::string WhatIsAllowed(const HostAllows& allows);
-
-// What a person does so that the host allows all of these:
-//   put "allow: [observe, sysctl]" into /etc/clusterd/agent.yaml there
-std::string HowToAllow(const HostAllows& allows,
-                       const std::set<ChangeKind>& kinds);
 
 }  // namespace clusterd
 

@@ -40,13 +40,9 @@ inline constexpr ErrorOf<absl::ResourceExhaustedError> ResourceExhausted = {};
 inline constexpr ErrorOf<absl::UnavailableError> Unavailable = {};
 inline constexpr ErrorOf<absl::UnimplementedError> Unimplemented = {};
 
-// The same error with "what: " before its message.
-inline absl::Status InFront(absl::string_view what,
-                            const absl::Status& status) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(what, ": ", status.message()));
-}
+// The same error with "what: " before its message, and before the words that
+// go with it (config/words/message.h).
+absl::Status InFront(absl::string_view what, const absl::Status& status);
 
 }  // namespace clusterd
 

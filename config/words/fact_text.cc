@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "config/values/change_kind.h"
 #include "config/values/number_list.h"
 #include "config/words/subject_text.h"
 
@@ -432,10 +433,39 @@ FactText DescribeFact(const Message& fact) {
   return {false, {absl::StrCat("missing: ", WhyMissing(missing))}};
 }
 
+FindingValue DriftWords(absl::string_view fact, absl::string_view now,
+                        absl::string_view was) {
+  return now.empty() ? Worded("plan-say-lacks", fact, was)
+                     : Worded("plan-say-drifted", fact, now, was);
+}
+
+FindingValue WhatIsAllowed(const HostAllows& allows) {
+  const std::string kinds = KindsText(AllowedKinds(allows));
+  if (!allows.mistake().empty()) return Worded("plan-say-allows-until", kinds);
+  return kinds.empty() ? Worded("plan-say-allows-nothing")
+                       : Worded("plan-say-allows", kinds);
+}
+
+FindingValue HowToAllow(const HostAllows& allows,
+                        const std::set<ChangeKind>& kinds) {
+  if (!allows.mistake().empty()) {
+    return Worded("plan-say-allow-correct", allows.mistake());
+  }
+  const std::string line = AllowLine(kinds);
+  return allows.file().empty()
+             ? Worded("plan-say-allow-start", line)
+             : Worded("plan-say-allow-put", line, allows.file());
+}
+
 std::string DriftText(const AppliedDrift& drift) {
-  return absl::StrCat(drift.why().empty() ? drift.change() : drift.why(),
-                      " (apply ", drift.apply_id(),
-                      Part(" by ", ActorName(drift.applied_by())), ")");
+  FindingValue what =
+      ToFindingValue(drift.why().empty() ? drift.change() : drift.why());
+  if (!drift.fact().empty()) {
+    what = DriftWords(drift.fact(), drift.now(), drift.was());
+  }
+  return Say(
+      drift.applied_by().empty() ? "plan-say-of-apply" : "plan-say-of-apply-by",
+      what, drift.apply_id(), ActorName(drift.applied_by()));
 }
 
 std::string ProblemWords(HccnConf::Problem::Kind kind) {

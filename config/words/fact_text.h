@@ -4,6 +4,7 @@
 #ifndef CONFIG_WORDS_FACT_TEXT_H_
 #define CONFIG_WORDS_FACT_TEXT_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,11 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/terminal.h"
+#include "config/words/words.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
 
 namespace clusterd {
 
@@ -34,13 +37,6 @@ const Missing* MissingOf(const Fact& fact) {
 std::string WhyMissing(const Missing* missing);
 inline std::string WhyMissing(const Missing& missing) {
   return WhyMissing(&missing);
-}
-
-// The same for a fact that holds no value of use: one of a newer clusterd, such
-// as an enum that is not known here, is "not understood".
-template <typename Fact>
-std::string WhyUnknown(const Fact& fact) {
-  return IsKnown(fact) ? "not understood" : WhyMissing(MissingOf(fact));
 }
 
 // "/etc/profile.d/hccl.sh:3", or without a line, safe for a terminal.
@@ -76,8 +72,30 @@ FactText DescribeFact(const google::protobuf::Message& fact);
 // "NET_HEALTH_SOCKET_FAIL" as "socket fail".
 std::string EnumWords(const google::protobuf::EnumValueDescriptor& value);
 
+// The same as words of a fact that has no value of use: one of a newer
+// clusterd, such as an enum that is not known here, is "not understood".
+template <typename Fact>
+FindingValue UnknownWords(const Fact& fact) {
+  return IsKnown(fact) ? Worded("why-unreadable")
+                       : MissingWords(MissingOf(fact));
+}
+
 // "no final newline".
 std::string ProblemWords(HccnConf::Problem::Kind kind);
+
+// "net.core.somaxconn is 128, applied was 65535"; "ufw: lets in lacks 22/tcp …"
+// where `now` is empty.
+FindingValue DriftWords(absl::string_view fact, absl::string_view now,
+                        absl::string_view was);
+
+// What a host allows, and what to write where so that it allows more; said
+// alike by a plan and by the host's refusal. "it allows observe, sysctl"; "it
+// allows observe until its file is right".
+FindingValue WhatIsAllowed(const HostAllows& allows);
+// What a person does so that the host allows all of these:
+//   put "allow: [observe, sysctl]" into /etc/clusterd/agent.yaml there
+FindingValue HowToAllow(const HostAllows& allows,
+                        const std::set<ChangeKind>& kinds);
 
 // "net.core.somaxconn is 128, applied was 65535 (apply 3fa2c4d5e6f70812 by
 // ann)". Not safe for a terminal.

@@ -108,6 +108,15 @@ TEST(DriftTextTest, SaysWhatMovedAndWhoSetIt) {
   drift.set_applied_by("ann");
   EXPECT_EQ(DriftText(drift),
             "net.core.somaxconn is 128, applied was 65535 (apply 3fa2 by ann)");
+  drift.set_fact("net.core.somaxconn");
+  drift.set_now("128");
+  drift.set_was("65535");
+  EXPECT_EQ(DriftText(drift),
+            "net.core.somaxconn is 128, applied was 65535 (apply 3fa2 by ann)");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(DriftText(drift),
+            "net.core.somaxconn 当前为 128，执行变更时设为 65535（变更 3fa2，"
+            "操作者 ann）");
 }
 
 }  // namespace

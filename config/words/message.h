@@ -33,6 +33,9 @@ absl::Status WordedError(absl::string_view row, const Values&... values) {
 // One value that is rendered as a line each. REQUIRES: not empty.
 FindingValue Lines(const std::vector<FindingValue>& lines);
 
+// What InFront of status_macros.h has put in front of, where that is `what`.
+FindingValue Behind(absl::string_view what, const FindingValue& words);
+
 // The words of an error: without a payload, its message.
 FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines; at least one.

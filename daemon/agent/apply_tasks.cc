@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/task_runner.h"
@@ -77,6 +78,12 @@ void BoundResult(ApplyResult* result) {
   // and none needs it.
   result->clear_facts_after();
   CleanTexts(result);
+  if (result->ByteSizeLong() <= kMaxResultBytes) return;
+  // The texts say the same.
+  result->clear_error_words();
+  result->clear_residues_words();
+  result->clear_forced_words();
+  for (StepOutcome& step : *result->mutable_steps()) step.clear_detail_words();
   if (result->ByteSizeLong() <= kMaxResultBytes) return;
   for (StepOutcome& step : *result->mutable_steps()) step.clear_detail();
   if (result->ByteSizeLong() <= kMaxResultBytes) return;
@@ -235,24 +242,24 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
     }
     done(std::move(result));
   };
-  absl::string_view refused;
+  absl::Status refused;
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) {
-      refused = "its clusterd is stopping";
+      refused = WordedError<absl::UnavailableError>("msg-step-stopping");
     } else if (at_work_) {
-      refused = "another apply or rollback is running on this host";
+      refused = WordedError<absl::UnavailableError>("msg-step-busy");
     } else if (!thread_.TryRun(std::move(work))) {
       // Never: only a task whose `done` has begun may be before it.
-      refused = "too many applies wait on this host";
+      refused = WordedError<absl::UnavailableError>("msg-step-too-many");
     } else {
       at_work_ = asked.apply_id;
       return;
     }
   }
-  log_->Warning(asked.what, " refused: ", host_, ": ", refused);
-  audit_->Refuse(asked.audited, absl::UnavailableError(refused));
-  ApplyResult result = ResultFor(asked, absl::UnavailableError(refused));
+  log_->Warning(asked.what, " refused: ", host_, ": ", refused.message());
+  audit_->Refuse(asked.audited, refused);
+  ApplyResult result = ResultFor(asked, refused);
   {
     absl::MutexLock lock(&mutex_);
     if (!asked.confirm) RememberLocked(result);
@@ -309,7 +316,10 @@ ApplyResult ApplyTasks::ResultFor(const Asked& asked,
   // The result names its host already.
   absl::string_view why = refused.message();
   absl::ConsumePrefix(&why, absl::StrCat(host_, ": "));
-  result.set_error(OutcomeText(OneLine(why)));
+  result.set_error(OneLine(why));
+  const FindingValue words = Behind(host_, MessageWords(refused));
+  if (!words.words().empty()) *result.mutable_error_words() = words;
+  CleanTexts(&result);
   return result;
 }
 

@@ -194,7 +194,7 @@ TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
   EXPECT_THAT(refusal(Task()),
               HasSubstr("device 1 is in use by process 4711 (python3)"));
   users_ = absl::PermissionDeniedError("/proc/1/fd: Permission denied");
-  EXPECT_THAT(refusal(Task()), HasSubstr("cannot be told: /proc/1/fd"));
+  EXPECT_THAT(refusal(Task()), HasSubstr("is not known: /proc/1/fd"));
   users_ = std::vector<DeviceUser>();
   ApplyTask elsewhere = Task();
   elsewhere.mutable_plan()->set_host("node-08\nnode-09");

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
+#include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
 
@@ -97,7 +99,7 @@ HostFacts AgentObserver::ObserveFor(const std::string& host,
     wanted.insert(CHANGE_SSH_LOGIN);
     SetMissing(Missing::NOT_PERMITTED,
                absl::StrCat("this host does not allow ssh-login: ",
-                            HowToAllow(allows, wanted)),
+                            EnglishText(HowToAllow(allows, wanted))),
                facts.mutable_ssh());
   }
   if (!written.ok() && !facts.has_missing()) {

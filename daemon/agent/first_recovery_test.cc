@@ -178,7 +178,7 @@ TEST_F(FirstRecoveryTest, BelievesNoPointerThatOthersCanWrite) {
   Start().Remember("/srv/state");
   files().SetOwner(kPointers, 12345, 0644);
   Start().Run();
-  EXPECT_THAT(log_.Lines(), HasSubstr("state-folders: not believed"));
+  EXPECT_THAT(log_.Lines(), HasSubstr("state-folders: not trusted"));
   EXPECT_NE(scenario_->State(), untouched_->State());
 }
 

@@ -5,6 +5,8 @@
 
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
+#include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
@@ -397,10 +399,10 @@ absl::Status TicketTasks::CheckAllowed(const AuditEntry& entry) const {
   const HostAllows allows = parts_.allows();
   std::set<ChangeKind> kinds = AllowedKinds(allows);
   if (!kinds.insert(CHANGE_LOGS).second) return absl::OkStatus();
-  const absl::Status refused =
-      PermissionDenied("this host does not allow ", ChangeKindName(CHANGE_LOGS),
-                       "; ", WhatIsAllowed(allows), "; ",
-                       HowToAllow(allows, kinds), ", then ask again");
+  const absl::Status refused = PermissionDenied(
+      "this host does not allow ", ChangeKindName(CHANGE_LOGS), "; ",
+      EnglishText(WhatIsAllowed(allows)), "; ",
+      EnglishText(HowToAllow(allows, kinds)), ", then ask again");
   if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
   return refused;
 }

@@ -99,7 +99,7 @@ void LogsRun::OnAnswer(size_t index, absl::StatusOr<TaskResult> result) {
       *answer.mutable_recording() = std::move(*result->mutable_recording());
     } else {
       const FindingValue why = Worded(
-          "hub-about", is_logs ? "logs" : "recording",
+          "about", is_logs ? "logs" : "recording",
           !result.ok() ? MessageWords(result.status())
           : result->has_error()
               ? Worded("hub-clusterd-answered", MessageWords(result->error()))

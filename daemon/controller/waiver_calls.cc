@@ -50,7 +50,7 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
   const auto note = [&mistakes](const char* what, const auto& value) {
     if (value.ok()) return true;
     for (const FindingValue& line : MessageLines(value.status())) {
-      mistakes.push_back(Worded("hub-about", what, line));
+      mistakes.push_back(Worded("about", what, line));
     }
     return false;
   };

@@ -209,7 +209,7 @@ allow "$everything"
 # device open, and says so. An admin may go on in spite of that, an operator not.
 status_of clusterctl apply /tmp/plan.json --yes --confirm units
 expect "status of an apply that cannot tell who uses devices" 1 "$status"
-grep -q "whether a process uses its devices cannot be told" "$TEST_TMPDIR/out" || fail "another refusal"
+grep -q "whether a process uses its devices is not known" "$TEST_TMPDIR/out" || fail "another refusal"
 status_of clusterctl apply /tmp/plan.json --yes --confirm units --force
 expect "status of an operator's --force" 2 "$status"
 expect "settings after the refusals" "$before" "$(settings)"

@@ -37,6 +37,8 @@
 
 #include <string>
 
+#include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/agent/apply/machine.h"
 #include "daemon/agent/apply/veto.h"
@@ -166,7 +168,13 @@ class Applier {
 
  private:
   // What `force` overrode, for people.
-  using Forced = google::protobuf::RepeatedPtrField<std::string>;
+  using Forced = FindingValues;
+
+  // An error with the host's name in front.
+  template <absl::Status (*Make)(absl::string_view), typename... Values>
+  absl::Status Refuse(absl::string_view row, const Values&... values) {
+    return InFront(options_.host, WordedError<Make>(row, values...));
+  }
 
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
   // Under the lock. NotFound also for an empty one.
@@ -180,12 +188,11 @@ class Applier {
   // anew, for the clock of this boot; where that cannot be, it is due.
   bool IsOverdue(const std::string& apply_id, const JournalState& state);
   // OK if `why` is empty, or with `force`, which is then told in `forced`.
-  absl::Status CheckForced(absl::StatusCode code, const std::string& why,
-                           absl::string_view advice, bool force,
-                           Forced* forced);
+  absl::Status CheckForced(const absl::Status& refused, const FindingValue& why,
+                           bool force, Forced* forced);
   // Processes that use devices of the plan, or why that cannot be told; empty:
   // none.
-  std::string WhoUsesDevicesOf(const HostPlan& plan);
+  FindingValue WhoUsesDevicesOf(const HostPlan& plan);
   absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced);
   // Aborted if it is neither as the plan saw it nor `already_so`.
   absl::StatusOr<PlanNamespace> EnterUnmoved(const HostPlan& plan,
@@ -209,7 +216,7 @@ class Applier {
   absl::StatusOr<ApplyResult> UndoJournal(
       const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
       const JournalUndo& undo, std::unique_ptr<Journal> journal,
-      std::function<std::string()> used_by);
+      std::function<FindingValue()> used_by);
 
   const ApplierOptions options_;
   const MachineAccess access_;

@@ -74,7 +74,8 @@ class ApplierConfirmTest : public ::testing::Test {
     EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::ROLLED_BACK)
         << (*recovered)[0].ShortDebugString();
     EXPECT_TRUE((*recovered)[0].not_confirmed());
-    EXPECT_THAT((*recovered)[0].error(), HasSubstr("nobody confirmed it"));
+    EXPECT_THAT((*recovered)[0].error(),
+                HasSubstr("it was not confirmed in time"));
     EXPECT_EQ(scenario_->State(), before_);
     return true;
   }
@@ -125,7 +126,7 @@ TEST_F(ApplierConfirmTest, ConfirmsNothingThatDoesNotWait) {
   EXPECT_EQ(Confirm().status().code(), absl::StatusCode::kNotFound);
   ASSERT_TRUE(Apply("a1", absl::ZeroDuration()).ok());
   EXPECT_THAT(std::string(Confirm().status().message()),
-              HasSubstr("it stays by itself"));
+              HasSubstr("it stays without a confirmation"));
   RollbackRequest rollback;
   rollback.apply_id = "a1";
   ASSERT_TRUE(applier_->Rollback(rollback).ok());
@@ -139,7 +140,7 @@ TEST_F(ApplierConfirmTest, ConfirmsNothingWhoseDeadlineHasPassed) {
   const absl::Status late = Confirm().status();
   EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(late.message()),
-              HasSubstr("its deadline has passed, so it goes back"));
+              HasSubstr("its deadline has passed, so it rolls back"));
   EXPECT_TRUE(GoesBack());
 }
 
@@ -148,7 +149,7 @@ TEST_F(ApplierConfirmTest, IsNotConfirmedWhereTheDiskIsFull) {
   machine().files().SetFreeBytes(10);
   const absl::Status full = Confirm().status();
   EXPECT_THAT(std::string(full.message()),
-              HasSubstr("not in the journal, so it goes back as before"));
+              HasSubstr("not in the journal, so it rolls back as before"));
   machine().files().SetFreeBytes(std::nullopt);
   Restart();
   clock().Advance(kWithin);
@@ -196,7 +197,7 @@ TEST_F(ApplierConfirmTest, LetsNothingElseBeginMeanwhile) {
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.message()),
               AllOf(HasSubstr("apply a1 of ada waits to be confirmed"),
-                    HasSubstr("goes back in 4m")));
+                    HasSubstr("rolls back in 4m")));
 }
 
 TEST_F(ApplierConfirmTest, CanBeRolledBackInsteadAndThenWaitsNoMore) {
@@ -290,7 +291,8 @@ TEST_F(ApplierConfirmTest, RefusesADeadlineWhereTheBootCannotBeTold) {
   ASSERT_TRUE(machine().files().Remove("/proc/sys/kernel/random/boot_id").ok());
   const absl::Status status = Apply().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("which boot this is"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the boot ID is not known"));
   EXPECT_TRUE(Apply("a2", absl::ZeroDuration()).ok());
 }
 

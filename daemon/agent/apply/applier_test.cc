@@ -131,7 +131,7 @@ TEST(ApplierTest, SaysOfEachStepWhatBecameOfIt) {
     EXPECT_EQ(result->steps(i).state(),
               stayed ? StepOutcome::ALREADY_SO : expected)
         << plan.steps(i).ShortDebugString();
-    EXPECT_EQ(absl::StrContains(result->steps(i).detail(), "does not let in"),
+    EXPECT_EQ(absl::StrContains(result->steps(i).detail(), "does not allow"),
               expected == StepOutcome::FAILED);
   }
   EXPECT_EQ(expected, StepOutcome::NOT_RUN);
@@ -246,7 +246,7 @@ TEST(ApplierTest, RefusesADeviceInUseUnlessForcedAndKeepsThatOnRecord) {
 TEST(ApplierTest, RefusesWhenItCannotBeToldWhoUsesADevice) {
   Host host;
   host.users = absl::UnavailableError("no /dev");
-  EXPECT_TRUE(Says(host.Apply().status(), "cannot be told: no /dev"));
+  EXPECT_TRUE(Says(host.Apply().status(), "is not known: no /dev"));
 }
 
 TEST(ApplierTest, DoesNotAskAboutDevicesThatThePlanLeavesAlone) {

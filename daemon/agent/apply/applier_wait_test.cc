@@ -95,7 +95,7 @@ TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
     EXPECT_EQ(seen, untouched_->State());
     EXPECT_THAT((*recovered)[0].forced(),
                 ElementsAre(absl::StrCat("whether a process uses its devices "
-                                         "cannot be told: ",
+                                         "is not known: ",
                                          cannot.message())));
   }
 }

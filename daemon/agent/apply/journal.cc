@@ -8,6 +8,7 @@
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/apply/journal_contents.h"
 
@@ -48,8 +49,16 @@ bool IsZero(absl::string_view bytes) {
 }
 
 absl::Status Damaged(uint64_t offset) {
-  return DataLoss("journal is damaged at byte ", offset,
-                  "; what was there before cannot be told from it");
+  return WordedError<absl::DataLossError>("msg-step-journal-damaged", offset);
+}
+
+void Clean(FindingValue* words) {
+  words->set_text(OutcomeText(words->text()));
+  for (FindingValue& value : *words->mutable_values()) Clean(&value);
+}
+
+void CleanAll(google::protobuf::RepeatedPtrField<std::string>* texts) {
+  for (std::string& text : *texts) text = OutcomeText(text);
 }
 
 }  // namespace
@@ -60,9 +69,7 @@ absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
     // A crash while the file was made.
     if (absl::StartsWith(kMagic, bytes) || IsZero(bytes)) return text;
     if (absl::StartsWith(bytes, kAnyMagic)) {
-      return absl::DataLossError(
-          "journal is of another version of clusterd; take the apply back with "
-          "that version, or move the file away");
+      return WordedError<absl::DataLossError>("msg-step-journal-version");
     }
     return Damaged(0);
   }
@@ -121,11 +128,12 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(
 absl::Status Journal::Append(const JournalEntry& entry) {
   if (!broken_.ok()) return broken_;
   if (end_ < kMagicBytes) {
-    return absl::FailedPreconditionError("journal has no heading");
+    return WordedError<absl::FailedPreconditionError>(
+        "msg-step-journal-heading");
   }
   JournalEntry read;
   if (!read.ParseFromString(entry.SerializeAsString())) {
-    return absl::InternalError("journal entry holds a text that is not UTF-8");
+    return WordedError<absl::InternalError>("msg-step-journal-utf8");
   }
   const std::string payload = entry.SerializeAsString();
   const std::string length = LittleEndian(payload.size(), kLengthBytes);
@@ -177,7 +185,8 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
       case JournalEntry::kUndo:
         state.phase =
             entry.undo().rollback() ? Phase::kRollingBack : Phase::kUndoing;
-        state.not_confirmed = entry.undo().reason() == kNotConfirmed;
+        state.not_confirmed =
+            entry.undo().reason_words().words() == kNotConfirmed;
         break;
       case JournalEntry::kDeadline:
         state.deadline = entry.deadline();
@@ -201,9 +210,8 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
 absl::Status CheckApplyId(absl::string_view id) {
   static const LazyRE2 kId = {R"([\w-][\w.-]{0,63})"};
   if (HasForm(id, *kId)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("apply id \"", id.substr(0, 64),
-                   "\" is not one, expected 1 to 64 of A-Z a-z 0-9 . _ -"));
+  return WordedError<absl::InvalidArgumentError>("msg-step-apply-id",
+                                                 id.substr(0, 64));
 }
 
 std::string JournalFolder::PathOf(absl::string_view apply_id) const {
@@ -313,11 +321,9 @@ absl::Status JournalFolder::MakeRoom(uint64_t plan_bytes,
     used -= size;
   }
   if (used <= kept.bytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      path_, ": the journals of applies in effect leave no room for one more (",
-      used >> 20, " MiB, expected at most ", kept.bytes >> 20,
-      "); roll back what is not needed, or move the oldest files away, whose "
-      "applies cannot be rolled back then"));
+  return InFront(path_,
+                 WordedError<absl::ResourceExhaustedError>(
+                     "msg-step-journals-full", used >> 20, kept.bytes >> 20));
 }
 
 std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,
@@ -340,15 +346,30 @@ std::string OutcomeText(absl::string_view text) {
 }
 
 void CleanTexts(StepOutcome* outcome) {
+  const InLanguage english(Language::kEnglish);
+  if (outcome->has_detail_words()) Clean(outcome->mutable_detail_words());
+  RenderWords(outcome);
   outcome->set_detail(OutcomeText(outcome->detail()));
 }
 
+void CleanTexts(JournalUndo* undo) {
+  const InLanguage english(Language::kEnglish);
+  if (undo->has_reason_words()) Clean(undo->mutable_reason_words());
+  if (undo->has_forced_words()) Clean(undo->mutable_forced_words());
+  RenderWords(undo);
+  undo->set_reason(OutcomeText(undo->reason()));
+  CleanAll(undo->mutable_forced());
+}
+
 void CleanTexts(ApplyResult* result) {
+  const InLanguage english(Language::kEnglish);
+  if (result->has_error_words()) Clean(result->mutable_error_words());
+  if (result->has_residues_words()) Clean(result->mutable_residues_words());
+  if (result->has_forced_words()) Clean(result->mutable_forced_words());
+  RenderWords(result);
   result->set_error(OutcomeText(result->error()));
-  for (std::string& text : *result->mutable_residues()) {
-    text = OutcomeText(text);
-  }
-  for (std::string& text : *result->mutable_forced()) text = OutcomeText(text);
+  CleanAll(result->mutable_residues());
+  CleanAll(result->mutable_forced());
   for (StepOutcome& step : *result->mutable_steps()) CleanTexts(&step);
 }
 

@@ -108,7 +108,8 @@ struct JournalState : EndedApply {
 };
 
 // Why an undo was begun that nobody asked for; the word of the journal for it.
-inline constexpr char kNotConfirmed[] = "nobody confirmed it in time";
+// Words: the name of the reason's.
+inline constexpr char kNotConfirmed[] = "msg-step-not-confirmed";
 
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries);
 
@@ -187,11 +188,15 @@ inline constexpr size_t kMaxOutcomeTextBytes = 2048;
 // "...".
 std::string OutcomeText(absl::string_view text);
 
-// The detail, as OutcomeText.
+// The detail, of its words where it has any, as OutcomeText, and so the values
+// of the words.
 void CleanTexts(StepOutcome* outcome);
 
-// The error, residues, forced and details, as OutcomeText. Not the facts, which
-// a rollback compares.
+// The same of reason and forced.
+void CleanTexts(JournalUndo* undo);
+
+// The same of error, residues, forced and details. Not of the facts, which a
+// rollback compares.
 void CleanTexts(ApplyResult* result);
 
 }  // namespace clusterd

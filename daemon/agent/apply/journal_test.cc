@@ -219,7 +219,8 @@ TEST(SummariseJournalTest, WaitsOnlyWhileItIsAppliedAndNobodyHasConfirmedIt) {
   EXPECT_FALSE(SummariseJournal(confirmed).waits());
   EXPECT_TRUE(SummariseJournal(confirmed).in_effect());
   entries.emplace_back().mutable_undo()->set_rollback(true);
-  entries.back().mutable_undo()->set_reason(kNotConfirmed);
+  *entries.back().mutable_undo()->mutable_reason_words() =
+      Worded(kNotConfirmed);
   EXPECT_FALSE(SummariseJournal(entries).waits());
   EXPECT_TRUE(SummariseJournal(entries).not_confirmed);
 }
@@ -362,6 +363,18 @@ TEST(OutcomeTextTest, CanBeReadBackWhateverAProgramSaid) {
   EXPECT_EQ(read.residues(0), kGbkShown);
   EXPECT_EQ(read.forced(0), kGbkShown);
   EXPECT_EQ(read.steps(0).detail(), kGbkShown);
+}
+
+TEST(OutcomeTextTest, ComesFromItsWordsInEnglish) {
+  const InLanguage chinese(Language::kChinese);
+  ApplyResult result;
+  *result.mutable_error_words() = Worded("in-front", "x", kGbk);
+  *result.mutable_residues_words()->add_values() =
+      Worded("plan-say-is-was", "x", "1", kGbk);
+  CleanTexts(&result);
+  EXPECT_EQ(result.error(), absl::StrCat("x: ", kGbkShown));
+  EXPECT_EQ(result.residues(0), absl::StrCat("x is 1, was ", kGbkShown));
+  EXPECT_EQ(ValueText(result.error_words()), absl::StrCat("x：", kGbkShown));
 }
 
 TEST(OutcomeTextTest, BoundsTextsEvenWhenAllOfThemIsEscaped) {

@@ -13,6 +13,7 @@
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/hccn/hccn_tool.h"
 
@@ -45,11 +46,12 @@ absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
   const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
   const std::string name = NetworkNamespaceText(plan.network_namespace());
   if (now == kUnknownFact) {
-    return Unavailable("which network namespace ", name,
-                       " is cannot be told: ", WhyMissing(&facts.missing()));
+    return WordedError<absl::UnavailableError>(
+        "msg-step-namespace-not-known", name, MissingWords(&facts.missing()));
   }
   if (IsSameFact(kNetworkNamespaceFact, planned, now)) return absl::OkStatus();
-  return NotFound(name, " is network namespace ", now, " now, was ", planned);
+  return WordedError<absl::NotFoundError>("msg-step-namespace-moved", name, now,
+                                          planned);
 }
 
 // Whether one that has the planned number, and is no other as far as is known,
@@ -85,31 +87,31 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   if (!planned.has_value()) return named;
   const std::string boot = access.namespaces->BootId();
   if (!planned->boot.empty() && !boot.empty() && boot != planned->boot) {
-    return NotFound(named.message(), "; this machine has started anew since");
+    return WordedError<absl::NotFoundError>("msg-step-rebooted-since",
+                                            MessageWords(named));
   }
   auto inside = At(access, access.namespaces->EnterInode(
                                plan.network_namespace(), planned->inode));
   if (!inside.ok()) {
     // An engine that is down now may answer later.
     if (!absl::IsNotFound(named)) return named;
-    return absl::Status(
-        absl::IsNotFound(inside.status()) ? absl::StatusCode::kNotFound
-                                          : absl::StatusCode::kUnavailable,
-        absl::StrCat(named.message(), "; ", inside.status().message()));
+    return WithWords(
+        {absl::IsNotFound(inside.status()) ? absl::StatusCode::kNotFound
+                                           : absl::StatusCode::kUnavailable,
+         ""},
+        Worded("plan-say-both", MessageWords(named),
+               MessageWords(inside.status())));
   }
   const HostFacts facts = inside->read_host();
   const absl::Status found = CheckIsPlanned(plan, text, facts);
   if (absl::IsNotFound(found)) {
-    return NotFound(named.message(), "; ", planned->inode,
-                    " is another's number now");
+    return WordedError<absl::NotFoundError>(
+        "msg-step-number-of-another", MessageWords(named), planned->inode);
   }
   if (!found.ok()) return found;
   if (IsSurelyPlanned(plan, *planned, facts)) return inside;
-  return Unavailable(
-      named.message(), "; there is a network namespace ", planned->inode,
-      ", and whether it is the one that was changed or a later one with its "
-      "number cannot be told, expected Linux 5.14 or later, which tells; if it "
-      "is, set its values by hand");
+  return WordedError<absl::UnavailableError>(
+      "msg-step-namespace-not-surely", MessageWords(named), planned->inode);
 }
 
 using Resources = std::vector<SavedResource>;
@@ -127,7 +129,7 @@ struct Actions {
                        Resources* saved);
   absl::Status (*set)(const MutationToken& token, Machine* machine,
                       const PlanStep& step, const Resources& saved,
-                      std::string* repaired);
+                      FindingValue* repaired);
 };
 
 std::string OrNone(const std::string& text) {
@@ -138,7 +140,7 @@ absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
                               absl::string_view text) {
   const std::string now = HccnConfDigest(text);
   if (now == step.from_sha256()) return absl::OkStatus();
-  return MovedError(absl::StrCat("SHA-256 of what ", conf.path(), " sets"),
+  return MovedError(Worded("plan-say-sha256-of", conf.path()),
                     step.from_sha256(), now);
 }
 
@@ -157,7 +159,7 @@ absl::Status SaveConf(Machine* machine, const PlanStep&, Touched* touched,
 }
 
 absl::Status RepairForm(const MutationToken& token, Machine* machine,
-                        const PlanStep& step, const Resources&, std::string*) {
+                        const PlanStep& step, const Resources&, FindingValue*) {
   std::string wanted;
   const absl::Status status = machine->conf.Edit(
       token, [&](absl::string_view text) -> absl::StatusOr<std::string> {
@@ -168,8 +170,9 @@ absl::Status RepairForm(const MutationToken& token, Machine* machine,
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(const std::string now, machine->conf.Read());
   if (now == wanted) return absl::OkStatus();
-  return FailedPrecondition(machine->conf.path(),
-                            ": is not as repaired right after the repair");
+  return InFront(
+      machine->conf.path(),
+      WordedError<absl::FailedPreconditionError>("msg-step-not-as-repaired"));
 }
 
 // Devices whose gateway goes when the step sets its own.
@@ -210,7 +213,7 @@ absl::StatusOr<bool> IsRunning(Machine* machine, const PlanStep& step) {
   ASSIGN_OR_RETURN(const auto now, machine->sysctl.Read(key));
   if (SameSysctlValue(key, now, step.to())) return true;
   if (SameSysctlValue(key, OrNone(now), step.from())) return false;
-  return MovedError(key, step.from(), OrNone(now));
+  return MovedError(ToFindingValue(key), step.from(), OrNone(now));
 }
 
 absl::Status SaveRunning(Machine* machine, const PlanStep& step,
@@ -225,7 +228,7 @@ absl::Status SaveRunning(Machine* machine, const PlanStep& step,
 }
 
 absl::Status SetRunning(const MutationToken& token, Machine* machine,
-                        const PlanStep& step, const Resources&, std::string*) {
+                        const PlanStep& step, const Resources&, FindingValue*) {
   return machine->sysctl.Write(token, step.target().kernel_parameter(),
                                step.to());
 }
@@ -239,15 +242,15 @@ absl::Status SaveSysctlFile(Machine* machine, const PlanStep&, Touched* touched,
 }
 
 absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
-                       const PlanStep& step, const Resources&, std::string*) {
+                       const PlanStep& step, const Resources&, FindingValue*) {
   ASSIGN_OR_RETURN(const auto before, SaveFile(machine->files, kSysctlFile));
   const std::string wanted = EditSysctlFile(
       before.content(), step.target().kernel_parameter(), step.to());
   RETURN_IF_ERROR(ReplaceFile(token, machine->files, kSysctlFile, wanted));
   ASSIGN_OR_RETURN(const auto now, SaveFile(machine->files, kSysctlFile));
   if (now.content() == wanted) return absl::OkStatus();
-  return FailedPrecondition(kSysctlFile,
-                            ": is not as written right after writing");
+  return InFront(kSysctlFile, WordedError<absl::FailedPreconditionError>(
+                                  "msg-step-not-as-written"));
 }
 
 // State and files once for all steps of a firewall; of a rule, itself.
@@ -268,13 +271,13 @@ absl::Status SaveFirewall(Machine* machine, const PlanStep& step,
 
 absl::Status DisableFirewall(const MutationToken& token, Machine* machine,
                              const PlanStep& step, const Resources&,
-                             std::string*) {
+                             FindingValue*) {
   return machine->firewall.Disable(token, step.target().firewall());
 }
 
 absl::Status AddRule(const MutationToken& token, Machine* machine,
                      const PlanStep& step, const Resources& saved,
-                     std::string*) {
+                     FindingValue*) {
   return machine->firewall.Add(token, step.target().rule(),
                                saved.back().firewall());
 }
@@ -339,8 +342,8 @@ void MendConf(const MutationToken& token, Machine* machine,
 
 // Why it could not be put back, as RestoreDevice has it, and under "" of what
 // is no device; nothing where no reason is known.
-NamedFacts PutBack(const MutationToken& token, Machine* machine,
-                   const SavedResource& saved) {
+Said PutBack(const MutationToken& token, Machine* machine,
+             const SavedResource& saved) {
   absl::Status status;
   if (saved.has_file()) {
     status = RestoreFile(token, machine->files, saved.file());
@@ -359,8 +362,7 @@ NamedFacts PutBack(const MutationToken& token, Machine* machine,
   } else if (saved.has_firewall()) {
     status = machine->firewall.Restore(token, saved.firewall());
   }
-  return status.ok() ? NamedFacts()
-                     : NamedFacts{{"", std::string(status.message())}};
+  return status.ok() ? Said() : Said{{"", MessageWords(status)}};
 }
 
 // Of hccn.conf what it sets is compared: a recovery may have added lines of its
@@ -370,22 +372,22 @@ SavedFile InDigest(SavedFile conf) {
   return conf;
 }
 
-std::vector<std::string> FileDifferences(const SavedFile& saved,
-                                         const absl::StatusOr<SavedFile>& now) {
+std::vector<FindingValue> FileDifferences(
+    const SavedFile& saved, const absl::StatusOr<SavedFile>& now) {
   if (now.ok() && now->SerializeAsString() == saved.SerializeAsString()) {
     return {};
   }
-  return {absl::StrCat(saved.path(), ": is not as it was", now.ok() ? "" : ": ",
-                       now.status().message())};
+  const FindingValue differs = Worded("plan-say-not-as-it-was", saved.path());
+  return {now.ok() ? differs
+                   : Worded("in-front", differs, MessageWords(now.status()))};
 }
 
 // What is not as it was. `said`: by PutBack.
-std::vector<std::string> Differences(Machine* machine,
-                                     const SavedResource& saved,
-                                     const NamedFacts& said) {
-  std::vector<std::string> found;
-  const auto told = said.find("");
-  const std::string why = told == said.end() ? "" : told->second;
+std::vector<FindingValue> Differences(Machine* machine,
+                                      const SavedResource& saved,
+                                      const Said& said) {
+  std::vector<FindingValue> found;
+  const auto why = said.find("");
   if (saved.has_file()) {
     found = FileDifferences(saved.file(),
                             SaveFile(machine->files, saved.file().path()));
@@ -397,18 +399,20 @@ std::vector<std::string> Differences(Machine* machine,
     const SavedSysctl& was = saved.sysctl();
     const auto now = machine->sysctl.Read(was.key());
     if (now.ok() && SameSysctlValue(was.key(), *now, was.value())) return {};
-    found = {absl::StrCat(
-        was.key(), " is ",
-        now.ok() ? OrNone(*now) : std::string(now.status().message()), ", was ",
-        OrNone(was.value()))};
+    found = {
+        Worded("plan-say-is-was", was.key(),
+               now.ok() ? ValueWords(OrNone(*now)) : MessageWords(now.status()),
+               ValueWords(OrNone(was.value())))};
   } else if (saved.has_device()) {
     found = DeviceDifferences(machine, saved.device(), said);
   } else {
     // A firewall's own read-back is its reason.
-    return why.empty() ? found : std::vector<std::string>{why};
+    if (why != said.end()) found = {why->second};
+    return found;
   }
-  if (!found.empty() && !why.empty()) {
-    absl::StrAppend(&found.back(), " (", why, ")");
+  if (!found.empty() && why != said.end()) {
+    found.back() =
+        Worded("plan-say-with-note", FindingValue(found.back()), why->second);
   }
   return found;
 }
@@ -449,8 +453,8 @@ absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
         access, [reader = access.reader] { return reader->ReadHost(); }};
   }
   if (access.namespaces == nullptr) {
-    return Unimplemented("this clusterd has no way into network namespace ",
-                         NetworkNamespaceText(plan.network_namespace()));
+    return WordedError<absl::UnimplementedError>(
+        "msg-step-no-way-into", NetworkNamespaceText(plan.network_namespace()));
   }
   return At(access, access.namespaces->Enter(plan.network_namespace()));
 }
@@ -478,10 +482,10 @@ absl::StatusOr<std::vector<SavedResource>> SettingActions::Save(
   return saved;
 }
 
-absl::StatusOr<std::string> SettingActions::Set(
+absl::StatusOr<FindingValue> SettingActions::Set(
     const MutationToken& token, const PlanStep& step,
     const std::vector<SavedResource>& saved) {
-  std::string repaired;
+  FindingValue repaired;
   if (absl::c_any_of(saved, std::mem_fn(&SavedResource::has_file_in_place))) {
     RETURN_IF_ERROR(machine_->conf.Guard(token));
   }
@@ -489,16 +493,16 @@ absl::StatusOr<std::string> SettingActions::Set(
   return repaired;
 }
 
-std::vector<std::string> SettingActions::Restore(
+std::vector<FindingValue> SettingActions::Restore(
     const MutationToken& token, const std::vector<SavedResource>& saved) {
   Resources whole = WithWholeFirewalls(saved);
   std::reverse(whole.begin(), whole.end());
   MendConf(token, machine_, whole);
-  std::vector<NamedFacts> reasons;
+  std::vector<Said> reasons;
   for (const SavedResource& each : whole) {
     reasons.push_back(PutBack(token, machine_, each));
   }
-  std::vector<std::string> residues;
+  std::vector<FindingValue> residues;
   for (size_t i = 0; i < whole.size(); ++i) {
     const auto found = Differences(machine_, whole[i], reasons[i]);
     residues.insert(residues.end(), found.begin(), found.end());

@@ -3,6 +3,7 @@
 #define DAEMON_AGENT_APPLY_MACHINE_H_
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -112,20 +113,20 @@ class SettingActions {
 
   // Sets it. `saved` is what Save gave for this step, and is in the journal: if
   // hccn.conf is in it, that is kept from users. Returns what was repaired
-  // on the way, e.g. lines of hccn.conf that the tool lost; "" if nothing.
-  // FailedPrecondition, with both values and what the tool said, if the machine
-  // is then not as the step wants it.
-  absl::StatusOr<std::string> Set(const MutationToken& token,
-                                  const PlanStep& step,
-                                  const std::vector<SavedResource>& saved);
+  // on the way, e.g. lines of hccn.conf that the tool lost; no words if
+  // nothing. FailedPrecondition, with both values and what the tool said, if
+  // the machine is then not as the step wants it.
+  absl::StatusOr<FindingValue> Set(const MutationToken& token,
+                                   const PlanStep& step,
+                                   const std::vector<SavedResource>& saved);
 
   // Puts everything back, the last saved first, and reads it back. May be cut
   // off anywhere and run again. Returns what is not as it was, with both values
   // and why; empty: all of it is. hccn.conf is put back twice: before the
   // devices, because a half-written file would make the tool fail, and after
   // them, because the tool writes it.
-  std::vector<std::string> Restore(const MutationToken& token,
-                                   const std::vector<SavedResource>& saved);
+  std::vector<FindingValue> Restore(const MutationToken& token,
+                                    const std::vector<SavedResource>& saved);
 
  private:
   Machine* const machine_;
@@ -143,7 +144,7 @@ std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
 // about results and errors holds here too.
 
 // Aborted, with both values.
-absl::Status MovedError(absl::string_view what, absl::string_view planned,
+absl::Status MovedError(const FindingValue& what, absl::string_view planned,
                         absl::string_view now);
 
 // True only if the device and its lines of hccn.conf are so.
@@ -160,17 +161,21 @@ absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
 absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
                          const PlanStep& step,
                          const std::vector<SavedResource>& saved,
-                         std::string* repaired);
+                         FindingValue* repaired);
+
+// What the tool said to a setting or route that was set again, or why that
+// could not be done.
+using Said = std::map<std::string, FindingValue>;
 
 // Sets again what differs. By setting or route, what the tool said to that, or
 // why the device cannot be put back; nothing about what had not to be set.
-NamedFacts RestoreDevice(const MutationToken& token, Machine* machine,
-                         const SavedDevice& saved);
+Said RestoreDevice(const MutationToken& token, Machine* machine,
+                   const SavedDevice& saved);
 
 // What is not as it was, with both values and what was `said` about that one.
-std::vector<std::string> DeviceDifferences(Machine* machine,
-                                           const SavedDevice& saved,
-                                           const NamedFacts& said);
+std::vector<FindingValue> DeviceDifferences(Machine* machine,
+                                            const SavedDevice& saved,
+                                            const Said& said);
 
 }  // namespace clusterd
 

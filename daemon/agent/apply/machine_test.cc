@@ -428,7 +428,7 @@ TEST(PlanNamespaceTest, IsGoneForSureAfterAReboot) {
     ASSERT_TRUE(back.ok()) << back.status();
     EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
     EXPECT_TRUE(absl::EndsWith(back->steps(0).detail(),
-                               "this machine has started anew since"))
+                               "this machine has rebooted since"))
         << back->steps(0).detail();
   }
 }

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -19,6 +20,8 @@
 namespace clusterd {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Fault = FakeMachine::Fault;
 
 // The machine's commands, of each of which a test may see the end.
@@ -49,7 +52,7 @@ struct Runner {
     access.runner = &commands;
     return access;
   }
-  absl::StatusOr<std::string> Run(const PlanStep& step) {
+  absl::StatusOr<FindingValue> Run(const PlanStep& step) {
     return actions.Set(issuer.token(), step, {});
   }
   FakeMachine::Device& device(uint32_t id) {
@@ -200,7 +203,8 @@ TEST(SetOnDeviceTest, PutsBackLinesThatTheToolLost) {
       "gateway_1=10.20.0.1\nIPv6gateway_1=fd00::1\n# was gateway_1=1\n");
   const auto done = test.Run(Gateway(1, "10.20.0.9"));
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(*done, "/etc/hccn.conf: put back 2 lines that the tool lost");
+  EXPECT_EQ(ValueText(*done),
+            "/etc/hccn.conf: put back 2 lines that the tool lost");
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\n# was gateway_1=1\n"
             "gateway_1=10.20.0.9\n");
@@ -217,7 +221,8 @@ TEST(SetOnDeviceTest, LeavesAKeyThatSomebodySetWhileTheToolRan) {
   };
   const auto done = test.Run(Gateway(1, "10.20.0.9"));
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(*done, "/etc/hccn.conf: put back 1 lines that the tool lost");
+  EXPECT_EQ(ValueText(*done),
+            "/etc/hccn.conf: put back 1 line that the tool lost");
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\nmtu_1=9000\ngateway_1=10.20.0.9\n");
 }
@@ -468,7 +473,7 @@ TEST(RestoreTest, MendsAHalfWrittenHccnConfBeforeItRunsTheTool) {
       0640, 0, 12);
   MutationTokenIssuer issuer;
   const auto residues = actions.Restore(issuer.token(), *saved);
-  EXPECT_TRUE(residues.empty()) << residues[0];
+  EXPECT_TRUE(residues.empty()) << ValueText(residues[0]);
   EXPECT_EQ(scenario->State(), before);
 }
 
@@ -513,7 +518,7 @@ TEST(RestoreTest, NamesWhatItCouldNotPutBackWithBothValues) {
   MutationTokenIssuer issuer;
   const auto residues = actions.Restore(issuer.token(), *saved);
   ASSERT_EQ(residues.size(), 1u);
-  EXPECT_EQ(residues[0],
+  EXPECT_EQ(ValueText(residues[0]),
             "device 1: detect address is 10.20.0.253, was 0.0.0.0 (`hccn_tool "
             "-i 1 -netdetect -s address 0.0.0.0`: status 1: Command execute "
             "failed!)");
@@ -574,9 +579,8 @@ TEST(RestoreTest, APolicyRouteIsBackIfTheToolTookIt) {
     EXPECT_EQ(residues.empty(), takes);
     if (takes) continue;
     ASSERT_EQ(residues.size(), 1u);
-    EXPECT_NE(residues[0].find("(`hccn_tool -i 1 -ip_route -a ip 10.0.0.0"),
-              std::string::npos)
-        << residues[0];
+    EXPECT_THAT(ValueText(residues[0]),
+                HasSubstr("(`hccn_tool -i 1 -ip_route -a ip 10.0.0.0"));
   }
 }
 
@@ -601,7 +605,7 @@ TEST(RestoreTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
              1},
         Case{"Kernel IP routing table\n",
              "device 1: whether the live route " + line +
-                 " is back cannot be told: `hccn_tool -i 1 -route -g`: ",
+                 " is back is not known: `hccn_tool -i 1 -route -g`: ",
              1}}) {
     auto scenario = OpenUfwScenario();
     SavedResource saved;
@@ -625,11 +629,11 @@ TEST(RestoreTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
         SettingActions(&machine).Restore(issuer.token(), {saved});
     EXPECT_EQ(runner.added, each.added) << each.table;
     if (each.residue.empty()) {
-      EXPECT_TRUE(residues.empty()) << residues[0];
+      EXPECT_TRUE(residues.empty()) << ValueText(residues[0]);
       continue;
     }
     ASSERT_EQ(residues.size(), 1u);
-    EXPECT_EQ(residues[0].find(each.residue), 0u) << residues[0];
+    EXPECT_THAT(ValueText(residues[0]), StartsWith(each.residue));
   }
 }
 

@@ -7,6 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/change_kind.h"
+#include "config/values/status_macros.h"
+#include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -46,16 +49,16 @@ absl::Status CheckAllowed(const HostPlan& plan, const HostAllows& allows) {
     refused[step.kind()].push_back(step.id());
   }
   if (refused.empty()) return absl::OkStatus();
-  std::vector<std::string> kinds;
+  std::vector<FindingValue> kinds;
   for (const auto& [kind, steps] : refused) {
     needed.insert(kind);
-    kinds.push_back(absl::StrCat(ChangeKindName(kind), " (step ",
-                                 absl::StrJoin(steps, ","), ")"));
+    kinds.push_back(Worded("plan-say-kind-of-steps", ChangeKindName(kind),
+                           absl::StrJoin(steps, ",")));
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat(plan.host(), ": this host does not allow ",
-                   absl::StrJoin(kinds, ", "), "; ", WhatIsAllowed(allows),
-                   "; ", HowToAllow(allows, needed), ", then ask again"));
+  return InFront(plan.host(),
+                 WordedError<absl::PermissionDeniedError>(
+                     "msg-step-not-allowed", Listed(kinds, kinds.size()),
+                     WhatIsAllowed(allows), HowToAllow(allows, needed)));
 }
 
 }  // namespace clusterd

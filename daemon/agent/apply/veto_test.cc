@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "config/spec/yaml_document.h"
 #include "config/values/change_kind.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -45,6 +46,18 @@ TEST(VetoTest, AllowsNothingThatIsNotSaid) {
   }
   EXPECT_FALSE(
       CheckAllowed(PlanOf({CHANGE_KIND_UNSPECIFIED}), HostAllows()).ok());
+}
+
+TEST(VetoTest, RefusesInTheUsersLanguage) {
+  const absl::Status refused =
+      CheckAllowed(PlanOf({CHANGE_TLS}), AllowsOnly({CHANGE_OBSERVE}));
+  EXPECT_EQ(refused.message().find("node-07: this host does not allow tls"),
+            0u);
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(
+      ValueText(MessageWords(refused))
+          .find("node-07：该主机不允许 tls（步骤 1）；该主机允许 observe"),
+      0u);
 }
 
 TEST(VetoTest, AllowsOnlyObservingWithoutTheKey) {

@@ -177,7 +177,10 @@ void ApplyRun::OnStep(size_t index, StepOutcome step) {
   const PlanStep* const planned =
       plan == nullptr ? nullptr
                       : FirstWith(plan->steps(), &PlanStep::id, step.step());
-  if (planned != nullptr) event.mutable_step()->set_text(StepText(*planned));
+  if (planned != nullptr) {
+    event.mutable_step()->set_text(StepText(*planned));
+    *event.mutable_step()->mutable_text_words() = StepWords(*planned);
+  }
   *event.mutable_step()->mutable_outcome() = std::move(step);
   callbacks_.watcher.on_event(std::move(event));
 }

@@ -39,7 +39,7 @@ FindingValue SummaryOf(const Report& report) {
              Worded("hub-of-rules", CountsWords(report.rule_counts()),
                     Counted(report.rules_size(), "rule")));
   if (report.job_id().empty()) return counts;
-  return Worded("hub-about",
+  return Worded("about",
                 Worded("hub-job", PrintableText(report.job_id(), kMaxIdBytes)),
                 counts);
 }

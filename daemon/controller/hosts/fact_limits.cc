@@ -97,7 +97,7 @@ absl::Status CleanFields(LongFact long_fact, Message* message) {
   return absl::OkStatus();
 }
 
-// Depth is bounded by the messages' definition: none contains itself.
+// Depth is bounded by the parser, which takes at most 100 messages in another.
 absl::Status Clean(LongFact long_fact, Message* message) {
   const absl::Status status = CleanFields(long_fact, message);
   if (status.ok() || long_fact == LongFact::kSpoilsTheMessage) return status;
@@ -126,10 +126,12 @@ int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
   const int surplus = std::max(0, list->size() - std::max(0, room));
   list->DeleteSubrange(list->size() - surplus, surplus);
   for (AppliedDrift& drift : *list) {
-    for (std::string* text : {drift.mutable_apply_id(), drift.mutable_kind(),
-                              drift.mutable_change(), drift.mutable_why(),
-                              drift.mutable_applied_by(),
-                              drift.mutable_target(), drift.mutable_to()}) {
+    for (std::string* text :
+         {drift.mutable_apply_id(), drift.mutable_kind(),
+          drift.mutable_change(), drift.mutable_why(),
+          drift.mutable_applied_by(), drift.mutable_target(),
+          drift.mutable_to(), drift.mutable_fact(), drift.mutable_now(),
+          drift.mutable_was()}) {
       CutText(text);
     }
     if (drift.devices_size() > kMaxDevices) {

@@ -136,7 +136,9 @@ TEST(TrimDriftTest, CutsLongTextsBetweenCharacters) {
   entry->set_why(std::string(kMaxDriftTextBytes - 1, 'a') +
                  "\xc3\xa4 and more");
   entry->set_to(std::string(10000, 'b'));
+  entry->set_now(std::string(10000, 'c'));
   TrimDrift(&drift);
+  EXPECT_EQ(entry->now().size(), kMaxDriftTextBytes);
   EXPECT_EQ(entry->why(), std::string(kMaxDriftTextBytes - 1, 'a'));
   EXPECT_EQ(entry->to().size(), kMaxDriftTextBytes);
 }

@@ -2,9 +2,8 @@
 #ifndef DAEMON_HOST_CHANGE_COMMAND_TEXT_H_
 #define DAEMON_HOST_CHANGE_COMMAND_TEXT_H_
 
-#include <string>
-
 #include "absl/status/statusor.h"
+#include "config/words/words.h"
 #include "daemon/host/command/command_runner.h"
 
 namespace clusterd {
@@ -13,8 +12,8 @@ namespace clusterd {
 // those of the command, the program without its folder; the program's words
 // come from stderr, or stdout if that is empty, without control characters, at
 // most 200 bytes. A run that could not start shows its status.
-std::string CommandText(const Command& command,
-                        const absl::StatusOr<CommandResult>& result);
+FindingValue CommandWords(const Command& command,
+                          const absl::StatusOr<CommandResult>& result);
 
 }  // namespace clusterd
 

@@ -15,6 +15,7 @@
 
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -56,8 +57,8 @@ class PosixFile final : public OpenFile {
       if (got == 0) return content;
       content.append(buffer, static_cast<size_t>(got));
       if (content.size() > max_bytes) {
-        return absl::OutOfRangeError(absl::StrCat(
-            path_, ": over ", max_bytes, " bytes, which is no such file"));
+        return WordedError<absl::OutOfRangeError>("msg-step-file-too-large",
+                                                  path_, max_bytes);
       }
     }
   }
@@ -188,7 +189,8 @@ absl::Status WriteFully(OpenFile* file, uint64_t offset,
                         absl::string_view bytes) {
   while (!bytes.empty()) {
     ASSIGN_OR_RETURN(const size_t taken, file->WriteAt(offset, bytes));
-    if (taken == 0) return absl::DataLossError("a write took no byte");
+    if (taken == 0)
+      return WordedError<absl::DataLossError>("msg-step-write-took-nothing");
     offset += taken;
     bytes.remove_prefix(taken);
   }

@@ -91,6 +91,8 @@ class FirewallChanger {
                           const SavedFirewall& saved);
   absl::Status RestoreFirewalld(const MutationToken& token,
                                 const SavedFirewall& saved);
+  // With what the last command said, if one was run.
+  absl::Status LastWas(const absl::Status& error) const;
   // Compares with the machine.
   absl::Status Expect(FirewallProgram program, bool active, bool enabled);
 
@@ -98,7 +100,7 @@ class FirewallChanger {
   FileSystem* const files_;
   HostReader* const reader_;
   const FirewallPrograms programs_;
-  std::string said_;
+  FindingValue said_;
 };
 
 // `rule family="ipv4" source address="10.0.0.0/24" port port="60000-60015"

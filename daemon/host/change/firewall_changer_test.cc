@@ -148,7 +148,7 @@ TEST(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
   test.outside.facts.mutable_allowed()->mutable_value();
   const auto saved = test.SaveForRule(UFW);
   const absl::Status status = test.Add(UFW, *saved);
-  EXPECT_NE(status.message().find("does not let in 60000:60015/tcp"),
+  EXPECT_NE(status.message().find("does not allow 60000:60015/tcp"),
             absl::string_view::npos);
 }
 

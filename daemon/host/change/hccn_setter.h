@@ -45,8 +45,8 @@ class HccnSetter {
   // `words`: what comes after the device, as above. What came of it, for the
   // text of an error: "`hccn_tool -i 3 -ip -s …`: status 1: Command execute
   // failed!". Vendor text without control characters, cut.
-  std::string Set(const MutationToken& token, uint32_t device,
-                  const std::vector<std::string>& words);
+  FindingValue Set(const MutationToken& token, uint32_t device,
+                   const std::vector<std::string>& words);
 
   // Adds a live route from its line of hccn.conf: a route_address_… entry with
   // the value gateway_G, or ip_route with the value
@@ -65,7 +65,7 @@ class HccnSetter {
   // The last attempt; `said`: what came of it.
   absl::StatusOr<CommandResult> Run(uint32_t device,
                                     const std::vector<std::string>& words,
-                                    std::string* said);
+                                    FindingValue* said);
 
   CommandRunner* const runner_;
   Clock* const clock_;

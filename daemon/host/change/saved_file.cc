@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -38,15 +39,15 @@ absl::Status Put(FileSystem* files, const SavedFile& wanted) {
   return files->SyncDirectory(FolderOf(wanted.path()));
 }
 
-absl::Status NotAFile(const std::string& path, absl::string_view verb) {
-  return FailedPrecondition(path, ": not a regular file, expected one to ",
-                            verb);
+absl::Status NotAFile(const std::string& path) {
+  return InFront(path, WordedError<absl::FailedPreconditionError>(
+                           "msg-step-not-a-regular-file"));
 }
 
 absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file,
                                        const std::string& path) {
   ASSIGN_OR_RETURN(const FileAttributes attributes, file->Attributes());
-  if (attributes.type != FileType::kRegular) return NotAFile(path, "edit");
+  if (attributes.type != FileType::kRegular) return NotAFile(path);
   SavedFile saved;
   ASSIGN_OR_RETURN(*saved.mutable_content(), file->ReadAll(kMaxFileBytes));
   saved.set_path(path);
@@ -81,7 +82,7 @@ absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path) {
     return none;
   }
   RETURN_IF_ERROR(attributes.status());
-  if (attributes->type != FileType::kRegular) return NotAFile(path, "replace");
+  if (attributes->type != FileType::kRegular) return NotAFile(path);
   ASSIGN_OR_RETURN(const auto file, files->Open(path, OpenMode::kRead));
   return SaveOpenFile(file.get(), path);
 }
@@ -135,8 +136,9 @@ absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
       if (ours.inode == theirs.inode) return file;
     }
     if (clock_->Monotonic() >= give_up) {
-      return DeadlineExceeded(path_, ": locked by another process for ",
-                              absl::FormatDuration(lock_wait_));
+      return InFront(path_, WordedError<absl::DeadlineExceededError>(
+                                "msg-step-locked-by-another",
+                                absl::FormatDuration(lock_wait_)));
     }
     file.reset();
     clock_->SleepFor(kPoll);
@@ -159,7 +161,7 @@ absl::Status InPlaceFile::Guard(const MutationToken&) {
     ASSIGN_OR_RETURN(const auto file,
                      files_->Open(path_, OpenMode::kReadWrite));
     ASSIGN_OR_RETURN(const FileAttributes is, file->Attributes());
-    if (is.type != FileType::kRegular) return NotAFile(path_, "edit");
+    if (is.type != FileType::kRegular) return NotAFile(path_);
     if (is.uid != 0 && is.uid != geteuid()) {
       RETURN_IF_ERROR(file->SetOwner(geteuid(), is.gid));
     }

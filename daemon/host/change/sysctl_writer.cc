@@ -5,6 +5,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -52,9 +53,12 @@ absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
   }
   ASSIGN_OR_RETURN(const std::string now, Read(key));
   if (SameSysctlValue(key, now, value)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      key, ": is \"", now, "\" after writing \"", value, "\"",
-      written.ok() ? "" : absl::StrCat(" (", written.message(), ")")));
+  const absl::Status error = WordedError<absl::FailedPreconditionError>(
+      "msg-step-not-so-after-writing", key, now, value);
+  return written.ok() ? error
+                      : WithWords(error, Worded("plan-say-with-note",
+                                                MessageWords(error),
+                                                MessageWords(written)));
 }
 
 }  // namespace clusterd

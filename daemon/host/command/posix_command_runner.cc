@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/private_view.h"
@@ -481,8 +482,8 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   group.Kill();
   EndOrphans(kill_grace_);
   if (reaped) return result;
-  return Unavailable(command.argv[0],
-                     ": its exit status was taken by somebody else");
+  return InFront(command.argv[0],
+                 WordedError<absl::UnavailableError>("msg-step-status-taken"));
 }
 
 // A file system of the user's own keeps its readers alive while it does not
@@ -495,8 +496,9 @@ absl::Status PosixCommandRunner::CheckLeftBehind(const Command& command) {
       left_behind_.begin(), left_behind_.end(),
       [&](const auto& each) { return each.second == command.as->uid; });
   if (left < kMaxLeftOfUser) return absl::OkStatus();
-  return Unavailable(command.argv[0], ": ", left, " programs that ran as ",
-                     command.as->name, " cannot be killed, and no more is run");
+  return InFront(command.argv[0],
+                 WordedError<absl::UnavailableError>("msg-step-left-behind",
+                                                     left, command.as->name));
 }
 
 }  // namespace clusterd

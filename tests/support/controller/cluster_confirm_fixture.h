@@ -118,7 +118,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     result->set_host(absl::StrCat("server", host));
     result->set_outcome(ApplyResult::ROLLED_BACK);
     result->set_not_confirmed(true);
-    result->set_error("nobody confirmed it in time");
+    result->set_error("it was not confirmed in time");
     changes_->OnPastApplies(absl::StrCat("server", host), past);
     pool_.Drain();
   }
