@@ -91,13 +91,6 @@ class Loader {
   }
 
  private:
-  // The subject of the value is the first one of the row.
-  template <typename... Values>
-  static void Wrong(const YamlValue& value, absl::string_view row,
-                    const Values&... values) {
-    value.mistakes()->Add(value.position(), row, value.subject(), values...);
-  }
-
   // Empty if absent or wrong. `expected` is words.
   static std::string Formed(const YamlValue& value, size_t most,
                             const char* form, absl::string_view expected) {
@@ -105,7 +98,7 @@ class Loader {
     if (text.empty() || (text.size() <= most && RE2::FullMatch(text, form))) {
       return text;
     }
-    Wrong(value, "msg-job-form", QuoteValue(text), Worded(expected), most);
+    value.Wrong("msg-job-form", QuoteValue(text), Worded(expected), most);
     return "";
   }
 
@@ -132,9 +125,9 @@ class Loader {
       if (name.empty()) continue;
       const absl::string_view type = HcclDataType(name);
       if (type.empty()) {
-        Wrong(item, "msg-job-word", QuoteValue(name),
-              absl::StrJoin(HcclDataTypes(), ", "),
-              DidYouMean(name, HcclDataTypes()));
+        item.Wrong("msg-job-word", QuoteValue(name),
+                   absl::StrJoin(HcclDataTypes(), ", "),
+                   DidYouMean(name, HcclDataTypes()));
       }
       job_.add_dtypes(std::string(type));
     }
@@ -171,13 +164,14 @@ class Loader {
     static const LazyRE2 kName = {R"([A-Za-z_][A-Za-z0-9_]*)"};
     if (value.node() == nullptr) return;
     if (!value.Is(YamlNode::Kind::kMap)) {
-      return Wrong(value, "msg-job-file-not-mapping");
+      value.WrongKind("job-say-variables", "{HCCL_IF_BASE_PORT: 50000}");
+      return;
     }
     for (const YamlEntry& entry : value.node()->entries) {
       const YamlValue inner =
           value.Inner(entry.value, absl::StrCat("environment.", entry.key));
       if (!HasForm(entry.key, *kName)) {
-        Wrong(inner, "msg-job-variable-name");
+        inner.Wrong("msg-job-variable-name");
       }
       EnvironmentVariable* const variable = job_.add_environment();
       variable->set_name(entry.key);
@@ -192,7 +186,7 @@ class Loader {
     const std::string address = map["master_addr"].Text().value_or("");
     if (!address.empty()) {
       if (!IsHostName(address)) {
-        Wrong(map["master_addr"], "msg-job-master-addr", QuoteValue(address));
+        map["master_addr"].Wrong("msg-job-master-addr", QuoteValue(address));
       }
       server->set_master_addr(address);
     }
@@ -221,9 +215,7 @@ class Loader {
     if (parsed.ok()) {
       devices.ids = *parsed;
     } else {
-      value.mistakes()->Add(value.position(), "headed",
-                            absl::StrCat(value.subject(), ": "),
-                            MessageWords(parsed.status()));
+      value.Wrong("job-say-of", MessageWords(parsed.status()));
     }
     return devices;
   }
@@ -236,14 +228,15 @@ class Loader {
     FillFromVariables(HostFacts::default_instance(), job_, &common);
     LoadDevices(map["devices"]).Fill(&common);
     if (nodes.node() != nullptr && servers.node() != nullptr) {
-      Wrong(servers, "msg-job-nodes-and-servers", ToString(nodes.position()));
+      servers.Wrong("msg-job-nodes-and-servers", ToString(nodes.position()));
     } else if (nodes.node() == nullptr && servers.node() == nullptr) {
       mistakes_->Add(map.position(), "msg-job-nodes-missing");
     }
     AddHosts(nodes, common);
     if (servers.node() == nullptr) return;
     if (!servers.Is(YamlNode::Kind::kList)) {
-      return Wrong(servers, "msg-job-file-not-servers");
+      servers.WrongKind("job-say-servers", "{host: node01}");
+      return;
     }
     for (size_t i = 0; i < servers.node()->items.size(); ++i) {
       LoadServer(servers.node()->items[i], absl::StrCat("servers[", i, "]"),
@@ -263,7 +256,7 @@ class Loader {
     }
     const size_t hosts = AddHosts(map.Require("host"), server);
     if (hosts > 1 && server.has_node_rank()) {
-      Wrong(map["node_rank"], "msg-job-rank-of-several", hosts);
+      map["node_rank"].Wrong("msg-job-rank-of-several", hosts);
     }
   }
 
