@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -301,6 +302,16 @@ TEST(NarrowToJobTest, SaysEveryMistake) {
       "cluster.yaml");
   EXPECT_EQ(NotNarrowed(ClusterSpec(), JobSpec()),
             "job: has no server, expected at least one");
+}
+
+TEST(NarrowToJobTest, SaysItsMistakesInTheUsersLanguage) {
+  const auto lines = MessageLines(
+      NarrowToJob(MakeSpec("atlas-a2", "", 2), JobOf({"x", "x"})).status());
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].words(), "msg-job-host-not-in-cluster");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(ValueText(lines[0]),
+            "主机 \"x\" 不是集群的服务器，应为 cluster.yaml 中的主机");
 }
 
 TEST(NarrowToJobTest, ShowsAHundredMistakesAndCountsTheRest) {
