@@ -42,8 +42,8 @@ constexpr int kGroups = 4, kHostsColumns = 100;  // Of hosts in a note.
 constexpr char kHostInPath[] = "%h";
 constexpr char kAllNodes[] = "all";
 
-// A rule about the job alone, and what of the command line and of the job file
-// it depends on.
+// A rule about the job alone, and the options and keys of the job file that
+// change the job.
 struct JobRule {
   absl::string_view name;
   absl::string_view options;
@@ -159,7 +159,8 @@ class GenerateCommand : public Command {
 
   // The job meets what is waived as long as nobody repairs it.
   int TellWaived(const Report& report) {
-    for (const RuleResult& rule : Rendered(report).rules()) {
+    const Report rendered = Rendered(report);
+    for (const RuleResult& rule : rendered.rules()) {
       for (const Finding& finding : rule.findings()) {
         if (finding.waiver().waived_from() <= WARN) continue;
         Tell("note",
