@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -104,8 +105,8 @@ struct NodeLaunch {
 struct Launch {
   std::string method;
   std::vector<NodeLaunch> nodes;  // The master first.
-  // Why a value was chosen, and what is not known to be right, a line each.
-  std::vector<std::string> notes;
+  // Why a value was chosen, and what is not known to be right.
+  std::vector<FindingValue> notes;
 };
 
 // `job` is the cluster narrowed to it (job_spec.h), whose first server is the
@@ -121,7 +122,7 @@ absl::StatusOr<Launch> MakeLaunch(const ClusterSpec& job,
 // The port of the rendezvous on the master.
 struct MasterPort {
   uint32_t port = 0;
-  std::vector<std::string> notes;
+  std::vector<FindingValue> notes;
 };
 
 // `asked`, else the one of cluster.yaml, else the first from 29501 on (the

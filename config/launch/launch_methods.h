@@ -52,8 +52,8 @@ struct LaunchMethod {
 absl::Span<const LaunchMethod> AllLaunchMethods();
 
 // What of the options cannot be, whatever the job is.
-std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
-                                            const LaunchOptions& options);
+std::vector<FindingValue> FindOptionMistakes(const LaunchMethod& method,
+                                             const LaunchOptions& options);
 
 }  // namespace clusterd
 

@@ -11,6 +11,8 @@
 #include "absl/strings/str_split.h"
 #include "config/launch/job_spec.h"
 #include "config/launch/launch_text.h"
+#include "config/words/message.h"
+#include "config/words/subject_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -74,7 +76,7 @@ struct Job {
     const auto launch = Make();
     return launch.ok() ? "none" : std::string(launch.status().message());
   }
-  std::string Notes() const { return absl::StrJoin(Make()->notes, "\n"); }
+  std::string Notes() const { return EnglishText(Lines(Make()->notes)); }
 
   void Bind(uint32_t port, const std::string& state = "LISTEN") {
     BoundSocket* const socket =
@@ -90,6 +92,10 @@ struct Job {
   std::vector<HostFacts> facts;
   LaunchOptions options;
 };
+
+std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
+  return Each<std::string>(notes, EnglishText);
+}
 
 // With the breaks of lines inside of a shell's string or command undone.
 std::string OneLinePerCommand(absl::string_view text) {
@@ -324,7 +330,8 @@ TEST(MakeLaunchTest, ARangeOfNodesMeetsAtARendezvous) {
   EXPECT_THAT(text, Not(HasSubstr("--node_rank")));
   EXPECT_THAT(text, Not(HasSubstr("WORLD_SIZE")));
   job.options.job_id = "$(id)";
-  EXPECT_THAT(job.Refusal(), HasSubstr("job id: \"$(id)\", expected letters"));
+  EXPECT_THAT(job.Refusal(),
+              HasSubstr("--job-id: \"$(id)\", expected letters"));
   job.options.method = "mp-spawn";
   EXPECT_THAT(job.Refusal(), HasSubstr("mp-spawn takes no range, expected 4"));
 }
@@ -353,11 +360,11 @@ TEST(MakeLaunchTest, DevicesThatAreNotTheFirstOnesAreMadeVisible) {
 TEST(MakeLaunchTest, UnequalServersAreForHorovodrunAlone) {
   Job job = HorovodJob();
   job.spec.mutable_servers(1)->mutable_devices()->DeleteSubrange(4, 4);
-  EXPECT_THAT(job.Refusal(), HasSubstr("the same device ids on all"));
+  EXPECT_THAT(job.Refusal(), HasSubstr("devices: horovodrun hands one"));
   job = Job();
   job.spec.mutable_servers(1)->mutable_devices()->DeleteSubrange(4, 4);
   EXPECT_THAT(job.Refusal(),
-              HasSubstr("server1: 4 devices and server0 8, expected as many"));
+              HasSubstr("server1: 4 devices and server0 8, expected the same"));
 }
 
 TEST(MakeLaunchTest, TiersBeginWhereAProcessRunsOutOfFilesAndTheReasonIsTold) {
@@ -433,7 +440,7 @@ TEST(ChooseMasterPortTest, TakesTheFirstThatNobodyHas) {
   job.Bind(29502, "TIME_WAIT");
   const auto chosen = ChooseMasterPort(job.spec, job.facts[0], 0);
   EXPECT_EQ(chosen->port, 29502u);
-  EXPECT_THAT(chosen->notes, ElementsAre(HasSubstr("29502 was chosen")));
+  EXPECT_THAT(Texts(chosen->notes), ElementsAre(HasSubstr("29502 was chosen")));
 }
 
 TEST(ChooseMasterPortTest, TheClustersOwnIsKnownToBeFree) {
@@ -443,7 +450,7 @@ TEST(ChooseMasterPortTest, TheClustersOwnIsKnownToBeFree) {
   EXPECT_EQ(chosen->port, 29700u);
   EXPECT_THAT(chosen->notes, IsEmpty());
   job.facts[0].clear_sockets();
-  EXPECT_THAT(ChooseMasterPort(job.spec, job.facts[0], 0)->notes,
+  EXPECT_THAT(Texts(ChooseMasterPort(job.spec, job.facts[0], 0)->notes),
               ElementsAre(HasSubstr("is not known: not asked for")));
 }
 
@@ -457,8 +464,8 @@ TEST(ChooseMasterPortTest, RefusesWhatHcclSshOrAProcessHas) {
   EXPECT_THAT(refusal(60000), HasSubstr("lies in HCCL's range 60000-60031"));
   EXPECT_THAT(refusal(60031), HasSubstr("HCCL's range"));
   EXPECT_EQ(refusal(60032), "");
-  EXPECT_THAT(refusal(22), HasSubstr("is ssh's"));
-  EXPECT_THAT(refusal(70000), HasSubstr("is no port"));
+  EXPECT_THAT(refusal(22), HasSubstr("is used by ssh"));
+  EXPECT_THAT(refusal(70000), HasSubstr("is not a valid port"));
   EXPECT_THAT(refusal(29600),
               HasSubstr("is taken on server0 by pid 7 (python\\x1b[2J)"));
 }
@@ -483,13 +490,13 @@ TEST(MakeLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   job.options.master_port = 0;
   job.options.rdzv_endpoint = "";
   EXPECT_THAT(job.Refusal(),
-              HasSubstr("rendezvous port of cluster.yaml: 29600 is taken"));
+              HasSubstr("cluster.yaml: rendezvous_port: 29600 is taken"));
 }
 
 TEST(ChooseMasterPortTest, AnEphemeralPortIsFineOnceItIsReserved) {
   Job job;
   job.spec.set_rendezvous_port(40000);
-  EXPECT_THAT(ChooseMasterPort(job.spec, job.facts[0], 0)->notes,
+  EXPECT_THAT(Texts(ChooseMasterPort(job.spec, job.facts[0], 0)->notes),
               ElementsAre(HasSubstr("is not reserved on server0")));
   job.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value(
       "40000,60000-60031");
@@ -577,7 +584,7 @@ TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
                         options.standalone = true;
                         options.rdzv_id = "a";
                       }),
-              HasSubstr("--rdzv-id, --standalone: torchrun is not started so"));
+              HasSubstr("--rdzv-id, --standalone: torchrun does not take"));
 }
 
 TEST(MakeLaunchTest, ExportsWhatTheJobFileSets) {

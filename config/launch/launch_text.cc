@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -149,7 +150,10 @@ google::protobuf::Struct LaunchDocument(const Launch& launch) {
   for (const NodeLaunch& node : launch.nodes) {
     SetNode(node, nodes->add_values()->mutable_struct_value());
   }
-  SetTexts(launch.notes, fields["notes"].mutable_list_value());
+  ListValue* const notes = fields["notes"].mutable_list_value();
+  for (const FindingValue& note : launch.notes) {
+    notes->add_values()->set_string_value(EnglishText(note));
+  }
   return json;
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -95,6 +96,21 @@ TEST(RankTableTest, NamesEveryMistakeAtOnce) {
   EXPECT_THAT(message, HasSubstr("server_list[1].server_id: \"\""));
 }
 
+TEST(RankTableTest, SaysItsMistakesInTheUsersLanguage) {
+  const absl::Status refused =
+      ParseRankTable(absl::StrReplaceAll(kTwoServers, {{"\"3\"", "3"}}))
+          .status();
+  ASSERT_EQ(MessageLines(refused).size(), 1u);
+  EXPECT_EQ(MessageLines(refused)[0].words(), "msg-job-table-not-text");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_THAT(ValueText(MessageWords(refused)),
+              HasSubstr("rank_id：数字 3，应为 JSON 字符串"));
+  EXPECT_EQ(
+      ValueText(MessageWords(ParseRankTable("{]").status())),
+      "ranktable：不是 JSON 对象（EI0004）：第 1 行：第 2 列是 ]，应为 }，"
+      "与第 1 行第 1 列的 { 对应");
+}
+
 TEST(RankTableTest, LeavesOtherVersionsAlone) {
   for (const char* version : {"1.1", "2.0", "7"}) {
     const std::string text = absl::StrReplaceAll(
@@ -117,13 +133,13 @@ TEST(RankTableTest, IsStrictJson) {
                    "line 12: status, expected it in "
                    "double quotes"),
         std::tuple("\"version\":\"1.0\"", "\"version\":\"1.0\",",
-                   "line 13: a comma behind the last entry"),
+                   "line 13: a comma after the last entry"),
         std::tuple("\"server_list\":[", "\"server_list\":[ # two",
                    "line 3: JSON has no comments"),
         std::tuple("\"server_list\":[", "\"server_list\":[ // two",
                    "line 3: JSON has no comments"),
         std::tuple("\"rank_id\":\"3\"}]", "\"rank_id\":\"3\"},\n]",
-                   "a comma behind the last entry"),
+                   "a comma after the last entry"),
         std::tuple("\"completed\"", "True", "True, expected it in double"),
         std::tuple("\"1.0\"", "\"1.0\n\"", "closing double quote"),
         std::tuple("\"1.0\"", "\"1.0\\\"", "closing double quote"),
@@ -155,7 +171,7 @@ TEST(RankTableTest, NamesTheLineWhereTheObjectIsCut) {
         std::pair("\n[" + good + "]", "line 2: expected { first"),
         std::pair(std::string("null"), "line 1: expected { first"),
         std::pair(absl::StrReplaceAll(good, {{"\"2\",", "\"2\""}}),
-                  "line 3: a comma or colon is missing in front of it")}) {
+                  "line 3: a comma or colon is missing before it")}) {
     EXPECT_THAT(MessageOf(text), HasSubstr(mistake)) << text;
   }
   EXPECT_EQ(MessageOf(absl::StrReplaceAll(
@@ -279,7 +295,7 @@ TEST(RankTableTest, CountsNoDeviceWhoseIdIsNoNumber) {
   const std::string message = MessageOf(absl::StrReplaceAll(
       kTwoServers, {{"\"device_id\":\"1\"", "\"device_id\":\"0x1\""}}));
   EXPECT_THAT(message, HasSubstr("device_id: \"0x1\", expected a decimal"));
-  EXPECT_THAT(message, testing::Not(HasSubstr("stands at")));
+  EXPECT_THAT(message, testing::Not(HasSubstr("already at")));
 }
 
 TEST(RankTableTest, NamesFilesOfOtherPrograms) {
@@ -351,16 +367,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "\"server_count\":\"3\"",
                 "server_count: \"3\", expected \"2\""},
         Mistake{"ServerIdTwice", "192.168.7.23", "192.168.7.22",
-                "server_list[1].server_id: \"192.168.7.22\" stands at "
+                "server_list[1].server_id: \"192.168.7.22\" is already at "
                 "server_list[0].server_id"},
         Mistake{"RankTwice", "\"rank_id\":\"3\"", "\"rank_id\":\"2\"",
-                "rank_id: twice 2, expected 0 to 3"},
+                "rank_id: 2 appears twice, expected 0 to 3"},
         Mistake{"RankMissing", "\"rank_id\":\"3\"", "\"rank_id\":\"4\"",
-                "rank_id: out of turn 4"},
+                "rank_id: 4 is out of sequence"},
         Mistake{"RankNegative", "\"rank_id\":\"3\"", "\"rank_id\":\"-3\"",
                 "rank_id: \"-3\", expected a decimal number"},
         Mistake{"AddressTwice", "192.168.100.111", "192.168.100.101",
-                "stands at server_list[0].device[0].device_ip already"},
+                "is already at server_list[0].device[0].device_ip"},
         Mistake{"NoAddress", "\"device_ip\":\"192.168.100.111\",", "",
                 "device_ip: is not set"},
         Mistake{"AddressCounts", "\"192.168.100.111\"",
@@ -368,7 +384,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"DeviceTwice",
                 "\"device_id\":\"1\",\"device_ip\":\"192.168.101.111\"",
                 "\"device_id\":\"0\",\"device_ip\":\"192.168.101.111\"",
-                "server_list[1].device[1].device_id: \"0\" stands at"},
+                "server_list[1].device[1].device_id: \"0\" is already at"},
         Mistake{"PortTooHigh", "\"rank_id\":\"3\"",
                 "\"rank_id\":\"3\",\"device_port\":\"65536\"",
                 "device_port: \"65536\", expected a port from 1 to 65535"},
@@ -390,9 +406,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "{\"server_id\":\"node_7\"}]}]",
                 "\"node_7\" is not in server_list"},
         Mistake{"PodServerLeftOut", ",{\"server_id\":\"node_1\"}]}]", "]}]",
-                "\"node_1\" is in no super pod"},
+                "\"node_1\" is not in a super pod"},
         Mistake{"PodDeviceTwice", "65537", "65536",
-                "\"0/65536\" stands at server_list[1].device[0]"},
+                "\"0/65536\" is already at server_list[1].device[0]"},
         Mistake{"PodBackupIsNoAddress", "\"rank_id\":\"3\"",
                 "\"rank_id\":\"3\",\"backup_device_ip\":\"x\"",
                 "device[1].backup_device_ip: \"x\""},
@@ -409,7 +425,7 @@ TEST(RankTableTest, ReportsServersOfDifferentSize) {
         "\"rank_id\":\"3\"}",
         ""}});
   EXPECT_THAT(MessageOf(text),
-              HasSubstr("server_list[1].device: 1 devices, expected 2"));
+              HasSubstr("server_list[1].device: 1 device, expected 2"));
 }
 
 }  // namespace

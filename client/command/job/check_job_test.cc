@@ -266,7 +266,7 @@ TEST(CheckJobTest, RefusesATableWhoseServersTheSpecDoesNotKnow) {
                  WorldWith(JobReport("")));
   EXPECT_EQ(output.status, 3);
   EXPECT_TRUE(absl::StrContains(
-      output.err, "server_id \"10.0.0.2\", expected a host of the spec"))
+      output.err, "server_id \"10.0.0.2\", expected a host of cluster.yaml"))
       << output.err;
 }
 

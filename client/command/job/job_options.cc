@@ -61,8 +61,20 @@ absl::Status CheckId(const Named& id) {
                absl::string_view("._-[]").find(c) != absl::string_view::npos;
       });
   if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      id.name, ": ", QuotedText(id.value), " is no job's id, expected digits"));
+  return WordedError<absl::InvalidArgumentError>("msg-job-id", id.name,
+                                                 QuotedText(id.value));
+}
+
+template <absl::Status (*Make)(absl::string_view) = absl::InvalidArgumentError>
+absl::Status NotSet(absl::string_view names,
+                    absl::string_view expected = "job-say-job-id") {
+  return WordedError<Make>("msg-job-variable-not-set", names, Worded(expected));
+}
+
+// The variable in front of what is wrong with its value.
+absl::Status MistakeOf(absl::string_view name, const absl::Status& mistake) {
+  return WordedError<absl::InvalidArgumentError>(
+      "headed", absl::StrCat(name, ": "), MessageWords(mistake));
 }
 
 absl::Status SetServers(const Named& from, std::vector<std::string> hosts,
@@ -70,19 +82,19 @@ absl::Status SetServers(const Named& from, std::vector<std::string> hosts,
   std::set<std::string> seen;
   for (std::string& host : hosts) {
     if (!IsHostName(host)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          from.name, ": ", QuotedText(host), ", expected names of hosts"));
+      return WordedError<absl::InvalidArgumentError>(
+          "msg-job-host-name", from.name, QuotedText(host));
     }
     if (!seen.insert(host).second) continue;
     if (seen.size() > kMaxServers) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(from.name, ": names more than ", kMaxServers, " hosts"));
+      return WordedError<absl::InvalidArgumentError>("msg-job-too-many-hosts",
+                                                     from.name, kMaxServers);
     }
     job->add_servers()->set_host(std::move(host));
   }
   if (job->servers_size() > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(from.name.empty() ? "job" : from.name, ": names no host"));
+  return WordedError<absl::InvalidArgumentError>(
+      "msg-job-no-host", from.name.empty() ? "job" : from.name);
 }
 
 // The number behind an id that tells a requeued job from what it was before.
@@ -128,32 +140,24 @@ JobServer ServerOfTable(const RankTableServer& server, std::string host) {
 
 absl::StatusOr<JobSpec> SlurmJob(const Environment& environment) {
   const Named id = FirstSet(environment, {"SLURM_JOB_ID", "SLURM_JOBID"});
-  if (id.value.empty()) return absl::NotFoundError("SLURM_JOB_ID: is not set");
+  if (id.value.empty()) return NotSet<absl::NotFoundError>("SLURM_JOB_ID");
   RETURN_IF_ERROR(CheckId(id));
   // A prolog of Slurm 22.05 has SLURM_NODELIST alone, PrologSlurmctld and the
   // job itself SLURM_JOB_NODELIST.
   const Named list =
       FirstSet(environment, {"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
   if (list.value.empty()) {
-    return absl::InvalidArgumentError(
-        "SLURM_JOB_NODELIST, SLURM_NODELIST: neither is set, expected the "
-        "hosts of the job");
+    return NotSet("SLURM_JOB_NODELIST, SLURM_NODELIST", "job-say-hosts-of-job");
   }
   auto hosts = ExpandHostlist(list.value, kMaxServers);
-  if (!hosts.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(list.name, ": ", PrintableText(hosts.status().message())));
-  }
+  if (!hosts.ok()) return MistakeOf(list.name, hosts.status());
   JobSpec job;
   job.set_id(absl::StrCat("slurm:", id.value, ".", Restarts(environment)));
   RETURN_IF_ERROR(SetServers(list, *std::move(hosts), &job));
   const std::string devices = ValueOf(environment, "SLURM_JOB_GPUS");
   if (job.servers_size() == 1 && !devices.empty()) {
     const auto ids = ParseIdList(devices, kMaxDeviceId);
-    if (!ids.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "SLURM_JOB_GPUS: ", PrintableText(ids.status().message())));
-    }
+    if (!ids.ok()) return MistakeOf("SLURM_JOB_GPUS", ids.status());
     job.mutable_servers(0)->mutable_devices()->Assign(ids->begin(), ids->end());
   }
   return job;
@@ -161,18 +165,14 @@ absl::StatusOr<JobSpec> SlurmJob(const Environment& environment) {
 
 absl::StatusOr<JobSpec> PbsJob(const Environment& environment) {
   const Named id = {"PBS_JOBID", ValueOf(environment, "PBS_JOBID")};
-  if (id.value.empty()) return absl::NotFoundError("PBS_JOBID: is not set");
+  if (id.value.empty()) return NotSet<absl::NotFoundError>("PBS_JOBID");
   RETURN_IF_ERROR(CheckId(id));
   const Named file = {"PBS_NODEFILE", ValueOf(environment, "PBS_NODEFILE")};
   if (file.value.empty()) {
-    return absl::InvalidArgumentError(
-        "PBS_NODEFILE: is not set, expected a file with the hosts of the job");
+    return NotSet("PBS_NODEFILE", "job-say-file-of-hosts");
   }
   const auto text = ReadTextFile(file.value, kMaxListBytes);
-  if (!text.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.name, ": ", PrintableText(text.status().message())));
-  }
+  if (!text.ok()) return MistakeOf(file.name, text.status());
   JobSpec job;
   job.set_id(absl::StrCat("pbs:", id.value));
   // A host stands there once for each of its slots.
@@ -185,12 +185,12 @@ absl::StatusOr<JobSpec> PbsJob(const Environment& environment) {
 
 absl::StatusOr<JobSpec> LsfJob(const Environment& environment) {
   const Named id = {"LSB_JOBID", ValueOf(environment, "LSB_JOBID")};
-  if (id.value.empty()) return absl::NotFoundError("LSB_JOBID: is not set");
+  if (id.value.empty()) return NotSet<absl::NotFoundError>("LSB_JOBID");
   RETURN_IF_ERROR(CheckId(id));
   const Named list = FirstSet(environment, {"LSB_MCPU_HOSTS", "LSB_HOSTS"});
   if (list.value.size() > kMaxListBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(list.name, ": is longer than a list of hosts"));
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-job-too-many-bytes", list.name, list.value.size(), kMaxListBytes);
   }
   const std::vector<std::string> words =
       absl::StrSplit(list.value, ' ', absl::SkipEmpty());
@@ -290,18 +290,15 @@ absl::string_view JobOptions::given() const {
 
 void JobOptions::CheckConflicts(MistakeList& mistakes) const {
   if (!file_.empty() && !nodes_.empty()) {
-    mistakes.push_back("--job: --nodes is given too, expected one of them");
+    mistakes.push_back(Worded("msg-job-two-sources"));
   }
   if (!file_.empty() && !devices_.empty()) {
-    mistakes.push_back(
-        "--job: --devices is given too, expected the devices in the file");
+    mistakes.push_back(Worded("msg-job-devices-with-file"));
   }
   const bool from_table =
       !table_file_.empty() && file_.empty() && nodes_.empty();
   if (from_table && !devices_.empty()) {
-    mistakes.push_back(
-        "--rank-table: --devices is given too, expected also --nodes, or the "
-        "devices of the table alone");
+    mistakes.push_back(Worded("msg-job-devices-with-table"));
   }
 }
 
@@ -369,9 +366,7 @@ void JobOptions::ReadNodes(const Environment& environment,
   }
   auto job = SlurmJob(environment);
   if (absl::IsNotFound(job.status())) {
-    mistakes.push_back(absl::StrCat(
-        given(), ": no job is named, expected --job, --nodes or --rank-table"));
-    return;
+    return mistakes.push_back(Worded("msg-job-not-named", given()));
   }
   if (!job.ok()) return AddMistakes("", job.status(), mistakes);
   job_ = *std::move(job);
@@ -390,7 +385,7 @@ void JobOptions::ReadDevices(MistakeList& mistakes) {
 }
 
 void JobOptions::ReadTable(MistakeList& mistakes) {
-  if (table_file_.empty()) return;
+  if (table_file_.empty() || leaves_table_) return;
   auto text = ReadTextFile(table_file_, kMaxRankTableBytes);
   absl::Status read = text.status();
   if (read.ok()) read = CheckUtf8(table_file_, *text);
@@ -408,8 +403,8 @@ void JobOptions::ReadLogins(const Environment& environment,
   const bool has_port = ParseDigits(ssh_port_text_, &ssh_port_) &&
                         ssh_port_ > 0 && ssh_port_ <= kMaxPort;
   if (!ssh_port_text_.empty() && !has_port) {
-    mistakes.push_back(absl::StrCat("--ssh-port: ", QuotedText(ssh_port_text_),
-                                    ", expected 1 to ", kMaxPort));
+    mistakes.push_back(Worded("msg-job-out-of-range", "--ssh-port",
+                              QuotedText(ssh_port_text_), 1, kMaxPort));
   }
   if (!has_port) ssh_port_ = 0;
   const bool logs_in =
@@ -421,8 +416,7 @@ void JobOptions::ReadLogins(const Environment& environment,
          {std::pair("--ssh-user", &ssh_user_),
           std::pair("--ssh-port", &ssh_port_text_)}) {
       if (text->empty()) continue;
-      mistakes.push_back(absl::StrCat(
-          name, ": the job does not log in, expected --method horovodrun"));
+      mistakes.push_back(Worded("msg-job-login-option", name));
     }
     return;
   }
@@ -431,7 +425,7 @@ void JobOptions::ReadLogins(const Environment& environment,
   if (ssh.user().empty()) ssh.set_user(job_.user());
   if (ssh.user().empty()) ssh.set_user(ValueOf(environment, "USER"));
   if (ssh.user().empty()) {
-    mistakes.push_back("--ssh-user: is missing, expected who logs in");
+    mistakes.push_back(Worded("msg-job-login-user"));
   }
   if (ssh_port_ == 0) ssh_port_ = ssh.container_port();
   const uint32_t host_port = ssh.port() == 0 ? kSshPort : ssh.port();
@@ -460,16 +454,16 @@ void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
     if (word.empty()) return;
     of_job = word;
     if (absl::c_linear_search(words, word)) return;
-    mistakes.push_back(absl::StrCat(option, ": ", QuotedText(word),
-                                    ", expected ", absl::StrJoin(words, ", "),
-                                    DidYouMean(word, words)));
+    mistakes.push_back(Worded("msg-job-word", option, QuotedText(word),
+                              absl::StrJoin(words, ", "),
+                              DidYouMean(word, words)));
   };
   read_word("--method", method_, kLaunchMethods, *job_.mutable_method());
   read_word("--framework", framework_, kFrameworks, *job_.mutable_framework());
   ReadLogins(environment, mistakes);
   if (id_.size() > kMaxIdBytes) {
-    mistakes.push_back(absl::StrCat("--job-id: ", id_.size(),
-                                    " bytes, expected at most ", kMaxIdBytes));
+    mistakes.push_back(
+        Worded("msg-job-too-many-bytes", "--job-id", id_.size(), kMaxIdBytes));
   } else if (!id_.empty()) {
     job_.set_id(id_);
   }
@@ -477,10 +471,9 @@ void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
   for (const std::string& type : dtypes_) {
     const absl::string_view name = HcclDataType(type);
     if (name.empty()) {
-      mistakes.push_back(absl::StrCat("--dtype: ", QuotedText(type),
-                                      ", expected ",
-                                      absl::StrJoin(HcclDataTypes(), ", "),
-                                      DidYouMean(type, HcclDataTypes())));
+      mistakes.push_back(Worded("msg-job-word", "--dtype", QuotedText(type),
+                                absl::StrJoin(HcclDataTypes(), ", "),
+                                DidYouMean(type, HcclDataTypes())));
     }
     job_.add_dtypes(std::string(name));
   }
@@ -503,19 +496,18 @@ void JobOptions::TakeServersOfTable(const ClusterSpec& spec,
   for (const RankTableServer& server : table->servers) {
     auto host = by_name.find(server.server_id);
     if (host == by_name.end()) host = by_name.find(server.host_ip);
+    const std::string name =
+        absl::StrCat("server_id ", QuotedText(server.server_id));
     if (host == by_name.end()) {
-      mistakes.push_back(absl::StrCat(
-          table_file_, ": server_id ", QuotedText(server.server_id),
+      mistakes.push_back(Worded(
+          "msg-job-table-server", table_file_,
           server.host_ip.empty()
-              ? ""
-              : absl::StrCat(", host_ip ", QuotedText(server.host_ip)),
-          ", expected a host of the spec or its address; --nodes says whose "
-          "table it is",
+              ? name
+              : absl::StrCat(name, ", host_ip ", QuotedText(server.host_ip)),
           DidYouMean(server.server_id, known)));
     } else if (!seen.insert(host->second).second) {
-      mistakes.push_back(absl::StrCat(
-          table_file_, ": server_id ", QuotedText(server.server_id), " is ",
-          host->second, " again, expected every host once"));
+      mistakes.push_back(Worded("msg-job-table-server-again", table_file_, name,
+                                host->second));
     } else {
       *job_.add_servers() = ServerOfTable(server, host->second);
     }

@@ -55,6 +55,8 @@ class JobOptions {
   void AddTo(CLI::App& app);
   // --rank-table, for a command that does not itself write one.
   void AddRankTable(CLI::App& app);
+  // Read then leaves that of the job file alone: the command writes a new one.
+  void LeaveRankTable() { leaves_table_ = true; }
   // --script, --python and --requirements, for a command that starts the job.
   void AddProgram(CLI::App& app);
 
@@ -113,6 +115,7 @@ class JobOptions {
   JobSpec job_;
   uint32_t ssh_port_ = 0;
   bool is_own_job_ = false;
+  bool leaves_table_ = false;
   bool servers_known_ = false;  // Some are, and without a mistake.
 };
 

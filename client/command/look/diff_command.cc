@@ -20,6 +20,7 @@
 #include "config/html/report_html.h"
 #include "config/report/report_diff.h"
 #include "config/report/report_table.h"
+#include "config/rules/finding_words.h"
 #include "config/values/status_macros.h"
 #include "proto/controller.pb.h"
 
@@ -64,15 +65,15 @@ class KeptChecks {
     if (id.empty()) {
       ASSIGN_OR_RETURN(const ListHistoryResponse newest, List("", 1));
       if (newest.entries().empty()) {
-        return absl::NotFoundError("the history has no check yet");
+        return WordedError<absl::NotFoundError>(
+            "msg-job-history-without-check");
       }
       id = newest.entries(0).id();
     }
     ASSIGN_OR_RETURN(HistoryRecord record, Ask(id));
     if (record.has_report()) return record;
-    return InvalidArgument(
-        kRunArgument, ": ", id,
-        " is no check, expected one of clusterctl history --kind check");
+    return WordedError<absl::InvalidArgumentError>("msg-job-run-not-a-check",
+                                                   kRunArgument, id);
   }
 
   // The newest check before that one of the same hosts, job, namespace and
@@ -151,9 +152,8 @@ class DiffCommand final : public Request {
       ASSIGN_OR_RETURN(before, checks.Before(after));
     }
     if (!before.has_value()) {
-      return NotFound(
-          "no check of the same hosts before ", after.entry().id(),
-          " was found, expected two ids: clusterctl history --kind check");
+      return WordedError<absl::NotFoundError>("msg-job-no-earlier-check",
+                                              after.entry().id());
     }
     diff_ = DiffReports(before->report(), after.report());
     return absl::OkStatus();
@@ -205,7 +205,7 @@ class ReportCommand final : public Request {
     if (!id_.empty()) CheckRunId(kRunArgument, id_);
     if (out_ == kOutStdout) return;
     const absl::Status target = CheckFileTarget(out_);
-    if (!target.ok()) AddMistake("--out ", target.message());
+    if (!target.ok()) AddMistakes("--out ", target, mistakes_);
   }
 
   absl::Status Ask(ControllerClient* client) override {
@@ -226,11 +226,11 @@ class ReportCommand final : public Request {
     }
     const absl::Status written = WriteTextFile(out_, html_);
     if (!written.ok()) {
-      Tell("--out ", written.message());
+      Tell("headed", "--out ", MessageWords(written));
       return kExitNoVerdict;
     }
-    Tell("saved to ", out_, ": ",
-         ReportShort(record_.report(), ErrStyle().utf8));
+    Tell("job-say-saved", out_,
+         ReportShort(Rendered(record_.report()), ErrStyle().utf8));
     return kExitPass;
   }
 

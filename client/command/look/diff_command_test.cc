@@ -127,12 +127,16 @@ TEST(DiffCommandTest, SaysWhatItCannotCompare) {
   world.script.records[0].mutable_entry()->set_kind(HISTORY_APPLY);
   output = RunProgram({"diff", "bbbb"}, world);
   EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("RUN: bbbb is no check, expected one of"));
+  EXPECT_THAT(output.err,
+              HasSubstr("RUN: bbbb is not a check, expected one of"));
   world.script.history = {ListHistoryResponse()};
   output = RunProgram({"diff"}, world);
   EXPECT_EQ(output.status, 3);
   EXPECT_THAT(output.err, HasSubstr("the history has no check yet"));
   EXPECT_THAT(RunProgram({"diff", "x!"}, world).err, HasSubstr("RUN: \"x!\""));
+  world.environment["CLUSTERD_LANG"] = "zh";
+  EXPECT_THAT(RunProgram({"diff"}, world).err,
+              HasSubstr("历史记录中还没有检查"));
 }
 
 TEST(DiffCommandTest, PrintsJsonAndYaml) {

@@ -87,11 +87,11 @@ class WatchCommand final : public Command {
 
   void LoseController(const absl::Status& end, absl::Time now) {
     away_since_ = now;
-    trouble_ = Say("now-retries",
-                   end.ok() ? Say("now-ended-call", controller_)
-                            : std::string(end.message()),
-                   absl::FormatTime("%H:%M:%S", now, session().zone));
-    if (screen_ == nullptr) return Tell(trouble_);
+    trouble_ = Say(
+        "now-retries",
+        end.ok() ? Worded("now-ended-call", controller_) : MessageWords(end),
+        absl::FormatTime("%H:%M:%S", now, session().zone));
+    if (screen_ == nullptr) return Tell("headed", "", trouble_);
     Draw();
   }
 
@@ -105,7 +105,6 @@ class WatchCommand final : public Command {
     const Terminal& terminal = terminal_ ? *terminal_ : session().terminal;
     const Style style = StyleOf(&Terminal::out_is_terminal, terminal,
                                 session().environment, color_);
-    const InLanguage spoken(LanguageOf(session().environment));
     std::ostringstream text;
     if (!trouble_.empty()) {
       Page(style, text)

@@ -9,12 +9,12 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
 #include "config/rules/job/job_network.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -24,21 +24,17 @@ namespace {
 
 // Mistakes of the file that get a finding each.
 constexpr size_t kMaxMistakes = 20;
-constexpr size_t kMaxMistakeBytes = 300;
 // Servers or devices that one finding lists.
 constexpr size_t kMaxListed = 8;
 constexpr int kNobody = -1;
 
 void AddMistakes(const absl::Status& status, RuleReport& report) {
   if (status.code() == absl::StatusCode::kUnimplemented) {
-    return report.Add(report.Named(
-        "not-read", PrintableText(status.message(), kMaxMistakeBytes)));
+    return report.Add(report.Named("not-read", MessageWords(status)));
   }
-  const std::vector<absl::string_view> lines =
-      absl::StrSplit(status.message(), '\n');
+  const std::vector<FindingValue> lines = MessageLines(status);
   for (size_t i = 0; i < lines.size() && i < kMaxMistakes; ++i) {
-    report.Add(
-        report.Named("mistake", PrintableText(lines[i], kMaxMistakeBytes)));
+    report.Add(report.Named("mistake", lines[i]));
   }
   if (lines.size() <= kMaxMistakes) return;
   report.Add(report.Named(
