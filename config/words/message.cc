@@ -2,6 +2,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_split.h"
+#include "config/values/nearest_word.h"
 
 namespace clusterd {
 
@@ -21,6 +22,13 @@ FindingValue Lines(const std::vector<FindingValue>& lines) {
   all.set_words(kLinesWords);
   all.mutable_values()->Assign(lines.begin(), lines.end());
   return all;
+}
+
+FindingValue NearestWords(absl::string_view word,
+                          absl::Span<const absl::string_view> candidates) {
+  const std::string nearest = NearestWord(word, candidates);
+  return nearest.empty() ? FindingValue()
+                         : Worded("spec-did-you-mean", nearest);
 }
 
 FindingValue MessageWords(const absl::Status& error) {

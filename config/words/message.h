@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "config/words/words.h"
 
 namespace clusterd {
@@ -31,6 +32,10 @@ absl::Status WordedError(absl::string_view row, const Values&... values) {
 
 // One value that is rendered as a line each. REQUIRES: not empty.
 FindingValue Lines(const std::vector<FindingValue>& lines);
+
+// ", did you mean \"smp\"?" or, when no candidate is near, nothing.
+FindingValue NearestWords(absl::string_view word,
+                          absl::Span<const absl::string_view> candidates);
 
 // The words of an error: without a payload, its message.
 FindingValue MessageWords(const absl::Status& error);
