@@ -328,7 +328,7 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
   EXPECT_THAT(WrongLine("lossless: {pfc: \"0,0,0,0,1,0,0\"}"),
               HasSubstr("expected 0 or 1 for each of the eight priorities"));
   EXPECT_THAT(WrongLine("lossless: {dscp_to_tc: \"64:1\"}"),
-              HasSubstr("\"64:1\" is no DSCP from 0 to 63"));
+              HasSubstr("\"64:1\" is not valid, expected a DSCP"));
   EXPECT_THAT(WrongLine("lossless: {dscp_to_tc: \"33:1,33:2\"}"),
               HasSubstr("each once"));
   EXPECT_THAT(WrongLine("lossless: {roce_port: 4096}"),
