@@ -37,7 +37,7 @@ FindingValue MessageWords(const absl::Status& error) {
   if (payload.has_value() && words.ParseFromString(std::string(*payload))) {
     return words;
   }
-  return ToFindingValue(error.message());
+  return ValueErrorWords(error.message());
 }
 
 std::vector<FindingValue> MessageLines(const absl::Status& error) {

@@ -37,7 +37,8 @@ FindingValue Lines(const std::vector<FindingValue>& lines);
 FindingValue NearestWords(absl::string_view word,
                           absl::Span<const absl::string_view> candidates);
 
-// The words of an error: without a payload, its message.
+// The words of an error: without a payload, its message, and where that is one
+// of config/values its words.
 FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines; at least one.
 std::vector<FindingValue> MessageLines(const absl::Status& error);

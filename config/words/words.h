@@ -46,6 +46,11 @@ FindingValue Worded(absl::string_view name, const Values&... values) {
   return words;
 }
 
+// The same text as words, where it is that of an error of config/values: these
+// have no words of their own, since words need them. Their rows, "value-error-…", are
+// found by the English text, as gettext does.
+FindingValue ValueErrorWords(absl::string_view text);
+
 // "a, b and 3 more": at most that many of the values, or texts that stay as
 // they are in every language. REQUIRES: not empty.
 FindingValue Listed(const std::vector<FindingValue>& values, size_t most);
