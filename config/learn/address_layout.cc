@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "config/spec/mistakes.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
@@ -358,8 +359,7 @@ absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
   std::vector<std::string> lost;
   for (const SeenHost& host : hosts) {
     if (!by_name.emplace(host.name, &host).second) {
-      return WordedError<absl::InvalidArgumentError>("msg-learn-host-twice",
-                                                     host.name);
+      return InvalidWords("msg-learn-host-twice", host.name);
     }
     if (!host.address.has_value() ||
         !CheckUsableAddress(*host.address, 32).ok()) {
@@ -369,18 +369,17 @@ absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
     const auto [first, is_new] =
         by_address.emplace(host.address->bits(), host.name);
     if (!is_new) {
-      return WordedError<absl::InvalidArgumentError>("msg-learn-one-address",
-                                                     first->second, host.name,
-                                                     host.address->ToString());
+      return InvalidWords("msg-learn-one-address", first->second, host.name,
+                          host.address->ToString());
     }
     names.push_back(host.name);
   }
   if (names.empty() && lost.empty()) {
-    return WordedError<absl::InvalidArgumentError>("msg-learn-no-host");
+    return InvalidWords("msg-learn-no-host");
   }
   const FindingValue who = HostsValue(lost, 100);
   if (names.empty()) {
-    return WordedError<absl::InvalidArgumentError>("msg-learn-no-address", who);
+    return InvalidWords("msg-learn-no-address", who);
   }
   if (!lost.empty()) notes->push_back(Worded("spec-note-no-address", who));
   ASSIGN_OR_RETURN(names, ExpandHostlist(FoldHostlist(names)));

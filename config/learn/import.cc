@@ -62,7 +62,7 @@ class Importer {
     RETURN_IF_ERROR(Problems());
     if (cluster_.hosts.empty()) cluster_.hosts = std::move(named_);
     if (cluster_.hosts.empty()) {
-      return WordedError<absl::InvalidArgumentError>("msg-learn-no-server");
+      return InvalidWords("msg-learn-no-server");
     }
     for (SeenHost& host : cluster_.hosts) NameHost(&host);
     RETURN_IF_ERROR(SetMasks());
@@ -505,7 +505,7 @@ class Importer {
       ASSIGN_OR_RETURN(prefix_length_, ParseNetmask(options_.netmask));
     }
     if (prefix_length_ < 1 || prefix_length_ > 30) {
-      return WordedError<absl::InvalidArgumentError>("msg-learn-no-netmask");
+      return InvalidWords("msg-learn-no-netmask");
     }
     for (SeenDevice* device : devices) {
       device->address =

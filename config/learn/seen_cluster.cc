@@ -6,10 +6,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/spec/mistakes.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
-#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 
@@ -169,7 +169,7 @@ absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
   std::set<std::string> names;
   for (const ProductProfile* profile : chosen) names.insert(profile->name);
   if (names.size() == 1) return chosen;
-  return WordedError<absl::InvalidArgumentError>(
+  return InvalidWords(
       "msg-learn-product",
       series.empty() ? Worded("spec-not-known") : ToFindingValue(series),
       ids.empty() ? Worded("spec-no-device") : DevicesValue(ids),
@@ -190,7 +190,7 @@ absl::StatusOr<SeenCluster> LearnCluster(
   std::map<bool, size_t> is_950;
   for (const HostFacts& host : facts) {
     if (!IsHostName(host.host())) {
-      return WordedError<absl::InvalidArgumentError>("msg-learn-odd-name");
+      return InvalidWords("msg-learn-odd-name");
     }
     cluster.hosts.push_back(HostOf(host));
     const auto address = addresses.find(host.host());

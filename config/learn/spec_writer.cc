@@ -11,11 +11,11 @@
 #include "config/learn/address_layout.h"
 #include "config/rules/judge.h"
 #include "config/spec/lossless_spec.h"
+#include "config/spec/mistakes.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
-#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -334,8 +334,7 @@ class Writer {
     for (const auto& [row, names] : dropped) Note(row, HostsValue(names, 100));
     hosts_ = std::move(kept);
     if (!hosts_.empty()) return absl::OkStatus();
-    return WordedError<absl::InvalidArgumentError>("msg-learn-no-pattern",
-                                                   written_.notes.back());
+    return InvalidWords("msg-learn-no-pattern", written_.notes.back());
   }
 
   std::string ListedAddresses() const {

@@ -17,11 +17,6 @@ namespace {
 
 using PlannedAddress = std::optional<Ipv4Address> PlannedDevice::*;
 
-template <typename... Values>
-absl::Status Invalid(absl::string_view row, const Values&... values) {
-  return WordedError<absl::InvalidArgumentError>(row, values...);
-}
-
 // Without an address, or without its mask, there is a mistake already.
 bool HasSubnet(const PlannedDevice& device) {
   return device.address.has_value() && device.address->prefix_length() <= 30;
@@ -31,9 +26,9 @@ absl::Status CheckReserved(Ipv4Address address, const ProductProfile* product) {
   if (product == nullptr) return absl::OkStatus();
   for (const ReservedSubnet& reserved : product->reserved) {
     if (!reserved.subnet.Contains(address)) continue;
-    return Invalid("msg-spec-address-reserved", address.ToString(),
-                   reserved.subnet.ToString(), product->name,
-                   Part(" ", product->mode), Term(reserved.why));
+    return InvalidWords("msg-spec-address-reserved", address.ToString(),
+                        reserved.subnet.ToString(), product->name,
+                        Part(" ", product->mode), Term(reserved.why));
   }
   return absl::OkStatus();
 }
@@ -42,11 +37,11 @@ absl::Status CheckGateway(Ipv4Address gateway, const PlannedDevice& device) {
   if (!HasSubnet(device)) return absl::OkStatus();
   const Ipv4Subnet subnet = device.address->subnet();
   if (!subnet.Contains(gateway)) {
-    return Invalid("msg-spec-address-outside", gateway.ToString(),
-                   subnet.ToString());
+    return InvalidWords("msg-spec-address-outside", gateway.ToString(),
+                        subnet.ToString());
   }
   if (gateway == device.address->address()) {
-    return Invalid("msg-spec-gateway-own", gateway.ToString());
+    return InvalidWords("msg-spec-gateway-own", gateway.ToString());
   }
   return CheckUsableAddress(gateway, subnet.prefix_length());
 }
@@ -60,12 +55,12 @@ absl::Status CheckDetectAddress(Ipv4Address detect_address,
   RETURN_IF_ERROR(CheckUsableAddress(
       detect_address, inside ? device.address->prefix_length() : 32));
   if (judged && detect_address == device.address->address()) {
-    return Invalid("msg-spec-detect-own", detect_address.ToString());
+    return InvalidWords("msg-spec-detect-own", detect_address.ToString());
   }
   if (judged && !inside && !device.gateway.has_value() &&
       !device.gateway_unknown) {
-    return Invalid("msg-spec-detect-outside", detect_address.ToString(),
-                   device.address->subnet().ToString());
+    return InvalidWords("msg-spec-detect-outside", detect_address.ToString(),
+                        device.address->subnet().ToString());
   }
   return CheckReserved(detect_address, product);
 }
@@ -204,8 +199,8 @@ class SourceReader {
     if (absl::StrContains(text, '.')) return ParsePattern(text);
     const absl::StatusOr<Formula> host = Formula::Parse(text);
     if (!host.ok()) {
-      return Invalid("msg-spec-source", QuoteValue(text),
-                     IsGateway() ? "" : "gateway, peer(SERVER, DEVICE), ");
+      return InvalidWords("msg-spec-source", QuoteValue(text),
+                          IsGateway() ? "" : "gateway, peer(SERVER, DEVICE), ");
     }
     return Source([host = *host](const PlannedDevice& device) -> Address {
       ASSIGN_OR_RETURN(const int64_t part, host.Evaluate(device.Inputs()));
@@ -217,8 +212,8 @@ class SourceReader {
   absl::StatusOr<Source> ParsePattern(const std::string& text) const {
     ASSIGN_OR_RETURN(const AddressPattern pattern, AddressPattern::Parse(text));
     if (pattern.size() != 1 && pattern.size() != plan_.ids.size()) {
-      return Invalid("msg-spec-source-count", QuoteValue(text), pattern.size(),
-                     plan_.ids.size());
+      return InvalidWords("msg-spec-source-count", QuoteValue(text),
+                          pattern.size(), plan_.ids.size());
     }
     return Source([pattern](const PlannedDevice& device) -> Address {
       return pattern.At(device.index, device.Inputs());
@@ -230,7 +225,7 @@ class SourceReader {
     static const LazyRE2 kForm = {R"(peer\(([^,]*),(.*)\))"};
     absl::string_view server_text, device_text;
     if (!HasForm(text, *kForm, &server_text, &device_text)) {
-      return Invalid("msg-spec-peer", QuoteValue(text));
+      return InvalidWords("msg-spec-peer", QuoteValue(text));
     }
     ASSIGN_OR_RETURN(const Formula server, Formula::Parse(server_text));
     ASSIGN_OR_RETURN(const Formula device, Formula::Parse(device_text));
@@ -245,19 +240,19 @@ class SourceReader {
     if (device.gateway.has_value() || device.gateway_unknown) {
       return device.gateway;
     }
-    return Invalid("msg-spec-no-gateway");
+    return InvalidWords("msg-spec-no-gateway");
   }
 
   Address PeerAddress(int64_t server, int64_t device) const {
     const auto servers = static_cast<int64_t>(groups_.servers.size());
     if (server < 0 || server >= servers) {
-      return Invalid("msg-spec-no-peer-server", server, servers - 1);
+      return InvalidWords("msg-spec-no-peer-server", server, servers - 1);
     }
     const absl::Span<const PlannedDevice> devices =
         plan_.OfServer(static_cast<size_t>(server));
     const auto* peer = FirstWith(devices, &PlannedDevice::id, device);
     if (peer == nullptr) {
-      return Invalid("msg-spec-no-peer-device", device);
+      return InvalidWords("msg-spec-no-peer-device", device);
     }
     if (!peer->address.has_value()) return std::nullopt;
     return peer->address->address();

@@ -48,8 +48,7 @@ absl::StatusOr<int> ParseDeviceNetmask(const std::string& text) {
   if (prefix_length >= kMinPrefixLength && prefix_length <= kMaxPrefixLength) {
     return prefix_length;
   }
-  return WordedError<absl::InvalidArgumentError>("msg-spec-netmask",
-                                                 QuoteValue(text));
+  return InvalidWords("msg-spec-netmask", QuoteValue(text));
 }
 
 // As LLDP tells it: a system name, a chassis id or a management address.
@@ -57,8 +56,7 @@ absl::StatusOr<std::string> ParseSwitch(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._:/-]{0,254})"};
   if (text == "none") return std::string();
   if (HasForm(text, *kForm)) return text;
-  return WordedError<absl::InvalidArgumentError>("msg-spec-switch",
-                                                 QuoteValue(text));
+  return InvalidWords("msg-spec-switch", QuoteValue(text));
 }
 
 Netmask ReadNetmask(const YamlValue& value) {

@@ -26,7 +26,7 @@ constexpr uint32_t kMaxServiceLevel = 7;
 absl::StatusOr<std::string> ParsePfc(const std::string& text) {
   static const LazyRE2 kForm = {"[01](?:,[01]){7}"};
   if (HasForm(text, *kForm)) return text;
-  return WordedError<absl::InvalidArgumentError>("msg-spec-pfc", text);
+  return InvalidWords("msg-spec-pfc", text);
 }
 
 absl::StatusOr<std::string> ParseDscpToTc(const std::string& text) {
@@ -40,8 +40,7 @@ absl::StatusOr<uint32_t> ParseRocePort(const std::string& text) {
       port <= kMaxRocePort) {
     return port;
   }
-  return WordedError<absl::InvalidArgumentError>("msg-spec-roce-port", text,
-                                                 kMinRocePort, kMaxRocePort);
+  return InvalidWords("msg-spec-roce-port", text, kMinRocePort, kMaxRocePort);
 }
 
 void LoadLossless(const YamlValue& value, ClusterSpec* spec) {

@@ -6,11 +6,21 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "config/values/address_pattern.h"
+#include "config/values/dscp_classes.h"
+#include "config/values/hostlist.h"
+#include "config/values/network_namespace.h"
+#include "config/values/number_list.h"
+#include "config/values/port_set.h"
 
 namespace clusterd {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(MistakesTest, NoMistakeIsOk) {
   const Mistakes mistakes("a.yaml");
@@ -52,6 +62,68 @@ TEST(MistakesTest, FoldsWhatOneLineDoesManyTimes) {
             "a.yaml:3:5: server 0 (and 1151 more like it)\n"
             "a.yaml:3:5: another kind\n"
             "a.yaml:4:5: another place");
+}
+
+// A text of config/values that changes needs its row "value-error-…" changed.
+void ExpectKnown(const absl::Status& error) {
+  ASSERT_FALSE(error.ok());
+  const FindingValue words = MessageWords(error);
+  EXPECT_THAT(words.words(), StartsWith("value-error-")) << error.message();
+  EXPECT_EQ(EnglishText(words), error.message());
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_THAT(ValueText(words), Not(AnyOf(HasSubstr(" is "), HasSubstr(" has "),
+                                          HasSubstr("expected"))));
+}
+
+TEST(ValueErrorWordsTest, KnowsTheErrorsOfValues) {
+  for (const char* const text :
+       {"", "fd00::1", "10.0.0.300", "10.0.[0-1", "10.0.[1-300].1",
+        "10.0.[01-02].1", "10.0.1-2.1", "10.[0-255].[0-255].[0-255]",
+        "10.0.[2-1].1", "10.0.[1-2/0].1", "10.0.[1-012].1", "10.0.0.1 + x",
+        "10.0.0.1 +", "10.0.0.1 + (n", "10.0.0.1 + 99999999999999999999"}) {
+    ExpectKnown(AddressPattern::Parse(text).status());
+  }
+  for (const char* const text : {"10.0.0.0", "10.0.0.1/24", "fd00::/24"}) {
+    ExpectKnown(AddressPattern::ParseSubnets(text).status());
+    ExpectKnown(Ipv4Subnet::Parse(text).status());
+  }
+  ExpectKnown(Formula::Parse(std::string(5000, '1')).status());
+  ExpectKnown(Formula::Parse(std::string(100, '(')).status());
+  FormulaInputs inputs;
+  inputs.name = FormulaInputs::kNoNumber;
+  for (const char* const text : {"1/0", "9223372036854775807 + 1", "name"}) {
+    ExpectKnown(Formula::Parse(text)->Evaluate(inputs).status());
+  }
+  ExpectKnown(
+      AddressPattern::Parse("255.255.255.255 + 1")->At(0, inputs).status());
+  for (const char* const address : {"0.0.0.1", "127.0.0.1", "224.0.0.1",
+                                    "240.0.0.1", "10.0.0.0", "10.0.0.255"}) {
+    ExpectKnown(CheckUsableAddress(*Ipv4Address::Parse(address), 24));
+  }
+  for (const int64_t part : {0, 255, 256}) {
+    ExpectKnown(HostAddress(*Ipv4Subnet::Parse("10.0.0.0/24"), part).status());
+  }
+  ExpectKnown(Ipv4Address::Parse("x").status());
+  ExpectKnown(Ipv4Address::Parse("fd00::1").status());
+  ExpectKnown(ParseNetmask("x").status());
+  ExpectKnown(ParseNetmask("255.0.255.0").status());
+  for (const std::string& text :
+       {std::string("a[1-9]"), std::string("a]"), std::string("a["),
+        std::string("a[x]"), std::string("a,,b"), std::string("-a"),
+        std::string(300, 'a')}) {
+    ExpectKnown(ExpandHostlist(text, 8).status());
+  }
+  for (const char* const text : {"x", "1-2/0", "2-1", "8-012", "9", "1,1"}) {
+    ExpectKnown(ParseIdList(text, 8).status());
+  }
+  ExpectKnown(PortSet::Parse("x").status());
+  ExpectKnown(PortSet::Parse("2-1").status());
+  ExpectKnown(ParseDscpClasses("x").status());
+  for (const char* const text :
+       {"x", "contaner:x", "zebra:1", "pid:x", "container:-x", "path:/proc/1",
+        "path:/home", "path:/run/../x"}) {
+    ExpectKnown(ParseNetworkNamespace(text).status());
+  }
 }
 
 TEST(QuoteValueTest, EscapesWhatATerminalWouldObey) {

@@ -328,19 +328,17 @@ absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
   auto ids = ParseIdList(text, kMaxDeviceId);
   if (!ids.ok()) return ids;
   if (rule == kMaintenanceRule) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-spec-maintenance-devices");
+    return InvalidWords("msg-spec-maintenance-devices");
   }
   if (IsOfForm<kWithoutDevices>(rule)) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-spec-rule-without-devices", rule);
+    return InvalidWords("msg-spec-rule-without-devices", rule);
   }
   std::vector<uint32_t> strange = *ids;
   DropIf(&strange,
          [known](uint32_t id) { return absl::c_linear_search(known, id); });
   if (strange.empty() || known.empty()) return ids;
-  return WordedError<absl::InvalidArgumentError>(
-      "msg-spec-waived-devices", DevicesValue(strange), FoldIds(known));
+  return InvalidWords("msg-spec-waived-devices", DevicesValue(strange),
+                      FoldIds(known));
 }
 
 std::string ScheduleText(const ClusterSpec& spec) {
@@ -375,8 +373,7 @@ absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text) {
       return time;
     }
   }
-  return WordedError<absl::InvalidArgumentError>("msg-spec-moment",
-                                                 QuoteValue(text));
+  return InvalidWords("msg-spec-moment", QuoteValue(text));
 }
 
 }  // namespace clusterd

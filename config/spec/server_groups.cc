@@ -41,8 +41,7 @@ std::optional<std::vector<std::string>> ReadHosts(const YamlValue& value,
 absl::StatusOr<std::string> ParseRack(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._/-]{0,63})"};
   if (HasForm(text, *kForm)) return text;
-  return WordedError<absl::InvalidArgumentError>("msg-spec-rack",
-                                                 QuoteValue(text));
+  return InvalidWords("msg-spec-rack", QuoteValue(text));
 }
 
 // What a stranger was probably meant to be is taken out of `missing`: one slip

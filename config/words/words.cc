@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
@@ -50,25 +49,6 @@ const WordRow* FindWords(absl::string_view name) {
   return found == words->end() ? nullptr : found->second;
 }
 
-// A row "value-error-…" and what its English text matches: a group for each
-// value.
-struct ValueErrorRow {
-  const WordRow* row;
-  std::unique_ptr<RE2> form;
-};
-
-std::vector<ValueErrorRow> MakeValueErrorRows() {
-  std::vector<ValueErrorRow> rows;
-  for (const WordRow& row : kWordRows) {
-    if (!absl::StartsWith(row.name, "value-error-")) continue;
-    std::string form = RE2::QuoteMeta(
-        re2::StringPiece(row.english.data(), row.english.size()));
-    RE2::GlobalReplace(&form, R"(\\\$\d)", "(.*)");
-    rows.push_back({&row, std::make_unique<RE2>(form)});
-  }
-  return rows;
-}
-
 // Whether the three bytes there are a Han or full-width character.
 bool IsWideAt(absl::string_view text, size_t i) {
   const auto lead = static_cast<unsigned char>(text[i]);
@@ -89,19 +69,26 @@ std::string WithoutBlanksInHan(std::string text) {
 }  // namespace
 
 FindingValue ValueErrorWords(absl::string_view text) {
-  static const auto* const rows =
-      new std::vector<ValueErrorRow>(MakeValueErrorRows());
-  for (const ValueErrorRow& each : *rows) {
-    std::vector<re2::StringPiece> parts(each.form->NumberOfCapturingGroups() +
-                                        1);
-    if (!each.form->Match(re2::StringPiece(text.data(), text.size()), 0,
-                          text.size(), RE2::ANCHOR_BOTH, parts.data(),
-                          static_cast<int>(parts.size()))) {
+  // What the English text of a row matches: a group for each value.
+  static const auto* const forms = [] {
+    auto* made = new std::vector<std::pair<const WordRow*, const RE2*>>;
+    for (const WordRow& row : kWordRows) {
+      if (!absl::StartsWith(row.name, "value-error-")) continue;
+      std::string form = RE2::QuoteMeta(std::string(row.english));
+      RE2::GlobalReplace(&form, R"(\\\$\d)", "(.*)");
+      made->push_back({&row, new RE2(form)});
+    }
+    return made;
+  }();
+  for (const auto& [row, form] : *forms) {
+    re2::StringPiece parts[11];
+    const int values = form->NumberOfCapturingGroups();
+    if (!form->Match({text.data(), text.size()}, 0, text.size(),
+                     RE2::ANCHOR_BOTH, parts, values + 1)) {
       continue;
     }
-    FindingValue words;
-    words.set_words(std::string(each.row->name));
-    for (size_t i = 1; i < parts.size(); ++i) {
+    FindingValue words = Worded(row->name);
+    for (int i = 1; i <= values; ++i) {
       *words.add_values() = ValueErrorWords({parts[i].data(), parts[i].size()});
     }
     return words;
