@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/spec/mistakes.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
@@ -37,9 +39,6 @@ std::string SumText(int64_t constant,
 }
 
 constexpr size_t kLineNames = 8;
-constexpr char kHostsFile[] =
-    "; a hosts file gives them: --hosts-file of config learn, one more FILE of "
-    "config import";
 
 // How far hosts from `first` on has addresses that count by one each.
 size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
@@ -353,14 +352,14 @@ std::string ListText(const std::vector<std::string>& items) {
 }
 
 absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
-    absl::Span<const SeenHost> hosts, std::vector<std::string>* notes) {
+    absl::Span<const SeenHost> hosts, std::vector<FindingValue>* notes) {
   std::map<std::string, const SeenHost*> by_name;
   std::map<uint32_t, std::string> by_address;
   std::vector<std::string> names;
   std::vector<std::string> lost;
   for (const SeenHost& host : hosts) {
     if (!by_name.emplace(host.name, &host).second) {
-      return InvalidArgument("host ", host.name, " stands twice");
+      return InvalidWords("msg-learn-host-twice", host.name);
     }
     if (!host.address.has_value() ||
         !CheckUsableAddress(*host.address, 32).ok()) {
@@ -370,24 +369,19 @@ absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
     const auto [first, is_new] =
         by_address.emplace(host.address->bits(), host.name);
     if (!is_new) {
-      return InvalidArgument("hosts ", first->second, " and ", host.name,
-                             " have one address, ", host.address->ToString(),
-                             ": expected their own ones", kHostsFile);
+      return InvalidWords("msg-learn-one-address", first->second, host.name,
+                          host.address->ToString());
     }
     names.push_back(host.name);
   }
-  const std::string who = HostsText(lost, 100);
+  if (names.empty() && lost.empty()) {
+    return InvalidWords("msg-learn-no-host");
+  }
+  const FindingValue who = HostsValue(lost, 100);
   if (names.empty()) {
-    return InvalidArgument(
-        "no host has an address that others reach it by",
-        lost.empty() ? "" : absl::StrCat(": ", who, kHostsFile));
+    return InvalidWords("msg-learn-no-address", who);
   }
-  if (!lost.empty()) {
-    notes->push_back(
-        absl::StrCat("left out, since no address is known that others reach "
-                     "them by: ",
-                     who, kHostsFile));
-  }
+  if (!lost.empty()) notes->push_back(Worded("spec-note-no-address", who));
   ASSIGN_OR_RETURN(names, ExpandHostlist(FoldHostlist(names)));
   std::vector<const SeenHost*> ordered;
   for (const std::string& name : names) ordered.push_back(by_name.at(name));
@@ -441,14 +435,18 @@ std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
   return Finder(servers, ids).Find();
 }
 
-std::string PatternWords(absl::string_view rails) {
-  const std::string words =
-      absl::StrReplaceAll(rails, {{"  rails:\n", ""},
-                                  {"    - device: ", "; devices "},
-                                  {"\n      subnet: ", " in "},
-                                  {"\n      host: ", ", host part "},
-                                  {"\n", ""}});
-  return words.substr(std::min<size_t>(words.size(), 2));
+FindingValue PatternWords(absl::string_view rails) {
+  FindingValue words;
+  for (const absl::string_view rail : absl::StrSplit(rails, "    - device: ")) {
+    const std::vector<absl::string_view> lines = absl::StrSplit(rail, '\n');
+    if (lines.size() < 3) continue;  // The key before the first one.
+    const FindingValue one =
+        Worded("spec-one-rail", lines[0],
+               absl::StripPrefix(lines[1], "      subnet: "),
+               absl::StripPrefix(lines[2], "      host: "));
+    words = words.words().empty() ? one : Worded("spec-both", words, one);
+  }
+  return words;
 }
 
 std::string DeviceComments(const ClusterSpec& spec) {

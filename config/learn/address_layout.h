@@ -49,7 +49,7 @@ std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
 // InvalidArgument, naming them, if two have one name or address, or if none is
 // left. They point into `hosts`.
 absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
-    absl::Span<const SeenHost> hosts, std::vector<std::string>* notes);
+    absl::Span<const SeenHost> hosts, std::vector<FindingValue>* notes);
 
 // The YAML of `servers`. `placed` gets each host's place in it, without
 // addresses of devices. REQUIRES: hosts from OrderHosts.
@@ -58,7 +58,7 @@ std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
 
 // Rails in words: "devices 0-7 in 10.20.0.0/24, host part 1 + n; devices 8 in
 // …".
-std::string PatternWords(absl::string_view rails);
+FindingValue PatternWords(absl::string_view rails);
 
 // The addresses that a file plans, as its reader knows them: lines of comments,
 // "# Devices of node01: 10.20.0.1 to 10.20.0.8", of the first and last server.

@@ -18,6 +18,7 @@
 #include "absl/types/span.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
+#include "config/words/words.h"
 #include "proto/facts.pb.h"
 #include "proto/spec.pb.h"
 
@@ -76,7 +77,7 @@ struct SeenCluster {
   std::vector<SeenHost> hosts;
   LosslessSpec lossless;
   // What cluster.yaml cannot say of it, or what was passed over.
-  std::vector<std::string> notes;
+  std::vector<FindingValue> notes;
   // The modes of the one product that fits, the likeliest first.
   std::vector<const ProductProfile*> profiles;
 };

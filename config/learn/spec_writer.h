@@ -23,13 +23,13 @@ struct SpecException {
 
 struct WrittenSpec {
   std::string yaml;
-  // In words; empty: no device's address is known, and `devices` of the file is
-  // for the user to fill in.
+  // In words of the user's language; empty: no device's address is known, and
+  // `devices` of the file is for the user to fill in.
   std::string pattern;
   size_t servers = 0;
   std::vector<SpecException> exceptions;
   // What is not in the file and why, and what `config validate` will say.
-  std::vector<std::string> notes;
+  std::vector<FindingValue> notes;
 };
 
 // "node[03,07] device 3: mtu 1500, planned 4200".

@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/subject_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -19,6 +20,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+
+std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
+  return Each<std::string>(notes, ValueText);
+}
 
 // A healthy cluster, and what is learned from its facts.
 struct Learned {
@@ -283,7 +288,7 @@ TEST(WriteSpecTest, ServerWithOneAddressTwiceIsLeftOutForThat) {
   learned.SetAddress(1, 5, "10.0.0.252");
   const auto written = learned.Write();
   ASSERT_TRUE(written.ok()) << written.status();
-  EXPECT_THAT(written->notes,
+  EXPECT_THAT(Texts(written->notes),
               Contains("left out, since two of their devices have one address: "
                        "server1"));
   EXPECT_EQ(Load(*written).servers_size(), 2);
@@ -296,8 +301,9 @@ TEST(WriteSpecTest, OneOfTwoHostsIsNeverCalledMost) {
   }
   const auto tied = apart.Write();
   ASSERT_TRUE(tied.ok()) << tied.status();
-  EXPECT_THAT(tied->notes, Contains("mtu is what 8 of 16 have, which is no "
-                                    "majority"));
+  EXPECT_THAT(Texts(tied->notes),
+              Contains("mtu is what 8 of 16 have, which is no "
+                       "majority"));
   EXPECT_THAT(tied->yaml, HasSubstr("what most have, or one of as many,"));
   Learned half("atlas-a2", "", 2);
   half.facts[1].mutable_device_ids()->mutable_missing()->set_reason(
@@ -322,7 +328,7 @@ TEST(WriteSpecTest, LeasesAndIpv6AddressesAreSaid) {
   const auto written = learned.Write();
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_THAT(
-      written->notes,
+      Texts(written->notes),
       ElementsAre(HasSubstr("server0 devices 0-2: the addresses are leases"),
                   HasSubstr("server2 device 7: IPv6 addresses alone")));
   EXPECT_THAT(written->yaml, HasSubstr("# Note: server0 devices 0-2: "));
@@ -517,7 +523,7 @@ TEST(WriteSpecTest, HostsWithoutAnAddressOfTheirOwnAreLeftOutOrRefused) {
   const auto written = learned.Write();
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_EQ(Load(*written).servers_size(), 4);
-  EXPECT_THAT(written->notes, ElementsAre(HasSubstr("server1")));
+  EXPECT_THAT(Texts(written->notes), ElementsAre(HasSubstr("server1")));
   learned.spec.mutable_servers(1)->set_address("172.16.0.1");
   EXPECT_THAT(std::string(learned.Write().status().message()),
               HasSubstr("hosts server0 and server1 have one address"));

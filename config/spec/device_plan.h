@@ -76,11 +76,11 @@ std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
 // list one for each owner; `each` says so in the message: "one per host".
 std::vector<Ipv4Address> ReadAddressPattern(
     const YamlValue& value, absl::Span<const PlannedServer> owners,
-    absl::string_view each);
+    const FindingValue& each);
 
 // Records that `value` has so many addresses and not one for each owner.
 void AddWrongCount(const YamlValue& value, size_t addresses, size_t owners,
-                   absl::string_view each);
+                   const FindingValue& each);
 
 // Ids that a device may have: hccn_tool takes at most two digits (hccn_tool
 // source, hicann/driver ef377e95, cmd.c).
@@ -104,7 +104,7 @@ struct PlannedDevice {
   bool by_index = false;
 
   // "n0 device 3".
-  std::string Name() const;
+  FindingValue Name() const;
   // Where its server stands, and its own id.
   FormulaInputs Inputs() const;
 };

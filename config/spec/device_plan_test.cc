@@ -350,8 +350,10 @@ TEST(ReadDevicePlanTest, RailsWantTheirKeys) {
             "f:1:9: devices.rails[0].host is missing\n"
             "f:1:23: unknown key \"subnt\" in devices.rails[0], expected "
             "device, subnet, host, did you mean \"subnet\"?");
-  EXPECT_THAT(A2("rails: []\n"), HasSubstr("devices.rails is no list"));
-  EXPECT_THAT(A2("rails: {device: 0}\n"), HasSubstr("is no list with items"));
+  EXPECT_THAT(A2("rails: []\n"),
+              HasSubstr("devices.rails is empty, expected a list"));
+  EXPECT_THAT(A2("rails: {device: 0}\n"),
+              HasSubstr("expected a list of mappings with device"));
 }
 
 TEST(ReadDevicePlanTest, RailsQuoteMalformedValues) {

@@ -66,9 +66,10 @@ absl::Status Mistakes::ToStatus() const {
   if (sorted.size() > kMaxShown) sorted.resize(kMaxShown);
   std::vector<FindingValue> lines;
   for (const Mistake& mistake : sorted) {
-    const FindingValue line = Worded(
-        "headed", absl::StrCat(file_name_, ":", ToString(mistake.position), ": "),
-        mistake.message);
+    const FindingValue line =
+        Worded("headed",
+               absl::StrCat(file_name_, ":", ToString(mistake.position), ": "),
+               mistake.message);
     lines.push_back(mistake.repeats == 0
                         ? line
                         : Worded("more-like-it", line, mistake.repeats));

@@ -24,8 +24,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
-#include "config/values/nearest_word.h"
-#include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -197,15 +196,16 @@ absl::StatusOr<const ProductProfile*> FindProductProfile(
     if (!profile.mode.empty()) modes.push_back(profile.mode);
   }
   if (!absl::c_linear_search(names, product)) {
-    return NotFound("product \"", product, "\" is not known, expected one of ",
-                    absl::StrJoin(names, ", "), DidYouMean(product, names));
+    return WordedError<absl::NotFoundError>("msg-spec-product", product,
+                                            absl::StrJoin(names, ", "),
+                                            NearestWords(product, names));
   }
   if (modes.empty()) {
-    return NotFound("mode \"", mode, "\": product ", product, " has no modes");
+    return WordedError<absl::NotFoundError>("msg-spec-no-modes", mode, product);
   }
-  return NotFound("mode \"", mode, "\" is not known for ", product,
-                  ", expected one of ", absl::StrJoin(modes, ", "),
-                  DidYouMean(mode, modes));
+  return WordedError<absl::NotFoundError>("msg-spec-mode", mode, product,
+                                          absl::StrJoin(modes, ", "),
+                                          NearestWords(mode, modes));
 }
 
 }  // namespace clusterd

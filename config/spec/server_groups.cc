@@ -32,7 +32,7 @@ std::optional<std::vector<std::string>> ReadHosts(const YamlValue& value,
     hosts.insert(hosts.end(), names->begin(), names->end());
   }
   if (hosts.empty()) {
-    value.Wrong(" is empty, expected host names");
+    value.WrongKind("spec-host-names");
     return std::nullopt;
   }
   return hosts;
@@ -41,10 +41,7 @@ std::optional<std::vector<std::string>> ReadHosts(const YamlValue& value,
 absl::StatusOr<std::string> ParseRack(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._/-]{0,63})"};
   if (HasForm(text, *kForm)) return text;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "rack ", QuoteValue(text),
-      " is malformed, expected at most 64 letters, digits, \".\", \"_\", "
-      "\"/\" and \"-\""));
+  return InvalidWords("msg-spec-rack", QuoteValue(text));
 }
 
 // What a stranger was probably meant to be is taken out of `missing`: one slip
@@ -61,9 +58,9 @@ void AddStrangers(const std::vector<const YamlEntry*>& strangers,
                               missing->begin(), missing->begin() + candidates));
     }
     value.mistakes()->Add(
-        entry.position, value.subject(), ": host ", QuoteValue(entry.key),
-        " is in no group of servers",
-        meant.empty() ? "" : absl::StrCat(", did you mean \"", meant, "\"?"));
+        entry.position, "msg-spec-unknown-host", value.subject(),
+        QuoteValue(entry.key),
+        meant.empty() ? FindingValue() : Worded("spec-did-you-mean", meant));
     if (meant.empty()) continue;
     missing->erase(std::find(missing->begin(), missing->end(), meant));
   }
@@ -124,8 +121,8 @@ class GroupReader {
     for (size_t i = 0; i < names.size(); ++i) {
       const auto [first, inserted] = seen_.try_emplace(names[i], position);
       if (!inserted) {
-        mistakes_->Add(position, "host ", QuoteValue(names[i]),
-                       " stands twice, first at ", ToString(first->second));
+        mistakes_->Add(position, "msg-spec-host-twice", QuoteValue(names[i]),
+                       ToString(first->second));
         is_new = false;
         continue;
       }
@@ -146,7 +143,8 @@ class GroupReader {
     const bool is_list = group.address.Is(YamlNode::Kind::kList);
     const std::vector<YamlValue> items = group.address.Items();
     if (is_list && items.size() != group.count) {
-      AddWrongCount(group.address, items.size(), group.count, "one per host");
+      AddWrongCount(group.address, items.size(), group.count,
+                    Worded("spec-one-per-host"));
       return;
     }
     for (size_t k = 0; k < items.size(); ++k) {
@@ -160,13 +158,14 @@ class GroupReader {
         absl::MakeConstSpan(groups_.servers).subspan(first, count);
     PlannedServer* server = &groups_.servers[first];
     for (const Ipv4Address address :
-         ReadAddressPattern(value, owners, "one per host")) {
+         ReadAddressPattern(value, owners, Worded("spec-one-per-host"))) {
       const absl::Status usable = CheckUsableAddress(address, kNoSubnet);
       if (usable.ok()) {
         server->address = address;
         server->position = value.position();
       } else {
-        mistakes_->Add(value.position(), server->host, ": ", usable.message());
+        mistakes_->Add(value.position(), "spec-of", server->host,
+                       MessageWords(usable));
       }
       ++server;
     }
@@ -182,12 +181,10 @@ class GroupReader {
 
 ServerGroups ReadServerGroups(const YamlNode* node, Mistakes* mistakes) {
   const YamlValue value(node, "servers", mistakes);
-  const bool is_list = value.Is(YamlNode::Kind::kList);
-  if (is_list && !node->items.empty()) return GroupReader(mistakes).Read(*node);
-  if (node != nullptr) {
-    value.Wrong(" is ", is_list ? "empty" : KindName(node->kind),
-                ", expected a list of groups with hosts and address");
+  if (value.Is(YamlNode::Kind::kList) && !node->items.empty()) {
+    return GroupReader(mistakes).Read(*node);
   }
+  value.WrongKind("spec-groups");
   return {{}, /*complete=*/false};
 }
 
@@ -216,14 +213,14 @@ std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
   }
   AddStrangers(strangers, value, &missing);
   if (!missing.empty()) {
-    value.Wrong(" has nothing for ", Shortened(FoldHostlist(missing)));
+    value.Wrong("msg-spec-nothing-for", Shortened(FoldHostlist(missing)));
   }
   return values;
 }
 
 std::vector<Ipv4Address> ReadAddressPattern(
     const YamlValue& value, absl::Span<const PlannedServer> owners,
-    absl::string_view each) {
+    const FindingValue& each) {
   std::vector<Ipv4Address> addresses;
   const auto pattern = value.Parsed(AddressPattern::Parse);
   if (!pattern.has_value()) return addresses;
@@ -235,8 +232,8 @@ std::vector<Ipv4Address> ReadAddressPattern(
   for (size_t k = 0; k < owners.size(); ++k) {
     const auto address = pattern->At(k, owners[k].inputs);
     if (!address.ok()) {
-      value.mistakes()->Add(value.position(), owners[k].host, ": ",
-                            address.status().message());
+      value.mistakes()->Add(value.position(), "spec-of", owners[k].host,
+                            MessageWords(address.status()));
       break;
     }
     addresses.push_back(*address);
@@ -245,9 +242,9 @@ std::vector<Ipv4Address> ReadAddressPattern(
 }
 
 void AddWrongCount(const YamlValue& value, size_t addresses, size_t owners,
-                   absl::string_view each) {
-  value.Wrong(" has ", addresses, addresses == 1 ? " address" : " addresses",
-              ", expected ", owners, ", ", each);
+                   const FindingValue& each) {
+  value.Wrong("msg-spec-address-count", Worded("spec-addresses", addresses),
+              owners, each);
 }
 
 }  // namespace clusterd

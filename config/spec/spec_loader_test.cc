@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -327,7 +328,7 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
   EXPECT_THAT(WrongLine("lossless: {pfc: \"0,0,0,0,1,0,0\"}"),
               HasSubstr("expected 0 or 1 for each of the eight priorities"));
   EXPECT_THAT(WrongLine("lossless: {dscp_to_tc: \"64:1\"}"),
-              HasSubstr("\"64:1\" is no DSCP from 0 to 63"));
+              HasSubstr("\"64:1\" is not valid, expected a DSCP"));
   EXPECT_THAT(WrongLine("lossless: {dscp_to_tc: \"33:1,33:2\"}"),
               HasSubstr("each once"));
   EXPECT_THAT(WrongLine("lossless: {roce_port: 4096}"),
@@ -420,6 +421,20 @@ TEST(LoadSpecTest, ReportsTenMistakesInOneRun) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(absl::StrCat(status.message(), "\n"),
             ReadRunfile("tests/testdata/spec/ten-mistakes.txt"));
+}
+
+TEST(LoadSpecTest, ReportsMistakesInTheUsersLanguage) {
+  const std::string text = ReadRunfile("tests/testdata/spec/ten-mistakes.yaml");
+  const absl::Status english = LoadSpec("cluster.yaml", text).status();
+  const InLanguage chinese(Language::kChinese);
+  const absl::Status status = LoadSpec("cluster.yaml", text).status();
+  EXPECT_EQ(status.message(), english.message());
+  const std::string shown = ValueText(MessageWords(status));
+  EXPECT_THAT(shown, HasSubstr("cluster.yaml:10:14: servers[1].address 有 1 "
+                               "个地址，应为 2 个，每台主机一个\n"));
+  EXPECT_THAT(shown, HasSubstr("cluster.yaml:24:40: kernel.persistent 为 "
+                               "\"yes\"，应为 true 或 false\n"));
+  EXPECT_THAT(shown, HasSubstr("；是否要用 “disabled”？"));
 }
 
 TEST(LoadSpecTest, AliasBombsAreRefusedQuickly) {

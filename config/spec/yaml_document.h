@@ -57,9 +57,6 @@ struct YamlEntry {
   YamlNode value;
 };
 
-// "nothing", "text", "a list" or "a mapping".
-absl::string_view KindName(YamlNode::Kind kind);
-
 struct YamlLimits {
   size_t max_bytes = 1 << 20;
   // Values and keys, each counted.
@@ -92,13 +89,14 @@ inline constexpr int kMaxReadings = 8;
 // something else; what is absent is nullopt and no mistake.
 class YamlValue {
  public:
-  // `node` is nullptr if it is absent; `subject` opens messages, e.g.
-  // "hccl.base_port".
-  YamlValue(const YamlNode* node, std::string subject, Mistakes* mistakes,
+  // `node` is nullptr if it is absent; `subject`, a text or words, opens
+  // messages, e.g. "hccl.base_port".
+  template <typename Subject>
+  YamlValue(const YamlNode* node, const Subject& subject, Mistakes* mistakes,
             TextPosition where_absent = {})
       : node_(node),
         position_(node == nullptr ? where_absent : node->position),
-        subject_(std::move(subject)),
+        subject_(ToFindingValue(subject)),
         mistakes_(mistakes) {}
 
   const YamlNode* node() const { return node_; }
@@ -107,7 +105,7 @@ class YamlValue {
   }
   // Of the mapping if the value is absent.
   TextPosition position() const { return position_; }
-  const std::string& subject() const { return subject_; }
+  const FindingValue& subject() const { return subject_; }
   Mistakes* mistakes() const { return mistakes_; }
 
   // Any non-empty scalar, also `5` or `true`.
@@ -134,7 +132,7 @@ class YamlValue {
     if (parsed.ok()) {
       value = *std::move(parsed);
     } else {
-      Wrong(": ", parsed.status().message());
+      Wrong("spec-of", MessageWords(parsed.status()));
     }
     return value;
   }
@@ -144,24 +142,35 @@ class YamlValue {
   std::vector<YamlValue> Items() const;
 
   // A part of the value, under a subject of its own.
-  YamlValue Inner(const YamlNode& node, std::string subject) const {
-    return YamlValue(&node, std::move(subject), mistakes_);
+  template <typename Subject>
+  YamlValue Inner(const YamlNode& node, const Subject& subject) const {
+    return YamlValue(&node, subject, mistakes_);
   }
 
-  // Records the subject with `parts` behind it.
-  template <typename... Parts>
-  void Wrong(const Parts&... parts) const {
-    mistakes_->Add(position_, subject_, parts...);
+  // Records the words of that row: the subject is their first value.
+  template <typename... Values>
+  void Wrong(absl::string_view row, const Values&... values) const {
+    mistakes_->Add(position_, row, subject_, values...);
   }
-  // Records "SUBJECT is WHAT STANDS THERE, expected …" unless it is absent.
-  std::nullopt_t WrongKind(absl::string_view expected) const;
+  // Records "SUBJECT is WHAT STANDS THERE, expected …", the words of that row,
+  // unless it is absent.
+  template <typename... Values>
+  std::nullopt_t WrongKind(absl::string_view row,
+                           const Values&... values) const {
+    if (node_ != nullptr) {
+      Wrong("msg-spec-wrong-value", Found(), Worded(row, values...));
+    }
+    return std::nullopt;
+  }
 
  private:
+  // What stands there. REQUIRES: something does.
+  FindingValue Found() const;
   bool IsPlain() const { return Is(YamlNode::Kind::kText) && !node_->quoted; }
 
   const YamlNode* node_;
   TextPosition position_;
-  std::string subject_;
+  FindingValue subject_;
   Mistakes* mistakes_;
 };
 

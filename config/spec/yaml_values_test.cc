@@ -183,6 +183,14 @@ TEST(ReadTextTest, OfAListSaysThatBracketsNeedQuotes) {
             "f:2:4: b is a mapping, expected text");
 }
 
+TEST(ReadTextTest, OfAnEmptyListSaysThatItIsEmpty) {
+  File file("a: []\n");
+  const YamlMap map = file.Map({"a"});
+  map["a"].WrongKind("spec-host-names");
+  map["b"].WrongKind("spec-host-names");
+  EXPECT_EQ(file.Wrong(), "f:1:4: a is empty, expected host names");
+}
+
 TEST(ReadWordTest, NamesAllWordsAndTheNearest) {
   File file("w: disable\nx: [a]\n");
   const YamlMap map = file.Map({"w", "x"});

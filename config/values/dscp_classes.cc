@@ -18,8 +18,8 @@ absl::StatusOr<DscpClasses> ParseDscpClasses(absl::string_view text) {
         named[dscp]) {
       return InvalidArgument(
           "\"", pair,
-          "\" is no DSCP from 0 to 63 with its traffic class from "
-          "0 to 3, each once, such as 33:1,46:2");
+          "\" is not valid, expected a DSCP from 0 to 63 with its traffic "
+          "class from 0 to 3, each once, such as 33:1,46:2");
     }
     named.set(dscp);
     classes[dscp] = traffic_class;

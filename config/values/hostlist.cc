@@ -73,7 +73,8 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
     const size_t open = std::min(rest.find_first_of("[]"), rest.size());
     // Before it is copied for every name.
     if (names[0].size() + open > kMaxHostNameBytes) {
-      return Wrong(item, "is no host name, expected at most 253 characters");
+      return Wrong(item,
+                   "is not a valid host name, expected at most 253 characters");
     }
     const absl::string_view text = rest.substr(0, open);
     for (std::string& name : names) absl::StrAppend(&name, text);
@@ -222,9 +223,10 @@ absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text,
     room -= of_item.size();
     for (std::string& name : of_item) {
       if (!IsHostName(name)) {
-        return Wrong(name,
-                     "is no host name, expected letters, digits, \".\", \"-\" "
-                     "and \"_\" that begin and end with a letter or digit");
+        return Wrong(
+            name,
+            "is not a valid host name, expected letters, digits, \".\", \"-\" "
+            "and \"_\" that begin and end with a letter or digit");
       }
       if (seen.insert(name).second) names.push_back(std::move(name));
     }

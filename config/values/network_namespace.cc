@@ -30,7 +30,8 @@ absl::Status Bad(absl::string_view what, absl::string_view expected) {
   return InvalidArgument("network namespace: ", what, ", expected ", expected);
 }
 
-// `form` is what `expected` describes; what has another one is no `noun`.
+// `form` is what `expected` describes; what has another one is not a valid
+// `noun`.
 absl::Status CheckForm(absl::string_view kind, absl::string_view noun,
                        const std::string& text, size_t max_bytes,
                        const RE2& form, absl::string_view expected) {
@@ -40,11 +41,11 @@ absl::Status CheckForm(absl::string_view kind, absl::string_view noun,
                absl::StrCat("at most ", max_bytes));
   }
   if (HasForm(text, form)) return absl::OkStatus();
-  return Bad(absl::StrCat(subject, " is no ", noun), expected);
+  return Bad(absl::StrCat(subject, " is not a valid ", noun), expected);
 }
 
 absl::Status BadPid(absl::string_view pid) {
-  return Bad(absl::StrCat("pid ", Quote(pid), " is no process"),
+  return Bad(absl::StrCat("pid ", Quote(pid), " is not a process ID"),
              absl::StrCat("1 to ", kMaxPid));
 }
 
@@ -141,7 +142,7 @@ absl::StatusOr<NetworkNamespace> ParseNetworkNamespace(absl::string_view text) {
     target.set_pid(pid);
   } else {
     const std::string nearest = NearestWord(kind, {"container", "pid", "path"});
-    return Bad(absl::StrCat(Quote(kind), " is no kind of target"),
+    return Bad(absl::StrCat(Quote(kind), " is not a kind of target"),
                nearest.empty() ? std::string(kForms)
                                : absl::StrCat("\"", nearest, "\""));
   }

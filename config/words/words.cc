@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
 #include "config/words/fact_text.h"
+#include "re2/re2.h"
 
 namespace clusterd {
 namespace {

@@ -149,7 +149,7 @@ absl::Status CheckComplete(AgentFlags* flags) {
   if (flags->once || flags->record) return absl::OkStatus();
   if (flags->state[0] != '/') {
     return InvalidArgument("--state: \"", flags->state,
-                           "\" is no absolute path");
+                           "\" is not an absolute path");
   }
   std::vector<std::string> absent;
   for (const TextSetting& setting : kTextSettings) {
@@ -170,7 +170,7 @@ AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
     const YamlValue value = map[setting.key];
     const std::string read = value.Text().value_or("");
     if (setting.is_path && !read.empty() && read[0] != '/') {
-      value.Wrong(": ", QuoteValue(read), " is no absolute path");
+      value.Wrong("msg-spec-not-absolute", QuoteValue(read));
     }
     *setting.of(&config) = read;
   }
@@ -178,7 +178,8 @@ AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
   config.drift_interval =
       interval.Is(YamlNode::Kind::kText) && interval.node()->text == "0"
           ? absl::ZeroDuration()
-          : YamlValue(interval.node(), "drift_interval (where it is not 0)",
+          : YamlValue(interval.node(),
+                      Worded("spec-where-not", "drift_interval", 0),
                       interval.mistakes())
                 .Duration(kLeastDriftInterval, kMostDriftInterval);
   const YamlValue metrics = map["metrics_file"];
@@ -186,8 +187,7 @@ AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
   // node_exporter reads no other.
   if (!path.empty() && (path[0] != '/' || !absl::EndsWith(path, ".prom") ||
                         absl::StrContains(path, "/../"))) {
-    metrics.Wrong(": ", QuoteValue(path),
-                  " is no absolute path of a file *.prom");
+    metrics.Wrong("msg-spec-metrics-file", QuoteValue(path));
   }
   config.allows = ReadAllows(map, mistakes);
   config.hooks = ReadHookSettings(map["hooks"]);

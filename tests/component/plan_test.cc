@@ -218,7 +218,7 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
   absl::Status status = Plan(&controller, request, &plan, &progress);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("container \"--help\" is no name"));
+              HasSubstr("container \"--help\" is not a valid name"));
   CheckRequest check;
   check.mutable_network_namespace()->set_path("/proc/1/../../etc");
   Report report;

@@ -23,14 +23,13 @@ HostAllows AllowsOnly(const std::set<ChangeKind>& kinds) {
 }
 
 HostAllows ReadAllows(const YamlMap& agent, Mistakes* mistakes) {
-  const YamlNode* const list = agent["allow"].node();
+  const YamlValue allow = agent["allow"];
+  const YamlNode* const list = allow.node();
   if (list == nullptr) return AllowsOnly({CHANGE_OBSERVE});
   const auto names = Each<std::string>(AllChangeKinds(), ChangeKindName);
   const std::vector<absl::string_view> words(names.begin(), names.end());
   if (list->kind != YamlNode::Kind::kList) {
-    mistakes->Add(list->position, absl::StrCat("allow: ", KindName(list->kind),
-                                               ", expected a list of ",
-                                               absl::StrJoin(names, ", ")));
+    allow.WrongKind("spec-list-of-words", absl::StrJoin(names, ", "));
   }
   // Naming what is allowed leaves out all that is not named.
   std::set<ChangeKind> allowed;

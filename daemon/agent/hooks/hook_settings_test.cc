@@ -75,7 +75,7 @@ TEST(ReadHookSettingsTest, TellsEveryMistakeAtOnce) {
                     HasSubstr("agent.yaml:5:16: hooks.fail_closed"),
                     HasSubstr("expected a list of rules"),
                     HasSubstr("hooks.fail_open: hccs is to fail closed, too"),
-                    HasSubstr("\"scontrol\" is no absolute path")));
+                    HasSubstr("\"scontrol\" is not an absolute path")));
 }
 
 TEST(HookRulesTest, AreThoseOfTheRows) {

@@ -102,7 +102,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   nowhere.mutable_hosts(0)->mutable_network_namespace()->set_container("-x");
   EXPECT_THAT(
       std::string(refused(sealed(nowhere)).message()),
-      HasSubstr("plan: network namespace: container \"-x\" is no name"));
+      HasSubstr("plan: network namespace: container \"-x\" is not a valid name"));
 
   ClusterPlan foreign = MakePlan(1);
   foreign.set_cluster("other");
