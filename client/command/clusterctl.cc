@@ -237,6 +237,7 @@ CLI::App* AddApp(Tree& tree, absl::string_view name, Language language) {
 }
 
 void BuildTree(Tree& tree, Language language) {
+  const InLanguage spoken(language);  // Of what commands add to their help.
   tree.root.name("clusterctl");
   tree.root.formatter(std::make_shared<WrappedHelp>());  // Commands inherit it.
   const auto [title, footer] = HelpOf("clusterctl", language);
@@ -355,8 +356,7 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
   if (ArgumentOf("-o", arguments) == "json" ||
       ArgumentOf("--output", arguments) == "json" ||
       absl::c_linear_search(arguments, "-ojson")) {
-    PrintErrorJson(name, ErrorOf(mistakes).message(), kExitUsage,
-                   session.out);
+    PrintErrorJson(name, ErrorOf(mistakes).message(), kExitUsage, session.out);
   }
   for (const auto& command : tree.commands) {
     if (command->name() != name) continue;

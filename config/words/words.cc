@@ -150,6 +150,7 @@ std::string ValueText(const FindingValue& value) {
   }
   const WordRow* const row = FindWords(value.words());
   if (row == nullptr) {
+    if (!value.text().empty()) return value.text();
     return absl::StrCat(value.words(),
                         Part(": ", NamedValuesText(value.values())));
   }
