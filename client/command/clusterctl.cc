@@ -356,7 +356,8 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
   if (ArgumentOf("-o", arguments) == "json" ||
       ArgumentOf("--output", arguments) == "json" ||
       absl::c_linear_search(arguments, "-ojson")) {
-    PrintErrorJson(name, ErrorOf(mistakes).message(), kExitUsage, session.out);
+    PrintErrorJson(name, ErrorOf(mistakes).message(), kExitUsage,
+                   session.out);
   }
   for (const auto& command : tree.commands) {
     if (command->name() != name) continue;

@@ -1,13 +1,12 @@
 // The hooks of schedulers, a row each: for clusterctl hook, the table in its
 // help, and the daemon that answers them (daemon/agent/hooks/hook_desk.h).
 //
-//   judges     by                                             drains
-//   kJob       the controller's verdict; while the controller  under Slurm
-//              is away, fresh own facts and a kept verdict
-//   kHost      fresh own facts, no job                         and returns
-//   kAfterJob  fresh own facts, when the job's devices are     and returns
-//              idle or `grace` is over
-//   kNothing   gives only the kept verdict's variables         no
+//   kJob       the controller's verdict; while the controller is away, fresh
+//   own
+//              facts and a kept verdict. Drains under Slurm.
+//   kHost      fresh own facts. Drains, and ends a drain of ours.
+//   kAfterJob  the same, when the job's devices are idle or `grace` is over
+//   kNothing   gives only the kept verdict's variables
 //
 // Slurm drains the node automatically where Prolog or Epilog does not exit with
 // 0 (slurm.conf(5)): these two fail only for what this node is the cause of;

@@ -287,17 +287,15 @@ FindingValue TextWords(const JobReason& reason) {
 }
 
 FindingValue ReasonWords(const JobReason& reason) {
-  FindingValue about =
-      DevicesValue({reason.devices().begin(), reason.devices().end()});
-  if (!reason.host().empty()) {
-    about = reason.devices().empty()
-                ? ToFindingValue(reason.host())
-                : Worded("hook-host-devices", reason.host(), about);
+  FindingValue text = TextWords(reason);
+  const auto& ids = reason.devices();
+  if (!ids.empty()) {
+    text = Worded("hook-about", DevicesValue({ids.begin(), ids.end()}), text);
   }
-  const bool is_about = !reason.host().empty() || !reason.devices().empty();
-  return Worded("hook-reason", reason.rule(),
-                is_about ? Worded("hook-about", about, TextWords(reason))
-                         : TextWords(reason));
+  if (!reason.host().empty()) {
+    text = Worded(ids.empty() ? "hook-about" : "hook-on", reason.host(), text);
+  }
+  return Worded("hook-reason", reason.rule(), text);
 }
 
 std::string ReasonLine(const JobReason& reason) {

@@ -29,7 +29,6 @@
 namespace clusterd {
 namespace {
 
-constexpr char kDefaultSocket[] = "/run/clusterd/agent.sock";
 // The daemon's answer on its way back, and our own start and end.
 constexpr absl::Duration kMargin = absl::Milliseconds(500);
 constexpr absl::Duration kLongestWait = absl::Minutes(10);
@@ -42,18 +41,10 @@ constexpr size_t kMaxVariablesBytes = 64 << 10;
 using JobSource = absl::StatusOr<JobSpec> (*)(const Environment&);
 
 // nullptr: the options name the job, if any.
-JobSource SourceOf(HookKind kind) {
-  switch (kind) {
-    case HOOK_SLURM_HEALTH:
-    case HOOK_PLAIN:
-      return nullptr;
-    case HOOK_PBS:
-      return PbsJob;
-    case HOOK_LSF:
-      return LsfJob;
-    default:
-      return SlurmJob;
-  }
+JobSource SourceOf(const HookRow& row) {
+  if (row.kind == HOOK_PBS) return PbsJob;
+  if (row.kind == HOOK_LSF) return LsfJob;
+  return row.is_slurm && row.judges != HookJudges::kHost ? SlurmJob : nullptr;
 }
 
 // The table as help shows it, in the current language.
@@ -78,16 +69,12 @@ std::string HookHelp() {
 FindingValue WithFindings(FindingValue words) {
   const std::pair<absl::string_view, absl::string_view> names =
       absl::StrSplit(words.words(), absl::MaxSplits('/', 1));
-  if (!names.second.empty() && FindRule(names.first) != nullptr) {
-    Report report;
-    RuleResult* const rule = report.add_rules();
-    rule->set_rule(std::string(names.first));
-    Finding* const finding = rule->add_findings();
-    finding->set_rule(rule->rule());
-    finding->set_finding(std::string(names.second));
-    *finding->mutable_values() = words.values();
-    RenderReport(&report);
-    return ToFindingValue(finding->observed());
+  const Rule* const rule =
+      names.second.empty() ? nullptr : FindRule(names.first);
+  const RuleFinding* const row =
+      rule == nullptr ? nullptr : FindRuleFinding(*rule, names.second);
+  if (row != nullptr) {
+    return ToFindingValue(WithValuesIn(row->text().observed, words.values()));
   }
   for (FindingValue& value : *words.mutable_values()) {
     value = WithFindings(std::move(value));
@@ -142,8 +129,7 @@ class HookCommand final : public Command {
     AddOption(app, "-o,--output", "FORMAT", format_,
               "Output on stdout: text (default), json");
     AddOption(app, "--socket", "PATH", socket_,
-              absl::StrCat("Unix socket of this host's clusterd (default: ",
-                           kDefaultSocket, ")"));
+              "Unix socket of this host's clusterd (default: " + socket_ + ")");
   }
 
  private:
@@ -177,7 +163,7 @@ class HookCommand final : public Command {
                             absl::ZeroDuration(), kLongestWait);
     wait_ = ReadDuration("--timeout", timeout_text_, absl::Milliseconds(1),
                          absl::Seconds(row_->wait_s), kLongestWait);
-    if (!job_options_.given().empty() && SourceOf(row_->kind) != nullptr) {
+    if (!job_options_.given().empty() && SourceOf(*row_) != nullptr) {
       AddMistake("msg-hook-job-from-environment", job_options_.given(), hook_);
     }
     if (node_name_.empty() && row_->is_slurm) {
@@ -191,19 +177,16 @@ class HookCommand final : public Command {
 
   // Without a readable job this host alone is judged.
   void ReadJob() {
-    const JobSource source = SourceOf(row_->kind);
-    if (source == nullptr) {
-      if (!job_options_.given().empty()) {
-        job_options_.Read(session().environment, mistakes_);
-        job_ = job_options_.job();
+    if (const JobSource source = SourceOf(*row_)) {
+      absl::StatusOr<JobSpec> job = source(session().environment);
+      if (job.ok()) {
+        job_ = *std::move(job);
+      } else {
+        AddTrouble("msg-hook-job-not-known", MessageWords(job.status()));
       }
-      return;
-    }
-    absl::StatusOr<JobSpec> job = source(session().environment);
-    if (job.ok()) {
-      job_ = *std::move(job);
-    } else {
-      AddTrouble("msg-hook-job-not-known", MessageWords(job.status()));
+    } else if (!job_options_.given().empty()) {
+      job_options_.Read(session().environment, mistakes_);
+      job_ = job_options_.job();
     }
   }
 
@@ -235,15 +218,9 @@ class HookCommand final : public Command {
   int WithoutAnswer(const absl::Status& why) {
     AddMistakes("", why, trouble_);
     TellTrouble();
-    const int status = fail_closed_ ? row_->drained : kExitPass;
-    Talk(Worded(
-        status == kExitPass ? "msg-hook-not-checked" : "msg-hook-fail-closed",
-        status));
-    return status;
-  }
-
-  std::string SocketPath() const {
-    return socket_.empty() ? kDefaultSocket : socket_;
+    const bool refuses = fail_closed_ && row_->drained != 0;
+    Talk(Worded(refuses ? "msg-hook-fail-closed" : "msg-hook-not-checked"));
+    return refuses ? row_->drained : kExitPass;
   }
 
   // A prolog is root and may ask; a task prolog is the job's user and may not,
@@ -252,8 +229,7 @@ class HookCommand final : public Command {
   std::string VariablesFile() const {
     const size_t restarts = job_.id().rfind('.');
     if (!row_->is_slurm || restarts == std::string::npos) return "";
-    return absl::StrCat(SocketPath(), ".", job_.id().substr(0, restarts),
-                        ".env");
+    return absl::StrCat(socket_, ".", job_.id().substr(0, restarts), ".env");
   }
 
   // What the job's prolog has left; false if it has left nothing.
@@ -282,7 +258,6 @@ class HookCommand final : public Command {
   }
 
   int AskOwnDaemon() {
-    const std::string socket = SocketPath();
     if (row_->kind == HOOK_SLURM_PROLOG || row_->kind == HOOK_SLURM_EPILOG) {
       unlink(VariablesFile().c_str());  // Of the job's start before this one.
     }
@@ -290,7 +265,7 @@ class HookCommand final : public Command {
     if (row_->kind == HOOK_SLURM_TASK_PROLOG && ReadVariables(&left)) {
       return Obey(left);
     }
-    const auto channel = session().connector.ToLocalDaemon(socket);
+    const auto channel = session().connector.ToLocalDaemon(socket_);
     if (!channel.ok()) return WithoutAnswer(channel.status());
     HookRequest request;
     request.set_kind(row_->kind);
@@ -300,7 +275,7 @@ class HookCommand final : public Command {
     request.set_opt_out(opt_out_);
     request.set_node_name(node_name_);
     LocalClient client(*channel,
-                       absl::StrCat("clusterd of this host, ", socket),
+                       absl::StrCat("clusterd of this host, ", socket_),
                        session().interrupt);
     const absl::StatusOr<HookAnswer> answer =
         client.Ask(&LocalAgent::Stub::RunHook, request, wait_ + kMargin);
@@ -419,7 +394,7 @@ class HookCommand final : public Command {
   std::string max_age_text_;
   std::string timeout_text_;
   std::string format_ = "text";
-  std::string socket_;
+  std::string socket_ = "/run/clusterd/agent.sock";
   bool fail_closed_ = false;
   JobOptions job_options_;
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
@@ -190,7 +191,7 @@ TEST(HookTest, SaysItsErrorsInChineseAndTheSameAnswerToPrograms) {
   world.script.hook_status =
       grpc::Status(grpc::StatusCode::UNAVAILABLE, "no such socket");
   EXPECT_THAT(RunHook({"slurm-prolog", "--lang", "zh"}, world).err,
-              HasSubstr("未得到应答，未检查；退出状态 0"));
+              HasSubstr("未得到应答，未检查；退出状态为 0"));
 }
 
 TEST(HookTest, SaysHowManyLinesOfWhatDoesNotBlockItLeavesOut) {

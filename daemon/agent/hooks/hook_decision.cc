@@ -121,26 +121,14 @@ JobReason Unexplained(State state) {
   return reason;
 }
 
-bool Explains(const google::protobuf::RepeatedPtrField<JobReason>& reasons,
-              State state) {
-  return absl::c_any_of(reasons, [state](const JobReason& reason) {
-    return KnownState(reason.state()) == KnownState(state);
-  });
-}
-
-bool NeedsReason(State state) {
-  return KnownState(state) == FAIL || KnownState(state) == UNKNOWN;
-}
-
-void AddHost(const JobVerdict::Host& host, bool is_own, JudgedHost* judged) {
-  std::vector<JobReason> reasons(host.reasons().begin(), host.reasons().end());
-  if (NeedsReason(host.state()) && !Explains(host.reasons(), host.state())) {
-    reasons.push_back(Unexplained(host.state()));
-  }
-  for (JobReason& reason : reasons) {
-    if (!is_own) reason.set_host(host.host());
-    (is_own ? judged->by_verdict : judged->others).push_back(std::move(reason));
-  }
+// Whether the state needs a reason, and none of these has it.
+bool Lacks(const google::protobuf::RepeatedPtrField<JobReason>& reasons,
+           State state) {
+  const State known = KnownState(state);
+  return (known == FAIL || known == UNKNOWN) &&
+         absl::c_none_of(reasons, [known](const JobReason& reason) {
+           return KnownState(reason.state()) == known;
+         });
 }
 
 }  // namespace
@@ -148,20 +136,21 @@ void AddHost(const JobVerdict::Host& host, bool is_own, JudgedHost* judged) {
 void AddVerdict(const JobVerdict& verdict, absl::string_view host,
                 JudgedHost* judged) {
   bool is_there = false;
-  bool explained = Explains(verdict.reasons(), verdict.verdict());
+  bool lacks = Lacks(verdict.reasons(), verdict.verdict());
   for (const JobVerdict::Host& entry : verdict.hosts()) {
     const bool is_own = entry.host() == host;
     is_there = is_there || is_own;
-    explained =
-        explained || KnownState(entry.state()) == KnownState(verdict.verdict());
-    AddHost(entry, is_own, judged);
+    lacks = lacks && KnownState(entry.state()) != KnownState(verdict.verdict());
+    const auto add = [&](JobReason reason) {
+      if (!is_own) reason.set_host(entry.host());
+      (is_own ? judged->by_verdict : judged->others).push_back(reason);
+    };
+    absl::c_for_each(entry.reasons(), add);
+    if (Lacks(entry.reasons(), entry.state())) add(Unexplained(entry.state()));
   }
-  for (const JobReason& reason : verdict.reasons()) {
-    judged->whole.push_back(reason);
-  }
-  if (NeedsReason(verdict.verdict()) && !explained) {
-    judged->whole.push_back(Unexplained(verdict.verdict()));
-  }
+  judged->others.insert(judged->others.end(), verdict.reasons().begin(),
+                        verdict.reasons().end());
+  if (lacks) judged->others.push_back(Unexplained(verdict.verdict()));
   if (!is_there) {
     judged->trouble.push_back(Worded("msg-hook-verdict-lacks-host", host));
   }
@@ -202,10 +191,8 @@ HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings) {
   for (const JobReason& reason : judged.by_itself) {
     deciding.Take(reason, Source::kItself, deciding.IfHere(reason));
   }
-  for (const auto* reasons : {&judged.others, &judged.whole}) {
-    for (const JobReason& reason : *reasons) {
-      deciding.Take(reason, Source::kVerdict, HookAnswer::REFUSE);
-    }
+  for (const JobReason& reason : judged.others) {
+    deciding.Take(reason, Source::kVerdict, HookAnswer::REFUSE);
   }
   HookAnswer answer = deciding.Done();
   for (const FindingValue& trouble : judged.trouble) {

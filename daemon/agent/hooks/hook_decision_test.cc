@@ -82,7 +82,7 @@ TEST(DecideTest, RefusesAndDrainsNobodyForAnotherHost) {
 
 TEST(DecideTest, RefusesForTheJobAsAWhole) {
   JudgedHost judged;
-  judged.whole.push_back(Reason("subnet-shared", FAIL));
+  judged.others.push_back(Reason("subnet-shared", FAIL));
   EXPECT_EQ(Decide(judged, {}).decision(), HookAnswer::REFUSE);
 }
 
@@ -94,7 +94,7 @@ TEST(DecideTest, DrainsNoHostForWhatTheJobAsked) {
 TEST(DecideTest, DrainWinsOverARefusalForAnother) {
   JudgedHost judged = ByVerdict(Reason("net-health", FAIL));
   judged.others.push_back(Reason("link", FAIL));
-  judged.whole.push_back(Reason("subnet-shared", FAIL));
+  judged.others.push_back(Reason("subnet-shared", FAIL));
   const HookAnswer answer = Decide(judged, {});
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_THAT(answer.reason(), HasSubstr("net-health"));
@@ -187,9 +187,9 @@ TEST(AddVerdictTest, SplitsReasonsByWhoTheyAreAbout) {
   AddVerdict(verdict, "node1", &judged);
   ASSERT_EQ(judged.by_verdict.size(), 1u);
   EXPECT_EQ(judged.by_verdict[0].rule(), "optics");
-  ASSERT_EQ(judged.others.size(), 1u);
+  ASSERT_EQ(judged.others.size(), 2u);
   EXPECT_EQ(judged.others[0].host(), "node2");
-  EXPECT_EQ(judged.whole.size(), 1u);
+  EXPECT_EQ(judged.others[1].host(), "");
   EXPECT_THAT(judged.trouble, IsEmpty());
 }
 

@@ -40,16 +40,9 @@ const HookRow* FindKind(HookKind kind) {
   return FirstWith(kHooks, &HookRow::kind, kind);
 }
 
-absl::string_view DecisionWord(HookAnswer::Decision decision) {
-  switch (decision) {
-    case HookAnswer::REFUSE:
-      return "refuse";
-    case HookAnswer::REFUSE_AND_DRAIN:
-      return "refuse and drain";
-    default:
-      return "allow";
-  }
-}
+// By HookAnswer::Decision.
+constexpr absl::string_view kDecisions[] = {"allow", "allow", "refuse",
+                                            "refuse and drain"};
 
 absl::Status CheckRequest(const HookRequest& request, const JobSpec& job) {
   std::vector<FindingValue> mistakes;
@@ -238,31 +231,36 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
 }
 
 HookAnswer HookDesk::Decided(const Call& call) {
-  if (call.kind.judges == HookJudges::kNothing) return TaskEnvironment(call);
-  if (call.kind.judges == HookJudges::kJob && !call.request.opt_out().empty()) {
-    JudgedHost judged;
+  const HookJudges judges = call.kind.judges;
+  JobVerdict verdict;
+  bool is_known = true;
+  JudgedHost judged;
+  if (judges == HookJudges::kNothing) {
+    // The verdict that the job began with, however long ago: its addresses are
+    // those that it runs with.
+    const auto kept = parts_.verdicts->Find(JobDigest(call.job), kMaxKeptAge);
+    is_known = kept.ok();
+    if (is_known) verdict = *kept;
+    judged.basis = is_known ? VerdictBasis(verdict, call.clock->Now())
+                            : std::string(kept.status().message());
+  } else if (judges == HookJudges::kAfterJob) {
+    judged = JudgeAfterJob(call);
+  } else if (judges == HookJudges::kHost) {
+    JudgeAlone(call, nullptr, &judged);
+  } else if (call.request.opt_out().empty()) {
+    judged = JudgeJob(call, &verdict);
+  } else {
     judged.basis =
         absl::StrCat("opted out by ", QuotedText(call.request.opt_out()));
     return Decide(judged, call.settings);
   }
-  JobVerdict verdict;
-  JudgedHost judged;
-  switch (call.kind.judges) {
-    case HookJudges::kJob:
-      judged = JudgeJob(call, &verdict);
-      break;
-    case HookJudges::kAfterJob:
-      judged = JudgeAfterJob(call);
-      break;
-    default:
-      JudgeAlone(call, nullptr, &judged);
-  }
   HookAnswer answer = Decide(judged, call.settings);
-  if (call.kind.judges == HookJudges::kJob &&
-      answer.decision() == HookAnswer::ALLOW) {
-    for (std::string& line : JobEnvironment(&verdict, call.job, parts_.host)) {
-      answer.add_environment(std::move(line));
-    }
+  const bool starts =
+      judges == HookJudges::kJob && answer.decision() == HookAnswer::ALLOW;
+  if (!starts && judges != HookJudges::kNothing) return answer;
+  for (std::string& line :
+       JobEnvironment(is_known ? &verdict : nullptr, call.job, parts_.host)) {
+    answer.add_environment(std::move(line));
   }
   return answer;
 }
@@ -375,23 +373,6 @@ JudgedHost HookDesk::JudgeAfterJob(const Call& call) {
   return judged;
 }
 
-HookAnswer HookDesk::TaskEnvironment(const Call& call) {
-  const JobSpec& job = call.job;
-  // The verdict that the job began with, however long ago: its addresses are
-  // those that it runs with.
-  const absl::StatusOr<JobVerdict> kept =
-      parts_.verdicts->Find(JobDigest(job), kMaxKeptAge);
-  JudgedHost judged;
-  judged.basis = kept.ok() ? VerdictBasis(*kept, call.clock->Now())
-                           : std::string(kept.status().message());
-  HookAnswer answer = Decide(judged, call.settings);
-  for (std::string& line :
-       JobEnvironment(kept.ok() ? &*kept : nullptr, job, parts_.host)) {
-    answer.add_environment(std::move(line));
-  }
-  return answer;
-}
-
 absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
                                                    const std::string& digest,
                                                    absl::Duration max_age,
@@ -473,8 +454,8 @@ bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
              may.ok() ? ToFindingValue(PrintableText(may->why_not()))
                       : MessageWords(may.status()),
              answer->reason_words());
-  parts_.log->Warning(PrintableText(EnglishText(why), kMaxPrintableBytes * 2));
   HoldBrake(why, call.kind.is_slurm, answer);
+  parts_.log->Warning(answer->let_through(answer->let_through_worst() - 1));
   return true;
 }
 
@@ -502,7 +483,7 @@ void HookDesk::LogAnswer(const Call& call, const HookAnswer& answer) {
       "hook ", call.kind.name, ", ",
       job.id().empty() ? "no job" : absl::StrCat("job ", QuotedText(job.id())),
       job.user().empty() ? "" : absl::StrCat(" of ", QuotedText(job.user())),
-      ": ", DecisionWord(answer.decision()), "; ",
+      ": ", kDecisions[answer.decision()], "; ",
       JoinParts("; ", {answer.reason(), answer.basis(), let_through,
                        call.gone() ? "the hook is gone" : ""}),
       "; ", absl::ToInt64Milliseconds(call.Passed()), " ms");

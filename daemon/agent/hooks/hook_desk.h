@@ -110,9 +110,8 @@ struct JudgedHost {
   // About this host, by a controller's verdict and by its own fresh facts.
   std::vector<JobReason> by_verdict;
   std::vector<JobReason> by_itself;
-  // About the others of the job, each with its host, and the job as a whole.
+  // About others of the job, each with its host, and about the job as a whole.
   std::vector<JobReason> others;
-  std::vector<JobReason> whole;
   // What could not be asked or believed, and why; a line each.
   std::vector<FindingValue> trouble;
   std::string basis;
@@ -215,7 +214,6 @@ class HookDesk {
                                            const std::string& digest,
                                            absl::Duration max_age,
                                            absl::Duration wait);
-  HookAnswer TaskEnvironment(const Call& call);
   HostFacts Look(absl::Duration wait);
   // Asks the brake and drains, or lets the host be used again.
   void Act(const Call& call, HookAnswer* answer);

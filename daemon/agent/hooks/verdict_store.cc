@@ -25,13 +25,11 @@ bool ParseName(absl::string_view name, FileName* parsed) {
 absl::Status CheckAge(const JobVerdict& verdict, absl::Time now,
                       absl::Duration max_age) {
   const absl::Duration age = now - absl::FromUnixMillis(verdict.judged_at_ms());
-  if (age > max_age) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-hook-verdict-old", Lasting(age), Lasting(max_age));
-  }
-  if (age >= -kMaxClockLead) return absl::OkStatus();
+  const bool is_old = age > max_age;
+  if (!is_old && age >= -kMaxClockLead) return absl::OkStatus();
   return WordedError<absl::FailedPreconditionError>(
-      "msg-hook-verdict-ahead", Lasting(-age), Lasting(kMaxClockLead));
+      is_old ? "msg-hook-verdict-old" : "msg-hook-verdict-ahead",
+      Lasting(is_old ? age : -age), Lasting(is_old ? max_age : kMaxClockLead));
 }
 
 }  // namespace
