@@ -210,14 +210,10 @@ class HookCommand final : public Command {
     if (MayTalk()) Tell("hook-about", hook_, Safe(ValueText(words)));
   }
 
-  void TellTrouble() {
-    for (const FindingValue& line : trouble_) Talk(line);
-  }
-
   // An error of clusterd's own blocks a job only with --fail-closed.
   int WithoutAnswer(const absl::Status& why) {
     AddMistakes("", why, trouble_);
-    TellTrouble();
+    for (const FindingValue& line : trouble_) Talk(line);
     const bool refuses = fail_closed_ && row_->drained != 0;
     Talk(Worded(refuses ? "msg-hook-fail-closed" : "msg-hook-not-checked"));
     return refuses ? row_->drained : kExitPass;
@@ -236,10 +232,9 @@ class HookCommand final : public Command {
   bool ReadVariables(HookAnswer* answer) const {
     const auto text = ReadTextFile(VariablesFile(), kMaxVariablesBytes);
     if (!text.ok()) return false;
-    for (const absl::string_view line :
-         absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
-      answer->add_environment(std::string(line));
-    }
+    const std::vector<std::string> lines =
+        absl::StrSplit(*text, '\n', absl::SkipEmpty());
+    *answer->mutable_environment() = {lines.begin(), lines.end()};
     answer->set_decision(HookAnswer::ALLOW);
     return true;
   }
@@ -297,7 +292,7 @@ class HookCommand final : public Command {
     }
     if (more > 0) AddTrouble("hook-more-not-blocking", more);
     KeepVariables(answer);
-    TellTrouble();
+    for (const FindingValue& line : trouble_) Talk(line);
     if (prints_json_) session().out << MessageJson(answer);
     if (row_->kind == HOOK_SLURM_TASK_PROLOG) PrintEnvironment(answer);
     FindingValue words = ToFindingValue(answer.reason());
@@ -383,7 +378,7 @@ class HookCommand final : public Command {
               : absl::UnknownError(report->error()));
     }
     RenderReport(&*report);
-    TellTrouble();
+    for (const FindingValue& line : trouble_) Talk(line);
     const std::string reason = ClusterWideReason(*report);
     if (reason.empty()) return kExitPass;
     return Refuse(row_->refused, Safe(reason));

@@ -226,20 +226,18 @@ absl::Status Drainer::Drain(const HookSettings& settings,
                             absl::Duration wait) {
   RETURN_IF_ERROR(CheckName(node));
   const std::string text = DrainReason(reason);
+  const auto log = [this, node, text](const absl::Status& drained) {
+    if (drained.ok()) return;
+    log_->Warning("node ", node, " is not drained with ", QuotedText(text),
+                  ": ", drained.message());
+  };
   drains_.Do(absl::StrCat(node, " ", text), wait, [&] {
     const auto done = std::make_shared<MonotonicNotification>();
-    const bool queued = pool_.TryRun([this, settings, node, text, done] {
-      const absl::Status drained = DrainNow(settings, node, text);
-      if (!drained.ok()) {
-        log_->Warning("node ", node, " is not drained with ", QuotedText(text),
-                      ": ", drained.message());
-      }
+    const bool queued = pool_.TryRun([this, settings, node, text, log, done] {
+      log(DrainNow(settings, node, text));
       done->Notify();
     });
-    if (!queued) {
-      log_->Warning("node ", node, " is not drained with ", QuotedText(text),
-                    ": too many calls of scontrol are queued");
-    }
+    if (!queued) log(Unavailable("too many calls of scontrol are queued"));
     return queued && done->WaitFor(wait);
   });
   return absl::OkStatus();

@@ -7,7 +7,6 @@
 #include "config/values/ipv4.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
-#include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
 #include "daemon/agent/hooks/hook_desk.h"
 

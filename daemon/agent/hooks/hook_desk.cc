@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
 #include "config/launch/hook_table.h"
 #include "config/launch/job_spec.h"
 #include "config/report/job_verdict.h"
@@ -138,6 +137,13 @@ bool Concerns(const HostFacts& facts, const std::vector<uint32_t>& of_job,
   }
   reason->mutable_devices()->Assign(left.begin(), left.end());
   return !left.empty();
+}
+
+// The words of an error; without words its message may be any bytes.
+FindingValue WhyWords(const absl::Status& error) {
+  FindingValue words = MessageWords(error);
+  words.set_text(PrintableText(words.text()));
+  return words;
 }
 
 std::string VerdictBasis(const JobVerdict& verdict, absl::Time now) {
@@ -301,7 +307,7 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
     return judged;
   }
   judged.trouble.push_back(
-      Worded("msg-hook-job-not-judged", MessageWords(found.status())));
+      Worded("msg-hook-job-not-judged", WhyWords(found.status())));
   const absl::StatusOr<JobVerdict> kept =
       parts_.verdicts->Find(digest, call.settings.max_age);
   if (kept.ok()) *verdict = *kept;
@@ -452,7 +458,7 @@ bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
   const FindingValue why =
       Worded("msg-hook-not-drained",
              may.ok() ? ToFindingValue(PrintableText(may->why_not()))
-                      : MessageWords(may.status()),
+                      : WhyWords(may.status()),
              answer->reason_words());
   HoldBrake(why, call.kind.is_slurm, answer);
   parts_.log->Warning(answer->let_through(answer->let_through_worst() - 1));

@@ -1,7 +1,6 @@
 #include "absl/strings/str_format.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/hooks/hook_desk.h"
 
