@@ -234,7 +234,7 @@ class HookCommand final : public Command {
     if (!text.ok()) return false;
     const std::vector<std::string> lines =
         absl::StrSplit(*text, '\n', absl::SkipEmpty());
-    *answer->mutable_environment() = {lines.begin(), lines.end()};
+    answer->mutable_environment()->Assign(lines.begin(), lines.end());
     answer->set_decision(HookAnswer::ALLOW);
     return true;
   }
