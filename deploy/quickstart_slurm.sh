@@ -77,7 +77,7 @@ slurm_demonstrate() {
   slurm_await "the job's end" job_says "$job" JobState=COMPLETED || return 0
   shell cat "$work/job-$job.out"
 
-  say "The link is repaired. The health check sees it, and $broken comes back by itself."
+  say "The link is repaired. The health check sees it, and $broken returns automatically."
   "$bin/simhost" set --root "$work/hosts/$broken" 3:link=UP
   slurm_health_every 2
   status=1

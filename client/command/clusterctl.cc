@@ -237,6 +237,7 @@ CLI::App* AddApp(Tree& tree, absl::string_view name, Language language) {
 }
 
 void BuildTree(Tree& tree, Language language) {
+  const InLanguage spoken(language);  // Of what commands add to their help.
   tree.root.name("clusterctl");
   tree.root.formatter(std::make_shared<WrappedHelp>());  // Commands inherit it.
   const auto [title, footer] = HelpOf("clusterctl", language);

@@ -142,7 +142,7 @@ TEST(ExplainCommandTest, SaysWhatAHookDoesWithAndWithoutTheController) {
       "refuse and drain. No packet passes a port that is down."))
       << words("link");
   EXPECT_TRUE(
-      absl::StrContains(words("firewall"), "controller away: let through. "))
+      absl::StrContains(words("firewall"), "controller away: allow. "))
       << words("firewall");
 }
 

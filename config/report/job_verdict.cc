@@ -11,12 +11,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 #include "config/words/terminal.h"
+#include "config/words/waiver_text.h"
 
 namespace clusterd {
 namespace {
@@ -91,6 +93,21 @@ std::string SeenText(const Finding& finding) {
       kTextColumns);
 }
 
+FindingValue WordsOf(const Finding& finding) {
+  FindingValue words;
+  words.set_words(absl::StrCat(finding.rule(), "/", finding.finding()));
+  *words.mutable_values() = finding.values();
+  const Waiver& waiver = finding.waiver();
+  if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return words;
+  const FindingValue waived = Worded(
+      waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
+      Worded(absl::StrCat("hook-state-", StateWord(waiver.waived_from()))),
+      WaiverWords(waiver));
+  words.set_text(
+      std::string(absl::StripSuffix(finding.observed(), EnglishText(waived))));
+  return Worded("headed", words, waived);
+}
+
 JobReason ReasonOf(const Told& told) {
   const Finding& finding = *told.finding;
   JobReason reason;
@@ -98,6 +115,9 @@ JobReason ReasonOf(const Told& told) {
   reason.set_state(KnownState(finding.state()));
   reason.mutable_devices()->Add(told.devices.begin(), told.devices.end());
   reason.set_text(SeenText(finding));
+  if (!finding.finding().empty() && reason.text() == finding.observed()) {
+    *reason.mutable_said() = WordsOf(finding);
+  }
   reason.set_waived(finding.has_waiver());
   reason.set_waived_from(finding.waiver().waived_from());
   reason.set_caused_by(OneLine(finding.caused_by(), kRuleColumns));
@@ -140,6 +160,8 @@ void AddReasons(const ToldByHost& told, JobVerdict* verdict) {
   for (size_t depth = 0; depth < kMaxReasonsOfHost; ++depth) {
     for (size_t i = 0; i < reasons.size(); ++i) {
       if (depth >= reasons[i].size()) continue;
+      // Another language is worth less than the reason of another host.
+      if (bytes > kMaxReasonsBytes / 4) reasons[i][depth].clear_said();
       bytes += reasons[i][depth].ByteSizeLong();
       if (bytes > kMaxReasonsBytes) return;
       *verdict->mutable_hosts(static_cast<int>(i))->add_reasons() =
@@ -258,12 +280,26 @@ Report ReportForHook(const Report& report) {
   return cut;
 }
 
+FindingValue TextWords(const JobReason& reason) {
+  FindingValue words = reason.said();
+  words.set_text(reason.text());
+  return words;
+}
+
+FindingValue ReasonWords(const JobReason& reason) {
+  FindingValue text = TextWords(reason);
+  const auto& ids = reason.devices();
+  if (!ids.empty()) {
+    text = Worded("hook-about", DevicesValue({ids.begin(), ids.end()}), text);
+  }
+  if (!reason.host().empty()) {
+    text = Worded(ids.empty() ? "hook-about" : "hook-on", reason.host(), text);
+  }
+  return Worded("hook-reason", reason.rule(), text);
+}
+
 std::string ReasonLine(const JobReason& reason) {
-  const std::string devices =
-      DevicesText({reason.devices().begin(), reason.devices().end()});
-  return OneLine(absl::StrCat(kReasonPrefix, reason.rule(), ": ", devices,
-                              devices.empty() ? "" : ": ", reason.text()),
-                 kLineColumns);
+  return OneLine(EnglishText(ReasonWords(reason)), kLineColumns);
 }
 
 }  // namespace clusterd

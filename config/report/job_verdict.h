@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "config/words/message.h"
 #include "proto/finding.pb.h"
 #include "proto/job.pb.h"
 
@@ -18,7 +19,8 @@ inline constexpr absl::string_view kReasonPrefix = "clusterd: ";
 // Reasons of a report about one host, and (host "") about none; worst first,
 // causes before what they explain; no PASS or SKIPPED among them. Texts are
 // printable ASCII on one line, at most 120 characters; a longer repair, which
-// must not be cut, is "clusterctl explain RULE".
+// must not be cut, is "clusterctl explain RULE". A text that was not cut has
+// its words, too.
 std::vector<JobReason> ReasonsAbout(const Report& report,
                                     absl::string_view host);
 
@@ -44,8 +46,12 @@ VerdictBytes BytesForHosts(JobVerdict verdict);
 // fail.
 Report ReportForHook(const Report& report);
 
-// One printable line of at most 200 bytes without a line break, e.g.
-// "clusterd: link: device 3: DOWN".
+// The words of `text`, which are that text in English.
+FindingValue TextWords(const JobReason& reason);
+
+// "clusterd: link: device 3: DOWN", behind the name of another host. The line
+// is English: printable ASCII of at most 200 bytes without a line break.
+FindingValue ReasonWords(const JobReason& reason);
 std::string ReasonLine(const JobReason& reason);
 
 }  // namespace clusterd

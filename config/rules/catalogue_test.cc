@@ -156,7 +156,7 @@ TEST(RuleCatalogueTest, IsTheTableOfHooks) {
       "| rule | controller there | controller away | why "
       "|\n|---|---|---|---|\n";
   for (const Rule& rule : RuleCatalogue()) {
-    if (rule.english.with_controller == "let through") continue;
+    if (rule.english.with_controller == "allow") continue;
     table += "| `" + std::string(rule.name) + "` | " +
              std::string(rule.english.with_controller) + " | " +
              std::string(rule.english.alone) + " | " +
@@ -180,9 +180,9 @@ TEST(RuleTest, HoldsAloneOnlyWhereOneHostCanTell) {
   }
   EXPECT_EQ(FindRule("link")->english.alone, "refuse and drain");
   EXPECT_EQ(FindRule("hccn-conf")->english.alone, "in part: refuse and drain");
-  EXPECT_EQ(FindRule("firewall")->english.alone, "let through");
+  EXPECT_EQ(FindRule("firewall")->english.alone, "allow");
   EXPECT_EQ(FindRule("rank-table")->english.with_controller, "refuse");
-  EXPECT_EQ(FindRule("optics")->english.with_controller, "let through");
+  EXPECT_EQ(FindRule("optics")->english.with_controller, "allow");
 }
 
 TEST(SelectStepsTest, TakesKindsAndRulesThatStepsMend) {

@@ -3,24 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "config/values/address_pattern.h"
-#include "config/values/dscp_classes.h"
-#include "config/values/hostlist.h"
-#include "config/values/network_namespace.h"
-#include "config/values/number_list.h"
-#include "config/values/port_set.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 TEST(MistakesTest, NoMistakeIsOk) {
   const Mistakes mistakes("a.yaml");

@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
 #include "config/words/fact_text.h"
-#include "re2/re2.h"
 
 namespace clusterd {
 namespace {
@@ -151,6 +150,7 @@ std::string ValueText(const FindingValue& value) {
   }
   const WordRow* const row = FindWords(value.words());
   if (row == nullptr) {
+    if (!value.text().empty()) return value.text();
     return absl::StrCat(value.words(),
                         Part(": ", NamedValuesText(value.values())));
   }

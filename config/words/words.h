@@ -67,8 +67,8 @@ std::string WithValuesIn(absl::string_view text, const FindingValues& values);
 // "port 16666, owner ann": values that have no row here.
 std::string NamedValuesText(const FindingValues& values);
 
-// Words that are not known here, of a newer controller, are their name and
-// values.
+// Words that are not known here, of a newer controller, are their text, or
+// without one their name and values.
 std::string ValueText(const FindingValue& value);
 
 // "16 devices" as a value. REQUIRES: the nouns of texts/ have it.

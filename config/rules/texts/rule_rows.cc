@@ -151,7 +151,7 @@ bool SomeHoldAlone(const RuleRow& row) {
 
 // What the page and `explain` say about all rules.
 struct CommonWords {
-  const char* let_through;
+  const char* allow;
   const char* refuse;
   const char* drain;
   const char* in_part;
@@ -160,7 +160,7 @@ struct CommonWords {
   const char* levels[RuleRow::Level_ARRAYSIZE];
 };
 constexpr CommonWords kEnglish = {
-    "let through",
+    "allow",
     "refuse",
     "refuse and drain",
     "in part: ",
@@ -180,14 +180,14 @@ constexpr CommonWords kChinese = {"放行",
 std::vector<std::string> HookTexts(const RuleRow& row, const CommonWords& words,
                                    const std::string& alone_why) {
   if (!MayFail(row)) {
-    return {words.let_through, words.let_through, words.never_fails};
+    return {words.allow, words.allow, words.never_fails};
   }
   const bool drains = !row.of_job() && row.scope() != RuleRow::SPEC;
   const char* const acts = drains ? words.drain : words.refuse;
   return {acts,
           SomeHoldAlone(row)
               ? absl::StrCat(row.holds_alone() ? "" : words.in_part, acts)
-              : words.let_through,
+              : words.allow,
           NeedsAloneWhy(row) ? alone_why : words.needs_all};
 }
 

@@ -133,7 +133,7 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "     {\"a title\",\n      \"it fails\",\n"
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
                         "      \"fail\",\n      \"the guide; more\",\n"
-                        "      \"refuse and drain\",\n      \"let through\",\n"
+                        "      \"refuse and drain\",\n      \"allow\",\n"
                         "      \"a plan says it\"},\n"));
   EXPECT_THAT(table,
               HasSubstr("     {},\n     \"\", \"\", false, false, false, "

@@ -20,7 +20,7 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxReasonBytes = 200;
-constexpr absl::string_view kUntilMended = " (until mended)";
+constexpr absl::string_view kUntilFixed = " (until fixed)";
 constexpr absl::string_view kUntilResume = " (until RESUME)";
 
 // What slurmctld itself writes (22.05): the first two when a prolog or epilog
@@ -29,17 +29,15 @@ constexpr absl::string_view kSlurmsOwn[] = {"Prolog error", "Epilog error",
                                             "Not responding"};
 
 // slurmctld may be slow when a job has just begun; MessageTimeout, after which
-// scontrol gives up by itself, is 10 s by default (slurm.conf(5)).
+// scontrol gives up, is 10 s by default (slurm.conf(5)).
 constexpr absl::Duration kCommandDeadline = absl::Seconds(15);
 constexpr size_t kMaxOutputBytes = 1 << 16;
 
 absl::Status CheckName(const std::string& node) {
   // Leaves no place for a list of nodes, an option or a blank.
   if (IsHostName(node)) return absl::OkStatus();
-  return InvalidArgument(
-      "node ", QuotedText(node),
-      ": is no name of one Slurm node, expected letters, digits, "
-      "\".\", \"-\" and \"_\"");
+  return WordedError<absl::InvalidArgumentError>("msg-hook-host-name",
+                                                 QuotedText(node));
 }
 
 // Says what the program did where it did not do what it should.
@@ -67,7 +65,7 @@ bool SlurmNode::IsDrained() const {
 
 bool SlurmNode::IsOurs() const {
   return absl::StartsWith(reason, kReasonPrefix) &&
-         (absl::EndsWith(reason, kUntilMended) ||
+         (absl::EndsWith(reason, kUntilFixed) ||
           absl::EndsWith(reason, kUntilResume));
 }
 
@@ -125,7 +123,7 @@ std::string DrainReason(absl::string_view reason) {
       absl::StrCat(kReasonPrefix, absl::StripAsciiWhitespace(plain));
   return absl::StrCat(line, ReturnOf(RuleOfReason(line)) == Return::kByHand
                                 ? kUntilResume
-                                : kUntilMended);
+                                : kUntilFixed);
 }
 
 absl::StatusOr<std::string> Drainer::Scontrol(
@@ -201,7 +199,7 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
       "node ", node, " drained: ", reason,
       ReturnOf(rule) != Return::kByHand
           ? ""
-          : absl::StrCat("; this host cannot tell when it is mended; then: ",
+          : absl::StrCat("; this host cannot tell when it is fixed; then: ",
                          "scontrol update NodeName=", node, " State=RESUME"));
   return absl::OkStatus();
 }
@@ -228,20 +226,18 @@ absl::Status Drainer::Drain(const HookSettings& settings,
                             absl::Duration wait) {
   RETURN_IF_ERROR(CheckName(node));
   const std::string text = DrainReason(reason);
+  const auto log = [this, node, text](const absl::Status& drained) {
+    if (drained.ok()) return;
+    log_->Warning("node ", node, " is not drained with ", QuotedText(text),
+                  ": ", drained.message());
+  };
   drains_.Do(absl::StrCat(node, " ", text), wait, [&] {
     const auto done = std::make_shared<MonotonicNotification>();
-    const bool queued = pool_.TryRun([this, settings, node, text, done] {
-      const absl::Status drained = DrainNow(settings, node, text);
-      if (!drained.ok()) {
-        log_->Warning("node ", node, " is not drained with ", QuotedText(text),
-                      ": ", drained.message());
-      }
+    const bool queued = pool_.TryRun([this, settings, node, text, log, done] {
+      log(DrainNow(settings, node, text));
       done->Notify();
     });
-    if (!queued) {
-      log_->Warning("node ", node, " is not drained with ", QuotedText(text),
-                    ": too much waits for scontrol");
-    }
+    if (!queued) log(Unavailable("too many calls of scontrol are queued"));
     return queued && done->WaitFor(wait);
   });
   return absl::OkStatus();
@@ -256,10 +252,10 @@ absl::Status Drainer::Recheck(
   pool_.TryRun([this, settings, node, holds = std::move(holds)] {
     if (!may_be_drained_) return;
     const absl::Status status = RecheckNow(settings, node, holds);
-    // Every check finds the same; a host that has no scontrol says so once.
+    // Every check finds the same; a host without scontrol logs that once.
     if (std::exchange(logged_, status) != status) {
-      log_->Warning("node ", node, ": whether it is drained by ",
-                    "us cannot be told or changed: ", status.message());
+      log_->Warning("node ", node, ": cannot read or end its drain by ",
+                    "clusterd: ", status.message());
     }
   });
   return absl::OkStatus();

@@ -82,7 +82,7 @@ class SharedWork {
 
 // How Slurm sees this host, by what `scontrol show node NAME -o` prints:
 //   NodeName=n1 Arch=x86_64 … State=IDLE+DRAIN ThreadsPerCore=1 …
-//   ExtSensorsTemp=n/s Reason=clusterd: link: device 3: DOWN (until mended)
+//   ExtSensorsTemp=n/s Reason=clusterd: link: device 3: DOWN (until fixed)
 //   [root@2026-11-23T22:43:49] Comment=rack 7
 // in one line (Slurm 22.05.8, as recorded; scontrol(1), "show"). Without a
 // reason the field is not there.
@@ -109,7 +109,7 @@ std::string RuleOfReason(absl::string_view reason);
 
 // A reason as scontrol takes it: one printable line with our prefix and without
 // the quotes that scontrol drops from its arguments, so that it reads back as
-// it was written. Its end tells who takes the drain back: "(until mended)" we
+// it was written. Its end tells who takes the drain back: "(until fixed)" we
 // do, "(until RESUME)" a person must; see ReturnOf.
 std::string DrainReason(absl::string_view reason);
 

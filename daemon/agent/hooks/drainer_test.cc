@@ -119,7 +119,7 @@ class DrainerTest : public testing::Test {
 };
 
 constexpr char kReason[] = "clusterd: link: device 3: DOWN";
-constexpr char kOurs[] = "clusterd: link: device 3: DOWN (until mended)";
+constexpr char kOurs[] = "clusterd: link: device 3: DOWN (until fixed)";
 
 TEST_F(DrainerTest, SetsOurReasonAndReadsItBack) {
   Drain(kReason);
@@ -250,7 +250,7 @@ TEST_F(DrainerTest, DrainsOnceForOneRule) {
   EXPECT_EQ(slurm_.reason(), kOurs);
   Drain("clusterd: device-health: device 3: ALARM");
   EXPECT_EQ(slurm_.reason(),
-            "clusterd: device-health: device 3: ALARM (until mended)");
+            "clusterd: device-health: device 3: ALARM (until fixed)");
 }
 
 TEST_F(DrainerTest, ClearsItsOwnDrainOnceTheRuleHolds) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
 #include "config/launch/hook_table.h"
 #include "config/launch/job_spec.h"
 #include "config/report/job_verdict.h"
@@ -40,53 +39,41 @@ const HookRow* FindKind(HookKind kind) {
   return FirstWith(kHooks, &HookRow::kind, kind);
 }
 
-absl::string_view DecisionWord(HookAnswer::Decision decision) {
-  switch (decision) {
-    case HookAnswer::REFUSE:
-      return "refuse";
-    case HookAnswer::REFUSE_AND_DRAIN:
-      return "refuse and drain";
-    default:
-      return "allow";
-  }
-}
+// By HookAnswer::Decision.
+constexpr absl::string_view kDecisions[] = {"allow", "allow", "refuse",
+                                            "refuse and drain"};
 
 absl::Status CheckRequest(const HookRequest& request, const JobSpec& job) {
-  std::vector<std::string> mistakes;
+  std::vector<FindingValue> mistakes;
+  const auto check_size = [&mistakes](int64_t size, int64_t most,
+                                      const FindingValue& what) {
+    if (size <= most) return;
+    mistakes.push_back(Worded("msg-hook-job-too-large", what, most));
+  };
+  const auto check_name = [&mistakes](const std::string& name) {
+    if (IsHostName(name)) return;
+    mistakes.push_back(Worded("msg-hook-host-name", QuotedText(name)));
+  };
   if (FindKind(request.kind()) == nullptr) {
     mistakes.push_back(
-        absl::StrCat("hook: kind ", request.kind(), " is not known here"));
+        Worded("msg-hook-other-version", Worded("hook-kind", request.kind())));
   }
-  if (job.id().size() > kMaxIdBytes) {
-    mistakes.push_back(absl::StrCat("hook: job id of ", job.id().size(),
-                                    " bytes, expected at most ", kMaxIdBytes));
-  }
-  if (job.servers_size() > kMaxServers) {
-    mistakes.push_back(absl::StrCat("hook: ", job.servers_size(),
-                                    " servers, expected at most ",
-                                    kMaxServers));
-  }
+  const size_t id_size = job.id().size();
+  check_size(id_size, kMaxIdBytes, Worded("hook-job-id", id_size));
+  const int servers = job.servers_size();
+  check_size(servers, kMaxServers, Counted(servers, "server"));
   for (const JobServer& server : job.servers()) {
     if (mistakes.size() > 8) break;
-    if (!IsHostName(server.host())) {
-      mistakes.push_back(absl::StrCat(
-          "hook: server ", QuotedText(server.host()), " is no host name"));
-    }
-    if (server.devices_size() > kMaxServerDevices ||
-        server.device_count() > kMaxServerDevices) {
-      mistakes.push_back(absl::StrCat(
-          "hook: server ", QuotedText(server.host()), " has ",
-          std::max<int64_t>(server.devices_size(), server.device_count()),
-          " devices, expected at most ", kMaxServerDevices));
-    }
+    check_name(server.host());
+    const auto devices =
+        std::max<int64_t>(server.devices_size(), server.device_count());
+    check_size(
+        devices, kMaxServerDevices,
+        Worded("hook-server-devices", QuotedText(server.host()), devices));
   }
-  if (!request.node_name().empty() && !IsHostName(request.node_name())) {
-    mistakes.push_back(absl::StrCat("hook: node name ",
-                                    QuotedText(request.node_name()),
-                                    " is none of Slurm's"));
-  }
+  if (!request.node_name().empty()) check_name(request.node_name());
   if (mistakes.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
+  return WithWords(absl::InvalidArgumentError(""), Lines(mistakes));
 }
 
 // The job as far as this host alone can be asked about it.
@@ -135,9 +122,9 @@ bool HasAddress(const HostFacts& facts, uint32_t id) {
   });
 }
 
-// What is left of a reason for the job's devices. Without a spec nobody knows
-// whether a port without an address is meant to be used: what is wrong with its
-// network is then no reason.
+// What is left of a reason for the job's devices. Without a spec it is not
+// known whether a port without an address is meant to be used: what is wrong
+// with its network does not count then.
 bool Concerns(const HostFacts& facts, const std::vector<uint32_t>& of_job,
               JobReason* reason) {
   if (reason->devices().empty()) return true;
@@ -150,6 +137,13 @@ bool Concerns(const HostFacts& facts, const std::vector<uint32_t>& of_job,
   }
   reason->mutable_devices()->Assign(left.begin(), left.end());
   return !left.empty();
+}
+
+// The words of an error; without words its message may be any bytes.
+FindingValue WhyWords(const absl::Status& error) {
+  FindingValue words = MessageWords(error);
+  words.set_text(PrintableText(words.text()));
+  return words;
 }
 
 std::string VerdictBasis(const JobVerdict& verdict, absl::Time now) {
@@ -215,7 +209,8 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
   google::protobuf::Arena arena(blocks);
   auto* const job = google::protobuf::Arena::CreateMessage<JobSpec>(&arena);
   if (!job->ParseFromString(request.job())) {
-    return absl::InvalidArgumentError("hook: job: no JobSpec");
+    return WordedError<absl::InvalidArgumentError>("msg-hook-other-version",
+                                                   Worded("hook-job-form"));
   }
   RETURN_IF_ERROR(CheckRequest(request, *job));
   const HookRow& kind = *FindKind(request.kind());
@@ -223,8 +218,7 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
                                   ? absl::Milliseconds(request.wait_ms())
                                   : absl::Seconds(kind.wait_s);
   HookSettings settings = parts_.settings();
-  // A prolog of Slurm that refuses has its node drained: a job on hosts in
-  // maintenance is told there.
+  // Slurm drains the node whose prolog refuses: maintenance only warns there.
   if (kind.is_slurm) settings.fail_open.insert(kMaintenanceRule);
   const Call call{request,
                   *job,
@@ -243,31 +237,36 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
 }
 
 HookAnswer HookDesk::Decided(const Call& call) {
-  if (call.kind.judges == HookJudges::kNothing) return TaskEnvironment(call);
-  if (call.kind.judges == HookJudges::kJob && !call.request.opt_out().empty()) {
-    JudgedHost judged;
+  const HookJudges judges = call.kind.judges;
+  JobVerdict verdict;
+  bool is_known = true;
+  JudgedHost judged;
+  if (judges == HookJudges::kNothing) {
+    // The verdict that the job began with, however long ago: its addresses are
+    // those that it runs with.
+    const auto kept = parts_.verdicts->Find(JobDigest(call.job), kMaxKeptAge);
+    is_known = kept.ok();
+    if (is_known) verdict = *kept;
+    judged.basis = is_known ? VerdictBasis(verdict, call.clock->Now())
+                            : std::string(kept.status().message());
+  } else if (judges == HookJudges::kAfterJob) {
+    judged = JudgeAfterJob(call);
+  } else if (judges == HookJudges::kHost) {
+    JudgeAlone(call, nullptr, &judged);
+  } else if (call.request.opt_out().empty()) {
+    judged = JudgeJob(call, &verdict);
+  } else {
     judged.basis =
         absl::StrCat("opted out by ", QuotedText(call.request.opt_out()));
     return Decide(judged, call.settings);
   }
-  JobVerdict verdict;
-  JudgedHost judged;
-  switch (call.kind.judges) {
-    case HookJudges::kJob:
-      judged = JudgeJob(call, &verdict);
-      break;
-    case HookJudges::kAfterJob:
-      judged = JudgeAfterJob(call);
-      break;
-    default:
-      JudgeAlone(call, nullptr, &judged);
-  }
   HookAnswer answer = Decide(judged, call.settings);
-  if (call.kind.judges == HookJudges::kJob &&
-      answer.decision() == HookAnswer::ALLOW) {
-    for (std::string& line : JobEnvironment(&verdict, call.job, parts_.host)) {
-      answer.add_environment(std::move(line));
-    }
+  const bool starts =
+      judges == HookJudges::kJob && answer.decision() == HookAnswer::ALLOW;
+  if (!starts && judges != HookJudges::kNothing) return answer;
+  for (std::string& line :
+       JobEnvironment(is_known ? &verdict : nullptr, call.job, parts_.host)) {
+    answer.add_environment(std::move(line));
   }
   return answer;
 }
@@ -277,8 +276,7 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
   const JobSpec& job = call.job;
   if (call.own == nullptr) {
     if (job.servers_size() > 0) {
-      judged.trouble.push_back(absl::StrCat(
-          "the job does not name this host, expected ", parts_.host));
+      judged.trouble.push_back(Worded("msg-hook-job-lacks-host", parts_.host));
     }
     JudgeAlone(call, nullptr, &judged);
     return judged;
@@ -299,8 +297,7 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
   if (found.ok()) {
     *verdict = *std::move(found);
     if (LacksFacts(*verdict, parts_.host)) {
-      judged.trouble.push_back(
-          "the controller could not tell about this host, which looks itself");
+      judged.trouble.push_back(Worded("msg-hook-host-not-judged"));
       JudgeAlone(call, verdict, &judged);
       return judged;
     }
@@ -310,8 +307,7 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
     return judged;
   }
   judged.trouble.push_back(
-      absl::StrCat("the controller has not judged the job: ",
-                   PrintableText(found.status().message())));
+      Worded("msg-hook-job-not-judged", WhyWords(found.status())));
   const absl::StatusOr<JobVerdict> kept =
       parts_.verdicts->Find(digest, call.settings.max_age);
   if (kept.ok()) *verdict = *kept;
@@ -352,9 +348,7 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
       absl::c_any_of(judged->by_itself, [](const JobReason& reason) {
         return reason.state() == FAIL;
       })) {
-    judged->trouble.push_back(
-        "waivers are not known: no controller has told this host since its "
-        "clusterd started");
+    judged->trouble.push_back(Worded("msg-hook-waivers-not-known"));
   }
   judged->basis = "this host alone";
   if (kept == nullptr) return;
@@ -385,23 +379,6 @@ JudgedHost HookDesk::JudgeAfterJob(const Call& call) {
   return judged;
 }
 
-HookAnswer HookDesk::TaskEnvironment(const Call& call) {
-  const JobSpec& job = call.job;
-  // The verdict that the job began with, however long ago: its addresses are
-  // those that it runs with.
-  const absl::StatusOr<JobVerdict> kept =
-      parts_.verdicts->Find(JobDigest(job), kMaxKeptAge);
-  JudgedHost judged;
-  judged.basis = kept.ok() ? VerdictBasis(*kept, call.clock->Now())
-                           : std::string(kept.status().message());
-  HookAnswer answer = Decide(judged, call.settings);
-  for (std::string& line :
-       JobEnvironment(kept.ok() ? &*kept : nullptr, job, parts_.host)) {
-    answer.add_environment(std::move(line));
-  }
-  return answer;
-}
-
 absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
                                                    const std::string& digest,
                                                    absl::Duration max_age,
@@ -418,8 +395,8 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
         JobVerdict proved,
         parts_.verdicts->Prove(answer, max_age + wait + kMaxClockLead));
     if (proved.job_digest() != digest) {
-      return absl::PermissionDeniedError(
-          "its verdict is of another job than it was asked about");
+      return WordedError<absl::PermissionDeniedError>(
+          "msg-hook-verdict-other-job");
     }
     const absl::Status kept = parts_.verdicts->Keep(answer, proved);
     if (!kept.ok()) {
@@ -428,7 +405,8 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
     return proved;
   };
   return questions_.Do(key, wait, ask)
-      .value_or(DeadlineExceeded("no answer in ", absl::FormatDuration(wait)));
+      .value_or(WordedError<absl::DeadlineExceededError>(
+          "msg-hook-no-answer", absl::FormatDuration(wait)));
 }
 
 HostFacts HookDesk::Look(absl::Duration wait) {
@@ -444,15 +422,14 @@ HostFacts HookDesk::Look(absl::Duration wait) {
 }
 
 void HookDesk::Act(const Call& call, HookAnswer* answer) {
-  // Another name is another node: whoever may ask must not have that one
-  // drained for what is wrong here, nor taken back for what is right here.
+  // Another name is another node. A caller must not have that one drained for
+  // what is wrong on this host, nor returned for what is right.
   const std::string& node = call.request.node_name();
   const bool by_name = call.kind.is_slurm && node == parts_.host;
   if (call.kind.is_slurm && call.kind.judges != HookJudges::kNothing &&
       !by_name && !node.empty()) {
-    answer->add_let_through(absl::StrCat("node ", QuotedText(node),
-                                         ": is not drained nor taken back, ",
-                                         "expected ", parts_.host));
+    AddLetThrough(Worded("msg-hook-other-node", QuotedText(node), parts_.host),
+                  answer);
   }
   absl::Status status;
   if (answer->decision() == HookAnswer::REFUSE_AND_DRAIN) {
@@ -478,12 +455,13 @@ bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
   const absl::StatusOr<DrainAnswer> may = parts_.controller->AskDrain(
       question, std::clamp(call.Left(), kLeastBrakeWait, kDrainWait));
   if (may.ok() ? may->may() : absl::IsUnavailable(may.status())) return false;
-  const std::string why = absl::StrCat(
-      "not drained, a person has to look: ",
-      PrintableText(may.ok() ? may->why_not() : may.status().message()), ": ",
-      answer->reason());
-  parts_.log->Warning(why);
+  const FindingValue why =
+      Worded("msg-hook-not-drained",
+             may.ok() ? ToFindingValue(PrintableText(may->why_not()))
+                      : WhyWords(may.status()),
+             answer->reason_words());
   HoldBrake(why, call.kind.is_slurm, answer);
+  parts_.log->Warning(answer->let_through(answer->let_through_worst() - 1));
   return true;
 }
 
@@ -504,14 +482,14 @@ bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
 
 void HookDesk::LogAnswer(const Call& call, const HookAnswer& answer) {
   const JobSpec& job = call.job;
-  const auto& through = answer.let_through();
+  const auto& lines = answer.let_through();
   const std::string let_through =
-      Part("let through: ", FirstOf({through.begin(), through.end()}, 2));
+      Part("not blocking: ", FirstOf({lines.begin(), lines.end()}, 2));
   const std::string line = absl::StrCat(
       "hook ", call.kind.name, ", ",
       job.id().empty() ? "no job" : absl::StrCat("job ", QuotedText(job.id())),
       job.user().empty() ? "" : absl::StrCat(" of ", QuotedText(job.user())),
-      ": ", DecisionWord(answer.decision()), "; ",
+      ": ", kDecisions[answer.decision()], "; ",
       JoinParts("; ", {answer.reason(), answer.basis(), let_through,
                        call.gone() ? "the hook is gone" : ""}),
       "; ", absl::ToInt64Milliseconds(call.Passed()), " ms");

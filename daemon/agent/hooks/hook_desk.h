@@ -1,13 +1,5 @@
-// Answers a scheduler's hooks on this host (Decide has the answers):
-//
-//   kind               judged by                             drains
-//   slurm-prolog       the controller's verdict; while the   yes
-//   pbs, lsf, plain    controller is away, fresh own facts   no
-//                      and a kept verdict
-//   slurm-health       fresh own facts, no job               yes, and back
-//   slurm-epilog       fresh own facts, when the job's       yes, and back
-//                      devices are idle or `grace` is over
-//   slurm-task-prolog  only the kept verdict's addresses     no
+// Answers a scheduler's hooks on this host: config/launch/hook_table.h has what
+// each judges, and Decide the answers.
 //
 // 64 prologs at once share their questions: one to the controller for each job
 // digest, and one look at the host.
@@ -118,11 +110,10 @@ struct JudgedHost {
   // About this host, by a controller's verdict and by its own fresh facts.
   std::vector<JobReason> by_verdict;
   std::vector<JobReason> by_itself;
-  // About the others of the job, each with its name, and the job as a whole.
-  std::vector<std::pair<std::string, JobReason>> others;
-  std::vector<JobReason> whole;
+  // About others of the job, each with its host, and about the job as a whole.
+  std::vector<JobReason> others;
   // What could not be asked or believed, and why; a line each.
-  std::vector<std::string> trouble;
+  std::vector<FindingValue> trouble;
   std::string basis;
 };
 
@@ -139,9 +130,12 @@ void HeedWaivers(const HostWaivers* waivers, absl::Time now,
 
 HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings);
 
+// Adds a line of what does not block the job, and its words.
+void AddLetThrough(const FindingValue& words, HookAnswer* answer);
+
 // The answer of a brake that holds for `why`, which stands behind the failures
-// that are let through: all where `opens`. Else the job is refused.
-void HoldBrake(const std::string& why, bool opens, HookAnswer* answer);
+// that do not block the job: all where `opens`. Otherwise the job is refused.
+void HoldBrake(const FindingValue& why, bool opens, HookAnswer* answer);
 
 // NAME=VALUE lines for the job: HCCL_WHITELIST_DISABLE, and what `verdict`
 // (nullptr: none) is sure of: HCCL_IF_IP of `host`, MASTER_ADDR, MASTER_PORT,
@@ -220,7 +214,6 @@ class HookDesk {
                                            const std::string& digest,
                                            absl::Duration max_age,
                                            absl::Duration wait);
-  HookAnswer TaskEnvironment(const Call& call);
   HostFacts Look(absl::Duration wait);
   // Asks the brake and drains, or lets the host be used again.
   void Act(const Call& call, HookAnswer* answer);

@@ -92,7 +92,7 @@ constexpr char kShow[] = "scontrol show node node1 -o";
 constexpr char kIdle[] = "NodeName=node1 Arch=x86_64 State=IDLE Weight=1\n";
 constexpr char kDrained[] =
     "NodeName=node1 Arch=x86_64 State=IDLE+DRAIN Weight=1 "
-    "Reason=clusterd: $0: x (until mended) [root@2026-11-23T22:43:49]\n";
+    "Reason=clusterd: $0: x (until fixed) [root@2026-11-23T22:43:49]\n";
 
 class HookDeskTest : public testing::Test {
  protected:
@@ -265,7 +265,7 @@ TEST_F(HookDeskTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
   EXPECT_THAT(answer.environment(), IsEmpty());
   EXPECT_THAT(runner_.commands(),
               Contains("scontrol update NodeName=node1 State=DRAIN "
-                       "Reason=clusterd: link: DOWN (until mended)"));
+                       "Reason=clusterd: link: DOWN (until fixed)"));
   ASSERT_EQ(controller_.drains.size(), 1u);
   EXPECT_EQ(controller_.drains[0].reason(), "clusterd: link: DOWN");
 }
@@ -306,7 +306,7 @@ TEST_F(HookDeskTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
   const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(answer.let_through(),
-              Contains(AllOf(HasSubstr("a person has to look"),
+              Contains(AllOf(HasSubstr("an operator must decide"),
                              HasSubstr("12 of 100 hosts"),
                              HasSubstr("clusterd: link: DOWN"))));
   EXPECT_THAT(runner_.commands(), IsEmpty());

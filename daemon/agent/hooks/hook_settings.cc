@@ -72,7 +72,7 @@ HookSettings ReadHookSettings(const YamlValue& hooks) {
   for (const std::string& rule : settings.fail_open) {
     if (settings.fail_closed.count(rule) > 0 ||
         settings.fail_closed_unknown.count(rule) > 0) {
-      map["fail_open"].Wrong("msg-spec-fail-open-and-closed", rule);
+      map["fail_open"].Wrong("msg-hook-fail-open-and-closed", rule);
     }
   }
   return settings;

@@ -74,7 +74,7 @@ TEST(ReadHookSettingsTest, TellsEveryMistakeAtOnce) {
                     HasSubstr("\"lnik\""), HasSubstr("\"link\""),
                     HasSubstr("agent.yaml:5:16: hooks.fail_closed"),
                     HasSubstr("expected a list of rules"),
-                    HasSubstr("hooks.fail_open: hccs is to fail closed, too"),
+                    HasSubstr("hooks.fail_open: hccs is also in fail_closed"),
                     HasSubstr("\"scontrol\" is not an absolute path")));
 }
 

@@ -47,8 +47,7 @@ bool Bind(int fd, const std::string& path) {
 
 // Two for gRPC itself, and callers at once: a host with 192 cores starts that
 // many jobs of an array, and beside them people ask. A caller waits in a thread
-// of its own, which ends with the call; who comes beyond them is told
-// RESOURCE_EXHAUSTED.
+// of its own, which ends with the call; further callers get RESOURCE_EXHAUSTED.
 constexpr int kMaxThreads = 2 + 254;
 // A job of 1,152 servers with its rank table.
 constexpr int kMaxReceivedBytes = 4 << 20;
@@ -59,9 +58,8 @@ absl::Status CheckPath(const std::string& path) {
   if (path.empty() || path[0] != '/' || path.back() == '/' ||
       path.find('%') != std::string::npos ||
       path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return InvalidArgument(
-        "socket \"", path, "\": expected an absolute path of under ",
-        sizeof(sockaddr_un::sun_path), " bytes without \"%\"");
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-hook-socket-path", path, sizeof(sockaddr_un::sun_path));
   }
   return absl::OkStatus();
 }
@@ -73,10 +71,8 @@ absl::Status RemoveStale(const std::string& path) {
     return errno == ENOENT ? absl::OkStatus() : FileStatus(path, errno);
   }
   if (!S_ISSOCK(info.st_mode)) {
-    return FailedPrecondition(
-        path,
-        ": is there and is no socket, expected nothing or "
-        "the socket of a clusterd before");
+    return WordedError<absl::FailedPreconditionError>("msg-hook-not-a-socket",
+                                                      path);
   }
   return unlink(path.c_str()) == 0 ? absl::OkStatus() : FileStatus(path, errno);
 }
@@ -90,8 +86,8 @@ absl::StatusOr<std::unique_ptr<LocalListener>> LocalListener::Listen(
   OwnedFd stop(eventfd(0, EFD_CLOEXEC));
   if (listening.get() < 0 || stop.get() < 0 || !Bind(listening.get(), path) ||
       listen(listening.get(), kWaitingConnections) != 0) {
-    return Unavailable("cannot listen on socket ", path, ": ",
-                       std::strerror(errno));
+    return WordedError<absl::UnavailableError>("msg-hook-socket-listen", path,
+                                               std::strerror(errno));
   }
   return std::unique_ptr<LocalListener>(
       new LocalListener(std::move(listening), std::move(stop)));
@@ -157,7 +153,8 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
   if (lock.get() < 0) return FileStatus(lock_path, errno);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return FileStatus(lock_path, errno);
-    return FailedPrecondition(lock_path, ": another clusterd holds it");
+    return WordedError<absl::FailedPreconditionError>("msg-hook-socket-held",
+                                                      lock_path);
   }
   std::unique_ptr<LocalServer> server(
       new LocalServer(path, std::move(lock), std::move(answers)));
@@ -170,7 +167,7 @@ absl::Status LocalServer::Listen() {
   grpc::ServerBuilder builder;
   builder.RegisterService(this);
   builder.SetMaxReceiveMessageSize(kMaxReceivedBytes);
-  // One thread that sleeps until somebody calls.
+  // One thread that sleeps until a caller comes.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
@@ -179,7 +176,9 @@ absl::Status LocalServer::Listen() {
   builder.SetResourceQuota(
       grpc::ResourceQuota("local").SetMaxThreads(kMaxThreads));
   server_ = StartServer(&builder);
-  if (server_ == nullptr) return Unavailable("cannot serve ", path_);
+  if (server_ == nullptr) {
+    return WordedError<absl::UnavailableError>("msg-hook-socket-serve", path_);
+  }
   ASSIGN_OR_RETURN(listener_, LocalListener::Listen(path_));
   listener_->Start([server = server_.get()](int connection) {
     grpc::AddInsecureChannelFromFd(server, connection);

@@ -148,7 +148,7 @@ TEST_F(LocalServerTest, NeverRemovesWhatIsNoSocket) {
   std::ofstream(path()) << "precious";
   const absl::Status status = LocalServer::Start(path(), Answers()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("is no socket"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is not a socket"));
   EXPECT_TRUE(Exists(path()));
 }
 
