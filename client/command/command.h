@@ -1,7 +1,6 @@
-// A command of clusterctl: its options, and what it does; and the program that
-// is all of them. Each is in one .cc file, alone or beside its like, and has
-// its help as a page in help/. A command that asks the controller something is
-// a Request (request.h), which has the flow that all requests share.
+// A command of clusterctl: its options, and what it does; and the program of
+// all commands. Each has its help as a page in help/. A command that asks the
+// controller something is a Request (request.h).
 #ifndef CLIENT_COMMAND_COMMAND_H_
 #define CLIENT_COMMAND_COMMAND_H_
 
@@ -14,7 +13,6 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/connection/connector.h"
@@ -129,11 +127,9 @@ class Command {
   void ClearProgress() { line_->Clear(); }
 
   // How the values of options are read. They stay text while the command line
-  // is parsed, so that a command can name every wrong one in one run: each
-  // function adds a mistake that names the option, the value and what was
-  // expected.
+  // is parsed, so that a command can name every wrong one in one run.
 
-  // The words of that row with these values.
+  // Of the words of that row with these values.
   template <typename... Values>
   void AddMistake(absl::string_view row, const Values&... values) {
     mistakes_.push_back(Worded(row, values...));
@@ -219,14 +215,13 @@ absl::string_view HelpPageText(absl::string_view name);
 
 // What is wrong with a word that stands for an option or a command of
 // `command`, with those that exist and the nearest.
-std::string UnexpectedArgument(const CLI::App& command,
-                               const std::string& word);
+FindingValue UnexpectedArgument(const CLI::App& command,
+                                const std::string& word);
 
 // What a shell asks for behind "clusterctl complete": `words` of a line, the
 // last of them as far as it is typed. Prints what could stand in its place, one
-// per line, with a tab and what it is for; ":files" where a file belongs. What
-// the controller knows is left out where it does not answer within a second.
-// No word on stderr, and status 0, whatever happens.
+// per line, with a tab and what it is for; ":files" where a file belongs. Waits
+// a second for the controller. Nothing on stderr, and status 0, in any case.
 int CompleteLine(const CLI::App& root, std::vector<std::string> words,
                  Session& session);
 
@@ -243,10 +238,10 @@ CommandError ErrorDocument(absl::string_view name, absl::string_view error,
 void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
                     std::ostream& out);
 
-// The whole program: runs the command that `arguments` (without the program's
-// name) name; the exit status. Help goes to session.out with status 0. A
-// command line that cannot be parsed gets one message with the nearest command
-// or option, status 3, and with --report FILE also a report file that says so.
+// The whole program, in the user's language: runs the command that `arguments`
+// (without the program's name) name; the exit status. Help goes to session.out
+// with status 0. A line that cannot be parsed gets one message, status 3, and
+// with --report FILE also a report file that says so.
 int RunClusterctl(const std::vector<std::string>& arguments, Session& session);
 
 }  // namespace clusterd
