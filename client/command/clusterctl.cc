@@ -191,7 +191,7 @@ struct Tree {
   ConnectionFlags connection;
   std::string language;
   Command* named = nullptr;
-  MistakeList mistakes;  // In values of the line.
+  MistakeList mistakes;                     // In values of the line.
   std::map<std::string, CLI::App*> groups;  // "config"
 };
 
@@ -385,7 +385,7 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
   if (ArgumentOf("-o", arguments) == "json" ||
       ArgumentOf("--output", arguments) == "json" ||
       absl::c_linear_search(arguments, "-ojson")) {
-    PrintErrorJson(name, ErrorOf(mistakes).message(), kExitUsage,
+    PrintErrorJson(name, MistakesError(mistakes).message(), kExitUsage,
                    session.out);
   }
   for (const auto& command : tree.commands) {

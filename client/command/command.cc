@@ -170,7 +170,7 @@ void AddMistakes(absl::string_view head, const absl::Status& error,
   }
 }
 
-absl::Status ErrorOf(const MistakeList& mistakes) {
+absl::Status MistakesError(const MistakeList& mistakes) {
   return WithWords(absl::InvalidArgumentError(""), Lines(mistakes));
 }
 

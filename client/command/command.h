@@ -30,8 +30,7 @@ inline constexpr absl::Duration kShortTimeout = absl::Seconds(10);
 using MistakeList = std::vector<FindingValue>;
 
 // The mistakes as one error, a line each. REQUIRES: not empty.
-absl::Status ErrorOf(const MistakeList& mistakes);
-
+absl::Status MistakesError(const MistakeList& mistakes);
 // Adds each line of the error, with `head` in front.
 void AddMistakes(absl::string_view head, const absl::Status& error,
                  MistakeList& mistakes);
@@ -92,8 +91,8 @@ class Command {
   // Does the command's work; the exit status. Once only.
   int Run(const ConnectionFlags& connection, Session& session);
 
-  // For a command line that could not even be parsed: says what is wrong with
-  // it, also in the file of --report where the command has that option.
+  // Says what is wrong with a line that cannot be parsed, also in the file of
+  // --report where the command has that option.
   int RefuseLine(const MistakeList& mistakes, const std::string& report_file,
                  Session& session);
 
@@ -148,7 +147,7 @@ class Command {
   void AddColor(CLI::App& app);
   void ReadColor();
   // A moment that is over: "2h" or "30d" ago, "2026-03-01 10:11", "2026-03-01";
-  // the infinite past if `text` is empty, and with a mistake if it is none.
+  // the infinite past if `text` is empty or not one.
   absl::Time ReadSince(absl::string_view option, const std::string& text);
   // Whether nothing is there yet under the name of a file that is to be made.
   bool CheckNewFile(absl::string_view option, const std::string& path);
@@ -163,8 +162,7 @@ class Command {
   }
   // Tells the mistakes and where help is. The exit status for wrong usage.
   int RejectUsage();
-  // Tells each line of the message. The exit status that the failure stands
-  // for.
+  // Tells each line of the message. The exit status of the failure.
   int ReportFailure(const absl::Status& failure);
 
   MistakeList mistakes_;
@@ -213,8 +211,7 @@ void AddHelpCommands(const CLI::App& root, CommandList& commands);
 // REQUIRES: there is one.
 absl::string_view HelpPageText(absl::string_view name);
 
-// What is wrong with a word that stands for an option or a command of
-// `command`, with those that exist and the nearest.
+// Refuses a word on the line of `command`, with the nearest one that exists.
 FindingValue UnexpectedArgument(const CLI::App& command,
                                 const std::string& word);
 
@@ -225,9 +222,8 @@ FindingValue UnexpectedArgument(const CLI::App& command,
 int CompleteLine(const CLI::App& root, std::vector<std::string> words,
                  Session& session);
 
-// What ends a command line that is wrong: each line of the mistakes, made safe
-// for a terminal, and where help is. `name` of the command, empty: of the
-// program. The exit status for wrong usage.
+// Prints each line of the mistakes, made safe for a terminal, and where help
+// is. `name` of the command, empty: of the program. The status of wrong usage.
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,
                  Session& session);
 

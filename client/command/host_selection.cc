@@ -68,10 +68,10 @@ void AddUnknownHosts(const std::vector<std::string>& unknown,
                               DidYouMeanWords(unknown[i], candidates)));
   }
   if (unknown.size() <= kNamedUnknown) return;
-  mistakes.push_back(Worded(
-      "msg-more-hosts-not-in-spec", unknown.size() - kNamedUnknown,
-      HostsValue({unknown.begin() + kNamedUnknown, unknown.end()},
-                 kHostsColumns)));
+  mistakes.push_back(
+      Worded("msg-more-hosts-not-in-spec", unknown.size() - kNamedUnknown,
+             HostsValue({unknown.begin() + kNamedUnknown, unknown.end()},
+                        kHostsColumns)));
 }
 
 }  // namespace
@@ -91,9 +91,8 @@ void ExpandHosts(const Environment& environment, HostSelection& selection,
   const auto nodes = environment.find("SLURM_JOB_NODELIST");
   const bool is_in_job = job != environment.end() && nodes != environment.end();
   if (selection.all && is_named) {
-    mistakes.push_back(
-        Worded("msg-options-conflict", "--all",
-               Worded("ctl-or", "HOSTS", "--hostfile")));
+    mistakes.push_back(Worded("msg-options-conflict", "--all",
+                              Worded("ctl-or", "HOSTS", "--hostfile")));
   } else if (!selection.all && !is_named && is_in_job) {
     selection.slurm_job = job->second;
     Expand("SLURM_JOB_NODELIST", nodes->second, selection.hosts, mistakes);

@@ -180,6 +180,7 @@ class BundleCommand final : public LogsRequestCommand {
         Follow(*client, &Controller::Stub::Check, CheckRequest(), "check");
     ClearProgress();
     if (report.ok()) {
+      const InLanguage of_file(Language::kEnglish);
       bundle_->AddReport(*report);
     } else if (absl::IsCancelled(report.status())) {
       return report.status();

@@ -163,7 +163,7 @@ int Request::FinishWithout(absl::Status error) {
   } else {
     next_ = Next::kShow;
     RejectUsage();
-    error = ErrorOf(mistakes_);
+    error = MistakesError(mistakes_);
   }
   status = StatusOfFailure(status);
   if (AnswerWithout(error)) return Show(status);
@@ -178,7 +178,7 @@ int Request::FinishWithout(absl::Status error) {
 void Request::WriteUsageReport(const std::string& report_file) {
   started_ = session().now();
   report_file_ = report_file;
-  AnswerWithout(ErrorOf(mistakes_));
+  AnswerWithout(MistakesError(mistakes_));
   WriteReport();
 }
 

@@ -13,9 +13,8 @@ FindingValue ProgressWords(const CheckProgress& progress) {
   if (progress.place() > 0) {
     return Worded("now-queue-place", progress.place());
   }
-  const FindingValue counts =
-      Worded("now-progress", progress.answered(), progress.failed(),
-             progress.pending());
+  const FindingValue counts = Worded("now-progress", progress.answered(),
+                                     progress.failed(), progress.pending());
   const auto& awaited = progress.awaited();
   const uint32_t named = progress.awaited_size();
   if (named == 0) return counts;
