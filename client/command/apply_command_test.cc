@@ -490,7 +490,7 @@ INSTANTIATE_TEST_SUITE_P(
     Mistakes, ApplyMistakeTest,
     testing::Values(
         BadCase{
-            "NoConsent", {}, {"--yes: is missing, and nobody can be asked"}},
+            "NoConsent", {}, {"--yes: is missing, and clusterctl cannot ask"}},
         BadCase{
             "Wave", {"--yes", "--wave", "0"}, {"--wave: \"0\", expected 1"}},
         BadCase{"NegativeWave", {"--yes", "--wave", "-3"}, {"--wave: \"-3\""}},
@@ -525,7 +525,7 @@ TEST(ApplyCommandTest, RefusesAnEditedPlanBeforeItAsksAnybody) {
 TEST(ApplyCommandTest, RefusesWhatIsNoPlan) {
   EXPECT_TRUE(absl::StrContains(
       RunProgram({"apply", TestFile("f", "version: 1\n"), "--yes"}).err,
-      ": is no plan of clusterctl: "));
+      ": is not a plan of clusterctl: "));
   const ProgramOutput absent = RunProgram({"apply", "/nonexistent/p", "--yes"});
   EXPECT_EQ(absent.status, 3);
   EXPECT_TRUE(absl::StrContains(absent.err,
@@ -714,7 +714,8 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
     line.insert(line.end(), both.begin(), both.end());
     const ProgramOutput output = RunProgram(line, GoodWorld());
     EXPECT_EQ(output.status, 3);
-    EXPECT_TRUE(absl::StrContains(output.err, "--no-confirm: it is to stay"))
+    EXPECT_TRUE(
+        absl::StrContains(output.err, "--no-confirm: excludes automatic"))
         << output.err;
   }
   EXPECT_EQ(
@@ -728,7 +729,7 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
 TEST(ApplyCommandTest, SaysWhereTheControllerTakesNothingBack) {
   const ProgramOutput output = RunProgram(
       {"apply", PlanPath(), "--yes", "--confirm-within", "5m"}, GoodWorld());
-  EXPECT_TRUE(absl::StrContains(output.out, "knows no --confirm-within"))
+  EXPECT_TRUE(absl::StrContains(output.out, "does not know --confirm-within"))
       << output.out;
 }
 

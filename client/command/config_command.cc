@@ -21,7 +21,6 @@
 #include "config/spec/spec_loader.h"
 #include "config/values/address_pattern.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"

@@ -21,7 +21,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {

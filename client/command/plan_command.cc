@@ -12,6 +12,7 @@
 #include "config/rules/catalogue.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {

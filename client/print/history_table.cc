@@ -170,7 +170,7 @@ void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
   out << "\n";
   PrintHosts("history-hosts-added", diff.hosts_added(), page);
   PrintHosts("history-hosts-removed", diff.hosts_removed(), page);
-  page.PrintNotes(diff.notes());
+  page.PrintNotes(DiffNotes(diff));
   out << Painted(style, PaintOf(diff),
                  Painted(style, Paint::kBold, SummaryOf(diff)))
       << "\n";
