@@ -369,13 +369,8 @@ class RunCommand : public Request {
   AbortApplyResponse aborted_;
 };
 
-// Checks the plan's digest before anybody is asked. The exit status:
-//   0  every host ended as wished
-//   1  a host did not; the waves behind it were not begun
-//   2  it was not begun, and why; or no complete answer: it was cancelled, a
-//      host is lost, the controller is away, the report file could not be
-//      written; a run that began goes on in the controller
-//   3  wrong usage, an edited plan, no consent; nothing was changed
+// Checks the plan's digest before any host is asked. help/apply.txt has the exit
+// statuses; a run that began goes on in the controller.
 class ApplyCommand final : public RunCommand {
  public:
   ApplyCommand() : RunCommand("apply", /*is_rollback=*/false) {}

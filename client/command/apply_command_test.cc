@@ -79,6 +79,30 @@ TEST(ApplyCommandTest, TellsEachEndAsItComesAndThenTheSummary) {
             "to roll back, run: clusterctl rollback 3fa2c4d5e6f70812\n");
 }
 
+TEST(ApplyCommandTest, TalksChineseAndWritesTheSameReport) {
+  ProgramWorld world = GoodWorld();
+  world.script.apply_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed");
+  const Arguments line = {"apply", PlanPath(), "--yes", "-o", "json"};
+  const ProgramOutput english = RunProgram(line, world);
+  world.environment["CLUSTERD_LANG"] = "zh";
+  const ProgramOutput chinese = RunProgram(line, world);
+  EXPECT_EQ(chinese.status, english.status);
+  EXPECT_EQ(chinese.out, english.out);
+  for (const char* text :
+       {"执行 4 步：2 台主机，1 批\n", "运行 3fa2c4d5e6f70812\n",
+        "运行 3fa2c4d5e6f70812 可能仍在控制器中"}) {
+    EXPECT_TRUE(absl::StrContains(chinese.err, text)) << chinese.err;
+  }
+  world.terminal.in_is_terminal = true;
+  world.terminal.err_is_terminal = true;
+  world.answer = std::string("n");
+  const ProgramOutput refused = RunProgram({"apply", PlanPath()}, world);
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_TRUE(absl::StrContains(refused.err, "1 批？[y/N] ")) << refused.err;
+  EXPECT_TRUE(absl::StrContains(refused.err, "未做任何变更")) << refused.err;
+}
+
 TEST(ApplyCommandTest, NamesThePlanWithTheWaveAndTheForce) {
   ProgramWorld world = GoodWorld();
   FakeController controller(world.script);

@@ -36,7 +36,6 @@ constexpr absl::Duration kLocalTimeout = absl::Seconds(70);
 constexpr absl::Duration kLongestPause = absl::Seconds(5);
 constexpr int kAwaitedColumns = 400;
 constexpr int kOwnJobColumns = 100;
-constexpr int kLeftColumns = 200;
 
 // What a check had found when Ctrl-C was pressed. Outlives the command where
 // the controller's answer comes later.
@@ -292,8 +291,8 @@ class CheckCommand final : public ClusterRequest {
     const std::vector<std::string> left =
         LeftOut(judges_job_ ? job_hosts_ : named_, report_.hosts());
     if (!left.empty()) {
-      Doubt(Worded("ctl-report-leaves-out", left.size(),
-                   HostsValue(left, kLeftColumns)));
+      Doubt(
+          Worded("ctl-report-leaves-out", left.size(), HostsValue(left, 200)));
     }
     // A controller that knows no jobs judges whole hosts.
     if (judges_job_ && report_.job_servers() == 0) {

@@ -117,36 +117,29 @@ class WrappedHelp final : public CLI::Formatter {
   }
 };
 
-// What the parser says of a value that `refuse` has words for, which become the
-// mistakes of the line.
-template <typename Refuse>
-void CheckValue(CLI::Option* option, MistakeList* mistakes, Refuse refuse) {
-  option->check(CLI::Validator(
-      [=](const std::string& value) {
-        const FindingValue words = refuse(value);
-        if (words.words().empty()) return "";
-        *mistakes = {words};
-        return "not valid";
-      },
-      ""));
-}
-
 // An option with an empty value is a script's unset variable, and never means
 // "none" or "all".
-void RefuseEmptyValues(CLI::App& command, MistakeList* mistakes) {
+void CheckValues(CLI::App& command, MistakeList* mistakes) {
   for (CLI::Option* option : command.get_options()) {
     // The controller names what a waiver lacks, with its other mistakes.
-    if (option->get_required() && option->get_name() != "--out") continue;
-    if (option->nonpositional() && option->get_items_expected_max() > 0) {
-      CheckValue(option, mistakes, [option](const std::string& value) {
-        return value.empty()
-                   ? Worded("msg-option-value-empty", option->get_name())
-                   : FindingValue();
-      });
-    }
+    const std::string name = option->get_name();
+    if (option->get_required() && name != "--out") continue;
+    if (!option->nonpositional()) continue;
+    if (option->get_items_expected_max() == 0) continue;
+    option->check(CLI::Validator(
+        [=](const std::string& value) {
+          if (value.empty()) {
+            *mistakes = {Worded("msg-option-value-empty", name)};
+          } else if (name == "--lang" && value != "en" && value != "zh") {
+            *mistakes = {
+                Worded("msg-choice-not-known", name, value, "en, zh", "")};
+          }
+          return mistakes->empty() ? "" : "not valid";
+        },
+        ""));
   }
   for (CLI::App* child : command.get_subcommands({})) {
-    RefuseEmptyValues(*child, mistakes);
+    CheckValues(*child, mistakes);
   }
 }
 
@@ -204,15 +197,10 @@ void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
   }
 }
 
-void AddLanguage(CLI::App& app, Tree& tree) {
-  auto* option = AddOption(app, "--lang", "LANG", tree.language,
-                           "Language of texts; otherwise CLUSTERD_LANG, then "
-                           "the locale: en, zh");
-  CheckValue(option, &tree.mistakes, [](const std::string& value) {
-    return value == "en" || value == "zh"
-               ? FindingValue()
-               : Worded("msg-choice-not-known", "--lang", value, "en, zh", "");
-  });
+void AddLanguage(CLI::App& app, std::string& language) {
+  AddOption(app, "--lang", "LANG", language,
+            "Language of texts; otherwise CLUSTERD_LANG, then the locale: "
+            "en, zh");
 }
 
 // The commands that others stand below.
@@ -275,12 +263,12 @@ void BuildTree(Tree& tree, Language language) {
     CLI::App* const app = AddApp(tree, command->name(), language);
     command->AddOptions(*app);
     if (command->TakesConnection()) AddConnectionOptions(*app, tree.connection);
-    AddLanguage(*app, tree);
+    AddLanguage(*app, tree.language);
     app->callback([&tree, command] { tree.named = command; });
   }
   AddConnectionOptions(tree.root, tree.connection);
-  AddLanguage(tree.root, tree);
-  RefuseEmptyValues(tree.root, &tree.mistakes);
+  AddLanguage(tree.root, tree.language);
+  CheckValues(tree.root, &tree.mistakes);
   if (language != Language::kChinese) return;
   for (const auto& [english, chinese] : kHelpLabels) {
     tree.root.get_formatter()->label(english, chinese);
@@ -324,13 +312,12 @@ bool IsOption(const std::string& word) { return absl::StartsWith(word, "-"); }
 // What CLI11 says of an option's value.
 FindingValue ValueMistake(absl::string_view error) {
   static const LazyRE2 kMissing = {R"((\S+): \d+ required (.*) missing)"};
-  static const LazyRE2 kFlag = {R"((\S+) was given a disallowed flag .*)"};
   static const LazyRE2 kNoFlag = {R"(Could not convert: (-\S+) = .*)"};
   std::string option, value;
   if (HasForm(error, *kMissing, &option, &value)) {
     return Worded("msg-option-value-missing", option, value);
   }
-  return HasForm(error, *kFlag, &option) || HasForm(error, *kNoFlag, &option)
+  return HasForm(error, *kNoFlag, &option)
              ? Worded("msg-flag-takes-no-value", option)
              : Worded("msg-line-not-parsed", error);
 }

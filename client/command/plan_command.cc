@@ -20,15 +20,7 @@ namespace {
 constexpr char kStdout[] = "-";
 constexpr absl::Duration kMargin = absl::Seconds(20);
 
-// The exit status:
-//                                      | plain | --detailed-exitcode
-//   nothing to do                      | 0     | 0
-//   steps, nothing blocked             | 0     | 2
-//   blocked, or a host is left out, or | 2     | 1
-//   fails a rule that no step mends    |       |
-//   no plan, or it could not be saved, | 2     | 1
-//   or be kept by the controller       |       |
-//   wrong usage or configuration       | 3     | 3
+// help/plan.txt has the exit statuses.
 class PlanCommand final : public ClusterRequest {
  public:
   PlanCommand() : ClusterRequest("plan", kMargin) {}

@@ -180,10 +180,8 @@ absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
       const std::string text,
       ReadTextFile(path == "-" ? "/dev/stdin" : path, kMaxPlanFileBytes));
   absl::StatusOr<ClusterPlan> plan = ParsePlanFile(text);
-  const absl::Status read = plan.ok() ? VerifyPlan(*plan) : plan.status();
-  if (read.ok()) return plan;
-  return WithWords(
-      read, Worded("headed", absl::StrCat(path, ": "), MessageWords(read)));
+  RETURN_IF_ERROR(InFront(path, plan.ok() ? VerifyPlan(*plan) : plan.status()));
+  return plan;
 }
 
 absl::Status CheckPlanTarget(const std::string& path) {

@@ -18,12 +18,11 @@ FindingValue ProgressWords(const CheckProgress& progress) {
   const auto& awaited = progress.awaited();
   const uint32_t named = progress.awaited_size();
   if (named == 0) return counts;
-  FindingValue hosts =
-      ToFindingValue(FoldHostlist({awaited.begin(), awaited.end()}));
-  if (progress.pending() > named) {
-    hosts = Worded("first-of", hosts, progress.pending() - named);
-  }
-  return Worded("now-progress-awaiting", counts, hosts);
+  const std::string hosts = FoldHostlist({awaited.begin(), awaited.end()});
+  return Worded("now-progress-awaiting", counts,
+                progress.pending() <= named
+                    ? ToFindingValue(hosts)
+                    : Worded("first-of", hosts, progress.pending() - named));
 }
 
 std::string ProgressText(const CheckProgress& progress, bool utf8) {

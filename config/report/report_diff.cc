@@ -339,20 +339,16 @@ void AddNotes(const Side& before, const Side& after, ReportDiff* diff) {
   if (a.started_at_ms() > b.started_at_ms()) {
     AddNote(diff, "diff-backwards");
   }
+  const auto name = [](const std::string& name, const char* none) {
+    return name.empty() ? Worded(none) : ToFindingValue(name);
+  };
   if (a.network_namespace() != b.network_namespace()) {
-    const auto name = [](const Report& report) {
-      return report.network_namespace().empty()
-                 ? Worded("ctl-own")
-                 : ToFindingValue(report.network_namespace());
-    };
-    AddNote(diff, "diff-two-namespaces", name(a), name(b));
+    AddNote(diff, "diff-two-namespaces", name(a.network_namespace(), "ctl-own"),
+            name(b.network_namespace(), "ctl-own"));
   }
   if (a.job_id() != b.job_id() || JobName(a).empty() != JobName(b).empty()) {
-    const auto name = [](const Report& report) {
-      return JobName(report).empty() ? Worded("diff-no-job")
-                                     : ToFindingValue(JobName(report));
-    };
-    AddNote(diff, "diff-two-jobs", name(a), name(b));
+    AddNote(diff, "diff-two-jobs", name(JobName(a), "diff-no-job"),
+            name(JobName(b), "diff-no-job"));
   }
   const Named older = {before, Worded("diff-older")};
   const Named newer = {after, Worded("diff-newer")};
