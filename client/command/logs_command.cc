@@ -128,6 +128,7 @@ class LogsCommand final : public LogsRequestCommand {
     absl::c_sort(*answer_.mutable_hosts(), [](const auto& a, const auto& b) {
       return a.host() < b.host();
     });
+    const InLanguage of_json(Language::kEnglish);
     AddCodes(spec_.spec(), &answer_);
     return absl::OkStatus();
   }

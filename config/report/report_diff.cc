@@ -339,16 +339,17 @@ void AddNotes(const Side& before, const Side& after, ReportDiff* diff) {
   if (a.started_at_ms() > b.started_at_ms()) {
     AddNote(diff, "diff-backwards");
   }
-  const auto name = [](const std::string& name, const char* none) {
-    return name.empty() ? Worded(none) : ToFindingValue(name);
+  const auto name = [](const FindingValue& name, const char* none) {
+    return ValueText(name).empty() ? Worded(none) : name;
   };
   if (a.network_namespace() != b.network_namespace()) {
-    AddNote(diff, "diff-two-namespaces", name(a.network_namespace(), "ctl-own"),
-            name(b.network_namespace(), "ctl-own"));
+    AddNote(diff, "diff-two-namespaces",
+            name(ToFindingValue(a.network_namespace()), "ctl-own"),
+            name(ToFindingValue(b.network_namespace()), "ctl-own"));
   }
   if (a.job_id() != b.job_id() || JobName(a).empty() != JobName(b).empty()) {
-    AddNote(diff, "diff-two-jobs", name(JobName(a), "diff-no-job"),
-            name(JobName(b), "diff-no-job"));
+    AddNote(diff, "diff-two-jobs", name(JobWords(a), "diff-no-job"),
+            name(JobWords(b), "diff-no-job"));
   }
   const Named older = {before, Worded("diff-older")};
   const Named newer = {after, Worded("diff-newer")};
