@@ -295,8 +295,9 @@ absl::Duration ClusterRequest::RunTimeout() const {
 
 void AddNote(const FindingValue& words, Report& report) {
   auto& notes = *report.mutable_notes();
+  const int place = std::min(report.said_size(), notes.size());
   report.add_notes(EnglishText(words));
-  std::rotate(notes.begin() + report.said_size(), notes.end() - 1, notes.end());
+  std::rotate(notes.begin() + place, notes.end() - 1, notes.end());
   *report.add_said() = words;
 }
 
