@@ -121,8 +121,8 @@ class WrappedHelp final : public CLI::Formatter {
 // "none" or "all".
 void CheckValues(CLI::App& command, MistakeList* mistakes) {
   for (CLI::Option* option : command.get_options()) {
-    // The controller names what a waiver lacks, with its other mistakes.
     const std::string name = option->get_name();
+    // The controller names what a waiver lacks, with its other mistakes.
     if (option->get_required() && name != "--out") continue;
     if (!option->nonpositional()) continue;
     if (option->get_items_expected_max() == 0) continue;
