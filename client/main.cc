@@ -15,6 +15,7 @@
 #include "client/connection/rpc_client.h"
 #include "client/files/user_files.h"
 #include "config/report/verdict.h"
+#include "config/words/words.h"
 
 extern char** environ;
 
@@ -63,7 +64,7 @@ void WaitForSignals(const sigset_t& signals, clusterd::Interrupt& interrupt) {
 int main(int argc, char** argv) {
   // It looks for mistakes of ours, as in tests, at much CPU in a storm.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // gRPC logs every failed connection by itself; we say what it means.
+  // gRPC logs every failed connection; clusterctl says what it means.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   sigset_t signals;
   sigemptyset(&signals);
@@ -94,7 +95,10 @@ int main(int argc, char** argv) {
       std::vector<std::string>(argv + 1, argv + argc), session);
   // A report that nobody got, on a full disk say, is no pass.
   if (!std::cout.flush()) {
-    std::cerr << "clusterctl: stdout cannot be written\n";
+    const clusterd::InLanguage spoken(
+        clusterd::LanguageOf(session.environment));
+    std::cerr << "clusterctl: " << clusterd::Say("msg-stdout-not-written")
+              << "\n";
     if (status == clusterd::kExitPass) status = clusterd::kExitNoVerdict;
   }
   pthread_kill(waiter.native_handle(), SIGUSR1);

@@ -79,6 +79,30 @@ TEST(ApplyCommandTest, TellsEachEndAsItComesAndThenTheSummary) {
             "to roll back, run: clusterctl rollback 3fa2c4d5e6f70812\n");
 }
 
+TEST(ApplyCommandTest, TalksChineseAndWritesTheSameReport) {
+  ProgramWorld world = GoodWorld();
+  world.script.apply_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed");
+  const Arguments line = {"apply", PlanPath(), "--yes", "-o", "json"};
+  const ProgramOutput english = RunProgram(line, world);
+  world.environment["CLUSTERD_LANG"] = "zh";
+  const ProgramOutput chinese = RunProgram(line, world);
+  EXPECT_EQ(chinese.status, english.status);
+  EXPECT_EQ(chinese.out, english.out);
+  for (const char* text :
+       {"执行 4 步：2 台主机，1 批\n", "运行 3fa2c4d5e6f70812\n",
+        "运行 3fa2c4d5e6f70812 可能仍在控制器中"}) {
+    EXPECT_TRUE(absl::StrContains(chinese.err, text)) << chinese.err;
+  }
+  world.terminal.in_is_terminal = true;
+  world.terminal.err_is_terminal = true;
+  world.answer = std::string("n");
+  const ProgramOutput refused = RunProgram({"apply", PlanPath()}, world);
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_TRUE(absl::StrContains(refused.err, "1 批？[y/N] ")) << refused.err;
+  EXPECT_TRUE(absl::StrContains(refused.err, "未做任何变更")) << refused.err;
+}
+
 TEST(ApplyCommandTest, NamesThePlanWithTheWaveAndTheForce) {
   ProgramWorld world = GoodWorld();
   FakeController controller(world.script);
@@ -490,7 +514,7 @@ INSTANTIATE_TEST_SUITE_P(
     Mistakes, ApplyMistakeTest,
     testing::Values(
         BadCase{
-            "NoConsent", {}, {"--yes: is missing, and nobody can be asked"}},
+            "NoConsent", {}, {"--yes: is missing, and clusterctl cannot ask"}},
         BadCase{
             "Wave", {"--yes", "--wave", "0"}, {"--wave: \"0\", expected 1"}},
         BadCase{"NegativeWave", {"--yes", "--wave", "-3"}, {"--wave: \"-3\""}},
@@ -525,7 +549,7 @@ TEST(ApplyCommandTest, RefusesAnEditedPlanBeforeItAsksAnybody) {
 TEST(ApplyCommandTest, RefusesWhatIsNoPlan) {
   EXPECT_TRUE(absl::StrContains(
       RunProgram({"apply", TestFile("f", "version: 1\n"), "--yes"}).err,
-      ": is no plan of clusterctl: "));
+      ": is not a plan of clusterctl: "));
   const ProgramOutput absent = RunProgram({"apply", "/nonexistent/p", "--yes"});
   EXPECT_EQ(absent.status, 3);
   EXPECT_TRUE(absl::StrContains(absent.err,
@@ -714,7 +738,8 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
     line.insert(line.end(), both.begin(), both.end());
     const ProgramOutput output = RunProgram(line, GoodWorld());
     EXPECT_EQ(output.status, 3);
-    EXPECT_TRUE(absl::StrContains(output.err, "--no-confirm: it is to stay"))
+    EXPECT_TRUE(
+        absl::StrContains(output.err, "--no-confirm: excludes automatic"))
         << output.err;
   }
   EXPECT_EQ(
@@ -728,7 +753,7 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
 TEST(ApplyCommandTest, SaysWhereTheControllerTakesNothingBack) {
   const ProgramOutput output = RunProgram(
       {"apply", PlanPath(), "--yes", "--confirm-within", "5m"}, GoodWorld());
-  EXPECT_TRUE(absl::StrContains(output.out, "knows no --confirm-within"))
+  EXPECT_TRUE(absl::StrContains(output.out, "does not know --confirm-within"))
       << output.out;
 }
 

@@ -68,7 +68,7 @@ class CheckCommand final : public ClusterRequest {
   CheckCommand() : ClusterRequest("check", kMargin) {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "check", "--all checks every host");
+    AddHosts(app, "check", "ctl-all-checks");
     AddRuleOption(app, "--only", "Run only these rules", only_);
     AddRuleOption(app, "--skip", "Do not run these rules", skip_);
     AddRuleOption(app, "--downgrade",
@@ -112,13 +112,12 @@ class CheckCommand final : public ClusterRequest {
     watch_ = ReadDuration("--watch", watch_text_, absl::Seconds(1),
                           absl::ZeroDuration());
     if (!wait_text_.empty() && !watch_text_.empty()) {
-      AddMistake("--wait: --watch is given too, expected one of them");
+      AddMistake("msg-options-conflict", "--wait", "--watch");
     }
     if (!watch_text_.empty() &&
         (format_ == OutputFormat::kJunit || format_ == OutputFormat::kHtml)) {
-      AddMistake("--watch: prints a report per look, and --output ",
-                 format_ == OutputFormat::kHtml ? "html" : "junit",
-                 " is one document, expected one of them");
+      AddMistake("msg-watch-prints-reports",
+                 format_ == OutputFormat::kHtml ? "html" : "junit");
     }
     wait_until_ = session().now() + wait_;
     selection_.mutable_only()->Assign(only_.begin(), only_.end());
@@ -138,11 +137,13 @@ class CheckCommand final : public ClusterRequest {
       ClusterRequest::ReadOptions();
     }
     if (!max_age_text_.empty() && !judges_job_) {
-      AddMistake("--max-age: is for a job, expected --job, --nodes or ",
-                 "--rank-table");
+      AddMistake("msg-max-age-without-job");
     }
   }
 
+  static FindingValue HostOptions() {
+    return Worded("ctl-or", "HOSTS, --exclude, --hostfile", "--all");
+  }
   bool NamesHosts() const {
     return !hosts_.hosts.empty() || !hosts_.exclude.empty() ||
            !hosts_.hostfile.empty() || hosts_.all;
@@ -158,27 +159,24 @@ class CheckCommand final : public ClusterRequest {
 
   void CheckJobOptions() {
     if (NamesHosts()) {
-      AddMistake(job_options_.given(),
-                 ": HOSTS, --exclude, --hostfile or --all are given too, ",
-                 "expected one of them");
+      AddMistake("msg-options-conflict", job_options_.given(), HostOptions());
     }
     if (!namespace_text_.empty()) {
-      AddMistake(job_options_.given(), ": --netns is given too, expected one ",
-                 "of them");
+      AddMistake("msg-options-conflict", job_options_.given(), "--netns");
     }
   }
 
   void CheckLocalOptions() {
-    const std::tuple<bool, const char*, absl::string_view> refused[] = {
-        {NamesHosts(), "checks this host only",
-         "HOSTS, --exclude, --hostfile or --all"},
-        {!namespace_text_.empty(), "checks this host's own namespace",
-         "--netns"},
-        {selection_.ByteSizeLong() > 0, "the host's daemon runs all its rules",
-         "--only, --skip or --downgrade"},
-        {!job_options_.given().empty(), "knows no job", job_options_.given()}};
+    const std::tuple<bool, const char*, FindingValue> refused[] = {
+        {NamesHosts(), "ctl-local-one-host", HostOptions()},
+        {!namespace_text_.empty(), "ctl-local-own-namespace",
+         ToFindingValue("--netns")},
+        {selection_.ByteSizeLong() > 0, "ctl-local-all-rules",
+         Worded("ctl-or", "--only, --skip", "--downgrade")},
+        {!job_options_.given().empty(), "ctl-local-no-job",
+         ToFindingValue(job_options_.given())}};
     for (const auto& [is_given, why, options] : refused) {
-      if (is_given) AddMistake("--local: ", why, ", expected no ", options);
+      if (is_given) AddMistake("msg-local-refuses", Worded(why), options);
     }
   }
 
@@ -188,9 +186,8 @@ class CheckCommand final : public ClusterRequest {
     const bool first = job_hosts_.empty();
     job_hosts_ = job_options_.Resolve(spec_.spec(), mistakes_);
     if (first && mistakes_.empty() && job_options_.is_own_job()) {
-      Tell("judges ", job_options_.job().id(), " on ",
-           HostsText(job_hosts_, kOwnJobColumns),
-           ", the job that this runs in (--all checks every host)");
+      Tell("ctl-own-job", job_options_.job().id(),
+           HostsValue(job_hosts_, kOwnJobColumns));
     }
     return absl::OkStatus();
   }
@@ -261,7 +258,7 @@ class CheckCommand final : public ClusterRequest {
     const std::string socket = SocketPath();
     const auto channel = session().connector.ToLocalDaemon(socket);
     if (!channel.ok()) {
-      AddMistake(channel.status().message());
+      AddMistakes("", channel.status(), mistakes_);
       return channel.status();
     }
     LocalClient client(*channel, Worded("daemon-here", socket),
@@ -274,46 +271,46 @@ class CheckCommand final : public ClusterRequest {
   }
 
   // The report does not say what was asked for.
-  void Doubt(const std::string& why) {
+  void Doubt(const FindingValue& why) {
     report_.set_verdict(report_.verdict() == FAIL ? FAIL : UNKNOWN);
-    report_.add_notes(why);
+    AddNote(why, report_);
   }
 
   void CheckAnswer() {
     if (report_.partial()) {
       const auto& awaited = report_.awaited();
-      report_.add_notes(absl::StrCat(
-          "partial: stopped while ", Count(awaited.size(), "host"), " of ",
-          report_.hosts_size(), " had not answered: ",
-          HostsText({awaited.begin(), awaited.end()}, kAwaitedColumns),
-          "; the history does not keep this report"));
+      AddNote(
+          Worded("msg-check-partial", Counted(awaited.size(), "host"),
+                 report_.hosts_size(),
+                 HostsValue({awaited.begin(), awaited.end()}, kAwaitedColumns)),
+          report_);
     }
     // A controller that leaves out a host it was asked about has not checked
     // it.
     const std::vector<std::string> left =
         LeftOut(judges_job_ ? job_hosts_ : named_, report_.hosts());
-    if (!left.empty()) Doubt(absl::StrCat("the report ", LeftOutText(left)));
+    if (!left.empty()) {
+      Doubt(
+          Worded("ctl-report-leaves-out", left.size(), HostsValue(left, 200)));
+    }
     // A controller that knows no jobs judges whole hosts.
     if (judges_job_ && report_.job_servers() == 0) {
-      Doubt(
-          "the report is about whole hosts and not the job; use the "
-          "controller's version");
+      Doubt(Worded("msg-report-not-about-job"));
     }
     // A controller that knows no namespaces judges the hosts' own.
     const std::string asked = NetworkNamespaceText(network_namespace_);
     const std::string& judged = report_.network_namespace();
     if (judged != asked) {
-      Doubt(absl::StrCat(
-          "the report is about ",
-          judged.empty() ? "the hosts' own network namespace"
-                         : absl::StrCat("network namespace ", judged),
-          ", expected ", asked.empty() ? "the hosts' own" : asked,
-          "; use the controller's version"));
+      Doubt(Worded("msg-report-of-other-namespace",
+                   judged.empty() ? Worded("ctl-own-network-namespace")
+                                  : Worded("ctl-network-namespace", judged),
+                   asked.empty() ? Worded("ctl-own") : ToFindingValue(asked)));
     }
     if (spec_.refused().empty()) return;
-    report_.add_notes(OlderSpecText(spec_.refused(), "judges"));
+    const FindingValue older = OlderSpecWords(spec_.refused(), "ctl-judges");
+    AddNote(older, report_);
     // That one line has no notes.
-    if (format_ == OutputFormat::kShort) Tell(*report_.notes().rbegin());
+    if (format_ == OutputFormat::kShort) Tell("headed", "", older);
   }
 
   int Finish() override {
@@ -336,10 +333,10 @@ class CheckCommand final : public ClusterRequest {
       if (left <= absl::ZeroDuration()) return Next::kShow;
       const absl::Duration pause = std::min(kLongestPause, wait_ / 10);
       if (!session().interrupt.Await(std::min(left, pause))) {
-        ShowProgress("looks again, until it passes");
+        ShowProgress(Say("ctl-checks-again"));
         return Next::kAgain;
       }
-      Tell("interrupted before --wait was over");
+      Tell("msg-wait-interrupted");
       status = kExitNoVerdict;
     } else if (watch_ > absl::ZeroDuration()) {
       // A look that Ctrl-C cut short takes nothing from the one before it.
@@ -378,8 +375,7 @@ class CheckCommand final : public ClusterRequest {
       self.set_no_facts_reason(report_.error());
     }
     if (progress_.answered() + progress_.failed() + progress_.pending() > 0) {
-      report_.add_notes(absl::StrCat("when the run ended: ",
-                                     ProgressText(progress_, /*utf8=*/true)));
+      AddNote(Worded("ctl-when-ended", ProgressWords(progress_)), report_);
     }
     return true;
   }

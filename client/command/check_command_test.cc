@@ -149,7 +149,7 @@ TEST(CheckFormatTest, RefusesOneDocumentOfManyLooks) {
       {"check", "--watch", "1s", "-o", "junit"}, WorldWith(ReportOf(PASS)));
   EXPECT_EQ(output.status, 3);
   EXPECT_TRUE(
-      absl::StrContains(output.err, "--watch: prints a report per look"))
+      absl::StrContains(output.err, "--watch: prints a report after each"))
       << output.err;
 }
 

@@ -185,6 +185,50 @@ TEST(ChineseCheckTest, PrintsTheSameForProgramsInBothLanguages) {
   EXPECT_FALSE(IsChinese(FileContent(file)));
 }
 
+TEST(ChineseMistakesTest, AreToldInChineseAndTheSameToPrograms) {
+  const std::string old = TestFile("old.yaml", "");
+  for (const Arguments& line : std::vector<Arguments>{
+           {"chekc"},
+           {"check", "--onyl", "link", "-o", "json"},
+           {"check", "--report"},
+           {"check", "--all=x"},
+           {"check", "--only", "", "-ojson"},
+           {"config"},
+           {"describe"},
+           {"describe", "a", "b"},
+           {"check", "nowhere", "-x", "@a", "-o", "json"},
+           {"check", "--wait", "1s", "--watch", "1s", "-o", "json"},
+           {"check", "--max-age", "1h", "-o", "json"},
+           {"check", "--local", "--only", "link", "-o", "json"},
+           {"check", "--watch", "2s", "-o", "junit"},
+           {"check", "-o", "xml"},
+           {"plan", "--out", "-", "-o", "json"},
+           {"plan", "-o", "html"},
+           {"apply", "-o", "json"},
+           {"apply", "a.json", "--abort", "3fa2c4d5", "-o", "json"},
+           {"apply", "--no-confirm", "--auto-confirm", "-o", "json"},
+           {"rollback", "x", "-o", "json"},
+           {"hosts", "--forget", "a,b", "-o", "json"},
+           {"history", "-o", "short"},
+           {"explain", "nothing"},
+           {"explain", "EI9999"},
+           {"help", "chekc"},
+           {"logs", "--bytes", "x", "-o", "json"},
+           {"config", "import", old, "--out", old}}) {
+    const std::string text = absl::StrJoin(line, " ");
+    const ProgramOutput english = RunProgram(line);
+    const ProgramOutput chinese = RunInChinese(line);
+    EXPECT_EQ(chinese.status, 3) << text;
+    EXPECT_EQ(english.status, 3) << text;
+    EXPECT_EQ(chinese.out, english.out) << text;
+    EXPECT_FALSE(IsChinese(english.err)) << english.err;
+    for (const absl::string_view said :
+         absl::StrSplit(chinese.err, '\n', absl::SkipEmpty())) {
+      EXPECT_TRUE(IsChinese(said)) << said;
+    }
+  }
+}
+
 TEST(ChineseExplainTest, SaysOfEveryRuleWhatItIs) {
   const std::string link = RunInChinese({"explain", "link"}).out;
   for (const char* key : {"含义", "不通过条件", "级别", "修复", "来源"}) {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "client/command/command.h"
-#include "config/values/nearest_word.h"
+#include "config/values/text_form.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -119,20 +119,28 @@ class WrappedHelp final : public CLI::Formatter {
 
 // An option with an empty value is a script's unset variable, and never means
 // "none" or "all".
-void RefuseEmptyValues(CLI::App& command) {
-  const CLI::Validator not_empty(
-      [](std::string& value) {
-        return value.empty() ? std::string("is empty, expected a value") : "";
-      },
-      "");
+void CheckValues(CLI::App& command, MistakeList* mistakes) {
   for (CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
     // The controller names what a waiver lacks, with its other mistakes.
-    if (option->get_required() && option->get_name() != "--out") continue;
-    if (option->nonpositional() && option->get_items_expected_max() > 0) {
-      option->check(not_empty);
-    }
+    if (option->get_required() && name != "--out") continue;
+    if (!option->nonpositional()) continue;
+    if (option->get_items_expected_max() == 0) continue;
+    option->check(CLI::Validator(
+        [=](const std::string& value) {
+          if (value.empty()) {
+            *mistakes = {Worded("msg-option-value-empty", name)};
+          } else if (name == "--lang" && value != "en" && value != "zh") {
+            *mistakes = {
+                Worded("msg-choice-not-known", name, value, "en, zh", "")};
+          }
+          return mistakes->empty() ? "" : "not valid";
+        },
+        ""));
   }
-  for (CLI::App* child : command.get_subcommands({})) RefuseEmptyValues(*child);
+  for (CLI::App* child : command.get_subcommands({})) {
+    CheckValues(*child, mistakes);
+  }
 }
 
 std::string OwnVersionLine() {
@@ -176,6 +184,7 @@ struct Tree {
   ConnectionFlags connection;
   std::string language;
   Command* named = nullptr;
+  MistakeList mistakes;                     // In values of the line.
   std::map<std::string, CLI::App*> groups;  // "config"
 };
 
@@ -191,15 +200,7 @@ void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
 void AddLanguage(CLI::App& app, std::string& language) {
   AddOption(app, "--lang", "LANG", language,
             "Language of texts; otherwise CLUSTERD_LANG, then the locale: "
-            "en, zh")
-      ->check(CLI::Validator(
-          [](std::string& value) {
-            return value == "en" || value == "zh"
-                       ? ""
-                       : absl::StrCat("\"", value,
-                                      "\" is not known, expected en, zh");
-          },
-          ""));
+            "en, zh");
 }
 
 // The commands that others stand below.
@@ -268,7 +269,7 @@ void BuildTree(Tree& tree, Language language) {
   }
   AddConnectionOptions(tree.root, tree.connection);
   AddLanguage(tree.root, tree.language);
-  RefuseEmptyValues(tree.root);
+  CheckValues(tree.root, &tree.mistakes);
   if (language != Language::kChinese) return;
   for (const auto& [english, chinese] : kHelpLabels) {
     tree.root.get_formatter()->label(english, chinese);
@@ -309,24 +310,40 @@ std::vector<std::string> OptionsOf(const CLI::App& command) {
 
 bool IsOption(const std::string& word) { return absl::StartsWith(word, "-"); }
 
+// What CLI11 says of an option's value.
+FindingValue ValueMistake(absl::string_view error) {
+  static const LazyRE2 kMissing = {R"((\S+): \d+ required (.*) missing)"};
+  static const LazyRE2 kNoFlag = {R"(Could not convert: (-\S+) = .*)"};
+  std::string option, value;
+  if (HasForm(error, *kMissing, &option, &value)) {
+    return Worded("msg-option-value-missing", option, value);
+  }
+  return HasForm(error, *kNoFlag, &option)
+             ? Worded("msg-flag-takes-no-value", option)
+             : Worded("msg-line-not-parsed", error);
+}
+
 MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
-                          const CLI::App& root) {
-  const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  const bool required =
-      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (!extras && !required) return {error.what()};
+                          const Tree& tree) {
+  const std::string name = error.get_name();
+  const bool required = name == "RequiredError";
+  if (!required && name != "ExtrasError") {
+    if (!tree.mistakes.empty()) return tree.mistakes;
+    return {ValueMistake(error.what())};
+  }
   const std::vector<std::string> commands = CommandsBelow(command);
   MistakeList mistakes;
-  for (const std::string& word : root.remaining(/*recurse=*/true)) {
+  for (const std::string& word : tree.root.remaining(true)) {
     mistakes.push_back(UnexpectedArgument(command, word));
     // What follows an unknown command are that command's own words.
     if (!commands.empty() && !IsOption(word)) return mistakes;
   }
   if (!required) return mistakes;
-  mistakes.push_back(commands.empty()
-                         ? error.what()
-                         : absl::StrCat("no command, expected ",
-                                        absl::StrJoin(commands, ", ")));
+  mistakes.push_back(
+      commands.empty()
+          ? Worded("msg-argument-required",
+                   absl::StripSuffix(error.what(), " is required"))
+          : Worded("msg-command-missing", absl::StrJoin(commands, ", ")));
   return mistakes;
 }
 
@@ -352,11 +369,11 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
     app = app->get_subcommands().front();
     absl::StrAppend(&name, name.empty() ? "" : " ", app->get_name());
   }
-  const MistakeList mistakes = ParseMistakes(error, *app, tree.root);
+  const MistakeList mistakes = ParseMistakes(error, *app, tree);
   if (ArgumentOf("-o", arguments) == "json" ||
       ArgumentOf("--output", arguments) == "json" ||
       absl::c_linear_search(arguments, "-ojson")) {
-    PrintErrorJson(name, ErrorOf(mistakes).message(), kExitUsage,
+    PrintErrorJson(name, MistakesError(mistakes).message(), kExitUsage,
                    session.out);
   }
   for (const auto& command : tree.commands) {
@@ -376,27 +393,26 @@ absl::string_view HelpPageText(absl::string_view name) {
   return page->text;
 }
 
-std::string UnexpectedArgument(const CLI::App& command,
-                               const std::string& word) {
+FindingValue UnexpectedArgument(const CLI::App& command,
+                                const std::string& word) {
   const bool option = IsOption(word);
   const std::string key = word.substr(0, word.find('='));
   const std::vector<std::string> names =
       option ? OptionsOf(command) : CommandsBelow(command);
   const std::vector<absl::string_view> views(names.begin(), names.end());
-  const std::string nearest = DidYouMean(key, views);
-  if (option) {
-    return absl::StrCat("option \"", key, "\" does not exist", nearest);
-  }
-  if (names.empty()) return absl::StrCat("\"", word, "\" was not expected");
-  return absl::StrCat("command \"", word, "\" does not exist, expected ",
-                      absl::StrJoin(names, ", "), nearest);
+  const FindingValue nearest = DidYouMeanWords(key, views);
+  if (option) return Worded("msg-option-not-known", key, nearest);
+  if (names.empty()) return Worded("msg-argument-not-expected", word);
+  return Worded("msg-command-not-known", word, absl::StrJoin(names, ", "),
+                nearest);
 }
 
 int RunClusterctl(const std::vector<std::string>& arguments, Session& session) {
   const std::string language = ArgumentOf("--lang", arguments);
   if (!language.empty()) session.environment["CLUSTERD_LANG"] = language;
+  const InLanguage spoken(LanguageOf(session.environment));
   Tree tree;
-  BuildTree(tree, LanguageOf(session.environment));
+  BuildTree(tree, CurrentLanguage());
   if (!arguments.empty() && arguments[0] == "complete") {
     return CompleteLine(tree.root, {arguments.begin() + 1, arguments.end()},
                         session);

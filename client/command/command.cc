@@ -8,7 +8,6 @@
 #include "absl/strings/str_split.h"
 #include "config/identity/tls_credentials.h"
 #include "config/report/message_json.h"
-#include "config/values/nearest_word.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
@@ -20,7 +19,7 @@ size_t Command::ReadChoice(absl::string_view option, absl::string_view value,
   const auto found = absl::c_find(words, value);
   if (found != words.end()) return found - words.begin();
   AddMistake("msg-choice-not-known", option, value, absl::StrJoin(words, ", "),
-             DidYouMean(value, words));
+             DidYouMeanWords(value, words));
   return 0;
 }
 
@@ -171,7 +170,7 @@ void AddMistakes(absl::string_view head, const absl::Status& error,
   }
 }
 
-absl::Status ErrorOf(const MistakeList& mistakes) {
+absl::Status MistakesError(const MistakeList& mistakes) {
   return WithWords(absl::InvalidArgumentError(""), Lines(mistakes));
 }
 

@@ -1,7 +1,6 @@
-// A command of clusterctl: its options, and what it does; and the program that
-// is all of them. Each is in one .cc file, alone or beside its like, and has
-// its help as a page in help/. A command that asks the controller something is
-// a Request (request.h), which has the flow that all requests share.
+// A command of clusterctl: its options, and what it does; and the program of
+// all commands. Each has its help as a page in help/. A command that asks the
+// controller something is a Request (request.h).
 #ifndef CLIENT_COMMAND_COMMAND_H_
 #define CLIENT_COMMAND_COMMAND_H_
 
@@ -14,7 +13,6 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/connection/connector.h"
@@ -32,8 +30,7 @@ inline constexpr absl::Duration kShortTimeout = absl::Seconds(10);
 using MistakeList = std::vector<FindingValue>;
 
 // The mistakes as one error, a line each. REQUIRES: not empty.
-absl::Status ErrorOf(const MistakeList& mistakes);
-
+absl::Status MistakesError(const MistakeList& mistakes);
 // Adds each line of the error, with `head` in front.
 void AddMistakes(absl::string_view head, const absl::Status& error,
                  MistakeList& mistakes);
@@ -94,8 +91,8 @@ class Command {
   // Does the command's work; the exit status. Once only.
   int Run(const ConnectionFlags& connection, Session& session);
 
-  // For a command line that could not even be parsed: says what is wrong with
-  // it, also in the file of --report where the command has that option.
+  // Says what is wrong with a line that cannot be parsed, also in the file of
+  // --report where the command has that option.
   int RefuseLine(const MistakeList& mistakes, const std::string& report_file,
                  Session& session);
 
@@ -129,11 +126,9 @@ class Command {
   void ClearProgress() { line_->Clear(); }
 
   // How the values of options are read. They stay text while the command line
-  // is parsed, so that a command can name every wrong one in one run: each
-  // function adds a mistake that names the option, the value and what was
-  // expected.
+  // is parsed, so that a command can name every wrong one in one run.
 
-  // The words of that row with these values.
+  // Of the words of that row with these values.
   template <typename... Values>
   void AddMistake(absl::string_view row, const Values&... values) {
     mistakes_.push_back(Worded(row, values...));
@@ -152,7 +147,7 @@ class Command {
   void AddColor(CLI::App& app);
   void ReadColor();
   // A moment that is over: "2h" or "30d" ago, "2026-03-01 10:11", "2026-03-01";
-  // the infinite past if `text` is empty, and with a mistake if it is none.
+  // the infinite past if `text` is empty or not one.
   absl::Time ReadSince(absl::string_view option, const std::string& text);
   // Whether nothing is there yet under the name of a file that is to be made.
   bool CheckNewFile(absl::string_view option, const std::string& path);
@@ -167,8 +162,7 @@ class Command {
   }
   // Tells the mistakes and where help is. The exit status for wrong usage.
   int RejectUsage();
-  // Tells each line of the message. The exit status that the failure stands
-  // for.
+  // Tells each line of the message. The exit status of the failure.
   int ReportFailure(const absl::Status& failure);
 
   MistakeList mistakes_;
@@ -217,22 +211,19 @@ void AddHelpCommands(const CLI::App& root, CommandList& commands);
 // REQUIRES: there is one.
 absl::string_view HelpPageText(absl::string_view name);
 
-// What is wrong with a word that stands for an option or a command of
-// `command`, with those that exist and the nearest.
-std::string UnexpectedArgument(const CLI::App& command,
-                               const std::string& word);
+// Refuses a word on the line of `command`, with the nearest one that exists.
+FindingValue UnexpectedArgument(const CLI::App& command,
+                                const std::string& word);
 
 // What a shell asks for behind "clusterctl complete": `words` of a line, the
 // last of them as far as it is typed. Prints what could stand in its place, one
-// per line, with a tab and what it is for; ":files" where a file belongs. What
-// the controller knows is left out where it does not answer within a second.
-// No word on stderr, and status 0, whatever happens.
+// per line, with a tab and what it is for; ":files" where a file belongs. Waits
+// a second for the controller. Nothing on stderr, and status 0, in any case.
 int CompleteLine(const CLI::App& root, std::vector<std::string> words,
                  Session& session);
 
-// What ends a command line that is wrong: each line of the mistakes, made safe
-// for a terminal, and where help is. `name` of the command, empty: of the
-// program. The exit status for wrong usage.
+// Prints each line of the mistakes, made safe for a terminal, and where help
+// is. `name` of the command, empty: of the program. The status of wrong usage.
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,
                  Session& session);
 
@@ -243,10 +234,10 @@ CommandError ErrorDocument(absl::string_view name, absl::string_view error,
 void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
                     std::ostream& out);
 
-// The whole program: runs the command that `arguments` (without the program's
-// name) name; the exit status. Help goes to session.out with status 0. A
-// command line that cannot be parsed gets one message with the nearest command
-// or option, status 3, and with --report FILE also a report file that says so.
+// The whole program, in the user's language: runs the command that `arguments`
+// (without the program's name) name; the exit status. Help goes to session.out
+// with status 0. A line that cannot be parsed gets one message, status 3, and
+// with --report FILE also a report file that says so.
 int RunClusterctl(const std::vector<std::string>& arguments, Session& session);
 
 }  // namespace clusterd

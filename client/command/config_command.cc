@@ -3,10 +3,10 @@
 // that it has loaded, and for live hosts.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "client/command/request.h"
@@ -21,7 +21,6 @@
 #include "config/spec/spec_loader.h"
 #include "config/values/address_pattern.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
@@ -34,10 +33,6 @@ constexpr int kHostsColumns = 60;
 constexpr int kGroups = 2;  // Of hosts that a line names.
 
 constexpr char kController[] = "controller";  // What --against also takes.
-constexpr char kPin[] =
-    "; a formula that counts by index (n, i) moves the addresses of all hosts "
-    "behind one that is taken out: to pin them, count by name, e.g. 100 + name "
-    "in place of 101 + n, where name is the number in the host's name";
 
 absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file,
                                      SpecPlaces* places = nullptr) {
@@ -62,14 +57,16 @@ class AddressReview {
   // By the rules of the product, as a check judges live ones.
   void Judge() {
     for (const Finding& finding : JudgePlannedAddresses(spec_)) {
-      const std::string text = absl::StrCat(
-          SubjectsText(finding.subjects(), kGroups, kHostsColumns), ": ",
-          finding.observed(), Part(", expected ", finding.expected()),
-          " (rule ", finding.rule(), ")");
+      const FindingValue words =
+          Worded("msg-planned-address-wrong",
+                 SubjectsText(finding.subjects(), kGroups, kHostsColumns),
+                 finding.observed(),
+                 SayPart("ctl-expected", finding.expected()), finding.rule());
       if (finding.state() == FAIL) {
-        mistakes_.AddOnce(PlaceOf(finding), finding.rule(), text);
+        mistakes_.AddOnce(PlaceOf(finding), finding.rule(), "headed", "",
+                          words);
       } else {
-        Warn(PlaceOf(finding), finding.rule(), text);
+        Warn(PlaceOf(finding), finding.rule(), words);
       }
     }
   }
@@ -86,17 +83,17 @@ class AddressReview {
                                    const DeviceSpec& now, bool) {
       const DeviceSpec& was = *before.try_emplace(name, &now).first->second;
       const bool moved = was.address() != now.address();
-      if (!moved && was.netmask() == now.netmask()) return std::string();
-      return absl::StrCat(name, " has ", moved ? was.address() : was.netmask(),
-                          " there and ", moved ? now.address() : now.netmask(),
-                          " here");
+      if (!moved && was.netmask() == now.netmask()) return FindingValue();
+      return Worded("ctl-moved-device", name,
+                    moved ? was.address() : was.netmask(),
+                    moved ? now.address() : now.netmask());
     };
     for (const auto& [place, some] : Gather(compare)) {
       Warn(place, "moved",
-           absl::StrCat("other addresses than in ", old_name, " on ",
-                        Count(some.devices, "device"), " of ",
-                        HostsText(some.hosts, kHostsColumns), ", e.g. ",
-                        some.example, some.by_index ? kPin : ""));
+           Worded("msg-addresses-moved", old_name,
+                  Counted(some.devices, "device"),
+                  HostsValue(some.hosts, kHostsColumns), some.example,
+                  some.by_index ? Worded("ctl-pin") : FindingValue()));
     }
   }
 
@@ -104,13 +101,14 @@ class AddressReview {
   // may have been taken out.
   void FindGaps() {
     const auto by_index = [](const std::string& name, const DeviceSpec&,
-                             bool by_index) { return by_index ? name : ""; };
+                             bool by_index) {
+      return ToFindingValue(by_index ? name : "");
+    };
     for (const auto& [place, some] : Gather(by_index)) {
       if (!HaveGap(some.hosts)) continue;
       Warn(place, "gap",
-           absl::StrCat("counts by index over ",
-                        HostsText(some.hosts, kHostsColumns),
-                        ", whose names leave numbers out", kPin));
+           Worded("msg-index-has-gap", HostsValue(some.hosts, kHostsColumns),
+                  Worded("ctl-pin")));
     }
   }
 
@@ -131,11 +129,9 @@ class AddressReview {
           continue;
         }
         Warn(places_[s][k].position, "gateways",
-             absl::StrCat(NameOf(spec_.servers(s), devices[k]), ": gateway ",
-                          devices[k].gateway(), ", expected that of device ",
-                          first->id(),
-                          ": hccn_tool keeps one gateway for devices 0-3 and "
-                          "one for 4-7 of this product, and a plan sets one"));
+             Worded("msg-gateway-not-shared",
+                    NameOf(spec_.servers(s), devices[k]), devices[k].gateway(),
+                    first->id()));
       }
     }
   }
@@ -145,7 +141,7 @@ class AddressReview {
   struct Devices {
     size_t devices = 0;
     std::vector<std::string> hosts;
-    std::string example;
+    FindingValue example;
     bool by_index = false;
   };
 
@@ -162,9 +158,9 @@ class AddressReview {
       const ServerSpec& server = spec_.servers(s);
       for (int k = 0; k < server.devices_size(); ++k) {
         const AddressPlace& place = places_[s][k];
-        const std::string text = describe(NameOf(server, server.devices(k)),
-                                          server.devices(k), place.by_index);
-        if (text.empty()) continue;
+        const FindingValue text = describe(NameOf(server, server.devices(k)),
+                                           server.devices(k), place.by_index);
+        if (text.ByteSizeLong() == 0) continue;
         Devices& some = gathered[place.position];
         if (some.devices++ == 0) some.example = text;
         if (some.hosts.empty() || some.hosts.back() != server.host()) {
@@ -208,8 +204,8 @@ class AddressReview {
   }
 
   void Warn(TextPosition place, const std::string& kind,
-            const std::string& text) {
-    warnings_.AddOnce(place, kind, "warning: ", text);
+            const FindingValue& words) {
+    warnings_.AddOnce(place, kind, "warning", words);
   }
 
   Mistakes mistakes_;
@@ -219,15 +215,14 @@ class AddressReview {
   absl::flat_hash_map<std::string, int> index_;
 };
 
-std::string SpecSummary(const ClusterSpec& spec) {
+std::string SpecSummary(const std::string& file, const ClusterSpec& spec) {
   size_t devices = 0;
   for (const ServerSpec& server : spec.servers())
     devices += server.devices_size();
   const auto profile = FindProductProfile(spec.product(), spec.mode());
-  return absl::StrCat("cluster ", spec.name(), ", ",
-                      Count(spec.servers_size(), "server"), ", ",
-                      Count(devices, "device"), ", ",
-                      profile.ok() ? (*profile)->title : spec.product());
+  return Say("ctl-spec-summary", file, spec.name(),
+             Counted(spec.servers_size(), "server"), Counted(devices, "device"),
+             profile.ok() ? (*profile)->title : spec.product());
 }
 
 class ConfigCommand : public Command {
@@ -238,9 +233,9 @@ class ConfigCommand : public Command {
   // A message may hold several lines, each one a mistake in the file, which it
   // names; so the command does not.
   int PrintMistakes(const absl::Status& status) {
-    for (const absl::string_view line :
-         absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
-      session().err << SafeText(line, ErrStyle().utf8) << "\n";
+    if (status.ok()) return kExitUsage;
+    for (const FindingValue& line : MessageLines(status)) {
+      session().err << SafeText(ValueText(line), ErrStyle().utf8) << "\n";
     }
     return kExitUsage;
   }
@@ -249,10 +244,10 @@ class ConfigCommand : public Command {
   absl::StatusOr<ClusterSpec> AskForSpec(ControllerClient& client) {
     ASSIGN_OR_RETURN(GetSpecResponse answer,
                      client.Ask(&Controller::Stub::GetSpec, {}, kShortTimeout));
-    Tell("from the controller's ", answer.path());
+    Tell("ctl-from-controller", answer.path());
     for (const absl::string_view line :
          absl::StrSplit(answer.refused(), '\n', absl::SkipEmpty())) {
-      Tell("the controller refused a newer cluster.yaml: ", line);
+      Tell("msg-newer-spec-refused", line);
     }
     return std::move(*answer.mutable_spec());
   }
@@ -293,13 +288,12 @@ class ConfigValidateCommand final : public ConfigCommand {
     PrintMistakes(review.warnings().ToStatus());
     for (const Waiver& waiver : spec->waivers()) {
       if (IsInForce(waiver, session().now())) continue;
-      Tell("note: ", file_, ": the waiver of ", ValueText(WaivedWords(waiver)),
-           " has ended, or ends in over 90 days: ",
-           ValueText(WaiverWords(waiver)));
+      Tell("note", Worded("ctl-waiver-not-in-force", file_, WaivedWords(waiver),
+                          WaiverWords(waiver)));
     }
     const absl::Status judged = review.mistakes().ToStatus();
     if (!judged.ok()) return PrintMistakes(judged);
-    session().out << SafeText(absl::StrCat(file_, ": OK: ", SpecSummary(*spec)),
+    session().out << SafeText(SpecSummary(file_, *spec),
                               OutStyle(ColorMode::kNever).utf8)
                   << "\n";
     return kExitPass;
@@ -324,10 +318,9 @@ class ConfigShowCommand final : public ConfigCommand {
     std::unique_ptr<ControllerClient> client;
     if (file_.empty()) client = Connect();
     absl::StatusOr<ClusterSpec> spec =
-        absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
-    if (mistakes_.empty()) {
-      spec = client == nullptr ? ReadSpec(file_) : AskForSpec(*client);
-    }
+        !mistakes_.empty()  ? MistakesError(mistakes_)
+        : client == nullptr ? ReadSpec(file_)
+                            : AskForSpec(*client);
     if (!spec.ok()) {
       const int status = !mistakes_.empty()  ? RejectUsage()
                          : client != nullptr ? ReportFailure(spec.status())
@@ -384,20 +377,19 @@ class SpecWritingCommand : public Command {
       ReportFailure(saved);
       return kExitNoVerdict;
     }
-    Tell(Count(written->servers, "server"), "; ",
-         written->pattern.empty() ? "no device addresses" : written->pattern,
-         "; ", Count(written->exceptions.size(), "exception"));
-    for (const std::string& note : written->notes) Tell("note: ", note);
+    Tell("ctl-spec-written", Counted(written->servers, "server"),
+         written->pattern.empty() ? Worded("ctl-no-device-addresses")
+                                  : ToFindingValue(written->pattern),
+         Worded("ctl-exceptions", written->exceptions.size()));
+    for (const auto& note : written->notes) Tell("note", note);
     const size_t told = std::min(kToldExceptions, written->exceptions.size());
     for (size_t i = 0; i < told; ++i) {
-      Tell("exception: ", ExceptionText(written->exceptions[i]));
+      Tell("ctl-exception", ExceptionText(written->exceptions[i]));
     }
     if (told < written->exceptions.size()) {
-      Tell("and ", written->exceptions.size() - told,
-           " more exceptions, in the file's comments");
+      Tell("ctl-more-exceptions", written->exceptions.size() - told);
     }
-    const std::string file = out_.empty() ? "FILE" : out_;
-    Tell("read it, then: clusterctl config validate ", file);
+    Tell("ctl-read-then-validate", out_.empty() ? "FILE" : out_);
     return kExitPass;
   }
 
@@ -445,6 +437,7 @@ class ConfigLearnCommand final : public SpecWritingCommand {
   }
 
   absl::StatusOr<WrittenSpec> Write(const LearnedHosts& learned) {
+    std::optional<InLanguage> of_file(std::in_place, Language::kEnglish);
     std::map<std::string, Ipv4Address> addresses;
     std::vector<HostFacts> facts;
     for (const LearnedHosts::Host& host : learned.hosts()) {
@@ -462,10 +455,9 @@ class ConfigLearnCommand final : public SpecWritingCommand {
         LearnCluster(learned.cluster(), product_, facts, addresses));
     ASSIGN_OR_RETURN(WrittenSpec written, WriteSpec(seen));
     if (!written.pattern.empty()) return written;
-    for (const std::string& note : seen.notes) Tell("note: ", note);
-    return absl::FailedPreconditionError(
-        "no host tells the IPv4 address of a device; clusterctl describe HOST "
-        "says what each one told");
+    of_file.reset();
+    for (const auto& note : seen.notes) Tell("note", note);
+    return WordedError<absl::FailedPreconditionError>("msg-no-device-address");
   }
 
   HostSelection hosts_;
@@ -496,7 +488,7 @@ class ConfigImportCommand final : public SpecWritingCommand {
       cluster = ValueOf(session().environment, "CLUSTERD_CLUSTER");
     }
     if (cluster.empty()) {
-      AddMistake("--cluster: is missing, expected the cluster's name");
+      AddMistake("msg-cluster-missing");
     }
     std::vector<ImportedFile> files;
     for (const std::string& name : files_) {
@@ -505,7 +497,7 @@ class ConfigImportCommand final : public SpecWritingCommand {
       if (file.ok()) {
         files.push_back(*std::move(file));
       } else {
-        AddMistake(file.status().message());
+        AddMistakes("", file.status(), mistakes_);
       }
     }
     CheckNewFile("--out", out_);
@@ -514,6 +506,7 @@ class ConfigImportCommand final : public SpecWritingCommand {
   }
 
   absl::StatusOr<WrittenSpec> Write(const std::vector<ImportedFile>& files) {
+    const InLanguage of_file(Language::kEnglish);
     options_.product = product_;
     options_.read_file = [](const std::string& path) {
       return ReadTextFile(path);

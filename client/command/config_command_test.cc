@@ -232,9 +232,8 @@ TEST(ConfigValidateTest, NamesTheAddressesThatMovedAgainstAnEarlierFile) {
   EXPECT_TRUE(absl::StrContains(
       moved.err,
       absl::StrCat("c.yaml:11:13: warning: other addresses than in ", old_path,
-                   " on 24 devices of node[02-04], e.g. node02 device 0 has "
-                   "10.1.0.9 there and 10.1.0.1 "
-                   "here; ")))
+                   " on 24 devices of node[02-04], e.g. node02 device 0 was "
+                   "10.1.0.9 and is 10.1.0.1; ")))
       << moved.err;
   EXPECT_EQ(Validate(RailsSpec("node[02-04]", kPairs, "1 + 8*(name - 1) + d"),
                      against)
@@ -243,10 +242,9 @@ TEST(ConfigValidateTest, NamesTheAddressesThatMovedAgainstAnEarlierFile) {
   // Another netmask is another address.
   const ProgramOutput wider = Validate(
       RailsSpec("node[01-04]", "10.1.[0-3,0-3].0/25", "1 + 8*n + d"), against);
-  EXPECT_TRUE(
-      absl::StrContains(wider.err,
-                        "e.g. node01 device 0 has 255.255.255.0 there and "
-                        "255.255.255.128 here"))
+  EXPECT_TRUE(absl::StrContains(wider.err,
+                                "e.g. node01 device 0 was 255.255.255.0 and is "
+                                "255.255.255.128"))
       << wider.err;
   const ProgramOutput no_file =
       Validate(RailsSpec("node[01-04]", kPairs, "1 + 8*n + d"),
@@ -270,8 +268,8 @@ TEST(ConfigValidateTest, NamesTheAddressesThatTheControllerHasOtherwise) {
       output.err,
       absl::StrCat(path,
                    ":12:66: warning: other addresses than in controller on 1 "
-                   "device of server1, e.g. server1 device 3 has "
-                   "192.168.103.77 there and 192.168.103.111 here\n")))
+                   "device of server1, e.g. server1 device 3 was "
+                   "192.168.103.77 and is 192.168.103.111\n")))
       << output.err;
   world.script.spec_status =
       grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");

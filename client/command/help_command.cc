@@ -20,8 +20,6 @@
 namespace clusterd {
 namespace {
 
-constexpr char kWhereAllAre[] = "; clusterctl explain lists all rules";
-
 Row RowOf(const Rule& rule, const Page& page) {
   return {{std::string(rule.name)}, {page.Safe(rule.text().title)}};
 }
@@ -98,7 +96,6 @@ class ExplainCommand final : public Command {
     // What looks like a code of HCCL or of the driver: "EI0009", "EJ0003",
     // "-8020", "507899".
     static const LazyRE2 kErrorCode = {R"([A-Z]{2}\d{4}|-\d{4}|\d{6})"};
-    const InLanguage spoken(LanguageOf(session().environment));
     const Style style = OutStyle(ColorMode::kAuto);
     Page page(style, session().out);
     const Rule* rule = FindRule(name_);
@@ -109,12 +106,11 @@ class ExplainCommand final : public Command {
       ExplainRule(*rule, page);
     } else if (!HasForm(code, *kErrorCode)) {
       const std::string nearest = NearestRule(name_);
-      AddMistake("rule \"", name_, "\" does not exist",
-                 nearest.empty()
-                     ? kWhereAllAre
-                     : absl::StrCat(", did you mean \"", nearest, "\"?"));
+      AddMistake("msg-rule-not-known", name_,
+                 nearest.empty() ? Worded("ctl-explain-lists")
+                                 : Worded("did-you-mean", nearest));
     } else if (!ExplainErrorCode(code, page)) {
-      AddMistake("no rule names the error code ", code, kWhereAllAre);
+      AddMistake("msg-error-code-not-known", code);
     }
     return mistakes_.empty() ? static_cast<int>(kExitPass) : RejectUsage();
   }
@@ -149,7 +145,7 @@ class HelpCommand final : public Command {
     for (const std::string& word : words_) {
       const CLI::App* const child = Below(*app, word);
       if (child == nullptr) {
-        AddMistake(UnexpectedArgument(*app, word));
+        mistakes_.push_back(UnexpectedArgument(*app, word));
         return RejectUsage();
       }
       app = child;

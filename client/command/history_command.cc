@@ -40,7 +40,7 @@ class HistoryCommand final : public Request {
     AddOption(app, "--limit", "N", limit_text_,
               absl::StrCat(
                   "At most this many entries (default: ", kDefaultLimit, ")"));
-    AddOutput(app, "says nothing of many runs");
+    AddOutput(app, "ctl-not-of-many-runs");
     AddTimeout(app, kShortTimeout);
   }
 

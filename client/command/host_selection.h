@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/words/terminal.h"
+#include "config/words/words.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -27,14 +28,14 @@ struct HostSelection {
 // mistake (empty, malformed, @group, a file that cannot be read) is added to
 // `mistakes`, naming where it stands.
 void ExpandHosts(const Environment& environment, HostSelection& selection,
-                 std::vector<std::string>& mistakes);
+                 std::vector<FindingValue>& mistakes);
 
 // The hosts to check, in the order of the spec, by whatever name the spec knows
 // them; adds a mistake for every name that it does not have, with the nearest
 // one, and if nothing is left to check. REQUIRES: ExpandHosts found no mistake.
 std::vector<std::string> ResolveHosts(HostSelection selection,
                                       const ClusterSpec& spec,
-                                      std::vector<std::string>& mistakes);
+                                      std::vector<FindingValue>& mistakes);
 
 // The hosts of `asked` that no element of `answered` has as its host().
 template <typename Answered>
@@ -48,9 +49,6 @@ std::vector<std::string> LeftOut(const std::vector<std::string>& asked,
   }
   return left;
 }
-
-// "leaves out 2 of the hosts asked for: node[3-4]".
-std::string LeftOutText(const std::vector<std::string>& left);
 
 }  // namespace clusterd
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -44,10 +45,13 @@ Selected Select(const HostSelection& arguments,
                 const Environment& environment = {}) {
   Selected selected;
   selected.selection = arguments;
-  ExpandHosts(environment, selected.selection, selected.mistakes);
-  if (selected.mistakes.empty()) {
-    selected.hosts =
-        ResolveHosts(selected.selection, Spec(), selected.mistakes);
+  std::vector<FindingValue> mistakes;
+  ExpandHosts(environment, selected.selection, mistakes);
+  if (mistakes.empty()) {
+    selected.hosts = ResolveHosts(selected.selection, Spec(), mistakes);
+  }
+  for (const FindingValue& mistake : mistakes) {
+    selected.mistakes.push_back(EnglishText(mistake));
   }
   return selected;
 }
@@ -138,9 +142,10 @@ TEST(HostSelectionTest, RefusesASelectionThatLeavesNobody) {
   arguments.exclude = {"node[1-4]"};
   EXPECT_EQ(Select(arguments).mistakes,
             (Names{"no host to check: --exclude leaves none"}));
-  Names mistakes;
+  std::vector<FindingValue> mistakes;
   EXPECT_TRUE(ResolveHosts({}, {}, mistakes).empty());
-  EXPECT_EQ(mistakes, (Names{"no host to check: the spec has no servers"}));
+  ASSERT_EQ(mistakes.size(), 1u);
+  EXPECT_EQ(mistakes[0].words(), "msg-no-host-in-spec");
 }
 
 TEST(HostSelectionTest, TakesTheNodesOfTheSlurmJobByDefault) {

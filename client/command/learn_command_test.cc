@@ -114,7 +114,7 @@ TEST(ConfigLearnTest, WritesNothingWhereNoHostTellsADevicesAddress) {
   EXPECT_EQ(output.status, 3);
   EXPECT_EQ(output.out, "");
   EXPECT_THAT(output.err,
-              HasSubstr("no host tells the IPv4 address of a device"));
+              HasSubstr("no host reports the IPv4 address of a device"));
 }
 
 TEST(ConfigLearnTest, TellsWhyTheControllerRefuses) {

@@ -21,7 +21,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -71,8 +71,7 @@ class LogsRequestCommand : public ClusterRequest {
     if (!bytes_text_.empty()) {
       bytes_ = ParseBytes(bytes_text_);
       if (!bytes_.has_value()) {
-        AddMistake("--bytes: \"", bytes_text_,
-                   "\", expected a number of bytes as 65536 or 64M");
+        AddMistake("msg-bytes-not-valid", bytes_text_);
       }
     }
   }
@@ -111,7 +110,7 @@ class LogsCommand final : public LogsRequestCommand {
   LogsCommand() : LogsRequestCommand("logs") {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "read logs on", "--all reads on every host");
+    AddHosts(app, "read logs on", "ctl-all-reads-logs");
     AddQuery(app,
              "Read at most this much on one host, up to 64M (default: 64M)");
     AddOutput(app);
@@ -129,6 +128,7 @@ class LogsCommand final : public LogsRequestCommand {
     absl::c_sort(*answer_.mutable_hosts(), [](const auto& a, const auto& b) {
       return a.host() < b.host();
     });
+    const InLanguage of_json(Language::kEnglish);
     AddCodes(spec_.spec(), &answer_);
     return absl::OkStatus();
   }
@@ -137,7 +137,9 @@ class LogsCommand final : public LogsRequestCommand {
     const std::vector<std::string> left = LeftOut(asked_, answer_.hosts());
     const bool complete = CountUnread(answer_) == 0 && left.empty();
     const int status = Deliver(complete ? kExitPass : kExitNoVerdict);
-    if (!left.empty()) Tell("the answer ", LeftOutText(left));
+    if (!left.empty()) {
+      Tell("ctl-answer-leaves-out", left.size(), HostsValue(left, 200));
+    }
     return status;
   }
   const google::protobuf::Message& Answer() const override { return answer_; }
@@ -155,7 +157,7 @@ class BundleCommand final : public LogsRequestCommand {
   BundleCommand() : LogsRequestCommand("bundle") {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "bundle", "--all bundles every host");
+    AddHosts(app, "bundle", "ctl-all-bundles");
     AddOption(app, "--out", "FILE.tar.gz", out_,
               "New file, which only you can read")
         ->required();
@@ -170,7 +172,7 @@ class BundleCommand final : public LogsRequestCommand {
     LogsRequestCommand::ReadOptions();
     if (!CheckNewFile("--out", out_)) return;
     const absl::Status target = CheckFileTarget(out_);
-    if (!target.ok()) AddMistake("--out: ", target.message());
+    if (!target.ok()) AddMistakes("--out: ", target, mistakes_);
   }
 
   absl::Status Ask(ControllerClient* client) override {
@@ -179,6 +181,7 @@ class BundleCommand final : public LogsRequestCommand {
         Follow(*client, &Controller::Stub::Check, CheckRequest(), "check");
     ClearProgress();
     if (report.ok()) {
+      const InLanguage of_file(Language::kEnglish);
       bundle_->AddReport(*report);
     } else if (absl::IsCancelled(report.status())) {
       return report.status();
@@ -219,13 +222,11 @@ class BundleCommand final : public LogsRequestCommand {
   int Finish() override {
     size_t removed = 0;
     for (const auto& [kind, count] : bundle_->removed()) removed += count;
-    session().out << out_ << ": " << Count(bundle_->files(), "file") << ", "
-                  << Count(removed, "secret")
-                  << " taken out; INDEX.txt lists all. Read them before you "
-                     "send it.\n";
-    if (!complete_) {
-      Tell("not all could be had; the end of INDEX.txt says what is missing");
-    }
+    session().out << Say("ctl-bundle-written", out_,
+                         Counted(bundle_->files(), "file"),
+                         Worded("ctl-secrets", removed))
+                  << "\n";
+    if (!complete_) Tell("msg-bundle-incomplete");
     return complete_ ? kExitPass : kExitNoVerdict;
   }
   const google::protobuf::Message& Answer() const override { return query_; }
@@ -256,15 +257,12 @@ class AnonymiseCommand final : public Command {
  private:
   int Work() override {
     if (from_ == kStandardInput && session().terminal.in_is_terminal) {
-      AddMistake("nothing comes on standard input, expected `clusterd ",
-                 "--record | clusterctl anonymise FILE`");
+      AddMistake("msg-stdin-empty");
       return RejectUsage();
     }
     const absl::StatusOr<int> runs = Anonymise();
     if (!runs.ok()) return ReportFailure(runs.status());
-    session().out << file_ << ": " << *runs
-                  << " runs of hccn_tool, addresses and names replaced. Read "
-                     "it before you send it.\n";
+    session().out << Say("ctl-anonymised", *runs, file_) << "\n";
     return *runs == 0 ? kExitNoVerdict : kExitPass;
   }
 

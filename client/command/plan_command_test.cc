@@ -126,7 +126,7 @@ TEST(PlanCommandTest, ReplacesAnOlderPlanAndNothingElse) {
   const ProgramOutput output = RunProgram({"plan", "--out", spec}, world);
   EXPECT_EQ(output.status, 3);
   EXPECT_TRUE(absl::StrContains(
-      output.err, absl::StrCat("--out ", spec, ": is there and is no plan")))
+      output.err, absl::StrCat("--out ", spec, ": exists and is not a plan")))
       << output.err;
   EXPECT_EQ(FileContent(spec), "version: 1\n");
   EXPECT_FALSE(controller.plan_request().has_value());

@@ -42,8 +42,8 @@ class Request : public Command {
   }
 
  protected:
-  // -o/--output and --color. `why_no_short` for a command without that format,
-  // e.g. "says nothing of one host".
+  // -o/--output and --color. `why_no_short` for a command without that format:
+  // a row, e.g. "ctl-not-of-one-host".
   void AddOutput(CLI::App& app, const std::string& why_no_short = "",
                  bool with_yaml = false);
   // The same with the formats of a CheckedReport.
@@ -130,7 +130,8 @@ class Request : public Command {
   void ReadShared();
   void ReadFormat();
   // Adds the mistake, with the formats that are left; takes the table.
-  void RefuseFormat(absl::string_view why, absl::Span<const OutputFormat> left);
+  void RefuseFormat(absl::string_view row, const FindingValue& value,
+                    absl::Span<const OutputFormat> left);
   absl::StatusOr<std::string> Text(const Style& style) const;  // Not a table.
   void Print();
   bool WriteReport();  // False: it could not be written.
@@ -183,7 +184,8 @@ class ClusterRequest : public Request {
 
  protected:
   // HOSTS, --exclude, --hostfile and --all. `verb` says what happens to them,
-  // e.g. "check"; `slurm_hint` what --all does instead of a job's nodes.
+  // e.g. "check"; `slurm_hint` is the row of what --all does instead of a
+  // job's nodes.
   void AddHosts(CLI::App& app, const std::string& verb, const char* slurm_hint);
 
   void ReadOptions() override;
@@ -229,18 +231,19 @@ class ClusterRequest : public Request {
   bool hosts_expanded_ = false;  // Without a mistake.
 };
 
+// Adds a note that is shown in the reader's language.
+void AddNote(const FindingValue& words, Report& report);
+
 // Adds a note to a report of another version's schema.
-template <typename AnyReport>
-void NoteForeignSchema(uint32_t known, AnyReport& report) {
+inline void NoteForeignSchema(uint32_t known, Report& report) {
   if (report.schema_version() == known) return;
-  report.add_notes(absl::StrCat("report schema ", report.schema_version(),
-                                " is not the one that this clusterctl reads (",
-                                known, "); use the controller's version"));
+  AddNote(Worded("msg-report-schema-differs", report.schema_version(), known),
+          report);
 }
 
-// Says that the controller "judges" or "plans" by an older spec, and the first
-// mistake of the newer one. `refused`: a mistake per line.
-std::string OlderSpecText(absl::string_view refused, absl::string_view does);
+// Says that the controller "ctl-judges" or "ctl-plans" by an older spec, and
+// the first mistake of the newer one. `refused`: a mistake per line.
+FindingValue OlderSpecWords(absl::string_view refused, absl::string_view does);
 
 }  // namespace clusterd
 

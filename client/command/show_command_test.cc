@@ -79,7 +79,7 @@ TEST(ShowCommandTest, RefusesTheFormatsOfACheckForAnythingElse) {
         output.err,
         absl::StrCat("--output: ", format,
                      " is for the report of a check, and "
-                     "this is none, expected table, short, json, yaml\n")))
+                     "this is not one, expected table, short, json, yaml\n")))
         << output.err;
   }
   EXPECT_TRUE(absl::StrContains(

@@ -15,6 +15,7 @@
 #include "config/report/message_json.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace clusterd {
@@ -62,12 +63,8 @@ bool IsWrittenInPlace(const std::string& path) {
 }
 
 absl::Status TypingError(const char* what) {
-  return Unavailable("stdin: ", what, ": ", std::strerror(errno));
-}
-
-absl::Status NoPlan(absl::string_view why) {
-  return InvalidArgument("is no plan of clusterctl: ", why,
-                         ", expected a file of clusterctl plan --out");
+  return WordedError<absl::UnavailableError>("msg-stdin-failed", what,
+                                             std::strerror(errno));
 }
 
 // OK when `fd` can be read.
@@ -76,7 +73,9 @@ absl::Status AwaitInput(int fd, int cancel_fd) {
   while (poll(waits, 2, -1) < 0) {
     if (errno != EINTR) return TypingError("poll");
   }
-  if (waits[1].revents != 0) return absl::CancelledError("interrupted");
+  if (waits[1].revents != 0) {
+    return WordedError<absl::CancelledError>("msg-interrupted");
+  }
   return absl::OkStatus();
 }
 
@@ -108,8 +107,8 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                         S_IRUSR | S_IWUSR));
   if (fd.get() < 0 && errno == EEXIST) {
-    return FailedPrecondition(path,
-                              ": exists, expected the name of a new file");
+    return WordedError<absl::FailedPreconditionError>("msg-new-file-exists",
+                                                      path);
   }
   if (fd.get() < 0) return FileStatus(path, errno);
   if (WriteAll(fd.get(), text) && fsync(fd.get()) == 0) return absl::OkStatus();
@@ -121,7 +120,8 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
 absl::Status CheckFileTarget(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
-    return InvalidArgument(path, ": is a folder, expected a file");
+    return WordedError<absl::InvalidArgumentError>("msg-target-is-folder",
+                                                   path);
   }
   const std::string folder = FolderOf(ResolvedPath(path));
   if (!IsWrittenInPlace(path) && access(folder.c_str(), W_OK | X_OK) != 0) {
@@ -139,12 +139,13 @@ absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd) {
     const ssize_t count = read(fd, &next, 1);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) return TypingError("read");
-    if (count == 0) return absl::OutOfRangeError("stdin: ended without a line");
+    if (count == 0)
+      return WordedError<absl::OutOfRangeError>("msg-stdin-ended");
     if (next == '\n') return line;
     line += next;
   }
-  return absl::OutOfRangeError(
-      absl::StrCat("stdin: no end of line in ", kMaxTypedBytes, " bytes"));
+  return WordedError<absl::OutOfRangeError>("msg-stdin-line-too-long",
+                                            kMaxTypedBytes);
 }
 
 absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan) {
@@ -152,9 +153,8 @@ absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan) {
   ClusterPlan known = plan;
   known.DiscardUnknownFields();
   if (PlanDigest(known) != PlanDigest(plan)) {
-    return absl::FailedPreconditionError(
-        "plan: holds what this clusterctl does not know, and a file would lose "
-        "it; use the controller's version");
+    return WordedError<absl::FailedPreconditionError>(
+        "msg-plan-has-unknown-fields");
   }
   return SparseJson(plan);
 }
@@ -166,11 +166,13 @@ absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text) {
   if (!status.ok()) {
     // Behind the first line is a piece of the text, and where in it.
     const std::string message = status.message().ToString();
-    return NoPlan(
+    return WordedError<absl::InvalidArgumentError>(
+        "msg-file-not-a-plan",
         message.substr(0, message.find('\n')).substr(0, kQuotedBytes));
   }
   if (plan.schema_version() != 0 || !plan.digest().empty()) return plan;
-  return NoPlan("no schema version and no digest");
+  return WordedError<absl::InvalidArgumentError>(
+      "msg-file-not-a-plan", Worded("ctl-plan-without-digest"));
 }
 
 absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
@@ -189,10 +191,8 @@ absl::Status CheckPlanTarget(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text,
                    ReadTextFile(path, kMaxPlanFileBytes));
   if (text.empty() || ParsePlanFile(text).ok()) return absl::OkStatus();
-  return FailedPrecondition(
-      path,
-      ": is there and is no plan, expected a new file or an older "
-      "plan; nothing was overwritten");
+  return WordedError<absl::FailedPreconditionError>("msg-target-not-a-plan",
+                                                    path);
 }
 
 }  // namespace clusterd

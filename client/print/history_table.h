@@ -10,6 +10,7 @@
 
 #include "absl/time/time.h"
 #include "config/words/terminal.h"
+#include "config/words/words.h"
 #include "proto/controller.pb.h"
 #include "proto/finding.pb.h"
 
@@ -33,7 +34,7 @@ void PrintChanges(const ReportDiff& diff, size_t most, Page& page);
 
 // "check", "plan", "apply", "rollback"; "kind 17" for one that this program
 // does not know.
-std::string HistoryKindWord(HistoryKind kind);
+FindingValue HistoryKindWords(HistoryKind kind);
 
 // How an entry ended, in words; as it is where this program does not know it.
 std::string OutcomeText(const std::string& outcome);

@@ -8,11 +8,13 @@
 #include <string>
 
 #include "config/words/terminal.h"
+#include "config/words/words.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {
 
-// Without colour and line end; safe for a terminal.
+// Without colour and line end; the text is safe for a terminal.
+FindingValue ProgressWords(const CheckProgress& progress);
 std::string ProgressText(const CheckProgress& progress, bool utf8);
 
 std::string ApplyProgressText(const ApplyProgress& progress, bool utf8);

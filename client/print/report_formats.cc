@@ -190,22 +190,24 @@ class MarkdownWriter {
       Write("- ", CodeSpan(line));
     }
     if (!failed) {
-      Write(CountsText(CountStates(report_.rules())), " of ",
-            Count(report_.rules_size(), "rule"), "; ",
-            Count(report_.hosts_size(), "host"), " in ",
-            ElapsedText(report_.elapsed_ms()),
-            Part("; run ", CodeSpan(report_.run_id())), "\n");
+      Write(Say("markdown-counts", CountsText(CountStates(report_.rules())),
+                Counted(report_.rules_size(), "rule"),
+                Counted(report_.hosts_size(), "host"),
+                ElapsedText(report_.elapsed_ms()),
+                SayPart("markdown-run", CodeSpan(report_.run_id()))),
+            "\n");
     }
     for (const std::string& note : report_.notes()) {
-      Write("- note: ", CodeSpan(note));
+      Write("- ", Say("note", CodeSpan(note)));
     }
     if (!report_.network_namespace().empty()) {
-      Write("- network namespace ", CodeSpan(report_.network_namespace()));
+      Write("- ", Say("ctl-network-namespace",
+                      CodeSpan(report_.network_namespace())));
     }
     const std::vector<std::string> failing = FailingHosts(report_);
     if (!failing.empty()) {
-      Write("- fails: ",
-            CodeSpan(HostsText(failing, std::numeric_limits<int>::max())));
+      const int all = std::numeric_limits<int>::max();
+      Write("- ", Say("markdown-fails", CodeSpan(HostsText(failing, all))));
     }
   }
 
@@ -217,7 +219,7 @@ class MarkdownWriter {
       rules[rule.skip_reason()].push_back(rule.rule());
     }
     if (hosts.empty() && rules.empty()) return;
-    Write("\n### Not looked at\n");
+    Write("\n### ", Say("markdown-not-looked-at"), "\n");
     for (const auto& [why, names] : hosts) {
       Write("- ", CodeSpan(HostsText(names, std::numeric_limits<int>::max())),
             Part(": ", CodeSpan(why)));
@@ -251,15 +253,15 @@ class MarkdownWriter {
       rest.MergeFrom(block.findings[i]->subjects());
     }
     WriteRow(block, CellSpan(Who(rest)),
-             absl::StrCat(Count(block.findings.size() - shown, "more finding"),
-                          " (--verbose has all)"),
+             Say("markdown-more",
+                 Counted(block.findings.size() - shown, "more finding")),
              "");
   }
 
   void WriteFindings() {
     if (!overview_.blocks.empty()) {
-      Write("\n### Findings, worst first\n");
-      Write("| state | rule | hosts | found | expected |");
+      Write("\n### ", Say("markdown-findings"), "\n");
+      Write(Say("markdown-titles"));
       Write("|---|---|---|---|---|");
     }
     for (auto block = overview_.blocks.rbegin();
@@ -267,12 +269,12 @@ class MarkdownWriter {
       WriteBlock(*block);
     }
     if (overview_.causes.empty()) return;
-    Write("\n### What follows from others\n");
+    Write("\n### ", Say("markdown-consequences"), "\n");
     for (const auto& [cause, group] : overview_.causes) {
-      Write("- ", StateWord(group.state), ": ",
-            Count(group.rules.size(), "rule"), " because of ", CodeSpan(cause),
-            " on ", CodeSpan(Who(group.subjects)), ": ",
-            CodeSpan(absl::StrJoin(group.rules, ", ")));
+      Write("- ", Say("markdown-cause", StateWord(group.state),
+                      Counted(group.rules.size(), "rule"), CodeSpan(cause),
+                      CodeSpan(Who(group.subjects)),
+                      CodeSpan(absl::StrJoin(group.rules, ", "))));
     }
   }
 

@@ -187,7 +187,9 @@ void AddSinceTexts(const ReportDiff& since, PageDictionary* page) {
   if (since.spec_changed()) ShowText("SINCE", Say("html-spec-changed"), page);
   ShowText("SINCE", hosts(since.hosts_added()), page, "html-hosts-added");
   ShowText("SINCE", hosts(since.hosts_removed()), page, "html-hosts-removed");
-  for (const std::string& note : since.notes()) ShowText("SINCE", note, page);
+  for (const std::string& note : DiffNotes(since)) {
+    ShowText("SINCE", note, page);
+  }
 }
 
 // The words of the template in the current language: {{SAY_NO_HOSTS}} is the

@@ -172,10 +172,10 @@ std::string ReportSubject(
   return where.empty() ? Say("the-cluster") : where;
 }
 
-std::string JobName(const Report& report) {
-  if (report.job_id().empty() && report.job_servers() == 0) return "";
-  return report.job_id().empty() ? Say("job-without-id")
-                                 : Say("job", report.job_id());
+FindingValue JobWords(const Report& report) {
+  if (report.job_id().empty() && report.job_servers() == 0) return {};
+  return report.job_id().empty() ? Worded("job-without-id")
+                                 : Worded("job", report.job_id());
 }
 
 std::string JobText(const Report& report) {

@@ -98,7 +98,10 @@ std::string ReportSubject(
     const std::function<std::string(absl::string_view)>& shown);
 
 // "job slurm:1234.0"; empty for a report that is about none.
-std::string JobName(const Report& report);
+FindingValue JobWords(const Report& report);
+inline std::string JobName(const Report& report) {
+  return ValueText(JobWords(report));
+}
 
 // "job slurm:1234.0: 16 servers, 128 devices". Not safe for a terminal.
 std::string JobText(const Report& report);

@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -256,7 +257,8 @@ Report ReportForHook(const Report& report) {
   cut.set_job_servers(report.job_servers());
   cut.set_job_devices(report.job_devices());
   *cut.mutable_rule_counts() = report.rule_counts();
-  cut.add_notes("role hook is told what fails, and nothing else");
+  *cut.add_said() = Worded("report-of-hook-role");
+  cut.add_notes(EnglishText(cut.said(0)));
   for (const HostStatus& host : report.hosts()) {
     HostStatus* const told = cut.add_hosts();
     told->set_host(host.host());

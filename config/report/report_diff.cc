@@ -15,10 +15,10 @@
 #include "absl/strings/string_view.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -284,18 +284,23 @@ void AddHostsMissingIn(const Side& other, const Report& report, Names* names) {
 // One report as notes call it.
 struct Named {
   const Side& side;
-  absl::string_view name;
+  FindingValue name;
 };
+
+template <typename... Values>
+void AddNote(ReportDiff* diff, const char* row, const Values&... values) {
+  FindingValue* const words = diff->mutable_notes_words()->add_values();
+  *words = Worded(row, values...);
+  diff->add_notes(EnglishText(*words));
+}
 
 void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
   const Report& report = one.side.report();
   if (!report.error().empty()) {
-    diff->add_notes(
-        absl::StrCat(one.name, " one has no verdict: ", report.error()));
+    AddNote(diff, "diff-no-verdict", one.name, report.error());
   }
   if (report.partial()) {
-    diff->add_notes(absl::StrCat(
-        one.name, " one was stopped before all hosts had answered"));
+    AddNote(diff, "diff-stopped", one.name);
   }
   std::vector<std::string> silent;
   for (const HostStatus& host : report.hosts()) {
@@ -304,9 +309,8 @@ void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
     }
   }
   if (!silent.empty()) {
-    diff->add_notes(absl::StrCat(one.name, " one has no facts of ",
-                                 HostsText(silent, kHostColumnsInNote),
-                                 ": nothing is judged there"));
+    AddNote(diff, "diff-no-facts", one.name,
+            HostsValue(silent, kHostColumnsInNote));
   }
   std::vector<std::string> rules, downgraded;
   for (const RuleResult& rule : report.rules()) {
@@ -318,13 +322,11 @@ void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
     }
   }
   if (!rules.empty() && other.side.report().error().empty()) {
-    diff->add_notes(absl::StrCat("only ", one.name, " one judged ",
-                                 FirstOf(rules, kRulesInNote)));
+    AddNote(diff, "diff-only-judged", one.name, Listed(rules, kRulesInNote));
   }
   if (!downgraded.empty()) {
-    diff->add_notes(absl::StrCat(
-        one.name, " one has failures as warnings, compared as failures, of ",
-        FirstOf(downgraded, kRulesInNote)));
+    AddNote(diff, "diff-downgraded", one.name,
+            Listed(downgraded, kRulesInNote));
   }
 }
 
@@ -332,31 +334,27 @@ void AddNotes(const Side& before, const Side& after, ReportDiff* diff) {
   const Report& a = before.report();
   const Report& b = after.report();
   if (a.cluster() != b.cluster()) {
-    diff->add_notes(absl::StrCat("the reports are of two clusters, ",
-                                 a.cluster(), " and ", b.cluster()));
+    AddNote(diff, "diff-two-clusters", a.cluster(), b.cluster());
   }
   if (a.started_at_ms() > b.started_at_ms()) {
-    diff->add_notes(
-        "the first report is the newer one: worse and resolved tell the way "
-        "back in time");
+    AddNote(diff, "diff-backwards");
   }
+  const auto name = [](const FindingValue& name, const char* none) {
+    return ValueText(name).empty() ? Worded(none) : name;
+  };
   if (a.network_namespace() != b.network_namespace()) {
-    const auto name = [](const Report& report) {
-      return report.network_namespace().empty() ? std::string("the hosts' own")
-                                                : report.network_namespace();
-    };
-    diff->add_notes(absl::StrCat("the reports are of two network namespaces, ",
-                                 name(a), " and ", name(b)));
+    AddNote(diff, "diff-two-namespaces",
+            name(ToFindingValue(a.network_namespace()), "ctl-own"),
+            name(ToFindingValue(b.network_namespace()), "ctl-own"));
   }
   if (a.job_id() != b.job_id() || JobName(a).empty() != JobName(b).empty()) {
-    const auto name = [](const Report& report) {
-      return JobName(report).empty() ? std::string("no job") : JobName(report);
-    };
-    diff->add_notes(absl::StrCat("the reports are about ", name(a), " and ",
-                                 name(b), ": rules of jobs are not compared"));
+    AddNote(diff, "diff-two-jobs", name(JobWords(a), "diff-no-job"),
+            name(JobWords(b), "diff-no-job"));
   }
-  AddOneSidedNotes({before, "the older"}, {after, "the newer"}, diff);
-  AddOneSidedNotes({after, "the newer"}, {before, "the older"}, diff);
+  const Named older = {before, Worded("diff-older")};
+  const Named newer = {after, Worded("diff-newer")};
+  AddOneSidedNotes(older, newer, diff);
+  AddOneSidedNotes(newer, older, diff);
 }
 
 // What is worst first within a turn.
@@ -412,6 +410,15 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
     *diff.add_changes() = std::move(change);
   }
   return diff;
+}
+
+std::vector<std::string> DiffNotes(const ReportDiff& diff) {
+  std::vector<std::string> notes(diff.notes().begin(), diff.notes().end());
+  const auto& words = diff.notes_words().values();
+  for (int i = 0; i < std::min(words.size(), diff.notes_size()); ++i) {
+    notes[i] = ValueText(words[i]);
+  }
+  return notes;
 }
 
 FindingValue DiffSummaryWords(const ReportDiff& diff) {

@@ -5,6 +5,7 @@
 #define CONFIG_REPORT_REPORT_DIFF_H_
 
 #include <string>
+#include <vector>
 
 #include "config/words/words.h"
 #include "proto/finding.pb.h"
@@ -49,6 +50,9 @@ Turn TurnOf(const ReportDiff::Change& change);
 // warnings count as the failures that they are. Hosts, rules and findings in
 // other order are no change. Time grows with findings times subjects.
 ReportDiff DiffReports(const Report& before, const Report& after);
+
+// Its notes in the current language.
+std::vector<std::string> DiffNotes(const ReportDiff& diff);
 
 // "2 worse, 1 resolved, 3 not judged any more, 1 host added, 2 hosts removed,
 // cluster.yaml changed", in the words of kTurns and without what did not

@@ -345,6 +345,16 @@ TEST(DiffReportsTest, ComparesRulesOfJobsOfOneJobOnly) {
   EXPECT_THAT(Notes(diff), HasSubstr("about job slurm:1 and job slurm:2"));
 }
 
+TEST(DiffReportsTest, SaysItsNotesInTheReadersLanguage) {
+  Report after = Healthy();
+  after.set_job_servers(1);
+  const InLanguage chinese(Language::kChinese);
+  const ReportDiff diff = DiffReports(Healthy(), after);
+  EXPECT_THAT(Notes(diff), HasSubstr("the reports are about no job and "));
+  EXPECT_THAT(DiffNotes(diff),
+              ElementsAre(HasSubstr("两份报告分别针对无作业和")));
+}
+
 TEST(DiffReportsTest, NotesOtherClustersAndNamespaces) {
   Report after = Healthy();
   after.set_cluster("other");

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
+#include "config/values/nearest_word.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
@@ -83,6 +84,12 @@ FindingValue Listed(const std::vector<std::string>& texts, size_t most) {
       ToFindingValue(absl::StrJoin(texts.begin(), texts.begin() + shown, ", "));
   if (shown == texts.size()) return list;
   return Worded("first-of", list, texts.size() - shown);
+}
+
+FindingValue DidYouMeanWords(absl::string_view word,
+                             absl::Span<const absl::string_view> candidates) {
+  const std::string nearest = NearestWord(word, candidates);
+  return nearest.empty() ? FindingValue() : Worded("did-you-mean", nearest);
 }
 
 FindingValue PlaceWords(const EnvironmentVariable& variable) {

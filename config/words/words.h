@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "config/words/terminal.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/facts.pb.h"
@@ -50,6 +51,10 @@ FindingValue Worded(absl::string_view name, const Values&... values) {
 // they are in every language. REQUIRES: not empty.
 FindingValue Listed(const std::vector<FindingValue>& values, size_t most);
 FindingValue Listed(const std::vector<std::string>& texts, size_t most);
+
+// ", did you mean "smp"?"; empty where no candidate is near.
+FindingValue DidYouMeanWords(absl::string_view word,
+                             absl::Span<const absl::string_view> candidates);
 
 // Words without a row, whose values are rendered as a line each (message.h).
 inline constexpr char kLinesWords[] = "lines";
