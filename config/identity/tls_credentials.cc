@@ -8,7 +8,6 @@
 #include <cstring>
 #include <set>
 #include <thread>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/base/attributes.h"

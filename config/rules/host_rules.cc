@@ -10,8 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/substitute.h"
-#include "config/hccl/job_ports.h"
-#include "config/rules/rule_report.h"
 #include "config/values/network_namespace.h"
 #include "config/values/port_set.h"
 #include "config/values/text_form.h"

@@ -1,16 +1,11 @@
 #include "config/words/subject_text.h"
 
-#include <algorithm>
-
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
-#include "config/words/number_text.h"
 #include "config/words/terminal.h"
-#include "config/words/words.h"
 
 namespace clusterd {
 namespace {

@@ -15,7 +15,6 @@
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/files/file_reader.h"
 #include "daemon/host/login_environment.h"
 
 namespace clusterd {

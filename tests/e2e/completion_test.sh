@@ -57,7 +57,7 @@ for shell in bash zsh; do
   # Without a controller no host is completed, and nothing is said of it.
   expect "$shell: check --output=short --color never --only link,net-health nod" \
     'clusterctl check: no setting "controller"' "$screen"
-  ! grep -qE 'is not known|does not exist,' <<<"$screen" || fail "$shell: a word was not completed:
+  ! grep -qE '^clusterctl .*(is not known|does not exist,)' <<<"$screen" || fail "$shell: a word was not completed:
 $screen"
   ! grep -q "complete: " <<<"$screen" || fail "$shell: completion said something:
 $screen"

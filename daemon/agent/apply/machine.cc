@@ -15,7 +15,6 @@
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/hccn/hccn_tool.h"
 
 namespace clusterd {
 namespace {

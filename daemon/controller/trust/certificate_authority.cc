@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 
 #include "config/identity/pem_objects.h"
 #include "config/identity/regular_file.h"

@@ -5,7 +5,6 @@
 #include "config/words/number_text.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/firewall/firewall_observer.h"
-#include "daemon/host/hccn/hccn_tool.h"
 #include "daemon/host/identity_observer.h"
 
 namespace clusterd {

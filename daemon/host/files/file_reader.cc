@@ -12,8 +12,6 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"

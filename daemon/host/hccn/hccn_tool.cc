@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -10,7 +9,6 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
 namespace {

@@ -15,7 +15,6 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
 namespace {

@@ -1,10 +1,7 @@
 #include "daemon/host/npu_smi/device_ids.h"
 
 #include <future>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
@@ -15,7 +12,6 @@
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
-#include "daemon/host/files/file_reader.h"
 #include "daemon/host/npu_smi/chip_answers.h"
 
 namespace clusterd {

@@ -17,7 +17,6 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/host/files/file_reader.h"
 
 namespace clusterd {
 namespace {
