@@ -145,7 +145,7 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
     }
     return Malformed(
         uri, Worded("id-unknown-role", absl::CHexEscape(role.substr(0, 64)),
-                    DidYouMean(role, kRoleNames)));
+                    DidYouMeanWords(role, kRoleNames)));
   }
   id.kind = static_cast<IdentityKind>(absl::c_find(kKindNames, kind) -
                                       std::begin(kKindNames));

@@ -127,7 +127,7 @@ class Loader {
       if (type.empty()) {
         item.Wrong("msg-job-word", QuoteValue(name),
                    absl::StrJoin(HcclDataTypes(), ", "),
-                   DidYouMean(name, HcclDataTypes()));
+                   DidYouMeanWords(name, HcclDataTypes()));
       }
       job_.add_dtypes(std::string(type));
     }

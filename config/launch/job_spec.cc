@@ -82,7 +82,7 @@ class Narrower {
       if (!HcclDataType(type).empty()) continue;
       Wrong("msg-job-word", "dtypes", QuoteValue(type),
             absl::StrJoin(HcclDataTypes(), ", "),
-            DidYouMean(type, HcclDataTypes()));
+            DidYouMeanWords(type, HcclDataTypes()));
     }
     CheckWord("method", job_.method(), kLaunchMethods);
     CheckWord("framework", job_.framework(), kFrameworks);
@@ -92,7 +92,7 @@ class Narrower {
                  absl::Span<const absl::string_view> words) {
     if (word.empty() || absl::c_linear_search(words, word)) return;
     Wrong("msg-job-word", key, QuoteValue(word), absl::StrJoin(words, ", "),
-          DidYouMean(word, words));
+          DidYouMeanWords(word, words));
   }
 
   // 0 if it is none, which is recorded.
@@ -126,7 +126,7 @@ class Narrower {
     if (found == index_.end()) {
       return Wrong("msg-job-host-not-in-cluster", QuoteValue(server.host()),
                    count_ < Mistakes::kMaxShown
-                       ? DidYouMean(server.host(),
+                       ? DidYouMeanWords(server.host(),
                                     Each<absl::string_view>(spec_.servers(),
                                                             &ServerSpec::host))
                        : "");

@@ -80,7 +80,7 @@ class Maker {
     }
     const std::vector<absl::string_view> names = LaunchMethods();
     Wrong("msg-job-word", "--method", QuotedText(options_.method),
-          absl::StrJoin(names, ", "), DidYouMean(options_.method, names));
+          absl::StrJoin(names, ", "), DidYouMeanWords(options_.method, names));
     return nullptr;
   }
 

@@ -274,7 +274,7 @@ class Importer {
       } else if (!absl::StartsWith(key, "ansible_") &&
                  !absl::c_linear_search(known, key)) {
         LeaveOut(line, "spec-not-of-hccn", QuoteValue(key),
-                 NearestWords(key, known));
+                 DidYouMeanWords(key, known));
       }
     }
   }

@@ -261,7 +261,7 @@ class DevicePlanner {
     const std::string line =
         absl::StrCat(HccnConfKey("gateway", other), "=", taken.value);
     plan_.Block(setting.kind, {id}, WhatWords(setting, asked),
-                Worded("in-front", line, *why),
+                Worded("about", line, *why),
                 Worded("plan-say-correct-line"));
     return false;
   }

@@ -77,7 +77,7 @@ FindingValue RepairWords(const std::set<uint32_t>& lines, const char* repair) {
 
 FindingValue FormText(const PlanStep& step) {
   return Worded(
-      "in-front", step.target().file(),
+      "about", step.target().file(),
       step.has_from_said() ? step.from_said() : ToFindingValue(step.from()));
 }
 FindingValue FormCondition(const PlanStep&) {

@@ -198,14 +198,14 @@ absl::StatusOr<const ProductProfile*> FindProductProfile(
   if (!absl::c_linear_search(names, product)) {
     return WordedError<absl::NotFoundError>("msg-spec-product", product,
                                             absl::StrJoin(names, ", "),
-                                            NearestWords(product, names));
+                                            DidYouMeanWords(product, names));
   }
   if (modes.empty()) {
     return WordedError<absl::NotFoundError>("msg-spec-no-modes", mode, product);
   }
   return WordedError<absl::NotFoundError>("msg-spec-mode", mode, product,
                                           absl::StrJoin(modes, ", "),
-                                          NearestWords(mode, modes));
+                                          DidYouMeanWords(mode, modes));
 }
 
 }  // namespace clusterd

@@ -187,7 +187,7 @@ class ScheduleLoader {
     }
     item.mistakes()->AddOnce(item.position(), "stranger",
                              "msg-spec-unknown-host", item.subject(),
-                             QuoteValue(name), NearestWords(name, candidates));
+                             QuoteValue(name), DidYouMeanWords(name, candidates));
   }
 
   void LoadRules(const YamlValue& value,
@@ -205,7 +205,7 @@ class ScheduleLoader {
         rules->Add(std::string(name));
         continue;
       }
-      const FindingValue meant = NearestWords(name, rules_);
+      const FindingValue meant = DidYouMeanWords(name, rules_);
       item.Wrong("msg-spec-no-such-rule", QuoteValue(name),
                  meant.words().empty() ? Worded("spec-see-explain") : meant);
     }

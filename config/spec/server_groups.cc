@@ -60,7 +60,7 @@ void AddStrangers(const std::vector<const YamlEntry*>& strangers,
     value.mistakes()->Add(
         entry.position, "msg-spec-unknown-host", value.subject(),
         QuoteValue(entry.key),
-        meant.empty() ? FindingValue() : Worded("spec-did-you-mean", meant));
+        meant.empty() ? FindingValue() : Worded("did-you-mean", meant));
     if (meant.empty()) continue;
     missing->erase(std::find(missing->begin(), missing->end(), meant));
   }

@@ -388,7 +388,7 @@ std::optional<std::string> YamlValue::Word(
       Is(YamlNode::Kind::kText) ? absl::string_view(node_->text) : "";
   if (absl::c_linear_search(words, word)) return std::string(word);
   return WrongKind("spec-a-word", absl::StrJoin(words, ", "),
-                   NearestWords(word, words));
+                   DidYouMeanWords(word, words));
 }
 
 std::vector<YamlValue> YamlValue::Items() const {
@@ -423,7 +423,7 @@ YamlMap::YamlMap(const YamlNode* node, absl::string_view path,
     mistakes_->Add(
         entry.position, "msg-spec-unknown-key", QuoteValue(entry.key),
         path_.empty() ? FindingValue() : Worded("spec-in-mapping", path_), keys,
-        NearestWords(entry.key, known_keys));
+        DidYouMeanWords(entry.key, known_keys));
   }
 }
 

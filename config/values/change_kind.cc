@@ -69,7 +69,7 @@ absl::Status InFront(absl::string_view what, const absl::Status& status) {
   absl::Status made(status.code(), absl::StrCat(what, ": ", status.message()));
   status.ForEachPayload([&](absl::string_view key, const absl::Cord& old) {
     FindingValue words;
-    words.set_words("in-front");
+    words.set_words("about");
     words.add_values()->set_text(std::string(what));
     if (words.add_values()->ParseFromString(std::string(old))) {
       made.SetPayload(key, absl::Cord(words.SerializeAsString()));

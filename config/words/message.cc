@@ -5,7 +5,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "google/protobuf/descriptor.h"
-#include "config/values/nearest_word.h"
 
 namespace clusterd {
 
@@ -28,17 +27,10 @@ FindingValue Lines(const std::vector<FindingValue>& lines) {
 }
 
 FindingValue Behind(absl::string_view what, const FindingValue& words) {
-  const bool is_in_front = words.words() == "in-front" &&
+  const bool is_in_front = words.words() == "about" &&
                            words.values_size() == 2 &&
                            words.values(0).text() == what;
   return is_in_front ? words.values(1) : words;
-}
-
-FindingValue NearestWords(absl::string_view word,
-                          absl::Span<const absl::string_view> candidates) {
-  const std::string nearest = NearestWord(word, candidates);
-  return nearest.empty() ? FindingValue()
-                         : Worded("spec-did-you-mean", nearest);
 }
 
 FindingValue MessageWords(const absl::Status& error) {

@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "config/words/words.h"
 #include "google/protobuf/message.h"
 
@@ -36,10 +35,6 @@ FindingValue Lines(const std::vector<FindingValue>& lines);
 
 // What InFront of status_macros.h has put in front of, where that is `what`.
 FindingValue Behind(absl::string_view what, const FindingValue& words);
-
-// ", did you mean \"smp\"?" or, when no candidate is near, nothing.
-FindingValue NearestWords(absl::string_view word,
-                          absl::Span<const absl::string_view> candidates);
 
 // The words of an error: without a payload, its message.
 FindingValue MessageWords(const absl::Status& error);

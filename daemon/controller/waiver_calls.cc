@@ -57,7 +57,7 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
   waiver.set_rule(request.rule());
   if (FindRule(request.rule()) == nullptr) {
     mistakes.push_back(Worded("msg-hub-waiver-rule", QuotedText(request.rule()),
-                              DidYouMean(request.rule(), RuleNames())));
+                              DidYouMeanWords(request.rule(), RuleNames())));
   }
   auto hosts = ExpandHostlist(request.hosts());
   if (request.hosts() != kAllHosts && note("hosts", hosts)) {

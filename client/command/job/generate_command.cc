@@ -453,7 +453,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
       status = std::max(status, written);
     }
     if (found) return status;
-    AddMistake("msg-job-node-not-known", node_, DidYouMean(node_, hosts));
+    AddMistake("msg-job-node-not-known", node_, DidYouMeanWords(node_, hosts));
     return RejectUsage();
   }
 

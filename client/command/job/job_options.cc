@@ -456,7 +456,7 @@ void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
     if (absl::c_linear_search(words, word)) return;
     mistakes.push_back(Worded("msg-job-word", option, QuotedText(word),
                               absl::StrJoin(words, ", "),
-                              DidYouMean(word, words)));
+                              DidYouMeanWords(word, words)));
   };
   read_word("--method", method_, kLaunchMethods, *job_.mutable_method());
   read_word("--framework", framework_, kFrameworks, *job_.mutable_framework());
@@ -473,7 +473,7 @@ void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
     if (name.empty()) {
       mistakes.push_back(Worded("msg-job-word", "--dtype", QuotedText(type),
                                 absl::StrJoin(HcclDataTypes(), ", "),
-                                DidYouMean(type, HcclDataTypes())));
+                                DidYouMeanWords(type, HcclDataTypes())));
     }
     job_.add_dtypes(std::string(name));
   }
@@ -504,7 +504,7 @@ void JobOptions::TakeServersOfTable(const ClusterSpec& spec,
           server.host_ip.empty()
               ? name
               : absl::StrCat(name, ", host_ip ", QuotedText(server.host_ip)),
-          DidYouMean(server.server_id, known)));
+          DidYouMeanWords(server.server_id, known)));
     } else if (!seen.insert(host->second).second) {
       mistakes.push_back(Worded("msg-job-table-server-again", table_file_, name,
                                 host->second));

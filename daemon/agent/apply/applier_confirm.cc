@@ -145,7 +145,7 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
     }
   }
   if (!damaged.ok() && !unfinished.ok()) {
-    return WithWords(damaged, Worded("in-front", MessageWords(damaged),
+    return WithWords(damaged, Worded("about", MessageWords(damaged),
                                      MessageWords(unfinished)));
   }
   RETURN_IF_ERROR(damaged);

@@ -368,7 +368,7 @@ TEST(OutcomeTextTest, CanBeReadBackWhateverAProgramSaid) {
 TEST(OutcomeTextTest, ComesFromItsWordsInEnglish) {
   const InLanguage chinese(Language::kChinese);
   ApplyResult result;
-  *result.mutable_error_words() = Worded("in-front", "x", kGbk);
+  *result.mutable_error_words() = Worded("about", "x", kGbk);
   *result.mutable_residues_words()->add_values() =
       Worded("plan-say-is-was", "x", "1", kGbk);
   CleanTexts(&result);

@@ -378,7 +378,7 @@ std::vector<FindingValue> FileDifferences(
   }
   const FindingValue differs = Worded("plan-say-not-as-it-was", saved.path());
   return {now.ok() ? differs
-                   : Worded("in-front", differs, MessageWords(now.status()))};
+                   : Worded("about", differs, MessageWords(now.status()))};
 }
 
 // What is not as it was. `said`: by PutBack.

@@ -150,7 +150,7 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
   return WordedError<absl::InvalidArgumentError>(
       "msg-hub-hosts-not-in-spec", spec.name(),
       NameList({wanted.begin(), wanted.end()}),
-      wanted.size() == 1 ? DidYouMean(*wanted.begin(), hosts) : "");
+      wanted.size() == 1 ? DidYouMeanWords(*wanted.begin(), hosts) : FindingValue());
 }
 
 std::string NewRunId() {

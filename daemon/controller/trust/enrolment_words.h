@@ -21,7 +21,7 @@ inline FindingValue NotInSpec(const ClusterSpec& spec,
   for (const ServerSpec& server : spec.servers())
     known.push_back(server.host());
   return Worded("msg-trust-not-in-spec", QuotedText(name),
-                DidYouMean(name, known));
+                DidYouMeanWords(name, known));
 }
 
 // A machine's text about itself is cut there.

@@ -32,7 +32,7 @@ FindingValue CommandWords(const Command& command,
   const std::string line =
       absl::StrCat("`", OneLine(absl::StrJoin(words, " ")), "`");
   if (!result.ok()) {
-    return Worded("in-front", line, MessageWords(result.status()));
+    return Worded("about", line, MessageWords(result.status()));
   }
   if (result->timed_out) {
     return Worded(
@@ -40,12 +40,12 @@ FindingValue CommandWords(const Command& command,
         line, absl::FormatDuration(command.deadline), result->pid);
   }
   const FindingValue how = Worded(
-      "in-front", line,
+      "about", line,
       result->signal != 0 ? Worded("plan-say-signal", result->signal)
                           : Worded("plan-say-status", result->exit_status));
   std::string said = OneLine(result->standard_error);
   if (said.empty()) said = OneLine(result->standard_output);
-  return said.empty() ? how : Worded("in-front", how, said);
+  return said.empty() ? how : Worded("about", how, said);
 }
 
 }  // namespace clusterd
