@@ -47,9 +47,9 @@ ClusterPlan WithBlocked() {
 
 // server0 is left with that; `plan` has nothing else about it.
 ClusterPlan Left(State state, ClusterPlan plan) {
-  UnmendedRule& unmended = *plan.mutable_hosts(0)->add_unmended();
-  unmended.set_rule("link");
-  unmended.set_state(state);
+  UnfixedRule& unfixed = *plan.mutable_hosts(0)->add_unfixed();
+  unfixed.set_rule("link");
+  unfixed.set_state(state);
   Reseal(plan);
   return plan;
 }
@@ -74,7 +74,7 @@ TEST(PlanCommandTest, NeverCallsAHostInOrderThatACheckFails) {
       << brief.out;
   const ProgramOutput json =
       RunProgram({"plan", "-o", "json"}, WorldWith(plan));
-  EXPECT_EQ(ParsePlanFile(json.out)->hosts(0).unmended(0).rule(), "link");
+  EXPECT_EQ(ParsePlanFile(json.out)->hosts(0).unfixed(0).rule(), "link");
 }
 
 TEST(PlanCommandTest, PrintsTheFoldedPlanAndSaysHowToSaveIt) {

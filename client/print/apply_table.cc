@@ -119,7 +119,7 @@ int Order(const EndGroup& group) {
 }
 
 std::vector<EndGroup> GroupByEnd(const ApplyReport& report) {
-  FirstMet<End, std::vector<std::string>> groups;
+  FirstSeen<End, std::vector<std::string>> groups;
   for (const ApplyResult& host : report.hosts()) {
     const End end{HostEnd(host.outcome(), report.rollback()),
                   OutcomeWord(host.outcome()), EndText(host), DetailsOf(host)};
@@ -132,7 +132,7 @@ std::vector<EndGroup> GroupByEnd(const ApplyReport& report) {
 }
 
 // "10 applied, 1 undone".
-std::string OutcomesText(const FirstMet<std::string, size_t>& counts) {
+std::string OutcomesText(const FirstSeen<std::string, size_t>& counts) {
   return absl::StrJoin(
       counts, Say("list-comma"), [](std::string* out, const auto& count) {
         absl::StrAppend(out, Say("apply-count", count.second, count.first));
@@ -142,7 +142,7 @@ std::string OutcomesText(const FirstMet<std::string, size_t>& counts) {
 // What came of the hosts from `begin` up to `end`: "10 applied, 1 undone", or
 // only the word where they all ended the same.
 std::string WaveResult(const ApplyReport& report, size_t begin, size_t end) {
-  FirstMet<std::string, size_t> counts;
+  FirstSeen<std::string, size_t> counts;
   for (size_t i = begin; i < end; ++i) {
     ++counts[OutcomeWord(report.hosts(static_cast<int>(i)).outcome())];
   }
@@ -152,7 +152,7 @@ std::string WaveResult(const ApplyReport& report, size_t begin, size_t end) {
 
 // "10 applied, 1 undone of 11 hosts in 12 s".
 std::string CountsLine(const ApplyReport& report) {
-  FirstMet<std::string, size_t> counts;
+  FirstSeen<std::string, size_t> counts;
   for (const auto& [end, hosts] : GroupByEnd(report)) {
     counts[std::get<1>(end)] += hosts.size();
   }

@@ -89,12 +89,12 @@ class NowPage {
 
   void PrintPending(const ConfirmResponse& pending) {
     const Confirmation& state = pending.confirmation();
-    const bool goes_back = state.state() == Confirmation::GOES_BACK;
+    const bool reverts = state.state() == Confirmation::GOES_BACK;
     const bool by_check = state.automatic() || state.confirmed_at_ms() > 0;
     Line("now-waits",
          state.state() == Confirmation::CONFIRMED
              ? Say("apply-named", pending.run_id(), ConfirmedText(state))
-             : Say(goes_back  ? "now-not-confirmed"
+             : Say(reverts    ? "now-not-confirmed"
                    : by_check ? "now-reverts"
                               : "now-reverts-unless-confirmed",
                    pending.run_id(), Moment(state.deadline_ms()),

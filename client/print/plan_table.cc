@@ -60,12 +60,12 @@ std::string FoldKey(const BlockedChange& blocked, bool verbose) {
 }
 
 // "link", "lldp (unknown)".
-std::string RuleText(const UnmendedRule& rule) {
+std::string RuleText(const UnfixedRule& rule) {
   if (rule.state() == FAIL) return rule.rule();
   return Say("plan-rule", rule.rule(), StateWord(rule.state()));
 }
 
-std::string FoldKey(const UnmendedRule& rule, bool) {
+std::string FoldKey(const UnfixedRule& rule, bool) {
   return absl::StrCat("rule\n", rule.left_out(), "\n", RuleText(rule));
 }
 
@@ -74,7 +74,7 @@ struct PlanFold {
   std::vector<const PlanStep*> steps;
   // Those of all hosts that one repair lets through together.
   std::vector<std::vector<const BlockedChange*>> blocked;
-  std::vector<const UnmendedRule*> unmended;
+  std::vector<const UnfixedRule*> unfixed;
 };
 using HostNames = std::vector<std::string>;  // In plan order.
 
@@ -89,12 +89,12 @@ void Keep(const BlockedChange& blocked,
   kept->front().push_back(&blocked);
 }
 
-// Every step, blocked change and unmended rule of every host once, by the set
+// Every step, blocked change and unfixed rule of every host once, by the set
 // of hosts that it is true of; sets in the order of their first line, lines in
 // the order of execution. Hosts that are in order are in no set. `plan` must
 // outlive the result.
-FirstMet<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
-  FirstMet<std::string, std::pair<HostNames, PlanFold>> lines;
+FirstSeen<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
+  FirstSeen<std::string, std::pair<HostNames, PlanFold>> lines;
   const auto add = [&](const std::string& name, const auto& all,
                        auto PlanFold::*kind) {
     for (const auto& each : all) {
@@ -106,14 +106,14 @@ FirstMet<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
   for (const HostPlan& host : plan.hosts()) {
     add(host.host(), host.steps(), &PlanFold::steps);
     add(host.host(), host.blocked(), &PlanFold::blocked);
-    add(host.host(), host.unmended(), &PlanFold::unmended);
+    add(host.host(), host.unfixed(), &PlanFold::unfixed);
   }
-  FirstMet<HostNames, PlanFold> folds;
+  FirstSeen<HostNames, PlanFold> folds;
   for (const auto& [key, line] : lines) {
     PlanFold& fold = folds[line.first];
     absl::c_copy(line.second.steps, std::back_inserter(fold.steps));
     absl::c_copy(line.second.blocked, std::back_inserter(fold.blocked));
-    absl::c_copy(line.second.unmended, std::back_inserter(fold.unmended));
+    absl::c_copy(line.second.unfixed, std::back_inserter(fold.unfixed));
   }
   return folds;
 }
@@ -177,7 +177,7 @@ void PrintBlocked(const std::vector<const BlockedChange*>& blocked,
 void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
                Page& page) {
   page.Title(HostsText(hosts, kHostsColumns));
-  FirstMet<std::string, std::vector<uint32_t>> consequences;
+  FirstSeen<std::string, std::vector<uint32_t>> consequences;
   for (const PlanStep* step : fold.steps) {
     PrintLine(ChangeKindName(step->kind()), StepText(*step), Paint::kYellow,
               page);
@@ -204,10 +204,10 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
                  page.Safe(JoinParts(": ", {DevicesText(devices), text})));
   }
   for (const auto& blocked : fold.blocked) PrintBlocked(blocked, page);
-  if (fold.unmended.empty()) return;
+  if (fold.unfixed.empty()) return;
   for (const bool left_out : {true, false}) {
     std::vector<std::string> rules;
-    for (const UnmendedRule* rule : fold.unmended) {
+    for (const UnfixedRule* rule : fold.unfixed) {
       if (rule->left_out() == left_out) rules.push_back(RuleText(*rule));
     }
     if (rules.empty()) continue;
@@ -220,7 +220,7 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
 }
 
 void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
-  const FirstMet<HostNames, PlanFold> folds = FoldPlan(plan, verbose);
+  const FirstSeen<HostNames, PlanFold> folds = FoldPlan(plan, verbose);
   size_t shown = 0;
   std::set<std::string> hidden;
   for (const auto& [hosts, fold] : folds) {
@@ -244,7 +244,7 @@ void PrintInOrder(const ClusterPlan& plan, Page& page) {
   HostNames hosts;
   for (const HostPlan& host : plan.hosts()) {
     if (host.steps().empty() && host.blocked().empty() &&
-        host.unmended().empty()) {
+        host.unfixed().empty()) {
       hosts.push_back(host.host());
     }
   }
@@ -254,7 +254,7 @@ void PrintInOrder(const ClusterPlan& plan, Page& page) {
 }
 
 void PrintNotes(const ClusterPlan& plan, bool verbose, Page& page) {
-  FirstMet<std::string, HostNames> notes;
+  FirstSeen<std::string, HostNames> notes;
   for (const HostPlan& host : plan.hosts()) {
     for (const std::string& note : Shown(host.notes_said(), host.notes())) {
       notes[note].push_back(host.host());

@@ -107,13 +107,13 @@ TEST(PlanTableTest, TellsWhatOnlyLeavesOutFromWhatNoStepMends) {
   for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
   for (const char* rule : {"firewall", "link", "listen-backlog"}) {
     for (HostPlan& host : *plan.mutable_hosts()) {
-      UnmendedRule& unmended = *host.add_unmended();
-      unmended.set_rule(rule);
-      unmended.set_state(FAIL);
-      unmended.set_left_out(unmended.rule() != "link");
+      UnfixedRule& unfixed = *host.add_unfixed();
+      unfixed.set_rule(rule);
+      unfixed.set_state(FAIL);
+      unfixed.set_left_out(unfixed.rule() != "link");
     }
   }
-  plan.mutable_hosts(1)->mutable_unmended(0)->set_left_out(false);
+  plan.mutable_hosts(1)->mutable_unfixed(0)->set_left_out(false);
   const std::string printed = Printed(plan);
   for (const char* part : {"node[01-02]\n"
                            "  left out by --only  listen-backlog\n"
@@ -131,12 +131,12 @@ TEST(PlanTableTest, FoldsWhatNoStepMendsAndCallsOnlyOthersInOrder) {
   for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
   for (const int host : {2, 3}) {
     for (const char* rule : {"link", "tls-uniform"}) {
-      UnmendedRule& unmended = *plan.mutable_hosts(host)->add_unmended();
-      unmended.set_rule(rule);
-      unmended.set_state(FAIL);
+      UnfixedRule& unfixed = *plan.mutable_hosts(host)->add_unfixed();
+      unfixed.set_rule(rule);
+      unfixed.set_state(FAIL);
     }
   }
-  UnmendedRule& doubt = *plan.mutable_hosts(1)->add_unmended();
+  UnfixedRule& doubt = *plan.mutable_hosts(1)->add_unfixed();
   doubt.set_rule("lldp");
   doubt.set_state(UNKNOWN);
   plan.set_digest("6f1b0c9d2e3a4b5c");

@@ -213,7 +213,7 @@ class MarkdownWriter {
 
   void WriteNotLookedAt() {
     const auto hosts = SilentHosts(report_);
-    FirstMet<std::string, std::vector<std::string>> rules;
+    FirstSeen<std::string, std::vector<std::string>> rules;
     for (const RuleResult& rule : report_.rules()) {
       if (KnownState(rule.state()) != SKIPPED) continue;
       rules[rule.skip_reason()].push_back(rule.rule());

@@ -156,12 +156,12 @@ class JunitWriter {
   }
 
  private:
-  FirstMet<std::string, TestCases> Suites() const {
+  FirstSeen<std::string, TestCases> Suites() const {
     std::vector<std::string> answered;
     for (const HostStatus& host : report_.hosts()) {
       if (host.no_facts_reason().empty()) answered.push_back(host.host());
     }
-    FirstMet<std::string, TestCases> suites;
+    FirstSeen<std::string, TestCases> suites;
     suites["check"] = {};
     State worst = PASS;
     for (const RuleResult& rule : report_.rules()) {

@@ -108,7 +108,7 @@ void AddNotChecked(const Report& report, RulesByState& rules,
                    const PageFindings& findings, PageDictionary* page) {
   Box box(UNKNOWN, "html-not-checked", findings, page);
   const auto silent = SilentHosts(report);
-  FirstMet<std::string, std::vector<std::string>> skipped;
+  FirstSeen<std::string, std::vector<std::string>> skipped;
   for (const RuleResult* rule : rules[SKIPPED]) {
     skipped[rule->skip_reason()].push_back(rule->rule());
   }
@@ -154,7 +154,7 @@ struct RackRow {
 };
 
 std::vector<RackRow> RackRows(const Report& report) {
-  FirstMet<std::string, RackRow> racks;
+  FirstSeen<std::string, RackRow> racks;
   std::vector<RackRow> others;
   for (int at = 0; at < report.hosts_size(); ++at) {
     const HostStatus& host = report.hosts(at);

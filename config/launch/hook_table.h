@@ -1,5 +1,5 @@
 // The hooks of schedulers, a row each: for clusterctl hook, the table in its
-// help, and the daemon that answers them (daemon/agent/hooks/hook_desk.h).
+// help, and the daemon that answers them (daemon/agent/hooks/hook_service.h).
 //
 //   kJob       the controller's verdict; while the controller is away, fresh
 //   own

@@ -126,10 +126,10 @@ class Narrower {
     if (found == index_.end()) {
       return Wrong("msg-job-host-not-in-cluster", QuoteValue(server.host()),
                    count_ < Mistakes::kMaxShown
-                       ? DidYouMeanWords(server.host(),
-                                    Each<absl::string_view>(spec_.servers(),
+                       ? DidYouMeanWords(server.host(), Each<absl::string_view>(
+                                                            spec_.servers(),
                                                             &ServerSpec::host))
-                       : "");
+                       : FindingValue());
     }
     if (!seen_.insert(name).second) {
       return Wrong("msg-job-host-twice", QuoteValue(server.host()));

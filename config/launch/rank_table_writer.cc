@@ -191,7 +191,7 @@ class Writer {
   const absl::Span<const HostFacts* const> facts_;
   bool in_super_pod_ = false;
   // Numbers of servers by super pod.
-  FirstMet<std::string, std::vector<int>> pods_;
+  FirstSeen<std::string, std::vector<int>> pods_;
   size_t next_rank_ = 0;
   std::map<std::string, FindingValue> owners_;  // Device by address.
   std::vector<FindingValue> reasons_;

@@ -41,7 +41,7 @@ class ExceptionFinder {
       CompareHost(*hosts[s], spec_.servers(static_cast<int>(s)));
     }
     JudgeHosts(hosts);
-    FirstMet<std::pair<std::string, std::string>, std::vector<std::string>>
+    FirstSeen<std::pair<std::string, std::string>, std::vector<std::string>>
         folded;
     for (const auto& [key, ids] : found_) {
       folded[{DevicesText(ids), key.second}].push_back(key.first);
@@ -313,7 +313,7 @@ class Writer {
   // be listed.
   absl::Status DropUnlisted() {
     std::vector<const SeenHost*> kept;
-    FirstMet<std::string, std::vector<std::string>> dropped;
+    FirstSeen<std::string, std::vector<std::string>> dropped;
     std::set<uint32_t> taken;
     for (size_t s = 0; s < hosts_.size(); ++s) {
       std::set<uint32_t> own;

@@ -224,7 +224,7 @@ class DevicePlanner {
       return block(Worded("plan-say-stores-no-gateway", key),
                    Worded("plan-say-take-out-dhcp", key));
     }
-    if (MaySetGateway(id)) return StandsAfterSet(setting, change);
+    if (MaySetGateway(id)) return SurvivesAddressChange(setting, change);
     const DeviceChange& keeper = *KeeperFor(id);
     const std::string& kept = keeper.spec->gateway();
     const bool is_served = live == kNoneFact || live == asked;
@@ -237,8 +237,8 @@ class DevicePlanner {
 
   // The same for the one device that may have one. False also where the spec
   // names none and setting it would take another device's.
-  bool StandsAfterSet(const DeviceSetting& setting,
-                      const DeviceChange& change) {
+  bool SurvivesAddressChange(const DeviceSetting& setting,
+                             const DeviceChange& change) {
     const uint32_t id = change.spec->id();
     const std::string& asked = change.spec->gateway();
     const std::string live = LiveOf(setting, change);
@@ -261,8 +261,7 @@ class DevicePlanner {
     const std::string line =
         absl::StrCat(HccnConfKey("gateway", other), "=", taken.value);
     plan_.Block(setting.kind, {id}, WhatWords(setting, asked),
-                Worded("about", line, *why),
-                Worded("plan-say-correct-line"));
+                Worded("about", line, *why), Worded("plan-say-correct-line"));
     return false;
   }
 

@@ -204,9 +204,9 @@ absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
 // Nothing is in the way of a firewall that is stopped. If an apply had opened
 // ports in it, it is drift all the same, and no step starts it again.
 void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
-  const std::string lets_in = FirewallFactName(program, kLetsInSetting);
+  const std::string allows = FirewallFactName(program, kLetsInSetting);
   for (const AppliedDrift& drift : plan->facts().drift().value().drifts()) {
-    if (!absl::StartsWith(drift.target(), lets_in)) continue;
+    if (!absl::StartsWith(drift.target(), allows)) continue;
     return plan->Note(Worded("plan-say-stopped-since", FirewallName(program),
                              drift.apply_id()));
   }
@@ -310,7 +310,7 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
   if (const Obstruction why = WhyNotInDefaultZone(spec, program, *plan)) {
     return block(*why, "plan-say-open-by-hand");
   }
-  std::vector<AllowedPorts> lets_in;  // Now and permanently.
+  std::vector<AllowedPorts> allows;  // Now and permanently.
   for (const bool permanently : {false, true}) {
     const AllowedFact& fact = LetIn(program, facts, permanently);
     if (const Obstruction why = WhyLetInUnknown(spec, fact)) {
@@ -319,7 +319,7 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
                           *why),
                    "plan-say-let-clusterd-ask");
     }
-    lets_in.emplace_back(fact.value());
+    allows.emplace_back(fact.value());
   }
   const auto needed = NeededBy(spec, plan->facts());
   if (!needed.ok()) {
@@ -328,7 +328,7 @@ void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
   std::vector<ShutRange> shut;
   size_t rules = 0;
   for (const PortSet::Range& range : needed->ranges) {
-    shut.push_back(FindShut(range, needed->hosts, lets_in[0], lets_in[1]));
+    shut.push_back(FindShut(range, needed->hosts, allows[0], allows[1]));
     rules += shut.back().sources.size();
   }
   if (rules > kMaxRules) {

@@ -124,7 +124,7 @@ bool IsOfSetting(const Problem& problem) {
 // Folded without loss: plans are told apart, and folded, by this text.
 // REQUIRES: not empty, and IsRepairable of each.
 FindingValue RepairsWords(const std::vector<Problem>& problems) {
-  FirstMet<Problem::Kind, std::set<uint32_t>> lines;
+  FirstSeen<Problem::Kind, std::set<uint32_t>> lines;
   uint32_t last = 0;
   for (const Problem& problem : problems) {
     std::set<uint32_t>& of_kind = lines[problem.kind()];

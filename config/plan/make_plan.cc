@@ -344,14 +344,14 @@ PlanCounts CountPlan(const ClusterPlan& plan) {
   const bool is_whole = plan.only().empty();
   for (const HostPlan& host : plan.hosts()) {
     const bool fails =
-        FirstWith(host.unmended(), &UnmendedRule::state, FAIL) != nullptr;
+        FirstWith(host.unfixed(), &UnfixedRule::state, FAIL) != nullptr;
     ++counts.hosts;
     counts.steps += host.steps_size();
     counts.hosts_with_steps += !host.steps().empty();
     counts.blocked += host.blocked_size();
     counts.hosts_with_blocked += !host.blocked().empty();
     counts.hosts_failing += is_whole && fails;
-    counts.hosts_in_doubt += is_whole && !fails && !host.unmended().empty();
+    counts.hosts_in_doubt += is_whole && !fails && !host.unfixed().empty();
     counts.hosts_readdressed += absl::c_any_of(host.steps(), IsReaddressing);
   }
   counts.only = absl::StrJoin(plan.only(), ",");

@@ -43,7 +43,7 @@ struct PlanSelection {
 // With a `selection` only its steps are planned, and the steps that those need
 // to stay right; notes of each host say what is left out and what was added.
 // The same spec and facts give the same plan, and so the same digest. The
-// caller fills in plan_id, created_at_ms, created_by, and what is unmended,
+// caller fills in plan_id, created_at_ms, created_by, and what is unfixed,
 // with the digest of that. REQUIRES: at most one entry of `hosts` per name.
 ClusterPlan MakePlan(const ClusterSpec& spec,
                      absl::Span<const HostFacts* const> hosts,
@@ -96,7 +96,7 @@ std::string SpecSha256(const ClusterSpec& spec);
 
 // Over everything that is planned and everything that it rests on: schema,
 // cluster, product, both spec digests, and of every host the steps, what is
-// blocked or unmended, and the facts. Not over plan_id, created_at_ms,
+// blocked or unfixed, and the facts. Not over plan_id, created_at_ms,
 // created_by, not_kept and the digest itself. The input is the messages' binary
 // form in field order (they hold no maps and no floating point).
 std::string PlanDigest(const ClusterPlan& plan);

@@ -637,7 +637,7 @@ TEST(MakePlanTest, NarrowedSaysToWhatAndLeavesNothingFailing) {
   EXPECT_EQ(plan.only(0), "sysctl");
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
   EXPECT_NE(plan.digest(), MakePlan(GoodSpec(), {&facts}).digest());
-  plan.mutable_hosts(0)->add_unmended()->set_state(FAIL);
+  plan.mutable_hosts(0)->add_unfixed()->set_state(FAIL);
   EXPECT_EQ(PlanCountsText(CountPlan(plan)),
             "only sysctl: 1 step on 1 host, of 1 host");
   plan.mutable_hosts(0)->clear_steps();

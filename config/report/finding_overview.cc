@@ -88,7 +88,7 @@ const Finding& FindingRoots::Of(const Finding& finding,
 FindingOverview ArrangeFindings(const Report& report, bool whole) {
   const FindingRoots roots(report);
   FindingOverview overview;
-  FirstMet<std::pair<std::string, bool>, CauseGroup> causes;
+  FirstSeen<std::pair<std::string, bool>, CauseGroup> causes;
   for (const RuleResult& rule : report.rules()) {
     std::map<State, FindingBlock> blocks;
     for (const Finding& finding : rule.findings()) {
@@ -126,9 +126,9 @@ std::string CauseText(const std::string& cause, const CauseGroup& group,
              SubjectsText(group.subjects, groups, columns));
 }
 
-FirstMet<std::string, std::vector<std::string>> SilentHosts(
+FirstSeen<std::string, std::vector<std::string>> SilentHosts(
     const Report& report) {
-  FirstMet<std::string, std::vector<std::string>> silent;
+  FirstSeen<std::string, std::vector<std::string>> silent;
   for (const HostStatus& host : report.hosts()) {
     if (host.no_facts_reason().empty()) continue;
     silent[host.no_facts_reason()].push_back(host.host());

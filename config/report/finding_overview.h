@@ -81,7 +81,7 @@ struct FindingOverview {
 FindingOverview ArrangeFindings(const Report& report, bool whole = false);
 
 // Hosts without facts, by the reason, in the report's order.
-FirstMet<std::string, std::vector<std::string>> SilentHosts(
+FirstSeen<std::string, std::vector<std::string>> SilentHosts(
     const Report& report);
 
 // "FAIL", "FAIL (partial)", "NO VERDICT".

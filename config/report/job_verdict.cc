@@ -38,21 +38,21 @@ std::string OneLine(absl::string_view text, int columns) {
 }
 
 // A finding about one host, or about none.
-struct Told {
+struct Reported {
   const Finding* finding;
   std::set<uint32_t> devices;
   const Finding* root;  // Itself where nothing explains it.
   size_t place;         // Among those of the host.
 };
-using ToldByHost = std::map<absl::string_view, std::vector<Told>>;
+using ReportedByHost = std::map<absl::string_view, std::vector<Reported>>;
 
 // Of one host, or of all and of none.
-ToldByHost FindingsByHost(const Report& report, const std::string* only) {
+ReportedByHost FindingsByHost(const Report& report, const std::string* only) {
   const FindingRoots roots(report);
-  ToldByHost told;
+  ReportedByHost told;
   const auto add = [&](const Finding& finding, const Subject& subject) {
     if (only != nullptr && subject.host() != *only) return;
-    std::vector<Told>& of_host = told[subject.host()];
+    std::vector<Reported>& of_host = told[subject.host()];
     if (of_host.empty() || of_host.back().finding != &finding) {
       of_host.push_back(
           {&finding, {}, &roots.Of(finding, subject), of_host.size()});
@@ -72,20 +72,21 @@ ToldByHost FindingsByHost(const Report& report, const std::string* only) {
 
 // What one cause explains stands together, behind it; the group with the worst
 // finding is the first.
-void Sort(std::vector<Told>* told) {
+void Sort(std::vector<Reported>* told) {
   std::map<const Finding*, std::pair<State, size_t>> groups;  // Worst, first.
-  for (const Told& each : *told) {
+  for (const Reported& each : *told) {
     auto& group = groups.emplace(each.root, std::make_pair(WARN, each.place))
                       .first->second;
     group.first = WorseState(group.first, KnownState(each.finding->state()));
   }
-  const auto key = [&groups](const Told& each) {
+  const auto key = [&groups](const Reported& each) {
     const auto& [worst, first] = groups.at(each.root);
     return std::make_tuple(-worst, first, each.root != each.finding,
                            -KnownState(each.finding->state()), each.place);
   };
-  absl::c_sort(
-      *told, [&key](const Told& a, const Told& b) { return key(a) < key(b); });
+  absl::c_sort(*told, [&key](const Reported& a, const Reported& b) {
+    return key(a) < key(b);
+  });
 }
 
 std::string SeenText(const Finding& finding) {
@@ -109,7 +110,7 @@ FindingValue WordsOf(const Finding& finding) {
   return Worded("headed", words, waived);
 }
 
-JobReason ReasonOf(const Told& told) {
+JobReason ReasonOf(const Reported& told) {
   const Finding& finding = *told.finding;
   JobReason reason;
   reason.set_rule(OneLine(finding.rule(), kRuleColumns));
@@ -131,11 +132,11 @@ JobReason ReasonOf(const Told& told) {
   return reason;
 }
 
-std::vector<JobReason> ReasonsOf(std::vector<Told> told, size_t most) {
+std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
   Sort(&told);
   if (told.size() > most) {
     // No failure is left out for what another one explains.
-    absl::c_stable_partition(told, [](const Told& each) {
+    absl::c_stable_partition(told, [](const Reported& each) {
       return KnownState(each.finding->state()) == FAIL;
     });
     told.erase(told.begin() + most, told.end());
@@ -144,7 +145,7 @@ std::vector<JobReason> ReasonsOf(std::vector<Told> told, size_t most) {
 }
 
 // The first of each host, then the second of each, until there is no room.
-void AddReasons(const ToldByHost& told, JobVerdict* verdict) {
+void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   std::vector<std::vector<JobReason>> reasons;
   for (JobVerdict::Host& host : *verdict->mutable_hosts()) {
     const auto of_host = told.find(host.host());
@@ -152,7 +153,7 @@ void AddReasons(const ToldByHost& told, JobVerdict* verdict) {
                           ? std::vector<JobReason>()
                           : ReasonsOf(of_host->second, kMaxReasonsOfHost));
     if (of_host == told.end()) continue;
-    for (const Told& each : of_host->second) {
+    for (const Reported& each : of_host->second) {
       host.set_state(
           WorseState(host.state(), KnownState(each.finding->state())));
     }
@@ -197,7 +198,7 @@ void AddHosts(const Report& report, const JobSpec& job, JobVerdict* verdict) {
 std::vector<JobReason> ReasonsAbout(const Report& report,
                                     absl::string_view host) {
   const std::string only(host);
-  ToldByHost told = FindingsByHost(report, &only);
+  ReportedByHost told = FindingsByHost(report, &only);
   return told.empty() ? std::vector<JobReason>()
                       : ReasonsOf(std::move(told.begin()->second),
                                   std::numeric_limits<size_t>::max());
@@ -212,7 +213,7 @@ JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
   verdict.set_run_id(report.run_id());
   verdict.set_verdict(SupportedVerdict(report));
   AddHosts(report, job, &verdict);
-  ToldByHost told = FindingsByHost(report, nullptr);
+  ReportedByHost told = FindingsByHost(report, nullptr);
   AddReasons(told, &verdict);
   for (const JobVerdict::Host& host : verdict.hosts()) {
     verdict.set_verdict(WorseState(verdict.verdict(), host.state()));

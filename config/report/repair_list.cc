@@ -63,7 +63,7 @@ struct Draft {
   size_t devices = 0, values = 0;  // Of hosts that were never configured.
 };
 using RuleOrWaived = std::pair<std::string, bool>;
-using Drafts = FirstMet<std::pair<RuleOrWaived, std::string>, Draft>;
+using Drafts = FirstSeen<std::pair<RuleOrWaived, std::string>, Draft>;
 
 // What the rules about cables say of the host, as the name of words.
 const char* CablingOf(const Report& report, absl::string_view host) {
@@ -98,9 +98,9 @@ Drafts DraftsOf(const Report& report) {
                                             : cause,
                             root.has_waiver()},
                            is_new ? CablingOf(report, subject.host())
-                           : root.mended_by_plan() ? std::string(kPlan)
-                                                   : HowText(root)}];
-    draft.by_plan = root.mended_by_plan() && !is_new;
+                           : root.fixed_by_plan() ? std::string(kPlan)
+                                                  : HowText(root)}];
+    draft.by_plan = root.fixed_by_plan() && !is_new;
     draft.roots.insert(&root);
     Repair& repair = draft.repair;
     repair.state = WorseState(repair.state, finding.state());
@@ -171,7 +171,7 @@ std::vector<Repair> ListRepairs(const Report& report) {
   std::vector<Repair> repairs = PlanRepairs(drafts, /*waived=*/false);
   absl::c_move(PlanRepairs(drafts, /*waived=*/true),
                std::back_inserter(repairs));
-  FirstMet<RuleOrWaived, std::vector<Repair>> by_rule;
+  FirstSeen<RuleOrWaived, std::vector<Repair>> by_rule;
   for (const auto& [key, draft] : drafts) {
     if (draft.by_plan) continue;
     by_rule[key.first].push_back(draft.repair);

@@ -73,7 +73,7 @@ TEST(RepairListTest, HasTheCommandBesideTheWordsOfASingleCause) {
 TEST(RepairListTest, NamesTheOneCommandAndAllThatItPutsInOrder) {
   Report report;
   Finding& address = Add(report, "device-ip-planned", FAIL, "node24", 2);
-  address.set_mended_by_plan(true);
+  address.set_fixed_by_plan(true);
   SetCommand("hccn_tool -i 2 -ip -s address 10.0.0.1 netmask 255.0.0.0",
              address);
   for (const char* rule : {"subnet-pairs", "subnet-distinct", "ip-unique"}) {
@@ -90,8 +90,8 @@ TEST(RepairListTest, PutsWhatAPlanMendsOnOneLine) {
   Report report;
   for (int i = 1; i <= 10; ++i) {
     const std::string host = absl::StrCat("node", i);
-    Add(report, "ports-reserved", FAIL, host).set_mended_by_plan(true);
-    Add(report, "listen-backlog", WARN, host).set_mended_by_plan(true);
+    Add(report, "ports-reserved", FAIL, host).set_fixed_by_plan(true);
+    Add(report, "listen-backlog", WARN, host).set_fixed_by_plan(true);
   }
   Add(report, "link", FAIL, "node3", 1).set_fix("check the cable");
   EXPECT_THAT(Lines(report),
@@ -133,7 +133,7 @@ TEST(RepairListTest, WhatIsWaivedStandsApartAsAWarning) {
         Finding& finding = Add(report, rule, waived ? WARN : FAIL, host, 3);
         if (waived) finding.mutable_waiver()->set_rule("link");
         if (rule == std::string("net-health")) finding.set_caused_by("link");
-        finding.set_mended_by_plan(by_plan);
+        finding.set_fixed_by_plan(by_plan);
         if (by_plan) finding.clear_fix();
       }
     }
@@ -254,7 +254,7 @@ void AddNew(Report& report, const std::string& host,
             const std::string& name = "never-configured") {
   Finding& finding = Add(report, "device-ip-set", FAIL, host);
   finding.set_finding(name);
-  finding.set_mended_by_plan(name == "never-configured");
+  finding.set_fixed_by_plan(name == "never-configured");
   for (int i = 0; i < 8; ++i) finding.mutable_subjects(0)->add_devices(i);
   finding.add_values()->set_name("values");
   finding.mutable_values(0)->set_number(24);
@@ -265,7 +265,7 @@ TEST(NeverConfiguredTest, IsOneSentence) {
   Report report;
   AddNew(report, "server1");
   for (const char* rule : {"link", "lldp"}) Rule(report, rule).set_state(PASS);
-  Add(report, "ports-reserved", FAIL, "server1").set_mended_by_plan(true);
+  Add(report, "ports-reserved", FAIL, "server1").set_fixed_by_plan(true);
   EXPECT_THAT(
       Lines(report),
       ElementsAre("server1: the device network was never configured (8 "

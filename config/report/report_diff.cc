@@ -395,7 +395,7 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
   AddHostsMissingIn(second, before, diff.mutable_hosts_removed());
   AddNotes(first, second, &diff);
   const bool same_job = before.job_id() == after.job_id();
-  FirstMet<std::string, bool> rules;
+  FirstSeen<std::string, bool> rules;
   for (const RuleResult& rule : after.rules()) rules[rule.rule()] = true;
   for (const RuleResult& rule : before.rules()) rules[rule.rule()] = true;
   std::vector<ReportDiff::Change> changes;

@@ -107,8 +107,8 @@ class ReportPrinter {
   // One line for each category, in the report's order; when verbose, one for
   // each rule, worst first.
   void PrintRules() {
-    FirstMet<std::string, Rules> categories;
-    FirstMet<std::string, size_t> not_run;
+    FirstSeen<std::string, Rules> categories;
+    FirstSeen<std::string, size_t> not_run;
     Rules rules;
     for (const RuleResult& rule : report_.rules()) {
       if (rule.not_run()) {

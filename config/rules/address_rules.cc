@@ -491,7 +491,7 @@ void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
   if (!view.profile().host_part_must_differ) {
     return report.SkipFor("no-such-rule", Term(view.profile().title));
   }
-  FirstMet<Ipv4Subnet, std::vector<Member>> subnets;
+  FirstSeen<Ipv4Subnet, std::vector<Member>> subnets;
   report.ForEachAddress([&](const DeviceView& device) {
     for (const Ipv4Interface& interface : device.interfaces()) {
       subnets[interface.subnet()].push_back(

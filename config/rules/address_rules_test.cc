@@ -42,7 +42,7 @@ TEST(CheckDeviceIpSetTest, SaysOnceThatAHostWasNeverConfigured) {
     EXPECT_EQ(Brief(finding), absl::StrCat("never-configured values=",
                                            plan.hosts(0).steps_size()));
     EXPECT_EQ(finding.subjects_size(), 2);
-    EXPECT_TRUE(finding.mended_by_plan());
+    EXPECT_TRUE(finding.fixed_by_plan());
     EXPECT_EQ(cluster.Check("net-health").findings(0).caused_by(),
               "device-ip-set");
   }
@@ -72,7 +72,7 @@ TEST(CheckDeviceIpSetTest, CountsAMissingFileToWhatWasNeverConfigured) {
   EXPECT_EQ(Lines(result),
             "FAIL server0:0-7 never-configured-without-file values=24\n");
   // A plan is blocked until there is a file.
-  EXPECT_FALSE(result.findings(0).mended_by_plan());
+  EXPECT_FALSE(result.findings(0).fixed_by_plan());
   EXPECT_EQ(cluster.Check("hccn-conf").findings(0).caused_by(),
             "device-ip-set");
 }
@@ -321,7 +321,7 @@ TEST(CheckGatewayTest, OneThatSomeDevicesAloneHaveIsAWarning) {
   EXPECT_THAT(Lines(one), HasSubstr("WARN server1:3 few-with gateway=" +
                                     RouterOf(1, 3) + ", others=15 devices\n"));
   ASSERT_EQ(one.findings_size(), 1);
-  EXPECT_FALSE(one.findings(0).mended_by_plan());
+  EXPECT_FALSE(one.findings(0).fixed_by_plan());
   // All but one.
   for (const int host : {0, 1}) {
     for (int id = 0; id < 8; ++id) {

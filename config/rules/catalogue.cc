@@ -45,7 +45,7 @@ std::string NearestRule(absl::string_view name) {
 namespace {
 
 std::vector<std::string> MendersOf(const Rule& rule) {
-  return absl::StrSplit(rule.mended_by, '/', absl::SkipEmpty());
+  return absl::StrSplit(rule.fixed_by, '/', absl::SkipEmpty());
 }
 
 }  // namespace

@@ -76,8 +76,8 @@ struct Rule {
   absl::Span<const RuleFinding> findings;
   // Names of what a plan sets, "address/gateway": what mends the rule where it
   // is found, and what may mend it where it is set elsewhere.
-  absl::string_view mended_by;
-  absl::string_view perhaps_by;
+  absl::string_view fixed_by;
+  absl::string_view possible_causes;
   // About the devices' RoCE ports.
   bool needs_roce;
   // About the job that is judged.

@@ -172,8 +172,8 @@ class RailJudge {
 
   // Servers with the same switches on the same devices, in another order.
   void JudgeExchanges() {
-    FirstMet<std::pair<std::vector<uint32_t>, std::vector<int>>,
-             std::vector<Likes>>
+    FirstSeen<std::pair<std::vector<uint32_t>, std::vector<int>>,
+              std::vector<Likes>>
         groups;
     for (const auto& [ports, hosts] : patterns_) {
       auto switches = Each<int>(ports, &Port::to);
@@ -221,7 +221,7 @@ class RailJudge {
   // that one.
   void JudgeOddOnes() {
     constexpr int kAnySwitch = -1;
-    FirstMet<Ports, std::vector<Likes>> groups;
+    FirstSeen<Ports, std::vector<Likes>> groups;
     for (const auto& [ports, hosts] : patterns_) {
       Ports key = ports;
       for (Port& port : key) {
@@ -268,7 +268,7 @@ class RailJudge {
   Ports ports_;
   absl::flat_hash_map<std::string, int> numbers_;
   std::vector<std::string> names_;  // By number.
-  FirstMet<Ports, std::vector<const HostView*>> patterns_;
+  FirstSeen<Ports, std::vector<const HostView*>> patterns_;
   std::map<Port, size_t> reached_by_;
 };
 

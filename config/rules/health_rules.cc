@@ -250,7 +250,7 @@ void CompareLanes(const ClusterView& view, RuleReport& report) {
 }
 
 // Owners of a virtual NIC's address.
-using NicOwners = FirstMet<std::string, std::vector<const DeviceView*>>;
+using NicOwners = FirstSeen<std::string, std::vector<const DeviceView*>>;
 
 // False: not known.
 bool JudgeNic(const DeviceView& device, Question* question, NicOwners* owners,
@@ -301,7 +301,7 @@ class Doubles {
     std::vector<const DeviceView*> devices;
     std::vector<std::string> what;
   };
-  FirstMet<std::vector<const HostView*>, Doubled> found_;
+  FirstSeen<std::vector<const HostView*>, Doubled> found_;
 };
 
 std::optional<uint32_t> PodOf(const DeviceView& device) {

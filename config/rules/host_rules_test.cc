@@ -428,7 +428,7 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
     const RuleResult result = cluster.Check(rule);
     EXPECT_GT(result.findings_size(), 0) << rule;
     for (const Finding& finding : result.findings()) {
-      EXPECT_FALSE(finding.mended_by_plan()) << rule;
+      EXPECT_FALSE(finding.fixed_by_plan()) << rule;
     }
     return Lines(result);
   };
@@ -443,7 +443,7 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
   cluster.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value("");
   const RuleResult ports = cluster.Check("ports-reserved");
   ASSERT_EQ(ports.findings_size(), 1);
-  EXPECT_TRUE(ports.findings(0).mended_by_plan());
+  EXPECT_TRUE(ports.findings(0).fixed_by_plan());
   // A number of the spec that more processes per device do not fit in.
   cluster.spec.mutable_kernel()->set_somaxconn(100);
   cluster.spec.mutable_kernel()->set_tcp_max_syn_backlog(100);

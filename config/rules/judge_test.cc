@@ -696,10 +696,10 @@ TEST(OneCauseOneHeadlineTest, SaysWhatAPlanMends) {
   cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   const Report report = cluster.MakeReport();
   const Finding& address = ResultOf(report, "device-ip-planned").findings(0);
-  EXPECT_TRUE(address.mended_by_plan());
+  EXPECT_TRUE(address.fixed_by_plan());
   EXPECT_EQ(address.command(), address.fix());
   const Finding& link = ResultOf(report, "link").findings(0);
-  EXPECT_FALSE(link.mended_by_plan());
+  EXPECT_FALSE(link.fixed_by_plan());
   EXPECT_EQ(link.command(), "hccn_tool -i 3 -link_stat -g");
 }
 

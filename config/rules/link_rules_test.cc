@@ -84,12 +84,12 @@ TEST(LosslessTest, DeviceUnlikeTheSpecFailsAndAPlanMendsWhatItSets) {
   EXPECT_EQ(Brief(result.findings(0)),
             "unlike-spec what=PFC, now=0,0,0,0,1,0,0,0, right=0,0,0,1,0,0,0,0, "
             "command=-pfc -s bitmap 0,0,0,1,0,0,0,0");
-  EXPECT_TRUE(result.findings(0).mended_by_plan());
-  EXPECT_TRUE(result.findings(1).mended_by_plan());
+  EXPECT_TRUE(result.findings(0).fixed_by_plan());
+  EXPECT_TRUE(result.findings(1).fixed_by_plan());
   EXPECT_EQ(Brief(result.findings(2)),
             "unlike-spec what=RoCE port, now=4791, right=4792, command=-udp -s "
             "port 4792");
-  EXPECT_TRUE(result.findings(2).mended_by_plan());
+  EXPECT_TRUE(result.findings(2).fixed_by_plan());
 }
 
 TEST(LosslessTest, SpecThatWantsNoClassIsMetByNone) {

@@ -21,7 +21,7 @@ std::string KeyOf(const NamedFinding& named) {
   key.set_finding(std::string(named.name));
   key.set_state(named.state);
   key.set_caused_by(named.caused_by);
-  key.set_mended_by_plan(named.by_hand);
+  key.set_fixed_by_plan(named.by_hand);
   *key.mutable_values() = named.values;
   *key.mutable_expects() = named.expects;
   return key.SerializeAsString();
@@ -192,8 +192,8 @@ void RuleReport::WriteFinding(NamedFinding&& named,
     *finding->mutable_expects() = std::move(named.expects);
   }
   finding->set_caused_by(std::move(named.caused_by));
-  finding->set_mended_by_plan(!rule_.mended_by.empty() && !named.by_hand &&
-                              (named.state == FAIL || named.state == WARN));
+  finding->set_fixed_by_plan(!rule_.fixed_by.empty() && !named.by_hand &&
+                             (named.state == FAIL || named.state == WARN));
   if (named.row->holds_alone) finding->set_holds_alone(true);
   if (named.waiver == nullptr) return;
   *finding->mutable_waiver() = *named.waiver;
@@ -207,7 +207,7 @@ void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
   if (!view_.HasWaivers() || group->finding.state == SKIPPED) {
     return WriteMembers(std::move(group->finding), members, result);
   }
-  FirstMet<const Waiver*, Members> parts;
+  FirstSeen<const Waiver*, Members> parts;
   for (const Member& member : members) {
     absl::string_view host;
     if (member.host != nullptr) host = member.host->host();
@@ -230,7 +230,7 @@ void RuleReport::WriteMembers(NamedFinding&& named,
     return WriteFinding(std::move(named), members, result);
   }
   // The command names devices, so only hosts with the same ones share it.
-  FirstMet<std::string, std::vector<Member>> parts;
+  FirstSeen<std::string, std::vector<Member>> parts;
   for (auto begin = members.begin(); begin != members.end();) {
     auto end = begin;
     std::string devices;

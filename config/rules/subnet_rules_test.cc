@@ -236,7 +236,7 @@ TEST(CheckSubnetSharedTest, WarnsOfWholeRailsOverSwitches) {
     ASSERT_EQ(result.findings_size(), 1);
     EXPECT_EQ(Who(result.findings(0)), "cluster");
     EXPECT_THAT(Brief(result.findings(0)), HasSubstr("whole-rails subnets=8"));
-    EXPECT_FALSE(result.findings(0).mended_by_plan());
+    EXPECT_FALSE(result.findings(0).fixed_by_plan());
   }
 }
 

@@ -155,7 +155,7 @@ bool MayLack(const VersionKind& kind, const ClusterView& view,
          missing == Missing::ABSENT;
 }
 
-using HostsByValue = FirstMet<std::string, std::vector<const HostView*>>;
+using HostsByValue = FirstSeen<std::string, std::vector<const HostView*>>;
 
 // `fix_names_right`: the finding's fix names the value of most hosts, and
 // nothing can be advised without.

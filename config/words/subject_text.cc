@@ -15,11 +15,11 @@ constexpr char kControllerName[] = "clusterd-controller";
 // Hosts that share one set of devices, in the order first met, by whether they
 // are the cluster itself, which never folds with hosts, and the devices' text.
 using SubjectGroups =
-    FirstMet<std::pair<bool, std::string>, std::vector<std::string>>;
+    FirstSeen<std::pair<bool, std::string>, std::vector<std::string>>;
 
 SubjectGroups GroupSubjects(
     const google::protobuf::RepeatedPtrField<Subject>& subjects) {
-  FirstMet<std::string, std::vector<uint32_t>> devices_of;
+  FirstSeen<std::string, std::vector<uint32_t>> devices_of;
   for (const Subject& subject : subjects) {
     std::vector<uint32_t>& ids = devices_of[subject.host()];
     ids.insert(ids.end(), subject.devices().begin(), subject.devices().end());

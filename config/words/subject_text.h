@@ -28,7 +28,7 @@ namespace clusterd {
 // A map that keeps its keys in the order in which they were first met, for
 // what is folded over hosts that agree.
 template <typename Key, typename Value>
-class FirstMet {
+class FirstSeen {
  public:
   // Makes an empty value for a new key.
   Value& operator[](const Key& key) {

@@ -411,7 +411,7 @@ PastApplies ApplyTasks::Past() const {
   past.set_at_work(at_work_.value_or(""));
   if (waits_.has_value()) {
     past.set_waits_for_confirmation(waits_->apply_id);
-    past.set_goes_back_in_ms(ToMs(TimeLeftLocked()));
+    past.set_reverts_in_ms(ToMs(TimeLeftLocked()));
   }
   past.set_knows_all(recovered_ && journal_ids_.size() <= kMaxJournalIds);
   if (!past.knows_all()) return past;

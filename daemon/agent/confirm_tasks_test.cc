@@ -99,10 +99,10 @@ TEST_F(ConfirmTasksTest, TakesBackByItselfWhatNobodyConfirms) {
     const PastApplies past = tasks_->Past();
     told.assign(past.results().begin(), past.results().end());
   });
-  ASSERT_EQ(Apply().goes_back_in_ms(), 300000u);
+  ASSERT_EQ(Apply().reverts_in_ms(), 300000u);
   EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "a1");
   Pass(absl::Minutes(4));
-  EXPECT_EQ(tasks_->Past().goes_back_in_ms(), 60000u);
+  EXPECT_EQ(tasks_->Past().reverts_in_ms(), 60000u);
   EXPECT_NE(scenario_->State(), before_);
   Pass(absl::Minutes(1));
   ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
@@ -124,7 +124,7 @@ TEST_F(ConfirmTasksTest, TakesItBackAlsoAfterItWasKilled) {
   Pass(absl::Minutes(4));
   Restart();
   EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "a1");
-  EXPECT_EQ(tasks_->Past().goes_back_in_ms(), 60000u);
+  EXPECT_EQ(tasks_->Past().reverts_in_ms(), 60000u);
   Pass(absl::Minutes(1));
   ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
   tasks_->Stop();
@@ -154,7 +154,7 @@ TEST_F(ConfirmTasksTest, KeepsWhatIsConfirmed) {
 
 TEST_F(ConfirmTasksTest, TakesBackLaterWhatIsExtended) {
   ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
-  EXPECT_EQ(Confirm(600000).goes_back_in_ms(), 900000u);
+  EXPECT_EQ(Confirm(600000).reverts_in_ms(), 900000u);
   EXPECT_THAT(audit_.Told().back(), "bob extend a1: APPLIED");
   Pass(absl::Minutes(14));
   EXPECT_NE(scenario_->State(), before_);

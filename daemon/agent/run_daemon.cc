@@ -123,7 +123,7 @@ struct Hooks {
   StreamLine line;
   VerdictStore verdicts;
   Drainer drainer;
-  HookDesk desk;
+  HookService desk;
 };
 
 // Not the thread of applies: each command of one has a deadline, but there may

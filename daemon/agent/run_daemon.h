@@ -5,7 +5,7 @@
 
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "daemon/process/signals.h"
 
 namespace clusterd {

@@ -229,7 +229,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
   ask.network_namespace = request.network_namespace();
   ask.max_age = absl::Milliseconds(request.max_age_ms());
   ask.actor = user->ToString();
-  const JobDesk::CallId call = jobs_->NewCall();
+  const JobChecks::CallId call = jobs_->NewCall();
   EventStreamOptions options;
   options.on_end = [this, call] { jobs_->Leave(call); };
   options.room = std::make_shared<RoomForOne>(&room_, user->name);
@@ -238,14 +238,14 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
     *event->mutable_progress() = jobs_->ProgressOf(call);
   });
   const std::weak_ptr<EventStream<CheckEvent>> weak = stream;
-  JobDesk::Caller caller;
+  JobChecks::Caller caller;
   caller.on_progress = [weak] {
     if (const auto to = weak.lock()) to->NoteProgress();
   };
   caller.on_end = [weak, is_hook = user->role == Role::kHook,
                    audit = parts_.audit,
                    entry = AuditCaller(*context, "Check")](
-                      const absl::StatusOr<JobDesk::Result>& result) {
+                      const absl::StatusOr<JobChecks::Result>& result) {
     const auto to = weak.lock();
     if (to == nullptr) return;
     if (absl::IsResourceExhausted(result.status())) {

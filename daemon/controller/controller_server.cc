@@ -187,7 +187,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       trusted_(std::move(trusted)),
       desk_(trusted_.store == nullptr
                 ? nullptr
-                : std::make_unique<EnrolmentDesk>(
+                : std::make_unique<EnrolmentService>(
                       parts_, trusted_.authority.get(), trusted_.store.get(),
                       options.trust.leaf_life)),
       listener_(desk_ == nullptr
@@ -201,7 +201,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       news_(parts.scheduler, parts.log),
       schedule_(parts_, &running_, Notes(options, parts),
                 [this](VerdictNews news) { news_.Send(std::move(news)); }),
-      watch_(parts_.spec->cluster(), WhatIsWatched(), parts_.scheduler,
+      watch_(parts_.spec->cluster(), WatchedSettings(), parts_.scheduler,
              parts_.pool),
       hub_(parts_, Questions()),
       controller_(parts_, &changes_, &running_, &jobs_, &watch_,
@@ -320,7 +320,7 @@ absl::Duration ControllerServer::Spread() const {
   return absl::Seconds(parts_.spec->spec()->servers_size() / start_rate_);
 }
 
-WatchSources ControllerServer::WhatIsWatched() {
+WatchSources ControllerServer::WatchedSettings() {
   WatchSources sources;
   sources.hosts = [this](ClusterNow* now) {
     hosts_.CountHosts(*parts_.spec->spec(), now);

@@ -27,14 +27,14 @@
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/jobs/drain_brake.h"
-#include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/jobs/job_checks.h"
 #include "daemon/controller/notify/news_sender.h"
 #include "daemon/controller/schedule/check_schedule.h"
 #include "daemon/controller/status/http_server.h"
 #include "daemon/controller/status/status_pages.h"
 #include "daemon/controller/trust/certificate_authority.h"
-#include "daemon/controller/trust/enrolment_desk.h"
 #include "daemon/controller/trust/enrolment_listener.h"
+#include "daemon/controller/trust/enrolment_service.h"
 #include "daemon/controller/trust/trust_service.h"
 #include "daemon/controller/trust/trust_store.h"
 #include "daemon/controller/watch/cluster_watch.h"
@@ -139,7 +139,7 @@ class ControllerServer {
   // What every check's report says of the controller itself.
   static std::function<std::vector<std::string>()> Notes(
       const ControllerServerOptions& options, const ControllerParts& parts);
-  WatchSources WhatIsWatched();
+  WatchSources WatchedSettings();
   // No check begins before `settle` has passed.
   void ReadSpec(absl::Duration settle);
   // Reads the CA file: now, and then again and again on the pool.
@@ -163,12 +163,12 @@ class ControllerServer {
   const double start_rate_;  // Of handshakes, a second.
   const ControllerParts parts_;
   const Trusted trusted_;
-  const std::unique_ptr<EnrolmentDesk> desk_;
+  const std::unique_ptr<EnrolmentService> desk_;
   const std::unique_ptr<EnrolmentListener> listener_;
   ClusterChanges changes_;
   DriftEnforcer enforcer_;
   RunningChecks running_;
-  JobDesk jobs_;
+  JobChecks jobs_;
   DrainBrake brake_;
   NewsSender news_;
   CheckSchedule schedule_;

@@ -24,7 +24,7 @@ namespace clusterd {
 
 ControllerService::ControllerService(
     const ControllerParts& parts, ClusterChanges* changes,
-    RunningChecks* running, JobDesk* jobs, ClusterWatch* watch,
+    RunningChecks* running, JobChecks* jobs, ClusterWatch* watch,
     std::function<std::vector<std::string>()> notes)
     : parts_(parts),
       changes_(changes),

@@ -15,10 +15,10 @@
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/user_calls.h"
-#include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/jobs/job_checks.h"
 #include "daemon/controller/logs_run.h"
 #include "daemon/controller/run_turns.h"
-#include "daemon/controller/send_room.h"
+#include "daemon/controller/send_budget.h"
 #include "daemon/controller/shared_runs.h"
 #include "daemon/controller/watch/cluster_watch.h"
 #include "daemon/process/worker_pool.h"
@@ -42,13 +42,14 @@ class ControllerService final : public Controller::CallbackService {
   // All must outlive it and its server. `notes`: what every check's report says
   // of the controller itself.
   ControllerService(const ControllerParts& parts, ClusterChanges* changes,
-                    RunningChecks* running, JobDesk* jobs, ClusterWatch* watch,
+                    RunningChecks* running, JobChecks* jobs,
+                    ClusterWatch* watch,
                     std::function<std::vector<std::string>()> notes);
   ~ControllerService() override { lock_writer_.Drain(); }
 
   // InvalidArgument for hosts that the spec does not name; NotFound or
   // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when as
-  // many calls wait for their turn as may. Of a job the errors are JobDesk's;
+  // many calls wait for their turn as may. Of a job the errors are JobChecks's;
   // InvalidArgument if the request also names hosts.
   grpc::ServerWriteReactor<CheckEvent>* Check(
       Context* context, const CheckRequest* request) override;
@@ -202,7 +203,7 @@ class ControllerService final : public Controller::CallbackService {
   const ControllerParts parts_;
   ClusterChanges* const changes_;
   RunningChecks* const running_;
-  JobDesk* const jobs_;
+  JobChecks* const jobs_;
   ClusterWatch* const watch_;
   const std::function<std::vector<std::string>()> notes_;
   const UserCalls calls_;
@@ -211,7 +212,7 @@ class ControllerService final : public Controller::CallbackService {
   SharedRuns<LearnEvent> learns_{{kMaxPlans}};
   SharedRuns<LaunchEvent> launches_{{kMaxPlans}};
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
-  SendRoom room_{64 << 20};  // Bytes on their way to one user.
+  SendBudget room_{64 << 20};  // Bytes on their way to one user.
   CallSlots slots_;
   WorkerPool lock_writer_{1, 1024};  // May hang with the disk.
 };

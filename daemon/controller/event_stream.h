@@ -2,7 +2,7 @@
 // never faster than the client reads it; single events in between; then one
 // last event or a status. Whoever works never waits for the client
 // (stream_writer.h): one that reads too slowly misses single events, and large
-// last events to one user go by SendRoom.
+// last events to one user go by SendBudget.
 #ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
 #define DAEMON_CONTROLLER_EVENT_STREAM_H_
 
@@ -18,7 +18,7 @@
 #include "absl/time/time.h"
 #include "config/words/message.h"
 #include "daemon/controller/hosts/stream_writer.h"
-#include "daemon/controller/send_room.h"
+#include "daemon/controller/send_budget.h"
 #include "daemon/process/scheduler.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"

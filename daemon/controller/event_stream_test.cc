@@ -212,7 +212,7 @@ TEST_F(EventStreamTest, KeepsOnlySoManyBytesForAClientThatDoesNotRead) {
 }
 
 TEST_F(EventStreamTest, LargeLastEventWaitsForRoom) {
-  SendRoom room(1 << 20);
+  SendBudget room(1 << 20);
   service_.room_ = std::make_shared<RoomForOne>(&room, "ann");
   ASSERT_TRUE(room.Take("ann", 1 << 20, nullptr));
   Call();

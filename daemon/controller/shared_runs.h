@@ -22,7 +22,7 @@
 #include "daemon/controller/event_stream.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/run_turns.h"
-#include "daemon/controller/send_room.h"
+#include "daemon/controller/send_budget.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {
@@ -214,7 +214,7 @@ class SharedRuns {
     return facts == nullptr ? waiting : facts->progress();
   }
 
-  SendRoom room_{kBytesToOne};
+  SendBudget room_{kBytesToOne};
   mutable absl::Mutex mutex_;
   RunTurns turns_ ABSL_GUARDED_BY(mutex_);
 };

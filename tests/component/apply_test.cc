@@ -234,7 +234,7 @@ TEST_F(ApplyTaskTest, TakesBackByItselfWhatNobodyConfirmsAndSaysSo) {
   hub_.Send(WaitingMessage(plan_));
   const ApplyResult applied = NextButProgress().result().apply();
   ASSERT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.error();
-  EXPECT_EQ(applied.goes_back_in_ms(), 1000u);
+  EXPECT_EQ(applied.reverts_in_ms(), 1000u);
   scenario_->clock.Advance(absl::Seconds(1));
   const PastApplies past = hub_.Next().past_applies();
   ASSERT_EQ(past.results_size(), 1) << past.ShortDebugString();

@@ -348,9 +348,9 @@ TEST(CheckTest, ConflictOfTwoMachinesFailsHostIdentity) {
   TestController controller(&certificates, 1, &scheduler);
   controller.Start();
   GoodHost host0(&certificates, &controller, 0);
-  RawHost rival(controller.address(), certificates.Host("server0"));
-  ASSERT_TRUE(rival.Send(RawHost::Hello("another machine", "boot")));
-  ASSERT_FALSE(rival.End().ok());
+  RawHost other_claimant(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(other_claimant.Send(RawHost::Hello("another machine", "boot")));
+  ASSERT_FALSE(other_claimant.End().ok());
 
   Report report;
   ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());

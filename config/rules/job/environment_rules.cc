@@ -278,10 +278,10 @@ constexpr char kValueAt[] = "value-at";
 
 // By value, as a job would get it; hosts where only a shell knows it are left
 // out, since hccl-environment names them.
-FirstMet<std::string, Value> ValuesOf(const ClusterView& view,
-                                      const std::string& name) {
+FirstSeen<std::string, Value> ValuesOf(const ClusterView& view,
+                                       const std::string& name) {
   const JobVariable* const row = FindJobVariable(name, SeriesOf(view));
-  FirstMet<std::string, Value> values;
+  FirstSeen<std::string, Value> values;
   for (const HostView& host : view.hosts()) {
     if (!IsKnown(host.facts->environment())) continue;
     const EnvironmentVariable* const found =
@@ -302,7 +302,7 @@ FirstMet<std::string, Value> ValuesOf(const ClusterView& view,
 
 void CompareVariable(const ClusterView& view, const std::string& name,
                      RuleReport& report) {
-  FirstMet<std::string, Value> values = ValuesOf(view, name);
+  FirstSeen<std::string, Value> values = ValuesOf(view, name);
   if (values.size() < 2) return;
   auto& groups = values.items();
   absl::c_stable_sort(groups, [](const auto& a, const auto& b) {

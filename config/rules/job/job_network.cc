@@ -264,7 +264,7 @@ JobNetwork NetworkOfJob(const ClusterView& view) {
   if (network.unknown.empty()) return network;
   network.need = Need::kNotKnown;
   // By what is not known.
-  FirstMet<std::string, std::pair<FindingValue, std::vector<std::string>>> all;
+  FirstSeen<std::string, std::pair<FindingValue, std::vector<std::string>>> all;
   for (const auto& [host, what] : network.unknown) {
     auto& [same, hosts] = all[what.SerializeAsString()];
     same = what;

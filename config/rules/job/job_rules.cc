@@ -29,7 +29,7 @@ constexpr size_t kMaxListed = 8;
 
 // "8 devices on server[0-2]" for each number, the first server's first.
 FindingValue CountsWords(
-    const FirstMet<uint32_t, std::vector<std::string>>& servers) {
+    const FirstSeen<uint32_t, std::vector<std::string>>& servers) {
   const auto each = Each<FindingValue>(servers, [](const auto& some) {
     return Worded("on-hosts", Counted(some.first, "device"),
                   HostsValue(some.second, kHostsColumns));
@@ -38,8 +38,8 @@ FindingValue CountsWords(
 }
 
 // By how many devices they bring.
-FirstMet<uint32_t, std::vector<std::string>> ByCount(const ClusterSpec& spec) {
-  FirstMet<uint32_t, std::vector<std::string>> servers;
+FirstSeen<uint32_t, std::vector<std::string>> ByCount(const ClusterSpec& spec) {
+  FirstSeen<uint32_t, std::vector<std::string>> servers;
   for (const ServerSpec& server : spec.servers()) {
     servers[static_cast<uint32_t>(server.devices_size())].push_back(
         server.host());
@@ -68,7 +68,7 @@ FindingValue ServersOf(const ClusterView& view) {
 template <typename Get>
 auto Given(const JobSpec& job, Get get) {
   using Value = std::decay_t<decltype(std::invoke(get, job.servers(0)))>;
-  FirstMet<Value, std::vector<std::string>> values;
+  FirstSeen<Value, std::vector<std::string>> values;
   for (const JobServer& server : job.servers()) {
     const Value value = std::invoke(get, server);
     if (value != Value()) values[value].push_back(server.host());

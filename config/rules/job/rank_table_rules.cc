@@ -389,7 +389,7 @@ class TableJudge {
   // Real super pods, by server_id of the table.
   std::map<std::string, uint32_t> pod_of_;
   // The parts of each finding, by its name.
-  FirstMet<std::string, std::vector<FindingValue>> found_;
+  FirstSeen<std::string, std::vector<FindingValue>> found_;
 };
 
 }  // namespace

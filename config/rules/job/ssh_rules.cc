@@ -240,7 +240,7 @@ void SshJudge::AddFailed(const HostView& host, uint32_t port,
 void SshJudge::JudgeLogins(const HostView& host, uint32_t port,
                            const SshFact::Ssh& ssh) {
   std::set<absl::string_view> tried;
-  FirstMet<absl::string_view, Failed> failures;
+  FirstSeen<absl::string_view, Failed> failures;
   for (const SshLogin& login : ssh.logins()) {
     const auto address = addresses_.find(login.host());
     // It is no login to a server of the job, or one that is there twice.

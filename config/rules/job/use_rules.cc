@@ -405,7 +405,7 @@ void JudgePlan(const ClusterView& view, RuleReport& report) {
   if (view.profile().process_limit == ProcessLimit::kOne) {
     return report.Add(report.Named("planned", processes, view.profile().title));
   }
-  FirstMet<std::string, std::vector<std::string>> hosts;  // By driver.
+  FirstSeen<std::string, std::vector<std::string>> hosts;  // By driver.
   for (const HostView& host : view.hosts()) {
     if (TakesSeveral(view.profile(), host, report).value_or(true)) continue;
     hosts[host.facts->versions().driver().value()].emplace_back(host.name);

@@ -142,8 +142,8 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
 
 TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
   EXPECT_THAT(RuleTable(*Read(Row("  text {",
-                                  "  mended_by: [\"gateway\", \"at boot\"]\n"
-                                  "  perhaps_by: \"address\"\n  text {"))),
+                                  "  fixed_by: [\"gateway\", \"at boot\"]\n"
+                                  "  possible_causes: \"address\"\n  text {"))),
               HasSubstr("     {},\n     \"gateway/at boot\", \"address\", "
                         "false, false, false, false},\n"));
 }

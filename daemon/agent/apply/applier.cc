@@ -389,7 +389,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
     result = *run.Undo(NewUndo(access_, MessageWords(status), "clusterd"));
   } else {
     result = std::move(run.result);
-    SetGoesBack(SummariseJournal(run.journal->entries()), &result);
+    SetReverts(SummariseJournal(run.journal->entries()), &result);
   }
   folder_.DropOld(options_.kept);
   return result;

@@ -183,7 +183,7 @@ class Applier {
   // The sequence of the next apply. `ended`: may wait to be confirmed.
   absl::StatusOr<uint64_t> CheckNothingUnfinished(const std::string& ended);
   absl::Status CheckConfirmWithin(absl::Duration within);
-  void SetGoesBack(const JournalState& state, ApplyResult* result);
+  void SetReverts(const JournalState& state, ApplyResult* result);
   // Whether it is to be taken back now. After a boot its deadline is written
   // anew, for the clock of this boot; where that cannot be, it is due.
   bool IsOverdue(const std::string& apply_id, const JournalState& state);

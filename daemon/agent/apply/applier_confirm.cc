@@ -46,12 +46,11 @@ absl::Duration Applier::TimeLeftOf(const JournalState& state) {
   return TimeLeft(*state.deadline, ReadHostTime(access_.files, access_.clock));
 }
 
-void Applier::SetGoesBack(const JournalState& state, ApplyResult* result) {
+void Applier::SetReverts(const JournalState& state, ApplyResult* result) {
   if (!state.waits()) return;
   // 0 would be one that stays.
   const int64_t left = absl::ToInt64Milliseconds(TimeLeftOf(state));
-  result->set_goes_back_in_ms(
-      static_cast<uint32_t>(std::max<int64_t>(left, 1)));
+  result->set_reverts_in_ms(static_cast<uint32_t>(std::max<int64_t>(left, 1)));
 }
 
 absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
@@ -99,7 +98,7 @@ absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
                    WithWords(written, Worded("msg-step-not-in-journal",
                                              MessageWords(written))));
   }
-  SetGoesBack(SummariseJournal(journal->entries()), &result);
+  SetReverts(SummariseJournal(journal->entries()), &result);
   return result;
 }
 
@@ -133,10 +132,10 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
     if (each.state->phase == JournalState::Phase::kEmpty) {
       damaged.Update(access_.files->Remove(folder_.PathOf(each.apply_id)));
     }
-    const bool goes_back =
+    const bool reverts =
         each.state->waits() &&
         (also_waiting || IsOverdue(each.apply_id, *each.state));
-    if (!each.state->unfinished() && !goes_back) continue;
+    if (!each.state->unfinished() && !reverts) continue;
     auto result = UndoCutOff(each.apply_id, *each.state, watch);
     if (result.ok()) {
       results.push_back(*std::move(result));

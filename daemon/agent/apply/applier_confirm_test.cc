@@ -59,12 +59,12 @@ class ApplierConfirmTest : public ::testing::Test {
     const auto applied = Apply();
     ASSERT_TRUE(applied.ok()) << applied.status();
     ASSERT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
-    EXPECT_EQ(applied->goes_back_in_ms(), 300000u);
+    EXPECT_EQ(applied->reverts_in_ms(), 300000u);
     applied_ = scenario_->State();
     ASSERT_NE(applied_, before_);
   }
   // Whether the host goes back now.
-  bool GoesBack() {
+  bool Reverts() {
     const auto recovered = applier_->Recover();
     EXPECT_TRUE(recovered.ok()) << recovered.status();
     if (!recovered.ok() || recovered->empty()) {
@@ -90,9 +90,9 @@ class ApplierConfirmTest : public ::testing::Test {
 TEST_F(ApplierConfirmTest, GoesBackAtItsDeadlineAndNotBefore) {
   MustApply();
   clock().Advance(kWithin - absl::Seconds(1));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().Advance(absl::Seconds(1));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
   EXPECT_TRUE(applier_->Recover()->empty());
   EXPECT_EQ(Confirm().status().code(), absl::StatusCode::kFailedPrecondition);
 }
@@ -100,10 +100,10 @@ TEST_F(ApplierConfirmTest, GoesBackAtItsDeadlineAndNotBefore) {
 TEST_F(ApplierConfirmTest, GoesBackAlsoInAProcessThatStartsLater) {
   MustApply();
   Restart();
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().Advance(kWithin);
   Restart();
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, StaysOnceItIsConfirmed) {
@@ -112,12 +112,12 @@ TEST_F(ApplierConfirmTest, StaysOnceItIsConfirmed) {
     const auto confirmed = Confirm();
     ASSERT_TRUE(confirmed.ok()) << confirmed.status();
     EXPECT_EQ(confirmed->outcome(), ApplyResult::APPLIED);
-    EXPECT_EQ(confirmed->goes_back_in_ms(), 0u);
+    EXPECT_EQ(confirmed->reverts_in_ms(), 0u);
   }
   machine().PowerCycle();
   Restart();
   clock().Advance(absl::Hours(1000));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   EXPECT_THAT(std::string(Confirm(kWithin).status().message()),
               HasSubstr("it was confirmed before"));
 }
@@ -141,7 +141,7 @@ TEST_F(ApplierConfirmTest, ConfirmsNothingWhoseDeadlineHasPassed) {
   EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(late.message()),
               HasSubstr("its deadline has passed, so it rolls back"));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, IsNotConfirmedWhereTheDiskIsFull) {
@@ -153,7 +153,7 @@ TEST_F(ApplierConfirmTest, IsNotConfirmedWhereTheDiskIsFull) {
   machine().files().SetFreeBytes(std::nullopt);
   Restart();
   clock().Advance(kWithin);
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, GoesBackAlsoWhereTheJournalCannotGrow) {
@@ -162,12 +162,12 @@ TEST_F(ApplierConfirmTest, GoesBackAlsoWhereTheJournalCannotGrow) {
   machine().files().FailChanges(
       absl::StrCat(kScenarioStateFolder, "/a1.journal"),
       absl::ResourceExhaustedError("No space left on device"));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
   // Nobody may confirm afterwards what has gone back already.
   machine().files().FailChanges(
       absl::StrCat(kScenarioStateFolder, "/a1.journal"), absl::OkStatus());
   EXPECT_FALSE(Confirm().ok());
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
   EXPECT_TRUE(applier_->Recover()->empty());
 }
 
@@ -176,9 +176,9 @@ TEST_F(ApplierConfirmTest, CanBeExtendedUpToADayInAll) {
   clock().Advance(absl::Minutes(4));
   const auto extended = Confirm(absl::Minutes(10));
   ASSERT_TRUE(extended.ok()) << extended.status();
-  EXPECT_EQ(extended->goes_back_in_ms(), 11 * 60 * 1000u);
+  EXPECT_EQ(extended->reverts_in_ms(), 11 * 60 * 1000u);
   clock().Advance(absl::Minutes(10));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   const absl::Status over = Confirm(absl::Hours(24)).status();
   EXPECT_EQ(over.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(over.message()), HasSubstr("expected at most 24h"));
@@ -186,7 +186,7 @@ TEST_F(ApplierConfirmTest, CanBeExtendedUpToADayInAll) {
   EXPECT_EQ(Confirm(absl::Seconds(59)).status().code(),
             absl::StatusCode::kInvalidArgument);
   clock().Advance(absl::Minutes(1));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, LetsNothingElseBeginMeanwhile) {
@@ -218,7 +218,7 @@ TEST_F(ApplierConfirmTest, OneThatFailsIsUndoneAndWaitsForNothing) {
   const auto failed = Apply();
   ASSERT_TRUE(failed.ok()) << failed.status();
   EXPECT_EQ(failed->outcome(), ApplyResult::UNDONE);
-  EXPECT_EQ(failed->goes_back_in_ms(), 0u);
+  EXPECT_EQ(failed->reverts_in_ms(), 0u);
   clock().Advance(kWithin);
   EXPECT_TRUE(applier_->Recover()->empty());
 }
@@ -226,12 +226,12 @@ TEST_F(ApplierConfirmTest, OneThatFailsIsUndoneAndWaitsForNothing) {
 TEST_F(ApplierConfirmTest, MindsNoClockThatSomebodySets) {
   MustApply();
   clock().SetWall(clock().Now() + absl::Hours(24 * 365));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().SetWall(clock().Now() - absl::Hours(24 * 700));
   clock().Advance(kWithin - absl::Seconds(1));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().Advance(absl::Seconds(1));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, KeepsWhatIsLeftOverAReboot) {
@@ -239,12 +239,12 @@ TEST_F(ApplierConfirmTest, KeepsWhatIsLeftOverAReboot) {
   clock().Advance(absl::Minutes(4));
   machine().PowerCycle();
   Restart();
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   // From here on by this boot's clock.
   clock().SetWall(clock().Now() + absl::Hours(1));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().Advance(absl::Minutes(1));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, DoesNotStayForEverOnAMachineThatForgetsTheTime) {
@@ -252,10 +252,10 @@ TEST_F(ApplierConfirmTest, DoesNotStayForEverOnAMachineThatForgetsTheTime) {
   machine().PowerCycle();
   clock().SetWall(absl::UnixEpoch());
   Restart();
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().Advance(kWithin);
   Restart();
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, GoesBackWhereTheDeadlineCannotBeWrittenAfterABoot) {
@@ -264,7 +264,7 @@ TEST_F(ApplierConfirmTest, GoesBackWhereTheDeadlineCannotBeWrittenAfterABoot) {
   machine().files().FailChanges(
       absl::StrCat(kScenarioStateFolder, "/a1.journal"),
       absl::ResourceExhaustedError("No space left on device"));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, GoesBackUnderAJobThatUsesADeviceAndNamesIt) {

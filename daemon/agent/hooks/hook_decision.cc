@@ -8,7 +8,7 @@
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/waiver_text.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 
 namespace clusterd {
 namespace {

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -2,7 +2,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 
 namespace clusterd {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/time/clock.h"
 #include "config/identity/signature.h"
 #include "config/values/sha256.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/test_authority.h"

@@ -50,7 +50,7 @@ absl::StatusOr<TrustedRoots> FetchRoots(
     const std::string& address, const std::vector<std::string>& ca_hashes,
     const CallPatience& patience);
 
-// Errors are the controller's, as EnrolmentDesk has them; Unavailable, with
+// Errors are the controller's, as EnrolmentService has them; Unavailable, with
 // what to do, if it is not there.
 absl::StatusOr<Enrolled> AskToJoin(const std::string& address,
                                    const TrustedRoots& roots,

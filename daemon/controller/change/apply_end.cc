@@ -39,10 +39,10 @@ using Meant = std::map<std::pair<std::string, std::string>, State>;
 Meant MeantBy(const ClusterPlan& plan) {
   Meant meant;
   for (const HostPlan& host : plan.hosts()) {
-    for (const UnmendedRule& left : host.unmended()) {
+    for (const UnfixedRule& left : host.unfixed()) {
       // Nobody promised that a failure which steps elsewhere might mend goes.
       const Rule* const rule = FindRule(left.rule());
-      const bool in_doubt = rule != nullptr && !rule->perhaps_by.empty() &&
+      const bool in_doubt = rule != nullptr && !rule->possible_causes.empty() &&
                             left.state() == UNKNOWN;
       meant[{host.host(), left.rule()}] = in_doubt ? FAIL : left.state();
     }
@@ -162,16 +162,16 @@ void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report) {
       report);
 }
 
-void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
-                  ApplyReport* report) {
-  if (result->goes_back_in_ms() == 0 || !report->has_confirmation()) return;
+void NoteReverts(absl::Time asked, absl::Time now, ApplyResult* result,
+                 ApplyReport* report) {
+  if (result->reverts_in_ms() == 0 || !report->has_confirmation()) return;
   Confirmation* const confirm = report->mutable_confirmation();
   const int64_t most = std::max(1u, confirm->within_ms());
   const int64_t least = std::clamp<int64_t>(
-      absl::ToInt64Milliseconds(asked - now - kGoesBackGrace) + most, 1, most);
-  result->set_goes_back_in_ms(static_cast<uint32_t>(
-      std::clamp<int64_t>(result->goes_back_in_ms(), least, most)));
-  const int64_t at = absl::ToUnixMillis(now) + result->goes_back_in_ms();
+      absl::ToInt64Milliseconds(asked - now - kRevertGrace) + most, 1, most);
+  result->set_reverts_in_ms(static_cast<uint32_t>(
+      std::clamp<int64_t>(result->reverts_in_ms(), least, most)));
+  const int64_t at = absl::ToUnixMillis(now) + result->reverts_in_ms();
   if (confirm->deadline_ms() == 0 || at < confirm->deadline_ms()) {
     confirm->set_deadline_ms(at);
   }
@@ -181,7 +181,7 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
   if (!report->has_confirmation()) return;
   Confirmation* const confirm = report->mutable_confirmation();
   const bool any = absl::c_any_of(report->hosts(), [](const ApplyResult& host) {
-    return host.goes_back_in_ms() > 0 || host.outcome() == ApplyResult::LOST;
+    return host.reverts_in_ms() > 0 || host.outcome() == ApplyResult::LOST;
   });
   confirm->set_state(any ? Confirmation::PENDING : Confirmation::NOT_NEEDED);
   if (!any) return;
@@ -268,7 +268,7 @@ RuleSelection TouchedRules(const ClusterPlan& plan) {
   RuleSelection selection;
   for (const Rule& rule : RuleCatalogue()) {
     const std::vector<std::string> mends =
-        absl::StrSplit(rule.mended_by, '/', absl::SkipEmpty());
+        absl::StrSplit(rule.fixed_by, '/', absl::SkipEmpty());
     const bool is_touched = absl::c_any_of(
         mends,
         [&set](const std::string& setting) { return set.count(setting) > 0; });

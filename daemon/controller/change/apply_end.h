@@ -21,7 +21,7 @@ namespace clusterd {
 
 // How much later than agreed a host may still say that it went back, or that it
 // began.
-inline constexpr absl::Duration kGoesBackGrace = absl::Seconds(15);
+inline constexpr absl::Duration kRevertGrace = absl::Seconds(15);
 
 // Whether a result that comes late says how the run ended on its host. An apply
 // that is still applied says nothing about its rollback.
@@ -62,9 +62,9 @@ void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report);
 // anything is left to confirm and by whom. What did not end well nobody
 // confirms but a person. The host's word counts as far as it fits what was
 // agreed: it began after it was asked, and has had its answer on the way for
-// kGoesBackGrace at most. The result is corrected so.
-void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
-                  ApplyReport* report);
+// kRevertGrace at most. The result is corrected so.
+void NoteReverts(absl::Time asked, absl::Time now, ApplyResult* result,
+                 ApplyReport* report);
 void CloseConfirmation(absl::Time now, ApplyReport* report);
 
 // "rollback 4f09c2d1 of alice", and what came of its confirmation.
@@ -94,7 +94,7 @@ void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
 RuleSelection TouchedRules(const ClusterPlan& plan);
 
 // What the check finds on these hosts and the plan did not leave on them by
-// intent (HostPlan.unmended), or not as bad as it is now: "firewall on node07
+// intent (HostPlan.unfixed), or not as bad as it is now: "firewall on node07
 // (fail), and 3 more"; "no facts of node07". Empty: the change came out as it
 // was meant. Nothing that could not be told is fine.
 FindingValue WhatIsWrong(const ClusterPlan& plan,

@@ -250,8 +250,8 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
       const bool went_back =
           told.not_confirmed() && known->outcome() == ApplyResult::APPLIED;
       if (known->outcome() != ApplyResult::LOST && !went_back) return false;
-      NoteGoesBack(states_[index].asked_at, parts_.scheduler->Now(), &told,
-                   &report_);
+      NoteReverts(states_[index].asked_at, parts_.scheduler->Now(), &told,
+                  &report_);
       *known = told;
       if (went_back) {
         --done_;
@@ -310,8 +310,8 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
     absl::MutexLock lock(&mutex_);
     if (over_ || at_work_.erase(index) == 0) return;
     parts_.scheduler->Cancel(states_[index].timer);
-    NoteGoesBack(states_[index].asked_at, parts_.scheduler->Now(), &result,
-                 &report_);
+    NoteReverts(states_[index].asked_at, parts_.scheduler->Now(), &result,
+                &report_);
     *report_.mutable_hosts(static_cast<int>(index)) = result;
     ++(good ? done_ : failed_);
     all = at_work_.empty();

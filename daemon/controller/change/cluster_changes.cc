@@ -49,7 +49,7 @@ absl::Status AlreadyOver(const ApplyReport& report) {
 // Whether it may still tell that it took the apply back by itself.
 bool MayGoBack(const ApplyReport& report, const ApplyResult& host) {
   const Confirmation& confirm = report.confirmation();
-  return host.outcome() == ApplyResult::APPLIED && host.goes_back_in_ms() > 0 &&
+  return host.outcome() == ApplyResult::APPLIED && host.reverts_in_ms() > 0 &&
          (confirm.state() != Confirmation::CONFIRMED ||
           absl::c_linear_search(confirm.untold(), host.host()));
 }
@@ -278,7 +278,7 @@ void ClusterChanges::Recover() {
     // told of one that is.
     const absl::Time untold_until = absl::FromUnixMillis(
         entry.started_at_ms() + static_cast<int64_t>(entry.elapsed_ms()) +
-        absl::ToInt64Milliseconds(kLongestConfirmWithin + kGoesBackGrace));
+        absl::ToInt64Milliseconds(kLongestConfirmWithin + kRevertGrace));
     const bool may_wait =
         entry.kind() == HISTORY_APPLY &&
         (is_newest_apply || parts_.scheduler->Now() < untold_until);
@@ -399,7 +399,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
     // Its journal does not say so: it told before it knew how long.
     if (result.outcome() == ApplyResult::APPLIED &&
         past.waits_for_confirmation() == result.apply_id()) {
-      result.set_goes_back_in_ms(std::max<uint32_t>(1, past.goes_back_in_ms()));
+      result.set_reverts_in_ms(std::max<uint32_t>(1, past.reverts_in_ms()));
     }
   }
   std::shared_ptr<ApplyRun> run;
@@ -418,7 +418,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
         const bool went_back =
             result.not_confirmed() && unsettled.go_back.erase(host) > 0;
         if (unsettled.hosts.erase(host) == 0 && !went_back) continue;
-        if (result.goes_back_in_ms() > 0) unsettled.go_back.insert(host);
+        if (result.reverts_in_ms() > 0) unsettled.go_back.insert(host);
         corrections_[run_id].push_back({result, ""});
         news = true;
       }
@@ -500,7 +500,7 @@ void ClusterChanges::Correct(const std::string& run_id,
   }
   const bool any_left =
       absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
-        return host.goes_back_in_ms() > 0 &&
+        return host.reverts_in_ms() > 0 &&
                host.outcome() == ApplyResult::APPLIED;
       });
   if (!rollbacks.empty() && report.has_confirmation() && !any_left &&

@@ -38,7 +38,7 @@ TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
   ASSERT_THAT(std::string(rollback.status().message()), HasSubstr("no room"));
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
   changes_.reset();
 }
 
@@ -87,7 +87,7 @@ TEST_F(UntoldTest, SaysWhichHostWasNotToldInTime) {
 }
 
 TEST_F(UntoldTest, ForgetsTheHostThatGoesBackAfterAllIsOver) {
-  Pass(absl::Milliseconds(kWithinMs) + kGoesBackGrace + kPendingLook);
+  Pass(absl::Milliseconds(kWithinMs) + kRevertGrace + kPendingLook);
   ASSERT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_TRUE(Kept(id_).confirmation().deadlines_passed());
   Attach("server1");
@@ -110,7 +110,7 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasLostInTheRunOnceItSaysItHasIt) {
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Attach("server1");
   TellWaits(1, 200000);
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
   EXPECT_THAT(changes_->Pending(), IsEmpty());
@@ -141,10 +141,10 @@ TEST_F(ClusterConfirmTest, ChecksAlsoAHostThatComesAfterTheCheckHasPassed) {
   TellWaits(1, 200000);
   EXPECT_FALSE(Shown().check_passed());
   Confirm();
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   AnswerFacts(0);
   AnswerFacts(1, /*somaxconn=*/1);
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   EXPECT_THAT(Shown().waits_for(), HasSubstr(" on server1 ("));
 }
 
@@ -156,11 +156,11 @@ TEST_F(ClusterConfirmTest, ChecksAlsoAHostThatComesWhileItIsChecked) {
   TellWaits(1, 200000);
   Confirm();
   AnswerFacts(0);
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   AnswerFacts(0);
   AnswerFacts(1);
-  EXPECT_TRUE(IsToldToKeep(0));
-  EXPECT_TRUE(IsToldToKeep(1));
+  EXPECT_TRUE(IsAskedToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(1));
 }
 
 TEST_F(UntoldTest, GoesOnInTheNextControllerWhatTheLastHadConfirmed) {
@@ -169,7 +169,7 @@ TEST_F(UntoldTest, GoesOnInTheNextControllerWhatTheLastHadConfirmed) {
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Attach("server1");
   Pass(kPendingLook);
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(1));
   EXPECT_EQ(NewestTask(1).confirm().actor(), "bob");
   EXPECT_FALSE(NewestTask(0).has_apply());
   AnswerApplied(1, 0);
@@ -185,7 +185,7 @@ TEST_F(ClusterConfirmTest, GoesOnInTheNextControllerBeforeItsCheck) {
   EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
   Pass(kPendingLook);
   AnswerFacts(0);
-  ASSERT_TRUE(IsToldToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
   EXPECT_EQ(Kept(id_).confirmation().state(), Confirmation::CONFIRMED);
 }
@@ -202,12 +202,12 @@ TEST_F(ClusterConfirmTest, KilledInTheRunItWaitsForAPersonWithWhoeverHasIt) {
   const auto killed = std::move(changes_);
   StartController();
   TellWaits(0, 200000);
-  EXPECT_EQ(Kept(id_).hosts(0).goes_back_in_ms(), 200000u);
+  EXPECT_EQ(Kept(id_).hosts(0).reverts_in_ms(), 200000u);
   AnswerFacts(0);
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   EXPECT_FALSE(Shown().automatic());
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(ClusterConfirmTest, KnowsTheDeadlineOfAHostThatCameBackDuringTheRun) {
@@ -216,15 +216,15 @@ TEST_F(ClusterConfirmTest, KnowsTheDeadlineOfAHostThatCameBackDuringTheRun) {
   TellWaits(1, 290000);
   const ApplyReport report = Kept(id_);
   EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED);
-  EXPECT_EQ(report.hosts(1).goes_back_in_ms(), 290000u);
+  EXPECT_EQ(report.hosts(1).reverts_in_ms(), 290000u);
   EXPECT_EQ(report.confirmation().state(), Confirmation::PENDING);
   EXPECT_EQ(report.confirmation().deadline_ms(),
             absl::ToUnixMillis(scheduler_.Now()) + 290000);
   AnswerFacts(0);
   AnswerFacts(1);
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
-  EXPECT_TRUE(IsToldToKeep(1));
+  EXPECT_TRUE(IsAskedToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(1));
 }
 
 TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
@@ -246,7 +246,7 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
   id_ = first;
   Pass(kPendingLook);
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(Kept(first).confirmation().untold(), IsEmpty());
   id_ = (*run)->run_id();
@@ -254,7 +254,7 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   EXPECT_EQ(changes_->Pending()[0].run_id(), id_);
   AnswerFacts(0);
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(UntoldTest, IsToldByTheNextControllerBehindNewerApplies) {
@@ -267,7 +267,7 @@ TEST_F(UntoldTest, IsToldByTheNextControllerBehindNewerApplies) {
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Attach("server1");
   Pass(kPendingLook);
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
@@ -333,7 +333,7 @@ TEST_F(ClusterConfirmTest, WordOfOneHostPutsOffNoDeadlineOfOthers) {
   TellWaits(1, 0xffffffff);
   EXPECT_THAT(log_.Lines(), HasSubstr("host server1 says that it goes back"));
   Pass(absl::Milliseconds(kWithinMs));
-  Pass(kGoesBackGrace);
+  Pass(kRevertGrace);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_TRUE(Apply(MakePlan(1)).ok());
 }
@@ -363,8 +363,8 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   const ApplyReport kept = Kept(id_);
   EXPECT_EQ(kept.outcome(), ApplyReport::SUCCEEDED);
   EXPECT_EQ(kept.confirmation().deadline_ms(),
-            absl::ToUnixMillis(scheduler_.Now() - kGoesBackGrace) + kWithinMs);
-  EXPECT_EQ(kept.hosts(1).goes_back_in_ms(), kWithinMs);
+            absl::ToUnixMillis(scheduler_.Now() - kRevertGrace) + kWithinMs);
+  EXPECT_EQ(kept.hosts(1).reverts_in_ms(), kWithinMs);
 }
 
 TEST_F(ClusterConfirmTest, HostThatSaysItHasGoneBackIsLeftOutAlone) {
@@ -376,9 +376,9 @@ TEST_F(ClusterConfirmTest, HostThatSaysItHasGoneBackIsLeftOutAlone) {
   AnswerFacts(1);
   EXPECT_TRUE(Shown().check_passed());
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
-  EXPECT_TRUE(IsToldToKeep(1));
-  EXPECT_FALSE(IsToldToKeep(2));
+  EXPECT_TRUE(IsAskedToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(1));
+  EXPECT_FALSE(IsAskedToKeep(2));
   AnswerApplied(0, 0);
   AnswerApplied(1, 0);
   const ApplyReport kept = Kept(id_);

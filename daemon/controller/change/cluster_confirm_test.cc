@@ -28,10 +28,10 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   EXPECT_EQ(Shown().deadline_ms(),
             absl::ToUnixMillis(scheduler_.Now()) + kWithinMs);
   AnswerFacts(0);
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   AnswerFacts(1);
-  ASSERT_TRUE(IsToldToKeep(0));
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(1));
   EXPECT_EQ(NewestTask(0).confirm().actor(), "spiffe://test/controller");
   AnswerApplied(0, 0);
   AnswerApplied(1, 0);
@@ -76,10 +76,10 @@ TEST_F(ClusterConfirmTest, WaitsForAPersonWhereNobodySaidOtherwise) {
   ApplyOn(1);
   AnswerFacts(0);
   Pass(absl::Minutes(1));
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   EXPECT_EQ(Shown().waits_for(), "a person") << "clusterctl adds the command";
   Confirm();
-  ASSERT_TRUE(IsToldToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(0));
   EXPECT_EQ(NewestTask(0).confirm().actor(), "bob");
   EXPECT_FALSE(answer_.has_value());
   AnswerApplied(0, 0);
@@ -97,7 +97,7 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
   ApplyOn(1);
   AnswerFacts(0, /*somaxconn=*/1);
   Confirm();
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
   EXPECT_EQ((*answer_)->confirmation().state(), Confirmation::PENDING);
   EXPECT_THAT((*answer_)->confirmation().waits_for(),
@@ -107,7 +107,7 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
   // It is made again, and what the person has said counts then.
   Pass(kFirstCheckWait + kPendingLook);
   AnswerFacts(0);
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(ClusterConfirmTest, ChecksAtOnceWhatAPersonConfirmsAfterAMend) {
@@ -115,7 +115,7 @@ TEST_F(ClusterConfirmTest, ChecksAtOnceWhatAPersonConfirmsAfterAMend) {
   AnswerFacts(0, /*somaxconn=*/1);
   Confirm();
   AnswerFacts(0);
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(ClusterConfirmTest, ChecksAtOnceWhatIsGivenMoreTime) {
@@ -124,7 +124,7 @@ TEST_F(ClusterConfirmTest, ChecksAtOnceWhatIsGivenMoreTime) {
   Extend(absl::Minutes(10));
   AnswerApplied(0, 900000);
   AnswerFacts(0);
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(ClusterConfirmTest, ChecksOnceMoreShortlyBeforeItsDeadline) {
@@ -171,7 +171,7 @@ TEST_F(ClusterConfirmTest, WaitsNotForEverForAHostThatIsCutOff) {
   Pass(absl::Minutes(1));
   EXPECT_EQ(Shown().waits_for(), "server0 to attach again");
   Pass(absl::Minutes(4));
-  Pass(kGoesBackGrace);
+  Pass(kRevertGrace);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_EQ(Kept(id_).confirmation().state(), Confirmation::GOES_BACK);
   Attach("server0");
@@ -210,14 +210,14 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
   AnswerFacts(1);
   Lose(1);
   Confirm();
-  ASSERT_TRUE(IsToldToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
   EXPECT_THAT((*answer_)->confirmation().untold(), ElementsAre("server1"));
   EXPECT_THAT(Kept(id_).confirmation().untold(), ElementsAre("server1"));
   Attach("server1");
   Pass(kPendingLook);
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
   EXPECT_THAT(changes_->Pending(), IsEmpty());
@@ -226,12 +226,12 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
 TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   ApplyOn(1, /*automatic=*/true);
   AnswerFacts(0);
-  ASSERT_TRUE(IsToldToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(0));
   AnswerRefused(0, "not in the journal, so it goes back as before");
   EXPECT_THAT(log_.Lines(), HasSubstr("server0 was not told that it stays: not "
                                       "in the journal"));
   Pass(kPendingLook);
-  ASSERT_TRUE(IsToldToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
@@ -253,9 +253,9 @@ TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
   EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
   EXPECT_FALSE(report.confirmation().automatic());
   AnswerFacts(0);
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(ClusterConfirmTest, NeedsNoConfirmationWhereNoHostHadAnythingToDo) {
@@ -374,9 +374,10 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   request.confirm_within = absl::Milliseconds(kWithinMs);
   const absl::Status refused = Apply(MakePlan(2), request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(refused.message()),
-              AllOf(HasSubstr("clusterd cannot roll back automatically on: server1"),
-                    HasSubstr("--no-confirm")));
+  EXPECT_THAT(
+      std::string(refused.message()),
+      AllOf(HasSubstr("clusterd cannot roll back automatically on: server1"),
+            HasSubstr("--no-confirm")));
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }

@@ -48,7 +48,7 @@ PendingChange::PendingChange(ApplyReport report,
     HostState& state = hosts_[host.host()];
     state.unknown = host.outcome() == ApplyResult::LOST;
     state.gone = host.not_confirmed();
-    if (host.goes_back_in_ms() == 0) continue;
+    if (host.reverts_in_ms() == 0) continue;
     state.told = confirmed && !absl::c_linear_search(untold, host.host());
     state.waits = !state.told && host.outcome() == ApplyResult::APPLIED;
   }
@@ -138,7 +138,7 @@ void PendingChange::StepLocked() {
 
 bool PendingChange::IsOverLocked() const {
   if (confirmation_.state() == Confirmation::PENDING) return false;
-  if (parts_.scheduler->Now() >= last_deadline_ + kGoesBackGrace) return true;
+  if (parts_.scheduler->Now() >= last_deadline_ + kRevertGrace) return true;
   const bool may_come = confirmation_.state() == Confirmation::CONFIRMED &&
                         absl::c_any_of(hosts_, [](const auto& host) {
                           return host.second.unknown;
@@ -481,7 +481,7 @@ bool PendingChange::BeginWaitLocked(HostState* state) {
 void PendingChange::TakeDeadlineLocked(const std::string& host, absl::Time at) {
   const absl::Time first = absl::FromUnixMillis(
       head_.started_at_ms() + int64_t{confirmation_.within_ms()});
-  if (at < first - kGoesBackGrace || at > last_deadline_ + kGoesBackGrace) {
+  if (at < first - kRevertGrace || at > last_deadline_ + kRevertGrace) {
     parts_.log->Warning(ChangeText(head_), ": host ", host,
                         " says that it goes back at ", absl::FormatTime(at),
                         ", which was not agreed");
@@ -513,7 +513,7 @@ void PendingChange::OnPastApplies(const std::string& host,
       state.unknown = false;
       if (result.outcome() == ApplyResult::APPLIED) {
         // One that was lost, and has it after all.
-        if (result.goes_back_in_ms() > 0) news |= BeginWaitLocked(&state);
+        if (result.reverts_in_ms() > 0) news |= BeginWaitLocked(&state);
         continue;
       }
       news |= state.waits;
@@ -523,9 +523,8 @@ void PendingChange::OnPastApplies(const std::string& host,
     if (past.waits_for_confirmation() == head_.apply_id() && !state.told) {
       news |= BeginWaitLocked(&state);
       if (!had_waited) {
-        TakeDeadlineLocked(host,
-                           parts_.scheduler->Now() +
-                               absl::Milliseconds(past.goes_back_in_ms()));
+        TakeDeadlineLocked(host, parts_.scheduler->Now() +
+                                     absl::Milliseconds(past.reverts_in_ms()));
       }
       state.unknown = false;
     }

@@ -85,7 +85,7 @@ TEST(WhatIsWrongTest, TakesNoHostForFineThatDoesNotAnswer) {
 
 ClusterPlan PlanThatLeaves(const std::string& rule, State state) {
   ClusterPlan plan = PlanWith(StopStep(UFW));
-  UnmendedRule* const left = plan.mutable_hosts(0)->add_unmended();
+  UnfixedRule* const left = plan.mutable_hosts(0)->add_unfixed();
   left->set_rule(rule);
   left->set_state(state);
   return plan;

@@ -178,7 +178,7 @@ class AttachedHosts {
     uint64_t heard = 0;  // Messages.
   };
   // A second machine that was refused.
-  struct Rival {
+  struct OtherClaimant {
     Hello hello;
     std::string peer;
     absl::Time last_try;
@@ -187,7 +187,7 @@ class AttachedHosts {
   struct Host {
     std::unique_ptr<Session> session;  // Null: not attached now.
     bool asked = false;                // Whether its stream lives.
-    std::optional<Rival> rival;
+    std::optional<OtherClaimant> other_claimant;
     // As it is listed, without conflict and in_spec. Its last word on its drift
     // stays when it detaches.
     HostEntry entry;

@@ -60,13 +60,13 @@ State StateAfter(const Finding& finding, const Subject& subject,
       return SetsOneOf(own, names, device);
     };
   };
-  if (absl::c_all_of(where, mends(rule.mended_by))) return PASS;
+  if (absl::c_all_of(where, mends(rule.fixed_by))) return PASS;
   // The cause is on one of the devices that it is found about together.
-  if (cause != nullptr && absl::c_any_of(where, mends(cause->mended_by))) {
+  if (cause != nullptr && absl::c_any_of(where, mends(cause->fixed_by))) {
     return PASS;
   }
   const Goals& others = rule.scope == RuleScope::kCluster ? all : own;
-  return SetsOneOf(others, rule.perhaps_by, std::nullopt)
+  return SetsOneOf(others, rule.possible_causes, std::nullopt)
              ? std::min(finding.state(), UNKNOWN)
              : finding.state();
 }
@@ -83,7 +83,7 @@ HostTask ForAnyHost(const FactOrder& order) {
 }
 
 // Says of each host what is found there and its steps leave, by its cause.
-void AddUnmended(const Report& report, ClusterPlan* plan) {
+void AddUnfixed(const Report& report, ClusterPlan* plan) {
   std::map<std::string, Goals> goals;
   Goals all;
   for (const HostPlan& host : plan->hosts()) {
@@ -121,9 +121,9 @@ void AddUnmended(const Report& report, ClusterPlan* plan) {
         !host.blocked().empty() && host.blocked(0).kind() == CHANGE_OBSERVE;
     for (const auto& [rule, state] : left[host.host()]) {
       if (state == PASS || blocked_whole) continue;
-      UnmendedRule* const unmended = host.add_unmended();
-      unmended->set_rule(rule);
-      unmended->set_state(state);
+      UnfixedRule* const unfixed = host.add_unfixed();
+      unfixed->set_rule(rule);
+      unfixed->set_state(state);
     }
   }
   plan->set_digest(PlanDigest(*plan));
@@ -150,7 +150,8 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
   return WordedError<absl::InvalidArgumentError>(
       "msg-hub-hosts-not-in-spec", spec.name(),
       NameList({wanted.begin(), wanted.end()}),
-      wanted.size() == 1 ? DidYouMeanWords(*wanted.begin(), hosts) : FindingValue());
+      wanted.size() == 1 ? DidYouMeanWords(*wanted.begin(), hosts)
+                         : FindingValue());
 }
 
 std::string NewRunId() {
@@ -217,15 +218,15 @@ ClusterPlan MakeHostsPlan(const FactOrder& order,
   ClusterPlan plan = MakePlan(*order.spec, PointersTo(facts),
                               order.network_namespace, order.steps);
   const Report report = MakeCheckReport(order, {}, facts, now);
-  AddUnmended(report, &plan);
+  AddUnfixed(report, &plan);
   if (!plan.only().empty()) {
     ClusterPlan whole =
         MakePlan(*order.spec, PointersTo(facts), order.network_namespace);
-    AddUnmended(report, &whole);
+    AddUnfixed(report, &whole);
     for (int i = 0; i < plan.hosts_size(); ++i) {
       const auto stays =
-          Each<std::string>(whole.hosts(i).unmended(), &UnmendedRule::rule);
-      for (auto& rule : *plan.mutable_hosts(i)->mutable_unmended()) {
+          Each<std::string>(whole.hosts(i).unfixed(), &UnfixedRule::rule);
+      for (auto& rule : *plan.mutable_hosts(i)->mutable_unfixed()) {
         rule.set_left_out(!absl::c_linear_search(stays, rule.rule()));
       }
     }

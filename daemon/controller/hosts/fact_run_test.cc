@@ -340,10 +340,10 @@ class MakeHostsPlanTest : public testing::Test {
     return plan;
   }
   // "link FAIL", of one server.
-  std::vector<std::string> Unmended(int server) const {
+  std::vector<std::string> Unfixed(int server) const {
     std::vector<std::string> rules;
     const ClusterPlan plan = Plan();
-    for (const UnmendedRule& rule : plan.hosts(server).unmended()) {
+    for (const UnfixedRule& rule : plan.hosts(server).unfixed()) {
       rules.push_back(rule.rule() + " " + State_Name(rule.state()));
     }
     return rules;
@@ -354,8 +354,8 @@ class MakeHostsPlanTest : public testing::Test {
 };
 
 TEST_F(MakeHostsPlanTest, LeavesNothingWhereEveryRulePasses) {
-  EXPECT_THAT(Unmended(0), ElementsAre());
-  EXPECT_THAT(Unmended(1), ElementsAre());
+  EXPECT_THAT(Unfixed(0), ElementsAre());
+  EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
 TEST_F(MakeHostsPlanTest, NamesTheRulesThatNoStepMends) {
@@ -363,30 +363,30 @@ TEST_F(MakeHostsPlanTest, NamesTheRulesThatNoStepMends) {
   Device(0, 4).mutable_lldp()->mutable_missing()->set_reason(
       Missing::UNREADABLE);
   EXPECT_TRUE(Plan().hosts(0).steps().empty());
-  EXPECT_THAT(Unmended(0),
+  EXPECT_THAT(Unfixed(0),
               ElementsAre("link FAIL", "lldp UNKNOWN", "lldp-rail UNKNOWN"));
-  EXPECT_THAT(Unmended(1), ElementsAre());
+  EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
 TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSettingOnTheSameDeviceOnly) {
   Device(0, 2).mutable_detect_address()->set_value("10.9.9.9");
   EXPECT_EQ(Plan().hosts(0).steps_size(), 1) << Plan().DebugString();
-  EXPECT_THAT(Unmended(0), ElementsAre());
+  EXPECT_THAT(Unfixed(0), ElementsAre());
   // Nothing is planned for a gateway that the spec does not name.
   spec_.mutable_servers(0)->mutable_devices(5)->clear_gateway();
   Device(0, 5).mutable_gateway()->set_value("10.9.9.9");
-  EXPECT_THAT(Unmended(0), testing::Contains("gateway FAIL"));
+  EXPECT_THAT(Unfixed(0), testing::Contains("gateway FAIL"));
 }
 
 TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSameKernelParameterOnly) {
   facts_[0].mutable_kernel()->mutable_somaxconn()->set_value(1);
   facts_[0].mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1);
   EXPECT_EQ(Plan().hosts(0).steps_size(), 2);
-  EXPECT_THAT(Unmended(0), ElementsAre());
+  EXPECT_THAT(Unfixed(0), ElementsAre());
   // Too few for the devices of the cluster, and no plan raises it.
   spec_.mutable_kernel()->set_tcp_max_syn_backlog(0);
   EXPECT_EQ(Plan().hosts(0).steps_size(), 1);
-  EXPECT_THAT(Unmended(0), ElementsAre("syn-backlog FAIL"));
+  EXPECT_THAT(Unfixed(0), ElementsAre("syn-backlog FAIL"));
 }
 
 TEST_F(MakeHostsPlanTest, IsUnknownWhereAnotherHostsStepMayMendIt) {
@@ -397,9 +397,9 @@ TEST_F(MakeHostsPlanTest, IsUnknownWhereAnotherHostsStepMayMendIt) {
       ->mutable_value()
       ->mutable_settings(0)
       ->set_address(taken);
-  EXPECT_THAT(Unmended(0), testing::Contains("ip-unique UNKNOWN"));
-  EXPECT_THAT(Unmended(0), testing::Each(testing::EndsWith(" UNKNOWN")));
-  EXPECT_THAT(Unmended(1), ElementsAre());
+  EXPECT_THAT(Unfixed(0), testing::Contains("ip-unique UNKNOWN"));
+  EXPECT_THAT(Unfixed(0), testing::Each(testing::EndsWith(" UNKNOWN")));
+  EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
 TEST_F(MakeHostsPlanTest, MendsWithANetmaskAllThatFollowsFromIt) {
@@ -409,8 +409,8 @@ TEST_F(MakeHostsPlanTest, MendsWithANetmaskAllThatFollowsFromIt) {
       ->mutable_settings(0)
       ->set_netmask("255.255.0.0");
   EXPECT_FALSE(Plan().hosts(0).steps().empty());
-  EXPECT_THAT(Unmended(0), ElementsAre());
-  EXPECT_THAT(Unmended(1), ElementsAre());
+  EXPECT_THAT(Unfixed(0), ElementsAre());
+  EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
 TEST_F(MakeHostsPlanTest, FailsWhereTheHostAllowsNoStep) {
@@ -418,7 +418,7 @@ TEST_F(MakeHostsPlanTest, FailsWhereTheHostAllowsNoStep) {
   facts_[0].mutable_allows()->Clear();
   facts_[0].mutable_allows()->add_kinds("observe");
   EXPECT_EQ(Plan().hosts(0).blocked_size(), 1);
-  EXPECT_THAT(Unmended(0), ElementsAre("listen-backlog FAIL"));
+  EXPECT_THAT(Unfixed(0), ElementsAre("listen-backlog FAIL"));
 }
 
 TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
@@ -435,7 +435,7 @@ TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
             "net.core.somaxconn");
   EXPECT_THAT(plan.hosts(0).notes(), ElementsAre("1 step left out by --only"));
   std::map<std::string, bool> left;  // Whether --only leaves its steps out.
-  for (const UnmendedRule& rule : plan.hosts(0).unmended()) {
+  for (const UnfixedRule& rule : plan.hosts(0).unfixed()) {
     left[rule.rule()] = rule.left_out();
   }
   EXPECT_THAT(left, testing::Contains(testing::Pair("detect-address", true)));
@@ -447,13 +447,13 @@ TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
 TEST_F(MakeHostsPlanTest, SaysOfASilentHostOnlyThatItIsBlocked) {
   facts_[1] = MakeSilentHost("server1", Missing::TIMED_OUT, "no answer");
   EXPECT_EQ(Plan().hosts(1).blocked_size(), 1);
-  EXPECT_THAT(Unmended(1), ElementsAre());
+  EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
 TEST_F(MakeHostsPlanTest, CoversWhatIsLeftWithTheDigest) {
   Device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
   ClusterPlan plan = Plan();
-  plan.mutable_hosts(0)->clear_unmended();
+  plan.mutable_hosts(0)->clear_unfixed();
   EXPECT_FALSE(VerifyPlan(plan).ok());
 }
 
@@ -470,7 +470,8 @@ bool IsSet(const std::string& name) {
 TEST(RuleCatalogueTest, NamesOnlySettingsThatAPlanHas) {
   EXPECT_FALSE(IsSet("gatewya"));
   for (const Rule& rule : RuleCatalogue()) {
-    for (const absl::string_view names : {rule.mended_by, rule.perhaps_by}) {
+    for (const absl::string_view names :
+         {rule.fixed_by, rule.possible_causes}) {
       if (names.empty()) continue;
       const std::vector<std::string> each = absl::StrSplit(names, '/');
       for (const std::string& name : each) {

@@ -105,7 +105,8 @@ void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
 }
 
 absl::Status AttachedHosts::RefuseLocked(const Attachment& second, Host* host) {
-  host->rival = Rival{second.hello, second.peer, scheduler_->Now()};
+  host->other_claimant =
+      OtherClaimant{second.hello, second.peer, scheduler_->Now()};
   return WordedError<absl::FailedPreconditionError>(
       "msg-hub-two-machines", second.host,
       ConflictLocked(*host).value_or(FindingValue()));
@@ -145,8 +146,9 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
   }
   Host& host = hosts_[attachment.host];
   // The machine that tried before may be the one that is here now.
-  if (host.rival && SameMachine(host.rival->hello, attachment.hello)) {
-    host.rival.reset();
+  if (host.other_claimant &&
+      SameMachine(host.other_claimant->hello, attachment.hello)) {
+    host.other_claimant.reset();
   }
   host.entry.set_host(attachment.host);
   host.entry.set_attached(true);
@@ -167,19 +169,20 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
 
 std::optional<FindingValue> AttachedHosts::ConflictLocked(
     const Host& host) const {
-  if (!host.session || !host.rival ||
-      scheduler_->Now() - host.rival->last_try > limits_.conflict_memory) {
+  if (!host.session || !host.other_claimant ||
+      scheduler_->Now() - host.other_claimant->last_try >
+          limits_.conflict_memory) {
     return std::nullopt;
   }
   const Hello& first = host.session->attachment.hello;
-  const Hello& second = host.rival->hello;
+  const Hello& second = host.other_claimant->hello;
   const bool other_machine = first.machine_id() != second.machine_id();
   const auto id_of = [other_machine](const Hello& hello) {
     return ShortId(other_machine ? hello.machine_id() : hello.boot_id());
   };
   return Worded(other_machine ? "hub-conflict-machine" : "hub-conflict-boot",
                 PeerAddress(host.session->attachment.peer), id_of(first),
-                PeerAddress(host.rival->peer), id_of(second));
+                PeerAddress(host.other_claimant->peer), id_of(second));
 }
 
 bool SameMachine(const Hello& a, const Hello& b) {

@@ -1,4 +1,4 @@
-// The part of JobDesk that answers hosts, and decides whom a host's question
+// The part of JobChecks that answers hosts, and decides whom a host's question
 // makes work.
 #include <string>
 #include <utility>
@@ -12,7 +12,7 @@
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/jobs/job_checks.h"
 
 namespace clusterd {
 namespace {
@@ -28,7 +28,7 @@ absl::StatusOr<SignedVerdict> SignedFor(const std::string& host,
 
 }  // namespace
 
-bool JobDesk::MayAskLocked(const Run& run, const std::string& host) const {
+bool JobChecks::MayAskLocked(const Run& run, const std::string& host) const {
   if (run.for_user || parts_.scheduler->Now() < run.held_until) return true;
   if (!host.empty()) return run.known_by.contains(host);
   return absl::c_all_of(run.prepared.hosts, [&run](const std::string& each) {
@@ -36,7 +36,7 @@ bool JobDesk::MayAskLocked(const Run& run, const std::string& host) const {
   });
 }
 
-JobDesk::KnownBy JobDesk::KnownByLocked(const std::string& key) const {
+JobChecks::KnownBy JobChecks::KnownByLocked(const std::string& key) const {
   KnownBy known_by;
   const auto kept = kept_.find(key);
   if (kept != kept_.end()) known_by = kept->second.known_by;
@@ -51,7 +51,7 @@ JobDesk::KnownBy JobDesk::KnownByLocked(const std::string& key) const {
   return known_by;
 }
 
-absl::Status JobDesk::CountBegunLocked(const std::string& host) {
+absl::Status JobChecks::CountBegunLocked(const std::string& host) {
   const absl::Time now = parts_.scheduler->Now();
   std::vector<absl::Time>& begun = begun_[host];
   DropIf(&begun, [now](absl::Time at) {
@@ -69,7 +69,7 @@ absl::Status JobDesk::CountBegunLocked(const std::string& host) {
                                                    limits_.begun_an_hour);
 }
 
-void JobDesk::HoldUnknowing(Run* run) {
+void JobChecks::HoldUnknowing(Run* run) {
   FactOrder& order = *run->prepared.order;
   KnownBy known_by;
   {
@@ -90,8 +90,8 @@ void JobDesk::HoldUnknowing(Run* run) {
   }
 }
 
-void JobDesk::AskAs(const std::string& host, JobQuestion question,
-                    std::function<void(JobAnswer answer)> reply) {
+void JobChecks::AskAs(const std::string& host, JobQuestion question,
+                      std::function<void(JobAnswer answer)> reply) {
   JobAsk ask;
   ask.job_bytes = std::move(*question.mutable_job());
   ask.max_age = absl::Milliseconds(question.max_age_ms());

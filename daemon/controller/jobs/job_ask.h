@@ -34,7 +34,7 @@
 
 namespace clusterd {
 
-struct JobDeskLimits {
+struct JobChecksLimits {
   size_t at_once = 32;        // Runs.
   size_t of_host = 8;         // Runs that ask one host.
   size_t waiting = 1'024;     // Runs that have not begun.

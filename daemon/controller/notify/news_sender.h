@@ -98,25 +98,25 @@ class NewsSender {
   void Stop();
 
  private:
-  struct Told {
+  struct Notified {
     uint64_t number = 0;  // Newer ones have higher ones.
     std::string schedule;
     std::string text;  // For the log.
     std::string json;
   };
-  using ToldPtr = std::shared_ptr<const Told>;
+  using NotifiedPtr = std::shared_ptr<const Notified>;
   // Of one notifier and schedule, while there is something for it.
   struct Lane {
     Notifier to;
-    ToldPtr current;
-    ToldPtr waiting;  // Null: nothing.
+    NotifiedPtr current;
+    NotifiedPtr waiting;  // Null: nothing.
     size_t tries = 0;
     absl::Time began;      // The first one.
     bool is_gone = false;  // Its notifier, of cluster.yaml.
   };
 
   // A lane that this begins is added to `begun`, for TellSoon.
-  void GiveLocked(const Notifier& to, const ToldPtr& told,
+  void GiveLocked(const Notifier& to, const NotifiedPtr& told,
                   std::vector<std::string>* begun)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -125,7 +125,7 @@ class NewsSender {
   // When it is the lane's turn at its notifier.
   void TellSoon(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndTurn(const std::string& lane) ABSL_LOCKS_EXCLUDED(mutex_);
-  void LogResult(const Notifier& to, const Told& told,
+  void LogResult(const Notifier& to, const Notified& told,
                  const absl::StatusOr<std::string>& result) const;
 
   Scheduler* const scheduler_;

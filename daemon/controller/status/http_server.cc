@@ -90,7 +90,7 @@ absl::StatusOr<sockaddr_storage> ParseAddress(const HttpServerOptions& options,
 
 // "127.0.0.1", "[::1]" and "localhost", whatever the port. A site in somebody's
 // browser could have its own name lead here, and would be sent with it.
-bool IsNoForeignName(const std::string& host) {
+bool OwnsName(const std::string& host) {
   if (absl::EqualsIgnoreCase(host, "localhost")) return true;
   sockaddr_storage unused = {};
   int size = 0;
@@ -402,7 +402,7 @@ absl::Status HttpServer::WhyRefused(evhttp_request* request) {
   evhttp_connection* const connection = evhttp_request_get_connection(request);
   if (!has_tls_) {
     const char* const host = evhttp_request_get_host(request);
-    if (host == nullptr || IsNoForeignName(host)) return absl::OkStatus();
+    if (host == nullptr || OwnsName(host)) return absl::OkStatus();
     return absl::FailedPreconditionError(
         "the name in Host: is not this machine's, expected an address or "
         "localhost");

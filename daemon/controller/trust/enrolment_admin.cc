@@ -1,4 +1,5 @@
-// What admins ask of EnrolmentDesk: tokens, the list, and who may have a name.
+// What admins ask of EnrolmentService: tokens, the list, and who may have a
+// name.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -14,13 +15,13 @@
 #include "config/words/quoted_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_service.h"
 #include "daemon/controller/trust/enrolment_words.h"
 #include "daemon/controller/trust/join_token.h"
 
 namespace clusterd {
 
-absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
+absl::StatusOr<CreateTokenResponse> EnrolmentService::CreateToken(
     const CreateTokenRequest& request, const SpiffeId& creator) {
   const absl::Duration life = absl::Milliseconds(
       std::min<uint64_t>(request.ttl_ms(), uint64_t{1} << 62));
@@ -90,7 +91,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
   return response;
 }
 
-ListTokensResponse EnrolmentDesk::ListTokens() const {
+ListTokensResponse EnrolmentService::ListTokens() const {
   ListTokensResponse response;
   for (const TokenRecord& token : store_->Tokens()) {
     *response.add_tokens() = token.entry();
@@ -101,14 +102,14 @@ ListTokensResponse EnrolmentDesk::ListTokens() const {
   return response;
 }
 
-bool EnrolmentDesk::ShouldListen() const {
+bool EnrolmentService::ShouldListen() const {
   const absl::Time now = parts_.scheduler->Now();
   return absl::c_any_of(store_->Tokens(), [now](const TokenRecord& token) {
     return now < absl::FromUnixMillis(token.entry().expires_ms());
   });
 }
 
-absl::StatusOr<RevokeTokenResponse> EnrolmentDesk::RevokeToken(
+absl::StatusOr<RevokeTokenResponse> EnrolmentService::RevokeToken(
     const std::string& id) {
   absl::MutexLock lock(&change_mutex_);
   const std::optional<TokenRecord> token = store_->Token(id);
@@ -123,9 +124,9 @@ absl::StatusOr<RevokeTokenResponse> EnrolmentDesk::RevokeToken(
   return response;
 }
 
-CertificateEntry EnrolmentDesk::EntryOf(const HostRecord& record,
-                                        int64_t attached_ends_ms,
-                                        absl::Time now) const {
+CertificateEntry EnrolmentService::EntryOf(const HostRecord& record,
+                                           int64_t attached_ends_ms,
+                                           absl::Time now) const {
   CertificateEntry entry;
   entry.set_host(record.name());
   entry.set_enrolled_ms(record.enrolled_ms());
@@ -158,7 +159,7 @@ CertificateEntry EnrolmentDesk::EntryOf(const HostRecord& record,
   return entry;
 }
 
-ListCertificatesResponse EnrolmentDesk::ListCertificates() const {
+ListCertificatesResponse EnrolmentService::ListCertificates() const {
   const absl::Time now = parts_.scheduler->Now();
   ListCertificatesResponse response;
   response.set_cluster(cluster());
@@ -185,12 +186,12 @@ ListCertificatesResponse EnrolmentDesk::ListCertificates() const {
   return response;
 }
 
-bool EnrolmentDesk::StillWaits(const HostRecord& record, absl::Time now) {
+bool EnrolmentService::StillWaits(const HostRecord& record, absl::Time now) {
   return record.has_waiting() &&
          now - absl::FromUnixMillis(record.waiting().asked_ms()) < kWaitsAlone;
 }
 
-absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Decide(
+absl::StatusOr<ApproveHostResponse> EnrolmentService::Decide(
     const std::string& name, const std::string& key, bool approves) {
   const std::string host = HostNamed(*parts_.spec->spec(), name);
   const absl::Time now = parts_.scheduler->Now();
@@ -219,8 +220,8 @@ absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Decide(
   return response;
 }
 
-absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
-                                                       const std::string& key) {
+absl::StatusOr<ResetHostResponse> EnrolmentService::Reset(
+    const std::string& name, const std::string& key) {
   const std::string host = HostNamed(*parts_.spec->spec(), name);
   const absl::Time now = parts_.scheduler->Now();
   ResetHostResponse response;

@@ -165,7 +165,7 @@ class EnrolmentListener::Keeper {
   }
 
   EnrolmentStart StartPacket() const {
-    const EnrolmentDesk& desk = *listener_.desk_;
+    const EnrolmentService& desk = *listener_.desk_;
     EnrolmentStart start;
     start.mutable_roots()->set_cluster(desk.cluster());
     start.mutable_roots()->set_roots_pem(desk.authority().roots_pem());
@@ -213,7 +213,7 @@ class EnrolmentListener::Keeper {
   std::thread thread_;  // Last: uses the rest.
 };
 
-EnrolmentListener::EnrolmentListener(Options options, EnrolmentDesk* desk,
+EnrolmentListener::EnrolmentListener(Options options, EnrolmentService* desk,
                                      const ControllerParts& parts)
     : options_(std::move(options)),
       desk_(desk),

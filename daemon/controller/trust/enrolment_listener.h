@@ -23,7 +23,7 @@
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/admission/connection_acceptor.h"
 #include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_service.h"
 #include "daemon/controller/trust/join_token.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/worker_pool.h"
@@ -48,7 +48,7 @@ class EnrolmentListener {
   };
 
   // Of the parts: scheduler, pool, log and audit. All must outlive it.
-  EnrolmentListener(Options options, EnrolmentDesk* desk,
+  EnrolmentListener(Options options, EnrolmentService* desk,
                     const ControllerParts& parts);
   ~EnrolmentListener();
 
@@ -73,7 +73,7 @@ class EnrolmentListener {
   void Look();
 
   const Options options_;
-  EnrolmentDesk* const desk_;
+  EnrolmentService* const desk_;
   const ControllerParts parts_;
   const CallbackGate gate_;
   JoinLimits limits_;

@@ -83,8 +83,8 @@ class EnrolmentListenerTest : public testing::Test {
     authority_ =
         CertificateAuthority::Open(MakeCaDir(*root_), absl::Now()).value();
     store_ = TrustStore::Open(folder_).value();
-    desk_ = std::make_unique<EnrolmentDesk>(parts_, authority_.get(),
-                                            store_.get(), kDefaultLeafLife);
+    desk_ = std::make_unique<EnrolmentService>(parts_, authority_.get(),
+                                               store_.get(), kDefaultLeafLife);
     const TlsPem own = root_->Issue({"spiffe://demo/controller"});
     options_.listen = "127.0.0.1:0";
     options_.program = std::filesystem::current_path() /
@@ -150,7 +150,7 @@ class EnrolmentListenerTest : public testing::Test {
   std::unique_ptr<IdentityGate> gate_;
   std::unique_ptr<CertificateAuthority> authority_;
   std::unique_ptr<TrustStore> store_;
-  std::unique_ptr<EnrolmentDesk> desk_;
+  std::unique_ptr<EnrolmentService> desk_;
   EnrolmentListener::Options options_;
   std::unique_ptr<EnrolmentListener> listener_;
 };

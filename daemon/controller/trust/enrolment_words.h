@@ -1,4 +1,4 @@
-// What the two halves of EnrolmentDesk say alike.
+// What the two halves of EnrolmentService say alike.
 #ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_
 #define DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_
 

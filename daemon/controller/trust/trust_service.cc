@@ -27,8 +27,8 @@ absl::Status NoDesk(absl::string_view call) {
 
 class DeskService final : public TrustService {
  public:
-  DeskService(const ControllerParts& parts, TlsFiles tls, EnrolmentDesk* desk,
-              EnrolmentListener* listener)
+  DeskService(const ControllerParts& parts, TlsFiles tls,
+              EnrolmentService* desk, EnrolmentListener* listener)
       : parts_(parts),
         tls_(std::move(tls)),
         desk_(desk),
@@ -196,7 +196,7 @@ class DeskService final : public TrustService {
 
   const ControllerParts parts_;
   const TlsFiles tls_;
-  EnrolmentDesk* const desk_;
+  EnrolmentService* const desk_;
   EnrolmentListener* const listener_;
   const UserCalls calls_;
   JoinLimits late_renewals_;  // By host.
@@ -207,7 +207,7 @@ class DeskService final : public TrustService {
 
 std::unique_ptr<TrustService> TrustService::Make(const ControllerParts& parts,
                                                  TlsFiles tls,
-                                                 EnrolmentDesk* desk,
+                                                 EnrolmentService* desk,
                                                  EnrolmentListener* listener) {
   return std::make_unique<DeskService>(parts, std::move(tls), desk, listener);
 }

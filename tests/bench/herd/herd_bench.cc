@@ -31,7 +31,7 @@
 #include "absl/time/clock.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/spec_loader.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "daemon/agent/local/local_server.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/agent/self_check.h"
@@ -153,7 +153,7 @@ class Host {
   StreamLine line_;
   VerdictStore verdicts_;
   Drainer drainer_;
-  HookDesk desk_;
+  HookService desk_;
   std::unique_ptr<LocalServer> server_;
 };
 

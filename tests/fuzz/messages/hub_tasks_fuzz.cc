@@ -12,7 +12,7 @@
 #include "absl/synchronization/notification.h"
 #include "config/identity/signing_request.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "daemon/agent/identity/enrolment_call.h"
 #include "daemon/agent/task_runner.h"
 #include "daemon/process/worker_pool.h"

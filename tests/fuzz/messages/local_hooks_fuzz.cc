@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "tests/fuzz/messages/inputs.pb.h"
 #include "tests/fuzz/messages/message_input.h"
 #include "tests/fuzz/require.h"
@@ -60,8 +60,8 @@ struct Host {
       &files,
       &clock};
   Drainer drainer{&runner, &log};
-  HookDesk desk{{"node1", [](absl::Duration) { return HostFacts(); }, &Judge,
-                 &Settings, &controller, &verdicts, &drainer, &clock, &log}};
+  HookService desk{{"node1", [](absl::Duration) { return HostFacts(); }, &Judge,
+                    &Settings, &controller, &verdicts, &drainer, &clock, &log}};
 };
 
 }  // namespace

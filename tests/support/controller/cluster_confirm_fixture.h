@@ -53,12 +53,12 @@ class ClusterConfirmTest : public ClusterChangesTest {
   Task NewestTask(int host) {
     return links_[absl::StrCat("server", host)]->tasks().back();
   }
-  void AnswerApplied(int host, uint32_t goes_back_in_ms) {
+  void AnswerApplied(int host, uint32_t reverts_in_ms) {
     TaskResult result;
     result.mutable_apply()->set_apply_id(
         id_.empty() ? NewestTask(host).apply().apply_id() : id_);
     result.mutable_apply()->set_outcome(ApplyResult::APPLIED);
-    result.mutable_apply()->set_goes_back_in_ms(goes_back_in_ms);
+    result.mutable_apply()->set_reverts_in_ms(reverts_in_ms);
     AnswerWith(absl::StrCat("server", host), std::move(result));
   }
   void AnswerRefused(int host, const std::string& why) {
@@ -78,7 +78,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
         somaxconn);
     AnswerWith(absl::StrCat("server", host), std::move(result));
   }
-  bool IsToldToKeep(int host) {
+  bool IsAskedToKeep(int host) {
     const Task task = NewestTask(host);
     return task.has_confirm() && task.confirm().apply_id() == id_ &&
            task.confirm().extend_by_ms() == 0;
@@ -123,13 +123,13 @@ class ClusterConfirmTest : public ClusterChangesTest {
     pool_.Drain();
   }
   // A host that attached again; its journal does not say how long.
-  void TellWaits(int host, uint32_t goes_back_in_ms) {
+  void TellWaits(int host, uint32_t reverts_in_ms) {
     PastApplies past;
     past.add_results()->set_apply_id(id_);
     past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
     past.mutable_results(0)->set_host(absl::StrCat("server", host));
     past.set_waits_for_confirmation(id_);
-    past.set_goes_back_in_ms(goes_back_in_ms);
+    past.set_reverts_in_ms(reverts_in_ms);
     changes_->OnPastApplies(absl::StrCat("server", host), past);
     pool_.Drain();
   }

@@ -1,4 +1,4 @@
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 
 #include <algorithm>
 
@@ -171,7 +171,7 @@ State StateOf(const Report& report, absl::string_view rule) {
 
 }  // namespace
 
-struct HookDesk::Call {
+struct HookService::Call {
   const HookRequest& request;
   const JobSpec& job;
   const HookRow& kind;
@@ -200,8 +200,8 @@ struct HookDesk::Call {
   }
 };
 
-absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
-                                            const std::function<bool()>& gone) {
+absl::StatusOr<HookAnswer> HookService::Answer(
+    const HookRequest& request, const std::function<bool()>& gone) {
   // Over a thousand servers are not made one by one while all hosts of the job
   // do the same.
   google::protobuf::ArenaOptions blocks;
@@ -236,7 +236,7 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
   return answer;
 }
 
-HookAnswer HookDesk::Decided(const Call& call) {
+HookAnswer HookService::Decided(const Call& call) {
   const HookJudges judges = call.kind.judges;
   JobVerdict verdict;
   bool is_known = true;
@@ -271,7 +271,7 @@ HookAnswer HookDesk::Decided(const Call& call) {
   return answer;
 }
 
-JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
+JudgedHost HookService::JudgeJob(const Call& call, JobVerdict* verdict) {
   JudgedHost judged;
   const JobSpec& job = call.job;
   if (call.own == nullptr) {
@@ -315,8 +315,8 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
   return judged;
 }
 
-void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
-                          JudgedHost* judged) {
+void HookService::JudgeAlone(const Call& call, const JobVerdict* kept,
+                             JudgedHost* judged) {
   const HostFacts facts = Look(call.Left() * kShareOfLook);
   const bool has_job =
       call.own != nullptr && call.kind.judges != HookJudges::kHost;
@@ -358,7 +358,7 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
                   VerdictBasis(*kept, call.clock->Now()));
 }
 
-JudgedHost HookDesk::JudgeAfterJob(const Call& call) {
+JudgedHost HookService::JudgeAfterJob(const Call& call) {
   const auto judge = [this, &call] {
     JudgedHost judged;
     JudgeAlone(call, nullptr, &judged);
@@ -379,10 +379,10 @@ JudgedHost HookDesk::JudgeAfterJob(const Call& call) {
   return judged;
 }
 
-absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
-                                                   const std::string& digest,
-                                                   absl::Duration max_age,
-                                                   absl::Duration wait) {
+absl::StatusOr<JobVerdict> HookService::AskController(const JobSpec& job,
+                                                      const std::string& digest,
+                                                      absl::Duration max_age,
+                                                      absl::Duration wait) {
   const auto max_age_ms = ToMs(max_age);
   const std::string key = absl::StrCat(digest, " ", max_age_ms);
   const auto ask = [&]() -> absl::StatusOr<JobVerdict> {
@@ -409,7 +409,7 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
           "msg-hook-no-answer", absl::FormatDuration(wait)));
 }
 
-HostFacts HookDesk::Look(absl::Duration wait) {
+HostFacts HookService::Look(absl::Duration wait) {
   std::optional<HostFacts> facts =
       looks_.Do("", wait, [&] { return parts_.observe(wait); });
   if (facts) return *std::move(facts);
@@ -421,7 +421,7 @@ HostFacts HookDesk::Look(absl::Duration wait) {
   return nothing;
 }
 
-void HookDesk::Act(const Call& call, HookAnswer* answer) {
+void HookService::Act(const Call& call, HookAnswer* answer) {
   // Another name is another node. A caller must not have that one drained for
   // what is wrong on this host, nor returned for what is right.
   const std::string& node = call.request.node_name();
@@ -448,7 +448,7 @@ void HookDesk::Act(const Call& call, HookAnswer* answer) {
   if (!status.ok()) parts_.log->Warning(status.message());
 }
 
-bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
+bool HookService::BrakeIsOn(const Call& call, HookAnswer* answer) {
   DrainQuestion question;
   question.set_job_id(call.job.id());
   question.set_reason(answer->reason());
@@ -465,7 +465,7 @@ bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
   return true;
 }
 
-bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
+bool HookService::RuleHolds(const std::string& rule, const Report& report) {
   const Return by = ReturnOf(rule);
   const State alone = StateOf(report, rule);
   if (by == Return::kByItself && alone != SKIPPED) return alone == PASS;
@@ -480,7 +480,7 @@ bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
          (host.state() == PASS || host.state() == WARN);
 }
 
-void HookDesk::LogAnswer(const Call& call, const HookAnswer& answer) {
+void HookService::LogAnswer(const Call& call, const HookAnswer& answer) {
   const JobSpec& job = call.job;
   const auto& lines = answer.let_through();
   const std::string let_through =

@@ -17,8 +17,8 @@
 // A renewal has two phases: the next certificate is kept beside the one that
 // the host holds, and takes its place when the host first attaches with it, so
 // that an answer that is lost strands nobody. No gRPC here.
-#ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
-#define DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
+#ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_SERVICE_H_
+#define DAEMON_CONTROLLER_TRUST_ENROLMENT_SERVICE_H_
 
 #include <map>
 #include <string>
@@ -47,12 +47,12 @@ inline constexpr absl::Duration kWaitsAlone = absl::Hours(1);
 
 // Safe for concurrent use. What excludes change_mutex_ may wait for the disk,
 // and gives the store's errors besides its own; nothing else does.
-class EnrolmentDesk {
+class EnrolmentService {
  public:
   // Of the parts: spec, scheduler, pool, log and hosts. All must outlive it.
-  EnrolmentDesk(const ControllerParts& parts,
-                const CertificateAuthority* authority, TrustStore* store,
-                absl::Duration leaf_life)
+  EnrolmentService(const ControllerParts& parts,
+                   const CertificateAuthority* authority, TrustStore* store,
+                   absl::Duration leaf_life)
       : parts_(parts),
         authority_(authority),
         store_(store),
@@ -230,4 +230,4 @@ class EnrolmentDesk {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
+#endif  // DAEMON_CONTROLLER_TRUST_ENROLMENT_SERVICE_H_

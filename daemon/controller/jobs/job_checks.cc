@@ -1,4 +1,4 @@
-#include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/jobs/job_checks.h"
 
 #include <utility>
 
@@ -80,8 +80,8 @@ void AddAddresses(const ClusterSpec& narrowed,
 }
 
 // A host that takes no part is told so, and nothing else.
-absl::StatusOr<JobDesk::Result> For(
-    const std::string& host, const absl::StatusOr<JobDesk::Result>& result) {
+absl::StatusOr<JobChecks::Result> For(
+    const std::string& host, const absl::StatusOr<JobChecks::Result>& result) {
   if (host.empty() || !result.ok() || (*result)->hosts.contains(host)) {
     return result;
   }
@@ -101,12 +101,12 @@ absl::Status NarrowOrder(const JobSpec& job, FactOrder* order) {
   return absl::OkStatus();
 }
 
-JobDesk::CallId JobDesk::NewCall() {
+JobChecks::CallId JobChecks::NewCall() {
   absl::MutexLock lock(&mutex_);
   return ++last_call_;
 }
 
-void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
+void JobChecks::Ask(CallId call, JobAsk ask, const Caller& caller) {
   const std::string key = KeyOf(ask);
   const std::string host = ask.host;
   const std::string actor = ask.actor;
@@ -150,13 +150,13 @@ void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
   }
 }
 
-bool JobDesk::IsKnown(const std::string& key, const JobAsk& ask) {
+bool JobChecks::IsKnown(const std::string& key, const JobAsk& ask) {
   absl::MutexLock lock(&mutex_);
   return FindKeptLocked(key, ask) != nullptr || FindRunLocked(key, ask);
 }
 
-JobDesk::RunPtr JobDesk::FindRunLocked(const std::string& key,
-                                       const JobAsk& ask) const {
+JobChecks::RunPtr JobChecks::FindRunLocked(const std::string& key,
+                                           const JobAsk& ask) const {
   const auto base = parts_.spec->spec();
   const bool joins_begun = !ask.host.empty() || !ask.job.id().empty();
   for (const RunPtr& run : runs_) {
@@ -169,8 +169,9 @@ JobDesk::RunPtr JobDesk::FindRunLocked(const std::string& key,
   return nullptr;
 }
 
-absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
-                                                    JobAsk* ask, bool* is_new) {
+absl::StatusOr<JobChecks::RunPtr> JobChecks::JoinLocked(const std::string& key,
+                                                        JobAsk* ask,
+                                                        bool* is_new) {
   if (stopping_) return WordedError<absl::UnavailableError>("msg-hub-stopping");
   if (calls_.size() >= limits_.callers) {
     return WordedError<absl::ResourceExhaustedError>("msg-hub-job-calls",
@@ -215,7 +216,7 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
   return run;
 }
 
-absl::StatusOr<JobDesk::Prepared> JobDesk::Prepare(const Run& run) const {
+absl::StatusOr<JobChecks::Prepared> JobChecks::Prepare(const Run& run) const {
   if (parts_.spec->learns()) return parts_.spec->WhyRefused();
   Prepared prepared;
   prepared.order = std::make_shared<FactOrder>();
@@ -232,7 +233,8 @@ absl::StatusOr<JobDesk::Prepared> JobDesk::Prepare(const Run& run) const {
   return prepared;
 }
 
-void JobDesk::OnPrepared(const RunPtr& run, absl::StatusOr<Prepared> prepared) {
+void JobChecks::OnPrepared(const RunPtr& run,
+                           absl::StatusOr<Prepared> prepared) {
   if (!prepared.ok()) return End(run, prepared.status());
   // Whoever takes no part must not be why a run begins.
   Calls strangers;
@@ -259,8 +261,8 @@ void JobDesk::OnPrepared(const RunPtr& run, absl::StatusOr<Prepared> prepared) {
   BeginNext();
 }
 
-JobDesk::Result JobDesk::FindKeptLocked(const std::string& key,
-                                        const JobAsk& ask) {
+JobChecks::Result JobChecks::FindKeptLocked(const std::string& key,
+                                            const JobAsk& ask) {
   const absl::Time now = parts_.scheduler->Now();
   const auto base = parts_.spec->spec();
   while (!kept_order_.empty()) {
@@ -282,7 +284,7 @@ JobDesk::Result JobDesk::FindKeptLocked(const std::string& key,
   return young && answers ? found->second.result : nullptr;
 }
 
-void JobDesk::KeepLocked(const Run& run, const Result& result) {
+void JobChecks::KeepLocked(const Run& run, const Result& result) {
   const auto old = kept_.find(run.key);
   if (old != kept_.end()) {
     kept_bytes_ -= old->second.bytes;
@@ -300,14 +302,14 @@ void JobDesk::KeepLocked(const Run& run, const Result& result) {
   }
 }
 
-void JobDesk::DropOldestLocked() {
+void JobChecks::DropOldestLocked() {
   const auto oldest = kept_.find(kept_order_.front());
   kept_bytes_ -= oldest->second.bytes;
   kept_.erase(oldest);
   kept_order_.pop_front();
 }
 
-void JobDesk::BeginNext() {
+void JobChecks::BeginNext() {
   while (true) {
     RunPtr next;
     bool late;
@@ -326,7 +328,7 @@ void JobDesk::BeginNext() {
   }
 }
 
-JobDesk::RunPtr JobDesk::TakeNextLocked() {
+JobChecks::RunPtr JobChecks::TakeNextLocked() {
   const absl::Time now = parts_.scheduler->Now();
   size_t begun = absl::c_count_if(
       runs_, [](const RunPtr& run) { return run->stage == Run::kAsking; });
@@ -380,7 +382,7 @@ JobDesk::RunPtr JobDesk::TakeNextLocked() {
   return nullptr;
 }
 
-void JobDesk::Begin(const RunPtr& run) {
+void JobChecks::Begin(const RunPtr& run) {
   const std::shared_ptr<FactOrder>& order = run->prepared.order;
   order->started_at = parts_.scheduler->Now();
   HoldUnknowing(run.get());
@@ -410,7 +412,8 @@ void JobDesk::Begin(const RunPtr& run) {
   End(run, started);
 }
 
-void JobDesk::Conclude(const RunPtr& run, const std::vector<HostFacts>& facts) {
+void JobChecks::Conclude(const RunPtr& run,
+                         const std::vector<HostFacts>& facts) {
   const Result result = Judge(*run, facts);
   {
     absl::MutexLock lock(&mutex_);
@@ -422,8 +425,8 @@ void JobDesk::Conclude(const RunPtr& run, const std::vector<HostFacts>& facts) {
   End(run, result);
 }
 
-JobDesk::Result JobDesk::Judge(const Run& run,
-                               const std::vector<HostFacts>& facts) const {
+JobChecks::Result JobChecks::Judge(const Run& run,
+                                   const std::vector<HostFacts>& facts) const {
   const auto judged = std::make_shared<JudgedJob>();
   judged->hosts = run.prepared.hosts;
   judged->began = run.prepared.order->started_at;
@@ -463,7 +466,7 @@ JobDesk::Result JobDesk::Judge(const Run& run,
   return judged;
 }
 
-void JobDesk::End(const RunPtr& run, const absl::StatusOr<Result>& result) {
+void JobChecks::End(const RunPtr& run, const absl::StatusOr<Result>& result) {
   Calls calls;
   {
     absl::MutexLock lock(&mutex_);
@@ -473,7 +476,7 @@ void JobDesk::End(const RunPtr& run, const absl::StatusOr<Result>& result) {
   BeginNext();
 }
 
-JobDesk::Calls JobDesk::TakeOffLocked(Run* run) {
+JobChecks::Calls JobChecks::TakeOffLocked(Run* run) {
   run->stage = Run::kOver;
   runs_.remove_if([run](const RunPtr& each) { return each.get() == run; });
   for (const auto& [id, call] : run->calls) {
@@ -484,13 +487,13 @@ JobDesk::Calls JobDesk::TakeOffLocked(Run* run) {
   return calls;
 }
 
-void JobDesk::Tell(const Calls& calls, const absl::StatusOr<Result>& result) {
+void JobChecks::Tell(const Calls& calls, const absl::StatusOr<Result>& result) {
   for (const auto& [id, call] : calls) {
     call.caller.on_end(For(call.host, result));
   }
 }
 
-void JobDesk::NoteProgress(const Run& run) const {
+void JobChecks::NoteProgress(const Run& run) const {
   std::vector<std::function<void()>> told;
   {
     absl::MutexLock lock(&mutex_);
@@ -502,7 +505,7 @@ void JobDesk::NoteProgress(const Run& run) const {
   for (const auto& tell : told) tell();
 }
 
-void JobDesk::Leave(CallId call) {
+void JobChecks::Leave(CallId call) {
   std::shared_ptr<FactRun> unwanted;
   {
     absl::MutexLock lock(&mutex_);
@@ -525,7 +528,7 @@ void JobDesk::Leave(CallId call) {
   BeginNext();
 }
 
-CheckProgress JobDesk::ProgressOf(CallId call) const {
+CheckProgress JobChecks::ProgressOf(CallId call) const {
   CheckProgress progress;
   std::shared_ptr<FactRun> facts;
   {
@@ -545,7 +548,7 @@ CheckProgress JobDesk::ProgressOf(CallId call) const {
   return facts == nullptr ? progress : facts->progress();
 }
 
-void JobDesk::Stop() {
+void JobChecks::Stop() {
   std::vector<RunPtr> runs;
   {
     absl::MutexLock lock(&mutex_);

@@ -1,4 +1,4 @@
-#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_service.h"
 
 #include <iterator>
 #include <optional>
@@ -30,8 +30,8 @@ bool Names(const HostRecord::Leaf& leaf, const CertificateInfo& certificate) {
 }
 
 // That of one of the record's keys; null: it has none of it.
-const HostRecord::Leaf* LeafOf(const HostRecord& record,
-                               const std::string& spki_sha256) {
+const HostRecord::Leaf* LeafCertificate(const HostRecord& record,
+                                        const std::string& spki_sha256) {
   for (const HostRecord::Leaf* leaf : {&record.next(), &record.held()}) {
     if (leaf->spki_sha256() == spki_sha256) return leaf;
   }
@@ -40,11 +40,11 @@ const HostRecord::Leaf* LeafOf(const HostRecord& record,
 
 }  // namespace
 
-const std::string& EnrolmentDesk::cluster() const {
+const std::string& EnrolmentService::cluster() const {
   return parts_.spec->cluster();
 }
 
-absl::StatusOr<TokenRecord> EnrolmentDesk::LivingToken(
+absl::StatusOr<TokenRecord> EnrolmentService::LivingToken(
     const JoinRequest& request) const {
   ASSIGN_OR_RETURN(const JoinToken shown, ParseJoinToken(request.token()));
   std::optional<TokenRecord> token = store_->Token(shown.id);
@@ -62,18 +62,18 @@ absl::StatusOr<TokenRecord> EnrolmentDesk::LivingToken(
       UtcText(now), UtcText(request.host_time_ms()));
 }
 
-SpiffeId EnrolmentDesk::IdOf(const std::string& name) const {
+SpiffeId EnrolmentService::IdOf(const std::string& name) const {
   return {cluster(), IdentityKind::kHost, name, Role::kViewer};
 }
 
-absl::Status EnrolmentDesk::CheckNamed(const std::string& name) const {
+absl::Status EnrolmentService::CheckNamed(const std::string& name) const {
   const auto spec = parts_.spec->spec();
   if (parts_.spec->learns() || NamesHost(*spec, name)) return absl::OkStatus();
   return WordedError<absl::PermissionDeniedError>("msg-trust-join-not-in-spec",
                                                   NotInSpec(*spec, name));
 }
 
-absl::StatusOr<std::string> EnrolmentDesk::NameFor(
+absl::StatusOr<std::string> EnrolmentService::NameFor(
     const TokenRecord& token, const std::string& name) const {
   if (!IsHostName(name)) {
     return WordedError<absl::InvalidArgumentError>("msg-trust-name-not-valid",
@@ -91,7 +91,7 @@ absl::StatusOr<std::string> EnrolmentDesk::NameFor(
       PrintableText(hosts, 200), known);
 }
 
-absl::StatusOr<HostRecord::Leaf> EnrolmentDesk::Issue(
+absl::StatusOr<HostRecord::Leaf> EnrolmentService::Issue(
     const std::string& name, const RequestedKey& key) const {
   ASSIGN_OR_RETURN(const std::string pem,
                    authority_->Issue(IdOf(name), key.public_key_der,
@@ -106,8 +106,8 @@ absl::StatusOr<HostRecord::Leaf> EnrolmentDesk::Issue(
   return leaf;
 }
 
-Enrolled EnrolmentDesk::AnswerOf(const HostRecord& record,
-                                 const HostRecord::Leaf& leaf) const {
+Enrolled EnrolmentService::AnswerOf(const HostRecord& record,
+                                    const HostRecord::Leaf& leaf) const {
   Enrolled answer;
   answer.set_cluster(cluster());
   answer.set_name(record.name());
@@ -119,8 +119,8 @@ Enrolled EnrolmentDesk::AnswerOf(const HostRecord& record,
   return answer;
 }
 
-absl::Status EnrolmentDesk::CheckUnspent(const TokenRecord& token,
-                                         const HostRecord& record) const {
+absl::Status EnrolmentService::CheckUnspent(const TokenRecord& token,
+                                            const HostRecord& record) const {
   const TokenEntry& entry = token.entry();
   if (entry.used() < entry.uses() &&
       !absl::c_linear_search(record.spent_token_ids(), entry.id())) {
@@ -133,7 +133,7 @@ absl::Status EnrolmentDesk::CheckUnspent(const TokenRecord& token,
 
 // An id of a machine and its address are no proof: every user of a machine can
 // show both.
-bool EnrolmentDesk::IsFree(const HostRecord& record) const {
+bool EnrolmentService::IsFree(const HostRecord& record) const {
   if (record.has_held() || record.needs_approval()) return false;
   const HostEntry entry =
       parts_.hosts->Entry(*parts_.spec->spec(), record.name());
@@ -146,11 +146,11 @@ bool EnrolmentDesk::IsFree(const HostRecord& record) const {
   return unkept == unkept_.end() || !unkept->second.by_hand;
 }
 
-absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
-                                      const RequestedKey& key,
-                                      const std::string& peer,
-                                      const TokenRecord& token,
-                                      HostRecord* record) {
+absl::Status EnrolmentService::CheckFree(const JoinRequest& request,
+                                         const RequestedKey& key,
+                                         const std::string& peer,
+                                         const TokenRecord& token,
+                                         HostRecord* record) {
   const HostRecord::Waiting& waits = record->waiting();
   const std::string& name = record->name();
   const bool is_waiting = StillWaits(*record, parts_.scheduler->Now());
@@ -178,10 +178,10 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
   return WaitForApproval(request, key, peer, record);
 }
 
-absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
-                                            const RequestedKey& key,
-                                            const std::string& peer,
-                                            HostRecord* record) {
+absl::Status EnrolmentService::WaitForApproval(const JoinRequest& request,
+                                               const RequestedKey& key,
+                                               const std::string& peer,
+                                               HostRecord* record) {
   const absl::Time now = parts_.scheduler->Now();
   // It does not wait longer for asking again.
   if (!StillWaits(*record, now)) {
@@ -198,8 +198,8 @@ absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
       absl::FormatDuration(kWaitsAlone), WaitingKey(record->waiting()));
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
-                                                const AuditEntry& asked) {
+absl::StatusOr<Enrolled> EnrolmentService::TryJoin(const JoinRequest& request,
+                                                   const AuditEntry& asked) {
   ASSIGN_OR_RETURN(const TokenRecord shown, LivingToken(request));
   ASSIGN_OR_RETURN(const RequestedKey key,
                    ReadSigningRequest(request.signing_request()));
@@ -211,7 +211,8 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
   HostRecord record = store_->Host(name).value_or(HostRecord());
   record.set_name(name);
   const absl::Time now = parts_.scheduler->Now();
-  const HostRecord::Leaf* const known = LeafOf(record, key.spki_sha256);
+  const HostRecord::Leaf* const known =
+      LeafCertificate(record, key.spki_sha256);
   if (known == nullptr) {
     RETURN_IF_ERROR(CheckFree(request, key, asked.peer(), token, &record));
   } else {
@@ -244,8 +245,8 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
   return AnswerOf(record, record.held());
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::Join(const JoinRequest& request,
-                                             const std::string& peer) {
+absl::StatusOr<Enrolled> EnrolmentService::Join(const JoinRequest& request,
+                                                const std::string& peer) {
   std::string subject = PrintableText(
       HostNamed(*parts_.spec->spec(), request.name()), kMaxMachineId);
   const auto token = ParseJoinToken(request.token());
@@ -266,7 +267,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Join(const JoinRequest& request,
   return answer;
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
+absl::StatusOr<Enrolled> EnrolmentService::TryRenewLate(
     const std::string& name, const std::string& certificate_pem,
     const RenewLateRequest& request, const AuditEntry& asked) {
   ASSIGN_OR_RETURN(const RequestedKey key,
@@ -279,7 +280,8 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
   std::optional<HostRecord> record = store_->Host(name);
   const absl::Time now = parts_.scheduler->Now();
   const HostRecord::Leaf* const known =
-      record.has_value() ? LeafOf(*record, shown.spki_sha256) : nullptr;
+      record.has_value() ? LeafCertificate(*record, shown.spki_sha256)
+                         : nullptr;
   if (known == nullptr || key.spki_sha256 != shown.spki_sha256) {
     return WordedError<absl::PermissionDeniedError>(
         "msg-trust-own-key-not-on-record", QuotedText(name));
@@ -308,7 +310,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
   return AnswerOf(*record, record->held());
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::RenewLate(
+absl::StatusOr<Enrolled> EnrolmentService::RenewLate(
     const std::string& host, const std::string& certificate_pem,
     const RenewLateRequest& request, const std::string& peer) {
   AuditEntry asked =
@@ -325,17 +327,18 @@ absl::StatusOr<Enrolled> EnrolmentDesk::RenewLate(
   return answer;
 }
 
-bool EnrolmentDesk::IsKeyOnRecord(const std::string& certificate_pem) const {
+bool EnrolmentService::IsKeyOnRecord(const std::string& certificate_pem) const {
   const auto shown = ParseCertificate(certificate_pem);
   if (!shown.ok() || shown->spki_sha256.empty() ||
       !(shown->id == IdOf(shown->id.name))) {
     return false;
   }
   const std::optional<HostRecord> record = store_->Host(shown->id.name);
-  return record.has_value() && LeafOf(*record, shown->spki_sha256) != nullptr;
+  return record.has_value() &&
+         LeafCertificate(*record, shown->spki_sha256) != nullptr;
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
+absl::StatusOr<Enrolled> EnrolmentService::TryRenew(
     const std::string& host, const std::string& certificate_pem,
     const std::string& signing_request, const AuditEntry& asked) {
   ASSIGN_OR_RETURN(const RequestedKey key, ReadSigningRequest(signing_request));
@@ -375,7 +378,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
   return AnswerOf(*record, record->next());
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
+absl::StatusOr<Enrolled> EnrolmentService::Renew(
     const std::string& host, const std::string& certificate_pem,
     const std::string& signing_request) {
   AuditEntry asked = MakeAuditEntry("Renew", host, IdOf(host).ToString());
@@ -386,7 +389,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
   return answer;
 }
 
-absl::Status EnrolmentDesk::IsCurrent(
+absl::Status EnrolmentService::IsCurrent(
     const std::string& host, const std::string& certificate_pem) const {
   const std::optional<HostRecord> record = store_->Host(host);
   ASSIGN_OR_RETURN(const CertificateInfo shown,
@@ -410,8 +413,8 @@ absl::Status EnrolmentDesk::IsCurrent(
       shown.serial);
 }
 
-absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
-                                          const std::string& certificate_pem) {
+absl::StatusOr<bool> EnrolmentService::Admit(
+    const std::string& host, const std::string& certificate_pem) {
   RETURN_IF_ERROR(IsCurrent(host, certificate_pem));
   const std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !record->has_held()) {
@@ -430,8 +433,8 @@ absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
   return true;
 }
 
-std::string EnrolmentDesk::NoteUnkept(const std::string& host,
-                                      const Unkept& note) {
+std::string EnrolmentService::NoteUnkept(const std::string& host,
+                                         const Unkept& note) {
   absl::MutexLock lock(&unkept_mutex_);
   Unkept& noted = unkept_[host];
   noted.by_hand |= note.by_hand;
@@ -442,7 +445,8 @@ std::string EnrolmentDesk::NoteUnkept(const std::string& host,
   return noted.machine_id;
 }
 
-absl::Status EnrolmentDesk::Keep(const std::string& host, const Unkept& note) {
+absl::Status EnrolmentService::Keep(const std::string& host,
+                                    const Unkept& note) {
   HostRecord record = store_->Host(host).value_or(HostRecord());
   const bool needs_approval =
       note.by_hand ? !record.has_held() : record.needs_approval();
@@ -456,7 +460,7 @@ absl::Status EnrolmentDesk::Keep(const std::string& host, const Unkept& note) {
   return store_->Put(record);
 }
 
-void EnrolmentDesk::KeepUnkept() {
+void EnrolmentService::KeepUnkept() {
   std::string host;
   absl::Status kept;
   for (int i = 0; i < kKeptAtOnce && kept.ok(); ++i) {
@@ -491,8 +495,8 @@ void EnrolmentDesk::KeepUnkept() {
   }
 }
 
-std::string EnrolmentDesk::BoundTo(const std::string& host,
-                                   const std::string& machine_id) {
+std::string EnrolmentService::BoundTo(const std::string& host,
+                                      const std::string& machine_id) {
   const auto record = store_->Host(host);
   std::string bound = record.has_value() ? record->machine_id() : "";
   const std::string machine = KeptMachineId(machine_id);
@@ -500,8 +504,8 @@ std::string EnrolmentDesk::BoundTo(const std::string& host,
   return bound == machine ? "" : bound;
 }
 
-void EnrolmentDesk::Promote(const std::string& host,
-                            const std::string& serial) {
+void EnrolmentService::Promote(const std::string& host,
+                               const std::string& serial) {
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || record->next().serial() != serial) return;

@@ -14,8 +14,8 @@
 // drops the results. Runs of different jobs go side by side in the order in
 // which they came. Bounds keep each host in a few of them at a time, and keep
 // the questions of one host or user from filling the places of others.
-#ifndef DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
-#define DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
+#ifndef DAEMON_CONTROLLER_JOBS_JOB_CHECKS_H_
+#define DAEMON_CONTROLLER_JOBS_JOB_CHECKS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +42,7 @@
 namespace clusterd {
 
 // Safe for concurrent use; calls nothing under its lock.
-class JobDesk {
+class JobChecks {
  public:
   using MakeSigner = std::function<absl::StatusOr<VerdictSigner>()>;
   using CallId = uint64_t;
@@ -62,14 +62,14 @@ class JobDesk {
   };
 
   // All parts and `running` must outlive it.
-  JobDesk(const ControllerParts& parts, RunningChecks* running,
-          MakeSigner make_signer, const JobDeskLimits& limits = {})
+  JobChecks(const ControllerParts& parts, RunningChecks* running,
+            MakeSigner make_signer, const JobChecksLimits& limits = {})
       : parts_(parts),
         running_(running),
         make_signer_(std::move(make_signer)),
         limits_(limits) {}
   // REQUIRES: Stop was called, and the pool is drained.
-  ~JobDesk() = default;
+  ~JobChecks() = default;
 
   // For Ask, so that progress can be told from its first moment.
   CallId NewCall() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -181,7 +181,7 @@ class JobDesk {
   const ControllerParts parts_;
   RunningChecks* const running_;
   const MakeSigner make_signer_;
-  const JobDeskLimits limits_;
+  const JobChecksLimits limits_;
 
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
@@ -200,4 +200,4 @@ class JobDesk {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
+#endif  // DAEMON_CONTROLLER_JOBS_JOB_CHECKS_H_

@@ -16,8 +16,8 @@
 // The brake also holds while an attached controller does not answer, as it may
 // be busy with many failing hosts. Without a controller there is no brake: this
 // host drains for failures that its own facts prove.
-#ifndef DAEMON_AGENT_HOOKS_HOOK_DESK_H_
-#define DAEMON_AGENT_HOOKS_HOOK_DESK_H_
+#ifndef DAEMON_AGENT_HOOKS_HOOK_SERVICE_H_
+#define DAEMON_AGENT_HOOKS_HOOK_SERVICE_H_
 
 #include <cstdint>
 
@@ -165,7 +165,7 @@ class ControllerLine {
 };
 
 // Safe for concurrent use.
-class HookDesk {
+class HookService {
  public:
   // All pointers must outlive it; the functions are called from many threads.
   struct Parts {
@@ -186,9 +186,9 @@ class HookDesk {
     std::function<std::shared_ptr<const HostWaivers>()> waivers = nullptr;
   };
 
-  explicit HookDesk(Parts parts) : parts_(std::move(parts)) {}
+  explicit HookService(Parts parts) : parts_(std::move(parts)) {}
   // No answer may be under way; waits for the drainer, which calls back.
-  ~HookDesk() {
+  ~HookService() {
     Stop();
     parts_.drainer->Settle();
   }
@@ -230,4 +230,4 @@ class HookDesk {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_AGENT_HOOKS_HOOK_DESK_H_
+#endif  // DAEMON_AGENT_HOOKS_HOOK_SERVICE_H_

@@ -2,8 +2,8 @@
 // keeps a copy of a message until its client has taken it: a client that opens
 // a thousand streams and reads none would otherwise have a thousand reports
 // kept.
-#ifndef DAEMON_CONTROLLER_SEND_ROOM_H_
-#define DAEMON_CONTROLLER_SEND_ROOM_H_
+#ifndef DAEMON_CONTROLLER_SEND_BUDGET_H_
+#define DAEMON_CONTROLLER_SEND_BUDGET_H_
 
 #include <cstddef>
 #include <deque>
@@ -20,10 +20,10 @@
 namespace clusterd {
 
 // Safe for concurrent use; calls nothing under its lock.
-class SendRoom {
+class SendBudget {
  public:
   // What is larger than `bytes_of_one` goes alone.
-  explicit SendRoom(size_t bytes_of_one) : bytes_of_one_(bytes_of_one) {}
+  explicit SendBudget(size_t bytes_of_one) : bytes_of_one_(bytes_of_one) {}
 
   // True: so much is taken. False: `taken` is called once it is, in the order
   // of the calls, from whoever gives room back; must not block.
@@ -83,11 +83,11 @@ class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
   static constexpr size_t kSmall = 64 << 10;
 
   // The room must outlive what it gave.
-  RoomForOne(SendRoom* room, std::string who)
+  RoomForOne(SendBudget* room, std::string who)
       : room_(room), who_(std::move(who)) {}
 
   // True: there is room. False: `may_go` is called when this is to be asked
-  // again, as SendRoom::Take does.
+  // again, as SendBudget::Take does.
   bool Take(size_t bytes, std::function<void()> may_go)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     if (bytes <= kSmall) return true;
@@ -126,7 +126,7 @@ class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
     return wanted;
   }
 
-  SendRoom* const room_;
+  SendBudget* const room_;
   const std::string who_;
   absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kNone;
@@ -150,4 +150,4 @@ struct EventStreamOptions {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_SEND_ROOM_H_
+#endif  // DAEMON_CONTROLLER_SEND_BUDGET_H_

@@ -1,4 +1,4 @@
-#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_service.h"
 
 #include <atomic>
 #include <fstream>
@@ -37,11 +37,11 @@ struct Asker {
   std::string Request() const { return *MakeSigningRequest(key); }
 };
 
-class EnrolmentDeskTest : public testing::Test {
+class EnrolmentServiceTest : public testing::Test {
  protected:
-  EnrolmentDeskTest() { Open(); }
+  EnrolmentServiceTest() { Open(); }
   // The desk has work there.
-  ~EnrolmentDeskTest() override { pool_.Drain(); }
+  ~EnrolmentServiceTest() override { pool_.Drain(); }
 
   void Open() {
     std::ofstream(folder_ + "/cluster.yaml") << spec_text_;
@@ -68,8 +68,8 @@ class EnrolmentDeskTest : public testing::Test {
     auto store = TrustStore::Open(folder_);
     EXPECT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
-    desk_ = std::make_unique<EnrolmentDesk>(parts_, authority_.get(),
-                                            store_.get(), kDefaultLeafLife);
+    desk_ = std::make_unique<EnrolmentService>(parts_, authority_.get(),
+                                               store_.get(), kDefaultLeafLife);
   }
   // The site's PKI takes a certificate back.
   void Revoke(const Enrolled& enrolled) {
@@ -176,7 +176,7 @@ class EnrolmentDeskTest : public testing::Test {
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<CertificateAuthority> authority_;
   std::unique_ptr<TrustStore> store_;
-  std::unique_ptr<EnrolmentDesk> desk_;
+  std::unique_ptr<EnrolmentService> desk_;
 };
 
 std::string Message(const absl::StatusOr<Enrolled>& answer) {
@@ -187,7 +187,7 @@ std::string SerialOf(const Enrolled& answer) {
   return ParseCertificate(answer.certificate_pem())->serial;
 }
 
-TEST_F(EnrolmentDeskTest, HostWithATokenGetsItsNameAndItsKeyCertified) {
+TEST_F(EnrolmentServiceTest, HostWithATokenGetsItsNameAndItsKeyCertified) {
   const Asker host;
   const auto answer = Join(host, Token());
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -203,7 +203,7 @@ TEST_F(EnrolmentDeskTest, HostWithATokenGetsItsNameAndItsKeyCertified) {
   EXPECT_EQ(EntryOf("node2").state(), CertificateEntry::NONE);
 }
 
-TEST_F(EnrolmentDeskTest, SameTokenNameAndKeyGetTheSameAnswerAgain) {
+TEST_F(EnrolmentServiceTest, SameTokenNameAndKeyGetTheSameAnswerAgain) {
   const Asker host;
   const std::string token = Token();
   const auto first = Join(host, token);
@@ -214,7 +214,7 @@ TEST_F(EnrolmentDeskTest, SameTokenNameAndKeyGetTheSameAnswerAgain) {
   EXPECT_EQ(second->certificate_pem(), first->certificate_pem());
 }
 
-TEST_F(EnrolmentDeskTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
+TEST_F(EnrolmentServiceTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
   const std::string token = Token();
   ASSERT_TRUE(Join(Asker(), token).ok());
   const Asker other;
@@ -228,7 +228,7 @@ TEST_F(EnrolmentDeskTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
   EXPECT_TRUE(Join(other, Token()).ok());
 }
 
-TEST_F(EnrolmentDeskTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
+TEST_F(EnrolmentServiceTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
   const std::string token = Token();
   const Asker host;
   const auto first = Join(host, token, "node1");
@@ -251,7 +251,7 @@ TEST_F(EnrolmentDeskTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
 }
 
 // Whatever a name looks like, it is one host's or nobody's.
-TEST_F(EnrolmentDeskTest, AnotherSpellingOfANameIsNoOtherHost) {
+TEST_F(EnrolmentServiceTest, AnotherSpellingOfANameIsNoOtherHost) {
   spec_text_.replace(spec_text_.find("product:"), 0, "domain: example.com\n");
   Reopen();
   const std::string token = Token("", absl::Hours(1), 2);
@@ -273,7 +273,7 @@ TEST_F(EnrolmentDeskTest, AnotherSpellingOfANameIsNoOtherHost) {
   EXPECT_EQ(desk_->ListTokens().tokens(0).used(), 1u);
 }
 
-TEST_F(EnrolmentDeskTest, ListOfATokenHasNoWildcards) {
+TEST_F(EnrolmentServiceTest, ListOfATokenHasNoWildcards) {
   for (const char* wrong : {"*", "node*", "node?", "node[*]", "node[0-]",
                             "NODE1", "node1.", "node[0-99999999]"}) {
     CreateTokenRequest request;
@@ -289,7 +289,7 @@ TEST_F(EnrolmentDeskTest, ListOfATokenHasNoWildcards) {
 }
 
 // The uses are counted with the host's record, in one transaction.
-TEST_F(EnrolmentDeskTest, TokenIsUsedNoMoreOftenHoweverManyAskAtOnce) {
+TEST_F(EnrolmentServiceTest, TokenIsUsedNoMoreOftenHoweverManyAskAtOnce) {
   const std::string token = Token("", absl::Hours(1), 2);
   std::atomic<int> joined{0};
   std::vector<std::thread> askers;
@@ -307,7 +307,7 @@ TEST_F(EnrolmentDeskTest, TokenIsUsedNoMoreOftenHoweverManyAskAtOnce) {
   }
 }
 
-TEST_F(EnrolmentDeskTest, HostUsesATokenOnceAlsoAfterResets) {
+TEST_F(EnrolmentServiceTest, HostUsesATokenOnceAlsoAfterResets) {
   const std::string token = Token("node[0-3]");
   ASSERT_TRUE(Join(Asker(), token).ok());
   for (int resets = 0; resets < 2; ++resets) {
@@ -318,7 +318,7 @@ TEST_F(EnrolmentDeskTest, HostUsesATokenOnceAlsoAfterResets) {
   EXPECT_TRUE(Join(Asker(), token, "node2").ok());
 }
 
-TEST_F(EnrolmentDeskTest, SpentTokenTakesNoPlaceThatOthersWaitFor) {
+TEST_F(EnrolmentServiceTest, SpentTokenTakesNoPlaceThatOthersWaitFor) {
   const std::string token = Token();
   ASSERT_TRUE(Join(Asker(), token, "node1").ok());
   Attach("node2", "the first machine");
@@ -326,7 +326,7 @@ TEST_F(EnrolmentDeskTest, SpentTokenTakesNoPlaceThatOthersWaitFor) {
   EXPECT_EQ(EntryOf("node2").state(), CertificateEntry::NONE);
 }
 
-TEST_F(EnrolmentDeskTest, EveryCertificateAndRefusalIsAudited) {
+TEST_F(EnrolmentServiceTest, EveryCertificateAndRefusalIsAudited) {
   const std::string token = Token();
   ASSERT_TRUE(Join(Asker(), token).ok());
   ASSERT_FALSE(Join(Asker(), token).ok());
@@ -340,7 +340,7 @@ TEST_F(EnrolmentDeskTest, EveryCertificateAndRefusalIsAudited) {
                              HasSubstr("enrolled with another key")));
 }
 
-TEST_F(EnrolmentDeskTest, RefusalsOfTwoPeersAreTwoLines) {
+TEST_F(EnrolmentServiceTest, RefusalsOfTwoPeersAreTwoLines) {
   for (const char* peer : {"ipv4:10.0.0.5:4", "ipv4:10.0.0.5:5",
                            "ipv4:10.0.0.6:4", "ipv4:10.0.0.6:5"}) {
     EXPECT_FALSE(desk_->Join(RequestOf(Asker(), "nonsense"), peer).ok());
@@ -352,7 +352,7 @@ TEST_F(EnrolmentDeskTest, RefusalsOfTwoPeersAreTwoLines) {
   EXPECT_EQ(entries[1].subject(), "node1");
 }
 
-TEST_F(EnrolmentDeskTest, LockedHostGetsNoCertificate) {
+TEST_F(EnrolmentServiceTest, LockedHostGetsNoCertificate) {
   Lock("host/node1");
   const std::string token = Token();
   const auto refused = Join(Asker(), token);
@@ -362,7 +362,7 @@ TEST_F(EnrolmentDeskTest, LockedHostGetsNoCertificate) {
   EXPECT_TRUE(Join(Asker(), token).ok());
 }
 
-TEST_F(EnrolmentDeskTest, TokenIsForItsHostsAlone) {
+TEST_F(EnrolmentServiceTest, TokenIsForItsHostsAlone) {
   const std::string token = Token("node[0-1]");
   const auto refused = Join(Asker(), token, "node2");
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
@@ -376,7 +376,7 @@ TEST_F(EnrolmentDeskTest, TokenIsForItsHostsAlone) {
   EXPECT_EQ(by_address->name(), "node1");
 }
 
-TEST_F(EnrolmentDeskTest, NameThatClusterYamlHasNotIsRefused) {
+TEST_F(EnrolmentServiceTest, NameThatClusterYamlHasNotIsRefused) {
   const auto refused = Join(Asker(), Token(), "nodee1");
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
   EXPECT_THAT(Message(refused),
@@ -390,7 +390,7 @@ TEST_F(EnrolmentDeskTest, NameThatClusterYamlHasNotIsRefused) {
       absl::IsInvalidArgument(desk_->CreateToken(request, kAdmin).status()));
 }
 
-TEST_F(EnrolmentDeskTest, ExpiredTokenNamesBothClocks) {
+TEST_F(EnrolmentServiceTest, ExpiredTokenNamesBothClocks) {
   const std::string token = Token("", absl::Minutes(10));
   scheduler_.Advance(absl::Minutes(11));
   JoinRequest request = RequestOf(Asker(), token);
@@ -404,7 +404,7 @@ TEST_F(EnrolmentDeskTest, ExpiredTokenNamesBothClocks) {
                     HasSubstr("this host's 2023-12-31T22:11:00")));
 }
 
-TEST_F(EnrolmentDeskTest, WrongSecretAndUnknownTokenAreOneRefusal) {
+TEST_F(EnrolmentServiceTest, WrongSecretAndUnknownTokenAreOneRefusal) {
   std::string wrong = Token();
   wrong.back() = wrong.back() == '0' ? '1' : '0';
   const auto refused = Join(Asker(), wrong);
@@ -413,14 +413,14 @@ TEST_F(EnrolmentDeskTest, WrongSecretAndUnknownTokenAreOneRefusal) {
             Message(Join(Asker(), "cj1.00000000." + std::string(32, '0'))));
 }
 
-TEST_F(EnrolmentDeskTest, RevokedTokenIsGoodForNothing) {
+TEST_F(EnrolmentServiceTest, RevokedTokenIsGoodForNothing) {
   const std::string token = Token();
   ASSERT_TRUE(desk_->RevokeToken(token.substr(4, 8)).ok());
   EXPECT_TRUE(absl::IsUnauthenticated(Join(Asker(), token).status()));
   EXPECT_TRUE(absl::IsNotFound(desk_->RevokeToken("4f09c2d1").status()));
 }
 
-TEST_F(EnrolmentDeskTest, OnlyADigestOfTheSecretIsKept) {
+TEST_F(EnrolmentServiceTest, OnlyADigestOfTheSecretIsKept) {
   const std::string token = Token();
   const std::string secret = token.substr(13);
   std::ifstream file(folder_ + "/trust.db");
@@ -431,7 +431,7 @@ TEST_F(EnrolmentDeskTest, OnlyADigestOfTheSecretIsKept) {
   EXPECT_THAT(log_.Lines(), Not(HasSubstr(secret)));
 }
 
-TEST_F(EnrolmentDeskTest, ListOfTokensCountsTheHostsThatCame) {
+TEST_F(EnrolmentServiceTest, ListOfTokensCountsTheHostsThatCame) {
   const std::string token = Token("node[0-3]");
   ASSERT_TRUE(Join(Asker(), token, "node0").ok());
   ASSERT_TRUE(Join(Asker(), token, "node2").ok());
@@ -442,7 +442,7 @@ TEST_F(EnrolmentDeskTest, ListOfTokensCountsTheHostsThatCame) {
   EXPECT_EQ(list.tokens(0).creator(), kAdmin.ToString());
 }
 
-TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
+TEST_F(EnrolmentServiceTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   const std::string token = Token();
   const auto link = Attach("node1", "the first machine");
   const Asker host;
@@ -472,7 +472,8 @@ TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
 }
 
 // A local user of the host has its address and its machine's id.
-TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
+TEST_F(EnrolmentServiceTest,
+       NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   absl::Notification go_on;
   // Also before the disk has it.
@@ -502,7 +503,7 @@ TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   EXPECT_TRUE(Join(asker, later).ok());
 }
 
-TEST_F(EnrolmentDeskTest, ResetFreesTheNameOfAHostWithACertificateByHand) {
+TEST_F(EnrolmentServiceTest, ResetFreesTheNameOfAHostWithACertificateByHand) {
   scheduler_.Advance(absl::Now() + absl::Hours(1) - scheduler_.Now());
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
@@ -513,26 +514,26 @@ TEST_F(EnrolmentDeskTest, ResetFreesTheNameOfAHostWithACertificateByHand) {
 }
 
 // An id of a machine is no secret.
-TEST_F(EnrolmentDeskTest, MachineIdFromAnotherAddressNeedsAnApproval) {
+TEST_F(EnrolmentServiceTest, MachineIdFromAnotherAddressNeedsAnApproval) {
   const auto link = Attach("node1", "machine of node1", "ipv4:10.0.0.7:9");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
   EXPECT_TRUE(link->end().ok()) << link->end();
 }
 
-TEST_F(EnrolmentDeskTest, AddressOfAnotherMachineNeedsAnApproval) {
+TEST_F(EnrolmentServiceTest, AddressOfAnotherMachineNeedsAnApproval) {
   Attach("node1", "the first machine");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
 }
 
-TEST_F(EnrolmentDeskTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
+TEST_F(EnrolmentServiceTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
   const auto joined = Join(Asker(), Token());
   ASSERT_TRUE(joined.ok()) << joined.status();
   const auto link = Attach("node1", "the first machine");
   const std::string token = Token();
-  const Asker rival;
-  ASSERT_FALSE(Join(rival, token).ok());
+  const Asker other_claimant;
+  ASSERT_FALSE(Join(other_claimant, token).ok());
   const CertificateEntry both = EntryOf("node1");
   EXPECT_EQ(both.state(), CertificateEntry::WAITS_FOR_APPROVAL);
   EXPECT_EQ(both.serial(), SerialOf(*joined));
@@ -553,7 +554,7 @@ TEST_F(EnrolmentDeskTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
 
 // The thief of a key is attached, and somebody with a token asks for the name
 // without a break, each time with another key.
-TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
+TEST_F(EnrolmentServiceTest, ResetForgetsTheKeyWhoeverWaits) {
   const auto stolen = Join(Asker(), Token());
   ASSERT_TRUE(stolen.ok()) << stolen.status();
   const auto link = Attach("node1", "the first machine");
@@ -576,18 +577,18 @@ TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
 
 // With the host's machine id or while the host is away, so that nobody ever
 // waits for the name.
-TEST_F(EnrolmentDeskTest, ResetIsNotWonByWhoAsksInALoop) {
+TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   const Asker host;
   const auto stolen = Join(host, Token());
   ASSERT_TRUE(stolen.ok()) << stolen.status();
   const std::string token = Token("", absl::Hours(24), /*uses=*/5);
-  const Asker rival;
-  EXPECT_TRUE(absl::IsAlreadyExists(Join(rival, token).status()));
+  const Asker other_claimant;
+  EXPECT_TRUE(absl::IsAlreadyExists(Join(other_claimant, token).status()));
   const auto reset = desk_->Reset("node1");
   ASSERT_TRUE(reset.ok()) << reset.status();
   EXPECT_EQ(reset->refused_machine_id(), "");
   const auto expect_no_way_in = [&] {
-    for (const Asker& asker : {rival, Asker(), host}) {
+    for (const Asker& asker : {other_claimant, Asker(), host}) {
       EXPECT_THAT(Message(Join(asker, token)),
                   HasSubstr("each may once, and a reset spends it"));
     }
@@ -609,7 +610,7 @@ TEST_F(EnrolmentDeskTest, ResetIsNotWonByWhoAsksInALoop) {
   expect_no_way_in();
 }
 
-TEST_F(EnrolmentDeskTest, ResetMayNameTheKeyThatItMeans) {
+TEST_F(EnrolmentServiceTest, ResetMayNameTheKeyThatItMeans) {
   const Asker host;
   ASSERT_TRUE(Join(host, Token()).ok());
   const std::string key = SpkiOfPrivateKey(host.key);
@@ -625,31 +626,31 @@ TEST_F(EnrolmentDeskTest, ResetMayNameTheKeyThatItMeans) {
   EXPECT_TRUE(desk_->Reset("node1", SpkiOfPrivateKey(anew.key)).ok());
 }
 
-TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
+TEST_F(EnrolmentServiceTest, MachineWaitsForAnHour) {
   ASSERT_TRUE(Join(Asker(), Token()).ok());
   const auto link = Attach("node1", "the first machine");
   const std::string token = Token("", absl::Hours(24));
-  const Asker rival;
-  ASSERT_FALSE(Join(rival, token).ok());
+  const Asker other_claimant;
+  ASSERT_FALSE(Join(other_claimant, token).ok());
   const std::string key = EntryOf("node1").waiting_key();
   scheduler_.Advance(absl::Minutes(59));
   // Asking again is no more time.
-  ASSERT_FALSE(Join(rival, token).ok());
+  ASSERT_FALSE(Join(other_claimant, token).ok());
   scheduler_.Advance(absl::Minutes(1));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
   EXPECT_TRUE(absl::IsNotFound(
       desk_->Decide("node1", key, /*approves=*/true).status()));
   // An approval is for an hour, too.
-  ASSERT_FALSE(Join(rival, token).ok());
+  ASSERT_FALSE(Join(other_claimant, token).ok());
   ASSERT_TRUE(desk_->Decide("node1", key, /*approves=*/true).ok());
   scheduler_.Advance(absl::Hours(1));
-  EXPECT_FALSE(Join(rival, token).ok());
+  EXPECT_FALSE(Join(other_claimant, token).ok());
   EXPECT_TRUE(link->end().ok()) << link->end();
   ASSERT_TRUE(desk_->Reset("node1").ok());
   EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
 }
 
-TEST_F(EnrolmentDeskTest, RenewalCountsWhenItsCertificateIsSeen) {
+TEST_F(EnrolmentServiceTest, RenewalCountsWhenItsCertificateIsSeen) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -679,7 +680,7 @@ TEST_F(EnrolmentDeskTest, RenewalCountsWhenItsCertificateIsSeen) {
 }
 
 // The host never got the answer, and asks with a key that it makes anew.
-TEST_F(EnrolmentDeskTest, RenewalThatWasLostIsReplaced) {
+TEST_F(EnrolmentServiceTest, RenewalThatWasLostIsReplaced) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   const auto lost =
@@ -691,7 +692,7 @@ TEST_F(EnrolmentDeskTest, RenewalThatWasLostIsReplaced) {
   EXPECT_TRUE(desk_->IsCurrent("node1", second->certificate_pem()).ok());
 }
 
-TEST_F(EnrolmentDeskTest, RenewalIsForCertificatesOnRecordAlone) {
+TEST_F(EnrolmentServiceTest, RenewalIsForCertificatesOnRecordAlone) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node2"});
   const absl::Status none =
       desk_->Renew("node2", by_hand.certificate, Asker().Request()).status();
@@ -707,7 +708,7 @@ TEST_F(EnrolmentDeskTest, RenewalIsForCertificatesOnRecordAlone) {
           .status()));
 }
 
-TEST_F(EnrolmentDeskTest, HostThatAsksOverAndOverIsHeldUp) {
+TEST_F(EnrolmentServiceTest, HostThatAsksOverAndOverIsHeldUp) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   absl::Status last;
@@ -724,7 +725,7 @@ TEST_F(EnrolmentDeskTest, HostThatAsksOverAndOverIsHeldUp) {
       desk_->Renew("node1", first->certificate_pem(), Asker().Request()).ok());
 }
 
-TEST_F(EnrolmentDeskTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
+TEST_F(EnrolmentServiceTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
   const Asker host;
@@ -743,7 +744,7 @@ TEST_F(EnrolmentDeskTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
   EXPECT_TRUE(*desk_->Admit("node1", joined->certificate_pem()));
 }
 
-TEST_F(EnrolmentDeskTest, ResetTakesBackWhatTheHostHas) {
+TEST_F(EnrolmentServiceTest, ResetTakesBackWhatTheHostHas) {
   const auto joined = Join(Asker(), Token());
   ASSERT_TRUE(joined.ok()) << joined.status();
   const auto link = Attach("node1", "machine of node1");
@@ -755,7 +756,7 @@ TEST_F(EnrolmentDeskTest, ResetTakesBackWhatTheHostHas) {
 }
 
 // Whatever that certificate was issued with.
-TEST_F(EnrolmentDeskTest, ResetHoldsWhenTheIntermediateIsReplaced) {
+TEST_F(EnrolmentServiceTest, ResetHoldsWhenTheIntermediateIsReplaced) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   const auto second =
@@ -786,7 +787,7 @@ RenewLateRequest LateOf(const Asker& asker) {
   return request;
 }
 
-TEST_F(EnrolmentDeskTest, HostThatWasOffRenewsByTheKeyOnRecord) {
+TEST_F(EnrolmentServiceTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -812,7 +813,7 @@ TEST_F(EnrolmentDeskTest, HostThatWasOffRenewsByTheKeyOnRecord) {
 }
 
 // It was switched off between taking up a renewal and showing it.
-TEST_F(EnrolmentDeskTest, HostMayRenewLateByTheKeyThatWasNext) {
+TEST_F(EnrolmentServiceTest, HostMayRenewLateByTheKeyThatWasNext) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   const Asker next;
@@ -826,7 +827,7 @@ TEST_F(EnrolmentDeskTest, HostMayRenewLateByTheKeyThatWasNext) {
           .ok());
 }
 
-TEST_F(EnrolmentDeskTest, LateRenewalIsForKnownKeysAndHalfAYear) {
+TEST_F(EnrolmentServiceTest, LateRenewalIsForKnownKeysAndHalfAYear) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -850,7 +851,7 @@ TEST_F(EnrolmentDeskTest, LateRenewalIsForKnownKeysAndHalfAYear) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("more than 180 days"));
 }
 
-TEST_F(EnrolmentDeskTest, KeyThatWasForgottenIsNotOnRecord) {
+TEST_F(EnrolmentServiceTest, KeyThatWasForgottenIsNotOnRecord) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_TRUE(desk_->IsKeyOnRecord(first->certificate_pem()));
@@ -858,7 +859,7 @@ TEST_F(EnrolmentDeskTest, KeyThatWasForgottenIsNotOnRecord) {
   EXPECT_FALSE(desk_->IsKeyOnRecord(first->certificate_pem()));
 }
 
-TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewedLate) {
+TEST_F(EnrolmentServiceTest, RevokedCertificateIsNotRenewedLate) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -874,7 +875,7 @@ TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewedLate) {
   EXPECT_THAT(std::string(joined.message()), HasSubstr("revoked"));
 }
 
-TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewed) {
+TEST_F(EnrolmentServiceTest, RevokedCertificateIsNotRenewed) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   Revoke(*first);
@@ -885,7 +886,7 @@ TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewed) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("revoked"));
 }
 
-TEST_F(EnrolmentDeskTest, HostThatClusterYamlHasNoMoreIsNotRenewed) {
+TEST_F(EnrolmentServiceTest, HostThatClusterYamlHasNoMoreIsNotRenewed) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -908,7 +909,7 @@ TEST_F(EnrolmentDeskTest, HostThatClusterYamlHasNoMoreIsNotRenewed) {
   EXPECT_TRUE(desk_->RenewLate("node1", pem, LateOf(host), "peer").ok());
 }
 
-TEST_F(EnrolmentDeskTest, RefusedRenewalsAreAudited) {
+TEST_F(EnrolmentServiceTest, RefusedRenewalsAreAudited) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -938,7 +939,7 @@ TEST_F(EnrolmentDeskTest, RefusedRenewalsAreAudited) {
   EXPECT_THAT(told[3], HasSubstr("is locked since"));
 }
 
-TEST_F(EnrolmentDeskTest, ListensWhileATokenLives) {
+TEST_F(EnrolmentServiceTest, ListensWhileATokenLives) {
   EXPECT_FALSE(desk_->ShouldListen());
   Token("", absl::Minutes(10));
   EXPECT_TRUE(desk_->ShouldListen());
@@ -946,7 +947,7 @@ TEST_F(EnrolmentDeskTest, ListensWhileATokenLives) {
   EXPECT_FALSE(desk_->ShouldListen());
 }
 
-TEST_F(EnrolmentDeskTest, TokenLivesBetweenAMinuteAndADay) {
+TEST_F(EnrolmentServiceTest, TokenLivesBetweenAMinuteAndADay) {
   for (const absl::Duration life : {absl::Seconds(59), absl::Hours(25)}) {
     CreateTokenRequest request;
     request.set_ttl_ms(absl::ToInt64Milliseconds(life));
@@ -955,7 +956,7 @@ TEST_F(EnrolmentDeskTest, TokenLivesBetweenAMinuteAndADay) {
   }
 }
 
-TEST_F(EnrolmentDeskTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
+TEST_F(EnrolmentServiceTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
   ASSERT_TRUE(Join(Asker(), Token()).ok());
   EXPECT_EQ(desk_->BoundTo("node1", "machine of node1"), "");
   EXPECT_EQ(desk_->BoundTo("node1", "another"), "machine of node1");
@@ -967,7 +968,7 @@ TEST_F(EnrolmentDeskTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
 }
 
 // Images of machines that have not started yet have this word: many at once.
-TEST_F(EnrolmentDeskTest, WordForNoMachineIdBindsNoName) {
+TEST_F(EnrolmentServiceTest, WordForNoMachineIdBindsNoName) {
   const Asker host;
   JoinRequest request = RequestOf(host, Token());
   request.set_machine_id("uninitialized");
@@ -980,7 +981,8 @@ TEST_F(EnrolmentDeskTest, WordForNoMachineIdBindsNoName) {
   }
 }
 
-TEST_F(EnrolmentDeskTest, CertificateMadeElsewhereIsBoundWhereItAttachesFirst) {
+TEST_F(EnrolmentServiceTest,
+       CertificateMadeElsewhereIsBoundWhereItAttachesFirst) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   EXPECT_EQ(desk_->BoundTo("node1", ""), "") << "says nothing";
   EXPECT_EQ(desk_->BoundTo("node1", "first"), "");
