@@ -206,8 +206,8 @@ class RunCommand : public Request {
       return absl::OkStatus();
     }
     if (answer.ok()) {
-      return WordedError<absl::InvalidArgumentError>(
-          by_name ? "msg-answer-not-name" : "msg-answer-not-yes");
+      return InvalidWords(by_name ? "msg-answer-not-name"
+                                  : "msg-answer-not-yes");
     }
     session().err << "\n";
     return WithWords(
@@ -369,8 +369,8 @@ class RunCommand : public Request {
   AbortApplyResponse aborted_;
 };
 
-// Checks the plan's digest before any host is asked. help/apply.txt has the exit
-// statuses; a run that began goes on in the controller.
+// Checks the plan's digest before any host is asked. help/apply.txt has the
+// exit statuses; a run that began goes on in the controller.
 class ApplyCommand final : public RunCommand {
  public:
   ApplyCommand() : RunCommand("apply", /*is_rollback=*/false) {}
@@ -520,8 +520,8 @@ class RollbackCommand final : public RunCommand {
         HistoryRecord record,
         client.Ask(&Controller::Stub::GetHistory, request, kShortTimeout));
     if (record.entry().kind() != HISTORY_APPLY) {
-      return WordedError<absl::InvalidArgumentError>(
-          "msg-run-not-an-apply", id_, HistoryKindWords(record.entry().kind()));
+      return InvalidWords("msg-run-not-an-apply", id_,
+                          HistoryKindWords(record.entry().kind()));
     }
     subject_known_ = true;
     past_ = std::move(*record.mutable_apply());

@@ -457,7 +457,7 @@ class ConfigLearnCommand final : public SpecWritingCommand {
     if (!written.pattern.empty()) return written;
     of_file.reset();
     for (const auto& note : seen.notes) Tell("note", note);
-    return WordedError<absl::FailedPreconditionError>("msg-no-device-address");
+    return PreconditionWords("msg-no-device-address");
   }
 
   HostSelection hosts_;

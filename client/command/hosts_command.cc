@@ -111,8 +111,8 @@ class DescribeCommand final
     if (!known.ok()) return error;
     const auto names =
         Each<absl::string_view>(known->hosts(), &HostEntry::host);
-    return WordedError<absl::NotFoundError>(
-        "headed", MessageWords(error), DidYouMeanWords(asked_.host(), names));
+    return NotFoundWords("headed", MessageWords(error),
+                         DidYouMeanWords(asked_.host(), names));
   }
 
   int Finish() override {

@@ -77,17 +77,15 @@ class PlanCommand final : public ClusterRequest {
   absl::Status CheckAnswer() {
     const absl::Status verified = VerifyPlan(plan_);
     if (!verified.ok()) {
-      return WordedError<absl::InternalError>("msg-plan-not-valid",
-                                              MessageWords(verified));
+      return InternalWords("msg-plan-not-valid", MessageWords(verified));
     }
     const std::string wanted = NetworkNamespaceText(network_namespace_);
     const std::string planned = PlanNamespace(plan_);
     if (planned != wanted && (counts_.steps > 0 || !planned.empty())) {
-      return WordedError<absl::InternalError>("msg-plan-of-other-namespace",
-                                              planned, wanted);
+      return InternalWords("msg-plan-of-other-namespace", planned, wanted);
     }
     if (!absl::c_equal(only_, plan_.only())) {
-      return WordedError<absl::InternalError>("msg-plan-not-narrowed");
+      return InternalWords("msg-plan-not-narrowed");
     }
     left_out_ = LeftOut(asked_, plan_.hosts());
     return absl::OkStatus();
@@ -118,8 +116,8 @@ class PlanCommand final : public ClusterRequest {
     if (!plan_.not_kept().empty() && has_steps) {
       const std::string& why = plan_.not_kept();
       if (!out_.empty()) {
-        return WordedError<absl::FailedPreconditionError>(
-            "msg-plan-not-kept", why, Worded("ctl-plan-not-saved"));
+        return PreconditionWords("msg-plan-not-kept", why,
+                                 Worded("ctl-plan-not-saved"));
       }
       Tell("msg-plan-not-kept", why, "");
     } else if (!out_.empty()) {
@@ -138,8 +136,7 @@ class PlanCommand final : public ClusterRequest {
     }
     const absl::Status written = WriteTextFile(out_, text, kOwnerOnly);
     if (!written.ok()) {
-      return WordedError<absl::PermissionDeniedError>(
-          "msg-plan-file-not-written", MessageWords(written));
+      return DeniedWords("msg-plan-file-not-written", MessageWords(written));
     }
     Tell(counts_.steps > 0     ? "ctl-plan-saved"
          : counts_.blocked > 0 ? "ctl-plan-saved-blocked"

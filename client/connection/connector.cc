@@ -197,9 +197,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToLocalDaemon(
     const std::string& socket_path) {
   if (socket_path.empty() ||
       socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-call-socket-not-valid", socket_path,
-        sizeof(sockaddr_un::sun_path) - 1);
+    return InvalidWords("msg-call-socket-not-valid", socket_path,
+                        sizeof(sockaddr_un::sun_path) - 1);
   }
   // Local credentials are refused on anything that leaves the machine.
   return OpenChannel(absl::StrCat("unix:", socket_path),

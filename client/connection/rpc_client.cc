@@ -66,17 +66,15 @@ void KeepToTheEnd(std::shared_ptr<void> kept) {
 absl::Status ExplainCall(const grpc::Status& status, const FindingValue& peer,
                          absl::Duration timeout, const Interrupt& interrupt) {
   if (status.error_code() == grpc::StatusCode::CANCELLED && interrupt.fired()) {
-    return WordedError<absl::CancelledError>("msg-call-interrupted");
+    return CancelledWords("msg-call-interrupted");
   }
   absl::Status plain = ToAbslStatus(status);
   if (absl::IsUnavailable(plain)) {
     plain = ExplainUnavailable(plain, {"--ca", "--cert", /*key=*/""});
   } else if (absl::IsDeadlineExceeded(plain)) {
-    plain = WordedError<absl::DeadlineExceededError>(
-        "msg-call-no-answer", absl::FormatDuration(timeout));
+    plain = DeadlineWords("msg-call-no-answer", absl::FormatDuration(timeout));
   } else if (absl::IsUnimplemented(plain)) {
-    plain = WordedError<absl::UnimplementedError>("msg-call-not-known",
-                                                  MessageWords(plain));
+    plain = UnimplementedWords("msg-call-not-known", MessageWords(plain));
   } else if (plain.message().empty()) {
     plain = absl::Status(plain.code(), absl::StatusCodeToString(plain.code()));
   }

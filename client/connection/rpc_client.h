@@ -191,8 +191,8 @@ class RpcClient {
         on_interrupt);
     if (!status.ok()) return status;
     if (answers == 1) return answer;
-    return About(peer_, WordedError<absl::InternalError>(
-                            "msg-call-answer-missing", what, answers));
+    return About(peer_,
+                 InternalWords("msg-call-answer-missing", what, answers));
   }
 
   // The same for a stream of events alone; each is the caller's to take from.

@@ -63,8 +63,7 @@ bool IsWrittenInPlace(const std::string& path) {
 }
 
 absl::Status TypingError(const char* what) {
-  return WordedError<absl::UnavailableError>("msg-stdin-failed", what,
-                                             std::strerror(errno));
+  return UnavailableWords("msg-stdin-failed", what, std::strerror(errno));
 }
 
 // OK when `fd` can be read.
@@ -74,7 +73,7 @@ absl::Status AwaitInput(int fd, int cancel_fd) {
     if (errno != EINTR) return TypingError("poll");
   }
   if (waits[1].revents != 0) {
-    return WordedError<absl::CancelledError>("msg-interrupted");
+    return CancelledWords("msg-interrupted");
   }
   return absl::OkStatus();
 }
@@ -107,8 +106,7 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                         S_IRUSR | S_IWUSR));
   if (fd.get() < 0 && errno == EEXIST) {
-    return WordedError<absl::FailedPreconditionError>("msg-new-file-exists",
-                                                      path);
+    return PreconditionWords("msg-new-file-exists", path);
   }
   if (fd.get() < 0) return FileStatus(path, errno);
   if (WriteAll(fd.get(), text) && fsync(fd.get()) == 0) return absl::OkStatus();
@@ -120,8 +118,7 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
 absl::Status CheckFileTarget(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
-    return WordedError<absl::InvalidArgumentError>("msg-target-is-folder",
-                                                   path);
+    return InvalidWords("msg-target-is-folder", path);
   }
   const std::string folder = FolderOf(ResolvedPath(path));
   if (!IsWrittenInPlace(path) && access(folder.c_str(), W_OK | X_OK) != 0) {
@@ -139,13 +136,11 @@ absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd) {
     const ssize_t count = read(fd, &next, 1);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) return TypingError("read");
-    if (count == 0)
-      return WordedError<absl::OutOfRangeError>("msg-stdin-ended");
+    if (count == 0) return OutOfRangeWords("msg-stdin-ended");
     if (next == '\n') return line;
     line += next;
   }
-  return WordedError<absl::OutOfRangeError>("msg-stdin-line-too-long",
-                                            kMaxTypedBytes);
+  return OutOfRangeWords("msg-stdin-line-too-long", kMaxTypedBytes);
 }
 
 absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan) {
@@ -153,8 +148,7 @@ absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan) {
   ClusterPlan known = plan;
   known.DiscardUnknownFields();
   if (PlanDigest(known) != PlanDigest(plan)) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-plan-has-unknown-fields");
+    return PreconditionWords("msg-plan-has-unknown-fields");
   }
   return SparseJson(plan);
 }
@@ -166,13 +160,12 @@ absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text) {
   if (!status.ok()) {
     // Behind the first line is a piece of the text, and where in it.
     const std::string message = status.message().ToString();
-    return WordedError<absl::InvalidArgumentError>(
+    return InvalidWords(
         "msg-file-not-a-plan",
         message.substr(0, message.find('\n')).substr(0, kQuotedBytes));
   }
   if (plan.schema_version() != 0 || !plan.digest().empty()) return plan;
-  return WordedError<absl::InvalidArgumentError>(
-      "msg-file-not-a-plan", Worded("ctl-plan-without-digest"));
+  return InvalidWords("msg-file-not-a-plan", Worded("ctl-plan-without-digest"));
 }
 
 absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
@@ -191,8 +184,7 @@ absl::Status CheckPlanTarget(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text,
                    ReadTextFile(path, kMaxPlanFileBytes));
   if (text.empty() || ParsePlanFile(text).ok()) return absl::OkStatus();
-  return WordedError<absl::FailedPreconditionError>("msg-target-not-a-plan",
-                                                    path);
+  return PreconditionWords("msg-target-not-a-plan", path);
 }
 
 }  // namespace clusterd

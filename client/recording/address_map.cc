@@ -204,7 +204,7 @@ absl::StatusOr<std::string> RandomAddressKey() {
   std::string key(32, '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(key.data()),
                  static_cast<int>(key.size())) != 1) {
-    return WordedError<absl::UnavailableError>("msg-record-no-random-numbers");
+    return UnavailableWords("msg-record-no-random-numbers");
   }
   return key;
 }

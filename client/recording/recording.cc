@@ -255,8 +255,8 @@ absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes) {
     });
     return recording;
   }
-  return WordedError<absl::InvalidArgumentError>(
-      bytes.empty() ? "msg-record-empty" : "msg-record-not-whole");
+  return InvalidWords(bytes.empty() ? "msg-record-empty"
+                                    : "msg-record-not-whole");
 }
 
 std::vector<RunRecord> MakeRecords(const HostRecording& recording,

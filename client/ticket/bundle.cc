@@ -70,8 +70,7 @@ absl::Status CheckName(absl::string_view name) {
       name.find('\0') == absl::string_view::npos) {
     return absl::OkStatus();
   }
-  return WordedError<absl::InvalidArgumentError>("msg-record-name-not-valid",
-                                                 QuotedText(name));
+  return InvalidWords("msg-record-name-not-valid", QuotedText(name));
 }
 
 // A kind of secret: what stands before it, and it. Over bytes: one that is no
@@ -183,7 +182,7 @@ TarGz::~TarGz() { deflateEnd(&stream_); }
 
 absl::Status TarGz::Write(absl::string_view bytes, int flush) {
   if (begun_ != Z_OK) {
-    return WordedError<absl::ResourceExhaustedError>("msg-record-no-memory");
+    return ExhaustedWords("msg-record-no-memory");
   }
   char buffer[64 << 10];
   stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -201,8 +200,7 @@ absl::Status TarGz::Add(absl::string_view name, absl::string_view text,
                         int64_t changed_at_s) {
   RETURN_IF_ERROR(CheckName(name));
   if (text.size() >= kMaxFileBytes) {
-    return WordedError<absl::InvalidArgumentError>("msg-record-file-too-long",
-                                                   name, text.size());
+    return InvalidWords("msg-record-file-too-long", name, text.size());
   }
   RETURN_IF_ERROR(Write(HeaderOf(name, text.size(), changed_at_s), Z_NO_FLUSH));
   RETURN_IF_ERROR(Write(text, Z_NO_FLUSH));

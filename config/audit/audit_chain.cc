@@ -206,13 +206,11 @@ absl::StatusOr<AuditEntry> ReadAuditLine(absl::string_view line) {
     said = line.substr(seal + sizeof(kSeal) - 1);
   }
   if (!absl::ConsumeSuffix(&said, "\"}") || !IsSha256(said)) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-audit-no-line",
-                                                   QuotedText(line));
+    return InvalidWords("msg-trust-audit-no-line", QuotedText(line));
   }
   const std::string is = Sha256Hex(line.substr(0, seal));
   if (is != said) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-audit-altered",
-                                                   is, said);
+    return InvalidWords("msg-trust-audit-altered", is, said);
   }
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
@@ -220,8 +218,7 @@ absl::StatusOr<AuditEntry> ReadAuditLine(absl::string_view line) {
   const auto parsed = google::protobuf::util::JsonStringToMessage(
       std::string(line), &entry, options);
   if (parsed.ok() && entry.sequence() != 0) return entry;
-  return WordedError<absl::InvalidArgumentError>("msg-trust-audit-no-json",
-                                                 QuotedText(line));
+  return InvalidWords("msg-trust-audit-no-json", QuotedText(line));
 }
 
 bool KnownHeads::Note(const AuditHead& head) {
@@ -280,8 +277,7 @@ absl::StatusOr<AuditHead> ParseAuditHead(absl::string_view text) {
   uint64_t sequence = 0;
   if (!absl::SimpleAtoi(parts.first, &sequence) || sequence == 0 ||
       !IsSha256(parts.second)) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-trust-audit-head-not-valid", QuotedText(text));
+    return InvalidWords("msg-trust-audit-head-not-valid", QuotedText(text));
   }
   head.set_sequence(sequence);
   head.set_sha256(std::string(parts.second));

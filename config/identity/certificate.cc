@@ -55,8 +55,8 @@ bool IsName(absl::string_view name) {
 
 // The peer chose the text: it is cut and escaped before anybody prints it.
 absl::Status Malformed(absl::string_view uri, const FindingValue& what) {
-  return WordedError<absl::InvalidArgumentError>(
-      "msg-trust-id-not-valid", absl::CHexEscape(uri.substr(0, 200)), what);
+  return InvalidWords("msg-trust-id-not-valid",
+                      absl::CHexEscape(uri.substr(0, 200)), what);
 }
 
 // The first certificate in the text, until this thread asks for another; null:
@@ -174,8 +174,7 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
 absl::StatusOr<SpiffeId> ParseUriNames(
     absl::Span<const std::string> uri_names) {
   if (uri_names.size() == 1) return ParseSpiffeId(uri_names[0]);
-  return WordedError<absl::InvalidArgumentError>("msg-trust-uri-names",
-                                                 uri_names.size());
+  return InvalidWords("msg-trust-uri-names", uri_names.size());
 }
 
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
@@ -186,7 +185,7 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
   const auto begin = TimeOf(X509_get0_notBefore(certificate));
   const auto end = TimeOf(X509_get0_notAfter(certificate));
   if (!begin || !end) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-validity");
+    return InvalidWords("msg-trust-validity");
   }
   info.not_before = *begin;
   info.not_after = *end;
@@ -236,10 +235,10 @@ absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
       key && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
   if (!key) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-no-private-key");
+    return InvalidWords("msg-trust-no-private-key");
   }
   if (belongs) return absl::OkStatus();
-  return WordedError<absl::InvalidArgumentError>("msg-trust-not-a-pair");
+  return InvalidWords("msg-trust-not-a-pair");
 }
 
 std::vector<NamedCertificate> SplitCertificates(absl::string_view pem) {
@@ -258,8 +257,7 @@ absl::Status CheckChain(absl::string_view certificate_pem,
   const std::string trouble =
       ChainTrouble(chain[0].get(), chain, AllCertificates(ca_pem), now);
   if (trouble.empty()) return absl::OkStatus();
-  return WordedError<absl::PermissionDeniedError>("msg-trust-chain",
-                                                  Term(trouble));
+  return DeniedWords("msg-trust-chain", Term(trouble));
 }
 
 absl::Status CheckHasCertificate(absl::string_view pem) {
@@ -267,8 +265,7 @@ absl::Status CheckHasCertificate(absl::string_view pem) {
   const auto cut = static_cast<size_t>(absl::c_count(begun, nullptr));
   if (cut == begun.size()) return NoCertificate();
   if (cut == 0) return absl::OkStatus();
-  return WordedError<absl::InvalidArgumentError>(
-      "msg-trust-cut-short", begun.size(), begun.size() - cut);
+  return InvalidWords("msg-trust-cut-short", begun.size(), begun.size() - cut);
 }
 
 }  // namespace clusterd

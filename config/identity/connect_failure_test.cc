@@ -36,8 +36,7 @@ TEST(ExplainUnavailableTest, NamesTheFileThatMayBeWrong) {
 TEST(ExplainUnavailableTest, KeepsTheSystemsReason) {
   EXPECT_EQ(Failed("Failed to connect to remote host: Connection refused"),
             "not reachable: Connection refused");
-  const absl::Status stops =
-      WordedError<absl::UnavailableError>("msg-call-interrupted");
+  const absl::Status stops = UnavailableWords("msg-call-interrupted");
   EXPECT_EQ(ExplainUnavailable(stops, {}), stops);
 }
 

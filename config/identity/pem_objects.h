@@ -155,7 +155,7 @@ inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
 }
 
 inline absl::Status NoCertificate() {
-  return WordedError<absl::InvalidArgumentError>("msg-trust-no-certificate");
+  return InvalidWords("msg-trust-no-certificate");
 }
 
 // Whether this key made the signature over the text, with SHA-256.

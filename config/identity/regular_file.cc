@@ -23,14 +23,12 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
     return FileStatus(path, errno);
   }
   if (!S_ISREG(info.st_mode)) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-not-regular",
-                                                   path);
+    return InvalidWords("msg-trust-not-regular", path);
   }
   ASSIGN_OR_RETURN(std::string text, ReadToEnd(fd.get(), path, max_bytes));
   if ((info.st_mode & forbidden) == 0) return text;
-  return WordedError<absl::PermissionDeniedError>(
-      "msg-trust-key-open", path, absl::StrFormat("%04o", info.st_mode & 07777),
-      expected);
+  return DeniedWords("msg-trust-key-open", path,
+                     absl::StrFormat("%04o", info.st_mode & 07777), expected);
 }
 
 absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
@@ -44,8 +42,7 @@ absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
     if (count == 0) return text;
     text.append(buffer, static_cast<size_t>(count));
     if (text.size() > max_bytes) {
-      return WordedError<absl::InvalidArgumentError>("msg-trust-file-too-long",
-                                                     path, max_bytes);
+      return InvalidWords("msg-trust-file-too-long", path, max_bytes);
     }
   }
 }
@@ -61,8 +58,8 @@ absl::Status FileStatus(const std::string& path, int error) {
 
 absl::Status WriteStatus(const std::string& path, int error) {
   if (error != ENOSPC && error != EDQUOT) return FileStatus(path, error);
-  return WordedError<absl::ResourceExhaustedError>("msg-trust-disk-full", path,
-                                                   Term(std::strerror(error)));
+  return ExhaustedWords("msg-trust-disk-full", path,
+                        Term(std::strerror(error)));
 }
 
 absl::Status SyncFolder(const std::string& folder) {

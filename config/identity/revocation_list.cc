@@ -30,7 +30,7 @@ constexpr size_t kMaxNumberDigits = 40;
 constexpr char kNoName[] = "a CA without a name";
 
 absl::Status Lacks(const char* field) {
-  return WordedError<absl::InvalidArgumentError>("crl-lacks", field);
+  return InvalidWords("crl-lacks", field);
 }
 
 // The CAs of the bundle, and those beside the lists that lead to one of them.
@@ -63,7 +63,7 @@ absl::StatusOr<std::string> NumberOf(const X509_CRL* list) {
   if (number == nullptr && found == -1) return "";
   const std::string digits = SerialText(number.get());
   if (digits.empty() || digits[0] == '-' || digits.size() > kMaxNumberDigits) {
-    return WordedError<absl::InvalidArgumentError>("crl-number-not-valid");
+    return InvalidWords("crl-number-not-valid");
   }
   return digits == "0" ? digits : std::string(absl::StripPrefix(digits, "0"));
 }
@@ -95,7 +95,7 @@ absl::Status CheckWhole(const X509_CRL* list, STACK_OF(X509_REVOKED) * all) {
             X509_REVOKED_get_ext_by_NID(entry, NID_certificate_issuer, -1) < 0;
   }
   if (whole) return absl::OkStatus();
-  return WordedError<absl::InvalidArgumentError>("crl-not-whole");
+  return InvalidWords("crl-not-whole");
 }
 
 FindingValue AgeWords(const ListAge& age) {
@@ -133,8 +133,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
     for (const Owned<X509_CRL>& each :
          AllOf(text, "-----BEGIN X509 CRL", PEM_read_bio_X509_CRL)) {
       if (each == nullptr) {
-        return WordedError<absl::InvalidArgumentError>(
-            "msg-trust-crl-not-readable");
+        return InvalidWords("msg-trust-crl-not-readable");
       }
       X509_NAME* const issuer = X509_CRL_get_issuer(each.get());
       List list;
@@ -148,13 +147,12 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
             ends ? absl::OkStatus() : Lacks("nextUpdate"),
             CheckWhole(each.get(), entries)}) {
         if (status.ok()) continue;
-        return WordedError<absl::InvalidArgumentError>(
-            "msg-trust-crl-not-valid", list.issuer_text, MessageWords(status));
+        return InvalidWords("msg-trust-crl-not-valid", list.issuer_text,
+                            MessageWords(status));
       }
       X509* const signer = SignerOf(each.get(), signers);
       if (signer == nullptr) {
-        return WordedError<absl::PermissionDeniedError>(
-            "msg-trust-crl-not-signed", list.issuer_text);
+        return DeniedWords("msg-trust-crl-not-signed", list.issuer_text);
       }
       for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
         list.serials.insert(SerialText(
@@ -171,7 +169,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
     }
   }
   if (result.lists_.empty()) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-no-crl");
+    return InvalidWords("msg-trust-no-crl");
   }
   for (const Owned<X509>& signer : signers) {
     const auto own = result.lists_.find(AgeKeyOf(signer.get()));
@@ -188,7 +186,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
 absl::Status RevocationLists::CheckInForce(const List& list, absl::Time now) {
   const bool has_ended = now >= list.ends;
   if (!has_ended && now >= list.age.begins) return absl::OkStatus();
-  return WordedError<absl::FailedPreconditionError>(
+  return PreconditionWords(
       has_ended ? "msg-trust-crl-ended" : "msg-trust-crl-not-begun",
       list.issuer_text, UtcText(has_ended ? list.ends : list.age.begins));
 }
@@ -203,13 +201,13 @@ absl::Status RevocationLists::CheckInForce(const List& list, absl::Time now) {
 // - it prefers the later lastUpdate to the higher number.
 absl::Status RevocationLists::Check(const CertificateKey& key,
                                     absl::Time now) const {
-  absl::Status status = WordedError<absl::FailedPreconditionError>(
-      "msg-trust-crl-missing", key.issuer_text);
+  absl::Status status =
+      PreconditionWords("msg-trust-crl-missing", key.issuer_text);
   bool is_covered = false;
   for (const auto& [ca, list] : lists_) {
     if (!Covers(list, key)) continue;
     if (list.issuer_is_revoked || list.serials.contains(key.serial)) {
-      return WordedError<absl::PermissionDeniedError>(
+      return DeniedWords(
           list.issuer_is_revoked ? "msg-trust-ca-revoked" : "msg-trust-revoked",
           list.issuer_is_revoked ? list.issuer_text : key.serial);
     }
@@ -243,9 +241,8 @@ absl::Status RevocationLists::CheckNotOlder(const ListAges& seen) const {
   for (const auto& [ca, list] : lists_) {
     const auto before = seen.find(ca);
     if (before == seen.end() || !IsOlder(list.age, before->second)) continue;
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-trust-crl-older", list.issuer_text, AgeWords(list.age),
-        AgeWords(before->second));
+    return PreconditionWords("msg-trust-crl-older", list.issuer_text,
+                             AgeWords(list.age), AgeWords(before->second));
   }
   return absl::OkStatus();
 }
@@ -282,8 +279,8 @@ absl::StatusOr<std::vector<std::string>> ReadRevocationTexts(
     if (error) return FileStatus(path, error.value());
     std::sort(files.begin(), files.end());
     if (files.empty() || files.size() > kMaxFiles) {
-      return WordedError<absl::NotFoundError>("msg-trust-crl-files", path,
-                                              files.size(), kMaxFiles);
+      return NotFoundWords("msg-trust-crl-files", path, files.size(),
+                           kMaxFiles);
     }
   } else {
     files.push_back(path);

@@ -50,7 +50,7 @@ absl::StatusOr<RootBundle> ParseBundle(absl::string_view text) {
   ERR_clear_error();
   bundle.text = std::string(text);
   if (is_read) return bundle;
-  return WordedError<absl::InvalidArgumentError>("msg-trust-bundle-not-valid");
+  return InvalidWords("msg-trust-bundle-not-valid");
 }
 
 // Why the host stays without this bundle; no words: it has it now.
@@ -93,8 +93,7 @@ absl::StatusOr<std::vector<RootBundle>> ReadRootBundles(
     absl::string_view text) {
   std::vector<RootBundle> bundles;
   if (text.size() > kMaxBundleBytes) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-bundle-too-long",
-                                                   kMaxBundleBytes >> 10);
+    return InvalidWords("msg-trust-bundle-too-long", kMaxBundleBytes >> 10);
   }
   while (!text.empty()) {
     const size_t next = std::min(text.find(kHead, 1), text.size());

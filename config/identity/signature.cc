@@ -28,7 +28,7 @@ const unsigned char* Bytes(absl::string_view text) {
 }
 
 absl::Status Refused(const FindingValue& why) {
-  return WordedError<absl::PermissionDeniedError>("msg-trust-signature", why);
+  return DeniedWords("msg-trust-signature", why);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ bool IsMadeBy(EVP_PKEY* key, absl::string_view signature,
 absl::StatusOr<TextSigner> TextSigner::Create(absl::string_view key_pem) {
   std::shared_ptr<EVP_PKEY> key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
   if (key) return TextSigner(std::move(key));
-  return WordedError<absl::InvalidArgumentError>("msg-trust-no-private-key");
+  return InvalidWords("msg-trust-no-private-key");
 }
 
 absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {
@@ -67,7 +67,7 @@ absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {
                      Bytes(framed), framed.size()) == 1;
   ERR_clear_error();
   if (!good) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-key-cannot-sign");
+    return InvalidWords("msg-trust-key-cannot-sign");
   }
   signature.resize(size);
   return signature;

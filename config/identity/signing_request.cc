@@ -14,8 +14,7 @@ namespace {
 constexpr size_t kMaxRequestBytes = 16 << 10;
 
 absl::Status Wrong(absl::string_view what) {
-  return WordedError<absl::InvalidArgumentError>("msg-trust-signing-request",
-                                                 Worded(what));
+  return InvalidWords("msg-trust-signing-request", Worded(what));
 }
 
 bool IsAccepted(EVP_PKEY* key) {
@@ -36,7 +35,7 @@ absl::StatusOr<std::string> MakePrivateKey() {
       PEM_write_bio_PrivateKey(text.get(), key.get(), nullptr, nullptr, 0,
                                nullptr, nullptr) != 1) {
     ERR_clear_error();
-    return WordedError<absl::InternalError>("msg-trust-no-new-key");
+    return InternalWords("msg-trust-no-new-key");
   }
   return TextOf(text.get());
 }
@@ -54,7 +53,7 @@ absl::StatusOr<std::string> MakeSigningRequest(absl::string_view key_pem) {
                     PEM_write_bio_X509_REQ(text.get(), request.get()) == 1;
   ERR_clear_error();
   if (made) return TextOf(text.get());
-  return WordedError<absl::InvalidArgumentError>("msg-trust-no-private-key");
+  return InvalidWords("msg-trust-no-private-key");
 }
 
 absl::StatusOr<RequestedKey> ReadSigningRequest(absl::string_view pem) {

@@ -39,7 +39,7 @@ constexpr unsigned kMemoryRefreshSeconds = 1;
 absl::StatusOr<std::string> ReadPem(const std::string& path,
                                     bool secret = false) {
   if (path.empty()) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-path-empty");
+    return InvalidWords("msg-trust-path-empty");
   }
   return secret ? ReadRegularFile(path, kMaxPemBytes, S_IRWXO, "0600 or 0640")
                 : ReadRegularFile(path);
@@ -334,9 +334,8 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
   RETURN_IF_ERROR(About(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
   const absl::Time now = absl::Now();
   if (now >= info->not_before && now <= info->not_after) return pem;
-  return WordedError<absl::FailedPreconditionError>(
-      "msg-trust-not-valid-now", files.certificate, UtcText(info->not_before),
-      UtcText(info->not_after));
+  return PreconditionWords("msg-trust-not-valid-now", files.certificate,
+                           UtcText(info->not_before), UtcText(info->not_after));
 }
 
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
@@ -347,9 +346,8 @@ absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
   ASSIGN_OR_RETURN(const CertificateInfo info,
                    ParseCertificate(pair->certificate));
   if (!(info.id == self)) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-trust-other-identity", files.certificate, info.id.ToString(),
-        self.ToString());
+    return DeniedWords("msg-trust-other-identity", files.certificate,
+                       info.id.ToString(), self.ToString());
   }
   RETURN_IF_ERROR(About(files.certificate,
                         CheckChain(pair->certificate, pair->ca, absl::Now())));
@@ -401,9 +399,8 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
   ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
   const std::string& expected = cluster.empty() ? info.id.cluster : cluster;
   if (info.id.cluster != expected || info.id.kind != kind) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-trust-other-kind", files.certificate, info.id.ToString(),
-        Term(KindName(kind)), expected);
+    return DeniedWords("msg-trust-other-kind", files.certificate,
+                       info.id.ToString(), Term(KindName(kind)), expected);
   }
   return std::move(info.id);
 }
@@ -434,8 +431,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>
 MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
                        unsigned refresh_seconds) {
   if (!IsClusterName(cluster)) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-cluster-name",
-                                                   cluster);
+    return InvalidWords("msg-trust-cluster-name", cluster);
   }
   ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
   return ForController(
@@ -485,21 +481,18 @@ absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
   }
   const SpiffeId& id = peer->id;
   if (id.cluster != cluster) {
-    return WordedError<absl::PermissionDeniedError>("msg-trust-other-cluster",
-                                                    id.ToString(), cluster);
+    return DeniedWords("msg-trust-other-cluster", id.ToString(), cluster);
   }
   if (id.kind == kind) return peer;
-  return WordedError<absl::PermissionDeniedError>(
-      "msg-trust-wrong-kind", id.ToString(), Term(KindName(id.kind)),
-      Term(KindName(kind)));
+  return DeniedWords("msg-trust-wrong-kind", id.ToString(),
+                     Term(KindName(id.kind)), Term(KindName(kind)));
 }
 
 absl::Status RequireRole(const SpiffeId& user, Role needed,
                          absl::string_view call) {
   if (user.role >= needed) return absl::OkStatus();
-  return WordedError<absl::PermissionDeniedError>(
-      "msg-trust-role", call, user.ToString(), RoleName(user.role),
-      RoleName(needed));
+  return DeniedWords("msg-trust-role", call, user.ToString(),
+                     RoleName(user.role), RoleName(needed));
 }
 
 absl::Status ExplainUnavailable(const absl::Status& failure,
@@ -512,8 +505,7 @@ absl::Status ExplainUnavailable(const absl::Status& failure,
   std::string peer;
   std::string expected;
   if (is_connect && HasForm(reason, *kOtherEnd, &peer, &expected)) {
-    return WordedError<absl::UnavailableError>("msg-call-wrong-peer", peer,
-                                               expected);
+    return UnavailableWords("msg-call-wrong-peer", peer, expected);
   }
   const absl::Span<const FailureWords> rows =
       is_connect ? absl::MakeSpan(kConnectWords) : absl::MakeSpan(kCallWords);
@@ -521,9 +513,8 @@ absl::Status ExplainUnavailable(const absl::Status& failure,
     return absl::StrContains(reason, row.theirs);
   });
   if (words == rows.end()) return failure;
-  return WordedError<absl::UnavailableError>(words->row,
-                                             Term(After(reason, words->after)),
-                                             named.ca, named.certificate);
+  return UnavailableWords(words->row, Term(After(reason, words->after)),
+                          named.ca, named.certificate);
 }
 
 absl::Status CheckOneCluster(const TlsFiles& files) {
@@ -531,8 +522,8 @@ absl::Status CheckOneCluster(const TlsFiles& files) {
   if (!pem.ok() || IsSignedBy(pem->certificate, pem->ca)) {
     return absl::OkStatus();
   }
-  return WordedError<absl::FailedPreconditionError>(
-      "msg-trust-two-clusters", files.ca, files.certificate);
+  return PreconditionWords("msg-trust-two-clusters", files.ca,
+                           files.certificate);
 }
 
 }  // namespace clusterd

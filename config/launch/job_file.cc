@@ -45,8 +45,8 @@ absl::StatusOr<Devices> ParseDevices(absl::string_view text) {
   Devices devices;
   if (ParseDigits(text, &devices.count) && !text.empty()) {
     if (devices.count > 0 && devices.count <= kMaxDeviceId + 1) return devices;
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-job-device-number", QuoteValue(text), kMaxDeviceId + 1);
+    return InvalidWords("msg-job-device-number", QuoteValue(text),
+                        kMaxDeviceId + 1);
   }
   ASSIGN_OR_RETURN(devices.ids, ParseIdList(text, kMaxDeviceId));
   return devices;

@@ -65,8 +65,7 @@ class Narrower {
       return WithWords(absl::InvalidArgumentError(""), Lines(mistakes_));
     }
     if (is_found) return std::move(narrowed_);
-    return WordedError<absl::NotFoundError>("msg-job-not-its-host",
-                                            QuoteValue(only_host));
+    return NotFoundWords("msg-job-not-its-host", QuoteValue(only_host));
   }
 
  private:

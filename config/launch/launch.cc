@@ -509,17 +509,16 @@ absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
   if (chosen.port != 0) {
     const auto why_not = WhyNot(chosen.port, job, master);
     if (why_not.has_value()) {
-      return WordedError<absl::InvalidArgumentError>(
-          "msg-job-port-not-usable",
-          asked != 0 ? option : "cluster.yaml: rendezvous_port", chosen.port,
-          *why_not);
+      return InvalidWords("msg-job-port-not-usable",
+                          asked != 0 ? option : "cluster.yaml: rendezvous_port",
+                          chosen.port, *why_not);
     }
   } else {
     chosen.port = kFirstMasterPort;
     while (WhyNot(chosen.port, job, master).has_value()) {
       if (++chosen.port > kLastMasterPort) {
-        return WordedError<absl::InvalidArgumentError>(
-            "msg-job-no-free-port", kFirstMasterPort, kLastMasterPort);
+        return InvalidWords("msg-job-no-free-port", kFirstMasterPort,
+                            kLastMasterPort);
       }
     }
     chosen.notes.push_back(

@@ -489,18 +489,17 @@ absl::Status CheckVersion(const Struct& root) {
   const Value* const version = Find(root, "version");
   const Value* const status = Find(root, "status");
   if (version == nullptr && Find(root, "group_list") != nullptr) {
-    return WordedError<absl::UnimplementedError>(
-        "msg-job-table-second-template");
+    return UnimplementedWords("msg-job-table-second-template");
   }
   if (version == nullptr && status != nullptr && root.fields().size() == 1 &&
       status->string_value() != "completed") {
-    return WordedError<absl::UnimplementedError>(
-        "msg-job-table-not-written-yet", Describe(*status));
+    return UnimplementedWords("msg-job-table-not-written-yet",
+                              Describe(*status));
   }
   if (version != nullptr && version->has_string_value() &&
       version->string_value() != "1.0" && version->string_value() != "1.2") {
-    return WordedError<absl::UnimplementedError>(
-        "msg-job-table-version", QuotedText(version->string_value()));
+    return UnimplementedWords("msg-job-table-version",
+                              QuotedText(version->string_value()));
   }
   return absl::OkStatus();
 }
@@ -513,9 +512,8 @@ absl::Status CheckUtf8(absl::string_view file, absl::string_view text) {
   if (at == text.size()) return absl::OkStatus();
   const bool is_utf16 =
       absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff");
-  return WordedError<absl::InvalidArgumentError>(
-      is_utf16 ? "msg-job-utf16" : "msg-job-not-utf8", file,
-      LineNumberOf(text, at), ColumnOf(text, at));
+  return InvalidWords(is_utf16 ? "msg-job-utf16" : "msg-job-not-utf8", file,
+                      LineNumberOf(text, at), ColumnOf(text, at));
 }
 
 bool IsOfDockerBridge(const std::string& server_id) {
@@ -524,9 +522,8 @@ bool IsOfDockerBridge(const std::string& server_id) {
 
 absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   if (json.size() > kMaxRankTableBytes) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-job-too-many-bytes", Worded("job-say-rank-table"), json.size(),
-        kMaxRankTableBytes);
+    return InvalidWords("msg-job-too-many-bytes", Worded("job-say-rank-table"),
+                        json.size(), kMaxRankTableBytes);
   }
   absl::ConsumePrefix(&json, "\xef\xbb\xbf");  // HCCL's parser skips it too.
   Struct root;
@@ -544,13 +541,11 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
     }
   }
   if (mistake.has_value()) {
-    return WordedError<absl::InvalidArgumentError>("msg-job-table-not-json",
-                                                   *mistake);
+    return InvalidWords("msg-job-table-not-json", *mistake);
   }
   for (const auto& [key, what] : kForeignFormats) {
     if (root.fields().count(key) == 0) continue;
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-job-table-of-another-program", Worded(what));
+    return InvalidWords("msg-job-table-of-another-program", Worded(what));
   }
   RETURN_IF_ERROR(CheckVersion(root));
   Reader reader;

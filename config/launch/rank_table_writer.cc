@@ -203,7 +203,7 @@ absl::StatusOr<std::string> RankTableVersionOf(const ClusterSpec& job) {
   // A table of the wrong generation is refused with EI0014 (HCCL user guide,
   // docs/zh/user_guide/cluster_info_config).
   if (job.product() == "ascend-950") {
-    return WordedError<absl::UnimplementedError>("msg-job-table-ascend-950");
+    return UnimplementedWords("msg-job-table-ascend-950");
   }
   return std::string(job.product() == "atlas-a3-superpod" ? kInSuperPod
                                                           : kNotInSuperPod);
@@ -213,19 +213,19 @@ absl::StatusOr<std::string> WriteRankTable(
     const ClusterSpec& job, absl::Span<const HostFacts* const> facts,
     absl::string_view version) {
   if (version != kNotInSuperPod && version != kInSuperPod) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-job-table-version-not-written", QuotedText(version));
+    return InvalidWords("msg-job-table-version-not-written",
+                        QuotedText(version));
   }
   if (facts.size() != static_cast<size_t>(job.servers_size())) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-job-facts-count", Counted(facts.size(), "host"),
-        Counted(job.servers_size(), "server"));
+    return PreconditionWords("msg-job-facts-count",
+                             Counted(facts.size(), "host"),
+                             Counted(job.servers_size(), "server"));
   }
   for (int s = 0; s < job.servers_size(); ++s) {
     if (facts[s]->host() == job.servers(s).host()) continue;
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-job-facts-order", QuotedText(facts[s]->host()),
-        job.servers(s).host());
+    return PreconditionWords("msg-job-facts-order",
+                             QuotedText(facts[s]->host()),
+                             job.servers(s).host());
   }
   Writer writer(job, facts);
   std::string text = writer.Write(version);

@@ -193,8 +193,7 @@ absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
   for (const ServerSpec& server : spec.servers()) {
     const auto address = Ipv4Address::Parse(server.address());
     if (!address.ok()) {
-      return WordedError<absl::InvalidArgumentError>("plan-say-no-host-address",
-                                                     server.host());
+      return InvalidWords("plan-say-no-host-address", server.host());
     }
     needed.hosts.push_back(*address);
   }

@@ -50,8 +50,7 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
   const uint32_t asked = (spec.kernel().*parameter.asked)();
   if (asked == 0) return "";
   if (asked > kLargestNumber) {
-    return WordedError<absl::InvalidArgumentError>("plan-say-kernel-takes",
-                                                   kLargestNumber);
+    return InvalidWords("plan-say-kernel-takes", kLargestNumber);
   }
   // What the root needs when all dial it at once: a rank for each device and an
   // agent for each server.
@@ -66,7 +65,7 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
 absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {
   uint64_t number = 0;
   if (absl::SimpleAtoi(text, &number)) return number;
-  return WordedError<absl::InvalidArgumentError>("plan-say-not-a-number", text);
+  return InvalidWords("plan-say-not-a-number", text);
 }
 
 // The key that a line sets, dotted; empty: it sets none.
@@ -292,8 +291,7 @@ FactReading RunningValue(const KernelParameter& parameter,
 absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key) {
   const KernelParameter* const parameter = FindKernelParameter(key);
   if (parameter != nullptr) return parameter;
-  return WordedError<absl::InvalidArgumentError>("msg-plan-not-our-parameter",
-                                                 key);
+  return InvalidWords("msg-plan-not-our-parameter", key);
 }
 
 absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
@@ -309,8 +307,7 @@ absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
       number <= kLargestNumber && absl::StrCat(number) == value) {
     return std::string(value);
   }
-  return WordedError<absl::InvalidArgumentError>("msg-plan-number-not-valid",
-                                                 key, value, kLargestNumber);
+  return InvalidWords("msg-plan-number-not-valid", key, value, kLargestNumber);
 }
 
 absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
@@ -319,7 +316,7 @@ absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
   if (hccl.port_count() == 0) return PortSet();
   const uint64_t last = uint64_t{hccl.base_port()} + hccl.port_count() - 1;
   if (last <= 65535) return HcclPortsOn(spec, host).possible;
-  return WordedError<absl::InvalidArgumentError>("plan-say-range-ends", last);
+  return InvalidWords("plan-say-range-ends", last);
 }
 
 absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,

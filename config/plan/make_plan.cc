@@ -235,17 +235,15 @@ constexpr int kMaxFacts = 65536;
 absl::Status CheckStep(const HostPlan& plan, int index) {
   const PlanStep& step = plan.steps(index);
   if (step.id() != static_cast<uint32_t>(index) + 1) {
-    return WordedError<absl::InvalidArgumentError>("msg-plan-step-number",
-                                                   step.id(), index + 1);
+    return InvalidWords("msg-plan-step-number", step.id(), index + 1);
   }
   const Setting* const setting = SettingOf(step);
   if (setting == nullptr) {
-    return WordedError<absl::InvalidArgumentError>("msg-plan-step-unknown");
+    return InvalidWords("msg-plan-step-unknown");
   }
   if (step.kind() != setting->kind && !IsRewrite(step)) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-plan-step-kind", ChangeKindName(step.kind()),
-        ChangeKindName(setting->kind));
+    return InvalidWords("msg-plan-step-kind", ChangeKindName(step.kind()),
+                        ChangeKindName(setting->kind));
   }
   return setting->check(step);
 }
@@ -256,21 +254,19 @@ absl::Status CheckNamespace(const HostPlan& plan) {
   if (!plan.has_network_namespace()) return absl::OkStatus();
   const NetworkNamespace& target = plan.network_namespace();
   if (target.target_case() == NetworkNamespace::TARGET_NOT_SET) {
-    return WordedError<absl::InvalidArgumentError>("msg-plan-namespace-name");
+    return InvalidWords("msg-plan-namespace-name");
   }
   RETURN_IF_ERROR(InFront("plan", CheckNetworkNamespace(target)));
   for (const PlanStep& step : plan.steps()) {
     if (step.setting() == kRunningSetting) continue;
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-plan-namespace-step", step.id(), StepWords(step),
-        NetworkNamespaceText(target));
+    return InvalidWords("msg-plan-namespace-step", step.id(), StepWords(step),
+                        NetworkNamespaceText(target));
   }
   if (plan.steps().empty() || FirstWith(plan.facts(), &PlanFact::name,
                                         kNetworkNamespaceFact) != nullptr) {
     return absl::OkStatus();
   }
-  return WordedError<absl::InvalidArgumentError>("msg-plan-namespace-fact",
-                                                 kNetworkNamespaceFact);
+  return InvalidWords("msg-plan-namespace-fact", kNetworkNamespaceFact);
 }
 
 }  // namespace
@@ -329,12 +325,11 @@ std::string PlanDigest(const ClusterPlan& plan) {
 
 absl::Status VerifyPlan(const ClusterPlan& plan) {
   if (plan.schema_version() != kPlanSchemaVersion) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-plan-schema-version", plan.schema_version(), kPlanSchemaVersion);
+    return PreconditionWords("msg-plan-schema-version", plan.schema_version(),
+                             kPlanSchemaVersion);
   }
   if (PlanDigest(plan) != plan.digest()) {
-    return WordedError<absl::InvalidArgumentError>("msg-plan-digest-differs",
-                                                   plan.digest().substr(0, 64));
+    return InvalidWords("msg-plan-digest-differs", plan.digest().substr(0, 64));
   }
   return absl::OkStatus();
 }
@@ -431,12 +426,11 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
 
 absl::Status CheckHostPlan(const HostPlan& plan) {
   if (plan.steps_size() > kMaxPlanSteps || plan.facts_size() > kMaxFacts) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-plan-too-long", plan.steps_size(), plan.facts_size(),
-        kMaxPlanSteps, kMaxFacts);
+    return InvalidWords("msg-plan-too-long", plan.steps_size(),
+                        plan.facts_size(), kMaxPlanSteps, kMaxFacts);
   }
   if (!plan.steps().empty() && plan.facts().empty()) {
-    return WordedError<absl::InvalidArgumentError>("msg-plan-without-facts");
+    return InvalidWords("msg-plan-without-facts");
   }
   for (int i = 0; i < plan.steps_size(); ++i) {
     const absl::Status checked = CheckStep(plan, i);

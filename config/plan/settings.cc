@@ -149,8 +149,7 @@ const AllowedPorts& SettingFacts::LetsIn(FirewallProgram program,
 }
 
 absl::Status NotOneToSet(absl::string_view what, absl::string_view value) {
-  return WordedError<absl::InvalidArgumentError>("msg-plan-value-not-valid",
-                                                 what, value.substr(0, 80));
+  return InvalidWords("msg-plan-value-not-valid", what, value.substr(0, 80));
 }
 
 StepVerdict NotSo(absl::string_view name, const std::string& now,

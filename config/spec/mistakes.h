@@ -16,12 +16,6 @@
 
 namespace clusterd {
 
-// An error in the words of that row with these values.
-template <typename... Values>
-absl::Status InvalidWords(absl::string_view row, const Values&... values) {
-  return WordedError<absl::InvalidArgumentError>(row, values...);
-}
-
 // Line and column, counted from 1; columns are bytes.
 struct TextPosition {
   int line = 1;

@@ -196,16 +196,16 @@ absl::StatusOr<const ProductProfile*> FindProductProfile(
     if (!profile.mode.empty()) modes.push_back(profile.mode);
   }
   if (!absl::c_linear_search(names, product)) {
-    return WordedError<absl::NotFoundError>("msg-spec-product", product,
-                                            absl::StrJoin(names, ", "),
-                                            DidYouMeanWords(product, names));
+    return NotFoundWords("msg-spec-product", product,
+                         absl::StrJoin(names, ", "),
+                         DidYouMeanWords(product, names));
   }
   if (modes.empty()) {
-    return WordedError<absl::NotFoundError>("msg-spec-no-modes", mode, product);
+    return NotFoundWords("msg-spec-no-modes", mode, product);
   }
-  return WordedError<absl::NotFoundError>("msg-spec-mode", mode, product,
-                                          absl::StrJoin(modes, ", "),
-                                          DidYouMeanWords(mode, modes));
+  return NotFoundWords("msg-spec-mode", mode, product,
+                       absl::StrJoin(modes, ", "),
+                       DidYouMeanWords(mode, modes));
 }
 
 }  // namespace clusterd

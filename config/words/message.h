@@ -23,12 +23,30 @@ inline constexpr char kMessageWords[] = "clusterd/words";
 // `status`, whose message becomes that of the words.
 absl::Status WithWords(absl::Status status, const FindingValue& words);
 
-// WordedError<absl::NotFoundError>("no-such-run", id): an error in the words of
-// that row with these values, of which one may be the words of another error.
-template <absl::Status (*Make)(absl::string_view), typename... Values>
-absl::Status WordedError(absl::string_view row, const Values&... values) {
-  return WithWords(Make(""), Worded(row, values...));
-}
+// An error in the words of that row with these values, of which one may be the
+// words of another error: InvalidWords("msg-run-id-not-valid", argument, id).
+#define CLUSTERD_WORDS(name, Make)                                    \
+  template <typename... Values>                                       \
+  absl::Status name(absl::string_view row, const Values&... values) { \
+    return WithWords(absl::Make(""), Worded(row, values...));         \
+  }
+CLUSTERD_WORDS(AbortedWords, AbortedError)
+CLUSTERD_WORDS(CancelledWords, CancelledError)
+CLUSTERD_WORDS(DataLossWords, DataLossError)
+CLUSTERD_WORDS(DeadlineWords, DeadlineExceededError)
+CLUSTERD_WORDS(DeniedWords, PermissionDeniedError)
+CLUSTERD_WORDS(ExhaustedWords, ResourceExhaustedError)
+CLUSTERD_WORDS(ExistsWords, AlreadyExistsError)
+CLUSTERD_WORDS(InternalWords, InternalError)
+CLUSTERD_WORDS(InvalidWords, InvalidArgumentError)
+CLUSTERD_WORDS(NotFoundWords, NotFoundError)
+CLUSTERD_WORDS(OutOfRangeWords, OutOfRangeError)
+CLUSTERD_WORDS(PreconditionWords, FailedPreconditionError)
+CLUSTERD_WORDS(UnauthenticatedWords, UnauthenticatedError)
+CLUSTERD_WORDS(UnavailableWords, UnavailableError)
+CLUSTERD_WORDS(UnimplementedWords, UnimplementedError)
+CLUSTERD_WORDS(UnknownWords, UnknownError)
+#undef CLUSTERD_WORDS
 
 // One value that is rendered as a line each. REQUIRES: not empty.
 FindingValue Lines(const std::vector<FindingValue>& lines);

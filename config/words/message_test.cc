@@ -12,8 +12,7 @@ namespace {
 
 TEST(MessageTest, IsEnglishInTheStatusAndInTheUsersLanguageOnTheScreen) {
   const InLanguage chinese(Language::kChinese);
-  const absl::Status error =
-      WordedError<absl::NotFoundError>("count-device", 3);
+  const absl::Status error = NotFoundWords("count-device", 3);
   EXPECT_EQ(error.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(error.message(), "3 devices");
   EXPECT_EQ(ValueText(MessageWords(error)), Say("count-device", 3));

@@ -246,12 +246,12 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) {
-      refused = WordedError<absl::UnavailableError>("msg-step-stopping");
+      refused = UnavailableWords("msg-step-stopping");
     } else if (at_work_) {
-      refused = WordedError<absl::UnavailableError>("msg-step-busy");
+      refused = UnavailableWords("msg-step-busy");
     } else if (!thread_.TryRun(std::move(work))) {
       // Never: only a task whose `done` has begun may be before it.
-      refused = WordedError<absl::UnavailableError>("msg-step-too-many");
+      refused = UnavailableWords("msg-step-too-many");
     } else {
       at_work_ = asked.apply_id;
       return;

@@ -114,11 +114,11 @@ absl::Status ControllerService::ChooseHosts(const LearnRequest& request,
     }
   }
   if (!wanted.empty()) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-hub-hosts-not-known", NameList({wanted.begin(), wanted.end()}));
+    return InvalidWords("msg-hub-hosts-not-known",
+                        NameList({wanted.begin(), wanted.end()}));
   }
   if (!order->hosts.empty()) return absl::OkStatus();
-  return WordedError<absl::FailedPreconditionError>("msg-hub-no-host-attached");
+  return PreconditionWords("msg-hub-no-host-attached");
 }
 
 absl::Status ControllerService::ChooseHosts(const LaunchRequest& request,
@@ -217,7 +217,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
       calls_.Admit(*context, "Check", request);
   absl::Status refused = user.status();
   if (refused.ok() && !request.hosts().empty()) {
-    refused = WordedError<absl::InvalidArgumentError>("msg-hub-hosts-and-job");
+    refused = InvalidWords("msg-hub-hosts-and-job");
   }
   if (!refused.ok()) {
     stream->End(refused);

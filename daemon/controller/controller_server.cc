@@ -363,7 +363,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     std::shared_ptr<grpc::ServerCredentials> credentials,
     const ControllerParts& parts) {
   if (parts.gate == nullptr) {
-    return WordedError<absl::InternalError>("msg-hub-no-open-controller");
+    return InternalWords("msg-hub-no-open-controller");
   }
   ASSIGN_OR_RETURN(Trusted trusted, OpenTrusted(options.trust, parts));
   if (trusted.authority != nullptr) {
@@ -371,7 +371,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
         options.tls, parts.spec->cluster(), parts.scheduler->Now()));
   }
   if (parts.audit == nullptr) {
-    return WordedError<absl::FailedPreconditionError>("msg-hub-no-audit");
+    return PreconditionWords("msg-hub-no-audit");
   }
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts, std::move(trusted)));
@@ -393,7 +393,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   builder.RegisterService(server->trust_.get());
   server->server_ = StartServer(&builder);
   if (server->server_ == nullptr) {
-    return WordedError<absl::InternalError>("msg-hub-no-server");
+    return InternalWords("msg-hub-no-server");
   }
   server->acceptor_->Open();
   server->trust_->set_main_port(server->port());
@@ -505,8 +505,7 @@ ControllerServer::~ControllerServer() {
   watch_.Stop();
   if (server_ == nullptr) return;
   acceptor_->Close();
-  hosts_.CloseAll(WordedError<absl::UnavailableError>("msg-hub-stopping"),
-                  Spread());
+  hosts_.CloseAll(UnavailableWords("msg-hub-stopping"), Spread());
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
   // What calls have left there uses our members.
@@ -546,8 +545,7 @@ absl::Status WritePortFile(const std::string& path, int port) {
   if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
     const int error = errno;
     std::remove(beside.c_str());
-    return WordedError<absl::PermissionDeniedError>("msg-hub-port-file", path,
-                                                    std::strerror(error));
+    return DeniedWords("msg-hub-port-file", path, std::strerror(error));
   }
   return absl::OkStatus();
 }

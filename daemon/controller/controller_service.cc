@@ -101,8 +101,7 @@ ControllerService::Unary* ControllerService::DescribeHost(
   *response->mutable_entry() = parts_.hosts->Entry(*spec, host);
   if (!response->entry().in_spec() && !response->entry().attached()) {
     reactor->Answer(
-        WordedError<absl::NotFoundError>(
-            "msg-hub-host-not-in-spec-nor-attached", request->host()),
+        NotFoundWords("msg-hub-host-not-in-spec-nor-attached", request->host()),
         *response);
     return reactor;
   }
@@ -152,8 +151,7 @@ ControllerService::Unary* ControllerService::CheckSoFar(
         const RunningCheck check = running_->Find(request->run_id());
         const std::shared_ptr<const FactRun> run = check.run.lock();
         if (run == nullptr) {
-          return WordedError<absl::NotFoundError>("msg-hub-check-not-running",
-                                                  request->run_id());
+          return NotFoundWords("msg-hub-check-not-running", request->run_id());
         }
         std::vector<std::string> awaited;
         ASSIGN_OR_RETURN(const std::vector<HostFacts> facts,
@@ -261,8 +259,7 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
     const std::string host = HostNamed(*spec, text);
     const HostEntry entry = parts_.hosts->Entry(*spec, host);
     if (!entry.in_spec() && entry.last_seen_ms() == 0) {
-      return WordedError<absl::NotFoundError>("msg-hub-host-not-known",
-                                              QuotedText(text));
+      return NotFoundWords("msg-hub-host-not-known", QuotedText(text));
     }
     return absl::StrCat(KindName(IdentityKind::kHost), "/", host);
   }
@@ -273,8 +270,8 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
                         ? text
                         : absl::StrCat("spiffe://", cluster, "/", text)));
   if (id.cluster != cluster || id.kind == IdentityKind::kController) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-hub-identity-of-other-cluster", id.ToString(), cluster);
+    return InvalidWords("msg-hub-identity-of-other-cluster", id.ToString(),
+                        cluster);
   }
   return LockName(id);
 }
@@ -291,13 +288,11 @@ absl::StatusOr<LockResponse> HoldLock(
     const absl::StatusOr<std::string>& identity, const LockRequest& request) {
   RETURN_IF_ERROR(identity.status());
   if (*identity == LockName(user)) {
-    return WordedError<absl::InvalidArgumentError>("msg-hub-lock-own",
-                                                   user.ToString());
+    return InvalidWords("msg-hub-lock-own", user.ToString());
   }
   if (request.reason().size() > kMaxLockReason) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-hub-lock-reason-too-long", request.reason().size(),
-        kMaxLockReason);
+    return InvalidWords("msg-hub-lock-reason-too-long", request.reason().size(),
+                        kMaxLockReason);
   }
   LockResponse answer;
   answer.set_schema_version(1);

@@ -139,7 +139,7 @@ class EventStream final
     {
       absl::MutexLock lock(&mutex_);
       if (end_.has_value()) return;
-      end_ = WordedError<absl::CancelledError>("msg-hub-client-left");
+      end_ = CancelledWords("msg-hub-client-left");
     }
     options_.on_leave();
     this->Advance();

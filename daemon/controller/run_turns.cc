@@ -47,8 +47,8 @@ RunTurns::RunPtr RunTurns::Join(const std::string& key, const std::string& who,
 }
 
 absl::Status RunTurns::WhyFull(const std::string& who) const {
-  return WordedError<absl::ResourceExhaustedError>(
-      "msg-hub-queue-full", limits_.waiting, limits_.callers, who);
+  return ExhaustedWords("msg-hub-queue-full", limits_.waiting, limits_.callers,
+                        who);
 }
 
 bool RunTurns::Leave(const RunPtr& run, const std::string& who) {

@@ -38,8 +38,7 @@ absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   if (absl::ParseDuration(text, &from_now)) return now + from_now;
   const absl::StatusOr<absl::Time> moment = ParseUtcTime(text);
   if (moment.ok()) return moment;
-  return WordedError<absl::InvalidArgumentError>("msg-hub-waiver-until",
-                                                 MessageWords(moment.status()));
+  return InvalidWords("msg-hub-waiver-until", MessageWords(moment.status()));
 }
 
 // InvalidArgument with every mistake, a line each.
@@ -126,8 +125,7 @@ absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
   const std::shared_ptr<const ClusterSpec> spec = parts.spec->spec();
   const Waiver* const ended = FirstWith(spec->waivers(), &Waiver::id, id);
   if (id.empty() || ended == nullptr) {
-    return WordedError<absl::NotFoundError>("msg-hub-no-such-waiver",
-                                            QuotedText(id));
+    return NotFoundWords("msg-hub-no-such-waiver", QuotedText(id));
   }
   RETURN_IF_ERROR(parts.history->DropWaiver(id));
   parts.spec->ChangeWaivers([&id](auto* waivers) {

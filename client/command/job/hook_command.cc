@@ -306,9 +306,9 @@ class HookCommand final : public Command {
       case HookAnswer::REFUSE_AND_DRAIN:
         return Refuse(row_->drained, reason);
       default:
-        return WithoutAnswer(WordedError<absl::InternalError>(
-            "msg-hook-other-version",
-            Worded("hook-decision", answer.decision())));
+        return WithoutAnswer(
+            InternalWords("msg-hook-other-version",
+                          Worded("hook-decision", answer.decision())));
     }
   }
 
@@ -358,8 +358,7 @@ class HookCommand final : public Command {
       return kExitPass;
     }
     if (job_.servers().empty()) {
-      return WithoutAnswer(
-          WordedError<absl::InvalidArgumentError>("msg-hook-no-job"));
+      return WithoutAnswer(InvalidWords("msg-hook-no-job"));
     }
     const auto client = Connect();
     if (client == nullptr) return WithoutAnswer(ErrorOf(mistakes_));
@@ -371,10 +370,9 @@ class HookCommand final : public Command {
                        [](const CheckEvent&) {});
     if (!report.ok()) return WithoutAnswer(report.status());
     if (report->job_servers() == 0 || !report->error().empty()) {
-      return WithoutAnswer(
-          report->error().empty()
-              ? WordedError<absl::UnknownError>("msg-hook-old-controller")
-              : absl::UnknownError(report->error()));
+      return WithoutAnswer(report->error().empty()
+                               ? UnknownWords("msg-hook-old-controller")
+                               : absl::UnknownError(report->error()));
     }
     RenderReport(&*report);
     for (const FindingValue& line : trouble_) Talk(line);

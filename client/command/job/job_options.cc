@@ -61,20 +61,20 @@ absl::Status CheckId(const Named& id) {
                absl::string_view("._-[]").find(c) != absl::string_view::npos;
       });
   if (fits) return absl::OkStatus();
-  return WordedError<absl::InvalidArgumentError>("msg-job-id", id.name,
-                                                 QuotedText(id.value));
+  return InvalidWords("msg-job-id", id.name, QuotedText(id.value));
 }
 
 template <absl::Status (*Make)(absl::string_view) = absl::InvalidArgumentError>
 absl::Status NotSet(absl::string_view names,
                     absl::string_view expected = "job-say-job-id") {
-  return WordedError<Make>("msg-job-variable-not-set", names, Worded(expected));
+  return WithWords(Make(""),
+                   Worded("msg-job-variable-not-set", names, Worded(expected)));
 }
 
 // The variable in front of what is wrong with its value.
 absl::Status MistakeOf(absl::string_view name, const absl::Status& mistake) {
-  return WordedError<absl::InvalidArgumentError>(
-      "headed", absl::StrCat(name, ": "), MessageWords(mistake));
+  return InvalidWords("headed", absl::StrCat(name, ": "),
+                      MessageWords(mistake));
 }
 
 absl::Status SetServers(const Named& from, std::vector<std::string> hosts,
@@ -82,19 +82,16 @@ absl::Status SetServers(const Named& from, std::vector<std::string> hosts,
   std::set<std::string> seen;
   for (std::string& host : hosts) {
     if (!IsHostName(host)) {
-      return WordedError<absl::InvalidArgumentError>(
-          "msg-job-host-name", from.name, QuotedText(host));
+      return InvalidWords("msg-job-host-name", from.name, QuotedText(host));
     }
     if (!seen.insert(host).second) continue;
     if (seen.size() > kMaxServers) {
-      return WordedError<absl::InvalidArgumentError>("msg-job-too-many-hosts",
-                                                     from.name, kMaxServers);
+      return InvalidWords("msg-job-too-many-hosts", from.name, kMaxServers);
     }
     job->add_servers()->set_host(std::move(host));
   }
   if (job->servers_size() > 0) return absl::OkStatus();
-  return WordedError<absl::InvalidArgumentError>(
-      "msg-job-no-host", from.name.empty() ? "job" : from.name);
+  return InvalidWords("msg-job-no-host", from.name.empty() ? "job" : from.name);
 }
 
 // The number behind an id that tells a requeued job from what it was before.
@@ -189,8 +186,8 @@ absl::StatusOr<JobSpec> LsfJob(const Environment& environment) {
   RETURN_IF_ERROR(CheckId(id));
   const Named list = FirstSet(environment, {"LSB_MCPU_HOSTS", "LSB_HOSTS"});
   if (list.value.size() > kMaxListBytes) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-job-too-many-bytes", list.name, list.value.size(), kMaxListBytes);
+    return InvalidWords("msg-job-too-many-bytes", list.name, list.value.size(),
+                        kMaxListBytes);
   }
   const std::vector<std::string> words =
       absl::StrSplit(list.value, ' ', absl::SkipEmpty());

@@ -65,15 +65,13 @@ class KeptChecks {
     if (id.empty()) {
       ASSIGN_OR_RETURN(const ListHistoryResponse newest, List("", 1));
       if (newest.entries().empty()) {
-        return WordedError<absl::NotFoundError>(
-            "msg-job-history-without-check");
+        return NotFoundWords("msg-job-history-without-check");
       }
       id = newest.entries(0).id();
     }
     ASSIGN_OR_RETURN(HistoryRecord record, Ask(id));
     if (record.has_report()) return record;
-    return WordedError<absl::InvalidArgumentError>("msg-job-run-not-a-check",
-                                                   kRunArgument, id);
+    return InvalidWords("msg-job-run-not-a-check", kRunArgument, id);
   }
 
   // The newest check before that one of the same hosts, job, namespace and
@@ -152,8 +150,7 @@ class DiffCommand final : public Request {
       ASSIGN_OR_RETURN(before, checks.Before(after));
     }
     if (!before.has_value()) {
-      return WordedError<absl::NotFoundError>("msg-job-no-earlier-check",
-                                              after.entry().id());
+      return NotFoundWords("msg-job-no-earlier-check", after.entry().id());
     }
     diff_ = DiffReports(before->report(), after.report());
     return absl::OkStatus();

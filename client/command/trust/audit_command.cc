@@ -54,8 +54,7 @@ class AuditHeadCommand final : public Request {
     ASSIGN_OR_RETURN(const std::vector<AuditText> files, ReadFiles({file_}));
     AuditFindings found = VerifyAudit(files, {});
     if (found.lines == 0) {
-      return WordedError<absl::InvalidArgumentError>("msg-trust-audit-empty",
-                                                     file_);
+      return InvalidWords("msg-trust-audit-empty", file_);
     }
     heads_.set_schema_version(kReportSchemaVersion);
     found.head.set_of(kThisFile);
@@ -133,8 +132,7 @@ class AuditVerifyCommand final : public Command {
       if (head.of() == of_ && head.sequence() > 0) heads->push_back(head);
     }
     if (heads->size() > before) return absl::OkStatus();
-    return WordedError<absl::NotFoundError>("msg-trust-audit-not-kept",
-                                            QuotedText(of_));
+    return NotFoundWords("msg-trust-audit-not-kept", QuotedText(of_));
   }
 
   int Print(const AuditFindings& found) {

@@ -168,8 +168,8 @@ struct Run {
     for (const PlanStep& step : state.begin.plan().steps()) {
       const StepVerdict verdict = JudgeStep(step, ready);
       if (verdict.state == StepVerdict::kSo) continue;
-      return OfStep(step, WordedError<absl::FailedPreconditionError>(
-                              "msg-step-not-so-after-all", verdict.Why()));
+      return OfStep(
+          step, PreconditionWords("msg-step-not-so-after-all", verdict.Why()));
     }
     result.set_outcome(ApplyResult::APPLIED);
     result.set_elapsed_ms(MillisecondsSince(started));
@@ -274,9 +274,8 @@ FindingValue Applier::WhoUsesDevicesOf(const HostPlan& plan) {
 absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
                                 Forced* forced) {
   const FindingValue users = WhoUsesDevicesOf(plan);
-  return CheckForced(WordedError<absl::FailedPreconditionError>(
-                         "msg-step-device-in-use", users),
-                     users, force, forced);
+  return CheckForced(PreconditionWords("msg-step-device-in-use", users), users,
+                     force, forced);
 }
 
 ApplyResult Applier::NewResult(const std::string& apply_id) {
@@ -350,8 +349,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   RETURN_IF_ERROR(CheckApplyId(request.apply_id));
   RETURN_IF_ERROR(CheckHostPlan(plan));
   if (plan.host() != options_.host) {
-    return WordedError<absl::InvalidArgumentError>("msg-step-of-another-host",
-                                                   plan.host(), options_.host);
+    return InvalidWords("msg-step-of-another-host", plan.host(), options_.host);
   }
   RETURN_IF_ERROR(CheckConfirmWithin(request.confirm_within));
   RETURN_IF_ERROR(CheckAllowed(plan, allows_()));
@@ -412,9 +410,9 @@ absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
   if (moved.empty()) return absl::OkStatus();
   const FindingValue why = Worded("plan-say-changed-since", request.apply_id,
                                   MovedFactsWords(moved));
-  return CheckForced(
-      WordedError<absl::AbortedError>("msg-step-changed-since", why), why,
-      request.force, undo->mutable_forced_words()->mutable_values());
+  return CheckForced(AbortedWords("msg-step-changed-since", why), why,
+                     request.force,
+                     undo->mutable_forced_words()->mutable_values());
 }
 
 absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
@@ -457,9 +455,9 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
                             undo.mutable_forced_words()->mutable_values()));
   ASSIGN_OR_RETURN(const auto states, folder_.List());
   const FindingValue later = LaterAppliesWords(state, states);
-  RETURN_IF_ERROR(CheckForced(
-      WordedError<absl::AbortedError>("msg-step-set-later", later), later,
-      request.force, undo.mutable_forced_words()->mutable_values()));
+  RETURN_IF_ERROR(CheckForced(AbortedWords("msg-step-set-later", later), later,
+                              request.force,
+                              undo.mutable_forced_words()->mutable_values()));
   const auto inside = EnterNamespaceAgain(access_, state.begin.plan());
   if (inside.ok()) {
     RETURN_IF_ERROR(CheckUnmovedSince(request, state, *inside, &undo));

@@ -173,7 +173,7 @@ class Applier {
   // An error with the host's name in front.
   template <absl::Status (*Make)(absl::string_view), typename... Values>
   absl::Status Refuse(absl::string_view row, const Values&... values) {
-    return InFront(options_.host, WordedError<Make>(row, values...));
+    return InFront(options_.host, WithWords(Make(""), Worded(row, values...)));
   }
 
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();

@@ -138,8 +138,7 @@ absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
                                         absl::string_view needed) {
   const DeviceFacts facts = machine->reader->ReadDevice(device);
   if (facts.address().value().settings_size() > 1) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-step-several-addresses", device);
+    return PreconditionWords("msg-step-several-addresses", device);
   }
   NamedFacts values;
   for (const DeviceSetting& setting : DeviceSettings()) {
@@ -147,9 +146,8 @@ absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
     if (live.value != kUnknownFact) {
       values[setting.name] = live.value;
     } else if (setting.always_saved || setting.name == needed) {
-      return WordedError<absl::FailedPreconditionError>(
-          "msg-step-setting-not-known", device, Term(setting.words),
-          MissingWords(live.missing));
+      return PreconditionWords("msg-step-setting-not-known", device,
+                               Term(setting.words), MissingWords(live.missing));
     }
   }
   return values;
@@ -204,15 +202,14 @@ FindingValue WithAnswer(const FindingValue& difference, const Said& said,
 
 absl::Status MovedError(const FindingValue& what, absl::string_view planned,
                         absl::string_view now) {
-  return WordedError<absl::AbortedError>("msg-step-moved", what, planned, now);
+  return AbortedWords("msg-step-moved", what, planned, now);
 }
 
 absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
   const std::string live = LiveValue(machine, step);
   if (!WhyNotSet(machine, step, live)) return true;
   if (live == kUnknownFact) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-step-value-not-known", Name(step));
+    return PreconditionWords("msg-step-value-not-known", Name(step));
   }
   // Of a rewrite `from` is what hccn.conf has; the device has `to` already.
   const std::string& from = IsRewrite(step) ? step.to() : step.from();
@@ -235,8 +232,7 @@ absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
     if (!is_set && !(is_first && setting.always_saved)) continue;
     const std::string value = NamedFactText(now, setting.name);
     if (is_set && !setting.is_legal(value)) {
-      return WordedError<absl::FailedPreconditionError>("msg-step-not-put-back",
-                                                        Name(step), value);
+      return PreconditionWords("msg-step-not-put-back", Name(step), value);
     }
     SavedDevice::Value* const added = saved.add_values();
     added->set_setting(setting.name);
@@ -279,8 +275,7 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
   if (!edited.ok()) return edited;
   const auto why = WhyNotSet(machine, step, LiveValue(machine, step));
   if (!why) return absl::OkStatus();
-  return WordedError<absl::FailedPreconditionError>("msg-step-not-set", *why,
-                                                    said);
+  return PreconditionWords("msg-step-not-set", *why, said);
 }
 
 Said RestoreDevice(const MutationToken& token, Machine* machine,

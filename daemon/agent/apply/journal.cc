@@ -49,7 +49,7 @@ bool IsZero(absl::string_view bytes) {
 }
 
 absl::Status Damaged(uint64_t offset) {
-  return WordedError<absl::DataLossError>("msg-step-journal-damaged", offset);
+  return DataLossWords("msg-step-journal-damaged", offset);
 }
 
 void Clean(FindingValue* words) {
@@ -69,7 +69,7 @@ absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
     // A crash while the file was made.
     if (absl::StartsWith(kMagic, bytes) || IsZero(bytes)) return text;
     if (absl::StartsWith(bytes, kAnyMagic)) {
-      return WordedError<absl::DataLossError>("msg-step-journal-version");
+      return DataLossWords("msg-step-journal-version");
     }
     return Damaged(0);
   }
@@ -128,12 +128,11 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(
 absl::Status Journal::Append(const JournalEntry& entry) {
   if (!broken_.ok()) return broken_;
   if (end_ < kMagicBytes) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-step-journal-heading");
+    return PreconditionWords("msg-step-journal-heading");
   }
   JournalEntry read;
   if (!read.ParseFromString(entry.SerializeAsString())) {
-    return WordedError<absl::InternalError>("msg-step-journal-utf8");
+    return InternalWords("msg-step-journal-utf8");
   }
   const std::string payload = entry.SerializeAsString();
   const std::string length = LittleEndian(payload.size(), kLengthBytes);
@@ -210,8 +209,7 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
 absl::Status CheckApplyId(absl::string_view id) {
   static const LazyRE2 kId = {R"([\w-][\w.-]{0,63})"};
   if (HasForm(id, *kId)) return absl::OkStatus();
-  return WordedError<absl::InvalidArgumentError>("msg-step-apply-id",
-                                                 id.substr(0, 64));
+  return InvalidWords("msg-step-apply-id", id.substr(0, 64));
 }
 
 std::string JournalFolder::PathOf(absl::string_view apply_id) const {
@@ -321,9 +319,8 @@ absl::Status JournalFolder::MakeRoom(uint64_t plan_bytes,
     used -= size;
   }
   if (used <= kept.bytes) return absl::OkStatus();
-  return InFront(path_,
-                 WordedError<absl::ResourceExhaustedError>(
-                     "msg-step-journals-full", used >> 20, kept.bytes >> 20));
+  return InFront(path_, ExhaustedWords("msg-step-journals-full", used >> 20,
+                                       kept.bytes >> 20));
 }
 
 std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,

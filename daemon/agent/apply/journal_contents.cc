@@ -55,8 +55,8 @@ std::string UnknownIn(const Message& message, const FieldDescriptor& field,
 
 absl::Status NotOurs(absl::string_view what, absl::string_view value,
                      absl::string_view expected) {
-  return WordedError<absl::UnimplementedError>("msg-step-saved-not-ours", what,
-                                               QuotedText(value), expected);
+  return UnimplementedWords("msg-step-saved-not-ours", what, QuotedText(value),
+                            expected);
 }
 
 // A value becomes words of a command line, split at "/".
@@ -114,7 +114,7 @@ absl::Status CheckSaved(const SavedResource& saved) {
     case SavedResource::RESOURCE_NOT_SET:
       break;
   }
-  return WordedError<absl::UnimplementedError>("msg-step-saved-nothing");
+  return UnimplementedWords("msg-step-saved-nothing");
 }
 
 }  // namespace
@@ -179,17 +179,16 @@ std::string UnknownPart(const Message& message) {
 absl::Status CheckJournalEntry(const JournalEntry& entry) {
   const std::string unknown = UnknownPart(entry);
   if (!unknown.empty()) {
-    return WordedError<absl::UnimplementedError>("msg-step-journal-newer",
-                                                 unknown);
+    return UnimplementedWords("msg-step-journal-newer", unknown);
   }
   if (entry.kind_case() == JournalEntry::KIND_NOT_SET) {
-    return WordedError<absl::UnimplementedError>("msg-step-journal-unknown");
+    return UnimplementedWords("msg-step-journal-unknown");
   }
   if (entry.has_deadline() &&
       absl::Milliseconds(entry.deadline().within_ms()) > kMaxConfirmWithin) {
-    return WordedError<absl::UnimplementedError>(
-        "msg-step-journal-deadline", entry.deadline().within_ms(),
-        absl::FormatDuration(kMaxConfirmWithin));
+    return UnimplementedWords("msg-step-journal-deadline",
+                              entry.deadline().within_ms(),
+                              absl::FormatDuration(kMaxConfirmWithin));
   }
   for (const SavedResource& saved : entry.intent().saved()) {
     RETURN_IF_ERROR(CheckSaved(saved));
@@ -203,11 +202,11 @@ absl::Status CheckOnlyOurs(const std::string& path, FileType type,
   if (attributes.type == type && own && (attributes.mode & 022) == 0) {
     return absl::OkStatus();
   }
-  return InFront(path,
-                 WordedError<absl::PermissionDeniedError>(
-                     type == FileType::kDirectory ? "msg-step-folder-not-ours"
-                                                  : "msg-step-file-not-ours",
-                     attributes.uid, absl::StrFormat("%04o", attributes.mode)));
+  return InFront(
+      path,
+      DeniedWords(type == FileType::kDirectory ? "msg-step-folder-not-ours"
+                                               : "msg-step-file-not-ours",
+                  attributes.uid, absl::StrFormat("%04o", attributes.mode)));
 }
 
 absl::Status CheckCanBeUndone(const JournalEntry& entry) {
@@ -218,7 +217,7 @@ absl::Status CheckCanBeUndone(const JournalEntry& entry) {
                         : WithWords(checked, Worded("msg-step-no-undo",
                                                     MessageWords(checked)));
   }
-  return WordedError<absl::UnimplementedError>("msg-step-plan-newer", unknown);
+  return UnimplementedWords("msg-step-plan-newer", unknown);
 }
 
 }  // namespace clusterd

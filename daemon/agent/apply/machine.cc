@@ -45,12 +45,11 @@ absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
   const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
   const std::string name = NetworkNamespaceText(plan.network_namespace());
   if (now == kUnknownFact) {
-    return WordedError<absl::UnavailableError>(
-        "msg-step-namespace-not-known", name, MissingWords(&facts.missing()));
+    return UnavailableWords("msg-step-namespace-not-known", name,
+                            MissingWords(&facts.missing()));
   }
   if (IsSameFact(kNetworkNamespaceFact, planned, now)) return absl::OkStatus();
-  return WordedError<absl::NotFoundError>("msg-step-namespace-moved", name, now,
-                                          planned);
+  return NotFoundWords("msg-step-namespace-moved", name, now, planned);
 }
 
 // Whether one that has the planned number, and is no other as far as is known,
@@ -86,8 +85,7 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   if (!planned.has_value()) return named;
   const std::string boot = access.namespaces->BootId();
   if (!planned->boot.empty() && !boot.empty() && boot != planned->boot) {
-    return WordedError<absl::NotFoundError>("msg-step-rebooted-since",
-                                            MessageWords(named));
+    return NotFoundWords("msg-step-rebooted-since", MessageWords(named));
   }
   auto inside = At(access, access.namespaces->EnterInode(
                                plan.network_namespace(), planned->inode));
@@ -104,13 +102,13 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   const HostFacts facts = inside->read_host();
   const absl::Status found = CheckIsPlanned(plan, text, facts);
   if (absl::IsNotFound(found)) {
-    return WordedError<absl::NotFoundError>(
-        "msg-step-number-of-another", MessageWords(named), planned->inode);
+    return NotFoundWords("msg-step-number-of-another", MessageWords(named),
+                         planned->inode);
   }
   if (!found.ok()) return found;
   if (IsSurelyPlanned(plan, *planned, facts)) return inside;
-  return WordedError<absl::UnavailableError>(
-      "msg-step-namespace-not-surely", MessageWords(named), planned->inode);
+  return UnavailableWords("msg-step-namespace-not-surely", MessageWords(named),
+                          planned->inode);
 }
 
 using Resources = std::vector<SavedResource>;
@@ -169,9 +167,8 @@ absl::Status RepairForm(const MutationToken& token, Machine* machine,
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(const std::string now, machine->conf.Read());
   if (now == wanted) return absl::OkStatus();
-  return InFront(
-      machine->conf.path(),
-      WordedError<absl::FailedPreconditionError>("msg-step-not-as-repaired"));
+  return InFront(machine->conf.path(),
+                 PreconditionWords("msg-step-not-as-repaired"));
 }
 
 // Devices whose gateway goes when the step sets its own.
@@ -248,8 +245,7 @@ absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
   RETURN_IF_ERROR(ReplaceFile(token, machine->files, kSysctlFile, wanted));
   ASSIGN_OR_RETURN(const auto now, SaveFile(machine->files, kSysctlFile));
   if (now.content() == wanted) return absl::OkStatus();
-  return InFront(kSysctlFile, WordedError<absl::FailedPreconditionError>(
-                                  "msg-step-not-as-written"));
+  return InFront(kSysctlFile, PreconditionWords("msg-step-not-as-written"));
 }
 
 // State and files once for all steps of a firewall; of a rule, itself.
@@ -452,8 +448,8 @@ absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
         access, [reader = access.reader] { return reader->ReadHost(); }};
   }
   if (access.namespaces == nullptr) {
-    return WordedError<absl::UnimplementedError>(
-        "msg-step-no-way-into", NetworkNamespaceText(plan.network_namespace()));
+    return UnimplementedWords("msg-step-no-way-into",
+                              NetworkNamespaceText(plan.network_namespace()));
   }
   return At(access, access.namespaces->Enter(plan.network_namespace()));
 }

@@ -54,10 +54,10 @@ absl::Status CheckAllowed(const HostPlan& plan, const HostAllows& allows) {
     kinds.push_back(Worded("plan-say-kind-of-steps", ChangeKindName(kind),
                            absl::StrJoin(steps, ",")));
   }
-  return InFront(plan.host(),
-                 WordedError<absl::PermissionDeniedError>(
-                     "msg-step-not-allowed", Listed(kinds, kinds.size()),
-                     WhatIsAllowed(allows), HowToAllow(allows, needed)));
+  return InFront(
+      plan.host(),
+      DeniedWords("msg-step-not-allowed", Listed(kinds, kinds.size()),
+                  WhatIsAllowed(allows), HowToAllow(allows, needed)));
 }
 
 }  // namespace clusterd

@@ -36,8 +36,7 @@ constexpr size_t kMaxOutputBytes = 1 << 16;
 absl::Status CheckName(const std::string& node) {
   // Leaves no place for a list of nodes, an option or a blank.
   if (IsHostName(node)) return absl::OkStatus();
-  return WordedError<absl::InvalidArgumentError>("msg-hook-host-name",
-                                                 QuotedText(node));
+  return InvalidWords("msg-hook-host-name", QuotedText(node));
 }
 
 // Says what the program did where it did not do what it should.

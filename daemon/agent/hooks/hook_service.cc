@@ -209,8 +209,7 @@ absl::StatusOr<HookAnswer> HookService::Answer(
   google::protobuf::Arena arena(blocks);
   auto* const job = google::protobuf::Arena::CreateMessage<JobSpec>(&arena);
   if (!job->ParseFromString(request.job())) {
-    return WordedError<absl::InvalidArgumentError>("msg-hook-other-version",
-                                                   Worded("hook-job-form"));
+    return InvalidWords("msg-hook-other-version", Worded("hook-job-form"));
   }
   RETURN_IF_ERROR(CheckRequest(request, *job));
   const HookRow& kind = *FindKind(request.kind());
@@ -395,8 +394,7 @@ absl::StatusOr<JobVerdict> HookService::AskController(const JobSpec& job,
         JobVerdict proved,
         parts_.verdicts->Prove(answer, max_age + wait + kMaxClockLead));
     if (proved.job_digest() != digest) {
-      return WordedError<absl::PermissionDeniedError>(
-          "msg-hook-verdict-other-job");
+      return DeniedWords("msg-hook-verdict-other-job");
     }
     const absl::Status kept = parts_.verdicts->Keep(answer, proved);
     if (!kept.ok()) {
@@ -405,8 +403,8 @@ absl::StatusOr<JobVerdict> HookService::AskController(const JobSpec& job,
     return proved;
   };
   return questions_.Do(key, wait, ask)
-      .value_or(WordedError<absl::DeadlineExceededError>(
-          "msg-hook-no-answer", absl::FormatDuration(wait)));
+      .value_or(
+          DeadlineWords("msg-hook-no-answer", absl::FormatDuration(wait)));
 }
 
 HostFacts HookService::Look(absl::Duration wait) {

@@ -26,7 +26,7 @@ absl::Status CheckAge(const JobVerdict& verdict, absl::Time now,
   const absl::Duration age = now - absl::FromUnixMillis(verdict.judged_at_ms());
   const bool is_old = age > max_age;
   if (!is_old && age >= -kMaxClockLead) return absl::OkStatus();
-  return WordedError<absl::FailedPreconditionError>(
+  return PreconditionWords(
       is_old ? "msg-hook-verdict-old" : "msg-hook-verdict-ahead",
       Lasting(is_old ? age : -age), Lasting(is_old ? max_age : kMaxClockLead));
 }
@@ -36,9 +36,8 @@ absl::Status CheckAge(const JobVerdict& verdict, absl::Time now,
 absl::StatusOr<JobVerdict> VerdictStore::Prove(const SignedVerdict& verdict,
                                                absl::Duration max_age) const {
   if (verdict.verdict().size() > kMaxVerdictBytes) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-hook-verdict-too-large", verdict.verdict().size(),
-        kMaxVerdictBytes);
+    return DeniedWords("msg-hook-verdict-too-large", verdict.verdict().size(),
+                       kMaxVerdictBytes);
   }
   ASSIGN_OR_RETURN(const std::string ca, options_.read_ca());
   const absl::Time now = clock_->Now();
@@ -47,13 +46,11 @@ absl::StatusOr<JobVerdict> VerdictStore::Prove(const SignedVerdict& verdict,
                                    now));
   JobVerdict proved;
   if (!proved.ParseFromString(verdict.verdict())) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-hook-verdict-not-readable");
+    return DeniedWords("msg-hook-verdict-not-readable");
   }
   if (proved.cluster() != options_.cluster) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-hook-verdict-other-cluster", QuotedText(proved.cluster()),
-        options_.cluster);
+    return DeniedWords("msg-hook-verdict-other-cluster",
+                       QuotedText(proved.cluster()), options_.cluster);
   }
   RETURN_IF_ERROR(CheckAge(proved, now, max_age));
   return proved;
@@ -111,7 +108,7 @@ absl::StatusOr<JobVerdict> VerdictStore::Find(absl::string_view digest,
       }
     }
     if (newest.empty()) {
-      return WordedError<absl::NotFoundError>("msg-hook-no-kept-verdict");
+      return NotFoundWords("msg-hook-no-kept-verdict");
     }
     // The certificate and the signature stand beside the verdict.
     ASSIGN_OR_RETURN(bytes, ReadWholeFile(files_, PathOf(newest),
@@ -119,11 +116,11 @@ absl::StatusOr<JobVerdict> VerdictStore::Find(absl::string_view digest,
   }
   SignedVerdict kept;
   if (!kept.ParseFromString(bytes)) {
-    return WordedError<absl::PermissionDeniedError>("msg-hook-kept-damaged");
+    return DeniedWords("msg-hook-kept-damaged");
   }
   ASSIGN_OR_RETURN(JobVerdict proved, Prove(kept, max_age));
   if (proved.job_digest() == digest) return proved;
-  return WordedError<absl::PermissionDeniedError>("msg-hook-kept-other-job");
+  return DeniedWords("msg-hook-kept-other-job");
 }
 
 }  // namespace clusterd

@@ -65,14 +65,13 @@ absl::Status Explained(const std::string& address, const grpc::Status& status,
                        const char* hint) {
   absl::Status plain = ToAbslStatus(status);
   if (absl::IsUnavailable(plain)) {
-    plain = WordedError<absl::UnavailableError>(
-        hint,
-        MessageWords(ExplainUnavailable(plain, {"of --ca-hash", "", ""})));
+    plain = UnavailableWords(hint, MessageWords(ExplainUnavailable(
+                                       plain, {"of --ca-hash", "", ""})));
   } else if (absl::IsDeadlineExceeded(plain)) {
-    plain = WordedError<absl::DeadlineExceededError>(
-        "msg-trust-no-answer", absl::StrCat(kCallTimeout.count(), "s"));
+    plain = DeadlineWords("msg-trust-no-answer",
+                          absl::StrCat(kCallTimeout.count(), "s"));
   } else if (absl::IsUnimplemented(plain)) {
-    plain = WordedError<absl::UnimplementedError>("msg-trust-not-for-joining");
+    plain = UnimplementedWords("msg-trust-not-for-joining");
   }
   return About(Worded("controller-at", address), plain);
 }
@@ -126,8 +125,8 @@ absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
   if (colon == std::string::npos || colon == 0 ||
       !absl::SimpleAtoi(flags.controller.substr(colon + 1), &port) ||
       port < 1 || port >= kMaxPort) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-trust-join-controller", QuotedText(flags.controller));
+    return InvalidWords("msg-trust-join-controller",
+                        QuotedText(flags.controller));
   }
   return absl::StrCat(flags.controller.substr(0, colon), ":",
                       flags.enrol_port > 0 ? flags.enrol_port : port + 1);
@@ -229,15 +228,15 @@ absl::StatusOr<TrustedRoots> FetchRoots(
     }
   }
   if (trusted.roots_pem.empty()) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-trust-join-other-ca", address,
-        shown.empty() ? Worded("request-none")
-                      : ToFindingValue(absl::StrJoin(shown, ", ")),
-        absl::StrJoin(ca_hashes, ", "));
+    return DeniedWords("msg-trust-join-other-ca", address,
+                       shown.empty()
+                           ? Worded("request-none")
+                           : ToFindingValue(absl::StrJoin(shown, ", ")),
+                       absl::StrJoin(ca_hashes, ", "));
   }
   if (!IsClusterName(answer.cluster())) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-trust-join-cluster-name", address, QuotedText(answer.cluster()));
+    return InvalidWords("msg-trust-join-cluster-name", address,
+                        QuotedText(answer.cluster()));
   }
   trusted.cluster = answer.cluster();
   return trusted;
@@ -272,7 +271,7 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                                    const Roots& roots,
                                    const std::string& key_pem, absl::Time now) {
   const auto wrong = [&roots](const FindingValue& what) {
-    return WordedError<absl::PermissionDeniedError>(
+    return DeniedWords(
         roots.news.empty() ? "msg-trust-sent-certificate"
                            : "msg-trust-sent-certificate-and-roots",
         what,
@@ -373,9 +372,8 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
   ASSIGN_OR_RETURN(const TrustedRoots roots,
                    FetchRoots(address, flags.ca_hashes, parts.patience));
   if (!flags.cluster.empty() && flags.cluster != roots.cluster) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-trust-join-other-cluster", address, QuotedText(roots.cluster),
-        QuotedText(flags.cluster));
+    return DeniedWords("msg-trust-join-other-cluster", address,
+                       QuotedText(roots.cluster), QuotedText(flags.cluster));
   }
   ASSIGN_OR_RETURN(const std::string key, KeyFor(flags, folder));
   ASSIGN_OR_RETURN(*request.mutable_signing_request(), MakeSigningRequest(key));

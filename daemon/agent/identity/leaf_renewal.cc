@@ -73,8 +73,8 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                         const std::string& key, const Renewing& host) {
   const SpiffeId& self = host.self;
   if (answer.name() != self.name) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-trust-renewed-other-name", QuotedText(answer.name()), self.name);
+    return DeniedWords("msg-trust-renewed-other-name",
+                       QuotedText(answer.name()), self.name);
   }
   ASSIGN_OR_RETURN(std::string bundle, host.folder.ReadRootsBundle());
   const Roots roots =
@@ -261,9 +261,8 @@ absl::Status LeafRenewal::TakeUp(const absl::StatusOr<HubMessage>& answer) {
   RETURN_IF_ERROR(answer.status());
   const CertificateAnswer& told = answer->certificate_answer();
   if (!told.has_enrolled()) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-trust-not-renewed",
-        PrintableText(told.refused(), kMaxRefusalBytes));
+    return PreconditionWords("msg-trust-not-renewed",
+                             PrintableText(told.refused(), kMaxRefusalBytes));
   }
   std::string key;
   {

@@ -58,8 +58,8 @@ absl::Status CheckPath(const std::string& path) {
   if (path.empty() || path[0] != '/' || path.back() == '/' ||
       path.find('%') != std::string::npos ||
       path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-hook-socket-path", path, sizeof(sockaddr_un::sun_path));
+    return InvalidWords("msg-hook-socket-path", path,
+                        sizeof(sockaddr_un::sun_path));
   }
   return absl::OkStatus();
 }
@@ -71,8 +71,7 @@ absl::Status RemoveStale(const std::string& path) {
     return errno == ENOENT ? absl::OkStatus() : FileStatus(path, errno);
   }
   if (!S_ISSOCK(info.st_mode)) {
-    return WordedError<absl::FailedPreconditionError>("msg-hook-not-a-socket",
-                                                      path);
+    return PreconditionWords("msg-hook-not-a-socket", path);
   }
   return unlink(path.c_str()) == 0 ? absl::OkStatus() : FileStatus(path, errno);
 }
@@ -86,8 +85,8 @@ absl::StatusOr<std::unique_ptr<LocalListener>> LocalListener::Listen(
   OwnedFd stop(eventfd(0, EFD_CLOEXEC));
   if (listening.get() < 0 || stop.get() < 0 || !Bind(listening.get(), path) ||
       listen(listening.get(), kWaitingConnections) != 0) {
-    return WordedError<absl::UnavailableError>("msg-hook-socket-listen", path,
-                                               std::strerror(errno));
+    return UnavailableWords("msg-hook-socket-listen", path,
+                            std::strerror(errno));
   }
   return std::unique_ptr<LocalListener>(
       new LocalListener(std::move(listening), std::move(stop)));
@@ -153,8 +152,7 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
   if (lock.get() < 0) return FileStatus(lock_path, errno);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return FileStatus(lock_path, errno);
-    return WordedError<absl::FailedPreconditionError>("msg-hook-socket-held",
-                                                      lock_path);
+    return PreconditionWords("msg-hook-socket-held", lock_path);
   }
   std::unique_ptr<LocalServer> server(
       new LocalServer(path, std::move(lock), std::move(answers)));
@@ -177,7 +175,7 @@ absl::Status LocalServer::Listen() {
       grpc::ResourceQuota("local").SetMaxThreads(kMaxThreads));
   server_ = StartServer(&builder);
   if (server_ == nullptr) {
-    return WordedError<absl::UnavailableError>("msg-hook-socket-serve", path_);
+    return UnavailableWords("msg-hook-socket-serve", path_);
   }
   ASSIGN_OR_RETURN(listener_, LocalListener::Listen(path_));
   listener_->Start([server = server_.get()](int connection) {

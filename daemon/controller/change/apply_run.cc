@@ -49,7 +49,7 @@ ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
 
 absl::Status ApplyRun::Start() {
   const CallbackGate::Pass pass(gate_);
-  if (!pass) return WordedError<absl::UnavailableError>("msg-hub-stopping");
+  if (!pass) return UnavailableWords("msg-hub-stopping");
   {
     absl::MutexLock lock(&mutex_);
     TakeWaveLocked(0);
@@ -430,7 +430,7 @@ void ApplyRun::Finish(ApplyReport::Outcome outcome) {
 
 absl::StatusOr<CancelResponse> ApplyRun::Cancel(const std::string& actor) {
   const CallbackGate::Pass pass(gate_);
-  if (!pass) return WordedError<absl::UnavailableError>("msg-hub-stopping");
+  if (!pass) return UnavailableWords("msg-hub-stopping");
   CancelResponse response;
   bool is_news = false;
   {
@@ -518,7 +518,7 @@ bool ApplyRun::Stop() {
   if (was_over) return false;
   SaveEnd(report).IgnoreError();
   callbacks_.watcher.on_end(
-      WordedError<absl::UnavailableError>("msg-change-interrupted", run_id()));
+      UnavailableWords("msg-change-interrupted", run_id()));
   return true;
 }
 

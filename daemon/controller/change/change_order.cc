@@ -49,16 +49,14 @@ bool MayHoldChanges(const ApplyResult& result) {
 absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   RETURN_IF_ERROR(VerifyPlan(plan));
   if (plan.cluster() != parts.spec->cluster()) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-change-plan-of-other-cluster", plan.cluster(),
-        parts.spec->cluster());
+    return InvalidWords("msg-change-plan-of-other-cluster", plan.cluster(),
+                        parts.spec->cluster());
   }
   // No part of the digest, and kept for everybody to read. Empty for what the
   // controller plans by itself.
   if (plan.plan_id().size() > kMaxHistoryIdBytes ||
       !IsHistoryIdText(plan.plan_id())) {
-    return WordedError<absl::InvalidArgumentError>("msg-change-plan-id",
-                                                   QuotedText(plan.plan_id()));
+    return InvalidWords("msg-change-plan-id", QuotedText(plan.plan_id()));
   }
   const std::shared_ptr<const ClusterSpec> spec = parts.spec->spec();
   std::set<std::string> known;
@@ -70,8 +68,7 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
     RETURN_IF_ERROR(
         About("plan", CheckNetworkNamespace(host.network_namespace())));
     if (!planned.insert(host.host()).second) {
-      return WordedError<absl::InvalidArgumentError>(
-          "msg-change-plan-host-twice", host.host());
+      return InvalidWords("msg-change-plan-host-twice", host.host());
     }
     if (!host.steps().empty() && known.count(host.host()) == 0) {
       unknown.push_back(host.host());
@@ -79,15 +76,14 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
     has_steps |= !host.steps().empty();
   }
   if (plan.spec_sha256() != SpecSha256(*spec)) {
-    return WordedError<absl::AbortedError>("msg-change-spec-changed");
+    return AbortedWords("msg-change-spec-changed");
   }
   if (!unknown.empty()) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-change-hosts-not-in-spec", parts.spec->cluster(),
-        NameList(unknown));
+    return InvalidWords("msg-change-hosts-not-in-spec", parts.spec->cluster(),
+                        NameList(unknown));
   }
   if (has_steps) return absl::OkStatus();
-  return WordedError<absl::FailedPreconditionError>("msg-change-nothing-to-do");
+  return PreconditionWords("msg-change-nothing-to-do");
 }
 
 // A wave that cannot succeed should not begin: better no host is changed than
@@ -98,8 +94,7 @@ absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
     if (!hosts->IsAttached(host.name)) absent.push_back(host.name);
   }
   if (absent.empty()) return absl::OkStatus();
-  return WordedError<absl::FailedPreconditionError>("msg-change-hosts-away",
-                                                    NameList(absent));
+  return PreconditionWords("msg-change-hosts-away", NameList(absent));
 }
 
 // One that takes nothing back by itself would keep what the others give up.
@@ -112,8 +107,7 @@ absl::Status CheckTakesBack(AttachedHosts* hosts, const ApplyOrder& order) {
     }
   }
   if (unable.empty()) return absl::OkStatus();
-  return WordedError<absl::FailedPreconditionError>("msg-change-cannot-revert",
-                                                    NameList(unable));
+  return PreconditionWords("msg-change-cannot-revert", NameList(unable));
 }
 
 bool HasFirewallSteps(const ClusterPlan& plan) {
@@ -132,8 +126,7 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                                             size_t waves) {
   Confirmation confirm;
   if (stays && (automatic || wished != absl::ZeroDuration())) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-change-kept-and-confirmed");
+    return InvalidWords("msg-change-kept-and-confirmed");
   }
   if (stays) return confirm;
   if (wished == absl::ZeroDuration()) {
@@ -142,10 +135,10 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                         kLongestConfirmWithin);
   }
   if (wished < kShortestConfirmWithin || wished > kLongestConfirmWithin) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-change-confirm-within", absl::FormatDuration(wished),
-        absl::FormatDuration(kShortestConfirmWithin),
-        absl::FormatDuration(kLongestConfirmWithin));
+    return InvalidWords("msg-change-confirm-within",
+                        absl::FormatDuration(wished),
+                        absl::FormatDuration(kShortestConfirmWithin),
+                        absl::FormatDuration(kLongestConfirmWithin));
   }
   confirm.set_state(Confirmation::PENDING);
   confirm.set_within_ms(
@@ -164,19 +157,18 @@ absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
     const HistoryStore& history, absl::string_view plan_id,
     absl::string_view digest) {
   if (plan_id.empty()) {
-    return WordedError<absl::InvalidArgumentError>("msg-change-no-plan-id");
+    return InvalidWords("msg-change-no-plan-id");
   }
   absl::StatusOr<HistoryRecord> record = history.Get(plan_id);
   // The store also takes the beginning of an id.
   if (absl::IsNotFound(record.status()) ||
       (record.ok() && record->entry().id() != plan_id)) {
-    return WordedError<absl::AbortedError>("msg-change-plan-not-kept",
-                                           QuotedText(plan_id));
+    return AbortedWords("msg-change-plan-not-kept", QuotedText(plan_id));
   }
   if (!record.ok()) return record.status();
   if (!record->has_plan() || record->plan().digest() != digest) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-change-plan-edited", QuotedText(plan_id), QuotedText(digest));
+    return InvalidWords("msg-change-plan-edited", QuotedText(plan_id),
+                        QuotedText(digest));
   }
   return std::make_shared<const ClusterPlan>(
       std::move(*record->mutable_plan()));
@@ -248,8 +240,7 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                            host.outcome() == ApplyResult::LOST});
   }
   if (!order.hosts.empty()) return order;
-  return WordedError<absl::FailedPreconditionError>(
-      "msg-change-nothing-to-roll-back", apply.apply_id());
+  return PreconditionWords("msg-change-nothing-to-roll-back", apply.apply_id());
 }
 
 }  // namespace clusterd

@@ -39,11 +39,10 @@ size_t WaveCountOf(const ClusterPlan& plan, const ApplyReport& head) {
 // Of a run that nobody can cancel any more.
 absl::Status AlreadyOver(const ApplyReport& report) {
   const std::string outcome = RunOutcomeName(report);
-  return WordedError<absl::InvalidArgumentError>(
-      "msg-change-already-over", ChangeWords(report),
-      Worded(outcome == kRunningOutcome
-                 ? "hub-end-not-kept"
-                 : absl::StrCat("history-outcome-", outcome)));
+  return InvalidWords("msg-change-already-over", ChangeWords(report),
+                      Worded(outcome == kRunningOutcome
+                                 ? "hub-end-not-kept"
+                                 : absl::StrCat("history-outcome-", outcome)));
 }
 
 // Whether it may still tell that it took the apply back by itself.
@@ -90,11 +89,10 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   // meanwhile.
   {
     absl::MutexLock lock(&mutex_);
-    if (stopped_)
-      return WordedError<absl::UnavailableError>("msg-hub-stopping");
+    if (stopped_) return UnavailableWords("msg-hub-stopping");
     if (current_.has_value()) {
-      return WordedError<absl::UnavailableError>(
-          "msg-change-one-at-a-time", current_->what, UtcText(current_->since));
+      return UnavailableWords("msg-change-one-at-a-time", current_->what,
+                              UtcText(current_->since));
     }
     current_ = Current{ChangeWords(report), parts_.scheduler->Now(), nullptr};
   }
@@ -152,8 +150,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
     stopping = stopped_;
   }
   const absl::Status started =
-      stopping ? WordedError<absl::UnavailableError>("msg-hub-stopping")
-               : run->Start();
+      stopping ? UnavailableWords("msg-hub-stopping") : run->Start();
   if (started.ok()) return run;
   AuditEnd(audited, absl::StrCat("not begun: ", started.message()));
   if (stopping) return started;
@@ -332,9 +329,8 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
   ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->Get(id));
   const HistoryEntry& entry = record.entry();
   if (!record.has_apply()) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-change-cannot-be-cancelled", HistoryKindName(entry.kind()),
-        entry.id());
+    return InvalidWords("msg-change-cannot-be-cancelled",
+                        HistoryKindName(entry.kind()), entry.id());
   }
   if (run != nullptr && run->run_id() == entry.id()) return run;
   return AlreadyOver(record.apply());

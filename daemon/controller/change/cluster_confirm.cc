@@ -115,12 +115,10 @@ absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
       // Such a host would refuse, too; on the others nothing goes back.
       const std::vector<std::string> both = UntoldOf(now, order);
       if (both.empty() && !full) continue;
-      return both.empty()
-                 ? WordedError<absl::UnavailableError>(
-                       "msg-change-too-many-not-notified", change, time,
-                       kMaxUntold)
-                 : WordedError<absl::UnavailableError>(
-                       "msg-change-not-notified", change, NameList(both), time);
+      return both.empty() ? UnavailableWords("msg-change-too-many-not-notified",
+                                             change, time, kMaxUntold)
+                          : UnavailableWords("msg-change-not-notified", change,
+                                             NameList(both), time);
     }
     if (now.state() != Confirmation::PENDING) {
       const auto open = absl::c_find_if(
@@ -128,11 +126,10 @@ absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
             return pending->IsOpenOn(host.name);
           });
       if (open == order.hosts.end()) continue;
-      return WordedError<absl::UnavailableError>("msg-change-rolls-back",
-                                                 change, open->name, time);
+      return UnavailableWords("msg-change-rolls-back", change, open->name,
+                              time);
     }
-    return WordedError<absl::UnavailableError>(
-        "msg-change-waits-for-confirmation", change, time);
+    return UnavailableWords("msg-change-waits-for-confirmation", change, time);
   }
   return absl::OkStatus();
 }
@@ -148,7 +145,7 @@ absl::StatusOr<std::shared_ptr<PendingChange>> ClusterChanges::FindPending(
   found = FindIn(waiting, report.apply_id());
   if (found != waiting.end()) return *found;
   const Confirmation& confirm = report.confirmation();
-  return WordedError<absl::FailedPreconditionError>(
+  return PreconditionWords(
       "msg-change-does-not-wait", ChangeWords(report),
       confirm.state() == Confirmation::CONFIRMED
           ? Worded("apply-confirmed", ActorName(confirm.confirmed_by()))

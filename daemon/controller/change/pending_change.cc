@@ -374,8 +374,8 @@ void PendingChange::EndExtend() {
   }
   if (answered == nullptr) return;
   if (refused.empty()) return answered(now);
-  answered(WordedError<absl::UnavailableError>(
-      "msg-change-not-extended", ChangeWords(head_), Listed(refused, 20)));
+  answered(UnavailableWords("msg-change-not-extended", ChangeWords(head_),
+                            Listed(refused, 20)));
 }
 
 void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
@@ -398,8 +398,7 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
     }
   }
   if (answered == nullptr) return Look();
-  answered(WordedError<absl::FailedPreconditionError>(
-      "msg-change-deadline-passed", ChangeWords(head_)));
+  answered(PreconditionWords("msg-change-deadline-passed", ChangeWords(head_)));
 }
 
 void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
@@ -417,24 +416,22 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
     const bool late = parts_.scheduler->Now() >=
                       absl::FromUnixMillis(confirmation_.deadline_ms());
     if (over_ || late || confirmation_.state() != Confirmation::PENDING) {
-      refused = WordedError<absl::FailedPreconditionError>(
-          confirmation_.state() == Confirmation::CONFIRMED
-              ? "msg-change-confirmed"
-              : "msg-change-deadline-passed",
-          change);
+      refused =
+          PreconditionWords(confirmation_.state() == Confirmation::CONFIRMED
+                                ? "msg-change-confirmed"
+                                : "msg-change-deadline-passed",
+                            change);
     } else if (by < kShortestConfirmWithin || within > kLongestConfirmWithin) {
-      refused = WordedError<absl::InvalidArgumentError>(
-          "msg-change-extended-too-far", change, absl::FormatDuration(within),
-          absl::FormatDuration(kLongestConfirmWithin));
+      refused = InvalidWords("msg-change-extended-too-far", change,
+                             absl::FormatDuration(within),
+                             absl::FormatDuration(kLongestConfirmWithin));
     } else if (hosts.empty()) {
-      refused = WordedError<absl::FailedPreconditionError>(
-          "msg-change-no-host-has-it", change);
+      refused = PreconditionWords("msg-change-no-host-has-it", change);
     } else if (!away.empty()) {
-      refused = WordedError<absl::FailedPreconditionError>(
-          "msg-change-hosts-detached", change, NameList(away));
+      refused = PreconditionWords("msg-change-hosts-detached", change,
+                                  NameList(away));
     } else if (AnyAskedLocked()) {
-      refused = WordedError<absl::UnavailableError>("msg-change-being-notified",
-                                                    change);
+      refused = UnavailableWords("msg-change-being-notified", change);
     } else {
       for (const std::string& host : hosts) {
         hosts_[host].asked = true;
@@ -554,7 +551,7 @@ void PendingChange::Stop() {
   }
   if (check != nullptr) check->Cancel();
   for (const Answered& answer : answered) {
-    answer(WordedError<absl::UnavailableError>("msg-hub-stopping"));
+    answer(UnavailableWords("msg-hub-stopping"));
   }
   gate_.Close();
 }

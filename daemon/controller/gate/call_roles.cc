@@ -83,7 +83,7 @@ absl::Status CheckCallRole(absl::string_view service, absl::string_view method,
     return each.service == service && each.method == method;
   });
   if (row == std::end(kCallRoles) || row->caller != Caller::kUser) {
-    return WordedError<absl::InternalError>("msg-hub-no-role", service, method);
+    return InternalWords("msg-hub-no-role", service, method);
   }
   std::string call(method);
   Role needed = row->role;

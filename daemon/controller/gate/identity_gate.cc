@@ -62,7 +62,7 @@ absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
     const grpc::AuthContext& context, IdentityKind kind) const {
   const std::string pem = ShownCertificate(context);
   if (context.IsPeerAuthenticated() && !pem.empty()) return PeerOf(pem, kind);
-  return WordedError<absl::UnauthenticatedError>("msg-hub-no-certificate");
+  return UnauthenticatedWords("msg-hub-no-certificate");
 }
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
@@ -86,15 +86,14 @@ absl::Status IdentityGate::WhyRevokedLocked(const Peer& peer,
   if (is_open) return absl::OkStatus();
   if (!lists_status_.ok()) status = lists_status_;
   if (status.ok()) return status;
-  return WordedError<absl::FailedPreconditionError>(
-      "msg-hub-no-revocation-lists", MessageWords(status));
+  return PreconditionWords("msg-hub-no-revocation-lists", MessageWords(status));
 }
 
 absl::Status IdentityGate::WhyLockedLocked(const SpiffeId& id) const {
   const auto lock = locks_.find(LockName(id));
   if (lock == locks_.end()) return absl::OkStatus();
   const LockEntry& entry = lock->second;
-  return WordedError<absl::PermissionDeniedError>(
+  return DeniedWords(
       entry.reason().empty() ? "msg-hub-locked" : "msg-hub-locked-because",
       id.ToString(), UtcText(entry.since_ms()), entry.by(), entry.reason());
 }
@@ -120,14 +119,12 @@ absl::Status IdentityGate::WhyRefusedLocked(const Peer& peer,
                                             bool is_open) const {
   const absl::Time now = options_.now();
   if (now > peer.not_after) {
-    return WordedError<absl::UnauthenticatedError>("msg-hub-certificate-ended",
-                                                   peer.id.ToString(),
-                                                   UtcText(peer.not_after));
+    return UnauthenticatedWords("msg-hub-certificate-ended", peer.id.ToString(),
+                                UtcText(peer.not_after));
   }
   if (now < peer.not_before) {
-    return WordedError<absl::UnauthenticatedError>(
-        "msg-hub-certificate-not-yet", peer.id.ToString(),
-        UtcText(peer.not_before));
+    return UnauthenticatedWords("msg-hub-certificate-not-yet",
+                                peer.id.ToString(), UtcText(peer.not_before));
   }
   RETURN_IF_ERROR(WhyLockedLocked(peer.id));
   return WhyRevokedLocked(peer, is_open);
@@ -207,7 +204,7 @@ absl::StatusOr<LockEntry> IdentityGate::Unlock(const std::string& identity) {
     absl::MutexLock memory(&mutex_);
     const auto found = locks_.find(identity);
     if (found == locks_.end()) {
-      return WordedError<absl::NotFoundError>("msg-hub-not-locked", identity);
+      return NotFoundWords("msg-hub-not-locked", identity);
     }
     entry = found->second;
   }

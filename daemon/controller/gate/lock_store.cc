@@ -63,9 +63,8 @@ absl::Status CheckSum(const std::string& path, const std::string& known,
   for (const std::string& line : lines) {
     if (absl::StrCat(line, "\n") == found) return absl::OkStatus();
   }
-  return WordedError<absl::DataLossError>("msg-hub-locks-differ", path,
-                                          CountOf(found), kLockSumFile,
-                                          CountOf(known));
+  return DataLossWords("msg-hub-locks-differ", path, CountOf(found),
+                       kLockSumFile, CountOf(known));
 }
 
 }  // namespace

@@ -61,9 +61,9 @@ absl::Status CheckId(absl::string_view id) {
       IsHistoryIdText(id)) {
     return absl::OkStatus();
   }
-  return WordedError<absl::InvalidArgumentError>(
-      "msg-hub-history-id", absl::CHexEscape(id.substr(0, kMaxHistoryIdBytes)),
-      kMinHistoryIdBytes, kMaxHistoryIdBytes);
+  return InvalidWords("msg-hub-history-id",
+                      absl::CHexEscape(id.substr(0, kMaxHistoryIdBytes)),
+                      kMinHistoryIdBytes, kMaxHistoryIdBytes);
 }
 
 // `where`: "history" or the request's field.
@@ -71,15 +71,13 @@ absl::Status CheckKind(absl::string_view where, int kind) {
   if (HistoryKind_IsValid(kind) && kind != HISTORY_KIND_UNSPECIFIED) {
     return absl::OkStatus();
   }
-  return WordedError<absl::InvalidArgumentError>("msg-hub-history-kind", where,
-                                                 kind);
+  return InvalidWords("msg-hub-history-kind", where, kind);
 }
 
 absl::Status CheckList(const ListHistoryRequest& request) {
   if (request.limit() > kMaxListedEntries) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-hub-history-limit", request.limit(), kMaxListedEntries,
-        kDefaultListedEntries);
+    return InvalidWords("msg-hub-history-limit", request.limit(),
+                        kMaxListedEntries, kDefaultListedEntries);
   }
   for (const int kind : request.kinds()) {
     RETURN_IF_ERROR(CheckKind("kinds", kind));
@@ -88,7 +86,7 @@ absl::Status CheckList(const ListHistoryRequest& request) {
 }
 
 absl::Status NoSuchEntry(absl::string_view id, HistoryKind kind) {
-  return WordedError<absl::NotFoundError>(
+  return NotFoundWords(
       kind == HISTORY_APPLY ? "msg-hub-no-such-apply" : "msg-hub-no-such-entry",
       id);
 }
@@ -102,8 +100,7 @@ absl::Status MakeStateFolder(const std::string& path) {
     if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
       return absl::OkStatus();
     }
-    return WordedError<absl::FailedPreconditionError>("msg-hub-not-a-folder",
-                                                      path);
+    return PreconditionWords("msg-hub-not-a-folder", path);
   }
   return WithWords(
       error == ENOENT ? absl::NotFoundError("")
@@ -259,10 +256,9 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(
 }
 
 std::unique_ptr<HistoryStore> HistoryStore::Closed(const absl::Status& why) {
-  return std::unique_ptr<HistoryStore>(
-      new HistoryStore(HistoryFile(), {},
-                       WordedError<absl::FailedPreconditionError>(
-                           "msg-hub-no-history", MessageWords(why))));
+  return std::unique_ptr<HistoryStore>(new HistoryStore(
+      HistoryFile(), {},
+      PreconditionWords("msg-hub-no-history", MessageWords(why))));
 }
 
 absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
@@ -299,7 +295,7 @@ absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
   absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const auto known, KindOfLocked(id));
   if (is_new && known.has_value()) {
-    return WordedError<absl::AlreadyExistsError>("msg-hub-entry-exists", id);
+    return ExistsWords("msg-hub-entry-exists", id);
   }
   if (is_new || known.has_value()) return WriteLocked(record);
   return NoSuchEntry(id, HISTORY_KIND_UNSPECIFIED);
@@ -316,9 +312,8 @@ absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
   const std::string sha256 = Sha256(detail);
   const auto bytes = static_cast<int64_t>(detail.size());
   if (bytes > limits_.max_bytes) {
-    return WordedError<absl::ResourceExhaustedError>("msg-hub-entry-too-large",
-                                                     record.entry().id(), bytes,
-                                                     limits_.max_bytes);
+    return ExhaustedWords("msg-hub-entry-too-large", record.entry().id(), bytes,
+                          limits_.max_bytes);
   }
   return database_->Transact([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     RETURN_IF_ERROR(MakeRoomLocked(record.entry(), bytes));
@@ -397,8 +392,8 @@ absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
   // The whole id sorts before all that it begins.
   if (candidates.size() <= 1 || candidates[0] == id) return first;
   if (candidates.size() > kNamedCandidates) candidates.back() = "…";
-  return WordedError<absl::InvalidArgumentError>(
-      "msg-hub-id-ambiguous", id, absl::StrJoin(candidates, ", "));
+  return InvalidWords("msg-hub-id-ambiguous", id,
+                      absl::StrJoin(candidates, ", "));
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
@@ -418,8 +413,7 @@ absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
                 record.mutable_entry()->ParseFromString(row.Text(1));
       }));
   if (whole) return record;
-  return WordedError<absl::DataLossError>("msg-hub-entry-damaged",
-                                          database_->path(), id);
+  return DataLossWords("msg-hub-entry-damaged", database_->path(), id);
 }
 
 absl::StatusOr<ListHistoryResponse> HistoryStore::List(
@@ -503,8 +497,8 @@ absl::StatusOr<HistoryRecord> HistoryStore::FindApply(
   if (!absl::IsNotFound(position.status())) return position.status();
   ASSIGN_OR_RETURN(const auto other, KindOfLocked(apply_id));
   if (!other.has_value()) return position.status();
-  return WordedError<absl::NotFoundError>("msg-hub-not-an-apply", apply_id,
-                                          HistoryKindName(*other));
+  return NotFoundWords("msg-hub-not-an-apply", apply_id,
+                       HistoryKindName(*other));
 }
 
 absl::StatusOr<RunningRecords> HistoryStore::FindRunning() const {

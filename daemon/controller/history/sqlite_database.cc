@@ -43,9 +43,8 @@ absl::Status CheckTables(const SqliteDatabase& database,
   ASSIGN_OR_RETURN(const int64_t format,
                    database.ReadNumber("PRAGMA user_version"));
   if (format != kind.version) {
-    return WordedError<absl::FailedPreconditionError>("msg-hub-file-format",
-                                                      database.path(), format,
-                                                      kind.version, kind.what);
+    return PreconditionWords("msg-hub-file-format", database.path(), format,
+                             kind.version, kind.what);
   }
   std::string verdict;
   RETURN_IF_ERROR(database.Run(absl::StrCat("PRAGMA quick_check", kind.checked),
@@ -74,8 +73,7 @@ absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
     return WriteStatus(path, errno);
   }
   if (SyncFolderOf(path)) return absl::OkStatus();
-  return WordedError<absl::UnavailableError>("msg-hub-file-error", path,
-                                             std::strerror(errno));
+  return UnavailableWords("msg-hub-file-error", path, std::strerror(errno));
 }
 
 // No descriptor of the file is opened here: closing one would give up SQLite's
@@ -86,8 +84,7 @@ absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
     return errno == ENOENT ? MakeFile(path, kind) : WriteStatus(path, errno);
   }
   if (!S_ISREG(found.st_mode)) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-hub-not-a-regular-file", path, kind.what);
+    return PreconditionWords("msg-hub-not-a-regular-file", path, kind.what);
   }
   // No link that has come there since is followed.
   if ((found.st_mode & 0077) != 0 &&
@@ -132,15 +129,15 @@ int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
 absl::StatusOr<OwnedFd> LockFolder(const std::string& folder) {
   OwnedFd lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock.is_open() && (errno == ENOENT || errno == ENOTDIR)) {
-    return WordedError<absl::NotFoundError>("msg-hub-folder-not-there", folder,
-                                            std::strerror(errno));
+    return NotFoundWords("msg-hub-folder-not-there", folder,
+                         std::strerror(errno));
   }
   if (lock.is_open() && flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (!lock.is_open() || errno != EWOULDBLOCK) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-hub-folder-not-opened", folder, std::strerror(errno));
+    return DeniedWords("msg-hub-folder-not-opened", folder,
+                       std::strerror(errno));
   }
-  return WordedError<absl::UnavailableError>("msg-hub-folder-in-use", folder);
+  return UnavailableWords("msg-hub-folder-in-use", folder);
 }
 
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
@@ -166,34 +163,27 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:
-      return WordedError<absl::DataLossError>("msg-hub-file-damaged", path,
-                                              text);
+      return DataLossWords("msg-hub-file-damaged", path, text);
     case SQLITE_FULL:
-      return WordedError<absl::ResourceExhaustedError>("msg-hub-disk-full",
-                                                       path);
+      return ExhaustedWords("msg-hub-disk-full", path);
     case SQLITE_NOMEM:
     case SQLITE_TOOBIG:
-      return WordedError<absl::ResourceExhaustedError>("msg-hub-file-too-large",
-                                                       path, because);
+      return ExhaustedWords("msg-hub-file-too-large", path, because);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_CANTOPEN:
-      return WordedError<absl::PermissionDeniedError>(
-          "msg-hub-file-not-written", path, because);
+      return DeniedWords("msg-hub-file-not-written", path, because);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return WordedError<absl::UnavailableError>("msg-hub-file-in-use", path);
+      return UnavailableWords("msg-hub-file-in-use", path);
     case SQLITE_IOERR:
       if (system == ENOSPC || system == EDQUOT || system == EFBIG) {
-        return WordedError<absl::ResourceExhaustedError>(
-            "msg-hub-file-cannot-grow", path, because);
+        return ExhaustedWords("msg-hub-file-cannot-grow", path, because);
       }
-      return WordedError<absl::UnavailableError>("msg-hub-file-error", path,
-                                                 because);
+      return UnavailableWords("msg-hub-file-error", path, because);
     default:
-      return WordedError<absl::InternalError>("msg-hub-file-error", path,
-                                              because);
+      return InternalWords("msg-hub-file-error", path, because);
   }
 }
 
@@ -212,8 +202,7 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
       nullptr);
   if (connection == nullptr) {
-    return WordedError<absl::ResourceExhaustedError>("msg-hub-file-too-large",
-                                                     path, "not enough memory");
+    return ExhaustedWords("msg-hub-file-too-large", path, "not enough memory");
   }
   std::unique_ptr<SqliteDatabase> database(
       new SqliteDatabase(path, connection));

@@ -51,7 +51,7 @@ class UnaskedRate {
 constexpr char kBroke[] = "msg-hub-connection-broke";
 
 absl::Status ProtocolError(const char* what) {
-  return WordedError<absl::InvalidArgumentError>("msg-hub-protocol", what);
+  return InvalidWords("msg-hub-protocol", what);
 }
 
 // A call that ends before it begins.
@@ -96,8 +96,8 @@ class HostStream final
           parts_.scheduler->RunAfter(kHelloTimeout, [weak = weak_from_this()] {
             const std::shared_ptr<HostStream> stream = weak.lock();
             if (stream == nullptr) return;
-            stream->Close(WordedError<absl::DeadlineExceededError>(
-                "msg-hub-no-hello", absl::FormatDuration(kHelloTimeout)));
+            stream->Close(DeadlineWords("msg-hub-no-hello",
+                                        absl::FormatDuration(kHelloTimeout)));
           });
     }
     StartRead(&read_);
@@ -117,8 +117,8 @@ class HostStream final
       }
     }
     if (too_slow) {
-      return Close(WordedError<absl::ResourceExhaustedError>(
-          "msg-hub-send-buffer-full", kMaxQueued, kMaxQueuedBytes));
+      return Close(ExhaustedWords("msg-hub-send-buffer-full", kMaxQueued,
+                                  kMaxQueuedBytes));
     }
     Advance();
   }
@@ -138,7 +138,7 @@ class HostStream final
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      return Close(WordedError<absl::UnavailableError>(
+      return Close(UnavailableWords(
           context_->IsCancelled() ? kBroke : "msg-hub-stream-ended"));
     }
     const absl::Status status = OnMessage();
@@ -149,9 +149,7 @@ class HostStream final
     StartRead(&read_);
   }
 
-  void OnCancel() override {
-    Close(WordedError<absl::UnavailableError>(kBroke));
-  }
+  void OnCancel() override { Close(UnavailableWords(kBroke)); }
 
  private:
   // Whether it cancels a task that has not gone yet, which then never does: who
@@ -178,9 +176,9 @@ class HostStream final
     }
     const size_t bytes = read_.ByteSizeLong();
     if (bytes > kMaxHostMessageBytes) {
-      return WordedError<absl::ResourceExhaustedError>(
-          "msg-hub-over-limit", absl::StrCat("a message of ", bytes, " bytes"),
-          kMaxHostMessageBytes);
+      return ExhaustedWords("msg-hub-over-limit",
+                            absl::StrCat("a message of ", bytes, " bytes"),
+                            kMaxHostMessageBytes);
     }
     if (!session.has_value()) {
       if (std::exchange(greeted_, true)) {
@@ -192,8 +190,8 @@ class HostStream final
       return OnHello(read_.hello());
     }
     if (!read_.has_result() && !unasked_.Take(parts_.scheduler->Now())) {
-      return WordedError<absl::ResourceExhaustedError>(
-          "msg-hub-too-many-messages", kMaxUnaskedAtOnce, kUnaskedPerSecond);
+      return ExhaustedWords("msg-hub-too-many-messages", kMaxUnaskedAtOnce,
+                            kUnaskedPerSecond);
     }
     if (read_.has_audit_head()) RETURN_IF_ERROR(OnAuditHead());
     switch (read_.kind_case()) {
@@ -293,8 +291,7 @@ class HostStream final
       queued_bytes_ += welcome.ByteSizeLong();
     }
     if (ended) {
-      LeaveHosts(
-          WordedError<absl::UnavailableError>("msg-hub-stream-ended-early"));
+      LeaveHosts(UnavailableWords("msg-hub-stream-ended-early"));
     }
     if (questions_.admit != nullptr) {
       // Who took its certificate back since then found no stream to close.
@@ -316,9 +313,8 @@ class HostStream final
     if (too_many) {
       JobAnswer answer;
       answer.set_question_id(question.question_id());
-      *answer.mutable_error() =
-          ToTaskError(WordedError<absl::ResourceExhaustedError>(
-              "msg-hub-questions-wait", kMaxQuestionsOfHost));
+      *answer.mutable_error() = ToTaskError(
+          ExhaustedWords("msg-hub-questions-wait", kMaxQuestionsOfHost));
       AnswerJob(std::move(answer));
     } else {
       questions_.job(host_, std::move(question),
@@ -329,8 +325,7 @@ class HostStream final
     }
     absl::MutexLock lock(&mutex_);
     if (refused_questions_ <= kMaxRefusedOfHost) return absl::OkStatus();
-    return WordedError<absl::InvalidArgumentError>("msg-hub-questions-refused",
-                                                   refused_questions_);
+    return InvalidWords("msg-hub-questions-refused", refused_questions_);
   }
 
   void AnswerJob(JobAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -397,7 +392,7 @@ class HostStream final
   }
 
   void OnTaken(bool ok) override {
-    if (!ok) Close(WordedError<absl::UnavailableError>(kBroke));
+    if (!ok) Close(UnavailableWords(kBroke));
   }
 
   // None where the host was told of it.

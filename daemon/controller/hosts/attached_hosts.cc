@@ -48,8 +48,8 @@ const char* NameOf(const Task& task) {
 }
 
 absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
-  return WordedError<absl::UnimplementedError>("msg-hub-clusterd-too-old",
-                                               hello.clusterd_version(), task);
+  return UnimplementedWords("msg-hub-clusterd-too-old",
+                            hello.clusterd_version(), task);
 }
 
 // What the host sent as its answer, fit to be handed on.
@@ -57,8 +57,7 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
                                    const Attachment& sender) {
   if (result.has_unsupported()) return DoesNotKnow(sender.hello, "task");
   if (result.outcome_case() == TaskResult::OUTCOME_NOT_SET) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-hub-answer-without-outcome");
+    return InvalidWords("msg-hub-answer-without-outcome");
   }
   if (result.has_recording()) {
     RETURN_IF_ERROR(
@@ -109,8 +108,7 @@ void AttachedHosts::EndPending(std::unique_ptr<Session> session,
                                const FindingValue& reason) {
   for (auto& [task, pending] : session->pending) {
     scheduler_->Cancel(pending.timer);
-    pending.done(WordedError<absl::UnavailableError>("msg-hub-connection-ended",
-                                                     reason));
+    pending.done(UnavailableWords("msg-hub-connection-ended", reason));
   }
 }
 
@@ -139,8 +137,7 @@ absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
       tasks_.erase(result.task_id());
       sender = session->attachment;
     } else if (++session->unsolicited > limits_.max_unsolicited) {
-      return WordedError<absl::InvalidArgumentError>("msg-hub-unknown-answers",
-                                                     session->unsolicited);
+      return InvalidWords("msg-hub-unknown-answers", session->unsolicited);
     }
   }
   if (pending.done) {
@@ -191,13 +188,13 @@ absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
 
 absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
   if (past.results_size() > kMaxPastApplies) {
-    return WordedError<absl::InvalidArgumentError>(
+    return InvalidWords(
         "msg-hub-over-limit",
         absl::StrCat("past applies: ", past.results_size(), " results"),
         kMaxPastApplies);
   }
   if (past.journals_size() > kMaxJournalIds) {
-    return WordedError<absl::InvalidArgumentError>(
+    return InvalidWords(
         "msg-hub-over-limit",
         absl::StrCat("past applies: ", past.journals_size(), " journals"),
         kMaxJournalIds);
@@ -220,14 +217,13 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
     const HostTask& task, TaskId id, const TaskDone& done) {
   const auto known = hosts_.find(task.host);
   if (known == hosts_.end()) {
-    return WordedError<absl::FailedPreconditionError>("msg-hub-never-attached");
+    return PreconditionWords("msg-hub-never-attached");
   }
   Session* const session = known->second.session.get();
   if (session == nullptr) {
     const HostEntry& entry = known->second.entry;
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-hub-detached", UtcText(entry.last_seen_ms()),
-        entry.detached_reason_words());
+    return PreconditionWords("msg-hub-detached", UtcText(entry.last_seen_ms()),
+                             entry.detached_reason_words());
   }
   const Hello& hello = session->attachment.hello;
   const char* const name = NameOf(task.task);
@@ -237,8 +233,7 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   const bool changes = task.task.has_apply() || task.task.has_rollback() ||
                        task.task.has_confirm() || task.task.has_ping();
   if (session->pending.size() >= limits_.max_pending && !changes) {
-    return WordedError<absl::ResourceExhaustedError>("msg-hub-too-many-tasks",
-                                                     limits_.max_pending);
+    return ExhaustedWords("msg-hub-too-many-tasks", limits_.max_pending);
   }
   session->pending[id] = Pending{
       done, task.progress, TimerOf(id, task.deadline, "msg-hub-no-answer")};
@@ -251,8 +246,7 @@ Scheduler::TimerId AttachedHosts::TimerOf(TaskId task, absl::Duration deadline,
   return scheduler_->RunAfter(deadline, [this, task, deadline, none] {
     const std::optional<Pending> late = TakeTask(task);
     if (!late) return;
-    late->done(WordedError<absl::DeadlineExceededError>(
-        none, absl::FormatDuration(deadline)));
+    late->done(DeadlineWords(none, absl::FormatDuration(deadline)));
   });
 }
 
@@ -377,11 +371,10 @@ absl::Status AttachedHosts::Forget(const std::string& host) {
   absl::MutexLock lock(&mutex_);
   const auto known = hosts_.find(host);
   if (known == hosts_.end()) {
-    return WordedError<absl::NotFoundError>("msg-hub-host-unknown", host);
+    return NotFoundWords("msg-hub-host-unknown", host);
   }
   if (known->second.session != nullptr) {
-    return WordedError<absl::FailedPreconditionError>("msg-hub-host-attached",
-                                                      host);
+    return PreconditionWords("msg-hub-host-attached", host);
   }
   hosts_.erase(known);
   return absl::OkStatus();

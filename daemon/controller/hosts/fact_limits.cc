@@ -19,7 +19,7 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 
 absl::Status TooLong(const FieldDescriptor* field, size_t size, size_t limit) {
-  return WordedError<absl::InvalidArgumentError>(
+  return InvalidWords(
       "msg-hub-over-limit",
       absl::StrCat(std::string(field->full_name()), ": ", size,
                    field->is_repeated() ? " entries" : " bytes"),
@@ -163,14 +163,13 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
        {std::pair(" devices", facts->devices_size()),
         std::pair(" device ids", facts->device_ids().value().ids_size())}) {
     if (count <= kMaxDevices) continue;
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-hub-over-limit", absl::StrCat("facts: ", count, what),
-        kMaxDevices);
+    return InvalidWords("msg-hub-over-limit",
+                        absl::StrCat("facts: ", count, what), kMaxDevices);
   }
   std::set<uint32_t> ids;
   for (const DeviceFacts& device : facts->devices()) {
     if (!ids.insert(device.id()).second) {
-      return WordedError<absl::InvalidArgumentError>(
+      return InvalidWords(
           "msg-hub-protocol",
           absl::StrCat("facts: device ", device.id(), " is listed twice"));
     }
@@ -195,14 +194,14 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
 // may not even have a newline.
 absl::Status CheckHello(const Hello& hello) {
   if (hello.protocol_version() != kProtocolVersion) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-hub-protocol-version", hello.protocol_version(), kProtocolVersion);
+    return PreconditionWords("msg-hub-protocol-version",
+                             hello.protocol_version(), kProtocolVersion);
   }
   std::vector<absl::string_view> texts = {hello.clusterd_version(),
                                           hello.boot_id(), hello.machine_id(),
                                           hello.simulation()};
   if (hello.tasks_size() > 64) {
-    return WordedError<absl::InvalidArgumentError>(
+    return InvalidWords(
         "msg-hub-over-limit",
         absl::StrCat("hello: ", hello.tasks_size(), " kinds of task"), 64);
   }
@@ -210,8 +209,8 @@ absl::Status CheckHello(const Hello& hello) {
   for (const absl::string_view text : texts) {
     if (text.size() > kMaxHelloTextBytes ||
         std::any_of(text.begin(), text.end(), absl::ascii_iscntrl)) {
-      return WordedError<absl::InvalidArgumentError>(
-          "msg-hub-hello-text", text.size(), kMaxHelloTextBytes);
+      return InvalidWords("msg-hub-hello-text", text.size(),
+                          kMaxHelloTextBytes);
     }
   }
   return absl::OkStatus();

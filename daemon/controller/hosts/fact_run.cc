@@ -135,8 +135,7 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
     const ClusterSpec& spec,
     const google::protobuf::RepeatedPtrField<std::string>& names) {
   if (spec.servers().empty()) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-hub-spec-without-hosts");
+    return InvalidWords("msg-hub-spec-without-hosts");
   }
   std::set<std::string> wanted(names.begin(), names.end());
   std::vector<std::string> selected;
@@ -147,11 +146,11 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
   }
   if (wanted.empty()) return selected;
   const auto hosts = Each<absl::string_view>(spec.servers(), &ServerSpec::host);
-  return WordedError<absl::InvalidArgumentError>(
-      "msg-hub-hosts-not-in-spec", spec.name(),
-      NameList({wanted.begin(), wanted.end()}),
-      wanted.size() == 1 ? DidYouMeanWords(*wanted.begin(), hosts)
-                         : FindingValue());
+  return InvalidWords("msg-hub-hosts-not-in-spec", spec.name(),
+                      NameList({wanted.begin(), wanted.end()}),
+                      wanted.size() == 1
+                          ? DidYouMeanWords(*wanted.begin(), hosts)
+                          : FindingValue());
 }
 
 std::string NewRunId() {
@@ -260,7 +259,7 @@ absl::Status FactRun::Start() {
   if (parts_.pool->TryRun([run = shared_from_this()] { run->AskAll(); })) {
     return absl::OkStatus();
   }
-  return WordedError<absl::ResourceExhaustedError>("msg-hub-too-many-runs");
+  return ExhaustedWords("msg-hub-too-many-runs");
 }
 
 void FactRun::AskAll() {
@@ -401,8 +400,7 @@ absl::StatusOr<std::vector<HostFacts>> FactRun::FactsSoFar(
     std::vector<std::string>* awaited) const {
   absl::MutexLock lock(&mutex_);
   if (closed_) {
-    return WordedError<absl::FailedPreconditionError>("msg-hub-check-ends",
-                                                      order_->run_id);
+    return PreconditionWords("msg-hub-check-ends", order_->run_id);
   }
   std::vector<HostFacts> facts = facts_;
   for (const auto& [index, task] : pending_) {

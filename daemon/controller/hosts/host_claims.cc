@@ -92,7 +92,7 @@ void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
   if (dead != nullptr) {
     const std::shared_ptr<HostLink> old = dead->attachment.link;
     EndPending(std::move(dead), Worded("hub-attached-again"));
-    old->Close(WordedError<absl::AbortedError>("msg-hub-same-machine-again"));
+    old->Close(AbortedWords("msg-hub-same-machine-again"));
   }
   if (id.ok()) {
     id = Attach(claim);
@@ -107,9 +107,8 @@ void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
 absl::Status AttachedHosts::RefuseLocked(const Attachment& second, Host* host) {
   host->other_claimant =
       OtherClaimant{second.hello, second.peer, scheduler_->Now()};
-  return WordedError<absl::FailedPreconditionError>(
-      "msg-hub-two-machines", second.host,
-      ConflictLocked(*host).value_or(FindingValue()));
+  return PreconditionWords("msg-hub-two-machines", second.host,
+                           ConflictLocked(*host).value_or(FindingValue()));
 }
 
 absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
@@ -121,7 +120,7 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
                            : nullptr;
   if (!attachment.bound_to.empty()) {
     if (holder != nullptr) RefuseLocked(attachment, holder).IgnoreError();
-    return WordedError<absl::PermissionDeniedError>(
+    return DeniedWords(
         "msg-hub-name-bound", attachment.host, attachment.bound_to,
         ShortId(attachment.hello.machine_id()),
         attachment.certificate_renews ? FindingValue()
@@ -134,15 +133,13 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
       return RefuseLocked(attachment, holder);
     }
     if (std::exchange(holder->asked, true)) {
-      return WordedError<absl::UnavailableError>("msg-hub-name-awaited",
-                                                 attachment.host);
+      return UnavailableWords("msg-hub-name-awaited", attachment.host);
     }
     *held = holder->session->id;
     return 0;
   }
   if (sessions_.size() >= limits_.max_attached) {
-    return WordedError<absl::ResourceExhaustedError>("msg-hub-too-many-hosts",
-                                                     sessions_.size());
+    return ExhaustedWords("msg-hub-too-many-hosts", sessions_.size());
   }
   Host& host = hosts_[attachment.host];
   // The machine that tried before may be the one that is here now.

@@ -26,8 +26,7 @@ absl::StatusOr<std::unique_ptr<SpecHolder>> SpecHolder::Open(
 }
 
 absl::Status SpecHolder::WhyRefused() const {
-  return WordedError<absl::FailedPreconditionError>("msg-hub-no-spec-yet",
-                                                    path_);
+  return PreconditionWords("msg-hub-no-spec-yet", path_);
 }
 
 absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
@@ -38,8 +37,8 @@ absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
   ASSIGN_OR_RETURN(ClusterSpec spec,
                    LoadSpec(path_, text, nullptr, RuleNames()));
   if (spec.name() != cluster_) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-hub-spec-of-other-cluster", path_, spec.name(), cluster_);
+    return InvalidWords("msg-hub-spec-of-other-cluster", path_, spec.name(),
+                        cluster_);
   }
   return std::make_shared<ClusterSpec>(std::move(spec));
 }

@@ -43,11 +43,10 @@ class Slots {
     const auto own = taken_.find(who);
     const bool too_many = own != taken_.end() && own->second >= of_one_;
     if (too_many || all_taken_ >= of_all_) {
-      return too_many ? WordedError<absl::ResourceExhaustedError>(
-                            "msg-hub-too-many-calls-of-user", of_one_,
-                            Worded(what_), who)
-                      : WordedError<absl::ResourceExhaustedError>(
-                            "msg-hub-too-many-calls", of_all_, Worded(what_));
+      return too_many ? ExhaustedWords("msg-hub-too-many-calls-of-user",
+                                       of_one_, Worded(what_), who)
+                      : ExhaustedWords("msg-hub-too-many-calls", of_all_,
+                                       Worded(what_));
     }
     ++all_taken_;
     ++taken_[who];
@@ -117,7 +116,7 @@ class UnaryAnswer final : public grpc::ServerUnaryReactor {
 
 // Why a call is refused while the pool is full.
 inline absl::Status TooMuchToDo() {
-  return WordedError<absl::ResourceExhaustedError>("msg-hub-too-much-to-do");
+  return ExhaustedWords("msg-hub-too-much-to-do");
 }
 
 // Fills in the response from a thread of the pool, which may wait for the disk,

@@ -64,9 +64,8 @@ absl::Status JobChecks::CountBegunLocked(const std::string& host) {
     begun.push_back(now);
     return absl::OkStatus();
   }
-  return WordedError<absl::ResourceExhaustedError>("msg-hub-job-checks-of-host",
-                                                   host, limits_.begun_a_minute,
-                                                   limits_.begun_an_hour);
+  return ExhaustedWords("msg-hub-job-checks-of-host", host,
+                        limits_.begun_a_minute, limits_.begun_an_hour);
 }
 
 void JobChecks::HoldUnknowing(Run* run) {

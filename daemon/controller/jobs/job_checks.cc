@@ -85,7 +85,7 @@ absl::StatusOr<JobChecks::Result> For(
   if (host.empty() || !result.ok() || (*result)->hosts.contains(host)) {
     return result;
   }
-  return WordedError<absl::PermissionDeniedError>("msg-hub-not-in-job", host);
+  return DeniedWords("msg-hub-not-in-job", host);
 }
 
 }  // namespace
@@ -172,15 +172,14 @@ JobChecks::RunPtr JobChecks::FindRunLocked(const std::string& key,
 absl::StatusOr<JobChecks::RunPtr> JobChecks::JoinLocked(const std::string& key,
                                                         JobAsk* ask,
                                                         bool* is_new) {
-  if (stopping_) return WordedError<absl::UnavailableError>("msg-hub-stopping");
+  if (stopping_) return UnavailableWords("msg-hub-stopping");
   if (calls_.size() >= limits_.callers) {
-    return WordedError<absl::ResourceExhaustedError>("msg-hub-job-calls",
-                                                     limits_.callers);
+    return ExhaustedWords("msg-hub-job-calls", limits_.callers);
   }
   if (ask->host.empty() && calls_of_user_.count(ask->actor) > 0 &&
       calls_of_user_[ask->actor] >= limits_.callers_of_user) {
-    return WordedError<absl::ResourceExhaustedError>(
-        "msg-hub-job-calls-of-user", limits_.callers_of_user, ask->actor);
+    return ExhaustedWords("msg-hub-job-calls-of-user", limits_.callers_of_user,
+                          ask->actor);
   }
   if (RunPtr found = FindRunLocked(key, *ask); found != nullptr) return found;
   // One that was known a moment ago has ended.
@@ -199,7 +198,7 @@ absl::StatusOr<JobChecks::RunPtr> JobChecks::JoinLocked(const std::string& key,
   }
   if (waiting >= limits_.waiting || all_bytes > limits_.bytes ||
       own >= limits_.begun_by_one || own_bytes > limits_.bytes_of_one) {
-    return WordedError<absl::ResourceExhaustedError>("msg-hub-job-queue-full");
+    return ExhaustedWords("msg-hub-job-queue-full");
   }
   if (!ask->host.empty() && ask->job.servers_size() > 1) {
     RETURN_IF_ERROR(CountBegunLocked(ask->host));
@@ -562,7 +561,7 @@ void JobChecks::Stop() {
       facts = run->facts;
     }
     if (facts != nullptr) facts->Cancel();
-    End(run, WordedError<absl::UnavailableError>("msg-hub-stopping"));
+    End(run, UnavailableWords("msg-hub-stopping"));
   }
 }
 

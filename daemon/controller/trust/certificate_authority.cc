@@ -22,8 +22,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0) return FileStatus(path, errno);
   if (found.st_uid != geteuid() && found.st_uid != 0) {
-    return WordedError<absl::PermissionDeniedError>("msg-trust-key-owner", path,
-                                                    found.st_uid, geteuid());
+    return DeniedWords("msg-trust-key-owner", path, found.st_uid, geteuid());
   }
   return ReadRegularFile(path, kMaxPemBytes, S_IRWXG | S_IRWXO, "0600");
 }
@@ -87,12 +86,12 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   authority->certificate_ = FirstOf(own, PEM_read_bio_X509);
   authority->key_ = FirstOf(key_pem, PEM_read_bio_PrivateKey);
   if (X509_check_ca(authority->certificate_.get()) != 1) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-not-a-ca", path);
+    return InvalidWords("msg-trust-not-a-ca", path);
   }
   const absl::Status issued = CheckChain(own, roots, now);
   if (!issued.ok()) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-trust-ca-not-issued", path, root_path, MessageWords(issued));
+    return PreconditionWords("msg-trust-ca-not-issued", path, root_path,
+                             MessageWords(issued));
   }
   authority->root_bundles_ = *std::move(bundles_text);
   if (!bundles->empty()) authority->newest_bundle_ = std::move(bundles->back());
@@ -121,17 +120,15 @@ absl::Status CertificateAuthority::CheckBundle(const TlsFiles& tls,
       CheckChain(intermediate_pem_, roots, now).ok()) {
     return absl::OkStatus();
   }
-  return WordedError<absl::FailedPreconditionError>("msg-trust-bundle-not-ours",
-                                                    newest_bundle_.number,
-                                                    cluster, tls.certificate);
+  return PreconditionWords("msg-trust-bundle-not-ours", newest_bundle_.number,
+                           cluster, tls.certificate);
 }
 
 absl::StatusOr<std::string> CertificateAuthority::Issue(
     const SpiffeId& id, absl::string_view public_key_der, absl::Time now,
     absl::Duration life) const {
   if (now >= not_after_) {
-    return WordedError<absl::FailedPreconditionError>("msg-trust-ca-ended",
-                                                      UtcText(not_after_));
+    return PreconditionWords("msg-trust-ca-ended", UtcText(not_after_));
   }
   X509* const issuer = certificate_.get();
   const auto* der =
@@ -162,7 +159,7 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
   ERR_clear_error();
   std::string pem = made ? PemOf(leaf.get()) : "";
   if (pem.empty()) {
-    return WordedError<absl::InternalError>("msg-trust-not-issued");
+    return InternalWords("msg-trust-not-issued");
   }
   return pem;
 }

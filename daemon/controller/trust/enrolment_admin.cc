@@ -26,10 +26,9 @@ absl::StatusOr<CreateTokenResponse> EnrolmentService::CreateToken(
   const absl::Duration life = absl::Milliseconds(
       std::min<uint64_t>(request.ttl_ms(), uint64_t{1} << 62));
   if (life < kLeastTokenLife || life > kMostTokenLife) {
-    return WordedError<absl::InvalidArgumentError>(
-        "msg-trust-ttl", absl::FormatDuration(life),
-        absl::FormatDuration(kLeastTokenLife),
-        absl::FormatDuration(kMostTokenLife));
+    return InvalidWords("msg-trust-ttl", absl::FormatDuration(life),
+                        absl::FormatDuration(kLeastTokenLife),
+                        absl::FormatDuration(kMostTokenLife));
   }
   const auto spec = parts_.spec->spec();
   std::string hosts;
@@ -54,7 +53,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentService::CreateToken(
     uses = static_cast<uint32_t>(
         std::set<std::string>(names.begin(), names.end()).size());
   } else if (parts_.spec->learns()) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-hosts-missing");
+    return InvalidWords("msg-trust-hosts-missing");
   }
   ASSIGN_OR_RETURN(const JoinToken token, NewJoinToken());
   const absl::Time now = parts_.scheduler->Now();
@@ -75,8 +74,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentService::CreateToken(
       RETURN_IF_ERROR(store_->DropToken(old.entry().id()));
     }
     if (store_->Tokens().size() >= kMaxTokens) {
-      return WordedError<absl::ResourceExhaustedError>(
-          "msg-trust-too-many-tokens", kMaxTokens);
+      return ExhaustedWords("msg-trust-too-many-tokens", kMaxTokens);
     }
     RETURN_IF_ERROR(store_->Put(record));
   }
@@ -114,8 +112,7 @@ absl::StatusOr<RevokeTokenResponse> EnrolmentService::RevokeToken(
   absl::MutexLock lock(&change_mutex_);
   const std::optional<TokenRecord> token = store_->Token(id);
   if (!token.has_value()) {
-    return WordedError<absl::NotFoundError>("msg-trust-no-such-token",
-                                            QuotedText(id));
+    return NotFoundWords("msg-trust-no-such-token", QuotedText(id));
   }
   RETURN_IF_ERROR(store_->DropToken(id));
   parts_.log->Notice(absl::StrCat("token ", id, " revoked"));
@@ -198,14 +195,12 @@ absl::StatusOr<ApproveHostResponse> EnrolmentService::Decide(
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !StillWaits(*record, now)) {
-    return WordedError<absl::NotFoundError>("msg-trust-no-machine-waits",
-                                            QuotedText(host));
+    return NotFoundWords("msg-trust-no-machine-waits", QuotedText(host));
   }
   HostRecord::Waiting* const waits = record->mutable_waiting();
   if (key != WaitingKey(*waits)) {
-    return WordedError<absl::AbortedError>("msg-trust-another-key-waits", host,
-                                           QuotedText(key), WaitingKey(*waits),
-                                           waits->machine_id(), waits->peer());
+    return AbortedWords("msg-trust-another-key-waits", host, QuotedText(key),
+                        WaitingKey(*waits), waits->machine_id(), waits->peer());
   }
   waits->set_approved(approves);
   waits->set_asked_ms(absl::ToUnixMillis(now));
@@ -231,12 +226,11 @@ absl::StatusOr<ResetHostResponse> EnrolmentService::Reset(
   const bool waits = StillWaits(record, now);
   if (!record.has_held() && !record.needs_approval() &&
       record.machine_id().empty() && !waits) {
-    return WordedError<absl::NotFoundError>("msg-trust-not-on-record",
-                                            QuotedText(host));
+    return NotFoundWords("msg-trust-not-on-record", QuotedText(host));
   }
   if (!key.empty() && KeyText(key) != KeyText(record.held().spki_sha256()) &&
       KeyText(key) != KeyText(record.next().spki_sha256())) {
-    return WordedError<absl::AbortedError>(
+    return AbortedWords(
         "msg-trust-key-not-on-record", host, QuotedText(key),
         record.has_held() ? ToFindingValue(KeyText(record.held().spki_sha256()))
                           : Worded("request-none"));
@@ -259,8 +253,7 @@ absl::StatusOr<ResetHostResponse> EnrolmentService::Reset(
     const auto unkept = unkept_.find(host);
     if (unkept != unkept_.end()) unkept->second.machine_id.clear();
   }
-  parts_.hosts->CloseHost(
-      host, WordedError<absl::PermissionDeniedError>("msg-trust-reset"));
+  parts_.hosts->CloseHost(host, DeniedWords("msg-trust-reset"));
   parts_.log->Notice(
       absl::StrCat("host ", host, ": its key is forgotten",
                    waits ? ", and the machine that waited is refused" : ""));

@@ -51,15 +51,15 @@ absl::StatusOr<TokenRecord> EnrolmentService::LivingToken(
   // Whether the id or the secret is wrong is nobody's business.
   if (!token.has_value() ||
       !SameDigest(token->secret_sha256(), shown.SecretDigest())) {
-    return WordedError<absl::UnauthenticatedError>("msg-trust-token-refused");
+    return UnauthenticatedWords("msg-trust-token-refused");
   }
   const absl::Time now = parts_.scheduler->Now();
   if (now < absl::FromUnixMillis(token->entry().expires_ms())) {
     return *std::move(token);
   }
-  return WordedError<absl::FailedPreconditionError>(
-      "msg-trust-token-expired", shown.id, UtcText(token->entry().expires_ms()),
-      UtcText(now), UtcText(request.host_time_ms()));
+  return PreconditionWords("msg-trust-token-expired", shown.id,
+                           UtcText(token->entry().expires_ms()), UtcText(now),
+                           UtcText(request.host_time_ms()));
 }
 
 SpiffeId EnrolmentService::IdOf(const std::string& name) const {
@@ -69,15 +69,13 @@ SpiffeId EnrolmentService::IdOf(const std::string& name) const {
 absl::Status EnrolmentService::CheckNamed(const std::string& name) const {
   const auto spec = parts_.spec->spec();
   if (parts_.spec->learns() || NamesHost(*spec, name)) return absl::OkStatus();
-  return WordedError<absl::PermissionDeniedError>("msg-trust-join-not-in-spec",
-                                                  NotInSpec(*spec, name));
+  return DeniedWords("msg-trust-join-not-in-spec", NotInSpec(*spec, name));
 }
 
 absl::StatusOr<std::string> EnrolmentService::NameFor(
     const TokenRecord& token, const std::string& name) const {
   if (!IsHostName(name)) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-name-not-valid",
-                                                   QuotedText(name));
+    return InvalidWords("msg-trust-name-not-valid", QuotedText(name));
   }
   std::string known = HostNamed(*parts_.spec->spec(), name);
   RETURN_IF_ERROR(CheckNamed(known));
@@ -86,9 +84,8 @@ absl::StatusOr<std::string> EnrolmentService::NameFor(
   ASSIGN_OR_RETURN(const std::vector<std::string> listed,
                    ExpandHostlist(hosts));
   if (absl::c_linear_search(listed, known)) return known;
-  return WordedError<absl::PermissionDeniedError>(
-      "msg-trust-token-of-others", QuotedText(known), token.entry().id(),
-      PrintableText(hosts, 200), known);
+  return DeniedWords("msg-trust-token-of-others", QuotedText(known),
+                     token.entry().id(), PrintableText(hosts, 200), known);
 }
 
 absl::StatusOr<HostRecord::Leaf> EnrolmentService::Issue(
@@ -126,9 +123,8 @@ absl::Status EnrolmentService::CheckUnspent(const TokenRecord& token,
       !absl::c_linear_search(record.spent_token_ids(), entry.id())) {
     return absl::OkStatus();
   }
-  return WordedError<absl::PermissionDeniedError>("msg-trust-token-spent",
-                                                  entry.id(), entry.used(),
-                                                  entry.uses(), record.name());
+  return DeniedWords("msg-trust-token-spent", entry.id(), entry.used(),
+                     entry.uses(), record.name());
 }
 
 // An id of a machine and its address are no proof: every user of a machine can
@@ -161,19 +157,18 @@ absl::Status EnrolmentService::CheckFree(const JoinRequest& request,
       !attached.has_value() || (!request.machine_id().empty() &&
                                 attached->machine_id() == request.machine_id());
   if (record->has_held() && is_same && !is_approved) {
-    return WordedError<absl::AlreadyExistsError>(
-        "msg-trust-enrolled", name, UtcText(record->enrolled_ms()));
+    return ExistsWords("msg-trust-enrolled", name,
+                       UtcText(record->enrolled_ms()));
   }
   RETURN_IF_ERROR(CheckUnspent(token, *record));
   if (absl::c_linear_search(record->reset_keys(), key.spki_sha256)) {
-    return WordedError<absl::PermissionDeniedError>("msg-trust-key-was-reset",
-                                                    name);
+    return DeniedWords("msg-trust-key-was-reset", name);
   }
   if (is_approved || IsFree(*record)) return absl::OkStatus();
   if (is_waiting && !is_its_own) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-trust-another-waits", name,
-        PrintableText(waits.machine_id(), kMaxMachineId), WaitingKey(waits));
+    return DeniedWords("msg-trust-another-waits", name,
+                       PrintableText(waits.machine_id(), kMaxMachineId),
+                       WaitingKey(waits));
   }
   return WaitForApproval(request, key, peer, record);
 }
@@ -193,9 +188,9 @@ absl::Status EnrolmentService::WaitForApproval(const JoinRequest& request,
     noted->set_asked_ms(absl::ToUnixMillis(now));
     RETURN_IF_ERROR(store_->Put(*record));
   }
-  return WordedError<absl::PermissionDeniedError>(
-      "msg-trust-waits-for-approval", record->name(),
-      absl::FormatDuration(kWaitsAlone), WaitingKey(record->waiting()));
+  return DeniedWords("msg-trust-waits-for-approval", record->name(),
+                     absl::FormatDuration(kWaitsAlone),
+                     WaitingKey(record->waiting()));
 }
 
 absl::StatusOr<Enrolled> EnrolmentService::TryJoin(const JoinRequest& request,
@@ -239,8 +234,7 @@ absl::StatusOr<Enrolled> EnrolmentService::TryJoin(const JoinRequest& request,
   record.add_spent_token_ids(token.entry().id());
   RETURN_IF_ERROR(store_->Put(record, &token));
   if (replaces) {
-    parts_.hosts->CloseHost(name, WordedError<absl::PermissionDeniedError>(
-                                      "msg-trust-name-assigned"));
+    parts_.hosts->CloseHost(name, DeniedWords("msg-trust-name-assigned"));
   }
   return AnswerOf(record, record.held());
 }
@@ -283,8 +277,7 @@ absl::StatusOr<Enrolled> EnrolmentService::TryRenewLate(
       record.has_value() ? LeafCertificate(*record, shown.spki_sha256)
                          : nullptr;
   if (known == nullptr || key.spki_sha256 != shown.spki_sha256) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-trust-own-key-not-on-record", QuotedText(name));
+    return DeniedWords("msg-trust-own-key-not-on-record", QuotedText(name));
   }
   RETURN_IF_ERROR(
       parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
@@ -293,9 +286,9 @@ absl::StatusOr<Enrolled> EnrolmentService::TryRenewLate(
     return AnswerOf(*record, *known);
   }
   if (now - end > kLateRenewal) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-trust-ended-long-ago", name, UtcText(known->ends_ms()),
-        absl::ToInt64Hours(kLateRenewal) / 24);
+    return DeniedWords("msg-trust-ended-long-ago", name,
+                       UtcText(known->ends_ms()),
+                       absl::ToInt64Hours(kLateRenewal) / 24);
   }
   RETURN_IF_ERROR(parts_.audit->Begin(asked));
   ASSIGN_OR_RETURN(*record->mutable_held(), Issue(name, key));
@@ -348,20 +341,18 @@ absl::StatusOr<Enrolled> EnrolmentService::TryRenew(
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !record->has_held()) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-trust-not-issued-by-us");
+    return PreconditionWords("msg-trust-not-issued-by-us");
   }
   if (Names(record->next(), shown)) {
     record->mutable_held()->Swap(record->mutable_next());
     record->clear_next();
   } else if (!Names(record->held(), shown)) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-trust-not-the-one-on-record");
+    return DeniedWords("msg-trust-not-the-one-on-record");
   }
   RETURN_IF_ERROR(parts_.gate->CheckNotRevoked(
       IdOf(host), record->held().certificate_pem()));
   if (record->held().spki_sha256() == key.spki_sha256) {
-    return WordedError<absl::InvalidArgumentError>("msg-trust-same-key");
+    return InvalidWords("msg-trust-same-key");
   }
   if (record->next().spki_sha256() == key.spki_sha256 &&
       authority_->HasIssued(record->next().certificate_pem())) {
@@ -401,16 +392,15 @@ absl::Status EnrolmentService::IsCurrent(
         absl::ToUnixMillis(shown.not_before) < record->reset_ms();
     const bool is_ours = authority_->HasIssued(certificate_pem);
     if (!is_from_before && !is_ours) return absl::OkStatus();
-    return WordedError<absl::PermissionDeniedError>(
+    return DeniedWords(
         is_ours ? "msg-trust-was-reset" : "msg-trust-was-reset-or-by-hand",
         host);
   }
   if (Names(record->held(), shown) || Names(record->next(), shown)) {
     return absl::OkStatus();
   }
-  return WordedError<absl::PermissionDeniedError>(
-      "msg-trust-serial-does-not-count", host, UtcText(record->enrolled_ms()),
-      shown.serial);
+  return DeniedWords("msg-trust-serial-does-not-count", host,
+                     UtcText(record->enrolled_ms()), shown.serial);
 }
 
 absl::StatusOr<bool> EnrolmentService::Admit(

@@ -49,7 +49,7 @@ std::string JoinToken::SecretDigest() const { return Sha256(secret); }
 absl::StatusOr<JoinToken> NewJoinToken() {
   unsigned char bytes[kIdBytes + kSecretBytes];
   if (RAND_bytes(bytes, sizeof(bytes)) != 1) {
-    return WordedError<absl::InternalError>("msg-trust-no-random-numbers");
+    return InternalWords("msg-trust-no-random-numbers");
   }
   const std::string hex = absl::BytesToHexString(
       {reinterpret_cast<const char*>(bytes), sizeof(bytes)});
@@ -61,7 +61,7 @@ absl::StatusOr<JoinToken> ParseJoinToken(absl::string_view text) {
   static const LazyRE2 kForm = {"cj1\\.([0-9a-f]{8})\\.([0-9a-f]{32})"};
   JoinToken token;
   if (HasForm(text, *kForm, &token.id, &token.secret)) return token;
-  return WordedError<absl::InvalidArgumentError>("msg-trust-token-not-valid");
+  return InvalidWords("msg-trust-token-not-valid");
 }
 
 bool SameDigest(absl::string_view a, absl::string_view b) {
@@ -105,7 +105,7 @@ absl::Status JoinLimits::Take(const std::string& peer, absl::Time now) {
   }
   if (all_.left < 1 || (own != nullptr && own->left < 1)) {
     const bool of_all = all_.left < 1;
-    return WordedError<absl::ResourceExhaustedError>(
+    return ExhaustedWords(
         of_all ? "msg-trust-too-many-of-all" : "msg-trust-too-many-of-one",
         absl::FormatDuration(of_all ? absl::Seconds(1) : each_.then_every));
   }

@@ -22,7 +22,7 @@ namespace {
 constexpr char kListCertificates[] = "ListCertificates";
 
 absl::Status NoDesk(absl::string_view call) {
-  return WordedError<absl::FailedPreconditionError>("msg-trust-no-ca", call);
+  return PreconditionWords("msg-trust-no-ca", call);
 }
 
 class DeskService final : public TrustService {

@@ -155,7 +155,7 @@ void ClusterWatch::Join(WatcherId id, Watcher watcher) {
     absl::MutexLock lock(&mutex_);
     if (stopped_) {
       tell = [on_stop = std::move(watcher.on_stop)] {
-        on_stop(WordedError<absl::UnavailableError>("msg-hub-stopping"));
+        on_stop(UnavailableWords("msg-hub-stopping"));
       };
     } else {
       if (now_ != nullptr) tell = watcher.on_change;
@@ -242,7 +242,7 @@ void ClusterWatch::Stop() {
     watchers.swap(watchers_);
   }
   for (const auto& [id, watcher] : watchers) {
-    watcher.on_stop(WordedError<absl::UnavailableError>("msg-hub-stopping"));
+    watcher.on_stop(UnavailableWords("msg-hub-stopping"));
   }
 }
 

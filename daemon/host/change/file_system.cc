@@ -57,8 +57,7 @@ class PosixFile final : public OpenFile {
       if (got == 0) return content;
       content.append(buffer, static_cast<size_t>(got));
       if (content.size() > max_bytes) {
-        return WordedError<absl::OutOfRangeError>("msg-step-file-too-large",
-                                                  path_, max_bytes);
+        return OutOfRangeWords("msg-step-file-too-large", path_, max_bytes);
       }
     }
   }
@@ -189,8 +188,7 @@ absl::Status WriteFully(OpenFile* file, uint64_t offset,
                         absl::string_view bytes) {
   while (!bytes.empty()) {
     ASSIGN_OR_RETURN(const size_t taken, file->WriteAt(offset, bytes));
-    if (taken == 0)
-      return WordedError<absl::DataLossError>("msg-step-write-took-nothing");
+    if (taken == 0) return DataLossWords("msg-step-write-took-nothing");
     offset += taken;
     bytes.remove_prefix(taken);
   }

@@ -66,21 +66,19 @@ absl::Status CheckSavedFirewall(const SavedFirewall& saved) {
       R"re(rule family="ipv4" source address="[\d./]+" port port="[\d-]+" )re"
       R"re(protocol="tcp" accept)re"};
   if (saved.program() != UFW && saved.program() != FIREWALLD) {
-    return WordedError<absl::InvalidArgumentError>("msg-step-saved-program",
-                                                   saved.program());
+    return InvalidWords("msg-step-saved-program", saved.program());
   }
   for (const SavedFile& file : saved.files()) {
     if (!IsFileOf(saved.program(), file.path())) {
-      return WordedError<absl::InvalidArgumentError>(
-          "msg-step-saved-firewall-file", QuotedText(file.path()),
-          FirewallName(saved.program()));
+      return InvalidWords("msg-step-saved-firewall-file",
+                          QuotedText(file.path()),
+                          FirewallName(saved.program()));
     }
   }
   for (const auto* rules : {&saved.added_running(), &saved.added_permanent()}) {
     for (const std::string& rule : *rules) {
       if (HasForm(rule, *kRule)) continue;
-      return WordedError<absl::InvalidArgumentError>("msg-step-saved-rule",
-                                                     QuotedText(rule));
+      return InvalidWords("msg-step-saved-rule", QuotedText(rule));
     }
   }
   return absl::OkStatus();
@@ -117,8 +115,8 @@ absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
                                                     bool adds_rules) {
   const FirewallFacts facts = reader_->ReadFirewall(program);
   if (!IsStateKnown(facts)) {
-    return WordedError<absl::FailedPreconditionError>(
-        "msg-step-firewall-not-known", FirewallName(program));
+    return PreconditionWords("msg-step-firewall-not-known",
+                             FirewallName(program));
   }
   SavedFirewall saved;
   saved.set_program(program);
@@ -172,8 +170,8 @@ absl::Status FirewallChanger::Expect(FirewallProgram program, bool active,
           ? StateWords(facts.active().value(), facts.enabled_at_boot().value())
           : Worded("plan-say-in-unknown-state");
   if (is.words() == expected.words()) return absl::OkStatus();
-  return LastWas(WordedError<absl::FailedPreconditionError>(
-      "msg-step-firewall-state", FirewallName(program), is, expected));
+  return LastWas(PreconditionWords("msg-step-firewall-state",
+                                   FirewallName(program), is, expected));
 }
 
 absl::Status FirewallChanger::Disable(const MutationToken&,
@@ -207,15 +205,14 @@ absl::Status FirewallChanger::Add(const MutationToken&,
     }
     ASSIGN_OR_RETURN(const bool kept, HasRule(RichRule(port), true));
     if (!kept) {
-      return WordedError<absl::FailedPreconditionError>(
-          "msg-step-rule-not-permanent", RichRule(port));
+      return PreconditionWords("msg-step-rule-not-permanent", RichRule(port));
     }
   }
   const FirewallFacts facts = reader_->ReadFirewall(rule.program());
   if (AllowedPorts(facts.allowed().value()).Contains(port)) {
     return absl::OkStatus();
   }
-  return LastWas(WordedError<absl::FailedPreconditionError>(
+  return LastWas(PreconditionWords(
       "msg-step-not-let-in", FirewallName(rule.program()),
       absl::StrCat(RangeText(port.first_port(), port.last_port(), ":"), "/",
                    port.protocol()),
@@ -256,8 +253,7 @@ absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
   const absl::StatusOr<CommandResult> reload = Run({programs_.ufw, "reload"});
   if (!files.ok()) return files;
   if (Succeeded(reload)) return absl::OkStatus();
-  return WordedError<absl::FailedPreconditionError>("msg-step-ufw-rules-differ",
-                                                    said_);
+  return PreconditionWords("msg-step-ufw-rules-differ", said_);
 }
 
 absl::Status FirewallChanger::RemoveRules(const SavedFirewall& saved) {
@@ -272,7 +268,7 @@ absl::Status FirewallChanger::RemoveRules(const SavedFirewall& saved) {
       const FindingValue said = said_;
       ASSIGN_OR_RETURN(const bool still, HasRule(rule, permanent));
       if (!still) continue;
-      left.Update(WordedError<absl::FailedPreconditionError>(
+      left.Update(PreconditionWords(
           permanent ? "msg-step-still-permanent" : "msg-step-still-running",
           said));
     }
@@ -294,8 +290,7 @@ absl::Status FirewallChanger::StartFirewalld() {
       absl::StripAsciiWhitespace(is->standard_output) == "active") {
     return absl::OkStatus();
   }
-  return WordedError<absl::FailedPreconditionError>("msg-step-not-stay-active",
-                                                    said);
+  return PreconditionWords("msg-step-not-stay-active", said);
 }
 
 absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,

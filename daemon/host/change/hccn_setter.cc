@@ -63,8 +63,8 @@ absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
   ASSIGN_OR_RETURN(const Ipv4Interface parsed,
                    Ipv4Interface::Parse(route.destination, route.netmask));
   if (parsed.subnet().network() == parsed.address()) return parsed.subnet();
-  return WordedError<absl::InvalidArgumentError>(
-      "msg-step-route-host-bits", route.destination, route.netmask);
+  return InvalidWords("msg-step-route-host-bits", route.destination,
+                      route.netmask);
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ absl::Status HccnSetter::AddRoute(const MutationToken&,
              "netmask", route->netmask, "gateway", route->gateway};
   }
   if (words.empty()) {
-    return WordedError<absl::InvalidArgumentError>("msg-step-route-not-read");
+    return InvalidWords("msg-step-route-not-read");
   }
   FindingValue said;
   const absl::StatusOr<CommandResult> result =
@@ -126,7 +126,7 @@ absl::Status HccnSetter::AddRoute(const MutationToken&,
 absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
   const std::optional<Route> route = ParseRoute(entry);
   if (!route) {
-    return WordedError<absl::InvalidArgumentError>("msg-step-route-not-shown");
+    return InvalidWords("msg-step-route-not-shown");
   }
   ASSIGN_OR_RETURN(const Ipv4Subnet destination, DestinationOf(*route));
   ASSIGN_OR_RETURN(const Ipv4Address gateway,

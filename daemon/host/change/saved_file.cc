@@ -40,8 +40,7 @@ absl::Status Put(FileSystem* files, const SavedFile& wanted) {
 }
 
 absl::Status NotAFile(const std::string& path) {
-  return InFront(path, WordedError<absl::FailedPreconditionError>(
-                           "msg-step-not-a-regular-file"));
+  return InFront(path, PreconditionWords("msg-step-not-a-regular-file"));
 }
 
 absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file,
@@ -136,9 +135,8 @@ absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
       if (ours.inode == theirs.inode) return file;
     }
     if (clock_->Monotonic() >= give_up) {
-      return InFront(path_, WordedError<absl::DeadlineExceededError>(
-                                "msg-step-locked-by-another",
-                                absl::FormatDuration(lock_wait_)));
+      return InFront(path_, DeadlineWords("msg-step-locked-by-another",
+                                          absl::FormatDuration(lock_wait_)));
     }
     file.reset();
     clock_->SleepFor(kPoll);

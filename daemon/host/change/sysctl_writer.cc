@@ -53,8 +53,8 @@ absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
   }
   ASSIGN_OR_RETURN(const std::string now, Read(key));
   if (SameSysctlValue(key, now, value)) return absl::OkStatus();
-  const absl::Status error = WordedError<absl::FailedPreconditionError>(
-      "msg-step-not-so-after-writing", key, now, value);
+  const absl::Status error =
+      PreconditionWords("msg-step-not-so-after-writing", key, now, value);
   return written.ok() ? error
                       : WithWords(error, Worded("plan-say-with-note",
                                                 MessageWords(error),

@@ -482,8 +482,7 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   group.Kill();
   EndOrphans(kill_grace_);
   if (reaped) return result;
-  return InFront(command.argv[0],
-                 WordedError<absl::UnavailableError>("msg-step-status-taken"));
+  return InFront(command.argv[0], UnavailableWords("msg-step-status-taken"));
 }
 
 // A file system of the user's own keeps its readers alive while it does not
@@ -496,9 +495,8 @@ absl::Status PosixCommandRunner::CheckLeftBehind(const Command& command) {
       left_behind_.begin(), left_behind_.end(),
       [&](const auto& each) { return each.second == command.as->uid; });
   if (left < kMaxLeftOfUser) return absl::OkStatus();
-  return InFront(command.argv[0],
-                 WordedError<absl::UnavailableError>("msg-step-left-behind",
-                                                     left, command.as->name));
+  return InFront(command.argv[0], UnavailableWords("msg-step-left-behind", left,
+                                                   command.as->name));
 }
 
 }  // namespace clusterd

@@ -36,11 +36,11 @@ absl::Status CheckOwner(const std::string& path, const struct stat& info,
                          ((info.st_mode & S_IWOTH) != 0 ||
                           ((info.st_mode & S_IWGRP) != 0 && !own_group));
   if (own && !by_others) return absl::OkStatus();
-  return InFront(path, WordedError<absl::PermissionDeniedError>(
-                           own ? "msg-step-others-can-change"
-                               : "msg-step-owner-can-change",
-                           info.st_uid, info.st_gid,
-                           absl::StrFormat("%04o", info.st_mode & 07777)));
+  return InFront(path,
+                 DeniedWords(own ? "msg-step-others-can-change"
+                                 : "msg-step-owner-can-change",
+                             info.st_uid, info.st_gid,
+                             absl::StrFormat("%04o", info.st_mode & 07777)));
 }
 
 // Goes down from a root folder one name at a time, following links itself, so
@@ -96,8 +96,7 @@ class Walk {
     } else if (root_.empty()) {
       here_.clear();
     } else {
-      return InFront(here_, WordedError<absl::PermissionDeniedError>(
-                                "msg-step-leads-out-of", root_));
+      return InFront(here_, DeniedWords("msg-step-leads-out-of", root_));
     }
     ahead_ = absl::StrCat(text, "/", ahead_);
     return absl::OkStatus();
@@ -120,8 +119,7 @@ absl::StatusOr<std::string> FindProgram(
     const absl::Status walked = walk.Run();
     if (walked.ok()) {
       if (!S_ISREG(walk.mode()) || (walk.mode() & 0111) == 0) {
-        return InFront(walk.here(), WordedError<absl::PermissionDeniedError>(
-                                        "msg-step-not-executable"));
+        return InFront(walk.here(), DeniedWords("msg-step-not-executable"));
       }
       return absl::StrCat(absl::StripSuffix(root, "/"), path);
     }
@@ -134,8 +132,7 @@ absl::Status CheckFolder(absl::string_view path) {
   Walk walk("/", path);
   RETURN_IF_ERROR(walk.Run());
   if (walk.here().empty() || S_ISDIR(walk.mode())) return absl::OkStatus();
-  return InFront(walk.here(), WordedError<absl::PermissionDeniedError>(
-                                  "msg-step-not-a-folder"));
+  return InFront(walk.here(), DeniedWords("msg-step-not-a-folder"));
 }
 
 absl::Status CheckFile(absl::string_view root, absl::string_view path,
@@ -143,8 +140,7 @@ absl::Status CheckFile(absl::string_view root, absl::string_view path,
   Walk walk(root, path, sticky_guards);
   RETURN_IF_ERROR(walk.Run());
   if (!walk.here().empty() && !S_ISDIR(walk.mode())) return absl::OkStatus();
-  return InFront(
-      path, WordedError<absl::PermissionDeniedError>("msg-step-is-a-folder"));
+  return InFront(path, DeniedWords("msg-step-is-a-folder"));
 }
 
 absl::StatusOr<CommandResult> RunWithin(
@@ -154,12 +150,11 @@ absl::StatusOr<CommandResult> RunWithin(
       {std::move(argv), budget.ForCommand(), {}, max_bytes, std::move(as)});
   RETURN_IF_ERROR(InFront(name, result.status()));
   if (result->timed_out) {
-    return WordedError<absl::DeadlineExceededError>(
-        "plan-say-no-answer", name, budget.CutBy(result->elapsed), 0);
+    return DeadlineWords("plan-say-no-answer", name,
+                         budget.CutBy(result->elapsed), 0);
   }
   if (result->output_cut) {
-    return InFront(name, WordedError<absl::FailedPreconditionError>(
-                             "msg-step-endless-output"));
+    return InFront(name, PreconditionWords("msg-step-endless-output"));
   }
   return result;
 }

@@ -34,20 +34,17 @@ absl::StatusOr<OwnedFd> OpenOwnFolder(const std::string& path) {
   OwnedFd folder(
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder.get() < 0 && (errno == ELOOP || errno == ENOTDIR)) {
-    return WordedError<absl::PermissionDeniedError>("msg-trust-not-a-folder",
-                                                    path);
+    return DeniedWords("msg-trust-not-a-folder", path);
   }
   struct stat found = {};
   if (folder.get() < 0 || fstat(folder.get(), &found) != 0) {
     return WriteStatus(path, errno);
   }
   if (found.st_uid != geteuid()) {
-    return WordedError<absl::PermissionDeniedError>(
-        "msg-trust-folder-owner", path, found.st_uid, geteuid());
+    return DeniedWords("msg-trust-folder-owner", path, found.st_uid, geteuid());
   }
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return folder;
-  return WordedError<absl::PermissionDeniedError>("msg-trust-folder-open",
-                                                  path);
+  return DeniedWords("msg-trust-folder-open", path);
 }
 
 // Made where it is not there, whatever the umask is: certificates are for
