@@ -29,7 +29,7 @@ lines() {
     { line = substr($0, indent) }
     kind == "sh" { print line }
     kind == "console" && (more || sub(/^\$ /, "", line)) { print line; more = line ~ /\\$/ }
-    kind == "" && line ~ /^(\$ |(\.\/)?deploy\/|sudo |ssh |clusterctl [a-z]+( |$))/ &&
+    kind == "" && line ~ /^(\$ |(\.\/)?deploy\/|(apt|dpkg|rpm|scp|ssh|sudo|systemctl) |clusterctl [a-z]+( |$))/ &&
       line !~ /^clusterctl [a-z ]+: / { print "neither-sh-nor-console", line }' "$1" | sed -E 's/(^| +)# .*//; /^$/d'
 }
 
