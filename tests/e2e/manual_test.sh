@@ -15,6 +15,7 @@ TMPDIR=$(mktemp -d /tmp/clusterd-manual.XXXXXX)
 export TMPDIR
 chmod 0755 "$TMPDIR"
 trap 'rm -rf "$TMPDIR"' EXIT
+trap 'exit 143' TERM
 bad=$TMPDIR/bad
 seen=$TMPDIR/seen
 problem() { echo "FAILED: $*" | tee -a "$bad"; }
@@ -133,7 +134,7 @@ typed() {
   : >"$out"
   case $1 in
     *" --keep "*)
-      eval "$1" </dev/null >"$out" 2>&1 &
+      eval "exec $1" </dev/null >"$out" 2>&1 &
       kept=$!
       trap 'kill "$kept"; wait "$kept"' EXIT
       await "a cluster that is kept" grep -q "^It is still running" "$out" || exit 1
