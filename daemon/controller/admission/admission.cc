@@ -121,7 +121,7 @@ bool Admission::Begin(Id id, absl::Time now) {
   if (took <= limits_.wanted) {
     rate_ = std::min(limits_.most_rate, rate_ + 1);
   } else if (now - slowed_ > limits_.wanted) {
-    // Once for all those that were begun before it became slower.
+    // Slow down once for all handshakes that were begun before.
     slowed_ = now;
     rate_ = std::max(limits_.least_rate, rate_ * 0.7);
   }

@@ -1,10 +1,9 @@
-// What an apply or rollback is to do on which host, decided before any of them
-// is asked, and why it is refused.
+// Decides which hosts an apply or rollback changes and how, before any of them
+// is asked, or refuses it.
 //
-// An apply is of a plan as this controller made it. What a client holds is only
-// a copy: its digest says which plan it is of, and proves nothing, for whoever
-// edits a plan can compute the digest anew. So the plan that is applied is the
-// one in the history.
+// An apply uses the plan in the history, as this controller made it. A client
+// only has a copy: the digest identifies the plan but proves nothing, since an
+// edited plan can get a new digest.
 #ifndef DAEMON_CONTROLLER_CHANGE_CHANGE_ORDER_H_
 #define DAEMON_CONTROLLER_CHANGE_CHANGE_ORDER_H_
 
@@ -30,7 +29,7 @@ struct ApplyOrder {
     std::string name;
     const HostPlan* plan = nullptr;  // Of the order's; null: not known.
     absl::Duration deadline;
-    // Of a rollback: nobody knows whether the apply was begun there.
+    // In a rollback: it is unknown if the apply was begun there.
     bool was_lost = false;
   };
   // All but times, outcome and hosts.
@@ -39,7 +38,7 @@ struct ApplyOrder {
   std::vector<Host> hosts;
   // Null for a rollback whose plan the history has dropped.
   std::shared_ptr<const ClusterPlan> plan;
-  // Where its kernel parameters are, as NetworkNamespaceText.
+  // The namespace of its kernel parameters, as NetworkNamespaceText.
   std::string network_namespace;
   AuditEntry caller;  // Who asks, for the hosts' audit files.
 };
@@ -48,24 +47,24 @@ inline void AddNote(FindingValue note, ApplyReport* report) {
   *report->mutable_notes_words()->add_values() = std::move(note);
 }
 
-// How long one host's apply or rollback of so many steps is waited for. Each
-// step saves, does, reads back and may be undone: four commands, none longer
-// than `command_ms`. Two minutes more, for observing before and after: the
-// least there is. At most a day.
+// The deadline of one host's apply or rollback of so many steps. Each step
+// saves, changes, reads back and may be undone: four commands, each at most
+// `command_ms`. Observing before and after adds two minutes, the minimum. At
+// most a day.
 absl::Duration HostChangeDeadline(int steps, uint32_t command_ms);
 
-// How long a change with firewall steps, which can cut a host off, waits to be
-// confirmed where nobody says; so long for each wave if that is more, since the
-// first hosts go back while later waves are still to come.
+// The default time to confirm a change with firewall steps, which can cut a
+// host off. The time for each wave counts if it is longer in all: the first
+// hosts revert while later waves are still to come.
 inline constexpr absl::Duration kDefaultConfirmWithin = absl::Minutes(5);
 inline constexpr absl::Duration kDefaultConfirmPerWave = absl::Seconds(30);
 inline constexpr absl::Duration kShortestConfirmWithin = absl::Minutes(1);
 inline constexpr absl::Duration kLongestConfirmWithin = absl::Hours(24);
 
-// How a plan's change goes back by itself, still without a state; within_ms 0:
-// it stays. `wished` as in ApplyPlanRequest, zero: nothing; then a day at most.
+// How a plan's change reverts automatically, without a state; within_ms 0: it
+// stays. `wished` as in ApplyPlanRequest, zero: not set; at most a day.
 // `waves`: how many its run has. InvalidArgument beyond the bounds above, or if
-// it is both to stay and to go back.
+// it is both to stay and to revert.
 absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                                             absl::Duration wished,
                                             bool automatic, bool stays,

@@ -69,7 +69,7 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   EXPECT_EQ(ValueText(shown->entry().summary_words()),
             "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
-  // What is kept is true should the controller die now.
+  // The kept report is true even if the controller dies now.
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::LOST);
   Answer("server1", ApplyResult::APPLIED);
   shown = changes_->Show(id);
@@ -251,7 +251,7 @@ TEST_F(ClusterChangesTest, RollbackWithoutJournalsIsGoodOnLostHostsAlone) {
   EXPECT_EQ(KeptOutcome(run, 0), ApplyResult::REFUSED);
   EXPECT_EQ(KeptOutcome(run, 1), ApplyResult::REFUSED);
   EXPECT_EQ(KeptOutcome(run, 2), ApplyResult::NOTHING_TO_DO);
-  // What stands is still said to stand.
+  // An applied host is still reported as applied.
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
 }
 
@@ -340,14 +340,14 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   EXPECT_EQ(Kept(id).outcome(), ApplyReport::SUCCEEDED);
   EXPECT_THAT(Kept(id).notes(),
               Contains("reconnected and reported the result: server0"));
-  // It has spoken; what it says of its later life is not of that run.
+  // The host has reported; later reports do not belong to that run.
   Tell("server0", id, ApplyResult::ROLLED_BACK);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
 }
 
 TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
-  // What the store holds when a controller dies: a run that is still running.
+  // The store of a controller that died: a run that is still running.
   ApplyReport cut;
   cut.set_run_id("1111222233334444");
   cut.set_apply_id("1111222233334444");
@@ -518,7 +518,7 @@ TEST_F(ClusterChangesTest, AbortFreesTheTurnAndWhatTheHostTellsLaterIsKept) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
   EXPECT_THAT(log_.Lines(), HasSubstr(" of alice: aborted by root (admin), 1 "
                                       "hosts not waited for"));
-  // The turn is free, whatever the host does.
+  // Another run may begin, whatever the host does.
   Tell("server0", id, ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
   const auto next = RollBack(id);

@@ -46,7 +46,7 @@ DriftReport Clean() {
 }
 
 // One host whose somaxconn is 128, a spec that enforces sysctl, and a record of
-// what the enforcer has had applied.
+// applies by the enforcer.
 struct Cluster {
   Cluster() {
     spec.add_enforce("sysctl");
@@ -79,10 +79,10 @@ struct Cluster {
     return parts;
   }
 
-  // Until the try that is under way is over.
+  // Waits until the try that is under way is over.
   void WaitForTry() {
-    // What begins the next one may have run already: time has passed while the
-    // pool was at work.
+    // The event that begins the next try may be due: time has passed while the
+    // pool was busy.
     pool.Drain();
     scheduler.Advance(absl::ZeroDuration());
   }
