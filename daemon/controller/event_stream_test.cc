@@ -178,7 +178,7 @@ TEST_F(EventStreamTest, CutsOffClientThatStopsReading) {
   huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));
   // More than gRPC takes for a client that reads nothing; it has not ended.
   for (int i = 0; i < 8; ++i) service_.stream_->Add(huge);
-  // Advance cancels the timer once the write is taken.
+  // A write that was taken has no timer any more, so advance again.
   while (
       !service_.ended_.WaitForNotificationWithTimeout(absl::Milliseconds(5))) {
     scheduler_.Advance(WriteTimeFor(huge.ByteSizeLong()));

@@ -1,8 +1,7 @@
-// Runs that ask hosts for their facts, and the calls that wait for them: a few
-// at once, further ones in their turn (run_turns.h). Equal calls share a
-// run that has not begun yet, so that a thousand schedulers that ask at once
-// cost two runs. Nobody joins a run that has begun: what it was told may be
-// older than what its caller has just mended.
+// Runs that ask hosts for their facts, a few at once (run_turns.h), and the
+// calls that wait for them. Equal calls share a queued run, so that a thousand
+// concurrent schedulers cost two runs. Calls never join a run that has begun:
+// its facts may be older than what the caller has just fixed.
 //
 //   runs.Join(key, hosts, who, stream, begin, refused);  // From the handler.
 #ifndef DAEMON_CONTROLLER_SHARED_RUNS_H_
@@ -137,8 +136,7 @@ class SharedRuns {
   }
 
   void BeginOne(const std::shared_ptr<Run>& run) ABSL_LOCKS_EXCLUDED(mutex_) {
-    // The run holds its callers' functions: a strong reference would be a
-    // cycle.
+    // The run holds its callers' functions: avoid a cycle of references.
     const std::weak_ptr<Run> weak = run;
     Callers callers;
     callers.on_progress = [this, weak] {

@@ -27,7 +27,7 @@
 namespace clusterd {
 namespace {
 
-constexpr int kMaxWaivers = 512;  // In the spec.
+constexpr int kMaxWaivers = 512;  // Of the spec.
 constexpr char kAllHosts[] = "all";
 
 absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {

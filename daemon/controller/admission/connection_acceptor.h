@@ -41,10 +41,9 @@ struct AcceptorOptions {
   // ADDRESS:PORT; port 0 takes a free one. Without an address: all of the
   // machine. A name: all of its addresses.
   std::string listen;
-  const char* option = "--listen";  // What the user sets it with.
+  const char* option = "--listen";  // The option with this address.
   AdmissionLimits admission;
-  // Sockets that already listen; the acceptor owns them. None: it binds its
-  // own.
+  // Owned sockets that already listen; none: it binds its own.
   std::vector<int> listeners;
   // For one connection.
   AllowanceLimits bytes = {20 << 20, 2 << 20};
@@ -60,9 +59,8 @@ struct AcceptorOptions {
   uint64_t count_every_bytes = 64 << 10;
   // The kernel keeps about so much unread; 0: the kernel's default.
   int receive_buffer_bytes = 0;
-  // A connection that has not sent a ClientHello for so long is closed, one
-  // that sends other bytes at once. Until then it only takes a waiting
-  // descriptor.
+  // A connection without a ClientHello for so long is closed, one that sends
+  // other bytes at once. Until then it takes only a waiting descriptor.
   absl::Duration silence = absl::Seconds(75);
   bool tls = true;  // False: for tests without certificates.
   // While others wait for a handshake slot, a peer that stays silent for so
@@ -125,10 +123,10 @@ class ConnectionAcceptor {
     Allowance begun;
     absl::Time arrived;
     UnansweredBytes unanswered = {};
-    std::string random = {};  // In its ClientHello.
+    std::string random = {};  // Of its ClientHello.
     bool silent = true;
     bool admitted = false;
-    bool is_cut = false;         // By us.
+    bool is_cut = false;  // Closed by us.
     bool known = false;          // A call has come.
     int calls = 0;  // Reported and not yet ended.
     uint64_t calls_told = 0;  // Reported in all.

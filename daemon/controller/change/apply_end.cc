@@ -116,8 +116,7 @@ ApplyResult ResultOfAnswer(const ApplyReport& head,
       return LostResult(head, host.name,
                         Worded("hub-other-apply", result.apply_id()));
     }
-    // A rollback may also have nothing to do: it was undone or rolled back
-    // before.
+    // A rollback may have nothing to do: undone or rolled back before.
     if (!SettlesHost(head.rollback(), result) &&
         result.outcome() != ApplyResult::NOTHING_TO_DO) {
       return LostResult(

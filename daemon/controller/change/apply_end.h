@@ -40,8 +40,8 @@ ApplyResult LostResult(const ApplyReport& head, const std::string& host,
 ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
                        const ClusterPlan* plan, ApplyResult told);
 
-// Checks a host's answer: one about something else, or one that such a task
-// cannot have, leaves the host's state unknown, which is LOST.
+// Checks a host's answer. One about something different, or one that such a
+// task cannot have, leaves the host's state unknown, which is LOST.
 ApplyResult ResultOfAnswer(const ApplyReport& head,
                            const ApplyOrder::Host& host,
                            const ClusterPlan* plan,

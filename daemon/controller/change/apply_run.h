@@ -149,7 +149,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   absl::Status SaveEnd(const ApplyReport& report) const
       ABSL_LOCKS_EXCLUDED(saving_);
 
-  const ApplyReport head_;  // As ordered: ids, who, and how.
+  const ApplyReport head_;  // As ordered, with ids and actor.
   const std::vector<ApplyOrder::Host> hosts_;
   const Waves waves_;
   const std::shared_ptr<const ClusterPlan> plan_;

@@ -27,9 +27,9 @@ namespace clusterd {
 struct ApplyOrder {
   struct Host {
     std::string name;
-    const HostPlan* plan = nullptr;  // Of the order's; null: not known.
+    const HostPlan* plan = nullptr;  // Into ApplyOrder::plan; null: unknown.
     absl::Duration deadline;
-    // In a rollback: it is unknown if the apply was begun there.
+    // For a rollback: it is unknown if the apply was begun there.
     bool was_lost = false;
   };
   // All but times, outcome and hosts.
@@ -40,7 +40,7 @@ struct ApplyOrder {
   std::shared_ptr<const ClusterPlan> plan;
   // The namespace of its kernel parameters, as NetworkNamespaceText.
   std::string network_namespace;
-  AuditEntry caller;  // Who asks, for the hosts' audit files.
+  AuditEntry caller;  // For the hosts' audit files.
 };
 
 inline void AddNote(FindingValue note, ApplyReport* report) {
@@ -61,7 +61,7 @@ inline constexpr absl::Duration kDefaultConfirmPerWave = absl::Seconds(30);
 inline constexpr absl::Duration kShortestConfirmWithin = absl::Minutes(1);
 inline constexpr absl::Duration kLongestConfirmWithin = absl::Hours(24);
 
-// How a plan's change reverts automatically, without a state; within_ms 0: it
+// The automatic rollback of a plan's change, without a state; within_ms 0: it
 // stays. `wished` as in ApplyPlanRequest, zero: not set; at most a day.
 // `waves`: how many its run has. InvalidArgument beyond the bounds above, or if
 // it is both to stay and to revert.
@@ -70,25 +70,25 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                                             bool automatic, bool stays,
                                             size_t waves);
 
-// The plan that was kept under exactly this id, with exactly this digest.
-//   InvalidArgument  what is kept under the id has another digest, or is no
-//                    plan: the client's copy was edited; or there is no id
-//   Aborted          nothing is kept under the id: another controller made it,
-//                    or it made room for newer entries; plan again
+// Reads the kept plan with exactly this id and digest.
+//   InvalidArgument  the kept entry has another digest, or is not a plan: the
+//                    client's copy was edited; or the id is missing
+//   Aborted          the id is unknown: another controller made the plan, or it
+//                    made room for newer entries; plan again
 //   others           the history cannot be read
-// Whether the plan fits the spec of now is for OrderOfApply.
+// OrderOfApply checks if the plan fits the current spec.
 absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
     const HistoryStore& history, absl::string_view plan_id,
     absl::string_view digest);
 
 //   InvalidArgument     the plan's digest is not that of its content, its id is
-//                       none, it is for another cluster, names a host twice, or
-//                       one that is not in the spec
+//                       invalid, it is for another cluster, names a host twice,
+//                       or one that is not in the spec
 //   FailedPrecondition  the plan is of a newer schema; it has nothing to do; a
-//                       host to be changed is not attached (named); or it is to
-//                       go back by itself, and the clusterd of one cannot do it
+//                       host to be changed is not attached (named); or it rolls
+//                       back automatically, and the clusterd of one cannot
 //   Aborted             the spec has changed since: plan again
-// `confirm`: how it goes back by itself, from ConfirmationOf.
+// `confirm`: its automatic rollback, from ConfirmationOf.
 absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
                                         std::shared_ptr<const ClusterPlan> plan,
                                         const Confirmation& confirm = {});

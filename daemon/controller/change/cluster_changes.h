@@ -39,8 +39,7 @@
 namespace clusterd {
 
 inline constexpr uint32_t kDefaultWaveSize = 32;
-// Applies not yet notified to all hosts; at this bound a revertible one is
-// refused.
+// Applies with unnotified hosts; further ones that may revert are refused.
 inline constexpr size_t kMaxUntold = 8;
 
 // A requested change, its caller and its options.

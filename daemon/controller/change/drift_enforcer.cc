@@ -35,7 +35,7 @@ std::string StepTexts(const HostPlan& plan) {
                       more > 0 ? absl::StrCat("; and ", more, " more") : "");
 }
 
-// How the run ended on its one host.
+// The result of the run on its one host; empty: it succeeded.
 std::string ResultText(const absl::StatusOr<ApplyReport>& report) {
   if (!report.ok()) return std::string(report.status().message());
   if (report->outcome() == ApplyReport::SUCCEEDED) return "";

@@ -1,5 +1,5 @@
-// What a history survives: a controller killed in the middle, and files that
-// something else has damaged.
+// A history survives a controller killed during a write, and files that another
+// program has damaged.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ std::string FolderWith(int entries, size_t bytes) {
   return folder;
 }
 
-// The file stays as it was: damage is evidence, and maybe a person can mend it.
+// The file stays as it was: damage is evidence, and a person may repair it.
 void ExpectRefusedAsDamaged(const std::string& folder) {
   const std::string before = ReadWhole(FileIn(folder));
   const absl::Status status = HistoryStore::Open(folder).status();
@@ -85,7 +85,7 @@ TEST(HistoryCrashTest, HalfWrittenTransactionIsTakenBack) {
   }
 }
 
-// Adds without end; tells of each that was added through the pipe.
+// Adds entries endlessly; reports each one through the pipe.
 [[noreturn]] void AddUntilKilled(const std::string& folder, int tell) {
   HistoryLimits limits;
   limits.max_entries = 30;
@@ -120,7 +120,7 @@ TEST(HistoryCrashTest, WhatWasAddedSurvivesKilling) {
     close(tell[0]);
     const auto store = OpenStore(folder);
     ASSERT_NE(store, nullptr);
-    // The one after it may have been added without being told of.
+    // The next one may have been added without a report.
     const auto list = store->List({});
     ASSERT_TRUE(list.ok()) << list.status();
     EXPECT_THAT(list->entries(0).id(),

@@ -98,7 +98,7 @@ FindingValue OutcomeWords(ApplyResult::Outcome outcome) {
 }
 
 std::string RunOutcomeName(const ApplyReport& report) {
-  // Comes from no run that ended.
+  // A run that ended has an outcome.
   if (report.outcome() == ApplyReport::OUTCOME_UNSPECIFIED) {
     return "interrupted";
   }
@@ -131,7 +131,7 @@ HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
   entry->set_actor(actor);
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  // A whole check is never skipped; one that says so says nothing.
+  // A whole check is never skipped; such a verdict is invalid.
   entry->set_outcome(
       StateWord(report.verdict() == SKIPPED ? UNKNOWN : report.verdict()));
   *entry->mutable_summary_words() = SummaryOf(report);

@@ -41,8 +41,8 @@ class RunNotifierCommandTest : public testing::Test {
   const StopSignal stop_{};
 };
 
-// A pipe with a name, `file_`.alive, that a script and what it starts hold open
-// for as long as they live.
+// A named pipe, `file_`.alive, that a script and its children hold open while
+// they live.
 class RunNotifierCommandKillTest : public RunNotifierCommandTest {
  protected:
   void SetUp() override {
@@ -55,7 +55,7 @@ class RunNotifierCommandKillTest : public RunNotifierCommandTest {
   void TearDown() override {
     if (fd_ >= 0) close(fd_);
   }
-  // Whether all have gone, or go. REQUIRES: one has opened it.
+  // True if all have gone, or go. REQUIRES: one has opened it.
   bool AllGo() const {
     pollfd held = {fd_, 0, 0};
     return poll(&held, 1,
