@@ -126,10 +126,10 @@ class ConnectionAcceptor {
     std::string random = {};  // Of its ClientHello.
     bool silent = true;
     bool admitted = false;
-    bool is_cut = false;  // Closed by us.
+    bool is_cut = false;         // Closed by us.
     bool known = false;          // A call has come.
-    int calls = 0;  // Reported and not yet ended.
-    uint64_t calls_told = 0;  // Reported in all.
+    int calls = 0;               // Reported and not yet ended.
+    uint64_t calls_told = 0;     // Reported in all.
     uint64_t bytes_counted = 0;  // When its calls were last counted.
   };
 

@@ -103,9 +103,9 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
 
  private:
   struct HostState {
-    bool waits = false;  // Has it, and would revert it.
+    bool waits = false;    // Has it, and would revert it.
     bool told = false;     // Keeps it.
-    bool gone = false;  // Has reverted it.
+    bool gone = false;     // Has reverted it.
     bool unknown = false;  // Was lost; it may have it.
     bool asked = false;    // Has a task of ours.
     FindingValue why_not;  // From its newest refusal.
@@ -164,7 +164,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   Confirmation confirmation_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, HostState> hosts_ ABSL_GUARDED_BY(mutex_);
   absl::Time last_deadline_ ABSL_GUARDED_BY(mutex_);
-  AuditEntry caller_ ABSL_GUARDED_BY(mutex_);  // Confirms or extends.
+  AuditEntry caller_ ABSL_GUARDED_BY(mutex_);          // Confirms or extends.
   absl::Duration extends_by_ ABSL_GUARDED_BY(mutex_);  // Zero: no extension.
   std::shared_ptr<FactRun> check_ ABSL_GUARDED_BY(mutex_);
   std::string check_id_ ABSL_GUARDED_BY(mutex_);  // Of its order.

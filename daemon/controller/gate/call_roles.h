@@ -23,7 +23,7 @@ enum class Caller {
   kHost,  // A host's certificate: it speaks only for itself.
   // The same, also where it has ended and its key is on record.
   kEndedHost,
-  kSocket,  // A user that may open the unix socket of the host's daemon.
+  kSocket,   // A user that may open the unix socket of the host's daemon.
   kAnybody,  // Without a certificate: the request has to prove the identity.
 };
 

@@ -49,7 +49,7 @@ struct IdentityGateOptions {
   std::string cluster;
   std::string state;   // The folder of lock_store.h's files.
   bool is_new = true;  // It has no history yet.
-  std::string ca;  // File: signers of lists.
+  std::string ca;      // File: signers of lists.
   std::string crl;     // File or folder; empty: the site has no lists.
   // The clock by which certificates begin and end.
   std::function<absl::Time()> now = absl::Now;

@@ -62,7 +62,7 @@ class LockStore {
   absl::Status WriteSum(const std::string& text);
 
   const std::string sum_;  // Path of locks.sum.
-  std::string known_;  // Content of locks.sum.
+  std::string known_;      // Content of locks.sum.
   std::unique_ptr<SqliteDatabase> database_;
 };
 

@@ -99,10 +99,10 @@ struct KeptEntry {
   int64_t position = 0;  // Increases with every added entry.
   HistoryKind kind = HISTORY_KIND_UNSPECIFIED;
   bool running = false;
-  int64_t bytes = 0;  // Size of the detail.
+  int64_t bytes = 0;          // Size of the detail.
   std::string schedule = {};  // Name, if scheduled.
-  std::string actor = {};  // Caller, if manual.
-  bool changed = false;  // Since the schedule's last check.
+  std::string actor = {};     // Caller, if manual.
+  bool changed = false;       // Since the schedule's last check.
 };
 
 // Positions to drop so that `kept`, oldest first, and `coming` fit the limits

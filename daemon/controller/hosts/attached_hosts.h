@@ -186,7 +186,7 @@ class AttachedHosts {
   // A host that has attached at least once.
   struct Host {
     std::unique_ptr<Session> session;  // Null: not attached now.
-    bool asked = false;  // Asked if its stream lives.
+    bool asked = false;                // Asked if its stream lives.
     std::optional<OtherClaimant> other_claimant;
     // The listed entry, without conflict and in_spec. Its last drift report
     // stays when it detaches.

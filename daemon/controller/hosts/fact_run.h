@@ -137,7 +137,7 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   const std::shared_ptr<const FactOrder> order_;
   const ControllerParts parts_;
   const HostTask observation_;  // For any host.
-  const CallbackGate gate_;  // Never closed: Cancel drops the callbacks.
+  const CallbackGate gate_;     // Never closed: Cancel drops the callbacks.
 
   mutable absl::Mutex mutex_;
   Callbacks callbacks_ ABSL_GUARDED_BY(mutex_);

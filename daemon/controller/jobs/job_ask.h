@@ -34,8 +34,8 @@
 namespace clusterd {
 
 struct JobChecksLimits {
-  size_t at_once = 32;  // Runs.
-  size_t of_host = 8;  // Runs that ask one host.
+  size_t at_once = 32;        // Runs.
+  size_t of_host = 8;         // Runs that ask one host.
   size_t waiting = 1'024;     // Runs that have not begun.
   size_t callers = 20'000;    // Over all runs.
   size_t begun_by_one = 256;  // Runs begun by one asker's questions.
@@ -71,7 +71,7 @@ struct JobAsk {
   NetworkNamespace network_namespace;
   absl::Duration max_age;  // 0: no kept result.
   std::string actor;       // The SPIFFE id of the user or host.
-  std::string host;  // Asking host; empty: a user asks.
+  std::string host;        // Asking host; empty: a user asks.
 };
 
 // Signs the bytes of a JobVerdict.

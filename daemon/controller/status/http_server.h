@@ -108,7 +108,7 @@ class HttpServer {
   struct Connection {
     bufferevent* events;  // Our own reference: shows its end.
     std::chrono::steady_clock::time_point since;
-    std::string network;  // Peer's network.
+    std::string network;     // Peer's network.
     bool has_asked = false;  // For its first page.
     bool is_ended = false;   // By us; evhttp frees it soon.
   };

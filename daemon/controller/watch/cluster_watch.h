@@ -29,7 +29,7 @@ namespace clusterd {
 // Bounds of a check as watchers get it: a few kilobytes however large the
 // cluster is.
 inline constexpr int kMaxWrongTold = 20;     // Rules, and changes.
-inline constexpr int kMaxFindingsTold = 3;  // For a rule.
+inline constexpr int kMaxFindingsTold = 3;   // For a rule.
 inline constexpr int kMaxSubjectsTold = 20;  // For a finding or change.
 
 // Without name and next_at_ms. `wrong` omits rules whose findings another one
