@@ -185,8 +185,7 @@ absl::Status ControllerService::Keep(const HistoryRecord& record) const {
   return parts_.history->AddOrLog(record, parts_.log);
 }
 
-// Reports and plans are moved into their record and out again: those of 10,000
-// hosts are large.
+// Reports and plans are moved, since those of 10,000 hosts are large.
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
     Context* context, const CheckRequest* request) {
   if (request->has_job()) return CheckJob(context, *request);

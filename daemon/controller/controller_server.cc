@@ -31,8 +31,7 @@ namespace clusterd {
 namespace {
 
 constexpr absl::Duration kMaxIdle = absl::Minutes(5);
-// Messages are a few kilobytes; saves 8 MB with 1,152 hosts over the usual
-// 16384.
+// Small messages; saves 8 MB with 1,152 hosts over the usual 16384.
 constexpr int kTlsFrameBytes = 4096;
 // For one call. Ours have some 300: path, authority, user agent and deadline.
 constexpr int kMaxHeaderBytes = 4096;
@@ -80,9 +79,8 @@ void SetArguments(const ControllerServerOptions& options,
                               ToMs<int>(kMaxIdle));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               kMaxCallsPerConnection);
-  // gRPC 1.51 reads headers before the peer is known, and has flaws in it
-  // (CVE-2023-33953, CVE-2023-1428). threat-model.md says which of them this
-  // stops.
+  // gRPC 1.51 reads headers before it knows the peer, and not safely
+  // (CVE-2023-33953, CVE-2023-1428). threat-model.md says what this stops.
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxHeaderBytes);
   // Every connection keeps buffers for one frame of TLS.
   builder->AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);

@@ -1,6 +1,5 @@
-// The listening side of clusterd-controller: one mutual-TLS port for its
-// services, the port for joining hosts if it has a CA, and an optional status
-// port.
+// The listening side of clusterd-controller: its mutual-TLS port, with a CA the
+// port for joining hosts, and an optional status port.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
 #define DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
 
@@ -48,12 +47,10 @@ namespace clusterd {
 
 // For a controller that issues certificates to hosts.
 struct TrustOptions {
-  // Folder of its intermediate CA (certificate_authority.h); empty: it issues
-  // no certificates.
+  // Folder of its CA (certificate_authority.h); empty: it issues nothing.
   std::string ca_dir;
   std::string state;  // Folder of trust.db, which exists.
-  // ADDRESS:PORT for hosts without a certificate; empty: the port after that of
-  // `listen`.
+  // ADDRESS:PORT for joining hosts; empty: the port after that of `listen`.
   std::string enrol_listen;
   absl::Duration leaf_life = kDefaultLeafLife;
   // The program that serves that port; empty: this program.
@@ -86,8 +83,7 @@ struct ControllerServerOptions {
   TlsFiles tls;
   DrainLimits drain;
   TrustOptions trust;
-  // ADDRESS:PORT of the status port; empty: 127.0.0.1, and the port two after
-  // that of `listen`.
+  // ADDRESS:PORT; empty: 127.0.0.1, and the port two after that of `listen`.
   std::string status_listen = kNoStatusPort;
 };
 

@@ -1,6 +1,6 @@
-// The calls with one answer: hosts, spec and history; the end, confirmation and
-// extension of a run; locks of identities. Calls that stream events are in
-// controller_runs.cc.
+// The calls with one answer: hosts, spec, history, locks, and the end,
+// confirmation or extension of a run. controller_runs.cc has the streaming
+// calls.
 #include "daemon/controller/controller_service.h"
 
 #include <atomic>

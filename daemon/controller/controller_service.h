@@ -68,15 +68,14 @@ class ControllerService final : public Controller::CallbackService {
   grpc::ServerWriteReactor<LaunchEvent>* PrepareLaunch(
       Context* context, const LaunchRequest* request) override;
 
-  // InvalidArgument for hosts that the spec does not name; ResourceExhausted
-  // when the queue is full. A plan that the history could not keep says so in
-  // not_kept.
+  // InvalidArgument for hosts that the spec lacks; ResourceExhausted when the
+  // queue is full. A plan not kept in the history says so in not_kept.
   grpc::ServerWriteReactor<PlanEvent>* Plan(
       Context* context, const PlanRequest* request) override;
 
-  // Errors are those of ClusterChanges, and for an apply those of ReadKeptPlan.
-  // Only a plan that this controller made and kept is applied, never a client's
-  // copy.
+  // Errors are those of ClusterChanges, for an apply also those of
+  // ReadKeptPlan. Only a plan kept by this controller is applied, never a
+  // client's copy.
   grpc::ServerWriteReactor<ApplyEvent>* ApplyPlan(
       Context* context, const ApplyPlanRequest* request) override;
   grpc::ServerWriteReactor<ApplyEvent>* RollBack(
@@ -101,8 +100,7 @@ class ControllerService final : public Controller::CallbackService {
   Unary* ForgetHost(Context* context, const ForgetHostRequest* request,
                     ForgetHostResponse* response) override;
   // NotFound for a host neither in the spec nor attached; ResourceExhausted
-  // when too many are being described. The facts of a host that does not answer
-  // say so.
+  // when too many are described. Facts of a host without an answer say so.
   Unary* DescribeHost(Context* context, const DescribeHostRequest* request,
                       DescribeHostResponse* response) override;
   Unary* GetSpec(Context* context, const GetSpecRequest* request,

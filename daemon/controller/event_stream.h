@@ -1,8 +1,8 @@
 // The answer to one call that streams events: progress, single events, then one
-// last event or a status. Progress is sent at most every 50 ms and never faster
-// than the client reads. Producers never wait for the client (stream_writer.h):
-// one that reads too slowly misses single events. SendBudget bounds large last
-// events to one user.
+// last event or a status. Progress is sent at most every 50 ms, and no faster
+// than it is read. Producers never wait for the client (stream_writer.h): a
+// slow one misses single events. SendBudget bounds large last events to one
+// user.
 #ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
 #define DAEMON_CONTROLLER_EVENT_STREAM_H_
 

@@ -1,7 +1,6 @@
 // Reads the logs of hosts for one client, a few hosts at once, and sends each
 // as soon as it arrives. At most kLogsAtOnce hosts, at 2 MiB each, are asked or
-// not yet taken by the client, however many hosts there are and however slowly
-// it reads.
+// not yet taken by the client, however slow it is.
 #ifndef DAEMON_CONTROLLER_LOGS_RUN_H_
 #define DAEMON_CONTROLLER_LOGS_RUN_H_
 

@@ -26,8 +26,7 @@
 #include "daemon/process/watchdog.h"
 #include "daemon/process/worker_pool.h"
 
-// From tcmalloc (gperftools/malloc_extension_c.h), which only release builds
-// link; null otherwise.
+// gperftools/malloc_extension_c.h; only release builds link it.
 extern "C" __attribute__((weak)) void MallocExtension_ReleaseFreeMemory();
 
 namespace clusterd {
@@ -58,8 +57,7 @@ void RaiseOpenFiles(int hosts, Log* log) {
     limit.rlim_cur = limit.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) getrlimit(RLIMIT_NOFILE, &limit);
   }
-  // Each host has one connection, and a second one when it reconnects before
-  // the old one has ended.
+  // Each host has one connection, briefly two when it reconnects.
   const rlim_t wanted = 2 * static_cast<rlim_t>(hosts) + kFurtherFiles;
   if (limit.rlim_cur >= wanted) {
     log->Info(absl::StrCat("up to ", limit.rlim_cur, " open files; ", hosts,

@@ -1,7 +1,7 @@
-// Schedules runs that ask hosts: a few at once, the others queue. No user has
-// more than half of the running runs or a quarter of the queue. The next run is
-// of the user with the fewest running runs, oldest first. Equal runs are never
-// under way at once.
+// Schedules runs that ask hosts: a few at once, the others queue. A user has at
+// most half of the running runs and a quarter of the queue. The next run is of
+// the user with the fewest running ones, oldest first. Equal runs never
+// overlap.
 #ifndef DAEMON_CONTROLLER_RUN_TURNS_H_
 #define DAEMON_CONTROLLER_RUN_TURNS_H_
 

@@ -1,7 +1,6 @@
 // Bounds the bytes on their way to one user, and those queued for one stream.
-// gRPC keeps a copy of a message until its client has taken it. Otherwise a
-// client could open a thousand streams, read none, and have a thousand reports
-// kept.
+// gRPC keeps a message until its client has taken it, so a client could
+// otherwise open a thousand streams, read none, and keep a thousand reports.
 #ifndef DAEMON_CONTROLLER_SEND_BUDGET_H_
 #define DAEMON_CONTROLLER_SEND_BUDGET_H_
 

@@ -43,10 +43,9 @@ class SharedRuns {
   explicit SharedRuns(const RunTurnsLimits& limits) : turns_(limits) {}
 
   // The call joins the queued run with the same key, or a new one over so many
-  // hosts; then runs that may begin do. Calls `refused` and ends the call with
-  // ResourceExhausted if the queue is full, in all or for that user, or if the
-  // controller is overloaded when the run would begin. Its handler calls this
-  // once.
+  // hosts; then runs that may begin do. The handler calls this once. If the
+  // queue is full, in all or for that user, or the controller is overloaded,
+  // calls `refused` and ends the call with ResourceExhausted.
   void Join(const std::string& key, size_t hosts, const std::string& who,
             const std::shared_ptr<Stream>& stream, Begin begin, Refused refused)
       ABSL_LOCKS_EXCLUDED(mutex_) {

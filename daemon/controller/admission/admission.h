@@ -61,8 +61,7 @@ class Admission {
   };
   // Closes nothing while nothing waits.
   Decision Decide(absl::Time now);
-  // The time at which Decide may return more without other events;
-  // InfiniteFuture: never.
+  // When Decide may return more without other events; InfiniteFuture: never.
   absl::Time Next() const;
 
   // A call has begun while no other ran. True: it ended the handshake.

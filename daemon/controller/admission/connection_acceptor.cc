@@ -36,8 +36,7 @@ constexpr size_t kMaxFailedTold = 1000;
 constexpr absl::Duration kRepeatAfter = absl::Minutes(10);
 constexpr absl::Duration kSweepEvery = absl::Seconds(2);
 constexpr absl::Duration kSweepOftenEvery = absl::Milliseconds(100);
-// Pause when the kernel lacks memory for a connection, or another thread took
-// the last descriptor.
+// Pause without kernel memory, or if a thread took the last descriptor.
 constexpr absl::Duration kPause = absl::Milliseconds(10);
 constexpr absl::Duration kClosingTime = absl::Seconds(2);
 
@@ -103,8 +102,8 @@ absl::Status ConnectionAcceptor::Bind() {
   const std::string port(listen.substr(colon + 1));
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
-  // Without an address: IPv6, which also accepts IPv4 where the machine has
-  // both; otherwise IPv4.
+  // Without an address: IPv6, with IPv4 if the machine has both; otherwise
+  // IPv4.
   const auto hosts = host.empty() ? std::vector<std::string>{"::", "0.0.0.0"}
                                   : std::vector<std::string>{host};
   absl::Status trouble;

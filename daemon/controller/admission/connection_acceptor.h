@@ -75,8 +75,8 @@ struct AcceptorOptions {
 // Safe for concurrent use.
 class ConnectionAcceptor {
  public:
-  // Binds and listens; nothing is accepted yet. Unavailable as CannotListen.
-  // `log` must outlive it.
+  // Binds and listens without accepting. Unavailable as CannotListen. `log`
+  // must outlive it.
   static absl::StatusOr<std::unique_ptr<ConnectionAcceptor>> Listen(
       const AcceptorOptions& options, Log* log);
 
@@ -207,8 +207,7 @@ class ConnectionAcceptor {
       {0.01, 0.1, 0.5, 1, 5, 10, 30, 75}};
   uint64_t cut_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time cut_told_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  // Addresses of logged failed handshakes with the reason; emptied now and
-  // then.
+  // Addresses and reasons of logged failures; emptied now and then.
   std::set<std::string> failed_ ABSL_GUARDED_BY(mutex_);
   absl::Time failed_since_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;

@@ -60,9 +60,8 @@ struct StreamCounts {
 // Not safe for concurrent use.
 class OpenStreams {
  public:
-  // Counts for the newest connection of `peer`, named as in PeerName, to any
-  // server of this process; zeros: not connected. `connections` is about how
-  // many there are.
+  // Counts for the newest connection of `peer`, a PeerName, to any server of
+  // this process; zeros: none. `connections` is about how many there are.
   StreamCounts Count(const std::string& peer, size_t connections);
 
  private:
@@ -72,8 +71,7 @@ class OpenStreams {
   std::map<int64_t, int64_t> next_;  // Socket to start at, by server.
 };
 
-// A peer's allowance, counted from its first use: so much at once, then so much
-// a second.
+// A peer's allowance from its first use: a burst, then a rate a second.
 struct AllowanceLimits {
   double at_once = 0;
   double per_second = 0;
@@ -104,8 +102,7 @@ class Allowance {
   absl::Time last_;
 };
 
-// Counts bytes that a peer sends while nothing is sent to it. Not safe for
-// concurrent use.
+// Counts bytes of a peer while it gets none. Not safe for concurrent use.
 class UnansweredBytes {
  public:
   // Returns how much of `received` came since `sent` last changed; both count

@@ -90,10 +90,9 @@ void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
 // Rules that a setting of the plan fixes. None: all rules count.
 RuleSelection TouchedRules(const ClusterPlan& plan);
 
-// Findings on these hosts that are worse than those that the plan left there by
-// intent (HostPlan.unfixed): "firewall on node07 (fail), and 3 more"; "no facts
-// of node07". Empty: the change came out as planned. A missing fact is never
-// fine.
+// Findings on these hosts that are worse than the plan left them by intent
+// (HostPlan.unfixed): "firewall on node07 (fail), and 3 more"; "no facts of
+// node07". Empty: as planned. A missing fact is never fine.
 FindingValue WhatIsWrong(const ClusterPlan& plan,
                          const std::set<std::string>& hosts,
                          const Report& check);

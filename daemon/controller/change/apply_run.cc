@@ -119,9 +119,8 @@ absl::Status ApplyRun::BeginWave() {
     if (over_) return absl::OkStatus();
     wave = wave_;
   }
-  // Save before the first host is asked. If the controller dies in between, the
-  // history names hosts that were never asked, which is harmless, and misses
-  // none that was.
+  // Save before the first host is asked. If the controller dies then, the
+  // history may name too many hosts, which is harmless, but never too few.
   RETURN_IF_ERROR(SaveRunning());
   callbacks_.watcher.on_progress(shared_from_this());
   callbacks_.watcher.on_event(WaveEvent(wave));

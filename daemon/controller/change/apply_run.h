@@ -60,8 +60,7 @@ struct ApplyWatcher {
   // The run's progress() has news; first of all when it begins.
   std::function<void(std::shared_ptr<const class ApplyRun> run)> on_progress =
       [](const auto&) {};
-  // A wave begins or has ended, a step or a host has ended, or a user has
-  // cancelled the run.
+  // A wave begins; a wave, step or host has ended; or a user has cancelled.
   std::function<void(ApplyEvent event)> on_event = [](const auto&) {};
   // Last, once: the report, or why the run was broken off.
   std::function<void(absl::StatusOr<ApplyReport> report)> on_end =
@@ -120,7 +119,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   };
 
   Task MakeTask(size_t index) const;
-  // How long a host that has reported so many steps may stay silent: it may be
+  // The longest silence of a host that has reported so many steps: it may be
   // undoing them, and reports that at the end.
   absl::Duration SilenceAfter(size_t index, size_t steps_told) const;
 

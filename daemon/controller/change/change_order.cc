@@ -35,8 +35,7 @@ std::string NamespaceOf(const ClusterPlan& plan) {
 // True if a rollback must ask this host. A host that is clean again, or was
 // never asked, has no changes left.
 bool MayHoldChanges(const ApplyResult& result) {
-  // Residues may go in a second try: a tool hung, or a container engine was not
-  // running.
+  // Residues may go in a second try: a tool hung, or an engine was stopped.
   constexpr ApplyResult::Outcome kHolding[] = {
       ApplyResult::OUTCOME_UNSPECIFIED, ApplyResult::APPLIED, ApplyResult::LOST,
       ApplyResult::UNDONE_WITH_RESIDUES,
@@ -86,8 +85,7 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   return PreconditionWords("msg-change-nothing-to-do");
 }
 
-// A wave that cannot succeed should not begin: changing no host is better than
-// all but one.
+// A wave that cannot succeed must not begin: all hosts unchanged is best.
 absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
   std::vector<std::string> absent;
   for (const ApplyOrder::Host& host : order.hosts) {

@@ -49,8 +49,7 @@ inline void AddNote(FindingValue note, ApplyReport* report) {
 
 // The deadline of one host's apply or rollback of so many steps. Each step
 // saves, changes, reads back and may be undone: four commands, each at most
-// `command_ms`. Observing before and after adds two minutes, the minimum. At
-// most a day.
+// `command_ms`. Observing adds two minutes, the minimum. At most a day.
 absl::Duration HostChangeDeadline(int steps, uint32_t command_ms);
 
 // The default time to confirm a change with firewall steps, which can cut a

@@ -175,8 +175,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
     if (*added) return parts_.history->Update(record);
     const absl::Status saved = parts_.history->Add(record);
     *added = saved.ok();
-    // The rollback begins and has asked no host yet: it takes over the waiting
-    // apply.
+    // The rollback takes over the waiting apply before any host is asked.
     const auto pending = saved.ok() ? TakePending(to_save.apply_id()) : nullptr;
     if (pending != nullptr) {
       SaveConfirmation(pending->head().run_id(), pending->GiveUp());
@@ -215,8 +214,7 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
       }
     }
   }
-  // While this is still the one change: a second rollback must see the first
-  // one's marks.
+  // Before another change begins: a second rollback must see these marks.
   CorrectAll();
 }
 
@@ -260,8 +258,7 @@ void ClusterChanges::Recover() {
         "controller, and on which hosts cannot be told: ",
         record.status().message());
   }
-  // Runs that ended long ago may have hosts that never reported, and still may
-  // when they attach.
+  // Hosts of old runs may never have reported, and may when they attach.
   ListHistoryRequest newest;
   newest.add_kinds(HISTORY_APPLY);
   newest.add_kinds(HISTORY_ROLLBACK);
@@ -462,8 +459,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     const auto found = by_host.find(correction.result.host());
     if (found == by_host.end()) continue;
     ApplyResult* const host = found->second;
-    // A restored host keeps its steps in the apply's report; only its state
-    // changes.
+    // A restored host keeps its steps in the apply's report, not its state.
     if (!correction.rolled_back_by.empty()) {
       host->set_outcome(correction.result.outcome());
       *host->mutable_residues() = correction.result.residues();

@@ -136,8 +136,7 @@ class ClusterChanges {
   void OnPastApplies(const std::string& host, const PastApplies& told)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Breaks off the running change, and starts none later. No part is used after
-  // it returns.
+  // Breaks off the running change, starts none later, and releases all parts.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -108,8 +108,7 @@ void DriftEnforcer::StartNext() {
     host = queue_.front();
     queue_.pop_front();
   }
-  // Planning takes time and beginning an apply blocks, so not on the thread
-  // that brings the facts.
+  // Planning takes time and applying blocks: not on the thread with the facts.
   parts_.observe(
       ObservationOf(*parts_.spec(), host),
       gate_.Wrap([this, host](HostFacts facts) {

@@ -1,7 +1,6 @@
-// Restores drifted values where the spec says `enforce` for that kind of
-// change. It observes and plans the host, and keeps only steps for values that
-// an apply had set (config/plan/applied_drift.h). Then it applies them as
-// "clusterd-controller".
+// Restores drifted values where the spec has `enforce` for that kind of change.
+// It plans the observed host, keeps only values that an apply had set
+// (config/plan/applied_drift.h), and applies them as "clusterd-controller".
 //
 // Limits against storms:
 //   hosts                 one after the other

@@ -81,8 +81,7 @@ struct Cluster {
 
   // Waits until the try that is under way is over.
   void WaitForTry() {
-    // The event that begins the next try may be due: time has passed while the
-    // pool was busy.
+    // The next try may be due: time passed while the pool was busy.
     pool.Drain();
     scheduler.Advance(absl::ZeroDuration());
   }

@@ -81,8 +81,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   //   Unavailable         another call moves them already; or a host refused
   void Extend(const AuditEntry& caller, absl::Duration by,
               const Answered& answered) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Its rollback has begun: nothing is confirmed any more, and on_end is not
-  // called.
+  // Its rollback has begun: nothing is confirmed, and on_end is not called.
   Confirmation GiveUp() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // A host reports earlier applies. Does not block.
@@ -157,8 +156,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
   const Callbacks callbacks_;
   const CallbackGate gate_;
 
-  // The working thread holds it until it has saved: an older state must not
-  // replace a newer one.
+  // The working thread holds it until it has saved, to keep states in order.
   absl::Mutex looking_;
   mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(looking_);
   Confirmation confirmation_ ABSL_GUARDED_BY(mutex_);

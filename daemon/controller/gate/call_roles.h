@@ -42,8 +42,7 @@ struct CallRole {
 absl::Span<const CallRole> AllCallRoles();
 
 // PermissionDenied, for the user to read, naming both roles, if the user's is
-// not enough for this request; Internal for a call without a row or not for
-// users.
+// not enough; Internal for a call without a row or not for users.
 absl::Status CheckCallRole(absl::string_view service, absl::string_view method,
                            const google::protobuf::Message& request,
                            const SpiffeId& user);

@@ -89,8 +89,7 @@ class IdentityGate {
                                       IdentityKind kind) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // As Admit, for a peer that showed this certificate, PEM, to a server that
-  // verified it by the CA.
+  // As Admit, for a certificate, PEM, that a server verified by the CA.
   absl::StatusOr<SpiffeId> AdmitCertificate(absl::string_view pem,
                                             IdentityKind kind) const
       ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -161,8 +160,7 @@ class IdentityGate {
   void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads the lists, if they have changed.
   void ReadLists() ABSL_LOCKS_EXCLUDED(ages_mutex_, mutex_);
-  // FailedPrecondition for lists that are older than others before them, also
-  // before a restart.
+  // FailedPrecondition if older than known lists, also across restarts.
   absl::Status CheckNotOlder(const RevocationLists& lists)
       ABSL_LOCKS_EXCLUDED(ages_mutex_);
   // Writes unsaved ages; the next sweep tries again if the disk fails.

@@ -1,5 +1,4 @@
-// A history survives a controller killed during a write, and files that another
-// program has damaged.
+// A history survives a killed controller, and damage by other programs.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

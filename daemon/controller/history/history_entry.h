@@ -25,8 +25,7 @@ namespace clusterd {
 // "check", "plan", "apply", "rollback"; "kind 17" for none of them.
 FindingValue HistoryKindName(HistoryKind kind);
 
-// The error of a running host, which is kept as LOST in case the controller
-// dies.
+// The error of a running host, kept as LOST until it answers.
 inline constexpr char kNoAnswerYet[] = "hub-no-answer-yet";
 
 // The outcome's name in words, such as "rolled back with residues"; "without
@@ -45,8 +44,7 @@ HistoryRecord RecordOfCheck(Report report, const std::string& actor);
 // Actor, id and time are the plan's own. `elapsed_ms`: of planning.
 HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms);
 
-// A rollback if the report says so. `network_namespace`: the plan's, as
-// NetworkNamespaceText.
+// A rollback if the report says so. `network_namespace`: NetworkNamespaceText.
 HistoryRecord RecordOfApply(ApplyReport report,
                             const std::string& network_namespace);
 

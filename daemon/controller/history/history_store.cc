@@ -300,8 +300,7 @@ absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
   return NoSuchEntry(id, HISTORY_KIND_UNSPECIFIED);
 }
 
-// The entry has the detail's digest, so that a read detects a detail that was
-// damaged on disk.
+// The entry has the detail's digest, so that a read detects damage on disk.
 absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
   HistoryRecord rest = record;
   rest.clear_entry();

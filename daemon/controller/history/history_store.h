@@ -201,8 +201,8 @@ class HistoryStore {
   // The kind of the entry with exactly this id; nullopt: not found.
   absl::StatusOr<std::optional<HistoryKind>> KindOfLocked(
       absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The position of the one entry that an id or prefix names. `kind`:
-  // unspecified for any.
+  // The position of the entry with this id or prefix; `kind` may be
+  // unspecified.
   absl::StatusOr<int64_t> ResolveLocked(absl::string_view id,
                                         HistoryKind kind) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -38,8 +38,7 @@ class NewestReport {
     absl::MutexLock lock(&mutex_);
     return report_;
   }
-  // The report before this one; null: it was the first, or is not the newest
-  // any more.
+  // The report before this one; null: none, or this is not the newest any more.
   std::shared_ptr<const Report> Before(const Report& report) const
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);

@@ -76,8 +76,7 @@ absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
   return UnavailableWords("msg-hub-file-error", path, std::strerror(errno));
 }
 
-// Opens no descriptor of the file: closing one would release SQLite's own locks
-// on it in this process.
+// Opens no descriptor of the file: closing one would release SQLite's locks.
 absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   struct stat found;
   if (lstat(path.c_str(), &found) != 0) {

@@ -64,8 +64,7 @@ class SqliteDatabase {
           [](const auto&) {}) const;
   // Statements without values, one after the other.
   absl::Status Execute(const char* sql) const;
-  // Does all or nothing of `work`: rolls back after its error or a failed
-  // commit.
+  // Does `work` and commits it; rolls back if either fails.
   absl::Status Transact(const std::function<absl::Status()>& work) const;
   // The one number that the statement returns.
   absl::StatusOr<int64_t> ReadNumber(absl::string_view sql) const;
@@ -87,10 +86,9 @@ class SqliteDatabase {
 absl::Status SqliteStatus(int code, int system, absl::string_view path,
                           absl::string_view text);
 
-// Locks a state folder for one controller, until the descriptor closes or the
-// process ends. NotFound if the folder does not exist; PermissionDenied if it
-// cannot be opened; Unavailable if another holder has the lock, also in this
-// process.
+// Locks a state folder for one controller, until the descriptor closes.
+// NotFound if the folder does not exist; PermissionDenied if it cannot be
+// opened; Unavailable if another holder has the lock, also in this process.
 absl::StatusOr<OwnedFd> LockFolder(const std::string& folder);
 
 // The creation and recognition of a kind of file.

@@ -29,8 +29,7 @@
 
 namespace clusterd {
 
-// The sending half of one host's stream. Safe for concurrent use; neither call
-// blocks or calls back.
+// The sending half of a host's stream. Thread-safe; never blocks or calls back.
 class HostLink {
  public:
   virtual ~HostLink() = default;
@@ -42,8 +41,7 @@ class HostLink {
 
 struct HostLimits {
   size_t max_attached = 20000;
-  // Open tasks of one host. Changes do not count here: the cluster has only one
-  // such run.
+  // Open tasks of one host, besides its place in the cluster's one change.
   size_t max_pending = 64;
   // Consecutive answers to unknown tasks. A few are late, or cancelled.
   int max_unsolicited = 128;
@@ -127,8 +125,7 @@ class AttachedHosts {
   // The stream has ended; its pending tasks end with it. Unknown ids are
   // ignored: the session may have been replaced.
   void Detach(SessionId session, const FindingValue& reason);
-  // Handles an answer with an outcome, requested or not. OK, or why the stream
-  // has to be closed.
+  // Handles any answer with an outcome. OK, or why to close the stream.
   absl::Status OnResult(SessionId session, TaskResult result);
   // Handles any other message after the hello; the same.
   absl::Status OnProgress(SessionId session, TaskProgress progress);
@@ -149,8 +146,7 @@ class AttachedHosts {
   bool IsAttached(const std::string& host);
   // The last hello of the machine that is attached under this name.
   std::optional<Hello> HelloOf(const std::string& host);
-  // Forgets a host. FailedPrecondition if it is attached, NotFound if it is
-  // unknown.
+  // FailedPrecondition for an attached host, NotFound for an unknown one.
   absl::Status Forget(const std::string& host);
   // Every host of the spec in its order, then the others: attached ones and,
   // until they are forgotten, detached ones.

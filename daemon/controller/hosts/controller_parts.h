@@ -63,8 +63,7 @@ inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
   return entry;
 }
 
-// The caller, for the audit file of the host that runs the task, and the newest
-// line of our own.
+// For the host's audit file: the caller, and the newest line of our own.
 template <typename Task>
 void FillInAsker(const AuditEntry& caller, const AuditHead& head, Task* task) {
   task->set_actor(caller.who());

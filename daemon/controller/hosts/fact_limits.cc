@@ -120,8 +120,8 @@ void CutText(std::string* text) {
   text->resize(CutUtf8(*text, kMaxDriftTextBytes).size());
 }
 
-// Keeps at most `room` entries, each cut to a readable length; returns how many
-// it dropped.
+// Keeps at most `room` entries, cut to a readable length; returns the rest's
+// size.
 int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
   const int surplus = std::max(0, list->size() - std::max(0, room));
   list->DeleteSubrange(list->size() - surplus, surplus);

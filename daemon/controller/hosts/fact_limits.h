@@ -1,6 +1,5 @@
 // Limits on the facts of one host. A hostile host must not cost the controller
-// memory or time, speak for another host, or control the terminal of a reader.
-// Pure.
+// memory or time, speak for another host, or control a terminal. Pure.
 #ifndef DAEMON_CONTROLLER_HOSTS_FACT_LIMITS_H_
 #define DAEMON_CONTROLLER_HOSTS_FACT_LIMITS_H_
 

@@ -154,8 +154,7 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
 }
 
 std::string NewRunId() {
-  // Random from the kernel, so that ids cannot be guessed. It cannot fail for
-  // so few bytes.
+  // Random, so not guessable; the kernel cannot fail for so few bytes.
   uint64_t id = 0;
   if (getentropy(&id, sizeof(id)) != 0) std::abort();
   return absl::StrCat(absl::Hex(id, absl::kZeroPad16));

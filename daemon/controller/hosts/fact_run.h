@@ -35,9 +35,8 @@
 
 namespace clusterd {
 
-// The hosts that a request names, in the order of the spec; all if it names
-// none. InvalidArgument naming each that the spec lacks, or if the spec has
-// none.
+// The hosts that a request names, or all, in the order of the spec.
+// InvalidArgument naming each that the spec lacks, or if it has none.
 absl::StatusOr<std::vector<std::string>> SelectHosts(
     const ClusterSpec& spec,
     const google::protobuf::RepeatedPtrField<std::string>& names);
@@ -111,8 +110,7 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
 
   // Begins, on a thread of the pool. ResourceExhausted if the pool is full.
   absl::Status Start();
-  // Asks one held host, or all of them. Ignores other hosts, and those whose
-  // time is over.
+  // Asks one held host, or all of them. Ignores others, and those timed out.
   void AskHeld(const std::string& host) ABSL_LOCKS_EXCLUDED(mutex_);
   void AskAllHeld() ABSL_LOCKS_EXCLUDED(mutex_);
   // The caller has gone: cancels the hosts' tasks and drops the callbacks.
@@ -151,8 +149,7 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// Checks under way by the id of their run, for clients that ask for partial
-// results.
+// Checks under way by the id of their run, for partial results.
 struct RunningCheck {
   std::shared_ptr<const FactOrder> order;
   RuleSelection selection;

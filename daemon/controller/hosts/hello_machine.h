@@ -11,9 +11,8 @@
 // stream that does not answer, as after a power cut that TCP has not noticed,
 // or has ended by then, loses the name. Hosts state their own boot times. One
 // over kMostAhead ahead of our clock, or kMostBehind behind it, is implausible:
-// it makes no host a later start, and a holder with it blocks no later start.
-// It is not a reason to refuse a host whose name is free: a check may have to
-// find the wrong clock.
+// it makes no host a later start, and a holder with it blocks none. It never
+// refuses a host whose name is free: a check may have to find the wrong clock.
 #ifndef DAEMON_CONTROLLER_HOSTS_HELLO_MACHINE_H_
 #define DAEMON_CONTROLLER_HOSTS_HELLO_MACHINE_H_
 

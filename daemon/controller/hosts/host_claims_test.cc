@@ -1,5 +1,4 @@
-// Which machine has a host's name: the attached one, unless it stops answering
-// or has restarted.
+// A host's name stays with the attached machine while that answers and runs.
 #include <memory>
 #include <optional>
 #include <string>

@@ -27,8 +27,7 @@ namespace clusterd {
 
 // Cuts off a call whose peer does not take a written message (write_time.h): a
 // shut window would hold it, and all behind it, forever. A call has one write
-// under way at a time. Call both members under the lock of the call's owner, or
-// one after the other.
+// at a time. REQUIRES: calls are serial, for example under their owner's lock.
 class WriteDeadline {
  public:
   // Both must outlive the call.
@@ -47,8 +46,7 @@ class WriteDeadline {
           grpc_call_cancel(call.get(), nullptr);
         });
   }
-  // The message was taken, or never will be. After each Begin, at the latest
-  // when the call is done.
+  // After each Begin, once the message is taken or the call is done.
   void End() {
     scheduler_->Cancel(timer_);
     timer_ = 0;

@@ -1,5 +1,4 @@
-// The part of JobChecks that answers hosts, and decides which hosts must work
-// for a host's question.
+// The part of JobChecks that answers hosts, and chooses the hosts to ask.
 #include <string>
 #include <utility>
 #include <vector>

@@ -81,8 +81,7 @@ using VerdictSigner =
 // The result of a run.
 struct JudgedJob {
   CheckEvent event;  // The report.
-  // For its hosts, if all rules were judged; and the signer by the current key,
-  // or why there is none.
+  // For its hosts, if all rules were judged; and its signer, or an error.
   VerdictBytes verdict;
   absl::StatusOr<VerdictSigner> signer = absl::UnknownError("");
   absl::flat_hash_set<std::string> hosts;

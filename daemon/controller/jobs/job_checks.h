@@ -136,8 +136,7 @@ class JobChecks {
   // True if a result is kept or under way, so that the job need not be read.
   bool IsKnown(const std::string& key, const JobAsk& ask)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // These are in host_knowledge.cc. True if the run asks that host or still
-  // can; "": all of them.
+  // These are in host_knowledge.cc. True if the run may ask the host; "": all.
   bool MayAskLocked(const Run& run, const std::string& host) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Hosts that recently asked about the same job, for a new run.
@@ -149,7 +148,7 @@ class JobChecks {
   // The run that the question joins; null: none.
   RunPtr FindRunLocked(const std::string& key, const JobAsk& ask) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // That run, or a new one, which must be prepared.
+  // The run that it joins, or a new one, which must be prepared.
   absl::StatusOr<RunPtr> JoinLocked(const std::string& key, JobAsk* ask,
                                     bool* is_new)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

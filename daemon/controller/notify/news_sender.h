@@ -41,8 +41,7 @@
 
 namespace clusterd {
 
-// The hosts on which each rule fails that was not sent as failing there; "":
-// the cluster.
+// The hosts on which each rule newly fails, not yet sent; "": the cluster.
 using NewFailures = std::map<std::string, std::vector<std::string>>;
 
 // A new verdict of a scheduled check, or failures that started under the same
@@ -67,8 +66,7 @@ std::string NewsText(const VerdictNews& news);
 // On one line, only with hosts of the report that do not pass.
 std::string NewsJson(VerdictNews news);
 
-// Wakes threads that wait in poll() when a controller stops. Safe for
-// concurrent use.
+// Wakes threads in poll() at a controller's stop. Safe for concurrent use.
 class StopSignal {
  public:
   // Makes fd() readable; it is never read.
@@ -139,8 +137,7 @@ class NewsSender {
   std::map<std::string, Lane> lanes_ ABSL_GUARDED_BY(mutex_);
   // By notifier: the lanes that wait while another one is sent.
   std::map<std::string, std::deque<std::string>> turns_ ABSL_GUARDED_BY(mutex_);
-  // As many threads as a spec can have notifiers, so that a hanging one delays
-  // no other.
+  // One thread for each possible notifier: a hanging one delays no other.
   WorkerPool pool_{16, 4096};  // Last: its threads use the rest.
 };
 
@@ -149,9 +146,9 @@ class NewsSender {
 // read them blocks nothing.
 //
 // Returns the first line of its output, on either stream, fit for a log. It
-// runs in "/", as our own user, in its own process group, which is killed when
-// it ends, at the deadline, or when `stop` (of a StopSignal) is readable. It
-// inherits nothing, and its environment is PATH and LC_ALL.
+// runs in "/", as our own user, with nothing inherited and only PATH and LC_ALL
+// set. Its own process group is killed when it ends, at the deadline, and when
+// `stop` (of a StopSignal) is readable.
 //
 // FailedPrecondition, with that line, for another status than 0 or a signal;
 // NotFound or PermissionDenied if it cannot be run; DeadlineExceeded;

@@ -327,8 +327,7 @@ std::string AllCommandLines() {
   return all;
 }
 
-// A web server on loopback for one request at a time, which it answers with a
-// status and a body.
+// A web server on loopback that answers single requests with status and body.
 class WebServer {
  public:
   WebServer(const std::string& status, const std::string& body)

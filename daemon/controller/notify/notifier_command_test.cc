@@ -41,8 +41,7 @@ class RunNotifierCommandTest : public testing::Test {
   const StopSignal stop_{};
 };
 
-// A named pipe, `file_`.alive, that a script and its children hold open while
-// they live.
+// The named pipe `file_`.alive, which a script and its children hold open.
 class RunNotifierCommandKillTest : public RunNotifierCommandTest {
  protected:
   void SetUp() override {

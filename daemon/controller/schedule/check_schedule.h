@@ -1,5 +1,5 @@
 // Runs the checks of `schedule` in cluster.yaml under the controller's SPIFFE
-// id, keeps each in the history with the changes since the one before, and
+// id. It keeps each in the history with the changes since the one before, and
 // reports news of its verdict and of failures that start.
 //
 //   one schedule          one check at a time; a check that comes due while it
@@ -56,8 +56,8 @@ namespace clusterd {
 //   (link, optics, ping, a host    sees a change again, or at the third change
 //   without facts)                 in a row: a flapping cable, a booting switch
 //                                  and a returning host send nothing
-// Seeing the sent verdict again restarts the count of a better verdict, but not
-// that of a worse one, so that a flapping failure is sent eventually.
+// Seeing the sent verdict again restarts the count of a better verdict. It does
+// not for a worse one, so that a flapping failure is sent eventually.
 inline constexpr absl::Duration kSeenTwiceWithin = absl::Minutes(5);
 
 // The rules about the network.
@@ -154,16 +154,14 @@ class CheckSchedule {
         tell_(std::move(tell)) {}
   ~CheckSchedule() { Stop(); }
 
-  // The spec may have changed. No check begins before `settle` has passed. Does
-  // not block.
+  // The spec may have changed. Begins no check before `settle`. Does not block.
   void ReadSpec(absl::Duration settle = absl::ZeroDuration())
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Sorted as in cluster.yaml.
   std::vector<ClusterNow::ScheduleNow> Now() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // No check is begun or sent after it returns. Must not be called from a
-  // callback.
+  // Begins and sends nothing after it returns. Not to be called in a callback.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -187,8 +185,7 @@ class CheckSchedule {
   // mutex_ guards the members, which the analysis cannot express.
   using ScheduledPtr = std::shared_ptr<Scheduled>;
 
-  // Reads earlier results from the history, then schedules the first check
-  // after `settle`.
+  // Recalls the history, then schedules the first check after `settle`.
   void Recall(const ScheduledPtr& one, absl::Duration settle)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void ArmLocked(const ScheduledPtr& one, absl::Duration delay)

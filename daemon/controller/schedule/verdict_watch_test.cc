@@ -101,8 +101,7 @@ TEST_F(VerdictWatchTest, AHostsOwnFaultBehindTheNetworksIsNotDamped) {
 
 class ReportWatchTest : public testing::Test {
  protected:
-  // The result of a look a minute after the last one: "again", or the news,
-  // such as "link a,b".
+  // A look a minute after the last one: "again", or news such as "link a,b".
   std::string See(const Failures& failing, const Failures& unjudged = {}) {
     now_ += absl::Minutes(1);
     ScheduleLook look = {{PASS, PASS}, failing, unjudged, now_, now_};

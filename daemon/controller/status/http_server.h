@@ -87,8 +87,7 @@ using TlsContext = std::unique_ptr<SSL_CTX, FreeTlsContext>;
 
 class HttpServer {
  public:
-  // Admits the holder of this certificate of the CA; the message is for the
-  // client.
+  // Admits a holder of this certificate of the CA; the client gets the error.
   using Admit = std::function<absl::Status(const std::string& pem,
                                            const std::string& peer)>;
 
@@ -120,8 +119,7 @@ class HttpServer {
   // All of these run on the loop's thread.
   void Run();
   bufferevent* NewConnection();
-  // Frees ended connections, ends those open for too long, and accepts again if
-  // there is room.
+  // Frees ended connections, ends too old ones, and accepts if there is room.
   void Sweep();
   // Ends connections that have not sent a request.
   void EndUnfinished();

@@ -46,8 +46,7 @@ struct ClusterNumbers {
   // The ends of the controller's own: "controller", "ca", "issuing-ca".
   std::vector<std::pair<std::string, absl::Time>> certificate_ends;
   absl::Time now;
-  // A host that renews its certificate with this controller is late if at most
-  // so much is left.
+  // A host that renews here is late with so little of its certificate left.
   absl::Duration late_renewal;
 };
 

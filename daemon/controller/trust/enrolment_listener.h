@@ -53,9 +53,8 @@ class EnrolmentListener {
 
   // Checks now, and then at every interval.
   void Start() { Look(); }
-  // Opens or closes as the desk says. Unavailable if it cannot listen on the
-  // address; also the errors of ReadTlsFiles. A join that is under way when it
-  // closes gets no answer.
+  // Opens or closes as the desk says. Unavailable if it cannot listen; also the
+  // errors of ReadTlsFiles. Closing leaves joins under way without an answer.
   absl::Status Update() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // 0 before it was first open.

@@ -20,14 +20,12 @@
 
 namespace clusterd {
 
-// The program's only argument then. Its descriptor kEnrolmentSocket is a
-// SOCK_SEQPACKET to the controller; those behind it, up to the last open one,
-// listen.
+// Its only argument. Descriptor kEnrolmentSocket is a SOCK_SEQPACKET to the
+// controller; those behind it, up to the last open one, listen.
 inline constexpr char kEnrolmentProcess[] = "--as-the-enrolment-port";
 inline constexpr int kEnrolmentSocket = 3;
 
-// Its memory limit, as RLIMIT_DATA. Beyond it, the process ends and is
-// restarted.
+// Its RLIMIT_DATA; the controller restarts it if it ends beyond that.
 inline constexpr size_t kEnrolmentMemoryBytes = size_t{256} << 20;
 // Unbounded with sanitizers, which reserve terabytes for themselves. TSan
 // builds make the compiler hide themselves (.bazelrc).
@@ -47,8 +45,7 @@ inline constexpr size_t kMaxJoinsUnderWay = 256;
 // The port's listening options, and the bounds of one connection.
 AcceptorOptions EnrolmentAcceptor();
 
-// Sends the whole packet; Unavailable, with the system's reason, if it cannot.
-// `flags` as of send(2).
+// Sends a whole packet. Unavailable with the reason. `flags` as of send(2).
 absl::Status SendPacket(int socket, const google::protobuf::MessageLite& packet,
                         int flags = 0);
 // Waits for a packet. False: the peer has gone, or has sent an invalid packet

@@ -127,8 +127,7 @@ absl::Status EnrolmentService::CheckUnspent(const TokenRecord& token,
                      entry.uses(), record.name());
 }
 
-// A machine's id and address do not prove it: every user of the machine can
-// show both.
+// A machine's id and address prove nothing: all its users can show both.
 bool EnrolmentService::IsFree(const HostRecord& record) const {
   if (record.has_held() || record.needs_approval()) return false;
   const HostEntry entry =

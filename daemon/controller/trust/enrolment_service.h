@@ -41,8 +41,7 @@ namespace clusterd {
 
 inline constexpr absl::Duration kDefaultLeafLife = absl::Hours(30 * 24);
 inline constexpr absl::Duration kLateRenewal = absl::Hours(180 * 24);
-// A machine waits so long for an approval, blocking others, and has so long to
-// join after it.
+// A machine waits alone so long for an approval, and has so long to join then.
 inline constexpr absl::Duration kWaitsAlone = absl::Hours(1);
 
 // Safe for concurrent use. Functions that exclude change_mutex_ may wait for
@@ -58,11 +57,10 @@ class EnrolmentService {
         store_(store),
         leaf_life_(leaf_life) {}
 
-  // A token is good for one host, or for as many as the list names or the
-  // request says, and for each of them once. InvalidArgument for a list with
-  // hosts that cluster.yaml lacks, a life out of bounds, or no list while the
-  // controller learns; ResourceExhausted for more than kMaxTokens. Does not set
-  // ports.
+  // A token is good once for one host, for each that the list names, or for as
+  // many as requested. InvalidArgument for a list with hosts that cluster.yaml
+  // lacks, a life out of bounds, or no list while the controller learns;
+  // ResourceExhausted for more than kMaxTokens. Does not set ports.
   absl::StatusOr<CreateTokenResponse> CreateToken(
       const CreateTokenRequest& request, const SpiffeId& creator)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
@@ -83,10 +81,10 @@ class EnrolmentService {
   absl::StatusOr<Enrolled> Join(const JoinRequest& request,
                                 const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // For `host`, which has proved in a TLS handshake that it holds the key of
-  // `certificate_pem`: a copied request is useless. PermissionDenied unless
-  // that key is on record and the request's, cluster.yaml has the host, and the
-  // recorded certificate is not revoked and ended at most kLateRenewal ago.
+  // For `host`, which has proved in its TLS handshake that it holds the key of
+  // `certificate_pem`: copied requests are useless. PermissionDenied unless
+  // that key is on record and the request's, and cluster.yaml has the host. The
+  // recorded certificate must be unrevoked, and ended at most kLateRenewal ago.
   absl::StatusOr<Enrolled> RenewLate(const std::string& host,
                                      const std::string& certificate_pem,
                                      const RenewLateRequest& request,
@@ -96,10 +94,10 @@ class EnrolmentService {
   // which may call RenewLate after its end.
   bool IsKeyOnRecord(const std::string& certificate_pem) const;
   // Renews over the stream that `host` has opened with `certificate_pem`.
-  // FailedPrecondition for a certificate of another issuer. PermissionDenied
-  // for one that does not count any more, or a host removed from cluster.yaml.
-  // InvalidArgument for the key that it has already, ResourceExhausted beyond a
-  // few an hour.
+  // FailedPrecondition for another issuer's certificate. PermissionDenied for
+  // one that does not count, or a host removed from cluster.yaml.
+  // InvalidArgument for its present key, ResourceExhausted beyond a few an
+  // hour.
   absl::StatusOr<Enrolled> Renew(const std::string& host,
                                  const std::string& certificate_pem,
                                  const std::string& signing_request)
@@ -137,11 +135,10 @@ class EnrolmentService {
                                              bool approves)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   // Forgets the key and the bound machine, and ends the host's stream. Earlier
-  // certificates of any issuer, that key, and all present tokens are refused
-  // for the name: otherwise a machine that asks in a loop would get it. Also
-  // refuses the waiting machine. NotFound if the name has no record; Aborted if
-  // `key` is neither empty nor that on record, whole or as
-  // CertificateEntry.key.
+  // certificates, that key and all present tokens are refused for the name, so
+  // that a machine that asks in a loop does not get it. Also refuses the
+  // waiting machine. NotFound without a record; Aborted if `key` is neither
+  // empty nor the recorded one, whole or as CertificateEntry.key.
   absl::StatusOr<ResetHostResponse> Reset(const std::string& name,
                                           const std::string& key = "")
       ABSL_LOCKS_EXCLUDED(change_mutex_);

@@ -38,8 +38,7 @@ inline std::string KeyText(const std::string& spki_sha256) {
   return spki_sha256.substr(0, 16);
 }
 
-// A machine that waits for an approval is identified by its key: it states its
-// own id.
+// A waiting machine's key identifies it: a machine states its own id.
 inline std::string WaitingKey(const HostRecord::Waiting& waiting) {
   return KeyText(waiting.spki_sha256());
 }

@@ -26,8 +26,7 @@
 
 namespace clusterd {
 
-// Bounds of a check as watchers get it: a few kilobytes however large the
-// cluster is.
+// Bounds of a check for watchers: a few kilobytes for any cluster.
 inline constexpr int kMaxWrongTold = 20;     // Rules, and changes.
 inline constexpr int kMaxFindingsTold = 3;   // For a rule.
 inline constexpr int kMaxSubjectsTold = 20;  // For a finding or change.
