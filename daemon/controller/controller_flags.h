@@ -12,19 +12,19 @@
 namespace clusterd {
 
 struct ControllerFlags {
-  std::string cluster;  // Empty: as the certificate says.
+  std::string cluster;  // Empty: the certificate's.
   std::string spec = "/etc/clusterd/cluster.yaml";
   bool learn = false;  // Start even if cluster.yaml does not exist yet.
   std::string listen = "0.0.0.0:7443";
-  // The history; made, mode 0700, if its parent is there.
+  // The state folder; created, mode 0700, if its parent exists.
   std::string state = "/var/lib/clusterd-controller";
   std::string port_file;  // Empty: none.
   std::string crl;        // Revocation lists, file or folder; empty: none.
   TlsFiles tls = {"/etc/clusterd/ca.crt", "/etc/clusterd/controller.crt",
                   "/etc/clusterd/controller.key"};
   DrainLimits drain;
-  // Folder of the intermediate CA that hosts' certificates are issued with;
-  // empty: the site has its own PKI.
+  // Folder of the intermediate CA for hosts' certificates; empty: the site has
+  // its own PKI.
   std::string ca_dir;
   std::string enrol_listen;  // Empty: the port after that of `listen`.
   // Empty: 127.0.0.1, and the port two after that of `listen`; "off": none.

@@ -156,7 +156,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     order->started_at = parts_.scheduler->Now();
     FactRun::Callbacks callbacks;
     callbacks.on_progress = std::move(callers.on_progress);
-    // The result is kept even when its client has left at the last moment.
+    // Keep the result even if its client has just left.
     callbacks.on_facts = [order, conclude = std::move(conclude),
                           on_end = std::move(callers.on_end)](
                              const std::vector<HostFacts>& facts) {

@@ -395,7 +395,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->acceptor_->Open();
   server->trust_->set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
-  // Hosts that the previous controller has sent away wait at most that long.
+  // Hosts that the previous controller sent away wait at most one Spread().
   server->ReadSpec(kHostsSettle + 2 * server->Spread());
   if (!parts.spec->learns()) {
     // It reads a report that no start has to wait for.

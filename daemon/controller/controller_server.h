@@ -173,11 +173,11 @@ class ControllerServer {
   const std::unique_ptr<TrustService> trust_;
   std::unique_ptr<ConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;  // Ends before its services.
-  std::unique_ptr<HttpServer> status_;    // The same.
+  std::unique_ptr<HttpServer> status_;    // Ends before its services.
 };
 
-// Lines as EndingCertificates has them, of the controller's own certificate and
-// CA and, unless `ca_dir` is empty, of those that it issues with.
+// EndingCertificates' lines for the controller's own certificate and CA and,
+// unless `ca_dir` is empty, for its issuing CA.
 std::vector<std::string> EndingOfController(const TlsFiles& tls,
                                             const std::string& ca_dir,
                                             absl::Time now);

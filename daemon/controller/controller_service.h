@@ -84,7 +84,7 @@ class ControllerService final : public Controller::CallbackService {
   // Errors are those of ClusterChanges::Cancel; ResourceExhausted as above.
   Unary* Cancel(Context* context, const CancelRequest* request,
                 CancelResponse* response) override;
-  // Admins. Errors are those of ClusterChanges::Abort.
+  // For admins. Errors are those of ClusterChanges::Abort.
   Unary* AbortApply(Context* context, const AbortApplyRequest* request,
                     AbortApplyResponse* response) override;
   // Errors are those of ClusterChanges::Confirm and Extend.
@@ -181,7 +181,7 @@ class ControllerService final : public Controller::CallbackService {
   template <typename Request, typename Response>
   Unary* EndRun(Context* context, const char* call, const Request& request,
                 Response* response, EndOfRun<Response> end);
-  // Without `by` it stays.
+  // Confirms; with `by` extends.
   Unary* AnswerConfirm(Context* context, const char* call,
                        const google::protobuf::Message& request,
                        const std::string& id, std::optional<absl::Duration> by,

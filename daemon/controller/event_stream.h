@@ -47,7 +47,7 @@ class EventStream final
     return stream;
   }
 
-  // Before the handler returns.
+  // Call it before the handler returns.
   void Begin(EventStreamOptions options) { options_ = std::move(options); }
 
   // `progress` fills in the progress. It is never called after on_end.

@@ -84,7 +84,7 @@ class EventStreamTest : public testing::Test {
     ASSERT_TRUE(service_.begun_.WaitForNotificationWithTimeout(kPatience));
   }
 
-  // Everything to the end, in short: "3" is progress, "last" the report.
+  // Reads all events; "3" is progress, "last" the report.
   std::vector<std::string> ReadToEnd() {
     std::vector<std::string> all;
     CheckEvent event;
@@ -176,7 +176,7 @@ TEST_F(EventStreamTest, CutsOffClientThatStopsReading) {
   Call();
   CheckEvent huge = Last("last");
   huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));
-  // More than gRPC takes for a client that reads nothing; it has not ended.
+  // More than gRPC buffers for a client that does not read; it has not ended.
   for (int i = 0; i < 8; ++i) service_.stream_->Add(huge);
   // A write that was taken has no timer any more, so advance again.
   while (

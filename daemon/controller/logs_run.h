@@ -37,7 +37,7 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
  public:
   using Stream = EventStream<LogsEvent>;
 
-  // `hosts` must outlive it, and `stream` is held by gRPC.
+  // `hosts` must outlive it; gRPC holds `stream`.
   LogsRun(LogsOrder order, AttachedHosts* hosts,
           const std::shared_ptr<Stream>& stream)
       : order_(std::move(order)), hosts_(hosts), stream_(stream) {}

@@ -36,7 +36,7 @@ constexpr int kWorkers = 2;
 constexpr size_t kMaxQueuedWork = 64;
 // Only changes of hosts run here, so that no read delays them.
 constexpr int kChangeWorkers = 1;
-// Some 200,000 lines; then a new file is begun.
+// Some 200,000 lines; then a new file begins.
 constexpr size_t kMaxAuditBytes = size_t{64} << 20;
 // For users, unidentified connections, the history and the spec.
 constexpr rlim_t kFurtherFiles = 512;

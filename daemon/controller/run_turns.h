@@ -68,8 +68,7 @@ class RunTurns {
 struct CallSlots {
   Slots lists{"hub-calls-lists", 64, 8};
   Slots describes{"hub-calls-describes", 64, 16};
-  // Each may be as long as the plan of a whole cluster, and a client may take
-  // it as slowly as it likes.
+  // A record may be as long as a cluster's plan, and a client may be slow.
   Slots records{"hub-calls-records", 12, 4};
   // Each copies and judges the facts of a whole cluster.
   Slots so_far{"hub-calls-so-far", 4, 2};

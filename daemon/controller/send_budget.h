@@ -1,6 +1,6 @@
 // Bounds the bytes on their way to one user, and those queued for one stream.
-// gRPC keeps a message until its client has taken it, so a client could
-// otherwise open a thousand streams, read none, and keep a thousand reports.
+// gRPC keeps a message until its client has taken it. Otherwise a client could
+// open a thousand streams, read none, and keep a thousand reports.
 #ifndef DAEMON_CONTROLLER_SEND_BUDGET_H_
 #define DAEMON_CONTROLLER_SEND_BUDGET_H_
 
@@ -138,7 +138,7 @@ struct EventStreamOptions {
   std::function<void()> on_leave = [] {};
   // The client has taken an event. Must not block.
   std::function<void()> on_written = [] {};
-  // The call is over; the last that is called.
+  // The call is over; nothing is called after it.
   std::function<void()> on_end = [] {};
   // Single events that may wait; further ones are dropped.
   size_t max_queued = 1024;

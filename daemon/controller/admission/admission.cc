@@ -30,7 +30,7 @@ std::optional<std::string> Admission::NextAddress() const {
 }
 
 void Admission::Refill(absl::Time now) {
-  // A tenth of a second's worth may begin at once.
+  // A tenth of a second's handshakes may begin at once.
   const double most = std::max(1.0, rate_ * 0.1);
   if (refilled_ == absl::InfinitePast()) tokens_ = most;
   const double passed = absl::ToDoubleSeconds(now - refilled_);

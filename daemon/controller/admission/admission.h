@@ -30,7 +30,7 @@ struct AdmissionLimits {
   size_t connections = 16384;
   // A waiting connection costs a descriptor, but not TLS.
   size_t waiting = 16384;
-  // Handshakes begun a second: where it starts, and how far it follows.
+  // Handshakes begun a second: the initial rate and its bounds.
   double rate = 250;
   double least_rate = 50;
   double most_rate = 5000;
@@ -104,7 +104,7 @@ class Admission {
 
   const AdmissionLimits limits_;
   std::map<Id, Known> known_;
-  // Only those with something waiting or under way.
+  // Only addresses with connections waiting or under way.
   std::map<std::string, Address> addresses_;
   std::set<std::pair<absl::Time, Id>> handshakes_;  // By when they began.
   std::set<std::pair<absl::Time, Id>> idle_;        // By since when.

@@ -224,7 +224,7 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
   EXPECT_TRUE(served.log().WaitFor("more bytes than a connection may send"));
 }
 
-// Headers that never end: HTTP/2 has no window for them.
+// HTTP/2 windows do not bound endless headers.
 TEST(ConnectionAcceptorTest, CutsOffWhoSendsMuchWithoutAnAnswer) {
   AcceptorOptions options;
   options.unanswered = 64 << 10;
@@ -270,7 +270,7 @@ TEST(ConnectionAcceptorTest, HalfAHelloTakesNoPlaceOfAHandshake) {
   whole.Send(hello);
   EXPECT_TRUE(whole.Hears());
   EXPECT_TRUE(whole.WaitClosed());
-  // Nor does the rest come too late.
+  // The rest still arrives in time.
   halves.back()->Send(hello.substr(hello.size() - 1));
   EXPECT_TRUE(halves.back()->Hears());
 }
@@ -306,7 +306,7 @@ TEST(ConnectionAcceptorTest, WhoFallsSilentAmidAHandshakeMakesRoom) {
   EXPECT_TRUE(served.log().WaitFor("silent amid a handshake"));
 }
 
-// A header that no table keeps (RFC 7541, 6.2.2).
+// A header without indexing (RFC 7541, 6.2.2).
 std::string Header(const std::string& name, const std::string& value) {
   std::string header(1, '\0');
   for (const std::string& text : {name, value}) {

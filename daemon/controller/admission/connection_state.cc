@@ -180,7 +180,7 @@ StreamCounts OpenStreams::Count(const std::string& peer, size_t connections) {
     socket = TakeJson(grpc_channelz_get_socket(found->second));
   }
   if (socket.fields().empty()) {
-    // It is new, or another connection of this peer has ended.
+    // The peer's connection is new, or another of its connections has ended.
     if (sockets_.size() > 2 * connections + kPage) {
       sockets_.clear();
       next_.clear();

@@ -17,7 +17,7 @@
 namespace clusterd {
 namespace {
 
-// Notes that hold until the last host is rolled back.
+// These notes are valid until the last host is rolled back.
 constexpr char kKeptIt[] = "hub-hosts-kept-it";
 constexpr char kCancelledKeptIt[] = "hub-cancelled-kept-it";
 
@@ -33,7 +33,7 @@ FindingValue WhyNotStarted(const ApplyReport& report) {
                     : "hub-earlier-wave-failed");
 }
 
-// The worst that each rule may say of each host.
+// The worst state that the plan allows each rule on each host.
 using Meant = std::map<std::pair<std::string, std::string>, State>;
 
 Meant MeantBy(const ClusterPlan& plan) {
@@ -63,7 +63,7 @@ bool SettlesHost(bool rollback, const ApplyResult& result) {
   if (outcome == ApplyResult::NOTHING_TO_DO) {
     return rollback == result.of_rollback();
   }
-  // The apply stands where its rollback was refused.
+  // A refused rollback leaves the apply in place.
   if (outcome == ApplyResult::REFUSED) return rollback || !result.of_rollback();
   return !rollback &&
          (outcome == ApplyResult::APPLIED || outcome == ApplyResult::UNDONE ||

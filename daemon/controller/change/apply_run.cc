@@ -16,7 +16,7 @@
 namespace clusterd {
 namespace {
 
-// Hosts that progress names; a person reads no more of them.
+// Progress names so many hosts; people do not read more.
 constexpr int kMaxAtWork = 8;
 // The run waits so long for a host whose stream ended.
 constexpr absl::Duration kReattachWait = absl::Seconds(30);
@@ -156,7 +156,7 @@ absl::Status ApplyRun::BeginWave() {
 
 void ApplyRun::OnStep(size_t index, StepOutcome step) {
   const HostPlan* const plan = hosts_[index].plan;
-  // A step ends once, and may be undone once. More is noise of a broken host.
+  // A step ends once, and may be undone once. A broken host may send more.
   const size_t most =
       plan == nullptr ? 1024 : 2 * static_cast<size_t>(plan->steps_size());
   AttachedHosts::TaskId task = 0;
@@ -278,7 +278,7 @@ void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
       past.at_work() == head_.apply_id()) {
     return;
   }
-  // The task went with the stream, or with the clusterd that had taken it.
+  // The task was lost with the stream, or with the clusterd that had it.
   const bool has_journal =
       absl::c_linear_search(past.journals(), head_.apply_id());
   if (has_journal && !(head_.rollback() && stands)) return;
@@ -512,7 +512,7 @@ bool ApplyRun::Stop() {
     was_over = over_;
     if (!was_over) report = CloseLocked(ApplyReport::INTERRUPTED);
   }
-  // A save that is under way must not come after the one below.
+  // A save that is under way must end before the one below.
   gate_.Close();
   if (was_over) return false;
   SaveEnd(report).IgnoreError();

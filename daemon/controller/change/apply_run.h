@@ -57,12 +57,12 @@ namespace clusterd {
 
 // Observes a run. Called on any thread, never under a lock; must not block.
 struct ApplyWatcher {
-  // The run's progress() has news; first of all when it begins.
+  // progress() has changed; first called when the run begins.
   std::function<void(std::shared_ptr<const class ApplyRun> run)> on_progress =
       [](const auto&) {};
   // A wave begins; a wave, step or host has ended; or a user has cancelled.
   std::function<void(ApplyEvent event)> on_event = [](const auto&) {};
-  // Last, once: the report, or why the run was broken off.
+  // Called last and once: the report, or why the run was broken off.
   std::function<void(absl::StatusOr<ApplyReport> report)> on_end =
       [](const auto&) {};
 };
@@ -71,7 +71,7 @@ struct ApplyWatcher {
 class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
  public:
   struct Callbacks {
-    // Keeps the report, synced. On a thread that may block.
+    // Keeps the report, synced. Called on a thread that may block.
     std::function<absl::Status(const ApplyReport& report)> save;
     // The run is over and saved; before the watcher's on_end.
     std::function<void(const ApplyReport& report)> on_end = [](const auto&) {};

@@ -92,9 +92,9 @@ absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
                                         std::shared_ptr<const ClusterPlan> plan,
                                         const Confirmation& confirm = {});
 
-// Every host that the apply may have changed and that has not been taken back
-// yet, or not wholly. `apply_id`, and errors, as HistoryStore::FindApply;
-// FailedPrecondition if no such host is left.
+// The rollback of every host that may still hold changes of the apply.
+// `apply_id`, and errors, as HistoryStore::FindApply; FailedPrecondition if no
+// such host is left.
 absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                                            const std::string& apply_id);
 

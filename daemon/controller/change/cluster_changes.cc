@@ -144,7 +144,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   bool stopping = false;
   {
     absl::MutexLock lock(&mutex_);
-    // From here on Stop sees it, and breaks it off.
+    // Stop breaks it off from here on.
     if (!stopped_) current_->run = run;
     stopping = stopped_;
   }
@@ -318,7 +318,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::CurrentRun() const {
 
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
     const std::string& id) {
-  // Before the history is read: a run that ends meanwhile knows its end.
+  // Get the run first: if it ends meanwhile, it knows its end.
   const std::shared_ptr<ApplyRun> run = CurrentRun();
   // A history that cannot be read must not prevent a cancel.
   if (run != nullptr && run->run_id() == id) return run;
@@ -371,7 +371,7 @@ FindingValue ClusterChanges::Running() {
 }
 
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
-  // Before the record is read: a run that ends meanwhile knows its end.
+  // Get the run first: if it ends meanwhile, it knows its end.
   const std::shared_ptr<ApplyRun> run = CurrentRun();
   const std::vector<std::shared_ptr<PendingChange>> waiting = AllPending();
   ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
@@ -519,7 +519,7 @@ void ClusterChanges::Stop() {
     if (current_.has_value()) run = current_->run;
   }
   if (run != nullptr && run->Stop()) EndChange();
-  // Only now: a run that ended meanwhile has left one.
+  // Only now, since a run that ended meanwhile may have left one.
   std::vector<std::shared_ptr<PendingChange>> waiting;
   {
     absl::MutexLock lock(&mutex_);

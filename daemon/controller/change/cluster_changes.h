@@ -132,7 +132,7 @@ class ClusterChanges {
     return ended_;
   }
 
-  // A HostHooks::past_applies. Does not block.
+  // For HostHooks::past_applies. Does not block.
   void OnPastApplies(const std::string& host, const PastApplies& told)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -177,7 +177,7 @@ class ClusterChanges {
   void OnRunEnd(const ApplyReport& report, const AuditEntry& audited)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void AuditEnd(const AuditEntry& audited, absl::string_view result) const;
-  // Waits for its confirmation from now on.
+  // The apply waits for its confirmation from now on.
   void BeginPending(const ApplyReport& report,
                     std::shared_ptr<const ClusterPlan> plan)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -215,7 +215,7 @@ class ClusterChanges {
   // The thread that corrects kept reports holds it meanwhile.
   absl::Mutex correcting_;
   mutable absl::Mutex mutex_;
-  // At most one that is PENDING.
+  // At most one is PENDING.
   std::vector<std::shared_ptr<PendingChange>> pending_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> ended_ ABSL_GUARDED_BY(mutex_);
   std::optional<Current> current_ ABSL_GUARDED_BY(mutex_);

@@ -236,7 +236,6 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
-// It had not heard of the apply's end.
 TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
   Attach("server0");
   Attach("server1");
@@ -302,7 +301,7 @@ class SlowWavesTest : public ClusterConfirmTest {
     const auto run = Apply(MakePlan(3), request);
     EXPECT_TRUE(run.ok()) << run.status();
     id_ = (*run)->run_id();
-    // Its answer took its time.
+    // Its answer is late.
     Pass(absl::Seconds(59));
     AnswerApplied(0, 1000);
     Pass(absl::Seconds(1));

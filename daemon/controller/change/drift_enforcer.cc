@@ -67,7 +67,7 @@ void DriftEnforcer::OnDrift(const std::string& host,
     const absl::Time now = parts_.scheduler->Now();
     const auto found = hosts_.find(host);
     if (!drifted) {
-      // It has held for as long as a further try would have had to wait.
+      // The value has held for the current wait.
       if (found != hosts_.end() && !found->second.queued &&
           found->second.timer == 0 && report.drift().has_value() &&
           now >= found->second.not_before) {

@@ -45,7 +45,7 @@ class DriftEnforcer {
  public:
   using OnApplied = std::function<void(absl::StatusOr<ApplyReport> report)>;
   struct Parts {
-    // The spec as it is now.
+    // The current spec.
     std::function<std::shared_ptr<const ClusterSpec>()> spec;
     // AttachedHosts::Observe.
     std::function<void(const HostTask& observation, AttachedHosts::Done)>
@@ -64,7 +64,7 @@ class DriftEnforcer {
   explicit DriftEnforcer(Parts parts) : parts_(std::move(parts)) {}
   ~DriftEnforcer() { Stop(); }
 
-  // A HostHooks::drift. Does not block.
+  // For HostHooks::drift. Does not block.
   void OnDrift(const std::string& host, const DriftReport& report)
       ABSL_LOCKS_EXCLUDED(mutex_);
 

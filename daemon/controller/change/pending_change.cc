@@ -15,7 +15,7 @@
 namespace clusterd {
 namespace {
 
-// Writing a line and syncing it.
+// A host writes one line and syncs it.
 constexpr absl::Duration kTellDeadline = absl::Seconds(10);
 
 // The lasting state; waits_for is computed on each read.
@@ -34,7 +34,7 @@ PendingChange::PendingChange(ApplyReport report,
       parts_(parts),
       callbacks_(std::move(callbacks)),
       confirmation_(head_.confirmation()),
-      // The last host began before the run was over.
+      // The last host began before the end of the run.
       last_deadline_(std::max(
           absl::FromUnixMillis(confirmation_.deadline_ms()),
           absl::FromUnixMillis(head_.started_at_ms() +

@@ -142,7 +142,7 @@ class PendingChange : public std::enable_shared_from_this<PendingChange> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnFacts(const std::shared_ptr<const FactOrder>& order,
                const std::vector<HostFacts>& facts) ABSL_LOCKS_EXCLUDED(mutex_);
-  // REQUIRES: they are marked as asked.
+  // REQUIRES: the hosts are marked as asked.
   void Tell(const std::vector<std::string>& hosts, absl::Duration extend_by)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void OnTold(const std::string& host, absl::Duration extend_by,

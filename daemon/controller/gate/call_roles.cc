@@ -57,7 +57,7 @@ constexpr CallRole kCallRoles[] = {
 
     {"AgentHub", "Attach", Caller::kHost},
 
-    // On a port of their own: a token is the proof.
+    // These use a separate port: a token is the proof.
     {"Enrolment", "Roots", Caller::kAnybody},
     {"Enrolment", "Join", Caller::kAnybody},
 

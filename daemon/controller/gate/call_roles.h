@@ -21,7 +21,7 @@ namespace clusterd {
 enum class Caller {
   kUser,  // A user's certificate, in the row's role or one above.
   kHost,  // A host's certificate: it speaks only for itself.
-  // The same, also where it has ended and its key is on record.
+  // The same, or an ended certificate whose key is on record.
   kEndedHost,
   kSocket,   // A user that may open the unix socket of the host's daemon.
   kAnybody,  // Without a certificate: the request has to prove the identity.

@@ -250,7 +250,7 @@ void IdentityGate::Sweep() {
     absl::MutexLock lock(&mutex_);
     unsaved = !unsaved_.empty();
   }
-  // A pool that is full reads or writes already.
+  // A full pool already reads or writes.
   if (!options_.crl.empty()) {
     reader_.TryRun(callbacks_.Wrap([this] {
       ReadLists();

@@ -183,7 +183,7 @@ class IdentityGate {
   mutable absl::Mutex mutex_;
   std::map<std::string, LockEntry> locks_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> unsaved_ ABSL_GUARDED_BY(mutex_);  // Among locks_.
-  // With some whose call has ended since they were last counted.
+  // May include ended calls since the last count.
   std::vector<Watched> watched_ ABSL_GUARDED_BY(mutex_);
   size_t count_at_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status lists_status_ ABSL_GUARDED_BY(mutex_);

@@ -29,7 +29,7 @@ namespace clusterd {
 inline constexpr char kLockFile[] = "locks.db";
 inline constexpr char kLockSumFile[] = "locks.sum";
 
-// One thread at a time. All calls wait for the disk; errors are HistoryStore's.
+// For one thread at a time. Calls wait for the disk; errors are HistoryStore's.
 class LockStore {
  public:
   // Makes the files, mode 0600, in the folder of a new controller: without an

@@ -35,7 +35,7 @@ void WriteWhole(const std::string& path, const std::string& bytes) {
   file << bytes;
 }
 
-// A folder with `entries` checks in it, closed.
+// Makes a closed history with `entries` checks.
 std::string FolderWith(int entries, size_t bytes) {
   const std::string folder = NewStateFolder();
   const auto store = OpenStore(folder);
@@ -62,7 +62,7 @@ TEST(HistoryCrashTest, HalfWrittenTransactionIsTakenBack) {
   {
     const auto database = SqliteDatabase::Open(FileIn(folder));
     ASSERT_TRUE(database.ok());
-    // With so little memory SQLite writes to the file before the commit.
+    // So little memory makes SQLite write before the commit.
     ASSERT_EQ((*database)->Execute(
                   "PRAGMA cache_size = 2; PRAGMA journal_mode = TRUNCATE;"
                   "BEGIN IMMEDIATE; UPDATE detail SET record = zeroblob(20000);"
@@ -165,7 +165,7 @@ TEST(HistoryDamageTest, RefusesTruncatedFileOfAnyLength) {
 TEST(HistoryDamageTest, RefusesOverwrittenTables) {
   const std::string folder = FolderWith(5, 20000);
   std::string bytes = ReadWhole(FileIn(folder));
-  // Behind the page with the header: the tables' own pages.
+  // Damage the tables' pages, behind the page with the header.
   bytes.replace(4096, 4 * 4096, std::string(4 * 4096, '\xff'));
   WriteWhole(FileIn(folder), bytes);
   ExpectRefusedAsDamaged(folder);

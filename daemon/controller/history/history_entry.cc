@@ -20,11 +20,11 @@
 namespace clusterd {
 namespace {
 
-// A run that could not begin may say why in many lines.
+// A failed start may have a reason of many lines.
 constexpr size_t kMaxSummaryBytes = 200;
 constexpr size_t kMaxIdBytes = 64;
 
-// On one line, cut between characters.
+// Shortens to one line, cut between characters.
 std::string Shorten(std::string text) {
   text.resize(std::min(text.size(), text.find('\n')));
   return absl::StrCat(CutUtf8(text, kMaxSummaryBytes),
@@ -44,7 +44,7 @@ FindingValue SummaryOf(const Report& report) {
                 counts);
 }
 
-// Nothing without words.
+// Empty without a confirmation state.
 FindingValue ConfirmationWords(const Confirmation& confirmation, bool is_back) {
   switch (confirmation.state()) {
     case Confirmation::PENDING:

@@ -49,7 +49,7 @@ constexpr char kWaiverTable[] =
     "CREATE TABLE IF NOT EXISTS waiver ("
     "id TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT;";
 
-// Candidates that an ambiguous id is answered with.
+// An ambiguous id is answered with so many candidates.
 constexpr size_t kNamedCandidates = 8;
 // Unused 4 KiB pages above which the file is shortened, and how many one call
 // frees, so that none takes long.
@@ -169,7 +169,7 @@ void NoteAsker(const HistoryEntry& entry, KeptEntry* kept) {
   kept->changed = entry.has_changes_words();
 }
 
-// For the filters of ListHistoryRequest.
+// True if it passes the filters of ListHistoryRequest.
 bool IsWanted(const ListHistoryRequest& request, const HistoryEntry& entry) {
   const std::string& who = request.who();
   const std::string name = ActorName(entry.actor());

@@ -158,7 +158,7 @@ class HistoryStore {
   absl::StatusOr<ListHistoryResponse> List(
       const ListHistoryRequest& request) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Checks by that schedule, newest first.
+  // The schedule's checks, newest first.
   absl::StatusOr<std::vector<HistoryEntry>> NewestOfSchedule(
       absl::string_view schedule, size_t limit) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -181,7 +181,7 @@ class HistoryStore {
   // Waivers are kept beside the entries; bounds never drop one.
   absl::Status PutWaiver(const Waiver& waiver) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status DropWaiver(absl::string_view id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // By their ids.
+  // Sorted by id.
   absl::StatusOr<std::vector<Waiver>> Waivers() const
       ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -49,7 +49,7 @@ class SqliteRow {
   sqlite3_stmt* const statement_;
 };
 
-// One thread at a time.
+// For one thread at a time.
 class SqliteDatabase {
  public:
   // Opens an existing file, or ":memory:"; read-only if it cannot be written.
@@ -62,7 +62,7 @@ class SqliteDatabase {
       absl::string_view sql, std::initializer_list<SqliteValue> values = {},
       const std::function<void(const SqliteRow& row)>& on_row =
           [](const auto&) {}) const;
-  // Statements without values, one after the other.
+  // Runs statements without values, one after the other.
   absl::Status Execute(const char* sql) const;
   // Does `work` and commits it; rolls back if either fails.
   absl::Status Transact(const std::function<absl::Status()>& work) const;

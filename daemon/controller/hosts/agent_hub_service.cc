@@ -23,7 +23,7 @@
 namespace clusterd {
 namespace {
 
-// From the start of a stream to its first message.
+// The time from a stream's start to its first message.
 constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
 // Bounds on messages queued for one host, and their bytes; a host that does not
 // read them is cut off. The largest is a host's plan, of which there is one.
@@ -68,8 +68,8 @@ int64_t CertificateEndMs(const std::string& pem) {
   return info.ok() ? absl::ToUnixMillis(info->not_after) : 0;
 }
 
-// One host's stream on the controller's side, from the first byte to the last.
-// AttachedHosts may hold it longer than gRPC. Safe for concurrent use.
+// One host's stream on the controller's side. AttachedHosts may hold it longer
+// than gRPC. Safe for concurrent use.
 class HostStream final
     : public StreamWriter<HostStream,
                           grpc::ServerBidiReactor<AgentMessage, HubMessage>,
@@ -87,7 +87,7 @@ class HostStream final
         certificate_pem_(ShownCertificate(*context->auth_context())),
         certificate_end_ms_(CertificateEndMs(certificate_pem_)) {}
 
-  // Once, right after it was made; from then on gRPC holds it.
+  // Call once, right after its creation; then gRPC holds it.
   void Begin() ABSL_LOCKS_EXCLUDED(mutex_) {
     Hold();
     {
@@ -375,7 +375,7 @@ class HostStream final
     reply(std::move(answer));
   }
 
-  // Writes begin with the welcome.
+  // The welcome is the first write.
   const HubMessage* TakeNextLocked(std::function<void()>*) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!session_.has_value() || queue_.empty()) return nullptr;
@@ -434,7 +434,7 @@ class HostStream final
   std::deque<HubMessage> queue_ ABSL_GUARDED_BY(mutex_);
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   AuditHead told_head_ ABSL_GUARDED_BY(mutex_);  // On this stream.
-  // From the hello to the end; writes begin with it.
+  // Set from the hello to the end; writes begin with it.
   std::optional<AttachedHosts::SessionId> session_ ABSL_GUARDED_BY(mutex_);
   int open_questions_ ABSL_GUARDED_BY(mutex_) = 0;
   int refused_questions_ ABSL_GUARDED_BY(mutex_) = 0;  // Consecutive.

@@ -45,7 +45,7 @@ struct HostLimits {
   size_t max_pending = 64;
   // Consecutive answers to unknown tasks. A few are late, or cancelled.
   int max_unsolicited = 128;
-  absl::Duration ask = absl::Seconds(5);  // For a stream to say that it lives.
+  absl::Duration ask = absl::Seconds(5);  // To prove that it lives.
   // A second machine's last try counts as a conflict for so long.
   absl::Duration conflict_memory = absl::Minutes(3);
 };
@@ -57,9 +57,9 @@ struct Attachment {
   std::shared_ptr<HostLink> link;
   int64_t certificate_ends_ms = 0;  // Unix time; 0: not known.
   bool certificate_renews = false;  // With this controller.
-  // The machine, another one, that the name is bound to; empty: none.
+  // Another machine that the name is bound to; empty: none.
   std::string bound_to = {};
-  // Called once if Attach returns 0, soon; must not block.
+  // Called once and soon if Attach returns 0; must not block.
   std::function<void(absl::StatusOr<uint64_t> session)> decided = nullptr;
 };
 
@@ -135,7 +135,7 @@ class AttachedHosts {
   // Gives a task to a host. Calls `done` exactly once unless the task is
   // cancelled, possibly before this returns.
   TaskId RunTask(HostTask task, const TaskDone& done);
-  // The same for a task from ObservationOf.
+  // Like RunTask, for a task from ObservationOf.
   TaskId Observe(const HostTask& task, Done done);
   // No call of the task's `done` begins any more. The host gets a cancel, which
   // stops an observation but never an apply.

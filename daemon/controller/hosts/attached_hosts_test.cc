@@ -444,7 +444,7 @@ TEST(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
   past.add_results()->set_apply_id("old");
   past.mutable_results(0)->set_host("b");
   ASSERT_TRUE(hosts.OnPastApplies(*session, past).ok());
-  // A result that comes after its deadline is not lost.
+  // A result after its deadline is not lost.
   Ending ending;
   const uint64_t id = hosts.RunTask(Apply("a"), ending.Expect());
   scheduler.Advance(absl::Minutes(2));

@@ -340,7 +340,7 @@ void FactRun::OnFacts(size_t index, HostFacts facts) {
     on_progress = callbacks_.on_progress;
     if (all) parts_.scheduler->Cancel(timer_);
   }
-  // Copied out before: Cancel may drop the callbacks meanwhile.
+  // Copied, since Cancel may drop the callbacks meanwhile.
   if (on_progress) on_progress();
   if (all) HandOverSoon();
 }

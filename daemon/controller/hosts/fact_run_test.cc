@@ -323,7 +323,7 @@ TEST_F(FactRunTest, PlanBlocksHostsThatDoNotAnswer) {
   EXPECT_EQ(run->progress().failed(), 1u);
 }
 
-// Two healthy servers, of which a test breaks something.
+// Two healthy servers; each test breaks a part of one.
 class MakeHostsPlanTest : public testing::Test {
  protected:
   MakeHostsPlanTest() : facts_(MakeHealthyFacts(spec_)) {}
@@ -338,7 +338,7 @@ class MakeHostsPlanTest : public testing::Test {
     EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
     return plan;
   }
-  // "link FAIL", of one server.
+  // The unfixed findings of one server, such as "link FAIL".
   std::vector<std::string> Unfixed(int server) const {
     std::vector<std::string> rules;
     const ClusterPlan plan = Plan();

@@ -28,7 +28,7 @@ inline constexpr absl::Duration kMostBehind = absl::Hours(10 * 365 * 24);
 inline constexpr char kOrByHand[] =
     ", or attach with a new certificate made by hand after the reset";
 
-// The same start, too.
+// True if both are the same start of the same machine.
 bool SameMachine(const Hello& a, const Hello& b);
 
 // True if `b` says that it is a later start of the machine `a`.

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 // The decision about a second stream.
 class Decision {
  public:
-  // 0: not yet.
+  // Returns 0 while undecided.
   absl::StatusOr<uint64_t> Attach(AttachedHosts* hosts, Attachment second) {
     second.decided = [this](const absl::StatusOr<uint64_t>& session) {
       EXPECT_FALSE(later_.has_value()) << "a second word";
@@ -189,7 +189,7 @@ Attachment BootedAt(int64_t booted_at_s, const std::string& machine_id = "m") {
   return attachment;
 }
 
-// It is back before its old stream has missed its pings.
+// The machine is back before its old stream has missed its pings.
 TEST(HostClaimsTest, MachineThatHasRestartedTakesOverASilentStream) {
   ManualScheduler scheduler;
   CapturedLog log;

@@ -43,7 +43,7 @@ class SpecHolder {
   void ChangeWaivers(absl::FunctionRef<void(Waivers* waivers)> change)
       ABSL_LOCKS_EXCLUDED(change_mutex_, mutex_);
 
-  // Its name, in the spec and in every certificate.
+  // The cluster's name, in the spec and in every certificate.
   const std::string& cluster() const { return cluster_; }
   // cluster.yaml does not exist yet, and the spec names no server.
   bool learns() const { return spec()->servers().empty(); }
@@ -73,7 +73,7 @@ class SpecHolder {
   std::optional<FindingValue> refused_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The waivers of the spec that cover the host, for the host itself.
+// The spec's waivers that cover the host, as it gets them.
 HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host);
 // Hosts of the spec that are out of service at `now`.
 std::set<std::string> HostsInMaintenance(const ClusterSpec& spec,

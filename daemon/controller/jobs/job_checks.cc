@@ -22,7 +22,7 @@
 namespace clusterd {
 namespace {
 
-// Ids of jobs and names of users are written into logs and histories.
+// Logs and histories contain ids of jobs and names of users.
 constexpr size_t kMaxNameBytes = 256;
 
 // A digest: a question about 1,152 servers is long, and all of them send it.
@@ -383,7 +383,7 @@ void JobChecks::Begin(const RunPtr& run) {
   const std::shared_ptr<FactOrder>& order = run->prepared.order;
   order->started_at = parts_.scheduler->Now();
   HoldUnknowing(run.get());
-  // The facts drop both when they are handed over or cancelled.
+  // The FactRun drops both callbacks at its end.
   FactRun::Callbacks callbacks;
   callbacks.on_progress = [this, run] { NoteProgress(*run); };
   callbacks.on_facts = [this, run](const std::vector<HostFacts>& facts) {

@@ -12,8 +12,8 @@
 // job_ask.h says which hosts run tools for a question. Two questions are about
 // the same job if their JobSpecs, with the id, are equal. Another cluster.yaml
 // drops the results. Runs of different jobs run concurrently, oldest first.
-// Bounds keep each host in a few of them at a time, and keep the questions of
-// one host or user from filling the places of others.
+// Each host is in a few of them at a time, and questions of one host or user
+// never fill the places of others.
 #ifndef DAEMON_CONTROLLER_JOBS_JOB_CHECKS_H_
 #define DAEMON_CONTROLLER_JOBS_JOB_CHECKS_H_
 
@@ -145,7 +145,7 @@ class JobChecks {
   absl::Status CountBegunLocked(const std::string& host)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void HoldUnknowing(Run* run) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The run that the question joins; null: none.
+  // Returns the run that the question joins; null: none.
   RunPtr FindRunLocked(const std::string& key, const JobAsk& ask) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The run that it joins, or a new one, which must be prepared.

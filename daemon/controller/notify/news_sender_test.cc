@@ -357,12 +357,12 @@ class WebServer {
   static constexpr char kKey[] = "f8e1-never-in-a-list-of-processes";
 
   const std::string& url() const { return url_; }
-  // The last one,
+  // The last request.
   std::string request() const {
     absl::MutexLock lock(&mutex_);
     return request_;
   }
-  // and the command lines of all processes before it was answered.
+  // The command lines of all processes before it was answered.
   std::string command_lines() const {
     absl::MutexLock lock(&mutex_);
     return command_lines_;

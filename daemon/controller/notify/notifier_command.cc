@@ -37,7 +37,7 @@ absl::Status NothingToHave(absl::string_view what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
 }
 
-// A file without a name that holds `text`, at its beginning.
+// An unnamed file with `text`, at its beginning.
 absl::StatusOr<OwnedFd> FileOf(absl::string_view text) {
   OwnedFd file(memfd_create("news", MFD_CLOEXEC));
   if (file.get() < 0) return NothingToHave("memory");

@@ -76,7 +76,7 @@ TEST_F(RunNotifierCommandTest, ReadsTheWholeInputAndTellsTheFirstLine) {
 
 TEST_F(RunNotifierCommandTest, ProgramThatReadsNothingIsNoTrouble) {
   EXPECT_TRUE(RunShell("exit 0", std::string(3 << 20, 'x')).ok());
-  // Nor one that writes without end.
+  // Endless output does not block it either.
   const auto noisy = RunShell("head -c 9000000 /dev/zero; exit 0");
   EXPECT_TRUE(noisy.ok()) << noisy.status();
 }
@@ -113,7 +113,7 @@ TEST_F(RunNotifierCommandTest, WhatCannotBeRunIsNamed) {
 }
 
 TEST_F(RunNotifierCommandKillTest, IsKilledAtItsDeadlineWithAllThatItStarted) {
-  // Longer and longer, until the script has come to its end before that.
+  // Double the deadline until the script reaches its `wait` before it.
   absl::Duration deadline = absl::Milliseconds(250);
   absl::Status status;
   do {

@@ -208,9 +208,9 @@ class CheckSchedule {
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Finish(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Checks of the schedule that the history has, newest first.
+  // The schedule's checks in the history, newest first.
   std::vector<HistoryEntry> Newest(const std::string& name, size_t count) const;
-  // Null for none, or one that cannot be read.
+  // Null if it is missing or unreadable.
   std::shared_ptr<const Report> Read(const HistoryEntry& entry) const;
   void LogUnread(const std::string& name, const absl::Status& status) const;
   // Restores the sent state from these, newest first, and unconfirmed changes.

@@ -207,7 +207,7 @@ TEST_F(CheckScheduleTest, ARedScheduleTellsEachRuleThatStartsToFail) {
   EXPECT_THAT(news_, ElementsAre("FAIL FAIL listen-backlog server0"));
   PassAndAnswer(absl::Minutes(10));
   EXPECT_THAT(news_, SizeIs(1)) << "it was told";
-  // A restart forgets none of that.
+  // A restart keeps all of that.
   scheduler_.Advance(absl::Hours(1));
   link_->Take();
   Restart();
@@ -282,7 +282,7 @@ TEST_F(CheckScheduleTest, AScheduleThatGoesTakesItsRunAlong) {
   ReadSpec("schedule: [{name: a, every: 1h}, {name: b, every: 1h}]\n");
   link_->Take();
   EXPECT_THAT(Entries(), IsEmpty());
-  // Its place is free for both.
+  // Both get its place.
   EXPECT_EQ(PassAndAnswer(kMostJitter), 2u);
   EXPECT_THAT(Entries(), SizeIs(2));
 }

@@ -30,12 +30,12 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxHeaderBytes = 8 << 10;
-// They cost little, and a flood of them is accepted quickly.
+// Waiting connections cost little, and the server accepts a flood quickly.
 constexpr int kBacklog = 512;
 constexpr absl::Duration kTick = absl::Seconds(1);
-// While others wait.
+// The tick while other connections wait.
 constexpr absl::Duration kFullTick = absl::Milliseconds(50);
-// For a handshake and a request.
+// The time for a handshake and a request.
 constexpr absl::Duration kTimeToAsk = absl::Milliseconds(500);
 
 // Empty: the connection has ended.
@@ -202,7 +202,7 @@ HttpServer::~HttpServer() {
   } else {
     EndAll();
   }
-  // They wake the loop.
+  // The pools wake the loop, so end them before it.
   pool_.reset();
   apart_.reset();
   event_base_free(base_);

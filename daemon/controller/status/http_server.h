@@ -96,7 +96,7 @@ class HttpServer {
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
       const HttpServerOptions& options, std::map<std::string, HttpPage> pages,
       Admit admit);
-  // Waits for pages that are being made.
+  // Waits for pages under way.
   ~HttpServer();
 
   int port() const { return port_; }
@@ -109,7 +109,7 @@ class HttpServer {
     std::chrono::steady_clock::time_point since;
     std::string network;     // Peer's network.
     bool has_asked = false;  // For its first page.
-    bool is_ended = false;   // By us; evhttp frees it soon.
+    bool is_ended = false;   // Shut; evhttp frees it.
   };
 
   HttpServer(const HttpServerOptions& options,

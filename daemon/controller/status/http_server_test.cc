@@ -69,7 +69,7 @@ TEST(HttpServerTest, ShowsAPageThatNoBrowserKeepsOrGuessesAt) {
         "Content-Security-Policy: frame-ancestors 'none'\r\n"}) {
     EXPECT_THAT(reply.head, HasSubstr(field));
   }
-  // The connection stays for the next.
+  // The connection stays open for the next request.
   EXPECT_EQ(client.Get("/hello?a=b").code, 200);
 }
 
@@ -173,7 +173,7 @@ TEST(HttpServerTest, EndsWhoSaysNothingAndWhoIsSlow) {
       << "after " << sent << " bytes";
 }
 
-// A page of that text, which holds one reference to it.
+// Makes a page that holds one reference to the text.
 HttpPage PageOf(const std::shared_ptr<const std::string>& text) {
   return {[text] {
     HttpAnswer answer;

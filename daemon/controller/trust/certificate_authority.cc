@@ -30,7 +30,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
 // Valid from `from` to `to`, of the subject `issuer`.
 bool SetBasics(X509* certificate, const X509_NAME* issuer, absl::Time from,
                absl::Time to) {
-  // Positive, and of full length.
+  // Serials are positive and have the full length.
   const Owned<BIGNUM> serial(BN_new());
   return serial &&
          BN_rand(serial.get(), kSerialBits, BN_RAND_TOP_ONE,

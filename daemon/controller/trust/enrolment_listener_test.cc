@@ -105,7 +105,7 @@ class EnrolmentListenerTest : public testing::Test {
     request.set_ttl_ms(600'000);
     return desk_->CreateToken(request, kMaker).value().entry().id();
   }
-  // Its certificate has ended a day ago.
+  // Records a certificate that ended a day ago.
   void PutEnded(const std::string& host) {
     HostRecord record;
     record.set_name(host);
@@ -113,7 +113,7 @@ class EnrolmentListenerTest : public testing::Test {
         absl::ToUnixMillis(scheduler_.Now() - absl::Hours(24)));
     ASSERT_TRUE(store_->Put(record).ok());
   }
-  // One that serves the port and is not `before`.
+  // Waits for a serving process that is not `before`.
   pid_t WaitForProcess(pid_t before) {
     pid_t process = 0;
     EXPECT_TRUE(WaitUntil([&] {

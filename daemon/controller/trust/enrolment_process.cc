@@ -35,7 +35,7 @@ constexpr int kMaxAgeGraceMs = 10'000;
 // For one connection at once, and in its life. A joining host has two.
 constexpr int kMaxCallsAtOnce = 2;
 constexpr int kMaxCalls = 8;
-// More than all connections that may be open, wait or say nothing.
+// More than all connections that may be open, waiting or silent.
 constexpr rlim_t kMaxFiles = 2048;
 // gRPC has some threads for each core, whose stacks count as memory.
 constexpr size_t kStackBytes = 512 << 10;

@@ -125,7 +125,7 @@ class EnrolmentService {
   // True if a token is valid.
   bool ShouldListen() const;
 
-  // Every host of cluster.yaml, on record or attached, but not the controller.
+  // Lists hosts of cluster.yaml, on record or attached; not the controller.
   ListCertificatesResponse ListCertificates() const;
   // Approves the machine with this key, as CertificateEntry.waiting_key, or
   // refuses only that machine. NotFound if no machine waits for the name,
@@ -220,7 +220,7 @@ class EnrolmentService {
   // Never held during writes to the disk; taken after change_mutex_.
   mutable absl::Mutex unkept_mutex_;
   std::map<std::string, Unkept> unkept_ ABSL_GUARDED_BY(unkept_mutex_);
-  // KeepUnkept is on the pool.
+  // KeepUnkept is queued or running on the pool.
   bool keeps_unkept_ ABSL_GUARDED_BY(unkept_mutex_) = false;
 };
 

@@ -40,7 +40,7 @@ struct Asker {
 class EnrolmentServiceTest : public testing::Test {
  protected:
   EnrolmentServiceTest() { Open(); }
-  // The desk has work there.
+  // Queued work uses the service.
   ~EnrolmentServiceTest() override { pool_.Drain(); }
 
   void Open() {
@@ -71,7 +71,7 @@ class EnrolmentServiceTest : public testing::Test {
     desk_ = std::make_unique<EnrolmentService>(parts_, authority_.get(),
                                                store_.get(), kDefaultLeafLife);
   }
-  // The site's PKI takes a certificate back.
+  // The site's PKI revokes a certificate.
   void Revoke(const Enrolled& enrolled) {
     const auto text = [this](const std::string& name) {
       std::ifstream file(ca_dir_ + name);
@@ -239,7 +239,7 @@ TEST_F(EnrolmentServiceTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
     EXPECT_THAT(Message(refused),
                 AllOf(HasSubstr("is spent, 1 of 1 hosts have joined with it"),
                       HasSubstr("clusterctl token create --hosts node2")));
-    // An answer that was lost costs no second use.
+    // A lost answer costs no second use.
     EXPECT_EQ(Join(host, token, "node1")->certificate_pem(),
               first->certificate_pem());
     Reopen();
@@ -283,7 +283,7 @@ TEST_F(EnrolmentServiceTest, ListOfATokenHasNoWildcards) {
         absl::IsInvalidArgument(desk_->CreateToken(request, kAdmin).status()))
         << wrong;
   }
-  // Said twice, a host has one use all the same.
+  // A host that is named twice has one use all the same.
   Token("node1,node[1-2]");
   EXPECT_EQ(desk_->ListTokens().tokens(0).uses(), 2u);
 }
@@ -476,7 +476,7 @@ TEST_F(EnrolmentServiceTest,
        NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   absl::Notification go_on;
-  // Also before the disk has it.
+  // It holds even before it is on disk.
   ASSERT_TRUE(pool_.TryRun([&] { go_on.WaitForNotification(); }));
   EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
   const std::string token = Token("node1");
@@ -605,7 +605,7 @@ TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   EXPECT_TRUE(Join(Asker(), token, "node2").ok());
   const auto joined = Join(Asker(), Token());
   ASSERT_TRUE(joined.ok()) << joined.status();
-  // Nor after one more reset.
+  // It is also refused after another reset.
   ASSERT_TRUE(desk_->Reset("node1").ok());
   expect_no_way_in();
 }
@@ -665,7 +665,7 @@ TEST_F(EnrolmentServiceTest, RenewalCountsWhenItsCertificateIsSeen) {
   pool_.Drain();
   EXPECT_EQ(EntryOf("node1").serial(), SerialOf(*first));
   EXPECT_EQ(EntryOf("node1").next_serial(), SerialOf(*renewed));
-  // The same question again has the same answer.
+  // Repeating the request returns the same answer.
   EXPECT_EQ(desk_->Renew("node1", first->certificate_pem(), next.Request())
                 ->certificate_pem(),
             renewed->certificate_pem());
@@ -803,7 +803,7 @@ TEST_F(EnrolmentServiceTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   EXPECT_TRUE(desk_->Admit("node1", late->certificate_pem()).ok());
   EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
-  // An answer that is lost costs no second certificate.
+  // A lost answer costs no second certificate.
   EXPECT_TRUE(desk_->IsKeyOnRecord(first->certificate_pem()));
   EXPECT_EQ(
       desk_->RenewLate("node1", first->certificate_pem(), LateOf(host), "peer")
@@ -812,7 +812,7 @@ TEST_F(EnrolmentServiceTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
 }
 
-// It was switched off between taking up a renewal and showing it.
+// The host was off between getting a renewal and using it.
 TEST_F(EnrolmentServiceTest, HostMayRenewLateByTheKeyThatWasNext) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();

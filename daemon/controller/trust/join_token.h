@@ -21,7 +21,7 @@ namespace clusterd {
 
 inline constexpr absl::Duration kLeastTokenLife = absl::Minutes(1);
 inline constexpr absl::Duration kMostTokenLife = absl::Hours(24);
-// So many are kept at once.
+// At most so many are kept at once.
 inline constexpr size_t kMaxTokens = 1000;
 
 struct JoinToken {

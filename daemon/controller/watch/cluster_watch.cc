@@ -105,7 +105,7 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
   const auto& blocks = overview.blocks;
   const size_t told =
       std::min(blocks.size(), static_cast<size_t>(kMaxWrongTold));
-  // The worst are the last.
+  // The worst come last.
   for (size_t i = 0; i < told; ++i) {
     *now.add_wrong() = WrongRule(blocks[blocks.size() - 1 - i]);
   }

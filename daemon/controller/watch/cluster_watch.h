@@ -40,7 +40,7 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
 // "check 0123456789abcdef of ann, 12 hosts"; at most 10, and how many more.
 std::vector<FindingValue> RunningWords(const std::vector<RunningCheck>& checks);
 
-// ClusterNow.asked, worked out once for each check. Not thread-safe.
+// ClusterNow.asked, computed once for each check. Not thread-safe.
 class AskedCheck {
  public:
   // From the newest check of all hosts and the one before it; null: there is
