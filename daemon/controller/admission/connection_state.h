@@ -24,7 +24,7 @@ std::string PeerName(const sockaddr_storage& address);
 // Peers that share a bound: an IPv4 address, or the first half of an IPv6 one.
 std::string PeerNetwork(const sockaddr_storage& address);
 
-// Identifies a socket; 0: the descriptor is closed.
+// Identifies a socket; 0: it is unknown.
 uint64_t SocketCookie(int fd);
 // Shuts the socket, if it is still that one.
 void ShutSocket(int fd, uint64_t cookie);
