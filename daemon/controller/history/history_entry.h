@@ -2,7 +2,7 @@
 //   check     pass | warn | unknown | fail
 //             "1152 hosts; 2 failed, 28 passed, 1 skipped of 31 rules"
 //             of a job: "job slurm:1234.0: 16 hosts; …"
-//   plan      empty | changes | blocked (some are, and there are no steps)
+//   plan      empty | changes | blocked (something is, and no steps exist)
 //             "1152 hosts, 12 with 40 steps, 3 blocked on 1 host"
 //   apply,    running | succeeded | stopped | cancelled | interrupted; an
 //   rollback  apply's later state: confirmed | not confirmed everywhere |
