@@ -39,8 +39,7 @@ using ApplyStream = EventStream<ApplyEvent>;
 constexpr absl::Duration kLeastLogsDeadline = absl::Minutes(1);
 
 ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
-  // The run holds its watcher: were the stream held in turn, neither would ever
-  // go.
+  // The run holds its watcher; a strong reference would be a cycle.
   const std::weak_ptr<ApplyStream> weak = stream;
   ApplyWatcher watcher;
   watcher.on_progress = [weak](const std::shared_ptr<const ApplyRun>& run) {
@@ -65,10 +64,9 @@ ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
   return watcher;
 }
 
-// Ties a call that streams to its client's identity: when the gate does not let
-// it in any more, the stream ends with the reason, whether the client reads or
-// not, and the audit file has a line. Once the call was admitted, before its
-// handler returns.
+// Ties a streaming call to its client's identity. When the gate no longer
+// admits it, the stream ends with the reason and the audit file gets a line.
+// Call this once the call is admitted, before its handler returns.
 template <typename Event>
 void EndWhenRefused(const ControllerParts& parts,
                     const grpc::CallbackServerContext& context,
@@ -141,7 +139,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     order->run_id = NewRunId();
     order->actor = user->ToString();
     order->spec = parts_.spec->spec();
-    // A stranger's list of wrong names, which takes long, is not read.
+    // Wrong names of an unauthorised caller, which take long, are not read.
     prepared = ChooseHosts(request, selection, order.get());
   }
   if (!prepared.ok()) {
@@ -149,7 +147,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     return stream.get();
   }
   using Callers = typename SharedRuns<Event>::Callers;
-  // The request may be gone by then, with the caller who came first.
+  // The request may be gone by then, together with the first caller.
   auto begin = [this, order,
                 selection = selection == nullptr
                                 ? std::nullopt
@@ -158,7 +156,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     order->started_at = parts_.scheduler->Now();
     FactRun::Callbacks callbacks;
     callbacks.on_progress = std::move(callers.on_progress);
-    // The result is kept even when its client has left at the last moment.
+    // Keep the result even if its client has just left.
     callbacks.on_facts = [order, conclude = std::move(conclude),
                           on_end = std::move(callers.on_end)](
                              const std::vector<HostFacts>& facts) {
@@ -169,7 +167,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     if (selection.has_value()) running_->Note({order, *selection, run});
     return run;
   };
-  // Equal: the same question about the same spec, which the order keeps alive.
+  // Equal keys ask the same about the same spec, which the order keeps alive.
   runs->Join(Sha256(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()),
                                  " ", request.SerializeAsString())),
              order->hosts.size(), order->actor, stream, std::move(begin),
@@ -187,8 +185,7 @@ absl::Status ControllerService::Keep(const HistoryRecord& record) const {
   return parts_.history->AddOrLog(record, parts_.log);
 }
 
-// Reports and plans are moved into their record and out again: those of 10,000
-// hosts are large.
+// Reports and plans are moved, since those of 10,000 hosts are large.
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
     Context* context, const CheckRequest* request) {
   if (request->has_job()) return CheckJob(context, *request);
@@ -257,7 +254,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
       *cut.mutable_report() = ReportForHook((*result)->event.report());
       return to->End(std::move(cut));
     }
-    // All who ask share the one report.
+    // All callers share one report.
     to->End(std::shared_ptr<const CheckEvent>(*result, &(*result)->event));
   };
   jobs_->Ask(call, std::move(ask), caller);
@@ -340,7 +337,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
   change.from = absl::StrCat(RoleName(user->role), ", ", context->peer());
   change.wave_size = request.wave_size();
   change.force = request.force();
-  // What begins a change waits for the history's disk.
+  // Beginning a change waits for the history's disk.
   const bool taken = parts_.pool->TryRun(
       [this, weak = std::weak_ptr<ApplyStream>(stream), call, change,
        complete = std::move(complete), watcher = WatchFor(stream)]() mutable {
@@ -402,7 +399,7 @@ grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
     slots_.watches.Give(who);
   };
   stream->Begin(std::move(options));
-  // A slow reader gets the newest only: it is taken when it is written.
+  // A slow reader gets only the newest state: it is read when it is written.
   stream->Show([this](ClusterNow* event) {
     if (const auto now = watch_->now()) *event = *now;
   });

@@ -31,38 +31,37 @@ namespace clusterd {
 namespace {
 
 constexpr absl::Duration kMaxIdle = absl::Minutes(5);
-// Messages are a few kilobytes; saves 8 MB with 1,152 hosts over the usual
-// 16384.
+// Small messages; saves 8 MB with 1,152 hosts over the usual 16384.
 constexpr int kTlsFrameBytes = 4096;
-// Of one call. Ours have some 300: path, authority, user agent and deadline.
+// For one call. Ours have some 300: path, authority, user agent and deadline.
 constexpr int kMaxHeaderBytes = 4096;
-// A host has one call, a client few. Who heeds it not is cut off.
+// A host has one call, a client few. A peer with more is cut off.
 constexpr int kMaxCallsPerConnection = 16;
 constexpr int kCutOffCalls = 2 * kMaxCallsPerConnection;
-// What gRPC counts of its memory for a connection.
+// gRPC counts this much of its memory for each connection.
 constexpr size_t kConnectionBytes = 32 << 10;
-// On which gRPC 1.51 serves at most, however many cores there are.
+// gRPC 1.51 serves on at most so many threads, however many cores there are.
 constexpr unsigned kMostThreads = 16;
-// For what is no connection: files, the database, programs that are asked.
+// Descriptors of files, the database and child programs.
 constexpr size_t kOtherFiles = 512;
 // The largest message may come twice in a row, then one every five seconds.
 constexpr AllowanceLimits kBytesOfConnection = {2.5 * kMaxMessageBytes,
                                                 kMaxMessageBytes / 5.0};
-// Before what hosts say is judged by itself.
+// The time that hosts have to attach before the first scheduled check.
 constexpr absl::Duration kHostsSettle = absl::Seconds(30);
 // Judging the largest cluster takes seconds, and so does a slow disk.
 constexpr absl::Duration kLongestWork = absl::Minutes(10);
-// As often as gRPC reads the files of its credentials, about.
+// About as often as gRPC re-reads the files of its credentials.
 constexpr absl::Duration kRootsInterval = absl::Seconds(10);
-// For checks under way, which end with what they have, to be judged and sent.
+// Time in which running checks end with partial results and send them.
 constexpr std::chrono::seconds kShutdownGrace(10);
 
 void SetArguments(const ControllerServerOptions& options,
                   grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder->SetMaxSendMessageSize(-1);  // A report is as long as the cluster.
-  // Where it is reached, gRPC closes idle connections, and ends calls last.
-  // Without, whoever has a certificate could have all memory.
+  // At this bound gRPC closes idle connections, and ends calls last. Without
+  // it, one peer with a certificate could take all memory.
   grpc::ResourceQuota memory("wire");
   memory.Resize(options.wire_memory_bytes);
   builder->SetResourceQuota(memory);
@@ -80,9 +79,8 @@ void SetArguments(const ControllerServerOptions& options,
                               ToMs<int>(kMaxIdle));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               kMaxCallsPerConnection);
-  // Headers are read before anybody knows whose they are, and gRPC 1.51 reads
-  // them badly (CVE-2023-33953, CVE-2023-1428): threat-model.md says what this
-  // stops, and what not.
+  // gRPC 1.51 reads headers before it knows the peer, and not safely
+  // (CVE-2023-33953, CVE-2023-1428). threat-model.md says what this stops.
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxHeaderBytes);
   // Every connection keeps buffers for one frame of TLS.
   builder->AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);
@@ -118,8 +116,7 @@ AcceptorOptions AcceptAs(const ControllerServerOptions& options,
   return accept;
 }
 
-// The port so many after the main one. A main port that is any leaves this one
-// to be any, too.
+// The port so many after the main one. If the main port is 0, this one is 0.
 std::string PortAfter(const std::string& listen, int places) {
   const size_t colon = listen.rfind(':');
   int port = 0;
@@ -128,7 +125,7 @@ std::string PortAfter(const std::string& listen, int places) {
   return absl::StrCat(is_number && port != 0 ? port + places : 0);
 }
 
-// Hosts join at the port after the main one, unless it is told.
+// Hosts join at the port after the main one, unless an option sets it.
 EnrolmentListener::Options EnrolmentOptions(
     const ControllerServerOptions& options) {
   EnrolmentListener::Options enrolment;
@@ -169,7 +166,7 @@ ControllerParts WithOwn(ControllerParts parts, AttachedHosts* hosts,
 ControllerServer::ControllerServer(const ControllerServerOptions& options,
                                    const ControllerParts& parts,
                                    Trusted trusted)
-    // No host attaches before all members are there.
+    // Last: no host may attach before all members exist.
     : hosts_(
           parts.scheduler, parts.log, {},
           {/*drift=*/[this](const std::string& host,
@@ -305,7 +302,7 @@ HostFacts ControllerServer::WithOwnRoots(HostFacts facts) const {
   RootsFact::Roots* roots;
   {
     absl::MutexLock lock(&roots_mutex_);
-    // A file that cannot be read is told elsewhere.
+    // The reading thread logs a file that cannot be read.
     if (!roots_.has_value()) return facts;
     roots = facts.mutable_controller_roots();
     *roots = *roots_;
@@ -398,10 +395,10 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   server->acceptor_->Open();
   server->trust_->set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
-  // Hosts that the one before has told wait up to once that long.
+  // Hosts that the previous controller sent away wait at most one Spread().
   server->ReadSpec(kHostsSettle + 2 * server->Spread());
   if (!parts.spec->learns()) {
-    // It reads a report, which nobody has to wait for.
+    // It reads a report that no start has to wait for.
     parts.pool->TryRun([newest = server->newest_, parts] {
       newest->Restore(*parts.history, *parts.spec->spec(),
                       parts.scheduler->Now());
@@ -479,7 +476,7 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
     files.emplace_back("issuing-ca", trust.ca_dir + "/intermediate.crt");
   }
   numbers.certificate_ends = FirstEnds(files);
-  // Hosts begin at half of it.
+  // Hosts begin to renew at half of it.
   numbers.late_renewal = trust.leaf_life / 4;
   return numbers;
 }
@@ -508,7 +505,7 @@ ControllerServer::~ControllerServer() {
   hosts_.CloseAll(UnavailableWords("msg-hub-stopping"), Spread());
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
-  // What calls have left there uses our members.
+  // Work that calls have queued there uses these members.
   parts_.pool->Drain();
 }
 

@@ -1,6 +1,6 @@
-// The calls with one answer: hosts, spec and history; the end, confirmation and
-// extension of a run; locks of identities. Calls that stream events are in
-// controller_runs.cc.
+// The calls with one answer: hosts, spec, history, locks, and the end,
+// confirmation or extension of a run. controller_runs.cc has the streaming
+// calls.
 #include "daemon/controller/controller_service.h"
 
 #include <atomic>
@@ -158,7 +158,7 @@ ControllerService::Unary* ControllerService::CheckSoFar(
                          run->FactsSoFar(&awaited));
         Report report = MakeCheckReport(*check.order, check.selection, facts,
                                         parts_.scheduler->Now());
-        // The history has no run for it.
+        // A check under way is not in the history.
         report.clear_run_id();
         report.set_partial(true);
         report.mutable_awaited()->Assign(awaited.begin(), awaited.end());
@@ -278,7 +278,7 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
 
 namespace {
 
-// How long the answer to a lock waits for the disk.
+// The answer to a lock waits so long for the disk.
 constexpr absl::Duration kDiskWait = absl::Seconds(3);
 constexpr char kInMemoryAlone[] = "hub-lock-in-memory";
 
@@ -307,9 +307,9 @@ absl::StatusOr<LockResponse> HoldLock(
   return answer;
 }
 
-// Waits for the disk. Returns what could not be written of a lock that holds,
-// and why, as LockResponse.not_on_disk. A lock is the one change whose first
-// audit line comes after it.
+// Waits for the disk. Returns which part of a lock that holds could not be
+// written, and why (LockResponse.not_on_disk). A lock is the only change whose
+// first audit line comes after it.
 FindingValue WriteLock(const ControllerParts& parts, const AuditEntry& entry,
                        const std::string& identity) {
   const absl::Status saved = parts.gate->SaveLocks();
@@ -335,8 +335,8 @@ ControllerService::Unary* ControllerService::Lock(Context* context,
   if (!begun.ok()) return FinishWith(context, begun.status());
   UnaryAnswer* const reactor = begun->answer;
   const AuditEntry entry = AuditCaller(*context, "Lock", request->identity());
-  // The lock holds before a thread of the pool is free: an attacker who makes
-  // the disk hang, and all those threads with it, must not prevent the lock.
+  // Lock before a thread of the pool is free: an attacker who makes the disk
+  // and all those threads hang must not prevent it.
   const absl::StatusOr<LockResponse> locked = HoldLock(
       parts_, begun->user, IdentityNamed(request->identity()), *request);
   if (!locked.ok()) {
@@ -359,7 +359,7 @@ ControllerService::Unary* ControllerService::Lock(Context* context,
         answer(Worded(kInMemoryAlone, Worded("hub-disk-slow",
                                              absl::FormatDuration(kDiskWait))));
       });
-  // If too much waits for the disk already, the timer answers.
+  // If the queue for the disk is full, the timer answers.
   lock_writer_.TryRun([parts = &parts_, answer, timer, entry,
                        identity = locked->lock().identity()] {
     const FindingValue not_on_disk = WriteLock(*parts, entry, identity);

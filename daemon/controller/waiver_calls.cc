@@ -1,6 +1,6 @@
-// The calls of ControllerService about waivers: they are kept beside the
-// history and stand in the spec, so that every check heeds them from then on.
-// Making and ending one waits for the disk.
+// The calls of ControllerService about waivers. Waivers are kept beside the
+// history and added to the spec, so that every later check uses them. Making
+// and ending one waits for the disk.
 #include <set>
 #include <string>
 #include <vector>
@@ -41,7 +41,7 @@ absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   return InvalidWords("msg-hub-waiver-until", MessageWords(moment.status()));
 }
 
-// InvalidArgument with every mistake, a line each.
+// InvalidArgument with every mistake, one a line.
 absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
                                   const ClusterSpec& spec, absl::Time now) {
   Waiver waiver;

@@ -17,12 +17,12 @@
 namespace clusterd {
 namespace {
 
-// Notes that hold until the last host is rolled back.
+// These notes are valid until the last host is rolled back.
 constexpr char kKeptIt[] = "hub-hosts-kept-it";
 constexpr char kCancelledKeptIt[] = "hub-cancelled-kept-it";
 
 FindingValue WhyNotStarted(const ApplyReport& report) {
-  // Also of a controller that ended: no further wave would have come.
+  // Also if the controller ended: no further wave would have begun.
   if (report.has_cancelled() && report.outcome() != ApplyReport::STOPPED) {
     return Worded("hub-cancelled-after-wave",
                   ActorName(report.cancelled().actor()),
@@ -33,14 +33,14 @@ FindingValue WhyNotStarted(const ApplyReport& report) {
                     : "hub-earlier-wave-failed");
 }
 
-// The worst that each rule may say of each host.
+// The worst state that the plan allows each rule on each host.
 using Meant = std::map<std::pair<std::string, std::string>, State>;
 
 Meant MeantBy(const ClusterPlan& plan) {
   Meant meant;
   for (const HostPlan& host : plan.hosts()) {
     for (const UnfixedRule& left : host.unfixed()) {
-      // Nobody promised that a failure which steps elsewhere might mend goes.
+      // The plan did not promise to fix a failure that other steps might fix.
       const Rule* const rule = FindRule(left.rule());
       const bool in_doubt = rule != nullptr && !rule->possible_causes.empty() &&
                             left.state() == UNKNOWN;
@@ -63,7 +63,7 @@ bool SettlesHost(bool rollback, const ApplyResult& result) {
   if (outcome == ApplyResult::NOTHING_TO_DO) {
     return rollback == result.of_rollback();
   }
-  // The apply stands where its rollback was refused.
+  // A refused rollback leaves the apply in place.
   if (outcome == ApplyResult::REFUSED) return rollback || !result.of_rollback();
   return !rollback &&
          (outcome == ApplyResult::APPLIED || outcome == ApplyResult::UNDONE ||
@@ -90,7 +90,7 @@ ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
                        const ClusterPlan* plan, ApplyResult told) {
   told.set_host(host.name);
   // Only the host's own drift needs them: the facts of 10,000 hosts would be
-  // most of the report. Whether it is a rollback the report says itself.
+  // most of the report. The report itself has whether it is a rollback.
   told.clear_facts_after();
   told.clear_of_rollback();
   if (!head.rollback() || !told.no_journal()) return told;
@@ -116,7 +116,7 @@ ApplyResult ResultOfAnswer(const ApplyReport& head,
       return LostResult(head, host.name,
                         Worded("hub-other-apply", result.apply_id()));
     }
-    // Of a rollback also "nothing to do": it was undone or rolled back before.
+    // A rollback may have nothing to do: undone or rolled back before.
     if (!SettlesHost(head.rollback(), result) &&
         result.outcome() != ApplyResult::NOTHING_TO_DO) {
       return LostResult(
@@ -134,7 +134,7 @@ ApplyResult ResultOfAnswer(const ApplyReport& head,
     if (answer->has_error()) result.set_outcome(ApplyResult::REFUSED);
   } else if (absl::IsUnimplemented(answer.status())) {
     result.set_outcome(ApplyResult::REFUSED);
-    // Of these two nothing has gone to the host.
+    // With these two errors, nothing was sent to the host.
   } else if (absl::IsFailedPrecondition(answer.status()) ||
              absl::IsResourceExhausted(answer.status())) {
     result.set_outcome(ApplyResult::NOT_STARTED);
@@ -185,7 +185,7 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
   });
   confirm->set_state(any ? Confirmation::PENDING : Confirmation::NOT_NEEDED);
   if (!any) return;
-  // Nobody knows when a lost host began.
+  // The time at which a lost host began is unknown.
   if (confirm->deadline_ms() == 0) {
     confirm->set_deadline_ms(absl::ToUnixMillis(now) + confirm->within_ms());
   }
@@ -289,7 +289,7 @@ FindingValue WhatIsWrong(const ClusterPlan& plan,
   };
   FindingValue first;
   std::set<std::pair<std::string, std::string>> wrong;
-  // No rule says anything about a host that does not answer.
+  // Rules say nothing about a host that does not answer.
   std::set<std::string> silent = hosts;
   for (const HostStatus& host : check.hosts()) {
     if (!host.has_no_facts()) silent.erase(host.host());

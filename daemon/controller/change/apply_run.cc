@@ -16,9 +16,9 @@
 namespace clusterd {
 namespace {
 
-// Hosts that progress names; a person reads no more of them.
+// Progress names so many hosts; people do not read more.
 constexpr int kMaxAtWork = 8;
-// How long a host whose stream ended is waited for.
+// The run waits so long for a host whose stream ended.
 constexpr absl::Duration kReattachWait = absl::Seconds(30);
 
 }  // namespace
@@ -86,7 +86,7 @@ Task ApplyRun::MakeTask(size_t index) const {
 
 absl::Duration ApplyRun::SilenceAfter(size_t index, size_t steps_told) const {
   const ApplyOrder::Host& host = hosts_[index];
-  // A rollback tells no steps before its end.
+  // A rollback reports no steps before its end.
   if (head_.rollback() || host.plan == nullptr) return host.deadline;
   return std::min(host.deadline,
                   HostChangeDeadline(static_cast<int>(steps_told) + 1,
@@ -119,9 +119,8 @@ absl::Status ApplyRun::BeginWave() {
     if (over_) return absl::OkStatus();
     wave = wave_;
   }
-  // Kept before the first host is asked: were the controller to die in between,
-  // the history would name hosts that were never asked, which is harmless, and
-  // never miss one that was.
+  // Save before the first host is asked. If the controller dies then, the
+  // history may name too many hosts, which is harmless, but never too few.
   RETURN_IF_ERROR(SaveRunning());
   callbacks_.watcher.on_progress(shared_from_this());
   callbacks_.watcher.on_event(WaveEvent(wave));
@@ -149,7 +148,7 @@ absl::Status ApplyRun::BeginWave() {
       states_[i].task = id;
       wanted = at_work_.count(i) > 0;
     }
-    // Aborted in between; what it tells later is news of a run that is over.
+    // Aborted in between; later reports belong to a run that is over.
     if (!wanted) parts_.hosts->Cancel(id);
   }
   return absl::OkStatus();
@@ -157,7 +156,7 @@ absl::Status ApplyRun::BeginWave() {
 
 void ApplyRun::OnStep(size_t index, StepOutcome step) {
   const HostPlan* const plan = hosts_[index].plan;
-  // A step ends once, and may be undone once. More is noise of a broken host.
+  // A step ends once, and may be undone once. A broken host may send more.
   const size_t most =
       plan == nullptr ? 1024 : 2 * static_cast<size_t>(plan->steps_size());
   AttachedHosts::TaskId task = 0;
@@ -186,8 +185,8 @@ void ApplyRun::OnStep(size_t index, StepOutcome step) {
 }
 
 void ApplyRun::OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer) {
-  // Only a broken stream leaves hope: its clusterd goes on, and tells how it
-  // ended once it is attached again.
+  // Only after a broken stream is there hope: clusterd goes on, and reports the
+  // end once it is attached again.
   if (!absl::IsUnavailable(answer.status())) {
     return Settle(index, ResultOfAnswer(head_, hosts_[index], plan_.get(),
                                         std::move(answer)));
@@ -219,7 +218,7 @@ void ApplyRun::OnWaitOver(size_t index) {
            parts_.scheduler->Now();
     why = states_[index].lost_because.value_or(FindingValue());
   }
-  // A host that is back may still be at it; its deadline bounds that, too.
+  // A host that is back may still be busy; its deadline bounds that, too.
   const bool back = parts_.hosts->IsAttached(hosts_[index].name);
   if (back && left > absl::ZeroDuration()) return WaitForReattach(index, left);
   Settle(index, LostResult(head_, hosts_[index].name,
@@ -241,11 +240,11 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     absl::MutexLock lock(&mutex_);
     if (over_) return false;
     awaited = at_work_.count(index) > 0;
-    // Its own answer is still to come; this is news of before.
+    // Its own answer is still to come; this one is older.
     if (awaited && !states_[index].lost_because.has_value()) return false;
     ApplyResult* const known = report_.mutable_hosts(static_cast<int>(index));
-    // It was given up; the report may still be put right while the run lasts.
-    // Or it has gone back before the run could be confirmed.
+    // It was LOST; the report may still be corrected while the run lasts. Or it
+    // has reverted before the run could be confirmed.
     if (!awaited) {
       const bool went_back =
           told.not_confirmed() && known->outcome() == ApplyResult::APPLIED;
@@ -279,7 +278,7 @@ void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
       past.at_work() == head_.apply_id()) {
     return;
   }
-  // The task went with the stream, or with the clusterd that had taken it.
+  // The task was lost with the stream, or with the clusterd that had it.
   const bool has_journal =
       absl::c_linear_search(past.journals(), head_.apply_id());
   if (has_journal && !(head_.rollback() && stands)) return;
@@ -349,7 +348,7 @@ void ApplyRun::EndWave() {
     *ended.mutable_wave()->mutable_result_words() =
         HostCounts(report_, waves_.begin(wave_), waves_.begin(wave_ + 1));
     next = wave_ + 1;
-    // As it is by now: a host that was lost may have told in between.
+    // Read the result now: a lost host may have reported in between.
     const bool failed = failed_ > 0;
     const int64_t deadline_ms = report_.confirmation().deadline_ms();
     if (next == waves_.count() || (failed && !head_.rollback())) {
@@ -361,7 +360,7 @@ void ApplyRun::EndWave() {
       AddNote(Worded("hub-wave-too-late", next + 1), &report_);
       end = ApplyReport::STOPPED;
     } else {
-      // Under the same lock: whoever cancels is told which wave is the last.
+      // Under the same lock, so that a cancel answers with the right last wave.
       TakeWaveLocked(next);
     }
   }
@@ -371,7 +370,7 @@ void ApplyRun::EndWave() {
   if (begun.ok()) return;
   {
     absl::MutexLock lock(&mutex_);
-    // Nobody was asked of this wave, so it is not LOST after all.
+    // No host of this wave was asked, so none is LOST.
     for (const size_t index : at_work_) {
       ApplyResult* const host = report_.mutable_hosts(static_cast<int>(index));
       host->set_outcome(ApplyResult::NOT_STARTED);
@@ -496,7 +495,7 @@ absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
   response.set_actor(head_.actor());
   response.set_aborted_by(actor);
   response.set_not_started(cancelled->not_started());
-  // Without its task, what a host tells later is news for the history.
+  // Without its task, a host's later report goes to the history.
   for (const AttachedHosts::TaskId task : tasks) parts_.hosts->Cancel(task);
   for (const size_t index : given_up) {
     Settle(index, LostResult(head_, hosts_[index].name,
@@ -513,7 +512,7 @@ bool ApplyRun::Stop() {
     was_over = over_;
     if (!was_over) report = CloseLocked(ApplyReport::INTERRUPTED);
   }
-  // A save that is under way must not come after the one below.
+  // A save that is under way must end before the one below.
   gate_.Close();
   if (was_over) return false;
   SaveEnd(report).IgnoreError();

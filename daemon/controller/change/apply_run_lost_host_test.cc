@@ -39,7 +39,7 @@ TEST_F(ApplyRunTest, HostThatComesBackTellsHowItsApplyEnded) {
   EXPECT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::APPLIED)));
   pool_.Drain();
   EXPECT_EQ(TasksOf("b"), 1u);
-  // Told twice, as after each attaching.
+  // Reported twice, as after each attaching.
   EXPECT_FALSE(run_->OnPastApply("a", ResultOf(ApplyResult::UNDONE)));
   Answer("b", ApplyResult::APPLIED);
   EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);

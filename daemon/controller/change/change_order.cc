@@ -22,7 +22,7 @@ namespace {
 constexpr absl::Duration kLeastDeadline = absl::Minutes(2);
 constexpr absl::Duration kLongestDeadline = absl::Hours(24);
 
-// Where the kernel parameters of a plan are; one target for all its hosts.
+// The namespace of a plan's kernel parameters; all its hosts have the same.
 std::string NamespaceOf(const ClusterPlan& plan) {
   for (const HostPlan& host : plan.hosts()) {
     if (host.has_network_namespace()) {
@@ -32,11 +32,10 @@ std::string NamespaceOf(const ClusterPlan& plan) {
   return "";
 }
 
-// Whether a rollback has something to ask there: hosts that are clean again or
-// were never asked have nothing of the apply left.
+// True if a rollback must ask this host. A host that is clean again, or was
+// never asked, has no changes left.
 bool MayHoldChanges(const ApplyResult& result) {
-  // Where something was left over, once more may help: a tool hung, a container
-  // engine was away.
+  // Residues may go in a second try: a tool hung, or an engine was stopped.
   constexpr ApplyResult::Outcome kHolding[] = {
       ApplyResult::OUTCOME_UNSPECIFIED, ApplyResult::APPLIED, ApplyResult::LOST,
       ApplyResult::UNDONE_WITH_RESIDUES,
@@ -44,16 +43,16 @@ bool MayHoldChanges(const ApplyResult& result) {
   return absl::c_linear_search(kHolding, result.outcome());
 }
 
-// Checked although the plan is our own: it may be older than the spec, and the
-// enforcer's has been through no history.
+// Checks even our own plan: it may be older than the spec, and the enforcer's
+// has not been through the history.
 absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   RETURN_IF_ERROR(VerifyPlan(plan));
   if (plan.cluster() != parts.spec->cluster()) {
     return InvalidWords("msg-change-plan-of-other-cluster", plan.cluster(),
                         parts.spec->cluster());
   }
-  // No part of the digest, and kept for everybody to read. Empty for what the
-  // controller plans by itself.
+  // The digest does not cover the id, which is stored readable for all. Plans
+  // of the controller itself have none.
   if (plan.plan_id().size() > kMaxHistoryIdBytes ||
       !IsHistoryIdText(plan.plan_id())) {
     return InvalidWords("msg-change-plan-id", QuotedText(plan.plan_id()));
@@ -86,8 +85,7 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   return PreconditionWords("msg-change-nothing-to-do");
 }
 
-// A wave that cannot succeed should not begin: better no host is changed than
-// all but one.
+// A wave that cannot succeed must not begin: all hosts unchanged is best.
 absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
   std::vector<std::string> absent;
   for (const ApplyOrder::Host& host : order.hosts) {
@@ -97,7 +95,7 @@ absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
   return PreconditionWords("msg-change-hosts-away", NameList(absent));
 }
 
-// One that takes nothing back by itself would keep what the others give up.
+// A host without automatic rollback would keep values that the others revert.
 absl::Status CheckTakesBack(AttachedHosts* hosts, const ApplyOrder& order) {
   std::vector<std::string> unable;
   for (const ApplyOrder::Host& host : order.hosts) {
@@ -218,8 +216,8 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
   order.report.set_apply_id(apply.apply_id());
   order.report.set_plan_id(apply.plan_id());
   order.report.set_plan_digest(apply.plan_digest());
-  // Only for the words of the steps; a history that has dropped it, or has
-  // another under that id, costs those.
+  // Only the steps' words need it; without the plan, or with another under that
+  // id, the report has none.
   std::map<std::string, const HostPlan*> planned;
   absl::StatusOr<HistoryRecord> plan = parts.history->Get(apply.plan_id());
   if (plan.ok() && plan->plan().digest() == apply.plan_digest()) {

@@ -18,7 +18,7 @@
 namespace clusterd {
 namespace {
 
-// Runs with lost hosts that are looked for and remembered, the newest.
+// Only so many runs with lost hosts, the newest, are remembered.
 constexpr size_t kMaxUnsettled = 64;
 
 AuditEntry Audited(AuditEntry caller, const ApplyReport& report) {
@@ -36,7 +36,7 @@ size_t WaveCountOf(const ClusterPlan& plan, const ApplyReport& head) {
       .count();
 }
 
-// Of a run that nobody can cancel any more.
+// The error for a run that cannot be cancelled any more.
 absl::Status AlreadyOver(const ApplyReport& report) {
   const std::string outcome = RunOutcomeName(report);
   return InvalidWords("msg-change-already-over", ChangeWords(report),
@@ -45,7 +45,7 @@ absl::Status AlreadyOver(const ApplyReport& report) {
                                  : absl::StrCat("history-outcome-", outcome)));
 }
 
-// Whether it may still tell that it took the apply back by itself.
+// True if the host may still report that it reverted automatically.
 bool MayGoBack(const ApplyReport& report, const ApplyResult& host) {
   const Confirmation& confirm = report.confirmation();
   return host.outcome() == ApplyResult::APPLIED && host.reverts_in_ms() > 0 &&
@@ -85,8 +85,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   report.set_enforced(request.enforced);
   report.set_wave_size(request.wave_size == 0 ? kDefaultWaveSize
                                               : request.wave_size);
-  // Before anything is prepared: what is read of the history must not change
-  // meanwhile.
+  // First, since the history must not change while it is read below.
   {
     absl::MutexLock lock(&mutex_);
     if (stopped_) return UnavailableWords("msg-hub-stopping");
@@ -145,7 +144,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   bool stopping = false;
   {
     absl::MutexLock lock(&mutex_);
-    // From here on Stop sees it, and breaks it off.
+    // Stop breaks it off from here on.
     if (!stopped_) current_->run = run;
     stopping = stopped_;
   }
@@ -176,8 +175,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
     if (*added) return parts_.history->Update(record);
     const absl::Status saved = parts_.history->Add(record);
     *added = saved.ok();
-    // It begins, and no host is asked before: what waits is its to take
-    // back.
+    // The rollback takes over the waiting apply before any host is asked.
     const auto pending = saved.ok() ? TakePending(to_save.apply_id()) : nullptr;
     if (pending != nullptr) {
       SaveConfirmation(pending->head().run_id(), pending->GiveUp());
@@ -216,8 +214,7 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
       }
     }
   }
-  // While this is still the one change: a second rollback must see the first
-  // one's marks.
+  // Before another change begins: a second rollback must see these marks.
   CorrectAll();
 }
 
@@ -246,7 +243,7 @@ void ClusterChanges::ForgetGoBackLocked(const std::string& run_id,
 
 void ClusterChanges::Recover() {
   absl::StatusOr<RunningRecords> running = parts_.history->FindRunning();
-  // Whoever opened a closed one has said why.
+  // The failed open has already been logged.
   if (absl::IsFailedPrecondition(running.status())) return;
   if (!running.ok()) {
     return parts_.log->Error("history: ", running.status().message());
@@ -261,8 +258,7 @@ void ClusterChanges::Recover() {
         "controller, and on which hosts cannot be told: ",
         record.status().message());
   }
-  // Also runs that ended long ago may have hosts that never told; whoever
-  // attaches now may still do so.
+  // Hosts of old runs may never have reported, and may when they attach.
   ListHistoryRequest newest;
   newest.add_kinds(HISTORY_APPLY);
   newest.add_kinds(HISTORY_ROLLBACK);
@@ -271,8 +267,8 @@ void ClusterChanges::Recover() {
   if (!list.ok()) return;
   bool is_newest_apply = true;
   for (const HistoryEntry& entry : list->entries()) {
-    // No other is begun while one waits to be confirmed, but while hosts are
-    // told of one that is.
+    // While an apply waits to be confirmed, no other begins; while hosts are
+    // notified of a confirmation, others may.
     const absl::Time untold_until = absl::FromUnixMillis(
         entry.started_at_ms() + static_cast<int64_t>(entry.elapsed_ms()) +
         absl::ToInt64Milliseconds(kLongestConfirmWithin + kRevertGrace));
@@ -322,9 +318,9 @@ std::shared_ptr<ApplyRun> ClusterChanges::CurrentRun() const {
 
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
     const std::string& id) {
-  // Before the history is read: a run that ends meanwhile knows its end.
+  // Get the run first: if it ends meanwhile, it knows its end.
   const std::shared_ptr<ApplyRun> run = CurrentRun();
-  // A history that cannot be read keeps nobody from stopping what runs.
+  // A history that cannot be read must not prevent a cancel.
   if (run != nullptr && run->run_id() == id) return run;
   ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->Get(id));
   const HistoryEntry& entry = record.entry();
@@ -375,7 +371,7 @@ FindingValue ClusterChanges::Running() {
 }
 
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
-  // Before the record is read: a run that ends meanwhile knows its end.
+  // Get the run first: if it ends meanwhile, it knows its end.
   const std::shared_ptr<ApplyRun> run = CurrentRun();
   const std::vector<std::shared_ptr<PendingChange>> waiting = AllPending();
   ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
@@ -392,7 +388,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
                                    const PastApplies& told) {
   PastApplies past = told;
   for (ApplyResult& result : *past.mutable_results()) {
-    // Its journal does not say so: it told before it knew how long.
+    // The journal lacks it: its report came before the deadline was known.
     if (result.outcome() == ApplyResult::APPLIED &&
         past.waits_for_confirmation() == result.apply_id()) {
       result.set_reverts_in_ms(std::max<uint32_t>(1, past.reverts_in_ms()));
@@ -419,7 +415,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
         news = true;
       }
     }
-    // A host speaks once for each run; what it says later is of its later life.
+    // A host reports once for each run; later reports are of later changes.
     for (auto each = unsettled_.begin(); each != unsettled_.end();) {
       each =
           each->second.IsSettled() ? unsettled_.erase(each) : std::next(each);
@@ -434,7 +430,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
   for (const auto& pending : waiting) pending->OnPastApplies(host, past);
 }
 
-// Rewrites each kept report once, whatever number of its hosts has spoken.
+// Rewrites each kept report once, for all hosts that have reported.
 void ClusterChanges::CorrectAll() {
   const absl::MutexLock one_at_a_time(&correcting_);
   while (true) {
@@ -463,8 +459,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     const auto found = by_host.find(correction.result.host());
     if (found == by_host.end()) continue;
     ApplyResult* const host = found->second;
-    // A host that was taken back keeps its steps in the apply's report: only
-    // how it stands now is another.
+    // A restored host keeps its steps in the apply's report, not its state.
     if (!correction.rolled_back_by.empty()) {
       host->set_outcome(correction.result.outcome());
       *host->mutable_residues() = correction.result.residues();
@@ -488,7 +483,7 @@ void ClusterChanges::Correct(const std::string& run_id,
         absl::c_all_of(report.hosts(), [&report](const ApplyResult& host) {
           return IsGoodOutcome(report.rollback(), host.outcome());
         });
-    // The run had not ended well only because nobody knew.
+    // The run had failed only because a result was unknown.
     if (all_well) report.set_outcome(ApplyReport::SUCCEEDED);
   }
   for (const std::string& rollback : rollbacks) {
@@ -524,7 +519,7 @@ void ClusterChanges::Stop() {
     if (current_.has_value()) run = current_->run;
   }
   if (run != nullptr && run->Stop()) EndChange();
-  // Only now: a run that ended meanwhile has left one.
+  // Only now, since a run that ended meanwhile may have left one.
   std::vector<std::shared_ptr<PendingChange>> waiting;
   {
     absl::MutexLock lock(&mutex_);

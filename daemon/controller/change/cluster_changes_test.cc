@@ -69,7 +69,7 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   EXPECT_EQ(ValueText(shown->entry().summary_words()),
             "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
-  // What is kept is true should the controller die now.
+  // The kept report is true even if the controller dies now.
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::LOST);
   Answer("server1", ApplyResult::APPLIED);
   shown = changes_->Show(id);
@@ -130,7 +130,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   EXPECT_EQ(refused(before).code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(refused(before).message()), HasSubstr("plan again"));
 
-  // None of them is in the way of a good one, and no host was asked.
+  // These refusals do not block a good one, and asked no host.
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(Apply(MakePlan(1)).ok());
 }
@@ -195,7 +195,7 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   EXPECT_EQ(report.apply_id(), id);
   EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
 
-  // The apply's record knows, so a second rollback asks the rest alone.
+  // A second rollback reads the apply's record and asks only the rest.
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(
       Kept(id).notes(),
@@ -251,7 +251,7 @@ TEST_F(ClusterChangesTest, RollbackWithoutJournalsIsGoodOnLostHostsAlone) {
   EXPECT_EQ(KeptOutcome(run, 0), ApplyResult::REFUSED);
   EXPECT_EQ(KeptOutcome(run, 1), ApplyResult::REFUSED);
   EXPECT_EQ(KeptOutcome(run, 2), ApplyResult::NOTHING_TO_DO);
-  // What stands is still said to stand.
+  // An applied host is still reported as applied.
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
 }
 
@@ -340,14 +340,14 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   EXPECT_EQ(Kept(id).outcome(), ApplyReport::SUCCEEDED);
   EXPECT_THAT(Kept(id).notes(),
               Contains("reconnected and reported the result: server0"));
-  // It has spoken; what it says of its later life is not of that run.
+  // The host has reported; later reports do not belong to that run.
   Tell("server0", id, ApplyResult::ROLLED_BACK);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
 }
 
 TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
-  // What the store holds when a controller dies: a run that is still running.
+  // The store of a controller that died: a run that is still running.
   ApplyReport cut;
   cut.set_run_id("1111222233334444");
   cut.set_apply_id("1111222233334444");
@@ -376,7 +376,7 @@ TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   EXPECT_EQ(KeptOutcome("1111222233334444", 0), ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome("1111222233334444", 1), ApplyResult::LOST);
   EXPECT_EQ(KeptOutcome("1111222233334444", 2), ApplyResult::NOT_STARTED);
-  // Also after one more start, and a rollback works on it.
+  // It also holds after another start, and a rollback works on it.
   StartController();
   Tell("server1", "1111222233334444", ApplyResult::UNDONE);
   EXPECT_EQ(KeptOutcome("1111222233334444", 1), ApplyResult::UNDONE);
@@ -416,7 +416,7 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   const auto run = Apply(MakePlan(2), request);
   ASSERT_TRUE(run.ok()) << run.status();
   const std::string id = (*run)->run_id();
-  // Also by the beginning of its id.
+  // A prefix of the id works, too.
   const auto cancelled = changes_->Cancel(id.substr(0, 8), "bob", "operator");
   ASSERT_TRUE(cancelled.ok()) << cancelled.status();
   EXPECT_EQ(cancelled->run_id(), id);
@@ -472,7 +472,7 @@ TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {
   ASSERT_TRUE(run.ok()) << run.status();
   const std::string id = (*run)->run_id();
   ASSERT_TRUE(changes_->Cancel(id, "bob", "operator").ok());
-  // Killed: it has kept nothing since.
+  // The controller was killed: it has kept nothing since.
   const auto killed = std::move(changes_);
   StartController();
   Tell("server0", id, ApplyResult::APPLIED);
@@ -518,7 +518,7 @@ TEST_F(ClusterChangesTest, AbortFreesTheTurnAndWhatTheHostTellsLaterIsKept) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
   EXPECT_THAT(log_.Lines(), HasSubstr(" of alice: aborted by root (admin), 1 "
                                       "hosts not waited for"));
-  // The turn is free, whatever the host does.
+  // Another run may begin, whatever the host does.
   Tell("server0", id, ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
   const auto next = RollBack(id);

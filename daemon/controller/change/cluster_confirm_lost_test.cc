@@ -42,7 +42,7 @@ TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
   changes_.reset();
 }
 
-// Confirmed, and one of its two hosts has not heard of it.
+// A confirmed apply that one of its two hosts does not know of.
 class UntoldTest : public ClusterConfirmTest {
  protected:
   UntoldTest() {
@@ -242,7 +242,7 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   const std::string first = std::exchange(id_, (*run)->run_id());
   AnswerApplied(0, 600000);
   EXPECT_THAT(changes_->Pending(), SizeIs(2));
-  // The one that waits for a person is in everybody's way.
+  // The apply that waits for a person blocks all others.
   EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
   id_ = first;
   Pass(kPendingLook);
@@ -324,7 +324,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
               HasSubstr("does not know the task confirm"));
 }
 
-// Hosts that lie about when they go back, or whether they have.
+// Hosts that lie about when they revert, or whether they have.
 TEST_F(ClusterConfirmTest, WordOfOneHostPutsOffNoDeadlineOfOthers) {
   ApplyAndLoseOne();
   Pass(absl::Seconds(30));
@@ -347,7 +347,7 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   EXPECT_EQ(Shown().deadline_ms(), before);
   Pass(absl::Seconds(5));
   EXPECT_EQ(Shown().state(), Confirmation::PENDING);
-  // Nor in its answer, as long as the run lasts.
+  // An answer during the run does not count either.
   const auto rollback = RollBack(id_);
   ASSERT_TRUE(rollback.ok()) << rollback.status();
   Answer("server0", ApplyResult::ROLLED_BACK);
@@ -371,7 +371,7 @@ TEST_F(ClusterConfirmTest, HostThatSaysItHasGoneBackIsLeftOutAlone) {
   ApplyOn(3);
   TellWentBack(2);
   EXPECT_EQ(Shown().state(), Confirmation::PENDING);
-  // Those that stay are checked without it, though it owes an answer.
+  // The others are checked without it, though it owes an answer.
   AnswerFacts(0);
   AnswerFacts(1);
   EXPECT_TRUE(Shown().check_passed());

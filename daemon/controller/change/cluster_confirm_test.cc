@@ -1,4 +1,4 @@
-// Applies that go back by themselves unless they are confirmed.
+// Applies that roll back automatically unless they are confirmed.
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,15 +44,15 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   EXPECT_EQ(check->entry().kind(), HISTORY_CHECK);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_EQ(scheduler_.pending(), 0);
-  // The turn is free again.
+  // Another run may begin.
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
 
-// Else it would bring the drift back, and hold up everybody meanwhile.
+// Otherwise it would bring the drift back, and block all others meanwhile.
 TEST_F(ClusterConfirmTest, HasNoNetForWhatTheControllerPutsBack) {
   Attach("server0");
   ClusterPlan plan = MakePlan(1);
-  // The kind that is to be confirmed without anybody having said so.
+  // A kind of step that has to be confirmed by default.
   *plan.mutable_hosts(0)->mutable_steps(0) = StopStep(UFW);
   plan.mutable_hosts(0)->mutable_steps(0)->set_id(1);
   plan.clear_plan_id();
@@ -104,7 +104,7 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
               AllOf(HasSubstr("the check of what it touched to pass: "),
                     HasSubstr(" on server0 (")));
   AnswerFacts(0, /*somaxconn=*/1);
-  // It is made again, and what the person has said counts then.
+  // The check runs again, and the earlier confirmation counts then.
   Pass(kFirstCheckWait + kPendingLook);
   AnswerFacts(0);
   EXPECT_TRUE(IsAskedToKeep(0));
@@ -164,7 +164,7 @@ TEST_F(ClusterConfirmTest, GoesBackAtItsDeadlineAndTheHistoryLearnsIt) {
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
 
-// What is cut off cannot say that it went back.
+// An isolated host cannot report that it reverted.
 TEST_F(ClusterConfirmTest, WaitsNotForEverForAHostThatIsCutOff) {
   ApplyOn(1, /*automatic=*/true);
   Lose(0);
@@ -236,7 +236,6 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
-// It had not heard of the apply's end.
 TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
   Attach("server0");
   Attach("server1");
@@ -291,7 +290,7 @@ TEST_F(ClusterConfirmTest, GivesManyWavesMoreTimeByDefault) {
             kHosts * kDefaultConfirmPerWave);
 }
 
-// Hosts one after the other, and the first goes back too soon.
+// Waves one after the other, where the first host reverts too soon.
 class SlowWavesTest : public ClusterConfirmTest {
  protected:
   SlowWavesTest() {
@@ -302,7 +301,7 @@ class SlowWavesTest : public ClusterConfirmTest {
     const auto run = Apply(MakePlan(3), request);
     EXPECT_TRUE(run.ok()) << run.status();
     id_ = (*run)->run_id();
-    // Its answer took its time.
+    // Its answer is late.
     Pass(absl::Seconds(59));
     AnswerApplied(0, 1000);
     Pass(absl::Seconds(1));
@@ -382,7 +381,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
 
-// Whoever waits for an answer is not left waiting.
+// A pending confirmation is answered.
 TEST_F(ClusterConfirmTest, AnswersWhoConfirmsWhenTheControllerStops) {
   ApplyOn(1);
   AnswerFacts(0);

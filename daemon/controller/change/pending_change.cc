@@ -15,10 +15,10 @@
 namespace clusterd {
 namespace {
 
-// Writing a line and syncing it.
+// A host writes one line and syncs it.
 constexpr absl::Duration kTellDeadline = absl::Seconds(10);
 
-// What the hosts have; what is waited for is only looked up.
+// The lasting state; waits_for is computed on each read.
 std::string KeptBytes(Confirmation confirmation) {
   confirmation.clear_waits_for_words();
   return confirmation.SerializeAsString();
@@ -34,7 +34,7 @@ PendingChange::PendingChange(ApplyReport report,
       parts_(parts),
       callbacks_(std::move(callbacks)),
       confirmation_(head_.confirmation()),
-      // The last host began before the run was over.
+      // The last host began before the end of the run.
       last_deadline_(std::max(
           absl::FromUnixMillis(confirmation_.deadline_ms()),
           absl::FromUnixMillis(head_.started_at_ms() +
@@ -104,7 +104,7 @@ void PendingChange::Look() {
   callbacks_.on_end(now);
 }
 
-// The hosts decide by their own clocks; ours only says what to expect.
+// The hosts decide by their own clocks; this clock only predicts that.
 void PendingChange::StepLocked() {
   const absl::Time now = parts_.scheduler->Now();
   const bool late = now >= absl::FromUnixMillis(confirmation_.deadline_ms());
@@ -252,12 +252,12 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
   bool keep;
   {
     absl::MutexLock lock(&mutex_);
-    if (check_id_ != order->run_id) return;  // Another one is made instead.
+    if (check_id_ != order->run_id) return;  // Another check replaces it.
     check_ = nullptr;
-    // One that came meanwhile was not asked: all are, at once.
+    // A host that came meanwhile was not asked: check all at once.
     const bool of_all = order->hosts == UntoldLocked();
     const bool passed = of_all && wrong.words().empty();
-    // The first, and the one that passes: the rest would wash others away.
+    // Keep the first and the passing one: the rest would displace others.
     keep = passed || confirmation_.check_run_id().empty();
     if (keep) confirmation_.set_check_run_id(order->run_id);
     confirmation_.set_check_passed(passed);
@@ -453,7 +453,7 @@ Confirmation PendingChange::GiveUp() {
   {
     absl::MutexLock lock(&mutex_);
     over_ = true;
-    // Also of a confirmed one: the next controller tells nobody to keep it.
+    // Also a confirmed one: the next controller must not confirm it.
     confirmation_.set_state(Confirmation::GOES_BACK);
     answered.swap(waiting_);
     now = NowLocked();
@@ -464,11 +464,11 @@ Confirmation PendingChange::GiveUp() {
 }
 
 bool PendingChange::BeginWaitLocked(HostState* state) {
-  // One that has gone back does not come again: it could stop every check.
+  // A host that has reverted stays out: it could fail every check.
   if (state->told || state->waits || state->gone) return false;
   state->waits = true;
   if (confirmation_.state() == Confirmation::PENDING) {
-    // What passed was not asked of it.
+    // The check that passed did not ask this host.
     confirmation_.set_check_passed(false);
     next_check_ = absl::InfinitePast();
   }
@@ -498,7 +498,7 @@ void PendingChange::OnPastApplies(const std::string& host,
     HostState& state = found->second;
     const bool was_unknown = state.unknown;
     const bool had_waited = state.waits;
-    // Not begun there.
+    // The host has not begun it.
     if (past.knows_all() && past.at_work() != head_.apply_id() &&
         !absl::c_linear_search(past.journals(), head_.apply_id())) {
       state.unknown = false;
@@ -509,7 +509,7 @@ void PendingChange::OnPastApplies(const std::string& host,
       }
       state.unknown = false;
       if (result.outcome() == ApplyResult::APPLIED) {
-        // One that was lost, and has it after all.
+        // It was lost, and has the apply after all.
         if (result.reverts_in_ms() > 0) news |= BeginWaitLocked(&state);
         continue;
       }
@@ -527,7 +527,7 @@ void PendingChange::OnPastApplies(const std::string& host,
     }
     news |= was_unknown && !state.unknown;
     if (had_waited && !state.waits) {
-      // The others do not wait for what it would answer: another one is due.
+      // Do not wait for its answer: another check is due for the others.
       if (check_ != nullptr) next_check_ = absl::InfinitePast();
       check_id_.clear();
       without_it = std::exchange(check_, nullptr);

@@ -146,7 +146,7 @@ absl::StatusOr<SpiffeId> IdentityGate::AdmitEnded(
 
 void IdentityGate::ForgetEndedLocked() {
   DropIf(&watched_, [](const Watched& each) { return each.call.expired(); });
-  // So that calls that come and go cost no more than those that stay.
+  // Counting in proportion to the open calls keeps each call cheap.
   count_at_ = std::max<size_t>(1024, 2 * watched_.size());
 }
 
@@ -250,7 +250,7 @@ void IdentityGate::Sweep() {
     absl::MutexLock lock(&mutex_);
     unsaved = !unsaved_.empty();
   }
-  // A pool that is full reads or writes already.
+  // A full pool already reads or writes.
   if (!options_.crl.empty()) {
     reader_.TryRun(callbacks_.Wrap([this] {
       ReadLists();

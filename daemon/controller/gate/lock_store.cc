@@ -29,7 +29,7 @@ constexpr SqliteFormat kFormat = {
 constexpr char kAccept[] = "accept";
 constexpr size_t kMaxSumBytes = 4096;
 
-// What locks.sum says of them.
+// The line of locks.sum for these locks and ages.
 std::string SumOf(const std::vector<LockEntry>& locks, const ListAges& ages) {
   std::string all;
   for (const LockEntry& lock : locks) {
@@ -49,12 +49,12 @@ bool IsThere(const std::string& path) {
   return lstat(path.c_str(), &found) == 0 || errno != ENOENT;
 }
 
-// How many locks a line of locks.sum counts.
+// The number of locks in a line of locks.sum.
 absl::string_view CountOf(absl::string_view sum) {
   return sum.substr(0, sum.find(' '));
 }
 
-// DataLoss unless locks.sum names what the file has, whose sum is `found`.
+// DataLoss unless locks.sum has a line `found`, the sum of the file.
 absl::Status CheckSum(const std::string& path, const std::string& known,
                       const std::string& found) {
   const std::vector<std::string> lines =
@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<LockStore>> LockStore::OpenFiles(
   const std::string sum = absl::StrCat(folder, "/", kLockSumFile);
   std::unique_ptr<LockStore> store(new LockStore(sum));
   const bool has_locks = IsThere(path);
-  // The sum comes first: locks without it have lost it.
+  // The sum is always written first: locks without it have lost it.
   for (const char* later :
        {kLockFile, kLockSumFile, kAuditFileName, "trust.db"}) {
     is_new = is_new && !IsThere(absl::StrCat(folder, "/", later));
@@ -115,7 +115,7 @@ absl::Status LockStore::Remove(const std::string& identity) {
   return Change("DELETE FROM identity_lock WHERE identity = ?1", {identity});
 }
 
-// A crash at any point leaves what one line of the sum names.
+// A crash at any point leaves a state that one line of the sum matches.
 absl::Status LockStore::Change(absl::string_view sql,
                                std::initializer_list<SqliteValue> values) {
   ASSIGN_OR_RETURN(const std::string before, Sum());
@@ -139,7 +139,7 @@ absl::Status LockStore::Settle() {
 }
 
 absl::Status LockStore::WriteSum(const std::string& text) {
-  // After an error the file may say either, so the next Settle writes it.
+  // After an error the file may have either sum, so the next Settle writes it.
   known_.clear();
   RETURN_IF_ERROR(ReplaceFile(sum_, text, 0600));
   known_ = text;

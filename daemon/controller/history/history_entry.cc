@@ -20,11 +20,11 @@
 namespace clusterd {
 namespace {
 
-// A run that could not begin may say why in many lines.
+// A failed start may have a reason of many lines.
 constexpr size_t kMaxSummaryBytes = 200;
 constexpr size_t kMaxIdBytes = 64;
 
-// On one line, cut between characters.
+// Shortens to one line, cut between characters.
 std::string Shorten(std::string text) {
   text.resize(std::min(text.size(), text.find('\n')));
   return absl::StrCat(CutUtf8(text, kMaxSummaryBytes),
@@ -44,7 +44,7 @@ FindingValue SummaryOf(const Report& report) {
                 counts);
 }
 
-// Nothing without words.
+// Empty without a confirmation state.
 FindingValue ConfirmationWords(const Confirmation& confirmation, bool is_back) {
   switch (confirmation.state()) {
     case Confirmation::PENDING:
@@ -98,7 +98,7 @@ FindingValue OutcomeWords(ApplyResult::Outcome outcome) {
 }
 
 std::string RunOutcomeName(const ApplyReport& report) {
-  // Comes from no run that ended.
+  // A run that ended has an outcome.
   if (report.outcome() == ApplyReport::OUTCOME_UNSPECIFIED) {
     return "interrupted";
   }
@@ -131,7 +131,7 @@ HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
   entry->set_actor(actor);
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  // A whole check is never skipped; one that says so says nothing.
+  // A whole check is never skipped; such a verdict is invalid.
   entry->set_outcome(
       StateWord(report.verdict() == SKIPPED ? UNKNOWN : report.verdict()));
   *entry->mutable_summary_words() = SummaryOf(report);

@@ -276,7 +276,7 @@ TEST(HistoryStoreTest, OfAQuietScheduleKeepsTheNewestFew) {
     Add(store.get(), ScheduledRecord(i, "links", i == 2 ? "1 worse" : ""));
   }
   const std::vector<std::string> ids = Ids(*store);
-  // Those of the change, and the newest few.
+  // The checks around the change, and the newest few.
   EXPECT_EQ(ids.size(), kKeptUnchanged + 2u);
   EXPECT_THAT(ids, testing::IsSupersetOf({TestId(1), TestId(2)}));
   EXPECT_THAT(ids, Not(testing::Contains(TestId(3))));

@@ -16,8 +16,8 @@
 namespace clusterd {
 namespace {
 
-// How this connection locks, syncs and checks, set before anything else is
-// read; daemon/docs/decisions/0005-history-in-sqlite.md has the reasons.
+// Set how this connection locks, syncs and checks before any other read;
+// daemon/docs/decisions/0005-history-in-sqlite.md has the reasons.
 constexpr char kPragmas[] =
     "PRAGMA locking_mode = EXCLUSIVE;"
     "PRAGMA journal_mode = TRUNCATE;"
@@ -54,8 +54,8 @@ absl::Status CheckTables(const SqliteDatabase& database,
   return verdict == "ok" ? absl::OkStatus() : Damaged(database, verdict);
 }
 
-// Made under another name and then renamed: a file under the right name was
-// whole once, so one without tables is damaged and not new.
+// Makes it under another name, then renames it: a file under the right name was
+// whole once, so one without tables is damaged, not new.
 absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
   const std::string beside = absl::StrCat(path, ".new");
   std::remove(beside.c_str());
@@ -76,8 +76,7 @@ absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
   return UnavailableWords("msg-hub-file-error", path, std::strerror(errno));
 }
 
-// No descriptor of the file is opened here: closing one would give up SQLite's
-// own locks on it in this process.
+// Opens no descriptor of the file: closing one would release SQLite's locks.
 absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   struct stat found;
   if (lstat(path.c_str(), &found) != 0) {
@@ -86,7 +85,7 @@ absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   if (!S_ISREG(found.st_mode)) {
     return PreconditionWords("msg-hub-not-a-regular-file", path, kind.what);
   }
-  // No link that has come there since is followed.
+  // Do not follow a link that was put there since.
   if ((found.st_mode & 0077) != 0 &&
       fchmodat(AT_FDCWD, path.c_str(), 0600, AT_SYMLINK_NOFOLLOW) != 0) {
     return WriteStatus(path, errno);
@@ -94,7 +93,7 @@ absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   return absl::OkStatus();
 }
 
-// SQLite takes a last page that is cut off for whole.
+// SQLite accepts a truncated last page as whole.
 absl::Status CheckLength(const SqliteDatabase& database) {
   ASSIGN_OR_RETURN(const int64_t pages,
                    database.ReadNumber("PRAGMA page_count"));
@@ -246,7 +245,7 @@ absl::StatusOr<int64_t> SqliteDatabase::ReadNumber(
 
 absl::Status SqliteDatabase::LastError() const {
   const int code = sqlite3_extended_errcode(connection_.get());
-  // The errno is of the last failed system call, however long ago that was.
+  // errno is from the last failed system call, however long ago that was.
   const bool from_system =
       (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
   return SqliteStatus(code,

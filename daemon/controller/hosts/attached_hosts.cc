@@ -18,10 +18,10 @@
 namespace clusterd {
 namespace {
 
-// Hosts that are remembered, attached or gone; only holders of a certificate
-// get here, so this bounds a mistake more than an attack.
+// Bound on remembered hosts, attached or gone. Only holders of a certificate
+// get here, so it limits a mistake more than an attack.
 constexpr size_t kMaxRemembered = 100000;
-// For hosts that are told to leave to hang up.
+// Hosts that are asked to leave have so long to hang up.
 constexpr absl::Duration kLeaveTime = absl::Milliseconds(500);
 
 Missing::Reason ReasonOf(absl::StatusCode code) {
@@ -36,8 +36,8 @@ Missing::Reason ReasonOf(absl::StatusCode code) {
   return found == reasons->end() ? Missing::NO_ANSWER : found->second;
 }
 
-// What of Hello.tasks it needs: an older clusterd would not take an apply back
-// by itself. Null: every clusterd knows it, or says that it does not.
+// Its name in Hello.tasks, if older clusterds lack it, such as automatic
+// rollback. Null: every clusterd knows it, or answers that it does not.
 const char* NameOf(const Task& task) {
   if (task.has_apply() && task.apply().confirm_within_ms() == 0) return "apply";
   if (task.has_rollback()) return "rollback";
@@ -52,7 +52,7 @@ absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
                             hello.clusterd_version(), task);
 }
 
-// What the host sent as its answer, fit to be handed on.
+// The host's answer, checked and cleaned.
 absl::StatusOr<TaskResult> Checked(TaskResult result,
                                    const Attachment& sender) {
   if (result.has_unsupported()) return DoesNotKnow(sender.hello, "task");
@@ -70,7 +70,7 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
 }
 
 constexpr int kMaxAwayTold = 20;
-// Hosts looked at under one lock: everything that hosts send waits for it.
+// Hosts processed under one lock: all messages of hosts wait for it.
 constexpr size_t kAtOnce = 64;
 
 }  // namespace
@@ -93,7 +93,7 @@ std::unique_ptr<AttachedHosts::Session> AttachedHosts::RemoveLocked(
   Host& host = found->second;
   std::unique_ptr<Session> session = std::move(host.session);
   sessions_.erase(id);
-  // Their callbacks are called by EndPending, without the lock.
+  // EndPending calls their callbacks without the lock.
   for (const auto& [task, pending] : session->pending) tasks_.erase(task);
   host.entry.set_attached(false);
   host.entry.clear_attached_since_ms();
@@ -128,7 +128,7 @@ absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
     absl::MutexLock lock(&mutex_);
     Session* const session = HearLocked(id);
     if (session == nullptr) return absl::OkStatus();
-    // Looked up in this session alone: a host answers only for itself.
+    // Search only this session: a host may answer only its own tasks.
     const auto found = session->pending.find(result.task_id());
     if (found != session->pending.end()) {
       session->unsolicited = 0;
@@ -145,7 +145,7 @@ absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
     pending.done(Checked(std::move(result), sender));
     return absl::OkStatus();
   }
-  // Facts that are late nobody waits for; how an apply ended is always news.
+  // Late facts are useless; a late result of an apply always counts.
   if (!result.has_apply()) return absl::OkStatus();
   PastApplies late;
   *late.add_results() = std::move(*result.mutable_apply());
@@ -159,7 +159,7 @@ absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
     Session* const session = HearLocked(id);
     if (session == nullptr) return absl::OkStatus();
     const auto found = session->pending.find(progress.task_id());
-    // An apply that nobody waits for tells without end, so it is not counted.
+    // An abandoned apply still reports steps, so do not count it.
     if (found == session->pending.end()) return absl::OkStatus();
     tell = found->second.progress;
   }
@@ -170,7 +170,7 @@ absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
 
 absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
   RETURN_IF_ERROR(CleanMessage(&report));
-  // It is kept for every host, for as long as the controller runs.
+  // It is kept for every host as long as the controller runs.
   TrimDrift(report.mutable_drift());
   std::string host;
   {
@@ -207,7 +207,7 @@ absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
     if (session == nullptr) return absl::OkStatus();
     host = session->attachment.host;
   }
-  // A host speaks for itself, whatever name it writes.
+  // A host speaks for itself, whatever name it sends.
   for (ApplyResult& result : *past.mutable_results()) result.set_host(host);
   hooks_.past_applies(host, std::move(past));
   return absl::OkStatus();
@@ -303,7 +303,7 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
     facts = std::move(*result->mutable_facts());
     if (facts.observed_at_ms() != 0) {
       const absl::Time now = scheduler_->Now();
-      // It began no earlier: a host may have to look for others first.
+      // It began no earlier: a host may have to wait for others first.
       asked = std::min(now, asked + absl::Milliseconds(result->waited_ms()));
       *facts.mutable_clock() = CompareClocks(facts, asked, now);
     }
@@ -340,7 +340,7 @@ std::optional<AttachedHosts::Pending> AttachedHosts::TakeTask(TaskId task) {
     tasks_.erase(found);
     link = session.attachment.link;
   }
-  // Also after a deadline: what nobody waits for should not keep the host busy.
+  // Also after a deadline, so that the host stops useless work.
   HubMessage cancel;
   cancel.mutable_cancel()->set_task_id(task);
   link->Send(std::move(cancel));
@@ -470,13 +470,13 @@ void AttachedHosts::CloseAll(const absl::Status& why,
   leave.mutable_leave()->set_come_back_within_ms(ToMs(come_back_within));
   for (const std::shared_ptr<HostLink>& link : links) link->Send(leave);
   {
-    absl::MutexLock lock(&mutex_);  // An end at once overtakes what was sent.
+    absl::MutexLock lock(&mutex_);  // Closing now would drop it.
     const auto none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return sessions_.empty();
     };
     mutex_.AwaitWithTimeout(absl::Condition(&none), kLeaveTime);
   }
-  // Each detaches its host in turn, which takes the lock again.
+  // Each detaches its host, which takes the lock again.
   for (const std::shared_ptr<HostLink>& link : links) link->Close(why);
 }
 

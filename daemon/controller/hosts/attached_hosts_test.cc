@@ -311,7 +311,7 @@ TEST(AttachedHostsTest, MarksFactsOfSimulatedHost) {
   EXPECT_EQ(answer.facts().simulation(), "in memory");
 }
 
-// Remembers how a task ended.
+// Records how a task ended.
 class Ending {
  public:
   AttachedHosts::TaskDone Expect() {
@@ -378,7 +378,7 @@ TEST(AttachedHostsTest, HandsTaskItsProgressAndItsResult) {
   ASSERT_TRUE(hosts.OnResult(*session, AppliedFor(id, "a")).ok());
   ASSERT_TRUE(ending.arrived());
   EXPECT_EQ(ending.result().apply().outcome(), ApplyResult::APPLIED);
-  // Nobody listens any more.
+  // The task has ended.
   ASSERT_TRUE(hosts.OnProgress(*session, progress).ok());
   EXPECT_EQ(steps.size(), 1u);
   EXPECT_EQ(scheduler.pending(), 0);
@@ -444,7 +444,7 @@ TEST(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
   past.add_results()->set_apply_id("old");
   past.mutable_results(0)->set_host("b");
   ASSERT_TRUE(hosts.OnPastApplies(*session, past).ok());
-  // A result that comes after its deadline is not lost.
+  // A result after its deadline is not lost.
   Ending ending;
   const uint64_t id = hosts.RunTask(Apply("a"), ending.Expect());
   scheduler.Advance(absl::Minutes(2));
@@ -481,7 +481,7 @@ TEST(AttachedHostsTest, RemembersAHostsLastWordOnItsDrift) {
             "x is 1, applied was 2\\x1b[2J");
   hosts.Detach(*session, ToFindingValue("gone"));
   EXPECT_EQ(hosts.Entries(spec)[0].drift().value().drifts_size(), 1);
-  // A later word takes its place.
+  // A later report replaces it.
   const auto again = hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
   report.mutable_drift()->mutable_value()->clear_drifts();
   ASSERT_TRUE(hosts.OnDrift(*again, report).ok());
@@ -556,7 +556,7 @@ TEST(AttachedHostsTest, CountsManyHostsAndNamesThoseAwayInTheOrderOfTheSpec) {
   const auto link = std::make_shared<FakeLink>();
   std::vector<std::string> names;
   for (int i = 0; i < 200; ++i) names.push_back(absl::StrCat("n", 199 - i));
-  // Of the spec one never came, and one has left.
+  // One host of the spec never attached, and one has left.
   for (int i = 2; i < 200; ++i) {
     ASSERT_TRUE(hosts.Attach(Machine(names[i], names[i], "1", link)).ok());
   }

@@ -42,7 +42,7 @@ std::string Escaped(absl::string_view text) {
   return clean;
 }
 
-// What becomes of a fact that is too long.
+// The effect of a fact that is too long.
 enum class LongFact { kSpoilsTheMessage, kGoesMissing };
 
 absl::Status Clean(LongFact long_fact, Message* message);
@@ -57,8 +57,8 @@ absl::Status CleanField(const FieldDescriptor* field, int index,
                      ? reflection->MutableRepeatedMessage(message, field, index)
                      : reflection->MutableMessage(message, field));
   }
-  // Bytes are what a tool or a log has said: as they came, bounded by the
-  // message they are in, and no text for anybody's screen.
+  // Bytes are a tool's or log's raw output: the message bounds them, and they
+  // are never shown as text.
   if (field->type() == FieldDescriptor::TYPE_BYTES ||
       field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
     return absl::OkStatus();
@@ -97,7 +97,7 @@ absl::Status CleanFields(LongFact long_fact, Message* message) {
   return absl::OkStatus();
 }
 
-// Depth is bounded by the parser, which takes at most 100 messages in another.
+// The parser bounds the depth: it takes at most 100 nested messages.
 absl::Status Clean(LongFact long_fact, Message* message) {
   const absl::Status status = CleanFields(long_fact, message);
   if (status.ok() || long_fact == LongFact::kSpoilsTheMessage) return status;
@@ -115,13 +115,13 @@ absl::Status Clean(LongFact long_fact, Message* message) {
   return absl::OkStatus();
 }
 
-// Whole characters of UTF-8, so that the text stays one.
+// Cuts at whole characters of UTF-8, so that the text stays valid.
 void CutText(std::string* text) {
   text->resize(CutUtf8(*text, kMaxDriftTextBytes).size());
 }
 
-// Keeps `room` entries at most, each cut to what a person would read; returns
-// how many went.
+// Keeps at most `room` entries, cut to a readable length; returns the rest's
+// size.
 int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
   const int surplus = std::max(0, list->size() - std::max(0, room));
   list->DeleteSubrange(list->size() - surplus, surplus);
@@ -190,8 +190,8 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
   return Clean(LongFact::kGoesMissing, facts);
 }
 
-// Its texts stand in lists of hosts and in the log, one line for each, so they
-// may not even have a newline.
+// Its texts are shown on one line in lists of hosts and in the log, so they may
+// not even have a newline.
 absl::Status CheckHello(const Hello& hello) {
   if (hello.protocol_version() != kProtocolVersion) {
     return PreconditionWords("msg-hub-protocol-version",

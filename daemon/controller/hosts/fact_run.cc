@@ -22,7 +22,7 @@
 namespace clusterd {
 namespace {
 
-// Hosts that progress names, and that an error does.
+// Bound on hosts that progress, or an error, names.
 constexpr size_t kMaxAwaited = 8;
 
 std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
@@ -32,10 +32,10 @@ std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
   return pointers;
 }
 
-// What steps set: names of settings, and what GoalName has of each step.
+// Goals of steps: names of settings, and the GoalName of each step.
 using Goals = std::set<std::string>;
 
-// Whether one of "address/gateway" is set; of devices, on this one if given.
+// True if one of "address/gateway" is set, on this device if it has devices.
 bool SetsOneOf(const Goals& goals, absl::string_view names,
                std::optional<uint32_t> device) {
   const std::vector<std::string> each = absl::StrSplit(names, '/');
@@ -46,8 +46,8 @@ bool SetsOneOf(const Goals& goals, absl::string_view names,
   });
 }
 
-// What the finding is once the steps of its host, `own`, and of all hosts are
-// done; PASS: they mend it. What mends the finding behind it mends it, too.
+// The finding's state after the steps of its host, `own`, and of all hosts;
+// PASS: they fix it, directly or through its cause.
 State StateAfter(const Finding& finding, const Subject& subject,
                  const Goals& own, const Goals& all) {
   const Rule& rule = *FindRule(finding.rule());
@@ -61,7 +61,7 @@ State StateAfter(const Finding& finding, const Subject& subject,
     };
   };
   if (absl::c_all_of(where, mends(rule.fixed_by))) return PASS;
-  // The cause is on one of the devices that it is found about together.
+  // The cause is on one of the devices that the finding is about.
   if (cause != nullptr && absl::c_any_of(where, mends(cause->fixed_by))) {
     return PASS;
   }
@@ -71,7 +71,7 @@ State StateAfter(const Finding& finding, const Subject& subject,
              : finding.state();
 }
 
-// What all hosts of the order are asked.
+// The task for all hosts of the order.
 HostTask ForAnyHost(const FactOrder& order) {
   HostTask observation =
       ObservationOf(*order.spec, "", order.network_namespace, order.job.get(),
@@ -82,7 +82,7 @@ HostTask ForAnyHost(const FactOrder& order) {
   return observation;
 }
 
-// Says of each host what is found there and its steps leave, by its cause.
+// Adds to each host the findings that its steps do not fix, by cause.
 void AddUnfixed(const Report& report, ClusterPlan* plan) {
   std::map<std::string, Goals> goals;
   Goals all;
@@ -106,7 +106,7 @@ void AddUnfixed(const Report& report, ClusterPlan* plan) {
     for (const Finding& finding : result.findings()) {
       if (finding.state() == SKIPPED) continue;
       for (const Subject& subject : finding.subjects()) {
-        // What two hosts have together has its cause on one of them.
+        // A finding about two hosts has its cause on one of them.
         const bool caused =
             found.count({finding.caused_by(), subject.host()}) > 0;
         State& state =
@@ -154,15 +154,14 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
 }
 
 std::string NewRunId() {
-  // From the kernel's generator, so that nobody guesses one. It has no reason
-  // to fail for so few bytes.
+  // Random, so not guessable; the kernel cannot fail for so few bytes.
   uint64_t id = 0;
   if (getentropy(&id, sizeof(id)) != 0) std::abort();
   return absl::StrCat(absl::Hex(id, absl::kZeroPad16));
 }
 
-// The host answers before we give up, and its observation ends before it must
-// answer, so that the part that is known gets here.
+// The host answers before our deadline, and its observation ends before its
+// own, so that partial facts arrive here.
 HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
                        const NetworkNamespace& target, const JobSpec* job,
                        const RuleSelection* selection) {
@@ -180,15 +179,15 @@ HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
   return task;
 }
 
-// The host read its clock first after we asked, and last before we had the
-// answer; how long it took it measured by a clock that nobody sets.
+// The host first read its clock after our question, and last before its answer;
+// a monotonic clock measured the time in between.
 ClockFact CompareClocks(const HostFacts& facts, absl::Time asked,
                         absl::Time answered) {
   const absl::Time began = absl::FromUnixMillis(facts.observed_at_ms());
   const absl::Time ended = began + absl::Milliseconds(facts.elapsed_ms());
   ClockFact fact;
-  // A millisecond more: what the host sent is rounded. Of a clock that was set
-  // meanwhile the two change places.
+  // A millisecond more, since the host's times are rounded. If its clock was
+  // set meanwhile, the two are swapped.
   const int64_t least = absl::ToInt64Milliseconds(ended - answered) - 1;
   const int64_t most = absl::ToInt64Milliseconds(began - asked) + 1;
   fact.mutable_value()->set_ahead_at_least_ms(std::min(least, most));
@@ -254,7 +253,7 @@ absl::Duration FactRun::run_deadline() const {
   return absl::Milliseconds(order_->spec->deadlines().run_ms());
 }
 
-// Asking 10,000 hosts takes a while: not on the thread that brought the call.
+// Asking 10,000 hosts takes a while, so not on the thread of the call.
 absl::Status FactRun::Start() {
   if (parts_.pool->TryRun([run = shared_from_this()] { run->AskAll(); })) {
     return absl::OkStatus();
@@ -299,7 +298,7 @@ void FactRun::Ask(size_t index) {
     if (found != pending_.end()) found->second = task;
     too_late = closed_;
   }
-  // Cancelled, or out of time, while we were asking.
+  // Cancelled, or timed out, while hosts were being asked.
   if (too_late) parts_.hosts->Cancel(task);
 }
 
@@ -341,7 +340,7 @@ void FactRun::OnFacts(size_t index, HostFacts facts) {
     on_progress = callbacks_.on_progress;
     if (all) parts_.scheduler->Cancel(timer_);
   }
-  // Copied out before: Cancel may drop the callbacks meanwhile.
+  // Copied, since Cancel may drop the callbacks meanwhile.
   if (on_progress) on_progress();
   if (all) HandOverSoon();
 }
@@ -418,7 +417,7 @@ void FactRun::HandOverSoon() {
     std::function<void(std::vector<HostFacts>)> on_facts;
     {
       absl::MutexLock lock(&run->mutex_);
-      // The facts of a cluster are large; nobody asks this run for them again.
+      // The facts of a cluster are large: move them out of the run.
       facts.swap(run->facts_);
       on_facts = std::move(run->callbacks_.on_facts);
       run->callbacks_ = Callbacks{};

@@ -63,7 +63,7 @@ TEST(SelectHostsTest, NamesHostsThatAreNotThere) {
 TEST(CompareClocksTest, KnowsTheDifferenceUpToTheRoundTrip) {
   const absl::Time asked = absl::FromUnixMillis(1000000);
   HostFacts facts;
-  facts.set_observed_at_ms(1060010);  // A minute ahead, 10 ms after we asked.
+  facts.set_observed_at_ms(1060010);  // A minute ahead, 10 ms later.
   facts.set_elapsed_ms(300);
   const ClockFact fact =
       CompareClocks(facts, asked, asked + absl::Milliseconds(330));
@@ -82,7 +82,7 @@ TEST(CompareClocksTest, ClockThatWasSetMeanwhileLeavesBothOpen) {
   EXPECT_EQ(fact.value().ahead_at_most_ms(), 4989);
 }
 
-// A host that is asked and answers when the test says so.
+// A host that answers when the test says so.
 class FakeLink final : public HostLink {
  public:
   void Send(HubMessage message) override {
@@ -100,8 +100,7 @@ class FakeLink final : public HostLink {
     EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&asked), kPatience));
     return task_;
   }
-  // A run that is cancelled while it still asks cancels its task a moment
-  // later.
+  // A run that is cancelled while it asks cancels its task a moment later.
   bool WaitForCancel() {
     absl::MutexLock lock(&mutex_);
     return mutex_.AwaitWithTimeout(absl::Condition(&cancelled_), kPatience);
@@ -324,7 +323,7 @@ TEST_F(FactRunTest, PlanBlocksHostsThatDoNotAnswer) {
   EXPECT_EQ(run->progress().failed(), 1u);
 }
 
-// Two healthy servers, of which a test breaks something.
+// Two healthy servers; each test breaks a part of one.
 class MakeHostsPlanTest : public testing::Test {
  protected:
   MakeHostsPlanTest() : facts_(MakeHealthyFacts(spec_)) {}
@@ -339,7 +338,7 @@ class MakeHostsPlanTest : public testing::Test {
     EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
     return plan;
   }
-  // "link FAIL", of one server.
+  // The unfixed findings of one server, such as "link FAIL".
   std::vector<std::string> Unfixed(int server) const {
     std::vector<std::string> rules;
     const ClusterPlan plan = Plan();
@@ -434,7 +433,7 @@ TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
   EXPECT_EQ(plan.hosts(0).steps(0).target().kernel_parameter(),
             "net.core.somaxconn");
   EXPECT_THAT(plan.hosts(0).notes(), ElementsAre("1 step left out by --only"));
-  std::map<std::string, bool> left;  // Whether --only leaves its steps out.
+  std::map<std::string, bool> left;  // True: --only leaves out its steps.
   for (const UnfixedRule& rule : plan.hosts(0).unfixed()) {
     left[rule.rule()] = rule.left_out();
   }
@@ -457,7 +456,7 @@ TEST_F(MakeHostsPlanTest, CoversWhatIsLeftWithTheDigest) {
   EXPECT_FALSE(VerifyPlan(plan).ok());
 }
 
-// Whether a plan can set it: a setting, or a kernel parameter that runs.
+// True if a plan can set it: a setting, or a running kernel parameter.
 bool IsSet(const std::string& name) {
   PlanStep step;
   step.set_setting(kRunningSetting);

@@ -1,4 +1,4 @@
-// Who has a name: the part of AttachedHosts that lets streams in.
+// The part of AttachedHosts that decides which stream has a name.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,12 +18,12 @@ absl::string_view PeerAddress(absl::string_view peer) {
   return peer;
 }
 
-// Enough of an id to tell two machines apart on one line.
+// So much of an id tells two machines apart on one line.
 absl::string_view ShortId(const std::string& id) {
   return id.empty() ? "none" : absl::string_view(id).substr(0, 16);
 }
 
-// Whether a stream that was asked has answered, whatever it said.
+// True if a stream that was asked has given any answer.
 bool HasAnswered(const absl::Status& status) {
   return !absl::IsDeadlineExceeded(status) && !absl::IsUnavailable(status) &&
          !absl::IsFailedPrecondition(status);
@@ -75,9 +75,9 @@ void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
     absl::MutexLock lock(&mutex_);
     Host& host = hosts_[claim.host];
     host.asked = false;
-    // It may have ended since; whoever came then is asked in turn.
+    // It may have ended since; the stream that came then is asked next.
     if (host.session != nullptr && host.session->id == held) {
-      // Whatever else it has said meanwhile counts as well.
+      // Any other message since then counts, too.
       if (answered || host.session->heard != heard) {
         id = RefuseLocked(claim, &host);
       } else {
@@ -142,7 +142,7 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
     return ExhaustedWords("msg-hub-too-many-hosts", sessions_.size());
   }
   Host& host = hosts_[attachment.host];
-  // The machine that tried before may be the one that is here now.
+  // The machine that tried before may be the present one.
   if (host.other_claimant &&
       SameMachine(host.other_claimant->hello, attachment.hello)) {
     host.other_claimant.reset();

@@ -1,5 +1,4 @@
-// Which machine has a host's name: the one that is attached, unless it answers
-// no more or has restarted.
+// A host's name stays with the attached machine while that answers and runs.
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,10 +18,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What became of a stream that came second.
+// The decision about a second stream.
 class Decision {
  public:
-  // 0: not yet.
+  // Returns 0 while undecided.
   absl::StatusOr<uint64_t> Attach(AttachedHosts* hosts, Attachment second) {
     second.decided = [this](const absl::StatusOr<uint64_t>& session) {
       EXPECT_FALSE(later_.has_value()) << "a second word";
@@ -62,13 +61,13 @@ TEST(HostClaimsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
   ASSERT_TRUE(decision.later().has_value() && decision.later()->ok());
   EXPECT_TRUE(old_link->closed.has_value());
   EXPECT_TRUE(answer.arrived());
-  // The old stream's end is no news about the new one.
+  // The old stream's end does not affect the new one.
   hosts.Detach(*first, ToFindingValue("closed"));
   EXPECT_TRUE(hosts.IsAttached("a"));
   EXPECT_EQ(ConflictOf(hosts, "a"), "");
 }
 
-// Its pong is behind much else that it has to say.
+// Its pong is queued behind many other messages.
 TEST(HostClaimsTest, StreamThatSaysAnythingAtAllLives) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -87,7 +86,7 @@ TEST(HostClaimsTest, StreamThatSaysAnythingAtAllLives) {
   EXPECT_FALSE(link->closed.has_value());
 }
 
-// A copied certificate, with the ids of the machine, which all there can read.
+// A copied certificate, with the machine's ids, which are not secret there.
 TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -102,7 +101,7 @@ TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
     thief.hello.set_booted_at_s(now_s - 10);
     Decision decision;
     ASSERT_EQ(*decision.Attach(&hosts, thief), 0u);
-    // One more is not kept waiting with it.
+    // A third one is refused at once.
     EXPECT_EQ(hosts.Attach(thief).status().code(),
               absl::StatusCode::kUnavailable);
     TaskResult pong;
@@ -122,7 +121,7 @@ TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
   EXPECT_NE(answer.facts().conflict(), "") << "for rule host-identity";
 }
 
-// Also an older clusterd, which knows no ping, or one that has much to do.
+// Also an older clusterd without ping, or a busy one.
 TEST(HostClaimsTest, AnyAnswerSaysThatAStreamLives) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -190,7 +189,7 @@ Attachment BootedAt(int64_t booted_at_s, const std::string& machine_id = "m") {
   return attachment;
 }
 
-// It is back before its old stream has missed its pings.
+// The machine is back before its old stream has missed its pings.
 TEST(HostClaimsTest, MachineThatHasRestartedTakesOverASilentStream) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -207,7 +206,7 @@ TEST(HostClaimsTest, MachineThatHasRestartedTakesOverASilentStream) {
   EXPECT_TRUE(
       std::static_pointer_cast<FakeLink>(before.link)->closed.has_value());
   EXPECT_EQ(ConflictOf(hosts, "a"), "");
-  // A copy of the machine that runs since earlier is none of its restarts.
+  // A copy of the machine that has run for longer is not its restart.
   EXPECT_FALSE(hosts.Attach(BootedAt(kNow - 2 * kDay)).ok());
   EXPECT_THAT(
       ConflictOf(hosts, "a"),
@@ -222,7 +221,7 @@ TEST(HostClaimsTest, BootTimesThatTellNothingKeepNobodyOutNorIn) {
     AttachedHosts hosts(&scheduler, &log);
     ASSERT_TRUE(hosts.Attach(BootedAt(kNow - kDay)).ok());
     EXPECT_FALSE(hosts.Attach(BootedAt(absurd)).ok()) << absurd;
-    // Who is first with such a one keeps no true start out for good.
+    // A first host with such a time does not block a true start for good.
     AttachedHosts taken(&scheduler, &log);
     ASSERT_TRUE(taken.Attach(BootedAt(absurd)).ok());
     EXPECT_EQ(*taken.Attach(BootedAt(kNow - kDay)), 0u) << absurd;
@@ -286,7 +285,7 @@ TEST(HostClaimsTest, ForgetsConflictOfMachineThatRestarted) {
   AttachedHosts hosts(&scheduler, &log);
   const auto before =
       hosts.Attach(Machine("a", "m", "boot1", std::make_shared<FakeLink>()));
-  // It is back before we have noticed that its old stream is dead.
+  // It is back before the controller has noticed that its old stream is dead.
   EXPECT_FALSE(
       hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
           .ok());

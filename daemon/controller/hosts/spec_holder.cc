@@ -43,8 +43,7 @@ absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
   return std::make_shared<ClusterSpec>(std::move(spec));
 }
 
-// Reads without the lock: a slow disk must not keep checks from the spec that
-// is in force.
+// Reads without the lock: a slow disk must not block checks.
 absl::Status SpecHolder::Reload() {
   absl::StatusOr<std::shared_ptr<ClusterSpec>> spec = Load();
   absl::MutexLock turn(&change_mutex_);
@@ -64,8 +63,8 @@ absl::Status SpecHolder::Reload() {
   return absl::OkStatus();
 }
 
-// Another spec also where the file is the same, so that nothing that was
-// concluded by the one before is used again.
+// A new spec object even if the file is the same, so that conclusions from the
+// old one are not reused.
 void SpecHolder::ChangeWaivers(absl::FunctionRef<void(Waivers*)> change) {
   absl::MutexLock turn(&change_mutex_);
   const auto next = std::make_shared<ClusterSpec>(*spec());

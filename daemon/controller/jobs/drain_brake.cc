@@ -82,8 +82,7 @@ void DrainBrake::KeepSoon(const FindingValue& why) {
   report.set_error(ValueText(why));
   *report.mutable_error_words() = why;
   report.set_clusterd_version(kClusterdVersion);
-  // The history waits for its disk. A pool that is full costs the entry; the
-  // log has the same words.
+  // The disk may be slow. A full pool costs only the entry, not the log line.
   parts_.pool->TryRun([parts = parts_, report = std::move(report)]() mutable {
     const absl::Status kept = parts.history->Add(RecordOfCheck(
         std::move(report), ControllerActor(parts.spec->cluster())));

@@ -1,5 +1,4 @@
-// The part of JobChecks that answers hosts, and decides whom a host's question
-// makes work.
+// The part of JobChecks that answers hosts, and chooses the hosts to ask.
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,7 +81,7 @@ void JobChecks::HoldUnknowing(Run* run) {
                    DurationText(limits_.known_wait),
                    ", and no tool is run on it by another host's word");
   for (const std::string& host : order.hosts) {
-    // Nobody waits for one that is away to ask.
+    // A detached host cannot ask, so do not wait for it.
     if (!known_by.contains(host) && parts_.hosts->IsAttached(host)) {
       order.held.insert(host);
     }

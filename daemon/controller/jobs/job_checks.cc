@@ -22,11 +22,11 @@
 namespace clusterd {
 namespace {
 
-// Ids of jobs and names of users are written into logs and histories.
+// Logs and histories contain ids of jobs and names of users.
 constexpr size_t kMaxNameBytes = 256;
 
-// A digest: the question of a job of 1,152 servers is long, and comes from all
-// of them. Narrowing and checking it is left for once.
+// A digest: a question about 1,152 servers is long, and all of them send it.
+// They are narrowed and checked only once.
 std::string KeyOf(const JobAsk& ask) {
   const std::string selection = ask.selection.SerializeAsString();
   const std::string target = ask.network_namespace.SerializeAsString();
@@ -50,14 +50,14 @@ absl::Status CheckName(absl::string_view subject, const std::string& name) {
                          kMaxNameBytes, " printable characters");
 }
 
-// What a run of the question holds: the job, and the spec narrowed to it.
+// The memory of the question's run: the job, and the spec narrowed to it.
 size_t BytesOf(const JobAsk& ask) {
   constexpr size_t kBytesOfServer = 4096;
   return ask.job.ByteSizeLong() + ask.selection.ByteSizeLong() +
          kBytesOfServer * static_cast<size_t>(ask.job.servers_size());
 }
 
-// What a launch on the hosts is given.
+// The addresses for a launch on the hosts.
 void AddAddresses(const ClusterSpec& narrowed,
                   const std::vector<HostFacts>& facts, JobVerdict* verdict) {
   for (int i = 0; i < verdict->hosts_size(); ++i) {
@@ -79,7 +79,7 @@ void AddAddresses(const ClusterSpec& narrowed,
   }
 }
 
-// A host that takes no part is told so, and nothing else.
+// A host outside the job only learns that it is.
 absl::StatusOr<JobChecks::Result> For(
     const std::string& host, const absl::StatusOr<JobChecks::Result>& result) {
   if (host.empty() || !result.ok() || (*result)->hosts.contains(host)) {
@@ -123,8 +123,7 @@ void JobChecks::Ask(CallId call, JobAsk ask, const Caller& caller) {
     kept = FindKeptLocked(key, ask);
     if (kept == nullptr) run = JoinLocked(key, &ask, &is_new);
     if (kept == nullptr && run.ok()) {
-      // Its facts are then to be asked of that host too, or, for a user, of
-      // all.
+      // The run must then ask that host too, or, for a user, all.
       held = (*run)->facts;
       (*run)->calls[call] = {caller, host, actor};
       calls_[call] = {*run, host.empty() ? actor : ""};
@@ -182,7 +181,7 @@ absl::StatusOr<JobChecks::RunPtr> JobChecks::JoinLocked(const std::string& key,
                           ask->actor);
   }
   if (RunPtr found = FindRunLocked(key, *ask); found != nullptr) return found;
-  // One that was known a moment ago has ended.
+  // The known one ended a moment ago.
   RETURN_IF_ERROR(ReadJob(ask));
   const size_t bytes = BytesOf(*ask);
   size_t waiting = 0;
@@ -235,7 +234,7 @@ absl::StatusOr<JobChecks::Prepared> JobChecks::Prepare(const Run& run) const {
 void JobChecks::OnPrepared(const RunPtr& run,
                            absl::StatusOr<Prepared> prepared) {
   if (!prepared.ok()) return End(run, prepared.status());
-  // Whoever takes no part must not be why a run begins.
+  // A host outside the job must not begin a run.
   Calls strangers;
   bool wanted;
   {
@@ -332,14 +331,13 @@ JobChecks::RunPtr JobChecks::TakeNextLocked() {
   size_t begun = absl::c_count_if(
       runs_, [](const RunPtr& run) { return run->stage == Run::kAsking; });
   absl::flat_hash_map<absl::string_view, size_t> asked;
-  absl::flat_hash_map<absl::string_view, size_t> shared;  // By who asked.
+  absl::flat_hash_map<absl::string_view, size_t> shared;  // By host that asked.
   absl::flat_hash_map<absl::string_view, size_t> of_user;
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, size_t>
       asked_by;
   for (const RunPtr& run : runs_) {
     if (run->stage == Run::kPreparing || run->stage == Run::kOver) continue;
-    // Of who waits only hosts have given up: a user sees the place in the
-    // queue.
+    // Only hosts give up waiting: a user sees the place in the queue.
     if (run->stage == Run::kWaiting &&
         now - run->came_at > limits_.longest_wait &&
         absl::c_all_of(run->calls, [](const auto& call) {
@@ -353,7 +351,7 @@ JobChecks::RunPtr JobChecks::TakeNextLocked() {
         ++shared[run->ask.host] > limits_.shared_by_host) {
       continue;
     }
-    // A user's alone: what others have joined goes by their shares.
+    // Only if one user has it alone: joined runs count by their shares.
     const std::string& actor = run->ask.actor;
     if (absl::c_all_of(run->calls, [&actor](const auto& call) {
           return call.second.host.empty() && call.second.actor == actor;
@@ -368,7 +366,7 @@ JobChecks::RunPtr JobChecks::TakeNextLocked() {
       ++of_user[actor];
       for (const auto& host : run->prepared.hosts) ++asked_by[{actor, host}];
     }
-    // Also what waits counts: nobody overtakes on the same host.
+    // Queued runs count, too: a later run never overtakes on the same host.
     bool free = true;
     for (const std::string& host : run->prepared.hosts) {
       free &= ++asked[host] <= limits_.of_host;
@@ -385,7 +383,7 @@ void JobChecks::Begin(const RunPtr& run) {
   const std::shared_ptr<FactOrder>& order = run->prepared.order;
   order->started_at = parts_.scheduler->Now();
   HoldUnknowing(run.get());
-  // The facts drop both when they are handed over or cancelled.
+  // The FactRun drops both callbacks at its end.
   FactRun::Callbacks callbacks;
   callbacks.on_progress = [this, run] { NoteProgress(*run); };
   callbacks.on_facts = [this, run](const std::vector<HostFacts>& facts) {
@@ -396,7 +394,7 @@ void JobChecks::Begin(const RunPtr& run) {
   std::vector<std::string> came;
   {
     absl::MutexLock lock(&mutex_);
-    // Everybody has left, or the desk stops.
+    // All callers have left, or JobChecks stops.
     if (run->stage != Run::kAsking) return facts->Cancel();
     run->facts = facts;
     for (const std::string& host : order->held) {
@@ -416,7 +414,7 @@ void JobChecks::Conclude(const RunPtr& run,
   const Result result = Judge(*run, facts);
   {
     absl::MutexLock lock(&mutex_);
-    // By another cluster.yaml the same facts may mean something else.
+    // With another cluster.yaml the same facts may mean something different.
     if (!stopping_ && parts_.spec->spec() == run->base) {
       KeepLocked(*run, result);
     }
@@ -497,7 +495,7 @@ void JobChecks::NoteProgress(const Run& run) const {
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [id, call] : run.calls) {
-      // Hosts are told the end alone.
+      // Hosts only get the end.
       if (call.host.empty()) told.push_back(call.caller.on_progress);
     }
   }

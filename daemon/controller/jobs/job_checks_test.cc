@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// No host is attached: every run is over as soon as its turn comes.
+// Without attached hosts, every run ends as soon as it begins.
 class JobChecksTest : public testing::Test {
  protected:
   void Start(const JobChecksLimits& limits = {}) {
@@ -62,7 +62,7 @@ class JobChecksTest : public testing::Test {
     job.add_servers()->set_host("server0");
     return job;
   }
-  // The answers go to `answers`, in the order in which they come.
+  // Collects the answers in `answers`, in the order of arrival.
   void Ask(const JobSpec& job, const std::string& host = "server0",
            uint32_t max_age_ms = 0) {
     JobQuestion question;
@@ -95,7 +95,7 @@ class JobChecksTest : public testing::Test {
     }
     return job;
   }
-  // How often each host was asked for facts.
+  // The number of questions that each host got.
   std::vector<size_t> Asked() {
     pool_.Drain();
     std::vector<size_t> asked;
@@ -113,7 +113,7 @@ class JobChecksTest : public testing::Test {
     EXPECT_TRUE(hosts_.OnResult(sessions_[host], result).ok());
     pool_.Drain();
   }
-  // "HOST: REASON" of each host of which the newest check of it has no facts.
+  // "HOST: REASON" of each host without facts in its newest check.
   std::vector<std::string> Unasked(const std::string& job) {
     std::vector<std::string> reasons;
     const auto list = history_->List({});
@@ -157,7 +157,7 @@ TEST_F(JobChecksTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
   Ask(Job("a"), "server0", 59'999);
   pool_.Drain();
   EXPECT_EQ(signed_, 2);
-  // Another devices, another job.
+  // Other devices, another job.
   JobSpec other = Job("a");
   other.mutable_servers(0)->add_devices(1);
   Ask(other, "server0", 60'000);
@@ -203,7 +203,7 @@ TEST_F(JobChecksTest, KeepsNoMoreThanItMay) {
   Ask(Job("a"), "server0", 60'000);
   pool_.Drain();
   EXPECT_EQ(signed_, 4);
-  // Nor longer, whatever somebody wants.
+  // Nor longer, whatever the caller allows.
   scheduler_.Advance(limits.kept_for + absl::Seconds(1));
   Ask(Job("a"), "server0", 4'000'000'000u);
   pool_.Drain();
@@ -235,7 +235,7 @@ TEST_F(JobChecksTest, RefusesWhatItHasNoRoomFor) {
   limits.callers = 3;
   Start(limits);
   for (const char* id : {"a", "b", "c", "a", "a"}) Ask(Job(id));
-  // "c" has no room in the queue, the last "a" is one caller too many.
+  // The queue is full for "c"; the last "a" exceeds the bound on callers.
   ASSERT_THAT(answers_, SizeIs(2));
   EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kResourceExhausted));
   EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kResourceExhausted));
@@ -367,7 +367,7 @@ TEST_F(JobChecksTest, TellsEveryMistakeAndTakesNoNamesThatForgeLogs) {
   EXPECT_THAT(answers_[1].error().message(), HasSubstr("toaster"));
 }
 
-// A host that was broken into names all others as its job.
+// A broken-into host claims a job on all the others.
 TEST_F(JobChecksTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
   Start();
   AttachHosts(4);
@@ -376,7 +376,7 @@ TEST_F(JobChecksTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
   EXPECT_THAT(Asked(), ElementsAre(1, 0, 0, 0));
   Ask(job, "server1");
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 0, 0));
-  // Another job, or another question, is no word for this one.
+  // Another job, or another question, does not count for this one.
   Ask(JobOf("b", 3), "server2");
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 1, 0));
   AnswerFacts(0);
@@ -392,7 +392,7 @@ TEST_F(JobChecksTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
                                         AllOf(HasSubstr("server3: "), why)));
 }
 
-// As where a scheduler calls the hook on the first host before the others.
+// A scheduler calls the hook on the first host before the others.
 TEST_F(JobChecksTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   Start();
   AttachHosts(3);
@@ -404,7 +404,7 @@ TEST_F(JobChecksTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   scheduler_.Advance(JobChecksLimits().known_wait);
   pool_.Drain();
   ASSERT_THAT(answers_, SizeIs(2));
-  // Who was asked may have what is kept, who was not may not.
+  // A kept result answers the hosts that were asked, but not the others.
   Ask(job, "server1", 60'000);
   ASSERT_THAT(answers_, SizeIs(3));
   Ask(job, "server2", 60'000);
@@ -412,7 +412,7 @@ TEST_F(JobChecksTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(4));
   EXPECT_THAT(Unasked("a"), SizeIs(0));
-  // Not for ever: then it needs another start of the job.
+  // Not for ever: then the job has to start again.
   scheduler_.Advance(JobChecksLimits().known_for + absl::Seconds(1));
   Ask(job, "server0");
   EXPECT_THAT(Asked(), ElementsAre(3, 2, 1));
@@ -434,7 +434,7 @@ TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(1));
   desk_->Leave(first);
-  // What is whole answers every host of the job.
+  // A complete result answers every host of the job.
   Ask(job, "server2", 60'000);
   ASSERT_THAT(answers_, SizeIs(2));
 

@@ -22,7 +22,7 @@ std::string OneLineJson(const google::protobuf::Message& message) {
   return line;
 }
 
-// Also of what a name may not hold.
+// Escapes any text, even one that is not a valid name.
 std::string JsonText(const std::string& text) {
   google::protobuf::Value value;
   value.set_string_value(text);
@@ -34,7 +34,7 @@ constexpr absl::Duration kTryAgainAfter[] = {
 constexpr absl::Duration kThenEvery = absl::Minutes(2);
 constexpr absl::Duration kGiveUpAfter = absl::Hours(24);
 
-// Of the lane with that key.
+// The notifier in a lane's key.
 std::string NotifierKey(const std::string& lane) {
   return lane.substr(lane.find('\n') + 1);
 }

@@ -1,5 +1,5 @@
-// NewsSender and what it runs: real programs, and the notifiers of
-// deploy/notify with a real web server on loopback.
+// NewsSender with real programs, and the notifiers of deploy/notify with a real
+// web server on loopback.
 #include "daemon/controller/notify/news_sender.h"
 
 #include <netinet/in.h>
@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// The deadline of a notifier that a test does not want to see expire.
+// A notifier's deadline that never expires in a test.
 constexpr uint32_t kLongMs = 3'600'000;
 
 std::string ReadFile(const std::string& path) {
@@ -40,8 +40,8 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// A program that keeps what it reads and exits with one status after the other,
-// and then with the last one for ever. "wait": it hangs until Release.
+// A program that keeps its input and exits with each status in turn, then
+// always with the last one. "wait": it hangs until Release.
 class Program {
  public:
   explicit Program(const std::string& statuses) {
@@ -68,7 +68,7 @@ class Program {
     *spec.add_notify() = to_;
     return spec;
   }
-  // What it has read, of every time.
+  // Its input of every run.
   std::vector<std::string> runs() const {
     std::vector<std::string> runs;
     while (std::filesystem::exists(absl::StrCat(folder_, runs.size()))) {
@@ -283,7 +283,7 @@ TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
   ASSERT_TRUE(log_.WaitFor(": cluster.yaml has it no more"));
   EXPECT_THAT(wrong.runs(), SizeIs(1));
   EXPECT_EQ(scheduler_.pending(), 0);
-  // What still waits for its turn would be replaced by what is newer.
+  // Newer news would replace those still queued.
   other.WaitForRuns(1);
   sender_.Send(FailNews("0000000000000002"));
   right.WaitForRuns(2);
@@ -313,7 +313,7 @@ TEST_F(NewsSenderTest, StopsWhileANotifierHangs) {
   EXPECT_THAT(log_.Lines(), HasSubstr("the controller is stopping"));
 }
 
-// Everything that the command lines of this machine's processes say.
+// The command lines of all processes on this machine.
 std::string AllCommandLines() {
   std::string all;
   std::error_code error;
@@ -327,8 +327,7 @@ std::string AllCommandLines() {
   return all;
 }
 
-// A web server on loopback for one request at a time, which it answers with a
-// status and a body.
+// A web server on loopback that answers single requests with status and body.
 class WebServer {
  public:
   WebServer(const std::string& status, const std::string& body)
@@ -354,16 +353,16 @@ class WebServer {
     close(listener_);
   }
 
-  // As one word, so that no other process has it.
+  // One word that other processes do not have.
   static constexpr char kKey[] = "f8e1-never-in-a-list-of-processes";
 
   const std::string& url() const { return url_; }
-  // The last one,
+  // The last request.
   std::string request() const {
     absl::MutexLock lock(&mutex_);
     return request_;
   }
-  // and the command lines of all processes before it was answered.
+  // The command lines of all processes before it was answered.
   std::string command_lines() const {
     absl::MutexLock lock(&mutex_);
     return command_lines_;
@@ -501,7 +500,7 @@ TEST(NotifyExamplesTest, ServersInTroubleAreAskedAgainAndNoneIsFollowed) {
 }
 
 TEST(NotifyExamplesTest, NobodyThereIsWorthAnotherTryAndABadAddressIsNot) {
-  // A port that is taken, and where nobody listens.
+  // A port that is taken, but does not listen.
   const int taken = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;

@@ -142,7 +142,7 @@ TEST(ClusterMetricsTest, TellsTheFirstCertificateThatSomebodyHasToLookAfter) {
   EXPECT_THAT(ClusterMetrics(numbers),
               AllOf(HasSubstr(line("ca", absl::Hours(1))),
                     HasSubstr(line("host", absl::Hours(9)))));
-  // Half of its life was long ago.
+  // This host is late with its renewal.
   numbers.hosts.push_back(host(absl::Minutes(90), true, true));
   EXPECT_THAT(ClusterMetrics(numbers),
               HasSubstr(line("host", absl::Minutes(90))));

@@ -32,7 +32,7 @@ absl::Status AdmitAll(const std::string&, const std::string&) {
   return absl::OkStatus();
 }
 
-// Nobody is too slow, unless a test wants somebody to be.
+// Clients are never too slow, unless a test lowers these.
 HttpServerOptions Patient(const std::string& listen) {
   HttpServerOptions options;
   options.listen = listen;
@@ -69,7 +69,7 @@ TEST(HttpServerTest, ShowsAPageThatNoBrowserKeepsOrGuessesAt) {
         "Content-Security-Policy: frame-ancestors 'none'\r\n"}) {
     EXPECT_THAT(reply.head, HasSubstr(field));
   }
-  // The connection stays for the next.
+  // The connection stays open for the next request.
   EXPECT_EQ(client.Get("/hello?a=b").code, 200);
 }
 
@@ -80,7 +80,7 @@ TEST(HttpServerTest, AHeadHasAllButTheBody) {
   const HttpReply reply = client.Read(/*has_body=*/false);
   EXPECT_EQ(reply.code, 200);
   EXPECT_THAT(reply.head, HasSubstr("Content-Length: 6\r\n"));
-  // What would be left of a body would stand before the next reply.
+  // A leftover body would precede the next reply.
   EXPECT_EQ(client.Get("/hello").body, "hello\n");
 }
 
@@ -99,7 +99,7 @@ TEST(HttpServerTest, RefusesWhatIsNoReading) {
     client.Send(request);
     EXPECT_EQ(client.Read().code, code) << request;
   }
-  // Of some of these the server awaits the rest.
+  // The server waits for the rest of some of these.
   HttpServerOptions options = OnLoopback();
   options.silence = absl::Milliseconds(500);
   const auto impatient = Serve(options);
@@ -150,7 +150,7 @@ TEST(HttpServerTest, EndsWhoSaysNothingAndWhoIsSlow) {
   EXPECT_EQ(silent.ReadToEnd(), "");
   const auto began = std::chrono::steady_clock::now();
   HttpClient slow(server->port());
-  // A byte every 100 ms is no silence.
+  // A byte every 100 ms is not silence.
   const std::string request = GetRequest(std::string(4000, 'a'));
   size_t sent = 0;
   auto last_sent = began;
@@ -173,7 +173,7 @@ TEST(HttpServerTest, EndsWhoSaysNothingAndWhoIsSlow) {
       << "after " << sent << " bytes";
 }
 
-// A page of that text, which holds one reference to it.
+// Makes a page that holds one reference to the text.
 HttpPage PageOf(const std::shared_ptr<const std::string>& text) {
   return {[text] {
     HttpAnswer answer;
@@ -205,7 +205,7 @@ TEST(HttpServerTest, AReaderThatDoesNotReadIsCutOff) {
   HttpClient slow(server->port());
   slow.Send(GetRequest("/large"));
   EXPECT_TRUE(slow.WaitForNews());
-  // One copy for all who read, let go of once the slow one is cut off.
+  // All readers share one copy, freed once the slow one is cut off.
   EXPECT_TRUE(WaitUntil([&] { return large.use_count() <= 2; }));
   EXPECT_LT(slow.ReadToEnd().size(), large->size());
 }
@@ -226,7 +226,7 @@ TEST(HttpServerTest, WhoIsOneTooManyWaitsWithoutADescriptor) {
   EXPECT_EQ(clients[0]->Get("/hello").code, 200);
   EXPECT_FALSE(clients[4]->HasNews(0));
   EXPECT_LE(OpenDescriptors(), before + 20 + 4);
-  // Each that goes makes room for the next in turn.
+  // Each one that is closed makes room for the next.
   for (int i = 0; i < 16; ++i) {
     clients[i].reset();
     EXPECT_EQ(clients[i + 4]->Read().code, 200) << i;
@@ -252,7 +252,7 @@ TEST(HttpServerTest, APageThatHangsHoldsUpNeitherTheOneApartNorTheRest) {
   HttpClient other(server->port());
   EXPECT_EQ(other.Get("/apart").body, "apart\n");
   EXPECT_EQ(other.Get("/nowhere").code, 404);
-  // Who has left meanwhile is no reason to stumble.
+  // A client that has left meanwhile does no harm.
   { HttpClient(server->port()).Send(GetRequest("/hangs")); }
   go_on.Notify();
   EXPECT_EQ(waits.Read().body, "at last\n");
@@ -292,7 +292,7 @@ TEST(HttpServerTest, ListensOnAddressesAloneAndSaysWhyNot) {
   EXPECT_TRUE(absl::IsUnavailable(second.status())) << second.status();
 }
 
-// By TLS: on every address, and with files of its own.
+// With TLS: on every address, and with its own files.
 class HttpServerTlsTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -342,7 +342,7 @@ TEST_F(HttpServerTlsTest, AsksWhetherTheCertificateIsAdmitted) {
     absl::MutexLock lock(&mutex);
     EXPECT_EQ(CertificateSerial(shown), CertificateSerial(user.certificate));
     EXPECT_THAT(peer, HasSubstr("127.0.0.1:"));
-    // Each request is looked at.
+    // Each request is checked.
     verdict = absl::PermissionDeniedError("ann is locked");
   }
   const HttpReply refused = client.Get("/hello");
@@ -414,7 +414,7 @@ TEST_F(HttpServerTlsTest, WhoAsksForNothingMakesRoomAndLastWhoHasShakenHands) {
   const auto server = Serve(options_);
   HttpClient first(server->port(), User());
   EXPECT_EQ(first.Get("/hello").code, 200);
-  // By TLS 1.3 this end would be through before the other one.
+  // With TLS 1.3 the client's handshake would end before the server's.
   HttpClient shaken(server->port(), User(), TLS1_2_VERSION);
   EXPECT_TRUE(shaken.is_shaken());
   const HttpClient older(server->port());

@@ -14,7 +14,7 @@
 namespace clusterd {
 namespace {
 
-// X.520 bounds a common name; nobody reads ours.
+// X.520 bounds a common name; ours is never used.
 constexpr size_t kMaxCommonName = 64;
 constexpr int kSerialBits = 127;
 
@@ -30,7 +30,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
 // Valid from `from` to `to`, of the subject `issuer`.
 bool SetBasics(X509* certificate, const X509_NAME* issuer, absl::Time from,
                absl::Time to) {
-  // Positive, and of full length.
+  // Serials are positive and have the full length.
   const Owned<BIGNUM> serial(BN_new());
   return serial &&
          BN_rand(serial.get(), kSerialBits, BN_RAND_TOP_ONE,
@@ -98,7 +98,7 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   authority->not_after_ =
       TimeOf(X509_get0_notAfter(authority->certificate_.get()))
           .value_or(absl::InfinitePast());
-  // Not what else the file may hold.
+  // Without the rest of the file.
   authority->intermediate_pem_ = SplitCertificates(own).front().pem;
   for (const NamedCertificate& root : SplitCertificates(roots)) {
     authority->roots_pem_.append(root.pem);
@@ -151,7 +151,7 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
                    "critical,digitalSignature") &&
       AddExtension(leaf.get(), issuer, NID_ext_key_usage, "clientAuth") &&
       AddExtension(leaf.get(), issuer, NID_authority_key_identifier, "keyid") &&
-      // No name of an id can add a second one to this text.
+      // A valid id cannot add a second name to this text.
       ParseSpiffeId(uri).ok() &&
       AddExtension(leaf.get(), issuer, NID_subject_alt_name,
                    absl::StrCat("URI:", uri)) &&

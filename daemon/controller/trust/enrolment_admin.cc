@@ -1,5 +1,4 @@
-// What admins ask of EnrolmentService: tokens, the list, and who may have a
-// name.
+// The requests of admins to EnrolmentService: tokens, the list, approvals.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -40,7 +39,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentService::CreateToken(
     for (std::string& name : names) {
       name = HostNamed(*spec, name);
       if (parts_.spec->learns() || NamesHost(*spec, name)) continue;
-      // Names of a list that a message quotes.
+      // At most so many names of a list are quoted in a message.
       constexpr size_t kNamedUnknown = 5;
       if (unknown.size() < kNamedUnknown) {
         unknown.push_back(NotInSpec(*spec, name));
@@ -130,7 +129,7 @@ CertificateEntry EnrolmentService::EntryOf(const HostRecord& record,
   entry.set_token_id(record.token_id());
   entry.set_late_renewals(record.late_renewals());
   if (record.has_held()) {
-    // The host may use the one that is good for longer.
+    // The host may use the one that ends later.
     const int64_t end_ms =
         std::max(record.held().ends_ms(), record.next().ends_ms());
     const bool ended = absl::FromUnixMillis(end_ms) <= now;
@@ -175,7 +174,7 @@ ListCertificatesResponse EnrolmentService::ListCertificates() const {
                 host.certificate_ends_ms(), now);
     if (found != records.end()) records.erase(found);
   }
-  // Of hosts that cluster.yaml has no more.
+  // Hosts that are removed from cluster.yaml.
   for (const auto& [name, record] : records) {
     if (!record->has_held() && !StillWaits(*record, now)) continue;
     *response.add_certificates() = EntryOf(*record, 0, now);

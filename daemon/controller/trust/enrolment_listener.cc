@@ -31,17 +31,17 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(30);
 constexpr size_t kMaxPeerBytes = 80;
-// For a packet to be taken.
+// The time for a packet to be taken.
 constexpr timeval kSendPatience = {5, 0};
-// None that is handed on there is one of those that are put in its place.
+// Copies are numbered from here, above the places that they are put in.
 constexpr int kLeastCopy = 64;
 
-// Shut and closed when the last one that answers over it has gone.
+// Shut and closed after the last answer over it.
 using SocketPtr = std::shared_ptr<const OwnedFd>;
 
-// With its own end of the socket, the listeners behind it and standard error;
-// 0: it cannot be started, and errno says why. The environment is empty, and
-// signals of the controller stay blocked.
+// Starts the program with its end of the socket, the listeners behind it and
+// standard error; 0: it failed, and errno says why. The environment is empty,
+// and the controller's blocked signals stay blocked.
 pid_t Spawn(const std::string& program, int socket,
             const std::vector<int>& listeners) {
   std::vector<int> copies;
@@ -84,15 +84,15 @@ void Answer(const OwnedFd& socket, uint64_t id,
   answer.set_message(status.error_message());
   answer.set_words(status.error_details());
   if (enrolled.ok()) *answer.mutable_enrolled() = *enrolled;
-  // One that reads no answers is of no use.
+  // A process that does not read answers is useless.
   if (!SendPacket(socket.get(), answer).ok()) shutdown(socket.get(), SHUT_RDWR);
 }
 
 }  // namespace
 
-// Its thread starts the process, takes what it hands on, and ends it: by its
-// id, which stays its own until the thread has waited for it. The kernel ends
-// the process when that thread ends, whatever ends it.
+// Its thread starts the process, handles its requests, and ends it by its id,
+// which stays valid until the thread has waited for it. The kernel ends the
+// process when that thread ends for any reason.
 class EnrolmentListener::Keeper {
  public:
   Keeper(EnrolmentListener* listener, std::vector<int> listeners)
@@ -131,7 +131,7 @@ class EnrolmentListener::Keeper {
     }
   }
 
-  // From its start to its end; why that was.
+  // Serves one process from start to end; returns why it ended.
   std::string ServeOnce() ABSL_LOCKS_EXCLUDED(mutex_) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -240,7 +240,7 @@ void EnrolmentListener::Look() {
 
 absl::Status EnrolmentListener::Update() {
   absl::MutexLock lock(&mutex_);
-  // Under the lock: an older look would undo what a newer one has done.
+  // Under the lock: an older check must not undo a newer one.
   const bool wanted = desk_->ShouldListen();
   if (wanted && keeper_ == nullptr) return OpenLocked();
   if (!wanted && keeper_ != nullptr) {
@@ -251,7 +251,7 @@ absl::Status EnrolmentListener::Update() {
 }
 
 absl::Status EnrolmentListener::OpenLocked() {
-  // The process would only say it in the log.
+  // The process would only log the error.
   RETURN_IF_ERROR(ReadTlsFiles(options_.tls).status());
   AcceptorOptions accept = EnrolmentAcceptor();
   accept.listen = listen_;

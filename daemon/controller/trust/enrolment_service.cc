@@ -21,7 +21,7 @@
 namespace clusterd {
 namespace {
 
-// So many writes, and then others have a turn on the pool.
+// After so many writes it yields the pool to other work.
 constexpr int kKeptAtOnce = 50;
 
 bool Names(const HostRecord::Leaf& leaf, const CertificateInfo& certificate) {
@@ -29,7 +29,7 @@ bool Names(const HostRecord::Leaf& leaf, const CertificateInfo& certificate) {
          leaf.spki_sha256() == certificate.spki_sha256;
 }
 
-// That of one of the record's keys; null: it has none of it.
+// The certificate for one of the record's keys; null: it has none.
 const HostRecord::Leaf* LeafCertificate(const HostRecord& record,
                                         const std::string& spki_sha256) {
   for (const HostRecord::Leaf* leaf : {&record.next(), &record.held()}) {
@@ -48,7 +48,7 @@ absl::StatusOr<TokenRecord> EnrolmentService::LivingToken(
     const JoinRequest& request) const {
   ASSIGN_OR_RETURN(const JoinToken shown, ParseJoinToken(request.token()));
   std::optional<TokenRecord> token = store_->Token(shown.id);
-  // Whether the id or the secret is wrong is nobody's business.
+  // Do not reveal whether the id or the secret is wrong.
   if (!token.has_value() ||
       !SameDigest(token->secret_sha256(), shown.SecretDigest())) {
     return UnauthenticatedWords("msg-trust-token-refused");
@@ -127,13 +127,12 @@ absl::Status EnrolmentService::CheckUnspent(const TokenRecord& token,
                      entry.uses(), record.name());
 }
 
-// An id of a machine and its address are no proof: every user of a machine can
-// show both.
+// A machine's id and address prove nothing: all its users can show both.
 bool EnrolmentService::IsFree(const HostRecord& record) const {
   if (record.has_held() || record.needs_approval()) return false;
   const HostEntry entry =
       parts_.hosts->Entry(*parts_.spec->spec(), record.name());
-  // One from before a reset is about to end.
+  // A stream from before a reset is about to end.
   if (entry.attached() && entry.attached_since_ms() > record.reset_ms()) {
     return false;
   }
@@ -178,7 +177,7 @@ absl::Status EnrolmentService::WaitForApproval(const JoinRequest& request,
                                                const std::string& peer,
                                                HostRecord* record) {
   const absl::Time now = parts_.scheduler->Now();
-  // It does not wait longer for asking again.
+  // Asking again does not extend the wait.
   if (!StillWaits(*record, now)) {
     HostRecord::Waiting* const noted = record->mutable_waiting();
     noted->Clear();
@@ -201,7 +200,7 @@ absl::StatusOr<Enrolled> EnrolmentService::TryJoin(const JoinRequest& request,
   ASSIGN_OR_RETURN(const std::string name, NameFor(shown, request.name()));
   RETURN_IF_ERROR(parts_.gate->CheckNotLocked(IdOf(name)));
   absl::MutexLock lock(&change_mutex_);
-  // Again: another host may have used it, and an admin revoked it.
+  // Check again: another host may have used it, and an admin revoked it.
   ASSIGN_OR_RETURN(TokenRecord token, LivingToken(request));
   HostRecord record = store_->Host(name).value_or(HostRecord());
   record.set_name(name);
@@ -213,7 +212,7 @@ absl::StatusOr<Enrolled> EnrolmentService::TryJoin(const JoinRequest& request,
   } else {
     RETURN_IF_ERROR(
         parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
-    // One of an intermediate before leads to a root that may be gone.
+    // A certificate of an earlier intermediate may lead to a removed root.
     if (now < absl::FromUnixMillis(known->ends_ms()) &&
         authority_->HasIssued(known->certificate_pem())) {
       return AnswerOf(record, *known);
@@ -386,7 +385,7 @@ absl::Status EnrolmentService::IsCurrent(
   ASSIGN_OR_RETURN(const CertificateInfo shown,
                    ParseCertificate(certificate_pem));
   if (!record.has_value() || !record->has_held()) {
-    // Not by the CA alone, which may be a new one since.
+    // Not by the CA alone, which may have been replaced since.
     const bool is_from_before =
         record.has_value() && record->reset_ms() > 0 &&
         absl::ToUnixMillis(shown.not_before) < record->reset_ms();
@@ -416,7 +415,7 @@ absl::StatusOr<bool> EnrolmentService::Admit(
   ASSIGN_OR_RETURN(const CertificateInfo shown,
                    ParseCertificate(certificate_pem));
   if (Names(record->next(), shown)) {
-    // Where there is no room, the next time that it attaches does.
+    // If the pool is full, its next attach does this.
     parts_.pool->TryRun(
         [this, host, serial = shown.serial] { Promote(host, serial); });
   }
@@ -429,7 +428,7 @@ std::string EnrolmentService::NoteUnkept(const std::string& host,
   Unkept& noted = unkept_[host];
   noted.by_hand |= note.by_hand;
   if (noted.machine_id.empty()) noted.machine_id = note.machine_id;
-  // One place for all hosts. Where there is none, the next that attaches tries.
+  // One task for all hosts. If the pool is full, the next attach tries.
   keeps_unkept_ =
       keeps_unkept_ || parts_.pool->TryRun([this] { KeepUnkept(); });
   return noted.machine_id;
@@ -454,7 +453,7 @@ void EnrolmentService::KeepUnkept() {
   std::string host;
   absl::Status kept;
   for (int i = 0; i < kKeptAtOnce && kept.ok(); ++i) {
-    // No reset between this and the write.
+    // Excludes a reset between this and the write.
     absl::MutexLock change(&change_mutex_);
     Unkept note;
     {
@@ -465,7 +464,7 @@ void EnrolmentService::KeepUnkept() {
     }
     kept = Keep(host, note);
     absl::MutexLock lock(&unkept_mutex_);
-    // Else there is more to keep since.
+    // Otherwise there is a newer note to keep.
     if (kept.ok() && unkept_[host] == note) unkept_.erase(host);
   }
   {

@@ -31,7 +31,7 @@ using ::testing::Not;
 
 const SpiffeId kAdmin{"demo", IdentityKind::kUser, "ann", Role::kAdmin};
 
-// A host's own side: its key, and what it asks with it.
+// The host's side: its key, and its request.
 struct Asker {
   std::string key = *MakePrivateKey();
   std::string Request() const { return *MakeSigningRequest(key); }
@@ -40,7 +40,7 @@ struct Asker {
 class EnrolmentServiceTest : public testing::Test {
  protected:
   EnrolmentServiceTest() { Open(); }
-  // The desk has work there.
+  // Queued work uses the service.
   ~EnrolmentServiceTest() override { pool_.Drain(); }
 
   void Open() {
@@ -71,7 +71,7 @@ class EnrolmentServiceTest : public testing::Test {
     desk_ = std::make_unique<EnrolmentService>(parts_, authority_.get(),
                                                store_.get(), kDefaultLeafLife);
   }
-  // The site's PKI takes a certificate back.
+  // The site's PKI revokes a certificate.
   void Revoke(const Enrolled& enrolled) {
     const auto text = [this](const std::string& name) {
       std::ifstream file(ca_dir_ + name);
@@ -103,7 +103,7 @@ class EnrolmentServiceTest : public testing::Test {
     lock.set_by(kAdmin.ToString());
     gate_->Hold(lock);
   }
-  // As a controller that starts again.
+  // As if the controller were restarted.
   void Reopen() {
     pool_.Drain();
     desk_.reset();
@@ -239,7 +239,7 @@ TEST_F(EnrolmentServiceTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
     EXPECT_THAT(Message(refused),
                 AllOf(HasSubstr("is spent, 1 of 1 hosts have joined with it"),
                       HasSubstr("clusterctl token create --hosts node2")));
-    // An answer that was lost costs no second use.
+    // A lost answer costs no second use.
     EXPECT_EQ(Join(host, token, "node1")->certificate_pem(),
               first->certificate_pem());
     Reopen();
@@ -250,7 +250,7 @@ TEST_F(EnrolmentServiceTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
   EXPECT_THAT(Message(Join(Asker(), two, "node0")), HasSubstr("is spent"));
 }
 
-// Whatever a name looks like, it is one host's or nobody's.
+// However it is spelled, a name belongs to one host at most.
 TEST_F(EnrolmentServiceTest, AnotherSpellingOfANameIsNoOtherHost) {
   spec_text_.replace(spec_text_.find("product:"), 0, "domain: example.com\n");
   Reopen();
@@ -283,7 +283,7 @@ TEST_F(EnrolmentServiceTest, ListOfATokenHasNoWildcards) {
         absl::IsInvalidArgument(desk_->CreateToken(request, kAdmin).status()))
         << wrong;
   }
-  // Said twice, a host has one use all the same.
+  // A host that is named twice has one use all the same.
   Token("node1,node[1-2]");
   EXPECT_EQ(desk_->ListTokens().tokens(0).uses(), 2u);
 }
@@ -332,7 +332,7 @@ TEST_F(EnrolmentServiceTest, EveryCertificateAndRefusalIsAudited) {
   ASSERT_FALSE(Join(Asker(), token).ok());
   const std::vector<std::string> told = audit_.Told();
   ASSERT_EQ(told.size(), 3u);
-  // Nobody has shown a certificate, so there is no WHO.
+  // Without a certificate, the lines have no WHO.
   const std::string subject = " Join node1 by token " + token.substr(4, 8);
   EXPECT_EQ(told[0], subject + ": begins");
   EXPECT_EQ(told[1], subject + ": joined");
@@ -370,7 +370,7 @@ TEST_F(EnrolmentServiceTest, TokenIsForItsHostsAlone) {
               AllOf(HasSubstr("is for node[0-1]"),
                     HasSubstr("clusterctl token create --hosts node2")));
   EXPECT_TRUE(Join(Asker(), token, "node0").ok());
-  // By the address that cluster.yaml gives it, as everywhere.
+  // By the address in cluster.yaml.
   const auto by_address = Join(Asker(), token, "192.168.7.23");
   ASSERT_TRUE(by_address.ok()) << by_address.status();
   EXPECT_EQ(by_address->name(), "node1");
@@ -454,7 +454,7 @@ TEST_F(EnrolmentServiceTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   EXPECT_THAT(Message(refused),
               AllOf(HasSubstr("is attached under this name"),
                     HasSubstr("clusterctl certificates approve node1 " + key)));
-  // Nobody slips in between the admin's look and word.
+  // Nothing changes between the admin's look and decision.
   const auto second = Join(Asker(), token);
   EXPECT_THAT(Message(second), HasSubstr("waits for this name already"));
   const absl::Status other =
@@ -476,7 +476,7 @@ TEST_F(EnrolmentServiceTest,
        NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   absl::Notification go_on;
-  // Also before the disk has it.
+  // It holds even before it is on disk.
   ASSERT_TRUE(pool_.TryRun([&] { go_on.WaitForNotification(); }));
   EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
   const std::string token = Token("node1");
@@ -513,7 +513,7 @@ TEST_F(EnrolmentServiceTest, ResetFreesTheNameOfAHostWithACertificateByHand) {
   EXPECT_TRUE(Join(Asker(), Token()).ok());
 }
 
-// An id of a machine is no secret.
+// An id of a machine is not secret.
 TEST_F(EnrolmentServiceTest, MachineIdFromAnotherAddressNeedsAnApproval) {
   const auto link = Attach("node1", "machine of node1", "ipv4:10.0.0.7:9");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
@@ -552,8 +552,8 @@ TEST_F(EnrolmentServiceTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
       desk_->Decide("node1", both.waiting_key(), /*approves=*/false).status()));
 }
 
-// The thief of a key is attached, and somebody with a token asks for the name
-// without a break, each time with another key.
+// The thief of a key is attached, and a token's holder asks for the name in a
+// loop, each time with another key.
 TEST_F(EnrolmentServiceTest, ResetForgetsTheKeyWhoeverWaits) {
   const auto stolen = Join(Asker(), Token());
   ASSERT_TRUE(stolen.ok()) << stolen.status();
@@ -566,7 +566,7 @@ TEST_F(EnrolmentServiceTest, ResetForgetsTheKeyWhoeverWaits) {
   EXPECT_TRUE(absl::IsPermissionDenied(link->end())) << link->end();
   EXPECT_FALSE(desk_->IsCurrent("node1", stolen->certificate_pem()).ok());
   EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
-  // And the name is not the next one's who asks.
+  // The name does not go to the next machine that asks.
   hosts_.Detach(session_, ToFindingValue("it is down"));
   EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent"));
   Reopen();
@@ -575,8 +575,8 @@ TEST_F(EnrolmentServiceTest, ResetForgetsTheKeyWhoeverWaits) {
   EXPECT_TRUE(Join(Asker(), Token()).ok());
 }
 
-// With the host's machine id or while the host is away, so that nobody ever
-// waits for the name.
+// With the host's machine id, or while the host is detached, so that no machine
+// ever waits for the name.
 TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   const Asker host;
   const auto stolen = Join(host, Token());
@@ -605,7 +605,7 @@ TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   EXPECT_TRUE(Join(Asker(), token, "node2").ok());
   const auto joined = Join(Asker(), Token());
   ASSERT_TRUE(joined.ok()) << joined.status();
-  // Nor after one more reset.
+  // It is also refused after another reset.
   ASSERT_TRUE(desk_->Reset("node1").ok());
   expect_no_way_in();
 }
@@ -634,13 +634,13 @@ TEST_F(EnrolmentServiceTest, MachineWaitsForAnHour) {
   ASSERT_FALSE(Join(other_claimant, token).ok());
   const std::string key = EntryOf("node1").waiting_key();
   scheduler_.Advance(absl::Minutes(59));
-  // Asking again is no more time.
+  // Asking again does not add time.
   ASSERT_FALSE(Join(other_claimant, token).ok());
   scheduler_.Advance(absl::Minutes(1));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
   EXPECT_TRUE(absl::IsNotFound(
       desk_->Decide("node1", key, /*approves=*/true).status()));
-  // An approval is for an hour, too.
+  // An approval ends after an hour, too.
   ASSERT_FALSE(Join(other_claimant, token).ok());
   ASSERT_TRUE(desk_->Decide("node1", key, /*approves=*/true).ok());
   scheduler_.Advance(absl::Hours(1));
@@ -659,13 +659,13 @@ TEST_F(EnrolmentServiceTest, RenewalCountsWhenItsCertificateIsSeen) {
       desk_->Renew("node1", first->certificate_pem(), next.Request());
   ASSERT_TRUE(renewed.ok()) << renewed.status();
   EXPECT_NE(SerialOf(*renewed), SerialOf(*first));
-  // Both are good while nobody knows whether the answer has come.
+  // Both are good until the host shows which one it has.
   EXPECT_TRUE(desk_->IsCurrent("node1", first->certificate_pem()).ok());
   EXPECT_TRUE(desk_->Admit("node1", first->certificate_pem()).ok());
   pool_.Drain();
   EXPECT_EQ(EntryOf("node1").serial(), SerialOf(*first));
   EXPECT_EQ(EntryOf("node1").next_serial(), SerialOf(*renewed));
-  // The same question again has the same answer.
+  // Repeating the request returns the same answer.
   EXPECT_EQ(desk_->Renew("node1", first->certificate_pem(), next.Request())
                 ->certificate_pem(),
             renewed->certificate_pem());
@@ -679,7 +679,7 @@ TEST_F(EnrolmentServiceTest, RenewalCountsWhenItsCertificateIsSeen) {
   EXPECT_EQ(EntryOf("node1").serial(), SerialOf(*renewed));
 }
 
-// The host never got the answer, and asks with a key that it makes anew.
+// The host never got the answer, and asks with a new key.
 TEST_F(EnrolmentServiceTest, RenewalThatWasLostIsReplaced) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -755,7 +755,7 @@ TEST_F(EnrolmentServiceTest, ResetTakesBackWhatTheHostHas) {
   EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
 }
 
-// Whatever that certificate was issued with.
+// Even if another intermediate issued that certificate.
 TEST_F(EnrolmentServiceTest, ResetHoldsWhenTheIntermediateIsReplaced) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -794,7 +794,7 @@ TEST_F(EnrolmentServiceTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   scheduler_.Advance(absl::Hours(24 * 90));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENDED);
   EXPECT_TRUE(desk_->IsKeyOnRecord(first->certificate_pem()));
-  // It comes over the port of all other calls.
+  // It uses the port of all other calls.
   EXPECT_FALSE(desk_->ShouldListen());
   const auto late =
       desk_->RenewLate("node1", first->certificate_pem(), LateOf(host), "peer");
@@ -803,7 +803,7 @@ TEST_F(EnrolmentServiceTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   EXPECT_TRUE(desk_->Admit("node1", late->certificate_pem()).ok());
   EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
-  // An answer that is lost costs no second certificate.
+  // A lost answer costs no second certificate.
   EXPECT_TRUE(desk_->IsKeyOnRecord(first->certificate_pem()));
   EXPECT_EQ(
       desk_->RenewLate("node1", first->certificate_pem(), LateOf(host), "peer")
@@ -812,7 +812,7 @@ TEST_F(EnrolmentServiceTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
 }
 
-// It was switched off between taking up a renewal and showing it.
+// The host was off between getting a renewal and using it.
 TEST_F(EnrolmentServiceTest, HostMayRenewLateByTheKeyThatWasNext) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -833,7 +833,7 @@ TEST_F(EnrolmentServiceTest, LateRenewalIsForKnownKeysAndHalfAYear) {
   ASSERT_TRUE(first.ok()) << first.status();
   const std::string& pem = first->certificate_pem();
   scheduler_.Advance(absl::Hours(24 * 90));
-  // Of another key than the connection was opened with, and under another name.
+  // With another key than the connection's, and under another name.
   EXPECT_TRUE(absl::IsPermissionDenied(
       desk_->RenewLate("node1", pem, LateOf(Asker()), "peer").status()));
   EXPECT_TRUE(absl::IsPermissionDenied(
@@ -967,7 +967,7 @@ TEST_F(EnrolmentServiceTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
   EXPECT_EQ(desk_->BoundTo("node1", "another"), "");
 }
 
-// Images of machines that have not started yet have this word: many at once.
+// Images of machines before their first start have this word: many at once.
 TEST_F(EnrolmentServiceTest, WordForNoMachineIdBindsNoName) {
   const Asker host;
   JoinRequest request = RequestOf(host, Token());
@@ -998,7 +998,7 @@ TEST_F(EnrolmentServiceTest,
   EXPECT_EQ(desk_->BoundTo("node1", "second"), "");
   pool_.Drain();
   EXPECT_EQ(desk_->BoundTo("node1", "first"), "second");
-  // One that is made after the reset counts.
+  // A certificate made after the reset counts.
   EXPECT_TRUE(desk_->Admit("node1", by_hand.certificate).ok());
 }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr int kIdBytes = 4;
 constexpr int kSecretBytes = 16;
 
-// "ipv6:2001:db8::/64"; what is no IPv6 address as it is.
+// "ipv6:2001:db8::/64"; addresses other than IPv6 stay as they are.
 std::string CountedAs(const std::string& address) {
   if (!absl::StartsWith(address, "ipv6:")) return address;
   // gRPC escapes brackets, and a zone may follow.
@@ -90,7 +90,7 @@ absl::Status JoinLimits::Take(const std::string& peer, absl::Time now) {
   const double per_second = 1 / absl::ToDoubleSeconds(each_.then_every);
   if (addresses_.size() >= kMaxAddresses &&
       (now - forgot_at_ >= absl::Seconds(1) || now < forgot_at_)) {
-    // Those that have all of their allowance are forgotten.
+    // Addresses with a full allowance are forgotten.
     forgot_at_ = now;
     for (auto it = addresses_.begin(); it != addresses_.end();) {
       Refill(&it->second, per_second, each_.burst, now);

@@ -18,7 +18,7 @@
 namespace clusterd {
 namespace {
 
-// The one call that a controller without a CA answers.
+// The only call that a controller without a CA answers.
 constexpr char kListCertificates[] = "ListCertificates";
 
 absl::Status NoDesk(absl::string_view call) {
@@ -56,7 +56,7 @@ class DeskService final : public TrustService {
                      desk_->CreateToken(request, creator));
     const absl::Status open = listener_->Update();
     if (!open.ok()) {
-      // Nobody could use it.
+      // A token is useless without the port.
       desk_->RevokeToken(response.entry().id()).status().IgnoreError();
       return open;
     }
@@ -144,7 +144,7 @@ class DeskService final : public TrustService {
       own->set_what(what);
       own->set_ends_ms(absl::ToUnixMillis(end));
     };
-    // As it stands on disk: a new one counts within a minute.
+    // Read from disk: a new one takes effect within a minute.
     const auto ends =
         CertificateEnds(ReadRegularFile(tls_.certificate).value_or(""));
     add("controller",

@@ -36,7 +36,7 @@ RuleResult WrongRule(const FindingBlock& block) {
     if (rule.findings_size() == kMaxFindingsTold) continue;
     Finding& told = *rule.add_findings();
     told = *finding;
-    // The summary has them all where there is no other finding.
+    // A rule's only finding needs no count: the summary has all subjects.
     if (told.subjects_size() > kMaxSubjectsTold && block.findings.size() > 1) {
       absl::StrAppend(told.mutable_observed(), " (", told.subjects_size(),
                       " in all)");
@@ -105,7 +105,7 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
   const auto& blocks = overview.blocks;
   const size_t told =
       std::min(blocks.size(), static_cast<size_t>(kMaxWrongTold));
-  // The worst are the last.
+  // The worst come last.
   for (size_t i = 0; i < told; ++i) {
     *now.add_wrong() = WrongRule(blocks[blocks.size() - 1 - i]);
   }
@@ -171,7 +171,7 @@ void ClusterWatch::Join(WatcherId id, Watcher watcher) {
 void ClusterWatch::Leave(WatcherId id) {
   absl::MutexLock lock(&mutex_);
   watchers_.erase(id);
-  // Whoever comes next is told nothing that is older than a second.
+  // The next watcher must not get a state older than a second.
   if (watchers_.empty()) now_ = nullptr;
 }
 
@@ -225,7 +225,7 @@ void ClusterWatch::Look() {
   scheduler_->RunAfter(kInterval, gate_.Wrap([this, looks] {
     {
       absl::MutexLock lock(&mutex_);
-      // Who joined in between may have had it look sooner.
+      // A watcher that joined in between may have started it sooner.
       if (looks != all_looks_ || looks_ || watchers_.empty()) return;
       looks_ = true;
     }

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// With nothing to tell but of hosts.
+// Sources that only report hosts.
 WatchSources HostsAlone(std::function<void(ClusterNow* now)> hosts) {
   return {
       std::move(hosts), [] { return std::vector<ClusterNow::ScheduleNow>(); },
@@ -34,7 +34,7 @@ class ClusterWatchTest : public testing::Test {
                }),
                &scheduler_, &pool_) {}
 
-  // Somebody who keeps what it is told.
+  // A watcher that records the states that it gets.
   struct Reader {
     ~Reader() { watch->Leave(id); }
 
@@ -107,7 +107,7 @@ TEST_F(ClusterWatchTest, DoesNotLookWhileNobodyWatches) {
   EXPECT_EQ(looks_, 1);
   EXPECT_EQ(scheduler_.pending(), 0);
   attached_ = 7;
-  // Whoever comes now is told nothing of then.
+  // A new watcher does not get the old state.
   Reader bob;
   Join(&bob);
   EXPECT_THAT(bob.told, ElementsAre(7));
@@ -120,7 +120,7 @@ TEST_F(ClusterWatchTest,
   Join(&ann);
   watch_.Leave(ann.id);
   attached_ = 2;
-  Join(&bob);  // Before the second of the first look is over.
+  Join(&bob);  // Within a second of the first read.
   EXPECT_THAT(bob.told, ElementsAre(2));
   EXPECT_EQ(looks_, 2);
   for (int i = 0; i < 5; ++i) Pass(absl::Seconds(1));
