@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// iproute2 6.1 on Debian 12, with Docker and a VLAN.
+// Output of iproute2 6.1 on Debian 12, with Docker and a VLAN.
 constexpr char kAddresses[] =
     "1: lo    inet 127.0.0.1/8 scope host lo\\       valid_lft forever "
     "preferred_lft forever\n"
@@ -80,7 +80,7 @@ class LaunchObserverTest : public ::testing::Test {
   ObserveRequest request_;
 };
 
-// A server without a name is an answer; a silent one is asked no more.
+// A server without a name is an answer; after a silent one no more are asked.
 TEST_F(LaunchObserverTest, AsksForTheNamesOfPeersWithATimeLimit) {
   for (const char* peer : {"10.0.3.1", "10.0.3.2", "10.0.3.3", "10.0.3.4"}) {
     request_.add_peers(peer);
@@ -181,7 +181,7 @@ TEST_F(LaunchObserverTest, KnowsAContainerByItsFile) {
   EXPECT_TRUE(Observe().in_container().value());
 }
 
-// containerd leaves no file of its own.
+// containerd leaves no file itself.
 TEST_F(LaunchObserverTest, KnowsAPodByItsServiceAccount) {
   for (const char* folder : {"/run/secrets", "/var/run/secrets"}) {
     ScratchRoot pod;
