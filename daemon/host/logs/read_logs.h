@@ -42,8 +42,8 @@ HostLogs ReadHostLogs(const HostAccess& host, const LogsQuery& query);
 // is known only for the last form.
 //
 // A job's processes have its id in SLURM_JOB_ID, PBS_JOBID or LSB_JOBID. Users
-// control all of this data: it determines which folder is read, and the owner
-// of the environment as whom.
+// control all of this data. It determines which folder is read, as the user
+// whose environment named it.
 
 struct LogFolder {
   RunAs user;
