@@ -246,7 +246,7 @@ fi
 # --- Start. ------------------------------------------------------------------
 
 now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
-# tell STEP BEGAN: a line of the table, for `rehearsal judge`.
+# `tell` STEP BEGAN: a line of the table, for `rehearsal judge`.
 tell() {
   local tenths=$((($(now_us) - $2) / 100000))
   echo "$1 $((tenths / 10)).$((tenths % 10))" >>"$work/times"

@@ -1,4 +1,4 @@
-// What an outside program said, as one line for an error message.
+// Formats an external program's output as one line for an error message.
 #ifndef DAEMON_HOST_CHANGE_COMMAND_TEXT_H_
 #define DAEMON_HOST_CHANGE_COMMAND_TEXT_H_
 

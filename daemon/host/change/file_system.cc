@@ -118,7 +118,7 @@ class PosixFileSystem final : public FileSystem {
 
   absl::StatusOr<std::unique_ptr<OpenFile>> Open(const std::string& path,
                                                  OpenMode mode) override {
-    // In the order of OpenMode.
+    // Indexed by OpenMode.
     constexpr int kFlags[] = {O_RDONLY, O_RDWR,
                               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW};
     // A pipe where a file is expected must not hold up a root daemon.

@@ -37,7 +37,7 @@ class HostReader {
   virtual FirewallFacts ReadFirewall(FirewallProgram program) = 0;
 };
 
-// What a reader uses: the observer of the machine at `paths`, and so the same
+// The observer of the machine at `paths` is shared, and with it the same
 // parsers and the same device locks, since hccn_tool does not support two runs
 // on one device. All must outlive the reader.
 struct HostReaderParts {

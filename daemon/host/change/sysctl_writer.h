@@ -33,7 +33,7 @@ class SysctlWriter {
   using OpenFunction = std::function<absl::StatusOr<std::unique_ptr<OpenFile>>(
       const std::string& path, OpenMode mode)>;
 
-  // What `open` uses must outlive it.
+  // All that `open` uses must outlive it.
   explicit SysctlWriter(OpenFunction open) : open_(std::move(open)) {}
 
   // Returns the kernel's text without the newline. NotFound: the kernel has no

@@ -46,7 +46,7 @@ class SystemClock final : public Clock {
   void SleepFor(absl::Duration duration) override { absl::SleepFor(duration); }
 };
 
-// Who requested a read.
+// The requester of a read.
 struct Asker {
   // Set once the result is no longer wanted. Null: it always is.
   const std::atomic<bool>* unwanted = nullptr;
@@ -66,7 +66,7 @@ class TimeBudget {
                                const Asker& asker = {});
 
   absl::Duration Passed() const;
-  // What is left of the host's time; never negative.
+  // The rest of the host's time; never negative.
   absl::Duration Left() const;
   const Asker& asker() const { return asker_; }
   bool IsSpent() const { return Left() <= absl::ZeroDuration(); }

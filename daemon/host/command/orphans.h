@@ -45,7 +45,7 @@ absl::Status CheckProgramGroups(const std::string& root = "");
 // its descendants, whichever group or session they move to.
 class ProgramGroup {
  public:
-  // Without `makes`, or without permission, there is no group.
+  // Makes no group without `makes` or without permission.
   explicit ProgramGroup(bool makes);
   // Kills as Kill does, and removes the group once it is empty.
   ~ProgramGroup();

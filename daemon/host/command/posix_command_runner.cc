@@ -137,7 +137,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// What a child needs to become its program, made before the fork.
+// Data that a child needs to become its program, made before the fork.
 struct Launch {
   int standard_input;
   int standard_output;

@@ -41,7 +41,7 @@ absl::StatusOr<RunAs> FindUser(const std::string& root, CommandRunner* runner,
 // Address space of a program that runs as a user.
 inline constexpr size_t kMaxUserMemory = 128 << 20;
 
-// What the child needs, made before the fork.
+// Data that the child needs, made before the fork.
 struct UserIdentity {
   uid_t uid;
   gid_t gid;

@@ -103,7 +103,7 @@ class FileReader {
 };
 
 struct HostPaths {
-  // Where the machine's files begin: "/" in production, a folder in tests.
+  // Root of the machine's files: "/" in production, a folder in tests.
   std::string root = "/";
 };
 

@@ -119,7 +119,7 @@ absl::StatusOr<bool> ReadUfwAtBoot(const FileReader& files) {
   return ParseUfwConf(conf.text);
 }
 
-// In order of precedence, systemd.unit(5).
+// Ordered by precedence, systemd.unit(5).
 constexpr absl::string_view kUnitFolders[] = {
     "/etc/systemd/system", "/run/systemd/system",
     "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
@@ -132,7 +132,7 @@ bool IsLinkToNull(const FileReader& files, const std::string& path) {
 // Returns whether systemd would start it at boot, from its files alone: works
 // without a running systemd, and for a machine below a root folder. A target's
 // .wants or .requires folder must link to the unit, which must exist unmasked.
-// NotFound if there is no systemd folder at all.
+// NotFound without any systemd folder.
 absl::StatusOr<bool> ReadFirewalldAtBoot(const FileReader& files) {
   const std::string unit = "/firewalld.service";
   bool any_folder = false;

@@ -44,7 +44,7 @@ DropRulesFact ReadDropRules(const HostAccess& host,
 //   --                         ------      ----
 //   60000:60031/tcp            ALLOW IN    10.77.0.0/16
 //   22/tcp (OpenSSH)           LIMIT IN    Anywhere
-// That is `ufw status verbose` of ufw 0.36.2. Neither its exit status nor
+// This is `ufw status verbose` of ufw 0.36.2. Neither its exit status nor
 // systemd, whose unit stays "active" after `ufw disable`, shows the state. The
 // parsers run nothing, and do not see rules outside ufw (before.rules).
 
@@ -76,7 +76,7 @@ absl::StatusOr<bool> ParseUfwConf(absl::string_view text);
 //     ports: 60000-60031/tcp
 //     rich rules:
 //   	rule family="ipv4" source address="10.77.0.0/16" accept
-// That is one zone of `firewall-cmd --list-all-zones`. The parsers run nothing,
+// This is one zone of `firewall-cmd --list-all-zones`. The parsers run nothing,
 // and do not see policies between zones and rules made with other programs.
 
 // Reads `firewall-cmd --state`: "running" on stdout, or "not running" on stderr
@@ -90,7 +90,7 @@ struct FirewalldZone {
   // rules" and "forward-ports" have one entry a line.
   std::map<std::string, std::vector<std::string>> lists;
 
-  // Empty if there is no such list.
+  // Empty without such a list.
   const std::vector<std::string>& List(const std::string& word) const;
 };
 

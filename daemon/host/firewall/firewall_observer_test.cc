@@ -382,7 +382,7 @@ TEST_F(FirewallObserverTest, AddsTheServicesThatAServiceIncludes) {
   EXPECT_EQ(Firewalld().allowed().value().ports_size(), 1);
 }
 
-// Each address that fail2ban shuts out is a rule: hundreds are no mishap.
+// Each address that fail2ban blocks is a rule: hundreds are normal.
 TEST_F(FirewallObserverTest, AddsUpRulesBeyondThoseThatItLists) {
   root_.WriteProgram("/usr/sbin/iptables-save", "#!/bin/sh\n");
   std::string rules = "*filter\n:INPUT ACCEPT [0:0]\n";

@@ -16,7 +16,7 @@
 namespace clusterd {
 namespace {
 
-// What a rule does with a packet that it matches.
+// The effect of a rule on a packet that it matches.
 enum class Verdict { kHarmless, kMayDrop, kJump };
 
 struct FilterRule {

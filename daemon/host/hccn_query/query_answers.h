@@ -81,10 +81,10 @@ absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
 
 struct HccnRoute {
   Ipv4Subnet destination;              // "default" is 0.0.0.0/0.
-  std::optional<Ipv4Address> gateway;  // Nothing: "*", directly connected.
+  std::optional<Ipv4Address> gateway;  // Unset: "*", directly connected.
 };
 
-// In the tool's order; may be none. InvalidArgument also if a heading is
+// Has the tool's order; may be empty. InvalidArgument also if a heading is
 // missing, or a row has other columns, a name where an address belongs, a mask
 // with a hole or a destination with host bits.
 absl::StatusOr<std::vector<HccnRoute>> ParseHccnRoutes(

@@ -29,7 +29,7 @@ KernelFacts ReadKernel(const FileReader& files);
 absl::StatusOr<KernelFacts> ReadKernelIn(const OpenNetworkNamespace& opened,
                                          const FileReader& files);
 
-// In order of precedence.
+// Ordered by precedence.
 inline constexpr absl::string_view kSysctlDirectories[] = {
     "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d",
     "/usr/lib/sysctl.d"};

@@ -68,12 +68,12 @@ absl::StatusOr<uint64_t> ReadNetworkNamespaceCookie();
 // Kubernetes blog, forensic container analysis (2023-03-10; crictl). For an
 // unknown name engines print "No such object" or "No such container"
 // (docker/cli cli/command/system/inspect.go, podman libpod/define/errors.go).
-// Asks every engine that is installed below paths.root. Each error says how to
+// Queries every engine installed below paths.root. Each error says how to
 // name the namespace without an engine.
 //   NotFound            no engine is installed, none knows the container, or it
 //                       does not run
 //   FailedPrecondition  two engines have a running container of that name; or
-//                       an answer is no process id
+//                       an answer is not a process id
 //   DeadlineExceeded    an engine gave no answer in time, and no other has it
 //   Unavailable         an engine failed, quoted, and no other has it
 //   PermissionDenied    an engine is a program that others than root can change
@@ -94,10 +94,9 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
 // all processes, and the files in /run/netns and docker's own folders, below
 // paths.root. At most one namespace has the number at a time. The caller must
 // check that it is the earlier one (ReadNetworkNamespaceCookie, the boot id).
-//   NotFound     nothing holds it. Not seen is one that only an open
-//                descriptor or a file bound elsewhere holds.
-//   Unavailable  not found, and there is a process or file whose namespace
-//                could not be told
+//   NotFound     nothing holds it. Open descriptors and files bound elsewhere
+//                are not checked.
+//   Unavailable  not found, but the namespace of a process or file is unknown
 // Errors begin with `name`, as the errors of the opened namespace do.
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
     const HostPaths& paths, uint64_t inode, const std::string& name);

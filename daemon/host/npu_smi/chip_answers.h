@@ -82,7 +82,7 @@ ParseNpuSmiMemory(absl::string_view output);
 // The last three messages add the possible owners of the devices, and the
 // mounts whose absence has the same effect (vllm-ascend issue 2698).
 // A status other than 0, or a signal, without a known text: Unavailable.
-// REQUIRES: the program ended by itself or by a signal, not at a deadline.
+// REQUIRES: the program ended without a deadline.
 absl::Status NpuSmiFailure(const CommandResult& result);
 
 // Returns the lines of data as views into `output`, without trailing blanks.

@@ -29,7 +29,7 @@ std::optional<uint32_t> DeviceIdOfNode(absl::string_view name);
 // Returns root and path of npu-smi; the codes of FindProgram.
 absl::StatusOr<std::string> LocateNpuSmi(const HostPaths& paths);
 
-// Where `npu-smi info -t … -i <card> -c <chip>` finds a device.
+// A device's numbers in `npu-smi info -t … -i <card> -c <chip>`.
 struct ChipPlace {
   uint32_t card = 0;
   uint32_t chip = 0;
@@ -38,7 +38,7 @@ struct ChipPlace {
 // Chips by device id.
 struct ChipMap {
   std::map<uint32_t, ChipPlace> chips;
-  // Whether the tool names physical ids, which are the machine's own.
+  // True if the tool lists physical ids, which are the machine's own.
   bool physical = false;
 };
 
@@ -69,11 +69,11 @@ absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
 // and whether the product is in a super pod (ask_vnic); otherwise the place is
 // not a fact. Every fact is
 //   ABSENT         npu-smi is not installed
-//   NOT_SUPPORTED  it does not know the question, or numbers devices otherwise
-//                  than the machine's ids, as it does in some containers
-//   TOOL_FAILED    it does not list the chip; of all where it lists too few by
-//                  logic ids, which do not tell the one that is gone
-//   NOT_QUERIED    of an Ascend 950, whose npu-smi has another command line
+//   NOT_SUPPORTED  it does not know the query, or its ids are not the
+//                  machine's, as in some containers
+//   TOOL_FAILED    it does not list the chip; all chips if it lists too few
+//                  logic ids, which do not show the missing one
+//   NOT_QUERIED    for an Ascend 950, whose npu-smi has another command line
 // `npu_ids`, if given, gets DeviceIdsFact.npu_ids.
 std::vector<DeviceFacts> ReadChips(const HostAccess& host,
                                    const ObserveRequest& request,

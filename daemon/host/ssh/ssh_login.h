@@ -61,7 +61,7 @@ struct LoginFailure {
 };
 LoginFailure ParseLoginFailure(absl::string_view standard_error);
 
-// Whether the user's own configuration logs in to a server whose key is
+// True if the user's own configuration logs in to a server whose key is
 // unknown, or differs from known_hosts: from this line of `ssh -G`
 //   stricthostkeychecking accept-new
 // (ssh_config(5), StrictHostKeyChecking).

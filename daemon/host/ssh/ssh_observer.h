@@ -37,13 +37,13 @@ std::vector<size_t> PeersToTry(size_t count, size_t self, uint64_t turn);
 // first, and some KiB of its text are read.
 bool GreetsAsSsh(Ipv4Address address, uint32_t port, absl::Duration deadline);
 
-// Where the question is asked.
+// The host that answers the question.
 struct SshPlace {
   std::string host;  // This host's name among the question's peers.
   // clusterd runs in a container, so that the containers' sshd is visible here.
   bool in_container = false;
   uint64_t turn = 0;  // As above.
-  // How long a server of this host may take to greet.
+  // Limit for the greeting of a server of this host.
   absl::Duration greeting_time = absl::Seconds(3);
 };
 
