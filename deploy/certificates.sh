@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Makes the certificates of one cluster with openssl: a CA, the controller, one
-# per host, one per user; and the folder of an intermediate CA, for a controller
-# that hosts join automatically. A certificate identifies its owner only by its
-# SPIFFE id.
+# Makes the certificates of one cluster with openssl: a CA, the controller, each
+# host and user; and the folder of an intermediate CA, for a controller that
+# hosts join automatically. Only its SPIFFE id identifies a certificate's owner.
 set -euo pipefail
 
 usage() {

@@ -31,8 +31,8 @@ TlsFact ReadTls(uint32_t id, HccnAnswer answer) {
     ASSIGN_OR_RETURN(const bool enabled, ParseHccnTls(output, id));
     return MakeTlsSwitch(enabled, "hccn_tool -tls -g");
   };
-  // With an unreadable certificate date the command fails after it has printed
-  // the wanted line.
+  // With an unreadable certificate date the command fails after the wanted
+  // line.
   if (answer.failure == HccnFailure::kOther &&
       answer.exit_status == kTlsDateStatus && parse(answer.output).ok()) {
     answer.missing.reset();

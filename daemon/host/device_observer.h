@@ -1,5 +1,5 @@
-// Collects all facts of one device from hccn_tool and hccn.conf, in one chain
-// of queries.
+// Collects a device's facts from hccn_tool and hccn.conf, in one chain of
+// queries.
 #ifndef DAEMON_HOST_DEVICE_OBSERVER_H_
 #define DAEMON_HOST_DEVICE_OBSERVER_H_
 
@@ -19,7 +19,6 @@ namespace clusterd {
 // hicann/driver). The Ascend 950 tool has the same function, of which no run is
 // known; its <id> is the slot. So the query runs on a private copy of the file.
 // Without a copy it runs on the file itself only if that has the key.
-// can be no copy.
 struct TlsAsking {
   // Makes that copy (CopyHccnConf).
   std::function<absl::StatusOr<PrivateFile>()> copy_conf;

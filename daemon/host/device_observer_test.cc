@@ -572,8 +572,7 @@ TEST_F(Ascend950ObserverTest, AsksTheDeviceWhoseKeyIsThere) {
   EXPECT_EQ(facts.tls().value().in_file(), "0");
 }
 
-// Without the slot, tls_enable_3 may be another device's and the query would
-// write.
+// Without the slot, tls_enable_3 may be another device's: the query may write.
 TEST_F(Ascend950ObserverTest, AsksNoDeviceOfWhichTheSlotIsNotKnown) {
   InsteadFails("-dev_info -i 3", 1, "Command execute failed!\n");
   SetTlsKey("0");

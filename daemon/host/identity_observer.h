@@ -17,8 +17,8 @@
 
 namespace clusterd {
 
-// Reads names from /proc/sys/kernel, /etc/machine-id and /etc/os-release, the
-// architecture from uname, the NPU series from the PCI ids under
+// Reads names from /proc/sys/kernel, /etc/machine-id and /etc/os-release,
+// uname's architecture, and the NPU series from PCI ids of
 // /sys/bus/pci/devices.
 IdentityFacts ReadIdentity(const FileReader& files);
 

@@ -180,8 +180,8 @@ class LoginFile {
     AddValue(name, bare, /*computed=*/false, /*exported=*/true, rest);
   }
 
-  // Removes words that open and close blocks, and words before a command within
-  // a block.
+  // Removes words that open and close blocks, and others before a command in
+  // one.
   void TakeBlocks(Words* words) {
     static const LazyRE2 kOpen = {R"(if|while|until|for|case|select|\{|\()"};
     static const LazyRE2 kClose = {R"(fi|done|esac|\}|\))"};

@@ -56,8 +56,7 @@ MachineObserver::MachineObserver(HostPaths paths, CommandRunner* runner,
       clock_(clock),
       locks_(locks == nullptr ? &own_locks_ : locks) {}
 
-// Fills the tool's facts and, in parallel, those of every device in
-// facts->device_ids().
+// Fills the facts of the tool and, in parallel, of all facts->device_ids().
 void MachineObserver::ObserveDevices(const ObserveRequest& request,
                                      const TimeBudget& budget,
                                      HostFacts* facts) {

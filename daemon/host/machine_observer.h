@@ -24,8 +24,7 @@
 
 namespace clusterd {
 
-// Safe for concurrent use; concurrent observations wait for each other at each
-// device.
+// Safe for concurrent use; observations take turns at each device.
 class MachineObserver final : public HostObserver {
  public:
   // `runner` and `clock` must outlive this object:

@@ -180,8 +180,7 @@ TEST(MachineObserverTest, DoesNotRunAToolThatAnybodyCouldReplace) {
   EXPECT_NE(access(trace.c_str(), F_OK), 0);
 }
 
-// Gives device 1 a short deadline, and reports its regular duration. Other
-// devices get ample time.
+// Gives device 1 a short deadline, reported as the regular one.
 class HastyRunner final : public CommandRunner {
  public:
   absl::StatusOr<CommandResult> Run(const Command& command) override {
@@ -408,8 +407,7 @@ TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
                           "-link_stat", "-stat"));
 }
 
-// A host in its initial state. The tool writes to the file that replaces
-// /etc/hccn.conf.
+// The tool writes to the file that replaces an untouched /etc/hccn.conf.
 TEST(MachineObserverTest, AsksForTlsWithoutAKeyAndTheHostsFileStaysAsItIs) {
   SimulatedHost host(2);
   const std::string conf = host.root().path() + "/etc/hccn.conf";

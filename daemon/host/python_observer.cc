@@ -107,8 +107,7 @@ class PythonReading {
     return lines;
   }
 
-  // Follows the order of Python's sys.path (site.py; Debian and Fedora have
-  // their own folders).
+  // The order of sys.path (site.py; Debian and Fedora have their own folders).
   void AddSites(const std::string& prefix, const std::string& library) {
     if (prefix == "/usr") {
       if (host_.files().CheckExists("/etc/debian_version").ok()) {

@@ -1,5 +1,4 @@
-// Splits text into commands as sh(1) does, as far as login files need it. Runs
-// and expands nothing.
+// Splits text into commands as sh(1) does, for login files. Runs nothing.
 #ifndef DAEMON_HOST_SHELL_LINE_H_
 #define DAEMON_HOST_SHELL_LINE_H_
 

@@ -20,10 +20,9 @@ std::atomic<Log*> target{nullptr};
 void Forward(gpr_log_func_args* message) {
   Log* const log = target.load();
   if (log == nullptr || message->severity != GPR_LOG_SEVERITY_ERROR) return;
-  // gRPC 1.51 reports as an error that no certificate has the dialled name:
-  // ours never do, since they carry SPIFFE ids. It also reports what a stopping
-  // server breaks off. Its handshake errors name no peer, and listening errors
-  // are logged elsewhere.
+  // gRPC 1.51 reports as an error that no certificate has the dialled name
+  // (ours have SPIFFE ids), and connections that a stopping server ends. Its
+  // handshake errors name no peer, and listening errors are logged elsewhere.
   const absl::string_view text = message->message;
   const bool is_news =
       !absl::StartsWith(text, "No match found for server name") &&

@@ -69,9 +69,8 @@ class DescriptorLog final : public Log {
 
 // From now on receives gRPC's own messages of the whole process. Only errors;
 // the `log` gets them as warnings, since they concern one connection. Handshake
-// errors are omitted: they name no peer, so the code that accepted the
-// connection logs them. `log` must live until the process ends or the next
-// call; null drops all.
+// errors name no peer and are omitted: the accepting code logs them. `log` must
+// live until the process ends or the next call; null drops all.
 void SendGrpcLogTo(Log* log);
 
 }  // namespace clusterd

@@ -12,8 +12,8 @@
 
 namespace clusterd {
 
-// Safe for concurrent use. Effects before Notify are visible after a wait that
-// returned true.
+// Safe for concurrent use. A wait that returned true sees effects before
+// Notify.
 class MonotonicNotification {
  public:
   // May be called once.

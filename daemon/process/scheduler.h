@@ -24,13 +24,12 @@ class Scheduler {
   // The wall clock.
   virtual absl::Time Now() = 0;
 
-  // Calls `run` once when `delay` has passed, unless the timer is cancelled or
-  // the scheduler destroyed before. `run` must not block; it may call the
-  // scheduler.
+  // Calls `run` after `delay`, unless the timer is cancelled or the scheduler
+  // destroyed before. `run` must not block; it may call the scheduler.
   virtual TimerId RunAfter(absl::Duration delay, std::function<void()> run) = 0;
 
-  // Removes a timer without waiting for a running one. Ignores 0, and ids of
-  // timers that have run.
+  // Removes a timer without waiting for it to finish. Ignores 0 and ended
+  // timers.
   virtual void Cancel(TimerId timer) = 0;
 };
 

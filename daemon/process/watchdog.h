@@ -45,8 +45,8 @@ class Watchdog {
  public:
   // Calls `prove` from its own thread, after the first round and then about
   // four times in `limit`. The log names late parts before systemd acts. Does
-  // nothing if `limit` is zero. Objects that the parts use must outlive it;
-  // answers may come later.
+  // nothing if `limit` is zero. The parts' objects must outlive it; answers may
+  // come later.
   Watchdog(absl::Duration limit, std::vector<WatchdogPart> parts,
            std::function<void()> prove, Log* log);
   ~Watchdog();

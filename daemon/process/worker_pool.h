@@ -1,6 +1,5 @@
 // A fixed number of threads for work that blocks or takes long, with a bounded
-// queue. Urgent work has its own queue, which every thread checks first, and
-// dedicated threads.
+// queue. Urgent work has a queue that all threads prefer, and its own threads.
 #ifndef DAEMON_PROCESS_WORKER_POOL_H_
 #define DAEMON_PROCESS_WORKER_POOL_H_
 
@@ -28,8 +27,7 @@ class WorkerPool {
   // Waits for running work; queued work never runs.
   ~WorkerPool();
 
-  // Returns false without running `work` if that queue already has max_queued
-  // items.
+  // Returns false without running `work` if that queue has max_queued items.
   bool TryRun(std::function<void()> work, Place place = Place::kInTurn)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Blocks until all work is done. Must not be called from the pool itself.

@@ -1,7 +1,6 @@
-// Queries one Ascend 950 device and fills the same facts as for a classic one.
-// Where the vendor's published texts do not describe an answer, or it differs
-// from them, the fact is missing with that reason. Nothing is inferred from the
-// classic tool.
+// Queries one Ascend 950 device and fills a classic one's facts. A fact is
+// missing with that reason if the vendor's published texts lack or contradict
+// the answer. Nothing is inferred from the classic tool.
 //
 // The network address belongs to the device's bond device. -dev_info is queried
 // first: it names the bond and the ports.
@@ -11,7 +10,6 @@
 //   net_health, detect_address    the device
 //   tls                           the device, by a separate call
 // For a device with only UB ports the first five are missing as not supported.
-// missing as not supported.
 #ifndef DAEMON_HOST_ASCEND950_DIALECT_H_
 #define DAEMON_HOST_ASCEND950_DIALECT_H_
 
@@ -76,8 +74,7 @@ absl::StatusOr<bool> ParseTls(absl::string_view output, uint32_t device);
 //   one of them did      InvalidArgument: one fact cannot say both
 //   one has no answer    InvalidArgument: the tool succeeds as long as one has
 // The device produces the lines below the header; their form is known only from
-// the classic tool. Another form, quoted, or a missing header is
-// InvalidArgument.
+// the classic tool. Without a header, or for another form: InvalidArgument.
 absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output);
 
 struct Port {

@@ -87,8 +87,7 @@ std::unique_ptr<FileSystem> MakePosixFileSystem(const std::string& root);
 // "/etc" for "/etc/hccn.conf"; "/" for "/x".
 std::string FolderOf(const std::string& path);
 
-// Writes all of `bytes` at `offset` with as many writes as needed. DataLoss if
-// a write takes nothing.
+// Writes all of `bytes` at `offset`. DataLoss if a write takes nothing.
 absl::Status WriteFully(OpenFile* file, uint64_t offset,
                         absl::string_view bytes);
 

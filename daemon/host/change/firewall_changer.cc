@@ -231,8 +231,7 @@ absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
 absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
                                          const SavedFirewall& saved) {
   // ufw waits for its lock without a limit (util.py, create_lock), and any user
-  // who may read that file can hold it. An admin's running ufw keeps the old
-  // one.
+  // who may read that file can hold it. A running ufw keeps the old one.
   constexpr char kLock[] = "/run/ufw.lock";
   const absl::StatusOr<FileAttributes> lock = files_->Stat(kLock);
   if (lock.ok() && (lock->uid != 0 || (lock->mode & 0077) != 0) &&

@@ -32,9 +32,8 @@ struct FirewallPrograms {
   absl::Duration deadline = absl::Seconds(30);  // For one command.
 };
 
-// InvalidArgument, naming the mismatch, unless FirewallChanger::Save or
-// SaveRule made `saved`: it names another program or file, or a rule that Add
-// does not make.
+// InvalidArgument, naming the mismatch, unless Save or SaveRule made `saved`:
+// it names another program or file, or a rule that Add does not make.
 absl::Status CheckSavedFirewall(const SavedFirewall& saved);
 
 class FirewallChanger {
@@ -68,7 +67,7 @@ class FirewallChanger {
   // Restores state, start at boot, rules and files; files also if the rest
   // fails. `saved` comes from Save, plus the rules of every SaveRule. Skips
   // what is already restored. FailedPrecondition if the result differs or may
-  // not last.
+  // change.
   absl::Status Restore(const MutationToken& token, const SavedFirewall& saved);
 
  private:

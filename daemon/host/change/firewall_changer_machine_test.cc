@@ -328,8 +328,7 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
   firewall_cmd({"--permanent", "--remove-" + stored_rule});
 }
 
-// A firewalld that takes longer to stop than a command may: until a file
-// exists.
+// A firewalld that stops only once a file exists, later than a command may.
 class SlowFirewalldMachineTest : public FirewallMachineTest {
  protected:
   static void SetUpTestSuite() {}

@@ -272,8 +272,7 @@ TEST(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
   EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
 }
 
-// The command is killed at its deadline; systemd continues the stop that it
-// requested.
+// The command is killed at its deadline, but systemd continues the stop.
 TEST(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
   Changer test;
   const auto saved = test.changer.Save(FIREWALLD, /*adds_rules=*/false);

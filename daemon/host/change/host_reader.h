@@ -22,8 +22,7 @@ class HostReader {
   virtual ~HostReader() = default;
 
   // Returns every fact that config/plan/named_facts.h names, as an observation
-  // for this spec would, without a host name and in the installed tool's
-  // command line.
+  // for this spec would: without host name, by the installed tool.
   virtual HostFacts ReadHost() = 0;
 
   // Returns what a change of one device can set (ObserveDeviceSettings), as the
@@ -46,8 +45,7 @@ struct HostReaderParts {
   HostPaths paths;
   CommandRunner* runner;
   Clock* clock;
-  // Longer than a check's: no user waits at a screen, and a late fact would
-  // undo a whole apply.
+  // Longer than a check's: no user waits, and a late fact would undo an apply.
   absl::Duration command_deadline = absl::Seconds(30);
   absl::Duration host_deadline = absl::Minutes(2);
 };

@@ -17,8 +17,7 @@
 
 namespace clusterd {
 
-// One open namespace: both functions refer to it, whatever its name leads to
-// later.
+// One open namespace for both functions, whatever its name leads to later.
 struct EnteredNamespace {
   // Opens a file as a thread inside would: /proc/sys is that of the namespace.
   // The file stays with it and any thread may use it. Errors are those of

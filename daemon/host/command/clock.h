@@ -24,8 +24,7 @@ class Clock {
   virtual absl::Time Now() = 0;
   // Time since an arbitrary moment, for deadlines; never decreases.
   virtual absl::Duration Monotonic() = 0;
-  // Time since boot, including suspension, so that two processes of one boot
-  // agree.
+  // Time since boot, including suspension: the same for all processes.
   virtual absl::Duration SinceBoot() { return Monotonic(); }
   // Blocks the calling thread.
   virtual void SleepFor(absl::Duration duration) = 0;
@@ -70,8 +69,7 @@ class TimeBudget {
   absl::Duration Left() const;
   const Asker& asker() const { return asker_; }
   bool IsSpent() const { return Left() <= absl::ZeroDuration(); }
-  // Limit of the next command: its own deadline, or what is left if that is
-  // less.
+  // Limit of the next command: its deadline or the rest, whichever is less.
   absl::Duration ForCommand() const;
 
   // Names the setting that ended a run of `took`: "10s (deadlines.command)" or

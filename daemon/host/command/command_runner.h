@@ -50,8 +50,7 @@ struct Command {
   std::optional<RunAs> as = {};
   // Text on the program's standard input; empty: /dev/null.
   std::string input = {};
-  // Only for vendor tools: sets LD_LIBRARY_PATH to the driver's libraries. Not
-  // with `as`.
+  // For vendor tools: sets LD_LIBRARY_PATH for the driver. Not with `as`.
   bool needs_driver = false;
 };
 

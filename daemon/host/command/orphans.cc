@@ -64,8 +64,7 @@ bool KillOrphans(const std::vector<pid_t>& children, StartedChildren* started)
   bool found = false;
   for (const pid_t pid : children) {
     if (started->pids.count(pid) > 0) continue;
-    // Background processes of a running program are in its group and end with
-    // it.
+    // Background processes of a running program end with its group.
     if (started->pids.count(getpgid(pid)) > 0) continue;
     const pid_t ended = waitpid(pid, nullptr, WNOHANG);
     if (ended < 0) continue;
@@ -75,9 +74,8 @@ bool KillOrphans(const std::vector<pid_t>& children, StartedChildren* started)
   return found;
 }
 
-// Returns this process's own version 2 group, "" if there is none: from the
-// line "0::" of /proc/self/cgroup, below the hybrid or unified hierarchy's
-// mount.
+// Returns this process's version 2 group, or "": from "0::" of
+// /proc/self/cgroup, below the mount of the hybrid or unified hierarchy.
 std::string OwnGroup(const std::string& root = "") {
   std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {

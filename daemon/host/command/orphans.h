@@ -23,8 +23,7 @@ namespace clusterd {
 // kernel does not list children (CONFIG_PROC_CHILDREN, since Linux 3.5).
 absl::Status AdoptOrphans();
 
-// Returns the child of `fork`, which does not count as an orphan until
-// ReapChild.
+// Returns the child of `fork`, which is not an orphan until ReapChild.
 pid_t StartChild(const std::function<pid_t()>& fork);
 // waitpid(2) of such a child with WNOHANG: 0 while it is running. After any
 // other result the pid must not be used: another process may get it.
@@ -36,9 +35,8 @@ pid_t ReapChild(pid_t pid, int* status);
 void EndOrphans(absl::Duration limit);
 
 // OK if a program that runs as a user gets its own control group. Otherwise
-// Unimplemented, with the reason and what may survive such a program; programs
-// still run, so the daemon logs it at its start. `root`: the parent folder of
-// /proc and /sys.
+// Unimplemented, with the reason and what may survive such a program; the
+// daemon only logs it. `root`: the parent folder of /proc and /sys.
 absl::Status CheckProgramGroups(const std::string& root = "");
 
 // A version 2 control group below this process's own, for one program and all

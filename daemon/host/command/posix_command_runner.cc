@@ -30,8 +30,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Poll interval where the kernel has no descriptor that reports a child's end
-// (before Linux 5.3).
+// Poll interval before Linux 5.3, which has no descriptor for a child's end.
 constexpr absl::Duration kPollStep = absl::Milliseconds(10);
 // A user with this many unkillable programs gets no further one.
 constexpr int kMaxLeftOfUser = 8;
@@ -485,9 +484,8 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   return InFront(command.argv[0], UnavailableWords("msg-step-status-taken"));
 }
 
-// A user's own unresponsive file system keeps its readers alive, and a tracer
-// its traced programs until it calls wait(2). Each of them counts among the
-// tasks of the service.
+// A user's unresponsive file system keeps its readers alive, and a tracer its
+// traced programs until wait(2). Each counts among the tasks of the service.
 absl::Status PosixCommandRunner::CheckLeftBehind(const Command& command) {
   if (!command.as.has_value()) return absl::OkStatus();
   absl::MutexLock lock(&mutex_);

@@ -1,6 +1,5 @@
-// Shows one program a replacement of a machine's file, in a mount namespace
-// that ends with the program. For queries that write: the machine's file never
-// changes.
+// Shows one program a replacement of a machine's file, which never changes, in
+// a mount namespace that ends with the program. For queries that write.
 //
 // The copy lies in a memory file system of this namespace alone, in a folder
 // that only root enters, so nothing needs removal, even after a kill. The

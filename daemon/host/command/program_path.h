@@ -1,6 +1,5 @@
 // Finds an external program in its usual places, within an observation's time.
-// Refuses a program that others than root could have replaced, since this
-// daemon runs it as root.
+// Refuses one that others than root could have replaced: it runs as root.
 #ifndef DAEMON_HOST_COMMAND_PROGRAM_PATH_H_
 #define DAEMON_HOST_COMMAND_PROGRAM_PATH_H_
 
@@ -26,10 +25,9 @@ namespace clusterd {
 absl::StatusOr<std::string> FindProgram(
     const std::string& root, absl::Span<const absl::string_view> candidates);
 
-// OK if only root, or the user this process runs as, can change the folder and
-// every folder and link on the way to it, by the same rules. NotFound: it does
-// not exist. PermissionDenied, naming the part: as FindProgram, or not a
-// folder.
+// OK if only root, or this process's user, can change the folder and every
+// folder and link on the way to it, by the same rules. NotFound.
+// PermissionDenied, naming the part: as FindProgram, or not a folder.
 absl::Status CheckFolder(absl::string_view path);
 
 // The same for other files, below `root`. Without `sticky_guards` a folder with
@@ -40,8 +38,7 @@ absl::Status CheckFile(absl::string_view root, absl::string_view path,
 
 // Runs `argv` as `as`, if given, and returns its answer with any status.
 // DeadlineExceeded: no answer within `budget`; FailedPrecondition: more than
-// `max_bytes` of output; the codes of `runner`. Errors begin with `name`, the
-// command's usual name.
+// `max_bytes` of output; the codes of `runner`. Errors begin with `name`.
 absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,
                                         CommandRunner* runner,
                                         absl::string_view name,

@@ -1,7 +1,6 @@
 // Runs one program as another user: looks the user up with the machine's
-// `getent` and `id`, and switches the child to that user before it executes the
-// program. Such a program reads links and files of the user's making with only
-// the user's access.
+// `getent` and `id`, and switches the child before it executes the program.
+// Links and files of a user's making are thus read with only the user's access.
 #ifndef DAEMON_HOST_COMMAND_USER_IDENTITY_H_
 #define DAEMON_HOST_COMMAND_USER_IDENTITY_H_
 
@@ -50,9 +49,8 @@ struct UserIdentity {
 UserIdentity MakeUserIdentity(const RunAs& as);
 
 // Called in the child, before it becomes the program; takes no lock and
-// allocates no memory. Null, or a literal naming what failed, with errno. Then
-// the program must not run. Without root only the process's own user is
-// possible.
+// allocates no memory. Null, or a literal naming what failed, with errno: the
+// program must not run. Without root only the process's own user is possible.
 const char* BecomeUser(const UserIdentity& user, pid_t parent);
 
 }  // namespace clusterd

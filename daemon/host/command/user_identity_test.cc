@@ -323,8 +323,7 @@ class TracedProgramTest : public ::testing::Test {
   const std::string goes_on_ = root_.path() + "/goes_on";
 };
 
-// On a loaded machine the deadline may pass before the program is traced; then
-// the next one is longer.
+// If the deadline passes before the program is traced, the next is longer.
 TEST_F(TracedProgramTest, NothingMoreRunsAsAUserOfWhoseProgramsEightDoNotEnd) {
   constexpr int kMost = 8;
   const int status = Run([&]() -> int {

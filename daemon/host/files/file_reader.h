@@ -45,9 +45,8 @@ class FileReader {
   std::string Resolve(absl::string_view path) const;
 
   // NotFound: no such file. PermissionDenied: not readable. FailedPrecondition:
-  // a directory or another non-regular file. ResourceExhausted: over
-  // `max_bytes`. Unavailable: the read failed. Each message begins with the
-  // path.
+  // not a regular file. ResourceExhausted: over `max_bytes`. Unavailable: the
+  // read failed. Each message begins with the path.
   absl::StatusOr<FileText> Read(absl::string_view path,
                                 size_t max_bytes = kMaxFileBytes) const;
 

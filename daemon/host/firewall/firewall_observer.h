@@ -80,8 +80,7 @@ absl::StatusOr<bool> ParseUfwConf(absl::string_view text);
 // and do not see policies between zones and rules made with other programs.
 
 // Reads `firewall-cmd --state`: "running" on stdout, or "not running" on stderr
-// with status 252. InvalidArgument, quoting it, for any other result, e.g. no
-// system bus.
+// with status 252. InvalidArgument, quoting it, otherwise, e.g. without a bus.
 absl::StatusOr<bool> ParseFirewalldState(const CommandResult& result);
 
 struct FirewalldZone {
@@ -100,9 +99,9 @@ absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
     absl::string_view text);
 
 // Returns the ports of one service, from `firewall-cmd --info-service=NAME`,
-// and in `included` the services that belong to it. None if the destination is
-// not a host address: only IPv6, or multicast. InvalidArgument for any other
-// service.
+// and in `included` the services that belong to it. None for a destination
+// other than a host address: only IPv6, or multicast. InvalidArgument
+// otherwise.
 absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
     absl::string_view text, std::vector<std::string>* included);
 
@@ -136,9 +135,8 @@ using OwnAddresses = std::vector<Ipv4Address>;
 //   :INPUT ACCEPT [0:0]
 //   -A INPUT -p tcp -m tcp --dport 60000:60031 -j DROP
 //   COMMIT
-// Follows chains from INPUT and PREROUTING. ufw's chains, and those that
-// firewalld jumps to, are theirs. InvalidArgument, quoting the line, for
-// another form.
+// Follows chains from INPUT and PREROUTING, except ufw's and those that
+// firewalld jumps to. InvalidArgument, quoting the line, for another form.
 absl::StatusOr<std::vector<DropRule>> FindIptablesDrops(
     absl::string_view text, const OwnAddresses& own = {});
 

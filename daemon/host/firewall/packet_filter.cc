@@ -57,9 +57,8 @@ PortSet PortsOf(const FilterRule& rule) {
   return all;
 }
 
-// Adds the rules that a packet may meet from this chain on. `ports`: those of
-// the rules that led here; unset for a hooked chain. The kernel refuses a chain
-// that leads to itself.
+// Adds the rules that a packet may meet from this chain on; the kernel refuses
+// cycles. `ports`: those of the rules that led here; unset for a hooked chain.
 void AddDrops(const Chains& chains, const std::string& name,
               const std::optional<PortSet>& ports, std::set<std::string>* seen,
               std::vector<DropRule>* drops) {
@@ -90,8 +89,7 @@ void AddDrops(const Chains& chains, const std::string& name,
   }
 }
 
-// Returns the value after an option such as "--dport"; none if the option is
-// absent or negated.
+// Returns the value after an option such as "--dport", unless it is negated.
 std::optional<std::string> After(const std::vector<std::string>& words,
                                  absl::string_view word) {
   for (size_t i = 0; i + 1 < words.size(); ++i) {

@@ -76,8 +76,7 @@ HccnVerdict ClassifyHccnRun(const CommandResult& result,
   if (generation == NpuToolFacts::ASCEND_950) {
     known = FindText(Sayer::kAscend950, said);
   }
-  // On stdout only a leading text counts: later ones of a device or its LLDP
-  // neighbour are data.
+  // On stdout only a leading text counts: later ones are a device's data.
   const std::vector<absl::string_view> data =
       HccnDataLines(result.standard_output);
   if (!data.empty()) said.push_back(data[0]);

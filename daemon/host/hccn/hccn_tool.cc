@@ -48,7 +48,7 @@ absl::string_view NameOf(NpuToolFacts::Generation generation) {
   return generation == NpuToolFacts::ASCEND_950 ? "Ascend 950" : "classic";
 }
 
-// Returns clock ticks since boot; none once the process has ended, even as a
+// Returns clock ticks since boot; none once the process ended, even as a
 // zombie.
 std::optional<uint64_t> StartTimeOf(int pid) {
   // Words of proc(5): the name in brackets, which may hold any text, the state,
@@ -267,8 +267,7 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
   const auto left = left_behind_.find(device);
   if (left == left_behind_.end()) return taken;
   const Process process = left->second;
-  // No caller has to wait for /proc. Only the holder changes the device's
-  // entry.
+  // Reads /proc unlocked: only the holder changes the device's entry.
   lock.unlock();
   if (StartTimeOf(process.pid) == process.start_time) {
     return FailedPrecondition(

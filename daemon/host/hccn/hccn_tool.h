@@ -99,8 +99,7 @@ class HccnSession {
   HccnSession(const HccnSession&) = delete;
   HccnSession& operator=(const HccnSession&) = delete;
 
-  // Queries in the generation's command line; options are for the Ascend 950
-  // tool:
+  // Queries in the generation's command line; only the Ascend 950 has options:
   //   hccn_tool -i 3 -ip -g                 Ask("-ip")
   //   hccn_tool -g -ip -i 3 -d bond3        Ask("-ip", {"-d", "bond3"})
   // The second form is from the "Ascend 950 HCCN Tool" reference

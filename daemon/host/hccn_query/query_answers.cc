@@ -69,8 +69,7 @@ absl::StatusOr<NamedValue> ParseNamedValue(absl::string_view line) {
   return UnexpectedHccnText(line, "\"name: value\"");
 }
 
-// Returns the values of these lines of `output`, which must have these names in
-// this order.
+// Returns the values of the lines, which must have these names in this order.
 absl::StatusOr<Lines> ValuesOf(absl::Span<const absl::string_view> names,
                                absl::Span<const absl::string_view> lines,
                                absl::string_view output) {
@@ -98,8 +97,7 @@ absl::StatusOr<absl::CivilSecond> ParseLinkTime(absl::string_view text) {
   constexpr char kFormat[] = "%b %e %H:%M:%S %Y";
   std::string day_and_time;
   absl::Time time;
-  // ParseTime is lenient about blanks, zeros and seconds, unlike the tool's
-  // form.
+  // ParseTime is lenient about blanks, zeros and seconds; the form is not.
   if (!HasForm(text, *kForm, &day_and_time) ||
       !absl::ParseTime(kFormat, day_and_time, &time, nullptr) ||
       absl::FormatTime(kFormat, time, absl::UTCTimeZone()) != day_and_time) {

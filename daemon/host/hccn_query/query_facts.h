@@ -1,5 +1,4 @@
-// Makes facts of a device's answers about traffic, link history and optical
-// module.
+// Makes facts of a device's traffic, link history and optical module.
 #ifndef DAEMON_HOST_HCCN_QUERY_QUERY_FACTS_H_
 #define DAEMON_HOST_HCCN_QUERY_QUERY_FACTS_H_
 
@@ -34,8 +33,7 @@ void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts);
 class CounterMemory {
  public:
   // Minimum age of a read that replaces the compared one. Checks in quick
-  // succession therefore share one, and a steady rise stays visible in the
-  // seconds between them.
+  // succession share one, so that a steady rise between them stays visible.
   static constexpr absl::Duration kLeastSpan = absl::Minutes(5);
 
   // Returns each error counter's rise since the newest read at least kLeastSpan

@@ -47,8 +47,7 @@ absl::StatusOr<OwnedFd> OpenOwnFolder(const std::string& path) {
   return DeniedWords("msg-trust-folder-open", path);
 }
 
-// Creates the folder if missing, whatever the umask: all users of this host
-// read its certificates.
+// Creates the folder for any umask: all users read the certificates.
 absl::StatusOr<OwnedFd> MakeOwnFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
     return WriteStatus(path, errno);
@@ -58,8 +57,7 @@ absl::StatusOr<OwnedFd> MakeOwnFolder(const std::string& path) {
   return folder;
 }
 
-// Creates `folder` and identity/ in it, and locks them until the result is
-// destroyed.
+// Creates `folder` and identity/ in it, and locks them while the result lives.
 absl::StatusOr<OwnedFd> LockIdentity(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -133,9 +133,8 @@ struct SeenPairs {
   std::vector<std::string> mistakes;
 };
 
-// Opens the current folder once, and reads both files in it. A missing pair is
-// legitimate only if the link has moved on meanwhile: the previous one stays
-// until then.
+// Opens the current folder once, and reads both files in it. A pair may only be
+// missing if the link has moved on: the previous one stays until then.
 void ReadPair(const IdentityFolder& folder, SeenPairs* seen) {
   const std::string link = folder.PathOf("identity/current");
   const std::string before = LinkOf(link);

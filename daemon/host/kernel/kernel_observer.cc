@@ -31,8 +31,7 @@ struct Setting {
 };
 
 // If the first separator is a dot, dots become slashes and slashes dots;
-// otherwise the name already has slashes. Removes leading slashes, and empty or
-// "." parts.
+// otherwise slashes stay. Removes leading slashes, and empty or "." parts.
 std::string NormalKey(absl::string_view name) {
   std::string key(name);
   const size_t first = key.find_first_of("/.");

@@ -43,7 +43,6 @@ inline constexpr absl::string_view kSysctlDirectories[] = {
 // A file in an earlier directory hides one of the same name in a later. All
 // others apply in the order of their names; the last assignment of a key wins,
 // and one by name always wins over patterns (sysctl.d(5), systemd 252).
-// wins over patterns (sysctl.d(5), systemd 252).
 struct SysctlFile {
   std::string path;
   // Empty also for a mask: a link to /dev/null.
@@ -53,9 +52,9 @@ struct SysctlFile {
 using SysctlFiles = std::map<std::string, SysctlFile>;
 
 // Returns every assignment of `key` that takes effect or is overwritten later,
-// the winner last. `key` is dotted, e.g. "net.core.somaxconn". Other lines are
-// skipped, as systemd does. Values are printable, as written, without blanks
-// around.
+// the winner last. `key` is dotted, e.g. "net.core.somaxconn". Skips other
+// lines, as systemd does. Values are printable, as written, without outer
+// blanks.
 PersistentValue FindSysctlAssignments(const SysctlFiles& files,
                                       absl::string_view key);
 

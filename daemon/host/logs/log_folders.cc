@@ -131,9 +131,8 @@ class FolderSearch {
         *nodes, [](const std::string& name) { return HasForm(name, *kNode); });
   }
 
-  // Users control what their processes' memory answers, and when. A program
-  // that runs as the user reads it, so that one which cannot be killed counts
-  // among that user's.
+  // Users control what their processes' memory answers, and when. A program of
+  // that user reads it, so that an unkillable one counts among the user's.
   absl::StatusOr<std::string> ReadEnviron(const Process& process) const {
     const std::string path = absl::StrCat("/proc/", process.pid, "/environ");
     if (process.uid == 0) {

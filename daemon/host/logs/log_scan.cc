@@ -15,9 +15,8 @@
 namespace clusterd {
 namespace {
 
-// Texts of HCCL, the driver and related programs for errors whose code is only
-// in the job's own output, with that code. Texts without a code have the name
-// of the rule about them.
+// Error texts of HCCL, the driver and related programs, with the code in the
+// job's own output. Texts without a code have the name of a rule.
 constexpr absl::string_view kHostPort = "EI0019";
 
 struct KnownText {

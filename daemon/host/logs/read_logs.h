@@ -79,8 +79,7 @@ absl::StatusOr<LogFolders> FindLogFolders(const HostAccess& host,
 // of LINK_ERROR_INFO and lists of ranks become details of the hit:
 //   |  10.20.0.29(27)  |  16666  |  10.20.0.2(0)  |  0  | server | time out | …
 //   List of unconnected ranks: "[1,7,]"
-// A text without a code has the name of the rule about it. Runs nothing; the
-// text is untrusted.
+// Such a text may have the name of a rule. Runs nothing; the text is untrusted.
 
 inline constexpr size_t kMaxHitTextBytes = 400;
 inline constexpr size_t kMaxCodesPerFile = 32;

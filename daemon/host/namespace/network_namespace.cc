@@ -30,8 +30,7 @@
 namespace clusterd {
 namespace {
 
-// SO_NETNS_COOKIE of the kernel's asm-generic/socket.h, which x86 and ARM use;
-// older headers lack it.
+// SO_NETNS_COOKIE of asm-generic/socket.h (x86, ARM); older headers lack it.
 constexpr int kNetnsCookie = 71;
 constexpr char kNeedsTheHostsProcesses[] =
     "; clusterd needs to run as root, with the host's processes in view";
@@ -79,8 +78,7 @@ absl::Status EnterError(const std::string& name, int error) {
       "where systemd confines it");
 }
 
-// Folders of `ip netns` and the CNI plugins of Kubernetes; docker, by both
-// paths.
+// Folders of `ip netns`, Kubernetes's CNI plugins, and docker, by both paths.
 constexpr const char* kFolders[] = {"/run/netns", "/var/run/docker/netns",
                                     "/run/docker/netns"};
 // A process may end after making a child whose pid is below those already
@@ -132,8 +130,7 @@ constexpr Engine kEngines[] = {
     {"crictl", "inspect --output go-template --template {{.info.pid}}"},
 };
 
-// Returns 0 if the container does not run. NotFound: the engine does not know
-// it.
+// Returns 0 if it does not run. NotFound: the engine does not know it.
 absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
                                    const std::string& program,
                                    const HostAccess& host,

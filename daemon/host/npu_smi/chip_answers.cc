@@ -33,8 +33,8 @@ absl::Status Bad(absl::string_view what, absl::string_view text) {
 // The values of an answer, as views into it.
 class Answer {
  public:
-  // With `odd` set, lines without a colon are skipped, and it gets the first
-  // error.
+  // With `odd` set, skips lines without a colon and keeps the first error in
+  // it.
   static absl::StatusOr<Answer> Read(absl::string_view output,
                                      absl::Status* odd = nullptr) {
     static const LazyRE2 kForm = {
@@ -65,8 +65,7 @@ class Answer {
     return Bad(absl::StrCat("\"", key, "\" more than once in"), text_);
   }
 
-  // Returns the values of a key that may be missing, "NA", or occur several
-  // times.
+  // Returns the joined values of a key that may be missing, "NA", or repeated.
   std::string AllOf(absl::string_view key) const {
     std::string all;
     for (auto [at, last] = values_.equal_range(key); at != last; ++at) {
@@ -262,8 +261,7 @@ ParseNpuSmiMemory(absl::string_view output) {
 absl::Status NpuSmiFailure(const CommandResult& result) {
   const std::string streams =
       absl::StrCat(result.standard_error, "\n", result.standard_output);
-  // Also matches "dcmi module initialize failed. ret is -8005" of other
-  // releases.
+  // Includes "dcmi module initialize failed. ret is -8005" of other releases.
   static const LazyRE2 kIsOwned = {
       R"(.*(?:ret is -(?:8005|8020|9005)\b|drvErr=87\b).*|)"
       R"((?:dcmi model initialized|DrvMngGetConsoleLogLevel) failed.*)",

@@ -36,9 +36,8 @@ namespace clusterd {
 // health the code is kept unchanged, and the line skipped.
 absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output);
 
-// Sums single and double bit pages. The tool subtracts two unsigned numbers for
-// the pages to come: a negative result, which it prints as one over 2^31,
-// counts as none.
+// Sums single and double bit pages. The tool subtracts unsigned numbers for the
+// pages to come: a negative result, printed as one over 2^31, counts as none.
 absl::StatusOr<MemoryErrors> ParseNpuSmiEcc(absl::string_view output);
 
 // "OK", "NOK", "UNKNOWN" or "NOT SUPPORT". Unimplemented: the tool prints no

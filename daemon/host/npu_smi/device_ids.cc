@@ -135,8 +135,7 @@ class ChipSession {
     }
     const absl::Status failure = NpuSmiFailure(result);
     if (failure.ok()) return std::move(result.standard_output);
-    // npu-smi refuses unknown queries, which are of a newer release. A missing
-    // chip should be there.
+    // npu-smi refuses queries of newer releases; a missing chip is a fault.
     const absl::StatusCode code =
         absl::IsInvalidArgument(failure) ? absl::StatusCode::kUnimplemented
         : absl::IsNotFound(failure)      ? absl::StatusCode::kUnavailable

@@ -57,8 +57,7 @@ absl::StatusOr<ChipMap> ParseNpuSmiMapping(absl::string_view output);
 absl::StatusOr<std::string> RunNpuSmi(std::vector<std::string> argv,
                                       const HostAccess& host);
 
-// Runs npu-smi and returns ParseNpuSmiMapping of its output; the codes of
-// RunNpuSmi too.
+// Runs ParseNpuSmiMapping on npu-smi's output; the codes of RunNpuSmi too.
 absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
                                           const HostAccess& host);
 

@@ -39,8 +39,7 @@ inline constexpr int kMaxBoundSockets = 4096;
 SocketsFact ReadSockets(const FileReader& files, const PortSet& ports,
                         const TimeBudget& budget);
 
-// Reads another network namespace. The fact is missing if this process may not
-// enter it.
+// The same in another network namespace; missing if it cannot be entered.
 SocketsFact ReadSocketsIn(const OpenNetworkNamespace& opened,
                           const FileReader& files, const PortSet& ports,
                           const TimeBudget& budget);
@@ -50,8 +49,7 @@ uint32_t ReadParent(const FileReader& files, uint32_t pid);
 
 struct SocketLine {
   // The socket without its process. The address is "127.0.0.1" or "::1"; the
-  // state "LISTEN", "ESTABLISHED", …, "state 7f" for an unknown one, "" for
-  // UDP.
+  // state "LISTEN", "ESTABLISHED", …, "state 7f" if unknown, "" for UDP.
   BoundSocket socket;
   // 0: without a process, e.g. in TIME_WAIT.
   uint64_t inode = 0;

@@ -158,8 +158,7 @@ TEST_F(SocketObserverTest, BoundsTheSocketsItNames) {
   EXPECT_EQ(Read().missing().reason(), Missing::UNREADABLE);
 }
 
-// A root with more ranks than the listed limit, and connections that the kernel
-// closes.
+// More ranks than the limit, and connections that the kernel closes.
 TEST_F(SocketObserverTest, CountsConnectionsOfARootThatAreAlike) {
   constexpr int kRanks = 4500;
   std::string table = kHeader + Line("00000000:EA60", 10, 1);

@@ -1,7 +1,7 @@
 // Logs in to servers with keys alone, as the user who would launch a job there,
 // and runs only `true` or `env`. `ssh` runs as that user, with the user's own
-// keys and known_hosts; it writes none of them, leaves no connection open, and
-// forwards nothing.
+// keys and known_hosts. It writes neither, leaves no connection and forwards
+// nothing.
 //
 // ssh never reads the user's configuration itself: a `Match exec` there runs a
 // program despite any option, and its processes would be children of a root
@@ -116,7 +116,7 @@ absl::StatusOr<SshConfig> ReadSshConfig(const HostAccess& host,
 // Safe for concurrent use.
 class SshLogins {
  public:
-  // `ssh`: the result of FindProgram. The pointers of `host` must outlive this
+  // `ssh`: FindProgram's result. The pointers of `host` must outlive this
   // object.
   SshLogins(const HostAccess& host, std::string ssh, RunAs user,
             SshConfig config);

@@ -1,7 +1,7 @@
 // Uses real sshd and ssh: as root, where the kernel allows namespaces. Two
 // servers are two connected network namespaces. The first also has its own
-// process namespace, /etc and /home, so that nothing of it outlives the test or
-// is seen by the machine.
+// process namespace, /etc and /home, so that nothing leaves the test or
+// outlives it.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -107,8 +107,7 @@ SshQuestion AskBoth() {
   return question;
 }
 
-// Runs as process 1 of its own namespaces, which end with it and all its
-// processes.
+// Runs as process 1 of namespaces that end with it and all its processes.
 [[noreturn]] void ObserveInside(const std::string& script,
                                 const SshQuestion& question,
                                 const std::string& afterwards, int answer) {

@@ -214,8 +214,7 @@ class Answer {
     return targets;
   }
 
-  // Reads the variables of a launch's first shell: a container's if there are
-  // any.
+  // Reads the variables of a launch's first shell, in a container if any.
   absl::Status ReadExported(const SshLogins& logins, SshFact::Ssh* ssh) const {
     if (question_.before()) {
       return absl::CancelledError("the containers' sshd is not started yet");

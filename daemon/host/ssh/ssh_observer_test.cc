@@ -284,8 +284,7 @@ TEST_F(ReadSshTest, SshAsksNobodyWritesNothingAndLeavesNothingBehind) {
   EXPECT_THAT(line, HasSubstr(" -p 12345 -l ann -- 10.0.0.2 env"));
 }
 
-// Not even with `ssh -G`: any reader of the user's file runs its Match
-// commands.
+// Not even `ssh -G` may read the user's file: it runs Match commands.
 TEST_F(ReadSshTest, SshReadsNoConfigurationButTheSafeLines) {
   programs_.Answer(kReadConfig,
                    "IdentityFile ~/.ssh/cluster\nProxyCommand touch /tmp/x\n");
@@ -348,8 +347,7 @@ TEST_F(ReadSshTest, AServerThatTurnedItAwayIsAskedOnceMore) {
 TEST_F(ReadSshTest, LoginsForWhichThereWasNoTimeAreNotTold) {
   programs_.Hang(" true$");
   const SshFact fact = Read(AskAbout(64));
-  // The limits are 25 s a host and 10 s a command; logins cut at 5 s do not
-  // count.
+  // Limits: 25 s a host, 10 s a command; logins cut at 5 s do not count.
   EXPECT_LE(fact.value().logins_size(), 2);
   for (const SshLogin& login : fact.value().logins()) {
     EXPECT_THAT(login.error(), HasSubstr("no answer in 10s"));
