@@ -384,7 +384,7 @@ class LoginFile {
   std::string blocks_;  // One character each; ( for functions and subshells.
   bool ends_ = false;   // A subshell ends after the last command.
   bool begins_function_ = false;
-  bool ends_well_ = false;  // The last command, surely.
+  bool ends_well_ = false;  // The last command surely succeeded.
   bool may_end_ = false;    // An earlier return was conditional.
   bool has_ended_ = false;
   bool is_broken_ = false;  // Quotes or here-documents that never end.

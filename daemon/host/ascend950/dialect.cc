@@ -84,7 +84,7 @@ void MissBond(const Missing& missing, DeviceFacts* facts) {
                 facts->mutable_mtu(), facts->mutable_lldp());
 }
 
-// `command` asked for the table.
+// `command` is the query for the table.
 void ReadBond(const DeviceInfo& info, const std::string& command,
               HccnSession* session, DeviceReading* reading) {
   DeviceFacts& facts = reading->facts;

@@ -236,7 +236,7 @@ absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
   const absl::StatusOr<FileAttributes> lock = files_->Stat(kLock);
   if (lock.ok() && (lock->uid != 0 || (lock->mode & 0077) != 0) &&
       files_->Remove(kLock).ok()) {
-    (void)files_->Open(kLock, OpenMode::kCreate);  // Else ufw makes it.
+    (void)files_->Open(kLock, OpenMode::kCreate);  // Or ufw makes it.
   }
   const FirewallFacts facts = reader_->ReadFirewall(UFW);
   const bool active = facts.active().value();

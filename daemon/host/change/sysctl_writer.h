@@ -1,4 +1,4 @@
-// Running kernel parameters, written to /proc/sys directly and read back.
+// Writes running kernel parameters to /proc/sys directly and reads them back.
 // Traps of the kernel that `sysctl -w` falls into (seen on Linux 6.18): a write
 // to net.ipv4.ip_local_reserved_ports takes about one page and returns its
 // size; more on the same descriptor adds to the set. A write of no bytes

@@ -381,7 +381,7 @@ absl::StatusOr<pid_t> Start(const Command& command,
                          view.has_value() ? &*view : nullptr,
                          user.has_value() ? &*user : nullptr,
                          &group};
-  // In the child StartChild never returns from this.
+  // The function never returns in the child.
   const pid_t pid = StartChild([&launch] {
     const pid_t forked = ForkQuietly();
     if (forked == 0) BecomeProgram(launch);

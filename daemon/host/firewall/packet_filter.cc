@@ -110,7 +110,7 @@ std::optional<PortSet> IptablesPorts(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
-// Targets that let a packet go on or in (iptables-extensions(8)).
+// True if the target passes a packet on or in (iptables-extensions(8)).
 bool LetsPass(absl::string_view target) {
   static const auto* const kTargets = new std::set<absl::string_view>{
       "",      "ACCEPT", "RETURN",   "LOG",      "NFLOG",   "ULOG", "MARK",
