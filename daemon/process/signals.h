@@ -42,8 +42,8 @@ class BlockedSignals {
 };
 
 // From now on a crash never writes this process's memory, with its keys, to a
-// disk, and its user's other processes cannot inspect it. Programs
-// that it starts may.
+// disk, and its user's other processes cannot inspect it. Neither
+// applies to programs that it starts.
 void KeepOutOfCores();
 
 // Reports the state of a Type=notify service to systemd (sd_notify(3)): one
