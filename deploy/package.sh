@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes packages of clusterd, clusterd-controller and clusterctl, .deb and .rpm.
-# The same programs, packed on the same Debian, give the same bytes: names and times
-# are those of the commit.
+# The same programs, packed on the same Debian, give the same bytes: names and
+# times are the commit's.
 # shellcheck disable=SC2317  # functions that a table names
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -36,7 +36,7 @@ die() {
   exit 1
 }
 
-# What is lacking is told at once, all of it.
+# Everything that is missing is reported at once.
 lacks=()
 lack() { lacks+=("$*"); }
 have() { command -v "$1" >/dev/null; }
@@ -114,7 +114,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 build() {
-  # As deploy/quickstart.sh builds them, so that nothing is built twice.
+  # The options of deploy/quickstart.sh, so that one build serves both.
   local -a flags=(-c opt --config=joined)
   [ "$arch" = "$machine" ] || flags+=(--config=arm64)
   bazel build "${flags[@]}" --noshow_progress --ui_event_filters=-info \
@@ -141,7 +141,7 @@ tools=("$strip" gzip md5sum)
 for tool in "${tools[@]}"; do
   have "$tool" || lack "$tool: missing; deploy/install-deps.sh package arm64 installs it"
 done
-# What is linked in; of another architecture it has the same names.
+# The linked packages; they have the same names on another architecture.
 linked=()
 if deploy/sbom >"$work/sbom"; then
   mapfile -t linked < <(sed -n 's/^ *"packageFileName": "\(.*\)",$/\1/p' "$work/sbom")
@@ -156,7 +156,7 @@ done
 tell_lacks
 [ -n "$programs" ] || build
 
-# The program as words that run it here.
+# Prints the words that run the program here.
 runs() {
   [ "$arch" = "$machine" ] || printf 'qemu-%s-static ' "$rpm_arch"
   printf '%s' "$programs/$1"
@@ -164,7 +164,7 @@ runs() {
 
 # --- What each package holds. ------------------------------------------------------
 
-# put MODE TARGET FILE...: into the tree; TARGET ends in / where it is a folder.
+# put MODE TARGET FILE...: into the tree; a TARGET ending in / is a folder.
 put() {
   local mode=$1 target=$tree/$2
   shift 2
@@ -175,7 +175,7 @@ program() {
   put 755 "$1" "$programs/${1##*/}"
   "$strip" --strip-all --remove-section=.comment "$tree/$1"
 }
-# page SECTION VERB NAME ...: a page of the manual, as man.sh makes it.
+# page SECTION VERB NAME ...: a page of the manual, made by man.sh.
 page() {
   local section=$1
   shift
@@ -225,12 +225,12 @@ of_clusterctl() {
   for folder in slurm pbs lsf kubernetes; do
     put 644 "$doc/examples/$folder/" "deploy/$folder"/*
   done
-  # What a scheduler is told to run.
+  # Schedulers run these.
   chmod 755 "$tree/$doc"/examples/slurm/*pro* "$tree/$doc"/examples/slurm/{epilog,health-check} \
     "$tree/$doc"/examples/lsf/pre-exec
 }
 
-# Licences of what is linked in, as the packages that it comes from have them.
+# Prints licences of linked libraries from the packages that contain them.
 licences() {
   local package version
   cat <<EOT
@@ -246,7 +246,7 @@ Comment:
  Linked statically, of Debian's packages with these notices:
 EOT
   for package in "${linked[@]}"; do
-    # Of another architecture, deploy/bazel/arm64.bzl takes what is newest.
+    # For another architecture arm64.bzl fetches the newest version.
     version=
     [ "$arch" != "$machine" ] || version=$(dpkg-query -W -f '${Version}\n' "$package" | sed -n 1p)
     printf ' .\n == %s\n' "$package${version:+ $version}"
@@ -273,7 +273,7 @@ declare -A descriptions=(
  was found, what was expected and what to do, and is what schedulers call
  before a job."
 )
-# Files of /etc/clusterd that an administrator, or joining a cluster, makes.
+# Files of /etc/clusterd that an administrator or joining a cluster creates.
 declare -A configuration=(
   [clusterd]="agent.yaml host.crt host.key identity"
   [clusterd-controller]="cluster.yaml controller.env controller.crt controller.key ca"
@@ -281,7 +281,7 @@ declare -A configuration=(
 declare -A users=([clusterd]="" [clusterd-controller]=clusterd)
 packages=(clusterd clusterd-controller clusterctl)
 
-# plant PACKAGE: the tree of its files.
+# plant PACKAGE: makes the tree of its files.
 plant() {
   local package=$1
   tree=$work/$1/tree
@@ -290,17 +290,17 @@ plant() {
   mkdir -p "$tree/$doc"
   "of_${package//-/_}"
   put 644 "$doc/" README.md README.zh-CN.md
-  # Where the README's links lead.
+  # Targets of the README's links.
   put 644 "$doc/daemon/docs/" daemon/docs/*.md
   put 644 "$doc/daemon/docs/zh/" daemon/docs/zh/*.md
   licences >"$tree/$doc/copyright"
   gzip -9nc CHANGELOG.md >"$tree/$doc/changelog.gz"
 }
 
-# Times that are all one; what is sorted and whose it is, the packers see to.
+# Sets all times to one; the packers take care of order and owners.
 settle() { find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +; }
 
-# fill FILE PACKAGE: what stands between at signs.
+# fill FILE PACKAGE: replaces the words between at signs.
 fill() {
   sed -e "s|@PACKAGE@|$2|g" -e "s|@FILES@|${configuration[$2]}|" -e "s|@USER@|${users[$2]}|" "$1"
 }
@@ -380,9 +380,9 @@ rpm() {
   echo "$out/$package-$VERSION-$release.$rpm_arch.rpm"
 }
 
-# Who packs for others says so in the two variables that Debian's own tools take.
+# Packagers set their name in the two variables that Debian's own tools use.
 maintainer="${DEBFULLNAME:-clusterd} <${DEBEMAIL:-clusterd@localhost}>"
-# make PACKAGE: in each format, one after the other, since they share its tree.
+# make PACKAGE: one format after the other, since they share its tree.
 make() {
   local format
   for format in "${formats[@]}"; do "$format" "$1"; done
@@ -392,7 +392,7 @@ for package in "${packages[@]}"; do
   make "$package" &
   pids+=($!)
 done
-# For all of them, also when one has failed: they work in the folder that goes.
+# Waits for all of them even if one has failed: they use the folder.
 status=0
 for pid in "${pids[@]}"; do wait "$pid" || status=1; done
 [ "$status" -eq 0 ] || exit 1

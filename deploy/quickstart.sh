@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows the main job on this machine alone: builds, starts a controller and
-# simulated servers, runs `clusterctl check` and prints its report.
+# Demonstrates the main workflow on this machine: builds, starts a controller
+# and simulated servers, runs `clusterctl check` and prints its report.
 # shellcheck disable=SC2317  # functions that only a trap or `await` calls
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -110,7 +110,7 @@ for program in clusterd clusterd-controller clusterctl; do
 done
 
 if $slurm; then
-  # Slurm's daemons share this machine with every server.
+  # All servers share this machine's Slurm daemons.
   side_by_side=true
   . deploy/quickstart_slurm.sh
   slurm_check
@@ -120,8 +120,8 @@ if $fix && [ $((${#faults[@]})) -eq 0 ]; then
   if [ "$product" = ascend-950 ]; then
     wrong "--fix: clusterd sets nothing on ascend-950 devices yet, choose another --product"
   fi
-  # One of each kind: a new server's kernel, a typing mistake, a lost detect
-  # address, a file that somebody edited on another system.
+  # One fault of each kind: a new server's kernel, a typing mistake, a lost
+  # detect address, a file edited on another system.
   last=server$((servers - 1))
   faults=(
     server0:host:somaxconn=4096 server0:host:reserved_ports=none server0:host:persistent=none
@@ -138,7 +138,7 @@ if $list_faults; then
   exec "$bin/simhost" fault-keys
 fi
 
-# Everything below lives in one folder and ends with this script.
+# All files are in one folder, which this script removes at its end.
 make_work quickstart
 
 cluster=demo
@@ -149,8 +149,8 @@ for ((i = 0; i < servers; i++)); do names+=("server$i"); done
 spec_addresses() {
   case $product in
     atlas-training)
-      # The two-server example of Huawei's training guide, as far as its last
-      # octet reaches; two addresses a server and subnet beyond that.
+      # The two-server example of Huawei's training guide, while its last octet
+      # suffices; beyond that two addresses a server and subnet.
       local step=10 first=100
       [ "$servers" -le 15 ] || { step=2; first=10; }
       cat <<EOT
@@ -199,11 +199,11 @@ deploy/certificates.sh controller "$tls" $cluster
 deploy/certificates.sh host "$tls" $cluster "${names[@]}"
 deploy/certificates.sh user "$tls" $cluster demo admin
 
-# What a server allows its daemon to change. Without this file: nothing.
+# Changes that a server allows its daemon. Without this file: none.
 allow=observe
 ! $fix || allow="observe, sysctl, device-address, firewall, tls, hccn-conf"
-# Namespaces make kernel parameters and firewalls real; without them every
-# server is a folder, and the report says so.
+# Namespaces make kernel parameters and firewalls real. Without them every
+# server is a folder, and the report names that.
 in_host=()
 in_controller=()
 listen=127.0.0.1
@@ -241,8 +241,8 @@ if [ ${#into[@]} -gt 0 ]; then
 fi
 
 if $fix && $namespaces && [ -x /usr/sbin/ufw ]; then
-  # The real one, in the namespace of this server alone. Before clusterd dials:
-  # a firewall that starts later knows nothing of connections that are there.
+  # Uses a real firewall, in the namespace of this server alone. It starts
+  # before clusterd connects: a later one does not know existing connections.
   tests/sim/namespaces.sh exec "$work/net" server0 /usr/sbin/ufw --force enable >/dev/null
 fi
 
@@ -288,14 +288,14 @@ await "the attachment of $servers servers" all_attached || exit 2
 echo "$servers simulated servers ($product), $setting"
 echo
 
-# Prints what comes, runs it, keeps its status in $status.
+# Prints a clusterctl command, runs it, and keeps its status in $status.
 show() {
   printf '\n$ clusterctl %s\n' "$*"
   status=0
   "${clusterctl[@]}" "$@" || status=$?
 }
 
-# The files and running values that a rollback has to bring back, as one text.
+# Prints the files and running values that a rollback must restore, as one text.
 settings_of() {
   local key prefix=()
   local root=$work/hosts/$1
@@ -315,7 +315,7 @@ settings() {
   for name in "${names[@]}"; do settings_of "$name"; done
 }
 
-# check, plan, apply, check, rollback, check; $status is 0 if all of it went well.
+# check, plan, apply, check, rollback, check; $status is 0 after success.
 fix_and_take_back() {
   local before broken apply_id
   before=$(settings)
@@ -376,7 +376,7 @@ EOT
     echo "  $bin/simhost set --root $work/hosts/server0 3:link=DOWN"
   fi
   echo "Ctrl-C here, or kill -INT $$, ends it and removes $work."
-  # The trap ends everything; a daemon that ends by itself is worth knowing.
+  # The trap ends all programs; one that ends before is reported.
   wait -n "${pids[@]}" || true
   echo "one of the programs ended by itself:" >&2
   tail -n 3 "$work"/*.log >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rehearses a user's own cluster on this machine alone: simulated servers of its
-# cluster.yaml, on which nothing of it is set, then check, plan, apply, check, rollback, check.
+# Rehearses a user's own cluster on this machine: simulated servers of its
+# cluster.yaml, still unconfigured; check, plan, apply, check, rollback, check.
 # shellcheck disable=SC2317  # functions that only a trap, `timed` or `await` calls
 set -euo pipefail
 came_from=$PWD
@@ -155,7 +155,7 @@ for fault in "${faults[@]}"; do
   faults_of[$host]+=$what$'\n'
 done
 
-# Where the servers with a clusterd run, which decides what faults can act.
+# Where the servers with a clusterd run determines which faults can act.
 why="asked for 0"
 in_spaces=()
 if [ "$real" != 0 ] && why=$(tests/sim/namespaces.sh available); then
@@ -195,7 +195,7 @@ clusterds=("${faulted[@]}")
 for host in "${hosts[@]}"; do
   [ "${real:-0}" -gt 0 ] || break
   [ -z "${faults_of[$host]:-}" ] || continue
-  # A namespace has the server's own address, which a name is not.
+  # The namespace has the server's own address, so a name does not suffice.
   [[ ${address_of[$host]} =~ ^[0-9]+(\.[0-9]+){3}$ ]] || continue
   clusterds+=("$host")
   real=$((real - 1))
@@ -213,7 +213,7 @@ tls=$work/tls
   exit 2
 }
 
-# in_host HOST COMMAND...: where that server runs.
+# in_host HOST COMMAND...: runs the command where that server runs.
 in_host() {
   local host=$1
   shift
@@ -225,7 +225,7 @@ listen=127.0.0.1
 setting="on loopback"
 if [ ${#in_spaces[@]} -gt 0 ]; then
   namespaces=true
-  # Of those that are kept for documentation, one that no server has.
+  # An address reserved for documentation that no server has.
   for listen in 192.0.2.1 198.51.100.1 203.0.113.1; do
     grep -qF " $listen" "$work/addresses" || break
   done
@@ -246,7 +246,7 @@ fi
 # --- Start. ------------------------------------------------------------------
 
 now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
-# tell STEP BEGAN: a line of the table, for `rehearsal judge`.
+# `tell` STEP BEGAN: a line of the table, for `rehearsal judge`.
 tell() {
   local tenths=$((($(now_us) - $2) / 100000))
   echo "$1 $((tenths / 10)).$((tenths % 10))" >>"$work/times"
@@ -304,27 +304,27 @@ clusterctl=("${in_controller[@]}" "$run/clusterctl")
 
 # --- The rehearsal. ----------------------------------------------------------
 
-# Connections of our programs that leave this machine; nothing where all is well.
-# In a namespace there is no way to any.
+# Prints connections of our programs that leave this machine; normally none. A
+# namespace cannot have any.
 strangers() {
   local pid
   for pid in "${pids[@]}"; do
     find "/proc/$pid/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null || true
   done | tr -dc '0-9\n' | sort -u >"$work/sockets"
-  # Loopback and nobody, of IPv4, of IPv6, and of IPv4 within it.
+  # Loopback and unset addresses: IPv4, IPv6, and IPv4 in IPv6.
   awk 'FNR == NR { own[$1] = 1; next } $10 in own { print $3 }' \
     "$work/sockets" /proc/net/tcp /proc/net/tcp6 |
     grep -Ev '^(.{6}7F|0{8}|0{24}01000000|0{16}FFFF0000.{6}7F|0{32}):' || true
 }
 
-# step NAME WORDS...: a run of clusterctl in the table; its status in $status.
+# step NAME WORDS...: runs clusterctl, with a table line; its status in $status.
 step() {
   local name=$1 began left
   shift
   if $verbose; then printf '\n$ clusterctl %s\n' "$*"; else echo "clusterctl $1" >&2; fi
   status=0
   began=$(now_us)
-  # Its progress has the time in front, from which waves get theirs.
+  # Each progress line gets its time, from which waves get theirs.
   { "${clusterctl[@]}" "$@" 2>&1 >&3 | while IFS= read -r line; do
     echo "${EPOCHREALTIME/[.,]/} $line"
   done >"$work/$name.told"; } 3>"$work/$name.said" || status=$?
@@ -340,7 +340,7 @@ step() {
   fi
 }
 
-# The shortest and the longest wave of the apply.
+# Reports the shortest and the longest wave of the apply.
 tell_waves() {
   # "1764245681000000 clusterctl apply: wave 1 of 2 begins: server0"
   awk '$4 == "wave" && $8 ~ /^begins/ { began[$5] = $1 }
@@ -369,7 +369,7 @@ if [ ${#faulted[@]} -gt 0 ]; then
 fi
 step plan plan --out "$work/plan.json" -o short
 if [ -s "$work/plan.json" ]; then
-  # No firewall cuts a simulated server off, and what waits would refuse the next steps.
+  # --no-confirm: no firewall isolates a server; a wait would block later steps.
   step apply apply "$work/plan.json" --yes --confirm "$cluster" --no-confirm --canary "$canary" \
     --wave "$wave" --report "$work/apply.json" -o short
   tell_waves

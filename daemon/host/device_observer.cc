@@ -14,10 +14,10 @@
 namespace clusterd {
 namespace {
 
-// The tool ends with it after the switch, over a certificate's date.
+// hccn_tool exits with it after printing the switch, for a certificate's date.
 constexpr int kTlsDateStatus = 8;
 
-// What a change can set, but for the switch.
+// Queries what a change can set, except the switch.
 void AskSettings(HccnSession* session, DeviceFacts* facts) {
   FillAddress(session->Ask("-ip"), facts->mutable_address());
   FillGateway(session->Ask("-gateway"), facts->mutable_gateway());
@@ -31,8 +31,8 @@ TlsFact ReadTls(uint32_t id, HccnAnswer answer) {
     ASSIGN_OR_RETURN(const bool enabled, ParseHccnTls(output, id));
     return MakeTlsSwitch(enabled, "hccn_tool -tls -g");
   };
-  // With an unreadable certificate date the command fails after the line that
-  // is wanted here has been printed.
+  // With an unreadable certificate date the command fails after the wanted
+  // line.
   if (answer.failure == HccnFailure::kOther &&
       answer.exit_status == kTlsDateStatus && parse(answer.output).ok()) {
     answer.missing.reset();
@@ -47,7 +47,7 @@ TlsFact ReadTls(uint32_t id, HccnAnswer answer) {
   return fact;
 }
 
-// The switch as hccn.conf has it.
+// Returns the switch that hccn.conf sets.
 TlsFact TlsFromFile(uint32_t slot, const std::string& value) {
   TlsFact fact;
   if (value == "0" || value == "1") {
@@ -61,14 +61,14 @@ TlsFact TlsFromFile(uint32_t slot, const std::string& value) {
   return fact;
 }
 
-// What a device's lines of hccn.conf end in, and how its answer is read.
+// The suffix of a device's lines of hccn.conf, and the parser of its answer.
 struct TlsReader {
   uint32_t slot;
   std::function<TlsFact(const HccnAnswer&)> read;
 };
 
-// Huawei's checker takes a device without a certificate for one without TLS,
-// too (msprechecker of MSIT, tls check).
+// Huawei's checker also treats a device without a certificate as one without
+// TLS (msprechecker of MSIT, tls check).
 TlsFact ReadAnswer(const TlsReader& reader, const HccnAnswer& answer) {
   if (answer.missing || answer.failure != HccnFailure::kNoCertificate) {
     return reader.read(answer);
@@ -100,7 +100,7 @@ TlsFact LearnTls(const TlsReader& reader, const HccnConfFact& conf,
   if (in_file == nullptr) return AskOverCopy(reader, tls, session);
   if (!tls.live) return TlsFromFile(reader.slot, *in_file);
   TlsFact fact = AskOverCopy(reader, tls, session);
-  // It waits for the lock of the file then, and writes nothing.
+  // This query waits for the file's lock, and writes nothing.
   if (fact.missing().reason() == Missing::NOT_QUERIED) {
     fact = ReadAnswer(reader, session->Ask("-tls"));
   }
@@ -123,7 +123,7 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
   SetMissing(Missing::NOT_SUPPORTED,
              "how the Ascend 950 tool tells a speed is not published",
              facts.mutable_speed_mbps());
-  // Rules compare the address with the lines that have the device's id.
+  // Rules compare the address with the lines that end in the device's id.
   if (reading.slot != id) {
     SetMissing(
         Missing::NOT_SUPPORTED,
@@ -133,7 +133,7 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
                      "device id and slot are the same"),
         facts.mutable_address());
   }
-  // The key that is there may be another device's.
+  // The key in the file may be another device's.
   if (!reading.slot_known) tls.live = false;
   const auto read = [id](const HccnAnswer& answer) {
     return ascend950::ReadTls(id, answer);
@@ -144,7 +144,7 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
   return facts;
 }
 
-// A query that older tools have no word for.
+// Sends a query that older tools do not know.
 HccnAnswer AskOptional(absl::string_view query, HccnSession* session) {
   HccnAnswer answer = session->Ask(query);
   if (answer.failure == HccnFailure::kWrongCommandLine && answer.missing) {

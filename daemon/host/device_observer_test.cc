@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 constexpr char kHealth[] = "hccn_tool -i 3 -net_health -g";
 constexpr char kTls[] = "hccn_tool -i 3 -tls -g";
 
-// The file that a question may write to.
+// The query may write to the file.
 TlsAsking OverCopy(bool live) {
   TlsAsking tls;
   tls.copy_conf = [] {
@@ -270,7 +270,7 @@ TEST_F(DeviceObserverTest, NeverAsksOverTheFileWhereThereCanBeNoCopy) {
                 "no mount namespace of its own: Operation not permitted"));
   const Missing missing = Observe().tls().missing();
   EXPECT_EQ(missing.reason(), Missing::NOT_QUERIED);
-  // Without the device's number: the devices of a cluster fold.
+  // The text omits the device's number: the devices of a cluster fold.
   EXPECT_EQ(missing.detail(),
             "hccn_tool would write to /etc/hccn.conf, and it cannot be given a "
             "copy: no mount namespace of its own: Operation not permitted");
@@ -288,7 +288,7 @@ TEST_F(DeviceObserverTest, TellsThatTheCopyCannotBeRead) {
   EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
 
-// As a host that nobody gave certificates has it.
+// The state of a host without certificates.
 TEST_F(DeviceObserverTest, TakesADeviceWithoutACertificateForOneWithoutTls) {
   runner_.Fails(kTls, 14, "No certificate found, please set certs firstly!\n");
   const TlsFact fact = Observe().tls();
@@ -572,7 +572,7 @@ TEST_F(Ascend950ObserverTest, AsksTheDeviceWhoseKeyIsThere) {
   EXPECT_EQ(facts.tls().value().in_file(), "0");
 }
 
-// Then tls_enable_3 may be another device's, and the question would write.
+// Without the slot, tls_enable_3 may be another device's: the query may write.
 TEST_F(Ascend950ObserverTest, AsksNoDeviceOfWhichTheSlotIsNotKnown) {
   InsteadFails("-dev_info -i 3", 1, "Command execute failed!\n");
   SetTlsKey("0");

@@ -1,4 +1,4 @@
-// What an outside program said, as one line for an error message.
+// Formats an external program's output as one line for an error message.
 #ifndef DAEMON_HOST_CHANGE_COMMAND_TEXT_H_
 #define DAEMON_HOST_CHANGE_COMMAND_TEXT_H_
 
@@ -8,10 +8,10 @@
 
 namespace clusterd {
 
-// "`ufw disable`: status 1: ERROR: problem running ufw-init". Arguments are
-// those of the command, the program without its folder; the program's words
-// come from stderr, or stdout if that is empty, without control characters, at
-// most 200 bytes. A run that could not start shows its status.
+// Returns, e.g., "`ufw disable`: status 1: ERROR: problem running ufw-init".
+// The program is named without its folder. Its words come from stderr, or
+// stdout if that is empty, without control characters, at most 200 bytes. A run
+// that could not start shows its status.
 FindingValue CommandWords(const Command& command,
                           const absl::StatusOr<CommandResult>& result);
 

@@ -96,8 +96,8 @@ class PosixFile final : public OpenFile {
   }
 
   bool IsOpenElsewhere() override {
-    // Whoever opens it now waits for the lease, of which a signal tells us that
-    // nobody minds.
+    // A process that opens the file meanwhile waits for the lease. The kernel
+    // then sends SIGURG, which is ignored by default.
     fcntl(descriptor_, F_SETSIG, SIGURG);
     if (fcntl(descriptor_, F_SETLEASE, F_WRLCK) != 0) return true;
     fcntl(descriptor_, F_SETLEASE, F_UNLCK);
@@ -118,7 +118,7 @@ class PosixFileSystem final : public FileSystem {
 
   absl::StatusOr<std::unique_ptr<OpenFile>> Open(const std::string& path,
                                                  OpenMode mode) override {
-    // In the order of OpenMode.
+    // Indexed by OpenMode.
     constexpr int kFlags[] = {O_RDONLY, O_RDWR,
                               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW};
     // A pipe where a file is expected must not hold up a root daemon.

@@ -22,7 +22,7 @@ constexpr const char* kUfwFiles[] = {"/etc/ufw/ufw.conf", "/etc/ufw/user.rules",
                                      "/etc/ufw/user6.rules"};
 constexpr char kZones[] = "/etc/firewalld/zones/";
 
-// "active, starts at boot".
+// Returns, e.g., "active, starts at boot".
 FindingValue StateWords(bool active, bool enabled) {
   return Worded(active ? enabled ? "plan-say-active-at-boot" : "plan-say-active"
                 : enabled ? "plan-say-stopped-but-at-boot"
@@ -131,7 +131,7 @@ absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
     const auto name = absl::StripAsciiWhitespace(zone.standard_output);
     if (!IsZoneName(name))
       return WithWords(absl::FailedPreconditionError(""), said_);
-    // It keeps the text before its last write beside the file.
+    // firewalld keeps the text before its last write beside the file.
     const std::string path = absl::StrCat(kZones, name, ".xml");
     paths = {path, path + ".old"};
   }
@@ -177,7 +177,7 @@ absl::Status FirewallChanger::Expect(FirewallProgram program, bool active,
 absl::Status FirewallChanger::Disable(const MutationToken&,
                                       FirewallProgram program) {
   said_.Clear();
-  // What they answer is in said_; whether it is so is read from the machine.
+  // The outcome is read from the machine; said_ only serves error messages.
   if (program == UFW) {
     (void)Run({programs_.ufw, "disable"});
   } else {
@@ -230,14 +230,13 @@ absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
 
 absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
                                          const SavedFirewall& saved) {
-  // ufw waits for its lock without an end (util.py, create_lock), and whoever
-  // may read that file can hold it. An admin's ufw that is at work keeps the
-  // old one.
+  // ufw waits for its lock without a limit (util.py, create_lock), and any user
+  // who may read that file can hold it. A running ufw keeps the old one.
   constexpr char kLock[] = "/run/ufw.lock";
   const absl::StatusOr<FileAttributes> lock = files_->Stat(kLock);
   if (lock.ok() && (lock->uid != 0 || (lock->mode & 0077) != 0) &&
       files_->Remove(kLock).ok()) {
-    (void)files_->Open(kLock, OpenMode::kCreate);  // Else ufw makes it.
+    (void)files_->Open(kLock, OpenMode::kCreate);  // Or ufw makes it.
   }
   const FirewallFacts facts = reader_->ReadFirewall(UFW);
   const bool active = facts.active().value();
@@ -248,8 +247,8 @@ absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
   }
   const absl::Status files = RestoreFiles(token, saved);
   if (!saved.active()) return files;
-  // Unconditional: a crash may have come between the files and the reload. What
-  // runs after one that failed are the rules of before.
+  // Unconditional: a crash may have happened between the files and the reload.
+  // After a failed reload the previous rules run.
   const absl::StatusOr<CommandResult> reload = Run({programs_.ufw, "reload"});
   if (!files.ok()) return files;
   if (Succeeded(reload)) return absl::OkStatus();
@@ -281,8 +280,7 @@ absl::Status FirewallChanger::StartFirewalld() {
     return absl::OkStatus();
   }
   const FindingValue said = said_;
-  // firewalld itself answers until its end; only systemd knows that it is being
-  // stopped.
+  // firewalld answers until it exits; only systemd knows that it is stopping.
   const absl::StatusOr<CommandResult> is =
       Run({programs_.systemctl, "is-active", "firewalld"});
   said_ = said;
@@ -307,7 +305,7 @@ absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
     (void)Run({programs_.systemctl, "stop", "firewalld"});
   }
   first.Update(RemoveRules(saved));
-  // Last, because removing a rule writes them; and whatever went wrong before,
+  // Last, because removing a rule writes these files. Also after an error,
   // because the next boot reads them.
   first.Update(RestoreFiles(token, saved));
   return first;

@@ -15,11 +15,11 @@ namespace {
 
 constexpr int kBusyRetries = 5;
 constexpr absl::Duration kBusyPause = absl::Milliseconds(500);
-// Of a command's time, for a device: an observation that has it goes on for up
-// to a host's time, longer than a command's, and somebody may slow the tool.
+// The wait for a device is this many command deadlines. An observation may hold
+// it for a host's whole time, and a user may slow the tool.
 constexpr int kPatience = 12;
 
-// A live route, in the words of hccn.conf.
+// A live route, as hccn.conf writes it.
 struct Route {
   std::string destination;
   std::string netmask;
@@ -40,7 +40,7 @@ std::optional<Route> ParseRoute(const HccnConf::Entry& entry) {
   return is_one ? std::make_optional(route) : std::nullopt;
 }
 
-// Its prefix length, device and table are words, never an option of the tool.
+// Prefix length, device and table are checked words, never a tool option.
 std::vector<std::string> IpRouteWords(const HccnConf::Entry& entry) {
   static const LazyRE2 kForm = {
       R"(ip_route= *add +([\d.]+)/([\w.][\w.-]*) +via +([\d.]+))"
@@ -53,12 +53,12 @@ std::vector<std::string> IpRouteWords(const HccnConf::Entry& entry) {
           "via",       via,  "dev", device, "table",   table};
 }
 
-// The only runs of which the words say how they ended.
+// Only such a run has meaningful output.
 bool EndedByItself(const CommandResult& result) {
   return !result.timed_out && !result.left_running;
 }
 
-// The subnet that a route leads to, as the device's table would have it.
+// Returns the route's destination subnet in the form of the device's table.
 absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
   ASSIGN_OR_RETURN(const Ipv4Interface parsed,
                    Ipv4Interface::Parse(route.destination, route.netmask));
@@ -99,7 +99,7 @@ absl::StatusOr<CommandResult> HccnSetter::Run(
 FindingValue HccnSetter::Set(const MutationToken&, uint32_t device,
                              const std::vector<std::string>& words) {
   FindingValue said;
-  // Whether it is so is read from device and file.
+  // The caller reads the outcome from device and file.
   (void)Run(device, words, &said);
   return said;
 }

@@ -185,7 +185,7 @@ HccnConf::Entry RouteThrough(const std::string& gateway) {
                "gateway_" + gateway);
 }
 
-// What HasRoute makes of a run that ended so.
+// Returns HasRoute's answer to a run with this result.
 absl::StatusOr<bool> HasRoute(const HccnConf::Entry& entry,
                               const CommandResult& run) {
   Setter setter;

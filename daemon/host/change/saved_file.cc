@@ -32,7 +32,7 @@ absl::Status Put(FileSystem* files, const SavedFile& wanted) {
   absl::Status status = WriteTemporary(files, temporary, wanted);
   if (status.ok()) status = files->Rename(temporary, wanted.path());
   if (!status.ok()) {
-    // What to report is why the file could not be written.
+    // The caller gets the error of the write.
     (void)RemoveIfThere(files, temporary);
     return status;
   }
@@ -58,8 +58,8 @@ absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file,
 }
 
 absl::Status Overwrite(OpenFile* file, absl::string_view text) {
-  // Text first, then the cut: growing is what a full disk refuses, and then
-  // the old blocks are still there.
+  // Text first, then the truncation: a full disk refuses growth, and then the
+  // old blocks are still there.
   RETURN_IF_ERROR(WriteFully(file, 0, text));
   RETURN_IF_ERROR(file->Truncate(text.size()));
   return file->Sync();
@@ -68,12 +68,12 @@ absl::Status Overwrite(OpenFile* file, absl::string_view text) {
 }  // namespace
 
 std::string TemporaryOf(const std::string& path) {
-  // No suffix that anything reads: sysctl.d takes *.conf, firewalld *.xml.
+  // No program reads this suffix: sysctl.d takes *.conf, firewalld *.xml.
   return absl::StrCat(path, ".clusterd-new");
 }
 
 absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path) {
-  // Of the path itself first: a link must not be followed.
+  // Checks the path itself first: a link must not be followed.
   const absl::StatusOr<FileAttributes> attributes = files->Stat(path);
   if (absl::IsNotFound(attributes.status())) {
     SavedFile none;
@@ -103,7 +103,7 @@ absl::Status RestoreFile(const MutationToken&, FileSystem* files,
   } else if (now.SerializeAsString() != saved.SerializeAsString()) {
     return Put(files, saved);
   }
-  // It may be so only in memory: a crash may have come before the sync.
+  // The text may be only in memory: a crash may have preceded the sync.
   return files->SyncDirectory(FolderOf(saved.path()));
 }
 
@@ -128,7 +128,7 @@ absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
     ASSIGN_OR_RETURN(auto file, files_->Open(path_, OpenMode::kReadWrite));
     ASSIGN_OR_RETURN(const bool locked, file->TryLock());
     if (locked) {
-      // Somebody may have put another file there while we waited.
+      // Another process may have replaced the file during the wait.
       ASSIGN_OR_RETURN(const auto ours, file->Attributes());
       ASSIGN_OR_RETURN(const auto again, files_->Open(path_, OpenMode::kRead));
       ASSIGN_OR_RETURN(const auto theirs, again->Attributes());
@@ -163,7 +163,7 @@ absl::Status InPlaceFile::Guard(const MutationToken&) {
     if (is.uid != 0 && is.uid != geteuid()) {
       RETURN_IF_ERROR(file->SetOwner(geteuid(), is.gid));
     }
-    // The bits of the owner alone.
+    // Keeps only the owner's bits.
     if ((is.mode & 0077) != 0) RETURN_IF_ERROR(file->SetMode(is.mode & 0700));
     while (file->IsOpenElsewhere()) {
       if (clock_->Monotonic() < give_up) {

@@ -44,8 +44,8 @@ absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
     ASSIGN_OR_RETURN(const auto file, open_(PathOf(key), OpenMode::kReadWrite));
     const std::string line = absl::StrCat(value, "\n");
     written = WriteFully(file.get(), 0, line);
-    // The kernel's files say that they are empty; those of a simulated server
-    // are ordinary ones, and may have been longer.
+    // The kernel reports its files as empty; those of a simulated server are
+    // ordinary files, and may have been longer.
     const absl::StatusOr<FileAttributes> is = file->Attributes();
     if (written.ok() && is.ok() && is->size > line.size()) {
       written = file->Truncate(line.size());

@@ -43,8 +43,8 @@ absl::Status CheckOwner(const std::string& path, const struct stat& info,
                              absl::StrFormat("%04o", info.st_mode & 07777)));
 }
 
-// Goes down from a root folder one name at a time, following links itself, so
-// that every folder is seen that decides where the path leads.
+// Walks down from a root folder by name and follows links itself, to check
+// every folder that decides where the path leads.
 class Walk {
  public:
   Walk(absl::string_view root, absl::string_view path,
@@ -64,7 +64,7 @@ class Walk {
     return absl::OkStatus();
   }
 
-  // Of where it ended.
+  // Path and mode at its end.
   const std::string& here() const { return here_; }
   mode_t mode() const { return last_.st_mode; }
 

@@ -26,9 +26,9 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxLineBytes = 64 << 10;
-// As many as /proc may have: PID_MAX_LIMIT, proc(5), and its other names.
+// /proc may list this many: PID_MAX_LIMIT, proc(5), and its other names.
 constexpr size_t kMaxProcesses = (4 << 20) + 1000;
-// Between two tries for a lock, or two looks.
+// Interval between two tries for a lock, or two reads.
 constexpr absl::Duration kPoll = absl::Milliseconds(10);
 constexpr int kMaxLooks = 5;
 
@@ -58,7 +58,7 @@ std::string WithoutFinalSlash(std::string path) {
   return path;
 }
 
-// Bytes read, 0 at the end, or -1 with errno.
+// Returns the bytes read, 0 at the end, or -1 with errno.
 ssize_t ReadSome(int fd, char* buffer, size_t size) {
   ssize_t got;
   do {
@@ -143,14 +143,14 @@ absl::StatusOr<FileText> FileReader::ReadShared(absl::string_view path,
   bool is_locked = true;
   while (is_locked) {
     FileText file;
-    // Anew each time: somebody may put another file there meanwhile.
+    // Opened again each time: another process may replace the file meanwhile.
     ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &file.mode));
     const absl::Cleanup closing = [fd] { close(fd); };
     if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
       ASSIGN_OR_RETURN(file.text, ReadAll(fd, path, max_bytes));
       return file;
     }
-    // Some file systems have no locks.
+    // Some file systems do not support locks.
     is_locked = errno == EWOULDBLOCK;
     if (clock->Monotonic() >= give_up) break;
     if (is_locked) clock->SleepFor(kPoll);

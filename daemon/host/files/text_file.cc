@@ -29,7 +29,7 @@ absl::Status TextFileTrouble(const std::string& what, int error) {
   }
 }
 
-// Where nobody else can swap one folder for another, no link leads away.
+// Follows no link, and refuses a folder that others can write to.
 absl::Status OpenFolder(const std::vector<std::string>& names,
                         OwnedFd* folder) {
   std::string path;
@@ -68,7 +68,7 @@ absl::Status ReplaceTextFile(const std::string& root, const std::string& path,
   OwnedFd folder(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return TextFileTrouble(root, errno);
   RETURN_IF_ERROR(OpenFolder(names, &folder));
-  // Of another start that was killed at it.
+  // An earlier, killed run may have left it.
   const std::string beside = absl::StrCat(".", name, ".new");
   unlinkat(folder.get(), beside.c_str(), 0);
   const OwnedFd file(

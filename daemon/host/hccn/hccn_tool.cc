@@ -24,7 +24,7 @@ Missing::Reason ReasonFor(HccnFailure failure) {
   return Missing::TOOL_FAILED;
 }
 
-// "None is set" answers the question for it, and no other.
+// "None is set" is an answer only to its own query.
 bool IsAnswer(HccnFailure failure, const std::vector<std::string>& arguments) {
   return failure == HccnFailure::kNone ||
          (failure == HccnFailure::kNoAddress &&
@@ -35,8 +35,8 @@ bool IsAnswer(HccnFailure failure, const std::vector<std::string>& arguments) {
           absl::c_linear_search(arguments, "-tls"));
 }
 
-// A tool of one generation looks at the first word alone of a line of the other
-// one ("-i" there, "-g" here), and refuses it with this text.
+// A tool of one generation parses only the first word of the other's command
+// line ("-i" there, "-g" here), and refuses it with this text.
 bool IsOtherToolsRefusal(NpuToolFacts::Generation generation,
                          absl::string_view text) {
   return absl::StartsWith(text, generation == NpuToolFacts::ASCEND_950
@@ -48,14 +48,14 @@ absl::string_view NameOf(NpuToolFacts::Generation generation) {
   return generation == NpuToolFacts::ASCEND_950 ? "Ascend 950" : "classic";
 }
 
-// In clock ticks since boot. None once the process has ended, also if nobody
-// has waited for it yet.
+// Returns clock ticks since boot; none once the process ended, even as a
+// zombie.
 std::optional<uint64_t> StartTimeOf(int pid) {
-  // Words of proc(5): the name in brackets, which may hold anything, the state,
-  // and as the 20th from there the time.
+  // Words of proc(5): the name in brackets, which may hold any text, the state,
+  // and 19 words later the time.
   static const LazyRE2 kStat = {R"((?s).*\) [^ZX](?: \S+){18} (\d+) .*)",
                                 RE2::Latin1};
-  // The machine's own /proc: it is a child of this very process.
+  // Uses the machine's own /proc: it is a child of this process.
   const absl::StatusOr<FileText> stat =
       FileReader("/").Read(absl::StrCat("/proc/", pid, "/stat"));
   uint64_t start_time = 0;
@@ -170,7 +170,7 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   command.needs_driver = true;
   const absl::StatusOr<CommandResult> result = runner_->Run(command);
   if (instead_.has_value() && absl::IsFailedPrecondition(result.status())) {
-    // Other questions need no copy. Without the device, so that this folds.
+    // Other queries need no copy. The text omits the device, so that it folds.
     answer.missing = MakeMissing(
         Missing::NOT_QUERIED,
         absl::StrCat("hccn_tool would write to /etc/hccn.conf, and it cannot "
@@ -218,7 +218,7 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
 
 HccnVerdict HccnSession::Classify(const CommandResult& result) const {
   const HccnVerdict verdict = ClassifyHccnRun(result, NpuToolFacts::ASCEND_950);
-  // A classic session takes one thing from that tool: its refusal.
+  // A classic session recognises only one of that tool's texts: its refusal.
   return generation_ == NpuToolFacts::ASCEND_950 ||
                  IsOtherToolsRefusal(generation_, verdict.text)
              ? verdict
@@ -234,7 +234,7 @@ void HccnSession::TakeSilence(const CommandResult& result, HccnAnswer* answer) {
                     " cannot be killed and was left behind");
   }
   answer->missing = MakeMissing(Missing::TIMED_OUT, detail);
-  // Not NOT_QUERIED, which says that somebody chose not to ask.
+  // Not NOT_QUERIED, which means a decision not to query.
   stopped_ =
       MakeMissing(Missing::TIMED_OUT, absl::StrCat("not asked after ", detail));
 }
@@ -253,7 +253,7 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
   });
   if (changes) {
     awaited_.erase(awaited_.find(device));
-    // Those who look wait for this, too.
+    // Waiting readers check awaited_, too.
     changed_.notify_all();
   }
   if (!free) {
@@ -267,7 +267,7 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
   const auto left = left_behind_.find(device);
   if (left == left_behind_.end()) return taken;
   const Process process = left->second;
-  // Nobody waits for /proc. It is ours: no other changes its entry.
+  // Reads /proc unlocked: only the holder changes the device's entry.
   lock.unlock();
   if (StartTimeOf(process.pid) == process.start_time) {
     return FailedPrecondition(
@@ -289,7 +289,7 @@ void DeviceLocks::LeaveBehind(uint32_t device, int pid) {
 void DeviceLocks::GiveBack(uint32_t device) {
   const std::lock_guard<std::mutex> lock(mutex_);
   in_use_.erase(device);
-  // Under the lock: who has waited may destroy this next.
+  // Under the lock: a woken waiter may destroy this object.
   changed_.notify_all();
 }
 

@@ -30,8 +30,7 @@
 namespace clusterd {
 namespace {
 
-// SO_NETNS_COOKIE of the kernel's asm-generic/socket.h, which x86 and ARM use;
-// older headers lack it.
+// SO_NETNS_COOKIE of asm-generic/socket.h (x86, ARM); older headers lack it.
 constexpr int kNetnsCookie = 71;
 constexpr char kNeedsTheHostsProcesses[] =
     "; clusterd needs to run as root, with the host's processes in view";
@@ -57,8 +56,8 @@ absl::Status NoNamespace(const std::string& name, const std::string& path) {
                             "/run/netns/NAME or /proc/PID/ns/net");
 }
 
-// Of a path that somebody asked for: the same whatever is there, so that nobody
-// learns from root which files a host has.
+// Returns the same error for a requested path whatever is there, so that its
+// text does not reveal which files root sees.
 absl::StatusOr<OpenNetworkNamespace> WithOneText(
     const std::string& name, absl::StatusOr<OpenNetworkNamespace> opened) {
   if (opened.ok()) return opened;
@@ -79,21 +78,21 @@ absl::Status EnterError(const std::string& name, int error) {
       "where systemd confines it");
 }
 
-// `ip netns` and the CNI plugins of Kubernetes; docker, under both its paths.
+// Folders of `ip netns`, Kubernetes's CNI plugins, and docker, by both paths.
 constexpr const char* kFolders[] = {"/run/netns", "/var/run/docker/netns",
                                     "/run/docker/netns"};
-// A process may end after it has made one with a number that was looked at
-// before: process ids start again at the lowest.
+// A process may end after making a child whose pid is below those already
+// checked: process ids wrap around.
 constexpr int kPasses = 2;
-// Only who sees the first process can see them all.
+// Only a process that sees the first process can see them all.
 constexpr const char* kAlwaysThere[] = {"/proc/self/ns/net", "/proc/1/ns/net"};
 
-// The files of the namespaces that there are now, below the root. `unlisted`
-// gets the first reason why there may be more.
+// Returns the files of all current namespaces below the root. `unlisted` gets
+// the first reason why there may be more.
 std::vector<std::string> ListNamespaceFiles(const FileReader& files,
                                             std::string* unlisted) {
   const auto list = [&](absl::string_view folder) {
-    // Of a process with more threads than that the first ones.
+    // Lists only the first threads of a process with too many.
     const auto names = files.List(folder, FileReader::Beyond::kLeftOut);
     if (!names.ok() && !absl::IsNotFound(names.status()) && unlisted->empty()) {
       *unlisted = std::string(names.status().message());
@@ -131,7 +130,7 @@ constexpr Engine kEngines[] = {
     {"crictl", "inspect --output go-template --template {{.info.pid}}"},
 };
 
-// 0: the container does not run. NotFound: this engine has no such container.
+// Returns 0 if it does not run. NotFound: the engine does not know it.
 absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
                                    const std::string& program,
                                    const HostAccess& host,
@@ -172,7 +171,7 @@ absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
 
 absl::StatusOr<OpenNetworkNamespace> OpenNetworkNamespace::Open(
     const std::string& path, const std::string& name) {
-  // Looks before it opens: a device would act on an open.
+  // Checks the file before it opens it: an open may act on a device.
   const OwnedFd seen(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct statfs system;
   struct stat info;
@@ -186,7 +185,7 @@ absl::StatusOr<OpenNetworkNamespace> OpenNetworkNamespace::Open(
            O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file->get() < 0) return ErrnoStatus(name, path, errno);
   const int type = ioctl(file->get(), NS_GET_NSTYPE);
-  // Kernels before 4.11 do not tell; setns tells them apart then.
+  // Before Linux 4.11 the type is unknown; setns then refuses another one.
   if (type >= 0 && type != CLONE_NEWNET) return NoNamespace(name, path);
   return OpenNetworkNamespace(file, info.st_ino, name);
 }
@@ -242,9 +241,9 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
     case NetworkNamespace::kPid:
       return of_process(target.pid());
     case NetworkNamespace::kPath: {
-      // An undo asks for it, too, and must not wait for a file system that a
-      // user has mounted, such as below /run/user. A process's own is the
-      // kernel's, whoever the process belongs to.
+      // An undo uses this, too, and must not wait for a file system that a user
+      // has mounted, such as below /run/user. A process's own file belongs to
+      // the kernel, whatever the process's user.
       absl::Status safe;
       if (!absl::StartsWith(target.path(), "/proc/")) {
         safe = CheckFile(host.paths.root, target.path(),
@@ -264,7 +263,7 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
     const HostPaths& paths, uint64_t inode, const std::string& name) {
   const FileReader files(paths.root);
-  std::string untold;  // Why one of them could not be looked at: the first.
+  std::string untold;  // First reason why one could not be checked.
   for (int pass = 0; pass < kPasses; ++pass) {
     for (const std::string& file : ListNamespaceFiles(files, &untold)) {
       const std::string path = files.Resolve(file);
@@ -279,7 +278,7 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
       }
       if (info.st_ino != inode) continue;
       auto opened = OpenNetworkNamespace::Open(path, name);
-      // Else it has moved in between.
+      // Otherwise the file has changed meanwhile.
       if (opened.ok() && opened->inode() == inode) return opened;
       if (!opened.ok() && !absl::IsNotFound(opened.status()) &&
           !absl::IsFailedPrecondition(opened.status())) {
@@ -321,7 +320,7 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
       stopped.push_back(engine.name);
       continue;
     }
-    // The same process: podman answers under docker's name, too.
+    // podman answers under docker's name, too: the same process.
     if (found != 0 && found != *pid) {
       return FailedPrecondition("container \"", container, "\": runs in ",
                                 found_by, " (process ", found, ") and in ",

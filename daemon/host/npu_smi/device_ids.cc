@@ -23,7 +23,7 @@ constexpr absl::string_view kNpuSmi[] = {"/usr/local/sbin/npu-smi",
 constexpr size_t kLogicIdColumn = 2;
 constexpr size_t kPhysicalIdColumn = 3;
 
-// Two digits at most: hccn_tool takes no more.
+// At most two digits: hccn_tool accepts no more.
 std::optional<uint32_t> ParseId(absl::string_view digits) {
   uint32_t id = 0;
   if (digits.size() > 2 || !ParseDigits(digits, &id)) return {};
@@ -77,7 +77,7 @@ absl::StatusOr<DeviceIdsFact::Ids> FindIds(const HostAccess& host) {
 
 using Chips = std::map<uint32_t, ChipPlace>;
 
-// The questions to one chip. Has its lock for as long as it lives.
+// Queries one chip. Holds its lock while it lives.
 class ChipSession {
  public:
   ChipSession(const std::string& npu_smi, uint32_t device, ChipPlace place,
@@ -96,7 +96,7 @@ class ChipSession {
     }
   }
 
-  // Of the card, whose board the chip sits on, the query has no chip.
+  // A query of the card, on whose board the chip sits, names no chip.
   template <typename Parse>
   auto Ask(absl::string_view query, Parse parse, bool of_card = false)
       -> decltype(parse("")) {
@@ -108,7 +108,7 @@ class ChipSession {
     const absl::StatusOr<std::string> output = Run(std::move(words));
     auto answer = output.ok() ? parse(*output) : output.status();
     if (answer.ok()) return answer;
-    // What chips do not support folds without their ids.
+    // Without ids, unsupported queries of several chips fold.
     const bool folds = absl::IsUnimplemented(answer.status());
     const absl::Status status(
         answer.status().code(),
@@ -135,8 +135,7 @@ class ChipSession {
     }
     const absl::Status failure = NpuSmiFailure(result);
     if (failure.ok()) return std::move(result.standard_output);
-    // A line that it refuses is of a newer npu-smi; a chip that it does not
-    // find should be there.
+    // npu-smi refuses queries of newer releases; a missing chip is a fault.
     const absl::StatusCode code =
         absl::IsInvalidArgument(failure) ? absl::StatusCode::kUnimplemented
         : absl::IsNotFound(failure)      ? absl::StatusCode::kUnavailable
@@ -150,7 +149,7 @@ class ChipSession {
   const HostAccess& host_;
   DeviceLocks* const locks_;
   DeviceLocks::Lock lock_;
-  // Not OK: nothing more is asked, for this reason.
+  // Not OK: no further query runs, for this reason.
   absl::Status stopped_;
 };
 
@@ -160,7 +159,7 @@ void AskChip(ChipSession chip, bool in_super_pod, DeviceFacts* facts) {
   SetFact(chip.Ask("board", ParseNpuSmiCompatibility, /*of_card=*/true),
           facts->mutable_compatibility());
   absl::StatusOr<HccsLinks> hccs = chip.Ask("hccs", ParseNpuSmiHccs);
-  // The same query's name in some builds.
+  // Some builds have this name for the query.
   if (absl::IsUnimplemented(hccs.status())) {
     absl::StatusOr<HccsLinks> xlink = chip.Ask("xlink", ParseNpuSmiHccs);
     if (!absl::IsUnimplemented(xlink.status())) hccs = std::move(xlink);
@@ -178,9 +177,9 @@ void MissChip(const Missing& missing, bool in_super_pod, DeviceFacts* facts) {
   if (in_super_pod) SetMissing(missing, facts->mutable_super_pod());
 }
 
-// Where each id is; one that is not listed may lack there. Logic ids are the
-// machine's only if they are the same ones: one device more or less shifts all.
-// Physical ids are, but not where each side has some of its own. Unavailable:
+// Returns the place of each id; a listed chip may be missing. Logic ids are the
+// machine's only if both lists are equal, since a missing device shifts all.
+// Physical ids are, unless each side has ids that the other lacks. Unavailable:
 // the tool lists too few. Unimplemented: it numbers them otherwise.
 absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
                                 const HostAccess& host,
@@ -210,7 +209,7 @@ absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
                                             : absl::UnimplementedError(why);
 }
 
-// One table has all chips. A 310P's has ids of 5 digits.
+// One table has all chips. A 310P's ids have 5 digits.
 void ReadMemory(const std::string& npu_smi, const HostAccess& host,
                 const Chips& chips, std::vector<DeviceFacts>* facts) {
   const auto output = RunNpuSmi({npu_smi, "info"}, host);

@@ -58,7 +58,7 @@ bool WaitFor(int fd, short events, SteadyTime end) {
   }
 }
 
-// What this machine's own sshd would do.
+// Reads the effective configuration of this machine's sshd.
 absl::StatusOr<SshdConfig> ReadSshdConfig(const HostAccess& host) {
   ASSIGN_OR_RETURN(const std::string sshd, FindProgram(host.paths.root, kSshd));
   ASSIGN_OR_RETURN(
@@ -71,8 +71,8 @@ absl::StatusOr<SshdConfig> ReadSshdConfig(const HostAccess& host) {
       PrintableText(ParseLoginFailure(result.standard_error).error));
 }
 
-// Without the user's home no key is found, and every login would fail for a
-// reason that is ours: a service may hide it (systemd.exec(5), ProtectHome).
+// Without the user's home no key is found, and every login fails: the service's
+// sandbox may hide it (systemd.exec(5), ProtectHome).
 absl::Status CheckHome(const HostAccess& host, const RunAs& user) {
   ASSIGN_OR_RETURN(const std::string test, FindProgram(host.paths.root, kTest));
   const std::string home =
@@ -100,7 +100,7 @@ void DescribeListener(const SocketsFact::Sockets& sockets, SshServer* server) {
   }
 }
 
-// How the one question is answered.
+// Answers one question.
 class Answer {
  public:
   Answer(const HostAccess& host, const SshQuestion& question,
@@ -214,7 +214,7 @@ class Answer {
     return targets;
   }
 
-  // Of the shell in which a launch begins: a container's where there are some.
+  // Reads the variables of a launch's first shell, in a container if any.
   absl::Status ReadExported(const SshLogins& logins, SshFact::Ssh* ssh) const {
     if (question_.before()) {
       return absl::CancelledError("the containers' sshd is not started yet");
