@@ -1,4 +1,4 @@
-// Drift: what applies on a host brought about and is not so any more. Pure:
+// Drift: settings that applies made on a host and that no longer hold. Pure:
 // journals and facts in, one fact out.
 //
 //   the value is as the apply left it, or better      nothing
@@ -11,8 +11,8 @@
 //   the apply was undone or rolled back               nothing
 //   the apply was for another network namespace       nothing: that may be gone
 //
-// And the part of a host's plan that puts back what drifted, and nothing else:
-// what the controller may do by itself where the spec says `enforce`. Pure.
+// Also the part of a host's plan that only puts back what drifted. The
+// controller applies it automatically where the spec says `enforce`. Pure.
 #ifndef CONFIG_PLAN_APPLIED_DRIFT_H_
 #define CONFIG_PLAN_APPLIED_DRIFT_H_
 
@@ -26,8 +26,7 @@
 
 namespace clusterd {
 
-// More of them a host does not list, drifted and untold together; what drifted
-// goes first.
+// A host lists at most this many, drifted and untold together, drifted first.
 inline constexpr int kMaxAppliedDrifts = 256;
 
 // One journal that is over: how it began and how it stands.
@@ -42,42 +41,41 @@ inline bool IsLater(const JournalBegin& apply, const JournalBegin& other) {
          std::make_pair(other.sequence(), other.started_at_ms());
 }
 
-// Texts are cut where they get long.
-// `applies` of one host, newest last. Newest apply first, its steps in order.
-// Missing, with the facts' own reason, when nothing is known about the host.
+// Finds the drift of one host's `applies`, given newest last. Lists the newest
+// apply first, its steps in order, and shortens long texts. Missing, with the
+// facts' own reason, when nothing is known about the host.
 DriftFact FindAppliedDrift(absl::Span<const EndedApply> applies,
                            const HostFacts& facts);
 
-// What somebody's later apply, not taken back, set of what `apply` set.
+// A target of `apply` that a later apply in effect also set.
 struct LaterClaim {
   std::string apply_id;
   std::string actor;
   std::string target;  // As GoalName has it.
 };
 
-// The first such target of each later apply. `applies` as above, with `apply`
-// among them; of the same network namespace only. What is enforced does not
-// count: it ends with the apply that it holds up.
+// Returns the first such target of each later apply in the same network
+// namespace. `applies` as above, with `apply` among them. Enforced applies do
+// not count: they end with the apply that they hold up.
 std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
                                         absl::Span<const EndedApply> applies);
 
 struct DriftRepair {
-  // `planned` with the steps that are left, numbered anew; none: nothing is to
-  // be done by itself.
+  // The steps of `planned` that are left, renumbered; none: nothing to do.
   HostPlan plan;
-  // Drift of an enforced kind that is left to a person, one line each, e.g.
+  // Drift of an enforced kind that a person must fix, one line each, e.g.
   // "net.core.somaxconn: the spec asks for 32768 now, apply 0123 set 65535", or
   // why the plan blocks that kind, such as what the host allows.
   std::vector<std::string> left;
 };
 
-// `planned` is what the spec asks for now. Of it a step stays if
+// `planned` is what the spec asks for now. It keeps a step only if
 //   its target drifted, and the kinds of the drift and of the step are both in
 //   `enforced`; and
 //   it sets what that apply had set, not what the spec has become since; and
 //   nothing else is lost with it: an address whose change drops a gateway or
 //   route stays only if a step that stays sets that gateway again.
-// Reserved ports may be more: what others reserved meanwhile is kept.
+// The step may reserve more ports than the apply did: it keeps later ones.
 DriftRepair PlanDriftRepair(const HostPlan& planned,
                             const DriftFact::Drifts& drifts,
                             absl::Span<const std::string> enforced);
