@@ -49,8 +49,9 @@ bool IsOfThisBoot(const JournalDeadline& deadline, const HostTime& now);
 // Never negative; zero: it is due.
 absl::Duration TimeLeft(const JournalDeadline& deadline, const HostTime& now);
 
-// Where a message, at any depth, has a field or a value of an enumeration that
-// this version does not know, e.g. "intent.saved[0]: field 7"; "" if nowhere.
+// Names the first part of a message, at any depth, that this version does not
+// know: a field or enumeration value, e.g. "intent.saved[0]: field 7"; "" if
+// none.
 std::string UnknownPart(const google::protobuf::Message& message);
 
 // Unimplemented, with the part: of a newer version, or a saved value that no
@@ -64,8 +65,8 @@ std::string UnknownPart(const google::protobuf::Message& message);
 // and deadlines within the limit of this version.
 absl::Status CheckJournalEntry(const JournalEntry& entry);
 
-// PermissionDenied, with owner and mode: others than root, or the user this
-// process runs as, can change it; or it is no folder, or no file.
+// PermissionDenied, with owner and mode: others than root, or the user of this
+// process, can change it; or it is not of this type.
 absl::Status CheckOnlyOurs(const std::string& path, FileType type,
                            const FileAttributes& attributes);
 
