@@ -165,7 +165,8 @@ constexpr DeviceSetting kDeviceSettings[] = {
 static_assert(HasRowForEach(kDeviceSettingNames, kDeviceSettings),
               "a setting without its row");
 
-// A route of the device, or its gateway: what the tool drops with a subnet.
+// True for a route of the device, or its gateway: the tool drops them with a
+// subnet.
 bool IsDroppable(const HccnConf::Entry& entry, uint32_t device) {
   return (entry.key() == "gateway" || IsRouteKey(entry.key())) &&
          entry.has_device() && entry.device() == device &&
