@@ -43,8 +43,9 @@ bool IsBareRoute(absl::string_view key, absl::string_view value) {
 
 using Problem = HccnConf::Problem;
 
-// A host names its first 100 problems only, and those that no step repairs are
-// not among a step's; the repair itself goes through the whole file.
+// A host reports only its first 100 problems, and a step lists the repairable
+// ones of them. From this count on some may be missing; the repair covers the
+// whole file.
 constexpr size_t kMayBeCut = 64;
 
 // The repair of each known kind of problem.

@@ -30,8 +30,8 @@ struct TrustedRoots {
   std::string roots_pem;  // Those that the hashes name, and no other.
 };
 
-// Number of tries for a busy or slow controller, three times as many for one
-// that has not answered at all, and the wait between tries.
+// Number of tries for a busy or slow controller, of which one that has never
+// answered gets only three, and the wait between tries.
 struct CallPatience {
   int tries = 30;
   std::function<void(absl::Duration)> wait;
@@ -89,7 +89,7 @@ struct JoinFlags {
   bool new_key = false;
 };
 
-// Access to the machine, for tests too.
+// Dependencies of JoinCluster.
 struct JoinTools {
   std::string host_name;
   std::string machine_id;
