@@ -16,12 +16,10 @@
 namespace clusterd {
 namespace {
 
-// A controller accepts no text over 16 KiB, and ends the stream of a host that
-// sends one.
+// A controller ends the stream of a host that sends a text over 16 KiB.
 constexpr size_t kMaxTextBytes = 512;
 
-// Targets and values are compared with a new plan, so they are cut only to fit
-// the report.
+// Targets and values are compared with a plan, so only the report limits them.
 constexpr size_t kMaxGoalBytes = 8 << 10;
 
 // Cuts between characters and appends "...".
@@ -40,9 +38,9 @@ struct Claim {
 // The targets that later steps have taken over.
 class TakenTargets {
  public:
-  // Adds the step's target and others that it decides about. An address drops
-  // the gateway of the old subnet; a stopped firewall allows everything; an
-  // opened one must run.
+  // Adds the targets that the step sets or decides. An address drops the
+  // gateway of the old subnet; a stopped firewall allows everything; an opened
+  // one must run.
   void Add(const PlanStep& step) {
     const Setting* const setting = SettingOf(step);
     if (setting == nullptr) return;

@@ -299,8 +299,7 @@ class DevicePlanner {
         Worded(is_tls ? "plan-say-remove-reason" : "plan-say-ask-the-tool"));
   }
 
-  // Blocks the TLS switch of a device without certificate: it is off and cannot
-  // be set.
+  // A TLS switch without certificate is off; blocks any other value.
   void PlanNoCertificate(const DeviceSetting& setting,
                          const DeviceChange& change,
                          const std::string& wanted) {

@@ -1,5 +1,4 @@
-// Gateways that hccn_tool would not keep: of devices with DHCP, and of devices
-// that share one.
+// Gateways that hccn_tool drops: of devices with DHCP, and shared ones.
 #include <string>
 #include <vector>
 
@@ -205,8 +204,7 @@ TEST(PlanSharedGatewayTest, TellsWhoseGatewayGoesAndRestsOnIt) {
                   "gateway_0=10.0.0.254, and device 0 may lose its live "
                   "gateway 10.0.0.254"));
   EXPECT_EQ(CheckHostPlan(plan), absl::OkStatus());
-  // The gateway that the tool removes belongs to the step: applied again, it
-  // holds.
+  // The removed gateway belongs to the step: applied again, it holds.
   HostFacts after = facts;
   SetGateway(&after, 0, "", "");
   SetGateway(&after, 1, "10.1.0.254", "10.1.0.254");

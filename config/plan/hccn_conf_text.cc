@@ -44,8 +44,7 @@ bool IsBareRoute(absl::string_view key, absl::string_view value) {
 using Problem = HccnConf::Problem;
 
 // A host reports only its first 100 problems, and a step lists the repairable
-// ones of them. From this count on some may be missing; the repair covers the
-// whole file.
+// ones. From this count on some may be missing; the repair covers the file.
 constexpr size_t kMayBeCut = 64;
 
 // The repair of each known kind of problem.

@@ -29,8 +29,8 @@ std::string HccnConfKey(absl::string_view key, uint32_t device);
 bool IsRouteKey(absl::string_view key);
 
 // The value that the tool reads for a key ("address_3"): that of the first line
-// that starts with "address_3=", without a carriage return at its end. nullopt:
-// there is no such line.
+// that starts with "address_3=", without a final carriage return. nullopt:
+// none.
 std::optional<std::string> HccnConfValue(absl::string_view text,
                                          absl::string_view full_key);
 
@@ -38,9 +38,8 @@ std::optional<std::string> HccnConfValue(absl::string_view text,
 // nullopt: another line, or not repairable without guessing.
 std::optional<std::string> RepairedRouteLine(absl::string_view line);
 
-// Repairs the entry: removes blanks and the carriage return at the end of its
-// line, which a host sends as the two characters "\r"; adds a route's
-// "gateway_".
+// Repairs the entry: removes blanks and the carriage return (from a host: the
+// two characters "\r") at the end of its line; adds a route's "gateway_".
 HccnConf::Entry RepairedEntry(HccnConf::Entry entry);
 
 // True if RepairHccnConf can remove this problem.
@@ -59,9 +58,8 @@ std::string RepairHccnConf(absl::string_view text);
 // Corrects the file after a tool command that turned `before` into `after`.
 // Lines that were lost and are not in `may_vanish`, by key ("gateway_3") or
 // whole ("ip_route_3=add …"), return to their place; added lines come last. A
-// key with another value in `after` is not lost: another program set it. The
-// tool's delete of "gateway_0=" also takes "IPv6gateway_0=" and comments that
-// contain it.
+// key with another value in `after` was set by another program. The tool's
+// delete of "gateway_0=" also takes "IPv6gateway_0=" and comments with it.
 std::string WithLostLines(absl::string_view before, absl::string_view after,
                           const std::set<std::string>& may_vanish);
 

@@ -51,8 +51,8 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
   if (asked > kLargestNumber) {
     return InvalidWords("plan-say-kernel-takes", kLargestNumber);
   }
-  // All ranks connect to the root at once: one for each device and an agent for
-  // each server.
+  // All ranks, one a device, and one agent a server connect to the root at
+  // once.
   uint64_t dialers = 0;
   for (const ServerSpec& server : spec.servers()) {
     dialers += server.devices_size() + 1;

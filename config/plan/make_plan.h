@@ -63,8 +63,7 @@ struct PlanCounts {
   // ones. Both are 0 for a narrowed plan, which does not fix everything.
   size_t hosts_failing = 0;
   size_t hosts_in_doubt = 0;
-  // Hosts on which steps replace a device's address or netmask. A first address
-  // does not count.
+  // Hosts on which steps replace a device's address or netmask, if it had one.
   size_t hosts_readdressed = 0;
   size_t cluster_hosts = 0;
   std::string only = {};  // "sysctl,tls"; empty: the plan is whole.

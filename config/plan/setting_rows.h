@@ -52,8 +52,7 @@ class SettingFacts {
   const FirewallFacts& Firewall(FirewallProgram program) const {
     return program == UFW ? facts_.ufw() : facts_.firewalld();
   }
-  // The text of a named fact. If hccn.conf is missing, every key is known to be
-  // absent.
+  // The text of a named fact. A missing hccn.conf is known to have no key.
   std::string Now(const std::string& name) const;
   // Cached: a firewall may have thousands of rules, each looked up here.
   const AllowedPorts& LetsIn(FirewallProgram program, bool permanently) const;
@@ -155,9 +154,8 @@ absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
 // administrator's lines there win, and a plan names a line that is in the way.
 inline constexpr char kSysctlFile[] = "/etc/sysctl.d/90-clusterd.conf";
 
-// Sets this assignment in `text` and keeps every other line. Replaces the first
-// line that sets the key and removes further ones, or appends a line. Empty
-// text gets a heading.
+// Sets this assignment in `text` and keeps every other line. Replaces the key's
+// first line and removes others, or appends one. Empty text gets a heading.
 std::string EditSysctlFile(absl::string_view text, absl::string_view key,
                            absl::string_view value);
 

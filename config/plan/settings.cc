@@ -33,8 +33,7 @@ bool SetsFact(const PlanStep& step, const std::string& fact) {
   const std::string goal = GoalName(step);
   const uint32_t device = step.target().device();
   if (fact == goal || step.target().has_kernel_parameter()) return fact == goal;
-  // Steps of a firewall, and the repair of the file's form, set all of its
-  // facts.
+  // Steps of a firewall or of the file's form set all of its facts.
   if (!IsOfDevice(step)) {
     return absl::StartsWith(fact, goal.substr(0, goal.find(' ')));
   }

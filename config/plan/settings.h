@@ -49,8 +49,7 @@ inline constexpr char kAtBootSetting[] = "at boot";
 inline constexpr char kActiveSetting[] = "active";
 inline constexpr char kLetsInSetting[] = "lets in";
 
-// Settings of devices, and those of a host. Each half of the table keeps this
-// order.
+// Settings of devices, and of a host, in the order of both halves of the table.
 inline constexpr const char* kDeviceSettingNames[] = {
     kAddressSetting, kGatewaySetting, kDetectSetting,   kMtuSetting,
     kTlsSetting,     kPfcSetting,     kRocePortSetting, kDscpSetting};
@@ -166,8 +165,7 @@ struct Setting {
 // Returns nullptr if this version does not know the setting.
 const Setting* FindSetting(absl::string_view name);
 
-// The row of a step; nullptr: its setting is unknown, or does not fit its
-// target.
+// The step's row; nullptr: its setting is unknown or does not fit its target.
 const Setting* SettingOf(const PlanStep& step);
 
 // A step for people:
@@ -181,10 +179,9 @@ inline std::string StepText(const PlanStep& step) {
 }
 
 // Checks that the step's setting still holds. More reserved ports, larger
-// numbers, and a firewall that is no longer installed hold too. It has moved if
-// a firewall that should allow ports is stopped, or allows them only until it
-// restarts, or if the /etc/hccn.conf of its keys is gone. An unknown setting is
-// untold.
+// numbers, and a firewall that is no longer installed hold too. Moved are: a
+// firewall that should allow ports and is stopped, or allows them only until it
+// restarts; keys of a missing /etc/hccn.conf. An unknown setting is untold.
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts);
 
 // True if nothing is left to do: the plan has no step, or every step holds and
@@ -213,8 +210,7 @@ inline bool IsRewrite(const PlanStep& step) {
   return IsOfDevice(step) && step.kind() == CHANGE_HCCN_CONF;
 }
 
-// A key of hccn.conf with its device, and the file's value, as StoredPart gives
-// it.
+// A key of hccn.conf with its device, and its value as StoredPart gives it.
 struct ConfLine {
   std::string key;  // e.g. "netmask_3"
   std::string value;

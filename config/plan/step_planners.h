@@ -53,9 +53,8 @@ class HostPlanBuilder {
   // Returns the plan. If the host reports what it allows (facts().allows()),
   // steps of other kinds become blocked, each with its text and what to write
   // into which file there. If the repair of /etc/hccn.conf is among them, so is
-  // every step in which the tool would write that file. A host that reports
-  // nothing keeps its steps, and refuses them itself. REQUIRES: called once,
-  // last.
+  // every step in which the tool would write that file. Other hosts keep their
+  // steps, and refuse them themselves. REQUIRES: called once, last.
   HostPlan Finish();
 
  private:
@@ -155,9 +154,8 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 // No step starts it, not with `enforce` either: the plan notes it for a person.
 void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 
-// Changes that a spec asks of a host's devices, with every address parsed and
-// in an order in which the addresses can be set. device_steps.cc makes steps of
-// them.
+// Changes that a spec asks of a host's devices, with parsed addresses, in an
+// order in which these can be set. device_steps.cc makes steps of them.
 
 // Why something cannot be planned; nullopt: no reason is known.
 using Obstruction = std::optional<FindingValue>;

@@ -34,8 +34,7 @@ class Waves {
   }
 
   size_t count() const { return begins_.size() - 1; }
-  // The first host of that wave, both from 0; for the wave after the last: the
-  // number of hosts.
+  // The first host of that wave, both from 0; after the last: the host count.
   size_t begin(size_t wave) const { return begins_[std::min(wave, count())]; }
 
  private:
@@ -49,10 +48,9 @@ struct Canary {
 };
 
 // Chooses the fewest hosts with a step of every kind, the first ones of equals,
-// and fills up to `wished` from the begin of the plan. If `wished` is too small
-// it takes more, but at most `wave_size`. The remaining hosts are in the next
-// wave, and `why` warns of the kinds that only they have. `wished` 0: no
-// canary.
+// and fills up to `wished` in plan order. It takes more if needed, but at most
+// `wave_size`. The remaining hosts are in the next wave, and `why` warns of
+// kinds that only they have. `wished` 0: no canary.
 Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size);
 
 }  // namespace clusterd

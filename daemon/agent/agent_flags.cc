@@ -31,8 +31,7 @@ constexpr size_t kMaxConfigBytes = 1 << 16;
 constexpr absl::Duration kLeastDriftInterval = absl::Seconds(10);
 constexpr absl::Duration kMostDriftInterval = absl::Hours(24);
 
-// A text setting: its row reads it from the file, makes the flag, and has the
-// default.
+// A text setting: its row reads it, makes the flag, and has the default.
 struct TextSetting {
   const char* key;  // "--" before it: the flag.
   std::string* (*of)(AgentSettings*);

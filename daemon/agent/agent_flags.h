@@ -14,9 +14,9 @@
 // without this key:
 //   metrics_file: /var/lib/clusterd-metrics/clusterd.prom
 // and `hooks` for a scheduler's hooks (hooks/hook_settings.h). `cluster: demo`
-// binds it to a cluster; by default the certificate names it. The command line
-// has every key but `allow`, `hooks`, `drift_interval` and `metrics_file`, and
-// wins.
+// binds it to a cluster; by default the certificate does. The command line
+// wins, and has every key but `allow`, `hooks`, `drift_interval` and
+// `metrics_file`.
 #ifndef DAEMON_AGENT_AGENT_FLAGS_H_
 #define DAEMON_AGENT_AGENT_FLAGS_H_
 
@@ -43,11 +43,9 @@ struct AgentSettings {
   std::string cluster;
   TlsFiles tls;
   std::string socket;
-  // Folder below the root for journals of applies, which must outlive the
-  // daemon.
+  // Folder below the root for journals, which must outlive the daemon.
   std::string state;
-  // Interval of drift checks; zero ("0"): only when it attaches and after
-  // changes.
+  // Interval of drift checks; zero ("0"): only after attaching and changes.
   std::optional<absl::Duration> drift_interval;
   // Below the root.
   std::string metrics_file;
@@ -91,11 +89,10 @@ absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
 // Reads and parses a file; errors also as ReadRegularFile.
 absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path);
 
-// The changes that the file of --config allows; "": there is no file. Re-read
+// The changes that the file of --config allows; "": no such file. Re-read
 // before every change, so that an edit takes effect at once. Only observing,
 // with the reason in `log`, if the file is unreadable or has a mistake. Without
-// `log` the reason is reported with the host's facts, so that plans ask for
-// nothing else.
+// `log` the reason is reported with the host's facts, for plans.
 HostAllows ReadHostAllows(const std::string& config, Log* log = nullptr);
 
 // Re-read for every hook. The defaults, but with drains off and the reason in

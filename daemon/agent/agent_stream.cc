@@ -200,8 +200,7 @@ void AgentStream::Take(const HubMessage& message) {
       asked_to_leave_ = true;
       return connection_->HangUp();
     case HubMessage::KIND_NOT_SET:
-      // A head alone, or a newer controller's message; only a task needs an
-      // answer.
+      // A head alone, or a newer message; only tasks need an answer.
       return;
   }
 }

@@ -29,9 +29,9 @@ class HubQuestions : public std::enable_shared_from_this<HubQuestions> {
   // `scheduler` must outlive it.
   explicit HubQuestions(Scheduler* scheduler) : scheduler_(scheduler) {}
 
-  // Returns the id of a new question, to be sent then. Returns 0 if there are
-  // too many, after calling `answered` with ResourceExhausted. DeadlineExceeded
-  // after `wait`.
+  // Returns the id of a new question, to be sent then; 0 if there are too many,
+  // after it called `answered` with ResourceExhausted. DeadlineExceeded after
+  // `wait`.
   uint64_t Open(absl::Duration wait, Answered answered)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Answers a question; drops an answer to a closed one.
@@ -68,14 +68,12 @@ struct AgentStreamOptions {
   TlsFiles tls;
   // As in the own certificate; the controller reads it from there.
   std::string host;
-  // The machine's ids, and the name of its simulation, if any; the stream fills
-  // in the rest.
+  // The machine's ids, and its simulation, if any; the rest is filled in.
   Hello hello;
   BackoffOptions backoff;
   // The first connect waits a random part of it: racks are switched on at once.
   absl::Duration first_dial_within;
-  // Gives the next connection's credentials; called before each on the loop's
-  // thread.
+  // The next connection's credentials; called before each, on the loop.
   std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
   // Called on the loop's thread with Welcome.roots_bundle, before on_change.
   std::function<void(uint64_t bundle)> on_offered_roots;
@@ -85,9 +83,8 @@ struct AgentStreamOptions {
   std::function<void(bool attached)> on_change;
 };
 
-// Objects that the stream uses and does not own. All must outlive it; `pool`
-// and `scheduler` must be destroyed, and `applies` stopped, before `loop` is
-// destroyed.
+// Objects that the stream uses and does not own. All must outlive it. Destroy
+// `pool` and `scheduler`, and stop `applies`, before destroying `loop`.
 struct AgentStreamParts {
   HostObserver* observer = nullptr;
   EventLoop* loop = nullptr;
@@ -125,9 +122,8 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void SendPast();
 
   // Asks the controller and fills in the question's id. Calls `answered` once,
-  // from any thread, with a message that answers this kind of question.
-  // Unavailable without a stream, or when it ends; DeadlineExceeded after
-  // `wait`.
+  // from any thread, with a message of the matching kind. Unavailable without a
+  // stream, or when it ends; DeadlineExceeded after `wait`.
   void Ask(AgentMessage question, absl::Duration wait,
            HubQuestions::Answered answered);
 

@@ -20,8 +20,7 @@ constexpr size_t kMaxJournalIds = 1024;
 // Results that are kept in memory besides the journals.
 constexpr size_t kMaxRecent = 8;
 constexpr size_t kMinTextBytes = 64;
-// Limits of a controller's apply id and actor, which are logged and kept before
-// they are checked.
+// Limits of apply id and actor, which are logged and kept before any check.
 constexpr size_t kMaxIdBytes = 256;
 constexpr size_t kMaxActorBytes = 512;
 

@@ -29,8 +29,7 @@ namespace clusterd {
 // of its residues: a controller accepts 1 MiB a message and 16 KiB a text.
 inline constexpr size_t kMaxResultBytes = 512 << 10;
 
-// Interval of retries of an undo that waits for a task or for readable
-// journals.
+// Retries of an undo that waits for a task, or for readable journals.
 inline constexpr absl::Duration kUndoRetry = absl::Seconds(10);
 
 // Interval if the undo is done but its journal could not be closed: every retry
@@ -87,8 +86,7 @@ class ApplyTasks {
     undone_ = std::move(undone);
   }
 
-  // Why an undo is still pending and nothing is applied; empty: none is
-  // pending.
+  // Why an undo is pending and nothing is applied; empty: none is.
   std::string Unfinished() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return unfinished_;

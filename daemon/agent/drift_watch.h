@@ -156,8 +156,7 @@ class DriftWatch {
   // A change of the host has ended, or a check is due. Does not block.
   void OnChanged() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends the checks and waits for a running one. Uses none of the parts
-  // afterwards.
+  // Ends the checks and waits for a running one; then uses no parts.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

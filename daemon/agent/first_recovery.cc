@@ -13,8 +13,7 @@ namespace {
 constexpr char kPointers[] = "/var/lib/clusterd/state-folders";
 constexpr size_t kMaxBytes = 1 << 16;
 
-// NotFound: none were written. A damaged file is an error: a journal might
-// remain undiscovered.
+// NotFound: none were written. Damage is an error: it might hide a journal.
 absl::StatusOr<std::vector<std::string>> ReadPointers(FileSystem* files) {
   ASSIGN_OR_RETURN(const FileAttributes folder, files->Stat(kDefaultState));
   ASSIGN_OR_RETURN(const FileAttributes file, files->Stat(kPointers));

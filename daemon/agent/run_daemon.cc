@@ -50,8 +50,7 @@ int64_t ReadBootTime(const std::string& path) {
   return time;
 }
 
-// Makes the folder and its missing parents. Errors show when the journals are
-// read.
+// Makes the folder and its parents. Errors show when the journals are read.
 void MakeStateFolder(const std::string& folder, FileSystem* files) {
   std::string path;
   for (absl::string_view part :
@@ -127,8 +126,7 @@ struct Hooks {
 };
 
 // Excludes the thread of applies: each of its commands has a deadline, but
-// there may be thousands, and a host killed half way is worse than one that
-// waits.
+// there may be thousands. A host killed half way is worse than one that waits.
 std::vector<WatchdogPart> PartsToWatch(EventLoop* loop, Scheduler* scheduler,
                                        WorkerPool* pool,
                                        const AgentStream* stream) {

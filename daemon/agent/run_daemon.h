@@ -39,8 +39,7 @@ struct DaemonParts {
   Applier::DeviceUsers device_users;
   BlockedSignals* signals = nullptr;
   Log* log = nullptr;
-  // Interval in which systemd expects a sign of life (WatchdogLimit); zero:
-  // none.
+  // systemd expects a sign of life this often (WatchdogLimit); zero: never.
   absl::Duration watchdog = absl::ZeroDuration();
 };
 
@@ -78,8 +77,8 @@ Hello ReadMachineIds(const std::string& root);
 class FirstRecovery {
  public:
   // `flags` as ParseAgentFlags leaves them; `machine`: this host's name, for
-  // messages. The objects in `parts` must outlive it; it does not use the
-  // observer and `look`.
+  // messages. `parts`, of which observer and `look` are unused, must outlive
+  // it.
   FirstRecovery(const AgentFlags& flags, const std::string& machine,
                 const DaemonParts& parts);
   ~FirstRecovery();
@@ -89,9 +88,8 @@ class FirstRecovery {
   // A missing folder has no journals.
   void Run();
 
-  // Rolls back at once all applies that wait to be confirmed: without a
-  // clusterd for their folder they cannot be confirmed. Skips the folder
-  // `except` ("": none).
+  // Rolls back at once all unconfirmed applies, except in the folder `except`
+  // ("": none). Without a clusterd for their folder they cannot be confirmed.
   void Finish(const std::string& except);
 
   // Records that the journals are in this folder from now on.

@@ -60,8 +60,7 @@ absl::StatusOr<std::string> HostName(const AgentFlags& flags,
                                      const std::string& machine_name) {
   const std::string& file = flags.tls.certificate;
   if (file.empty()) return machine_name;
-  // Only for its name, so it may be expired, and its key readable by root
-  // alone.
+  // Only for its name: it may be expired, and its key readable by root alone.
   ASSIGN_OR_RETURN(const std::string pem, ReadRegularFile(file));
   const absl::StatusOr<CertificateInfo> info = ParseCertificate(pem);
   RETURN_IF_ERROR(InFront(file, info.status()));

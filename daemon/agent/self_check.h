@@ -42,8 +42,8 @@ CheckSelfResponse CheckSelf(HostObserver* observer, const std::string& host,
                             const std::optional<ClusterSpec>& spec);
 
 // Prints facts and findings to `out`, mistakes to `err`. The host's name is
-// that of its certificate, or without one the machine's own. Returns the exit
-// status: 0 pass or warnings only, 1 failure, 2 no complete verdict, 3 wrong
+// that of its certificate, otherwise the machine's. Returns the exit status: 0
+// pass or warnings only, 1 failure, 2 no complete verdict, 3 wrong
 // configuration.
 int RunOnce(const AgentFlags& flags, const std::string& machine_name,
             HostObserver* observer, std::ostream* out, std::ostream* err);

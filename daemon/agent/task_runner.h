@@ -47,10 +47,9 @@ inline constexpr int kMaxRunningTasks = 16;
 // Tasks that are not answered yet; a controller sends no more to one host.
 inline constexpr size_t kMaxOpenTasks = 64;
 
-// The request to run within `deadline`: absent deadlines get their defaults (10
-// s a command, 30 s a host), and none exceeds `deadline`. InvalidArgument if a
-// port range is malformed or there are over 64, or if the request is longer
-// than 1 MiB.
+// The request to run within `deadline`, which no other deadline exceeds; absent
+// ones are 10 s a command, 30 s a host. InvalidArgument if a port range is
+// malformed or there are over 64, or if the request is longer than 1 MiB.
 absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
     const ObserveRequest& request, absl::Duration deadline);
 

@@ -17,8 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Answers with the request's deadline, after the test's gate opens, or once the
-// answer is unwanted.
+// Answers with the request's deadline once the gate opens or `unwanted` is set.
 class GatedObserver final : public HostObserver {
  public:
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,

@@ -184,8 +184,7 @@ struct Run {
     CleanTexts(entry.mutable_undo());
     const absl::Status written = journal->Append(entry);
     // Without this record an unfinished or overdue apply is still undone: the
-    // journal has the old values, and the next start also finds that it must be
-    // undone.
+    // journal has the old values, and the next start also finds it.
     result.set_not_confirmed(undo.reason_words().words() == kNotConfirmed);
     if (!written.ok() && !state.unfinished() && !result.not_confirmed()) {
       return InFront("journal", written);

@@ -76,11 +76,9 @@ struct ApplyRequest {
   std::string apply_id;
   std::string actor;  // For the journal: who asked.
   bool force = false;
-  // If set, Recover rolls back so long after the begin, unless Confirm came
-  // before.
+  // If set, Recover rolls back so long after the begin, unless confirmed.
   absl::Duration confirm_within;
-  // Called after each step, and again with UNDONE; may be empty. Must not call
-  // the applier.
+  // Called after each step and undo; may be empty. Must not call the applier.
   std::function<void(const StepOutcome&)> progress;
 };
 
@@ -126,10 +124,9 @@ class Applier {
 
   // Restores exactly the values before that apply. NOTHING_TO_DO: its journal
   // says that it was undone or rolled back before. Refusals as Apply. NotFound:
-  // no journal of that id, or an empty one: never begun, or dropped. Aborted:
-  // the machine changed since, or a named later apply in effect set some of it,
-  // unless forced. Values that the controller enforced automatically do not
-  // count.
+  // no journal of that id, or an empty one: never begun, or dropped. Aborted,
+  // unless forced: the machine changed since, or a named later apply in effect
+  // set some of it. Automatic repairs of the controller do not count.
   absl::StatusOr<ApplyResult> Rollback(const RollbackRequest& request);
 
   // The confirmation is in the journal, synced, when this returns OK: APPLIED,
@@ -161,8 +158,7 @@ class Applier {
   absl::StatusOr<std::vector<ApplyResult>> Recover(
       const UndoWatch& watch = UndoWatch(), bool also_waiting = false);
 
-  // One entry for each journal, oldest first: `end` of its state. Damaged ones
-  // are left out.
+  // `end` of each journal's state, oldest first, without damaged ones.
   absl::StatusOr<std::vector<JournalState>> ListApplies() {
     return folder_.List();
   }
@@ -191,8 +187,7 @@ class Applier {
   // OK if `why` is empty, or with `force`, which then adds `why` to `forced`.
   absl::Status CheckForced(const absl::Status& refused, const FindingValue& why,
                            bool force, Forced* forced);
-  // Names processes that use devices of the plan, or why they are unknown;
-  // empty: none.
+  // Processes that use the plan's devices, or why unknown; empty: none.
   FindingValue WhoUsesDevicesOf(const HostPlan& plan);
   absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced);
   // Aborted if the machine is neither as the plan saw it nor `already_so`.

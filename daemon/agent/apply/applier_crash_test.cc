@@ -158,8 +158,7 @@ TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverThePowerFails) {
 
 enum class PowerFails { kNever, kWithTheSecondCrash, kAfterwards };
 
-// Kills the recovery of an apply that was killed at its very end, and starts
-// once more.
+// Kills the recovery of an apply that was killed at its end, and restarts.
 void CrashRecoveryAndRecover(const NamedScenario& named,
                              PowerFails power_fails) {
   const Expected expected = RunToTheEnd(named);

@@ -1,5 +1,4 @@
-// An undo without a writable journal, and changes that a rollback must not
-// overwrite.
+// An undo without a writable journal, and a rollback that must not overwrite.
 #include <gtest/gtest.h>
 
 #include <optional>

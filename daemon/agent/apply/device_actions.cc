@@ -65,9 +65,8 @@ std::string LiveValue(Machine* machine, const PlanStep& step) {
   return LiveValue(machine, *SettingOf(step)->device, step.target().device());
 }
 
-// Sets the value through the tool and returns the last command's output.
-// `stored`: hccn.conf's value. A map stops after a command that changed
-// nothing.
+// Sets the value through the tool; returns the last command's output. `stored`:
+// hccn.conf's value. A map stops after a command that changed nothing.
 FindingValue Tell(const MutationToken& token, Machine* machine,
                   const DeviceSetting& setting, uint32_t device,
                   const std::string& value, const std::string& stored) {

@@ -143,8 +143,7 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   if (!status.ok()) {
     broken_ = status;
     // The record may be whole in the file although this call fails: the next
-    // start must not trust it. If the file cannot be cut either, nothing more
-    // can be done here.
+    // start must not trust it. Nothing more can be done if this fails too.
     (void)file_->Truncate(end_);
     return status;
   }

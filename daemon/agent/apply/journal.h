@@ -26,8 +26,7 @@
 namespace clusterd {
 
 inline constexpr size_t kMaxJournalBytes = 256 << 20;
-// Limit of a journal besides its plan: the saved files, and the outcomes of
-// steps.
+// Limit of a journal besides its plan: saved files and outcomes of steps.
 inline constexpr uint64_t kMaxSavedBytes = 32 << 20;
 
 struct JournalText {
@@ -38,8 +37,7 @@ struct JournalText {
 
 // DataLoss, with the byte, if a record is damaged and not the last.
 // Unimplemented, with the byte, if this version does not know a record's
-// content or may not put it back (journal_contents.h): nothing of it is
-// skipped.
+// content or may not put it back (journal_contents.h): it skips nothing.
 absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes);
 
 // One open journal. One thread.
@@ -107,8 +105,7 @@ struct JournalState : EndedApply {
   bool in_effect() const;
 };
 
-// Reason, in the journal, of an undo that ran automatically: the name of its
-// words.
+// Reason of an automatic undo, in the journal: the name of its words.
 inline constexpr char kNotConfirmed[] = "msg-step-not-confirmed";
 
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries);
@@ -128,9 +125,8 @@ struct KeptJournals {
 //   taken back)                         the journal, and so does drift
 //   undone or rolled back wholly        the newest 64 stay
 //   not finished, or to be confirmed    always stays
-// 512 journals of a server with 16 devices are about 50 MB. Settings of an
-// apply whose journal was dropped stay: clusterd can neither roll them back nor
-// detect their drift.
+// 512 journals of a server with 16 devices are about 50 MB. clusterd can
+// neither roll back an apply whose journal was dropped, nor detect its drift.
 class JournalFolder {
  public:
   struct Found {
@@ -148,23 +144,21 @@ class JournalFolder {
 
   // Makes the folder if it is missing, but not its parent. Only the holder of
   // the lock changes the machine; nullptr: another one holds it.
-  // PermissionDenied, here and in Read: others than root can write into the
-  // folder or its parent.
+  // PermissionDenied, also in Read: others than root can write into the folder
+  // or its parent.
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
 
   // Every journal, by its name. NotFound: the folder is missing.
   absl::StatusOr<std::vector<Found>> Read();
 
-  // The undamaged ones, oldest first, each under the id of its name; none
-  // without a folder.
+  // The undamaged ones, oldest first, with the id of their name, if any.
   absl::StatusOr<std::vector<JournalState>> List();
 
   void DropOld(const KeptJournals& kept);
 
   // Ensures room for the journal of a plan of so many bytes, within `kept`, so
   // that plans cannot fill the disk: removes fully undone journals, the oldest
-  // first. ResourceExhausted, with the next step, if those in effect leave no
-  // room.
+  // first. ResourceExhausted, with the next step, if there is no room.
   absl::Status MakeRoom(uint64_t plan_bytes, const KeptJournals& kept);
 
  private:
@@ -194,8 +188,8 @@ void CleanTexts(StepOutcome* outcome);
 // Cleans reason and forced.
 void CleanTexts(JournalUndo* undo);
 
-// Cleans error, residues, forced and details. Keeps the facts, which a rollback
-// compares.
+// Cleans error, residues, forced and details, but no facts: a rollback compares
+// them.
 void CleanTexts(ApplyResult* result);
 
 }  // namespace clusterd

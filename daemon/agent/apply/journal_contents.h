@@ -49,8 +49,8 @@ bool IsOfThisBoot(const JournalDeadline& deadline, const HostTime& now);
 // Never negative; zero: it is due.
 absl::Duration TimeLeft(const JournalDeadline& deadline, const HostTime& now);
 
-// Names the first part of a message, at any depth, that this version does not
-// know: a field or enumeration value, e.g. "intent.saved[0]: field 7"; "" if
+// Names the first part of a message that this version does not know, at any
+// depth: a field or enumeration value, e.g. "intent.saved[0]: field 7"; "":
 // none.
 std::string UnknownPart(const google::protobuf::Message& message);
 
@@ -70,9 +70,8 @@ absl::Status CheckJournalEntry(const JournalEntry& entry);
 absl::Status CheckOnlyOurs(const std::string& path, FileType type,
                            const FileAttributes& attributes);
 
-// An unreadable journal would prevent the undo of its apply, and every other
-// apply. Unimplemented for content of a newer version; otherwise as
-// CheckJournalEntry.
+// An unreadable journal would prevent the undo of its apply, and all others.
+// Unimplemented for a newer version's content; otherwise as CheckJournalEntry.
 absl::Status CheckCanBeUndone(const JournalEntry& entry);
 
 }  // namespace clusterd

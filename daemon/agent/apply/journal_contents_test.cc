@@ -42,8 +42,7 @@ TEST(UnknownPartTest, FindsAValueOfAnEnumerationThatIsNew) {
   EXPECT_EQ(UnknownPart(entry), "end.outcome: value 99");
 }
 
-// As after a downgrade: the older version parses the field but does not know
-// it.
+// As after a downgrade: the older version parses but does not know it.
 TEST(CheckJournalEntryTest, RefusesAResourceOfANewerVersion) {
   JournalEntry entry;
   AddUnknown(entry.mutable_intent()->add_saved());

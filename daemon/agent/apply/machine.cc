@@ -317,8 +317,7 @@ Resources WithWholeFirewalls(const Resources& saved) {
   return whole;
 }
 
-// Leaves a file that no other user can lock, and that the tool can work on if
-// it has to.
+// Prevents locks by other users, and repairs the file if the tool will run.
 void MendConf(const MutationToken& token, Machine* machine,
               const Resources& saved) {
   const bool runs_tool = absl::c_any_of(
@@ -360,8 +359,7 @@ Said PutBack(const MutationToken& token, Machine* machine,
   return status.ok() ? Said() : Said{{"", MessageWords(status)}};
 }
 
-// Compares only what hccn.conf sets: a recovery may have added lines of its
-// own.
+// Compares only what hccn.conf sets: a recovery may have added its own lines.
 SavedFile InDigest(SavedFile conf) {
   conf.set_content(HccnConfDigest(conf.content()));
   return conf;

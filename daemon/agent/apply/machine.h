@@ -92,8 +92,8 @@ absl::StatusOr<PlanNamespace> EnterNamespaceAgain(const MachineAccess& access,
 
 // The acting half of the rows of config/plan/settings.h: saves, sets, reads
 // back and restores each setting. The machine's state afterwards decides, not
-// the result of a command or a write. Serves the steps of one apply, in order,
-// or one undo.
+// the result of a command or write. Serves one apply, its steps in order, or
+// one undo.
 class SettingActions {
  public:
   // `machine` must outlive it.

@@ -362,8 +362,7 @@ TEST(SaveTest, SavesEachThingOnceBeforeItIsTouchedFirst) {
     for (const SavedResource& each : *saved) ++kinds[each.resource_case()];
     rules += step.target().has_rule() ? 1 : 0;
     if (!IsOfDevice(step)) continue;
-    // The first step of a device saves it once; a step may save its own
-    // setting.
+    // A device is saved with its first step, and with steps of own settings.
     const bool is_first = devices.insert(step.target().device()).second;
     if (is_first || !SettingOf(step)->device->always_saved) ++of_devices;
   }

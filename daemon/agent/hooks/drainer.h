@@ -91,8 +91,8 @@ struct SlurmNode {
   std::string reason;               // Without who set it and when.
 
   bool IsDrained() const;
-  // True if the reason is as DrainReason made it: a person who changes it takes
-  // the drain over.
+  // True for a reason of DrainReason: a person who edits it takes the drain
+  // over.
   bool IsOurs() const;
   // True if the reason is another's and must not be replaced. Slurm's own texts
   // for a hook that refused, or for a host that was away, do not count.
@@ -102,8 +102,7 @@ struct SlurmNode {
 // InvalidArgument, quoting the start, for another form.
 absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line);
 
-// The rule in a reason of ours, "clusterd: link: device 3: DOWN"; empty for
-// others.
+// The rule in our reason "clusterd: link: device 3: DOWN"; otherwise empty.
 std::string RuleOfReason(absl::string_view reason);
 
 // A reason as scontrol takes it: one printable line with our prefix and without
@@ -152,8 +151,7 @@ class Drainer {
   CommandRunner* const runner_;
   Log* const log_;
   AuditLog* const audit_;
-  // False if clusterd has surely not drained this host: Recheck then does
-  // nothing.
+  // False if clusterd surely has not drained this host: no recheck then.
   std::atomic<bool> may_be_drained_{true};
   absl::Status logged_;  // Of the last recheck; the pool's thread alone.
   SharedWork<bool> drains_;

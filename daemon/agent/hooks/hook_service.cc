@@ -201,8 +201,7 @@ struct HookService::Call {
 
 absl::StatusOr<HookAnswer> HookService::Answer(
     const HookRequest& request, const std::function<bool()>& gone) {
-  // An arena, since all hosts of a job allocate over a thousand servers at
-  // once.
+  // An arena: all hosts of a job allocate over a thousand servers at once.
   google::protobuf::ArenaOptions blocks;
   blocks.start_block_size = blocks.max_block_size = size_t{32} << 10;
   google::protobuf::Arena arena(blocks);
@@ -240,8 +239,7 @@ HookAnswer HookService::Decided(const Call& call) {
   bool is_known = true;
   JudgedHost judged;
   if (judges == HookJudges::kNothing) {
-    // The verdict of the job's start, however old: the job runs with its
-    // addresses.
+    // The verdict of the job's start, whose addresses it runs with.
     const auto kept = parts_.verdicts->Find(JobDigest(call.job), kMaxKeptAge);
     is_known = kept.ok();
     if (is_known) verdict = *kept;

@@ -71,8 +71,7 @@ class VerdictStore {
   absl::Status Keep(const SignedVerdict& verdict, const JobVerdict& proved)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The newest verdict of that JobDigest. NotFound: none; other errors as
-  // Prove.
+  // The newest of that JobDigest. NotFound: none; other errors as Prove.
   absl::StatusOr<JobVerdict> Find(absl::string_view digest,
                                   absl::Duration max_age) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -108,12 +107,10 @@ inline constexpr uint32_t kHookSchemaVersion = 1;
 
 // Input of a decision. All texts may come from strangers.
 struct JudgedHost {
-  // Reasons about this host, from a controller's verdict and its own fresh
-  // facts.
+  // Reasons about this host, from a verdict and its own fresh facts.
   std::vector<JobReason> by_verdict;
   std::vector<JobReason> by_itself;
-  // Reasons about other hosts of the job, each with its host, and about the
-  // job.
+  // Reasons about the job, and about its other hosts, each with its host.
   std::vector<JobReason> others;
   // Failed questions and rejected answers with their reasons; a line each.
   std::vector<FindingValue> trouble;
@@ -125,9 +122,9 @@ struct JudgedHost {
 void AddVerdict(const JobVerdict& verdict, absl::string_view host,
                 JudgedHost* judged);
 
-// Applies the host's current waivers to reasons of an older verdict about this
-// host; nullptr: changes none. Drops those of rule maintenance, which the host
-// judges itself.
+// Applies the host's current waivers (nullptr: unknown) to an older verdict's
+// reasons about this host. Drops rule maintenance, which the host judges
+// itself.
 void HeedWaivers(const HostWaivers* waivers, absl::Time now,
                  std::vector<JobReason>* reasons);
 
@@ -137,15 +134,14 @@ HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings);
 void AddLetThrough(const FindingValue& words, HookAnswer* answer);
 
 // Changes the answer for a brake that holds for `why`, which follows the
-// failures that do not block the job: all if it `opens`. Otherwise the job is
+// failures that do not block the job: all if it `opens`. If not, the job is
 // refused.
 void HoldBrake(const FindingValue& why, bool opens, HookAnswer* answer);
 
-// NAME=VALUE lines for the job: HCCL_WHITELIST_DISABLE, and values that
-// `verdict` (nullptr: none) proves. These are HCCL_IF_IP of `host`,
-// MASTER_ADDR, MASTER_PORT, HCCL_IF_BASE_PORT unless a login file of `host`
-// sets it, and NNODES and NODE_RANK by the order of the job's servers. Only
-// IPv4 addresses.
+// NAME=VALUE lines for the job: HCCL_WHITELIST_DISABLE, and what `verdict`
+// (nullptr: none) proves: HCCL_IF_IP of `host`, MASTER_ADDR, MASTER_PORT,
+// HCCL_IF_BASE_PORT unless a login file of `host` sets it, and NNODES and
+// NODE_RANK by the order of the job's servers. Only IPv4 addresses.
 std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
                                         const JobSpec& job,
                                         absl::string_view host);
@@ -157,7 +153,7 @@ inline constexpr absl::Duration kMaxHookWait = absl::Minutes(5);
 // calls block, at most for `wait`, and fill in the question's id. Unavailable:
 // this host is not attached, or was disconnected before the answer.
 // DeadlineExceeded: no answer in time, as from a controller that does not know
-// the question. AskJob also passes on the controller's own error. Safe for
+// the question. AskJob also returns the controller's own error. Safe for
 // concurrent use.
 class ControllerLine {
  public:
@@ -177,8 +173,7 @@ class HookService {
     std::string host;  // The name in this host's certificate.
     // Observes this host now, in at most that time.
     std::function<HostFacts(absl::Duration host_deadline)> observe;
-    // Judges it by the rules that need one host, with the job narrowed to it;
-    // nullptr: no job.
+    // Judges it by the rules of one host. `job`: narrowed to it; nullptr: none.
     std::function<Report(const HostFacts& facts, const JobSpec* job)> judge;
     // Reads the current agent.yaml.
     std::function<HookSettings()> settings;
@@ -187,8 +182,7 @@ class HookService {
     Drainer* drainer = nullptr;
     Clock* clock = nullptr;
     Log* log = nullptr;
-    // The waivers that `judge` applies; null: unknown. No function: none
-    // needed.
+    // The waivers of `judge`; null: unknown. No function: none needed.
     std::function<std::shared_ptr<const HostWaivers>()> waivers = nullptr;
   };
 
@@ -199,9 +193,9 @@ class HookService {
     parts_.drainer->Settle();
   }
 
-  // Blocks about as long as the hook can wait. `gone` is true once the hook was
-  // killed, which then drains no host. InvalidArgument, with every mistake, for
-  // an invalid request.
+  // Blocks about as long as the hook can wait. A killed hook, for which `gone`
+  // is true, drains no host. InvalidArgument, with every mistake of the
+  // request.
   absl::StatusOr<HookAnswer> Answer(const HookRequest& request,
                                     const std::function<bool()>& gone);
 

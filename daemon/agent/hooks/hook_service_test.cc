@@ -601,8 +601,7 @@ TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {
   std::atomic<int> allowed{0};
   std::atomic<int> begun{0};
   for (int i = 0; i < 64; ++i) {
-    // None times out while the controller is held: the wait uses the real
-    // clock.
+    // None times out while the controller is held: the real clock counts.
     prologs.emplace_back([this, i, prolog_of, &allowed, &begun] {
       const HookRequest request = prolog_of(i, kMaxHookWait);
       ++begun;

@@ -1,10 +1,9 @@
 // Gets a certificate for a host without a valid one. It asks a controller to
 // join, at the enrolment port, or to renew late, at the port of all other
-// calls. This header also has the command clusterd join. Its order makes it
-// safe: it fetches the roots from any server at the address and compares them
-// with a hash that the host was given. Only then it opens a second connection,
-// by those roots and to the controller's SPIFFE id. Only that one carries the
-// token.
+// calls. Also has the command clusterd join. It is safe by its order: it
+// fetches the roots from any server at the address and compares them with a
+// hash that the host was given. Then it opens a second connection, by those
+// roots and to the controller's SPIFFE id. Only that one carries the token.
 #ifndef DAEMON_AGENT_IDENTITY_ENROLMENT_CALL_H_
 #define DAEMON_AGENT_IDENTITY_ENROLMENT_CALL_H_
 
@@ -62,20 +61,18 @@ absl::StatusOr<Enrolled> AskToRenewLate(const std::string& controller,
                                         const std::string& cluster,
                                         const TlsPem& pair);
 
-// Returns the answer and `key_pem` as a pair, after these checks: the
-// certificate is of this key and of spiffe://`cluster`/host/`name`, issued by
-// `roots`, and valid at `now`. Otherwise InvalidArgument or PermissionDenied,
-// with the roots' news. `roots` are the result of TakeRootBundles for the
-// answer.
+// Returns the answer and `key_pem` as a pair if the certificate is of this key
+// and of spiffe://`cluster`/host/`name`, issued by `roots`, and valid at `now`.
+// Otherwise InvalidArgument or PermissionDenied, with the roots' news. `roots`
+// are the result of TakeRootBundles for the answer.
 absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                                    const std::string& cluster,
                                    const Roots& roots,
                                    const std::string& key_pem, absl::Time now);
 
 // clusterd join: gets a certificate of this host's own from the controller,
-// with a key that it makes and that never leaves it. Run again with the same
-// arguments, it finishes what was cut off, or reports that nothing is left to
-// do.
+// with a key that never leaves the host. Run again with the same arguments, it
+// finishes what was cut off, or reports that nothing is left to do.
 struct JoinFlags {
   std::string controller;  // HOST:PORT, as agent.yaml has it.
   std::vector<std::string> ca_hashes;
@@ -95,8 +92,7 @@ struct JoinTools {
   std::string machine_id;
   std::function<absl::Time()> now;
   CallPatience patience;
-  // Opens this host's audit file, which gets a line before and after a change;
-  // empty: no audit file.
+  // Opens the audit file, for a line before and after a change; empty: none.
   std::function<std::unique_ptr<AuditLog>()> open_audit;
   std::ostream* out = nullptr;
 };

@@ -36,8 +36,7 @@ class HeldIdentityTest : public testing::Test {
     WriteTestFile(files_.certificate, pair.certificate, 0644);
     WriteTestFile(files_.key, pair.key, key_mode);
   }
-  // Expects that the files are refused with this mistake, and the first pair
-  // stays.
+  // Expects a refusal with this mistake, and that the first pair stays.
   void ExpectRefused(const std::string& mistake) {
     held_->Look();
     EXPECT_THAT(log_.Lines(), HasSubstr("the last good pair stays in use"));

@@ -72,8 +72,7 @@ class HeldIdentity {
   std::string told_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The time of renewal: `draw`, from [0, 1), spreads it from 0.4 to 0.6 of the
-// life.
+// The time of renewal: `draw`, from [0, 1), sets it to 0.4 to 0.6 of the life.
 absl::Time RenewalTime(const CertificateInfo& certificate, double draw);
 
 // True if this host has joined and its certificate has expired at `now`.
@@ -107,8 +106,7 @@ class LeafRenewal {
     Scheduler* scheduler = nullptr;
     WorkerPool* pool = nullptr;
     Log* log = nullptr;
-    // Gets a line before and after each new pair, with the change of roots;
-    // null: no audit file.
+    // Gets a line before and after each new pair, with its roots; null: none.
     AuditLog* audit = nullptr;
   };
 
@@ -145,8 +143,7 @@ class LeafRenewal {
   const IdentityFolder folder_;
   const CallbackGate gate_;
   absl::Mutex mutex_;
-  // The requested key; kept until there is an answer, so that a retry asks the
-  // same question.
+  // The requested key; kept until there is an answer, for equal retries.
   std::string next_key_ ABSL_GUARDED_BY(mutex_);
   bool asking_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -154,8 +151,8 @@ class LeafRenewal {
   std::string told_ ABSL_GUARDED_BY(mutex_);
   uint64_t offered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   // The bundle offered when the host last asked over the stream, and the
-  // highest one answered. The host has that bundle or cannot take it, so it
-  // does not ask again.
+  // highest one answered. The host has that one or cannot take it: no need to
+  // ask again.
   uint64_t asked_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t answered_bundle_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time next_for_roots_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

@@ -45,10 +45,9 @@ bool Bind(int fd, const std::string& path) {
          fchmodat(AT_FDCWD, path.c_str(), 0660, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// Two for gRPC itself, and the concurrent callers: a host with 192 cores starts
-// that many jobs of an array, besides calls of people. Each caller waits in a
-// thread of its own, which ends with the call. Further callers get
-// RESOURCE_EXHAUSTED.
+// Two for gRPC itself, and the callers: a host with 192 cores starts that many
+// jobs of an array, and people call too. Each caller waits in a thread of its
+// own, which ends with the call. Further callers get RESOURCE_EXHAUSTED.
 constexpr int kMaxThreads = 2 + 254;
 // Enough for a job of 1,152 servers with its rank table.
 constexpr int kMaxReceivedBytes = 4 << 20;

@@ -36,17 +36,15 @@ class LocalListener {
   // The socket's file stays.
   ~LocalListener() { Stop(); }
 
-  // Gives each connection to `take`, which then owns it, on a thread of its
-  // own. Call once.
+  // Gives each connection to `take`, its new owner, on an own thread. Once.
   void Start(std::function<void(int connection)> take);
 
   // Accepts no more.
   void Stop();
 
   // The caller of a connection, as the kernel has it (SO_PEERCRED, unix(7)):
-  // "uid 0 gid 0 pid 4711". `peer`: gRPC's name of the connection, "fd:17".
-  // "unknown" if there is none. If it was just closed, its number may already
-  // have a new caller.
+  // "uid 0 gid 0 pid 4711"; "unknown" if there is none. `peer`: gRPC's name of
+  // it, "fd:17". A connection that was just closed may give the next caller.
   std::string Who(absl::string_view peer) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -74,8 +72,7 @@ class LocalServer final : public LocalAgent::Service {
     std::function<absl::StatusOr<HookAnswer>(const HookRequest& request,
                                              const std::function<bool()>& gone)>
         run_hook;
-    // Called for each call before its answer: "GetStatus by uid 0 gid 0 pid
-    // 4711". May be empty.
+    // Called before each answer: "GetStatus by uid 0 gid 0 pid 4711", or empty.
     std::function<void(const std::string& call)> called = nullptr;
   };
 
@@ -90,8 +87,8 @@ class LocalServer final : public LocalAgent::Service {
       const std::string& path, Answers answers);
 
   // Breaks calls off after a moment, removes the socket and releases the lock.
-  // The lock file stays: removing it would let two daemons lock two files of
-  // one name.
+  // The lock file stays: otherwise two daemons could lock two files of one
+  // name.
   ~LocalServer() override;
 
   // The socket's permission decides who may ask: root and its group.

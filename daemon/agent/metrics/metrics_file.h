@@ -61,8 +61,7 @@ class MetricsFile {
   explicit MetricsFile(Parts parts) : parts_(std::move(parts)) {}
   ~MetricsFile() { Stop(); }
 
-  // Writes soon, and from now on. `look`: the last check may be outdated. Does
-  // not block.
+  // Writes soon; `look` also renews the last check. Does not block.
   void OnChanged(bool look) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends the writes and waits for a running one.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
