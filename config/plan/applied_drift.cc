@@ -271,7 +271,7 @@ class Repair {
   const absl::Span<const std::string> enforced_;
   // Drift by target, except what a step or a line answers.
   std::map<std::string, const AppliedDrift*> lost_;
-  std::vector<const PlanStep*> chosen_;  // In the order of the plan.
+  std::vector<const PlanStep*> chosen_;  // In plan order.
   std::vector<std::string> left_;
 };
 

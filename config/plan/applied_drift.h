@@ -35,7 +35,7 @@ struct EndedApply {
   ApplyResult end;
 };
 
-// Whether `apply` came after `other` on the same host.
+// True if `apply` came after `other` on the same host.
 inline bool IsLater(const JournalBegin& apply, const JournalBegin& other) {
   return std::make_pair(apply.sequence(), apply.started_at_ms()) >
          std::make_pair(other.sequence(), other.started_at_ms());
@@ -80,7 +80,7 @@ DriftRepair PlanDriftRepair(const HostPlan& planned,
                             const DriftFact::Drifts& drifts,
                             absl::Span<const std::string> enforced);
 
-// Whether any of it is drift of such a kind.
+// True if any drift is of an enforced kind.
 bool HasEnforcedDrift(const DriftFact& drift,
                       absl::Span<const std::string> enforced);
 

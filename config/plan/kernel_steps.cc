@@ -127,8 +127,8 @@ absl::string_view BaseName(absl::string_view path) {
 
 // The sysctl.d files' assignments to one parameter.
 struct AtBoot {
-  std::optional<std::string> wins;  // The last assignment.
-  std::string ours = kNoneFact;     // What our own file sets.
+  std::optional<std::string> wins;                     // The last assignment.
+  std::string ours = kNoneFact;                        // Our own file's value.
   const PersistentValue::Assignment* later = nullptr;  // One after our file.
 };
 

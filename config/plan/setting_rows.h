@@ -1,4 +1,4 @@
-// What the rows of settings.h and the planners of steps share.
+// Functions that the rows of settings.h and the planners of steps share.
 #ifndef CONFIG_PLAN_SETTING_ROWS_H_
 #define CONFIG_PLAN_SETTING_ROWS_H_
 
@@ -107,7 +107,7 @@ struct KernelParameter {
   const PersistentValueFact& (KernelFacts::*at_boot)() const;
   // The spec's value of a number.
   uint32_t (KernelSpec::*asked)() const;
-  // What a change does not reach; nullptr: nothing.
+  // Names what a change does not reach; nullptr: nothing.
   const char* consequence;
 
   bool is_ports() const { return number == nullptr; }

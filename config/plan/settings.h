@@ -1,7 +1,7 @@
 // The settings of a host, one row each, and when each is right. Pure:
 // daemon/agent/apply has the acting half of each row.
 //
-//   setting         of                  kind            facts that tell
+//   setting         of                  kind            facts
 //   form            /etc/hccn.conf      hccn-conf       hccn.conf: form
 //   address         a device            device-address  device 3: address
 //                                                       hccn.conf: address_3
@@ -71,7 +71,7 @@ constexpr bool HasRowForEach(const char* const (&names)[kNames],
 
 // The value of a fact.
 struct FactReading {
-  std::string value;  // kUnknownFact: nobody knows, and `missing` says why.
+  std::string value;  // kUnknownFact: unknown, and `missing` says why.
   const Missing* missing = nullptr;
 };
 
@@ -79,7 +79,7 @@ struct FactReading {
 struct DeviceSetting {
   const char* name;
   const char* words;  // For people, e.g. "TLS" for "tls".
-  ChangeKind kind;    // What a host must allow.
+  ChangeKind kind;    // The kind that a host must allow.
   // Reads the device's value.
   FactReading (*live)(const DeviceFacts& facts);
   // Keys of hccn.conf that bring it back at boot, without the device, separated
@@ -89,7 +89,7 @@ struct DeviceSetting {
   // before each part of a value; words are separated as the keys are.
   const char* tool_option;
   const char* tool_words;
-  // How hccn.conf spells a part of a value; nullptr: as it is.
+  // Spells a part of a value for hccn.conf; nullptr: unchanged.
   std::string (*conf_spelling)(absl::string_view part);
   // The spec's value; nullopt: it asks for none.
   std::optional<std::string> (*wanted)(const ClusterSpec& spec,
@@ -119,7 +119,7 @@ struct StepVerdict {
   enum State {
     kSo,
     kMoved,
-    kUntold,  // A fact that would tell is not known.
+    kUntold,  // A fact for it is unknown.
   };
   State state = kSo;
   // `device 3: address`, `10.0.0.1/…`, applied was `10.20.0.17/…`. Empty: the
@@ -140,7 +140,7 @@ struct StepVerdict {
 
 // The operations that every setting has, whatever its target.
 struct Setting {
-  const char* name;  // In plans, journals, JSON.
+  const char* name;  // As in plans, journals, JSON.
   ChangeKind kind;
   SettingTarget::OfCase target;
 

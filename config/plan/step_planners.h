@@ -126,7 +126,7 @@ void PlanDeviceSteps(const ClusterSpec& spec, const ServerSpec& server,
 // and the plan names file, line and what to write there. If /proc/sys is
 // read-only for clusterd, a value that would have to change is blocked.
 //
-// In another network namespace only running values are planned: systemd applies
+// For another network namespace it plans only running values: systemd applies
 // sysctl.d to the host's own only.
 void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 

@@ -44,7 +44,7 @@ class Waves {
 struct Canary {
   size_t size = 0;              // Hosts of the first wave; 0: there is none.
   std::set<std::string> hosts;  // They go before all others.
-  FindingValue why;  // Which hosts, why them, what they lack; for people.
+  FindingValue why;  // Names hosts, reasons and missing kinds, for people.
 };
 
 // Chooses the fewest hosts with a step of every kind, the first ones of equals,

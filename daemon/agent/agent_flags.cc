@@ -39,7 +39,7 @@ struct TextSetting {
   const char* help;
   // "": the certificate names it. Null: a daemon requires it.
   const char* fallback = nullptr;
-  bool below_root = false;  // Where `fallback` stands.
+  bool below_root = false;  // `fallback` is below the root.
 };
 
 using Settings = AgentSettings;
@@ -267,7 +267,7 @@ HookSettings ReadHooks(const std::string& config, Log* log) {
       "the file has no mistake: ",
       file.status().message());
   HookSettings defaults;
-  defaults.drain = false;  // What it may have said before.
+  defaults.drain = false;  // The file may have had this.
   return defaults;
 }
 

@@ -60,7 +60,7 @@ struct AgentConfig : AgentSettings {
 struct AgentFlags : AgentSettings {
   // Empty: none was named, and the default file is missing.
   std::string config;
-  // Where the machine's files begin.
+  // Root of the machine's files.
   std::string root;
   // Print facts and own findings and end, without any controller.
   bool once = false;

@@ -363,7 +363,7 @@ void AgentStream::OnEnd(const absl::Status& end) {
     return EndStop();
   }
   const bool wished = std::exchange(reattaching_, false);
-  if (wished) backoff_.Reset();  // One host is no crowd.
+  if (wished) backoff_.Reset();  // A single host needs no spread.
   const std::string error = wished ? "" : Explained(why).ToString();
   SetAttached(false, error);
   // Logs a controller that is away for a night once, not a thousand times.

@@ -119,7 +119,7 @@ class ApplyTasks {
   // An apply that waits to be confirmed.
   struct Waiting {
     std::string apply_id;
-    absl::Duration until;  // Of Applier::SinceBoot.
+    absl::Duration until;  // By Applier::SinceBoot.
   };
 
   // Runs `change` on the thread, or refuses it.

@@ -102,7 +102,7 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   // One piece of work, for all tasks that share it.
   struct Job {
     Work work;
-    std::string key;  // Of an observation, equal for equal ones; else empty.
+    std::string key;         // Equal for equal observations; others: empty.
     std::set<uint64_t> ids;  // Not yet answered.
     absl::Time began = absl::InfiniteFuture();
     std::atomic<bool> unwanted{false};
@@ -118,7 +118,7 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   struct Equal {
     JobPtr begun;
     JobPtr next;
-    bool next_is_queued = false;  // In the pool; else it follows `begun`.
+    bool next_is_queued = false;  // In the pool, not after `begun`.
   };
 
   // Returns null work for an unknown task.

@@ -71,7 +71,7 @@ struct UndoWatch {
 
 struct ApplyRequest {
   HostPlan plan;
-  std::string plan_digest;  // Of the cluster plan; kept in the journal.
+  std::string plan_digest;  // Digest of the cluster plan, for the journal.
   // Unique; 1 to 64 of [A-Za-z0-9._-], not starting with a dot.
   std::string apply_id;
   std::string actor;  // For the journal: who asked.

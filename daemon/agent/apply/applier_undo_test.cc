@@ -1,4 +1,4 @@
-// An undo without a writable journal, and a rollback that must not overwrite.
+// An undo without a writable journal; a rollback never overwrites changes.
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -14,7 +14,7 @@ const HostTime& Begin() {
   return *begin;
 }
 
-// In the same boot `passed` is over, and the clock was set by `jump`.
+// `passed` later in the same boot, after the clock was set by `jump`.
 HostTime Later(absl::Duration passed, absl::Duration jump) {
   return {"boot-1", Begin().since_boot + passed, Begin().wall + passed + jump};
 }

@@ -210,7 +210,7 @@ absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
   if (live == kUnknownFact) {
     return PreconditionWords("msg-step-value-not-known", Name(step));
   }
-  // In a rewrite `from` is the value in hccn.conf; the device already has `to`.
+  // A rewrite's `from` is the value in hccn.conf; the device already has `to`.
   const std::string& from = IsRewrite(step) ? step.to() : step.from();
   // An earlier address step may have dropped the gateway.
   const bool may_be_gone =

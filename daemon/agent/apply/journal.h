@@ -31,7 +31,7 @@ inline constexpr uint64_t kMaxSavedBytes = 32 << 20;
 
 struct JournalText {
   std::vector<JournalEntry> entries;
-  // Where the good records end; a crash cut off the rest.
+  // End of the good records; a crash cut off the rest.
   uint64_t good_bytes = 0;
 };
 
@@ -85,7 +85,7 @@ struct JournalState : EndedApply {
     kUndone,       // Over; also after a rollback.
   };
   Phase phase = Phase::kEmpty;
-  // In the order in which they were saved.
+  // Sorted by the time when they were saved.
   std::vector<SavedResource> saved;
   std::vector<StepOutcome> steps;
   // The newest deadline, if the apply was to be confirmed.
@@ -116,7 +116,7 @@ absl::Status CheckApplyId(absl::string_view id);
 struct KeptJournals {
   size_t in_effect = 512;
   size_t taken_back = 64;
-  uint64_t bytes = 256 << 20;  // Of all of them, see MakeRoom.
+  uint64_t bytes = 256 << 20;  // All of them, see MakeRoom.
 };
 
 // The folder of one host's journals: its lock, its journals, and their limits,
@@ -151,7 +151,7 @@ class JournalFolder {
   // Every journal, by its name. NotFound: the folder is missing.
   absl::StatusOr<std::vector<Found>> Read();
 
-  // The undamaged ones, oldest first, with the id of their name, if any.
+  // The undamaged ones, oldest first, by the id of their name; no folder: none.
   absl::StatusOr<std::vector<JournalState>> List();
 
   void DropOld(const KeptJournals& kept);

@@ -32,7 +32,7 @@ inline constexpr absl::Duration kMinExtend = absl::Minutes(1);
 
 // All clocks of a host at one moment.
 struct HostTime {
-  std::string boot_id;  // Empty: it cannot be told.
+  std::string boot_id;  // Empty: unknown.
   absl::Duration since_boot;
   absl::Time wall;
 };

@@ -317,7 +317,8 @@ Resources WithWholeFirewalls(const Resources& saved) {
   return whole;
 }
 
-// Prevents locks by other users, and repairs the file if the tool will run.
+// Keeps other users from locking hccn.conf. If the tool will run, it restores
+// the file in a form that the tool can use.
 void MendConf(const MutationToken& token, Machine* machine,
               const Resources& saved) {
   const bool runs_tool = absl::c_any_of(

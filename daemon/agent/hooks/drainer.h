@@ -61,7 +61,7 @@ class SharedWork {
     {
       absl::MutexLock lock(&mutex_);
       under_way_.erase(key);
-      is_alone = mine.use_count() == 1;  // Nobody can join any more.
+      is_alone = mine.use_count() == 1;  // No thread can join any more.
     }
     if (is_alone) return std::move(mine->found);
     mine->done.Notify();
@@ -153,7 +153,7 @@ class Drainer {
   AuditLog* const audit_;
   // False if clusterd surely has not drained this host: no recheck then.
   std::atomic<bool> may_be_drained_{true};
-  absl::Status logged_;  // Of the last recheck; the pool's thread alone.
+  absl::Status logged_;  // By the last recheck; the pool's thread alone.
   SharedWork<bool> drains_;
   WorkerPool pool_{1, 8};  // Last: its thread uses the rest.
 };

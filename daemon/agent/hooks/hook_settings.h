@@ -1,16 +1,16 @@
 // The hooks of a site's scheduler in agent.yaml, with their defaults:
 //   hooks:
-//     drain: true                # false: nobody is drained; a Slurm prolog
-//                                # then only tells, since to fail is to drain
+//     drain: true                # false: drains no host; a Slurm prolog only
+//                                # reports, since its failure would drain
 //     max_age: 10m               # of a verdict, when the controller is away
 //     grace: 10s                 # for a job's last processes, in an epilog
 //     fail_open: [lldp]          # a failure of these lets a job through
 //     fail_closed: [firewall]    # also where this host alone is judged
 //     fail_closed_unknown: [link]  # not to be known is refused, too
 //     scontrol: /usr/bin/scontrol
-//     slurm_conf: /etc/slurm/slurm.conf   # else where Slurm finds it
+//     slurm_conf: /etc/slurm/slurm.conf   # default: Slurm's own
 //
-// Which failures refuse:
+// These failures refuse:
 //   in a verdict of the controller   all, but for `fail_open`
 //   by this host alone               those of kHookRules that need no spec (a
 //                                    host has none), and `fail_closed`

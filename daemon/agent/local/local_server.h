@@ -72,7 +72,7 @@ class LocalServer final : public LocalAgent::Service {
     std::function<absl::StatusOr<HookAnswer>(const HookRequest& request,
                                              const std::function<bool()>& gone)>
         run_hook;
-    // Called before each answer: "GetStatus by uid 0 gid 0 pid 4711", or empty.
+    // Called before an answer: "GetStatus by uid 0 gid 0 pid 4711"; optional.
     std::function<void(const std::string& call)> called = nullptr;
   };
 
