@@ -292,7 +292,7 @@ TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
   EndedApply inner = Applied("bb", {SysctlStep(kSomaxconnKey, "1024")});
   inner.begin.mutable_plan()->mutable_network_namespace()->set_container("t");
   EXPECT_EQ(Drifts({inner}, LowSomaxconn()), "");
-  // Nor does it take over what was applied to the host.
+  // An apply in a container does not take over settings of the host either.
   EXPECT_NE(Drifts({apply, inner}, LowSomaxconn()), "");
 }
 

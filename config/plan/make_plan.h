@@ -86,8 +86,9 @@ inline std::string PlanCountsText(const PlanCounts& counts) {
 }
 
 // A digest distinguishes plans, and detects damage. It does not prove who made
-// the plan: anyone who edits it can recompute the digest. The controller applies
-// only plans that it stored itself (daemon/controller/change/change_order.h).
+// the plan: anyone who edits it can recompute the digest. The controller
+// applies only plans that it stored itself
+// (daemon/controller/change/change_order.h).
 
 // Digest of the spec as expanded, defaults and file digest included.
 std::string SpecSha256(const ClusterSpec& spec);

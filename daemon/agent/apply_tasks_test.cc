@@ -499,7 +499,7 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
                   HasSubstr("needs room in /var/lib/clusterd/apply"));
     }
     machine().files().SetFreeBytes(std::nullopt);
-    // Undoes first, whatever it is asked for.
+    // Undoes first, whatever the task is.
     EXPECT_NE(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
     EXPECT_EQ(scenario_->State(), before);
     const ApplyResult after = Apply(Task("a3"));

@@ -122,9 +122,8 @@ struct JudgedHost {
 void AddVerdict(const JobVerdict& verdict, absl::string_view host,
                 JudgedHost* judged);
 
-// Applies the host's current waivers (nullptr: unknown) to an older verdict's
-// reasons about this host. Drops rule maintenance, which the host judges
-// itself.
+// Applies the host's current waivers to an older verdict's reasons about it,
+// and drops rule maintenance, which the host judges itself. nullptr: no change.
 void HeedWaivers(const HostWaivers* waivers, absl::Time now,
                  std::vector<JobReason>* reasons);
 
