@@ -2,12 +2,11 @@
 // journals and facts in, one fact out.
 //
 //   the value is as the apply left it, or better      nothing
-//   it is another                                     drift, with both values
+//   it differs                                        drift, with both values
 //   it cannot be read now                             untold, with its name
 //   a later apply, not taken back, set the same thing the later one decides
-//   an enforced apply alone set it                    nothing: it only holds up
-//                                                     what an apply had set,
-//                                                     and ends with that
+//   an enforced apply alone set it                    nothing: it ends with the
+//                                                     apply that it repairs
 //   the apply was undone or rolled back               nothing
 //   the apply was for another network namespace       nothing: that may be gone
 //

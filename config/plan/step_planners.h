@@ -194,9 +194,9 @@ TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,
 
 // One change for each device whose live address is known and whose wanted one
 // could be set; the others are blocked. Wrong addresses are ordered so that
-// each is free before it is set. Blocks an address that another device has and
-// keeps, maybe because its own change is blocked, and devices that take over
-// each other's addresses in a circle.
+// each is free before it is set. Blocks an address that another device keeps,
+// maybe because its own change is blocked, and circles of devices that take
+// over addresses.
 std::vector<DeviceChange> OrderedChanges(const ClusterSpec& spec,
                                          const ServerSpec& server,
                                          HostPlanBuilder* plan);

@@ -3,7 +3,6 @@
 //   attaching -> attached -> (ended: wait) -> attaching -> ...
 // An apply outlives its stream: its result goes to the stream that is open when
 // it ends, or to the next one among the past applies.
-// stream there is when it ends, or among the past applies to the next.
 #ifndef DAEMON_AGENT_AGENT_STREAM_H_
 #define DAEMON_AGENT_AGENT_STREAM_H_
 

@@ -1,11 +1,10 @@
 // The drift of this host. AppliesRecord keeps the settings of applies in
 // memory; it reads journals at start and after every change, never for a check.
 // AgentObserver adds drift to observations. DriftWatch reports to the
-// controller when the host has attached, when a change has ended, and on an
-// interval, varied by a tenth so that hosts do not report in step. It runs one
-// check at a time, and none during an apply or without a controller. It drops a
-// check that an apply overlapped. If nothing is applied it does not touch the
-// machine and reports no drift.
+// controller after attaching, after a change, and on an interval, varied by a
+// tenth so that hosts do not report in step. It runs one check at a time, and
+// none during an apply or without a controller. It drops a check that an apply
+// overlapped. Without applies it reports no drift and leaves the machine alone.
 #ifndef DAEMON_AGENT_DRIFT_WATCH_H_
 #define DAEMON_AGENT_DRIFT_WATCH_H_
 
@@ -92,9 +91,9 @@ class AppliesRecord {
       mutex_) = absl::UnavailableError("the journals have not been read yet");
 };
 
-// Observes through another observer and adds drift since the applies, and the
-// changes that the host allows a controller, so that plans leave out the rest.
-// As safe for concurrent use as `read_allows` is.
+// Observes through another observer and adds drift since the applies. Also adds
+// the changes that the host allows a controller, so that plans leave out the
+// rest. As safe for concurrent use as `read_allows` is.
 class AgentObserver final : public HostObserver {
  public:
   using ReadAllows = std::function<HostAllows()>;

@@ -24,9 +24,9 @@ ClusterSpec AssumedSpec(const HostFacts& facts);
 
 // Judges this host's facts by AssumedSpec and the rules that need one host
 // only, for a hook. `job`: narrowed to this host; nullptr: no job. Applies
-// `waivers` in force at `now`; null: none is known. If no device has an
-// address, their ports are unused, unless a job may need RoCE (on A3 that is
-// not known) and a link is UP. They are also unused if the controller says so.
+// `waivers` in force at `now`; null: none is known. Ports are unused if no
+// device has an address, unless a job may need RoCE (unknown on A3) and a link
+// is UP. They are also unused if the controller says so.
 Report JudgeSelf(const HostFacts& facts, const JobSpec* job,
                  const HostWaivers* waivers = nullptr,
                  absl::Time now = absl::InfiniteFuture());

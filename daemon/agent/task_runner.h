@@ -1,12 +1,10 @@
 // Runs the controller's tasks on this host. Every task has a deadline and ends
 // in exactly one result, even if its work never returns; an unknown task is
-// answered `unsupported`. Concurrency is bounded here, whatever the controller
-// asks.
+// answered `unsupported`. Concurrency is bounded here, for any controller.
 //
 // Equal observations run one after the other: a caller that comes during one
 // shares the next, and never gets facts from before its question. One without
 // callers stops after its current command.
-// without callers stops after the command it is at.
 #ifndef DAEMON_AGENT_TASK_RUNNER_H_
 #define DAEMON_AGENT_TASK_RUNNER_H_
 

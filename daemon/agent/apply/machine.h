@@ -85,8 +85,8 @@ absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
 // Finds the same namespace after the plan was applied, even if its name is gone
 // or leads elsewhere. NotFound: it is gone, always so after a reboot, with the
 // values that the apply set. Unavailable also if its end or identity is
-// unknown. A kernel before 5.14 cannot tell a namespace from a later one with
-// its number, unless it is the host's own or all values are as applied.
+// unknown. A kernel before 5.14 can only identify the host's own, or one with
+// all values as applied: a later namespace may have the same number.
 absl::StatusOr<PlanNamespace> EnterNamespaceAgain(const MachineAccess& access,
                                                   const HostPlan& plan);
 

@@ -5,13 +5,13 @@
 //     max_age: 10m               # of a verdict, when the controller is away
 //     grace: 10s                 # for a job's last processes, in an epilog
 //     fail_open: [lldp]          # a failure of these lets a job through
-//     fail_closed: [firewall]    # also where this host alone is judged
-//     fail_closed_unknown: [link]  # not to be known is refused, too
+//     fail_closed: [firewall]    # also without a verdict
+//     fail_closed_unknown: [link]  # an unknown result refuses too
 //     scontrol: /usr/bin/scontrol
 //     slurm_conf: /etc/slurm/slurm.conf   # default: Slurm's own
 //
 // These failures refuse:
-//   in a verdict of the controller   all, but for `fail_open`
+//   in a verdict of the controller   all but `fail_open`
 //   by this host alone               those of kHookRules that need no spec (a
 //                                    host has none), and `fail_closed`
 // An unknown rule lets a job through, except for `fail_closed_unknown`: an

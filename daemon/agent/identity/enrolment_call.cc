@@ -139,8 +139,8 @@ absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
   return std::string(absl::StripAsciiWhitespace(text));
 }
 
-// The key of a join that was cut off, or this host's own one, or a new one,
-// which is on disk before it is used.
+// The key of a join that was cut off, or this host's own, or a new one. A new
+// key is on disk before it is used.
 absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
                                    const IdentityFolder& folder) {
   const absl::StatusOr<std::string> pending = folder.ReadPendingKey();
