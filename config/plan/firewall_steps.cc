@@ -213,7 +213,7 @@ void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
 // The sources that lack one range, now and permanently.
 struct ShutRange {
   PortSet::Range range;
-  std::vector<Ipv4Subnet> sources;  // The sources that are shut out.
+  std::vector<Ipv4Subnet> sources;  // Those that are shut out.
   FindingValue consequence;         // Empty: it is shut in both alike.
 };
 

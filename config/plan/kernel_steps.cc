@@ -250,7 +250,7 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
   if (!running) return;  // Blocked already, with the running value.
   const AtBoot at_boot = ReadAtBoot(fact.value());
   if (at_boot.wins && Reaches(parameter, *at_boot.wins, needed)) return;
-  // Keeps the running ports, and below those of the next boot.
+  // Keeps the running ports and, in `wanted`, also those of the next boot.
   const std::string& kept = parameter.is_ports() ? *running : needed;
   std::string wanted = *running;
   if (at_boot.wins) {

@@ -38,12 +38,12 @@ struct PlanSelection {
 // Facts of another namespace count as a host without facts. A key that the
 // kernel keeps for the host alone, and a read-only /proc/sys, are blocked, each
 // with its own fix. A namespace that is the host's own is noted.
-// If all devices of a host have addresses of their planned subnets, but none the
-// planned one, a note says that a pattern by index may have moved them.
+// If all devices of a host have addresses of their planned subnets, but not the
+// planned ones, a note says that a pattern by index may have moved them.
 // With a `selection` it plans only those steps, and the steps that they need to
 // stay right; notes of each host say what is left out and what was added.
 // The same spec and facts give the same plan and digest. The caller fills in
-// plan_id, created_at_ms, created_by, and what is unfixed, with its digest.
+// plan_id, created_at_ms, created_by and unfixed, and then a new digest.
 // REQUIRES: at most one entry of `hosts` per name.
 ClusterPlan MakePlan(const ClusterSpec& spec,
                      absl::Span<const HostFacts* const> hosts,

@@ -1,4 +1,4 @@
-// Functions that the rows of settings.h and the planners of steps share.
+// Shared parts of the rows of settings.h and the planners of steps.
 #ifndef CONFIG_PLAN_SETTING_ROWS_H_
 #define CONFIG_PLAN_SETTING_ROWS_H_
 
