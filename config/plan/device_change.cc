@@ -76,7 +76,7 @@ namespace {
 constexpr const char* kReadWithAddress[] = {"ip_route", "send_arp_status",
                                             "send_arp_period"};
 
-// Whether the tool reads the line when it sets the device's address.
+// True if the tool reads the line when it sets the device's address.
 bool IsReadWithAddress(absl::string_view line, uint32_t device) {
   const absl::string_view key = HccnConfKeyOf(line);
   return (IsRouteLine(line) &&
@@ -91,7 +91,7 @@ struct Obstacle {
   FindingValue fix;
 };
 
-// The line of hccn.conf that keeps the device from an address that stays.
+// The line of hccn.conf that keeps the device from getting a lasting address.
 std::optional<Obstacle> ObstacleOf(uint32_t device,
                                    const HostPlanBuilder& plan) {
   const std::string dhcp = HccnConfKey("udhcpc_enable", device);
@@ -123,7 +123,7 @@ Obstruction WhyUnusable(const ClusterSpec& spec, const Ipv4Interface& wanted) {
   return WhyUnassigned(spec, address);
 }
 
-// Reads the live address, if one is set. Why it is not known, or not one.
+// Reads the live address, if one is set; returns why it is unknown or invalid.
 Obstruction ReadLive(const DeviceFacts* facts,
                      std::optional<Ipv4Interface>* live) {
   if (facts == nullptr) return Worded("plan-say-no-such-device");
@@ -145,8 +145,7 @@ Obstruction ReadLive(const DeviceFacts* facts,
   return std::nullopt;
 }
 
-// Adds what is to be done about the device's address; blocks it if that is not
-// known.
+// Adds the change of the device's address; blocks it if that is unknown.
 void Collect(const ClusterSpec& spec, const DeviceSpec& device,
              HostPlanBuilder* plan, std::vector<DeviceChange>* changes) {
   DeviceChange change = {&device, FindDevice(plan->facts(), device.id())};
@@ -160,7 +159,7 @@ void Collect(const ClusterSpec& spec, const DeviceSpec& device,
   };
   const FindingValue correct = Worded("plan-say-correct-address");
   if (const Obstruction unknown = ReadLive(change.facts, &change.live)) {
-    // Otherwise the spec asks for no address, and nothing that goes with one.
+    // Otherwise the spec asks for no address, and no setting that needs one.
     const bool matters =
         absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
           return setting.always_saved && setting.wanted(spec, device);
@@ -187,8 +186,8 @@ void Collect(const ClusterSpec& spec, const DeviceSpec& device,
   changes->push_back(change);
 }
 
-// The first other device of the host that has what this one gets; nullptr: it
-// is free. `moved`: devices that have given their address up by then.
+// The first other device that has the address of this change; nullptr: it is
+// free. `moved`: devices that have given up their address by then.
 const DeviceFacts* FindHolder(const DeviceChange& change,
                               const HostFacts& facts,
                               const std::set<uint32_t>& moved) {

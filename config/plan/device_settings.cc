@@ -165,7 +165,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
 static_assert(HasRowForEach(kDeviceSettingNames, kDeviceSettings),
               "a setting without its row");
 
-// A route of the device, or its gateway: what the tool drops with a subnet.
+// True for the device's gateway or route, which the tool drops with a subnet.
 bool IsDroppable(const HccnConf::Entry& entry, uint32_t device) {
   return (entry.key() == "gateway" || IsRouteKey(entry.key())) &&
          entry.has_device() && entry.device() == device &&

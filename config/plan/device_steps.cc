@@ -10,7 +10,7 @@
 namespace clusterd {
 namespace {
 
-// With that key `-gateway -s` sets the gateway live, removes a stored one and
+// With this key `-gateway -s` sets the gateway live, removes a stored one and
 // stores none (recorded run x-gateway-set-udhcpc-stored).
 constexpr char kDhcpKey[] = "udhcpc_enable";
 
@@ -43,7 +43,7 @@ FindingValue WhatWords(const DeviceSetting& setting, absl::string_view wanted) {
                 Term(wanted));
 }
 
-// Only the TLS switch is of use to a device whose RoCE port is not used.
+// A device whose RoCE port is unused needs only the TLS switch.
 bool IsUnused(const ClusterSpec& spec, const DeviceSetting& setting) {
   return spec.roce_unused() && !Is(setting, kTlsSetting);
 }
@@ -56,8 +56,8 @@ class DevicePlanner {
     if (profile.ok()) profile_ = **profile;
   }
 
-  // First the settings that the tool may change with the device's address, each
-  // with it; the others for themselves.
+  // Plans settings that the tool may change with the device's address right
+  // after it, then the others, setting by setting.
   void Plan(const ServerSpec& server) {
     std::vector<DeviceChange> changes;
     if (!spec_.roce_unused()) changes = OrderedChanges(spec_, server, &plan_);
@@ -160,8 +160,8 @@ class DevicePlanner {
     return plan_.HasConfLine(HccnConfKey(kDhcpKey, device));
   }
 
-  // The device that gets, or keeps, the gateway of those that have one
-  // together; nullptr: none of them has, or could get, one.
+  // The device that gets, or keeps, the gateway of those that share one;
+  // nullptr: none has, or could get, one.
   const DeviceChange* KeeperFor(uint32_t device) const {
     for (const auto& [id, keeper] : keepers_) {
       if (ShareGateway(profile_, id, device)) return &keeper;
@@ -169,9 +169,9 @@ class DevicePlanner {
     return nullptr;
   }
 
-  // Of the devices that have a gateway together: one that the spec names and
-  // that has it, else one that could get it, else one that has any, and of
-  // equals the lowest. So no step takes away what another one sets.
+  // Chooses among the devices that share a gateway: first one that has the
+  // spec's gateway, then one that could get it, then one that has any; of
+  // equals the lowest. So no step removes what another one sets.
   void ChooseKeeper(const DeviceChange& change) {
     if (KeeperRank(change) == kNoKeeper) return;
     const DeviceChange* const keeper = KeeperFor(change.spec->id());
@@ -196,15 +196,15 @@ class DevicePlanner {
     return live == asked ? 0 : 1;
   }
 
-  // Whether `-gateway -s` gives the device a gateway that stays.
+  // True if `-gateway -s` gives the device a gateway that stays.
   bool MaySetGateway(uint32_t device) const {
     const DeviceChange* const keeper = KeeperFor(device);
     return !HasDhcp(device) &&
            (keeper == nullptr || keeper->spec->id() == device);
   }
 
-  // Whether there is something that a step could do about the device's
-  // gateway. Blocks what the spec asks and no step can do.
+  // True if a step could change the device's gateway. Blocks what the spec asks
+  // and no step can do.
   bool PlansGateway(const DeviceSetting& setting, const DeviceChange& change) {
     const uint32_t id = change.spec->id();
     const std::string& asked = change.spec->gateway();
@@ -235,8 +235,8 @@ class DevicePlanner {
 
   static const char* FourOf(uint32_t id) { return id < 4 ? "0-3" : "4-7"; }
 
-  // The same for the one device that may have one. False also where the spec
-  // names none and setting it would take another device's.
+  // The same for the one device that may have one. False also if the spec names
+  // none and setting it would take another device's.
   bool SurvivesAddressChange(const DeviceSetting& setting,
                              const DeviceChange& change) {
     const uint32_t id = change.spec->id();
@@ -299,7 +299,7 @@ class DevicePlanner {
         Worded(is_tls ? "plan-say-remove-reason" : "plan-say-ask-the-tool"));
   }
 
-  // Its switch is off and cannot be set, and nothing is to be stored.
+  // A TLS switch without certificate is off; blocks any other value.
   void PlanNoCertificate(const DeviceSetting& setting,
                          const DeviceChange& change,
                          const std::string& wanted) {
@@ -352,8 +352,8 @@ class DevicePlanner {
     }
   }
 
-  // Whether hccn.conf brings the device's own address back, now or after the
-  // plan: the recovery at boot refuses a gateway without it.
+  // True if hccn.conf restores the device's own address, now or after the plan:
+  // the recovery at boot refuses a gateway without it.
   bool FileKeepsAddress(const DeviceChange& change) const {
     if (change.wanted) return true;  // A step sees to it.
     const uint32_t id = change.spec->id();
@@ -363,7 +363,7 @@ class DevicePlanner {
     return in_file.ok() && change.live && *in_file == *change.live;
   }
 
-  // What the spec does not name: the file gets the live value.
+  // Writes the live value, which the spec does not name, to the file.
   void Keep(const DeviceSetting& setting, const DeviceChange& change) {
     const uint32_t id = change.spec->id();
     const std::string live = LiveOf(setting, change);
@@ -421,14 +421,14 @@ class DevicePlanner {
   const ClusterSpec& spec_;
   HostPlanBuilder& plan_;
   ProductProfile profile_;
-  // By their ids.
+  // By device id.
   std::map<uint32_t, DeviceChange> keepers_;
 };
 
 // Blocks everything that the spec asks of devices.
 void BlockAll(const ClusterSpec& spec, const ServerSpec& server,
               const FindingValue& why, HostPlanBuilder* plan) {
-  // What is asked for, by its kind: settings of one kind are one change.
+  // The request of each kind: settings of one kind are one change.
   std::map<ChangeKind, std::pair<FindingValue, std::set<uint32_t>>> asked;
   for (const DeviceSetting& setting : DeviceSettings()) {
     if (IsUnused(spec, setting)) continue;

@@ -107,7 +107,7 @@ TEST(PlanDeviceStepsTest, DropsNothingThatARepairMakesReadable) {
   ASSERT_FALSE(plan.steps().empty());
   EXPECT_TRUE(plan.steps(0).dropped().empty())
       << plan.steps(0).ShortDebugString();
-  // Routes of the device alone, which it says of every change.
+  // Every change warns of routes of the device alone.
   EXPECT_EQ(plan.steps(0).consequences_size(), 1);
 }
 
@@ -158,7 +158,7 @@ TEST(PlanUnnamedTest, LetsTheFileHaveWhatTheDeviceHas) {
                 "device 0: hccn.conf netdetect 10.0.0.77 -> 10.0.0.254"}));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
-  // An address alone in the spec leaves the other two to the device as well.
+  // If the spec names only an address, the device keeps the other two as well.
   ClusterSpec address_only = GoodSpec();
   address_only.mutable_servers(0)->mutable_devices(0)->clear_gateway();
   address_only.mutable_servers(0)->mutable_devices(0)->clear_detect_address();
@@ -329,8 +329,8 @@ TEST(PlanDeviceStepsTest, FreesAnAddressBeforeAnotherDeviceTakesIt) {
   EXPECT_EQ(texts[2], "device 0: address 10.0.0.9/24 -> 10.0.0.1/24");
 }
 
-// Boards from 0x30 on compare no addresses, so that the tool refuses one that
-// another device has is no reason that is true everywhere.
+// Boards from 0x30 on do not compare addresses, so a tool that refuses another
+// device's address is not a reason that is true everywhere.
 TEST(PlanDeviceStepsTest, BlocksASwapForAReasonThatIsTrueOnEveryBoard) {
   HostFacts facts = GoodFacts("node-01");
   SetLive(&facts, 0, "10.0.0.2");
@@ -391,7 +391,7 @@ TEST(PlanDeviceStepsTest, RestsOnEveryFactThatDecided) {
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
 }
 
-// The devices have no address, and a detect address that nobody stored.
+// The devices have no address, and a live detect address that is not stored.
 TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
   ClusterSpec spec = GoodSpec();
   spec.set_roce_unused(true);
@@ -408,7 +408,7 @@ TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
     device.mutable_gateway()->set_value("");
     SetConf(&facts, HccnConfKey("netdetect", device.id()), "");
   }
-  // Of these nothing is set either, with and without hccn.conf.
+  // None of these settings is set either, with and without hccn.conf.
   spec.set_mtu(9000);
   spec.mutable_lossless()->set_pfc("0,0,0,0,1,0,0,0");
   spec.mutable_lossless()->set_dscp_to_tc("33:4");

@@ -20,7 +20,7 @@ StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
   return JudgeStep(step, SettingFacts(facts));
 }
 
-// "": it is so.
+// Returns "" if the step holds.
 std::string WhyNotSo(const PlanStep& step, const HostFacts& facts) {
   const StepVerdict verdict = VerdictOn(step, facts);
   return verdict.state == StepVerdict::kSo ? "" : ValueText(verdict.Why());
@@ -176,7 +176,7 @@ TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");
   HccnConf* conf = facts.mutable_hccn_conf()->mutable_value();
-  // Nobody repairs that, so its repair cannot be gone.
+  // No step repairs that, so its repair cannot be gone.
   conf->add_problems()->set_kind(HccnConf::Problem::MALFORMED_LINE);
   EXPECT_EQ(WhyNotSo(step, facts), "");
   conf->add_problems()->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
@@ -279,7 +279,7 @@ TEST(IsAlreadySoTest, IsSoWhereOnlyWhatTheStepsSetHasMovedAndAllOfItIsSo) {
       {kSomaxconnKey, "4096"}};
   EXPECT_TRUE(IsSoNow(PlanOf(steps, seen), facts));
   EXPECT_TRUE(IsSoNow(HostPlan(), facts));
-  // As it was seen: there is something to do.
+  // Unchanged facts: there is something to do.
   EXPECT_FALSE(IsSoNow(PlanOf(steps, {{kSomaxconnKey, "65535"}}), facts));
 }
 
@@ -308,7 +308,7 @@ TEST(IsAlreadySoTest, KnowsWhatTheToolDropsWithAnAddress) {
       PlanOf({DeviceStep(0, kAddressSetting, "none", wanted)}, seen), facts));
 }
 
-// What the spec plans for a host with these facts.
+// The plan of a host with these facts.
 HostPlan Planned(const HostFacts& facts, const ClusterSpec& spec = GoodSpec()) {
   return MakePlan(spec, {&facts}).hosts(0);
 }

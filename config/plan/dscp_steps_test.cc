@@ -1,4 +1,4 @@
-// Steps for a map, of which the tool is told pair by pair.
+// Steps for a map, which the tool takes pair by pair.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace clusterd {
 namespace {
 
-// One device, which has this map; and what hccn.conf has.
+// The plan for one device with this live map and this hccn.conf.
 HostPlan PlanOfMap(const std::string& wanted, const std::string& live,
                    const std::string& stored) {
   ClusterSpec spec = GoodSpec();

@@ -27,14 +27,14 @@ std::string LetsInName(FirewallProgram program, bool permanently) {
       program, permanently ? kLetsInPermanentlyFact : kLetsInSetting);
 }
 
-// Then nothing else is known about it, and it stops nothing.
+// A missing firewall has no other known facts, and stops nothing.
 bool IsNotInstalled(const FirewallFacts& facts) {
   return facts.installed().state_case() == BoolFact::kValue &&
          !facts.installed().value() &&
          facts.active().state_case() == BoolFact::STATE_NOT_SET;
 }
 
-// Whether the firewall lets the rule's ports in, now or permanently.
+// OK if the firewall allows the rule's ports, now or permanently.
 StepVerdict ExpectLetIn(const FirewallRule& rule, bool permanently,
                         const SettingFacts& facts) {
   if (facts.LetsIn(rule.program(), permanently).Contains(rule.port())) {
@@ -51,7 +51,7 @@ StepVerdict ExpectLetIn(const FirewallRule& rule, bool permanently,
 
 constexpr char kActiveFact[] = "active";
 
-// The row of that name for a firewall that is active, starts at boot, or both.
+// The words `name` for a firewall that is active, starts at boot, or both.
 FindingValue OfState(absl::string_view name, const PlanStep& step) {
   const bool active = absl::StartsWith(step.from(), kActiveFact);
   const bool enabled = absl::EndsWith(step.from(), kStartsAtBootFact);
@@ -85,7 +85,7 @@ StepVerdict JudgeActive(const PlanStep& step, const SettingFacts& facts) {
   return verdict;
 }
 
-// One that is stopped lets everything in.
+// A stopped firewall allows everything.
 std::vector<std::string> AllItLetsIn(const PlanStep& step) {
   return {absl::StrCat(
       FirewallFactName(step.target().firewall(), kLetsInSetting), "*")};
@@ -109,7 +109,7 @@ FindingValue LetsInUndo(const PlanStep&) {
 absl::Status CheckLetsIn(const PlanStep& step) {
   const AllowedPort& port = step.target().rule().port();
   const auto source = Ipv4Subnet::Parse(port.source());
-  // Never from everywhere, in one piece or in halves.
+  // A plan never opens a port to everyone, in one piece or in halves.
   if (!source.ok() || source->prefix_length() < kMinSourcePrefix) {
     return NotOneToSet("source", port.source());
   }
@@ -124,7 +124,7 @@ absl::Status CheckLetsIn(const PlanStep& step) {
 StepVerdict JudgeLetsIn(const PlanStep& step, const SettingFacts& facts) {
   const FirewallRule& rule = step.target().rule();
   if (IsNotInstalled(facts.Firewall(rule.program()))) return {};
-  // Opening keeps the firewall running; of a stopped one no rules are known.
+  // An opened firewall must run; the rules of a stopped one are unknown.
   StepVerdict verdict =
       Expect(facts, FirewallFactName(rule.program(), kActiveSetting), kYesFact);
   if (verdict.state != StepVerdict::kSo) return verdict;
@@ -134,12 +134,11 @@ StepVerdict JudgeLetsIn(const PlanStep& step, const SettingFacts& facts) {
   return verdict;
 }
 
-// One that is opened is meant to run.
+// An opened firewall must run.
 std::vector<std::string> ThatItIsActive(const PlanStep& step) {
   return {FirewallFactName(step.target().rule().program(), kActiveSetting)};
 }
 
-// Why its state is not known.
 Obstruction WhyStateUnknown(const FirewallFacts& facts) {
   if (!IsKnown(facts.installed())) return UnknownWords(facts.installed());
   if (!facts.installed().value()) return std::nullopt;
@@ -173,7 +172,7 @@ void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
   }
 }
 
-// What must be open, and for whom.
+// Ports that must be open, and their sources.
 struct Needed {
   std::vector<PortSet::Range> ranges;
   std::vector<Ipv4Address> hosts;
@@ -200,8 +199,8 @@ absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
   return needed;
 }
 
-// Nothing is in the way of a firewall that is stopped. If an apply had opened
-// ports in it, it is drift all the same, and no step starts it again.
+// A stopped firewall blocks nothing. If an apply had opened ports in it, it is
+// drift all the same, and no step starts it again.
 void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
   const std::string allows = FirewallFactName(program, kLetsInSetting);
   for (const AppliedDrift& drift : plan->facts().drift().value().drifts()) {
@@ -211,10 +210,10 @@ void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
   }
 }
 
-// What lacks of one range, now and permanently.
+// The sources that lack one range, now and permanently.
 struct ShutRange {
   PortSet::Range range;
-  std::vector<Ipv4Subnet> sources;  // Of those that are shut out.
+  std::vector<Ipv4Subnet> sources;  // Those that are shut out.
   FindingValue consequence;         // Empty: it is shut in both alike.
 };
 
@@ -275,7 +274,7 @@ Obstruction WhyNotInDefaultZone(const ClusterSpec& spec,
   return Worded("plan-say-other-zone", QuotedText((*zone)->name()));
 }
 
-// Why what it lets in is not known for every server.
+// Why the ports that it allows are not known for every server.
 Obstruction WhyLetInUnknown(const ClusterSpec& spec, const AllowedFact& fact) {
   if (!IsKnown(fact)) return UnknownWords(fact);
   AllowedFact::Allowed others;

@@ -166,7 +166,7 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   EXPECT_EQ(names,
             (std::vector<std::string>{"firewalld: active", "firewalld: lets in",
                                       "firewalld: lets in permanently"}));
-  // Stored since, by somebody else: the plan is not of this host any more.
+  // Another program stored the rules since: the plan no longer fits this host.
   LetIn(1, 65535, firewalld->mutable_allowed_permanently());
   EXPECT_EQ(FindMovedFacts(plan, facts).size(), 1u);
   EXPECT_TRUE(Plan(OpenPorts(), facts).steps().empty());

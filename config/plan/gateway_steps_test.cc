@@ -1,5 +1,4 @@
-// Gateways that hccn_tool would not keep: of devices with DHCP, and of devices
-// that have one together.
+// Gateways that hccn_tool drops: of devices with DHCP, and shared ones.
 #include <string>
 #include <vector>
 
@@ -130,7 +129,7 @@ ClusterSpec TrainingSpec(const std::string& mode) {
   return spec;
 }
 
-// Device 1 lies in a subnet of its own, as the rails of SMP do.
+// Device 1 is in a subnet of its own, as the rails of SMP are.
 ClusterSpec RailSpec() {
   ClusterSpec spec = TrainingSpec("smp");
   DeviceSpec* device = spec.mutable_servers(0)->mutable_devices(1);
@@ -205,7 +204,7 @@ TEST(PlanSharedGatewayTest, TellsWhoseGatewayGoesAndRestsOnIt) {
                   "gateway_0=10.0.0.254, and device 0 may lose its live "
                   "gateway 10.0.0.254"));
   EXPECT_EQ(CheckHostPlan(plan), absl::OkStatus());
-  // What the tool takes away belongs to the step: applied again, it is so.
+  // The removed gateway belongs to the step: applied again, it holds.
   HostFacts after = facts;
   SetGateway(&after, 0, "", "");
   SetGateway(&after, 1, "10.1.0.254", "10.1.0.254");

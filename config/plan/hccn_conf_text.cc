@@ -29,7 +29,7 @@ std::string KeyOf(absl::string_view line) {
   return std::string(HccnConfKeyOf(line));
 }
 
-// Comments, what the tool does not read, and rules, of which each line counts.
+// True for comments, lines that the tool ignores, and rules, which all count.
 bool MayRepeat(absl::string_view line) {
   return line.size() < 3 || line[0] == '#' || !absl::StrContains(line, '=') ||
          absl::StartsWith(line, "ip_route_") ||
@@ -43,11 +43,11 @@ bool IsBareRoute(absl::string_view key, absl::string_view value) {
 
 using Problem = HccnConf::Problem;
 
-// A host names its first 100 problems only, and those that no step repairs are
-// not among a step's; the repair itself goes through the whole file.
+// A host reports only its first 100 problems, and a step lists the repairable
+// ones. From this count on some may be missing; the repair covers the file.
 constexpr size_t kMayBeCut = 64;
 
-// What a repair does about the kinds of problems that it knows.
+// The repair of each known kind of problem.
 constexpr struct {
   Problem::Kind kind;
   const char* repair;
@@ -67,7 +67,7 @@ const char* RepairOf(Problem::Kind kind) {
   return nullptr;
 }
 
-// "lines 1-112,115: remove …"; without lines of line 0, the file as a whole.
+// "lines 1-112,115: remove …"; without lines for line 0, the file as a whole.
 FindingValue RepairWords(const std::set<uint32_t>& lines, const char* repair) {
   if (lines.empty()) return Worded(repair);
   const std::vector<uint32_t> sorted(lines.begin(), lines.end());
@@ -109,7 +109,7 @@ StepVerdict JudgeForm(const PlanStep& step, const SettingFacts& facts) {
   return {};
 }
 
-// Whether the tool writes the key anew where the spec names its setting.
+// True if the tool rewrites the key when the spec names its setting.
 bool IsOfSetting(const Problem& problem) {
   return problem.kind() == Problem::BAD_VALUE &&
          absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
@@ -121,8 +121,8 @@ bool IsOfSetting(const Problem& problem) {
          });
 }
 
-// Folded without loss: plans are told apart, and folded, by this text.
-// REQUIRES: not empty, and IsRepairable of each.
+// Folds lines without loss, since this text distinguishes plans. REQUIRES: not
+// empty, and IsRepairable of each.
 FindingValue RepairsWords(const std::vector<Problem>& problems) {
   FirstSeen<Problem::Kind, std::set<uint32_t>> lines;
   uint32_t last = 0;
@@ -167,7 +167,7 @@ std::optional<std::string> RepairedRouteLine(absl::string_view line) {
   if (!IsBareRoute(entry.first, entry.second)) return std::nullopt;
   const std::string route = absl::StrCat(entry.first, "=gateway_", entry.second,
                                          line.substr(body.size()));
-  // Without a netmask or a device the tool would stop at it all the same.
+  // Without a netmask or a device the tool would still stop at it.
   return IsScannedRoute(route) ? std::make_optional(route) : std::nullopt;
 }
 
@@ -232,7 +232,7 @@ std::string WithLostLines(absl::string_view before, absl::string_view after,
         may_vanish.count(std::string(line)) > 0) {
       continue;
     }
-    // Somebody has set it to another value since.
+    // The key has another value since.
     if (lines_after.count(line) == 0 && keys_after.count(KeyOf(line)) > 0 &&
         !MayRepeat(line)) {
       continue;

@@ -20,7 +20,7 @@ namespace {
 constexpr char kHeading[] =
     "# Written by clusterd. Lines that clusterd does not set are kept.\n";
 
-// What HCCL itself advises at most.
+// HCCL's own advice at most.
 constexpr uint64_t kMostDialers = 65535;
 constexpr uint32_t kLargestNumber = 2147483647;
 
@@ -38,8 +38,7 @@ const KernelParameter* FindKernelParameter(absl::string_view key) {
   return FirstWith(kParameters, &KernelParameter::key, key);
 }
 
-// What the spec asks for; "": nothing. InvalidArgument: more than the kernel
-// takes.
+// The spec's value; "": none. InvalidArgument: more than the kernel accepts.
 absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
                                      const HostFacts& host,
                                      const KernelParameter& parameter) {
@@ -52,8 +51,8 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
   if (asked > kLargestNumber) {
     return InvalidWords("plan-say-kernel-takes", kLargestNumber);
   }
-  // What the root needs when all dial it at once: a rank for each device and an
-  // agent for each server.
+  // All ranks, one a device, and one agent a server connect to the root at
+  // once.
   uint64_t dialers = 0;
   for (const ServerSpec& server : spec.servers()) {
     dialers += server.devices_size() + 1;
@@ -68,7 +67,7 @@ absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {
   return InvalidWords("plan-say-not-a-number", text);
 }
 
-// The key that a line sets, dotted; empty: it sets none.
+// The key that a line sets, dotted; empty: none.
 std::string SysctlKeyOf(absl::string_view line) {
   line = absl::StripAsciiWhitespace(line);
   if (line.empty() || line[0] == '#' || line[0] == ';') return "";
@@ -126,10 +125,10 @@ absl::string_view BaseName(absl::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// What of sysctl.d decides about one parameter.
+// The sysctl.d files' assignments to one parameter.
 struct AtBoot {
-  std::optional<std::string> wins;  // The last assignment.
-  std::string ours = kNoneFact;     // What our own file sets.
+  std::optional<std::string> wins;                     // The last assignment.
+  std::string ours = kNoneFact;                        // Our own file's value.
   const PersistentValue::Assignment* later = nullptr;  // One after our file.
 };
 
@@ -143,7 +142,7 @@ AtBoot ReadAtBoot(const PersistentValue& value) {
   return at_boot;
 }
 
-// What runs, or what the next boot sets, is enough.
+// Checks that the running value, or that of the next boot, is enough.
 StepVerdict JudgeKernelStep(const PlanStep& step, const SettingFacts& facts) {
   const KernelParameter* const parameter = ParameterOf(step);
   std::string now = kUnknownFact;
@@ -157,8 +156,8 @@ StepVerdict JudgeKernelStep(const PlanStep& step, const SettingFacts& facts) {
   return NotSo(GoalName(step), now, step.to());
 }
 
-// Ports that others reserved meanwhile are kept. At boot there may be others,
-// too; a running set that is larger for another reason is no restoring.
+// Keeps ports that others reserved meanwhile. Only the value at boot may have
+// more ports; a running set that is larger for another reason is not a restore.
 bool Restores(const PlanStep& step, const std::string& applied) {
   const KernelParameter* const parameter = ParameterOf(step);
   if (step.to() == applied) return true;
@@ -186,7 +185,7 @@ void BlockUnknown(const FindingValue& what, const Missing* missing,
       Worded(is_absent ? "plan-say-set-on-host" : "plan-say-read-proc-sys"));
 }
 
-// Whether the value can be written at all; blocks it if not.
+// True if the value can be written at all; otherwise blocks it.
 bool IsWritable(const std::string& key, const std::string& wanted,
                 HostPlanBuilder* plan) {
   const BoolFact& writable = plan->facts().kernel().proc_sys_writable();
@@ -201,8 +200,7 @@ bool IsWritable(const std::string& key, const std::string& wanted,
   return false;
 }
 
-// Returns what the parameter will be after the plan; nothing if that is not
-// known.
+// Returns the parameter's value after the plan; nullopt if it is unknown.
 std::optional<std::string> PlanRunning(const KernelParameter& parameter,
                                        const std::string& needed,
                                        HostPlanBuilder* plan) {
@@ -234,7 +232,7 @@ std::optional<std::string> PlanRunning(const KernelParameter& parameter,
   return *wanted;
 }
 
-// Plans what the next boot lacks. `running`: after the plan.
+// Plans what the next boot lacks. `running`: the value after the plan.
 void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
                 const std::optional<std::string>& running,
                 HostPlanBuilder* plan) {
@@ -252,7 +250,7 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
   if (!running) return;  // Blocked already, with the running value.
   const AtBoot at_boot = ReadAtBoot(fact.value());
   if (at_boot.wins && Reaches(parameter, *at_boot.wins, needed)) return;
-  // Both what runs now and what the next boot would have set are kept.
+  // Keeps the running ports and, in `wanted`, also those of the next boot.
   const std::string& kept = parameter.is_ports() ? *running : needed;
   std::string wanted = *running;
   if (at_boot.wins) {
@@ -378,7 +376,7 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
     std::string needed;
     std::optional<std::string> running;
   };
-  // First all that runs, then all that the next boot sets.
+  // Running values come first, then those of the next boot.
   std::vector<Planned> planned;
   for (const KernelParameter& parameter : KernelParameters()) {
     const auto needed = WantedBy(spec, plan->facts(), parameter);

@@ -79,7 +79,7 @@ void HostPlanBuilder::BlockWhatIsNotAllowed() {
   for (Planned& planned : planned_) {
     const PlanStep& step = planned.step;
     const bool is_allowed = allowed.count(step.kind()) > 0;
-    // Whatever the tool does to a device, it writes the file.
+    // The tool writes the file in every step of a device.
     if (is_allowed && !(form_stays_bad && IsOfDevice(step))) {
       kept.push_back(std::move(planned));
       continue;
@@ -88,7 +88,7 @@ void HostPlanBuilder::BlockWhatIsNotAllowed() {
     const FindingValue text = StepWords(step);
     std::vector<uint32_t> devices;
     if (IsOfDevice(step)) devices.push_back(step.target().device());
-    // A blocked change has its devices apart.
+    // A blocked change lists its devices separately.
     Block(step.kind(), devices, devices.empty() ? text : text.values(1),
           is_allowed ? Worded("plan-say-repair-not-allowed", allowed_words)
                      : Worded("plan-say-not-allowed",
@@ -170,7 +170,7 @@ bool Needs(const PlanStep& step, const PlanStep& other) {
          AddressPart(other.from()) == AddressPart(step.to());
 }
 
-// Whether each device has an address of its planned subnet, and none has its
+// True if each device has an address of its planned subnet, and none has its
 // planned one: such addresses were good under another plan.
 bool HaveMoved(const google::protobuf::RepeatedPtrField<DeviceSpec>& devices,
                const HostPlanBuilder& plan) {
@@ -224,7 +224,7 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
   return host_plan;
 }
 
-// Another netmask, too: it decides which peers the device reaches.
+// Includes another netmask: it decides which peers the device reaches.
 bool IsReaddressing(const PlanStep& step) {
   return step.setting() == kAddressSetting &&
          step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact;
@@ -248,8 +248,8 @@ absl::Status CheckStep(const HostPlan& plan, int index) {
   return setting->check(step);
 }
 
-// In another network namespace there are only running parameters, and a plan
-// for it must notice when the name leads to a new one.
+// A plan for another network namespace has only running parameters, and must
+// detect that the name leads to a new namespace.
 absl::Status CheckNamespace(const HostPlan& plan) {
   if (!plan.has_network_namespace()) return absl::OkStatus();
   const NetworkNamespace& target = plan.network_namespace();
@@ -278,7 +278,7 @@ void HostPlanBuilder::Narrow(const PlanSelection& selection) {
   std::vector<Planned> all = std::exchange(planned_, {});
   std::vector<bool> stays(all.size());
   size_t added = 0;
-  // Until no step that stays needs another one.
+  // Repeats until no step that stays needs another one.
   for (bool grows = true; grows;) {
     grows = false;
     for (size_t i = 0; i < all.size(); ++i) {
@@ -350,7 +350,7 @@ PlanCounts CountPlan(const ClusterPlan& plan) {
     counts.hosts_readdressed += absl::c_any_of(host.steps(), IsReaddressing);
   }
   counts.only = absl::StrJoin(plan.only(), ",");
-  // Of a plan that does not tell, those that it is for.
+  // A plan without the cluster's size counts its own hosts.
   counts.cluster_hosts = plan.cluster_hosts();
   if (counts.cluster_hosts == 0) counts.cluster_hosts = counts.hosts;
   return counts;

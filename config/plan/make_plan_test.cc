@@ -439,8 +439,8 @@ TEST(VerifyPlanTest, RefusesAnotherSchema) {
   EXPECT_EQ(VerifyPlan(plan).code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// What is left of a cluster after its first host was taken out of a pattern by
-// index: node-02 keeps its addresses and is to have those of node-01.
+// A cluster whose first host was taken out of a pattern by index: node-02 keeps
+// its addresses, and the spec wants those of node-01.
 ClusterSpec SpecAfterTakingOut() {
   ClusterSpec spec = GoodSpec();
   ServerSpec second = spec.servers(1);
@@ -522,7 +522,7 @@ TEST(CountPlanTest, KnowsWhenAddressesOfMoreThanATenthOfTheHostsChange) {
   EXPECT_FALSE(many(PlanOfCluster(20, 2, old_one, new_one)));
   EXPECT_TRUE(many(PlanOfCluster(20, 3, old_one, new_one)));
   EXPECT_TRUE(many(PlanOfCluster(19, 2, old_one, new_one)));
-  // A controller that does not tell how large the cluster is.
+  // A controller that does not report the size of the cluster.
   EXPECT_TRUE(many(PlanOfCluster(0, 1, old_one, new_one)));
   EXPECT_FALSE(many(PlanOfCluster(20, 20, kNoneFact, new_one)));
   // Another netmask is another address.

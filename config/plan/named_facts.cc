@@ -57,8 +57,7 @@ std::string NamespaceText(const HostFacts& facts) {
   return text;
 }
 
-// The kernel's spelling of ports may differ between two reads; the set does
-// not.
+// Two reads may spell the same set of ports differently.
 std::string RunningText(const KernelParameter& parameter,
                         const KernelFacts& facts) {
   const std::string value = RunningValue(parameter, facts).value;
@@ -90,7 +89,7 @@ std::string FormText(const HccnConf& conf) {
   return CountsList(kinds);
 }
 
-// Every key that a setting of a device is stored in, and the routes.
+// Names every key that a setting of a device is stored in, and the routes.
 void NameHccnConf(const HostFacts& facts, uint32_t device, NamedFacts* named) {
   const bool is_known = IsKnown(facts.hccn_conf());
   // The tool obeys the first of a repeated key.

@@ -28,12 +28,12 @@ std::vector<Setting> MakeRows() {
   return rows;
 }
 
-// Whether the step sets that fact, or the tool drops it on the way.
+// True if the step sets that fact, or the tool drops it on the way.
 bool SetsFact(const PlanStep& step, const std::string& fact) {
   const std::string goal = GoalName(step);
   const uint32_t device = step.target().device();
   if (fact == goal || step.target().has_kernel_parameter()) return fact == goal;
-  // Of a firewall, and of the file whose form is repaired, all.
+  // Steps of a firewall or of the file's form set all of its facts.
   if (!IsOfDevice(step)) {
     return absl::StartsWith(fact, goal.substr(0, goal.find(' ')));
   }
@@ -41,7 +41,7 @@ bool SetsFact(const PlanStep& step, const std::string& fact) {
   for (const HccnConf::Entry& each : step.dropped()) {
     const std::string key = IsRouteKey(each.key()) ? "routes" : each.key();
     lines.push_back({HccnConfKey(key, each.device()), ""});
-    // Of another device, whose gateway goes with its line.
+    // Another device, which loses its gateway with its line.
     if (each.device() != device &&
         fact == DeviceFactName(each.device(), kGatewaySetting)) {
       return true;

@@ -92,7 +92,7 @@ TEST(ChooseCanaryTest, GrowsWhereNoSoFewHostsHaveEveryKind) {
   EXPECT_EQ(canary.why,
             "canary: a step of every kind in the plan is on h3 (sysctl, tls), "
             "h4 (firewall); so the first wave has 2 hosts, not 1");
-  // Only so many may be asked at once.
+  // Limited by the size of a wave.
   EXPECT_EQ(ChooseCanary(plan, 1, 1).size, 1u);
   EXPECT_THAT(ChooseCanary(plan, 1, 1).hosts, ElementsAre("h3", "h4"));
 }
@@ -109,7 +109,7 @@ TEST(ChooseCanaryTest, WarnsOfKindsThatTheFirstWaveHasNoRoomFor) {
             "warning: canary: no step of firewall is on h0 (sysctl), h1 (tls), "
             "expected one of every kind in the plan; apply with --canary 3; so "
             "the first wave has 2 hosts, not 1");
-  // The advice is enough for waves of any size.
+  // The advised size is enough for waves of any size.
   const Canary advised = ChooseCanary(plan, 3, 1);
   EXPECT_EQ(advised.size, 3u);
   EXPECT_EQ(advised.why,

@@ -27,20 +27,19 @@ constexpr char kDefaultConfig[] = "/etc/clusterd/agent.yaml";
 
 constexpr size_t kMaxToldBytes = 512;
 constexpr size_t kMaxConfigBytes = 1 << 16;
-// An observation takes seconds; more often would keep the devices busy.
+// An observation takes seconds; a shorter interval would keep devices busy.
 constexpr absl::Duration kLeastDriftInterval = absl::Seconds(10);
 constexpr absl::Duration kMostDriftInterval = absl::Hours(24);
 
-// A setting that is text: its row reads it from the file, makes the flag, and
-// says what it is where neither has it.
+// A text setting: its row reads it, makes the flag, and has the default.
 struct TextSetting {
   const char* key;  // "--" before it: the flag.
   std::string* (*of)(AgentSettings*);
   bool is_path;  // Absolute in the file.
   const char* help;
-  // "": the certificate says it. Null: a daemon cannot be without it.
+  // "": the certificate names it. Null: a daemon requires it.
   const char* fallback = nullptr;
-  bool below_root = false;  // Where `fallback` stands.
+  bool below_root = false;  // `fallback` is below the root.
 };
 
 using Settings = AgentSettings;
@@ -113,11 +112,11 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
                         absl::StrCat("clusterd ", kClusterdVersion));
 }
 
-// Takes from the file what the command line left open.
+// Takes from the file what the command line lacks.
 absl::Status AddFile(AgentFlags* flags) {
   if (flags->config.empty() && !flags->record) {
     const std::string usual = BelowRoot(*flags, kDefaultConfig);
-    // One that may not be read is there, too, and its reader says so.
+    // An unreadable file counts too; its reader reports the error.
     if (access(usual.c_str(), F_OK) == 0) flags->config = usual;
   }
   if (flags->config.empty()) return absl::OkStatus();
@@ -139,7 +138,7 @@ void AddDefaults(AgentFlags* flags) {
     *value = setting.below_root ? BelowRoot(*flags, setting.fallback)
                                 : setting.fallback;
   }
-  // A host alone needs no certificate; it then has the machine's own name.
+  // A host alone needs no certificate and then has the machine's own name.
   const bool alone = flags->once || flags->record;
   if (alone && access(usual.tls.certificate.c_str(), R_OK) != 0) return;
   *flags = usual;
@@ -184,7 +183,7 @@ AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
                 .Duration(kLeastDriftInterval, kMostDriftInterval);
   const YamlValue metrics = map["metrics_file"];
   const std::string path = config.metrics_file = metrics.Text().value_or("");
-  // node_exporter reads no other.
+  // node_exporter reads only names like this.
   if (!path.empty() && (path[0] != '/' || !absl::EndsWith(path, ".prom") ||
                         absl::StrContains(path, "/../"))) {
     metrics.Wrong("msg-spec-metrics-file", QuoteValue(path));
@@ -251,7 +250,7 @@ HostAllows ReadHostAllows(const std::string& config, Log* log) {
       log->Warning("this host is only observed until its file has no mistake: ",
                    all);
     }
-    // One line for each mistake; the first will do.
+    // Each mistake is one line; the first is enough.
     allows.set_mistake(
         PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
   }
@@ -268,7 +267,7 @@ HookSettings ReadHooks(const std::string& config, Log* log) {
       "the file has no mistake: ",
       file.status().message());
   HookSettings defaults;
-  defaults.drain = false;  // What it may have said before.
+  defaults.drain = false;  // The file may have had this.
   return defaults;
 }
 

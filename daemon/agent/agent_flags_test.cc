@@ -85,7 +85,7 @@ TEST(ParseAgentFlagsTest, NamesWhatIsNotSet) {
               HasSubstr("not set: --controller;"));
 }
 
-// A root with /etc/clusterd and these files in it; ends in no slash.
+// A root with /etc/clusterd and these files in it; without a slash at the end.
 std::string RootWith(const std::map<std::string, std::string>& files) {
   const std::string root = absl::StrCat(
       testing::TempDir(), "/root-",

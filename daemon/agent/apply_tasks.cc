@@ -15,13 +15,12 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxPastApplies = 16;
-// A controller takes no more; Applier drops the oldest long before.
+// A controller accepts no more; Applier drops the oldest long before.
 constexpr size_t kMaxJournalIds = 1024;
 // Results that are kept in memory besides the journals.
 constexpr size_t kMaxRecent = 8;
 constexpr size_t kMinTextBytes = 64;
-// Of what a controller calls an apply and who asks for it, which are logged and
-// kept before they are looked at.
+// Limits of apply id and actor, which are logged and kept before any check.
 constexpr size_t kMaxIdBytes = 256;
 constexpr size_t kMaxActorBytes = 512;
 
@@ -72,14 +71,14 @@ std::string RecoveryText(const absl::StatusOr<ApplyResult>& result) {
   return result.ok() ? Summary(*result) : OneLine(result.status().message());
 }
 
-// Never drops the outcome, the error or an entry of what is left over.
+// Never drops the outcome, the error or a residue.
 void BoundResult(ApplyResult* result) {
-  // One fact may hold all rules of a firewall: no controller takes such a text,
-  // and none needs it.
+  // One fact may hold all rules of a firewall: such a text is too long for a
+  // controller, which does not need it.
   result->clear_facts_after();
   CleanTexts(result);
   if (result->ByteSizeLong() <= kMaxResultBytes) return;
-  // The texts say the same.
+  // The texts repeat the words.
   result->clear_error_words();
   result->clear_residues_words();
   result->clear_forced_words();
@@ -116,11 +115,11 @@ void ApplyTasks::OnTimer() {
   if (stopping_) return;
   const absl::Duration left = TimeLeftLocked();
   if (recovered_ && left > absl::ZeroDuration()) {
-    // Nothing to do yet, or never.
+    // Nothing is due, or ever will be.
     if (waits_.has_value()) SetTimerLocked(std::min(left, kDeadlineLook));
     return;
   }
-  // The task that is at work has tried it itself.
+  // The running task has already tried it.
   if (at_work_ || !thread_.TryRun([this] { RecoverAgain(); })) {
     SetTimerLocked(kUndoRetry);
   }
@@ -155,7 +154,7 @@ void ApplyTasks::RecoverAgain() {
 absl::Status ApplyTasks::TryRecover(bool* undone) {
   UndoWatch watch;
   watch.begins = [this](const std::string& id) {
-    // It is logged if it cannot be written: a host half changed is worse.
+    // A failed write is only logged: a half-changed host is worse.
     audit_->Begin(RecoveryOf(id)).IgnoreError();
   };
   watch.ends = [this, undone](const std::string& id,
@@ -163,7 +162,7 @@ absl::Status ApplyTasks::TryRecover(bool* undone) {
     if (result.ok()) {
       *undone = true;
       log_->Warning(CutOffText(*result));
-      // Also told where the disk is full and the journal says nothing of it.
+      // Also reports results that a full disk kept out of the journal.
       ApplyResult told = *result;
       BoundResult(&told);
       absl::MutexLock lock(&mutex_);
@@ -174,8 +173,7 @@ absl::Status ApplyTasks::TryRecover(bool* undone) {
   return applier_->Recover(watch).status();
 }
 
-// A controller that was attached meanwhile still waits for the end of the
-// apply.
+// A controller that attached meanwhile still waits for the end of the apply.
 void ApplyTasks::TellUndone() {
   std::function<void()> undone;
   {
@@ -250,7 +248,7 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
     } else if (at_work_) {
       refused = UnavailableWords("msg-step-busy");
     } else if (!thread_.TryRun(std::move(work))) {
-      // Never: only a task whose `done` has begun may be before it.
+      // Never happens: only a task whose `done` has begun may be before it.
       refused = UnavailableWords("msg-step-too-many");
     } else {
       at_work_ = asked.apply_id;
@@ -278,7 +276,7 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   bool undone = false;
   const absl::Status cleared =
       recovered ? absl::OkStatus() : TryRecover(&undone);
-  // An id that a controller makes up begins nothing, and is one line a minute.
+  // An id that a controller invents begins nothing, and is one line a minute.
   const absl::Status known = cleared.ok() && (asked.rollback || asked.confirm)
                                  ? applier_->CheckJournal(asked.apply_id)
                                  : cleared;
@@ -345,10 +343,10 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
                  absl::c_none_of(*states, [](const JournalState& s) {
                    return s.unfinished();
                  });
-    // One of another deadline may be set.
+    // The timer may be set for another deadline.
     if (scheduler_ != nullptr) scheduler_->Cancel(std::exchange(timer_, 0));
     if (!recovered_) {
-      // Also of what became due meanwhile, or could not be read.
+      // Also for an apply that became due meanwhile, or was unreadable.
       const bool unclosed = recovered.ok() && undone;
       SetTimerLocked(unclosed ? kUnclosedRetry : kUndoRetry);
     } else if (waits_.has_value()) {
@@ -361,7 +359,7 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
   std::vector<std::string> ids;
   for (const JournalState& state : *states) {
     ids.push_back(state.begin.apply_id());
-    // What was before an undo that is not made is no answer.
+    // A result from before a pending undo is not an answer.
     if (state.end.outcome() == ApplyResult::OUTCOME_UNSPECIFIED ||
         state.unfinished()) {
       continue;

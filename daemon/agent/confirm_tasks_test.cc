@@ -1,4 +1,4 @@
-// The part of ApplyTasks that takes back by itself what nobody confirms.
+// The part of ApplyTasks that rolls back unconfirmed applies automatically.
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,7 +45,7 @@ class ConfirmTasksTest : public ::testing::Test {
                                           &record_, audit_.log());
     tasks_->Recover(scheduler_.get());
   }
-  // Time for everybody.
+  // Advances both clocks.
   void Pass(absl::Duration time) {
     scenario_->clock.Advance(time);
     scheduler_->Advance(time);
@@ -131,7 +131,7 @@ TEST_F(ConfirmTasksTest, TakesItBackAlsoAfterItWasKilled) {
   EXPECT_EQ(scenario_->State(), before_);
 }
 
-// Timers stand still meanwhile.
+// Timers stop during a suspend.
 TEST_F(ConfirmTasksTest, TakesItBackSoonAfterTheMachineWasSuspended) {
   ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
   scenario_->clock.Advance(absl::Hours(1));
@@ -236,7 +236,7 @@ TEST_F(ConfirmTasksTest, ClosesTheJournalOnceTheDiskHasRoomAgain) {
       journal, absl::ResourceExhaustedError("No space left on device"));
   Pass(absl::Minutes(5));
   ASSERT_TRUE(back.WaitForNotificationWithTimeout(kPatience));
-  // Not every few seconds: a firewall would be loaded anew each time.
+  // Not every few seconds: each retry reloads the firewall.
   EXPECT_EQ(scheduler_->UntilNext(), kUnclosedRetry);
   scenario_->machine.files().FailChanges(journal, absl::OkStatus());
   Pass(kUnclosedRetry);

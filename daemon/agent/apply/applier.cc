@@ -18,11 +18,11 @@ namespace {
 
 constexpr size_t kMaxStepTextBytes = 256;
 
-// The error, and which step it stopped.
+// The error, with the step that it stopped.
 absl::Status OfStep(const PlanStep& step, const absl::Status& error) {
   FindingValue change = StepWords(step);
   const std::string text = EnglishText(change);
-  // A long one must leave room for the reason.
+  // A long text must leave room for the reason.
   if (text.size() > kMaxStepTextBytes) {
     change = ToFindingValue(PrintableText(text, kMaxStepTextBytes));
   }
@@ -51,8 +51,8 @@ absl::Status RunStep(const PlanStep& step, SettingActions* actions,
   return absl::OkStatus();
 }
 
-// Applies that came after one and set the same things, newest first: taking
-// back the older one would pull the newer one's values away from under it.
+// Names later applies that set the same things, newest first: undoing the older
+// one would overwrite the newer one's values.
 FindingValue LaterAppliesWords(const JournalState& state,
                                const std::vector<JournalState>& states) {
   const std::vector<EndedApply> applies(states.begin(), states.end());
@@ -65,8 +65,7 @@ FindingValue LaterAppliesWords(const JournalState& state,
   return claims.empty() ? FindingValue() : Listed(claims, claims.size());
 }
 
-// What could not be put back. Nothing is left behind in a namespace that is
-// gone.
+// Returns what could not be put back; nothing for a namespace that is gone.
 std::vector<FindingValue> RestoreAt(
     const absl::StatusOr<PlanNamespace>& inside, const MachinePaths& paths,
     const std::vector<SavedResource>& all_saved) {
@@ -85,7 +84,7 @@ std::vector<FindingValue> RestoreAt(
   return residues;
 }
 
-// Facts of the plan and the digests of saved files, as they are now.
+// The plan's facts and the digests of saved files, as they are now.
 std::vector<PlanFact> FactsNow(const MachineAccess& access,
                                const JournalState& state,
                                const HostFacts& facts) {
@@ -110,17 +109,17 @@ JournalUndo NewUndo(const MachineAccess& access, const FindingValue& reason,
   return undo;
 }
 
-// One apply while it runs, or one that is taken back.
+// One apply while it runs, or one that is rolled back.
 struct Run {
   const MachineAccess& access;
-  // Of an apply with a value. Of an undo what EnterNamespaceAgain gave:
-  // NotFound leaves nothing to undo, any other error is a residue.
+  // OK for an apply. For an undo the result of EnterNamespaceAgain: NotFound
+  // leaves nothing to undo, any other error is a residue.
   const absl::StatusOr<PlanNamespace>& inside;
   const MachinePaths paths;
   const std::unique_ptr<Journal> journal;
   const std::function<void(const StepOutcome&)> progress;
   ApplyResult result;  // With the steps that are known.
-  // Who uses the devices of an undo that asks nobody; empty: nobody.
+  // For an automatic undo: the processes that use its devices; empty: none.
   const std::function<FindingValue()> used_by;
   const absl::Duration started = access.clock->Monotonic();
 
@@ -184,8 +183,8 @@ struct Run {
     *entry.mutable_undo() = undo;
     CleanTexts(entry.mutable_undo());
     const absl::Status written = journal->Append(entry);
-    // What has begun, or is overdue, is undone without it: the old values are
-    // in there, and the next start sees as well that it is to be undone.
+    // Without this record an unfinished or overdue apply is still undone: the
+    // journal has the old values, and the next start also finds it.
     result.set_not_confirmed(undo.reason_words().words() == kNotConfirmed);
     if (!written.ok() && !state.unfinished() && !result.not_confirmed()) {
       return InFront("journal", written);
@@ -332,7 +331,7 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan,
 
 absl::StatusOr<ApplyResult> Applier::NothingToDo(const ApplyRequest& request) {
   ApplyResult result = NewResult(request.apply_id);
-  // Refuses the id: an apply that stands must not come to read as nothing done.
+  // A used id is refused: an apply in effect must not read as nothing done.
   const bool is_used =
       access_.files->Stat(folder_.PathOf(request.apply_id)).ok();
   if (is_used) return Begin(request, result, /*sequence=*/0).status();
@@ -501,8 +500,8 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
   const std::string path = folder_.PathOf(apply_id);
   ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
   if (watch.begins) watch.begins(apply_id);
-  // Looked at afterwards, to be told: users decide who uses a device, and how
-  // long it takes to see it.
+  // Called afterwards, only for the report: users decide who uses a device, and
+  // how long the search takes.
   const bool of_devices =
       absl::c_any_of(state.saved, std::mem_fn(&SavedResource::has_device));
   auto result = UndoJournal(inside, state, undo, std::move(journal), [&] {

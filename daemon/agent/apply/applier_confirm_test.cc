@@ -1,4 +1,4 @@
-// An apply that goes back by itself unless it is confirmed.
+// An apply that rolls back automatically unless it is confirmed.
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,7 +63,7 @@ class ApplierConfirmTest : public ::testing::Test {
     applied_ = scenario_->State();
     ASSERT_NE(applied_, before_);
   }
-  // Whether the host goes back now.
+  // True if the host rolls back now.
   bool Reverts() {
     const auto recovered = applier_->Recover();
     EXPECT_TRUE(recovered.ok()) << recovered.status();
@@ -163,7 +163,7 @@ TEST_F(ApplierConfirmTest, GoesBackAlsoWhereTheJournalCannotGrow) {
       absl::StrCat(kScenarioStateFolder, "/a1.journal"),
       absl::ResourceExhaustedError("No space left on device"));
   EXPECT_TRUE(Reverts());
-  // Nobody may confirm afterwards what has gone back already.
+  // An apply that was rolled back cannot be confirmed afterwards.
   machine().files().FailChanges(
       absl::StrCat(kScenarioStateFolder, "/a1.journal"), absl::OkStatus());
   EXPECT_FALSE(Confirm().ok());
@@ -182,7 +182,7 @@ TEST_F(ApplierConfirmTest, CanBeExtendedUpToADayInAll) {
   const absl::Status over = Confirm(absl::Hours(24)).status();
   EXPECT_EQ(over.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(over.message()), HasSubstr("expected at most 24h"));
-  // Thousands of them would make the journal too long to be read.
+  // Thousands of extensions would make the journal too long to be read.
   EXPECT_EQ(Confirm(absl::Seconds(59)).status().code(),
             absl::StatusCode::kInvalidArgument);
   clock().Advance(absl::Minutes(1));
@@ -240,7 +240,7 @@ TEST_F(ApplierConfirmTest, KeepsWhatIsLeftOverAReboot) {
   machine().PowerCycle();
   Restart();
   EXPECT_FALSE(Reverts());
-  // From here on by this boot's clock.
+  // From now on this boot's clock counts.
   clock().SetWall(clock().Now() + absl::Hours(1));
   EXPECT_FALSE(Reverts());
   clock().Advance(absl::Minutes(1));

@@ -33,8 +33,8 @@ Words CommandFor(const DeviceSetting& setting, uint32_t device,
   return argv;
 }
 
-// Of a map: a command for each pair that `now`, or what is `stored`, has
-// otherwise. Nobody knows what a text that is no map has.
+// Commands for a map: one for each pair that differs in `now` or in hccn.conf's
+// `stored`. A text that is not a map differs in every pair.
 std::vector<Words> CommandsForMap(const DeviceSetting& setting,
                                   const std::string& value,
                                   const std::string& now,
@@ -65,8 +65,8 @@ std::string LiveValue(Machine* machine, const PlanStep& step) {
   return LiveValue(machine, *SettingOf(step)->device, step.target().device());
 }
 
-// Tells the tool the value. `stored`: what hccn.conf has of it. What the last
-// command said; of a map none is run after one that has changed nothing.
+// Sets the value through the tool; returns the last command's output. `stored`:
+// hccn.conf's value. A map stops after a command that changed nothing.
 FindingValue Tell(const MutationToken& token, Machine* machine,
                   const DeviceSetting& setting, uint32_t device,
                   const std::string& value, const std::string& stored) {
@@ -91,7 +91,7 @@ FindingValue Name(const PlanStep& step) {
   return OfDevice(step.target().device(), Term(SettingOf(step)->device->words));
 }
 
-// nullopt: device and file are as the step sets them.
+// Returns nullopt if device and file are as the step sets them.
 std::optional<FindingValue> WhyNotSet(Machine* machine, const PlanStep& step,
                                       const std::string& live) {
   if (live != step.to()) {
@@ -132,8 +132,8 @@ std::set<std::string> LinesThatMayVanish(const PlanStep& step) {
   return lines;
 }
 
-// Its settings by their names, with the reason for what cannot be told; left
-// out is one that the tool changes only when told to, unless it is `needed`.
+// The device's settings by name, with the reason for unknown ones. Leaves out
+// one that the tool changes only by its own command, unless it is `needed`.
 absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
                                         absl::string_view needed) {
   const DeviceFacts facts = machine->reader->ReadDevice(device);
@@ -153,15 +153,15 @@ absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
   return values;
 }
 
-// As the file has it; nullopt: it has not, and what a plan says of routes is no
-// reason to add one.
+// The file's form of the route; nullopt: the file lacks it, and a plan's route
+// alone is no reason to add one.
 std::optional<HccnConf::Entry> RouteInConf(absl::string_view conf,
                                            HccnConf::Entry route) {
   const std::string key = HccnConfKey(route.key(), route.device());
   for (absl::string_view line : absl::StrSplit(conf, '\n')) {
     line = absl::StripSuffix(line, "\r");
     if (!absl::ConsumePrefix(&line, absl::StrCat(key, "="))) continue;
-    // There may be several of these.
+    // The file may have several of these.
     if (route.key() == "ip_route" && line != route.value()) continue;
     route.set_value(std::string(line));
     return route;
@@ -176,7 +176,7 @@ std::string RouteLine(const HccnConf::Entry& route) {
 void RestoreRoutes(const MutationToken& token, Machine* machine,
                    const SavedDevice& saved, Said* said) {
   for (const HccnConf::Entry& route : saved.routes()) {
-    // Where it cannot be told it is added: one too few breaks a job.
+    // Adds a route whose state is unknown: a missing one breaks a job.
     if (machine->tool.HasRoute(route).value_or(false)) continue;
     const absl::Status added = machine->tool.AddRoute(token, route);
     (*said)[RouteLine(route)] =
@@ -188,8 +188,7 @@ bool IsSaid(const FindingValue& said) {
   return !said.words().empty() || !said.text().empty();
 }
 
-// "… (`hccn_tool …` …)" with what was said about that alone, unless the tool
-// took it.
+// "… (`hccn_tool …` …)" with the output of that command, unless it succeeded.
 FindingValue WithAnswer(const FindingValue& difference, const Said& said,
                         const std::string& what) {
   const auto found = said.find(what);
@@ -211,9 +210,9 @@ absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
   if (live == kUnknownFact) {
     return PreconditionWords("msg-step-value-not-known", Name(step));
   }
-  // Of a rewrite `from` is what hccn.conf has; the device has `to` already.
+  // A rewrite's `from` is the value in hccn.conf; the device already has `to`.
   const std::string& from = IsRewrite(step) ? step.to() : step.from();
-  // An address step before it may have dropped the gateway.
+  // An earlier address step may have dropped the gateway.
   const bool may_be_gone =
       step.setting() == kGatewaySetting && !IsRewrite(step);
   if (may_be_gone || live == from || live == step.to()) return false;
@@ -290,12 +289,12 @@ Said RestoreDevice(const MutationToken& token, Machine* machine,
     const Setting* const setting = FindSetting(value.setting());
     if (setting != nullptr && value.value() != kNoneFact &&
         NamedFactText(*now, value.setting()) != value.value()) {
-      // The file comes back by itself.
+      // The file is restored separately.
       said[value.setting()] =
           Tell(token, machine, *setting->device, saved.device(), value.value(),
                value.value());
-      // The address may have taken others along. After any other, what was read
-      // before is still good enough to go on with.
+      // The address may have dropped other settings. After any other setting
+      // the earlier reading is still good enough.
       auto again = ReadSettings(machine, saved.device(), "");
       if (again.ok() || value.setting() == kAddressSetting) {
         now = std::move(again);
@@ -333,7 +332,7 @@ std::vector<FindingValue> DeviceDifferences(Machine* machine,
     if (back.value_or(false)) continue;
     const std::string line = RouteLine(route);
     const auto answer = said.find(line);
-    // No query shows a route of policy routing: the tool's answer is all.
+    // No query shows a route of policy routing: only the tool's answer counts.
     if (!back.ok() && answer != said.end() && !IsSaid(answer->second)) continue;
     const FindingValue difference =
         back.ok() ? Worded("plan-say-route-not-back", line)

@@ -66,7 +66,7 @@ void CleanAll(google::protobuf::RepeatedPtrField<std::string>* texts) {
 absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
   JournalText text;
   if (!absl::StartsWith(bytes, kMagic)) {
-    // A crash while the file was made.
+    // A crash interrupted the creation of the file.
     if (absl::StartsWith(kMagic, bytes) || IsZero(bytes)) return text;
     if (absl::StartsWith(bytes, kAnyMagic)) {
       return DataLossWords("msg-step-journal-version");
@@ -142,8 +142,8 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   if (status.ok()) status = file_->Sync();
   if (!status.ok()) {
     broken_ = status;
-    // Whole in the file, and not said to be: the next start must not believe
-    // it. If not even this can be done, there is nothing more to do here.
+    // The record may be whole in the file although this call fails: the next
+    // start must not trust it. Nothing more can be done if this fails too.
     (void)file_->Truncate(end_);
     return status;
   }
@@ -233,7 +233,7 @@ absl::StatusOr<std::unique_ptr<OpenFile>> JournalFolder::TakeLock() {
   auto file = files_->Open(path, OpenMode::kReadWrite);
   if (absl::IsNotFound(file.status())) {
     file = files_->Open(path, OpenMode::kCreate);
-    // Another process made it in between.
+    // Another process has just made it.
     if (absl::IsAlreadyExists(file.status())) {
       file = files_->Open(path, OpenMode::kReadWrite);
     }
@@ -251,9 +251,9 @@ absl::StatusOr<std::vector<JournalFolder::Found>> JournalFolder::Read() {
   for (absl::string_view name : names) {
     if (!absl::ConsumeSuffix(&name, kSuffix)) continue;
     const std::string path = PathOf(name);
-    // The thing itself: a link is none.
+    // Does not follow links: a link is not a journal.
     const auto attributes = files_->Stat(path);
-    // Gone since it was listed: dropped by another call, or moved away.
+    // Another call dropped it, or a person moved it.
     if (absl::IsNotFound(attributes.status())) continue;
     RETURN_IF_ERROR(attributes.status());
     found.push_back({std::string(name), JournalState()});
@@ -295,7 +295,7 @@ void JournalFolder::DropOld(const KeptJournals& kept) {
   const auto states = List();
   if (!states.ok()) return;
   for (const std::string& id : JournalsToDrop(*states, kept)) {
-    // A journal too many does no harm; the next apply tries again.
+    // One journal too many is harmless; the next apply tries again.
     (void)files_->Remove(PathOf(id));
   }
 }

@@ -33,7 +33,7 @@ using google::protobuf::Reflection;
 
 constexpr size_t kMaxValueBytes = 4096;
 
-// Of one value of a field; `at` is its place in a repeated one, or -1.
+// Checks one value of a field; `at` is its index in a repeated one, or -1.
 std::string UnknownIn(const Message& message, const FieldDescriptor& field,
                       int at) {
   const Reflection& reflection = *message.GetReflection();

@@ -284,7 +284,7 @@ TEST(JournalsToDropTest, NeverDropsWhatWaitsToBeConfirmed) {
   EXPECT_THAT(JournalsToDrop({waits}, {0, 0}), ::testing::ElementsAre("w1"));
 }
 
-// Of so many bytes, with an end or without one.
+// Writes a journal of so many bytes, with an end or without one.
 void PutJournal(FakeFileSystem* files, const std::string& id, size_t bytes,
                 ApplyResult::Outcome outcome) {
   auto journal = Journal::Create(
@@ -393,7 +393,7 @@ TEST(OutcomeTextTest, LeavesWhatIsCleanAsItIs) {
   EXPECT_EQ(result.SerializeAsString(), before);
 }
 
-// Two journals of which the clock says that the second came first.
+// By the clock the second of the two journals came first.
 TEST(JournalFolderTest, OrdersByNumberWhateverTheClockSaid) {
   FakeFileSystem files;
   files.PutFolder("/var/lib/clusterd/apply");

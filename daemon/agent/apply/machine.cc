@@ -22,7 +22,7 @@ namespace {
 // For flock on hccn.conf.
 constexpr absl::Duration kLockWait = absl::Seconds(10);
 
-// `absent` is where it would be.
+// `absent`: the path of a missing program.
 std::string PathOr(const absl::StatusOr<std::string>& found,
                    const HostPaths& host, absl::string_view absent) {
   if (found.ok()) return *found;
@@ -30,7 +30,7 @@ std::string PathOr(const absl::StatusOr<std::string>& found,
   return absl::StrCat(absl::StripSuffix(host.root, "/"), absent);
 }
 
-// Empty: the plan rests on none.
+// Returns "" if the plan rests on no namespace.
 std::string PlannedNamespace(const HostPlan& plan) {
   if (!plan.has_network_namespace()) return "";
   for (const PlanFact& fact : plan.facts()) {
@@ -39,7 +39,7 @@ std::string PlannedNamespace(const HostPlan& plan) {
   return "";
 }
 
-// NotFound: what was entered is another one than that of the plan.
+// NotFound: the entered namespace is not that of the plan.
 absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
                             const HostFacts& facts) {
   const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
@@ -52,9 +52,9 @@ absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
   return NotFoundWords("msg-step-namespace-moved", name, now, planned);
 }
 
-// Whether one that has the planned number, and is no other as far as is known,
-// is the planned one: the kernel gives the number of one that has ended to the
-// next. It never ends the host's own, and a new one has the kernel's defaults.
+// True if a namespace with the planned number is surely the planned one: the
+// kernel reuses the number of an ended namespace. The host's own never ends,
+// and a new one has the kernel's defaults.
 bool IsSurelyPlanned(const HostPlan& plan, const NamespaceIdentity& planned,
                      const HostFacts& facts) {
   const NamespaceIdentity now =
@@ -90,7 +90,7 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   auto inside = At(access, access.namespaces->EnterInode(
                                plan.network_namespace(), planned->inode));
   if (!inside.ok()) {
-    // An engine that is down now may answer later.
+    // A container engine that is down now may answer later.
     if (!absl::IsNotFound(named)) return named;
     return WithWords(
         {absl::IsNotFound(inside.status()) ? absl::StatusCode::kNotFound
@@ -114,13 +114,13 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
 using Resources = std::vector<SavedResource>;
 using Touched = std::set<std::string>;
 
-// For a look at hccn.conf that goes on without the lock.
+// For a read of hccn.conf that goes on without the lock.
 constexpr absl::Duration kShortLockWait = absl::Seconds(1);
 
-// How the settings of one kind of thing are set.
+// The functions that set one kind of setting.
 struct Actions {
   const char* name;
-  // nullptr: to set it again does no harm.
+  // nullptr: setting it again is harmless.
   absl::StatusOr<bool> (*is_already_so)(Machine* machine, const PlanStep& step);
   absl::Status (*save)(Machine* machine, const PlanStep& step, Touched* touched,
                        Resources* saved);
@@ -171,7 +171,7 @@ absl::Status RepairForm(const MutationToken& token, Machine* machine,
                  PreconditionWords("msg-step-not-as-repaired"));
 }
 
-// Devices whose gateway goes when the step sets its own.
+// Saves devices that lose their gateway when the step sets its own.
 absl::Status SaveOthers(Machine* machine, const PlanStep& step,
                         Touched* touched, Resources* saved) {
   for (const HccnConf::Entry& entry : step.dropped()) {
@@ -193,7 +193,7 @@ absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
   RETURN_IF_ERROR(SaveConf(machine, step, touched, saved));
   RETURN_IF_ERROR(SaveOthers(machine, step, touched, saved));
   const std::string name = absl::StrCat("device ", step.target().device());
-  // What no other setting takes along is saved with the step that sets it.
+  // A setting that no other one changes is saved with its own step.
   const bool is_first = touched->insert(name).second;
   const bool sets_it_alone =
       !SettingOf(step)->device->always_saved &&
@@ -248,7 +248,7 @@ absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
   return InFront(kSysctlFile, PreconditionWords("msg-step-not-as-written"));
 }
 
-// State and files once for all steps of a firewall; of a rule, itself.
+// Saves state and files once for all steps of a firewall; a rule, by itself.
 absl::Status SaveFirewall(Machine* machine, const PlanStep& step,
                           Touched* touched, Resources* saved) {
   const SettingTarget& target = step.target();
@@ -287,11 +287,11 @@ constexpr Actions kHostActions[] = {
 static_assert(HasRowForEach(kHostSettingNames, kHostActions),
               "a setting of the host that nothing here sets");
 
-// All settings of devices, whose rows say how hccn_tool is told.
+// All device settings, whose rows have the arguments of hccn_tool.
 constexpr Actions kDeviceActions = {"", IsSoOnDevice, SaveConfAndDevice,
                                     SetOnDevice};
 
-// REQUIRES: a setting of this version, which CheckHostPlan sees to.
+// REQUIRES: a setting of this version, which CheckHostPlan ensures.
 const Actions& ActionsOf(const PlanStep& step) {
   for (const Actions& actions : kHostActions) {
     if (step.setting() == actions.name) return actions;
@@ -299,8 +299,8 @@ const Actions& ActionsOf(const PlanStep& step) {
   return kDeviceActions;
 }
 
-// What was saved of one firewall for each of its rules becomes one thing: they
-// can be taken away only while it runs, and its files come after them.
+// Merges the saved rules of each firewall: they can be removed only while it
+// runs, and its files are restored after them.
 Resources WithWholeFirewalls(const Resources& saved) {
   Resources whole;
   for (const SavedResource& each : saved) {
@@ -317,15 +317,15 @@ Resources WithWholeFirewalls(const Resources& saved) {
   return whole;
 }
 
-// Leaves a file that nobody else can lock, and that the tool can work on, if it
-// will have to.
+// Keeps other users from locking hccn.conf. If the tool will run, it restores
+// the file in a form that the tool can use.
 void MendConf(const MutationToken& token, Machine* machine,
               const Resources& saved) {
   const bool runs_tool = absl::c_any_of(
       saved, [](const SavedResource& each) { return each.has_device(); });
   for (const SavedResource& resource : saved) {
     if (!resource.has_file_in_place()) continue;
-    // What goes wrong here goes wrong again at the end, and is reported there.
+    // An error here occurs again at the end, and is reported there.
     machine->conf.Guard(token).IgnoreError();
     if (!runs_tool) continue;
     (void)machine->conf.Edit(token, [&](absl::string_view now) {
@@ -335,8 +335,8 @@ void MendConf(const MutationToken& token, Machine* machine,
   }
 }
 
-// Why it could not be put back, as RestoreDevice has it, and under "" of what
-// is no device; nothing where no reason is known.
+// Why it could not be put back: by setting, as RestoreDevice has it, or under
+// "" for other resources; empty if no reason is known.
 Said PutBack(const MutationToken& token, Machine* machine,
              const SavedResource& saved) {
   absl::Status status;
@@ -360,8 +360,7 @@ Said PutBack(const MutationToken& token, Machine* machine,
   return status.ok() ? Said() : Said{{"", MessageWords(status)}};
 }
 
-// Of hccn.conf what it sets is compared: a recovery may have added lines of its
-// own.
+// Compares only what hccn.conf sets: a recovery may have added its own lines.
 SavedFile InDigest(SavedFile conf) {
   conf.set_content(HccnConfDigest(conf.content()));
   return conf;
@@ -377,7 +376,7 @@ std::vector<FindingValue> FileDifferences(
                    : Worded("about", differs, MessageWords(now.status()))};
 }
 
-// What is not as it was. `said`: by PutBack.
+// Lists the differences. `said`: the result of PutBack.
 std::vector<FindingValue> Differences(Machine* machine,
                                       const SavedResource& saved,
                                       const Said& said) {
@@ -401,7 +400,7 @@ std::vector<FindingValue> Differences(Machine* machine,
   } else if (saved.has_device()) {
     found = DeviceDifferences(machine, saved.device(), said);
   } else {
-    // A firewall's own read-back is its reason.
+    // A firewall reports its own differences.
     if (why != said.end()) found = {why->second};
     return found;
   }
@@ -420,7 +419,7 @@ MachinePaths FindMachinePaths(const HostPaths& host) {
   FirewallPrograms& firewalls = paths.firewalls;
   for (std::string* program :
        {&firewalls.ufw, &firewalls.firewall_cmd, &firewalls.systemctl}) {
-    // Below /bin and /sbin where these are folders of their own.
+    // Also finds programs below /bin and /sbin if these are separate folders.
     const absl::string_view candidates[] = {
         *program, absl::StripPrefix(*program, "/usr")};
     *program = PathOr(FindProgram(host.root, candidates), host, *program);

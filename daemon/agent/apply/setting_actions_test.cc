@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Fault = FakeMachine::Fault;
 
-// The machine's commands, of each of which a test may see the end.
+// Runs the machine's commands; a test may hook the end of each.
 class WatchedRunner final : public CommandRunner {
  public:
   explicit WatchedRunner(CommandRunner* runner) : runner_(runner) {}
@@ -133,7 +133,7 @@ TEST(SetOnDeviceTest, SetsEachSettingOnTheDeviceAndInTheFile) {
   }
 }
 
-// The commands of a map, without the tool and what they have in common.
+// The commands of a map, without their common start.
 std::vector<std::string> MapCommands(const Runner& test) {
   std::vector<std::string> pairs;
   for (const std::string& command : test.scenario->machine.commands()) {
@@ -153,7 +153,7 @@ TEST(SetOnDeviceTest, TellsOfAMapWhatDiffersAndWhatGoesBackToNought) {
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(MapCommands(test), (std::vector<std::string>{"3 tc 0", "33 tc 1"}));
   EXPECT_EQ(test.device(1).dscp, "33:1,46:2");
-  // The tool keeps what went back to 0.
+  // The tool keeps a pair that was reset to 0.
   EXPECT_NE(test.Conf().find("dscp_tc_1=3:0,46:2,33:1,\n"), std::string::npos);
   EXPECT_TRUE(*test.actions.IsAlreadySo(step));
 }
@@ -307,7 +307,7 @@ TEST(RepairFormTest, HoldsAfterARebootWroteTheToolsOwnLines) {
   const auto repaired = test.Run(Repair(HccnConfDigest(bad)));
   EXPECT_TRUE(repaired.ok()) << repaired.status();
   EXPECT_EQ(test.Conf(), RepairHccnConf(bad) + "xsfp_reset_max_times_1=0\n");
-  // What a person set since is not repaired unseen.
+  // A later edit by a person is not repaired unseen.
   files.Put("/etc/hccn.conf", bad + "mtu_0=9000\n");
   EXPECT_TRUE(absl::IsAborted(test.Run(Repair(HccnConfDigest(bad))).status()));
 }
@@ -362,7 +362,7 @@ TEST(SaveTest, SavesEachThingOnceBeforeItIsTouchedFirst) {
     for (const SavedResource& each : *saved) ++kinds[each.resource_case()];
     rules += step.target().has_rule() ? 1 : 0;
     if (!IsOfDevice(step)) continue;
-    // One with the first step of the device; and what a step sets alone.
+    // A device is saved with its first step, and with steps of own settings.
     const bool is_first = devices.insert(step.target().device()).second;
     if (is_first || !SettingOf(step)->device->always_saved) ++of_devices;
   }

@@ -31,7 +31,7 @@ HostAllows ReadAllows(const YamlMap& agent, Mistakes* mistakes) {
   if (list->kind != YamlNode::Kind::kList) {
     allow.WrongKind("spec-list-of-words", absl::StrJoin(names, ", "));
   }
-  // Naming what is allowed leaves out all that is not named.
+  // The file lists all allowed kinds; every other kind is refused.
   std::set<ChangeKind> allowed;
   for (const YamlNode& item : list->items) {
     const auto word = YamlValue(&item, "allow", mistakes).Word(words);

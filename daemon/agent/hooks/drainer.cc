@@ -23,7 +23,7 @@ constexpr size_t kMaxReasonBytes = 200;
 constexpr absl::string_view kUntilFixed = " (until fixed)";
 constexpr absl::string_view kUntilResume = " (until RESUME)";
 
-// What slurmctld itself writes (22.05): the first two when a prolog or epilog
+// Reasons of slurmctld itself (22.05): the first two when a prolog or epilog
 // exits with another status than 0, the third when a node does not answer.
 constexpr absl::string_view kSlurmsOwn[] = {"Prolog error", "Epilog error",
                                             "Not responding"};
@@ -34,12 +34,12 @@ constexpr absl::Duration kCommandDeadline = absl::Seconds(15);
 constexpr size_t kMaxOutputBytes = 1 << 16;
 
 absl::Status CheckName(const std::string& node) {
-  // Leaves no place for a list of nodes, an option or a blank.
+  // Rejects a list of nodes, an option or a blank.
   if (IsHostName(node)) return absl::OkStatus();
   return InvalidWords("msg-hook-host-name", QuotedText(node));
 }
 
-// Says what the program did where it did not do what it should.
+// Returns an error with the program's output if it failed.
 absl::Status CheckRun(const std::vector<std::string>& argv,
                       const CommandResult& result) {
   const std::string subject = absl::StrCat("`", absl::StrJoin(argv, " "), "`");
@@ -74,7 +74,7 @@ bool SlurmNode::IsOfOthers() const {
 }
 
 absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
-  // The first State stands before the reason, in which anything may stand.
+  // The first State is before the reason, which may contain any text.
   static const LazyRE2 kNode = {
       R"(\s*NodeName=(\S+) (?:.*? )??State=([A-Z_+*~#!%$@^-]+)(?: (.*?))?\s*)"};
   static const LazyRE2 kReason = {
@@ -89,12 +89,12 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
   }
   node.states = absl::StrSplit(states, '+');
   for (std::string& state : node.states) {
-    // A sign behind a state tells more of it: "IDLE*" does not answer.
+    // A sign behind a state adds a detail: "IDLE*" does not answer.
     while (!state.empty() && !absl::ascii_isupper(state.back())) {
       state.pop_back();
     }
   }
-  // A comment, in which anything may stand, comes behind the reason.
+  // A comment, which may contain any text, comes behind the reason.
   const std::string fields = absl::StrCat(" ", rest);
   const size_t reason = fields.find(" Reason=");
   if (reason == std::string::npos || fields.find(" Comment=") < reason) {
@@ -129,9 +129,9 @@ absl::StatusOr<std::string> Drainer::Scontrol(
     const HookSettings& settings, const std::vector<std::string>& arguments) {
   Command command;
   if (!settings.slurm_conf.empty()) {
-    // scontrol knows its configuration by this variable alone (scontrol(1),
-    // "ENVIRONMENT VARIABLES"); the daemon has none of its own to pass on.
-    // It names plugins that scontrol loads as root.
+    // scontrol takes its configuration from this variable alone (scontrol(1),
+    // "ENVIRONMENT VARIABLES"); the daemon has none of its own to pass on. The
+    // file names plugins that scontrol loads as root.
     RETURN_IF_ERROR(CheckFile("/", settings.slurm_conf));
     ASSIGN_OR_RETURN(std::string env, FindProgram("/", {"/usr/bin/env"}));
     command.argv = {std::move(env),
@@ -247,7 +247,7 @@ absl::Status Drainer::Recheck(
     std::function<bool(const std::string& rule)> holds) {
   RETURN_IF_ERROR(CheckName(node));
   if (!may_be_drained_) return absl::OkStatus();
-  // Dropped where the queue is full: the next check comes.
+  // Dropped if the queue is full: the next check tries again.
   pool_.TryRun([this, settings, node, holds = std::move(holds)] {
     if (!may_be_drained_) return;
     const absl::Status status = RecheckNow(settings, node, holds);

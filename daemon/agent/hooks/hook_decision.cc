@@ -45,14 +45,14 @@ void SetText(const FindingValue& words, JobReason* reason) {
   *reason->mutable_said() = words;
 }
 
-// Gathers the answer, the worst decision first.
+// Collects the answer, the worst decision first.
 class Deciding {
  public:
   explicit Deciding(const HookSettings& settings) : settings_(settings) {}
 
   void Take(const JobReason& reason, Source source,
             HookAnswer::Decision if_closed) {
-    // The verdict and the host itself often say the same.
+    // The verdict and the host itself often have the same reason.
     JobReason plain = reason;
     plain.clear_said();
     if (!told_.insert(plain.SerializeAsString()).second) return;
@@ -98,7 +98,7 @@ class Deciding {
   }
 
  private:
-  // A failure never gives way to another reason, even if it is explained.
+  // A failure always ranks first, even if another rule explains it.
   std::pair<bool, int> Weight(const JobReason& reason) const {
     const State state = KnownState(reason.state());
     return {state != FAIL && rules_.count(reason.caused_by()) > 0, -state};
@@ -108,7 +108,7 @@ class Deciding {
   HookAnswer answer_;
   std::set<std::string> told_;
   std::set<std::string> rules_;
-  // Beside each whether it is allowed although it may be wrong.
+  // Each reason, and true if it is allowed although it may be wrong.
   std::vector<std::pair<JobReason, bool>> reasons_;
 };
 
@@ -120,7 +120,7 @@ JobReason Unexplained(State state) {
   return reason;
 }
 
-// Whether the state needs a reason, and none of these has it.
+// True if the state needs a reason, and none of these has it.
 bool Lacks(const google::protobuf::RepeatedPtrField<JobReason>& reasons,
            State state) {
   const State known = KnownState(state);
@@ -229,7 +229,7 @@ void HoldBrake(const FindingValue& why, bool opens, HookAnswer* answer) {
 std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
                                         const JobSpec& job,
                                         absl::string_view host) {
-  // 0 would need a HCCL_WHITELIST_FILE that nobody has made; CANN's list of
+  // 0 would need a HCCL_WHITELIST_FILE, which does not exist; CANN's list of
   // environment variables.
   std::vector<std::string> lines = {"HCCL_WHITELIST_DISABLE=1"};
   if (verdict == nullptr) return lines;

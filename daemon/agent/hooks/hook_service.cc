@@ -20,13 +20,13 @@ namespace {
 
 constexpr int kMaxServers = 16384;
 constexpr int kMaxServerDevices = 1024;
-// Between the first hook and the last of one start of a job, whose id says
-// which start it is: where slurmctld runs one has asked before all nodes do.
+// Longest time between the first and the last hook of one start of a job, whose
+// id names the start: a hook of slurmctld has asked before all nodes do.
 constexpr absl::Duration kSameStart = absl::Seconds(10);
 constexpr size_t kMaxIdBytes = 256;
-// Of a hook's time, for the controller; the rest is for this host alone.
+// The controller's share of a hook's time; the rest is for this host alone.
 constexpr double kShareOfController = 0.6;
-// Of what is left then, for the look; the rest is for the brake and the drain.
+// The observation's share of that rest; brake and drain have the remainder.
 constexpr double kShareOfLook = 0.7;
 constexpr absl::Duration kDrainWait = absl::Seconds(2);
 constexpr absl::Duration kLeastBrakeWait = absl::Seconds(1);
@@ -76,7 +76,7 @@ absl::Status CheckRequest(const HookRequest& request, const JobSpec& job) {
   return WithWords(absl::InvalidArgumentError(""), Lines(mistakes));
 }
 
-// The job as far as this host alone can be asked about it.
+// The part of the job that this host alone can check.
 JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
   JobSpec narrowed = job;
   const bool is_first = job.servers(0).host() == own.host();
@@ -86,7 +86,7 @@ JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
   *narrowed.add_servers() = server;
   JobServer& only = *narrowed.mutable_servers(0);
   if (!is_first) only.clear_master_port();
-  // What only all servers together can be right about.
+  // Only all servers together can check these.
   if (job.servers_size() > 1) {
     only.clear_world_size();
     only.clear_node_rank();
@@ -104,7 +104,7 @@ bool LacksFacts(const JobVerdict& verdict, absl::string_view host) {
   });
 }
 
-// Ids that the job has here; empty: all that there are.
+// Device ids of the job on this host; empty: all devices.
 std::vector<uint32_t> DevicesOf(const JobServer& server,
                                 const HostFacts& facts) {
   if (server.devices_size() > 0) {
@@ -122,9 +122,8 @@ bool HasAddress(const HostFacts& facts, uint32_t id) {
   });
 }
 
-// What is left of a reason for the job's devices. Without a spec it is not
-// known whether a port without an address is meant to be used: what is wrong
-// with its network does not count then.
+// Narrows a reason to the job's devices; false if none is left. Without a spec,
+// the network of a port without an address does not count: its use is unknown.
 bool Concerns(const HostFacts& facts, const std::vector<uint32_t>& of_job,
               JobReason* reason) {
   if (reason->devices().empty()) return true;
@@ -152,8 +151,8 @@ std::string VerdictBasis(const JobVerdict& verdict, absl::Time now) {
       DurationText(now - absl::FromUnixMillis(verdict.judged_at_ms())), " old");
 }
 
-// PASS also where a waiver of the rule covers all that is found: a drain is
-// taken back then. Maintenance takes none back.
+// PASS also if a waiver of the rule covers every finding: then a drain is
+// undone. Maintenance never undoes one.
 State StateOf(const Report& report, absl::string_view rule) {
   for (const RuleResult& result : report.rules()) {
     if (result.rule() != rule) continue;
@@ -182,7 +181,7 @@ struct HookService::Call {
   const HookSettings settings;
   const JobServer* const own;  // nullptr: the job does not name this host.
   const std::shared_ptr<const HostWaivers> waivers;  // nullptr: not known.
-  // Of this host alone, where it was judged so.
+  // The report on this host alone, if it was judged so.
   mutable Report report = {};
 
   absl::Duration Passed() const { return clock->Monotonic() - begin; }
@@ -202,8 +201,7 @@ struct HookService::Call {
 
 absl::StatusOr<HookAnswer> HookService::Answer(
     const HookRequest& request, const std::function<bool()>& gone) {
-  // Over a thousand servers are not made one by one while all hosts of the job
-  // do the same.
+  // An arena: all hosts of a job allocate over a thousand servers at once.
   google::protobuf::ArenaOptions blocks;
   blocks.start_block_size = blocks.max_block_size = size_t{32} << 10;
   google::protobuf::Arena arena(blocks);
@@ -241,8 +239,7 @@ HookAnswer HookService::Decided(const Call& call) {
   bool is_known = true;
   JudgedHost judged;
   if (judges == HookJudges::kNothing) {
-    // The verdict that the job began with, however long ago: its addresses are
-    // those that it runs with.
+    // The verdict of the job's start, whose addresses it runs with.
     const auto kept = parts_.verdicts->Find(JobDigest(call.job), kMaxKeptAge);
     is_known = kept.ok();
     if (is_known) verdict = *kept;
@@ -282,7 +279,7 @@ JudgedHost HookService::JudgeJob(const Call& call, JobVerdict* verdict) {
   }
   const std::string digest = JobDigest(job);
   const absl::Duration max_age = absl::Milliseconds(call.request.max_age_ms());
-  // A kept verdict cannot say that maintenance has begun since.
+  // A kept verdict does not show that maintenance has begun since.
   absl::StatusOr<JobVerdict> found =
       max_age > absl::ZeroDuration() && !call.InMaintenance()
           ? parts_.verdicts->Find(digest, max_age)
@@ -322,7 +319,7 @@ void HookService::JudgeAlone(const Call& call, const JobVerdict* kept,
   JobSpec job = has_job ? OnThisHost(call.job, *call.own) : JobSpec();
   if (has_job && job.servers(0).devices().empty() &&
       job.servers(0).device_count() == 0) {
-    // All that the spec plans; what it plans is not known here.
+    // All devices: the spec's list is not known here.
     *job.mutable_servers(0)->mutable_devices() =
         facts.device_ids().value().ids();
   }
@@ -337,7 +334,7 @@ void HookService::JudgeAlone(const Call& call, const JobVerdict* kept,
     }
     judged->by_itself.push_back(std::move(reason));
   }
-  // About a job of several servers one of them can tell nothing.
+  // One server cannot judge a job of several servers.
   if (call.job.servers_size() < 2) {
     for (JobReason& reason : ReasonsAbout(call.report, "")) {
       judged->by_itself.push_back(std::move(reason));
@@ -420,8 +417,8 @@ HostFacts HookService::Look(absl::Duration wait) {
 }
 
 void HookService::Act(const Call& call, HookAnswer* answer) {
-  // Another name is another node. A caller must not have that one drained for
-  // what is wrong on this host, nor returned for what is right.
+  // Another name is another node. A caller must not get that node drained for
+  // this host's failure, nor returned for its success.
   const std::string& node = call.request.node_name();
   const bool by_name = call.kind.is_slurm && node == parts_.host;
   if (call.kind.is_slurm && call.kind.judges != HookJudges::kNothing &&

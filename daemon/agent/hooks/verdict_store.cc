@@ -15,7 +15,7 @@ struct FileName {
   std::string digest;
 };
 
-// False for what this class has not named.
+// False for a name that this class did not make.
 bool ParseName(absl::string_view name, FileName* parsed) {
   static const LazyRE2 kName = {R"((\d{16})-([0-9a-f]{64})\.verdict)"};
   return HasForm(name, *kName, &parsed->judged_at_ms, &parsed->digest);
@@ -88,7 +88,7 @@ void VerdictStore::DropOld(const std::string& kept) {
         parsed.digest != own.digest) {
       continue;
     }
-    // What stays is dropped the next time.
+    // A file that cannot be removed is dropped the next time.
     if (files_->Remove(PathOf(name)).ok()) --left;
   }
 }
@@ -110,7 +110,7 @@ absl::StatusOr<JobVerdict> VerdictStore::Find(absl::string_view digest,
     if (newest.empty()) {
       return NotFoundWords("msg-hook-no-kept-verdict");
     }
-    // The certificate and the signature stand beside the verdict.
+    // The certificate and the signature are stored beside the verdict.
     ASSIGN_OR_RETURN(bytes, ReadWholeFile(files_, PathOf(newest),
                                           kMaxVerdictBytes + (64 << 10)));
   }

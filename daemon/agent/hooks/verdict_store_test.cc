@@ -52,7 +52,7 @@ class VerdictStoreTest : public testing::Test {
     return files_.List(kFolder).value_or(std::vector<std::string>());
   }
 
-  // The certificates are of now.
+  // The certificates are valid from now.
   FakeClock clock_{absl::Now()};
   FakeFileSystem files_;
   const std::unique_ptr<TestAuthority> authority_ = TestAuthority::Create();

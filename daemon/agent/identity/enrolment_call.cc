@@ -40,7 +40,7 @@ constexpr int kTriesWhereNobodyAnswers = 3;
 constexpr size_t kMaxAnswerBytes = 1 << 20;
 constexpr size_t kWireMemoryBytes = 16 << 20;
 
-// Rows of what to do where a controller is not reached.
+// Message rows with the next step if a controller cannot be reached.
 constexpr char kHintToJoin[] = "msg-trust-join-not-reached";
 constexpr char kHintToRenew[] = "msg-trust-renewal-not-reached";
 
@@ -53,14 +53,14 @@ std::shared_ptr<grpc::Channel> ChannelTo(
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxAnswerBytes));
-  // gRPC reads a message to its end before it is too long.
+  // gRPC reads a whole message before it checks its size.
   grpc::ResourceQuota memory("enrolment");
   memory.Resize(kWireMemoryBytes);
   arguments.SetResourceQuota(memory);
   return OpenChannel(address, credentials, arguments);
 }
 
-// What came of a call, in words for whoever looks after this host.
+// The result of a call, worded for the administrator of this host.
 absl::Status Explained(const std::string& address, const grpc::Status& status,
                        const char* hint) {
   absl::Status plain = ToAbslStatus(status);
@@ -97,7 +97,7 @@ auto Patiently(const CallPatience& patience, bool has_answered,
   for (int tries = 1;
        tries < patience.tries && MayPass(answer.status(), tries, has_answered);
        ++tries) {
-    // Spread, so that a thousand hosts do not knock in one instant.
+    // Random, so that a thousand hosts do not connect at the same time.
     patience.wait(absl::Seconds(1 + 2 * patience.random()));
     answer = ask();
   }
@@ -118,7 +118,7 @@ stays as it is.
 Exit status: 0 this host has its certificate, 1 it does not, and the message
 says why; 3 wrong usage.)";
 
-// The controller's host, and the port that hosts join on.
+// Address of the controller's enrolment port.
 absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
   const size_t colon = flags.controller.rfind(':');
   int port = 0;
@@ -139,8 +139,8 @@ absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
   return std::string(absl::StripAsciiWhitespace(text));
 }
 
-// The key of a join that was cut off, else the one that this host has, else a
-// new one, which is on disk before anybody hears of it.
+// The key of a join that was cut off, or this host's own, or a new one. A new
+// key is on disk before it is used.
 absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
                                    const IdentityFolder& folder) {
   const absl::StatusOr<std::string> pending = folder.ReadPendingKey();
@@ -161,12 +161,12 @@ void TellOnTerminal(const std::vector<FindingValue>& lines) {
   }
 }
 
-// What YAML reads as this text whatever is in it.
+// Quotes any text for YAML.
 std::string YamlText(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
 }
 
-// Whether nothing is left to do, as a join that is run again finds.
+// True if nothing is left to do, as after a repeated join.
 bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
   absl::StatusOr<TlsPem> now =
       ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
@@ -178,7 +178,7 @@ bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
   return *now == pair && access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
 }
 
-// `put` between two lines of this host's audit file.
+// Calls `put` between two lines of this host's audit file.
 absl::StatusOr<bool> PutAudited(
     AuditLog* audit, const std::string& host, const TlsPem& pair,
     const std::function<absl::StatusOr<bool>()>& put) {
@@ -247,7 +247,7 @@ absl::StatusOr<Enrolled> AskToJoin(const std::string& address,
                                    const JoinRequest& request,
                                    const CallPatience& patience) {
   return Patiently(patience, /*has_answered=*/true, [&] {
-    // Anew: a connection is good for a few calls.
+    // A new connection each time: the server serves only a few calls on one.
     const auto stub = Enrolment::NewStub(ChannelTo(
         address,
         MakeChannelCredentialsFromRoots(roots.roots_pem, roots.cluster)));
@@ -389,7 +389,7 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
                    CheckedPair(answer, roots.cluster, after, key, parts.now()));
   absl::StatusOr<bool> is_new = false;
   if (!IsInPlace(folder, pair)) {
-    // Whether agent.yaml is new.
+    // Returns true if agent.yaml is new.
     const auto put = [&]() -> absl::StatusOr<bool> {
       ASSIGN_OR_RETURN(
           const bool wrote,

@@ -83,7 +83,7 @@ TEST(CallPatienceTest, WhereNobodyHasAnsweredThreeTriesAreEnough) {
   EXPECT_FALSE(MayPass(absl::UnavailableError("refused"), 3, true));
 }
 
-// What a controller sends is checked before a byte of it is written.
+// Checks a controller's answer before a byte of it is written.
 class CheckedPairTest : public testing::Test {
  protected:
   Enrolled AnswerOf(const TlsPem& pem, const std::string& name = "node07") {
@@ -101,7 +101,6 @@ class CheckedPairTest : public testing::Test {
                         answer.roots_pem(), "demo", now);
     return CheckedPair(answer, "demo", roots, key, now);
   }
-  // Checks that it is refused with this.
   void ExpectRefused(const absl::StatusOr<TlsPem>& pair,
                      const std::string& why) {
     EXPECT_FALSE(pair.ok());
@@ -130,7 +129,7 @@ TEST_F(CheckedPairTest, TakesNoRootThatNobodySigned) {
   EXPECT_EQ(pair->roots_bundle, answer.root_bundles());
 }
 
-// Else the host would refuse its own files at the next start.
+// Otherwise the host would refuse its own files at the next start.
 TEST_F(CheckedPairTest, RefusesAPairThatItsNewRootsDidNotIssue) {
   const auto next = TestAuthority::Create("next");
   Enrolled answer = AnswerOf(good_);

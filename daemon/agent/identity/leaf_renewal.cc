@@ -45,20 +45,20 @@ bool HeldIdentity::IsNewerThanDialled() const {
 
 namespace {
 
-// However far off the time is: somebody may set the clock.
+// Limits the wait, since the system clock may be set.
 constexpr absl::Duration kMostWait = absl::Hours(1);
 constexpr absl::Duration kAnswerWait = absl::Seconds(60);
-// After what went wrong, and until the host has nothing to do.
+// Wait after an error, and until the host is idle.
 constexpr absl::Duration kRetry = absl::Minutes(5);
 constexpr absl::Duration kReattachWait = absl::Minutes(1);
 constexpr size_t kMaxRefusalBytes = 500;
 
-// Of whom, and where, a pair is renewed.
+// The host whose pair is renewed.
 struct Renewing {
   SpiffeId self;
   IdentityFolder folder;
   absl::Time now;
-  // Who hears of it; either may be null.
+  // Either may be null.
   AuditLog* audit;
   Log* log;
 };
@@ -67,8 +67,8 @@ std::string FolderOf(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
-// Puts what the answer brings in place, between two lines of the host's audit
-// file. `before`: the pair that the host has, and whose roots it believes.
+// Installs the answer between two lines of the host's audit file. `before`: the
+// host's pair, whose roots it trusts.
 absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                         const std::string& key, const Renewing& host) {
   const SpiffeId& self = host.self;
@@ -104,7 +104,7 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
   return done;
 }
 
-// With the key that the host has.
+// Renews with the host's current key.
 absl::Status RenewLate(const TlsPem& pair, const std::string& controller,
                        const Renewing& host) {
   ASSIGN_OR_RETURN(const Enrolled answer,
@@ -299,7 +299,7 @@ void LeafRenewal::Tell(const absl::Status& trouble) {
   }
   const std::string text(trouble.message());
   absl::MutexLock lock(&mutex_);
-  // A controller that is away for a night is one line, not a hundred.
+  // Logs a controller that is away for a night once, not a hundred times.
   if (text == told_) return;
   told_ = text;
   parts_.log->Warning("this host's certificate is not renewed yet: ", text);

@@ -28,28 +28,28 @@ namespace clusterd {
 namespace {
 
 constexpr int kWaitingConnections = 512;
-// When the process is out of descriptors: they come back as calls end.
+// Wait when the process is out of descriptors: ending calls free some.
 constexpr int kOutOfDescriptorsMs = 100;
 
 bool Bind(int fd, const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  // Protects the socket until it has its permission.
+  // Protects the socket until its mode is set.
   const mode_t before = umask(0117);
   const int bound =
       bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   umask(before);
-  // Whatever stands there now: a link is not followed.
+  // Does not follow a link that has replaced the socket.
   return bound == 0 &&
          fchmodat(AT_FDCWD, path.c_str(), 0660, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// Two for gRPC itself, and callers at once: a host with 192 cores starts that
-// many jobs of an array, and beside them people ask. A caller waits in a thread
-// of its own, which ends with the call; further callers get RESOURCE_EXHAUSTED.
+// Two for gRPC itself, and the callers: a host with 192 cores starts that many
+// jobs of an array, and people call too. Each caller waits in a thread of its
+// own, which ends with the call. Further callers get RESOURCE_EXHAUSTED.
 constexpr int kMaxThreads = 2 + 254;
-// A job of 1,152 servers with its rank table.
+// Enough for a job of 1,152 servers with its rank table.
 constexpr int kMaxReceivedBytes = 4 << 20;
 constexpr std::chrono::milliseconds kShutdownGrace(500);
 
@@ -191,7 +191,7 @@ void LocalServer::Told(const char* call,
 }
 
 LocalServer::~LocalServer() {
-  // Calls ask it who they are.
+  // Calls ask the listener for their caller.
   if (listener_ != nullptr) listener_->Stop();
   if (server_ != nullptr) {
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);

@@ -105,7 +105,7 @@ TEST_F(LocalServerTest, LeavesNoSocketBehind) {
 
 using ::testing::HasSubstr;
 
-// Leaves a socket behind, as a process that was killed does.
+// Leaves a socket behind, as a killed process does.
 void BindSocket(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address = {};
@@ -174,7 +174,7 @@ TEST_F(LocalServerTest, AnswersSixtyFourPrologsAtOnce) {
   LocalServer::Answers answers = Answers();
   answers.run_hook = [&](const HookRequest& request,
                          const std::function<bool()>&) {
-    // Nobody is answered before all are there.
+    // Answers only once all 64 calls are here.
     const auto all = [&inside] { return inside == 64; };
     absl::MutexLock lock(&mutex);
     ++inside;

@@ -92,7 +92,7 @@ class MetricsFileTest : public testing::Test {
     return parts;
   }
 
-  // Waits for that many writes in all; the last one's text.
+  // Waits for that many writes in total; returns the last one's text.
   std::string Written(size_t count) {
     pool_.Drain();
     absl::MutexLock lock(&mutex_);
