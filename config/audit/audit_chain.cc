@@ -134,7 +134,7 @@ class Verifier {
 
   void CheckPlace(const AuditEntry& entry) {
     const bool first = std::exchange(first_of_file_, false);
-    // Lines that cannot be read were told, and took a number each.
+    // The caller has reported each unreadable line, and each took a number.
     const uint64_t skipped = std::exchange(skipped_, 0);
     if (found_.lines == 0) {
       if (skipped > 0) return;

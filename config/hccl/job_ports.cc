@@ -79,7 +79,7 @@ bool IsOf(const JobSpec* job, const EnvironmentVariable* variable) {
   return false;
 }
 
-// By HCCL_HOST_SOCKET_PORT_RANGE, of which HCCL takes a port that is free.
+// The need by HCCL_HOST_SOCKET_PORT_RANGE, from which HCCL takes a free port.
 HcclPortNeed NeedOfRange(const EnvironmentVariable& range, const JobSpec* job) {
   HcclPortNeed need;
   need.is_any = range.value() == "auto";

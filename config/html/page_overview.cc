@@ -1,5 +1,5 @@
-// What a report comes down to: verdict, what failed and what was not checked;
-// and its maps: hosts by rack, devices by leaf switch, hosts by value.
+// The overview of a report: verdict, failures and what was not checked; and its
+// maps: hosts by rack, devices by leaf switch, hosts by value.
 #include <algorithm>
 #include <set>
 #include <vector>

@@ -29,7 +29,7 @@ void ShowText(const char* section, absl::string_view text, PageDictionary* in,
 PageDictionary* ShowLines(const char* section, absl::string_view text,
                           PageDictionary* in);
 
-// What findings, causes and hosts link to, and how findings are laid out.
+// Link targets of findings, causes and hosts, and the layout of findings.
 class PageFindings {
  public:
   // The report must outlive it.
@@ -56,7 +56,7 @@ class PageFindings {
 std::string Headline(const Report& report, const char* words);
 // Verdict, what the report is about, its notes.
 void AddHead(const Report& report, PageDictionary* page);
-// What failed and, as large, what was not checked; what warned and passed.
+// Boxes for failures and, as large, unchecked rules; warnings and passes.
 void AddBoxes(const Report& report, const PageFindings& findings,
               PageDictionary* page);
 // A row for each rack, or for 32 hosts of one kind of name, with a cell a host.
@@ -70,7 +70,7 @@ void AddFindings(const Report& report, const PageFindings& findings,
 void AddValues(const Report& report, PageDictionary* page);
 // `old`, to compare with, may be null. It is in English.
 void AddSince(const Report* old, const Report& report, PageDictionary* page);
-// Of hosts that do not pass; the script adds the others.
+// Adds pages of hosts that do not pass; the script adds the others.
 void AddHostPages(const Report& report, const PageFindings& findings,
                   PageDictionary* page);
 

@@ -40,7 +40,7 @@ std::string Html(const Report& report, const Report* before = nullptr) {
   return html.value_or("");
 }
 
-// What stands between the two, which is cut out of `html` then.
+// Returns the text between the two, and cuts it out of `html`.
 std::string Cut(const std::string& from, const std::string& to,
                 std::string* html) {
   const size_t begin = html->find(from);

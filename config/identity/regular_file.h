@@ -1,4 +1,4 @@
-// Files that a program is told to read at its start: certificates, the spec;
+// Files that a program reads at its start, such as certificates and the spec;
 // and files that are written whole or not at all.
 #ifndef CONFIG_IDENTITY_REGULAR_FILE_H_
 #define CONFIG_IDENTITY_REGULAR_FILE_H_
@@ -17,22 +17,22 @@ namespace clusterd {
 // Certificates and keys are shorter.
 inline constexpr size_t kMaxPemBytes = 1 << 20;
 
-// All of the file. Messages begin with the path: NotFound if it is not there,
-// PermissionDenied if it cannot be read, InvalidArgument if it is longer than
-// `max_bytes` or no regular file. A FIFO in its place does not hang the
+// Reads all of the file. Messages begin with the path: NotFound if it is not
+// there, PermissionDenied if it cannot be read, InvalidArgument if it is longer
+// than `max_bytes` or not a regular file. A FIFO in its place does not hang the
 // program. For private keys: PermissionDenied also if its mode has a bit of
-// `forbidden`; `expected` are modes that have none: "0600".
+// `forbidden`; `expected` names modes without them: "0600".
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
                                             size_t max_bytes = kMaxPemBytes,
                                             mode_t forbidden = 0,
                                             const char* expected = "");
 
-// What is left in an open file; errors as above. `path` is for messages.
+// Reads the rest of an open file; errors as above. `path` is for messages.
 absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
                                       size_t max_bytes);
 
 // "PATH: No such file or directory", of an errno: NotFound if it is not there,
-// else PermissionDenied.
+// otherwise PermissionDenied.
 absl::Status FileStatus(const std::string& path, int error);
 
 // The same for what writes: ResourceExhausted for a full disk.

@@ -55,7 +55,7 @@ std::vector<Owned<X509>> Signers(const std::vector<std::string>& texts,
   return signers;
 }
 
-// As in ListAge. InvalidArgument for one that RFC 5280 does not allow.
+// The number for ListAge. InvalidArgument if RFC 5280 does not allow it.
 absl::StatusOr<std::string> NumberOf(const X509_CRL* list) {
   int found = 0;
   const Owned<ASN1_INTEGER> number(static_cast<ASN1_INTEGER*>(

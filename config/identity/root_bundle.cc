@@ -13,7 +13,7 @@ namespace clusterd {
 namespace {
 
 constexpr absl::string_view kHead = "clusterd roots of ";
-// Whoever sends thousands fills no log.
+// Bounds the log lines of a sender of thousands.
 constexpr size_t kMaxNews = 32;
 
 // No intermediate passes for one, a controller's least of all.
@@ -111,7 +111,7 @@ Roots TakeRootBundles(const Roots& held, absl::string_view bundles,
   const auto own = ReadRootBundles(held.bundle);
   const auto sent = ReadRootBundles(bundles);
   if (!own.ok()) {
-    // Else an old one would count as new.
+    // Without this check an old bundle would count as new.
     refused = Worded("bundle-damaged");
   } else if (!sent.ok()) {
     refused = MessageWords(sent.status());

@@ -1,6 +1,6 @@
-// A host's own key, and the request that it asks for a certificate with (PKCS
-// #10, RFC 2986). The key never leaves the host; the request proves that who
-// sends it has the key, and nothing else in it is looked at.
+// A host's own key, and its certificate request (PKCS #10, RFC 2986). The key
+// never leaves the host; the request proves that its sender has the key, and
+// all other fields of it are ignored.
 #ifndef CONFIG_IDENTITY_SIGNING_REQUEST_H_
 #define CONFIG_IDENTITY_SIGNING_REQUEST_H_
 

@@ -92,7 +92,7 @@ std::shared_ptr<grpc::ChannelCredentials> ForController(
   options.set_verify_server_certs(true);
   options.set_certificate_verifier(
       tls::ExternalCertificateVerifier::Create<ControllerVerifier>(cluster));
-  // The verifier above looks at the SPIFFE id; addresses are not names here.
+  // The verifier above checks the SPIFFE id; addresses are not names here.
   options.set_check_call_host(false);
   return tls::TlsCredentials(options);
 }
@@ -167,13 +167,12 @@ void SetUpContexts() {
   (void)index;
 }
 
-// Where gRPC reads what a server shows. gRPC 1.51 ends every new handshake of a
-// server whose key and certificate are no pair, or are no PEM
-// (tls_security_connector.cc drops the factory before it makes the next), and
-// its own watcher takes whatever stands in the files. So it watches two files
-// in memory, which only get what ReadPairOf took: the key never stands on
-// another disk, and a file there is replaced as a whole, key and certificate in
-// one.
+// The files from which gRPC reads a server's certificate. gRPC 1.51 ends every
+// new handshake of a server whose key and certificate do not match, or are not
+// PEM (tls_security_connector.cc drops the factory before it makes the next),
+// and its own watcher takes whatever stands in the files. So it watches two
+// files in memory, which only get what ReadPairOf took: the key never reaches
+// another disk, and a file is replaced as a whole, key and certificate in one.
 struct Shown {
   MemoryFile pair;
   MemoryFile roots;
@@ -247,7 +246,7 @@ class ServerPair final : public tls::ExternalCertificateVerifier {
   std::thread thread_;  // Last: uses the rest.
 };
 
-// What servers of both kinds have: what they show, and where gRPC reads it.
+// The shared part of both kinds of servers: their files, and gRPC's source.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
     const TlsFiles& files, unsigned refresh_seconds, bool wants_clients,
     CertificatesRefused refused) {
@@ -262,7 +261,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
           wants_clients ? shown->roots.path() : "", kMemoryRefreshSeconds));
   if (wants_clients) options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  // Who the client is gets decided per call; see RequirePeer.
+  // RequirePeer decides about the client's identity on each call.
   options.set_certificate_verifier(
       tls::ExternalCertificateVerifier::Create<ServerPair>(
           files, std::move(info.id), std::move(pem), std::move(shown),
@@ -289,8 +288,8 @@ absl::string_view After(absl::string_view text, absl::string_view mark) {
   return at == absl::string_view::npos ? text : text.substr(at + mark.size());
 }
 
-// What gRPC and OpenSSL say, and what that means; the first row with a text
-// that is in theirs.
+// Messages of gRPC and OpenSSL, and their meaning; the first row whose text is
+// in theirs applies.
 struct FailureWords {
   const char* theirs;
   // Its values: what they say behind `after`, our CA and our certificate.
@@ -298,7 +297,7 @@ struct FailureWords {
   const char* after;
 };
 
-// Of a connection that could not be made.
+// For a connection that could not be made.
 constexpr FailureWords kConnectWords[] = {
     {"Custom verification check failed", "msg-call-wrong-certificate",
      "UNAUTHENTICATED: "},
@@ -312,7 +311,7 @@ constexpr FailureWords kConnectWords[] = {
     {"Broken pipe", "msg-call-closed", ""},
     {"", "msg-call-not-reachable", "Failed to connect to remote host: "}};
 
-// Of a call that has or needs none; all else is the other end's own message.
+// For calls with or without a connection; others have the peer's own message.
 constexpr FailureWords kCallWords[] = {
     {"DNS resolution failed", "msg-call-name-not-resolved", "is_balancer=0: "},
     {"Socket closed", "msg-call-broken", ""},
@@ -451,7 +450,7 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
 MakeOneSidedServerCredentials(const TlsFiles& files, unsigned refresh_seconds) {
-  // Whoever serves hosts that join serves others, too, and hears it there.
+  // Another server of the same program reports refused certificates.
   return ServerOf(files, refresh_seconds, /*wants_clients=*/false, nullptr);
 }
 

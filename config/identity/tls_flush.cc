@@ -1,9 +1,8 @@
 // Replaces a function of gRPC (core/tsi/transport_security.h). gRPC 1.51
-// encrypts a frame of TLS at a time. Where a write fills its frames to the last
-// byte, its flush has nothing to do and returns without setting *size: so many
-// bytes of freed memory go out unencrypted, and the connection breaks. That is
-// one size of a report in 4,000, and a cluster's reports often have the same
-// size.
+// encrypts a frame of TLS at a time. If a write fills its frames to the last
+// byte, gRPC's flush returns without setting *size: that many bytes of freed
+// memory go out unencrypted, and the connection breaks. This hits one size of a
+// report in 4,000, and a cluster's reports often have the same size.
 #include <dlfcn.h>
 
 #include <algorithm>

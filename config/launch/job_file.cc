@@ -181,7 +181,7 @@ class Loader {
     }
   }
 
-  // What the launch gives the servers of one mapping.
+  // Loads the launch's values for the servers of one mapping.
   static void LoadLaunch(const YamlMap& map, JobServer* server) {
     const std::string address = map["master_addr"].Text().value_or("");
     if (!address.empty()) {
@@ -260,7 +260,7 @@ class Loader {
     }
   }
 
-  // Of a hostlist or a list of them; how many.
+  // Adds the hosts of a hostlist or a list of them; returns their number.
   size_t AddHosts(const YamlValue& value, const JobServer& like) {
     size_t added = 0;
     if (value.node() == nullptr) return added;

@@ -12,12 +12,12 @@
 
 namespace clusterd {
 
-// What JobSpec.method may be.
+// The values of JobSpec.method.
 inline constexpr absl::string_view kLaunchMethods[] = {
     "torchrun", "torch-npu-run", "torch-distributed-launch",
     "mp-spawn", "shell",         "horovodrun"};
 
-// What JobSpec.framework may be.
+// The values of JobSpec.framework.
 inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
                                                     "mindspore"};
 
@@ -45,10 +45,9 @@ inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
 //     - {host: node01, devices: 0-3, node_rank: 0, master_addr: 10.0.0.1}
 //     - {host: "node[02-16]", devices: 8}
 // InvalidArgument with every mistake, one per line with line and column, value,
-// expectation and nearest key.
-// `rank_table_path`, if one is given, gets the path behind rank_table, which is
-// for the caller to read into the job, as it does the files behind requirements
-// and script; else these keys are mistakes.
+// expectation and nearest key. `rank_table_path`, if given, gets the path
+// behind rank_table. The caller reads that file into the job, and those behind
+// requirements and script; without it these keys are mistakes.
 absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
                                     absl::string_view text,
                                     std::string* rank_table_path = nullptr);

@@ -11,7 +11,7 @@
 namespace clusterd {
 namespace {
 
-// Where CANN's installer puts it; the Rec SDK's multi-server guide sources it.
+// CANN's installer puts it here; the Rec SDK's multi-server guide sources it.
 constexpr absl::string_view kToolkit =
     "/usr/local/Ascend/ascend-toolkit/set_env.sh";
 constexpr absl::string_view kTestEnvironment = "./test/env_npu.sh";
@@ -25,7 +25,7 @@ const std::vector<absl::string_view>& TorchVariables() {
   return names;
 }
 
-// Of a script's arguments, and of each of them.
+// Limits of a script's arguments: their number, and the bytes of each.
 constexpr size_t kMostWords = 1000;
 constexpr size_t kMostBytes = 4096;
 

@@ -12,7 +12,7 @@
 
 namespace clusterd {
 
-// What is so of a launch, for words that are not always there.
+// Properties of a launch that decide which optional words it gets.
 struct LaunchConditions {
   bool several_nodes = false;  // The job has more than one server.
   bool fixed_nodes = false;    // NNODES is a number.
@@ -51,7 +51,7 @@ struct LaunchMethod {
 
 absl::Span<const LaunchMethod> AllLaunchMethods();
 
-// What of the options cannot be, whatever the job is.
+// Finds options that are not valid, whatever the job is.
 std::vector<FindingValue> FindOptionMistakes(const LaunchMethod& method,
                                              const LaunchOptions& options);
 

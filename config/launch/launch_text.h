@@ -21,13 +21,13 @@ enum class LaunchForm {
 };
 std::vector<absl::string_view> LaunchForms();  // In the order of LaunchForm.
 
-// What is run on one node. A file is sourced only where it is there. A shell
-// gets every text of a person or host as one quoted word. The forms of
+// The text to run on one node. It sources a file only if the file exists. A
+// shell gets every text of a person or host as one quoted word. The forms of
 // variables hold no command. REQUIRES: not kJson.
 std::string NodeText(const Launch& launch, const NodeLaunch& node,
                      LaunchForm form);
 
-// To be printed as JSON:
+// The launch as JSON:
 //   {"schema_version": 1, "method": "torchrun", "notes": [], "nodes": [
 //     {"host": "node0", "node_rank": 0, "source": [], "environment": {},
 //      "command": [], "processes": 1, "remarks": []}]}

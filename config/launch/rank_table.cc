@@ -90,7 +90,7 @@ absl::string_view TakeToken(absl::string_view text, size_t* at) {
       return "job-say-json-comma";
     }
   }
-  // The exponent of a number is no word.
+  // The exponent of a number is not a word.
   *at = absl::ascii_isdigit(next) ? EndOfWord(text, *at) : *at + 1;
   return "";
 }
@@ -233,7 +233,7 @@ class Reader {
     return found;
   }
 
-  // A JSON string; anything else counts as missing, as it does for HCCL.
+  // A JSON string; any other type counts as missing, as it does for HCCL.
   bool Text(const Object& object, const std::string& key, bool required,
             std::string* out) {
     const Value* value = Member(object, key, required);
@@ -332,7 +332,7 @@ class Reader {
     return read;
   }
 
-  // As HCCL splits them (SplitString): nothing stands behind a last comma.
+  // HCCL's SplitString: a last comma adds no empty part.
   std::vector<std::string> Ips(const Object& device, const std::string& key,
                                Seen* seen) {
     std::string text;

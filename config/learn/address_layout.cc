@@ -40,7 +40,7 @@ std::string SumText(int64_t constant,
 
 constexpr size_t kLineNames = 8;
 
-// How far hosts from `first` on has addresses that count by one each.
+// The number of hosts from `first` on whose addresses count up by one each.
 size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
              bool by_name) {
   const auto number = [&](size_t s) {
@@ -74,7 +74,7 @@ struct Counting {
   int64_t per_subnet = 0;
   bool by_group = false;
 
-  // Which subnet, and which place in it.
+  // The subnet, and the place in it.
   std::pair<int64_t, int64_t> Of(const FormulaInputs& inputs) const {
     if (by_group) return {inputs.g, inputs.i};
     const int64_t x_value = inputs.*x - first;
@@ -106,7 +106,7 @@ struct Fit {
 
 using Votes = std::map<int64_t, size_t>;
 
-// Of equals the one that goes on from `before`.
+// Breaks a tie in favour of the value that continues `before`.
 int64_t Elect(const Votes& votes, std::optional<int64_t> before) {
   const int64_t best = Majority(votes).value_or(0);
   for (const int64_t next : {int64_t{0}, int64_t{1}}) {
@@ -287,7 +287,7 @@ class Finder {
     return rails;
   }
 
-  // Whether device `k` continues the rail that begins at `first`.
+  // True if device `k` continues the rail that begins at `first`.
   bool GoesOn(const Fit& fit, size_t first, size_t k, int64_t* slope) const {
     const int64_t ids = int64_t{ids_[k]} - ids_[first];
     const int64_t difference = fit.hosts[k] - fit.hosts[first];
@@ -302,7 +302,8 @@ class Finder {
            absl::c_count_if(Octets(fit, first, k + 1), is_list) <= 1;
   }
 
-  // Of the subnets of devices from `k` to before `end`: "10", "[20-27]".
+  // The octets of the subnets of devices from `k` to before `end`: "10",
+  // "[20-27]".
   std::vector<std::string> Octets(const Fit& fit, size_t k, size_t end) const {
     std::vector<std::string> octets;
     for (int shift = 24; shift >= 0; shift -= 8) {
@@ -406,8 +407,8 @@ std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
       server.inputs.g = groups;
       server.inputs.name = NumberInName(names.back());
     }
-    // Counted from 0 where that is an address of the same /24, which is what a
-    // person reads; else from the lowest number.
+    // Counts from 0 if that address is in the same /24, which people expect;
+    // otherwise from the lowest number.
     int64_t least = NumberInName(names[0]);
     uint32_t start = hosts[first]->address->bits();
     for (size_t s = first + 1; named && s < end; ++s) {

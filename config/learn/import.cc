@@ -47,7 +47,7 @@ class Importer {
     cluster_.name = options.cluster;
   }
 
-  // What it is shows in it, unless it is known to be a hosts file.
+  // Detects the kind from the content, unless the file is a known hosts file.
   void Read(const ImportedFile& file, bool is_hosts = false) {
     InFile(file.name, [&] { ReadAs(file, is_hosts); });
   }
@@ -261,8 +261,8 @@ class Importer {
     cluster_.hosts.push_back(std::move(host));
   }
 
-  // Settings from the word `first` on that are neither known nor Ansible's. A
-  // word that is no setting may be part of a password.
+  // Reports settings from word `first` on that are neither known nor Ansible's.
+  // A word without "=" is not quoted: it may be part of a password.
   void LeaveOutOthers(const ImportLine& line, size_t first,
                       absl::Span<const absl::string_view> known) {
     for (size_t k = first; k < line.words.size(); ++k) {
@@ -288,7 +288,7 @@ class Importer {
     const auto value_of = [&](absl::string_view key) {
       const std::string text = line.Find(key).value_or("");
       if (!absl::StrContains(text, '=')) return text;
-      // Which may be a password.
+      // The value is not quoted: it may be a password.
       Wrong(line, "msg-learn-two-settings", key);
       return std::string();
     };
@@ -403,7 +403,7 @@ class Importer {
     }
   }
 
-  // Of a file that has no settings: a password of another kind of file.
+  // A node list has no settings: this may be another file's password.
   bool HasSetting(const ImportLine& line) {
     for (const std::string& word : line.words) {
       if (!absl::StrContains(word, '=')) continue;
@@ -474,7 +474,7 @@ class Importer {
     }
   }
 
-  // By its name where only its address is known, and the other way round.
+  // Adds the name if only the address is known, or the address to a name.
   void NameHost(SeenHost* host) const {
     const auto dns_name = dns_names_.find(host->name);
     auto address = addresses_.find(host->name);

@@ -1,8 +1,7 @@
 // Lines of the files that config import reads, as words:
 //   10.10.0.11 ansible_ssh_pass="hush" deviceip=10.20.0.1  # comment
 //   NodeName = node[001-500] NodeAddr=10.1.0.[1-500]
-// and what a line shows of the kind of its file. What the words mean is
-// import.cc's.
+// and the kind of file that a line suggests. import.cc interprets the words.
 #ifndef CONFIG_LEARN_IMPORT_LINES_H_
 #define CONFIG_LEARN_IMPORT_LINES_H_
 
@@ -30,7 +29,7 @@ struct ImportLine {
 // whose number counts.
 std::vector<ImportLine> SplitLines(absl::string_view text);
 
-// For a message, quoted: the text behind "=" may be a password.
+// Quoted for a message, without the text behind "=": it may be a password.
 std::string Shown(const std::string& word);
 
 // "[all:vars]", not a hostlist; variables of Ansible are of an inventory, too.

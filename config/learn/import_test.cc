@@ -498,7 +498,7 @@ TEST(ImportClusterTest, NoLineOfSlurmIsDroppedForItsSpelling) {
               ElementsAre("node01 10.10.0.11", "node02 10.10.0.12"));
 }
 
-// None of them names a server: "address_0" is not one.
+// These lines name no server: "address_0" is not one.
 TEST(ImportClusterTest, LinesOfHccnConfAreNamedWhateverTheirSeparator) {
   for (const std::string text :
        {"address_0 10.20.0.2\nnetmask_0 255.255.255.0\n",

@@ -1,5 +1,5 @@
-// What a cluster has, as its hosts' facts or another tool's file say it: what a
-// cluster.yaml is written from. Values are parsed, and host names are
+// The state of a cluster, from its hosts' facts or another tool's file, from
+// which a cluster.yaml is written. Values are parsed, and host names are
 // IsHostName, so that a text from outside never gets into the file as it is.
 // Pure: no machine, file or clock.
 #ifndef CONFIG_LEARN_SEEN_CLUSTER_H_
@@ -76,16 +76,16 @@ struct SeenCluster {
   std::string source;  // e.g. "what 16 hosts have".
   std::vector<SeenHost> hosts;
   LosslessSpec lossless;
-  // What cluster.yaml cannot say of it, or what was passed over.
+  // Settings that cluster.yaml cannot express, or that were ignored.
   std::vector<FindingValue> notes;
   // The modes of the one product that fits, the likeliest first.
   std::vector<const ProductProfile*> profiles;
 };
 
-// Which product, of those that `known` fits: `product` names one, or with its
-// mode as "atlas-training amp"; empty: the facts must settle it.
+// Chooses the product among those that `known` fits: `product` names one, or
+// with its mode as "atlas-training amp"; empty: the facts must settle it.
 // InvalidArgument with the candidates if they do not, or with the known
-// products if there is none of that name.
+// products if none has that name.
 absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
     absl::string_view product, absl::Span<const SeenHost> hosts,
     const std::string& series = "", bool is_950 = false);

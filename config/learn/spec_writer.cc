@@ -233,7 +233,7 @@ class Writer {
         "\n");
   }
 
-  // Whether every device told that it has no address.
+  // True if every device reported that it has no address.
   bool AllAreUnset() const {
     bool any = false;
     for (const SeenHost* host : hosts_) {
@@ -265,9 +265,8 @@ class Writer {
     return Finish();
   }
 
-  // Takes the first of `devices` that makes a file which loads, and that the
-  // rules of the product do not refuse. Where the rules refuse all, takes the
-  // first that loads. Returns why none loads.
+  // Takes the first of `devices` whose file loads and passes the product's
+  // rules, otherwise the first whose file loads. Returns why none loads.
   absl::Status Choose(const std::string& servers,
                       const std::vector<std::string>& devices) {
     absl::Status why;
@@ -309,8 +308,7 @@ class Writer {
                             : absl::StrCat("  ids: ", FoldIds(ids_), "\n"));
   }
 
-  // Only hosts whose addresses are all known, and are on no other device, can
-  // be listed.
+  // Lists only hosts whose addresses are all known and on no other device.
   absl::Status DropUnlisted() {
     std::vector<const SeenHost*> kept;
     FirstSeen<std::string, std::vector<std::string>> dropped;
@@ -433,8 +431,8 @@ class Writer {
     return agreeing;
   }
 
-  // The value that most hosts, or most of their devices, have. Where no value
-  // has a majority a note names the key.
+  // The value that most hosts, or most of their devices, have. Without a
+  // majority a note names the key.
   template <typename Value, typename Owner>
   std::optional<Value> Most(absl::string_view key,
                             std::optional<Value> Owner::*member) {

@@ -1,6 +1,6 @@
-// Writes the cluster.yaml of a cluster that is there: the address pattern that
-// most devices follow, the settings that most have, and in comments what some
-// hosts have instead, which is what a check against the file finds.
+// Writes the cluster.yaml of an existing cluster: the address pattern that most
+// devices follow, and the settings that most have. Comments list what some
+// hosts have instead, which a check against the file would report.
 #ifndef CONFIG_LEARN_SPEC_WRITER_H_
 #define CONFIG_LEARN_SPEC_WRITER_H_
 
@@ -23,12 +23,13 @@ struct SpecException {
 
 struct WrittenSpec {
   std::string yaml;
-  // In words of the user's language; empty: no device's address is known, and
-  // `devices` of the file is for the user to fill in.
+  // In the user's language; empty: no device's address is known, and the user
+  // has to fill in `devices` of the file.
   std::string pattern;
   size_t servers = 0;
   std::vector<SpecException> exceptions;
-  // What is not in the file and why, and what `config validate` will say.
+  // Settings missing from the file and why, and what `config validate` will
+  // say.
   std::vector<FindingValue> notes;
 };
 

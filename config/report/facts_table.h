@@ -7,7 +7,7 @@
 //   ...
 //   Device 3
 //     address         192.168.103.100, netmask 255.255.255.0
-// Follows the messages field by field, so that a new fact shows up by itself.
+// Follows the messages field by field, so new facts appear automatically.
 #ifndef CONFIG_REPORT_FACTS_TABLE_H_
 #define CONFIG_REPORT_FACTS_TABLE_H_
 

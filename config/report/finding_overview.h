@@ -16,7 +16,7 @@
 
 namespace clusterd {
 
-// A warning, a failure, or what cannot be told.
+// A warning, a failure or an unknown result.
 inline bool IsTrouble(State state) {
   return WorseState(KnownState(state), SKIPPED) != SKIPPED;
 }
@@ -41,7 +41,7 @@ class FindingRoots {
  private:
   const Finding* Behind(const Finding& finding, const Subject& subject) const;
 
-  // By rule and host.
+  // Keyed by rule and host.
   std::map<std::pair<absl::string_view, absl::string_view>,
            std::vector<std::pair<const Finding*, const Subject*>>>
       findings_;
@@ -49,7 +49,7 @@ class FindingRoots {
 
 // The findings of one rule that have one state.
 struct FindingBlock {
-  // Of a finding of the block.
+  // `finding` belongs to the block.
   absl::string_view WhyOf(const Finding& finding) const {
     return finding.why().empty() ? why : finding.why();
   }

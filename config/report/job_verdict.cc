@@ -46,7 +46,7 @@ struct Reported {
 };
 using ReportedByHost = std::map<absl::string_view, std::vector<Reported>>;
 
-// Of one host, or of all and of none.
+// Findings of one host, or of all and of none.
 ReportedByHost FindingsByHost(const Report& report, const std::string* only) {
   const FindingRoots roots(report);
   ReportedByHost told;
@@ -70,8 +70,8 @@ ReportedByHost FindingsByHost(const Report& report, const std::string* only) {
   return told;
 }
 
-// What one cause explains stands together, behind it; the group with the worst
-// finding is the first.
+// Groups findings by cause, behind it; the group with the worst finding is the
+// first.
 void Sort(std::vector<Reported>* told) {
   std::map<const Finding*, std::pair<State, size_t>> groups;  // Worst, first.
   for (const Reported& each : *told) {
@@ -144,7 +144,7 @@ std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
   return Each<JobReason>(told, ReasonOf);
 }
 
-// The first of each host, then the second of each, until there is no room.
+// Adds the first of each host, then the second of each, up to the limit.
 void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   std::vector<std::vector<JobReason>> reasons;
   for (JobVerdict::Host& host : *verdict->mutable_hosts()) {

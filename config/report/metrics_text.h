@@ -18,8 +18,8 @@ namespace clusterd {
 
 inline constexpr char kMetricsType[] = "text/plain; version=0.0.4";
 
-// Names and values. Values may come from anybody: they are escaped, and bytes
-// that are no UTF-8 are replaced. Names are ours.
+// Names and values. Values may be untrusted: they are escaped, and bytes that
+// are not UTF-8 are replaced. Names are ours.
 using MetricLabels = std::vector<std::pair<absl::string_view, std::string>>;
 
 class MetricsText {

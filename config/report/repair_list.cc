@@ -65,7 +65,7 @@ struct Draft {
 using RuleOrWaived = std::pair<std::string, bool>;
 using Drafts = FirstSeen<std::pair<RuleOrWaived, std::string>, Draft>;
 
-// What the rules about cables say of the host, as the name of words.
+// The name of the words for the cabling rules' result about the host.
 const char* CablingOf(const Report& report, absl::string_view host) {
   State worst = PASS;
   int judging = 0;

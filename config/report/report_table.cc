@@ -30,7 +30,7 @@ constexpr int kKeyColumns = 10;
 constexpr TableLayout kCutTable = {2, TableLayout::Last::kIsCut, 120};
 constexpr TableLayout kWholeTable = {2, TableLayout::Last::kIsWrapped, 0};
 
-// How much one table shows, unless it is verbose. Failing hosts are never cut.
+// Limits of one table, unless it is verbose. Failing hosts are never cut.
 constexpr size_t kFindings = 24;  // Then one of each rule that is left.
 constexpr size_t kFindingsPerRule = 4;
 constexpr int kSubjectGroups = 4;   // Per finding.
@@ -43,7 +43,7 @@ constexpr int kUnbounded = std::numeric_limits<int>::max();
 using Subjects = google::protobuf::RepeatedPtrField<Subject>;
 using HostNames = std::set<std::string>;
 
-// How many findings of each block to print: the first ones, at least one.
+// The number of findings of each block to print: the first ones, at least one.
 std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks,
                           bool verbose) {
   std::vector<size_t> shown(blocks.size());
@@ -203,7 +203,7 @@ class ReportPrinter {
          WrapText(subjects, page_.style().width - 2)) {
       page_.out() << "  " << page_.Strong(line) << "\n";
     }
-    // What was observed may quote a host: it never gets a second line. Our own
+    // Observed text may quote a host: it never gets a second line. Our own
     // texts (why, fix) may have several.
     PrintField("report-found", page_.Safe(finding.observed()));
     PrintField("report-expected", page_.Safe(finding.expected()));
@@ -280,7 +280,7 @@ class ReportPrinter {
       for (; i > 0 && overview.blocks[i - 1].state == state; --i) {
         PrintBlock(overview.blocks[i - 1], shown[i - 1]);
       }
-      // What follows from others stands behind the causes that are known.
+      // Findings with a cause stand behind the known causes.
       for (const auto& [cause, group] : overview.causes) {
         if (group.state == state) PrintCause(cause, group);
       }
@@ -340,7 +340,7 @@ class ReportPrinter {
   Page page_;
 };
 
-// How much the one line shows.
+// Limits of the one line.
 constexpr size_t kReasons = 3;
 constexpr int kReasonColumns = 100;
 constexpr int kFailingColumns = 160;
@@ -357,7 +357,7 @@ bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
          });
 }
 
-// What made the verdict beside absent hosts, most telling first.
+// Reasons of the verdict beside absent hosts, most important first.
 std::vector<std::string> Reasons(const Report& report, State verdict) {
   HostNames absent;
   for (const HostStatus& host : report.hosts()) {
@@ -383,7 +383,7 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
                                    Part(": ", first.observed())));
   }
   for (const auto& [cause, group] : overview.causes) {
-    // What follows from a failure is not told beside it.
+    // A consequence of a failure is not printed beside it.
     const bool is_told = verdict != UNKNOWN && !reasons.empty();
     if (group.state != verdict || is_told ||
         IsOnlyAbout(absent, group.subjects)) {
@@ -443,7 +443,7 @@ std::string ReportShort(const Report& report, bool utf8) {
   std::vector<std::string> reasons = Reasons(report, verdict);
   std::vector<std::string> absent = AbsentReasons(report);
   const size_t all = reasons.size() + absent.size();
-  // However much else is wrong, one group of absent hosts is named.
+  // One group of absent hosts is always named.
   if (!absent.empty()) {
     reasons.resize(std::min(reasons.size(), most - 1));
     absent.resize(std::min(absent.size(), most - reasons.size()));

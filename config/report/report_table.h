@@ -22,12 +22,12 @@
 //
 //   FAIL: 2 failed, 34 passed of 36 rules; 2 hosts in 1.3 s
 //
-// Findings come first, the worst of them before the others, and rules are
-// folded by category. Unless it is verbose, a finding that follows from another
-// has no block, and the last 24 lines have the worst causes, a line each, and
-// how many more there are. A rule shows a bounded
-// number of findings, failures first, and says how many are left out and on
-// which hosts. "Hosts" names every host that fails.
+// Findings come first, the worst before the others, and rules are folded by
+// category. Unless it is verbose, a finding that follows from another has no
+// block, and the last 24 lines have the worst causes, a line each, and how many
+// more there are. A rule shows a bounded number of findings, failures first,
+// and says how many are left out and on which hosts. "Hosts" names every host
+// that fails.
 #ifndef CONFIG_REPORT_REPORT_TABLE_H_
 #define CONFIG_REPORT_REPORT_TABLE_H_
 

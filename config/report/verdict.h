@@ -1,6 +1,6 @@
-// What a report really says, and what the exit status says to a script. A
-// report is never read as better than its rules and hosts are, whatever its
-// verdict field holds.
+// The verdict that a report supports, and the exit status for scripts. A report
+// is never read as better than its rules and hosts are, whatever its verdict
+// field holds.
 #ifndef CONFIG_REPORT_VERDICT_H_
 #define CONFIG_REPORT_VERDICT_H_
 
@@ -33,13 +33,13 @@ inline std::string CountsText(const Counts& counts) {
   return ValueText(CountsWords(counts));
 }
 
-// What has become of an apply since its run ended, as the outcome of its entry
-// in the history, in English:
-//   "rolled back"         it was taken back, and no host has anything of it
-//   "partly rolled back"  it was taken back, and a host has or may have some
+// The state of an apply since its run ended, as the outcome of its entry in the
+// history, in English:
+//   "rolled back"         it was rolled back, and no host keeps any of it
+//   "partly rolled back"  it was rolled back, and a host has or may have some
 //   "confirmed"           it would have been rolled back, and stays
 //   "not confirmed everywhere"  so, but a host was not reached and reverts it
-// Empty: nothing, so that the outcome of the run says it all.
+// Empty: the outcome of the run says it all.
 std::string StandingWord(const ApplyReport& report);
 
 // "confirmed by ann", with "; not yet notified: node07", or where the deadlines
@@ -64,12 +64,12 @@ enum class FailOn { kWarn, kUnknown, kFail };
 //   WARN     | 0              | 0       | 1
 //   UNKNOWN  | 2              | 1       | 1
 //   FAIL     | 1              | 1       | 1
-// for a report of SupportedVerdict; a run without a report is kExitNoVerdict
-// whatever the line.
+// for a report of SupportedVerdict; a run without a report is kExitNoVerdict in
+// every row.
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on);
 
-// For a call that failed: 3 where the request or the configuration was wrong
-// (InvalidArgument, NotFound), else 2.
+// For a call that failed: 3 if the request or the configuration was wrong
+// (InvalidArgument, NotFound), otherwise 2.
 ExitStatus ExitStatusOf(const absl::Status& failure);
 
 }  // namespace clusterd

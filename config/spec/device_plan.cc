@@ -51,7 +51,8 @@ absl::StatusOr<int> ParseDeviceNetmask(const std::string& text) {
   return InvalidWords("msg-spec-netmask", QuoteValue(text));
 }
 
-// As LLDP tells it: a system name, a chassis id or a management address.
+// The switch as LLDP reports it: a system name, a chassis id or a management
+// address.
 absl::StatusOr<std::string> ParseSwitch(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._:/-]{0,254})"};
   if (text == "none") return std::string();
@@ -85,7 +86,7 @@ class Reader {
     } else {
       ReadRails(rails);
     }
-    // Without ids there are no devices; how many a list should have is unknown.
+    // Without ids there are no devices, and the length of a list is unknown.
     if (!plan_.ids.empty()) {
       MakeDevices();
       ReadAddressSources(map_, product_, groups_, mistakes_, &plan_);
@@ -101,7 +102,7 @@ class Reader {
   }
 
  private:
-  // Ids by key, else by product; empty if neither says.
+  // Ids by key, otherwise by product; empty if neither gives them.
   void ReadIds() {
     if (product_ != nullptr) plan_.ids = product_->device_ids;
     const YamlValue value = map_["ids"];
@@ -119,7 +120,7 @@ class Reader {
     return {};
   }
 
-  // By hostlist; hosts without an entry have the product's.
+  // Ids by hostlist; hosts without an entry have the product's.
   void ReadIdsByHost(const YamlValue& value) {
     absl::flat_hash_map<std::string, size_t> by_name;
     for (size_t s = 0; s < groups_.servers.size(); ++s) {
@@ -172,7 +173,7 @@ class Reader {
     value.Wrong("msg-spec-too-many-devices", devices, kMaxDevices);
   }
 
-  // Whether the product's servers have these devices.
+  // True if the product's servers have these devices.
   bool ProductHas(const std::vector<uint32_t>& ids, const YamlValue& value) {
     if (product_ == nullptr || product_->device_ids.empty()) return true;
     const std::vector<uint32_t>& known = product_->device_ids;
@@ -331,7 +332,7 @@ class Reader {
     return rail;
   }
 
-  // Sets the ids if nothing else did. False if it makes no sense to go on.
+  // Sets the ids unless another key did. False if reading on makes no sense.
   bool CoverIds(const YamlValue& value, const std::vector<Rail>& rails) {
     std::vector<uint32_t> covered;
     bool all_known = true;

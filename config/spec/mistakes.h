@@ -53,9 +53,9 @@ class Mistakes {
   }
   // One for each line of the error.
   void AddError(TextPosition position, const absl::Status& error);
-  // For what one line of the file does wrong many times, e.g. a pattern on a
-  // thousand servers: only the first message of a `kind` at a position is kept,
-  // followed by how many more there were.
+  // For mistakes that one line of the file causes many times, e.g. a pattern on
+  // a thousand servers: keeps only the first message of a `kind` at a position,
+  // followed by the number of others.
   template <typename... Values>
   void AddOnce(TextPosition position, absl::string_view kind,
                absl::string_view row, const Values&... values) {
@@ -71,8 +71,8 @@ class Mistakes {
   // Also those that are not shown; what AddOnce folds counts once.
   size_t count() const { return count_; }
 
-  // OK if there are none. Else InvalidArgument: one line each, in the order of
-  // the file; at most kMaxShown and then how many more there are.
+  // OK without mistakes. Otherwise InvalidArgument: one line each, in the order
+  // of the file; at most kMaxShown and then the number of others.
   absl::Status ToStatus() const;
 
  private:

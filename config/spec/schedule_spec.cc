@@ -30,7 +30,7 @@ constexpr absl::Duration kMostEvery = absl::Hours(7 * 24);
 constexpr absl::Duration kLeastTry = absl::Seconds(1);
 constexpr absl::Duration kMostTry = absl::Minutes(5);
 constexpr absl::Duration kUsualTry = absl::Seconds(10);
-// Candidates for "did you mean"; more would take long and help nobody.
+// Candidates for "did you mean"; more would take too long.
 constexpr size_t kMaxMeant = 1000;
 
 // Rules whose findings name hosts, or the cluster, and no device.
@@ -66,7 +66,7 @@ std::vector<YamlValue> ListOf(const YamlValue& value,
   return items;
 }
 
-// What can be written again as it stands, and shown anywhere.
+// A text that can be rewritten and shown unchanged.
 std::string PlainText(const YamlValue& value) {
   static const LazyRE2 kForm = {R"([\x20-\x7e]*)"};
   std::string text = value.Text().value_or("");
@@ -157,7 +157,7 @@ class ScheduleLoader {
     check->set_name(name);
   }
 
-  // In the order of the file's servers.
+  // Hosts are in the order of the file's servers.
   void LoadHosts(const YamlValue& value,
                  google::protobuf::RepeatedPtrField<std::string>* hosts) {
     if (value.node() == nullptr) return;
@@ -241,7 +241,7 @@ void LoadNotifier(const YamlValue& value, Notifier* notifier) {
   notifier->set_deadline_ms(ToMs(of_try));
 }
 
-// Of text without control characters.
+// REQUIRES: a text without control characters.
 std::string InQuotes(absl::string_view text) {
   return absl::StrCat(
       "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");

@@ -1,5 +1,5 @@
-// Keys of cluster.yaml about checks that the controller begins by itself, and
-// about who is told when the verdict of one of them changes:
+// Keys of cluster.yaml about checks that the controller starts automatically,
+// and about notifiers that run when the verdict of one changes:
 //   schedule:
 //     - name: links
 //       every: 10m
@@ -53,8 +53,8 @@ absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
 // The keys again; empty if none was given.
 std::string ScheduleText(const ClusterSpec& spec);
 
-// A moment in UTC: "2026-12-01", which is its first second, or
-// "2026-12-01T10:00Z". InvalidArgument, quoting it, for anything else.
+// Parses a moment in UTC: "2026-12-01", which is its first second, or
+// "2026-12-01T10:00Z". InvalidArgument, quoting it, for other texts.
 absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text);
 
 }  // namespace clusterd

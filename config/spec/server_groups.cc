@@ -17,7 +17,7 @@ namespace {
 // itself is looked at.
 constexpr int kNoSubnet = 32;
 
-// Candidates for "did you mean"; more would take long and help nobody.
+// Candidates for "did you mean"; more would take too long.
 constexpr size_t kMaxCandidates = 1000;
 
 // The names of one `hosts`, which is a hostlist or a list of them.
@@ -44,8 +44,8 @@ absl::StatusOr<std::string> ParseRack(const std::string& text) {
   return InvalidWords("msg-spec-rack", QuoteValue(text));
 }
 
-// What a stranger was probably meant to be is taken out of `missing`: one slip
-// is one mistake.
+// Removes the probable meaning of an unknown name from `missing`: one slip is
+// one mistake.
 void AddStrangers(const std::vector<const YamlEntry*>& strangers,
                   const YamlValue& value, std::vector<std::string>* missing) {
   for (size_t i = 0; i < strangers.size(); ++i) {
@@ -152,7 +152,7 @@ class GroupReader {
     }
   }
 
-  // Of `count` servers from `first` on.
+  // Sets the addresses of `count` servers from `first` on.
   void SetAddresses(const YamlValue& value, size_t first, size_t count) {
     const auto owners =
         absl::MakeConstSpan(groups_.servers).subspan(first, count);

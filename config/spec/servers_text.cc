@@ -45,7 +45,7 @@ bool HaveSameIds(const ClusterSpec& spec) {
   });
 }
 
-// One value where all devices agree, one list where all servers do, else one
+// One value if all devices agree, one list if all servers do, otherwise one
 // list per server.
 void AppendField(const ClusterSpec& spec, absl::string_view key, Field field,
                  std::string* out) {

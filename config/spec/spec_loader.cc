@@ -36,7 +36,7 @@ constexpr uint32_t kMaxBasePort = 65520;
 constexpr uint32_t kDefaultBasePort = 60000;
 constexpr uint32_t kMaxPortCount = 4096;
 
-// What HCCL itself advises (HCOMM source, topoinfo_exchange_base.cc).
+// HCCL's own advice (HCOMM source, topoinfo_exchange_base.cc).
 constexpr uint32_t kDefaultBacklog = 65535;
 constexpr uint32_t kMaxBacklog = 2147483647;
 
@@ -51,7 +51,8 @@ constexpr absl::Duration kMaxCommand = absl::Minutes(5);
 constexpr absl::Duration kMaxHost = absl::Minutes(30);
 constexpr absl::Duration kMaxRun = absl::Hours(2);
 
-// Of `job`: one takes all servers. Without the key nothing is said of jobs.
+// The value of `job`: one job takes all servers. Without the key, jobs are
+// unknown.
 constexpr absl::string_view kOneJob = "all-servers";
 
 constexpr std::pair<absl::string_view, FirewallPolicy> kFirewallPolicies[] = {
@@ -84,8 +85,8 @@ class Loader {
 
   ClusterSpec Load(const YamlNode& root) {
     const YamlMap map(&root, "", kClusterKeys, mistakes_);
-    // What is no mapping has its mistake already, but for "nothing"; that all
-    // keys are missing would add nothing.
+    // A file that is not a mapping has its mistake already, but for "nothing";
+    // missing keys would add no information.
     if (root.kind == YamlNode::Kind::kNothing) {
       mistakes_->Add(root.position, "msg-spec-file-empty");
     }
@@ -265,7 +266,7 @@ class Loader {
     CheckOrder(host, spec->host_ms(), run, spec->run_ms());
   }
 
-  // In milliseconds; zero if it is wrong.
+  // In milliseconds; zero for an invalid value.
   static uint32_t LoadDeadline(const YamlValue& value, absl::Duration max,
                                absl::Duration standard) {
     const absl::Duration deadline =
@@ -355,7 +356,7 @@ class Loader {
 
 absl::string_view BoolText(bool value) { return value ? "true" : "false"; }
 
-// Nothing for what the spec leaves out.
+// Empty for keys that the spec leaves out.
 std::string Line(absl::string_view key, bool is_given,
                  const absl::AlphaNum& value) {
   return is_given ? absl::StrCat(key, ": ", value, "\n") : "";

@@ -15,14 +15,14 @@
 
 namespace clusterd {
 
-// Of one device's address in the file.
+// The place of one device's address in the file.
 struct AddressPlace {
   TextPosition position;
   // It comes from a formula that counts servers, so that one that is taken out
   // moves those behind it.
   bool by_index = false;
 };
-// By server and device, in the order of the spec.
+// Indexed by server and device, in the order of the spec.
 using SpecPlaces = std::vector<std::vector<AddressPlace>>;
 
 // InvalidArgument when the file has any mistake. The message then holds every

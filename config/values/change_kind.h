@@ -18,7 +18,7 @@ namespace clusterd {
 // value that is none of them gives "unknown kind 17".
 std::string ChangeKindName(ChangeKind kind);
 
-// Exact; nullopt for anything else.
+// Exact; nullopt for an unknown name.
 std::optional<ChangeKind> ParseChangeKind(absl::string_view name);
 
 // All of them, "observe" first.

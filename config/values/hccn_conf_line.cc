@@ -82,7 +82,7 @@ bool IsMacAddress(absl::string_view value) {
 bool IsRocePort(absl::string_view value) {
   return absl::StartsWith(value, "-1") || IsDigitsIn<4097, 65535>(value);
 }
-// How many ports there must be, another line says.
+// Another line gives the number of ports.
 bool IsPortList(absl::string_view value) { return value.size() > 8; }
 
 // The tool refuses another form; the tools of A2 and A3 refuse more priorities.
@@ -93,7 +93,7 @@ bool IsShortBitmap(absl::string_view value) {
          std::count(value.begin(), value.end(), '1') <= kMostPausing;
 }
 
-// A limit that is too long is no limit to the tool.
+// The tool ignores a limit that is too long.
 bool IsBandwidth(absl::string_view value) {
   constexpr size_t kMaxChars = 6;
   return value.size() > kMaxChars || IsDigitsIn<10000, 200000>(value);
@@ -212,7 +212,7 @@ constexpr struct {
     {"dcqcn_g_shift/dcqcn_tkp/dcqcn_tmp/dcqcn_alp_shift", 29, IsGivenIn<0, 15>,
      kEvery, "dcqcn_alg_mode"},
     {"dcqcn_ai/dcqcn_alp", 29, IsGivenIn<0, 65535>, kEvery, "dcqcn_alg_mode"},
-    // On A+K boards alone; no fact tells the board.
+    // For A+K boards alone; no fact identifies the board.
     {"xsfp_reset_max_times", 2, IsIn<0, 30>, kA2},
     {"xsfp_reset_wait_times", 2, IsIn<0, 40>, kA2},
     {"tls_enable", 29, IsGivenIn<0, 1>},

@@ -15,8 +15,8 @@
 
 namespace clusterd {
 
-// Closes the descriptor at its end; negative: there is none. Whoever waits for
-// a lock on the file gets it then.
+// Closes the descriptor in its destructor, which releases a lock on the file;
+// negative: there is none.
 class OwnedFd {
  public:
   explicit OwnedFd(int fd = -1) : fd_(fd) {}
@@ -54,7 +54,7 @@ class MemoryFile {
   // False, and errno says why: then it is as before.
   bool Replace(absl::string_view text) {
     OwnedFd fd(memfd_create("clusterd-certificates", MFD_CLOEXEC));
-    // Who opens the path gets the old text or the new one, never a half.
+    // Readers of the path get the old text or the new one, never a part.
     const bool is_done =
         fd.get() >= 0 && WriteAll(fd.get(), text) &&
         (fd_.get() < 0 || dup3(fd.get(), fd_.get(), O_CLOEXEC) >= 0);

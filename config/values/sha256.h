@@ -1,5 +1,5 @@
-// The one digest that we use: what a file, a plan or a record held, to tell it
-// from another one. No proof of who wrote it.
+// The only digest that we use: identifies the content of a file, a plan or a
+// record. It does not prove who wrote it.
 #ifndef CONFIG_VALUES_SHA256_H_
 #define CONFIG_VALUES_SHA256_H_
 
@@ -20,7 +20,7 @@ inline std::string Sha256(absl::string_view bytes) {
   return digest;
 }
 
-// In lower-case hex.
+// Lower-case hex.
 inline std::string Sha256Hex(absl::string_view bytes) {
   return absl::BytesToHexString(Sha256(bytes));
 }

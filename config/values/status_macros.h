@@ -1,5 +1,5 @@
-// The two macros of this project: what stops a function that returns
-// absl::Status or absl::StatusOr stops its caller, with the same status. And
+// The two macros of this project: an error that ends a function that returns
+// absl::Status or absl::StatusOr ends its caller, with the same status. And
 // errors, with a message of parts as absl::StrCat takes them.
 //
 //   RETURN_IF_ERROR(WriteAll(file, text));
@@ -7,9 +7,9 @@
 //   ASSIGN_OR_RETURN(const HccnConf conf, ParseHccnConf(text));
 //   return NotFound(path, ": no line of ", key);
 //
-// Not for a place that cleans up first; there the status has a name. A type
-// with a comma needs an alias or `auto`. Who includes this has absl::Status,
-// absl::StatusOr and absl::StrCat with it.
+// Not for code that cleans up first; there the status has a name. A type with a
+// comma needs an alias or `auto`. This header exports absl::Status,
+// absl::StatusOr and absl::StrCat.
 #ifndef CONFIG_VALUES_STATUS_MACROS_H_
 #define CONFIG_VALUES_STATUS_MACROS_H_
 

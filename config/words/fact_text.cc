@@ -356,8 +356,8 @@ Lines Describe(const DeviceMemory& value) {
           : absl::StrCat("by pid ", absl::StrJoin(value.pids(), " ")))};
 }
 
-// Tries one type after the other; an unknown one, of a newer .proto, is told in
-// protobuf's own words.
+// Tries one type after the other; prints an unknown one, of a newer .proto, as
+// protobuf does.
 template <typename... Types>
 Lines DescribeAs(const Message& value) {
   Lines lines;

@@ -20,7 +20,7 @@
 
 namespace clusterd {
 
-// Whether a fact message (TextFact, LinkFact, …) holds a value.
+// True if a fact message (TextFact, LinkFact, …) holds a value.
 template <typename Fact>
 bool IsKnown(const Fact& fact) {
   return fact.state_case() == Fact::kValue;
@@ -61,12 +61,12 @@ struct FactText {
 // nullptr: the host sent nothing about this device.
 const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id);
 
-// Whether the field holds facts.
+// True if the field holds facts.
 bool IsFact(const google::protobuf::FieldDescriptor& field);
 
 // The value, "missing: timed out: no answer in 10s", or "not asked for". An
-// empty value is told as such ("none set", "none"). REQUIRES: `fact` is of a
-// type that IsFact accepts.
+// empty value has words of its own ("none set", "none"). REQUIRES: `fact` is of
+// a type that IsFact accepts.
 FactText DescribeFact(const google::protobuf::Message& fact);
 
 // "NET_HEALTH_SOCKET_FAIL" as "socket fail".
@@ -88,11 +88,11 @@ std::string ProblemWords(HccnConf::Problem::Kind kind);
 FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                         absl::string_view was);
 
-// What a host allows, and what to write where so that it allows more; said
-// alike by a plan and by the host's refusal. "it allows observe, sysctl"; "it
-// allows observe until its file is right".
+// What a host allows, and how to allow more; used by a plan and by the host's
+// refusal. "it allows observe, sysctl"; "it allows observe until its file is
+// right".
 FindingValue WhatIsAllowed(const HostAllows& allows);
-// What a person does so that the host allows all of these:
+// The step by which an administrator allows all of these on the host:
 //   put "allow: [observe, sysctl]" into /etc/clusterd/agent.yaml there
 FindingValue HowToAllow(const HostAllows& allows,
                         const std::set<ChangeKind>& kinds);

@@ -51,7 +51,7 @@ CLUSTERD_WORDS(UnknownWords, UnknownError)
 // One value that is rendered as a line each. REQUIRES: not empty.
 FindingValue Lines(const std::vector<FindingValue>& lines);
 
-// What InFront of status_macros.h has put in front of, where that is `what`.
+// The words that InFront of status_macros.h has put `what` in front of.
 FindingValue Behind(absl::string_view what, const FindingValue& words);
 
 // The words of an error: without a payload, its message.
@@ -67,10 +67,10 @@ inline absl::Status About(absl::string_view subject,
   return About(ToFindingValue(subject), status);
 }
 
-// Writes into a text field that has a field of its name and "_words" beside it
-// what those words say, in the current language, everywhere in the message. A
+// Fills each text field that has a field of its name and "_words" beside it
+// with those words, in the current language, everywhere in the message. A
 // repeated field takes the values of the words as its first texts; others may
-// stand behind them. So do notes of a report of what it `said`, why a host has
+// stand behind them. Also renders notes of a report from `said`, why a host has
 // no facts and why a rule was skipped. `drop`: leaves the texts alone.
 void RenderWords(google::protobuf::Message* message, bool drop = false);
 

@@ -43,7 +43,7 @@ inline std::string UtcText(int64_t unix_ms) {
 // The same to the minute, for people: "2025-01-01 01:00 UTC".
 std::string UtcMinute(absl::Time time);
 
-// How long before `now` the moment `unix_ms` was. "never" if it is 0.
+// The time between the moment `unix_ms` and `now`. "never" if it is 0.
 std::string AgeText(int64_t unix_ms, absl::Time now);
 
 // "by ann"; empty if `text` is.

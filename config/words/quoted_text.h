@@ -26,10 +26,10 @@ std::string PrintableText(absl::string_view text,
 std::string QuotedText(absl::string_view text);
 
 // For a terminal: `text` on one line. Control characters (C0, DEL, C1), line
-// separators, direction marks and other invisible characters become \n, \x1b
-// or \u202e; bytes that are not UTF-8 become \xff. Without `utf8` the few signs
+// separators, direction marks and other invisible characters become \n, \x1b or
+// \u202e; bytes that are not UTF-8 become \xff. Without `utf8` the few signs
 // that our own texts use get an ASCII form ("…" is "...") and all others \u
-// escapes. Changes nothing when applied twice.
+// escapes. Idempotent.
 std::string SafeText(absl::string_view text, bool utf8);
 
 // The same for each of its lines.
@@ -44,8 +44,8 @@ std::string SafeJson(absl::string_view json);
 // U+FFFD. Surrogates, overlong forms and values above U+10FFFF are not valid.
 std::string ValidUtf8(absl::string_view bytes);
 
-// For a command that a person copies: one word for a POSIX shell. What SafeText
-// would escape is dropped.
+// For a command to copy: one word for a POSIX shell, without the characters
+// that SafeText would escape.
 std::string ShellQuoted(absl::string_view text);
 
 }  // namespace clusterd

@@ -1,5 +1,5 @@
-// How a state is called and drawn: √ pass, - skipped, ‼ warn, ? unknown, ×
-// fail. Symbol and word stand together, so that no meaning hangs on a colour.
+// Names and symbols of states: √ pass, - skipped, ‼ warn, ? unknown, × fail.
+// Symbol and word stand together, so that no meaning depends on a colour.
 #ifndef CONFIG_WORDS_STATE_WORD_H_
 #define CONFIG_WORDS_STATE_WORD_H_
 
@@ -37,7 +37,7 @@ State WorseState(State a, State b);
 
 Paint StatePaint(State state);
 
-// How many of the rules or hosts of a report are in each state.
+// The number of rules or hosts of a report in each state.
 template <typename Items>
 Counts CountStates(const Items& items) {
   std::map<State, uint32_t> count;

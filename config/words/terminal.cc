@@ -55,7 +55,7 @@ bool Opens(const Glyph& character) {
   return category == UTF8PROC_CATEGORY_PS || category == UTF8PROC_CATEGORY_PI;
 }
 
-// Where a line may end at the latest before it gets longer than the word that
+// The last place where a line may end before it gets longer than the word that
 // begins at `from`: at a space, or beside a double-width character, but for
 // punctuation, which stays with its word.
 size_t EndOfWord(absl::string_view text, size_t from) {
@@ -122,7 +122,7 @@ std::string Painted(const Style& style, Paint paint, absl::string_view text) {
   if (!style.color || paint == Paint::kNone || text.empty()) {
     return std::string(text);
   }
-  // In the order of Paint.
+  // Indexed by Paint.
   constexpr int kCodes[] = {0, 1, 2, 32, 33, 31, 35};
   return absl::StrCat("\x1b[", kCodes[static_cast<int>(paint)], "m", text,
                       "\x1b[0m");
