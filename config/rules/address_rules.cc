@@ -19,11 +19,11 @@
 namespace clusterd {
 namespace {
 
-// What is wrong with an address, in words that follow it; null: nothing.
+// A mistake of an address, in words that follow it; null: none.
 using Mistake = std::optional<FindingValue>;
 
-// That it is the network or broadcast address. A subnet of 31 or 32 bits has
-// none of the two.
+// The mistake of a network or broadcast address. A subnet of 31 or 32 bits has
+// neither.
 Mistake EdgeOf(Ipv4Address address, const Ipv4Subnet& subnet) {
   const bool is_network = address == subnet.network();
   const bool is_edge = is_network || address == subnet.broadcast();
@@ -59,7 +59,7 @@ Mistake WhyNotAllowed(const Ipv4Interface& interface,
   return why ? why : EdgeOf(interface.address(), interface.subnet());
 }
 
-// What is set is not what it should be: the planned one is.
+// A finding about an observed value; the planned one is expected.
 NamedFinding UnlikePlan(const FindingValue& observed, const AddressKind& kind,
                         const DeviceView& device, const RuleReport& report) {
   const std::optional<Ipv4Address>& planned = device.*kind.planned;
@@ -110,7 +110,7 @@ void JudgeGateway(const DeviceView& device, RuleReport& report) {
   }
 }
 
-// Whether a lower device is told to get the gateway for both.
+// True if a plan gives the gateway for both to a lower device.
 bool WaitsForAnother(const ClusterView& view, const DeviceView& device) {
   const auto& devices = device.host->devices;
   return device.gateway.IsUnset() &&
@@ -153,7 +153,7 @@ Mistake WhyNoDetection(const ClusterView& view, Ipv4Address detect,
   return why;
 }
 
-// REQUIRES: it cannot tell anything, which `broken` says.
+// REQUIRES: detection does not work, for the reason in `broken`.
 void AddNoDetection(const ClusterView& view, const DeviceView& device,
                     const FindingValue& broken, RuleReport& report) {
   const auto does = [&](const Ipv4Interface& own, bool has_gateway) {
@@ -301,9 +301,9 @@ size_t DistinctAddresses(const std::vector<Member>& members) {
   return addresses.size();
 }
 
-// How many addresses the subnet has in the whole cluster, of which a job sees
-// those of its own servers: with pairs every server has as many in it, also
-// where the job takes one device of a pair.
+// The number of addresses that the subnet has in the whole cluster, of which a
+// job sees those of its own servers. With pairs every server has as many in it,
+// even if the job takes one device of a pair.
 size_t AddressesOf(const Ipv4Subnet& subnet, const ClusterView& view,
                    std::vector<Member> members) {
   const size_t servers = view.spec().cluster_servers();
@@ -450,8 +450,7 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
 // | outside the subnet, no gateway is set          | fail  |
 // | outside the subnet, a gateway is set           | warn  |
 // | in the subnet, and the spec names another      | warn  |
-// Outside the subnet and the planned one is what the spec wants: it passes with
-// a gateway.
+// A planned address outside the subnet passes with a gateway.
 void CheckDetectAddress(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (!report.Knows(device, "detect address", device.detect_address)) return;
@@ -460,10 +459,10 @@ void CheckDetectAddress(const ClusterView& view, RuleReport& report) {
   });
 }
 
-// Among live device addresses, live gateways and the host addresses of the
-// spec (also of hosts that did not answer). What unplanned devices have counts
-// where a planned one or a host has it, too. Devices that share a gateway are
-// no conflict; a gateway that is a device's or a host's address is.
+// Compares live device addresses, live gateways and the host addresses of the
+// spec (also of hosts that did not answer). Addresses of unplanned devices
+// count if a planned one or a host has them, too. Devices that share a gateway
+// are not a conflict; a gateway that is a device's or a host's address is.
 void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (report.Knows(device, "gateway", device.gateway)) report.Judged(device);
@@ -477,7 +476,7 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
          ++end) {
       first = std::min(first, uses[end].order());
     }
-    // Where a gateway comes first, nobody owns the address.
+    // If a gateway comes first, the address has no owner.
     if (end - begin == 1 || uses[begin].is_gateway()) continue;
     const auto owners = absl::MakeConstSpan(uses).subspan(begin, end - begin);
     if (!absl::c_all_of(owners, IsUnplanned)) conflicts[first] = owners;
@@ -485,7 +484,7 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   for (const auto& [order, owners] : conflicts) AddConflict(owners, report);
 }
 
-// Where the profile asks for it, and in subnets that 8 bits can tell apart: a
+// For profiles that require it, and subnets that 8 bits can tell apart: a
 // larger one cannot obey it.
 void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
   if (!view.profile().host_part_must_differ) {

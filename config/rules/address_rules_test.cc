@@ -51,7 +51,7 @@ TEST(CheckDeviceIpSetTest, SaysOnceThatAHostWasNeverConfigured) {
 TEST(CheckDeviceIpSetTest, CountsTheValuesThatThePlanHas) {
   TestCluster cluster("atlas-a2");
   cluster.MakeNew(0);
-  // What the host allows is a matter of the plan.
+  // The plan, not this rule, checks what the host allows.
   cluster.facts[0].mutable_allows()->add_kinds("observe");
   EXPECT_EQ(Lines(cluster.Check("device-ip-set")),
             "FAIL server0:0-7 never-configured values=24\n");
@@ -126,7 +126,7 @@ TEST(CheckDeviceIpSetTest, IsUnknownForADeviceWithAnIpv6AddressAlone) {
               HasSubstr("UNKNOWN server0:3 ipv6-only address=fd00::17/64"));
   device.mutable_ipv6_address()->set_value("");
   EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
-  // As of a product whose tool knows no IPv6.
+  // The answer of a product whose tool knows no IPv6.
   SetMissing(Missing::NOT_SUPPORTED, "This device does not support IPV6!",
              device.mutable_ipv6_address());
   EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
@@ -362,8 +362,8 @@ TEST(CheckGatewayTest, OneForFourOfAnA1ServerThatNobodyPlansIsCorrect) {
   EXPECT_EQ(Lines(cluster.Check("gateway")), "");
 }
 
-// As hccn_tool leaves a server of this product on which a gateway was set for
-// devices 0 and 4 last: live and stored for these two alone.
+// The state in which hccn_tool leaves a server of this product after gateways
+// were set for devices 0 and 4 last: live and stored for these two alone.
 TestCluster OneGatewayPerFour(const char* mode) {
   TestCluster cluster("atlas-training", mode);
   for (HostFacts& facts : cluster.facts) {

@@ -19,8 +19,8 @@ namespace {
 // The controller's sentence names both machines with two ids each.
 constexpr size_t kMaxConflictBytes = 600;
 
-// Of a host of which nothing is known, or not of the namespace that it was
-// asked about: there the host itself answers.
+// For a host without facts, or without those of the requested namespace: there
+// the host itself answers.
 NamedFinding SilentText(const HostFacts& facts, const RuleReport& report) {
   const Missing& missing = facts.missing();
   const FindingValue why = MissingWords(&missing);
@@ -102,7 +102,7 @@ struct Port {
   uint32_t device;
   int to;
 };
-// Of one server, in the order of ids.
+// The ports of one server, in the order of ids.
 using Ports = std::vector<Port>;
 
 // Servers that are cabled alike.
@@ -111,10 +111,10 @@ struct Likes {
   const std::vector<const HostView*>* hosts;
 };
 
-// Cabling without a plan. In a large cluster a rail has many leaf switches, and
-// which servers share one is nobody's rule; a port of two cables may tell
-// either switch. So only a server is judged that has all switches with others
-// in common, or all but one, and there the port whose switch no other server
+// Judges cabling without a plan. In a large cluster a rail has many leaf
+// switches, and no rule says which servers share one; a port of two cables may
+// report either switch. So it judges only a server that shares all switches
+// with others, or all but one, and there the port whose switch no other server
 // reaches with that device. Of two ways to cable, the one of more servers is
 // right.
 class RailJudge {
@@ -147,7 +147,7 @@ class RailJudge {
     ports_.clear();
   }
 
-  // A switch that serves most ports of a server is no rail's.
+  // A switch that serves most ports of a server does not belong to a rail.
   static bool IsOfRail(const Ports& ports, int to) {
     constexpr size_t kLeastShare = 4;
     const size_t times =
@@ -155,7 +155,7 @@ class RailJudge {
     return times == 1 || times * kLeastShare <= ports.size();
   }
 
-  // Whether no other server reaches it with that device.
+  // True if no other server reaches it with that device.
   bool IsAlone(const Likes& likes, const Port& port) const {
     return reached_by_.at(port) == likes.hosts->size();
   }
@@ -196,8 +196,8 @@ class RailJudge {
     for (size_t k = 0; k < likes.ports->size(); ++k) {
       if ((*likes.ports)[k].to != (*right.ports)[k].to) others.push_back(k);
     }
-    // More is another plan, not a slip. One server against one tells only that
-    // two cables were exchanged, on the one or on the other: both are named.
+    // More differences are another plan, not a slip. With one server against
+    // one, two cables were exchanged on either: both are named.
     const bool is_pair = others.size() == 2;
     if (!is_pair && others.size() * 2 > likes.ports->size()) return;
     if (AreTied(likes, right) && (!is_pair || likes.hosts->size() > 1)) return;
@@ -328,7 +328,7 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
 // | an NPU, most a switch       | fail            | warn                    |
 // | an NPU, as most             | fail            | not compared            |
 // | a switch, most an NPU       | as above        | warn                    |
-// | nobody                      | skipped         | skipped                 |
+// | none                        | skipped         | skipped                 |
 // | not known                   | unknown         | unknown                 |
 void CheckLldpRail(const ClusterView& view, RuleReport& report) {
   RailJudge judge(report);

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// As a host without the tool reports: nothing is known of any device.
+// The report of a host without the tool: nothing is known of any device.
 void RemoveTool(HostFacts* host) {
   SetMissing(Missing::ABSENT, "/usr/bin/hccn_tool",
              host->mutable_hccn_tool()->mutable_path());

@@ -1,5 +1,5 @@
-// Whether hosts are still as applies left them. The facts say what drifted
-// (config/plan/applied_drift.h); the rule says what that means.
+// Checks that hosts still are as applies left them. The facts say what drifted
+// (config/plan/applied_drift.h); the rule explains it.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -23,7 +23,7 @@ namespace {
 // A host lists fewer; one that sends more is not believed further.
 constexpr int kMaxDriftsOfHost = 512;
 
-// A firewall may let in many ports from many addresses.
+// A firewall may open many ports to many addresses.
 constexpr size_t kMaxRulesShown = 8;
 constexpr size_t kMaxWhyBytes = 600;
 
@@ -55,7 +55,7 @@ FirstStarts FindFirstStarts(const ClusterView& view) {
   return starts;
 }
 
-// As a word of a command: the id came from a host.
+// The id for a command line: it came from a host and may need quotes.
 std::string IdWord(const std::string& id) {
   const bool plain = !id.empty() && absl::c_all_of(id, absl::ascii_isalnum);
   return plain ? PrintableText(id) : ShellQuoted(PrintableText(id));
@@ -80,7 +80,7 @@ std::vector<uint32_t> DevicesOf(const AppliedDrift& drift) {
 // through one firewall.
 using Group = std::vector<const AppliedDrift*>;
 
-// Whether both belong together.
+// True if both are one finding: ports of one firewall and apply.
 bool AreOneGroup(const AppliedDrift& a, const AppliedDrift& b) {
   const size_t end = a.target().find(kLetsIn);
   return end != std::string::npos && a.apply_id() == b.apply_id() &&
@@ -113,7 +113,7 @@ std::string PortsText(const AppliedDrift& drift) {
   return PrintableText(rule);
 }
 
-// The ports that were let in; of any other target, the value that was set.
+// The ports that were opened; for any other target, the value that was set.
 FindingValue AppliedWords(const Group& group) {
   const AppliedDrift& first = *group.front();
   const size_t end = first.target().find(kLetsIn);

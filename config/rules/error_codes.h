@@ -10,8 +10,8 @@
 
 namespace clusterd {
 
-// What HCCL says with the code, "EI0006", in one sentence; the same for the
-// name of a rule that logs lead to. Empty: not known. The rows are those of
+// The meaning of HCCL's code, "EI0006", in one sentence; the same for the name
+// of a rule that logs lead to. Empty: not known. The rows are those of
 // config/words/texts/codes.textproto; releases have renumbered some codes.
 std::string ErrorCodeMeaning(absl::string_view code);
 

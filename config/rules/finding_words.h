@@ -1,6 +1,6 @@
-// What findings say, in a language: reports carry the names of findings and
-// their values, and whoever shows one puts it into words. Rows and words are
-// those of texts/.
+// The words of findings, in a language: reports carry the names of findings and
+// their values, and readers put them into words. Rows and words are those of
+// texts/.
 #ifndef CONFIG_RULES_FINDING_WORDS_H_
 #define CONFIG_RULES_FINDING_WORDS_H_
 

@@ -111,8 +111,8 @@ void AddProblems(const ClusterView& view, const HostView& host,
   }
 }
 
-// How `-cfg status` says that the last recovery of each device ended. Counts
-// devices whose tool does not know that word, which costs no verdict.
+// Judges the result that `-cfg status` reports for the last recovery of each
+// device. Counts devices whose tool lacks that query, which costs no verdict.
 void JudgeRecovery(const HostView& host, size_t* not_supported,
                    RuleReport& report) {
   if (host.facts->hccn_tool().generation() == NpuToolFacts::ASCEND_950) return;
@@ -143,8 +143,8 @@ bool NamesNothing(absl::string_view value) {
   return value.empty() || value == "0.0.0.0";
 }
 
-// Whether the device has what the line says. A line that is no address says
-// nothing that a device could have.
+// True if the device has what the line says. A line that is not an address
+// matches no value.
 bool Agrees(const AddressReading& live, absl::string_view value) {
   if (live.IsUnset()) return NamesNothing(value);
   const auto address = Ipv4Address::Parse(value);
@@ -177,8 +177,8 @@ NamedFinding StoredText(const AddressKind& kind, const DeviceView& device,
                       wanted.ToString(), SetCommand(kind, wanted), published);
 }
 
-// Whether the file of the device's host is known; if not, adds that, caused by
-// hccn-conf.
+// True if the file of the device's host is known; otherwise adds a finding,
+// caused by hccn-conf.
 bool KnowsFile(const DeviceView& device, RuleReport& report) {
   if (IsKnown(device.host->facts->hccn_conf())) return true;
   report.Add(device, "no-hccn-conf");
@@ -216,7 +216,7 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
 struct StoredSetting {
   const char* name;  // Of DeviceSettings().
   const HccnConf::Entry* DeviceView::*stored;
-  // The value of a device that nobody set.
+  // The default value of a device.
   absl::string_view unset;
   // The rule that compares it between hosts.
   absl::string_view elsewhere;
@@ -226,7 +226,7 @@ struct StoredSetting {
 constexpr std::pair<absl::string_view, absl::string_view> kPortModes[] = {
     {"multi_qp", "multi_qp"}, {"code(nslb_dp)", "code:nslb_dp"}};
 
-// Whether the line brings the value back; "01" is 1 to the tool.
+// True if the line restores the value at boot; "01" is 1 to the tool.
 bool BringsBack(const DeviceSetting& setting, absl::string_view in_file,
                 const std::string& live) {
   const std::string wanted = ConfLinesOf(setting, 0, live)[0].value;
@@ -279,7 +279,7 @@ std::pair<const HccnConf::Entry*, bool> FindStored(const DeviceView& device,
 // |------------|--------------|---------------------------------------------|
 // | V          | V            | pass                                        |
 // | V          | another      | warn: the next boot sets that one           |
-// | V          | none         | warn, unless V is what nobody has set       |
+// | V          | none         | warn, unless V is the default               |
 void JudgeSetting(const ClusterView& view, const DeviceView& device,
                   const StoredSetting& kind, RuleReport& report) {
   const DeviceSetting& setting = *FindSetting(kind.name)->device;
@@ -322,7 +322,7 @@ void CheckStored(const StoredSetting& kind, const ClusterView& view,
   });
 }
 
-// Whether the two lines are an address that the device has.
+// True if the device has the address of the two lines.
 bool HasAddressOf(const DeviceView& device, absl::string_view address,
                   absl::string_view netmask) {
   const auto stored = Ipv4Interface::Parse(address, netmask);
@@ -331,10 +331,10 @@ bool HasAddressOf(const DeviceView& device, absl::string_view address,
 
 }  // namespace
 
-// A file that is missing fails where RoCE is used, as does one that is not a
-// text file; one that may not be read is unknown. A line that the tool would
-// ignore is a warning. How the last recovery ended shows any other problem; a
-// tool whose word for that is not published is not asked.
+// A missing file fails if RoCE is used, as does one that is not a text file;
+// one without read permission is unknown. A line that the tool would ignore is
+// a warning. The result of the last recovery reveals any other problem; a tool
+// whose query for that is not published is not asked.
 void CheckHccnConf(const ClusterView& view, RuleReport& report) {
   size_t not_supported = 0;
   for (const HostView& host : view.hosts()) {
@@ -416,8 +416,8 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
 // | any two that differ, Ascend 950 | unknown: what its recovery takes from   |
 // |                                 | the file is not published               |
 // A gateway of a device with udhcpc_enable_N is skipped: the recovery at boot
-// does not take it from the file (hccn_tool source, hicann/driver ef377e95).
-// One that another device has for it too is stored for that one alone.
+// does not take it from the file (hccn_tool source, hicann/driver ef377e95). A
+// gateway shared with another device is stored for that one alone.
 void CheckGatewayPersistent(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     const bool by_other = IsKnown(device.host->facts->hccn_conf()) &&

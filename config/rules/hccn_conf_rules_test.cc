@@ -250,7 +250,7 @@ TEST(CheckHccnConfTest, FailsForProblemsThatItDoesNotShow) {
   EXPECT_EQ(Brief(result.findings(16)), "more problems=1 more problem");
 }
 
-// Every line ends in CR LF, as clusterd tells it.
+// Makes every line end in CR LF, as clusterd reports it.
 void EndLinesInCrLf(HccnConf* conf) {
   for (HccnConf::Entry& entry : *conf->mutable_entries()) {
     entry.set_value(entry.value() + "\\r");
@@ -448,7 +448,7 @@ TEST(CheckGatewayPersistentTest, IsUnknownWithoutTheFileOrTheAnswer) {
   EXPECT_EQ(result.findings(0).caused_by(), "hccn-conf");
 }
 
-// Nothing but the line: the address of DHCP stands in no file.
+// Removes only the line: the file never has the address of DHCP.
 TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcpWhateverTheValue) {
   TestCluster cluster = UnplannedCluster();
   cluster.spec.mutable_servers(0)->mutable_devices(3)->clear_address();
@@ -469,7 +469,7 @@ TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcpWhateverTheValue) {
   }
 }
 
-// Everything else is as planned, so no other rule would say it.
+// All other values are as planned, so no other rule would report it.
 TEST(CheckDeviceIpPersistentTest, DhcpOfAPlannedDeviceIsSaidWhateverTheValue) {
   for (const char* value : {"0", "on", "1", ""}) {
     TestCluster cluster;

@@ -1,5 +1,5 @@
-// What a host must have for a job: ports that are reserved, and kernel
-// parameters, now and after the next boot.
+// A host's requirements for a job: reserved ports and kernel parameters, now
+// and after the next boot.
 #include "config/rules/host_rules.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr uint64_t kLeastStandard = 128;
 constexpr char kOwnFolder[] = "/etc/sysctl.d/";
 constexpr char kOwnFile[] = "90-clusterd.conf";
 
-// Whether the values are of a namespace that was asked for.
+// True if the values are of a requested namespace.
 bool IsOfNamespace(const HostView& host) {
   return !host.facts->network_namespace().empty();
 }
@@ -45,8 +45,8 @@ FindingValue KeptSince(absl::string_view key) {
   return {};
 }
 
-// Which namespace was asked for, or the one that clusterd itself lives in;
-// empty: the host's own.
+// The requested namespace, or the one that clusterd itself runs in; empty: the
+// host's own.
 FindingValue NamespaceWords(const HostView& host) {
   const KernelFacts& kernel = host.facts->kernel();
   if (IsOfNamespace(host)) {
@@ -89,10 +89,10 @@ std::string EnterCommand(absl::string_view target) {
       name);
 }
 
-// Whether a running value is known; if not, adds that. A key that does not
-// exist has findings of its own: a kernel that does not keep it per network
-// namespace has no such file in a container. Kept per namespace since
-// Linux 3.16 (ip_local_reserved_ports, mainline 122ff243f5f1) and about 4.10
+// True if a running value is known; otherwise adds a finding. A missing key has
+// findings of its own: a kernel that does not keep it per network namespace has
+// no such file in a container. Kept per namespace since Linux 3.16
+// (ip_local_reserved_ports, mainline 122ff243f5f1) and about 4.10
 // (tcp_max_syn_backlog).
 template <typename Fact>
 bool KnowsParameter(const HostView& host, absl::string_view key,
@@ -132,7 +132,7 @@ struct BootKey {
   const PersistentValueFact* fact;
   const HcclPortNeed* ports = nullptr;  // Null: a number.
   BacklogNeed number = {};
-  // What the kernel begins with, at least.
+  // The kernel's initial value, at least.
   uint64_t standard = 0;
 };
 
@@ -185,7 +185,7 @@ std::string WantedValue(const HostView& host, const BootKey& key,
   return wanted.ToString();
 }
 
-// Only the line that was seen, and only if it still has the key.
+// Edits only the line that was seen, and only if it still has the key.
 std::string EditLine(const BootKey& key, absl::string_view line,
                      uint32_t number, absl::string_view file) {
   return absl::StrCat("sed -i --follow-symlinks '", number, "{/",
@@ -249,7 +249,7 @@ BacklogNeed NeedOf(uint64_t planned, bool is_auto, uint64_t all_dialers) {
   return {dialers, dialers == 0 ? kAdvisedBacklog : twice, kAdvisedBacklog};
 }
 
-// Whether it is known which ports HCCL takes; if not, adds that.
+// True if HCCL's ports are known; otherwise adds a finding.
 bool KnowsPorts(const HostView& host, const HcclPortNeed& needed,
                 RuleReport& report) {
   const EnvironmentFact& environment = host.facts->environment();
@@ -384,8 +384,8 @@ void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
                &KernelFacts::tcp_max_syn_backlog, {}, report);
 }
 
-// Only peers of the host's own subnet take an entry, and its prefix is not
-// known here: a warning.
+// A warning: only peers of the host's own subnet take an entry, and its prefix
+// is not known here.
 void CheckNeighbourTable(const ClusterView& view, RuleReport& report) {
   const uint64_t peers = view.spec().servers_size();
   size_t elsewhere = 0;
@@ -413,7 +413,7 @@ void CheckNeighbourTable(const ClusterView& view, RuleReport& report) {
   report.Note("neighbours-not-shown", Counted(elsewhere, "host"));
 }
 
-// How much a job needs is not known: what takes memory from it is said.
+// The memory that a job needs is not known: reports what reduces it.
 void CheckHostMemory(const ClusterView& view, RuleReport& report) {
   constexpr uint64_t kDaySeconds = 24 * 60 * 60;
   constexpr uint64_t kOfRank = uint64_t{8} << 30;

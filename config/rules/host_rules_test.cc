@@ -262,7 +262,7 @@ TEST(CheckPortsReservedTest, NeedsOnlySixteenUpToCann80) {
   EXPECT_EQ(ReservedWith("60000-60015", "8.0.0").state(), PASS);
   // A container of the host may have a newer one.
   EXPECT_EQ(ReservedWith("60000-60015", "", "8.0.RC3").state(), WARN);
-  // What the spec says holds before what the host has.
+  // The spec overrides the host's version.
   EXPECT_EQ(ReservedWith("60000-60015", "8.5.0", "8.0.0").state(), WARN);
 }
 
@@ -458,7 +458,7 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
   }
 }
 
-// What the kernel begins with: 128, or 4096 from Linux 5.4 on.
+// The kernel's initial value: 128, or 4096 from Linux 5.4 on.
 TEST(CheckSysctlPersistentTest, ComparesWithTheKernelsOwnWhereNoFileSetsIt) {
   TestCluster cluster = SilentCluster(16);  // 144 dial the root.
   const auto on = [&cluster](const char* release) {

@@ -43,8 +43,8 @@ bool IsSelected(const RuleSelection& selection, absl::string_view rule) {
          !IsIn(selection.skip(), rule);
 }
 
-// Queries of hccn_tool that few rules need, and which. Of the others live
-// whole groups of rules, or what tells whether a device answers.
+// Queries of hccn_tool that few rules need, with those rules. All others serve
+// whole groups of rules, or show whether a device answers.
 constexpr std::pair<const char*, absl::string_view> kQueries[] = {
     {"-optical", "optics"},
     {"-link_stat", "link-flaps"},
@@ -76,7 +76,7 @@ void Downgrade(Finding* finding) {
   finding->set_downgraded(true);
 }
 
-// What is waived stays in the report, and its verdict is never a pass.
+// A waived finding stays in the report, and its verdict is never a pass.
 void Waive(Finding* finding) {
   if (!finding->has_waiver()) return;
   Waiver* const waiver = finding->mutable_waiver();
@@ -100,7 +100,7 @@ FindingValue WhySkipped(const Rule& rule, const JudgeOptions& options) {
   return FindingValue();
 }
 
-// What is wrong with its file matters to RoCE ports alone.
+// The mistakes of hccn.conf matter to RoCE ports alone.
 constexpr absl::string_view kPortFileRule = "hccn-conf";
 
 RuleResult RunRule(const Rule& rule, const ClusterView& view,
@@ -118,7 +118,7 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
   }
   rule.check(view, report);
   RuleResult result = std::move(report).Finish();
-  // As the other rules about jobs, where it has nothing to say without one.
+  // Reported like other rules about jobs if it has no result without one.
   if (rule.category == "job" && options.job == nullptr &&
       result.state() == SKIPPED) {
     result.set_not_run(true);
@@ -160,8 +160,8 @@ void RunEach(const ClusterView& view, size_t count,
   for (std::thread& other : others) other.join();
 }
 
-// What the rules still find that a device's address may explain, once every
-// device has the planned one. Their findings there are of no other use.
+// The findings that rules still have, and a device's address may explain, once
+// every device has the planned address. Not used otherwise.
 Causes FoundAsPlanned(const ClusterView& live, const JudgeOptions& options,
                       const JobNetwork& network) {
   const ClusterView view(live, ClusterView::Addresses::kPlanned);
@@ -190,7 +190,7 @@ const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
   return *rules;
 }
 
-// In catalogue order. Those that explain others run first.
+// Results are in catalogue order. Rules that explain others run first.
 void RunRules(const ClusterView& view, const JudgeOptions& options,
               Report* report) {
   const JobNetwork network =
@@ -336,7 +336,7 @@ void DescribeJob(const ClusterView& view, Report* report) {
     devices += server.devices_size();
   }
   if (!view.HasWholeJob()) {
-    // What it says itself of servers that are not known here.
+    // The job's own numbers for servers that are not known here.
     devices = 0;
     for (const JobServer& server : job.servers()) {
       devices +=
@@ -417,8 +417,8 @@ constexpr const char* kPlannedRules[] = {
     "subnet-pairs",  "subnet-distinct", "subnet-across-hosts",
     "subnet-shared", "ip-host-part",    "netmask-uniform"};
 
-// Of a host whose devices have what is planned, and of which nothing else is
-// known.
+// The facts of a host whose devices have the planned values, with all others
+// unknown.
 HostFacts FactsAsPlanned(const ServerSpec& server,
                          NpuToolFacts::Generation generation) {
   HostFacts facts;

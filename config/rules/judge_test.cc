@@ -264,9 +264,9 @@ TEST(BuildReportTest, CountsRulesByState) {
   const Counts counts = cluster.MakeReport().rule_counts();
   EXPECT_EQ(counts.fail(), 1u);
   EXPECT_EQ(counts.unknown(), 1u);
-  // Of another product subnet-shared and subnet-superpod, and what the spec
-  // says: backlog-uniform, ports-uniform; and what needs a job, job-super-pod
-  // too.
+  // For another product: subnet-shared and subnet-superpod. Set in the spec:
+  // backlog-uniform, ports-uniform. And rules that need a job, with
+  // job-super-pod.
   const auto of_jobs = static_cast<size_t>(absl::c_count_if(
       RuleCatalogue(), [](const Rule& rule) { return rule.needs_job; }));
   EXPECT_EQ(counts.skipped(), 5 + of_jobs);
@@ -355,7 +355,7 @@ TEST(BuildReportTest, SkipsRulesAboutRocePortsThatTheSpecSaysAreUnused) {
   EXPECT_TRUE(JudgePlannedAddresses(cluster.spec).empty());
 }
 
-// Nobody ever set a device of these hosts, and recovery finds nothing to set.
+// These hosts' devices were never set, and recovery finds nothing to set.
 TEST(BuildReportTest, HostsWithoutHccnConfPassWhereRoceIsUnused) {
   TestCluster cluster("atlas-a3-superpod");
   const auto state = [&](const std::string& rule) {
@@ -380,7 +380,7 @@ TEST(BuildReportTest, HostsWithoutHccnConfPassWhereRoceIsUnused) {
                 HasSubstr("/etc/hccn.conf does not exist, and the devices' "
                           "RoCE ports are unused (cluster.yaml)"));
   }
-  // What the spec demands and nobody read is unknown all the same.
+  // A value that the spec demands and that was not read is still unknown.
   cluster.spec.set_tls(true);
   EXPECT_EQ(state("tls-uniform"), UNKNOWN);
   cluster.spec.set_roce_unused(false);
@@ -527,7 +527,7 @@ TEST(MakeObserveRequestTest, SpeaksTheProductsCommandLine) {
             NpuToolFacts::ASCEND_950);
   EXPECT_EQ(MakeObserveRequest(MakeSpec("atlas-a2", "", 1)).generation(),
             NpuToolFacts::CLASSIC);
-  // As while the controller learns: the tool itself tells.
+  // The request of a learning controller: the tool itself reports it.
   EXPECT_EQ(MakeObserveRequest(ClusterSpec()).generation(),
             NpuToolFacts::GENERATION_UNSPECIFIED);
 }
@@ -538,7 +538,7 @@ Report NamespaceReport(const TestCluster& cluster) {
   return cluster.MakeReport(options);
 }
 
-// What a healthy container on each host sends.
+// The facts of a healthy container on each host.
 TestCluster ContainerCluster() {
   TestCluster cluster;
   for (HostFacts& host : cluster.facts) {
@@ -612,7 +612,7 @@ TEST(JudgeInNamespaceTest, IsUnknownWhereTheContainerIsNot) {
   }
 }
 
-// What is at the root, and what follows: "link", "net-health [link]".
+// Root causes and their consequences: "link", "net-health [link]".
 std::vector<std::string> Troubles(const Report& report) {
   std::vector<std::string> troubles;
   for (const RuleResult& result : report.rules()) {
@@ -678,7 +678,7 @@ TEST(OneCauseOneHeadlineTest, AWrongNetmaskCarriesItsSubnetFindings) {
 TEST(OneCauseOneHeadlineTest, APlanThatIsWrongItselfIsACauseOfItsOwn) {
   TestCluster cluster("atlas-training", "", 2);
   // Devices 1 and 2 are planned, and set, in one subnet; the netmask of device
-  // 0 is no reason for that.
+  // 0 is not the cause.
   cluster.PlanAddress(0, 2, "192.168.101.77", "255.255.255.0");
   cluster.SetAddress(0, 2, "192.168.101.77", "255.255.255.0");
   cluster.PlanAddress(0, 1, "192.168.101.78", "255.255.255.0");
@@ -725,7 +725,7 @@ TEST(JudgeJobTest, SaysWhichJobIsJudgedAndHowLargeItIs) {
   EXPECT_EQ(report.verdict(), PASS);
 }
 
-// What only speaks of the job says nothing about hosts.
+// A rule about the job alone judges no host.
 TEST(JudgeJobTest, IsNotKnownWithoutTheHosts) {
   TestCluster cluster("atlas-a2");
   cluster.StartJob().add_dtypes("fp16");
@@ -821,7 +821,7 @@ TEST(JudgePlannedAddressesTest, WarnsOfPlannedRailsAndOfServersApart) {
 
 constexpr absl::Time kNow = absl::FromUnixSeconds(1'735'689'600);  // 2025.
 
-// In force for an hour.
+// Adds a waiver that is in force for an hour.
 Waiver& AddWaiver(const std::string& rule,
                   const std::vector<std::string>& hosts, TestCluster* cluster) {
   cluster->now = kNow;

@@ -14,7 +14,7 @@
 namespace clusterd {
 namespace {
 
-// What findings are folded by. Those of a rule that differ in their row differ
+// The key for folding findings. Those of a rule that differ in their row differ
 // in their name.
 std::string KeyOf(const NamedFinding& named) {
   Finding key;

@@ -45,17 +45,17 @@ struct NamedFinding {
   const Waiver* waiver = nullptr;  // In force for all subjects.
 };
 
-// What rules found so far, and what is still found of those that addresses may
-// explain once every device has its planned one.
+// Findings of rules so far, and those that addresses may explain and that
+// remain once every device has its planned one.
 struct FoundSoFar {
   Causes as_is;
   Causes as_planned;
-  // Only what is noted in `as_is` is asked for.
+  // Only the notes in `as_is` are used.
   bool causes_only = false;
 };
 
-// Not safe for concurrent use; all that it is given must outlive it. Notes what
-// it finds in `found->as_is`, and looks there for causes; null: neither.
+// Not safe for concurrent use; its arguments must outlive it. Notes its
+// findings in `found->as_is`, and reads causes there; null: neither.
 class RuleReport {
  public:
   RuleReport(const Rule& rule, const ClusterView& view,
@@ -71,9 +71,9 @@ class RuleReport {
   // The same for a rule about the cluster as a whole.
   void JudgedCluster(FindingValue seen) { seen_ = std::move(seen); }
 
-  // The finding of that name among the shared ones and the rule's, else the
-  // rule's one without a name, with the values that its row in texts/ asks for.
-  // REQUIRES: there is one.
+  // The finding of that name among the shared ones and the rule's, otherwise
+  // the rule's one without a name, with the values that its row in texts/ asks
+  // for. REQUIRES: there is one.
   template <typename... Values>
   NamedFinding Named(absl::string_view name, const Values&... values) const {
     FindingValues made;
@@ -96,8 +96,8 @@ class RuleReport {
     Add(whom, Named(name, values...));
   }
 
-  // Whether the fact has a value; if not, adds that `what` of the host, a term
-  // or words, is not known, why, and how to learn it.
+  // True if the fact has a value; otherwise adds that `what` of the host, a
+  // term or words, is not known, why, and how to learn it.
   template <typename What, typename Fact>
   bool Knows(const HostView& host, const What& what, const Fact& fact) {
     if (IsKnown(fact)) return true;
@@ -155,7 +155,7 @@ class RuleReport {
   void SkipFor(absl::string_view name, const Values&... values) {
     skip_ = Worded(name, values...);
   }
-  // What stands in the summary behind what was judged.
+  // Adds words to the summary, behind what was judged.
   template <typename... Values>
   void Note(absl::string_view name, const Values&... values) {
     *notes_.Add() = Worded(name, values...);
@@ -164,7 +164,7 @@ class RuleReport {
   // PASS only if something was judged and nothing found; SKIPPED findings do
   // not count beside a verdict.
   RuleResult Finish() &&;
-  // Of a rule that did not run.
+  // The result of a rule that did not run.
   RuleResult Skip(FindingValue reason) const;
 
  private:
@@ -217,8 +217,8 @@ class RuleReport {
 // The name of the finding about a value of an enum, "socket-fail".
 std::string FindingName(absl::string_view enum_name);
 
-// What hccn_tool takes after `-i N` to set an address, e.g. "-ip -s address A
-// netmask M".
+// The arguments of hccn_tool after `-i N` to set an address, e.g. "-ip -s
+// address A netmask M".
 std::string SetCommand(const Ipv4Interface& interface);
 std::string SetCommand(const AddressKind& kind, Ipv4Address address);
 
@@ -226,10 +226,11 @@ std::string SetCommand(const AddressKind& kind, Ipv4Address address);
 std::string SetPlanned(const DeviceView& device);
 std::string SetPlanned(const AddressKind& kind, const DeviceView& device);
 
-// How many addresses, gateways and detect addresses a plan sets on a host whose
-// device network was never configured: every device has an address planned and
-// nothing set, and hccn.conf is absent or has the tool's own lines alone. As
-// though the host had the file and allowed all changes. 0: it is no such host.
+// The number of addresses, gateways and detect addresses that a plan sets on a
+// host whose device network was never configured: every device has an address
+// planned and nothing set, and hccn.conf is absent or has the tool's own lines
+// alone. Counts as if the host had the file and allowed all changes. 0: another
+// host.
 size_t ValuesNeverSet(const ClusterSpec& spec, const HostView& host);
 
 }  // namespace clusterd

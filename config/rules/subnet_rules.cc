@@ -1,5 +1,5 @@
-// How device addresses spread over subnets, as the product's profile demands.
-// Subnets are those of the live addresses, from address and netmask both.
+// Checks how device addresses spread over subnets, as the product's profile
+// demands. Subnets are those of the live addresses, from address and netmask.
 #include <iterator>
 #include <map>
 #include <optional>
@@ -14,7 +14,7 @@
 namespace clusterd {
 namespace {
 
-// False, with the reason told, where the product does not ask for the plan.
+// Skips the rule and returns false if the product does not ask for the plan.
 bool Applies(const ClusterView& view, SubnetPlan plan, RuleReport& report) {
   if (view.profile().subnet_plan == plan) return true;
   report.SkipFor("no-such-rule", Term(view.profile().title));
@@ -82,7 +82,7 @@ std::vector<const DeviceView*> Sharing(
   return sharing;
 }
 
-// Of subnets: how many devices lie in one, and how many are planned there.
+// By subnet: how many devices lie in one, and how many are planned there.
 using SubnetBallot = Ballot<Ipv4Subnet>;
 
 void Vote(const DeviceView& device, SubnetBallot* ballot) {
@@ -129,16 +129,16 @@ bool IsMisplaced(const DeviceView& device) {
 size_t CountInCommon(const std::map<uint32_t, Rail>& rails) {
   size_t sum = 0;
   for (const auto& [id, rail] : rails) {
-    // Not where it is planned, a device alone is no rail.
+    // A device alone and not at its planned address is not a rail.
     if (rail.devices.size() == 1 && IsMisplaced(*rail.devices[0])) continue;
     sum += rail.ballot.at(MostCommon(rail.ballot)).live;
   }
   return sum;
 }
 
-// Devices whose ids have a subnet each, and that no gateway takes to the
-// others. Cabled to an NPU there is nothing to route: only that one can be
-// reached. | every neighbour heard is an NPU | others | verdict |
+// Devices whose ids have a subnet each, without a gateway between them. A
+// device cabled to an NPU reaches only that one, without routes.
+// | every neighbour heard is an NPU | others | verdict                      |
 // |---------------------------------|--------|------------------------------|
 // | yes, one at least               | none   | pass                         |
 // | yes                             | not    | unknown for those not known; |
@@ -264,9 +264,9 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// All devices of the cluster, where the profile wants one subnet for them or
-// one per server. Where more devices fit a subnet per device id than one for
-// all, only those of one id have to meet, and JudgeRails tells the rest.
+// All devices of the cluster, if the profile wants one subnet for them or one
+// per server. If more devices fit a subnet per device id than one for all, only
+// those of one id have to meet, and JudgeRails decides.
 void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
   if (view.profile().subnet_plan != SubnetPlan::kPerServer &&
       !Applies(view, SubnetPlan::kShared, report)) {
@@ -287,7 +287,7 @@ void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
       [&](const DeviceView* device) { return HasRoute(view, *device); });
   const size_t devices = all.devices.size();
   if (in_common == devices || routed == devices) return;
-  // Where gateways route for most, the one without is what is wrong.
+  // If most have a route by gateway, the ones without are wrong.
   if (2 * routed > devices) return JudgeRoutes(all, view, report);
   const std::map<uint32_t, Rail> rails = RailsOf(all.devices);
   // Rails that share their subnet are none, unless all of them are whole.

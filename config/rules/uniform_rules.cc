@@ -1,6 +1,6 @@
-// What must be the same everywhere: netmask of a subnet, TLS switch, MTU,
-// backlogs, reserved ports, versions, roots. What most have is taken as right
-// unless the spec says it.
+// Values that must be the same everywhere: netmask of a subnet, TLS switch,
+// MTU, backlogs, reserved ports, versions, roots. The value of most counts as
+// right unless the spec gives one.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -69,7 +69,7 @@ void JudgeMask(const DeviceView& device, const Ipv4Subnet& widest,
                      : SetCommand(Ipv4Interface(own.address(), right)));
 }
 
-// Whether the file tells the switch once hccn-conf's finding is repaired. An
+// True if the file tells the switch once hccn-conf's finding is repaired. An
 // Ascend 950 device may have another device's number in the file.
 bool RepairedFileTellsTls(const DeviceView& device) {
   const HccnConf::Entry* in_file = device.conf_tls;
@@ -81,8 +81,8 @@ bool RepairedFileTellsTls(const DeviceView& device) {
   return value != in_file->value() && (value == "0" || value == "1");
 }
 
-// Whether the switch is known; if not, adds that. What /etc/hccn.conf fails to
-// tell is no fault of the tool, what the tool says of a mute device is.
+// True if the switch is known; otherwise adds a finding. An unreadable entry of
+// /etc/hccn.conf is not a fault of the tool; an error about a mute device is.
 bool KnowsTls(const ClusterView& view, const DeviceView& device,
               RuleReport& report) {
   const Missing& missing = device.facts->tls().missing();
@@ -144,8 +144,8 @@ constexpr VersionKind kVersionKinds[] = {
     {"kernel", FactOf<&HostFacts::identity, &IdentityFacts::kernel_release>,
      "mixed"}};
 
-// Whether a healthy host may lack it, which is said and costs no verdict: CANN
-// lives in containers, and of some products no PCI id is published.
+// True if a healthy host may lack it, which is reported without a verdict: CANN
+// lives in containers, and PCI ids of some products are not published.
 bool MayLack(const VersionKind& kind, const ClusterView& view,
              Missing::Reason missing) {
   if (kind.name == "CANN") {
@@ -224,14 +224,14 @@ constexpr BacklogKind kBacklogKinds[] = {
     {"net.ipv4.tcp_max_syn_backlog", &KernelFacts::tcp_max_syn_backlog,
      &KernelSpec::tcp_max_syn_backlog_auto}};
 
-// Whether there are hosts to compare with each other; if not, says so.
+// True if there are hosts to compare with each other; otherwise skips the rule.
 bool HasTwoHosts(const ClusterView& view, RuleReport& report) {
   if (view.hosts().size() > 1) return true;
   report.SkipFor("fewer-than-two-hosts");
   return false;
 }
 
-// Whether all of "A2 x 7, A3 x 1" are of the series.
+// True if all of "A2 x 7, A3 x 1" are of the series.
 bool AllOfSeries(absl::string_view text, absl::string_view series) {
   for (absl::string_view part : absl::StrSplit(text, ',')) {
     part = absl::StripAsciiWhitespace(part);
@@ -365,8 +365,8 @@ void CheckBacklogUniform(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Warns. Only of HCCL's range, since other programs of a host may have theirs;
-// ports-reserved says what no list is.
+// Warns. Compares HCCL's range only, since other programs of a host may have
+// theirs; ports-reserved reports invalid lists.
 void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
   const HcclSpec& hccl = view.spec().hccl();
   if (!hccl.base_port_auto() || !hccl.port_count_auto()) {
@@ -394,8 +394,8 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
             report);
 }
 
-// Device i of all hosts, where the tool tells a speed. A port without a link
-// has none.
+// Compares device i of all hosts, if the tool reports a speed. A port without a
+// link has none.
 void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
   size_t untold = 0;
   FindingValue why;
@@ -416,9 +416,9 @@ void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
 }
 
 // Driver, firmware, CANN and kernel warn, the NPU series fails. The smallest
-// group comes first. Versions of a single host have nothing to agree with.
-// What a healthy host may lack is a part of the rule and may not hide the rest
-// behind an eternal unknown: the summary says that it was not compared.
+// group comes first. A single host has no versions to compare with. Values that
+// a healthy host may lack must not hide the others behind a permanent unknown:
+// the summary says that they were not compared.
 void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   absl::flat_hash_set<const HostView*> unknown;
   for (const VersionKind& kind : kVersionKinds) {
@@ -432,9 +432,9 @@ void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// A root that the controller does not have fails; one that is lacking warns: a
-// bundle is on its way. Hosts that no controller has told of itself are
-// compared with each other.
+// A root that the controller does not have fails; a missing one warns: a bundle
+// is on its way. Hosts without the controller's own roots are compared with
+// each other.
 void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
   const auto set_of = [](const RootsFact::Roots& roots) {
     return std::set<std::string>(roots.hashes().begin(), roots.hashes().end());

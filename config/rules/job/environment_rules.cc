@@ -108,7 +108,7 @@ class EnvironmentCheck {
     Add("cut", variable, right, QuotedText(variable.cut()));
   }
 
-  // Whether the line sets a variable that something reads; if not, adds that.
+  // True if a program reads the line's variable; otherwise adds a finding.
   bool HasEffect(const EnvironmentVariable& variable) {
     if (variable.effect() == EnvironmentVariable::OTHER_FILE) {
       Note("env-in-other-file", variable);
@@ -145,7 +145,7 @@ class EnvironmentCheck {
     return true;
   }
 
-  // Whether the value may be judged further.
+  // True if the value may be judged further.
   bool JudgeLine(const EnvironmentVariable& variable) {
     const std::string value = QuotedText(variable.value());
     if (variable.computed()) {
@@ -211,7 +211,7 @@ class EnvironmentCheck {
   const HostView* host_ = nullptr;
   const std::string series_;
   RuleReport& report_;
-  // By the words of the reason, place and name.
+  // Keyed by the words of the reason, place and name.
   std::map<absl::string_view, std::map<std::string, FindingValue>> not_judged_;
   std::map<std::string, const EnvironmentVariable*> lines_;
 };
@@ -260,7 +260,7 @@ void JudgeBasePort(const ClusterView& view, const HostView& host,
              kMaxPort + 1 - count);
 }
 
-// Whether hosts of one job must have it alike.
+// True if hosts of one job must have the same value.
 bool IsCompared(const EnvironmentVariable& variable) {
   const JobVariable* const row = FindJobVariable(variable.name());
   return row != nullptr && !row->may_differ &&
@@ -276,8 +276,8 @@ struct Value {
 
 constexpr char kValueAt[] = "value-at";
 
-// By value, as a job would get it; hosts where only a shell knows it are left
-// out, since hccl-environment names them.
+// Hosts by the value that a job would get; leaves out values that only a shell
+// knows, since hccl-environment reports those.
 FirstSeen<std::string, Value> ValuesOf(const ClusterView& view,
                                        const std::string& name) {
   const JobVariable* const row = FindJobVariable(name, SeriesOf(view));

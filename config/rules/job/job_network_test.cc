@@ -120,7 +120,7 @@ TEST(JobNetworkTest, LogicalSuperPodsGoBeforeThoseOfTheChips) {
   Export(cluster, 0, "HCCL_LOGIC_SUPERPOD_ID", "a");
   Export(cluster, 1, "HCCL_LOGIC_SUPERPOD_ID", "b");
   EXPECT_EQ(Judged(cluster), FAIL);
-  // What the launch gives goes before what every login gets.
+  // The launch's value overrides that of every login.
   for (JobServer& server : *cluster.job->mutable_servers()) {
     server.set_logic_super_pod("one");
   }
@@ -297,7 +297,7 @@ TEST(JobNetworkTest, ModeAmpIsToldAndFailsNoJob) {
   EXPECT_EQ(Judged(cluster), WARN);
 }
 
-// As the rules that judge nothing but jobs, so that reports fold them together.
+// Skipped like other rules about jobs, so that reports fold them together.
 TEST(JobSuperPodTest, DoesNotRunWhereNoJobIsNamedAndNothingIsWrong) {
   const RuleResult result = TestCluster("atlas-a2").Check("job-super-pod");
   EXPECT_EQ(result.state(), SKIPPED);

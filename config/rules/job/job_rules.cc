@@ -37,7 +37,7 @@ FindingValue CountsWords(
   return Listed(each, kMaxListed);
 }
 
-// By how many devices they bring.
+// Groups servers by their number of devices.
 FirstSeen<uint32_t, std::vector<std::string>> ByCount(const ClusterSpec& spec) {
   FirstSeen<uint32_t, std::vector<std::string>> servers;
   for (const ServerSpec& server : spec.servers()) {

@@ -57,7 +57,7 @@ FindingValue VariableWords(const ClusterView& view,
                 PrintableText(device->host->name));
 }
 
-// Whether a file says the value; if not, adds that nothing is judged.
+// True if a file gives the value; otherwise adds that nothing is judged.
 bool KnowsValue(const HostView& host, const EnvironmentVariable& variable,
                 RuleReport& report) {
   if (IsSure(variable)) return true;
@@ -72,9 +72,9 @@ std::string InterfaceText(const HostInterface& interface) {
                       ")");
 }
 
-// As HCCL goes through them (hcomm, FindLocalHostIPByIfname and -Default):
-// where a variable names some, as the kernel lists them; else docker's and lo's
-// after all others, each kind by name.
+// The interfaces in HCCL's order (hcomm, FindLocalHostIPByIfname and -Default):
+// if a variable names some, as the kernel lists them; otherwise docker's and
+// lo's after all others, each kind by name.
 std::vector<const HostInterface*> InHcclOrder(const HostView& host,
                                               bool by_name) {
   const auto rank = [](const HostInterface& interface) {
@@ -115,8 +115,8 @@ const HostInterface* TakenBy(const HostView& host, absl::string_view ifname) {
   return nullptr;
 }
 
-// The address that HCCL takes, by the variables of the job or of every login,
-// else by the default order. Empty: none, or not known.
+// The address that HCCL takes, from the variables of the job or of every login,
+// otherwise by the default order. Empty: none, or not known.
 std::string AddressTaken(const ClusterView& view, const HostView& host) {
   const auto find = [&](absl::string_view name) {
     return FindVariable(*host.facts, view.job(), name);
@@ -131,7 +131,7 @@ std::string AddressTaken(const ClusterView& view, const HostView& host) {
   return taken == nullptr ? "" : taken->addresses(0);
 }
 
-// By the address that HCCL takes.
+// Hosts by the address that HCCL takes.
 using HostsByAddress = std::map<std::string, std::vector<std::string>>;
 
 // 198.18.0.0/15 (RFC 2544) is what proxies such as mihomo give their tunnels.
@@ -143,7 +143,8 @@ FindingValue TakenWords(const HostInterface& taken) {
                 PrintableText(address), PrintableText(taken.name()));
 }
 
-// By the variables of the job or of every login, else by the default order.
+// Judges the choice by the variables of the job or of every login, otherwise by
+// the default order.
 void JudgeChoice(const ClusterView& view, const HostView& host,
                  const HostInterface& own, const HostsByAddress& all,
                  RuleReport& report) {
@@ -194,7 +195,7 @@ void JudgeLaunchers(const ClusterView& view, const HostView& host,
        {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "VLLM_HOST_IP"}) {
     const EnvironmentVariable* const variable =
         FindVariable(*host.facts, view.job(), name);
-    // Rule hccl-environment says what is not known, and what no value is.
+    // Rule hccl-environment reports unknown and invalid values.
     if (variable == nullptr || !IsSure(*variable)) continue;
     const bool is_address = absl::EndsWith(name, "_IP");
     const std::string& value = variable->value();
@@ -224,7 +225,7 @@ std::string SecondsText(int64_t ms) {
   return absl::StrFormat("%.3fs", ms / 1e3);
 }
 
-// Midpoints tell which reading stands in the middle.
+// The middle of the range, for finding the median clock.
 int64_t Middle(const ClockFact::Clock& clock) {
   return clock.ahead_at_least_ms() / 2 + clock.ahead_at_most_ms() / 2;
 }
@@ -369,8 +370,8 @@ void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Each host's clock against the one in the middle. What the round trip leaves
-// open is no difference: only what is surely beyond the bound counts.
+// Compares each host's clock with the median one. Only differences surely
+// beyond the bound count, not the uncertainty of the round trip.
 void CheckClockSkew(const ClusterView& view, RuleReport& report) {
   const uint32_t given = view.spec().clock_skew_ms();
   const int64_t bound = given == 0 ? kDefaultClockSkewMs : given;

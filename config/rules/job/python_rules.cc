@@ -111,7 +111,7 @@ class PythonJudge {
   }
 
  private:
-  // By package; several have kOr between them.
+  // Keyed by package; several have kOr between them.
   using Versions = std::map<std::string, std::string>;
 
   void JudgeRequirements(const HostView& host, const Versions& found) {
@@ -182,7 +182,7 @@ class PythonJudge {
   RuleReport& report_;
   Requirements wanted_;
   std::vector<FindingValue> unpublished_;
-  // By package and version.
+  // Keyed by package and version.
   std::map<std::string, std::map<std::string, std::vector<std::string>>> hosts_;
 };
 

@@ -106,8 +106,8 @@ class TableJudge {
     }
   }
 
-  // Which server of the job an entry means: by its host_ip or server_id, where
-  // one of them is a host's address or name, else by its devices' addresses.
+  // The server of the job that an entry means: by its host_ip or server_id, if
+  // one is a host's address or name, otherwise by its devices' addresses.
   int Meant(const RankTableServer& entry) const {
     for (const std::string* name : {&entry.host_ip, &entry.server_id}) {
       const auto found = known_.find(*name);
@@ -158,8 +158,8 @@ class TableJudge {
     }
   }
 
-  // Whether it is an address of a bridge of Docker, by default or as a host of
-  // the job has it.
+  // True for an address of a Docker bridge, the default one or one that a host
+  // of the job has.
   bool IsOfDocker(const std::string& server_id) const {
     constexpr int kBridgeBits = 16;
     static const LazyRE2 kBridge = {

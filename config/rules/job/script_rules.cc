@@ -48,8 +48,8 @@ std::string Form(absl::string_view name,
 }
 
 // The lines of the script as "\n16:loader = DataLoader(data)", without
-// comments. Of texts only single words are left, such as 'hccl' and
-// 'npu:{rank}', in single quotes; {os.environ["RANK"]} in one is {RANK}.
+// comments. Keeps only texts of a single word, such as 'hccl' and 'npu:{rank}',
+// in single quotes; {os.environ["RANK"]} in one is {RANK}.
 std::string CodeOf(absl::string_view script) {
   static const LazyRE2 kTexts = {
       R"re((?s)(#[^\n]*)|(?:\b[fFrRbBuU]{1,2})?(?:)re"
@@ -289,7 +289,8 @@ class ScriptJudge {
     });
   }
 
-  // Unless it is right, or something else may do it. `unclear`: words for that.
+  // Warns unless it is right, or other code may do it. `unclear`: words for
+  // that.
   void WarnUnless(bool is_right, absl::string_view finding,
                   absl::string_view form, bool may_be_elsewhere,
                   const char* unclear) {

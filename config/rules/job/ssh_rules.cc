@@ -102,7 +102,7 @@ FindingValue CommandsWords(const std::vector<std::string>& commands) {
                 Counted(commands.size() - shown, "more server"));
 }
 
-// How a person makes the host allow ssh-login, too.
+// How an administrator makes the host allow ssh-login, too.
 FindingValue AllowWords(const HostAllows& allows,
                         const std::set<ChangeKind>& kinds) {
   if (!allows.mistake().empty()) {
@@ -243,7 +243,7 @@ void SshJudge::JudgeLogins(const HostView& host, uint32_t port,
   FirstSeen<absl::string_view, Failed> failures;
   for (const SshLogin& login : ssh.logins()) {
     const auto address = addresses_.find(login.host());
-    // It is no login to a server of the job, or one that is there twice.
+    // Not a login to a server of the job, or a repeated one.
     if (login.port() != port || address == addresses_.end() ||
         !tried.insert(address->first).second) {
       continue;

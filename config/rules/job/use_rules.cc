@@ -56,7 +56,7 @@ struct HostPorts {
   bool takes_another = false;
 };
 
-// Whether a job has its rendezvous on the host, on a port that no other rule
+// True if a job has its rendezvous on the host, on a port that no other rule
 // judges.
 bool IsRoot(const ClusterView& view, const HostView& host) {
   const JobSpec* const job = view.job();
@@ -84,8 +84,8 @@ HostPorts PortsOn(const ClusterView& view, const HostView& host) {
   return ports;
 }
 
-// Whether the socket could stop a listen on its port: HCCL's, on the address of
-// the host, or that of a launcher or sshd, on every address.
+// True if the socket could block a listen on its port: HCCL's, on the address
+// of the host, or that of a launcher or sshd, on every address.
 bool IsInTheWay(const HostView& host, const BoundSocket& socket, bool of_hccl) {
   if (!absl::StartsWith(socket.protocol(), "tcp")) return false;
   absl::string_view address = socket.address();
@@ -109,7 +109,7 @@ bool IsClosing(const BoundSocket& socket) {
                                 state == "LAST_ACK" || state == "CLOSING"));
 }
 
-// As the MPI launch wants it; a systemd may listen in its place (ssh.socket).
+// For the sshd of the MPI launch; systemd may listen in its place (ssh.socket).
 bool IsSshd(const BoundSocket& socket) {
   return socket.command() == "sshd" ||
          absl::StartsWith(socket.command(), "sshd-") ||
@@ -144,7 +144,7 @@ std::set<uint32_t> JobProcesses(const HostFacts& facts) {
   std::set<uint32_t> pids;
   for (const NpuProcess& process : facts.npu_processes().value().processes()) {
     pids.insert(process.pid());
-    // Not the first process, which takes orphans, nor one that is not known.
+    // Leaves out process 1, which adopts orphans, and an unknown parent.
     if (process.parent() > 1) pids.insert(process.parent());
   }
   return pids;
@@ -212,7 +212,7 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
   }
 }
 
-// Whether it is known which processes use NPUs; if not, adds that.
+// True if the processes that use NPUs are known; otherwise adds a finding.
 bool KnowsProcesses(const HostView& host, RuleReport& report) {
   const NpuProcessesFact& fact = host.facts->npu_processes();
   if (fact.missing().reason() != Missing::NOT_SUPPORTED) {
@@ -234,7 +234,7 @@ std::string ProcessText(const NpuProcess& process) {
                       ")");
 }
 
-// By device, processes that were not started by another one of them: the
+// Processes by device, without those started by another one of them: the
 // workers of a training process have its nodes open, too.
 std::map<uint32_t, std::vector<std::string>> Trainings(const HostView& host) {
   const auto& processes = host.facts->npu_processes().value().processes();
@@ -250,8 +250,8 @@ std::map<uint32_t, std::vector<std::string>> Trainings(const HostView& host) {
   return trainings;
 }
 
-// Whether the host's driver lets several processes use one device; if that is
-// not known, adds it.
+// True if the host's driver allows several processes on one device; if that is
+// not known, adds a finding.
 std::optional<bool> TakesSeveral(const ProductProfile& profile,
                                  const HostView& host, RuleReport& report) {
   if (profile.process_limit == ProcessLimit::kOne) return false;
@@ -317,13 +317,13 @@ void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
 
 namespace {
 
-// Whether the driver keeps the devices of another container from the job.
+// True if the driver keeps the devices of another container from the job.
 bool RunsInOther(const JobSpec* job) {
   if (job == nullptr) return false;
   // One of its containers that run already may be the owner.
   if (job->ssh().container_port() != 0) return job->ssh().before();
-  // These schedulers start jobs on the host itself unless told otherwise, and
-  // the driver refuses no process there (uda_task_access_judge_ok).
+  // By default these schedulers start jobs on the host itself, and the driver
+  // refuses no process there (uda_task_access_judge_ok).
   static const LazyRE2 kScheduler = {"(?s)(?:slurm|pbs|lsf):.*"};
   return !HasForm(job->id(), *kScheduler);
 }

@@ -117,8 +117,7 @@ class Grouping {
     AddAgain(host);
   }
 
-  // Of what the view has of a device, which lies closer together than the
-  // facts.
+  // Reads the view of a device, which is more compact than the facts.
   template <typename Value>
   void Add(const Reading<Value>& reading, uint32_t host) {
     if (!reading.has_value()) {
@@ -194,8 +193,8 @@ class Grouping {
   std::optional<uint64_t> last_number_;
 };
 
-// Calls `visit` with the name and the member of DeviceView of each thing that
-// is told of devices.
+// Calls `visit` with the name and the member of DeviceView of each value of
+// devices.
 template <typename Visit>
 void ForEachDeviceValue(const Visit& visit) {
   visit("TLS", &DeviceView::tls_enabled);
@@ -208,7 +207,7 @@ void ForEachDeviceValue(const Visit& visit) {
 }
 
 // A large cluster with a leaf switch for each rack or each rail has some 1,200;
-// where every device has one of its own they are not told one by one.
+// if every device has one of its own they are not listed one by one.
 constexpr size_t kMaxPortEntries = 2048;
 constexpr int kPortColumns = 100;
 // With many entries they are for the map, not to be read.
@@ -221,7 +220,7 @@ struct Leaf {
   std::map<uint32_t, HostPlaces> ports;
 };
 
-// Null where the device told of no switch.
+// Null if the device reported no switch.
 const LldpNeighbour* SwitchOf(const DeviceFacts& facts) {
   if (!facts.lldp().has_value()) return nullptr;
   const LldpNeighbour& neighbour = facts.lldp().value();
@@ -269,7 +268,7 @@ std::string LeafNameOf(const Leaf& leaf,
   const absl::string_view key = SwitchKey(*leaf.neighbour);
   if (name.empty()) return PrintableText(key, kSwitchNameBytes);
   const std::string text = PrintableText(name, kSwitchNameBytes);
-  // Two of a maker's default name are told apart.
+  // The key distinguishes two with a maker's default name.
   return times.at(name) < 2
              ? text
              : absl::StrCat(text, " (", PrintableText(key, kSwitchNameBytes),

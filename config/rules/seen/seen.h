@@ -1,6 +1,5 @@
-// What was seen, for whoever looks at the whole cluster: which hosts have which
-// version or setting, and which devices are cabled to which switch. Pure;
-// judges nothing.
+// Observations about the whole cluster: which hosts have which version or
+// setting, and which devices are cabled to which switch. Pure; judges nothing.
 #ifndef CONFIG_RULES_SEEN_SEEN_H_
 #define CONFIG_RULES_SEEN_SEEN_H_
 

@@ -25,7 +25,7 @@ using google::protobuf::RepeatedPtrField;
 // "{name}" and the words that take its place, as they stand in a string.
 using Phrases = std::vector<std::pair<std::string, std::string>>;
 
-// Keeps the first mistake of a file that is no text of the message.
+// Keeps the first mistake of a file that is not a text of the message.
 class FirstMistake : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -149,7 +149,7 @@ bool SomeHoldAlone(const RuleRow& row) {
          });
 }
 
-// What the page and `explain` say about all rules.
+// Texts of the page and `explain` about all rules.
 struct CommonWords {
   const char* allow;
   const char* refuse;
@@ -175,8 +175,8 @@ constexpr CommonWords kChinese = {"放行",
                                   "需要所有主机的信息，只有控制器能判断。",
                                   {"", "未知", "告警", "不通过", "跳过"}};
 
-// What a hook does when the rule fails about its host: with the controller's
-// verdict, alone, and why.
+// The action of a hook when the rule fails about its host: with the
+// controller's verdict, alone, and why.
 std::vector<std::string> HookTexts(const RuleRow& row, const CommonWords& words,
                                    const std::string& alone_why) {
   if (!MayFail(row)) {
@@ -207,8 +207,8 @@ std::string RuleTexts(const RuleRow& row, const RuleRow& texts,
   return absl::StrCat("{", Strings(all), "}");
 }
 
-// Parses a file into `rows`, with the words of phrases in its texts. What is
-// not text is missing in a translation.
+// Parses a file into `rows`, with the words of phrases in its texts. A
+// translation has only texts.
 absl::Status ParseRows(const RowFile& file, bool is_translation,
                        Phrases* phrases, RuleRows* rows) {
   FirstMistake mistake;
@@ -263,7 +263,7 @@ std::string ValuesIn(absl::string_view text) {
   return {values.begin(), values.end()};
 }
 
-// What a translation has and its row has not, or the other way round.
+// The parts that only a translation has, or only its row.
 std::string DifferenceOf(const Message& row, const Message& translation) {
   static const auto* const not_translated = new std::set<std::string>(
       {"name", "caused_by", "device_command", "source", "one", "exit_status",
@@ -401,7 +401,7 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
                                     : AddEnglish(file, &english, &categories);
     if (!status.ok()) return status;
   }
-  // Of two rows with one name a program would show the wrong one.
+  // With two rows of one name a program would show the wrong one.
   std::set<std::string> names;
   for (const RuleCategory& category : categories) {
     for (const RowWords& words : category.rows.words()) {

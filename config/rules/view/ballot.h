@@ -1,5 +1,5 @@
-// The value of most devices or hosts counts as right where the spec names none.
-// Where as many have one value as another, neither is right.
+// The value of most devices or hosts counts as right if the spec names none. On
+// a tie, neither value is right.
 #ifndef CONFIG_RULES_VIEW_BALLOT_H_
 #define CONFIG_RULES_VIEW_BALLOT_H_
 
@@ -88,7 +88,7 @@ void CompareRails(const ClusterView& view, absl::string_view what,
   const auto is_known = [&](const DeviceView& device) {
     return (device.*live).has_value();
   };
-  // In nearly every cluster all are the same: its devices need no counting.
+  // Shortcut: in nearly every cluster all have the same value.
   const auto first = absl::c_find_if(view.devices(), is_known);
   const bool any_other = absl::c_any_of(view.devices(), [&](const auto& each) {
     return is_known(each) && *(each.*live) != *((*first).*live);

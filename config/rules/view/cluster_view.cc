@@ -21,7 +21,7 @@ std::optional<Ipv4Address> AddressOf(const std::string& text) {
 
 using Interfaces = absl::InlinedVector<Ipv4Interface, 2>;
 
-// What a known fact of each kind tells.
+// The value of a known fact of each kind.
 absl::StatusOr<Interfaces> ValueOf(const DeviceAddressFact& fact) {
   Interfaces interfaces;
   for (const Ipv4Setting& setting : fact.value().settings()) {
@@ -44,7 +44,7 @@ absl::StatusOr<Ipv4Address> ValueOf(const TextFact& fact) {
   return absl::UnknownError(QuotedText(fact.value()));
 }
 
-// An enum of a newer host, not known here, is no value.
+// An unknown enum value of a newer host is not a value.
 template <typename Enum>
 absl::StatusOr<Enum> Valid(Enum value, bool is_valid) {
   if (is_valid && static_cast<int>(value) != 0) return value;
@@ -64,7 +64,7 @@ bool ValueOf(const LldpFact& fact) { return fact.value().heard(); }
 bool ValueOf(const TlsFact& fact) { return fact.value().enabled(); }
 uint64_t ValueOf(const NumberFact& fact) { return fact.value(); }
 
-// What a fact tells that is not taken apart.
+// The value of a fact that needs no conversion.
 template <typename Value, typename Fact>
 absl::StatusOr<Value> ValueAs(const Fact& fact) {
   if constexpr (std::is_same_v<Value, absl::string_view>) {
@@ -76,7 +76,7 @@ absl::StatusOr<Value> ValueAs(const Fact& fact) {
   }
 }
 
-// What became of the queries about one device, or those of one host.
+// Results of the queries about one device, or those of one host.
 struct Queries {
   bool any_answered = false;
   bool all_failed = true;
@@ -131,7 +131,7 @@ void ReadPlan(const DeviceSpec& spec, DeviceView* device) {
       spec.detect_address(), facts.detect_address(), device->detect_address);
 }
 
-// Tells a mute device, and of those one about which the tool always failed.
+// Marks a mute device, and a dead one, about which the tool always failed.
 void JudgeSilence(const Queries& queries, DeviceView* device) {
   device->mute = !queries.any_answered && queries.first_missing != nullptr;
   if (!device->mute) return;
@@ -139,7 +139,7 @@ void JudgeSilence(const Queries& queries, DeviceView* device) {
   // No word of a neighbour, among no words at all.
   device->neighbour_heard.reset();
   device->neighbour_heard.missing = device->silence;
-  // Where the tool could not be started, nothing more was asked, and all facts
+  // If the tool could not be started, nothing more was asked, and all facts
   // have that one reason.
   const DeviceFacts& facts = *device->facts;
   device->dead =
@@ -147,8 +147,8 @@ void JudgeSilence(const Queries& queries, DeviceView* device) {
                                 facts.net_health().missing().detail();
 }
 
-// In about the order in which devices are asked: the first that timed out says
-// most about it.
+// Roughly in the order of the queries: the first that timed out is the most
+// telling.
 Queries ReadDevice(DeviceView* device) {
   const DeviceFacts& facts = *device->facts;
   Queries queries;
@@ -157,9 +157,8 @@ Queries ReadDevice(DeviceView* device) {
   Read(facts.detect_address(), device, &queries, &device->detect_address);
   Read(facts.net_health(), device, &queries, &device->net_health);
   Read(facts.link(), device, &queries, &device->link);
-  // A tool that says nothing names no neighbour either, hccn.conf may tell the
-  // TLS switch, and not every tool knows the word for the last ones: these
-  // prove nothing.
+  // These prove no answer: a silent tool names no neighbour either, hccn.conf
+  // may have the TLS switch, and not every tool has the last queries.
   Queries unproven;
   const bool nobody = IsKnown(facts.lldp()) && !facts.lldp().value().heard();
   Read(facts.lldp(), device, nobody ? &unproven : &queries,
@@ -189,7 +188,7 @@ Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
   return FirstWith(devices, &DeviceView::id, id);
 }
 
-// Where a device keeps its line of a key; rules read no other keys.
+// A device's members for its lines of each key; rules read no other keys.
 constexpr struct ConfKey {
   absl::string_view key;
   const HccnConf::Entry* DeviceView::*entry;
@@ -250,7 +249,7 @@ Queries ReadDevices(const HostFacts& facts, const ServerSpec* spec,
     all.any_answered = all.any_answered || queries.any_answered;
     if (all.first_missing == nullptr) all.first_missing = queries.first_missing;
   }
-  // Where no device's queries are answered, the tool may be what is broken.
+  // If all devices' queries fail, the tool may be broken instead.
   for (DeviceView& device : devices) {
     device.dead = device.dead && all.any_answered;
   }
@@ -442,8 +441,8 @@ absl::string_view RepairedValue(const HostView& host,
   absl::string_view value = entry.value();
   for (const HccnConf::Problem& problem :
        host.facts->hccn_conf().value().problems()) {
-    // Of the whole file: the list of problems may be cut.
-    // clusterd shows the control character as two.
+    // For every entry: the list of problems may be cut. clusterd shows the
+    // control character as two.
     if (problem.kind() == HccnConf::Problem::CARRIAGE_RETURN &&
         !absl::ConsumeSuffix(&value, "\\r")) {
       absl::ConsumeSuffix(&value, "\r");
@@ -464,7 +463,7 @@ absl::string_view SwitchKey(const LldpNeighbour& neighbour) {
 
 const DeviceView* GatewayKeeper(const ClusterView& view,
                                 const DeviceView& device) {
-  // What is stored for a device is its own.
+  // A gateway stored for a device is its own.
   const bool may_be_shared =
       device.gateway.IsUnset() || device.conf_gateway == nullptr;
   if (!may_be_shared) return nullptr;

@@ -31,17 +31,15 @@ namespace clusterd {
 inline constexpr size_t kMaxDevicesOfHost = 256;
 inline constexpr size_t kMaxAddressesOfDevice = 16;
 
-// A value that hccn_tool has of a device, or none and why. Rules read nothing
-// else of these facts; RuleReport::Knows turns one without a value into its
-// finding.
+// A value of a device from hccn_tool, or why it is missing. Rules read these
+// facts only here; RuleReport::Knows turns a missing value into its finding.
 template <typename Value>
 struct Reading : std::optional<Value> {
   // Null also where the fact was not asked for, or is there and not understood.
   const Missing* missing = nullptr;
-  // Of a fact that is there and not understood: what it says.
+  // For a fact that is there and not understood: the error.
   absl::Status misread;
 
-  // Why there is no value.
   FindingValue Why() const {
     if (misread.ok()) return MissingWords(missing);
     return Worded("why-with-detail", Worded("why-unreadable"),
@@ -65,8 +63,8 @@ struct DeviceView {
   // Null: the spec does not plan this device.
   const DeviceSpec* spec = nullptr;
 
-  // What most rules read stands first and together, for the processor's cache.
-  // Of the spec; unset where it names none.
+  // Members that most rules read stand first, for the processor's cache. From
+  // the spec; unset if it names none.
   std::optional<Ipv4Interface> planned;
   std::optional<Ipv4Address> planned_gateway;
   std::optional<Ipv4Address> planned_detect;
@@ -83,8 +81,8 @@ struct DeviceView {
   const HccnConf::Entry* conf_roce_port = nullptr;
   const HccnConf::Entry* conf_port_mode = nullptr;
   const HccnConf::Entry* conf_dscp = nullptr;
-  // The first fact for which the tool timed out or stayed busy, else the first
-  // one of a mute device; null: none.
+  // The first fact for which the tool timed out or stayed busy, otherwise the
+  // first one of a mute device; null: none.
   const Missing* silence = nullptr;
   // No query about it had an answer that can be read.
   bool mute = false;
@@ -104,7 +102,7 @@ struct DeviceView {
   Reading<uint64_t> speed;  // Mb/s.
   Reading<const VnicFact::Vnic*> vnic;
   Reading<RecoveryFact::Recovery> recovery;
-  // As DeviceFacts has them; they point into the facts.
+  // As in DeviceFacts; they point into the facts.
   Reading<absl::string_view> pfc;
   Reading<absl::string_view> dscp_to_tc;
   Reading<absl::string_view> priority_to_tc;
@@ -113,12 +111,12 @@ struct DeviceView {
   Reading<const LinkHistoryFact::History*> link_history;
   Reading<const CounterRisesFact::Rises*> counter_rises;
 
-  // Of `addresses`; empty also where they are not known.
+  // Those of `addresses`; empty also if they are not known.
   absl::Span<const Ipv4Interface> interfaces() const;
   bool HasAddress() const { return !interfaces().empty(); }
   bool Has(const Ipv4Interface& interface) const;
   bool HasPlannedAddress() const { return planned && Has(*planned); }
-  // The planned address if it is among the live ones, else the first.
+  // The planned address if it is among the live ones, otherwise the first.
   // REQUIRES: HasAddress().
   Ipv4Interface Address() const;
 };
@@ -167,8 +165,8 @@ struct HostView {
 
 class ClusterView {
  public:
-  // What devices have, or would have: every one with an address the planned one
-  // in its place, if there is one.
+  // The devices' actual addresses, or those with the planned one, if there is
+  // one, in place of every device's address.
   enum class Addresses { kLive, kPlanned };
 
   // `job` may be null. REQUIRES: at most one entry of `hosts` per name.
@@ -183,8 +181,8 @@ class ClusterView {
   const ClusterSpec& spec() const { return spec_; }
   // The job that is judged, to which the spec is narrowed; null: none.
   const JobSpec* job() const { return job_; }
-  // Whether its servers are those of the spec, in their order; else the spec
-  // has the one host alone that judges itself.
+  // True if its servers are those of the spec, in their order; false: the spec
+  // has only the host that judges itself.
   bool HasWholeJob() const {
     return job_ != nullptr && job_->servers_size() == spec_.servers_size();
   }
@@ -194,7 +192,7 @@ class ClusterView {
 
   // In spec order; hosts that the spec does not name come last.
   const std::vector<HostView>& hosts() const { return hosts_; }
-  // Nothing is known of these, for the reason in their facts.
+  // Hosts without facts, for the reason in them.
   const std::vector<HostView>& silent() const { return silent_; }
   // In the order of the hosts, without unplanned ones.
   const std::vector<DeviceView>& devices() const { return devices_; }
@@ -218,7 +216,7 @@ class ClusterView {
   const ClusterSpec& spec_;
   ProductProfile profile_;
   bool product_known_ = false;
-  // Of all hosts one after the other: one allocation for a whole cluster.
+  // Devices of all hosts in turn: one allocation for a whole cluster.
   std::vector<DeviceView> devices_;
   std::vector<std::vector<DeviceView>> unplanned_;  // Of hosts that have some.
   std::vector<HostView> hosts_;
@@ -226,11 +224,11 @@ class ClusterView {
   size_t expected_devices_ = 0;
   const JobSpec* job_ = nullptr;
   absl::Time now_ = absl::InfiniteFuture();
-  // In force, by host; under "" those of every host and of the cluster.
+  // Waivers in force, by host; under "" those of every host and the cluster.
   absl::flat_hash_map<absl::string_view, std::vector<const Waiver*>> waivers_;
 };
 
-// What tells one switch from another. Names alone may be the maker's default.
+// The identity of a switch. Names alone may be the maker's default.
 absl::string_view SwitchKey(const LldpNeighbour& neighbour);
 
 // Another device of the host with which this one has its gateway together, as
