@@ -74,13 +74,13 @@ struct AuditText {
 
 struct AuditFindings {
   uint64_t lines = 0;
-  AuditHead head;  // Of the newest line that can be read.
+  AuditHead head;  // The newest readable line's.
   // One line each, "audit.jsonl:12: …" with what was expected and what was
   // found; empty: intact.
   std::vector<FindingValue> breaks;
   // Not breaks: lines that a crash cut off, older files that are not given.
   std::vector<FindingValue> notes;
-  KnownHeads known;  // That stand in it.
+  KnownHeads known;  // Recorded in the files.
 };
 
 // Verifies the files of one writer, oldest first, as one chain. Reports a break

@@ -61,7 +61,7 @@ struct HcclPortNeed {
   // The variable that gives them; null: the spec. Points into the facts or the
   // job, as `unclear`.
   const EnvironmentVariable* source = nullptr;
-  bool is_of_job = false;  // By the job alone, of which no plan knows.
+  bool is_of_job = false;  // From the job alone: unknown to plans.
   // A variable that only a shell knows, so that the ports may be others. Null:
   // none.
   const EnvironmentVariable* unclear = nullptr;

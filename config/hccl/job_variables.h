@@ -69,7 +69,7 @@ using JobVariables = std::map<std::string, std::string>;  // By name.
 struct JobVariableMistake {
   std::string name;      // "HCCL_CONNECT_TIMEOUT"
   std::string value;     // "60"
-  std::string expected;  // As in JobVariable.
+  std::string expected;  // See JobVariable.
   std::string source;
   bool falls_back = false;
   // Words for the value beside another one: "env-value-without" and

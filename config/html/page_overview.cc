@@ -135,7 +135,7 @@ void AddNotChecked(const Report& report, RulesByState& rules,
   for (const auto& [why, names] : skipped) box.Rules(names, why);
 }
 
-constexpr size_t kHostsOfRow = 32;  // Where no rack is known.
+constexpr size_t kHostsOfRow = 32;  // Without racks.
 // A port is an odd one where its switch has so many times as many of another.
 constexpr uint32_t kOddShare = 4;
 
@@ -149,7 +149,7 @@ absl::string_view NamePrefix(absl::string_view host) {
 
 struct RackRow {
   std::string name;    // Empty: no rack is known.
-  std::string prefix;  // Of its hosts, where no rack is known.
+  std::string prefix;  // Its hosts' names', without racks.
   std::vector<int> hosts;
 };
 

@@ -42,7 +42,7 @@ struct RootBundle {
   std::string cluster;
   uint64_t number = 0;  // 1 and up.
   std::string roots_pem;
-  std::string signature;  // Binary; nobody has verified it.
+  std::string signature;  // Binary; not verified.
 };
 
 // Every bundle of the text, in its order; none for an empty one.

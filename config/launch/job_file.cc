@@ -293,7 +293,7 @@ class Loader {
     server->set_host(name);
   }
 
-  std::string* const rank_table_path_;  // Null: nobody reads it.
+  std::string* const rank_table_path_;  // Null: not read.
   Mistakes* const mistakes_;
   absl::flat_hash_map<std::string, TextPosition> seen_;
   JobSpec job_;

@@ -44,12 +44,12 @@ struct LaunchOptions {
   std::string job_id;  // Names an elastic job; may be empty.
   // For horovodrun.
   std::string mpi_args;
-  uint32_t ssh_port = 0;  // Where the containers' sshd answers; 0: 22.
+  uint32_t ssh_port = 0;  // The containers' sshd; 0: 22.
   // For torch-npu-run.
   std::string rdzv_endpoint;  // The first server and MASTER_PORT; or empty.
   std::string rdzv_id;
   bool standalone = false;
-  bool local_addr = false;  // Each server is told its own address.
+  bool local_addr = false;  // Each server gets its own address.
   // Name and value of what the job file sets itself. Overrides the variables
   // for HCCL, but not those that the launch counts by, such as MASTER_PORT.
   std::vector<std::pair<std::string, std::string>> environment;

@@ -36,7 +36,7 @@ struct MethodWord {
 
 struct LaunchMethod {
   absl::string_view name;
-  std::vector<MethodWord> words;  // In front of the script.
+  std::vector<MethodWord> words;  // Before the script.
   // The shell's variable that holds all words but the first; empty: none.
   absl::string_view gathered_name;
   std::vector<absl::string_view> variables;
@@ -44,7 +44,7 @@ struct LaunchMethod {
   std::vector<absl::string_view> sources;
   std::vector<SearchFolder> folders;
   bool takes_range = false;  // NNODES may be "min:max".
-  bool of_torch = true;      // Else of TensorFlow.
+  bool of_torch = true;      // False: TensorFlow's.
   bool per_device = false;   // Started once for each device of a server.
   bool from_master = false;  // The master starts it everywhere, over ssh.
 };

@@ -121,7 +121,7 @@ std::optional<FindingValue> LenientJsonMistake(absl::string_view text,
   const auto at_line = [&text](size_t place, const FindingValue& mistake) {
     return Worded("job-say-at-line", LineNumberOf(text, place), mistake);
   };
-  std::vector<size_t> open;  // Where each bracket stands.
+  std::vector<size_t> open;  // Positions of brackets.
   bool has_value = false;
   while (at < text.size()) {
     const size_t begin = at;

@@ -533,7 +533,7 @@ class Importer {
   size_t included_ = 0;
   std::vector<FindingValue> problems_;
   SeenCluster cluster_;
-  std::vector<SeenHost> named_;  // Of hosts files.
+  std::vector<SeenHost> named_;  // From hosts files.
   std::map<std::string, Ipv4Address> addresses_;
   std::map<uint32_t, std::string> names_;
   std::map<std::string, std::string> dns_names_;  // NodeAddr by NodeName.

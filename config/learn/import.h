@@ -37,8 +37,8 @@ struct ImportedFile {
 
 struct ImportOptions {
   std::string cluster;
-  std::string product;  // As ChooseProduct takes it.
-  std::string netmask;  // Of devices, where no file has it.
+  std::string product;  // For ChooseProduct.
+  std::string netmask;  // Devices' default.
   // The text of a file that slurm.conf includes, by its path; a failure's
   // message begins with the path. Empty: an Include is a mistake.
   std::function<absl::StatusOr<std::string>(const std::string& path)> read_file;

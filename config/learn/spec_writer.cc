@@ -550,7 +550,7 @@ class Writer {
   std::vector<PlacedServer> placed_;  // As hosts_.
   size_t known_ = 0;                  // Addresses.
   std::string body_;
-  ClusterSpec spec_;      // Of the body.
+  ClusterSpec spec_;      // The body's.
   bool is_tied_ = false;  // Some value is of no more than half.
   std::string refused_;   // By the product's rules; empty: it is not.
   std::string examples_;  // DeviceComments of the file.

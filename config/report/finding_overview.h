@@ -56,7 +56,7 @@ struct FindingBlock {
 
   std::string rule;
   State state;
-  std::string why;  // What the rule says of those that do not say it.
+  std::string why;  // The rule's default.
   std::vector<const Finding*> findings;
 };
 

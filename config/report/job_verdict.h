@@ -35,7 +35,7 @@ JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job);
 // the master, and those with more to report than a pass.
 struct VerdictBytes {
   std::string common;
-  absl::flat_hash_map<std::string, std::string> own;  // Of every host.
+  absl::flat_hash_map<std::string, std::string> own;  // Has every host.
 };
 VerdictBytes BytesForHosts(JobVerdict verdict);
 

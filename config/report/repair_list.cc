@@ -60,7 +60,7 @@ struct Draft {
   Repair repair;
   std::set<const Finding*> roots;
   bool by_plan = false;
-  size_t devices = 0, values = 0;  // Of hosts that were never configured.
+  size_t devices = 0, values = 0;  // On hosts never configured.
 };
 using RuleOrWaived = std::pair<std::string, bool>;
 using Drafts = FirstSeen<std::pair<RuleOrWaived, std::string>, Draft>;

@@ -16,10 +16,10 @@ namespace clusterd {
 
 struct Repair {
   State state = WARN;  // The worst of all that it puts in order.
-  google::protobuf::RepeatedPtrField<Subject> subjects;  // Of the causes alone.
-  std::vector<std::string> rules;  // That of the cause first.
-  std::string how;                 // In words, or commands in backquotes.
-  std::string command;  // Of a single cause, beside words in `how`, if it has.
+  google::protobuf::RepeatedPtrField<Subject> subjects;  // The causes' only.
+  std::vector<std::string> rules;                        // The cause's first.
+  std::string how;      // In words, or commands in backquotes.
+  std::string command;  // A single cause's, beside words in `how`.
   size_t causes = 1;
 };
 

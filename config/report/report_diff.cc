@@ -45,7 +45,7 @@ uint64_t HashOfWords(const Finding& finding) {
 struct Seen {
   State state = STATE_UNSPECIFIED;
   const Finding* finding = nullptr;  // The first of the worst; null: none.
-  uint64_t texts = 0;                // Of all of the worst, in any order.
+  uint64_t texts = 0;                // All of the worst, in any order.
   bool told = false;
 };
 

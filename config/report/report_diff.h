@@ -24,7 +24,7 @@ enum class Turn {
 
 struct TurnRow {
   Turn turn;
-  const char* words;  // Of a number.
+  const char* words;  // Has a number.
 };
 inline constexpr TurnRow kTurns[] = {
     {Turn::kWorse, "history-turn-worse"},

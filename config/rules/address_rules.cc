@@ -213,7 +213,7 @@ struct Use {
   // address last: their text is long and the same for many.
   uint64_t key;
   const DeviceView* device;  // Null for a host address.
-  const ServerSpec* server;  // Of a host address; else null.
+  const ServerSpec* server;  // A host address's, or null.
 
   uint32_t address() const { return static_cast<uint32_t>(key >> 32); }
   bool is_gateway() const { return (key >> 31 & 1) != 0; }
@@ -347,7 +347,7 @@ void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,
 
 void CheckDeviceIpSet(const ClusterView& view, RuleReport& report) {
   const HostView* host = nullptr;
-  size_t never_set = 0;  // Of the host.
+  size_t never_set = 0;  // The host's.
   report.ForEachKnown(
       "address", &DeviceView::addresses, [&](const DeviceView& device) {
         if (device.host != host) {
@@ -419,7 +419,7 @@ void CheckDeviceIpAllowed(const ClusterView& view, RuleReport& report) {
 // | set on some alone, and the spec names none| warn  |
 // | that of a device that shares it, or none | pass  |
 void CheckGateway(const ClusterView& view, RuleReport& report) {
-  std::vector<const DeviceView*> with, without;  // Where none is planned.
+  std::vector<const DeviceView*> with, without;  // None is planned.
   report.ForEachAddress([&](const DeviceView& device) {
     if (!report.Knows(device, "gateway", device.gateway)) return;
     const bool by_other =

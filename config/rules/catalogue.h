@@ -25,7 +25,7 @@ enum class RuleScope { kNamespace, kHost, kDevice, kCluster, kSpec, kAnswers };
 struct RuleText {
   absl::string_view title;  // One line: what holds when it passes.
   absl::string_view fails_when;
-  absl::string_view why;     // What training does when it is broken.
+  absl::string_view why;     // The effect on training.
   absl::string_view fix;     // How to repair it.
   absl::string_view level;   // "fail", "warn", or when which.
   absl::string_view source;  // Public paper or source.

@@ -73,7 +73,7 @@ std::optional<Ipv4Address> FirstUncovered(const std::vector<Ipv4Address>& peers,
                                           std::vector<Ipv4Subnet> covered,
                                           std::optional<Ipv4Address> own) {
   absl::c_sort(covered);
-  uint64_t end = 0;  // Of the subnets that begin before the peer.
+  uint64_t end = 0;  // Subnets that begin before the peer.
   auto subnet = covered.begin();
   for (const Ipv4Address peer : peers) {
     for (; subnet != covered.end() && !(peer < subnet->network()); ++subnet) {

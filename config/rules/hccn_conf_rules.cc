@@ -214,7 +214,7 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
 
 // A setting of a device that one line of the file brings back at boot.
 struct StoredSetting {
-  const char* name;  // Of DeviceSettings().
+  const char* name;  // See DeviceSettings().
   const HccnConf::Entry* DeviceView::*stored;
   // The default value of a device.
   absl::string_view unset;

@@ -545,11 +545,11 @@ void AddLine(const std::string& key, const std::string& value,
 struct StoredCase {
   const char* rule;
   const char* key;
-  const char* stored;   // As the file spells what `change` sets.
+  const char* stored;   // The file's form of `change`.
   const char* another;  // A value that the tool takes, too.
   void (*change)(DeviceFacts* device);
-  const char* kind;   // As the finding calls it.
-  const char* value;  // That the finding has.
+  const char* kind;   // The finding's name for it.
+  const char* value;  // The finding's.
 };
 
 constexpr StoredCase kStored[] = {

@@ -38,7 +38,7 @@ struct NamedFinding {
   absl::string_view name = {};
   FindingValues values = {};   // In the order of the row.
   std::string caused_by = {};  // Another rule, which says it too.
-  FindingValue expects = {};   // In place of what the row expects.
+  FindingValue expects = {};   // Replaces the row's.
   const RuleFinding* row = nullptr;
   bool has_command = false;        // For each device, as the row says.
   bool by_hand = false;            // No plan sets it right.
@@ -209,7 +209,7 @@ class RuleReport {
   absl::flat_hash_set<const HostView*> judged_hosts_;
   size_t judged_devices_ = 0;
   bool counts_devices_ = false;
-  FindingValue seen_;  // Of the cluster as a whole.
+  FindingValue seen_;  // The whole cluster's.
   FindingValues notes_;
   FindingValue skip_;
 };

@@ -46,7 +46,7 @@ using Ids = std::vector<uint32_t>;
 template <typename Judge>
 void ForEachGroup(RuleReport& report, const std::vector<Ids>& groups,
                   Judge judge) {
-  std::vector<const DeviceView*> devices;  // Of one host.
+  std::vector<const DeviceView*> devices;  // One host's.
   const auto judge_host = [&] {
     for (const Ids& ids : groups) {
       std::vector<const DeviceView*> group;

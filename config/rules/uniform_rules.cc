@@ -433,8 +433,7 @@ void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
 }
 
 // A root that the controller does not have fails; a missing one warns: a bundle
-// is on its way. Hosts without the controller's own roots are compared with
-// each other.
+// is on its way. If the controller's roots are not known, compares the hosts.
 void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
   const auto set_of = [](const RootsFact::Roots& roots) {
     return std::set<std::string>(roots.hashes().begin(), roots.hashes().end());

@@ -90,7 +90,7 @@ struct PlannedDevice {
   // One of the groups that the plan was read for.
   const PlannedServer* server = nullptr;
   uint32_t id = 0;
-  size_t index = 0;  // Of the id among those of the plan.
+  size_t index = 0;  // The id's among the plan's.
   // nullopt if it could not be read.
   std::optional<Ipv4Interface> address;
   std::optional<Ipv4Address> gateway;

@@ -49,7 +49,7 @@ struct ReservedSubnet {
 
 // One product in one mode.
 struct ProductProfile {
-  std::string name;   // As cluster.yaml and rules.md spell it.
+  std::string name;   // In cluster.yaml and rules.md.
   std::string mode;   // Empty where the product has no modes.
   std::string title;  // For people, e.g. "Atlas training series (SMP)".
   // The name in facts.proto's IdentityFacts.npu_series; empty: not known.

@@ -74,7 +74,7 @@ std::string Shortened(std::string hostlist) {
 
 // One item of `servers` whose hosts could be read.
 struct Group {
-  size_t first = 0;  // Of its servers.
+  size_t first = 0;  // Index of its first server.
   size_t count = 0;
   YamlValue address;
 };

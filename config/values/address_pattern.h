@@ -29,7 +29,7 @@ struct FormulaInputs {
   int64_t d = 0;        // Id of the device.
   int64_t i = 0;        // Index of the server in its group, from 0.
   int64_t g = 0;        // Index of the group of servers, from 0.
-  int64_t servers = 1;  // How many servers the spec has.
+  int64_t servers = 1;  // The spec's number of servers.
   // Number that the server's name ends in, as node07 does in 7: unlike n and i
   // it stays when another server is taken out.
   int64_t name = kNoNumber;

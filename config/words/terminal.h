@@ -111,7 +111,7 @@ struct TableLayout {
   int indent = 0;
   // The treatment of a last cell that does not fit.
   enum class Last { kStays, kIsCut, kIsWrapped } last = Last::kStays;
-  int unknown_width = 0;  // Of a window, for kIsCut; 0: not cut then.
+  int unknown_width = 0;  // For kIsCut; 0: not cut then.
 };
 
 // Prints to one stream. Lives for one print; not thread-safe.

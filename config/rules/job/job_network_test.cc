@@ -256,7 +256,7 @@ TEST(JobNetworkTest, AHostAloneKnowsThatTheJobHasOtherServers) {
 
 TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   TestCluster cluster("atlas-a2");
-  EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // Of the simulation.
+  EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // The simulation's.
   cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(cluster.MakeReport().notes(),
               Contains("jobs: a job inside one server needs no RoCE; no job "

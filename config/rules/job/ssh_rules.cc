@@ -90,7 +90,7 @@ constexpr const char* kLaunchVariables[] = {"LD_LIBRARY_PATH",
 // Logins of one host that have the same finding on the same port.
 struct Failed {
   std::vector<std::string> hosts, commands, entries;
-  std::string error;  // Of the first.
+  std::string error;  // The first one's.
 };
 
 FindingValue CommandsWords(const std::vector<std::string>& commands) {
@@ -146,7 +146,7 @@ class SshJudge {
 
   const JobSsh& job_;
   RuleReport& report_;
-  std::map<std::string, std::string> addresses_;  // Of the job's servers.
+  std::map<std::string, std::string> addresses_;  // The job's servers.
   size_t unseen_configs_ = 0;
 };
 

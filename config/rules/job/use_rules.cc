@@ -51,7 +51,7 @@ FindingValue SocketWords(const BoundSocket& socket) {
 // The ports that matter on one host.
 struct HostPorts {
   PortSet all;
-  PortSet must_be_free;  // Of the others HCCL takes another one.
+  PortSet must_be_free;  // HCCL can replace the others.
   PortSet hccl;
   bool takes_another = false;
 };

@@ -218,7 +218,7 @@ class ClusterView {
   bool product_known_ = false;
   // Devices of all hosts in turn: one allocation for a whole cluster.
   std::vector<DeviceView> devices_;
-  std::vector<std::vector<DeviceView>> unplanned_;  // Of hosts that have some.
+  std::vector<std::vector<DeviceView>> unplanned_;  // Hosts with some.
   std::vector<HostView> hosts_;
   std::vector<HostView> silent_;
   size_t expected_devices_ = 0;
