@@ -26,11 +26,11 @@
 
 namespace clusterd {
 
-// AuditHead.of of the controller.
+// AuditHead.of for the controller.
 inline constexpr char kControllerFile[] = "controller";
-// AuditEntry.what of the lines that the writer itself has cause to write: the
-// first of a file that continues an older one, named by `subject`; the first
-// after a torn one; and where it keeps heads of other files.
+// AuditEntry.what of the writer's own lines: the first of a file that continues
+// an older one, named by `subject`; the first after a torn one; and where it
+// keeps heads of other files.
 inline constexpr char kAuditContinues[] = "audit-continues";
 inline constexpr char kAuditTorn[] = "audit-torn";
 inline constexpr char kAuditHeads[] = "audit-heads";
@@ -38,7 +38,7 @@ inline constexpr char kAuditHeads[] = "audit-heads";
 inline constexpr char kAuditBegins[] = "begins";
 
 // Fills in sha256 and returns the line, without a newline. All texts become
-// printable and are cut where they are long, so that a line is one line.
+// printable, and long ones are cut.
 std::string SealAuditLine(AuditEntry* entry);
 
 // InvalidArgument if the line is not such an object, or if sha256 is not that

@@ -127,7 +127,6 @@ TEST(VerifyAuditTest, FindsNothingInAWholeFile) {
   EXPECT_THAT(Verify("").breaks, IsEmpty());
 }
 
-// Every byte of a file, one after the other.
 TEST(VerifyAuditTest, FindsEachByteThatIsAltered) {
   const std::string whole = FileOf(Lines(3));
   for (size_t i = 0; i < whole.size(); ++i) {

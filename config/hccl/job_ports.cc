@@ -33,7 +33,7 @@ bool IsLegal(const EnvironmentVariable& variable) {
          FindJobVariable(variable.name())->is_legal(variable.value());
 }
 
-// The variable that will hold; nullptr: none, or one that HCCL refuses.
+// The variable in force; nullptr: none, or one that HCCL refuses.
 const EnvironmentVariable* Legal(const EnvironmentVariable* variable) {
   const bool holds =
       variable != nullptr && IsSure(*variable) && IsLegal(*variable);
@@ -60,7 +60,7 @@ PortCount CountOn(const HcclSpec& hccl, const HostFacts& host, bool is_pinned) {
     const uint64_t given = count == 0 ? kDefaultPortCount : count;
     return {given, given};
   }
-  // The value of a fact that is not known is empty.
+  // An unknown fact has an empty value.
   CannPorts ports =
       CannPortsOf(hccl.cann().empty() ? host.versions().cann().value()
                                       : hccl.cann())

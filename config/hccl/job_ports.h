@@ -25,10 +25,10 @@ struct CannPorts {
   uint32_t possible = 32;
 };
 
-// The ports for a job's rendezvous (MASTER_PORT) that names none; hosts are
-// asked which are taken. The vendor's example has the first (PyTorch on two
-// servers of eight). torchrun's own default, 29500, is the likeliest to be
-// taken. All lie below the ports that Linux gives to outgoing connections.
+// Ports for a job's rendezvous (MASTER_PORT) that names none; hosts report
+// which are taken. The vendor's example has the first (PyTorch on two servers
+// of eight). torchrun's own default, 29500, is the likeliest to be taken. All
+// lie below the ports that Linux gives to outgoing connections.
 inline constexpr uint32_t kFirstMasterPort = 29501;
 inline constexpr uint32_t kLastMasterPort = 29999;
 
@@ -58,12 +58,11 @@ struct HcclPortNeed {
   bool is_any = false;  // The kernel chooses; both sets are empty.
   // Where more than 16 are possible: true if CANN's version is known.
   bool cann_is_known = false;
-  // The variable that gives them; null: the spec. Points into the facts or the
+  // The variable with the ports; null: the spec. Points into the facts or the
   // job, as `unclear`.
   const EnvironmentVariable* source = nullptr;
   bool is_of_job = false;  // From the job alone: unknown to plans.
-  // A variable that only a shell knows, so that the ports may be others. Null:
-  // none.
+  // A variable that only a shell knows, so the ports may differ; or null.
   const EnvironmentVariable* unclear = nullptr;
 };
 
@@ -84,8 +83,8 @@ HcclPortNeed JobPortsOn(const ClusterSpec& spec, const HostFacts& host,
 // of its files may give to HCCL, and MASTER_PORT.
 PortSet PortsOfLogins(const EnvironmentFact::Variables& variables);
 
-// Those of the set that the host gives to outgoing connections, so that they
-// have to be reserved; all where that is not known.
+// Ports of the set that the host gives to outgoing connections, and that need a
+// reservation; all if that is not known.
 PortSet HandedOut(const PortSet& ports, const HostFacts& host);
 
 }  // namespace clusterd

@@ -127,7 +127,7 @@ constexpr bool kMayDiffer = true;
 constexpr JobVariable Free(Text name, bool may_differ = false) {
   return {name, nullptr, "env-ascii", "its readers know ASCII", "", may_differ};
 }
-// One of which CANN takes the default where it is illegal.
+// A variable whose illegal values CANN replaces by the default.
 constexpr JobVariable Tolerant(Text name, bool (*is_legal)(Text),
                                Text expected) {
   return {name, is_legal, expected, kCann, "", false, /*falls_back=*/true};

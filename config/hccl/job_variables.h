@@ -17,7 +17,7 @@ namespace clusterd {
 
 struct JobVariable {
   absl::string_view name;
-  // Null: any value will do.
+  // Null: every value is legal.
   bool (*is_legal)(absl::string_view value);
   // Words of config/rules/texts and their values: "env-seconds|120|7200".
   absl::string_view expected;
@@ -37,9 +37,9 @@ struct JobVariable {
 const JobVariable* FindJobVariable(absl::string_view name,
                                    absl::string_view series = "");
 
-// The variable that was meant by a name that is not in the table and is one
-// edit away from one that is; letter case and "-" for "_" count as none. Empty:
-// there is none. Names of under 8 bytes are too common to be compared.
+// The variable in the table that a mistyped name probably means: one edit away,
+// ignoring letter case and "-" for "_". Empty: there is none. Names of under 8
+// bytes are too common to be compared.
 absl::string_view MeantJobVariable(absl::string_view name);
 
 // The value in one spelling: HCCL reads "0120" as 120 and "FALSE" as "false".
@@ -95,15 +95,14 @@ std::vector<const EnvironmentVariable*> VariableLines(const HostFacts& host,
                                                       const JobSpec* job,
                                                       absl::string_view name);
 
-// The last of these; nullptr: none, or an empty value, which unsets it. One
-// that is not sure has no value that could be judged.
+// The last of these; nullptr: none, or an empty value, which unsets it. The
+// value of an uncertain one cannot be judged.
 const EnvironmentVariable* FindVariable(const HostFacts& host,
                                         const JobSpec* job,
                                         absl::string_view name);
 
-// Gives a server of the job what MASTER_ADDR, MASTER_PORT, WORLD_SIZE
-// (otherwise RANK_SIZE), NODE_RANK and NNODES say on the host, where the job
-// does not.
+// Fills in a server of the job from the host's MASTER_ADDR, MASTER_PORT,
+// WORLD_SIZE (otherwise RANK_SIZE), NODE_RANK and NNODES, if the job has none.
 void FillFromVariables(const HostFacts& host, const JobSpec& job,
                        JobServer* server);
 

@@ -267,7 +267,7 @@ TEST(FindVariableTest, TakesTheLastLineThatCounts) {
   lines->rbegin()->set_effect(EnvironmentVariable::NOT_EXPORTED);
   ASSERT_NE(FindVariable(host, nullptr, "A"), nullptr);
   EXPECT_EQ(FindVariable(host, nullptr, "A")->value(), "2");
-  // It may hold, or the one before it.
+  // This one may apply, or the one before it.
   *lines->Add() = Line("A", "4");
   lines->rbegin()->set_conditional(true);
   EXPECT_EQ(VariableLines(host, nullptr, "A").size(), 2u);
@@ -284,7 +284,7 @@ TEST(FillFromVariablesTest, JobGoesBeforeLoginsAndKeysBeforeBoth) {
   *job.add_environment() = Line("MASTER_PORT", "60010");
   *job.add_environment() = Line("WORLD_SIZE", "12");
   *job.add_environment() = Line("NNODES", "2:4");
-  // It unsets what logins set.
+  // An empty value unsets the logins' one.
   *job.add_environment() = Line("NODE_RANK", "");
   HostFacts host;
   auto* const lines =

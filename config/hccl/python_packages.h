@@ -24,9 +24,9 @@ struct Requirement {
 
 struct Requirements {
   std::vector<Requirement> packages;
-  // "line 3: -r base.txt": what it asks for is not known.
+  // "line 3: -r base.txt": its requirements are not known.
   std::vector<FindingValue> unread;
-  // "line 4: --hash": the package is judged, and this is not.
+  // "line 4: --hash": ignored, but the package is judged.
   std::vector<FindingValue> ignored;
 };
 

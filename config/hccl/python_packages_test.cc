@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// "3 -r base.txt": the values of each, which are a line and what stands there.
+// "3 -r base.txt": the line and the text of each.
 std::vector<std::string> NotesOf(const std::vector<FindingValue>& values) {
   std::vector<std::string> notes;
   for (const FindingValue& value : values) {

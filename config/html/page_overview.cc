@@ -44,7 +44,7 @@ size_t HostsWithoutFacts(const Report& report) {
 
 using RulesByState = std::map<State, std::vector<const RuleResult*>>;
 
-// One of the boxes that say what was found.
+// One of the boxes with results.
 class Box {
  public:
   Box(State state, const char* title, const PageFindings& findings,
@@ -98,7 +98,6 @@ void AddFailed(const Report& report,
   }
 }
 
-// "2 hosts without facts"; empty for none.
 std::string CountedAs(const char* words, size_t number,
                       absl::string_view noun) {
   return number == 0 ? "" : Say(words, Count(number, noun));

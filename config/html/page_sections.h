@@ -1,6 +1,6 @@
 // The parts of the page, each from a report into the dictionary of the template
-// (page.html), in the current language. Every text goes through SafeText on its
-// way, and through the escaping of the template for where it stands.
+// (page.html), in the current language. Every text passes SafeText and the
+// template's escaping for its place.
 #ifndef CONFIG_HTML_PAGE_SECTIONS_H_
 #define CONFIG_HTML_PAGE_SECTIONS_H_
 
@@ -17,7 +17,7 @@ namespace clusterd {
 
 using PageDictionary = ctemplate::TemplateDictionary;
 
-// "F", "U", "W", "P" or "S": what stands for the state beside its colour.
+// "F", "U", "W", "P" or "S": the letter beside the state's colour.
 const char* StateLetter(State state);
 
 // Sets a variable.
@@ -41,7 +41,7 @@ class PageFindings {
   // Names the rules, as links where they have a block.
   void AddLinks(const std::vector<std::string>& rules,
                 PageDictionary* in) const;
-  // "3.14": where the finding stands in the report; the script finds it so.
+  // "3.14": the place of the finding in the report, for the script.
   std::string PlaceOf(const Finding* finding) const {
     return places_.at(finding);
   }
@@ -52,9 +52,9 @@ class PageFindings {
   std::map<const Finding*, std::string> places_;
 };
 
-// The verdict with what the report is about, in these words.
+// The verdict with the report's subject, in these words.
 std::string Headline(const Report& report, const char* words);
-// Verdict, what the report is about, its notes.
+// Adds the verdict, the report's subject, and its notes.
 void AddHead(const Report& report, PageDictionary* page);
 // Boxes for failures and, as large, unchecked rules; warnings and passes.
 void AddBoxes(const Report& report, const PageFindings& findings,

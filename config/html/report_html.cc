@@ -31,8 +31,8 @@ namespace {
 
 #include "config/html/page_parts.inc"
 
-// Compiled once and kept: nothing is added to ctemplate's own cache, and
-// expanding it is safe from several threads.
+// Compiled once and kept outside of ctemplate's own cache; several threads may
+// expand it at once.
 const ctemplate::Template* PageTemplate() {
   static const ctemplate::Template* const page =
       ctemplate::Template::StringToTemplate(kPage_html, sizeof(kPage_html) - 1,
@@ -57,12 +57,12 @@ std::string JsonForScript(const Report& report) {
 }
 
 constexpr int kAll = std::numeric_limits<int>::max();
-// Failures are shown at once where they are no more than these.
+// Up to this number failures are open at first.
 constexpr size_t kOpenFindings = 20;
 // Further entries are folded, and printed only if the reader opens them.
 constexpr size_t kPrintedFindings = 100;
 constexpr size_t kPrintedHosts = 50;
-// A host's page names so many findings; with the script it has all.
+// The limit of findings on a host's page; with the script it has all.
 constexpr size_t kLinesOfHost = 40;
 // Bytes of texts in all pages of hosts together. If every host has many, the
 // pages name rules, and the texts stand with the findings and in the JSON.
@@ -70,7 +70,7 @@ constexpr size_t kHostTextBytes = size_t{1} << 20;
 // JSON has all of them.
 constexpr int kMaxChanges = 1000;
 
-// Letters, digits and dashes, whatever the name holds.
+// Keeps letters and digits, and turns all others into dashes.
 std::string AnchorName(absl::string_view rule) {
   std::string name = "r-";
   for (const char c : rule) {
@@ -289,7 +289,6 @@ void AddCauses(const Report& report, const PageFindings& findings,
     PageDictionary* const row = causes->AddSectionDictionary("CAUSE");
     SetText("LETTER", StateLetter(repair.state), row);
     SetText("WHERE", SubjectsText(repair.subjects, 20, 160), row);
-    // Every second part was in backquotes.
     bool is_code = false;
     for (const absl::string_view part : absl::StrSplit(repair.how, '`')) {
       PageDictionary* const how = row->AddSectionDictionary("HOW");

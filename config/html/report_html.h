@@ -16,12 +16,12 @@ namespace clusterd {
 
 // `before`: the check to compare with; null: there was none. Both are in
 // English, as they are kept and sent. The page opens in the current language.
-// It names nothing outside of itself, and its content security policy allows
-// only its own style, and its own script by digest. Without the script all is
-// there but filters, sorting, copying and the pages of hosts that pass. Every
-// text is made safe as for a terminal (SafeText), and escaped for where it
-// stands. Some 5 MB at most for 1,152 hosts with 2,000 findings. Internal where
-// the template cannot be used, which no report causes.
+// It refers to nothing outside of itself, and its content security policy
+// allows only its own style, and its own script by digest. Without the script
+// it lacks only filters, sorting, copying and the pages of hosts that pass.
+// Every text is made safe as for a terminal (SafeText), and escaped for its
+// place. At most some 5 MB for 1,152 hosts with 2,000 findings. Internal if the
+// template cannot be used, which no report causes.
 absl::StatusOr<std::string> ReportHtml(const Report& report,
                                        const Report* before);
 

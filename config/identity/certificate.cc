@@ -53,7 +53,7 @@ bool IsName(absl::string_view name) {
          HasForm(name, *kForm);
 }
 
-// The peer chose the text: it is cut and escaped before anybody prints it.
+// The peer chose the text: it is cut and escaped for messages.
 absl::Status Malformed(absl::string_view uri, const FindingValue& what) {
   return InvalidWords("msg-trust-id-not-valid",
                       absl::CHexEscape(uri.substr(0, 200)), what);

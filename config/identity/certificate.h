@@ -23,8 +23,7 @@ namespace clusterd {
 enum class IdentityKind { kController, kHost, kUser };
 
 // Each role includes the permissions of the ones before it. A hook is a
-// scheduler's identity. daemon/controller/gate/call_roles.h has the calls of
-// each.
+// scheduler's identity. See daemon/controller/gate/call_roles.h for the calls.
 enum class Role { kHook, kViewer, kOperator, kAdmin };
 
 struct SpiffeId {
@@ -46,10 +45,8 @@ struct SpiffeId {
   }
 };
 
-// "host", "user" or "controller".
 absl::string_view KindName(IdentityKind kind);
 
-// "hook", "viewer", "operator" or "admin".
 absl::string_view RoleName(Role role);
 
 // InvalidArgument, quoting the text, unless it is one of the shapes above.
@@ -62,7 +59,6 @@ absl::StatusOr<SpiffeId> ParseUriNames(absl::Span<const std::string> uri_names);
 // True if `name` can be a cluster's name, which is its trust domain.
 bool IsClusterName(absl::string_view name);
 
-// The texts of the three PEM files of one identity.
 struct TlsPem {
   std::string ca;
   std::string certificate;
@@ -103,8 +99,7 @@ struct CertificateEnd {
 std::vector<CertificateEnd> CertificateEnds(absl::string_view pem);
 
 // InvalidArgument if the text holds no private key (an encrypted one does not
-// count: it would need a typed password), or the key is not the first
-// certificate's.
+// count, since it needs a password), or the key is not the first certificate's.
 absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
                              absl::string_view key_pem);
 

@@ -67,7 +67,7 @@ Owned<T> FirstOf(absl::string_view pem,
   return first;
 }
 
-// All that was written into memory.
+// All bytes written into memory.
 inline std::string TextOf(BIO* memory) {
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(memory, &bytes);
@@ -158,7 +158,6 @@ inline absl::Status NoCertificate() {
   return InvalidWords("msg-trust-no-certificate");
 }
 
-// True if this key made the signature over the text, with SHA-256.
 bool IsMadeBy(EVP_PKEY* key, absl::string_view signature,
               absl::string_view text);
 

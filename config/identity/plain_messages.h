@@ -21,7 +21,7 @@ inline std::shared_ptr<grpc::Channel> OpenChannel(
     const std::string& target,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     grpc::ChannelArguments arguments) {
-  // The first alone would have packed bytes taken for the message.
+  // With the first option alone, compressed bytes would count as the message.
   arguments.SetInt(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   arguments.SetInt(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET,
                    1 << GRPC_COMPRESS_NONE);

@@ -14,7 +14,7 @@
 
 namespace clusterd {
 
-// Certificates and keys are shorter.
+// The limit for certificates and keys.
 inline constexpr size_t kMaxPemBytes = 1 << 20;
 
 // Reads all of the file. Messages begin with the path: NotFound if it is not
@@ -38,14 +38,15 @@ absl::Status FileStatus(const std::string& path, int error);
 // The same for what writes: ResourceExhausted for a full disk.
 absl::Status WriteStatus(const std::string& path, int error);
 
-// Makes the names in the folder last. Errors as WriteStatus, like the next two.
+// Makes the names in the folder durable. Errors as WriteStatus, like the next
+// two.
 absl::Status SyncFolder(const std::string& folder);
-// A new file, whole and synced, of this mode whatever the umask is. No link is
-// followed.
+// Writes a new file, whole and synced, of this mode whatever the umask is.
+// Follows no link.
 absl::Status WriteWholeFile(const std::string& path, absl::string_view text,
                             mode_t mode);
-// Writes PATH.new and renames it to PATH: who opens it gets the old text or the
-// new one, also after a crash.
+// Writes PATH.new and renames it to PATH: readers get the old text or the new
+// one, also after a crash.
 absl::Status ReplaceFile(const std::string& path, absl::string_view text,
                          mode_t mode);
 

@@ -67,14 +67,14 @@ class RevocationLists {
   // FailedPrecondition if its CA has no list in force.
   absl::Status Check(const CertificateKey& key, absl::Time now) const;
 
-  // "the list of CN=…: ended at …" of each that is not in force, a line each;
-  // empty: all are.
+  // "the list of CN=…: ended at …" of each not in force, one per line, or
+  // empty.
   std::string NotInForce(absl::Time now) const;
 
   // FailedPrecondition, naming both, if a list is older than one seen of its
   // CA: it would admit again those that the newer one revoked.
   absl::Status CheckNotOlder(const ListAges& seen) const;
-  // The newer of what was seen and of these.
+  // The newer of those seen and these.
   ListAges Newest(ListAges seen) const;
 
   size_t lists() const { return lists_.size(); }
@@ -103,8 +103,7 @@ class RevocationLists {
 };
 
 // The texts of a file, or of every regular file of a folder whose name ends in
-// ".pem" or ".crl". Errors as ReadRegularFile; NotFound for a folder without
-// any.
+// ".pem" or ".crl". Errors as ReadRegularFile; NotFound for an empty folder.
 absl::StatusOr<std::vector<std::string>> ReadRevocationTexts(
     const std::string& path);
 

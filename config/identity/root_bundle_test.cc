@@ -127,7 +127,7 @@ TEST_F(RootBundleTest, OlderBundleDoesNotComeBack) {
                 "roots.bundle is damaged");
 }
 
-// A thief of its key cannot bring it back.
+// A thief of its key cannot restore it.
 TEST_F(RootBundleTest, RootThatWasRemovedSignsNothing) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   const std::string back = old_->RootBundle("demo", "3", Both());

@@ -32,7 +32,7 @@ struct Refusals {
   absl::Mutex mutex;
   std::vector<std::string> all ABSL_GUARDED_BY(mutex);
 
-  // Until one of them holds `text`; how many do.
+  // Waits until one of them holds `text`; returns how many do.
   int WaitFor(const std::string& text) {
     absl::MutexLock lock(&mutex);
     const auto count = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex) {
@@ -69,7 +69,7 @@ class ServerPairTest : public testing::Test {
   }
   ~ServerPairTest() override { server_->Shutdown(); }
 
-  // Each file by one rename.
+  // Replaces each file by one rename.
   void Write(const TlsPem& pem) {
     const auto replace = [](const std::string& path, const std::string& text,
                             unsigned mode) {

@@ -12,9 +12,8 @@ namespace clusterd {
 namespace {
 
 // The peer partly chooses what the controller signs with this key in a TLS
-// handshake. This prefix tells our texts apart, as TLS 1.3 does (RFC 8446,
-// 4.4.3): longer than the 32 bytes that a client of TLS 1.2 chooses at the
-// front.
+// handshake. This prefix tells our texts apart, as in TLS 1.3 (RFC 8446,
+// 4.4.3): longer than the 32 bytes that a TLS 1.2 client chooses at the front.
 std::string Framed(absl::string_view text) {
   return absl::StrCat(std::string(64, ' '), "clusterd, signed text",
                       absl::string_view("\0", 1), text);
@@ -83,7 +82,7 @@ struct SignatureVerifier::Certificates {
   // The chain's defect under the authorities when it was read.
   const absl::Time read_at;
   const std::string trouble;
-  // The first end of these all, when what was a chain ends to be one.
+  // The first end of all these, after which the chain is not valid.
   const absl::Time ends;
 
   std::string TroubleAt(absl::Time now) const {

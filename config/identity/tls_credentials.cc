@@ -33,7 +33,7 @@ namespace {
 
 namespace tls = ::grpc::experimental;
 
-// The files in memory that gRPC watches for a server.
+// The interval at which gRPC reads a server's files in memory.
 constexpr unsigned kMemoryRefreshSeconds = 1;
 
 absl::StatusOr<std::string> ReadPem(const std::string& path,
@@ -45,7 +45,7 @@ absl::StatusOr<std::string> ReadPem(const std::string& path,
                 : ReadRegularFile(path);
 }
 
-// Lets only the controller of one cluster be at the other end.
+// Accepts only the controller of one cluster as the peer.
 class ControllerVerifier final : public tls::ExternalCertificateVerifier {
  public:
   explicit ControllerVerifier(std::string cluster)
@@ -97,7 +97,7 @@ std::shared_ptr<grpc::ChannelCredentials> ForController(
   return tls::TlsCredentials(options);
 }
 
-// OpenSSL's threads and ours share it; held for reading while it is called.
+// OpenSSL's threads and ours share it; held for reading during a call.
 ABSL_CONST_INIT absl::Mutex ended_mutex(absl::kConstInit);
 // Never deleted: those threads may run until the process ends.
 std::function<bool(const std::string& pem)>* const admits_ended
@@ -105,7 +105,7 @@ std::function<bool(const std::string& pem)>* const admits_ended
         new std::function<bool(const std::string& pem)>();
 
 // OpenSSL's verdict on one certificate of a chain, but for the end of the
-// lowest: then it goes on with what it has not looked at yet.
+// lowest: then it continues with the checks that it has not made yet.
 int VerifyButForTheEnd(int is_good, X509_STORE_CTX* chain) {
   if (is_good == 1 ||
       X509_STORE_CTX_get_error(chain) != X509_V_ERR_CERT_HAS_EXPIRED ||
@@ -186,9 +186,9 @@ struct Shown {
   }
 };
 
-// The last good set of a server's files, at which it looks on a thread of its
-// own. It is a verifier, which lets everybody through whom TLS let through,
-// because that is what gRPC keeps as long as it shows the pair.
+// The last good set of a server's files, which it checks on a thread of its
+// own. It is a verifier that accepts every peer that TLS accepted, because gRPC
+// keeps a verifier as long as it shows the pair.
 class ServerPair final : public tls::ExternalCertificateVerifier {
  public:
   // `shown` holds `first`, which came from `files`.
@@ -274,9 +274,9 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
 }
 
 // "… last error: UNKNOWN: ipv4:127.0.0.1:1: Tls handshake failed: …" is cut to
-// what stands behind the address. The texts are those of gRPC 1.51.
+// the text behind the address. The texts are those of gRPC 1.51.
 absl::string_view LastError(absl::string_view message) {
-  // Behind the mark stand the code and the address.
+  // The code and the address follow the mark.
   static const LazyRE2 kForm = {R"((?s).*?last error: (?:.*?: ){0,2}(.*))",
                                 RE2::Latin1};
   absl::string_view last;
@@ -339,7 +339,7 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
 
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
   absl::StatusOr<TlsPem> pair = ReadTlsFiles(files);
-  // A pair that is swapped between two reads looks as if it were none.
+  // A pair that is replaced between two reads looks like a mismatch.
   if (!pair.ok()) pair = ReadTlsFiles(files);
   RETURN_IF_ERROR(pair.status());
   ASSIGN_OR_RETURN(const CertificateInfo info,

@@ -42,14 +42,14 @@ inline constexpr unsigned kTlsRefreshSeconds = 60;
 // has no SPIFFE id; FailedPrecondition if the certificate is not valid now.
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files);
 
-// A set of files to go over to: errors as ReadTlsFiles, and PermissionDenied if
+// A replacement set of files: errors as ReadTlsFiles, and PermissionDenied if
 // the certificate is not of `self` or does not lead to the CA now.
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files);
 
 // A certificate without automatic renewal is reported this long before its end.
 inline constexpr absl::Duration kCertificateNotice = absl::Hours(30 * 24);
-// The same of one that renews itself, at half of its life: by then that has
-// gone wrong for long.
+// The same of one that renews itself, at half of its life: by then renewal has
+// failed for long.
 inline constexpr absl::Duration kRenewedNotice = absl::Hours(48);
 
 // A line for each certificate in the two files that ends within
@@ -60,20 +60,19 @@ std::vector<FindingValue> EndingCertificates(
     const TlsFiles& files, absl::Time now,
     absl::string_view noticed = "noticed-within-a-minute");
 
-// The earliest end of the certificates in each PEM file that has one and can be
-// read, by the name that stands before its path.
+// The earliest end of the certificates in each readable PEM file that has one,
+// by the name that stands before its path.
 std::vector<std::pair<std::string, absl::Time>> FirstEnds(
     const std::vector<std::pair<std::string, std::string>>& files);
 
-// The identity that the certificate of `files` gives; an empty `cluster` lets
-// it say which cluster that is. Errors as ReadTlsFiles, and PermissionDenied if
-// it is of another cluster or of another kind.
+// The identity in the certificate of `files`; an empty `cluster` accepts any.
+// Errors as ReadTlsFiles, and PermissionDenied for another cluster or kind.
 absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
                                          const std::string& cluster,
                                          IdentityKind kind);
 
-// Hears why files were refused while a server runs, once for each reason, on a
-// thread of its own, until gRPC has let go of the credentials: a moment after
+// Receives why files were refused while a server runs, once for each reason, on
+// a thread of its own, until gRPC has released the credentials: a moment after
 // the server's end.
 using CertificatesRefused = std::function<void(const std::string& why)>;
 

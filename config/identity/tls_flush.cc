@@ -14,7 +14,7 @@ struct tsi_frame_protector;
   "P19tsi_frame_protectorPhPmS2_"
 using Flush = int(tsi_frame_protector*, unsigned char*, size_t*, size_t*);
 
-// gRPC's own where its archive is linked, with --wrap.
+// gRPC's own if its archive is linked, with --wrap.
 Flush RealFlush __asm__("__real_" CLUSTERD_FLUSH) __attribute__((weak));
 Flush WrappedFlush __asm__("__wrap_" CLUSTERD_FLUSH);
 // Found before that of a shared gRPC; an archive has a stronger one.

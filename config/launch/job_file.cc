@@ -27,7 +27,7 @@ constexpr YamlLimits kLimits = {size_t{32} << 20, size_t{4} << 20};
 
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kMaxRanks = 1 << 24;
-// Far above what any product takes: the rules say what does.
+// Far above any product's limit, which the rules check.
 constexpr uint32_t kMaxProcesses = 1024;
 
 // A number of devices, or their ids.
@@ -159,7 +159,6 @@ class Loader {
     }
   }
 
-  // Variables that the job sets itself, whatever their names.
   void LoadEnvironment(const YamlValue& value) {
     static const LazyRE2 kName = {R"([A-Za-z_][A-Za-z0-9_]*)"};
     if (value.node() == nullptr) return;

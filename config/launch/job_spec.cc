@@ -94,7 +94,7 @@ class Narrower {
           DidYouMeanWords(word, words));
   }
 
-  // 0 if it is none, which is recorded.
+  // 0 for a port that is not valid, which is recorded.
   uint32_t Port(uint32_t port, const FindingValue& subject) {
     if (port <= kMaxPort) return port;
     Wrong("msg-job-out-of-range", subject, port, 1, kMaxPort);

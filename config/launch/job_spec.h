@@ -57,14 +57,14 @@ absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
 absl::Status SetJobDevices(absl::string_view text, JobSpec* job);
 
 // The cluster as the job sees it: its servers in its order and its devices
-// alone, one_job set; MASTER_PORT and the containers' ssh port in place of the
-// spec's where the job names them. A server may be named by its address or
-// with the spec's domain behind it. InvalidArgument with every mistake, at most
-// 100, one per line: servers that the spec does not name, with the nearest
-// name, or names twice; devices that it does not plan; another product; what
-// LoadJobSpec would refuse of ports, data types and methods; no server at all.
-// `only_host`: that server alone, for a host that judges itself and need know
-// no other. NotFound if it is none of the job's.
+// alone, one_job set; the job's MASTER_PORT and containers' ssh port, if given,
+// replace the spec's. A server may be named by its address or with the spec's
+// domain behind it. InvalidArgument with every mistake, at most 100, one per
+// line: servers that the spec does not name, with the nearest name, or names
+// twice; devices that it does not plan; another product; LoadJobSpec's mistakes
+// of ports, data types and methods; no server at all. `only_host`: that server
+// alone, for a host that judges itself and need not know others. NotFound if it
+// is not the job's.
 absl::StatusOr<ClusterSpec> NarrowToJob(const ClusterSpec& spec,
                                         const JobSpec& job,
                                         absl::string_view only_host = "");

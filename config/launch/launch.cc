@@ -472,7 +472,7 @@ std::optional<FindingValue> HolderOf(uint32_t port, const HostFacts& host) {
   return std::nullopt;
 }
 
-// Why the port cannot be taken; nothing: it can.
+// Why the port cannot be taken; nothing: it is free.
 std::optional<FindingValue> WhyNot(uint32_t port, const ClusterSpec& job,
                                    const HostFacts& master) {
   if (port > 65535) return Worded("job-say-port-not-valid");

@@ -39,7 +39,7 @@ struct LaunchOptions {
   // For torch-npu-run; unset: by size.
   std::optional<bool> tiered;
   uint32_t asd = 1;  // NPU_ASD_ENABLE.
-  // Files to source where a host has them; unset: those of the method.
+  // Files to source if a host has them; unset: those of the method.
   std::optional<std::vector<std::string>> sources;
   std::string job_id;  // Names an elastic job; may be empty.
   // For horovodrun.
@@ -53,7 +53,7 @@ struct LaunchOptions {
   // Name and value of what the job file sets itself. Overrides the variables
   // for HCCL, but not those that the launch counts by, such as MASTER_PORT.
   std::vector<std::pair<std::string, std::string>> environment;
-  // HCCL_LOGIC_SUPERPOD_ID of each server, which wins over `environment`; empty
+  // HCCL_LOGIC_SUPERPOD_ID of each server, which overrides `environment`; empty
   // text: the job does not set it. No entries: no server has one.
   std::vector<std::string> super_pods;
 };
@@ -67,7 +67,6 @@ struct LaunchVariable {
   std::string formula;
 };
 
-// A word of a command line.
 struct LaunchWord {
   std::string value;
   // The form for a shell, with names of variables in place of their values;
@@ -105,7 +104,7 @@ struct NodeLaunch {
 struct Launch {
   std::string method;
   std::vector<NodeLaunch> nodes;  // The master first.
-  // Why a value was chosen, and what is not known to be right.
+  // Why a value was chosen, and which values are not known to be right.
   std::vector<FindingValue> notes;
 };
 

@@ -1,5 +1,4 @@
-// The table of the ways to launch: a row each. Part of launch.cc, which fills
-// in the values.
+// The table of the ways to launch: a row each. launch.cc fills in the values.
 #ifndef CONFIG_LAUNCH_LAUNCH_METHODS_H_
 #define CONFIG_LAUNCH_LAUNCH_METHODS_H_
 

@@ -134,7 +134,7 @@ std::string NodeText(const Launch& launch, const NodeLaunch& node,
   if (form == LaunchForm::kShell) return ShellText(launch, node);
   std::string text;
   for (const LaunchVariable& variable : AllVariables(node)) {
-    // Neither a task prolog's reader nor docker takes quotes off.
+    // A task prolog's reader and docker keep quotes.
     absl::StrAppend(&text, form == LaunchForm::kDotenv ? "" : "export ",
                     variable.name, "=", variable.value, "\n");
   }

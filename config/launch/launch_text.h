@@ -1,6 +1,5 @@
-// A launch in the forms in which it is run: for a shell, as a file of
-// variables, as JSON, or as what a Slurm task prolog prints. Same launch, same
-// bytes.
+// A launch in its runnable forms: for a shell, as a file of variables, as JSON,
+// or as the output of a Slurm task prolog. Same launch, same bytes.
 #ifndef CONFIG_LAUNCH_LAUNCH_TEXT_H_
 #define CONFIG_LAUNCH_LAUNCH_TEXT_H_
 

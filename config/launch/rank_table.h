@@ -54,7 +54,7 @@ struct RankTable {
   size_t behind_line = 0;
 };
 
-// Largest file that is looked at: 1,152 servers of 16 devices fit twice, with
+// The largest file that is read: 1,152 servers of 16 devices fit twice, with
 // every value on a line of its own.
 inline constexpr size_t kMaxRankTableBytes = 8 << 20;
 
@@ -74,8 +74,7 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json);
 absl::Status CheckUtf8(absl::string_view file, absl::string_view text);
 
 // True for an address of Docker's default bridge, 172.17.0.0/16
-// (docs.docker.com, bridge network driver): a container's, which no other host
-// reaches.
+// (docs.docker.com, bridge network driver): other hosts cannot reach it.
 bool IsOfDockerBridge(const std::string& server_id);
 
 }  // namespace clusterd

@@ -160,8 +160,7 @@ class Writer {
                         server.address(), "\"\n        }");
   }
 
-  // REQUIRES: the host has the device, and the fact is known, or something is
-  // refused.
+  // REQUIRES: the host has the device, and the fact is known or was refused.
   static std::string SuperDeviceId(const HostFacts& host, uint32_t id) {
     const DeviceFacts* const device = FindDevice(host, id);
     if (device == nullptr) return "";

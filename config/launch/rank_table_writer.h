@@ -6,9 +6,8 @@
 //           {
 //               "device":[
 //                   { "device_id":"0", "device_ip":"10.0.0.1", "rank_id":"0" },
-// Pure: the same cluster and facts give the same bytes, so that a table made
-// for any host of a job is that of all others. Versions 1.0 and 1.2; the Ascend
-// 950 wants 2.0, which is not written.
+// Pure: the same cluster and facts give the same bytes, so all hosts of a job
+// get the same table. Versions 1.0 and 1.2; not the Ascend 950's 2.0.
 #ifndef CONFIG_LAUNCH_RANK_TABLE_WRITER_H_
 #define CONFIG_LAUNCH_RANK_TABLE_WRITER_H_
 

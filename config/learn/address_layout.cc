@@ -57,7 +57,7 @@ size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
   return end;
 }
 
-// Folded where that expands in the same order.
+// Folded if that expands in the same order.
 std::string HostsOf(const std::vector<std::string>& names) {
   const std::string folded = FoldHostlist(names);
   const auto again = ExpandHostlist(folded);
@@ -165,7 +165,6 @@ class Finder {
     int64_t host;
   };
 
-  // The simplest first.
   std::vector<Counting> Countings() const {
     std::vector<Counting> all;
     const bool named = absl::c_none_of(servers_, [](const auto& server) {
@@ -176,7 +175,7 @@ class Finder {
     absl::c_stable_sort(all, [](const Counting& a, const Counting& b) {
       return a.per_subnet < b.per_subnet;
     });
-    // Groups say more than how many servers happen to be in each.
+    // Groups mean more than the number of servers in each.
     const int64_t groups = servers_.rbegin()->inputs.g + 1;
     if (groups > 1 && groups < static_cast<int64_t>(servers_.size())) {
       all.insert(absl::c_find_if(
@@ -226,7 +225,7 @@ class Finder {
     return fit;
   }
 
-  // One server goes on from the other by a whole number for each.
+  // Each step from one server to the next must be a whole number.
   static void Vote(int64_t difference, int64_t places, Votes* votes) {
     if (places != 0 && difference % places == 0)
       ++(*votes)[difference / places];
@@ -245,7 +244,7 @@ class Finder {
       std::optional<int64_t> host;
       if (k > 0) subnet = fit->subnets.back();
       if (k > 0) host = fit->hosts.back();
-      // A device of which nothing is known goes on from the one before.
+      // An unknown device continues from the one before.
       const bool follows = k > 0 && subnets[k].empty();
       fit->subnets.push_back(follows ? *subnet : Elect(subnets[k], subnet));
       fit->hosts.push_back(follows ? *host + 1 : Elect(hosts[k], host));
@@ -266,8 +265,8 @@ class Finder {
       size_t end = k + 1;
       int64_t slope = 0;
       while (end < ids_.size() && GoesOn(fit, k, end, &slope)) ++end;
-      // The constant as it counts from d, and from the letter itself where
-      // that gives no negative number.
+      // The constant as it counts from d, and from the letter itself if that is
+      // not negative.
       int64_t constant = fit.hosts[k] - slope * ids_[k];
       Counting shown = counting;
       if (!counting.by_group && counting.per_subnet == 0 &&
@@ -302,8 +301,7 @@ class Finder {
            absl::c_count_if(Octets(fit, first, k + 1), is_list) <= 1;
   }
 
-  // The octets of the subnets of devices from `k` to before `end`: "10",
-  // "[20-27]".
+  // The octets of the subnets of devices from `k` until `end`: "10", "[20-27]".
   std::vector<std::string> Octets(const Fit& fit, size_t k, size_t end) const {
     std::vector<std::string> octets;
     for (int shift = 24; shift >= 0; shift -= 8) {

@@ -37,7 +37,7 @@ std::optional<Ipv4Address> ServerAddress(absl::string_view text) {
 
 struct OpenFile {
   Mistakes mistakes;
-  // Lines that are not taken, by the reason, which has its English text first.
+  // Ignored lines, by the reason, which has its English text first.
   std::map<std::string, std::pair<FindingValue, std::set<uint32_t>>> left_out;
 };
 
@@ -100,7 +100,8 @@ class Importer {
     Wrong(line, "spec-of", key, MessageWords(error));
   }
 
-  // Calls read() to read the file. A file that includes it goes on afterwards.
+  // Calls read() to read the file. A file that includes it continues
+  // afterwards.
   void InFile(const std::string& name, absl::FunctionRef<void()> read) {
     OpenFile file = {Mistakes(name), {}};
     OpenFile* const outer = std::exchange(file_, &file);
@@ -210,7 +211,7 @@ class Importer {
          HostsValue({others.begin(), others.end()}, 100));
   }
 
-  // Addresses by commas; nothing, and a mistake, if one is none.
+  // Addresses by commas; nothing, and a mistake, if one is not valid.
   std::vector<Ipv4Address> Addresses(const ImportLine& line,
                                      absl::string_view key,
                                      absl::string_view text) {
@@ -348,12 +349,12 @@ class Importer {
     }
   }
 
-  // Also what an included file includes is relative to slurm.conf's folder.
+  // Nested includes are relative to slurm.conf's folder, too.
   void ReadIncluded(const ImportLine& line) {
     if (line.words.size() != 2) {
       return Wrong(line, "msg-learn-include-one-file");
     }
-    // slurm.conf(5), INCLUDE MODIFIERS, has no other one.
+    // slurm.conf(5), INCLUDE MODIFIERS, has only this one.
     std::string path =
         absl::StrReplaceAll(line.words[1], {{"%c", slurm_cluster_}});
     if (!absl::StartsWith(path, "/")) path.insert(0, folder_);

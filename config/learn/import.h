@@ -55,10 +55,10 @@ struct ImportOptions {
 absl::StatusOr<SeenCluster> ImportCluster(absl::Span<const ImportedFile> files,
                                           const ImportOptions& options);
 
-// The IPv4 addresses of a hosts file by every name of their lines; of a name
-// that stands twice the first, as a resolver takes it. Loopback and other
-// addresses that no server can have, and IPv6, are passed over.
-// InvalidArgument as ImportCluster.
+// The IPv4 addresses of a hosts file by every name of their lines; the first
+// one of a repeated name, as a resolver takes it. Ignores loopback and other
+// addresses that no server can have, and IPv6. InvalidArgument as
+// ImportCluster.
 absl::StatusOr<std::map<std::string, Ipv4Address>> ParseHostsFile(
     const ImportedFile& file);
 

@@ -15,17 +15,16 @@
 namespace clusterd {
 
 // The words of a line, without its comment; at least one. Quotes hold a word
-// together and are taken off, blanks around "=" are, too.
+// together and are removed, as are blanks around "=".
 struct ImportLine {
-  // The value of `key=value`, keys in any case as in slurm.conf; nullopt: there
-  // is none.
+  // The value of `key=value`, keys in any case as in slurm.conf; or nullopt.
   std::optional<std::string> Find(absl::string_view key) const;
 
   TextPosition position;
   std::vector<std::string> words;
 };
 
-// Lines without words are left out. A backslash at the end joins the next line,
+// Leaves out lines without words. A backslash at the end joins the next line,
 // whose number counts.
 std::vector<ImportLine> SplitLines(absl::string_view text);
 

@@ -24,7 +24,7 @@
 
 namespace clusterd {
 
-// The value that most have; of equals the lowest. nullopt without any.
+// The most common value; on a tie the lowest. nullopt without any.
 template <typename Value>
 std::optional<Value> Majority(const std::map<Value, size_t>& votes) {
   std::optional<Value> best;
@@ -36,7 +36,7 @@ std::optional<Value> Majority(const std::map<Value, size_t>& votes) {
   return best;
 }
 
-// Unset: not known. 0.0.0.0: known that none is set.
+// Unset: not known. 0.0.0.0: known to be unset.
 struct SeenDevice {
   bool HasAddress() const {
     return address.has_value() && !address->address().IsUnset();
@@ -53,7 +53,7 @@ struct SeenDevice {
 struct SeenHost {
   std::string name;
   std::optional<Ipv4Address> address;
-  // It gave no facts, and why.
+  // The host gave no facts, and why.
   bool silent = false;
   std::vector<SeenDevice> devices;
   std::optional<uint64_t> somaxconn;
@@ -61,14 +61,14 @@ struct SeenHost {
   // A reboot keeps both. Unset: not known.
   std::optional<bool> persistent;
   std::optional<bool> firewall_runs;
-  // Those of LearnCluster, which must outlive it; null: of no attached host.
+  // Those of LearnCluster, which must outlive it; null: not an attached host.
   const HostFacts* facts = nullptr;
 };
 
 // nullptr: there is none.
 const SeenDevice* FindDevice(const SeenHost& host, uint32_t id);
 
-// A device without values where the host has none of this id.
+// Empty if the host has no device of this id.
 const SeenDevice& DeviceOf(const SeenHost& host, uint32_t id);
 
 struct SeenCluster {
@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
     const std::string& series = "", bool is_950 = false);
 
 // The hosts of `facts`, which must outlive it, with the addresses of
-// `addresses`, by name; what ChooseProduct says.
+// `addresses`, by name; errors as ChooseProduct.
 absl::StatusOr<SeenCluster> LearnCluster(
     const std::string& name, absl::string_view product,
     absl::Span<const HostFacts> facts,

@@ -25,7 +25,7 @@ std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
   return Each<std::string>(notes, ValueText);
 }
 
-// A healthy cluster, and what is learned from its facts.
+// A healthy cluster, and the result of learning from its facts.
 struct Learned {
   explicit Learned(const std::string& product, const std::string& mode = "",
                    int servers = 5)
@@ -62,7 +62,7 @@ struct Learned {
   std::vector<HostFacts> facts;
 };
 
-// Loads the written file; fails the test unless it loads and no rule refuses
+// Loads the written file; the test fails unless it loads and no rule refuses
 // it.
 ClusterSpec Load(const WrittenSpec& written) {
   const auto spec = LoadSpec("cluster.yaml", written.yaml);
@@ -248,7 +248,7 @@ TEST(WriteSpecTest, OtherProductsAndUnreadFactsAreExceptions) {
       texts, Contains("server3: device ids not known, planned by the pattern"));
   EXPECT_THAT(texts, Contains("server4 device 5: address not known, planned by "
                               "the pattern"));
-  // The series also as that of the fewest.
+  // The series also as the one of the fewest hosts.
   EXPECT_EQ(texts.size(), 5) << written->yaml;
   EXPECT_EQ(Load(*written).servers(4).devices(5).address(),
             learned.spec.servers(4).devices(5).address());

@@ -19,9 +19,9 @@
 
 namespace clusterd {
 
-// A fact with a value, with the reason why it is missing, or "not asked for".
-// Lists are cut after 20 lines and say so. All texts are made safe for a
-// terminal. Ages are by our clock, `now`.
+// Prints a fact's value, why it is missing, or "not asked for". Lists are cut
+// after 20 lines and say so. All texts are made safe for a terminal. Ages are
+// by our clock, `now`.
 void PrintFactsTable(const HostFacts& facts, const Style& style, absl::Time now,
                      std::ostream& out);
 

@@ -17,10 +17,9 @@ namespace clusterd {
 inline constexpr absl::string_view kReasonPrefix = "clusterd: ";
 
 // Reasons of a report about one host, and (host "") about none; worst first,
-// causes before what they explain; no PASS or SKIPPED among them. Texts are
-// printable ASCII on one line, at most 120 characters; a longer repair, which
-// must not be cut, is "clusterctl explain RULE". A text that was not cut has
-// its words, too.
+// causes before consequences; without PASS and SKIPPED. Texts are printable
+// ASCII on one line, at most 120 characters; a longer repair, which must not be
+// cut, is "clusterctl explain RULE". An uncut text has its words, too.
 std::vector<JobReason> ReasonsAbout(const Report& report,
                                     absl::string_view host);
 

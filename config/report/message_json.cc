@@ -27,7 +27,7 @@ std::string MessageJson(const google::protobuf::Message& message,
     const InLanguage in_english(Language::kEnglish);
     RenderWords(english.get(), /*drop=*/true);
   }
-  // Maps in the order of their keys: the same message, the same bytes.
+  // Maps are in the order of their keys: the same message, the same bytes.
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);

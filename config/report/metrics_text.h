@@ -24,14 +24,12 @@ using MetricLabels = std::vector<std::pair<absl::string_view, std::string>>;
 
 class MetricsText {
  public:
-  // All samples of a metric follow its beginning. `type`: gauge, counter or
-  // histogram.
+  // All samples of a metric follow. `type`: gauge, counter or histogram.
   void Begin(absl::string_view name, absl::string_view type,
              absl::string_view help);
-  // A sample of the metric that was begun last.
+  // A sample of the last metric.
   void Add(double value, const MetricLabels& labels = {});
   void AddHistogram(const Histogram& histogram);
-  // A metric of one sample.
   void AddGauge(absl::string_view name, absl::string_view help, double value);
 
   std::string Take() && { return std::move(text_); }

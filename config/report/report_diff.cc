@@ -105,7 +105,6 @@ bool HasDowngraded(const RuleResult* rule) {
          });
 }
 
-// One rule of one report.
 class RuleSide {
  public:
   // `rule` may be null. `undo_downgrade`: its warnings are failures.
@@ -253,7 +252,7 @@ void DiffRule(const Side& before_side, const Side& after_side,
            }));
       ForEachPlace(finding, [&](const Place& place) {
         Seen& own = *mine.Find(place);
-        // The worst about it speaks for it, and once.
+        // Only the worst finding about a place counts, once.
         if (own.finding != &finding || own.told) return;
         own.told = true;
         Seen here = own;
@@ -281,7 +280,7 @@ void AddHostsMissingIn(const Side& other, const Report& report, Names* names) {
   }
 }
 
-// One report as notes call it.
+// One report with its name in notes.
 struct Named {
   const Side& side;
   FindingValue name;

@@ -36,7 +36,7 @@ constexpr size_t kFindingsPerRule = 4;
 constexpr int kSubjectGroups = 4;   // Per finding.
 constexpr int kHostsColumns = 100;  // Folded names of one subject.
 constexpr size_t kHostGroups = 10;  // Lines under "Hosts".
-// The last screen of 24 lines is the answer: what to repair, and the verdict.
+// The last screen of 24 lines has the answer: repairs, and the verdict.
 constexpr int kRepairLines = 18;
 constexpr int kUnbounded = std::numeric_limits<int>::max();
 
@@ -48,7 +48,7 @@ std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks,
                           bool verbose) {
   std::vector<size_t> shown(blocks.size());
   size_t left = kFindings;
-  // The worst blocks stand last and take what they want.
+  // The worst blocks stand last and take what they need.
   for (size_t i = blocks.size(); i-- > 0;) {
     const size_t all = blocks[i].findings.size();
     const size_t room = std::min(kFindingsPerRule, std::max<size_t>(left, 1));
@@ -196,7 +196,7 @@ class ReportPrinter {
     page_.Wrapped(absl::StrCat("    ", Padded(Say(key), kKeyColumns)), text);
   }
 
-  // `why`: empty where it has just been said.
+  // `why`: empty if it was just printed.
   void PrintFinding(const Finding& finding, absl::string_view why) {
     const std::string subjects = page_.Safe(Who(finding.subjects()));
     for (const std::string& line :
@@ -349,7 +349,7 @@ constexpr int kErrorColumns = 300;
 using Subjects = google::protobuf::RepeatedPtrField<Subject>;
 using HostNames = std::set<std::string>;
 
-// Says no more than that these hosts are absent.
+// True if it only says that these hosts are absent.
 bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
   return !subjects.empty() &&
          absl::c_all_of(subjects, [&](const Subject& subject) {
@@ -422,7 +422,7 @@ std::string ReportShort(const Report& report, bool utf8) {
     return name.empty() ? line : Say("short-head", name, line);
   };
   if (!report.error().empty()) {
-    // Every mistake has a line of its own, and this is one line.
+    // Each mistake has its own line, and this is one line.
     const std::string error =
         absl::StrReplaceAll(report.error(), {{"\n", "; "}});
     return with_head(
@@ -434,7 +434,7 @@ std::string ReportShort(const Report& report, bool utf8) {
   const std::string hosts =
       safe(HostsText(failing, kFailingColumns, "failing host"),
            kFailingColumns + 40);
-  // A long list of them takes the place of one reason.
+  // A long list of hosts replaces one reason.
   const size_t most = TextColumns(hosts) > 40 ? kReasons - 1 : kReasons;
   const std::string counts = CountsText(CountStates(report.rules()));
   const std::string line = with_head(
@@ -448,7 +448,7 @@ std::string ReportShort(const Report& report, bool utf8) {
     reasons.resize(std::min(reasons.size(), most - 1));
     absent.resize(std::min(absent.size(), most - reasons.size()));
   }
-  // An unknown verdict is theirs first; a failure weighs more than they do.
+  // For an unknown verdict absent hosts come first; a failure weighs more.
   reasons.insert(verdict == UNKNOWN ? reasons.begin() : reasons.end(),
                  absent.begin(), absent.end());
   reasons.resize(std::min(reasons.size(), most));

@@ -151,7 +151,7 @@ Finding& AddFinding(RuleResult& rule, State state, const std::string& host) {
   return finding;
 }
 
-// The heads of the blocks of findings, and what stands for those left out.
+// The heads of the blocks of findings, and the lines for omitted ones.
 std::vector<std::string> Heads(const Report& report) {
   std::vector<std::string> heads;
   const std::string table = Table(report, Style());

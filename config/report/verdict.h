@@ -1,6 +1,5 @@
-// The verdict that a report supports, and the exit status for scripts. A report
-// is never read as better than its rules and hosts are, whatever its verdict
-// field holds.
+// The verdict that a report supports, and the exit status for scripts. The
+// verdict is never better than rules and hosts, whatever its field holds.
 #ifndef CONFIG_REPORT_VERDICT_H_
 #define CONFIG_REPORT_VERDICT_H_
 
@@ -24,7 +23,7 @@ namespace clusterd {
 State SupportedVerdict(const Report& report);
 
 // Every host that is failed or that a failed finding names, whatever its own
-// state says: those of report.hosts in its order, then any others.
+// state is: those of report.hosts in its order, then any others.
 std::vector<std::string> FailingHosts(const Report& report);
 
 // "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; zeros are left out.
@@ -42,8 +41,8 @@ inline std::string CountsText(const Counts& counts) {
 // Empty: the outcome of the run says it all.
 std::string StandingWord(const ApplyReport& report);
 
-// "confirmed by ann", with "; not yet notified: node07", or where the deadlines
-// have passed "; will roll back when reconnected: node07".
+// "confirmed by ann", with "; not yet notified: node07", or after the deadlines
+// "; will roll back when reconnected: node07".
 FindingValue ConfirmedWords(const Confirmation& confirmation);
 inline std::string ConfirmedText(const Confirmation& confirmation) {
   return ValueText(ConfirmedWords(confirmation));
@@ -64,8 +63,7 @@ enum class FailOn { kWarn, kUnknown, kFail };
 //   WARN     | 0              | 0       | 1
 //   UNKNOWN  | 2              | 1       | 1
 //   FAIL     | 1              | 1       | 1
-// for a report of SupportedVerdict; a run without a report is kExitNoVerdict in
-// every row.
+// for a report of SupportedVerdict; without a report always kExitNoVerdict.
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on);
 
 // For a call that failed: 3 if the request or the configuration was wrong

@@ -22,8 +22,7 @@ namespace {
 // A mistake of an address, in words that follow it; null: none.
 using Mistake = std::optional<FindingValue>;
 
-// The mistake of a network or broadcast address. A subnet of 31 or 32 bits has
-// neither.
+// The mistake of a network or broadcast address; not for 31 or 32 bits.
 Mistake EdgeOf(Ipv4Address address, const Ipv4Subnet& subnet) {
   const bool is_network = address == subnet.network();
   const bool is_edge = is_network || address == subnet.broadcast();
@@ -78,7 +77,7 @@ void AddWarning(const FindingValue& observed, const AddressKind& kind,
   report.Add(device, std::move(text));
 }
 
-// `fits_plan`: beside the device's planned address it would do.
+// `fits_plan`: valid beside the device's planned address.
 void AddFailure(const FindingValue& observed, const AddressKind& kind,
                 const DeviceView& device, bool fits_plan, RuleReport& report) {
   const Ipv4Address live = *(device.*kind.live);
@@ -121,8 +120,8 @@ bool WaitsForAnother(const ClusterView& view, const DeviceView& device) {
          });
 }
 
-// False, with the finding added, where another device may have the gateway for
-// both, and whether it does is not known.
+// False, with the finding added, if it is not known whether another device has
+// the gateway for both.
 bool KnowsSharing(const ClusterView& view, const DeviceView& device,
                   RuleReport& report) {
   if (!device.gateway.IsUnset() || !device.planned_gateway) return true;
@@ -136,7 +135,7 @@ bool KnowsSharing(const ClusterView& view, const DeviceView& device,
   return true;
 }
 
-// Why the detect address is of no use to a device with the address `own`, and
+// Why the detect address does not work for a device with the address `own`, and
 // with a gateway or without, as a sentence.
 Mistake WhyNoDetection(const ClusterView& view, Ipv4Address detect,
                        const Ipv4Interface& own, bool has_gateway) {
@@ -202,7 +201,7 @@ void JudgeDetectAddress(const ClusterView& view, const DeviceView& device,
   AddWarning(observed, kDetectAddress, device, report);
 }
 
-// Owners that a finding names one by one.
+// The limit of owners that a finding names.
 constexpr size_t kMaxNamed = 8;
 constexpr size_t kUsableHostParts = 254;
 constexpr int kLastOctet = 24;
@@ -246,7 +245,7 @@ std::vector<Use> AllUses(const ClusterView& view) {
   return uses;
 }
 
-// A device that the spec leaves out answers for its address all the same.
+// A device that the spec leaves out still answers for its address.
 bool IsUnplanned(const Use& use) {
   return use.device != nullptr &&
          use.device->host->Find(use.device->id) == nullptr;
@@ -260,7 +259,7 @@ FindingValue UseWords(const Use& use) {
   return use.is_gateway() ? Worded("use-as-gateway", device) : device;
 }
 
-// Devices whose live address is not the planned one are the ones to change.
+// Devices whose live address is not the planned one should change.
 FindingValue UniqueFix(absl::Span<const Use> uses) {
   std::string fix;
   size_t commands = 0;
@@ -289,7 +288,7 @@ void AddConflict(absl::Span<const Use> uses, RuleReport& report) {
              Listed(owners, kMaxNamed), UniqueFix(uses));
 }
 
-// An address of a subnet, and whose it is.
+// An address of a subnet, and its device.
 struct Member {
   uint32_t address;
   const DeviceView* device;
@@ -375,7 +374,7 @@ void CheckDeviceIpSet(const ClusterView& view, RuleReport& report) {
       });
 }
 
-// Devices that the spec plans no address for are not judged.
+// Does not judge devices without a planned address.
 void CheckDeviceIpPlanned(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (!device.planned.has_value()) return;

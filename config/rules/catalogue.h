@@ -1,6 +1,6 @@
-// Every rule by name: what it needs to see, who carries it out, and its texts,
-// those behind `clusterctl explain` and the headings of a report. The rows are
-// data in texts/*.textproto; the build makes the table of them.
+// Every rule by name: its input, its function, and its texts, those behind
+// `clusterctl explain` and the headings of a report. The rows are data in
+// texts/*.textproto, from which the build makes the table.
 #ifndef CONFIG_RULES_CATALOGUE_H_
 #define CONFIG_RULES_CATALOGUE_H_
 
@@ -36,8 +36,7 @@ struct RuleText {
   absl::string_view alone_why;
 };
 
-// A finding in words, with $0, $1, … for its values; texts/rule_row.proto
-// explains each.
+// A finding in words, with $0, $1, … for values; see texts/rule_row.proto.
 struct FindingText {
   absl::string_view observed;
   absl::string_view expected;
@@ -78,9 +77,9 @@ struct Rule {
   // found, and those that may fix it when set elsewhere.
   absl::string_view fixed_by;
   absl::string_view possible_causes;
-  // About the devices' RoCE ports.
+  // It is about the devices' RoCE ports.
   bool needs_roce;
-  // About the job that is judged.
+  // It is about the judged job.
   bool needs_job;
   // For hooks; see texts/rule_row.proto.
   bool of_job;
@@ -100,7 +99,7 @@ struct Rule {
 // In the order of reports.
 absl::Span<const Rule> RuleCatalogue();
 
-// Those that several rules have.
+// Findings of several rules.
 absl::Span<const RuleFinding> SharedFindings();
 
 // nullptr if there is none.
@@ -115,8 +114,8 @@ std::string NearestRule(absl::string_view name);
 // rules that a step fixes.
 std::vector<std::string> StepWords();
 
-// Steps of these kinds, and those that mend these rules; a word that is both is
-// the kind. InvalidArgument, a line for each word that is none of StepWords,
+// Steps of these kinds, and those that fix these rules; a word that is both is
+// the kind. InvalidArgument, a line for each word that is not in StepWords,
 // with the nearest.
 absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words);
 

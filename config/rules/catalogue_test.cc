@@ -149,7 +149,7 @@ TEST(NearestRuleTest, FindsWhatWasMeant) {
   EXPECT_EQ(NearestRule(std::string(100000, 'x')), "");
 }
 
-// The table of deploy/slurm/README.md: what hooks do for each rule that may
+// The table of deploy/slurm/README.md: actions of hooks for rules that may
 // fail.
 TEST(RuleCatalogueTest, IsTheTableOfHooks) {
   std::string table =

@@ -16,7 +16,7 @@
 
 namespace clusterd {
 
-// Explains what is gone once every device has its planned address.
+// Explains findings that disappear once all devices have planned addresses.
 inline constexpr absl::string_view kPlannedAddressRule = "device-ip-planned";
 
 // True if that cause can explain a finding of the rule; empty: any cause.
@@ -49,8 +49,7 @@ class Causes {
                          const Causes* as_planned) const;
 
  private:
-  // Each place's worst; one number each, as they are looked up for every
-  // finding.
+  // Each place's worst; keyed by one number for fast look-ups.
   using Worst = absl::flat_hash_map<uint64_t, State>;
   static uint64_t KeyOf(const Place& place) {
     // A host may claim any 32 bits as the id of a device.

@@ -1,5 +1,5 @@
-// The cluster as a whole: how many servers, who answered, and which switches
-// the devices of each id are cabled to.
+// Rules about the whole cluster: the number of servers, the hosts that
+// answered, and the switches of the devices of each id.
 #include <map>
 #include <string>
 #include <tuple>
@@ -57,8 +57,7 @@ bool IsCalled(const LldpNeighbour& neighbour, absl::string_view name) {
 }
 
 // The device whose port is planned to reach what `device` reaches, and which
-// reaches what `device` should; nullptr: none, the two cables are not
-// exchanged.
+// reaches what `device` should; nullptr: the cables are not exchanged.
 const DeviceView* ExchangedWith(const DeviceView& device) {
   for (const DeviceView& other : device.host->devices) {
     if (other.spec == nullptr || !other.neighbour_heard.value_or(false)) {
@@ -79,7 +78,7 @@ void JudgePlannedSwitch(const DeviceView& device, RuleReport& report) {
   const std::string& planned = device.spec->switch_name();
   if (neighbour.peer() != LldpNeighbour::NPU &&
       neighbour.system_name().empty() && !IsCalled(neighbour, planned)) {
-    // The plan may mean its name.
+    // The plan may use its name.
     return report.Add(device, "no-name", SwitchText(neighbour), planned);
   }
   report.Judged(device);
@@ -115,13 +114,12 @@ struct Likes {
 // switches, and no rule says which servers share one; a port of two cables may
 // report either switch. So it judges only a server that shares all switches
 // with others, or all but one, and there the port whose switch no other server
-// reaches with that device. Of two ways to cable, the one of more servers is
-// right.
+// reaches with that device. Of two ways to cable, the more common is right.
 class RailJudge {
  public:
   explicit RailJudge(RuleReport& report) : report_(report) {}
 
-  // Servers come one after the other.
+  // REQUIRES: all devices of a server come in a row.
   void Add(const DeviceView& device) {
     if (host_ != device.host) Flush();
     host_ = device.host;
@@ -217,8 +215,8 @@ class RailJudge {
     }
   }
 
-  // Servers that have all switches but one in common, two of them or more also
-  // that one.
+  // Servers that share all switches but one, of which two or more share that
+  // too.
   void JudgeOddOnes() {
     constexpr int kAnySwitch = -1;
     FirstSeen<Ports, std::vector<Likes>> groups;
@@ -274,8 +272,8 @@ class RailJudge {
 
 }  // namespace
 
-// Both judge the spec's servers, whatever hosts are asked, and only where one
-// job takes them all.
+// Both judge the spec's servers, whichever hosts are asked, and only if one job
+// takes them all.
 void CheckClusterSize(const ClusterView& view, RuleReport& report) {
   if (!IsOneJob(view, report)) return;
   const uint32_t servers = view.spec().servers_size();
@@ -303,8 +301,8 @@ void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
       report.Named("no-power", Counted(servers, "server"), below, below * 2));
 }
 
-// The one unknown that a silent host costs; and the failure of a name under
-// which two machines came.
+// The only unknown of a silent host; and the failure of a name that two
+// machines claim.
 void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.silent()) {
     report.Add(host, SilentText(*host.facts, report));
@@ -371,7 +369,7 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
   }
   if (!cabled_to_npus.empty() &&
       cabled_to_switches.size() > cabled_to_npus.size()) {
-    // Among so many leaves it is a slip, and no way to wire servers.
+    // Among so many leaves it is a slip, not a way to cable servers.
     for (const DeviceView* device : cabled_to_npus) {
       report.Judged(*device);
       report.Add(*device, "to-npu",

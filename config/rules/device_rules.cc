@@ -1,5 +1,6 @@
-// The devices of each host and their ports: is the tool there, are the devices,
-// do link, health probe and LLDP say that a switch answers.
+// Rules about the devices of each host and their ports: whether the tool and
+// the devices are there, and link, health probe and LLDP show an answering
+// switch.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -163,8 +164,8 @@ void CheckHccnTool(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Against the spec's devices of the host, or the product's ids where it lists
-// none. Skipped if neither says anything and no device is dead.
+// Compares with the spec's devices of the host, or the product's ids if it
+// lists none. Skipped if neither gives ids and no device is dead.
 void CheckDeviceCount(const ClusterView& view, RuleReport& report) {
   bool any_expected = false;
   for (const HostView& host : view.hosts()) {
@@ -227,8 +228,7 @@ void CheckLldp(const ClusterView&, RuleReport& report) {
   });
 }
 
-// The tool decides; a device that was not asked, and one without a certificate,
-// are not judged.
+// The tool decides; not for a device that was not asked or has no certificate.
 void CheckTlsCertificates(const ClusterView&, RuleReport& report) {
   report.ForEachDevice([&](const DeviceView& device) {
     if (!device.tls_enabled.has_value()) {

@@ -139,7 +139,7 @@ void RenderReport(Report* report) {
 }
 
 void DropTexts(Report* report) {
-  // Others may have added notes behind those.
+  // Other code may have added notes behind those.
   for (int i = 0; i < std::min(report->said_size(), report->notes_size());
        ++i) {
     report->mutable_notes(i)->clear();

@@ -16,12 +16,12 @@
 namespace clusterd {
 namespace {
 
-// Blocks of addresses that a fix has a command each for, and that it names.
+// The limit of address blocks in a fix, with a command each.
 constexpr size_t kMaxShownCommands = 8;
 constexpr size_t kMaxShownSources = 64;
 
-// Why a job may do without the ports that are shut, which is a warning alone;
-// empty if they are certain.
+// Why a job may not need the closed ports, which is a warning alone; empty if
+// they are certain.
 FindingValue WhyPerhaps(const HcclPortNeed& need, bool certain) {
   if (certain) return {};
   return need.is_any ? Worded("perhaps-chosen", SourceWords(need))
@@ -84,7 +84,7 @@ std::optional<Ipv4Address> FirstUncovered(const std::vector<Ipv4Address>& peers,
   return std::nullopt;
 }
 
-// An IPv6 source lets no IPv4 peer in; other words may.
+// An IPv6 source admits no IPv4 peer; other words may.
 bool IsIpv6(const std::string& source) {
   return source.find(':') != std::string::npos &&
          source.find_first_not_of("0123456789abcdefABCDEF:./") ==
@@ -152,7 +152,7 @@ Shut FindShut(const HostView& host, const Demand& demand,
   return shut;
 }
 
-// `zone`: of firewalld, "": the default one.
+// `zone`: firewalld's, "": the default one.
 std::string OpenCommand(bool is_ufw, absl::string_view zone,
                         absl::string_view source, const PortSet::Range& range) {
   const auto& [first, last] = range;
@@ -170,7 +170,7 @@ std::string OpenCommand(bool is_ufw, absl::string_view zone,
       "\" port port=\"", ports, "\" protocol=\"tcp\" accept'");
 }
 
-// `reload`: firewalld is to let run what it has stored.
+// `reload`: firewalld should load its stored rules.
 FindingValue OpenFix(absl::string_view name, absl::string_view zone,
                      const Demand& demand, bool reload) {
   const bool is_ufw = name == "ufw";
@@ -339,9 +339,8 @@ struct FirewallCheck {
   }
 };
 
-// Rules beside the two firewalls that drop what a job needs, or may: which
-// other rule, set or mark lets it pass is not followed. Returns whether they
-// could be read.
+// Rules beside the two firewalls that drop what a job needs, or may; other
+// rules, sets or marks that pass it are not followed. False if not readable.
 bool CheckDropRules(const HostView& host, const HcclPortNeed& need,
                     RuleReport& report) {
   const PortSet& needed = need.possible;

@@ -16,7 +16,7 @@
 namespace clusterd {
 namespace {
 
-// Problems of one file that are reported one by one.
+// The limit of problems of one file that are reported separately.
 constexpr int kMaxProblems = 16;
 
 // Findings by HccnConf::Problem::Kind; the first is of a newer host's kinds.
@@ -33,8 +33,8 @@ const HccnConf::Entry* EntryAt(const HccnConf& conf, uint32_t line) {
   return nullptr;
 }
 
-// hccn_tool's own write removes every line of a key and adds one. Arguments of
-// that write; empty if the key or its planned value is not known here.
+// hccn_tool's own write removes every line of a key and adds one. The arguments
+// of that write; empty if the key or its planned value is not known here.
 std::string RewriteCommand(const DeviceView* device, absl::string_view key) {
   if (device == nullptr) return "";
   if (key == "address" || key == "netmask") return SetPlanned(*device);
@@ -59,14 +59,14 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
                           RewriteCommand(host.Find(device), entry->key())));
 }
 
-// A value over which the recovery of a device fails; with some of them the
-// device loses its address.
+// A value over which the recovery of a device fails; some cost the device its
+// address.
 void AddBadValue(const ClusterView& view, const HostView& host,
                  const HccnConf::Problem& problem, RuleReport& report) {
   if (!BreaksRecoveryOf(view.profile().npu_series, problem.text())) return;
   const HccnConf::Entry* entry =
       EntryAt(host.facts->hccn_conf().value(), problem.line());
-  // The recovery goes over the devices that there are.
+  // The recovery covers only existing devices.
   if (entry != nullptr && IsKnown(host.facts->device_ids()) &&
       host.Find(entry->device()) == nullptr) {
     return;
@@ -171,7 +171,7 @@ NamedFinding StoredText(const AddressKind& kind, const DeviceView& device,
     return report.Named("stored-alone", Term(kind.name), in_file, entry->line(),
                         SetPlanned(kind, device), published);
   }
-  // The live one is kept where no other is planned.
+  // Keeps the live one if no other is planned.
   const Ipv4Address wanted = (device.*kind.planned).value_or(*live);
   return report.Named("not-stored", Term(kind.name), in_file, live->ToString(),
                       wanted.ToString(), SetCommand(kind, wanted), published);
@@ -212,7 +212,7 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
   AddStored(device, std::move(text), report);
 }
 
-// A setting of a device that one line of the file brings back at boot.
+// A setting of a device that one line of the file restores at boot.
 struct StoredSetting {
   const char* name;  // See DeviceSettings().
   const HccnConf::Entry* DeviceView::*stored;
@@ -236,7 +236,8 @@ bool BringsBack(const DeviceSetting& setting, absl::string_view in_file,
                               absl::SimpleAtoi(wanted, &b) && a == b);
 }
 
-// The words that set it, after `hccn_tool -i N`; empty: no single command does.
+// The arguments that set it, after `hccn_tool -i N`; empty: no single command
+// does.
 std::string SettingCommand(const DeviceSetting& setting,
                            const std::string& value) {
   if (setting.is_map || !setting.is_legal(value)) return "";
@@ -248,7 +249,7 @@ std::string SettingCommand(const DeviceSetting& setting,
                       ConfLinesOf(setting, 0, value)[0].value);
 }
 
-// The line of the file, or that it has none with the key.
+// The line of the file, or that the key is missing.
 FindingValue LineWords(absl::string_view key, const HccnConf::Entry* entry,
                        const DeviceView& device) {
   if (entry == nullptr) {
@@ -260,7 +261,7 @@ FindingValue LineWords(absl::string_view key, const HccnConf::Entry* entry,
                 entry->line());
 }
 
-// The line that counts for the setting, and whether it brings `live` back.
+// The line in force for the setting, and whether it restores `live`.
 std::pair<const HccnConf::Entry*, bool> FindStored(const DeviceView& device,
                                                    const StoredSetting& kind,
                                                    const DeviceSetting& setting,
@@ -348,7 +349,7 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
       NamedFinding text =
           report.Named(reason == Missing::ABSENT ? "absent" : "unreadable",
                        MissingWords(&fact.missing()));
-      // Then the file is part of what device-ip-set says.
+      // Then device-ip-set reports the file too.
       if (ValuesNeverSet(view.spec(), host) > 0) {
         text.caused_by = "device-ip-set";
       }
@@ -365,8 +366,8 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
 
 // Live addresses against the file. Without the file this is unknown, caused by
 // hccn-conf; so is a difference that the repair of the file ends. A device with
-// udhcpc_enable_N, whatever its value, has its address from a server: a warning
-// where an address is planned, which a plan cannot store either.
+// udhcpc_enable_N, whatever its value, gets its address from a server: a
+// warning if an address is planned, which a plan cannot store either.
 void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
   const auto judge = [&report](const DeviceView& device) {
     if (device.conf_dhcp != nullptr && device.planned.has_value()) {
@@ -394,7 +395,7 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
         HasAddressOf(device, RepairedValue(*device.host, *address),
                      RepairedValue(*device.host, *netmask));
     const Ipv4Interface live = device.Address();
-    // The live address is kept where no other is planned.
+    // Keeps the live address if no other is planned.
     const Ipv4Interface wanted = device.planned.value_or(live);
     report.Add(device, "another", live.ToString(),
                LineWords("address", address, device),

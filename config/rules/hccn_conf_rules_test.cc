@@ -23,7 +23,7 @@ void AddProblem(HccnConf::Problem::Kind kind, uint32_t line,
   problem->set_text(text);
 }
 
-// Takes the entry of a key for a device out of the file.
+// Removes the entry of a key for a device from the file.
 void Erase(const std::string& key, uint32_t device, HccnConf* conf) {
   for (int i = 0; i < conf->entries_size(); ++i) {
     if (conf->entries(i).key() != key || conf->entries(i).device() != device) {
@@ -105,7 +105,7 @@ TEST(CheckHccnConfTest, SaysWhatBlanksAfterAValueDo) {
   EXPECT_THAT(result.findings(0).why(), Not(HasSubstr("ignore")));
 }
 
-// One line of a device, which the recovery does not take.
+// Adds a line of a device that the recovery does not take.
 void AddBadLine(const std::string& key, uint32_t device,
                 const std::string& value, HccnConf* conf) {
   HccnConf::Entry* entry = conf->add_entries();

@@ -27,7 +27,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kFaultLevels[] = {
 #include "config/rules/texts/fault_levels.inc"
 };
 
-// No fault by the table: the vendor's scheduler leaves the device in use.
+// Not a fault by the table: the vendor's scheduler leaves the device in use.
 constexpr absl::string_view kNoFault = "not-handle";
 
 // The vendor's level of the code, which is the name of its finding.
@@ -91,7 +91,7 @@ class Question {
 };
 
 // Adds a finding for the codes of each level, and for the tool's word unless a
-// code says as bad a thing.
+// code is equally bad.
 void JudgeHealth(const DeviceView& device, const ChipHealth& health,
                  RuleReport& report) {
   if (health.health() == ChipHealth::OK && health.error_codes().empty()) return;
@@ -133,7 +133,7 @@ void JudgeMemory(const DeviceView& device, const MemoryErrors& errors,
 
 using VersionNumbers = std::vector<uint64_t>;
 
-// Empty: it is none.
+// Empty if it is not a version.
 VersionNumbers NumbersOf(absl::string_view version) {
   VersionNumbers numbers;
   for (const absl::string_view part : absl::StrSplit(version, '.')) {
@@ -228,7 +228,7 @@ uint32_t MostCommonLanes(const Ballot<uint32_t>& ballot) {
   return most->first;
 }
 
-// Each port against the same one of all devices with the same id.
+// Compares each port with the same one of all devices of the same id.
 void CompareLanes(const ClusterView& view, RuleReport& report) {
   std::map<std::pair<uint32_t, int>, Ballot<uint32_t>> ballots;
   for (const DeviceView& device : view.devices()) {
@@ -315,7 +315,7 @@ bool AreOfOneHost(absl::Span<const DeviceView* const> devices) {
   });
 }
 
-// Super pods may well have the same addresses as each other.
+// Different super pods may have the same addresses.
 void AddSharedNics(const NicOwners& owners, RuleReport& report) {
   Doubles of_pod, perhaps;
   for (const auto& [address, devices] : owners) {
@@ -345,7 +345,7 @@ void AddSharedNics(const NicOwners& owners, RuleReport& report) {
 // Devices whose place in a super pod is known.
 using Seats = std::vector<std::pair<const DeviceView*, const SuperPodPlace*>>;
 
-// Adds the finding about those that say otherwise than most.
+// Adds the finding about those that differ from most.
 void JudgeAlike(const Seats& seats, uint32_t (SuperPodPlace::*number)() const,
                 absl::string_view finding, RuleReport& report) {
   Ballot<uint32_t> ballot;
@@ -429,7 +429,7 @@ void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
   health.Finish();
 }
 
-// Warns: whose memory it is, only the driver knows.
+// Warns: only the driver knows the owner of memory.
 void CheckDeviceMemory(const ClusterView&, RuleReport& report) {
   Question memory("memory in use", "not-told", report);
   report.ForEachDevice([&](const DeviceView& device) {

@@ -45,8 +45,7 @@ FindingValue KeptSince(absl::string_view key) {
   return {};
 }
 
-// The requested namespace, or the one that clusterd itself runs in; empty: the
-// host's own.
+// The requested namespace, or clusterd's own; empty: the host's own.
 FindingValue NamespaceWords(const HostView& host) {
   const KernelFacts& kernel = host.facts->kernel();
   if (IsOfNamespace(host)) {
@@ -69,7 +68,7 @@ FindingValue WhereWords(const HostView& host) {
                           : in_namespace;
 }
 
-// A target as one word for a shell; it is one already but for odd paths.
+// A target as one word for a shell; only odd paths need quotes.
 std::string ShellQuotedIfNeeded(absl::string_view target) {
   static const LazyRE2 kPlain = {R"([\w.:/-]+)"};
   return HasForm(target, *kPlain) ? std::string(target) : ShellQuoted(target);
@@ -169,14 +168,14 @@ FindingValue LineWords(const PersistentValue::Assignment& assignment) {
       QuotedText(assignment.value()));
 }
 
-// The value that a file should set: what the spec needs, with the reservations
-// that run now or that the file makes for other programs.
+// The value that a file should set: the spec's, with the reservations that run
+// now or that the file makes for other programs.
 std::string WantedValue(const HostView& host, const BootKey& key,
                         absl::string_view in_file) {
   if (key.ports == nullptr) return absl::StrCat(key.number.advised);
   PortSet wanted = key.ports->possible;
   const TextFact& running = host.facts->kernel().reserved_ports();
-  // The value of a fact that is not known is empty.
+  // An unknown fact has an empty value.
   for (const absl::string_view text :
        {in_file, absl::string_view(running.value())}) {
     const absl::StatusOr<PortSet> reserved = PortSet::Parse(text);
@@ -206,8 +205,8 @@ std::string BootFix(const BootKey& key, absl::string_view wanted,
   if (name <= kOwnFile) {
     return absl::StrCat("echo '", line, "' >> ", kOwnFolder, kOwnFile);
   }
-  // It sorts after our file and would win; one of its name under /etc takes its
-  // place (sysctl.d(5)).
+  // It sorts after our file and would override it; one of its name under /etc
+  // replaces it (sysctl.d(5)).
   return absl::StrCat(
       "cp ", ShellQuoted(file), " ", kOwnFolder, " && ",
       EditLine(key, line, winner->line(), absl::StrCat(kOwnFolder, name)));
@@ -226,7 +225,7 @@ NamedFinding BootFinding(const HostView& host, const BootKey& key,
   }
   const PersistentValue::Assignment& winner = *assignments.rbegin();
   FindingValue in_file = LineWords(winner);
-  // An earlier line that is right and loses is what puzzles people.
+  // A correct earlier line that is overridden would confuse the reader.
   for (const PersistentValue::Assignment& earlier : assignments) {
     if (&earlier == &winner || JudgeAtBoot(key, &earlier.value()) != PASS) {
       continue;
@@ -259,7 +258,7 @@ bool KnowsPorts(const HostView& host, const HcclPortNeed& needed,
           report.Knows(host, Worded("login-variables"), environment));
 }
 
-// Why ports that are not reserved do no harm; empty: all are reserved.
+// Why unreserved ports do no harm; empty: all are reserved.
 FindingValue WhyNeedless(const HcclPortNeed& needed, const PortSet& lacking,
                          const TextFact& range) {
   const FindingValue source = SourceWords(needed);
@@ -429,8 +428,8 @@ void CheckHostMemory(const ClusterView& view, RuleReport& report) {
     for (const MemoryLimit& limit : memory.limits()) {
       // Kubernetes keeps some for the host's own services.
       if (limit.bytes() >= memory.total_bytes() / 4 * 3) continue;
-      // Other jobs of Slurm have what they asked for, and containers with less
-      // than a rank takes only help, as one that exports metrics.
+      // Other jobs of Slurm have what they requested, and containers with less
+      // than a rank takes only help, such as metrics exporters.
       const absl::string_view slice = limit.slice();
       const std::string id =
           absl::StrCat("slurm:", slice.substr(slice.rfind('_') + 1), ".");
@@ -480,7 +479,7 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
           key, assignments.empty() ? nullptr : &assignments.rbegin()->value());
       if (state == PASS) continue;
       NamedFinding text = BootFinding(host, key, report);
-      // A plan writes files only where the spec asks for that.
+      // A plan writes files only if the spec asks for that.
       const bool is_kept = view.spec().kernel().persistent();
       text.by_hand = !is_kept || (key.ports && key.ports->is_of_job) ||
                      key.number.is_beyond_plan;

@@ -57,7 +57,7 @@ std::optional<FindingValue> HolderOfPort(const HostView& host, uint32_t port);
 // " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)"; empty: by the spec.
 FindingValue SourceWords(const HcclPortNeed& needed);
 
-// Adds that only a shell knows which ports HCCL takes on the host, if so.
+// Adds a finding if only a shell knows which ports HCCL takes on the host.
 void AddUnclearPorts(const HostView& host, const HcclPortNeed& needed,
                      RuleReport& report);
 

@@ -59,7 +59,7 @@ constexpr std::pair<const char*, absl::string_view> kQueries[] = {
     {"-vnic", "subnet-superpod"},
 };
 
-// The result is then as bad as its worst finding.
+// The result then has the state of its worst finding.
 void ChangeEach(RuleResult* result,
                 absl::FunctionRef<void(Finding* finding)> change) {
   State worst = STATE_UNSPECIFIED;
@@ -85,7 +85,7 @@ void Waive(Finding* finding) {
   finding->set_state(WARN);
 }
 
-// Words without a name: it runs.
+// Empty words: the rule runs.
 FindingValue WhySkipped(const Rule& rule, const JudgeOptions& options) {
   if (IsIn(options.selection.skip(), rule.name)) return Worded("rule-skipped");
   if (!IsSelected(options.selection, rule.name))
@@ -154,7 +154,7 @@ void RunEach(const ClusterView& view, size_t count,
   try {
     while (others.size() + 1 < threads) others.emplace_back(work);
   } catch (const std::system_error&) {
-    // The system gives no more of them: it takes longer.
+    // Without further threads the work only takes longer.
   }
   work();
   for (std::thread& other : others) other.join();
@@ -175,8 +175,8 @@ Causes FoundAsPlanned(const ClusterView& live, const JudgeOptions& options,
   return std::move(found.as_is);
 }
 
-// The places in the catalogue of rules that explain none of each other; those
-// of each element may be explained by those of the elements before.
+// Groups of places in the catalogue: rules of a group explain none of each
+// other; only those of earlier groups may explain them.
 const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
   static const auto* const rules = [] {
     auto* made = new std::vector<std::vector<size_t>>;
@@ -348,8 +348,7 @@ void DescribeJob(const ClusterView& view, Report* report) {
   report->set_job_devices(devices);
 }
 
-// Fills in launch variables of login files where the job, that of the view,
-// says nothing.
+// Fills in launch variables of login files that the view's job lacks.
 void AddLogins(const ClusterView& view, JobSpec* job) {
   auto host = view.hosts().begin();
   for (int i = 0; i < job->servers_size() && host != view.hosts().end(); ++i) {
@@ -417,8 +416,7 @@ constexpr const char* kPlannedRules[] = {
     "subnet-pairs",  "subnet-distinct", "subnet-across-hosts",
     "subnet-shared", "ip-host-part",    "netmask-uniform"};
 
-// The facts of a host whose devices have the planned values, with all others
-// unknown.
+// The facts of a host with the planned values, and all others unknown.
 HostFacts FactsAsPlanned(const ServerSpec& server,
                          NpuToolFacts::Generation generation) {
   HostFacts facts;

@@ -26,17 +26,17 @@ struct JudgeOptions {
   // the rules about one run. A host with facts of another one counts as
   // unknown. Empty: the hosts' own.
   std::string network_namespace = {};
-  // Judge this job: the spec is then NarrowToJob's of it. Null: no job, and the
-  // rules about one are skipped. Must outlive the call. With one_host the spec
-  // may be narrowed to that host alone; the job is the whole one all the same,
-  // and what needs the other servers is not judged.
+  // Judges this job: the spec is then NarrowToJob's of it. Null: rules about
+  // jobs are skipped. Must outlive the call. With one_host the spec may be
+  // narrowed to that host alone; the job is still the whole one, and parts that
+  // need the other servers are not judged.
   const JobSpec* job = nullptr;
   // Decides which waivers of the spec are in force; by default, none is.
   absl::Time now = absl::InfiniteFuture();
 };
 
-// NotFound, with the nearest name for every one that is not a rule, all in one
-// message, one per line. InvalidArgument if nothing is left to check.
+// NotFound, with the nearest name for every unknown rule, all in one message,
+// one per line. InvalidArgument if nothing is left to check.
 absl::Status ValidateSelection(const RuleSelection& selection);
 
 // One result per rule of the catalogue that ran or was skipped, in catalogue
@@ -55,8 +55,7 @@ Report BuildReport(const ClusterSpec& spec,
 
 // Findings of the rules about subnets in the spec's own addresses, as if every
 // device had the planned ones; a gateway that the spec does not name is not
-// known. Does not repeat the spec loader's own mistakes, such as a repeated
-// address.
+// known. Leaves out the spec loader's mistakes, such as repeated addresses.
 std::vector<Finding> JudgePlannedAddresses(const ClusterSpec& spec);
 
 // The request to a host for all rules of the spec; with a target in

@@ -264,9 +264,8 @@ TEST(BuildReportTest, CountsRulesByState) {
   const Counts counts = cluster.MakeReport().rule_counts();
   EXPECT_EQ(counts.fail(), 1u);
   EXPECT_EQ(counts.unknown(), 1u);
-  // For another product: subnet-shared and subnet-superpod. Set in the spec:
-  // backlog-uniform, ports-uniform. And rules that need a job, with
-  // job-super-pod.
+  // For another product: subnet-shared and subnet-superpod. In the spec:
+  // backlog-uniform, ports-uniform. For a job: those, with job-super-pod.
   const auto of_jobs = static_cast<size_t>(absl::c_count_if(
       RuleCatalogue(), [](const Rule& rule) { return rule.needs_job; }));
   EXPECT_EQ(counts.skipped(), 5 + of_jobs);
@@ -462,8 +461,8 @@ TEST(MakeObserveRequestTest, SkipsQueriesThatNoSelectedRuleNeeds) {
                           "-dscp_to_tc", "-cfg", "-speed", "-vnic"));
 }
 
-// A rule that reads an answer is named with its query, or its finding would be
-// unknown where it alone is asked for.
+// A rule that reads an answer must name its query, or its finding would be
+// unknown when it alone is selected.
 TEST(MakeObserveRequestTest, AsksWhatEachRuleNeedsByItself) {
   for (const Rule& rule : RuleCatalogue()) {
     RuleSelection selection;
@@ -748,7 +747,7 @@ TEST(JudgeJobTest, JudgesAHostAloneByWhatItKnows) {
     server.set_device_count(2);
     server.set_node_rank(0);
   }
-  // The second server has devices of both groups, and two servers may.
+  // The second server has devices of both groups, which two servers may have.
   cluster.spec.mutable_servers()->DeleteSubrange(0, 1);
   cluster.facts.erase(cluster.facts.begin());
   ServerSpec* own = cluster.spec.mutable_servers(0);

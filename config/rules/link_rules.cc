@@ -38,7 +38,7 @@ bool Tells(const DeviceView& device, absl::string_view what,
   return report.Knows(device, what, reading);
 }
 
-// A port that comes up notes a DOWN and the UP after it in one second.
+// The history may show a DOWN and the UP after it in one second.
 void JudgeFalls(const DeviceView& device, RuleReport& report) {
   constexpr uint64_t kDaySeconds = 24 * 60 * 60;
   const LinkHistoryFact::History& history = **device.link_history;
@@ -67,14 +67,13 @@ void JudgeRises(const DeviceView& device, RuleReport& report) {
   }
 }
 
-// One setting that the devices of a rail have in common.
+// One setting that the devices of a rail share.
 struct LosslessKind {
   absl::string_view name;
   Reading<absl::string_view> DeviceView::*live;
   // The spec's value; empty: not given.
   std::string (*wanted)(const LosslessSpec& spec);
-  // The command that sets it, after `hccn_tool -i N`; empty: no single one
-  // does.
+  // Its command, after `hccn_tool -i N`; empty: no single one does.
   std::string (*command)(absl::string_view value);
 };
 
@@ -118,7 +117,7 @@ constexpr LosslessKind kLosslessKinds[] = {
      },
      SetPort}};
 
-// The map of DSCP has only those that are not of class 0.
+// The map of DSCP lists only those outside of class 0.
 FindingValue Shown(absl::string_view value) {
   return value.empty() ? Worded("every-dscp-0")
                        : ToFindingValue(PrintableText(value));
@@ -146,7 +145,7 @@ void JudgeRails(const LosslessKind& kind, const ClusterView& view,
       });
 }
 
-// The digit of each priority in "0,0,0,0,1,0,0,0"; '0' for what is not there.
+// The digit of each priority in "0,0,0,0,1,0,0,0"; '0' for a missing one.
 char DigitOf(absl::string_view list, size_t priority) {
   return 2 * priority < list.size() ? list[2 * priority] : '0';
 }
@@ -205,9 +204,8 @@ std::optional<JobValue> ValueOfLogins(const ClusterView& view,
   return is_legal ? std::make_optional(value) : std::nullopt;
 }
 
-// HCCL_RDMA_TC is the byte of the IP header in which DSCP is the upper six
-// bits, HCCL_RDMA_SL the priority with PFC (HCCL environment variable
-// reference).
+// DSCP is the upper six bits of HCCL_RDMA_TC, the byte of the IP header;
+// HCCL_RDMA_SL is the priority with PFC (HCCL environment variable reference).
 JobValues ValuesOfJobs(const ClusterView& view, const HostView& host) {
   const HcclSpec& spec = view.spec().hccl();
   JobValues jobs;

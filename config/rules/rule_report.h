@@ -1,5 +1,5 @@
-// Collects what one rule finds and folds it: findings that read the same become
-// one with many subjects, devices of one host one subject. Also keeps count of
+// Collects and folds the findings of one rule: findings that read the same
+// become one with many subjects, devices of one host one subject. Also counts
 // what was judged, because a rule that judged nothing has not passed.
 #ifndef CONFIG_RULES_RULE_REPORT_H_
 #define CONFIG_RULES_RULE_REPORT_H_
@@ -27,9 +27,9 @@
 
 namespace clusterd {
 
-// Findings of one rule that are written out; what reads differently from all of
-// them is gathered into one more per state. More than the devices of the
-// largest supported cluster (1,152 x 16).
+// The limit of findings of one rule; those beyond it are gathered into one more
+// per state. More than the devices of the largest supported cluster (1,152 x
+// 16).
 inline constexpr size_t kMaxFindings = 20000;
 
 // A finding without its subjects.
@@ -106,8 +106,8 @@ class RuleReport {
         LearnWords(missing));
     return false;
   }
-  // The same for a device. Hosts and devices on which hccn_tool gives no answer
-  // are folded under rule hccn-tool, dead devices under device-count.
+  // The same for a device. Hosts and devices without answers of hccn_tool are
+  // folded under rule hccn-tool, dead devices under device-count.
   template <typename What, typename Value>
   bool Knows(const DeviceView& device, const What& what,
              const Reading<Value>& reading) {
@@ -140,8 +140,8 @@ class RuleReport {
       AddSkipped(d, "no address is set", "device-ip-set");
     });
   }
-  // The device is not judged since another rule says what is wrong with it;
-  // `observed` is a term or words.
+  // Skips the device since another rule reports it; `observed` is a term or
+  // words.
   template <typename What>
   void AddSkipped(const DeviceView& device, const What& observed,
                   absl::string_view caused_by) {
@@ -229,8 +229,8 @@ std::string SetPlanned(const AddressKind& kind, const DeviceView& device);
 // The number of addresses, gateways and detect addresses that a plan sets on a
 // host whose device network was never configured: every device has an address
 // planned and nothing set, and hccn.conf is absent or has the tool's own lines
-// alone. Counts as if the host had the file and allowed all changes. 0: another
-// host.
+// alone. Counts as if the file existed and all changes were allowed. Otherwise
+// 0.
 size_t ValuesNeverSet(const ClusterSpec& spec, const HostView& host);
 
 }  // namespace clusterd

@@ -21,7 +21,7 @@ bool Applies(const ClusterView& view, SubnetPlan plan, RuleReport& report) {
   return false;
 }
 
-// Commands that bring the devices to the plan; words where they are there.
+// Commands that bring the devices to the plan; words if they match it.
 FindingValue PlanFix(const std::vector<const DeviceView*>& devices) {
   std::vector<std::string> commands;
   for (const DeviceView* device : devices) {
@@ -42,7 +42,7 @@ FindingValue AddressesOf(const std::vector<const DeviceView*>& devices) {
 using Ids = std::vector<uint32_t>;
 
 // Calls judge(ids, devices) for the devices with an address of every host and
-// every group of ids, where there are two or more; these count as judged.
+// every group of ids with two or more; these count as judged.
 template <typename Judge>
 void ForEachGroup(RuleReport& report, const std::vector<Ids>& groups,
                   Judge judge) {
@@ -60,7 +60,7 @@ void ForEachGroup(RuleReport& report, const std::vector<Ids>& groups,
     }
     devices.clear();
   };
-  // It meets all devices of a host, then the next host.
+  // All devices of a host come in a row.
   report.ForEachAddress([&](const DeviceView& device) {
     if (!devices.empty() && devices.back()->host != device.host) judge_host();
     devices.push_back(&device);
@@ -68,7 +68,7 @@ void ForEachGroup(RuleReport& report, const std::vector<Ids>& groups,
   judge_host();
 }
 
-// Those whose subnet another one's overlaps.
+// Devices whose subnet overlaps another one's.
 std::vector<const DeviceView*> Sharing(
     const std::vector<const DeviceView*>& devices) {
   std::vector<const DeviceView*> sharing;
@@ -95,7 +95,8 @@ void Vote(const DeviceView& device, SubnetBallot* ballot) {
   ++(planned == own ? votes : (*ballot)[planned]).planned;
 }
 
-// A gateway inside its subnet, also one that another device keeps for it.
+// True for a gateway inside its subnet, also one that another device keeps for
+// it.
 bool HasRoute(const ClusterView& view, const DeviceView& device) {
   const Ipv4Interface own = device.Address();
   const DeviceView* const keeper = GatewayKeeper(view, device);
@@ -162,8 +163,7 @@ void JudgeRails(const Rail& all, RuleReport& report) {
   }
 }
 
-// The devices in the most common subnet, or outside it, that no gateway takes
-// to the others.
+// The devices in the most common subnet, or outside it, without a route.
 void AddUnrouted(const Rail& rail, bool inside, const ClusterView& view,
                  RuleReport& report) {
   const Ipv4Subnet common = MostCommon(rail.ballot);
@@ -184,8 +184,8 @@ void AddUnrouted(const Rail& rail, bool inside, const ClusterView& view,
 }
 
 // With several subnets, devices outside the most common one need a gateway
-// inside their own; if all of them have one, so do the others, for the way
-// back, and where no subnet is the most common.
+// inside their own. If all of them have one, so must the others, for the way
+// back, and if no subnet is the most common.
 void JudgeRoutes(const Rail& rail, const ClusterView& view,
                  RuleReport& report) {
   const Ipv4Subnet common = MostCommon(rail.ballot);
@@ -213,8 +213,7 @@ void CheckSubnetPairs(const ClusterView& view, RuleReport& report) {
                });
 }
 
-// Devices 0-3, and 4-7, of one host: equal or overlapping subnets fail; profile
-// kPairs only.
+// Devices 0-3, and 4-7, of one host: overlapping subnets fail; kPairs only.
 void CheckSubnetDistinct(const ClusterView& view, RuleReport& report) {
   if (!Applies(view, SubnetPlan::kPairs, report)) return;
   ForEachGroup(report, {{0, 1, 2, 3}, {4, 5, 6, 7}},
@@ -226,8 +225,8 @@ void CheckSubnetDistinct(const ClusterView& view, RuleReport& report) {
                });
 }
 
-// Device i of all hosts; profile kPairs only. The subnet of most hosts is taken
-// as right, of equals the planned one. Skipped with fewer than two hosts.
+// Device i of all hosts; profile kPairs only. The subnet of most hosts counts
+// as right, on a tie the planned one. Skipped with fewer than two hosts.
 void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   if (!Applies(view, SubnetPlan::kPairs, report)) return;
   if (view.hosts().size() < 2) {
@@ -237,7 +236,7 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress(
       [&](const DeviceView& device) { rails[device.id].push_back(&device); });
   for (const DeviceView& device : view.devices()) {
-    // A device alone on its rail has nothing to agree with.
+    // A device alone on its rail is not compared.
     const bool compared = device.HasAddress() && rails[device.id].size() > 1;
     if (compared) report.Judged(device);
   }
@@ -290,7 +289,7 @@ void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
   // If most have a route by gateway, the ones without are wrong.
   if (2 * routed > devices) return JudgeRoutes(all, view, report);
   const std::map<uint32_t, Rail> rails = RailsOf(all.devices);
-  // Rails that share their subnet are none, unless all of them are whole.
+  // Rails with a common subnet do not count, unless all of them are whole.
   const size_t on_rails = CountInCommon(rails);
   const size_t alike = absl::c_count_if(rails, [&](const auto& rail) {
     return MostCommon(rail.second.ballot) == common;

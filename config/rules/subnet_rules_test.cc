@@ -204,8 +204,8 @@ TEST(CheckSubnetSharedTest, IsUnknownForADeviceWithoutAnswer) {
   EXPECT_EQ(cluster.Check("subnet-shared").state(), UNKNOWN);
 }
 
-// A subnet per device id and no gateway, as servers have that are cabled port
-// to port; all neighbours are what `peer` says.
+// A subnet per device id and no gateway, as on servers cabled port to port; all
+// neighbours are of kind `peer`.
 TestCluster Rails(LldpNeighbour::Peer peer, int servers = 2) {
   TestCluster cluster("atlas-a2", "", servers);
   for (int host = 0; host < servers; ++host) {
@@ -394,8 +394,7 @@ TEST(CheckSubnetSuperpodTest, WantsAVirtualNicOfItsOwnForEveryDie) {
   EXPECT_THAT(lines, Not(HasSubstr("192.168.2.199")));
 }
 
-// Servers whose identity was never set: pod id 0 and SDID 0 are valid, but not
-// on both.
+// Servers whose identity was never set: pod id 0 or SDID 0 is valid, not both.
 TEST(CheckSubnetSuperpodTest, VirtualNicsOfTwoHostsOfOnePodDiffer) {
   TestCluster cluster("atlas-a3-superpod");
   for (int i = 0; i < 16; ++i) {
@@ -432,7 +431,7 @@ TEST(CheckSubnetSuperpodTest, FailsForAnSdidThatIsThereTwiceInAPod) {
   EXPECT_EQ(Lines(cluster.Check("subnet-superpod")),
             absl::StrCat("FAIL server0:5 server1:3 sdid-twice sdids=",
                          place(0, 5)->sdid(), ", pod=0\n"));
-  // Pods have theirs each.
+  // Each pod has its own.
   for (int i = 0; i < 16; ++i) place(1, i)->set_super_pod_id(1);
   EXPECT_EQ(cluster.Check("subnet-superpod").state(), PASS);
 }

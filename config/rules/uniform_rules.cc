@@ -394,8 +394,7 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
             report);
 }
 
-// Compares device i of all hosts, if the tool reports a speed. A port without a
-// link has none.
+// Compares device i of all hosts, for ports whose speed the tool reports.
 void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
   size_t untold = 0;
   FindingValue why;

@@ -1,4 +1,4 @@
-// Gateways and detect addresses, and what is wrong with any address of a plan.
+// Gateways and detect addresses, and mistakes of any address of a plan.
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 using PlannedAddress = std::optional<Ipv4Address> PlannedDevice::*;
 
-// Without an address, or without its mask, there is a mistake already.
+// An address or mask is missing only after a recorded mistake.
 bool HasSubnet(const PlannedDevice& device) {
   return device.address.has_value() && device.address->prefix_length() <= 30;
 }
@@ -139,7 +139,7 @@ class SourceReader {
 
   void Set(const YamlValue& value) {
     if (value.node() == nullptr) return;
-    // Until it has been read, and for good where there is a mistake.
+    // Holds until it has been read, and after a mistake.
     for (PlannedDevice& device : plan_.devices) {
       device.gateway_unknown |= IsGateway();
     }

@@ -51,7 +51,7 @@ absl::StatusOr<int> ParseDeviceNetmask(const std::string& text) {
   return InvalidWords("msg-spec-netmask", QuoteValue(text));
 }
 
-// The switch as LLDP reports it: a system name, a chassis id or a management
+// The switch as LLDP reports it: a system name, chassis id or management
 // address.
 absl::StatusOr<std::string> ParseSwitch(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._:/-]{0,254})"};
@@ -79,7 +79,7 @@ class Reader {
       mistakes_->Add(has_addresses ? rails.position() : map_.position(),
                      has_addresses ? "msg-spec-addresses-and-rails"
                                    : "msg-spec-no-addresses");
-      // There is nothing to use them for, but a wrong one is still named.
+      // Netmasks are not used then, but a wrong one is still reported.
       for (const YamlValue& mask : map_["netmask"].Items()) ReadNetmask(mask);
     } else if (has_addresses) {
       ReadAddresses(addresses);
@@ -207,7 +207,7 @@ class Reader {
     plan_.begins.push_back(plan_.devices.size());
   }
 
-  // One per device, or one for all; nothing where it is wrong.
+  // One per device, or one for all; nothing after a mistake.
   void ReadNetmasks() {
     const YamlValue value = map_["netmask"];
     if (value.Is(YamlNode::Kind::kList)) {
@@ -240,8 +240,8 @@ class Reader {
   }
 
   // Products without fixed ids must name them. After a mistake about the
-  // product, the first list's length stands in, so that the lists can still be
-  // looked at.
+  // product, the first list's length stands in, so that lists are still
+  // checked.
   void GuessIds(const std::vector<const YamlNode*>& hosts) {
     const YamlValue ids = map_["ids"];
     if (product_ != nullptr && ids.node() == nullptr) {
@@ -290,7 +290,7 @@ class Reader {
     const int prefix_length = masks_[device->index].prefix_length;
     device->position = position;
     // Without a mask there is a mistake already. The address itself is still
-    // worth checking: a /32 is in no network.
+    // checked: a /32 is in no network.
     device->address =
         Ipv4Interface(address, prefix_length == 0 ? 32 : prefix_length);
   }

@@ -71,14 +71,14 @@ std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
                                             const ServerGroups& groups);
 
 // The addresses that the pattern `value` gives its owners, in their order: by
-// where a server stands, or with `d` one of its devices. Records what is wrong;
-// then only the addresses before that are there. A pattern that lists some must
-// list one for each owner; `each` says so in the message: "one per host".
+// the server's place, or with `d` one of its devices. Records mistakes, and
+// then returns only the addresses before them. A list must have one for each
+// owner; `each` says so in the message: "one per host".
 std::vector<Ipv4Address> ReadAddressPattern(
     const YamlValue& value, absl::Span<const PlannedServer> owners,
     const FindingValue& each);
 
-// Records that `value` has so many addresses and not one for each owner.
+// Records that the number of addresses in `value` is not that of its owners.
 void AddWrongCount(const YamlValue& value, size_t addresses, size_t owners,
                    const FindingValue& each);
 
@@ -94,7 +94,7 @@ struct PlannedDevice {
   // nullopt if it could not be read.
   std::optional<Ipv4Interface> address;
   std::optional<Ipv4Address> gateway;
-  // The file wants a gateway and it could not be read.
+  // The file asks for a gateway that could not be read.
   bool gateway_unknown = false;
   std::optional<Ipv4Address> detect_address;
   std::string switch_name;  // Empty: none is named.
@@ -110,7 +110,7 @@ struct PlannedDevice {
 };
 
 struct DevicePlan {
-  // Ascending; of any server.
+  // Ascending; those of any server.
   std::vector<uint32_t> ids;
   // Server by server, each with its devices in the order of the ids.
   std::vector<PlannedDevice> devices;
@@ -126,9 +126,8 @@ struct DevicePlan {
 // Records mistakes: both or neither of addresses and rails, wrong numbers of
 // addresses, ids the product lacks, netmasks that contradict a rail, and those
 // of ReadAddressSources. A rail's mistake on many servers is recorded once.
-// `node` is nullptr if it is absent, which the caller records; `product` is
-// nullptr if it is unknown: then ids are not judged. `groups` must outlive the
-// plan.
+// `node` is nullptr if it is absent, which the caller records; `product` if it
+// is unknown: then ids are not judged. `groups` must outlive the plan.
 DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
                           const ServerGroups& groups, Mistakes* mistakes);
 

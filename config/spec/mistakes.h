@@ -1,5 +1,4 @@
-// Collects what is wrong with one file, so that a person sees all of it in one
-// run:
+// Collects all mistakes of one file, so that a person sees them in one run:
 //   cluster.yaml:14:11: device 3: address "10.20.0.300" is not IPv4, expected …
 #ifndef CONFIG_SPEC_MISTAKES_H_
 #define CONFIG_SPEC_MISTAKES_H_
@@ -39,7 +38,7 @@ std::string ToString(TextPosition position);
 // Not safe for concurrent use.
 class Mistakes {
  public:
-  // Mistakes that are kept and shown; the rest is counted.
+  // The limit of mistakes that are shown; the rest is counted.
   static constexpr size_t kMaxShown = 100;
 
   // `file_name` is only used in messages.
@@ -62,13 +61,13 @@ class Mistakes {
     if (IsFirst(position, kind)) Add(position, row, values...);
   }
 
-  // Empty, and for the same file.
+  // An empty list for the same file.
   Mistakes OfSameFile() const { return Mistakes(file_name_); }
-  // Those that it keeps and that are not here, by place and message.
+  // Adds mistakes of `other` that are missing here, by place and message.
   void AddUnknownOf(const Mistakes& other);
 
   bool empty() const { return count_ == 0; }
-  // Also those that are not shown; what AddOnce folds counts once.
+  // Includes mistakes that are not shown; AddOnce's count once.
   size_t count() const { return count_; }
 
   // OK without mistakes. Otherwise InvalidArgument: one line each, in the order

@@ -26,8 +26,7 @@ enum class SubnetPlan {
   kPairs,
   // One subnet for all devices of the cluster, or a gateway between several.
   kShared,
-  // Each server may have a subnet of its own (A1 in AMP mode), with gateways
-  // between them.
+  // Each server may have its own subnet (A1 in AMP mode), routed by gateways.
   kPerServer,
   // No rule.
   kFree,
@@ -61,12 +60,12 @@ struct ProductProfile {
   bool in_super_pod = false;
   // Servers one job may span; 0: no bound known.
   uint32_t max_servers = 0;
-  // hccn_tool answers "conflicted" to an address in these.
+  // hccn_tool refuses addresses in these as "conflicted".
   std::vector<ReservedSubnet> reserved;
   // True if addresses of one subnet must differ in their last 8 bits.
   bool host_part_must_differ = false;
-  // Devices 0-3 keep one gateway together, and so do the others: setting one
-  // takes a stored one of the same four, and what that device has.
+  // Devices 0-3 share one gateway, and so do the others: setting one replaces a
+  // stored one of the same four, and that device's own.
   bool one_gateway_per_four = false;
   ProcessLimit process_limit = ProcessLimit::kNotPublished;
   // Possible numbers of devices of a job on a server; empty: not known.
@@ -75,10 +74,9 @@ struct ProductProfile {
   bool job_in_one_four = false;
   // True: servers of a job must have equally many devices; false: should.
   bool job_equal_counts = false;
-  // Data types of allreduce and reduce_scatter, as HCCL names them; empty: not
-  // known.
+  // HCCL's names of data types of allreduce and reduce_scatter; or empty.
   std::vector<absl::string_view> job_dtypes;
-  // HCCS connects so many devices of a server, and RoCE such rings with each
+  // HCCS connects this many devices of a server, and RoCE such rings with each
   // other; 0: HCCS connects all.
   uint32_t hccs_ring = 0;
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;

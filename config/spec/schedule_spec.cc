@@ -24,7 +24,7 @@ constexpr size_t kMaxSchedules = 32;
 constexpr size_t kMaxNotifiers = 16;
 constexpr size_t kMaxWaivers = 256;
 constexpr size_t kMaxTextBytes = 4096;
-// Each check asks every host of it everything.
+// Each check asks every host for all facts.
 constexpr absl::Duration kLeastEvery = absl::Minutes(1);
 constexpr absl::Duration kMostEvery = absl::Hours(7 * 24);
 constexpr absl::Duration kLeastTry = absl::Seconds(1);
@@ -46,7 +46,7 @@ constexpr absl::string_view kOnly = "only";
 constexpr absl::string_view kSkip = "skip";
 constexpr absl::string_view kDowngrade = "downgrade";
 
-// The items of a list that may have so many; `expected`: a row.
+// The items of a list with a bounded number; `expected`: a row.
 std::vector<YamlValue> ListOf(const YamlValue& value,
                               absl::string_view expected, size_t most) {
   if (value.node() == nullptr) return {};
@@ -367,7 +367,7 @@ absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text) {
        {"%Y-%m-%d", "%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M",
         "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M UTC"}) {
     absl::Time time;
-    // Written again it is another text if a field was out of range.
+    // A field out of range would be formatted as another text.
     if (absl::ParseTime(format, text, &time, nullptr) &&
         absl::FormatTime(format, time, absl::UTCTimeZone()) == text) {
       return time;

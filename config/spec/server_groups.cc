@@ -13,8 +13,7 @@
 namespace clusterd {
 namespace {
 
-// Server addresses are dialled, and no netmask is known: only the address
-// itself is looked at.
+// No netmask of server addresses is known: only the address itself is checked.
 constexpr int kNoSubnet = 32;
 
 // Candidates for "did you mean"; more would take too long.
@@ -44,8 +43,8 @@ absl::StatusOr<std::string> ParseRack(const std::string& text) {
   return InvalidWords("msg-spec-rack", QuoteValue(text));
 }
 
-// Removes the probable meaning of an unknown name from `missing`: one slip is
-// one mistake.
+// Removes an unknown name's probable meaning from `missing`: one slip, one
+// mistake.
 void AddStrangers(const std::vector<const YamlEntry*>& strangers,
                   const YamlValue& value, std::vector<std::string>* missing) {
   for (size_t i = 0; i < strangers.size(); ++i) {
@@ -80,7 +79,7 @@ struct Group {
 };
 
 // Reads groups one after the other; addresses wait until all hosts are known,
-// because formulas may ask how many there are.
+// because formulas may use their number.
 class GroupReader {
  public:
   explicit GroupReader(Mistakes* mistakes) : mistakes_(mistakes) {}
@@ -204,8 +203,7 @@ std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
       strangers.push_back(&entry);
     }
   }
-  // A group that could not be read has its own mistake, and would make many
-  // false ones here.
+  // An unreadable group has its own mistake, and would cause false ones here.
   if (!groups.complete) return values;
   std::vector<std::string> missing;
   for (size_t s = 0; s < values.size(); ++s) {

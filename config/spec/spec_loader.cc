@@ -40,7 +40,7 @@ constexpr uint32_t kMaxPortCount = 4096;
 constexpr uint32_t kDefaultBacklog = 65535;
 constexpr uint32_t kMaxBacklog = 2147483647;
 
-// Below this hccn_tool asks whether IPv6 may go; above the other it refuses.
+// Below this hccn_tool asks whether to drop IPv6; above the other it refuses.
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kMaxMtu = 9702;
 
@@ -51,8 +51,7 @@ constexpr absl::Duration kMaxCommand = absl::Minutes(5);
 constexpr absl::Duration kMaxHost = absl::Minutes(30);
 constexpr absl::Duration kMaxRun = absl::Hours(2);
 
-// The value of `job`: one job takes all servers. Without the key, jobs are
-// unknown.
+// The value of `job`: one job takes all servers.
 constexpr absl::string_view kOneJob = "all-servers";
 
 constexpr std::pair<absl::string_view, FirewallPolicy> kFirewallPolicies[] = {
@@ -156,7 +155,7 @@ class Loader {
     spec_.set_mode(product_->mode);
   }
 
-  // Left out, or said in so many words.
+  // True for an absent key and for "auto".
   static bool IsAuto(const YamlValue& value) {
     const YamlNode* node = value.node();
     return node == nullptr || (!node->quoted && node->text == "auto");
@@ -203,7 +202,7 @@ class Loader {
     return ports.value_or(CannPorts()).possible;
   }
 
-  // After LoadHccl.
+  // REQUIRES: LoadHccl was called.
   void LoadPorts(const YamlMap& map) {
     spec_.set_rendezvous_port(LoadPort(map["rendezvous_port"]));
     spec_.set_ssh_port(LoadPort(map["ssh_port"]));
@@ -362,7 +361,7 @@ std::string Line(absl::string_view key, bool is_given,
   return is_given ? absl::StrCat(key, ": ", value, "\n") : "";
 }
 
-// "auto  # 32", with what it stands for.
+// "auto  # 32", with its meaning.
 std::string NumberText(bool is_auto, uint32_t number) {
   return absl::StrCat(is_auto ? "auto  # " : "", number);
 }

@@ -282,7 +282,7 @@ std::vector<absl::string_view> KeysAt(
   return keys;
 }
 
-// A mapping of another kind of file should not be spelt out.
+// Does not list all keys of another kind of file.
 constexpr int kMaxUnknownKeys = 100;
 
 }  // namespace

@@ -41,7 +41,7 @@ constexpr Input kInputs[] = {{"n", &FormulaInputs::n},
 // Recursive descent over the text: sums of products of signed terms.
 class Evaluation {
  public:
-  // Without `inputs` the text is only read, and every number is 0.
+  // Without `inputs` only parses the text, with 0 for every number.
   Evaluation(absl::string_view text, const FormulaInputs* inputs)
       : text_(text), inputs_(inputs), rest_(text) {}
 
@@ -247,7 +247,7 @@ bool Formula::CountsByIndex() const {
 
 absl::StatusOr<AddressPattern> AddressPattern::Parse(absl::string_view text) {
   const auto [quad, offset] = SplitOffset(text);
-  // The plain case gets the plain message.
+  // A plain address gets the plain message.
   if (quad.find_first_of("[]") == absl::string_view::npos) {
     RETURN_IF_ERROR(Ipv4Address::Parse(quad).status());
   }

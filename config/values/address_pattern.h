@@ -30,8 +30,8 @@ struct FormulaInputs {
   int64_t i = 0;        // Index of the server in its group, from 0.
   int64_t g = 0;        // Index of the group of servers, from 0.
   int64_t servers = 1;  // The spec's number of servers.
-  // Number that the server's name ends in, as node07 does in 7: unlike n and i
-  // it stays when another server is taken out.
+  // The number at the end of the server's name, 7 for node07: unlike n and i it
+  // stays when another server is removed.
   int64_t name = kNoNumber;
   static constexpr int64_t kNoNumber = -1;
 };
@@ -47,16 +47,14 @@ class Formula {
 
   // Decimal numbers, the letters of FormulaInputs, + - * / % and parentheses,
   // with the usual precedence; / and % as in C++. InvalidArgument, quoting the
-  // part that is wrong, at most 256 bytes and 32 levels of parentheses or
-  // signs.
+  // wrong part, at most 256 bytes and 32 levels of parentheses or signs.
   static absl::StatusOr<Formula> Parse(absl::string_view text);
 
   // InvalidArgument for a division by zero, for what leaves 64 bits, and for
   // `name` where the name has no number.
   absl::StatusOr<int64_t> Evaluate(const FormulaInputs& inputs) const;
 
-  // True if it counts servers (n, i): removing one changes the values of those
-  // behind it.
+  // True if it counts servers (n, i): removing one changes those behind it.
   bool CountsByIndex() const;
 
  private:
@@ -90,7 +88,7 @@ class AddressPattern {
   absl::StatusOr<Ipv4Address> At(size_t k, const FormulaInputs& inputs) const;
 
  private:
-  // `text`, which is for messages, taken apart.
+  // Parses `text`, which is for messages.
   static absl::StatusOr<AddressPattern> ParseList(absl::string_view text,
                                                   absl::string_view quad,
                                                   int prefix_length,
@@ -112,12 +110,12 @@ class AddressPattern {
 absl::StatusOr<Ipv4Address> HostAddress(const Ipv4Subnet& subnet,
                                         int64_t host_part);
 
-// OK if a device or server can have the address in a network of that prefix
-// length, whatever the product. InvalidArgument, with the reason, for 0.x, for
-// loopback, multicast, class E, and for the network and broadcast address.
-// hccn_tool takes all of these but 0.0.0.0 and 255.255.255.255 (hccn_tool
-// source, hicann/driver ef377e95, tool_ops.c). Prefix lengths over 30 leave no
-// such two addresses and are not looked at.
+// OK if a device or server of any product can have the address in a network of
+// that prefix length. InvalidArgument, with the reason, for 0.x, for loopback,
+// multicast, class E, and for the network and broadcast address. hccn_tool
+// takes all of these but 0.0.0.0 and 255.255.255.255 (hccn_tool source,
+// hicann/driver ef377e95, tool_ops.c). Prefix lengths over 30 have no such two
+// addresses, which are then not checked.
 absl::Status CheckUsableAddress(Ipv4Address address, int prefix_length);
 
 }  // namespace clusterd

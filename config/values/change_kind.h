@@ -1,5 +1,4 @@
-// The kinds of change as people write them: in agent.yaml, in findings, in a
-// printed plan.
+// The kinds of change as written in agent.yaml, findings and printed plans.
 #ifndef CONFIG_VALUES_CHANGE_KIND_H_
 #define CONFIG_VALUES_CHANGE_KIND_H_
 

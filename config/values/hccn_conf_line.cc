@@ -26,7 +26,7 @@ constexpr char kAddress[] = R"((?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3})"
                             R"((?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d))";
 
 // A whole number as strtol takes it, from `first` to `last`: blanks and a sign
-// may stand before it, and no digit at all is 0.
+// may stand before it, and a text without digits is 0.
 bool IsNumber(absl::string_view value, int64_t first, int64_t last) {
   const std::string text(value);
   char* end = nullptr;
@@ -102,8 +102,8 @@ bool IsSpeed(absl::string_view value) {
   return IsNumber(value, 100000, 100000) || IsNumber(value, 200000, 200000);
 }
 
-// "33:1,46:2,"; what is shorter than a pair is skipped, and a pair has at most
-// four characters.
+// "33:1,46:2,"; skips parts shorter than a pair, which has at most 4
+// characters.
 bool IsDscpMap(absl::string_view value) {
   static const LazyRE2 kPair = {
       R"(\d:0?[0-3]|(?:[0-5]\d|6[0-3]):[0-3]|\d:[0-3][^\d])"};
@@ -177,9 +177,9 @@ constexpr char kFec[] = "rs|off|auto";
 // NPU series whose tool reads a key; one bit each.
 enum Series { kA1 = 1, kA2 = 2, kA3 = 4, kEvery = kA1 | kA2 | kA3 };
 
-// Keys over whose values the recovery of their device fails, with what it takes
-// and how long that may be. Some it reads only where the device has a line with
-// another key, or, of DHCP, has none.
+// Keys over whose values the recovery of their device fails, with their valid
+// form and length. The recovery reads some only if the device has a line with
+// another key, or, with DHCP, has none.
 constexpr char kDhcp[] = "udhcpc_enable";
 constexpr struct {
   absl::string_view keys;

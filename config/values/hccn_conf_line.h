@@ -23,14 +23,12 @@ bool IsToolsOwnLine(absl::string_view line);
 // True if the tool reads the line as a route: "route_" in column 0, and a "=".
 bool IsRouteLine(absl::string_view line);
 
-// True if the tool's scan accepts such a line. Text behind a good gateway is
-// ignored. One line that it does not accept costs every device of the host its
-// address at boot.
+// True if the tool's scan accepts such a line. It ignores text behind a good
+// gateway. A line that it refuses costs every device its address at boot.
 bool IsScannedRoute(absl::string_view line);
 
-// True if the recovery at boot takes the line for a setting of a device:
-// key_N=value with a key that it is known to fail over, or a route that its
-// scan accepts.
+// True if the recovery at boot takes the line for a setting of a device: a
+// key_N=value that it is known to fail over, or a route that its scan accepts.
 bool IsRecoveredLine(absl::string_view line);
 
 // False if the recovery is known to fail over the line, on at least one
@@ -44,10 +42,9 @@ bool MayBeRecovered(absl::string_view line, absl::string_view file);
 // an unknown series (empty) it may. REQUIRES: !MayBeRecovered().
 bool BreaksRecoveryOf(absl::string_view npu_series, absl::string_view line);
 
-// SHA-256, in hex, of what we and people set: of the lines in the order of
-// their keys, without those that are the tool's own. The tool's write moves a
-// key to the end of the file and sets nothing by that; of equal keys it obeys
-// the first, so those keep their order.
+// SHA-256, in hex, of all lines but the tool's own, in the order of their keys.
+// The tool's write moves a key to the end of the file without any effect; of
+// equal keys it obeys the first, so those keep their order.
 std::string HccnConfDigest(absl::string_view text);
 
 }  // namespace clusterd

@@ -141,7 +141,7 @@ TEST(BreaksRecoveryOfTest, DependsOnTheProductWhereItsToolReadsTheKey) {
   EXPECT_EQ(broken("encoding_5=x"), "A1");
   EXPECT_EQ(broken("xsfp_reset_max_times_5=31"), "A2");
   EXPECT_EQ(broken("udp_port_mode_5=x"), "A2A3");
-  // Five priorities are one too many of two products.
+  // Five priorities are one too many for two products.
   EXPECT_EQ(broken("bitmap_5=1,1,1,1,1,0,0,0"), "A2A3");
   EXPECT_TRUE(BreaksRecoveryOf("", "encoding_5=x"));
 }

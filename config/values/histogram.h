@@ -10,7 +10,6 @@
 
 namespace clusterd {
 
-// A value.
 class Histogram {
  public:
   // `bounds` ascend; each is the largest value of its bucket.

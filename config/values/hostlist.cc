@@ -158,8 +158,7 @@ std::string Spell(absl::string_view text, const Box& box,
 // Folds all names with the same text.
 void FoldFamily(absl::string_view text, const std::vector<Counters>& family,
                 std::vector<std::string>* items) {
-  // The padded numbers, by axis and length: "10" belongs to "08" and "09" if
-  // they exist.
+  // The padded numbers, by axis and length: "10" belongs to "08" and "09".
   std::set<std::pair<size_t, size_t>> padded;
   for (const Counters& counters : family) {
     for (size_t axis = 0; axis < counters.size(); ++axis) {

@@ -1,4 +1,4 @@
-// Finds what a person probably meant: "ports-reserve" for "ports-reserved".
+// Finds the probable meaning of a typo: "ports-reserved" for "ports-reserve".
 #ifndef CONFIG_VALUES_NEAREST_WORD_H_
 #define CONFIG_VALUES_NEAREST_WORD_H_
 

@@ -32,13 +32,11 @@ absl::StatusOr<NetworkNamespace> ParseNetworkNamespace(absl::string_view text);
 // them: what the engines allow, and never an option. A pid is 1 to 4194304, the
 // kernel's largest. A path is /proc/PID/ns/net or below /run or /var/run, where
 // `ip netns` and the engines keep theirs: a viewer must not learn through a
-// root daemon which files exist elsewhere. No "..", no control characters, at
-// most 1024 bytes.
+// root daemon which files exist. No "..", no control characters, at most 1 KiB.
 absl::Status CheckNetworkNamespace(const NetworkNamespace& target);
 
-// Facts about the requested network namespace only: a clusterd without support
-// for namespaces sends its host's own facts, which must not be judged or
-// planned by.
+// Facts about the requested network namespace only: an older clusterd sends its
+// host's own facts, which must not be judged or planned by.
 class NamespaceFacts {
  public:
   // `network_namespace`: as NetworkNamespaceText has it; "" the hosts' own.
@@ -48,9 +46,8 @@ class NamespaceFacts {
   NamespaceFacts(const NamespaceFacts&) = delete;
   NamespaceFacts& operator=(const NamespaceFacts&) = delete;
 
-  // One for each of `hosts`, in their order: the same, or, where the facts are
-  // of another namespace, those of a host of which nothing is known, with the
-  // reason.
+  // One for each of `hosts`, in their order: the same, or, if the facts are of
+  // another namespace, those of an unknown host, with the reason.
   const std::vector<const HostFacts*>& hosts() const { return hosts_; }
 
  private:
@@ -58,8 +55,7 @@ class NamespaceFacts {
   std::deque<HostFacts> replaced_;
 };
 
-// True if the facts are of a container, process or file that shares the host's
-// own network.
+// True if the facts are of a target that shares the host's own network.
 bool SharesHostNetwork(const HostFacts& facts);
 
 }  // namespace clusterd

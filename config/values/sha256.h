@@ -12,7 +12,6 @@
 
 namespace clusterd {
 
-// The 32 bytes.
 inline std::string Sha256(absl::string_view bytes) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),

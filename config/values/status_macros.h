@@ -40,8 +40,8 @@ inline constexpr ErrorOf<absl::ResourceExhaustedError> ResourceExhausted = {};
 inline constexpr ErrorOf<absl::UnavailableError> Unavailable = {};
 inline constexpr ErrorOf<absl::UnimplementedError> Unimplemented = {};
 
-// The same error with "what: " before its message, and before the words that
-// go with it (config/words/message.h).
+// The same error with "what: " before its message and before its words
+// (config/words/message.h).
 absl::Status InFront(absl::string_view what, const absl::Status& status);
 
 }  // namespace clusterd
@@ -54,7 +54,7 @@ absl::Status InFront(absl::string_view what, const absl::Status& status);
 
 #define ASSIGN_OR_RETURN(target, expression) \
   ASSIGN_OR_RETURN_AT_LINE(target, expression, __LINE__)
-// A line's number is a number only one expansion further down.
+// The line number is expanded only one level further down.
 #define ASSIGN_OR_RETURN_AT_LINE(target, expression, line) \
   ASSIGN_OR_RETURN_NAMED(target, expression, returned_from_line_, line)
 #define ASSIGN_OR_RETURN_NAMED(target, expression, prefix, line)   \

@@ -1,5 +1,5 @@
-// Takes texts of a known form apart: a regular expression of RE2, which needs
-// time in proportion to the text whatever the text is.
+// Parses texts of a known form by a regular expression of RE2, which takes time
+// in proportion to any text.
 //
 //   static const LazyRE2 kRow = {R"((\d+) +([A-Za-z]+))"};
 //   if (!HasForm(line, *kRow, &number, &word)) return UnexpectedRow(line);
@@ -19,8 +19,7 @@
 namespace clusterd {
 
 // The target of a group of a form. A view points into the text; an optional
-// stays unset if the group has no text, and a number that does not fit its type
-// is a mismatch.
+// stays unset for a group without text; a number too large is a mismatch.
 template <typename Value>
 RE2::Arg FormPart(Value* part) {
   return RE2::Arg(part);

@@ -1,5 +1,5 @@
-// Words for facts: the value of one, or why it is missing and what to do about
-// it. A fact is a message with a oneof `state` of `value` and `missing`; see
+// Words for facts: the value of one, or why it is missing and what to do. A
+// fact is a message with a oneof `state` of `value` and `missing`; see
 // facts.proto.
 #ifndef CONFIG_WORDS_FACT_TEXT_H_
 #define CONFIG_WORDS_FACT_TEXT_H_
@@ -32,8 +32,8 @@ const Missing* MissingOf(const Fact& fact) {
   return fact.state_case() == Fact::kMissing ? &fact.missing() : nullptr;
 }
 
-// "timed out: no answer in 10s (deadlines.command)"; nullptr: "not asked for".
-// Printable.
+// "timed out: no answer in 10s (deadlines.command)", printable; nullptr: "not
+// asked for".
 std::string WhyMissing(const Missing* missing);
 inline std::string WhyMissing(const Missing& missing) {
   return WhyMissing(&missing);
@@ -88,9 +88,8 @@ std::string ProblemWords(HccnConf::Problem::Kind kind);
 FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                         absl::string_view was);
 
-// What a host allows, and how to allow more; used by a plan and by the host's
-// refusal. "it allows observe, sysctl"; "it allows observe until its file is
-// right".
+// What a host allows, and how to allow more, for a plan and the host's refusal:
+// "it allows observe, sysctl"; "it allows observe until its file is right".
 FindingValue WhatIsAllowed(const HostAllows& allows);
 // The step by which an administrator allows all of these on the host:
 //   put "allow: [observe, sysctl]" into /etc/clusterd/agent.yaml there

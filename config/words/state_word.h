@@ -13,8 +13,7 @@
 
 namespace clusterd {
 
-// A state that this program does not know (a newer peer, or none set) counts
-// as UNKNOWN.
+// An unknown state (a newer peer, or none set) counts as UNKNOWN.
 State KnownState(State state);
 
 // "√", or one of + - ! ? x where the style is not UTF-8.

@@ -31,8 +31,7 @@ struct Glyph {
   int columns;
 };
 
-// The first one. A byte that is not UTF-8 counts as a character. REQUIRES: not
-// empty.
+// The first one. A byte that is not UTF-8 counts as one. REQUIRES: not empty.
 Glyph FirstGlyph(absl::string_view text) {
   const auto* const bytes =
       reinterpret_cast<const utf8proc_uint8_t*>(text.data());

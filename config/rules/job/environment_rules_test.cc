@@ -168,7 +168,7 @@ TEST(CheckHcclEnvironmentTest, PlaceholderFails) {
   EXPECT_EQ(CheckOf("HCCL_OP_EXPANSION_MODE", "HOST").state(), PASS);
 }
 
-// HCCL documents the form for Ascend 950; what others make of it is not known.
+// HCCL documents the form for Ascend 950; the effect on others is not known.
 TEST(CheckHcclEnvironmentTest, AlgorithmsByExecutorAreNoPlaceholder) {
   for (const char* value :
        {"allreduce:sequence{mesh,nhr};sole{nhr}", "not(nhr)", "nhr"}) {
@@ -397,7 +397,7 @@ TEST(CheckHcclEnvironmentTest, LineOfAJobFileIsCorrectedThere) {
   }
 }
 
-// One role of a job alone, as prefill and decode have it.
+// Set for one role of a job alone, as prefill and decode have it.
 TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
   TestCluster cluster;
   Set(cluster, "HCCL_INTRA_ROCE_ENABLE", "1");

@@ -25,7 +25,7 @@ constexpr size_t kMaxListed = 8;
 constexpr int kHostsColumns = 60;
 constexpr char kSuperPod[] = "network-super-pod";
 
-// Servers by the super pod that HCCL counts them to.
+// Servers by the super pod to which HCCL assigns them.
 using Pods = std::map<std::string, std::vector<std::string>>;
 
 size_t ServersOf(const ClusterView& view) {
@@ -94,7 +94,7 @@ FindingValue PodsWords(const Pods& pods, absl::string_view what) {
   return Worded("network-pods", count, Listed(each, kMaxListed));
 }
 
-// The table that HCCL accepts comes before chips and variables.
+// The rank table that HCCL accepts overrides chips and variables.
 std::optional<JobNetwork> OfRankTable(const ClusterView& view) {
   if (view.job() == nullptr || view.job()->rank_table().empty()) return {};
   const auto table = ParseRankTable(view.job()->rank_table());
@@ -247,7 +247,7 @@ JobNetwork NetworkOfJob(const ClusterView& view) {
   const size_t servers = ServersOf(view);
   if (!IsPublished(view) || servers == 0) return {};
   const bool is_one = servers == 1 && !view.spec().servers().empty();
-  // It has no peer, whatever a variable demands.
+  // One device has no peer, whatever a variable demands.
   if (is_one && OnlyDevices(view).size() == 1)
     return {Need::kNoRoce, Counted(1, "device")};
   JobNetwork demanded;

@@ -24,7 +24,7 @@ struct JobNetwork {
   // "one server", "2 logical super pods: 0 (server0), 1 (server1)"; no words:
   // the product's network is not published.
   FindingValue why;
-  // Servers that answered, and what is not known of each: the super pod, or a
+  // Servers that answered, with the unknown of each: the super pod, or a
   // variable that only a shell knows, with its place.
   std::vector<std::pair<const HostView*, FindingValue>> unknown = {};
   // Logical super pods that reach over several real ones, and their servers.

@@ -42,7 +42,7 @@ State Judged(const TestCluster& cluster, const char* rule = "job-super-pod") {
   return cluster.Check(rule).state();
 }
 
-// Why it does not matter to the job that its links are down.
+// Why the job can run although its links are down.
 std::string WhyUnused(const TestCluster& cluster) {
   const Finding finding = cluster.Check("link").findings(0);
   EXPECT_EQ(finding.weighed().words(), "roce-unused-by-job");
@@ -216,7 +216,7 @@ TEST(JobNetworkTest, AVariableThatOnlyAShellKnowsIsNamedWithItsLine) {
         ->set_computed(true);
     EXPECT_THAT(cluster.Check("link").findings(0).why(),
                 HasSubstr(value + " on server[0-1]"));
-    // The job's own goes before it.
+    // The job's own value overrides it.
     EnvironmentVariable* const own = cluster.job->add_environment();
     own->set_name(name);
     own->set_value("0");

@@ -22,8 +22,8 @@
 namespace clusterd {
 namespace {
 
-// Room for a clock that no server sets and that runs ahead for some days; logs
-// of hosts can still be laid side by side.
+// Allows for a clock without a server that runs ahead for some days; logs of
+// hosts can still be compared.
 constexpr int64_t kDefaultClockSkewMs = 5000;
 constexpr int kMaxHostsColumns = 200;
 
@@ -94,8 +94,8 @@ std::vector<const HostInterface*> InHcclOrder(const HostView& host,
   return order;
 }
 
-// Beside those of lo and of bridges that lead to containers and virtual
-// machines alone; br-ex and the like may have the host's own.
+// Ignores lo and bridges that lead to containers and virtual machines alone;
+// br-ex and the like may have the host's own address.
 bool HasNoIpv4(const HostView& host) {
   return absl::c_all_of(InHcclOrder(host, false), [](const auto* each) {
     static const LazyRE2 kInside = {
@@ -134,7 +134,7 @@ std::string AddressTaken(const ClusterView& view, const HostView& host) {
 // Hosts by the address that HCCL takes.
 using HostsByAddress = std::map<std::string, std::vector<std::string>>;
 
-// 198.18.0.0/15 (RFC 2544) is what proxies such as mihomo give their tunnels.
+// 198.18.0.0/15 (RFC 2544): proxies such as mihomo give it to their tunnels.
 FindingValue TakenWords(const HostInterface& taken) {
   const std::string& address = taken.addresses(0);
   const bool is_tunnel = absl::StartsWith(address, "198.18.") ||
@@ -143,8 +143,8 @@ FindingValue TakenWords(const HostInterface& taken) {
                 PrintableText(address), PrintableText(taken.name()));
 }
 
-// Judges the choice by the variables of the job or of every login, otherwise by
-// the default order.
+// Judges the choice by the job's variables, every login's, or the default
+// order.
 void JudgeChoice(const ClusterView& view, const HostView& host,
                  const HostInterface& own, const HostsByAddress& all,
                  RuleReport& report) {
@@ -188,7 +188,7 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
 }
 
 // Launchers take Gloo's and TensorPipe's interface and vLLM's address. One that
-// no peer reaches fails where there are peers.
+// no peer reaches fails if there are peers.
 void JudgeLaunchers(const ClusterView& view, const HostView& host,
                     const HostInterface& own, RuleReport& report) {
   for (const char* name :
@@ -234,8 +234,8 @@ int64_t Middle(const ClockFact::Clock& clock) {
 
 // HCCL_IF_IP, then HCCL_SOCKET_IFNAME, then the first interface that is neither
 // docker's nor lo by name (HCCL, hccl_env pages of both). A job may set them
-// where its job file does not say so: what is chosen without them is a warning,
-// unless it is the address of two hosts.
+// outside of its job file: a choice without them is a warning, unless it is the
+// address of two hosts.
 void CheckHostInterface(const ClusterView& view, RuleReport& report) {
   HostsByAddress all;
   for (const HostView& host : view.hosts()) {
@@ -315,7 +315,7 @@ void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
     }
     report.Judged(host);
     for (const OpenFilesLimit& each : fact.value().limits()) {
-      // Jobs of slurmd bring their soft limit from where they were submitted.
+      // Jobs of slurmd inherit their soft limit from the submitting host.
       const bool judges_hard = each.program() == "slurmd";
       const uint64_t limit = judges_hard ? each.hard() : each.soft();
       if (limit > dialers) continue;
@@ -326,7 +326,7 @@ void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// A container runtime has to mount these; on a host itself they are there, or
+// A container runtime has to mount these; on a host itself they exist, or
 // another rule reports it.
 void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {

@@ -10,7 +10,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// server0's interfaces are then these, all up.
+// Gives server0 these interfaces, all up.
 void SetInterfaces(
     TestCluster& cluster,
     const std::vector<std::pair<std::string, std::string>>& interfaces) {
@@ -399,7 +399,7 @@ TEST(CheckOpenFilesTest, LimitUnderWhoDialsTheRootIsAWarning) {
   EXPECT_EQ(cluster.Check("open-files").state(), PASS);
 }
 
-// The usual 1024 of systemd does for 900 ranks and not for more.
+// systemd's usual 1024 is enough for 900 ranks and not for more.
 TEST(CheckOpenFilesTest, UsualLimitWarnsOnlyInAClusterThatIsLargeEnough) {
   TestCluster cluster("atlas-training", "", 120);
   SetLimit(cluster, "dockerd", 1024, 524288);
@@ -409,7 +409,7 @@ TEST(CheckOpenFilesTest, UsualLimitWarnsOnlyInAClusterThatIsLargeEnough) {
   EXPECT_EQ(smaller.Check("open-files").state(), PASS);
 }
 
-// Its jobs bring their own from where they were submitted.
+// Its jobs inherit theirs from the submitting host.
 TEST(CheckOpenFilesTest, SlurmdIsJudgedByItsHardLimit) {
   TestCluster cluster;
   SetLimit(cluster, "slurmd", 8, 524288);

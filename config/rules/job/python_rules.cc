@@ -1,5 +1,5 @@
-// Compares the Python packages of a job's hosts with its requirements.txt, and
-// with each other.
+// Compares the Python packages of a job's hosts with requirements.txt and
+// others.
 #include <map>
 #include <set>
 #include <string>
@@ -39,8 +39,8 @@ void AddOnce(FindingValue words, std::vector<FindingValue>* all) {
   if (!is_there) all->push_back(std::move(words));
 }
 
-// Metadata without a version, and what stands between several versions; either
-// is a version that is not understood.
+// Metadata without a version, and the separator of several versions; neither is
+// an understood version.
 constexpr char kNoVersion[] = "?";
 constexpr char kOr[] = "/";
 
@@ -53,7 +53,7 @@ class PythonJudge {
 
   void Judge(const HostView& host) {
     const PythonFact& fact = host.facts->python();
-    // Each has a finding of its own, because the repair is another one.
+    // Each has a finding of its own, because the repairs differ.
     for (const auto& [reason, finding] :
          {std::pair(Missing::ABSENT, "no-interpreter"),
           std::pair(Missing::NOT_PERMITTED, "not-readable"),

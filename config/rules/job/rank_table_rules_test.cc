@@ -263,7 +263,7 @@ TEST(CheckRankTableTest, FailsForAnAddressThatTheDeviceDoesNotHave) {
           "device 1: device_ip ",
           cluster.spec.servers(1).devices(1).address(),
           ", the device of server1 has 10.9.9.9\n"));
-  // Entries with names of their own are known by their place then.
+  // Then entries with names of their own are matched by their place.
   cluster.job->set_rank_table(MakeRankTable(cluster.spec, false));
   for (int d : {0, 1}) {
     cluster.SetAddress(1, d, absl::StrCat("10.9.9.", d + 1), "255.255.255.0");

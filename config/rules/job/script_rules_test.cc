@@ -57,7 +57,7 @@ std::string With(const char* old, const std::string& text) {
   return script;
 }
 
-// The findings begin so, one line each; no other.
+// The findings begin with these, one line each, and there are no others.
 std::string Observed(const std::string& script) {
   const RuleResult result = Running(script).Check("job-script");
   std::string observed;
@@ -235,7 +235,7 @@ TEST(JobScriptTest, TheOtherBranchOfAConditionOnTheRankIsOfSomeRanks) {
                   With("    world_size = 16", branches), {{"\n", "\r\n"}})),
               "");
   }
-  // All ranks may come to these.
+  // All ranks may reach these.
   for (const char* condition :
        {"npu", "rank == 0 and resume", "local_rank != -1", "rank >= 0"}) {
     EXPECT_EQ(with(absl::StrCat("    if ", condition, ":\n        pass\n",
@@ -753,7 +753,7 @@ TEST(JobScriptTest, ReadsCutAndHostileTexts) {
         "init_process_group(\"\"\"nccl\"\"\""}) {
     EXPECT_NE(Running(text).Check("job-script").state(), FAIL) << text;
   }
-  // Whatever stands behind a cut call, time and result are bounded.
+  // Time and result are bounded for any text behind a cut call.
   std::string open;
   for (int i = 0; i < 20000; ++i) open += "DataLoader([";
   EXPECT_NE(Running(open).Check("job-script").state(), FAIL);

@@ -1,4 +1,4 @@
-// An MPI launch needs of ssh: sshd on the hosts and in containers, and key
+// Requirements of an MPI launch: sshd on the hosts and in containers, and key
 // logins from every server of the job to every other.
 #include <algorithm>
 #include <map>
@@ -26,9 +26,8 @@ constexpr size_t kMaxTriedServers = 64;
 constexpr size_t kMaxCommands = 3;
 constexpr int kHostsColumns = 60;
 
-// The last line of ssh (OpenSSH 9.2, ssh.c, sshconnect.c, sshconnect2.c,
-// kex.c) or we about it, and the finding that it makes; the first that it
-// contains.
+// The last line of ssh (OpenSSH 9.2, ssh.c, sshconnect.c, sshconnect2.c, kex.c)
+// or our own, and its finding; the first contained text applies.
 constexpr std::pair<absl::string_view, absl::string_view> kCauses[] = {
     {"Permission denied (", "no-key"},
     {"Host key verification failed", "unknown-key"},
@@ -206,7 +205,7 @@ void SshJudge::JudgeConfig(const HostView& host, const SshServer& server) {
     }
     return;
   }
-  // An sshd that answers has its keys, and has the port from somewhere.
+  // An sshd that answers has its keys and a configured port.
   if (!server.port_configured()) {
     if (server.answers()) {
       report_.Add(host, "port-lost-at-restart", port);
@@ -269,12 +268,12 @@ void SshJudge::JudgeLogins(const HostView& host, uint32_t port,
 }
 
 void SshJudge::JudgeExported(const HostView& host, const SshFact::Ssh& ssh) {
-  // The container is not there yet.
+  // The container does not run yet.
   if (job_.before()) return;
   const uint32_t port =
       job_.container_port() == 0 ? this->port() : job_.container_port();
   if (ssh.has_environment_missing()) {
-    // A login to itself that does not work has its finding.
+    // A failed login to itself has its own finding.
     const bool has_finding =
         absl::c_any_of(ssh.logins(), [&](const auto& login) {
           return login.host() == host.name && login.port() == port &&

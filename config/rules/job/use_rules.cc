@@ -17,11 +17,11 @@
 namespace clusterd {
 namespace {
 
-// Sockets of one owner that a finding lists.
+// The limit of sockets of one owner in a finding.
 constexpr size_t kMaxShownSockets = 8;
-// Owners of one host that get a finding of their own.
+// The limit of owners of one host with a finding of their own.
 constexpr size_t kMaxShownOwners = 16;
-// Processes of one finding.
+// The limit of processes in one finding.
 constexpr size_t kMaxShownProcesses = 4;
 constexpr int kMaxHostsColumns = 200;
 // The first driver with which several processes may share a device is 25.0.RC1
@@ -56,8 +56,7 @@ struct HostPorts {
   bool takes_another = false;
 };
 
-// True if a job has its rendezvous on the host, on a port that no other rule
-// judges.
+// True if a job has its rendezvous here, on a port that no other rule judges.
 bool IsRoot(const ClusterView& view, const HostView& host) {
   const JobSpec* const job = view.job();
   if (job != nullptr && !view.HasWholeJob()) {
@@ -101,7 +100,7 @@ bool IsInTheWay(const HostView& host, const BoundSocket& socket, bool of_hccl) {
   return !host.address.has_value() || address == host.address->ToString();
 }
 
-// The kernel ends it, and no process has it open.
+// The kernel closes the socket, and no process has it open.
 bool IsClosing(const BoundSocket& socket) {
   const absl::string_view state = socket.state();
   return state == "TIME_WAIT" ||
@@ -172,7 +171,7 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
   size_t owners = 0;
   bool more_fail = false;
   for (const auto& [owner, held] : HeldPorts(view, host, ports)) {
-    // Also what the same launcher has started, such as msrun's scheduler.
+    // Also counts processes of the same launcher, such as msrun's scheduler.
     const uint32_t parent = held.sockets.front()->parent();
     const bool is_job =
         !owner.closing && (job.count(owner.pid) > 0 || job.count(parent) > 0);
@@ -290,8 +289,8 @@ std::optional<FindingValue> HolderOfPort(const HostView& host, uint32_t port) {
   return std::nullopt;
 }
 
-// A cluster on which a job runs is healthy; a job that is about to start there
-// is not.
+// A cluster may have a running job; a job that is about to start needs idle
+// devices.
 void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     if (!KnowsProcesses(host, report)) continue;
@@ -353,7 +352,7 @@ void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
       continue;
     }
     if (!report.Knows(host, Worded("device-owners"), fact)) continue;
-    // An owner may be the one that computes.
+    // The owner may be the process that computes.
     if (!fact.value().owners().empty() &&
         !report.Knows(host, Worded("npu-processes"),
                       host.facts->npu_processes())) {

@@ -25,7 +25,7 @@ using SeenFacts = google::protobuf::RepeatedPtrField<ValueGroups>;
 // Places in ClusterView::hosts, ascending, each once.
 using HostPlaces = std::vector<uint32_t>;
 
-// The last place may come again and again.
+// The last place may repeat.
 void AddPlace(uint32_t host, HostPlaces* places) {
   if (places->empty() || places->back() != host) places->push_back(host);
 }
@@ -107,7 +107,7 @@ constexpr HostValue kHostValues[] = {
 // The hosts of each value of one fact.
 class Grouping {
  public:
-  // Most say what the one before said: that is looked at first.
+  // The value before is checked first, since most values are equal.
   void Add(absl::string_view value, uint32_t host) {
     if (groups_.empty() || groups_[last_].value != value) {
       const auto [found, is_new] = places_.try_emplace(value, groups_.size());
@@ -193,8 +193,7 @@ class Grouping {
   std::optional<uint64_t> last_number_;
 };
 
-// Calls `visit` with the name and the member of DeviceView of each value of
-// devices.
+// Calls `visit` with the name and the DeviceView member of each device value.
 template <typename Visit>
 void ForEachDeviceValue(const Visit& visit) {
   visit("TLS", &DeviceView::tls_enabled);
@@ -232,7 +231,7 @@ const LldpNeighbour* SwitchOf(const DeviceFacts& facts) {
 // Devices with one index mostly go to the switch of the host before.
 class LeafFinder {
  public:
-  // `key` of the neighbour; empty without one.
+  // `key` is the neighbour's; empty without one.
   HostPlaces* PortsOf(const LldpNeighbour* neighbour, absl::string_view key,
                       uint32_t device) {
     Last& last = last_[device];
@@ -292,7 +291,7 @@ void WriteLeaf(const std::string& name, const Leaf& leaf, int columns,
   }
 }
 
-// Those with most devices, until there are enough entries; the others in one.
+// Those with most devices, up to the limit; the others in one.
 std::vector<std::unique_ptr<Leaf>> FoldLeaves(
     std::vector<std::unique_ptr<Leaf>> leaves, size_t* folded) {
   std::stable_sort(leaves.begin(), leaves.end(),
@@ -362,8 +361,8 @@ google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
   std::vector<absl::string_view> keys;
   for (uint32_t h = 0; h < view.hosts().size(); ++h) {
     const absl::Span<const DeviceView> devices = view.hosts()[h].devices;
-    // In three steps, so that the processor fetches those of all devices at
-    // once.
+    // In three steps, so that the processor fetches those of all devices
+    // together.
     neighbours.clear();
     keys.clear();
     for (const DeviceView& device : devices) {

@@ -112,8 +112,7 @@ std::vector<const FieldDescriptor*> TextsOf(const Message& row) {
   return fields;
 }
 
-// The first of `values` is $0 in the texts of the row, as absl::Substitute has
-// it.
+// The first of `values` is $0 in the row's texts, as for absl::Substitute.
 void NumberValues(const RepeatedPtrField<std::string>& values, Message* row) {
   Phrases numbers = {{"$", "$$"}};
   for (const std::string& value : values) {

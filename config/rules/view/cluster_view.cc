@@ -147,8 +147,7 @@ void JudgeSilence(const Queries& queries, DeviceView* device) {
                                 facts.net_health().missing().detail();
 }
 
-// Roughly in the order of the queries: the first that timed out is the most
-// telling.
+// Roughly in the order of the queries: the first time-out says most.
 Queries ReadDevice(DeviceView* device) {
   const DeviceFacts& facts = *device->facts;
   Queries queries;
@@ -263,8 +262,7 @@ size_t ExpectedDevices(const ServerSpec* spec, const ProductProfile& profile,
   return std::max(found, planned > 0 ? planned : profile.device_ids.size());
 }
 
-// Name, facts, spec and order of every host, those that the spec does not name
-// last.
+// Name, facts, spec and order of every host; those without a spec come last.
 std::vector<HostView> InSpecOrder(const ClusterSpec& spec,
                                   absl::Span<const HostFacts* const> hosts) {
   absl::flat_hash_map<absl::string_view, uint32_t> place_of;

@@ -149,8 +149,7 @@ struct HostView {
   uint32_t order = 0;
   // hccn_tool is there, speaks the product's command line and has answered.
   bool tool_usable = false;
-  // Why the tool is there and has answered no query; null: it has, or was not
-  // asked.
+  // Why the existing tool answered no query; null: it has, or was not asked.
   const Missing* tool_silence = nullptr;
   // Those that the spec plans, or all where it plans none of the host.
   // Ascending ids, each once. Lies in the view.
