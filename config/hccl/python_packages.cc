@@ -83,8 +83,7 @@ std::optional<PythonVersion> ParseVersion(absl::string_view text) {
   return version;
 }
 
-// True if both begin with the same `count` numbers: 2.1.0rc1 and 2.1, 2 and
-// 2.0.
+// True if both begin with the same `count` numbers: 2.1.0rc1 and 2.1.
 bool HasPrefix(std::string release, std::string prefix, size_t count) {
   release.resize((1 + count) * kDigits, '0');
   prefix.resize((1 + count) * kDigits, '0');

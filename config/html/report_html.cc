@@ -70,7 +70,7 @@ constexpr size_t kHostTextBytes = size_t{1} << 20;
 // JSON has all of them.
 constexpr int kMaxChanges = 1000;
 
-// Keeps letters and digits, and turns all others into dashes.
+// Keeps only letters, digits and dashes.
 std::string AnchorName(absl::string_view rule) {
   std::string name = "r-";
   for (const char c : rule) {
@@ -289,6 +289,7 @@ void AddCauses(const Report& report, const PageFindings& findings,
     PageDictionary* const row = causes->AddSectionDictionary("CAUSE");
     SetText("LETTER", StateLetter(repair.state), row);
     SetText("WHERE", SubjectsText(repair.subjects, 20, 160), row);
+    // Every second part was in backquotes.
     bool is_code = false;
     for (const absl::string_view part : absl::StrSplit(repair.how, '`')) {
       PageDictionary* const how = row->AddSectionDictionary("HOW");

@@ -38,11 +38,11 @@ absl::Status FileStatus(const std::string& path, int error);
 // The same for what writes: ResourceExhausted for a full disk.
 absl::Status WriteStatus(const std::string& path, int error);
 
-// Makes the names in the folder durable. Errors as WriteStatus, like the next
-// two.
+// Makes the names in the folder durable. These three return errors as
+// WriteStatus.
 absl::Status SyncFolder(const std::string& folder);
-// Writes a new file, whole and synced, of this mode whatever the umask is.
-// Follows no link.
+// Writes a new file, whole and synced, of this mode. Ignores umask, follows no
+// link.
 absl::Status WriteWholeFile(const std::string& path, absl::string_view text,
                             mode_t mode);
 // Writes PATH.new and renames it to PATH: readers get the old text or the new

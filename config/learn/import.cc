@@ -100,8 +100,7 @@ class Importer {
     Wrong(line, "spec-of", key, MessageWords(error));
   }
 
-  // Calls read() to read the file. A file that includes it continues
-  // afterwards.
+  // Calls read() to read the file, also from within another file's.
   void InFile(const std::string& name, absl::FunctionRef<void()> read) {
     OpenFile file = {Mistakes(name), {}};
     OpenFile* const outer = std::exchange(file_, &file);

@@ -56,9 +56,8 @@ absl::StatusOr<SeenCluster> ImportCluster(absl::Span<const ImportedFile> files,
                                           const ImportOptions& options);
 
 // The IPv4 addresses of a hosts file by every name of their lines; the first
-// one of a repeated name, as a resolver takes it. Ignores loopback and other
-// addresses that no server can have, and IPv6. InvalidArgument as
-// ImportCluster.
+// one of a repeated name, as a resolver takes it. Ignores IPv6, loopback and
+// other addresses that no server can have. InvalidArgument as ImportCluster.
 absl::StatusOr<std::map<std::string, Ipv4Address>> ParseHostsFile(
     const ImportedFile& file);
 

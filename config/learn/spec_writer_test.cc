@@ -62,8 +62,7 @@ struct Learned {
   std::vector<HostFacts> facts;
 };
 
-// Loads the written file; the test fails unless it loads and no rule refuses
-// it.
+// Loads the written file; the test fails if a rule refuses it.
 ClusterSpec Load(const WrittenSpec& written) {
   const auto spec = LoadSpec("cluster.yaml", written.yaml);
   EXPECT_TRUE(spec.ok()) << spec.status() << "\n" << written.yaml;

@@ -34,9 +34,8 @@ class FindingRoots {
  public:
   explicit FindingRoots(const Report& report);
 
-  // The end of the chain of causes about that subject of the finding, or about
-  // another one: the finding itself if it names none, or one that the report
-  // lacks.
+  // The end of the chain of causes about that subject of the finding, or
+  // another one: itself if it names none, or one that the report lacks.
   const Finding& Of(const Finding& finding, const Subject& subject) const;
 
  private:

@@ -28,8 +28,7 @@ TEST(CheckDeviceIpSetTest, AsksForAPlanWhereThereIsNone) {
   EXPECT_THAT(Lines(cluster.Check("device-ip-set")), HasSubstr("none"));
 }
 
-// A host in its initial state has one finding, with as many values as its plan
-// has steps.
+// An initial host has one finding, with as many values as its plan has steps.
 TEST(CheckDeviceIpSetTest, SaysOnceThatAHostWasNeverConfigured) {
   for (const char* product : {"atlas-a2", "atlas-training", "atlas-a3"}) {
     TestCluster cluster(product, "", 3);

@@ -215,8 +215,7 @@ class RailJudge {
     }
   }
 
-  // Servers that share all switches but one, of which two or more share that
-  // too.
+  // Servers that share all switches but one, of which two or more share that.
   void JudgeOddOnes() {
     constexpr int kAnySwitch = -1;
     FirstSeen<Ports, std::vector<Likes>> groups;
@@ -272,8 +271,7 @@ class RailJudge {
 
 }  // namespace
 
-// Both judge the spec's servers, whichever hosts are asked, and only if one job
-// takes them all.
+// Both judge the spec's servers, whichever hosts are asked, for a single job.
 void CheckClusterSize(const ClusterView& view, RuleReport& report) {
   if (!IsOneJob(view, report)) return;
   const uint32_t servers = view.spec().servers_size();
@@ -301,8 +299,7 @@ void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
       report.Named("no-power", Counted(servers, "server"), below, below * 2));
 }
 
-// The only unknown of a silent host; and the failure of a name that two
-// machines claim.
+// The only unknown of a silent host; and the failure of a name of two machines.
 void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.silent()) {
     report.Add(host, SilentText(*host.facts, report));

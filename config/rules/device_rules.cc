@@ -1,6 +1,5 @@
-// Rules about the devices of each host and their ports: whether the tool and
-// the devices are there, and link, health probe and LLDP show an answering
-// switch.
+// Rules about the devices of each host and their ports: the tool, the devices,
+// and whether link, health probe and LLDP show an answering switch.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -76,8 +76,8 @@ std::vector<uint32_t> DevicesOf(const AppliedDrift& drift) {
           ids.begin() + std::min<size_t>(ids.size(), kMaxDevicesOfHost)};
 }
 
-// The steps of one finding: one, or several of one apply that open ports of one
-// firewall.
+// The steps of one finding: one, or all that open ports of a firewall in an
+// apply.
 using Group = std::vector<const AppliedDrift*>;
 
 // True if both are one finding: ports of one firewall and apply.

@@ -59,7 +59,7 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
                           RewriteCommand(host.Find(device), entry->key())));
 }
 
-// A value over which the recovery of a device fails; some cost the device its
+// A value over which a device's recovery fails, some with the loss of its
 // address.
 void AddBadValue(const ClusterView& view, const HostView& host,
                  const HccnConf::Problem& problem, RuleReport& report) {
@@ -236,8 +236,8 @@ bool BringsBack(const DeviceSetting& setting, absl::string_view in_file,
                               absl::SimpleAtoi(wanted, &b) && a == b);
 }
 
-// The arguments that set it, after `hccn_tool -i N`; empty: no single command
-// does.
+// The arguments that set it, after `hccn_tool -i N`; empty: more than one
+// command.
 std::string SettingCommand(const DeviceSetting& setting,
                            const std::string& value) {
   if (setting.is_map || !setting.is_legal(value)) return "";

@@ -38,7 +38,7 @@ bool Tells(const DeviceView& device, absl::string_view what,
   return report.Knows(device, what, reading);
 }
 
-// The history may show a DOWN and the UP after it in one second.
+// A port that comes up records a DOWN and the UP after it in one second.
 void JudgeFalls(const DeviceView& device, RuleReport& report) {
   constexpr uint64_t kDaySeconds = 24 * 60 * 60;
   const LinkHistoryFact::History& history = **device.link_history;

@@ -27,9 +27,8 @@
 
 namespace clusterd {
 
-// The limit of findings of one rule; those beyond it are gathered into one more
-// per state. More than the devices of the largest supported cluster (1,152 x
-// 16).
+// The limit of findings of one rule; others are gathered into one more per
+// state. More than the devices of the largest supported cluster (1,152 x 16).
 inline constexpr size_t kMaxFindings = 20000;
 
 // A finding without its subjects.
@@ -140,8 +139,7 @@ class RuleReport {
       AddSkipped(d, "no address is set", "device-ip-set");
     });
   }
-  // Skips the device since another rule reports it; `observed` is a term or
-  // words.
+  // Skips a device of another rule's finding; `observed` is a term or words.
   template <typename What>
   void AddSkipped(const DeviceView& device, const What& observed,
                   absl::string_view caused_by) {
@@ -229,8 +227,7 @@ std::string SetPlanned(const AddressKind& kind, const DeviceView& device);
 // The number of addresses, gateways and detect addresses that a plan sets on a
 // host whose device network was never configured: every device has an address
 // planned and nothing set, and hccn.conf is absent or has the tool's own lines
-// alone. Counts as if the file existed and all changes were allowed. Otherwise
-// 0.
+// alone. Assumes that the file exists and all changes are allowed. Otherwise 0.
 size_t ValuesNeverSet(const ClusterSpec& spec, const HostView& host);
 
 }  // namespace clusterd

@@ -394,7 +394,8 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
             report);
 }
 
-// Compares device i of all hosts, for ports whose speed the tool reports.
+// Compares device i of all hosts with a known speed; ports without a link have
+// none.
 void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
   size_t untold = 0;
   FindingValue why;

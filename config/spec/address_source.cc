@@ -139,7 +139,7 @@ class SourceReader {
 
   void Set(const YamlValue& value) {
     if (value.node() == nullptr) return;
-    // Holds until it has been read, and after a mistake.
+    // The gateway is unknown until it has been read, and after a mistake.
     for (PlannedDevice& device : plan_.devices) {
       device.gateway_unknown |= IsGateway();
     }

@@ -51,8 +51,7 @@ absl::StatusOr<int> ParseDeviceNetmask(const std::string& text) {
   return InvalidWords("msg-spec-netmask", QuoteValue(text));
 }
 
-// The switch as LLDP reports it: a system name, chassis id or management
-// address.
+// The switch as LLDP reports it: system name, chassis id or management address.
 absl::StatusOr<std::string> ParseSwitch(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._:/-]{0,254})"};
   if (text == "none") return std::string();
@@ -240,8 +239,8 @@ class Reader {
   }
 
   // Products without fixed ids must name them. After a mistake about the
-  // product, the first list's length stands in, so that lists are still
-  // checked.
+  // product, the first list's length stands in, to check the lists
+  // nevertheless.
   void GuessIds(const std::vector<const YamlNode*>& hosts) {
     const YamlValue ids = map_["ids"];
     if (product_ != nullptr && ids.node() == nullptr) {

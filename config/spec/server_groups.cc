@@ -43,8 +43,8 @@ absl::StatusOr<std::string> ParseRack(const std::string& text) {
   return InvalidWords("msg-spec-rack", QuoteValue(text));
 }
 
-// Removes an unknown name's probable meaning from `missing`: one slip, one
-// mistake.
+// Removes an unknown name's probable meaning from `missing`: one slip counts
+// once.
 void AddStrangers(const std::vector<const YamlEntry*>& strangers,
                   const YamlValue& value, std::vector<std::string>* missing) {
   for (size_t i = 0; i < strangers.size(); ++i) {

@@ -51,7 +51,7 @@ constexpr absl::Duration kMaxCommand = absl::Minutes(5);
 constexpr absl::Duration kMaxHost = absl::Minutes(30);
 constexpr absl::Duration kMaxRun = absl::Hours(2);
 
-// The value of `job`: one job takes all servers.
+// The value of `job`: one job takes all servers. Without the key: not known.
 constexpr absl::string_view kOneJob = "all-servers";
 
 constexpr std::pair<absl::string_view, FirewallPolicy> kFirewallPolicies[] = {

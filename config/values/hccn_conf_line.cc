@@ -102,8 +102,7 @@ bool IsSpeed(absl::string_view value) {
   return IsNumber(value, 100000, 100000) || IsNumber(value, 200000, 200000);
 }
 
-// "33:1,46:2,"; skips parts shorter than a pair, which has at most 4
-// characters.
+// "33:1,46:2,"; skips parts shorter than a pair, which has at most 4 bytes.
 bool IsDscpMap(absl::string_view value) {
   static const LazyRE2 kPair = {
       R"(\d:0?[0-3]|(?:[0-5]\d|6[0-3]):[0-3]|\d:[0-3][^\d])"};

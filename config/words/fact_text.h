@@ -1,6 +1,6 @@
 // Words for facts: the value of one, or why it is missing and what to do. A
-// fact is a message with a oneof `state` of `value` and `missing`; see
-// facts.proto.
+// fact is a message with a oneof `state` of `value` and `missing`
+// (facts.proto).
 #ifndef CONFIG_WORDS_FACT_TEXT_H_
 #define CONFIG_WORDS_FACT_TEXT_H_
 
@@ -32,8 +32,8 @@ const Missing* MissingOf(const Fact& fact) {
   return fact.state_case() == Fact::kMissing ? &fact.missing() : nullptr;
 }
 
-// "timed out: no answer in 10s (deadlines.command)", printable; nullptr: "not
-// asked for".
+// "timed out: no answer in 10s (deadlines.command)"; for nullptr "not asked
+// for". Printable.
 std::string WhyMissing(const Missing* missing);
 inline std::string WhyMissing(const Missing& missing) {
   return WhyMissing(&missing);

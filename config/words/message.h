@@ -59,8 +59,7 @@ FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines; at least one.
 std::vector<FindingValue> MessageLines(const absl::Status& error);
 
-// The error with its subject, a text or words, before its first line: "ca.crt:
-// …".
+// The error with its subject before its first line: "ca.crt: …".
 absl::Status About(const FindingValue& subject, const absl::Status& status);
 inline absl::Status About(absl::string_view subject,
                           const absl::Status& status) {

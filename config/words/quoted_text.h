@@ -16,8 +16,8 @@ inline constexpr size_t kMaxQuotedBytes = 96;
 inline constexpr size_t kMaxPrintableBytes = 160;
 
 // For a fact, a message or a log: `text` with every byte outside printable
-// ASCII as \n, \r, \t or \xNN; cut after `max_bytes` of input, then ended with
-// "...".
+// ASCII as \n, \r, \t or \xNN; cut after `max_bytes` of input, with "..."
+// behind.
 std::string PrintableText(absl::string_view text,
                           size_t max_bytes = kMaxPrintableBytes);
 
@@ -35,9 +35,8 @@ std::string SafeText(absl::string_view text, bool utf8);
 // The same for each of its lines.
 std::string SafeLines(absl::string_view text, bool utf8);
 
-// For JSON that holds such texts: the characters that a terminal obeys become
-// \u escapes. They stand inside JSON strings only, so the document's meaning
-// does not change.
+// For JSON that holds such texts: characters that a terminal obeys become \u
+// escapes, inside JSON strings only, so the document means the same.
 std::string SafeJson(absl::string_view json);
 
 // For a field of a message: every byte that is not part of valid UTF-8 becomes

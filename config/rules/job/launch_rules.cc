@@ -94,8 +94,8 @@ std::vector<const HostInterface*> InHcclOrder(const HostView& host,
   return order;
 }
 
-// Ignores lo and bridges that lead to containers and virtual machines alone;
-// br-ex and the like may have the host's own address.
+// True if only lo and bridges that lead to containers and virtual machines have
+// IPv4 addresses; br-ex and the like may have the host's own.
 bool HasNoIpv4(const HostView& host) {
   return absl::c_all_of(InHcclOrder(host, false), [](const auto* each) {
     static const LazyRE2 kInside = {
@@ -143,8 +143,7 @@ FindingValue TakenWords(const HostInterface& taken) {
                 PrintableText(address), PrintableText(taken.name()));
 }
 
-// Judges the choice by the job's variables, every login's, or the default
-// order.
+// Judges the choice by variables (job, then logins) or the default order.
 void JudgeChoice(const ClusterView& view, const HostView& host,
                  const HostInterface& own, const HostsByAddress& all,
                  RuleReport& report) {

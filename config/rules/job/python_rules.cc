@@ -1,5 +1,4 @@
-// Compares the Python packages of a job's hosts with requirements.txt and
-// others.
+// Compares the Python packages of a job's hosts with requirements.txt.
 #include <map>
 #include <set>
 #include <string>

@@ -157,8 +157,8 @@ class TableJudge {
     }
   }
 
-  // True for an address of a Docker bridge, the default or of a host of the
-  // job.
+  // True for an address of a Docker bridge, the default or one of the job's
+  // hosts.
   bool IsOfDocker(const std::string& server_id) const {
     constexpr int kBridgeBits = 16;
     static const LazyRE2 kBridge = {

@@ -289,8 +289,7 @@ std::optional<FindingValue> HolderOfPort(const HostView& host, uint32_t port) {
   return std::nullopt;
 }
 
-// A cluster may have a running job; a job that is about to start needs idle
-// devices.
+// Running jobs are fine for a cluster, but not for a job about to start there.
 void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     if (!KnowsProcesses(host, report)) continue;
