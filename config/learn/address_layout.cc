@@ -225,7 +225,7 @@ class Finder {
     return fit;
   }
 
-  // Each step from one server to the next must be a whole number.
+  // Votes for the step of one place, if it is a whole number.
   static void Vote(int64_t difference, int64_t places, Votes* votes) {
     if (places != 0 && difference % places == 0)
       ++(*votes)[difference / places];

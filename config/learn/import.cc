@@ -100,7 +100,7 @@ class Importer {
     Wrong(line, "spec-of", key, MessageWords(error));
   }
 
-  // Calls read() to read the file, also from within another file's.
+  // Calls read() on the file, and restores the including file afterwards.
   void InFile(const std::string& name, absl::FunctionRef<void()> read) {
     OpenFile file = {Mistakes(name), {}};
     OpenFile* const outer = std::exchange(file_, &file);

@@ -13,7 +13,7 @@
 namespace clusterd {
 namespace {
 
-// "key = value" as "key=value": Slurm takes blanks there.
+// Turns "key = value", as Slurm allows, into "key=value".
 void JoinSettings(std::vector<std::string>* words) {
   std::vector<std::string> joined;
   for (std::string& word : *words) {

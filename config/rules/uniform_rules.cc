@@ -1,6 +1,6 @@
 // Values that must be the same everywhere: netmask of a subnet, TLS switch,
-// MTU, backlogs, reserved ports, versions, roots. The value of most counts as
-// right unless the spec gives one.
+// MTU, backlogs, ports, versions, roots. Without a planned value that of most
+// is right.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -105,9 +105,9 @@ bool KnowsTls(const ClusterView& view, const DeviceView& device,
 
 FindingValue SwitchWords(bool on) { return Term(on ? "on" : "off"); }
 
-// The tool was asked, and hccn.conf has another value for the next boot, also
-// once hccn-conf's finding is repaired. A file without the key lets the device
-// keep what it has.
+// True if hccn.conf has another value for the next boot than the tool, also
+// once hccn-conf's finding is repaired. Without the key the device keeps its
+// value.
 bool FileHasOtherSwitch(const DeviceView& device) {
   absl::string_view in_file = device.facts->tls().value().in_file();
   if (device.conf_tls != nullptr && in_file == device.conf_tls->value()) {
@@ -121,7 +121,6 @@ bool FileHasOtherSwitch(const DeviceView& device) {
 
 constexpr char kNpuSeries[] = "NPU series";
 
-// One thing that hosts have a version of.
 struct VersionKind {
   absl::string_view name;
   const TextFact& (*fact)(const HostFacts& facts);
@@ -157,8 +156,8 @@ bool MayLack(const VersionKind& kind, const ClusterView& view,
 
 using HostsByValue = FirstSeen<std::string, std::vector<const HostView*>>;
 
-// `fix_names_right`: the finding's fix names the value of most hosts, and
-// nothing can be advised without.
+// `fix_names_right`: the finding's fix names the value of most hosts, without
+// which no advice is possible.
 void AddGroups(absl::string_view finding, absl::string_view what,
                HostsByValue versions, RuleReport& report,
                bool fix_names_right = false) {
@@ -240,7 +239,8 @@ bool AllOfSeries(absl::string_view text, absl::string_view series) {
   return true;
 }
 
-// The series against the product; not known ones have their finding already.
+// Compares the series with the product; unknown ones have their finding
+// already.
 void JudgeSeries(const ClusterView& view, RuleReport& report) {
   const std::string& expected = view.profile().npu_series;
   for (const HostView& host : view.hosts()) {
@@ -285,7 +285,7 @@ void CheckNetmaskUniform(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Every device of the cluster; spec.tls decides where it is set.
+// Compares all devices of the cluster with each other, or with spec.tls.
 void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
   Ballot<bool> switches;
   bool files_agree = true;
@@ -312,7 +312,7 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
           report.Named(planned ? "unlike-spec" : "other", SwitchWords(!right),
                        SwitchWords(right), right ? 1 : 0, others);
     } else if (FileHasOtherSwitch(device)) {
-      // A wrong switch is set in both by the one command.
+      // One command sets a wrong switch in both.
       text = report.Named("other-in-file", SwitchWords(right),
                           QuotedText(device.facts->tls().value().in_file()),
                           right ? 1 : 0);
@@ -324,7 +324,7 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Device i of all hosts; spec.mtu decides where it is set. Warns.
+// Warns. Compares device i of all hosts with each other, or with spec.mtu.
 void CheckMtuUniform(const ClusterView& view, RuleReport& report) {
   report.ForEachKnown("MTU", &DeviceView::mtu,
                       [&](const DeviceView& device) { report.Judged(device); });
@@ -382,7 +382,7 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
     const PortSet own =
         HandedOut(HcclPortsOn(view.spec(), *host.facts, view.job()).possible,
                   *host.facts);
-    // Whose variables give HCCL other ports, environment-uniform says.
+    // Rule environment-uniform reports hosts whose variables give other ports.
     if (own != range.emplace(range.value_or(own))) continue;
     const absl::StatusOr<PortSet> ports = PortSet::Parse(fact.value());
     const std::string list = ports.ok()
@@ -394,8 +394,7 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
             report);
 }
 
-// Compares device i of all hosts with a known speed; ports without a link have
-// none.
+// Compares device i of all hosts with a known speed, which needs a link.
 void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
   size_t untold = 0;
   FindingValue why;

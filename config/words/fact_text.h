@@ -1,6 +1,5 @@
-// Words for facts: the value of one, or why it is missing and what to do. A
-// fact is a message with a oneof `state` of `value` and `missing`
-// (facts.proto).
+// Words for facts: the value, or why it is missing and what to do. A fact is a
+// message with a oneof `state` of `value` and `missing` (facts.proto).
 #ifndef CONFIG_WORDS_FACT_TEXT_H_
 #define CONFIG_WORDS_FACT_TEXT_H_
 
@@ -46,8 +45,8 @@ inline std::string PlaceOf(const EnvironmentVariable& variable) {
       variable.line() == 0 ? "" : absl::StrCat(":", variable.line()));
 }
 
-// The finding of that name about such a line: one of the job file is corrected
-// there, and no login reads it.
+// The finding of that name about such a line, which in a job file has another
+// one: no login reads it.
 inline std::string FindingOf(absl::string_view name,
                              const EnvironmentVariable& variable) {
   return absl::StrCat(name, variable.file() == "job file" ? "-of-job" : "");
@@ -61,7 +60,6 @@ struct FactText {
 // nullptr: the host sent nothing about this device.
 const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id);
 
-// True if the field holds facts.
 bool IsFact(const google::protobuf::FieldDescriptor& field);
 
 // The value, "missing: timed out: no answer in 10s", or "not asked for". An

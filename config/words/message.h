@@ -1,6 +1,6 @@
-// Errors in words that both languages have. The message of a status is English,
-// for logs and JSON. Beside it are the words, which clusterctl renders in the
-// user's language, also for an error of the controller (grpc_status.h).
+// Errors in both languages. The message of a status is English, for logs and
+// JSON. clusterctl renders the words beside it in the user's language, also for
+// an error of the controller (grpc_status.h).
 #ifndef CONFIG_WORDS_MESSAGE_H_
 #define CONFIG_WORDS_MESSAGE_H_
 
@@ -23,8 +23,8 @@ inline constexpr char kMessageWords[] = "clusterd/words";
 // `status`, whose message becomes that of the words.
 absl::Status WithWords(absl::Status status, const FindingValue& words);
 
-// An error in the words of that row with these values, of which one may be the
-// words of another error: InvalidWords("msg-run-id-not-valid", argument, id).
+// An error in the words of that row with these values, of which one may be
+// another error's: InvalidWords("msg-run-id-not-valid", argument, id).
 #define CLUSTERD_WORDS(name, Make)                                    \
   template <typename... Values>                                       \
   absl::Status name(absl::string_view row, const Values&... values) { \

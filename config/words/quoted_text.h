@@ -1,7 +1,7 @@
-// Text from outside, made safe: the one sanitiser. Everything that a host, a
-// tool or a person sent is data of a stranger: it may hold escape sequences,
-// text that runs backwards, or a second line that looks like ours. It is shown
-// escaped, bounded where it could be long, and enters no command unquoted.
+// Makes text from outside safe: the one sanitiser. Everything from a host, a
+// tool or a person is untrusted: it may hold escape sequences, text that runs
+// backwards, or a second line that looks like ours. It is shown escaped,
+// bounded if it could be long, and enters no command unquoted.
 #ifndef CONFIG_WORDS_QUOTED_TEXT_H_
 #define CONFIG_WORDS_QUOTED_TEXT_H_
 

@@ -16,7 +16,7 @@ namespace clusterd {
 // An unknown state (a newer peer, or none set) counts as UNKNOWN.
 State KnownState(State state);
 
-// "√", or one of + - ! ? x where the style is not UTF-8.
+// "√", or one of + - ! ? x if the style is not UTF-8.
 const char* StateSymbol(State state, bool utf8);
 
 // "pass", "skipped", "warn", "unknown", "fail", or the same in Chinese.
@@ -36,7 +36,6 @@ State WorseState(State a, State b);
 
 Paint StatePaint(State state);
 
-// The number of rules or hosts of a report in each state.
 template <typename Items>
 Counts CountStates(const Items& items) {
   std::map<State, uint32_t> count;

@@ -25,8 +25,7 @@
 
 namespace clusterd {
 
-// A map that keeps its keys in the order in which they were first met, for
-// what is folded over hosts that agree.
+// A map that keeps its keys in the order of insertion, for folding equal hosts.
 template <typename Key, typename Value>
 class FirstSeen {
  public:
@@ -58,15 +57,15 @@ std::vector<Value> Each(const Items& items, Of of) {
   return values;
 }
 
-// Takes out the items of which `drops` is so.
+// Removes the items for which `drops` is true.
 template <typename Items, typename Drops>
 void DropIf(Items* items, const Drops& drops) {
   items->erase(std::remove_if(items->begin(), items->end(), drops),
                items->end());
 }
 
-// The first item for which `of` gives the value; nullptr: there is none.
-// REQUIRES: `items` outlive the pointer.
+// The first item for which `of` gives the value, or nullptr. REQUIRES: `items`
+// outlive the pointer.
 template <typename Items, typename Of, typename Value>
 auto FirstWith(Items&& items, Of of, const Value& value)
     -> decltype(&*std::begin(items)) {
@@ -82,9 +81,8 @@ inline std::string DevicesText(std::vector<uint32_t> ids) {
   return ValueText(DevicesValue(std::move(ids)));
 }
 
-// Folded hosts; if the folded names would take more than `columns`, as many as
-// fit and "and 17 more hosts", with `one` as the singular. Names are not made
-// safe for a terminal.
+// Folded hosts; if the names would take more than `columns`, as many as fit and
+// "and 17 more hosts"; `one` is the singular. Not made safe for a terminal.
 FindingValue HostsValue(const std::vector<std::string>& hosts, int columns,
                         absl::string_view one = "host");
 inline std::string HostsText(const std::vector<std::string>& hosts, int columns,

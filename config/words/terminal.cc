@@ -164,7 +164,7 @@ std::vector<std::string> WrapText(absl::string_view text, int columns) {
     size_t end = EndOfWord(text, word);
     const absl::string_view first = text.substr(0, end);
     if (std::count(first.begin(), first.end(), '`') % 2 == 1) {
-      // Without a second one it begins no command.
+      // A single backquote begins no command.
       const size_t close = text.find('`', end);
       if (close != text.npos) end = EndOfWord(text, close);
     }

@@ -28,7 +28,7 @@ struct Terminal {
 
 enum class ColorMode { kAuto, kAlways, kNever };
 
-// The language of what people read. Commands, options, names, JSON, exit
+// The language of texts for people. Commands, options, names, JSON, exit
 // statuses, vendor output, logs and audit entries are English in both.
 enum class Language { kEnglish, kChinese };
 
@@ -81,8 +81,8 @@ enum class Paint { kNone, kBold, kDim, kGreen, kYellow, kRed, kMagenta };
 // `text` in that colour, or as it is when the style has no colour.
 std::string Painted(const Style& style, Paint paint, absl::string_view text);
 
-// At most `columns` columns of `text`, the last ones "..." (or "…") if
-// something was cut. REQUIRES: columns >= 4.
+// At most `columns` columns of `text`, ended by "..." (or "…") if cut.
+// REQUIRES: columns >= 4.
 std::string CutText(absl::string_view text, int columns, bool utf8);
 
 // Columns that `text` takes on a terminal: two for a Chinese character. Text
@@ -93,10 +93,10 @@ int TextColumns(absl::string_view text);
 std::string Padded(absl::string_view text, int columns);
 
 // Lines of at most `columns` columns, broken at spaces and between Chinese
-// characters, never before punctuation; a list of hosts that no line holds goes
-// on behind a comma. Another longer word, or a command in backquotes, which is
-// never broken, has a line of its own. One line if `columns` is 0 or less;
-// never an empty vector.
+// characters, never before punctuation; a long list of hosts breaks behind a
+// comma. Another longer word, or a command in backquotes, which is never
+// broken, has its own line. One line if `columns` is 0 or less; never an empty
+// vector.
 std::vector<std::string> WrapText(absl::string_view text, int columns);
 
 struct Cell {
@@ -136,7 +136,7 @@ class Page {
   // Both are safe; only `text` may have line ends.
   void Wrapped(absl::string_view head, absl::string_view text,
                Paint paint = Paint::kNone);
-  // The same, but lines are as long as they are: commands to be copied.
+  // The same without wrapping: commands to be copied.
   void Whole(absl::string_view head, absl::string_view text);
 
   // "note: ..." for each. Makes them safe.

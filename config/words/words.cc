@@ -109,7 +109,7 @@ FindingValue MissingWords(const Missing* missing) {
 
 FindingValue LearnWords(const Missing* missing) {
   if (missing == nullptr) return Worded("learn-not-asked");
-  // Many a program can fail; only this one keeps that log.
+  // Many programs can fail; only this one keeps that log.
   if (missing->reason() == Missing::TOOL_FAILED &&
       absl::StrContains(missing->detail(), "hccn_tool")) {
     return Worded("learn-from-tool-log");

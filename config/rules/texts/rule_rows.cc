@@ -22,7 +22,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::RepeatedPtrField;
 
-// "{name}" and the words that take its place, as they stand in a string.
+// "{name}" and its replacement, as in a string.
 using Phrases = std::vector<std::pair<std::string, std::string>>;
 
 // Keeps the first mistake of a file that is not a text of the message.
@@ -99,7 +99,6 @@ std::string FindingTable(absl::string_view name, const Findings& findings) {
                       "};\n");
 }
 
-// The texts of a row that are set.
 std::vector<const FieldDescriptor*> TextsOf(const Message& row) {
   std::vector<const FieldDescriptor*> fields;
   row.GetReflection()->ListFields(row, &fields);
@@ -225,7 +224,7 @@ absl::Status ParseRows(const RowFile& file, bool is_translation,
   return absl::OkStatus();
 }
 
-// Numbers the values of a row that has some, or none; what is wrong then.
+// Numbers the values of a row that has some, or none; returns the mistake.
 template <typename Row>
 std::string NumberRow(const RepeatedPtrField<std::string>& values, Row* row) {
   NumberValues(values, row);
@@ -310,7 +309,7 @@ std::string PageCell(absl::string_view text,
   return absl::StrReplaceAll(text, marks);
 }
 
-// Puts the translations beside their rows; what is wrong with one.
+// Adds the translations to their rows; returns the mistake of one.
 template <typename Row>
 std::string Merge(RepeatedPtrField<Row>* translations,
                   RepeatedPtrField<Row>* rows) {

@@ -1,5 +1,5 @@
-// The rows of all rules as files have them, and what the build makes of them: a
-// table in C++ and a page for people. rule_row.proto says what a row is.
+// The rows of all rules from files, and the build's outputs: a table in C++ and
+// a page for people. rule_row.proto says what a row is.
 #ifndef CONFIG_RULES_TEXTS_RULE_ROWS_H_
 #define CONFIG_RULES_TEXTS_RULE_ROWS_H_
 

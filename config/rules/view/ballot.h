@@ -39,8 +39,8 @@ Value MostCommon(const Ballot<Value>& ballot) {
       ->first;
 }
 
-// The value that more have than any other, or that more plan where as many have
-// it; nullopt: there is a tie, as of one against one, or no vote.
+// The value that more have, or among equals more plan, than any other; nullopt:
+// there is a tie, as of one against one, or no vote.
 template <typename Value>
 std::optional<Value> Majority(const Ballot<Value>& ballot) {
   if (ballot.empty()) return std::nullopt;
@@ -78,9 +78,9 @@ auto TiedText(const Report& report, const Tie& tie, const Ballot<Value>& ballot,
   return text;
 }
 
-// Device i of all hosts: what most of them have is right. Adds the tie where
-// there is none, and calls differs(device, right, others) for each device with
-// another value; `others` have the right one.
+// Compares device i of all hosts with the value of most. Adds a tie if there is
+// one, and calls differs(device, right, others) for each device with another
+// value; `others` have the right one.
 template <typename Value, typename Show, typename Report, typename Differs>
 void CompareRails(const ClusterView& view, absl::string_view what,
                   Reading<Value> DeviceView::*live, Show show, Report& report,

@@ -38,7 +38,7 @@ absl::StatusOr<Interfaces> ValueOf(const DeviceAddressFact& fact) {
 }
 
 absl::StatusOr<Ipv4Address> ValueOf(const TextFact& fact) {
-  // The tool says nothing where no gateway is set, 0.0.0.0 of a detect address.
+  // The tool prints nothing without a gateway, 0.0.0.0 for a detect address.
   if (fact.value().empty()) return Ipv4Address();
   if (const auto address = AddressOf(fact.value())) return *address;
   return absl::UnknownError(QuotedText(fact.value()));
@@ -106,7 +106,7 @@ void Read(const Fact& fact, DeviceView* device, Queries* queries,
   }
 }
 
-// Nearly every device has what is planned, and that is parsed already.
+// Shortcut: nearly every device has the planned one, which is parsed already.
 std::optional<Ipv4Address> PlannedAddress(const std::string& planned,
                                           const TextFact& fact,
                                           const AddressReading& live) {
@@ -114,7 +114,7 @@ std::optional<Ipv4Address> PlannedAddress(const std::string& planned,
   return AddressOf(planned);
 }
 
-// REQUIRES: what the device has is read.
+// REQUIRES: the device's own addresses are read.
 void ReadPlan(const DeviceSpec& spec, DeviceView* device) {
   const DeviceFacts& facts = *device->facts;
   const auto& settings = facts.address().value().settings();
@@ -136,7 +136,7 @@ void JudgeSilence(const Queries& queries, DeviceView* device) {
   device->mute = !queries.any_answered && queries.first_missing != nullptr;
   if (!device->mute) return;
   if (device->silence == nullptr) device->silence = queries.first_missing;
-  // No word of a neighbour, among no words at all.
+  // A mute device has not reported a missing neighbour either.
   device->neighbour_heard.reset();
   device->neighbour_heard.missing = device->silence;
   // If the tool could not be started, nothing more was asked, and all facts
@@ -182,7 +182,7 @@ Queries ReadDevice(DeviceView* device) {
 // Device is DeviceView, const or not.
 template <typename Device>
 Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
-  // Nearly every host has devices 0..N-1, so look there first.
+  // Shortcut: nearly every host has devices 0..N-1.
   if (id < devices.size() && devices[id].id == id) return &devices[id];
   return FirstWith(devices, &DeviceView::id, id);
 }
@@ -372,7 +372,8 @@ ClusterView::ClusterView(const ClusterView& live, Addresses addresses)
       silent_(live.silent_),
       expected_devices_(live.expected_devices_),
       job_(live.job_) {
-  // Every host points to its devices, one behind the other, and they to it.
+  // Hosts point to their devices, which lie in a row, and devices to their
+  // host.
   DeviceView* next = devices_.data();
   auto unplanned = unplanned_.begin();
   for (HostView& host : hosts_) {
@@ -402,7 +403,7 @@ void ClusterView::AddHost(HostView host) {
     devices_.emplace_back();
     devices_.back().id = id;
   }
-  // Unplanned ones are read, too: that one answers shows that the tool works.
+  // Unplanned ones are read, too: their answers show that the tool works.
   const Queries queries =
       ReadDevices(facts, host.spec, absl::MakeSpan(devices_).subspan(begin));
   if (host.spec != nullptr && host.spec->devices_size() > 0) {

@@ -1,6 +1,7 @@
-// Spec and facts side by side, with every address parsed once: what all rules
-// read. Built per judgement, in spec order, linear in hosts and devices. Points
-// into the spec and the facts, which must outlive it. Safe for concurrent use.
+// The input of all rules: spec and facts side by side, with every address
+// parsed once. Built per judgement, in spec order, linear in hosts and devices.
+// Points into the spec and the facts, which must outlive it. Safe for
+// concurrent use.
 #ifndef CONFIG_RULES_VIEW_CLUSTER_VIEW_H_
 #define CONFIG_RULES_VIEW_CLUSTER_VIEW_H_
 
@@ -27,7 +28,7 @@
 
 namespace clusterd {
 
-// Far above any product: what a host sends beyond costs the judge nothing.
+// Far above any product; further devices of a host are ignored.
 inline constexpr size_t kMaxDevicesOfHost = 256;
 inline constexpr size_t kMaxAddressesOfDevice = 16;
 
@@ -54,7 +55,6 @@ struct AddressReading : Reading<Ipv4Address> {
 };
 
 struct HostView;
-// One device that the host has.
 struct DeviceView {
   uint32_t id = 0;
   const HostView* host = nullptr;  // Never null in a view.
@@ -86,8 +86,8 @@ struct DeviceView {
   const Missing* silence = nullptr;
   // No query about it had an answer that can be read.
   bool mute = false;
-  // A mute one: the tool was asked and failed each time, and not about another
-  // device of the host.
+  // A mute one: the tool failed each time, and not for another device of the
+  // host.
   bool dead = false;
 
   // Empty: none is set. Several on boards with several ports a device.
@@ -121,7 +121,7 @@ struct DeviceView {
   Ipv4Interface Address() const;
 };
 
-// An address beside its own that a device is given.
+// Another address of a device than its own.
 struct AddressKind {
   absl::string_view name;     // "gateway"
   absl::string_view command;  // "-gateway -s gateway "
@@ -137,13 +137,13 @@ inline constexpr AddressKind kDetectAddress = {
     "detect address", "-netdetect -s address ", &DeviceView::detect_address,
     &DeviceView::planned_detect, &DeviceView::conf_detect};
 
-// A host of which there are facts; of a silent one name, facts, spec and order.
+// A host with facts; or a silent one with name, facts, spec and order only.
 struct HostView {
   absl::string_view name;
   const HostFacts* facts = nullptr;
   // Null: the spec does not name this host.
   const ServerSpec* spec = nullptr;
-  // Its own one in the spec; unset where that names none.
+  // Its own in the spec; unset if the spec has none.
   std::optional<Ipv4Address> address;
   // Position among all hosts of the view, silent ones too.
   uint32_t order = 0;
@@ -151,11 +151,11 @@ struct HostView {
   bool tool_usable = false;
   // Why the existing tool answered no query; null: it has, or was not asked.
   const Missing* tool_silence = nullptr;
-  // Those that the spec plans, or all where it plans none of the host.
-  // Ascending ids, each once. Lies in the view.
+  // The planned devices, or all if the spec plans none of the host. Ascending
+  // ids, each once. Lies in the view.
   absl::Span<const DeviceView> devices;
-  // The rest, which no job uses and no rule judges; their addresses can collide
-  // with those of the planned ones.
+  // Other devices, which no job uses and no rule judges; their addresses can
+  // collide with those of the planned ones.
   absl::Span<const DeviceView> unplanned;
 
   // nullptr if the host has no such device, or it is not planned.
@@ -200,8 +200,8 @@ class ClusterView {
   size_t expected_devices() const { return expected_devices_; }
   absl::Time now() const { return now_; }
   bool HasWaivers() const { return !waivers_.empty(); }  // In force.
-  // The one for a finding about the host (empty: the cluster) or its device;
-  // null: none. It is of the rule, or of the `cause` of a failure.
+  // The waiver of a finding about the host (empty: the cluster) or its device,
+  // by the rule, or by the `cause` of a failure; null: none.
   const Waiver* WaiverOf(absl::string_view rule, absl::string_view cause,
                          State state, absl::string_view host,
                          std::optional<uint32_t> device) const;
@@ -230,15 +230,14 @@ class ClusterView {
 // The identity of a switch. Names alone may be the maker's default.
 absl::string_view SwitchKey(const LldpNeighbour& neighbour);
 
-// Another device of the host with which this one has its gateway together, as
-// ProductProfile says, and which has one that may serve both: as planned for
-// one of them. The tool then keeps none for this one. nullptr: there is none.
+// Another device of the host that shares its gateway with this one, as
+// ProductProfile says, and whose gateway may serve both: as planned for one of
+// them. The tool then keeps none for this one. nullptr: there is none.
 const DeviceView* GatewayKeeper(const ClusterView& view,
                                 const DeviceView& device);
 
 // The line's value once the file is repaired as rule hccn-conf says: without a
-// CR and blanks at the end.
-// REQUIRES: hccn.conf of the host is known and has the entry.
+// CR and blanks at the end. REQUIRES: the host's hccn.conf has the entry.
 absl::string_view RepairedValue(const HostView& host,
                                 const HccnConf::Entry& entry);
 
