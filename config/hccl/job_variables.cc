@@ -83,7 +83,7 @@ bool IsAddress(Text value) {
   return Ipv4Address::Parse(value).ok() || HasForm(value, *kIpv6);
 }
 
-// Ids must ascend: HCCL does not read what follows anything else.
+// Ids must ascend: HCCL ignores the rest of the list otherwise.
 bool IsIdList(Text value) {
   int last = -1;
   for (const Text part : absl::StrSplit(value, ',')) {

@@ -1,10 +1,9 @@
 // The report of a check as one HTML file for people: it needs no network, and
 // prints. It has a body in English and one in Chinese; a switch that needs no
 // script shows one of them. Each has the verdict, with what was not checked as
-// large as what failed, and the causes with their repairs. Then follow hosts by
-// rack, devices by leaf switch, findings, values, changes and each host. The
-// report itself is there as JSON, in <script type="application/json"
-// id="report">.
+// large as what failed, and causes with repairs. Then follow hosts by rack,
+// devices by leaf switch, findings, values, changes and each host. The report
+// itself is there as JSON: <script type="application/json" id="report">.
 #ifndef CONFIG_HTML_REPORT_HTML_H_
 #define CONFIG_HTML_REPORT_HTML_H_
 

@@ -1,4 +1,4 @@
-// absl::Status to grpc::Status and back: the codes are the same numbers, and the
+// absl::Status to grpc::Status and back: the codes are the same numbers. The
 // details are the words of the message (config/words/message.h).
 #ifndef CONFIG_IDENTITY_GRPC_STATUS_H_
 #define CONFIG_IDENTITY_GRPC_STATUS_H_

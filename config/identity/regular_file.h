@@ -38,10 +38,9 @@ absl::Status FileStatus(const std::string& path, int error);
 // The same for what writes: ResourceExhausted for a full disk.
 absl::Status WriteStatus(const std::string& path, int error);
 
-// Makes the names in the folder durable. These three return errors as
-// WriteStatus.
+// Makes the names in the folder durable. These three fail as WriteStatus does.
 absl::Status SyncFolder(const std::string& folder);
-// Writes a new file, whole and synced, of this mode. Ignores umask, follows no
+// Writes a new file, whole and synced, of this mode without umask; not to a
 // link.
 absl::Status WriteWholeFile(const std::string& path, absl::string_view text,
                             mode_t mode);

@@ -67,8 +67,7 @@ class RevocationLists {
   // FailedPrecondition if its CA has no list in force.
   absl::Status Check(const CertificateKey& key, absl::Time now) const;
 
-  // "the list of CN=…: ended at …" of each not in force, one per line, or
-  // empty.
+  // "the list of CN=…: ended at …" of each that is not in force, a line each.
   std::string NotInForce(absl::Time now) const;
 
   // FailedPrecondition, naming both, if a list is older than one seen of its

@@ -120,7 +120,7 @@ TEST_F(RootBundleTest, ThousandsOfRootsFillNoLog) {
 TEST_F(RootBundleTest, OlderBundleDoesNotComeBack) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   ExpectRefused(end, both_, "not above 2, which this host has");
-  // Nor one that the held root has signed, of the same number.
+  // The same for one of this number that the held root has signed.
   ExpectRefused(end, next_->RootBundle("demo", "2", Both()), "not above 2");
   // Without its number the host would not know.
   ExpectRefused({end.pem, "cut"}, next_->RootBundle("demo", "1", Both()),

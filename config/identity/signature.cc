@@ -12,8 +12,8 @@ namespace clusterd {
 namespace {
 
 // The peer partly chooses what the controller signs with this key in a TLS
-// handshake. This prefix tells our texts apart, as in TLS 1.3 (RFC 8446,
-// 4.4.3): longer than the 32 bytes that a TLS 1.2 client chooses at the front.
+// handshake. This prefix marks our texts, as in TLS 1.3 (RFC 8446, 4.4.3):
+// longer than the 32 bytes that a TLS 1.2 client chooses at the front.
 std::string Framed(absl::string_view text) {
   return absl::StrCat(std::string(64, ' '), "clusterd, signed text",
                       absl::string_view("\0", 1), text);

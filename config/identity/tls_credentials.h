@@ -48,8 +48,7 @@ absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files);
 
 // A certificate without automatic renewal is reported this long before its end.
 inline constexpr absl::Duration kCertificateNotice = absl::Hours(30 * 24);
-// The same with automatic renewal, at half of its life: renewal has long
-// failed.
+// The same with automatic renewal, at half of its life, when renewal is late.
 inline constexpr absl::Duration kRenewedNotice = absl::Hours(48);
 
 // A line for each certificate in the two files that ends within

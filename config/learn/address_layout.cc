@@ -265,8 +265,7 @@ class Finder {
       size_t end = k + 1;
       int64_t slope = 0;
       while (end < ids_.size() && GoesOn(fit, k, end, &slope)) ++end;
-      // The constant as it counts from d, or from the letter itself if
-      // positive.
+      // The constant as it counts from d, or from the letter itself if >= 0.
       int64_t constant = fit.hosts[k] - slope * ids_[k];
       Counting shown = counting;
       if (!counting.by_group && counting.per_subnet == 0 &&

@@ -22,8 +22,8 @@ struct SpecException {
 
 struct WrittenSpec {
   std::string yaml;
-  // In the user's language; empty: no device's address is known, and the user
-  // has to fill in `devices` of the file.
+  // The pattern in the user's language; empty: no device's address is known,
+  // and the user has to fill in `devices` of the file.
   std::string pattern;
   size_t servers = 0;
   std::vector<SpecException> exceptions;

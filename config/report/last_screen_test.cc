@@ -1,4 +1,4 @@
-// What `clusterctl check` prints for clusters of any size on a terminal of 80
+// The output of `clusterctl check` for clusters of any size on a terminal of 80
 // columns and 24 lines, from facts in memory.
 #include <sstream>
 #include <tuple>

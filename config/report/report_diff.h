@@ -12,7 +12,7 @@
 
 namespace clusterd {
 
-// In the order of the output.
+// The output follows this order.
 enum class Turn {
   kWorse,      // From a better state to a worse one, as in WorseState.
   kNew,        // Wrong, and the earlier report did not judge it.

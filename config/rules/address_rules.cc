@@ -483,8 +483,8 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   for (const auto& [order, owners] : conflicts) AddConflict(owners, report);
 }
 
-// For profiles that require it, and subnets that 8 bits can tell apart: a
-// larger one cannot obey it.
+// Judges profiles that require it, and subnets that 8 bits can number: a larger
+// one cannot obey it.
 void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
   if (!view.profile().host_part_must_differ) {
     return report.SkipFor("no-such-rule", Term(view.profile().title));
@@ -504,7 +504,7 @@ void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
       continue;
     }
     for (const Member& member : members) judged.insert(member.device);
-    // In /24 and narrower only equal addresses end alike.
+    // Addresses in /24 and narrower end alike only if they are equal.
     if (subnet.prefix_length() < kLastOctet) {
       AddEndings(subnet, members, report);
     }

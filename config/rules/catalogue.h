@@ -96,7 +96,7 @@ struct Rule {
   bool JudgesHosts() const { return scope != RuleScope::kSpec; }
 };
 
-// In the order of reports.
+// Reports follow this order.
 absl::Span<const Rule> RuleCatalogue();
 
 // Findings of several rules.

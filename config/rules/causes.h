@@ -1,6 +1,7 @@
-// Which finding explains which: link DOWN is why the same device's health probe
-// gets no answer, and a wrong netmask why its subnets overlap. `explained_by`
-// of the rows in texts/ has the possible causes; this file has the actual ones.
+// Finds which finding explains which: link DOWN is why the same device's health
+// probe gets no answer, and a wrong netmask why its subnets overlap.
+// `explained_by` of the rows in texts/ has the possible causes; this file has
+// the actual ones.
 #ifndef CONFIG_RULES_CAUSES_H_
 #define CONFIG_RULES_CAUSES_H_
 

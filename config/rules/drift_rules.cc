@@ -76,8 +76,7 @@ std::vector<uint32_t> DevicesOf(const AppliedDrift& drift) {
           ids.begin() + std::min<size_t>(ids.size(), kMaxDevicesOfHost)};
 }
 
-// The steps of one finding: one, or all that open ports of a firewall in an
-// apply.
+// The steps of one finding: one, or all of an apply that open one firewall.
 using Group = std::vector<const AppliedDrift*>;
 
 // True if both are one finding: ports of one firewall and apply.

@@ -59,8 +59,7 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
                           RewriteCommand(host.Find(device), entry->key())));
 }
 
-// A value over which a device's recovery fails, some with the loss of its
-// address.
+// A value over which a device's recovery fails, perhaps without an address.
 void AddBadValue(const ClusterView& view, const HostView& host,
                  const HccnConf::Problem& problem, RuleReport& report) {
   if (!BreaksRecoveryOf(view.profile().npu_series, problem.text())) return;
@@ -236,8 +235,7 @@ bool BringsBack(const DeviceSetting& setting, absl::string_view in_file,
                               absl::SimpleAtoi(wanted, &b) && a == b);
 }
 
-// The arguments that set it, after `hccn_tool -i N`; empty: more than one
-// command.
+// The arguments after `hccn_tool -i N` that set it; empty: no single command.
 std::string SettingCommand(const DeviceSetting& setting,
                            const std::string& value) {
   if (setting.is_map || !setting.is_legal(value)) return "";

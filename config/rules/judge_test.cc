@@ -811,7 +811,7 @@ TEST(JudgePlannedAddressesTest, WarnsOfPlannedRailsAndOfServersApart) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].rule(), "subnet-shared");
   EXPECT_EQ(found[0].state(), WARN);
-  // Whether the devices keep a gateway of their own is not known.
+  // It is not known whether the devices keep a gateway of their own.
   const std::vector<Finding> unknown = JudgePlannedAddresses(apart);
   ASSERT_FALSE(unknown.empty());
   EXPECT_EQ(unknown[0].rule(), "subnet-shared");

@@ -167,7 +167,7 @@ class RuleReport {
 
  private:
   struct Member {
-    // In spec order; a host itself before its devices.
+    // Sorts by spec order; a host itself before its devices.
     bool operator<(const Member& other) const {
       return std::tie(order, device) < std::tie(other.order, other.device);
     }

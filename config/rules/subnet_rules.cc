@@ -95,8 +95,7 @@ void Vote(const DeviceView& device, SubnetBallot* ballot) {
   ++(planned == own ? votes : (*ballot)[planned]).planned;
 }
 
-// True for a gateway inside its subnet, or one that another device keeps for
-// it.
+// True with a gateway inside its subnet, even if another device keeps it.
 bool HasRoute(const ClusterView& view, const DeviceView& device) {
   const Ipv4Interface own = device.Address();
   const DeviceView* const keeper = GatewayKeeper(view, device);

@@ -1,6 +1,5 @@
 // Values that must be the same everywhere: netmask of a subnet, TLS switch,
-// MTU, backlogs, ports, versions, roots. Without a planned value that of most
-// is right.
+// MTU, backlogs, ports, versions, roots. The spec decides, otherwise most.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -69,7 +68,7 @@ void JudgeMask(const DeviceView& device, const Ipv4Subnet& widest,
                      : SetCommand(Ipv4Interface(own.address(), right)));
 }
 
-// True if the file tells the switch once hccn-conf's finding is repaired. An
+// True if the file has the switch once hccn-conf's finding is repaired. An
 // Ascend 950 device may have another device's number in the file.
 bool RepairedFileTellsTls(const DeviceView& device) {
   const HccnConf::Entry* in_file = device.conf_tls;
@@ -106,8 +105,7 @@ bool KnowsTls(const ClusterView& view, const DeviceView& device,
 FindingValue SwitchWords(bool on) { return Term(on ? "on" : "off"); }
 
 // True if hccn.conf has another value for the next boot than the tool, also
-// once hccn-conf's finding is repaired. Without the key the device keeps its
-// value.
+// once hccn-conf's finding is repaired. A missing key changes nothing.
 bool FileHasOtherSwitch(const DeviceView& device) {
   absl::string_view in_file = device.facts->tls().value().in_file();
   if (device.conf_tls != nullptr && in_file == device.conf_tls->value()) {
@@ -239,8 +237,7 @@ bool AllOfSeries(absl::string_view text, absl::string_view series) {
   return true;
 }
 
-// Compares the series with the product; unknown ones have their finding
-// already.
+// Compares the series with the product; unknown ones were reported before.
 void JudgeSeries(const ClusterView& view, RuleReport& report) {
   const std::string& expected = view.profile().npu_series;
   for (const HostView& host : view.hosts()) {

@@ -239,8 +239,7 @@ class Reader {
   }
 
   // Products without fixed ids must name them. After a mistake about the
-  // product, the first list's length stands in, to check the lists
-  // nevertheless.
+  // product, the first list's length stands in, so that lists are checked.
   void GuessIds(const std::vector<const YamlNode*>& hosts) {
     const YamlValue ids = map_["ids"];
     if (product_ != nullptr && ids.node() == nullptr) {

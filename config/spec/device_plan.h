@@ -52,7 +52,7 @@ struct PlannedServer {
 };
 
 struct ServerGroups {
-  // In the order of the file. Host names are unique and IsHostName.
+  // Follow the order of the file. Host names are unique and IsHostName.
   std::vector<PlannedServer> servers;
   // False if a group could not be read: then a host may be missing here.
   bool complete = true;

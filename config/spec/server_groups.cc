@@ -43,8 +43,8 @@ absl::StatusOr<std::string> ParseRack(const std::string& text) {
   return InvalidWords("msg-spec-rack", QuoteValue(text));
 }
 
-// Removes an unknown name's probable meaning from `missing`: one slip counts
-// once.
+// Removes an unknown name's likely meaning from `missing`, to report one
+// mistake.
 void AddStrangers(const std::vector<const YamlEntry*>& strangers,
                   const YamlValue& value, std::vector<std::string>* missing) {
   for (size_t i = 0; i < strangers.size(); ++i) {

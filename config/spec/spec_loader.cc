@@ -265,7 +265,7 @@ class Loader {
     CheckOrder(host, spec->host_ms(), run, spec->run_ms());
   }
 
-  // In milliseconds; zero for an invalid value.
+  // Returns milliseconds; zero for an invalid value.
   static uint32_t LoadDeadline(const YamlValue& value, absl::Duration max,
                                absl::Duration standard) {
     const absl::Duration deadline =

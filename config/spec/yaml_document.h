@@ -44,7 +44,7 @@ struct YamlNode {
   // Written in quotes or as a block: never a number or a boolean.
   bool quoted = false;
   std::vector<YamlNode> items;
-  // In the order of the file; keys are unique.
+  // Follow the order of the file; keys are unique.
   std::vector<YamlEntry> entries;
   // Those whose key stands among `entries`: a mistake, and recorded.
   std::vector<YamlEntry> repeats;

@@ -31,8 +31,7 @@ const Missing* MissingOf(const Fact& fact) {
   return fact.state_case() == Fact::kMissing ? &fact.missing() : nullptr;
 }
 
-// "timed out: no answer in 10s (deadlines.command)"; for nullptr "not asked
-// for". Printable.
+// Printable: "timed out: no answer in 10s (deadlines.command)" etc.
 std::string WhyMissing(const Missing* missing);
 inline std::string WhyMissing(const Missing& missing) {
   return WhyMissing(&missing);
@@ -86,7 +85,7 @@ std::string ProblemWords(HccnConf::Problem::Kind kind);
 FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                         absl::string_view was);
 
-// What a host allows, and how to allow more, for a plan and the host's refusal:
+// Says what a host allows, and how to allow more, for a plan and its refusal:
 // "it allows observe, sysctl"; "it allows observe until its file is right".
 FindingValue WhatIsAllowed(const HostAllows& allows);
 // The step by which an administrator allows all of these on the host:

@@ -16,13 +16,12 @@ inline constexpr size_t kMaxQuotedBytes = 96;
 inline constexpr size_t kMaxPrintableBytes = 160;
 
 // For a fact, a message or a log: `text` with every byte outside printable
-// ASCII as \n, \r, \t or \xNN; cut after `max_bytes` of input, with "..."
-// behind.
+// ASCII as \n, \r, \t or \xNN; cut to `max_bytes` of input and "...".
 std::string PrintableText(absl::string_view text,
                           size_t max_bytes = kMaxPrintableBytes);
 
-// In double quotes, cut after kMaxQuotedBytes: SafeText of valid UTF-8, and
-// PrintableText of other bytes.
+// The text in double quotes, cut after kMaxQuotedBytes: SafeText of valid
+// UTF-8, and PrintableText of other bytes.
 std::string QuotedText(absl::string_view text);
 
 // For a terminal: `text` on one line. Control characters (C0, DEL, C1), line

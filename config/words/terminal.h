@@ -95,8 +95,7 @@ std::string Padded(absl::string_view text, int columns);
 // Lines of at most `columns` columns, broken at spaces and between Chinese
 // characters, never before punctuation; a long list of hosts breaks behind a
 // comma. Another longer word, or a command in backquotes, which is never
-// broken, has its own line. One line if `columns` is 0 or less; never an empty
-// vector.
+// broken, has its own line. One line if `columns` is 0 or less; never empty.
 std::vector<std::string> WrapText(absl::string_view text, int columns);
 
 struct Cell {

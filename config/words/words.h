@@ -72,8 +72,7 @@ std::string WithValuesIn(absl::string_view text, const FindingValues& values);
 // "port 16666, owner ann": values that have no row here.
 std::string NamedValuesText(const FindingValues& values);
 
-// Unknown words, of a newer controller, are shown as their text, or as their
-// name and values.
+// Unknown words, of a newer controller, become their text, or name and values.
 std::string ValueText(const FindingValue& value);
 
 // "16 devices" as a value. REQUIRES: the nouns of texts/ have it.

@@ -157,8 +157,7 @@ class TableJudge {
     }
   }
 
-  // True for an address of a Docker bridge, the default or one of the job's
-  // hosts.
+  // True for an address of Docker's default bridge or a bridge of a job's host.
   bool IsOfDocker(const std::string& server_id) const {
     constexpr int kBridgeBits = 16;
     static const LazyRE2 kBridge = {

@@ -57,7 +57,7 @@ std::string With(const char* old, const std::string& text) {
   return script;
 }
 
-// The findings begin with these, one line each, and there are no others.
+// All findings begin with these, one line each.
 std::string Observed(const std::string& script) {
   const RuleResult result = Running(script).Check("job-script");
   std::string observed;

@@ -361,7 +361,7 @@ google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
   std::vector<absl::string_view> keys;
   for (uint32_t h = 0; h < view.hosts().size(); ++h) {
     const absl::Span<const DeviceView> devices = view.hosts()[h].devices;
-    // In three steps, so that the processor fetches many devices together.
+    // Three steps let the processor fetch many devices together.
     neighbours.clear();
     keys.clear();
     for (const DeviceView& device : devices) {

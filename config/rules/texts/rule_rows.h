@@ -25,10 +25,10 @@ struct RuleCategory {
   RuleRows rows;
 };
 
-// In the order of the files and of the rules in them. InvalidArgument, naming
-// the file, for a text that is not RuleRows, for a phrase without an earlier
-// row or use, for a value that a finding does not name, and for an alone_why,
-// or a cause of a message, that is missing or unused.
+// Keeps the order of the files and of the rules in them. InvalidArgument,
+// naming the file, for a text that is not RuleRows, for a phrase without an
+// earlier row or use, for a value that a finding does not name. The same for an
+// alone_why, or a cause of a message, that is missing or unused.
 absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
     absl::Span<const RowFile> files);
 

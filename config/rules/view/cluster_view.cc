@@ -372,8 +372,7 @@ ClusterView::ClusterView(const ClusterView& live, Addresses addresses)
       silent_(live.silent_),
       expected_devices_(live.expected_devices_),
       job_(live.job_) {
-  // Hosts point to their devices, which lie in a row, and devices to their
-  // host.
+  // Hosts point to their devices, which lie in a row, and devices to hosts.
   DeviceView* next = devices_.data();
   auto unplanned = unplanned_.begin();
   for (HostView& host : hosts_) {

@@ -1,7 +1,6 @@
-// The input of all rules: spec and facts side by side, with every address
-// parsed once. Built per judgement, in spec order, linear in hosts and devices.
-// Points into the spec and the facts, which must outlive it. Safe for
-// concurrent use.
+// The input of all rules: spec and facts side by side, every address parsed
+// once. Built per judgement, in spec order, linear in hosts and devices. Points
+// into spec and facts, which must outlive it. Safe for concurrent use.
 #ifndef CONFIG_RULES_VIEW_CLUSTER_VIEW_H_
 #define CONFIG_RULES_VIEW_CLUSTER_VIEW_H_
 
@@ -86,8 +85,7 @@ struct DeviceView {
   const Missing* silence = nullptr;
   // No query about it had an answer that can be read.
   bool mute = false;
-  // A mute one: the tool failed each time, and not for another device of the
-  // host.
+  // A mute one: the tool failed each time, and not for another of the host's.
   bool dead = false;
 
   // Empty: none is set. Several on boards with several ports a device.
@@ -189,11 +187,11 @@ class ClusterView {
   const ProductProfile& profile() const { return profile_; }
   bool product_known() const { return product_known_; }
 
-  // In spec order; hosts that the spec does not name come last.
+  // Follow spec order; hosts that the spec does not name come last.
   const std::vector<HostView>& hosts() const { return hosts_; }
   // Hosts without facts, for the reason in them.
   const std::vector<HostView>& silent() const { return silent_; }
-  // In the order of the hosts, without unplanned ones.
+  // Follow the order of the hosts, without unplanned ones.
   const std::vector<DeviceView>& devices() const { return devices_; }
   size_t host_count() const { return hosts_.size() + silent_.size(); }
   // Devices that the hosts of the view have or should have.
