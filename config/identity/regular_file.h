@@ -40,8 +40,7 @@ absl::Status WriteStatus(const std::string& path, int error);
 
 // Makes the names in the folder durable. These three fail as WriteStatus does.
 absl::Status SyncFolder(const std::string& folder);
-// Writes a new file, whole and synced, of this mode without umask; not to a
-// link.
+// Creates and syncs a whole file of exactly this mode. Follows no link.
 absl::Status WriteWholeFile(const std::string& path, absl::string_view text,
                             mode_t mode);
 // Writes PATH.new and renames it to PATH: readers get the old text or the new

@@ -31,7 +31,7 @@ const Missing* MissingOf(const Fact& fact) {
   return fact.state_case() == Fact::kMissing ? &fact.missing() : nullptr;
 }
 
-// Printable: "timed out: no answer in 10s (deadlines.command)" etc.
+// Printable: "timed out: no answer in 10s (…)"; nullptr: "not asked for".
 std::string WhyMissing(const Missing* missing);
 inline std::string WhyMissing(const Missing& missing) {
   return WhyMissing(&missing);
