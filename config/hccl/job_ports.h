@@ -56,7 +56,7 @@ struct HcclPortNeed {
   // HCCL takes each of these and no other one instead.
   bool is_pinned = false;
   bool is_any = false;  // The kernel chooses; both sets are empty.
-  // True if more than 16 are possible although CANN's version is known.
+  // True if the uncertainty has another reason than an unknown CANN.
   bool cann_is_known = false;
   // The variable with the ports; null: the spec. Points into the facts or the
   // job, as `unclear`.

@@ -1,4 +1,4 @@
-// How a running server switches to new files.
+// Tests the switch of a running server to new files.
 #include <unistd.h>
 
 #include <algorithm>

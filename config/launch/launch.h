@@ -1,7 +1,7 @@
-// How each server of a job is started: variables and command line, with this
+// The start of each server of a job: variables and command line, with this
 // cluster's values, as the vendor's documents write them for six ways to launch
-// (the pages are named beside the rows in launch_methods.cc). Pure: facts and
-// options in, words out; launch_text.h turns them into runnable forms.
+// (launch_methods.cc names the pages beside the rows). Pure: facts and options
+// in, words out; launch_text.h turns them into runnable forms.
 #ifndef CONFIG_LAUNCH_LAUNCH_H_
 #define CONFIG_LAUNCH_LAUNCH_H_
 

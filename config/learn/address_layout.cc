@@ -65,7 +65,7 @@ std::string HostsOf(const std::vector<std::string>& names) {
   return ListText(Each<std::string>(names, YamlName));
 }
 
-// How servers are counted: letter `x` from `first`, `per_subnet` of them to a
+// The count of servers: letter `x` from `first`, `per_subnet` of them to a
 // subnet; 0: all to one.
 struct Counting {
   int64_t FormulaInputs::*x = &FormulaInputs::n;

@@ -19,7 +19,7 @@ namespace clusterd {
 // (Ascend/mind-cluster, InvalidSuperPodID).
 inline constexpr uint32_t kOfNoSuperPod = UINT32_MAX;
 
-// How device addresses of one product must be spread over subnets.
+// The required spread of a product's device addresses over subnets.
 enum class SubnetPlan {
   // Devices 0/4, 1/5, 2/6, 3/7 of a host in one subnet each; 0-3 in four
   // different ones; device i of every host in the same one.

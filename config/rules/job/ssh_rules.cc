@@ -101,7 +101,7 @@ FindingValue CommandsWords(const std::vector<std::string>& commands) {
                 Counted(commands.size() - shown, "more server"));
 }
 
-// How an administrator makes the host allow ssh-login, too.
+// The step by which an administrator makes the host allow ssh-login, too.
 FindingValue AllowWords(const HostAllows& allows,
                         const std::set<ChangeKind>& kinds) {
   if (!allows.mistake().empty()) {

@@ -17,7 +17,7 @@
 
 namespace clusterd {
 
-// How many have a value, and how many plan it.
+// The numbers of those that have a value, and that plan it.
 struct Votes {
   bool operator<(const Votes& other) const {
     return std::tie(live, planned) < std::tie(other.live, other.planned);
