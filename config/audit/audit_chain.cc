@@ -50,7 +50,6 @@ FindingValue AtLine(const std::string& file, uint64_t line,
   return Worded("about", absl::StrCat(file, ":", line), words);
 }
 
-// One walk over all files.
 class Verifier {
  public:
   explicit Verifier(absl::Span<const AuditHead> heads)
@@ -115,11 +114,11 @@ class Verifier {
   void BreakTorn() {
     found_.breaks.push_back(AtLine(*file_, torn_line_, torn_why_));
     torn_ = false;
-    // Its place is its own: the next one is not also a hole.
+    // The line takes a number, so the next one does not report a gap too.
     ++skipped_;
   }
 
-  // The line before could not be read: the writer says so, or it is a break.
+  // The line before was unreadable: a break, unless the writer says so.
   void SettleTorn(const AuditEntry& entry) {
     if (entry.what() == kAuditTorn &&
         entry.torn().bytes() == torn_text_.size() &&
@@ -134,7 +133,7 @@ class Verifier {
 
   void CheckPlace(const AuditEntry& entry) {
     const bool first = std::exchange(first_of_file_, false);
-    // Lines that cannot be read were told, and took a number each.
+    // The caller has reported each unreadable line, and each took a number.
     const uint64_t skipped = std::exchange(skipped_, 0);
     if (found_.lines == 0) {
       if (skipped > 0) return;

@@ -127,7 +127,6 @@ TEST(VerifyAuditTest, FindsNothingInAWholeFile) {
   EXPECT_THAT(Verify("").breaks, IsEmpty());
 }
 
-// Every byte of a file, one after the other.
 TEST(VerifyAuditTest, FindsEachByteThatIsAltered) {
   const std::string whole = FileOf(Lines(3));
   for (size_t i = 0; i < whole.size(); ++i) {
@@ -288,7 +287,7 @@ TEST(KnownHeadsTest, TakesAnOlderHeadFromALineOfHeadsAndFromNoTask) {
   EXPECT_TRUE(known.All()[1].contradicted());
 }
 
-// What is in a file may be anything.
+// A file may hold any bytes.
 TEST(VerifyAuditTest, EndsForWhateverBytes) {
   std::mt19937 random(7);
   const std::string whole = FileOf(Lines(4));

@@ -175,7 +175,7 @@ TEST(MeantJobVariableTest, NamesTheOneThatIsOneEditAway) {
   EXPECT_EQ(MeantJobVariable("HCCL_SOKCET_IFNAME"), "HCCL_SOCKET_IFNAME");
   EXPECT_EQ(MeantJobVariable("hccl_buffsize"), "HCCL_BUFFSIZE");
   EXPECT_EQ(MeantJobVariable("HCCL-IF-IP"), "HCCL_IF_IP");
-  // MindIE reads it, NCCL those of its own, and PATH is no one's mistake.
+  // MindIE reads the first, NCCL its own, and PATH is never a mistake.
   for (const char* name :
        {"RANKTABLEFILE", "HCCL_BUFFSIZE", "HCCL_SOMETHING_NEW", "PATH", "RANKS",
         "WORLD_SIZE", "NCCL_SOCKET_IFNAME", "NCCL_BUFFSIZE", "NCCL_ALGO"}) {
@@ -267,7 +267,7 @@ TEST(FindVariableTest, TakesTheLastLineThatCounts) {
   lines->rbegin()->set_effect(EnvironmentVariable::NOT_EXPORTED);
   ASSERT_NE(FindVariable(host, nullptr, "A"), nullptr);
   EXPECT_EQ(FindVariable(host, nullptr, "A")->value(), "2");
-  // It may hold, or the one before it.
+  // This one may apply, or the one before it.
   *lines->Add() = Line("A", "4");
   lines->rbegin()->set_conditional(true);
   EXPECT_EQ(VariableLines(host, nullptr, "A").size(), 2u);
@@ -284,7 +284,7 @@ TEST(FillFromVariablesTest, JobGoesBeforeLoginsAndKeysBeforeBoth) {
   *job.add_environment() = Line("MASTER_PORT", "60010");
   *job.add_environment() = Line("WORLD_SIZE", "12");
   *job.add_environment() = Line("NNODES", "2:4");
-  // It unsets what logins set.
+  // An empty value unsets the logins' one.
   *job.add_environment() = Line("NODE_RANK", "");
   HostFacts host;
   auto* const lines =

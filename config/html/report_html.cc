@@ -31,8 +31,8 @@ namespace {
 
 #include "config/html/page_parts.inc"
 
-// Compiled once and kept: nothing is added to ctemplate's own cache, and
-// expanding it is safe from several threads.
+// Compiled once and kept outside of ctemplate's own cache; several threads may
+// expand it at once.
 const ctemplate::Template* PageTemplate() {
   static const ctemplate::Template* const page =
       ctemplate::Template::StringToTemplate(kPage_html, sizeof(kPage_html) - 1,
@@ -47,8 +47,8 @@ std::string Policy() {
       "'; base-uri 'none'; form-action 'none'");
 }
 
-// For the inside of <script>, which no text may end and where "<!--" has a
-// meaning: these stand inside JSON strings only. Without fields that have no
+// JSON for the inside of <script>, which no text may end and where "<!--" has a
+// meaning: these stand inside JSON strings only. Leaves out fields without a
 // value, of which each finding has many.
 std::string JsonForScript(const Report& report) {
   return absl::StrReplaceAll(
@@ -57,20 +57,20 @@ std::string JsonForScript(const Report& report) {
 }
 
 constexpr int kAll = std::numeric_limits<int>::max();
-// Failures are shown at once where they are no more than these.
+// Up to this number failures are open at first.
 constexpr size_t kOpenFindings = 20;
-// Where there is more than this it is printed only if somebody opens it.
+// Further entries are folded, and printed only if the reader opens them.
 constexpr size_t kPrintedFindings = 100;
 constexpr size_t kPrintedHosts = 50;
-// A host's page names so many findings; with the script it has all.
+// The limit of findings on a host's page; with the script it has all.
 constexpr size_t kLinesOfHost = 40;
-// Of texts in all pages of hosts together. Where every host has much, the
+// Bytes of texts in all pages of hosts together. If every host has many, the
 // pages name rules, and the texts stand with the findings and in the JSON.
 constexpr size_t kHostTextBytes = size_t{1} << 20;
 // JSON has all of them.
 constexpr int kMaxChanges = 1000;
 
-// Letters, digits and dashes, whatever the name holds.
+// Keeps only letters, digits and dashes.
 std::string AnchorName(absl::string_view rule) {
   std::string name = "r-";
   for (const char c : rule) {
@@ -93,7 +93,7 @@ void AddFinding(const FindingBlock& block, const Finding& finding,
   ShowLines("COMMAND", finding.command(), row);
 }
 
-// What a host's page says of one finding.
+// The line of one finding on a host's page.
 struct HostLine {
   const Finding* finding;
   std::string devices;

@@ -40,7 +40,7 @@ std::string Html(const Report& report, const Report* before = nullptr) {
   return html.value_or("");
 }
 
-// What stands between the two, which is cut out of `html` then.
+// Returns the text between the two, and cuts it out of `html`.
 std::string Cut(const std::string& from, const std::string& to,
                 std::string* html) {
   const size_t begin = html->find(from);
@@ -143,7 +143,7 @@ TEST(ReportHtmlTest, HasCausesWorstFirstWithTheCommandToCopy) {
   EXPECT_EQ(causes[0][0], 'F');
   EXPECT_THAT(causes[0], HasSubstr("server1 device 3"));
   EXPECT_THAT(causes[0], HasSubstr("link"));
-  // A button to copy stands behind what it copies, and behind nothing else.
+  // A button to copy stands only behind the text that it copies.
   const auto copied =
       page.Texts("//button[@class='copy']/preceding-sibling::*[1]");
   EXPECT_THAT(copied, Contains(HasSubstr("hccn_tool -i 3 ")));
@@ -374,7 +374,7 @@ TEST(ReportHtmlTest, NoTextBecomesAnythingElseThanText) {
     SCOPED_TRACE(absl::CHexEscape(hostile));
     const Filled filled({hostile});
     const PageTree page(Html(filled.report, &filled.before), "");
-    // Lines and commands are taken apart; all else has the same elements.
+    // Lines and commands are split; otherwise the elements are the same.
     if (!absl::StrContains(hostile, '`')) {
       EXPECT_EQ(page.Shape(), expected.Shape());
     }

@@ -39,12 +39,12 @@ constexpr size_t kMaxUriBytes = 1024;
 constexpr size_t kMaxClusterBytes = 255;
 constexpr size_t kMaxNameBytes = 253;
 
-// By the number of their kind and role in the enumerations.
+// Indexed by the kinds and roles of the enumerations.
 constexpr absl::string_view kKindNames[] = {"controller", "host", "user"};
 constexpr absl::string_view kRoleNames[] = {"hook", "viewer", "operator",
                                             "admin"};
-// What histories and journals call our own programs: a user of that name would
-// pass for them.
+// Names of our own programs in histories and journals: a user of that name
+// would pass for them.
 constexpr absl::string_view kOurNames[] = {"clusterd", "clusterd-controller"};
 
 bool IsName(absl::string_view name) {
@@ -53,16 +53,16 @@ bool IsName(absl::string_view name) {
          HasForm(name, *kForm);
 }
 
-// The peer chose the text: it is cut and escaped before anybody prints it.
+// The peer chose the text: it is cut and escaped for messages.
 absl::Status Malformed(absl::string_view uri, const FindingValue& what) {
   return InvalidWords("msg-trust-id-not-valid",
                       absl::CHexEscape(uri.substr(0, 200)), what);
 }
 
-// The first certificate in the text, until this thread asks for another; null:
-// there is none. A call asks for its own several times, and to read one takes
-// OpenSSL 3.0 longer than a signature: it looks at every decoder that it has
-// for the one of the key.
+// Returns the first certificate in the text, valid until this thread asks for
+// another; null if there is none. The cache matters: a call asks for its own
+// several times, and OpenSSL 3.0 takes longer to read one than to sign, since
+// it tries every decoder for the key.
 X509* FirstCertificate(absl::string_view pem) {
   thread_local std::string last;
   thread_local Owned<X509> certificate;

@@ -6,7 +6,7 @@
 namespace clusterd {
 namespace {
 
-// As gRPC 1.51 of Debian 12 says it.
+// The message of gRPC 1.51 in Debian 12.
 std::string Failed(absl::string_view why) {
   return std::string(
       ExplainUnavailable(
@@ -23,7 +23,7 @@ TEST(ExplainUnavailableTest, NamesTheFileThatMayBeWrong) {
                    "encoding routines::EVP lib"),
             "wrong certificate: not signed by our CA (/etc/ca.crt), or not "
             "valid now");
-  // Which one it is depends on how soon the other end closes.
+  // The message depends on how soon the other end closes.
   for (const char* const closed :
        {"Socket closed", "Connection reset by peer", "Broken pipe"}) {
     EXPECT_EQ(Failed(closed),

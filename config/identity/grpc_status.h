@@ -1,4 +1,4 @@
-// absl::Status to grpc::Status and back: the codes are the same numbers, and the
+// absl::Status to grpc::Status and back: the codes are the same numbers. The
 // details are the words of the message (config/words/message.h).
 #ifndef CONFIG_IDENTITY_GRPC_STATUS_H_
 #define CONFIG_IDENTITY_GRPC_STATUS_H_
@@ -24,7 +24,7 @@ inline grpc::Status ToGrpcStatus(const absl::Status& status) {
                       std::string(status.message()), fits ? words : "");
 }
 
-// A number that is no code becomes Unknown.
+// An unknown code becomes Unknown.
 inline absl::Status ToAbslStatus(const grpc::Status& status) {
   const int code = static_cast<int>(status.error_code());
   const bool known = code >= 0 && code <= 16;

@@ -55,7 +55,7 @@ std::vector<Owned<X509>> Signers(const std::vector<std::string>& texts,
   return signers;
 }
 
-// As in ListAge. InvalidArgument for one that RFC 5280 does not allow.
+// The number for ListAge. InvalidArgument if RFC 5280 does not allow it.
 absl::StatusOr<std::string> NumberOf(const X509_CRL* list) {
   int found = 0;
   const Owned<ASN1_INTEGER> number(static_cast<ASN1_INTEGER*>(
@@ -76,14 +76,14 @@ CertificateKey KeyOf(X509* certificate) {
           SerialText(X509_get0_serialNumber(certificate))};
 }
 
-// The key in ListAges. A list's own word about its CA's key does not count: a
-// CA may leave it out of the next list.
+// The key in ListAges. The list's own id of its CA's key does not count: a CA
+// may leave it out of the next list.
 std::string AgeKeyOf(X509* ca) {
   return absl::StrCat(DerOf(X509_get_subject_name(ca), i2d_X509_NAME),
                       Sha256(PublicKeyDer(X509_get0_pubkey(ca))));
 }
 
-// InvalidArgument if it is not all that its CA has taken back, and no more.
+// InvalidArgument if it does not have exactly all that its CA has revoked.
 absl::Status CheckWhole(const X509_CRL* list, STACK_OF(X509_REVOKED) * all) {
   bool whole = X509_CRL_get_ext_by_critical(list, 1, -1) < 0;
   for (const int part : {NID_issuing_distribution_point, NID_delta_crl}) {

@@ -13,10 +13,10 @@ namespace clusterd {
 namespace {
 
 constexpr absl::string_view kHead = "clusterd roots of ";
-// Whoever sends thousands fills no log.
+// Bounds the log lines of a sender of thousands.
 constexpr size_t kMaxNews = 32;
 
-// No intermediate passes for one, a controller's least of all.
+// An intermediate is not a root, a controller's least of all.
 bool IsRoot(const Owned<X509>& certificate) {
   return X509_check_ca(certificate.get()) == 1 &&
          X509_self_signed(certificate.get(), /*verify_signature=*/1) == 1;
@@ -53,11 +53,11 @@ absl::StatusOr<RootBundle> ParseBundle(absl::string_view text) {
   return InvalidWords("msg-trust-bundle-not-valid");
 }
 
-// Why the host stays without this bundle; no words: it has it now.
+// Why the host refuses this bundle; no words: it has taken it.
 FindingValue TakeBundle(const RootBundle& bundle, absl::string_view cluster,
                         absl::Time now, uint64_t* number, Roots* held) {
   if (bundle.text == held->bundle) {
-    // Another ca.crt may have been put back beside it.
+    // An older ca.crt may have been restored beside it.
     held->pem = bundle.roots_pem;
     return {};
   }
@@ -111,7 +111,7 @@ Roots TakeRootBundles(const Roots& held, absl::string_view bundles,
   const auto own = ReadRootBundles(held.bundle);
   const auto sent = ReadRootBundles(bundles);
   if (!own.ok()) {
-    // Else an old one would count as new.
+    // Without this check an old bundle would count as new.
     refused = Worded("bundle-damaged");
   } else if (!sent.ok()) {
     refused = MessageWords(sent.status());
@@ -135,7 +135,7 @@ Roots TakeRootBundles(const Roots& held, absl::string_view bundles,
 }
 
 std::vector<std::string> RootHashes(absl::string_view pem) {
-  // Asked of the same text with every host's facts.
+  // The cache matters: the same text comes with every host's facts.
   thread_local std::string last;
   thread_local std::vector<std::string> hashes;
   if (last == pem) return hashes;

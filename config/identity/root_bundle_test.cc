@@ -33,7 +33,7 @@ class RootBundleTest : public testing::Test {
   std::string Both() const {
     return old_->certificate_pem() + next_->certificate_pem();
   }
-  // What a host has that has joined under the old root.
+  // The roots of a host that has joined under the old root.
   Roots Joined() const { return {old_->certificate_pem(), ""}; }
   Roots Take(const Roots& held, const std::string& bundles,
              const std::string& unsigned_pem = "") const {
@@ -65,7 +65,7 @@ TEST_F(RootBundleTest, GoesFromTheOldRootToBothAndToTheNewOneAlone) {
   EXPECT_EQ(end.pem, next_->certificate_pem());
   EXPECT_EQ(end.bundle, new_alone_);
   EXPECT_THAT(Texts(end.news), ElementsAre("root removed " + HashOf(*old_)));
-  // The same again is no news.
+  // The same bundles again change nothing.
   EXPECT_THAT(Take(end, both_ + new_alone_).news, ElementsAre());
 }
 
@@ -74,7 +74,7 @@ TEST_F(RootBundleTest, LeadsAHostThatWasAwayThroughTheStepThatItMissed) {
   EXPECT_EQ(end.pem, next_->certificate_pem());
   EXPECT_THAT(Texts(end.news), ElementsAre("root added " + HashOf(*next_),
                                            "root removed " + HashOf(*old_)));
-  // Without that step there is no way.
+  // Without that step no path leads to the new root.
   ExpectRefused(Joined(), new_alone_, "join again: clusterd join");
 }
 
@@ -82,7 +82,7 @@ TEST_F(RootBundleTest, TakesNoRootThatNoHeldOneHasSigned) {
   const std::string planted = Both() + thief_->certificate_pem();
   ExpectRefused(Joined(), thief_->RootBundle("demo", "9", planted),
                 "signed by no root that this host has");
-  // What a controller has the key of.
+  // The controller holds the key of this certificate.
   const auto intermediate = old_->MakeBelow("intermediate");
   ExpectRefused(Joined(), intermediate->RootBundle("demo", "9", planted),
                 "signed by no root that this host has");
@@ -120,14 +120,14 @@ TEST_F(RootBundleTest, ThousandsOfRootsFillNoLog) {
 TEST_F(RootBundleTest, OlderBundleDoesNotComeBack) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   ExpectRefused(end, both_, "not above 2, which this host has");
-  // Nor one that the held root has signed, of the same number.
+  // The same for one of this number that the held root has signed.
   ExpectRefused(end, next_->RootBundle("demo", "2", Both()), "not above 2");
   // Without its number the host would not know.
   ExpectRefused({end.pem, "cut"}, next_->RootBundle("demo", "1", Both()),
                 "roots.bundle is damaged");
 }
 
-// A thief of its key cannot bring it back.
+// A thief of its key cannot restore it.
 TEST_F(RootBundleTest, RootThatWasRemovedSignsNothing) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   const std::string back = old_->RootBundle("demo", "3", Both());
@@ -177,7 +177,7 @@ TEST_F(RootBundleTest, RefusesWhatIsNoBundle) {
         old_->RootBundle("Demo", "1", Both()),
         old_->RootBundle("demo", "1", ""),
         old_->RootBundle("demo", "1", Both().substr(0, 1000)),
-        // What stands there alone would be believed for itself.
+        // A certificate that stands there alone would be trusted directly.
         old_->RootBundle("demo", "1", Both() + leaf),
         old_->RootBundle(
             "demo", "1",

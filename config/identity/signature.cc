@@ -11,9 +11,9 @@
 namespace clusterd {
 namespace {
 
-// What the controller signs with this key in a TLS handshake is partly of the
-// peer's choice. As TLS 1.3 tells its own signatures apart (RFC 8446, 4.4.3):
-// longer than the 32 bytes that a client of TLS 1.2 chooses at the front.
+// The peer partly chooses what the controller signs with this key in a TLS
+// handshake. This prefix marks our texts, as in TLS 1.3 (RFC 8446, 4.4.3):
+// longer than the 32 bytes that a TLS 1.2 client chooses at the front.
 std::string Framed(absl::string_view text) {
   return absl::StrCat(std::string(64, ' '), "clusterd, signed text",
                       absl::string_view("\0", 1), text);
@@ -79,10 +79,10 @@ struct SignatureVerifier::Certificates {
   absl::StatusOr<CertificateInfo> info;
   std::vector<Owned<X509>> chain;
   std::vector<Owned<X509>> authorities;
-  // Of the chain under the authorities when it was read.
+  // The chain's defect under the authorities when it was read.
   const absl::Time read_at;
   const std::string trouble;
-  // The first end of these all, when what was a chain ends to be one.
+  // The first end of all these, after which the chain is not valid.
   const absl::Time ends;
 
   std::string TroubleAt(absl::Time now) const {

@@ -60,7 +60,7 @@ absl::StatusOr<RequestedKey> ReadSigningRequest(absl::string_view pem) {
   if (pem.size() > kMaxRequestBytes) return Wrong("id-too-long");
   const Owned<X509_REQ> request = FirstOf(pem, PEM_read_bio_X509_REQ);
   if (!request) return Wrong("request-none");
-  // Before its signature, which could be of a key that takes minutes.
+  // Checked before its signature, which could be of a key that takes minutes.
   EVP_PKEY* const key = X509_REQ_get0_pubkey(request.get());
   if (key == nullptr || !IsAccepted(key)) {
     ERR_clear_error();

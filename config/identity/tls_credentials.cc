@@ -33,7 +33,7 @@ namespace {
 
 namespace tls = ::grpc::experimental;
 
-// The files in memory that gRPC watches for a server.
+// The interval at which gRPC reads a server's files in memory.
 constexpr unsigned kMemoryRefreshSeconds = 1;
 
 absl::StatusOr<std::string> ReadPem(const std::string& path,
@@ -45,7 +45,7 @@ absl::StatusOr<std::string> ReadPem(const std::string& path,
                 : ReadRegularFile(path);
 }
 
-// Lets only the controller of one cluster be at the other end.
+// Accepts only the controller of one cluster as the peer.
 class ControllerVerifier final : public tls::ExternalCertificateVerifier {
  public:
   explicit ControllerVerifier(std::string cluster)
@@ -92,12 +92,12 @@ std::shared_ptr<grpc::ChannelCredentials> ForController(
   options.set_verify_server_certs(true);
   options.set_certificate_verifier(
       tls::ExternalCertificateVerifier::Create<ControllerVerifier>(cluster));
-  // The verifier above looks at the SPIFFE id; addresses are not names here.
+  // The verifier above checks the SPIFFE id; addresses are not names here.
   options.set_check_call_host(false);
   return tls::TlsCredentials(options);
 }
 
-// OpenSSL's threads and ours share it; held for reading while it is called.
+// OpenSSL's threads and ours share it; held for reading during a call.
 ABSL_CONST_INIT absl::Mutex ended_mutex(absl::kConstInit);
 // Never deleted: those threads may run until the process ends.
 std::function<bool(const std::string& pem)>* const admits_ended
@@ -105,7 +105,7 @@ std::function<bool(const std::string& pem)>* const admits_ended
         new std::function<bool(const std::string& pem)>();
 
 // OpenSSL's verdict on one certificate of a chain, but for the end of the
-// lowest: then it goes on with what it has not looked at yet.
+// lowest: then it continues with the checks that it has not made yet.
 int VerifyButForTheEnd(int is_good, X509_STORE_CTX* chain) {
   if (is_good == 1 ||
       X509_STORE_CTX_get_error(chain) != X509_V_ERR_CERT_HAS_EXPIRED ||
@@ -167,13 +167,12 @@ void SetUpContexts() {
   (void)index;
 }
 
-// Where gRPC reads what a server shows. gRPC 1.51 ends every new handshake of a
-// server whose key and certificate are no pair, or are no PEM
-// (tls_security_connector.cc drops the factory before it makes the next), and
-// its own watcher takes whatever stands in the files. So it watches two files
-// in memory, which only get what ReadPairOf took: the key never stands on
-// another disk, and a file there is replaced as a whole, key and certificate in
-// one.
+// The files from which gRPC reads a server's certificate. gRPC 1.51 ends every
+// new handshake of a server whose key and certificate do not match, or are not
+// PEM (tls_security_connector.cc drops the factory before it makes the next),
+// and its own watcher takes whatever stands in the files. So it watches two
+// files in memory, which only get what ReadPairOf took: the key never reaches
+// another disk, and a file is replaced as a whole, key and certificate in one.
 struct Shown {
   MemoryFile pair;
   MemoryFile roots;
@@ -187,9 +186,9 @@ struct Shown {
   }
 };
 
-// The last good set of a server's files, at which it looks on a thread of its
-// own. It is a verifier, which lets everybody through whom TLS let through,
-// because that is what gRPC keeps as long as it shows the pair.
+// The last good set of a server's files, which it checks on a thread of its
+// own. It is a verifier that accepts every peer that TLS accepted, because gRPC
+// keeps a verifier as long as it shows the pair.
 class ServerPair final : public tls::ExternalCertificateVerifier {
  public:
   // `shown` holds `first`, which came from `files`.
@@ -247,7 +246,7 @@ class ServerPair final : public tls::ExternalCertificateVerifier {
   std::thread thread_;  // Last: uses the rest.
 };
 
-// What servers of both kinds have: what they show, and where gRPC reads it.
+// The shared part of both kinds of servers: their files, and gRPC's source.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
     const TlsFiles& files, unsigned refresh_seconds, bool wants_clients,
     CertificatesRefused refused) {
@@ -262,7 +261,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
           wants_clients ? shown->roots.path() : "", kMemoryRefreshSeconds));
   if (wants_clients) options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  // Who the client is gets decided per call; see RequirePeer.
+  // RequirePeer decides about the client's identity on each call.
   options.set_certificate_verifier(
       tls::ExternalCertificateVerifier::Create<ServerPair>(
           files, std::move(info.id), std::move(pem), std::move(shown),
@@ -275,9 +274,9 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
 }
 
 // "… last error: UNKNOWN: ipv4:127.0.0.1:1: Tls handshake failed: …" is cut to
-// what stands behind the address. The texts are those of gRPC 1.51.
+// the text behind the address. The texts are those of gRPC 1.51.
 absl::string_view LastError(absl::string_view message) {
-  // Behind the mark stand the code and the address.
+  // The code and the address follow the mark.
   static const LazyRE2 kForm = {R"((?s).*?last error: (?:.*?: ){0,2}(.*))",
                                 RE2::Latin1};
   absl::string_view last;
@@ -289,8 +288,8 @@ absl::string_view After(absl::string_view text, absl::string_view mark) {
   return at == absl::string_view::npos ? text : text.substr(at + mark.size());
 }
 
-// What gRPC and OpenSSL say, and what that means; the first row with a text
-// that is in theirs.
+// Messages of gRPC and OpenSSL, and their meaning; the first row whose text is
+// in theirs applies.
 struct FailureWords {
   const char* theirs;
   // Its values: what they say behind `after`, our CA and our certificate.
@@ -298,7 +297,7 @@ struct FailureWords {
   const char* after;
 };
 
-// Of a connection that could not be made.
+// For a connection that could not be made.
 constexpr FailureWords kConnectWords[] = {
     {"Custom verification check failed", "msg-call-wrong-certificate",
      "UNAUTHENTICATED: "},
@@ -312,7 +311,7 @@ constexpr FailureWords kConnectWords[] = {
     {"Broken pipe", "msg-call-closed", ""},
     {"", "msg-call-not-reachable", "Failed to connect to remote host: "}};
 
-// Of a call that has or needs none; all else is the other end's own message.
+// For calls with or without a connection; others have the peer's own message.
 constexpr FailureWords kCallWords[] = {
     {"DNS resolution failed", "msg-call-name-not-resolved", "is_balancer=0: "},
     {"Socket closed", "msg-call-broken", ""},
@@ -340,7 +339,7 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
 
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
   absl::StatusOr<TlsPem> pair = ReadTlsFiles(files);
-  // A pair that is swapped between two reads looks as if it were none.
+  // A pair that is replaced between two reads looks like a mismatch.
   if (!pair.ok()) pair = ReadTlsFiles(files);
   RETURN_IF_ERROR(pair.status());
   ASSIGN_OR_RETURN(const CertificateInfo info,
@@ -451,7 +450,7 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
 MakeOneSidedServerCredentials(const TlsFiles& files, unsigned refresh_seconds) {
-  // Whoever serves hosts that join serves others, too, and hears it there.
+  // Another server of the same program reports refused certificates.
   return ServerOf(files, refresh_seconds, /*wants_clients=*/false, nullptr);
 }
 

@@ -121,7 +121,7 @@ TEST(ReadOwnIdentityTest, TakesTheClustersNameFromTheCertificate) {
   const auto host = ReadOwnIdentity(files, "", IdentityKind::kHost);
   ASSERT_TRUE(host.ok()) << host.status();
   EXPECT_EQ(host->cluster, "demo");
-  // Its kind is no matter of taste.
+  // The kind must match.
   EXPECT_THAT(std::string(ReadOwnIdentity(files, "", IdentityKind::kController)
                               .status()
                               .message()),
@@ -150,8 +150,8 @@ TEST(MakeServerCredentialsTest, SetsUpEachContextBeforeGrpcHasIt) {
   EXPECT_NE(SSL_CTX_get_mode(context.get()) & SSL_MODE_RELEASE_BUFFERS, 0);
 }
 
-// As a host of "demo", with these URI names; tests over real connections are in
-// tests/component.
+// RequirePeer for a host of "demo" with these URI names; tests/component tests
+// real connections.
 absl::StatusOr<CertificateInfo> RequireHost(
     const std::vector<std::string>& uris) {
   return RequirePeer(TestAuthority::Create()->Issue(uris).certificate, "demo",

@@ -42,7 +42,7 @@ class EchoService : public grpc::CallbackGenericService {
   }
 };
 
-// Or why the call failed.
+// Returns the answer, or why the call failed.
 std::string Echoed(grpc::GenericStub& stub, const std::string& text) {
   grpc::ClientContext context;
   context.set_deadline(PatientDeadline());

@@ -35,7 +35,7 @@ struct HookRow {
   int wait_s;
   int refused;  // The exit status for REFUSE,
   int drained;  // and for REFUSE_AND_DRAIN.
-  // The words of help about these, with the status.
+  // The help's words about these, with the status.
   const char* on_refused = "hook-status";
   const char* on_drained = "hook-status";
 };

@@ -27,7 +27,7 @@ constexpr YamlLimits kLimits = {size_t{32} << 20, size_t{4} << 20};
 
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kMaxRanks = 1 << 24;
-// Far above what any product takes: the rules say what does.
+// Far above any product's limit, which the rules check.
 constexpr uint32_t kMaxProcesses = 1024;
 
 // A number of devices, or their ids.
@@ -159,7 +159,6 @@ class Loader {
     }
   }
 
-  // Variables that the job sets itself, whatever their names.
   void LoadEnvironment(const YamlValue& value) {
     static const LazyRE2 kName = {R"([A-Za-z_][A-Za-z0-9_]*)"};
     if (value.node() == nullptr) return;
@@ -181,7 +180,7 @@ class Loader {
     }
   }
 
-  // What the launch gives the servers of one mapping.
+  // Loads the launch's values for the servers of one mapping.
   static void LoadLaunch(const YamlMap& map, JobServer* server) {
     const std::string address = map["master_addr"].Text().value_or("");
     if (!address.empty()) {
@@ -260,7 +259,7 @@ class Loader {
     }
   }
 
-  // Of a hostlist or a list of them; how many.
+  // Adds the hosts of a hostlist or a list of them; returns their number.
   size_t AddHosts(const YamlValue& value, const JobServer& like) {
     size_t added = 0;
     if (value.node() == nullptr) return added;
@@ -293,7 +292,7 @@ class Loader {
     server->set_host(name);
   }
 
-  std::string* const rank_table_path_;  // Null: nobody reads it.
+  std::string* const rank_table_path_;  // Null: not read.
   Mistakes* const mistakes_;
   absl::flat_hash_map<std::string, TextPosition> seen_;
   JobSpec job_;

@@ -94,7 +94,7 @@ class Narrower {
           DidYouMeanWords(word, words));
   }
 
-  // 0 if it is none, which is recorded.
+  // 0 for a port that is not valid, which is recorded.
   uint32_t Port(uint32_t port, const FindingValue& subject) {
     if (port <= kMaxPort) return port;
     Wrong("msg-job-out-of-range", subject, port, 1, kMaxPort);
@@ -111,7 +111,7 @@ class Narrower {
     has_port_ = true;
   }
 
-  // What the spec calls it; the name itself if the spec does not know it.
+  // The spec's name of the host; the name itself if the spec lacks it.
   const std::string& NameOf(const std::string& host) {
     if (index_.contains(host)) return host;
     if (names_.empty()) names_ = HostsByAnyName(spec_);
@@ -172,7 +172,7 @@ class Narrower {
     }
     const uint32_t count =
         server.device_count() == 0 ? there : server.device_count();
-    // In the order of ids.
+    // Devices are in the order of ids.
     for (uint32_t i = 0; i < count; ++i) {
       *added->add_devices() = planned.devices(static_cast<int>(i));
     }
@@ -204,8 +204,8 @@ absl::StatusOr<ClusterSpec> NarrowToJob(const ClusterSpec& spec,
 }
 
 std::string JobDigest(const JobSpec& job) {
-  // All of its servers are not copied to leave out the id, which comes first;
-  // there is no map whose order could differ.
+  // Cuts off the id, which is serialized first, to avoid a copy of all servers.
+  // JobSpec has no map whose order could differ.
   JobSpec id;
   id.set_id(job.id());
   return Sha256Hex(

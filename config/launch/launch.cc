@@ -324,9 +324,9 @@ class Maker {
     }
   }
 
-  // Scripts take the device of their local rank. Where the job's devices are
-  // not the first ones, CANN is told which count (ASCEND_RT_VISIBLE_DEVICES of
-  // its environment variable reference: ids ascending, index 0 is the first).
+  // Scripts take the device of their local rank. If the job's devices are not
+  // the first ones, ASCEND_RT_VISIBLE_DEVICES gives CANN their ids (CANN's
+  // environment variable reference: ids ascending, index 0 is the first).
   void AddVisibleDevices(const ServerSpec& server,
                          std::vector<LaunchVariable>& variables) {
     const auto ids = Each<uint32_t>(server.devices(), &DeviceSpec::id);
@@ -406,7 +406,7 @@ class Maker {
     }
   }
 
-  // In the words of the Rec SDK's guide.
+  // The remarks use the words of the Rec SDK's guide.
   void AddRemarks(NodeLaunch& node) {
     node.remarks.push_back(absl::StrCat(
         "Nothing is started on this host: horovodrun of ",
@@ -446,7 +446,7 @@ std::string PortsText(const PortSet::Range& range) {
   return absl::StrCat(range.first, "-", range.second);
 }
 
-// As many as any version of CANN takes, and those that the spec says.
+// The most that any version of CANN takes, and the ports of the spec.
 PortSet HcclRange(const ClusterSpec& job) {
   PortSet ports;
   const uint32_t first = job.hccl().base_port();
@@ -457,7 +457,7 @@ PortSet HcclRange(const ClusterSpec& job) {
   return ports;
 }
 
-// Who has the port on the host, as far as sockets were looked at.
+// The process that holds the port on the host, as far as sockets were read.
 std::optional<FindingValue> HolderOf(uint32_t port, const HostFacts& host) {
   for (const BoundSocket& socket : host.sockets().value().sockets()) {
     // The kernel lets a listener have what waits for its end alone.
@@ -472,7 +472,7 @@ std::optional<FindingValue> HolderOf(uint32_t port, const HostFacts& host) {
   return std::nullopt;
 }
 
-// Why the port cannot be taken; nothing: it can.
+// Why the port cannot be taken; nothing: it is free.
 std::optional<FindingValue> WhyNot(uint32_t port, const ClusterSpec& job,
                                    const HostFacts& master) {
   if (port > 65535) return Worded("job-say-port-not-valid");
@@ -524,8 +524,8 @@ absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
     chosen.notes.push_back(
         Worded("job-say-port-chosen", chosen.port, handed_out));
   }
-  // Hosts were asked about the port that the job names, else about all that
-  // could be chosen (MakeObserveRequest).
+  // Hosts were asked about the port that the job names, or about all that could
+  // be chosen (MakeObserveRequest).
   if (!IsKnown(master.sockets())) {
     chosen.notes.push_back(Worded("job-say-port-not-known", chosen.port,
                                   master.host(),

@@ -11,7 +11,7 @@
 namespace clusterd {
 namespace {
 
-// Where CANN's installer puts it; the Rec SDK's multi-server guide sources it.
+// CANN's installer puts it here; the Rec SDK's multi-server guide sources it.
 constexpr absl::string_view kToolkit =
     "/usr/local/Ascend/ascend-toolkit/set_env.sh";
 constexpr absl::string_view kTestEnvironment = "./test/env_npu.sh";
@@ -25,7 +25,7 @@ const std::vector<absl::string_view>& TorchVariables() {
   return names;
 }
 
-// Of a script's arguments, and of each of them.
+// Limits of a script's arguments: their number, and the bytes of each.
 constexpr size_t kMostWords = 1000;
 constexpr size_t kMostBytes = 4096;
 
@@ -123,9 +123,9 @@ absl::Span<const LaunchMethod> AllLaunchMethods() {
        {},
        /*exports=*/false,
        {kToolkit, "./env_npu.sh"}},
-      // The migration guide asks of both: the same MASTER_ADDR and MASTER_PORT
-      // in all scripts, a world size of devices x servers, one process per
-      // device.
+      // The migration guide requires for both: the same MASTER_ADDR and
+      // MASTER_PORT in all scripts, a world size of devices x servers, one
+      // process per device.
       {"mp-spawn",
        {{"{PYTHON}"}},
        "",
@@ -207,8 +207,7 @@ std::vector<FindingValue> FindOptionMistakes(const LaunchMethod& method,
   }
   const std::string& table = options.rank_table;
   if (!table.empty()) check_word("--rank-table", table);
-  // HCCL refuses a table under another name (facts of topoinfo_ranktableParser:
-  // EI0004).
+  // HCCL refuses another name of a table (topoinfo_ranktableParser: EI0004).
   if (!table.empty() &&
       (!absl::StartsWith(table, "/") || !IsRankTableName(table))) {
     wrong("msg-job-table-path", QuotedText(table));
@@ -219,8 +218,8 @@ std::vector<FindingValue> FindOptionMistakes(const LaunchMethod& method,
         OfOtherMethod("--mpi-args, --ssh-port", options, "horovodrun"));
   }
   if (!mpi.empty()) check_word("--mpi-args", mpi);
-  // The Rec SDK's guide has it taken out: it leaves MPI all other interfaces,
-  // and contradicts the one that is named.
+  // The Rec SDK's guide removes it: it leaves MPI all other interfaces, and
+  // contradicts the one that is named.
   if (absl::StrContains(mpi, "btl_tcp_if_exclude")) {
     wrong("msg-job-mpi-exclude", QuotedText(mpi));
   }

@@ -1,5 +1,5 @@
-// The examples of the vendor's documents, with addresses in place of what they
-// mask; and what is chosen, refused and noted.
+// The examples of the vendor's documents, with addresses in place of masked
+// ones; and choices, refusals and notes.
 #include "config/launch/launch.h"
 
 #include <cstdlib>
@@ -97,7 +97,7 @@ std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
   return Each<std::string>(notes, EnglishText);
 }
 
-// With the breaks of lines inside of a shell's string or command undone.
+// Joins lines inside of a shell's string or command.
 std::string OneLinePerCommand(absl::string_view text) {
   return absl::StrJoin(absl::StrSplit(text, " \\\n"), "");
 }
@@ -258,8 +258,8 @@ TEST(LaunchDocumentTest, HorovodrunIsAsInTheGuideWithoutARankTable) {
   ExpectLaunchFile("horovodrun_without_table_node1.sh", job.Text(1));
 }
 
-// The migration guide names mp.spawn and shell scripts beside the three; what
-// it asks of all: one MASTER_ADDR and MASTER_PORT, ranks, a world size, a
+// The migration guide names mp.spawn and shell scripts beside the three, with
+// requirements for all: one MASTER_ADDR and MASTER_PORT, ranks, a world size, a
 // process per device.
 TEST(LaunchDocumentTest, MpSpawnAndShellGetWhatTheMigrationGuideAsksFor) {
   Job job;

@@ -45,8 +45,8 @@ FindingValue Describe(const Value& value) {
                                                 : "false");
 }
 
-// The words for what is wrong with the string that begins at `at`; moves behind
-// it. A line break or a control character before its end is as if it had none.
+// The words for the mistake in the string that begins at `at`; moves behind it.
+// A line break or a control character inside means that it has no end.
 absl::string_view TakeString(absl::string_view text, size_t* at) {
   while (++*at < text.size() && static_cast<unsigned char>(text[*at]) >= ' ') {
     if (text[*at] == '"') {
@@ -70,7 +70,7 @@ size_t EndOfWord(absl::string_view text, size_t at) {
   return at;
 }
 
-// The words for what is wrong with the token at `at`; moves behind it.
+// The words for the mistake in the token at `at`; moves behind it.
 absl::string_view TakeToken(absl::string_view text, size_t* at) {
   const char next = text[*at];
   if (next == '"') return TakeString(text, at);
@@ -90,7 +90,7 @@ absl::string_view TakeToken(absl::string_view text, size_t* at) {
       return "job-say-json-comma";
     }
   }
-  // The exponent of a number is no word.
+  // The exponent of a number is not a word.
   *at = absl::ascii_isdigit(next) ? EndOfWord(text, *at) : *at + 1;
   return "";
 }
@@ -121,7 +121,7 @@ std::optional<FindingValue> LenientJsonMistake(absl::string_view text,
   const auto at_line = [&text](size_t place, const FindingValue& mistake) {
     return Worded("job-say-at-line", LineNumberOf(text, place), mistake);
   };
-  std::vector<size_t> open;  // Where each bracket stands.
+  std::vector<size_t> open;  // Positions of brackets.
   bool has_value = false;
   while (at < text.size()) {
     const size_t begin = at;
@@ -196,7 +196,7 @@ class Reader {
       table.servers.push_back(ReadServer(server));
     });
     if (is_super_pod_) ReadSuperPods(root, &table);
-    // The relations only mean something once the parts could be read.
+    // Relations are judged only if the parts could be read.
     if (mistakes_.empty()) {
       CheckServers(root, table);
       CheckRanks(table);
@@ -210,7 +210,7 @@ class Reader {
   const std::vector<FindingValue>& mistakes() const { return mistakes_; }
 
  private:
-  // Paths of what must stand only once.
+  // Paths of values that must be unique.
   using Seen = std::map<std::string, std::string>;
 
   static constexpr bool kRequired = true;
@@ -221,7 +221,7 @@ class Reader {
     mistakes_.push_back(Worded(row, values...));
   }
 
-  // nullptr if there is none; a mistake if that is one.
+  // nullptr if it is missing; a mistake if it is required.
   const Value* Member(const Object& object, const std::string& key,
                       bool required) {
     const Value* const found = Find(*object.fields, key);
@@ -233,7 +233,7 @@ class Reader {
     return found;
   }
 
-  // A JSON string; anything else counts as missing, as it does for HCCL.
+  // A JSON string; any other type counts as missing, as it does for HCCL.
   bool Text(const Object& object, const std::string& key, bool required,
             std::string* out) {
     const Value* value = Member(object, key, required);
@@ -332,7 +332,7 @@ class Reader {
     return read;
   }
 
-  // As HCCL splits them (SplitString): nothing stands behind a last comma.
+  // HCCL's SplitString: a last comma adds no empty part.
   std::vector<std::string> Ips(const Object& device, const std::string& key,
                                Seen* seen) {
     std::string text;
@@ -427,7 +427,7 @@ class Reader {
                 Worded(is_super_pod_ ? "job-say-super-pod" : "job-say-server"));
           continue;
         }
-        // HCCL counts one that is left out, too (GetSingleDeviceIp).
+        // HCCL counts a missing one, too (GetSingleDeviceIp).
         const size_t count = std::max<size_t>(ips.size(), 1);
         if (expected == 0) expected = count;
         if (count == expected) continue;
@@ -534,7 +534,7 @@ absl::StatusOr<RankTable> ParseRankTable(absl::string_view json) {
   if (!mistake.has_value()) {
     const auto parsed = google::protobuf::util::JsonStringToMessage(
         google::protobuf::StringPiece(json.data(), end), &root);
-    // Behind its first line stands a piece of the text.
+    // A piece of the text follows its first line.
     const std::string why(parsed.message());
     if (!parsed.ok()) {
       mistake = ToFindingValue(PrintableText(why.substr(0, why.find('\n'))));

@@ -17,7 +17,7 @@ namespace {
 constexpr absl::string_view kNotInSuperPod = "1.0";
 constexpr absl::string_view kInSuperPod = "1.2";
 
-// Nothing in it needs an escape: addresses are parsed, ids are numbers.
+// Values need no escapes: addresses are parsed, ids are numbers.
 class Writer {
  public:
   Writer(const ClusterSpec& job, absl::Span<const HostFacts* const> facts)
@@ -44,7 +44,7 @@ class Writer {
     reasons_.push_back(Worded(row, values...));
   }
 
-  // Of version 1.2: the servers of each pod.
+  // For version 1.2: the servers of each pod.
   void FindPods() {
     std::string last;
     for (int s = 0; s < job_.servers_size(); ++s) {
@@ -65,7 +65,7 @@ class Writer {
     const SuperPodPlace* first = nullptr;
     for (const DeviceSpec& planned : server.devices()) {
       const DeviceFacts* const device = FindDevice(host, planned.id());
-      // Of those the addresses tell.
+      // The checks of addresses report these.
       if (host.has_missing() || device == nullptr) continue;
       const FindingValue name =
           Worded("table-device", server.host(), planned.id());
@@ -85,7 +85,7 @@ class Writer {
     return first == nullptr ? "" : absl::StrCat(first->super_pod_id());
   }
 
-  // What to do is what the check advises: this is not another diagnosis.
+  // The check advises on repairs; this only reports the reason.
   std::string DeviceIp(const ServerSpec& server, const HostFacts& host,
                        const DeviceSpec& planned) {
     const FindingValue name =
@@ -101,8 +101,8 @@ class Writer {
       return "";
     }
     const auto& settings = device->address().value().settings();
-    // Only between servers, or with HCCL_INTRA_ROCE_ENABLE, HCCL asks for one;
-    // within a super pod it uses the virtual NICs.
+    // HCCL needs a device IP only between servers, or with
+    // HCCL_INTRA_ROCE_ENABLE; within a super pod it uses the virtual NICs.
     if (settings.empty() &&
         (job_.roce_unused() || (in_super_pod_ && pods_.size() < 2) ||
          job_.servers_size() == 1)) {
@@ -160,8 +160,7 @@ class Writer {
                         server.address(), "\"\n        }");
   }
 
-  // REQUIRES: the host has the device, and the fact is known, or something is
-  // refused.
+  // REQUIRES: the host has the device, and the fact is known or was refused.
   static std::string SuperDeviceId(const HostFacts& host, uint32_t id) {
     const DeviceFacts* const device = FindDevice(host, id);
     if (device == nullptr) return "";
@@ -233,7 +232,7 @@ absl::StatusOr<std::string> WriteRankTable(
     return WithWords(absl::FailedPreconditionError(""),
                      Lines(writer.reasons()));
   }
-  // What HCCL would refuse never leaves here, whatever this forgets.
+  // Parses the result, so that a table that HCCL would refuse is an error.
   const absl::StatusOr<RankTable> read = ParseRankTable(text);
   if (!read.ok()) {
     return WithWords(absl::FailedPreconditionError(""),

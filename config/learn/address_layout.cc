@@ -40,7 +40,7 @@ std::string SumText(int64_t constant,
 
 constexpr size_t kLineNames = 8;
 
-// How far hosts from `first` on has addresses that count by one each.
+// The number of hosts from `first` on whose addresses count up by one each.
 size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
              bool by_name) {
   const auto number = [&](size_t s) {
@@ -57,7 +57,7 @@ size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
   return end;
 }
 
-// Folded where that expands in the same order.
+// Folded if that expands in the same order.
 std::string HostsOf(const std::vector<std::string>& names) {
   const std::string folded = FoldHostlist(names);
   const auto again = ExpandHostlist(folded);
@@ -65,7 +65,7 @@ std::string HostsOf(const std::vector<std::string>& names) {
   return ListText(Each<std::string>(names, YamlName));
 }
 
-// How servers are counted: letter `x` from `first`, `per_subnet` of them to a
+// The count of servers: letter `x` from `first`, `per_subnet` of them to a
 // subnet; 0: all to one.
 struct Counting {
   int64_t FormulaInputs::*x = &FormulaInputs::n;
@@ -74,7 +74,7 @@ struct Counting {
   int64_t per_subnet = 0;
   bool by_group = false;
 
-  // Which subnet, and which place in it.
+  // The subnet, and the place in it.
   std::pair<int64_t, int64_t> Of(const FormulaInputs& inputs) const {
     if (by_group) return {inputs.g, inputs.i};
     const int64_t x_value = inputs.*x - first;
@@ -106,7 +106,7 @@ struct Fit {
 
 using Votes = std::map<int64_t, size_t>;
 
-// Of equals the one that goes on from `before`.
+// Breaks a tie in favour of the value that continues `before`.
 int64_t Elect(const Votes& votes, std::optional<int64_t> before) {
   const int64_t best = Majority(votes).value_or(0);
   for (const int64_t next : {int64_t{0}, int64_t{1}}) {
@@ -165,7 +165,6 @@ class Finder {
     int64_t host;
   };
 
-  // The simplest first.
   std::vector<Counting> Countings() const {
     std::vector<Counting> all;
     const bool named = absl::c_none_of(servers_, [](const auto& server) {
@@ -176,7 +175,7 @@ class Finder {
     absl::c_stable_sort(all, [](const Counting& a, const Counting& b) {
       return a.per_subnet < b.per_subnet;
     });
-    // Groups say more than how many servers happen to be in each.
+    // Groups mean more than the number of servers in each.
     const int64_t groups = servers_.rbegin()->inputs.g + 1;
     if (groups > 1 && groups < static_cast<int64_t>(servers_.size())) {
       all.insert(absl::c_find_if(
@@ -226,7 +225,7 @@ class Finder {
     return fit;
   }
 
-  // One server goes on from the other by a whole number for each.
+  // Votes for the step of one place, if it is a whole number.
   static void Vote(int64_t difference, int64_t places, Votes* votes) {
     if (places != 0 && difference % places == 0)
       ++(*votes)[difference / places];
@@ -245,7 +244,7 @@ class Finder {
       std::optional<int64_t> host;
       if (k > 0) subnet = fit->subnets.back();
       if (k > 0) host = fit->hosts.back();
-      // A device of which nothing is known goes on from the one before.
+      // An unknown device continues from the one before.
       const bool follows = k > 0 && subnets[k].empty();
       fit->subnets.push_back(follows ? *subnet : Elect(subnets[k], subnet));
       fit->hosts.push_back(follows ? *host + 1 : Elect(hosts[k], host));
@@ -266,8 +265,7 @@ class Finder {
       size_t end = k + 1;
       int64_t slope = 0;
       while (end < ids_.size() && GoesOn(fit, k, end, &slope)) ++end;
-      // The constant as it counts from d, and from the letter itself where
-      // that gives no negative number.
+      // The constant as it counts from d, or from the letter itself if >= 0.
       int64_t constant = fit.hosts[k] - slope * ids_[k];
       Counting shown = counting;
       if (!counting.by_group && counting.per_subnet == 0 &&
@@ -287,7 +285,7 @@ class Finder {
     return rails;
   }
 
-  // Whether device `k` continues the rail that begins at `first`.
+  // True if device `k` continues the rail that begins at `first`.
   bool GoesOn(const Fit& fit, size_t first, size_t k, int64_t* slope) const {
     const int64_t ids = int64_t{ids_[k]} - ids_[first];
     const int64_t difference = fit.hosts[k] - fit.hosts[first];
@@ -302,7 +300,7 @@ class Finder {
            absl::c_count_if(Octets(fit, first, k + 1), is_list) <= 1;
   }
 
-  // Of the subnets of devices from `k` to before `end`: "10", "[20-27]".
+  // The octets of the subnets of devices from `k` until `end`: "10", "[20-27]".
   std::vector<std::string> Octets(const Fit& fit, size_t k, size_t end) const {
     std::vector<std::string> octets;
     for (int shift = 24; shift >= 0; shift -= 8) {
@@ -406,8 +404,8 @@ std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
       server.inputs.g = groups;
       server.inputs.name = NumberInName(names.back());
     }
-    // Counted from 0 where that is an address of the same /24, which is what a
-    // person reads; else from the lowest number.
+    // Counts from 0 if that address is in the same /24, which people expect;
+    // otherwise from the lowest number.
     int64_t least = NumberInName(names[0]);
     uint32_t start = hosts[first]->address->bits();
     for (size_t s = first + 1; named && s < end; ++s) {

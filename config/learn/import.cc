@@ -37,7 +37,7 @@ std::optional<Ipv4Address> ServerAddress(absl::string_view text) {
 
 struct OpenFile {
   Mistakes mistakes;
-  // Lines that are not taken, by the reason, which has its English text first.
+  // Ignored lines, by the reason, which has its English text first.
   std::map<std::string, std::pair<FindingValue, std::set<uint32_t>>> left_out;
 };
 
@@ -47,7 +47,7 @@ class Importer {
     cluster_.name = options.cluster;
   }
 
-  // What it is shows in it, unless it is known to be a hosts file.
+  // Detects the kind from the content, unless the file is a known hosts file.
   void Read(const ImportedFile& file, bool is_hosts = false) {
     InFile(file.name, [&] { ReadAs(file, is_hosts); });
   }
@@ -100,7 +100,7 @@ class Importer {
     Wrong(line, "spec-of", key, MessageWords(error));
   }
 
-  // Calls read() to read the file. A file that includes it goes on afterwards.
+  // Calls read() on the file, and restores the including file afterwards.
   void InFile(const std::string& name, absl::FunctionRef<void()> read) {
     OpenFile file = {Mistakes(name), {}};
     OpenFile* const outer = std::exchange(file_, &file);
@@ -210,7 +210,7 @@ class Importer {
          HostsValue({others.begin(), others.end()}, 100));
   }
 
-  // Addresses by commas; nothing, and a mistake, if one is none.
+  // Addresses by commas; nothing, and a mistake, if one is not valid.
   std::vector<Ipv4Address> Addresses(const ImportLine& line,
                                      absl::string_view key,
                                      absl::string_view text) {
@@ -261,8 +261,8 @@ class Importer {
     cluster_.hosts.push_back(std::move(host));
   }
 
-  // Settings from the word `first` on that are neither known nor Ansible's. A
-  // word that is no setting may be part of a password.
+  // Reports settings from word `first` on that are neither known nor Ansible's.
+  // A word without "=" is not quoted: it may be part of a password.
   void LeaveOutOthers(const ImportLine& line, size_t first,
                       absl::Span<const absl::string_view> known) {
     for (size_t k = first; k < line.words.size(); ++k) {
@@ -288,7 +288,7 @@ class Importer {
     const auto value_of = [&](absl::string_view key) {
       const std::string text = line.Find(key).value_or("");
       if (!absl::StrContains(text, '=')) return text;
-      // Which may be a password.
+      // The value is not quoted: it may be a password.
       Wrong(line, "msg-learn-two-settings", key);
       return std::string();
     };
@@ -348,12 +348,12 @@ class Importer {
     }
   }
 
-  // Also what an included file includes is relative to slurm.conf's folder.
+  // Nested includes are relative to slurm.conf's folder, too.
   void ReadIncluded(const ImportLine& line) {
     if (line.words.size() != 2) {
       return Wrong(line, "msg-learn-include-one-file");
     }
-    // slurm.conf(5), INCLUDE MODIFIERS, has no other one.
+    // slurm.conf(5), INCLUDE MODIFIERS, has only this one.
     std::string path =
         absl::StrReplaceAll(line.words[1], {{"%c", slurm_cluster_}});
     if (!absl::StartsWith(path, "/")) path.insert(0, folder_);
@@ -403,7 +403,7 @@ class Importer {
     }
   }
 
-  // Of a file that has no settings: a password of another kind of file.
+  // A node list has no settings: this may be another file's password.
   bool HasSetting(const ImportLine& line) {
     for (const std::string& word : line.words) {
       if (!absl::StrContains(word, '=')) continue;
@@ -474,7 +474,7 @@ class Importer {
     }
   }
 
-  // By its name where only its address is known, and the other way round.
+  // Adds the name if only the address is known, or the address to a name.
   void NameHost(SeenHost* host) const {
     const auto dns_name = dns_names_.find(host->name);
     auto address = addresses_.find(host->name);
@@ -533,7 +533,7 @@ class Importer {
   size_t included_ = 0;
   std::vector<FindingValue> problems_;
   SeenCluster cluster_;
-  std::vector<SeenHost> named_;  // Of hosts files.
+  std::vector<SeenHost> named_;  // From hosts files.
   std::map<std::string, Ipv4Address> addresses_;
   std::map<uint32_t, std::string> names_;
   std::map<std::string, std::string> dns_names_;  // NodeAddr by NodeName.

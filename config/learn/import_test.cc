@@ -21,8 +21,8 @@ std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
   return Each<std::string>(notes, ValueText);
 }
 
-// Written after the sample of the Deployer's documentation (deployer_0025),
-// with the quotes that its own writer of the file puts, and set_hostname.
+// Follows the sample of the Deployer's documentation (deployer_0025), with the
+// quotes of its own writer of the file, and set_hostname.
 constexpr char kInventory[] = R"([hccn]
 10.10.0.11 ansible_ssh_user="root" ansible_ssh_pass="hush" deviceip=10.20.0.1,10.20.0.2,10.20.0.3,10.20.0.4,10.20.0.5,10.20.0.6,10.20.0.7,10.20.0.8 detectip=10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254 // one line for each node
 10.10.0.12 ansible_ssh_user="root" deviceip=10.20.0.9,10.20.0.10,10.20.0.11,10.20.0.12,10.20.0.13,10.20.0.14,10.20.0.15,10.20.0.16 detectip=10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254
@@ -498,7 +498,7 @@ TEST(ImportClusterTest, NoLineOfSlurmIsDroppedForItsSpelling) {
               ElementsAre("node01 10.10.0.11", "node02 10.10.0.12"));
 }
 
-// None of them names a server: "address_0" is not one.
+// These lines name no server: "address_0" is not one.
 TEST(ImportClusterTest, LinesOfHccnConfAreNamedWhateverTheirSeparator) {
   for (const std::string text :
        {"address_0 10.20.0.2\nnetmask_0 255.255.255.0\n",

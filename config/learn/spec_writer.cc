@@ -33,9 +33,9 @@ class ExceptionFinder {
   explicit ExceptionFinder(const ClusterSpec& spec)
       : spec_(spec), generation_(MakeObserveRequest(spec).generation()) {}
 
-  // Equal exceptions are folded together, in the current language. An exception
-  // of the host itself is in the words of the rules, and needs the host's
-  // facts. REQUIRES: `hosts` are the servers of the file, in their order.
+  // Folds equal exceptions, in the current language. An exception of the host
+  // itself has the words of the rules, and needs the host's facts. REQUIRES:
+  // `hosts` are the servers of the file, in their order.
   std::vector<SpecException> Find(absl::Span<const SeenHost* const> hosts) {
     for (size_t s = 0; s < hosts.size(); ++s) {
       CompareHost(*hosts[s], spec_.servers(static_cast<int>(s)));
@@ -145,7 +145,7 @@ class ExceptionFinder {
 
   const ClusterSpec& spec_;
   const NpuToolFacts::Generation generation_;
-  // Device ids by host and what is different.
+  // Device ids by host and by difference.
   std::map<std::pair<std::string, std::string>, std::vector<uint32_t>> found_;
 };
 
@@ -189,7 +189,7 @@ class Writer {
   }
 
   // Devices that have an address on no more than half of their hosts are not
-  // planned, unless all are so: two hosts of which one is not set up.
+  // planned, unless all are so: two hosts, one of them not set up.
   void ChooseIds() {
     std::vector<uint32_t> some, unused;
     for (const uint32_t id : MajorityIds(seen_.hosts)) {
@@ -233,7 +233,7 @@ class Writer {
         "\n");
   }
 
-  // Whether every device told that it has no address.
+  // True if every device reported that it has no address.
   bool AllAreUnset() const {
     bool any = false;
     for (const SeenHost* host : hosts_) {
@@ -265,9 +265,8 @@ class Writer {
     return Finish();
   }
 
-  // Takes the first of `devices` that makes a file which loads, and that the
-  // rules of the product do not refuse. Where the rules refuse all, takes the
-  // first that loads. Returns why none loads.
+  // Takes the first of `devices` whose file loads and passes the product's
+  // rules, otherwise the first whose file loads. Returns why none loads.
   absl::Status Choose(const std::string& servers,
                       const std::vector<std::string>& devices) {
     absl::Status why;
@@ -309,8 +308,7 @@ class Writer {
                             : absl::StrCat("  ids: ", FoldIds(ids_), "\n"));
   }
 
-  // Only hosts whose addresses are all known, and are on no other device, can
-  // be listed.
+  // Lists only hosts whose addresses are all known and on no other device.
   absl::Status DropUnlisted() {
     std::vector<const SeenHost*> kept;
     FirstSeen<std::string, std::vector<std::string>> dropped;
@@ -358,7 +356,7 @@ class Writer {
 
   using Source = std::optional<Ipv4Address> SeenDevice::*;
 
-  // Gateways, then detect addresses, which may lean on them.
+  // Gateways, then detect addresses, which may depend on them.
   void AddSources() {
     const Source gateway = &SeenDevice::gateway;
     const std::string whole = HostParts(gateway, true);
@@ -400,8 +398,7 @@ class Writer {
     return items[0] == "none" ? "" : items[0];
   }
 
-  // Writes the key with that of the texts which most devices have, if the file
-  // still loads.
+  // Writes the key with the most common text, if the file still loads.
   void Try(absl::string_view key, const std::vector<std::string>& texts,
            Field planned, Source live) {
     size_t best = Agreeing(spec_, planned, live);
@@ -433,8 +430,8 @@ class Writer {
     return agreeing;
   }
 
-  // The value that most hosts, or most of their devices, have. Where no value
-  // has a majority a note names the key.
+  // The value that most hosts, or most of their devices, have. Without a
+  // majority a note names the key.
   template <typename Value, typename Owner>
   std::optional<Value> Most(absl::string_view key,
                             std::optional<Value> Owner::*member) {
@@ -460,7 +457,7 @@ class Writer {
     return chosen;
   }
 
-  // A value that most hosts run is written where an administrator raised it.
+  // Writes a value that most hosts run if an administrator raised it.
   void AddKernel() {
     std::string kernel;
     const auto add = [&](absl::string_view key, std::optional<uint64_t> value) {
@@ -537,7 +534,7 @@ class Writer {
     return std::move(written_);
   }
 
-  // Says "most" only where over half of the hosts gave their values.
+  // Says "most" only if over half of the hosts gave their values.
   std::string WhoseText(size_t told) const {
     if (2 * told > hosts_.size()) {
       return is_tied_ ? "most have, or one of as many" : "most have";
@@ -552,7 +549,7 @@ class Writer {
   std::vector<PlacedServer> placed_;  // As hosts_.
   size_t known_ = 0;                  // Addresses.
   std::string body_;
-  ClusterSpec spec_;      // Of the body.
+  ClusterSpec spec_;      // The body's.
   bool is_tied_ = false;  // Some value is of no more than half.
   std::string refused_;   // By the product's rules; empty: it is not.
   std::string examples_;  // DeviceComments of the file.

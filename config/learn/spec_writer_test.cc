@@ -25,7 +25,7 @@ std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
   return Each<std::string>(notes, ValueText);
 }
 
-// A healthy cluster, and what is learned from its facts.
+// A healthy cluster, and the result of learning from its facts.
 struct Learned {
   explicit Learned(const std::string& product, const std::string& mode = "",
                    int servers = 5)
@@ -62,8 +62,7 @@ struct Learned {
   std::vector<HostFacts> facts;
 };
 
-// What the written file says; fails the test unless it loads and no rule
-// refuses it.
+// Loads the written file; the test fails if a rule refuses it.
 ClusterSpec Load(const WrittenSpec& written) {
   const auto spec = LoadSpec("cluster.yaml", written.yaml);
   EXPECT_TRUE(spec.ok()) << spec.status() << "\n" << written.yaml;
@@ -75,8 +74,8 @@ ClusterSpec Load(const WrittenSpec& written) {
   return *spec;
 }
 
-// What a check finds on hosts and devices, each as "server2 device 3" with all
-// that its finding is about; without what another finding explains.
+// A check's findings on hosts and devices, each as "server2 device 3" with its
+// subjects; without those that another finding explains.
 std::vector<std::set<std::string>> Found(const ClusterSpec& spec,
                                          const std::vector<HostFacts>& facts) {
   std::vector<std::set<std::string>> found;
@@ -248,7 +247,7 @@ TEST(WriteSpecTest, OtherProductsAndUnreadFactsAreExceptions) {
       texts, Contains("server3: device ids not known, planned by the pattern"));
   EXPECT_THAT(texts, Contains("server4 device 5: address not known, planned by "
                               "the pattern"));
-  // The series also as that of the fewest.
+  // The series also as the one of the fewest hosts.
   EXPECT_EQ(texts.size(), 5) << written->yaml;
   EXPECT_EQ(Load(*written).servers(4).devices(5).address(),
             learned.spec.servers(4).devices(5).address());
@@ -559,7 +558,7 @@ TEST(WriteSpecTest, TheExampleOfDevicesValidates) {
       for (int i = 0; i < servers; ++i) {
         SeenHost& host = seen.hosts.emplace_back();
         host.name = absl::StrCat("node", 1000 + i);
-        // Where the first network of the example is.
+        // The first network of the example.
         host.address = Ipv4Address(0x0a140001 + i);
       }
       const auto written = WriteSpec(seen);

@@ -46,7 +46,7 @@ struct Reported {
 };
 using ReportedByHost = std::map<absl::string_view, std::vector<Reported>>;
 
-// Of one host, or of all and of none.
+// Findings of one host, or of all and of none.
 ReportedByHost FindingsByHost(const Report& report, const std::string* only) {
   const FindingRoots roots(report);
   ReportedByHost told;
@@ -70,8 +70,7 @@ ReportedByHost FindingsByHost(const Report& report, const std::string* only) {
   return told;
 }
 
-// What one cause explains stands together, behind it; the group with the worst
-// finding is the first.
+// Groups findings by cause, behind it; the worst group comes first.
 void Sort(std::vector<Reported>* told) {
   std::map<const Finding*, std::pair<State, size_t>> groups;  // Worst, first.
   for (const Reported& each : *told) {
@@ -135,7 +134,7 @@ JobReason ReasonOf(const Reported& told) {
 std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
   Sort(&told);
   if (told.size() > most) {
-    // No failure is left out for what another one explains.
+    // Keeps every failure rather than consequences of another one.
     absl::c_stable_partition(told, [](const Reported& each) {
       return KnownState(each.finding->state()) == FAIL;
     });
@@ -144,7 +143,7 @@ std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
   return Each<JobReason>(told, ReasonOf);
 }
 
-// The first of each host, then the second of each, until there is no room.
+// Adds the first of each host, then the second of each, up to the limit.
 void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   std::vector<std::vector<JobReason>> reasons;
   for (JobVerdict::Host& host : *verdict->mutable_hosts()) {
@@ -162,7 +161,7 @@ void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   for (size_t depth = 0; depth < kMaxReasonsOfHost; ++depth) {
     for (size_t i = 0; i < reasons.size(); ++i) {
       if (depth >= reasons[i].size()) continue;
-      // Another language is worth less than the reason of another host.
+      // Reasons of another host matter more than a second language.
       if (bytes > kMaxReasonsBytes / 4) reasons[i][depth].clear_said();
       bytes += reasons[i][depth].ByteSizeLong();
       if (bytes > kMaxReasonsBytes) return;

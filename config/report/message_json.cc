@@ -27,7 +27,7 @@ std::string MessageJson(const google::protobuf::Message& message,
     const InLanguage in_english(Language::kEnglish);
     RenderWords(english.get(), /*drop=*/true);
   }
-  // Maps in the order of their keys: the same message, the same bytes.
+  // Maps are in the order of their keys: the same message, the same bytes.
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -45,7 +45,7 @@ std::string MessageJson(const google::protobuf::Message& message,
       absl::StrCat("type.googleapis.com/",
                    message.GetDescriptor()->full_name()),
       bytes, &json, options);
-  // Our messages have no Any; nothing else can fail but our own mistakes.
+  // Our messages have no Any; only a mistake of ours can fail here.
   if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
   while (!json.empty() && json.back() == '\n') json.pop_back();
   std::string safe = SafeJson(json);

@@ -22,7 +22,7 @@ constexpr int kHostsColumns = 40;
 constexpr size_t kOwnCommands = 4;    // Beside one line for `clusterctl plan`.
 constexpr size_t kRepairsOfRule = 3;  // More of one rule become one.
 constexpr absl::string_view kPlan = "`clusterctl plan`";
-// Findings of rule device-ip-set, whose value is how many values a plan has.
+// Findings of rule device-ip-set, whose value is the number of planned values.
 constexpr absl::string_view kNeverConfigured = "never-configured";
 
 std::string ExplainCommand(absl::string_view rule) {
@@ -60,12 +60,12 @@ struct Draft {
   Repair repair;
   std::set<const Finding*> roots;
   bool by_plan = false;
-  size_t devices = 0, values = 0;  // Of hosts that were never configured.
+  size_t devices = 0, values = 0;  // On hosts never configured.
 };
 using RuleOrWaived = std::pair<std::string, bool>;
 using Drafts = FirstSeen<std::pair<RuleOrWaived, std::string>, Draft>;
 
-// What the rules about cables say of the host, as the name of words.
+// The name of the words for the cabling rules' result about the host.
 const char* CablingOf(const Report& report, absl::string_view host) {
   State worst = PASS;
   int judging = 0;
@@ -129,7 +129,7 @@ std::set<std::string> HostsOf(const Repair& repair) {
   return hosts;
 }
 
-// One line for all that a plan mends; and lines of their own for the few that
+// One line for all that a plan fixes; and lines of their own for the few that
 // are one command on a host that needs no other.
 std::vector<Repair> PlanRepairs(const Drafts& drafts, bool waived) {
   std::map<std::string, int> needs;

@@ -1,5 +1,5 @@
-// What a report comes down to: one line per cause, with its repair and with the
-// rules that the repair puts in order, e.g.
+// The repairs of a report: one line per cause, with its repair and with the
+// rules that the repair fixes, e.g.
 //   node24 device 2: `hccn_tool -i 2 -ip -s …` (4 rules: …)
 //   10 hosts: `clusterctl plan` has the changes (6 rules: …)
 //   s[1-3]: the device network was never configured (24 devices, cabling is
@@ -16,16 +16,16 @@ namespace clusterd {
 
 struct Repair {
   State state = WARN;  // The worst of all that it puts in order.
-  google::protobuf::RepeatedPtrField<Subject> subjects;  // Of the causes alone.
-  std::vector<std::string> rules;  // That of the cause first.
-  std::string how;                 // In words, or commands in backquotes.
-  std::string command;  // Of a single cause, beside words in `how`, if it has.
+  google::protobuf::RepeatedPtrField<Subject> subjects;  // The causes' only.
+  std::vector<std::string> rules;                        // The cause's first.
+  std::string how;      // In words, or commands in backquotes.
+  std::string command;  // A single cause's, beside words in `how`.
   size_t causes = 1;
 };
 
-// Worst first, and of equals what explains most. Nothing for what is skipped.
-// What one `clusterctl plan` mends is one line, but for hosts with a single
-// such cause, which have their command, and for those never configured.
+// Worst first, and among equals the one that explains most. Leaves out skipped
+// rules. All that one `clusterctl plan` fixes is one line, but for hosts with a
+// single such cause, which have their command, and for those never configured.
 std::vector<Repair> ListRepairs(const Report& report);
 
 // "and 12 more causes: clusterctl show 3fa2… --verbose".

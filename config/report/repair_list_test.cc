@@ -222,7 +222,7 @@ TEST(RepairListTest, TheLastScreenCountsEveryCauseOfSixtyFourServers) {
       EXPECT_THAT(screen, HasSubstr("\n  x fail "));
       const std::vector<Repair> all = ListRepairs(report);
       EXPECT_GE(CausesOf(all), static_cast<size_t>(rules));
-      // Those that have a line, and those that are counted.
+      // Those with a line, and those that are counted.
       size_t shown = 0;
       while (
           shown < all.size() &&
@@ -249,7 +249,7 @@ TEST(MoreCausesTest, NamesTheCommandThatHasThem) {
             "and 1 more cause: clusterctl show 3fa2c4d5e6f70812 --verbose");
 }
 
-// A host as it came, with eight devices, and 24 values in its plan.
+// A host in its initial state, with eight devices, and 24 values in its plan.
 void AddNew(Report& report, const std::string& host,
             const std::string& name = "never-configured") {
   Finding& finding = Add(report, "device-ip-set", FAIL, host);

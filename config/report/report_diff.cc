@@ -30,7 +30,7 @@ constexpr int kHostColumnsInNote = 60;
 // A host ("": the cluster) and a device of it, or all of it.
 using Place = std::pair<absl::string_view, int64_t>;
 
-// What the finding says but for values that differ whenever they are read.
+// Hashes the finding without values that change on every read.
 uint64_t HashOfWords(const Finding& finding) {
   if (finding.finding().empty()) return absl::HashOf(finding.observed());
   Finding lasting;
@@ -45,7 +45,7 @@ uint64_t HashOfWords(const Finding& finding) {
 struct Seen {
   State state = STATE_UNSPECIFIED;
   const Finding* finding = nullptr;  // The first of the worst; null: none.
-  uint64_t texts = 0;                // Of all of the worst, in any order.
+  uint64_t texts = 0;                // All of the worst, in any order.
   bool told = false;
 };
 
@@ -53,7 +53,7 @@ bool IsWrong(const Seen& seen) {
   return seen.state != STATE_UNSPECIFIED && IsTrouble(seen.state);
 }
 
-// What one report says, for look-ups.
+// One report, indexed for look-ups.
 class Side {
  public:
   // Both must outlive it. Sets of hosts that are in it and gave facts.
@@ -105,7 +105,6 @@ bool HasDowngraded(const RuleResult* rule) {
          });
 }
 
-// One rule of one report.
 class RuleSide {
  public:
   // `rule` may be null. `undo_downgrade`: its warnings are failures.
@@ -135,8 +134,8 @@ class RuleSide {
     const auto found = places_.find(place);
     return found == places_.end() ? nullptr : &found->second;
   }
-  // What holds there: what was found about it, its host or the cluster, else
-  // that it passed, if it was judged. SKIPPED is not judged.
+  // The state of the place: its finding, its host's or the cluster's, otherwise
+  // a pass if it was judged. SKIPPED is not judged.
   Seen At(const Place& place) {
     Seen seen;
     if (rule_ == nullptr || !side_.Judged(place.first)) {
@@ -174,7 +173,7 @@ class RuleChanges {
       : rule_(std::move(rule)), changes_(*changes) {}
 
   void Add(const Place& place, const Seen& before, const Seen& after) {
-    // What is wrong now says more than what was.
+    // A present failure says more than a past one.
     const Finding& told = IsWrong(after) ? *after.finding : *before.finding;
     const std::string& fix = IsWrong(after) ? after.finding->fix() : no_fix_;
     const auto known =
@@ -253,7 +252,7 @@ void DiffRule(const Side& before_side, const Side& after_side,
            }));
       ForEachPlace(finding, [&](const Place& place) {
         Seen& own = *mine.Find(place);
-        // The worst about it speaks for it, and once.
+        // Only the worst finding about a place counts, once.
         if (own.finding != &finding || own.told) return;
         own.told = true;
         Seen here = own;
@@ -273,7 +272,7 @@ void DiffRule(const Side& before_side, const Side& after_side,
   walk(after, after_side, before, before_side, false);
 }
 
-// In `report` and not in `other`.
+// Adds hosts of `report` that are missing in `other`.
 template <typename Names>
 void AddHostsMissingIn(const Side& other, const Report& report, Names* names) {
   for (const HostStatus& host : report.hosts()) {
@@ -281,7 +280,7 @@ void AddHostsMissingIn(const Side& other, const Report& report, Names* names) {
   }
 }
 
-// One report as notes call it.
+// One report with its name in notes.
 struct Named {
   const Side& side;
   FindingValue name;
@@ -357,7 +356,7 @@ void AddNotes(const Side& before, const Side& after, ReportDiff* diff) {
   AddOneSidedNotes(newer, older, diff);
 }
 
-// What is worst first within a turn.
+// Within a turn the worst change comes first.
 std::pair<Turn, int> WeightOf(const ReportDiff::Change& change) {
   return {TurnOf(change), -std::max<int>(change.before(), change.after())};
 }
@@ -369,7 +368,7 @@ Turn TurnOf(const ReportDiff::Change& change) {
   const State after = change.after();
   if (before == STATE_UNSPECIFIED) return Turn::kNew;
   if (before == after) return Turn::kChanged;
-  // Nobody knows whether the failure is still there.
+  // The failure may still be there.
   if (after == STATE_UNSPECIFIED || (before == FAIL && after == UNKNOWN)) {
     return Turn::kNotJudged;
   }

@@ -164,7 +164,7 @@ TEST(DiffReportsTest, TellsOfAnotherWrongValue) {
   EXPECT_EQ(DiffSummary(diff), "1 wrong with another value");
 }
 
-// Counter `counter` rose by `rise`, which is another number at every look.
+// Counter `counter` rose by `rise`, which differs on every read.
 Report WithRise(const std::string& counter, int rise) {
   Report report = Healthy();
   Finding& finding =
@@ -366,7 +366,7 @@ TEST(DiffReportsTest, NotesOtherClustersAndNamespaces) {
                   "and container:train"));
 }
 
-// Quadratic in hosts or findings it would end by the test's time limit.
+// Quadratic time in hosts or findings would exceed the test's limit.
 TEST(DiffReportsTest, NeedsTimeInProportionToFindingsAndSubjects) {
   constexpr int kFindings = 200;
   Report before, after;

@@ -151,7 +151,7 @@ Finding& AddFinding(RuleResult& rule, State state, const std::string& host) {
   return finding;
 }
 
-// The heads of the blocks of findings, and what stands for those left out.
+// The heads of the blocks of findings, and the lines for omitted ones.
 std::vector<std::string> Heads(const Report& report) {
   std::vector<std::string> heads;
   const std::string table = Table(report, Style());
@@ -281,8 +281,8 @@ void AddHost(Report& report, State state, const std::string& host) {
   status.set_state(state);
 }
 
-// As the controller judged it when nothing can be told of thirty rules, and
-// one rule fails on every host with a value of its own.
+// A report in which thirty rules are unknown, and one fails on every host with
+// a value of its own.
 Report UnknownsAndFailures(int hosts) {
   Report report;
   report.set_verdict(FAIL);

@@ -28,7 +28,7 @@ TEST(CheckDeviceIpSetTest, AsksForAPlanWhereThereIsNone) {
   EXPECT_THAT(Lines(cluster.Check("device-ip-set")), HasSubstr("none"));
 }
 
-// A host as it came has one finding, with as many values as its plan has steps.
+// An initial host has one finding, with as many values as its plan has steps.
 TEST(CheckDeviceIpSetTest, SaysOnceThatAHostWasNeverConfigured) {
   for (const char* product : {"atlas-a2", "atlas-training", "atlas-a3"}) {
     TestCluster cluster(product, "", 3);
@@ -51,7 +51,7 @@ TEST(CheckDeviceIpSetTest, SaysOnceThatAHostWasNeverConfigured) {
 TEST(CheckDeviceIpSetTest, CountsTheValuesThatThePlanHas) {
   TestCluster cluster("atlas-a2");
   cluster.MakeNew(0);
-  // What the host allows is a matter of the plan.
+  // The plan, not this rule, checks what the host allows.
   cluster.facts[0].mutable_allows()->add_kinds("observe");
   EXPECT_EQ(Lines(cluster.Check("device-ip-set")),
             "FAIL server0:0-7 never-configured values=24\n");
@@ -126,7 +126,7 @@ TEST(CheckDeviceIpSetTest, IsUnknownForADeviceWithAnIpv6AddressAlone) {
               HasSubstr("UNKNOWN server0:3 ipv6-only address=fd00::17/64"));
   device.mutable_ipv6_address()->set_value("");
   EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
-  // As of a product whose tool knows no IPv6.
+  // The answer of a product whose tool knows no IPv6.
   SetMissing(Missing::NOT_SUPPORTED, "This device does not support IPV6!",
              device.mutable_ipv6_address());
   EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
@@ -279,7 +279,7 @@ TEST(CheckGatewayTest, BlamesTheAddressThatIsNotAsPlanned) {
   ASSERT_EQ(result.findings_size(), 1);
   EXPECT_EQ(result.findings(0).caused_by(), "device-ip-planned");
   EXPECT_THAT(result.findings(0).fix(), Not(HasSubstr("hccn_tool")));
-  // A plan that does not fit itself is not the address's fault.
+  // A plan that contradicts itself is not the address's fault.
   planned->set_gateway("10.0.0.1");
   cluster.device(0, 3).mutable_gateway()->set_value("10.0.0.1");
   EXPECT_THAT(
@@ -335,7 +335,7 @@ TEST(CheckGatewayTest, OneThatSomeDevicesAloneHaveIsAWarning) {
           "WARN server0:5 few-without gateway=0.0.0.0, others=15 devices"));
   cluster.device(0, 5).mutable_gateway()->set_value(RouterOf(0, 5));
   EXPECT_EQ(cluster.Check("gateway").state(), PASS);
-  // A rail, which the spec plans one for.
+  // A rail, for which the spec plans a gateway.
   for (const int host : {0, 1}) {
     for (int id = 0; id < 8; ++id) {
       if (id == 2) {
@@ -362,8 +362,8 @@ TEST(CheckGatewayTest, OneForFourOfAnA1ServerThatNobodyPlansIsCorrect) {
   EXPECT_EQ(Lines(cluster.Check("gateway")), "");
 }
 
-// As hccn_tool leaves a server of this product on which a gateway was set for
-// devices 0 and 4 last: live and stored for these two alone.
+// The state in which hccn_tool leaves a server of this product after gateways
+// were set for devices 0 and 4 last: live and stored for these two alone.
 TestCluster OneGatewayPerFour(const char* mode) {
   TestCluster cluster("atlas-training", mode);
   for (HostFacts& facts : cluster.facts) {
@@ -400,7 +400,7 @@ TEST(CheckGatewayTest, AFourWithoutAnyIsWarnedOf) {
   TestCluster cluster = OneGatewayPerFour("smp");
   cluster.device(0, 0).mutable_gateway()->set_value("");
   const RuleResult result = cluster.Check("gateway");
-  // Once, since each further command would take away what the first one set.
+  // Only one command is advised: each further one would undo the first.
   EXPECT_EQ(Lines(result),
             "WARN server0:0 not-as-planned observed=no gateway is set, "
             "command=-gateway -s gateway , planned=192.168.100.254\n");

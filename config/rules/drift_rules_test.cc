@@ -60,7 +60,7 @@ TEST(CheckDriftTest, WarnsWithBothValuesTheApplyAndTheWayBack) {
   EXPECT_EQ(result.summary(), "2 hosts");
 }
 
-// Drift of a firewall that is stopped and that an apply had opened for these.
+// Drift of a stopped firewall that an apply had opened for these.
 std::vector<AppliedDrift> FirewallDrift(const std::vector<std::string>& rules) {
   std::vector<AppliedDrift> drifts;
   for (const std::string& rule : rules) {
@@ -144,7 +144,7 @@ TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
   for (int host = 0; host < 2; ++host) {
     for (const uint32_t device : {3, 4}) {
       AppliedDrift drift = GatewayDrift(device);
-      // Each host begins in its own moment.
+      // Each host starts at its own moment.
       drift.set_applied_at_ms(kApplied + host * 600000);
       *DriftsOf(&cluster, host)->add_drifts() = drift;
     }
@@ -192,7 +192,7 @@ TEST(CheckDriftTest, PassesOnlyIfEveryHostKeepsARecord) {
   RuleResult result = cluster.Check("drift");
   EXPECT_EQ(result.state(), SKIPPED);
   EXPECT_EQ(result.skip_reason(), "the host keeps no record of applies");
-  // What is known of another host is told all the same.
+  // Drift of another host is still reported.
   *DriftsOf(&cluster, 0)->add_drifts() = SomaxconnDrift();
   EXPECT_EQ(cluster.Check("drift").state(), WARN);
 }

@@ -63,7 +63,7 @@ class Writer {
     const bool names_tool = absl::StrContains(command, "hccn_tool -i ") ||
                             absl::StrContains(words, "hccn_tool -i ");
     if (is_950_ && names_tool) {
-      // Nothing public gives every command of that generation's spelling.
+      // The spelling of that generation's commands is not fully published.
       words = Say("spelled-for-950", WordsAndCommand(words, command));
       command.clear();
     }
@@ -108,7 +108,7 @@ std::string ToolCommand(uint32_t device, absl::string_view arguments) {
 
 namespace {
 
-// What is said of the rule as a whole.
+// Renders the words about the rule as a whole.
 void RenderAround(RuleResult* result) {
   if (!result->has_seen()) return;
   std::string summary = ValueText(result->seen());
@@ -139,7 +139,7 @@ void RenderReport(Report* report) {
 }
 
 void DropTexts(Report* report) {
-  // Others may have added notes behind those.
+  // Other code may have added notes behind those.
   for (int i = 0; i < std::min(report->said_size(), report->notes_size());
        ++i) {
     report->mutable_notes(i)->clear();

@@ -17,7 +17,7 @@ ChipHealth* Health(TestCluster& cluster, int host, int device) {
   return cluster.device(host, device).mutable_health()->mutable_value();
 }
 
-// As npu-smi is missing on a host: every fact has the same reason.
+// A host without npu-smi: every fact has the same reason.
 void RemoveNpuSmi(HostFacts* host, Missing::Reason reason) {
   for (DeviceFacts& device : *host->mutable_devices()) {
     SetMissing(reason, "npu-smi", device.mutable_health());
@@ -184,7 +184,7 @@ TEST(CheckDeviceHealthTest, IsSkippedOnHostsWithoutNpuSmi) {
                   AllOf(HasSubstr(" not reported: "), HasSubstr("npu-smi")));
       EXPECT_EQ(result.findings_size(), 0) << Lines(result);
     }
-    // The driver's own file still tells.
+    // The driver's own file still decides.
     EXPECT_EQ(cluster.Check("driver-compat").state(), PASS);
   }
 }

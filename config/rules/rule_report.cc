@@ -14,8 +14,7 @@
 namespace clusterd {
 namespace {
 
-// What findings are folded by. Those of a rule that differ in their row differ
-// in their name.
+// The key for folding findings. Findings of different rows differ in name.
 std::string KeyOf(const NamedFinding& named) {
   Finding key;
   key.set_finding(std::string(named.name));

@@ -263,7 +263,7 @@ TEST_F(RuleReportTest, IsInChineseWhereThatIsAskedFor) {
               EndsWith("：hccn_tool -i 3 -link_stat -g"));
 }
 
-// A controller that is newer than the program that shows its report.
+// The controller is newer than the program that shows its report.
 TEST_F(RuleReportTest, NamesAFindingThatIsNotKnownHere) {
   Report report;
   RuleResult* const rule = report.add_rules();

@@ -1,4 +1,4 @@
-// Gateways and detect addresses, and what is wrong with any address of a plan.
+// Gateways and detect addresses, and mistakes of any address of a plan.
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 using PlannedAddress = std::optional<Ipv4Address> PlannedDevice::*;
 
-// Without an address, or without its mask, there is a mistake already.
+// An address or mask is missing only after a recorded mistake.
 bool HasSubnet(const PlannedDevice& device) {
   return device.address.has_value() && device.address->prefix_length() <= 30;
 }
@@ -80,7 +80,7 @@ void CheckAddresses(const DevicePlan& plan, const ProductProfile* product,
   }
 }
 
-// Who has an address: a server, or one of its devices.
+// The owner of an address: a server, or one of its devices.
 struct Owner {
   const PlannedServer* server = nullptr;
   const PlannedDevice* device = nullptr;  // nullptr: the server itself.
@@ -124,8 +124,8 @@ void CheckDuplicates(const DevicePlan& plan, const ServerGroups& groups,
   }
 }
 
-// What one text gives a device. nullopt: what it hangs on could not be read.
-// InvalidArgument if there is no such address.
+// The address that one text gives a device. nullopt: a value it depends on
+// could not be read. InvalidArgument for an impossible address.
 using Address = absl::StatusOr<std::optional<Ipv4Address>>;
 using Source = std::function<Address(const PlannedDevice&)>;
 
@@ -139,7 +139,7 @@ class SourceReader {
 
   void Set(const YamlValue& value) {
     if (value.node() == nullptr) return;
-    // Until it has been read, and for good where there is a mistake.
+    // The gateway is unknown until it has been read, and after a mistake.
     for (PlannedDevice& device : plan_.devices) {
       device.gateway_unknown |= IsGateway();
     }
@@ -160,7 +160,7 @@ class SourceReader {
     return IsGateway() ? "gateway" : "detect_address";
   }
 
-  // Of those that have the id, if one is given.
+  // Sets the devices with this id, if one is given.
   void SetDevices(const YamlValue& value, absl::Span<PlannedDevice> devices,
                   std::optional<uint32_t> id) {
     const std::optional<Source> source = value.Parsed(

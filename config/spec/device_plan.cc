@@ -51,7 +51,7 @@ absl::StatusOr<int> ParseDeviceNetmask(const std::string& text) {
   return InvalidWords("msg-spec-netmask", QuoteValue(text));
 }
 
-// As LLDP tells it: a system name, a chassis id or a management address.
+// The switch as LLDP reports it: system name, chassis id or management address.
 absl::StatusOr<std::string> ParseSwitch(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._:/-]{0,254})"};
   if (text == "none") return std::string();
@@ -78,14 +78,14 @@ class Reader {
       mistakes_->Add(has_addresses ? rails.position() : map_.position(),
                      has_addresses ? "msg-spec-addresses-and-rails"
                                    : "msg-spec-no-addresses");
-      // There is nothing to use them for, but a wrong one is still named.
+      // Netmasks are not used then, but a wrong one is still reported.
       for (const YamlValue& mask : map_["netmask"].Items()) ReadNetmask(mask);
     } else if (has_addresses) {
       ReadAddresses(addresses);
     } else {
       ReadRails(rails);
     }
-    // Without ids there are no devices; how many a list should have is unknown.
+    // Without ids there are no devices, and the length of a list is unknown.
     if (!plan_.ids.empty()) {
       MakeDevices();
       ReadAddressSources(map_, product_, groups_, mistakes_, &plan_);
@@ -101,7 +101,7 @@ class Reader {
   }
 
  private:
-  // Ids by key, else by product; empty if neither says.
+  // Ids by key, otherwise by product; empty if neither gives them.
   void ReadIds() {
     if (product_ != nullptr) plan_.ids = product_->device_ids;
     const YamlValue value = map_["ids"];
@@ -119,7 +119,7 @@ class Reader {
     return {};
   }
 
-  // By hostlist; hosts without an entry have the product's.
+  // Ids by hostlist; hosts without an entry have the product's.
   void ReadIdsByHost(const YamlValue& value) {
     absl::flat_hash_map<std::string, size_t> by_name;
     for (size_t s = 0; s < groups_.servers.size(); ++s) {
@@ -172,7 +172,7 @@ class Reader {
     value.Wrong("msg-spec-too-many-devices", devices, kMaxDevices);
   }
 
-  // Whether the product's servers have these devices.
+  // True if the product's servers have these devices.
   bool ProductHas(const std::vector<uint32_t>& ids, const YamlValue& value) {
     if (product_ == nullptr || product_->device_ids.empty()) return true;
     const std::vector<uint32_t>& known = product_->device_ids;
@@ -206,7 +206,7 @@ class Reader {
     plan_.begins.push_back(plan_.devices.size());
   }
 
-  // One per device, or one for all; nothing where it is wrong.
+  // One per device, or one for all; nothing after a mistake.
   void ReadNetmasks() {
     const YamlValue value = map_["netmask"];
     if (value.Is(YamlNode::Kind::kList)) {
@@ -239,8 +239,7 @@ class Reader {
   }
 
   // Products without fixed ids must name them. After a mistake about the
-  // product, the first list's length stands in, so that the lists can still be
-  // looked at.
+  // product, the first list's length stands in, so that lists are checked.
   void GuessIds(const std::vector<const YamlNode*>& hosts) {
     const YamlValue ids = map_["ids"];
     if (product_ != nullptr && ids.node() == nullptr) {
@@ -289,7 +288,7 @@ class Reader {
     const int prefix_length = masks_[device->index].prefix_length;
     device->position = position;
     // Without a mask there is a mistake already. The address itself is still
-    // worth checking: a /32 is in no network.
+    // checked: a /32 is in no network.
     device->address =
         Ipv4Interface(address, prefix_length == 0 ? 32 : prefix_length);
   }
@@ -331,7 +330,7 @@ class Reader {
     return rail;
   }
 
-  // Sets the ids if nothing else did. False if it makes no sense to go on.
+  // Sets the ids unless another key did. False if reading on makes no sense.
   bool CoverIds(const YamlValue& value, const std::vector<Rail>& rails) {
     std::vector<uint32_t> covered;
     bool all_known = true;

@@ -512,7 +512,7 @@ TEST(ReadDevicePlanTest, PeersMustExist) {
 }
 
 TEST(ReadDevicePlanTest, OneMistakeDoesNotBreedOthers) {
-  // A gateway that cannot be read is not "no gateway" as well.
+  // An unreadable gateway is not reported as missing as well.
   EXPECT_EQ(A2(absl::StrCat(kRail, "gateway: x\ndetect_address: gateway\n")),
             "f:2:10: devices.gateway: \"x\" is not known, expected none, an "
             "address, a pattern or a host part such as 1");
@@ -522,7 +522,7 @@ TEST(ReadDevicePlanTest, OneMistakeDoesNotBreedOthers) {
                "gateway: 254\ndetect_address: gateway\n"),
             "f:1:10: devices.netmask: netmask \"255.0.255.0\" has a hole, "
             "expected ones and then zeros");
-  // Nor without addresses.
+  // The same without addresses.
   EXPECT_EQ(A2("rails: [{device: 0-7, subnet: x, host: 1+d}]\n"
                "gateway: 254\ndetect_address: gateway\n"),
             "f:1:31: devices.rails[0].subnet: subnet \"x\" has no prefix "

@@ -13,8 +13,7 @@
 namespace clusterd {
 namespace {
 
-// What `-udp -s port` takes (usage text of hccn_tool, hicann/driver 05354178,
-// cmd.c).
+// The range of `-udp -s port` (hccn_tool usage, hicann/driver 05354178, cmd.c).
 constexpr uint32_t kMinRocePort = 4097;
 constexpr uint32_t kMaxRocePort = 65535;
 // HCCL environment variable reference, HCCL_RDMA_TC and HCCL_RDMA_SL.

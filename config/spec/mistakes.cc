@@ -10,8 +10,8 @@
 namespace clusterd {
 namespace {
 
-// Reading goes on a while beyond what is shown: the first mistakes of the file
-// are not always the first ones found.
+// Reading continues a while beyond the shown mistakes: the first ones of the
+// file are not always found first.
 constexpr size_t kMaxKept = 10 * Mistakes::kMaxShown;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where the values come from, by the words that each product names:
+// Sources of the values, by the words that each product names:
 //   adapt      Ascend "multi-node multi-device" guide,
 //              https://www.hiascend.com/document/detail/zh/Pytorch/700/
 //              ptmoddevg/trainingmigrguide/PT_LMTMOG_0022.html
@@ -159,7 +159,7 @@ ProductProfile Ascend950() {
   profile.name = "ascend-950";
   profile.title = "Ascend 950";
   profile.device_ids = FirstIds(8);
-  // No plan is published. What no gateway connects cannot meet all the same.
+  // The plan is not published. Devices without a common gateway cannot meet.
   profile.subnet_plan = SubnetPlan::kShared;
   profile.reserved = {HostVnic()};
   profile.generation = NpuToolFacts::ASCEND_950;

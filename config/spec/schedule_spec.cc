@@ -24,13 +24,13 @@ constexpr size_t kMaxSchedules = 32;
 constexpr size_t kMaxNotifiers = 16;
 constexpr size_t kMaxWaivers = 256;
 constexpr size_t kMaxTextBytes = 4096;
-// Each check asks every host of it everything.
+// Each check asks every host for all facts.
 constexpr absl::Duration kLeastEvery = absl::Minutes(1);
 constexpr absl::Duration kMostEvery = absl::Hours(7 * 24);
 constexpr absl::Duration kLeastTry = absl::Seconds(1);
 constexpr absl::Duration kMostTry = absl::Minutes(5);
 constexpr absl::Duration kUsualTry = absl::Seconds(10);
-// Candidates for "did you mean"; more would take long and help nobody.
+// Candidates for "did you mean"; more would take too long.
 constexpr size_t kMaxMeant = 1000;
 
 // Rules whose findings name hosts, or the cluster, and no device.
@@ -46,7 +46,7 @@ constexpr absl::string_view kOnly = "only";
 constexpr absl::string_view kSkip = "skip";
 constexpr absl::string_view kDowngrade = "downgrade";
 
-// The items of a list that may have so many; `expected`: a row.
+// The items of a list with a bounded number; `expected`: a row.
 std::vector<YamlValue> ListOf(const YamlValue& value,
                               absl::string_view expected, size_t most) {
   if (value.node() == nullptr) return {};
@@ -66,7 +66,7 @@ std::vector<YamlValue> ListOf(const YamlValue& value,
   return items;
 }
 
-// What can be written again as it stands, and shown anywhere.
+// A text that can be rewritten and shown unchanged.
 std::string PlainText(const YamlValue& value) {
   static const LazyRE2 kForm = {R"([\x20-\x7e]*)"};
   std::string text = value.Text().value_or("");
@@ -157,7 +157,7 @@ class ScheduleLoader {
     check->set_name(name);
   }
 
-  // In the order of the file's servers.
+  // Hosts are in the order of the file's servers.
   void LoadHosts(const YamlValue& value,
                  google::protobuf::RepeatedPtrField<std::string>* hosts) {
     if (value.node() == nullptr) return;
@@ -241,7 +241,7 @@ void LoadNotifier(const YamlValue& value, Notifier* notifier) {
   notifier->set_deadline_ms(ToMs(of_try));
 }
 
-// Of text without control characters.
+// REQUIRES: a text without control characters.
 std::string InQuotes(absl::string_view text) {
   return absl::StrCat(
       "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
@@ -367,7 +367,7 @@ absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text) {
        {"%Y-%m-%d", "%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M",
         "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M UTC"}) {
     absl::Time time;
-    // Written again it is another text if a field was out of range.
+    // A field out of range would be formatted as another text.
     if (absl::ParseTime(format, text, &time, nullptr) &&
         absl::FormatTime(format, time, absl::UTCTimeZone()) == text) {
       return time;

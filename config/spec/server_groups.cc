@@ -13,11 +13,10 @@
 namespace clusterd {
 namespace {
 
-// Server addresses are dialled, and no netmask is known: only the address
-// itself is looked at.
+// No netmask of server addresses is known: only the address itself is checked.
 constexpr int kNoSubnet = 32;
 
-// Candidates for "did you mean"; more would take long and help nobody.
+// Candidates for "did you mean"; more would take too long.
 constexpr size_t kMaxCandidates = 1000;
 
 // The names of one `hosts`, which is a hostlist or a list of them.
@@ -44,8 +43,8 @@ absl::StatusOr<std::string> ParseRack(const std::string& text) {
   return InvalidWords("msg-spec-rack", QuoteValue(text));
 }
 
-// What a stranger was probably meant to be is taken out of `missing`: one slip
-// is one mistake.
+// Removes an unknown name's likely meaning from `missing`, to report one
+// mistake.
 void AddStrangers(const std::vector<const YamlEntry*>& strangers,
                   const YamlValue& value, std::vector<std::string>* missing) {
   for (size_t i = 0; i < strangers.size(); ++i) {
@@ -74,13 +73,13 @@ std::string Shortened(std::string hostlist) {
 
 // One item of `servers` whose hosts could be read.
 struct Group {
-  size_t first = 0;  // Of its servers.
+  size_t first = 0;  // Index of its first server.
   size_t count = 0;
   YamlValue address;
 };
 
 // Reads groups one after the other; addresses wait until all hosts are known,
-// because formulas may ask how many there are.
+// because formulas may use their number.
 class GroupReader {
  public:
   explicit GroupReader(Mistakes* mistakes) : mistakes_(mistakes) {}
@@ -152,7 +151,7 @@ class GroupReader {
     }
   }
 
-  // Of `count` servers from `first` on.
+  // Sets the addresses of `count` servers from `first` on.
   void SetAddresses(const YamlValue& value, size_t first, size_t count) {
     const auto owners =
         absl::MakeConstSpan(groups_.servers).subspan(first, count);
@@ -204,8 +203,7 @@ std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
       strangers.push_back(&entry);
     }
   }
-  // A group that could not be read has its own mistake, and would make many
-  // false ones here.
+  // An unreadable group has its own mistake, and would cause false ones here.
   if (!groups.complete) return values;
   std::vector<std::string> missing;
   for (size_t s = 0; s < values.size(); ++s) {

@@ -36,11 +36,11 @@ constexpr uint32_t kMaxBasePort = 65520;
 constexpr uint32_t kDefaultBasePort = 60000;
 constexpr uint32_t kMaxPortCount = 4096;
 
-// What HCCL itself advises (HCOMM source, topoinfo_exchange_base.cc).
+// HCCL's own advice (HCOMM source, topoinfo_exchange_base.cc).
 constexpr uint32_t kDefaultBacklog = 65535;
 constexpr uint32_t kMaxBacklog = 2147483647;
 
-// Below this hccn_tool asks whether IPv6 may go; above the other it refuses.
+// Below this hccn_tool asks whether to drop IPv6; above the other it refuses.
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kMaxMtu = 9702;
 
@@ -51,7 +51,7 @@ constexpr absl::Duration kMaxCommand = absl::Minutes(5);
 constexpr absl::Duration kMaxHost = absl::Minutes(30);
 constexpr absl::Duration kMaxRun = absl::Hours(2);
 
-// Of `job`: one takes all servers. Without the key nothing is said of jobs.
+// The value of `job`: one job takes all servers. Without the key: not known.
 constexpr absl::string_view kOneJob = "all-servers";
 
 constexpr std::pair<absl::string_view, FirewallPolicy> kFirewallPolicies[] = {
@@ -84,8 +84,8 @@ class Loader {
 
   ClusterSpec Load(const YamlNode& root) {
     const YamlMap map(&root, "", kClusterKeys, mistakes_);
-    // What is no mapping has its mistake already, but for "nothing"; that all
-    // keys are missing would add nothing.
+    // A file that is not a mapping has its mistake already, but for "nothing";
+    // missing keys would add no information.
     if (root.kind == YamlNode::Kind::kNothing) {
       mistakes_->Add(root.position, "msg-spec-file-empty");
     }
@@ -155,7 +155,7 @@ class Loader {
     spec_.set_mode(product_->mode);
   }
 
-  // Left out, or said in so many words.
+  // True for an absent key and for "auto".
   static bool IsAuto(const YamlValue& value) {
     const YamlNode* node = value.node();
     return node == nullptr || (!node->quoted && node->text == "auto");
@@ -202,7 +202,7 @@ class Loader {
     return ports.value_or(CannPorts()).possible;
   }
 
-  // After LoadHccl.
+  // REQUIRES: LoadHccl was called.
   void LoadPorts(const YamlMap& map) {
     spec_.set_rendezvous_port(LoadPort(map["rendezvous_port"]));
     spec_.set_ssh_port(LoadPort(map["ssh_port"]));
@@ -265,7 +265,7 @@ class Loader {
     CheckOrder(host, spec->host_ms(), run, spec->run_ms());
   }
 
-  // In milliseconds; zero if it is wrong.
+  // Returns milliseconds; zero for an invalid value.
   static uint32_t LoadDeadline(const YamlValue& value, absl::Duration max,
                                absl::Duration standard) {
     const absl::Duration deadline =
@@ -355,13 +355,13 @@ class Loader {
 
 absl::string_view BoolText(bool value) { return value ? "true" : "false"; }
 
-// Nothing for what the spec leaves out.
+// Empty for keys that the spec leaves out.
 std::string Line(absl::string_view key, bool is_given,
                  const absl::AlphaNum& value) {
   return is_given ? absl::StrCat(key, ": ", value, "\n") : "";
 }
 
-// "auto  # 32", with what it stands for.
+// "auto  # 32", with its meaning.
 std::string NumberText(bool is_auto, uint32_t number) {
   return absl::StrCat(is_auto ? "auto  # " : "", number);
 }

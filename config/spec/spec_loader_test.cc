@@ -63,7 +63,7 @@ std::string Wrong(absl::string_view text) {
   return std::string(status.message());
 }
 
-// What is wrong with line 9 of File(line).
+// The mistake in line 9 of File(line).
 std::string WrongLine(absl::string_view line) {
   return Wrong(File(absl::StrCat(line, "\n")));
 }
@@ -239,7 +239,7 @@ TEST(LoadSpecTest, PortCountFollowsTheCannVersion) {
   EXPECT_EQ(count("6.3.RC2"), 16u);
   EXPECT_EQ(count("8.0.0"), 16u);
   EXPECT_EQ(count("8.0"), 16u);
-  // Not published: the larger range covers both.
+  // The number is not published: the larger range covers both.
   EXPECT_EQ(count("8.1.RC1"), 32u);
   EXPECT_EQ(count("8.2.RC1"), 32u);
   EXPECT_EQ(count("8.5.0"), 32u);
@@ -354,7 +354,7 @@ TEST(LoadSpecTest, NeedsNoAddressesWhereRoceIsUnused) {
     EXPECT_EQ(spec.servers(1).devices_size(), *devices == '\0' ? 16 : 8);
     EXPECT_EQ(spec.servers(1).devices(7).id(), 7u);
     EXPECT_EQ(spec.servers(1).devices(7).address(), "");
-    // What `config show` prints is read as the same again.
+    // The output of `config show` loads as the same spec.
     ClusterSpec again = Load(SpecToYaml(spec));
     again.set_digest(spec.digest());
     EXPECT_EQ(again.DebugString(), spec.DebugString());
@@ -654,7 +654,7 @@ mut: 1
         "c.yaml:17:18: devices.rails", "c.yaml:18:1: unknown key \"mut\""}) {
     EXPECT_THAT(message, HasSubstr(line));
   }
-  // Also read twice or three times, each is named once.
+  // Each is named once, even if read two or three times.
   const size_t mut = message.find("\"mut\", expected");
   EXPECT_EQ(message.find("\"mut\", expected", mut + 1), std::string::npos)
       << message;

@@ -24,10 +24,10 @@ TextPosition PositionOf(const YAML::Mark& mark) {
   return {mark.line + 1, mark.column + 1};
 }
 
-// What must not reach the parser. Records the first broken character and every
-// line that is indented with a tab.
+// Keeps invalid text from the parser. Records the first broken character and
+// every line that is indented with a tab.
 void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
-  // Surrogates are no characters either, and named so that RE2 refuses them.
+  // Surrogates are invalid too; the form names them so that RE2 refuses them.
   static const LazyRE2 kGood = {
       R"((?:[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{d800}-\x{dfff}])*)"};
   TextPosition at;
@@ -53,12 +53,12 @@ void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
   }
 }
 
-// Of one mapping; more are named and not looked at.
+// The limit for one mapping; further keys are named and not read.
 constexpr size_t kMaxRepeats = 100;
 
-// The line with its hostlists in quotes, if yaml-cpp stumbles over a bracket of
-// one there, or over what goes on behind it: at the start of a value, and
-// anywhere in {} and [], a bracket begins a list. Empty: it is something else.
+// The line with its hostlists in quotes, if yaml-cpp fails at a bracket of one
+// there, or at the text behind it: at the start of a value, and anywhere in {}
+// and [], a bracket begins a list. Empty: another problem.
 std::string WithQuotedHostlists(absl::string_view text, TextPosition at) {
   static const LazyRE2 kHostlist = {
       R"((^|[{\[,:\s]))"
@@ -231,8 +231,8 @@ class TreeBuilder : public YAML::EventHandler {
   std::optional<YamlNode> root_;
 };
 
-// Takes the next value of every key that has one; false if none has. What
-// stands twice within a value comes first: it goes with the value.
+// Takes the next value of every key that has one; false if none has. Repeats
+// inside a value come first: they go with the value.
 bool TakeRepeats(YamlNode* node) {
   bool any = false;
   for (YamlNode& item : node->items) any |= TakeRepeats(&item);
@@ -282,7 +282,7 @@ std::vector<absl::string_view> KeysAt(
   return keys;
 }
 
-// A mapping of another kind of file should not be spelt out.
+// Does not list all keys of another kind of file.
 constexpr int kMaxUnknownKeys = 100;
 
 }  // namespace

@@ -26,7 +26,7 @@ absl::Status Wrong(absl::string_view what, absl::string_view text,
                          "\" ", parts...);
 }
 
-// What may stand for a number.
+// The letters that may stand for a number.
 struct Input {
   absl::string_view word;
   int64_t FormulaInputs::*value;
@@ -41,7 +41,7 @@ constexpr Input kInputs[] = {{"n", &FormulaInputs::n},
 // Recursive descent over the text: sums of products of signed terms.
 class Evaluation {
  public:
-  // Without `inputs` the text is only read, and every number is 0.
+  // Without `inputs` only parses the text, with 0 for every number.
   Evaluation(absl::string_view text, const FormulaInputs* inputs)
       : text_(text), inputs_(inputs), rest_(text) {}
 
@@ -88,7 +88,7 @@ class Evaluation {
     return result;
   }
 
-  // What `part` reads, any number of times with one of `operators` between.
+  // Reads `part` any number of times with one of `operators` between.
   absl::StatusOr<int64_t> Chain(absl::string_view operators,
                                 absl::StatusOr<int64_t> (Evaluation::*part)()) {
     ASSIGN_OR_RETURN(int64_t value, (this->*part)());
@@ -247,7 +247,7 @@ bool Formula::CountsByIndex() const {
 
 absl::StatusOr<AddressPattern> AddressPattern::Parse(absl::string_view text) {
   const auto [quad, offset] = SplitOffset(text);
-  // The plain case gets the plain message.
+  // A plain address gets the plain message.
   if (quad.find_first_of("[]") == absl::string_view::npos) {
     RETURN_IF_ERROR(Ipv4Address::Parse(quad).status());
   }
@@ -299,8 +299,8 @@ absl::StatusOr<Ipv4Address> AddressPattern::At(
     size_t k, const FormulaInputs& inputs) const {
   ASSIGN_OR_RETURN(const int64_t offset, offset_.Evaluate(inputs));
   const Ipv4Address base = bases_[bases_.size() == 1 ? 0 : k];
-  // How many there are in all of IPv4. The product of an offset that is not
-  // past that stays within 2^32.
+  // The number of subnets in all of IPv4. With an offset up to that, the
+  // product stays within 2^32.
   const int64_t count = int64_t{1} << prefix_length_;
   const bool is_near = -count <= offset && offset <= count;
   const int64_t bits =

@@ -11,7 +11,7 @@
 namespace clusterd {
 namespace {
 
-// In the order in which they are explained.
+// Explanations follow this order.
 constexpr std::pair<ChangeKind, absl::string_view> kKinds[] = {
     {CHANGE_OBSERVE, "observe"},
     {CHANGE_SYSCTL, "sysctl"},

@@ -1,5 +1,4 @@
-// The kinds of change as people write them: in agent.yaml, in findings, in a
-// printed plan.
+// The kinds of change as written in agent.yaml, findings and printed plans.
 #ifndef CONFIG_VALUES_CHANGE_KIND_H_
 #define CONFIG_VALUES_CHANGE_KIND_H_
 
@@ -18,7 +17,7 @@ namespace clusterd {
 // value that is none of them gives "unknown kind 17".
 std::string ChangeKindName(ChangeKind kind);
 
-// Exact; nullopt for anything else.
+// Exact; nullopt for an unknown name.
 std::optional<ChangeKind> ParseChangeKind(absl::string_view name);
 
 // All of them, "observe" first.

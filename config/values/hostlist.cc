@@ -155,11 +155,10 @@ std::string Spell(absl::string_view text, const Box& box,
   return spelt;
 }
 
-// Of all names with the same text.
+// Folds all names with the same text.
 void FoldFamily(absl::string_view text, const std::vector<Counters>& family,
                 std::vector<std::string>* items) {
-  // Which numbers are padded, by axis and length: "10" belongs to "08" and "09"
-  // where they are.
+  // The padded numbers, by axis and length: "10" belongs to "08" and "09".
   std::set<std::pair<size_t, size_t>> padded;
   for (const Counters& counters : family) {
     for (size_t axis = 0; axis < counters.size(); ++axis) {
@@ -197,7 +196,7 @@ void FoldFamily(absl::string_view text, const std::vector<Counters>& family,
 }  // namespace
 
 bool IsHostName(absl::string_view name) {
-  // Without an expression: every hook looks at all names of its job.
+  // Without a regular expression: every hook checks all names of its job.
   return !name.empty() && name.size() <= kMaxHostNameBytes &&
          absl::ascii_isalnum(name.front()) &&
          absl::ascii_isalnum(name.back()) &&

@@ -30,8 +30,7 @@ absl::Status Bad(absl::string_view what, absl::string_view expected) {
   return InvalidArgument("network namespace: ", what, ", expected ", expected);
 }
 
-// `form` is what `expected` describes; what has another one is not a valid
-// `noun`.
+// `form` is what `expected` describes; another one is not a valid `noun`.
 absl::Status CheckForm(absl::string_view kind, absl::string_view noun,
                        const std::string& text, size_t max_bytes,
                        const RE2& form, absl::string_view expected) {

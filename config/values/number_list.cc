@@ -42,8 +42,7 @@ absl::StatusOr<NumberRange> ParseRange(absl::string_view part) {
     return WrongNumber(part, "runs backwards, expected ", last, "-", first);
   }
   if (IsPadded(first) || IsPadded(last)) {
-    // "08-112" grows out of its padding; "8-012" and "008-12" contradict
-    // themselves.
+    // "08-112" grows out of its padding; "8-012" and "008-12" contradict it.
     const bool grows =
         IsPadded(first) && !IsPadded(last) && last.size() > first.size();
     if (first.size() != last.size() && !grows) {

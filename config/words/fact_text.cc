@@ -356,8 +356,7 @@ Lines Describe(const DeviceMemory& value) {
           : absl::StrCat("by pid ", absl::StrJoin(value.pids(), " ")))};
 }
 
-// Tries one type after the other; an unknown one, of a newer .proto, is told in
-// protobuf's own words.
+// Tries one type after the other; protobuf prints one of a newer .proto.
 template <typename... Types>
 Lines DescribeAs(const Message& value) {
   Lines lines;

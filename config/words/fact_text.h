@@ -1,6 +1,5 @@
-// Words for facts: the value of one, or why it is missing and what to do about
-// it. A fact is a message with a oneof `state` of `value` and `missing`; see
-// facts.proto.
+// Words for facts: the value, or why it is missing and what to do. A fact is a
+// message with a oneof `state` of `value` and `missing` (facts.proto).
 #ifndef CONFIG_WORDS_FACT_TEXT_H_
 #define CONFIG_WORDS_FACT_TEXT_H_
 
@@ -20,7 +19,7 @@
 
 namespace clusterd {
 
-// Whether a fact message (TextFact, LinkFact, …) holds a value.
+// True if a fact message (TextFact, LinkFact, …) holds a value.
 template <typename Fact>
 bool IsKnown(const Fact& fact) {
   return fact.state_case() == Fact::kValue;
@@ -32,8 +31,7 @@ const Missing* MissingOf(const Fact& fact) {
   return fact.state_case() == Fact::kMissing ? &fact.missing() : nullptr;
 }
 
-// "timed out: no answer in 10s (deadlines.command)"; nullptr: "not asked for".
-// Printable.
+// Printable: "timed out: no answer in 10s (…)"; nullptr: "not asked for".
 std::string WhyMissing(const Missing* missing);
 inline std::string WhyMissing(const Missing& missing) {
   return WhyMissing(&missing);
@@ -46,8 +44,8 @@ inline std::string PlaceOf(const EnvironmentVariable& variable) {
       variable.line() == 0 ? "" : absl::StrCat(":", variable.line()));
 }
 
-// The finding of that name about such a line: one of the job file is corrected
-// there, and no login reads it.
+// The finding of that name about such a line, which in a job file has another
+// one: no login reads it.
 inline std::string FindingOf(absl::string_view name,
                              const EnvironmentVariable& variable) {
   return absl::StrCat(name, variable.file() == "job file" ? "-of-job" : "");
@@ -61,12 +59,11 @@ struct FactText {
 // nullptr: the host sent nothing about this device.
 const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id);
 
-// Whether the field holds facts.
 bool IsFact(const google::protobuf::FieldDescriptor& field);
 
 // The value, "missing: timed out: no answer in 10s", or "not asked for". An
-// empty value is told as such ("none set", "none"). REQUIRES: `fact` is of a
-// type that IsFact accepts.
+// empty value has words of its own ("none set", "none"). REQUIRES: `fact` is of
+// a type that IsFact accepts.
 FactText DescribeFact(const google::protobuf::Message& fact);
 
 // "NET_HEALTH_SOCKET_FAIL" as "socket fail".
@@ -88,11 +85,10 @@ std::string ProblemWords(HccnConf::Problem::Kind kind);
 FindingValue DriftWords(absl::string_view fact, absl::string_view now,
                         absl::string_view was);
 
-// What a host allows, and what to write where so that it allows more; said
-// alike by a plan and by the host's refusal. "it allows observe, sysctl"; "it
-// allows observe until its file is right".
+// Says what a host allows, and how to allow more, for a plan and its refusal:
+// "it allows observe, sysctl"; "it allows observe until its file is right".
 FindingValue WhatIsAllowed(const HostAllows& allows);
-// What a person does so that the host allows all of these:
+// The step by which an administrator allows all of these on the host:
 //   put "allow: [observe, sysctl]" into /etc/clusterd/agent.yaml there
 FindingValue HowToAllow(const HostAllows& allows,
                         const std::set<ChangeKind>& kinds);

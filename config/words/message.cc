@@ -64,7 +64,7 @@ absl::Status About(const FindingValue& subject, const absl::Status& status) {
 
 namespace {
 
-// Where the text of words stands; nullptr: nowhere.
+// The field for the text of `words`; nullptr: none.
 const google::protobuf::FieldDescriptor* TextOf(
     const google::protobuf::FieldDescriptor& words) {
   absl::string_view name = words.name();

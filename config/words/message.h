@@ -1,6 +1,6 @@
-// Errors in words that both languages have. The message of a status is English,
-// for logs and JSON. Beside it are the words, which clusterctl renders in the
-// user's language, also for an error of the controller (grpc_status.h).
+// Errors in both languages. The message of a status is English, for logs and
+// JSON. clusterctl renders the words beside it in the user's language, also for
+// an error of the controller (grpc_status.h).
 #ifndef CONFIG_WORDS_MESSAGE_H_
 #define CONFIG_WORDS_MESSAGE_H_
 
@@ -23,8 +23,8 @@ inline constexpr char kMessageWords[] = "clusterd/words";
 // `status`, whose message becomes that of the words.
 absl::Status WithWords(absl::Status status, const FindingValue& words);
 
-// An error in the words of that row with these values, of which one may be the
-// words of another error: InvalidWords("msg-run-id-not-valid", argument, id).
+// An error in the words of that row with these values, of which one may be
+// another error's: InvalidWords("msg-run-id-not-valid", argument, id).
 #define CLUSTERD_WORDS(name, Make)                                    \
   template <typename... Values>                                       \
   absl::Status name(absl::string_view row, const Values&... values) { \
@@ -51,7 +51,7 @@ CLUSTERD_WORDS(UnknownWords, UnknownError)
 // One value that is rendered as a line each. REQUIRES: not empty.
 FindingValue Lines(const std::vector<FindingValue>& lines);
 
-// What InFront of status_macros.h has put in front of, where that is `what`.
+// The words that InFront of status_macros.h has put `what` in front of.
 FindingValue Behind(absl::string_view what, const FindingValue& words);
 
 // The words of an error: without a payload, its message.
@@ -59,18 +59,17 @@ FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines; at least one.
 std::vector<FindingValue> MessageLines(const absl::Status& error);
 
-// The error about that subject, in front of its first line: "ca.crt: …". A text
-// or words.
+// The error with its subject before its first line: "ca.crt: …".
 absl::Status About(const FindingValue& subject, const absl::Status& status);
 inline absl::Status About(absl::string_view subject,
                           const absl::Status& status) {
   return About(ToFindingValue(subject), status);
 }
 
-// Writes into a text field that has a field of its name and "_words" beside it
-// what those words say, in the current language, everywhere in the message. A
+// Fills each text field that has a field of its name and "_words" beside it
+// with those words, in the current language, everywhere in the message. A
 // repeated field takes the values of the words as its first texts; others may
-// stand behind them. So do notes of a report of what it `said`, why a host has
+// stand behind them. Also renders notes of a report from `said`, why a host has
 // no facts and why a rule was skipped. `drop`: leaves the texts alone.
 void RenderWords(google::protobuf::Message* message, bool drop = false);
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr char kControllerName[] = "clusterd-controller";
 
-// Hosts that share one set of devices, in the order first met, by whether they
-// are the cluster itself, which never folds with hosts, and the devices' text.
+// Hosts that share one set of devices, in order of appearance, keyed by whether
+// they are the cluster, which never folds with hosts, and the devices' text.
 using SubjectGroups =
     FirstSeen<std::pair<bool, std::string>, std::vector<std::string>>;
 

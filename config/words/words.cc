@@ -49,7 +49,7 @@ const WordRow* FindWords(absl::string_view name) {
   return found == words->end() ? nullptr : found->second;
 }
 
-// Whether the three bytes there are a Han or full-width character.
+// True if the three bytes there are a Han or full-width character.
 bool IsWideAt(absl::string_view text, size_t i) {
   const auto lead = static_cast<unsigned char>(text[i]);
   return (lead >= 0xE3 && lead <= 0xE9) || lead == 0xEF;
@@ -109,7 +109,7 @@ FindingValue MissingWords(const Missing* missing) {
 
 FindingValue LearnWords(const Missing* missing) {
   if (missing == nullptr) return Worded("learn-not-asked");
-  // Many a program can fail; only this one keeps that log.
+  // Many programs can fail; only this one keeps that log.
   if (missing->reason() == Missing::TOOL_FAILED &&
       absl::StrContains(missing->detail(), "hccn_tool")) {
     return Worded("learn-from-tool-log");

@@ -47,8 +47,8 @@ FindingValue Worded(absl::string_view name, const Values&... values) {
   return words;
 }
 
-// "a, b and 3 more": at most that many of the values, or texts that stay as
-// they are in every language. REQUIRES: not empty.
+// "a, b and 3 more": at most that many of the values, or texts that are the
+// same in every language. REQUIRES: not empty.
 FindingValue Listed(const std::vector<FindingValue>& values, size_t most);
 FindingValue Listed(const std::vector<std::string>& texts, size_t most);
 
@@ -72,8 +72,7 @@ std::string WithValuesIn(absl::string_view text, const FindingValues& values);
 // "port 16666, owner ann": values that have no row here.
 std::string NamedValuesText(const FindingValues& values);
 
-// Words that are not known here, of a newer controller, are their text, or
-// without one their name and values.
+// Unknown words, of a newer controller, become their text, or name and values.
 std::string ValueText(const FindingValue& value);
 
 // "16 devices" as a value. REQUIRES: the nouns of texts/ have it.
@@ -83,8 +82,8 @@ inline FindingValue Counted(size_t number, absl::string_view singular) {
       number);
 }
 
-// "net health" in words, those of the row "term-net-health"; where there is
-// none it is the same in every language, e.g. the name of a kernel parameter.
+// "net health" in the words of the row "term-net-health"; without a row it is
+// the same in every language, e.g. the name of a kernel parameter.
 FindingValue Term(absl::string_view name);
 inline FindingValue Term(FindingValue words) { return words; }
 

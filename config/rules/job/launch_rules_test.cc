@@ -10,7 +10,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// server0's interfaces are then these, all up.
+// Gives server0 these interfaces, all up.
 void SetInterfaces(
     TestCluster& cluster,
     const std::vector<std::pair<std::string, std::string>>& interfaces) {
@@ -159,7 +159,7 @@ TEST(CheckHostInterfaceTest, HcclTakesTheFirstAddressOfAnInterfaceAlone) {
   EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
 }
 
-// Where a variable names several, the kernel's list decides and not the names.
+// If a variable names several, the kernel's order decides.
 TEST(CheckHostInterfaceTest, NamedInterfacesComeAsTheKernelListsThem) {
   const auto state = [](const std::string& ifname) {
     TestCluster cluster;
@@ -197,7 +197,7 @@ TEST(CheckHostInterfaceTest, NamesTheLineThatLetsHcclTakeLo) {
   }
 }
 
-// The ports of devices are no interfaces of the host.
+// Ports of devices are not interfaces of the host.
 TEST(CheckHostInterfaceTest, NamesTheDeviceWhoseAddressWasGiven) {
   TestCluster cluster("atlas-a3-superpod");
   const std::string roce =
@@ -237,7 +237,7 @@ TEST(CheckHostInterfaceTest, VlanNeedsItsAddressNamedWhereItsPortHasOne) {
           "address=172.16.0.1, name=bond0.7, variable=HCCL_IF_IP=172.16.0.1"));
 }
 
-// What a host sends as a name may be anything.
+// A host may send any name.
 TEST(CheckHostInterfaceTest, NameThatNoVariableCanMeanGetsItsAddressAdvised) {
   for (const char* name : {"x,y", ""}) {
     TestCluster cluster;
@@ -306,7 +306,7 @@ TEST(CheckHostInterfaceTest, OneAddressOfTwoHostsFails) {
       HasSubstr("FAIL server0 server1 one-for-several taken=198.18.0.1 of Meta "
                 "(a range that proxy tunnels use), hosts=server[0-1], "
                 "variable=HCCL_SOCKET_IFNAME='=eth0', name=eth0"));
-  // Of one host alone a job may still say otherwise.
+  // The job may still override a variable of one host.
   cluster.facts[1]
       .mutable_interfaces()
       ->mutable_value()
@@ -399,7 +399,7 @@ TEST(CheckOpenFilesTest, LimitUnderWhoDialsTheRootIsAWarning) {
   EXPECT_EQ(cluster.Check("open-files").state(), PASS);
 }
 
-// The usual 1024 of systemd does for 900 ranks and not for more.
+// systemd's usual 1024 is enough for 900 ranks and not for more.
 TEST(CheckOpenFilesTest, UsualLimitWarnsOnlyInAClusterThatIsLargeEnough) {
   TestCluster cluster("atlas-training", "", 120);
   SetLimit(cluster, "dockerd", 1024, 524288);
@@ -409,7 +409,7 @@ TEST(CheckOpenFilesTest, UsualLimitWarnsOnlyInAClusterThatIsLargeEnough) {
   EXPECT_EQ(smaller.Check("open-files").state(), PASS);
 }
 
-// Its jobs bring their own from where they were submitted.
+// Its jobs inherit theirs from the submitting host.
 TEST(CheckOpenFilesTest, SlurmdIsJudgedByItsHardLimit) {
   TestCluster cluster;
   SetLimit(cluster, "slurmd", 8, 524288);
@@ -480,7 +480,7 @@ void SetClock(TestCluster& cluster, int host, int64_t least, int64_t most) {
 
 TEST(CheckClockSkewTest, OnlyWhatTheRoundTripLeavesNoDoubtAboutCounts) {
   TestCluster cluster("atlas-a2", "", 3);
-  // An answer after a minute tells next to nothing, and costs nothing.
+  // An answer after a minute is too imprecise to judge, and passes.
   SetClock(cluster, 2, -30000, 30000);
   EXPECT_EQ(cluster.Check("clock-skew").state(), PASS);
   SetClock(cluster, 2, 5000, 9000);

@@ -1,5 +1,4 @@
-// Compares the Python packages of a job's hosts with its requirements.txt, and
-// with each other.
+// Compares the Python packages of a job's hosts with requirements.txt.
 #include <map>
 #include <set>
 #include <string>
@@ -39,8 +38,8 @@ void AddOnce(FindingValue words, std::vector<FindingValue>* all) {
   if (!is_there) all->push_back(std::move(words));
 }
 
-// Metadata without a version, and what stands between several versions; either
-// is a version that is not understood.
+// Metadata without a version, and the separator of several versions; neither is
+// an understood version.
 constexpr char kNoVersion[] = "?";
 constexpr char kOr[] = "/";
 
@@ -53,7 +52,7 @@ class PythonJudge {
 
   void Judge(const HostView& host) {
     const PythonFact& fact = host.facts->python();
-    // Each has a finding of its own, because the repair is another one.
+    // Each has a finding of its own, because the repairs differ.
     for (const auto& [reason, finding] :
          {std::pair(Missing::ABSENT, "no-interpreter"),
           std::pair(Missing::NOT_PERMITTED, "not-readable"),
@@ -111,7 +110,7 @@ class PythonJudge {
   }
 
  private:
-  // By package; several have kOr between them.
+  // Keyed by package; several have kOr between them.
   using Versions = std::map<std::string, std::string>;
 
   void JudgeRequirements(const HostView& host, const Versions& found) {
@@ -182,7 +181,7 @@ class PythonJudge {
   RuleReport& report_;
   Requirements wanted_;
   std::vector<FindingValue> unpublished_;
-  // By package and version.
+  // Keyed by package and version.
   std::map<std::string, std::map<std::string, std::vector<std::string>>> hosts_;
 };
 

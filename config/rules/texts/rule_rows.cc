@@ -22,10 +22,10 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::RepeatedPtrField;
 
-// "{name}" and the words that take its place, as they stand in a string.
+// "{name}" and its replacement, as in a string.
 using Phrases = std::vector<std::pair<std::string, std::string>>;
 
-// Keeps the first mistake of a file that is no text of the message.
+// Keeps the first mistake of a file that is not a text of the message.
 class FirstMistake : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -99,7 +99,6 @@ std::string FindingTable(absl::string_view name, const Findings& findings) {
                       "};\n");
 }
 
-// The texts of a row that are set.
 std::vector<const FieldDescriptor*> TextsOf(const Message& row) {
   std::vector<const FieldDescriptor*> fields;
   row.GetReflection()->ListFields(row, &fields);
@@ -112,8 +111,7 @@ std::vector<const FieldDescriptor*> TextsOf(const Message& row) {
   return fields;
 }
 
-// The first of `values` is $0 in the texts of the row, as absl::Substitute has
-// it.
+// The first of `values` is $0 in the row's texts, as for absl::Substitute.
 void NumberValues(const RepeatedPtrField<std::string>& values, Message* row) {
   Phrases numbers = {{"$", "$$"}};
   for (const std::string& value : values) {
@@ -149,7 +147,7 @@ bool SomeHoldAlone(const RuleRow& row) {
          });
 }
 
-// What the page and `explain` say about all rules.
+// Texts of the page and `explain` about all rules.
 struct CommonWords {
   const char* allow;
   const char* refuse;
@@ -175,8 +173,8 @@ constexpr CommonWords kChinese = {"放行",
                                   "需要所有主机的信息，只有控制器能判断。",
                                   {"", "未知", "告警", "不通过", "跳过"}};
 
-// What a hook does when the rule fails about its host: with the controller's
-// verdict, alone, and why.
+// The action of a hook when the rule fails about its host: with the
+// controller's verdict, alone, and why.
 std::vector<std::string> HookTexts(const RuleRow& row, const CommonWords& words,
                                    const std::string& alone_why) {
   if (!MayFail(row)) {
@@ -207,8 +205,8 @@ std::string RuleTexts(const RuleRow& row, const RuleRow& texts,
   return absl::StrCat("{", Strings(all), "}");
 }
 
-// Parses a file into `rows`, with the words of phrases in its texts. What is
-// not text is missing in a translation.
+// Parses a file into `rows`, with the words of phrases in its texts. A
+// translation has only texts.
 absl::Status ParseRows(const RowFile& file, bool is_translation,
                        Phrases* phrases, RuleRows* rows) {
   FirstMistake mistake;
@@ -226,7 +224,7 @@ absl::Status ParseRows(const RowFile& file, bool is_translation,
   return absl::OkStatus();
 }
 
-// Numbers the values of a row that has some, or none; what is wrong then.
+// Numbers the values of a row that has some, or none; returns the mistake.
 template <typename Row>
 std::string NumberRow(const RepeatedPtrField<std::string>& values, Row* row) {
   NumberValues(values, row);
@@ -263,7 +261,7 @@ std::string ValuesIn(absl::string_view text) {
   return {values.begin(), values.end()};
 }
 
-// What a translation has and its row has not, or the other way round.
+// The parts that only a translation has, or only its row.
 std::string DifferenceOf(const Message& row, const Message& translation) {
   static const auto* const not_translated = new std::set<std::string>(
       {"name", "caused_by", "device_command", "source", "one", "exit_status",
@@ -311,7 +309,7 @@ std::string PageCell(absl::string_view text,
   return absl::StrReplaceAll(text, marks);
 }
 
-// Puts the translations beside their rows; what is wrong with one.
+// Adds the translations to their rows; returns the mistake of one.
 template <typename Row>
 std::string Merge(RepeatedPtrField<Row>* translations,
                   RepeatedPtrField<Row>* rows) {
@@ -401,7 +399,7 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
                                     : AddEnglish(file, &english, &categories);
     if (!status.ok()) return status;
   }
-  // Of two rows with one name a program would show the wrong one.
+  // With two rows of one name a program would show the wrong one.
   std::set<std::string> names;
   for (const RuleCategory& category : categories) {
     for (const RowWords& words : category.rows.words()) {

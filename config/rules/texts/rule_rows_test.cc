@@ -37,7 +37,6 @@ std::string MistakeIn(const std::string& rows) {
   return categories.ok() ? "" : std::string(categories.status().message());
 }
 
-// The good row with one text in place of another.
 std::string Row(const char* old_text, const char* new_text) {
   return absl::StrReplaceAll(kRow, {{old_text, new_text}});
 }
@@ -240,7 +239,6 @@ TEST(ReadRuleRowsTest, RefusesATranslationThatIsNotOfItsRow) {
             host + "\"port-free\": expected in this place: \"held\"");
 }
 
-// Values that are words.
 TEST(WordTableTest, HasTheWordsOfValues) {
   EXPECT_THAT(
       WordTable(*ReadRuleRows(

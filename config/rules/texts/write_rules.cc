@@ -1,4 +1,4 @@
-// Writes what the build makes of the rows of all rules to stdout:
+// Writes the build's outputs from the rows of all rules to stdout:
 //   write_rules rule|word|page|messages FILE...
 #include <fstream>
 #include <iostream>
