@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1})
     sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In all threads from here.
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // Later threads inherit it.
   char host_name[256] = {};
   gethostname(host_name, sizeof(host_name) - 1);
   clusterd::Interrupt interrupt;

@@ -308,7 +308,7 @@ class CheckCommand final : public ClusterRequest {
     if (spec_.refused().empty()) return;
     const FindingValue older = OlderSpecWords(spec_.refused(), "ctl-judges");
     AddNote(older, report_);
-    // That one line has no notes.
+    // The short line has no notes.
     if (format_ == OutputFormat::kShort) Tell("headed", "", older);
   }
 
@@ -416,7 +416,7 @@ class CheckCommand final : public ClusterRequest {
   absl::Duration watch_;  // The same.
   absl::Time wait_until_;
   std::optional<int> last_status_;  // Status of the previous check of --watch.
-  std::shared_ptr<SoFar> so_far_;   // Of the running check.
+  std::shared_ptr<SoFar> so_far_;   // For the running check.
 
   JobOptions job_options_;
   std::string max_age_text_;

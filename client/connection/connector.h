@@ -38,7 +38,7 @@ using ConnectionFlags = std::map<std::string, std::string>;
 // A setting: an option, a variable and a line of a file.
 struct ConnectionSetting {
   const char* key;          // In a file; the option has "--" in front.
-  const char* variable;     // Of the environment.
+  const char* variable;     // In the environment.
   const char* placeholder;  // "FILE"
   bool is_path;
   const char* what;  // For people: "Your certificate".

@@ -51,8 +51,8 @@ std::string OutcomeWord(ApplyResult::Outcome outcome);
 std::string StepWord(StepOutcome::State state);
 
 //   FAIL     a host ended badly or was not begun, or the run stopped
-//   UNKNOWN  a host is lost or has no end, or the run has no host, is running, was
-//            cancelled or interrupted, or has a schema that we do not know
+//   UNKNOWN  a host is lost or has no end; or the run is under way, cancelled,
+//            interrupted, has no host, or has a schema that we do not know
 //   PASS     otherwise
 State SupportedVerdict(const ApplyReport& report);
 

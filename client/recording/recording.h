@@ -28,8 +28,7 @@ namespace clusterd {
 
 // Replaces addresses by others that behave the same: a keyed permutation of
 // IPv4 that keeps shared subnets, and the like for IPv6 and MAC. The same key
-// gives the same replacement. Without the key, only trying all keys reverses
-// it.
+// gives the same result. Without the key, only trying all keys reverses it.
 //
 // Kept, because the vendor's tool or a reader treats it specially:
 //   0.0.0.0/8, 127.0.0.0/8    unset, loopback

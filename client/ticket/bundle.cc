@@ -94,7 +94,7 @@ SecretForm kForms[] = {
      {R"((?i)(\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+))"
       R"(([^\s"',;]+))",
       RE2::Latin1}},
-    // In quotes, each with a backslash inside of JSON.
+    // Quoted, each quote with a backslash inside of JSON.
     {"value",
      {R"((?i)([\w.-]{0,64}(?:token|passw(?:or)?d|passphrase|secret|credential|)"
       R"(api_?-?key|access_?-?key|private_?-?key)[\w.-]{0,64}\\?["']?\s*[=:]\s*)"

@@ -40,9 +40,9 @@ class TarGz {
   TarGz(const TarGz&) = delete;
   TarGz& operator=(const TarGz&) = delete;
 
-  // Adds a regular file that only its owner may read. InvalidArgument unless
-  // the name is relative and without "..", with a last part of 1 to 100 bytes
-  // and a rest of at most 155, or if the text has 2 GiB. ResourceExhausted if
+  // Adds a regular file that only its owner may read. InvalidArgument if the
+  // text has 2 GiB, or unless the name is relative, without "..", with a last
+  // part of 1 to 100 bytes and a rest of at most 155. ResourceExhausted if
   // there is no memory.
   absl::Status Add(absl::string_view name, absl::string_view text,
                    int64_t changed_at_s);
