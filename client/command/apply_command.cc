@@ -1,5 +1,4 @@
-// clusterctl apply and clusterctl rollback: apply a saved plan, or undo an
-// apply.
+// clusterctl apply and rollback: apply a saved plan, or undo an apply.
 #include <map>
 #include <memory>
 #include <optional>
@@ -67,8 +66,7 @@ class RunCommand : public Request {
   virtual void ReadSubject() = 0;
   // Prints the changes to be confirmed, on stderr.
   virtual void PrintSubject(const Style& style, std::ostream& out) const = 0;
-  // Ends the run without a question, as no host has anything to do; the exit
-  // status.
+  // Ends the run without a question, as it has nothing to do; the exit status.
   virtual int FinishNothing() = 0;
   // Makes the call.
   virtual absl::StatusOr<ApplyReport> Call(ControllerClient& client) = 0;
@@ -510,8 +508,7 @@ class RollbackCommand final : public RunCommand {
  private:
   void ReadSubject() override { CheckRunId("APPLY_ID", id_); }
 
-  // Reads the apply to be undone, so that the question names hosts and not an
-  // id.
+  // Reads the apply to be undone, so that the question can name its hosts.
   absl::Status Prepare(ControllerClient& client) override {
     if (!mistakes_.empty()) return absl::OkStatus();
     GetHistoryRequest request;

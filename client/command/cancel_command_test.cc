@@ -1,5 +1,4 @@
-// Early ends of a run: clusterctl cancel, apply --abort, and Ctrl-C during an
-// apply.
+// Early ends of a run: cancel, apply --abort, and Ctrl-C during an apply.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/files/user_files.h"

@@ -37,8 +37,7 @@ constexpr absl::Duration kLongestPause = absl::Seconds(5);
 constexpr int kAwaitedColumns = 400;
 constexpr int kOwnJobColumns = 100;
 
-// Findings at the moment of Ctrl-C. Outlives the command if the controller's
-// answer comes later.
+// Findings at the moment of Ctrl-C. May outlive the command.
 struct SoFar {
   // Keeps the program alive until that call ends, which has a deadline.
   std::optional<Report> Wait() ABSL_LOCKS_EXCLUDED(mutex) {

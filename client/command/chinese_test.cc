@@ -143,8 +143,7 @@ TEST(LanguageOptionTest, IsEnglishAndAsciiWhereTheLocaleIsNotUtf8) {
   }
 }
 
-// A cluster with a DOWN link, and a host with a missing fact, as the judge
-// reports it.
+// A cluster with a DOWN link, and a host with a missing fact, as judged.
 ProgramWorld BrokenWorld() {
   TestCluster cluster("atlas-training");
   cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);

@@ -116,8 +116,7 @@ class WrappedHelp final : public CLI::Formatter {
   }
 };
 
-// An option with an empty value is a script's unset variable. It never means
-// "none" or "all".
+// An option's empty value, often an unset variable, never means none or all.
 void CheckValues(CLI::App& command, MistakeList* mistakes) {
   for (CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();

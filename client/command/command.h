@@ -35,8 +35,7 @@ absl::Status MistakesError(const MistakeList& mistakes);
 void AddMistakes(absl::string_view head, const absl::Status& error,
                  MistakeList& mistakes);
 
-// Adds an option, or an argument whose name has no dash. Help calls its value
-// `placeholder`.
+// Adds an option, or an argument without a dash. Help names its `placeholder`.
 template <typename Value>
 CLI::Option* AddOption(CLI::App& app, const std::string& name,
                        const char* placeholder, Value& value,
@@ -50,8 +49,7 @@ void AddArgument(CLI::App& app, const char* name, Value& value,
   AddOption(app, name, "", value, what)->required();
 }
 
-// Everything that a command gets from its process, so that tests can run the
-// whole program in-process.
+// Everything that a command gets from its process; tests replace it.
 struct Session {
   std::ostream& out;  // Data.
   std::ostream& err;  // Talk.
@@ -60,8 +58,7 @@ struct Session {
   std::function<absl::Time()> now;
   Connector& connector;
   Interrupt& interrupt;
-  // The folder of /etc; "/" in production. Files named by the user are used as
-  // they are.
+  // The folder of /etc; "/" in production. Does not apply to users' files.
   std::string root;
   // For printed times.
   absl::TimeZone zone;
@@ -207,8 +204,7 @@ void AddAnonymiseCommand(CommandList& commands);
 // clusterctl help and completion; `root` of the tree outlives them.
 void AddHelpCommands(const CLI::App& root, CommandList& commands);
 
-// A page of help/ by its file's name without ".txt", with blanks for dashes.
-// REQUIRES: it exists.
+// A page of help/ by its name, with blanks for dashes. REQUIRES: it exists.
 absl::string_view HelpPageText(absl::string_view name);
 
 // Refuses a word on the line of `command`, with the nearest one that exists.
@@ -227,8 +223,7 @@ int CompleteLine(const CLI::App& root, std::vector<std::string> words,
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,
                  Session& session);
 
-// The document of -o json if a command has no answer. `error` has the printed
-// messages, a line each.
+// What -o json prints without an answer. `error` has a line per message.
 CommandError ErrorDocument(absl::string_view name, absl::string_view error,
                            int status);
 void PrintErrorJson(absl::string_view name, absl::string_view error, int status,

@@ -1,6 +1,6 @@
 // clusterctl config: checks a cluster.yaml locally, or writes one from live
-// hosts or another tool's files. It asks the controller only for its loaded
-// spec, and for live hosts.
+// hosts or another tool's files. Asks the controller for its loaded spec or
+// live hosts.
 #include <algorithm>
 #include <map>
 #include <optional>

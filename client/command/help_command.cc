@@ -1,6 +1,5 @@
-// clusterctl explain (the catalogue of rules, without a controller), help and
-// completion. Completion offers words of the tree of commands, of the rules and
-// of the controller.
+// clusterctl explain (the catalogue of rules), help and completion. Completion
+// offers words of the commands, of the rules and of the controller.
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -92,8 +91,7 @@ class ExplainCommand final : public Command {
 
  private:
   int Work() override {
-    // The form of HCCL's and the driver's codes: "EI0009", "EJ0003", "-8020",
-    // "507899".
+    // Codes of HCCL and the driver: "EI0009", "EJ0003", "-8020", "507899".
     static const LazyRE2 kErrorCode = {R"([A-Z]{2}\d{4}|-\d{4}|\d{6})"};
     const Style style = OutStyle(ColorMode::kAuto);
     Page page(style, session().out);

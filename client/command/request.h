@@ -173,15 +173,14 @@ class OneCall : public Request {
 // A request about hosts of the spec: check and plan.
 class ClusterRequest : public Request {
  public:
-  // `margin`: how long beyond the spec's deadline a run may take before the
-  // controller counts as hung.
+  // `margin`: how long a run may exceed the spec's deadline before it counts as
+  // hung.
   ClusterRequest(const char* name, absl::Duration margin)
       : Request(name), margin_(margin) {}
 
  protected:
-  // Adds HOSTS, --exclude, --hostfile and --all. `verb` is for help, e.g.
-  // "check"; `slurm_hint` is the row with the effect of --all inside a Slurm
-  // job.
+  // Adds HOSTS, --exclude, --hostfile and --all. Help has `verb`, e.g. "check",
+  // and the row `slurm_hint` for the effect of --all inside a Slurm job.
   void AddHosts(CLI::App& app, const std::string& verb, const char* slurm_hint);
 
   void ReadOptions() override;

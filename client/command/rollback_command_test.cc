@@ -12,8 +12,7 @@ namespace {
 constexpr char kApply[] = "3fa2c4d5e6f70812";
 constexpr char kRollback[] = "77770000aaaabbbb";
 
-// The history has an apply that never asked server2; its rollback ends with
-// these results.
+// The history has an apply that never asked server2, and its rollback.
 ProgramWorld WorldWith(ApplyReport::Outcome outcome, const ApplyResult& first,
                        const ApplyResult& second) {
   ProgramWorld world;

@@ -29,9 +29,8 @@ class RunCanceller {
   void OnInterrupt() { AskIfDue(/*wanted=*/true, ""); }
   void OnRunId(const std::string& run_id) { AskIfDue(false, run_id); }
 
-  // Waits for the answer, for at most kShortTimeout; asks nothing afterwards.
-  // Ok: the controller accepted it; NotFound: it was not asked; otherwise the
-  // reason.
+  // Waits for the answer, at most kShortTimeout; asks nothing afterwards. Ok:
+  // the controller accepted it; NotFound: it was not asked; otherwise why not.
   absl::Status Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -67,8 +67,7 @@ absl::Status ReadSettings(const std::string& file, SettingValues& values) {
       });
 }
 
-// Sets the certificate or key beside the first file that has one there. Leaves
-// it empty if there is none.
+// Sets the certificate or key beside the first file that has one there, if any.
 void AddUsualFile(const ConnectionSetting& setting,
                   const std::vector<std::string>& files,
                   SettingValues& values) {

@@ -31,8 +31,7 @@ struct ConnectionSettings {
   TlsFiles tls;
 };
 
-// Options of the command line, by ConnectionSetting::key. An option that is
-// given is never empty.
+// Given options, by ConnectionSetting::key. Their values are never empty.
 using ConnectionFlags = std::map<std::string, std::string>;
 
 // A setting: an option, a variable and a line of a file.
@@ -42,8 +41,7 @@ struct ConnectionSetting {
   const char* placeholder;  // "FILE"
   bool is_path;
   const char* what;  // For people: "Your certificate".
-  // The file's name in its default place. "": from the certificate. Null: only
-  // the user sets it.
+  // Its usual name. "": from the certificate. Null: only the user sets it.
   const char* usual;
 };
 absl::Span<const ConnectionSetting> AllConnectionSettings();

@@ -107,8 +107,7 @@ std::vector<Detail> DetailsOf(const ApplyResult& result) {
   return details;
 }
 
-// The end of a host: its state, its word, the text behind the host, and further
-// remarks.
+// A host's end: its state, its word, the text behind the host, and remarks.
 using End = std::tuple<State, std::string, std::string, std::vector<Detail>>;
 using EndGroup = std::pair<End, std::vector<std::string>>;
 

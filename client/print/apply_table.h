@@ -43,8 +43,7 @@ namespace clusterd {
 // A later rollback turns APPLIED into ROLLED_BACK.
 State HostEnd(ApplyResult::Outcome outcome, bool rollback);
 
-// "applied", "undone with residues", "no answer yet"; "outcome 17" for an
-// unknown one.
+// "applied", "undone with residues", "no answer yet", or "outcome 17".
 std::string OutcomeWord(ApplyResult::Outcome outcome);
 
 // "done", "already in place", "failed", "undone", "not run".
@@ -57,8 +56,7 @@ std::string StepWord(StepOutcome::State state);
 State SupportedVerdict(const ApplyReport& report);
 
 // "SUCCEEDED", "STOPPED", "CANCELLED", "INTERRUPTED", "RUNNING", or an apply's
-// later state as StandingWord: "CONFIRMED", "ROLLED BACK". Never "SUCCEEDED" if
-// the verdict is not PASS.
+// later state: "CONFIRMED", "ROLLED BACK". "SUCCEEDED" needs the verdict PASS.
 std::string RunWord(const ApplyReport& report);
 
 // The host may hold changes of this apply, so that a rollback asks it: applied,

@@ -25,8 +25,7 @@ namespace clusterd {
 void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
                     absl::TimeZone zone, std::ostream& out);
 
-// "3fa2c4d5e6f70812 to 81b0…: 2 worse, 1 resolved", without line end; safe for
-// a terminal of UTF-8.
+// "3fa2… to 81b0…: 2 worse, 1 resolved", without line end; safe in UTF-8.
 std::string DiffShort(const ReportDiff& diff);
 
 // Prints the changes by kind, at most `most` of each.

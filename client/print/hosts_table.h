@@ -51,8 +51,7 @@ std::string HostsShort(const ListHostsResponse& hosts,
 void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
                     absl::Time now, std::ostream& out);
 
-// The command that joins a host. `controller` is HOST:PORT as the user dials
-// it.
+// The command that joins a host. `controller`: the user's HOST:PORT for it.
 std::string JoinLine(const CreateTokenResponse& made,
                      const std::string& controller);
 

@@ -27,8 +27,7 @@ size_t CountUnread(const LogsAnswer& answer);
 void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
                     const Style& style, std::ostream& out);
 
-// "EI0006 12 on server[0-1]; 1 host not read", without line end; safe for a
-// terminal of UTF-8.
+// "EI0006 12 on server[0-1]; 1 host not read", without line end; safe in UTF-8.
 std::string LogsShort(const LogsAnswer& answer);
 
 }  // namespace clusterd

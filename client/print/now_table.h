@@ -23,13 +23,12 @@
 namespace clusterd {
 
 // Puts important lines first, as a window may show no more. Times are in
-// `zone`, with the date if it is not that of now.at_ms. Every text is made safe
-// for a terminal.
+// `zone`, with the date if it is not that of now.at_ms. All texts are made
+// terminal-safe.
 void PrintClusterNow(const ClusterNow& now, const Style& style,
                      absl::TimeZone zone, std::ostream& out);
 
-// Takes a terminal's whole window. The end restores its earlier content and the
-// cursor. Not thread-safe.
+// Takes a terminal's whole window, and restores it at the end. Not thread-safe.
 class LiveScreen {
  public:
   // `out` must outlive it.

@@ -90,7 +90,7 @@ void Keep(const BlockedChange& blocked,
 }
 
 // Every step, blocked change and unfixed rule once, by the set of hosts that
-// have it. Sets are in the order of their first line, lines in the order of
+// have it. Sets are in the order of their first line, lines in that of
 // execution. Hosts that are in order are in no set. `plan` must outlive the
 // result.
 FirstSeen<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {

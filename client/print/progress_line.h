@@ -19,8 +19,7 @@ std::string ProgressText(const CheckProgress& progress, bool utf8);
 
 std::string ApplyProgressText(const ApplyProgress& progress, bool utf8);
 
-// Rewrites one line of stderr. Prints nothing if the style does not allow that.
-// Not thread-safe.
+// Rewrites one line of stderr, if the style allows that. Not thread-safe.
 class ProgressLine {
  public:
   // `out` must outlive it.

@@ -309,8 +309,7 @@ std::string MessageYaml(const google::protobuf::Message& message) {
   YAML::Emitter out;
   YamlLayout layout(out);
   YAML::Parser(json).HandleNextDocument(layout);
-  // Control characters are in double quotes, where the escapes of SafeText are
-  // YAML's.
+  // Control characters are in double quotes: SafeText's escapes are YAML's.
   return absl::StrCat(
       SafeLines(absl::string_view(out.c_str(), out.size()), /*utf8=*/true),
       "\n");

@@ -11,9 +11,8 @@
 
 namespace clusterd {
 
-// MessageJson as a YAML document that begins with "---". Parses back to the
-// same values: ambiguous texts are in double quotes. Noncharacters of Unicode
-// become U+FFFD.
+// MessageJson as a YAML document that begins with "---". Parses to the same
+// values: ambiguous texts are quoted. Noncharacters of Unicode become U+FFFD.
 std::string MessageYaml(const google::protobuf::Message& message);
 
 // Lines of JSON, with the names of MessageJson:

@@ -51,8 +51,7 @@ State WorstOf(const TestCases& cases) {
   return worst;
 }
 
-// A line per detail. Observed text may quote a host, and never gets a second
-// line.
+// A line per detail. Observed text may quote a host, but stays on one line.
 std::string FindingLines(const RuleResult& rule, const Finding& finding) {
   const auto one = [](absl::string_view text) { return SafeText(text, true); };
   const std::string& why = finding.why().empty() ? rule.why() : finding.why();

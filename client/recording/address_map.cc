@@ -176,8 +176,7 @@ Match MatchIpv4(absl::string_view text, const AddressMap& map) {
   return {bytes, absl::StrJoin(replaced, ".")};
 }
 
-// A MAC or IPv6 address cut off by the end of the text: only its first 8
-// characters stay.
+// Keeps 8 characters of a MAC or IPv6 address that the end of the text cut.
 Match MatchCutTail(absl::string_view text) {
   static const LazyRE2 kForm = {R"([[:xdigit:]][[:xdigit:]:]{8,44})"};
   if (!HasForm(text, *kForm) || absl::c_count(text, ':') < 3) return {};

@@ -293,8 +293,7 @@ std::vector<RunRecord> MakeRecords(const HostRecording& recording,
 std::string DeviceStateText(
     const DeviceFacts& device, absl::string_view lldp_output,
     const std::function<std::string(absl::string_view)>& hide) {
-  // Boards with several ports report one pair each; the simulated tool repeats
-  // the one it has.
+  // Boards with several ports have a pair each; the simulated tool repeats one.
   const auto& settings = device.address().value().settings();
   const Ipv4Setting first = settings.empty() ? Ipv4Setting() : settings[0];
   const std::string& detect = device.detect_address().value();

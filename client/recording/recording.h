@@ -84,9 +84,8 @@ std::string ReplaceAddresses(absl::string_view text, const AddressMap& map);
 // InvalidArgument if it is not such a recording, or is incomplete.
 absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes);
 
-// One record per run, by device and then in the order of the runs. The facts of
-// the recording give product, versions, the host's names and each record's
-// `precondition`.
+// A record per run, by device and then in the order of the runs. The facts give
+// product, versions, the host's names and each record's `precondition`.
 std::vector<RunRecord> MakeRecords(const HostRecording& recording,
                                    const AddressMap& addresses);
 
@@ -128,9 +127,9 @@ class NameMap {
   std::string Alias(const std::string& kind, absl::string_view name);
 
   // As Alias. Replace then finds in any text the name, its part before the
-  // first dot, and the domain behind it (as kind "domain"). Skips names of one
-  // character or of digits only, which would match everywhere, and IPv4
-  // addresses.
+  // first dot, and the domain behind it (as kind "domain"). Skips IPv4
+  // addresses, and names of one character or of digits only, which would match
+  // everywhere.
   void Add(const std::string& kind, absl::string_view name);
 
   // `text` with every added name replaced, whatever its case, where it is not

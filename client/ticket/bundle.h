@@ -42,8 +42,8 @@ class TarGz {
 
   // Adds a regular file that only its owner may read. InvalidArgument if the
   // text has 2 GiB, or unless the name is relative, without "..", with a last
-  // part of 1 to 100 bytes and a rest of at most 155. ResourceExhausted if
-  // there is no memory.
+  // part of 1 to 100 bytes and a rest of at most 155. ResourceExhausted without
+  // memory.
   absl::Status Add(absl::string_view name, absl::string_view text,
                    int64_t changed_at_s);
 
@@ -94,8 +94,7 @@ class Bundle {
   size_t files() const { return entries_.size(); }
   const RemovedSecrets& removed() const { return removed_; }
 
-  // The archive. Its entries are sorted by name, whatever order they were added
-  // in.
+  // The archive, with its entries sorted by name.
   absl::StatusOr<std::string> Finish() const;
 
  private:

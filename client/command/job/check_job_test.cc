@@ -1,5 +1,4 @@
-// clusterctl check of a job: the job that reaches the controller, and options
-// that exclude each other.
+// clusterctl check of a job: its request, and options that exclude each other.
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -149,8 +148,7 @@ TEST(CheckJobTest, ReadsTextsInUtf16AndWithEveryLineEnd) {
     EXPECT_EQ(read(text).requirements(), "a==1 # b\nc\n");
     EXPECT_EQ(read(text).script(), "a==1 # b\nc\n");
   }
-  // The form of `pip freeze > requirements.txt` in PowerShell. U+4E0A has the
-  // byte of a line end.
+  // As PowerShell writes requirements.txt. U+4E0A has the byte of a line end.
   std::string little = "\xFF\xFE", big = "\xFE\xFF";
   for (const char* pair :
        {"\0s", "\0i", "\0x", "\0 ", "\0#", "\x4E\x0A", "\0\r", "\0\n"}) {

@@ -1,6 +1,5 @@
 // clusterctl generate: a job's rank table, and each server's variables and
-// command line. They are made from facts that a check of the job has just
-// passed.
+// command line, from the facts of a check that the job has just passed.
 #include <filesystem>
 #include <string>
 #include <utility>

@@ -1,8 +1,7 @@
 // clusterctl hook: called by a scheduler before and after a job. It asks this
-// host's own clusterd for the verdict, and turns the answer into this
-// scheduler's exit status and lines. A killed hook leaves nothing behind. The
-// epilog of a Slurm job removes the variables that its prolog left for its
-// tasks.
+// host's clusterd for the verdict, and turns the answer into this scheduler's
+// exit status and lines. A killed hook leaves nothing behind. A Slurm epilog
+// removes the variables that the prolog left for the job's tasks.
 #include <unistd.h>
 
 #include <algorithm>

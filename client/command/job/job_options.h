@@ -43,8 +43,8 @@ absl::StatusOr<JobSpec> PbsJob(const Environment& environment);
 absl::StatusOr<JobSpec> LsfJob(const Environment& environment);
 
 // The variable by which the job opts out of the check: "CLUSTERD_CHECK=off", or
-// "clusterd=off" as a word of SLURM_JOB_COMMENT or SLURM_JOB_EXTRA. Empty: it
-// does not opt out.
+// "clusterd=off" as a word of SLURM_JOB_COMMENT or SLURM_JOB_EXTRA. Empty:
+// none.
 std::string OptOut(const Environment& environment);
 
 // Lives as long as the command. Not thread-safe.
@@ -61,15 +61,15 @@ class JobOptions {
   // The name of an option that was given, "--nodes"; empty: none was.
   absl::string_view given() const;
 
-  // Reads files and values. Without --job, --nodes and --rank-table the servers
-  // are those of the Slurm job in `environment`. Adds every mistake, also a
-  // missing job.
+  // Reads files and values. Without --job, --nodes and --rank-table, takes the
+  // servers of the Slurm job in `environment`. Adds mistakes, also a missing
+  // job.
   void Read(const Environment& environment, MistakeList& mistakes);
 
   // Compares the job with the spec: servers of a rank table get their names
   // from the spec. Adds a mistake for every unknown host. Returns the hosts'
-  // names in the order of the spec. REQUIRES: Read. May be called again with a
-  // newer spec.
+  // names in the order of the spec. REQUIRES: Read. May be called again with
+  // another spec.
   std::vector<std::string> Resolve(const ClusterSpec& spec,
                                    MistakeList& mistakes);
 

@@ -1,6 +1,6 @@
 // clusterctl diff compares two checks of the history. clusterctl report writes
-// such a check as one HTML file, with the changes since the check before of the
-// same hosts.
+// a check as one HTML file, with the changes since the same hosts' check
+// before.
 #include <memory>
 #include <optional>
 #include <set>
@@ -51,8 +51,8 @@ std::tuple<absl::string_view, absl::string_view, absl::string_view> HeadOf(
 // The name of an argument that is a check; the shell completes such ids.
 constexpr char kRunArgument[] = "RUN";
 
-// Checks of the history. Every call asks the controller, and returns its errors
-// besides those below.
+// Checks of the history. Every call asks the controller, and may return its
+// errors.
 class KeptChecks {
  public:
   // The client must outlive it. `timeout` of each question.

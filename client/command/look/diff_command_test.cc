@@ -46,8 +46,8 @@ Report WithoutRule(const std::vector<std::string>& hosts) {
   return report;
 }
 
-// The history has these, newest first, except the first one, which is
-// requested.
+// The history has these, newest first, but for the first one, which is asked
+// for.
 ProgramWorld WorldOf(const std::vector<HistoryRecord>& records) {
   ProgramWorld world;
   world.script.records = records;
