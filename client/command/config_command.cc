@@ -1,6 +1,6 @@
 // clusterctl config: checks a cluster.yaml locally, or writes one from live
-// hosts or another tool's files. Asks the controller for its loaded spec or
-// live hosts.
+// hosts or other tools' files. Only live hosts and the loaded spec need the
+// controller.
 #include <algorithm>
 #include <map>
 #include <optional>

@@ -135,8 +135,7 @@ TEST(ConfigShowTest, ExitsWithTwoWhenTheControllerIsAway) {
   EXPECT_EQ(RunProgram({"config", "show"}, world).status, 2);
 }
 
-// A cluster of node01 to node04 or some of them. Each has two devices in a
-// subnet.
+// A cluster of node01 to node04 or some of them, with two devices a subnet.
 std::string RailsSpec(const std::string& hosts, const std::string& subnet,
                       const std::string& host_part,
                       const std::string& product = "atlas-training") {

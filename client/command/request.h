@@ -173,8 +173,7 @@ class OneCall : public Request {
 // A request about hosts of the spec: check and plan.
 class ClusterRequest : public Request {
  public:
-  // `margin`: how long a run may exceed the spec's deadline before it counts as
-  // hung.
+  // `margin`: how long a run may exceed the spec's deadline before it is hung.
   ClusterRequest(const char* name, absl::Duration margin)
       : Request(name), margin_(margin) {}
 

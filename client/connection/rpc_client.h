@@ -101,9 +101,9 @@ std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
 absl::Status ExplainCall(const grpc::Status& status, const FindingValue& peer,
                          absl::Duration timeout, const Interrupt& interrupt);
 
-// Keeps it until the process ends. The last reference to a channel must not end
-// on a thread of gRPC. Its queue would wait in vain for that very thread, and
-// be freed under it.
+// Keeps it until the process ends. If a thread of gRPC dropped the last
+// reference to a channel, its queue would wait in vain for that thread, and be
+// freed under it.
 void KeepToTheEnd(std::shared_ptr<void> kept);
 
 // Fills in texts that answers have in words, in the language of the thread. All

@@ -29,7 +29,7 @@ std::string WordOf(State state) {
 }
 
 // "link node07 device 3: pass -> fail: link is DOWN", "…: fail -> pass, was:
-// link is DOWN".
+// …".
 std::string ChangeText(const ReportDiff::Change& change) {
   const bool is_wrong =
       change.after() != STATE_UNSPECIFIED && IsTrouble(change.after());

@@ -23,7 +23,7 @@
 namespace clusterd {
 
 // Puts important lines first, as a window may show no more. Times are in
-// `zone`, with the date if it is not that of now.at_ms. All texts are made
+// `zone`, with the date if it is not that of now.at_ms. Makes texts
 // terminal-safe.
 void PrintClusterNow(const ClusterNow& now, const Style& style,
                      absl::TimeZone zone, std::ostream& out);

@@ -91,7 +91,7 @@ void Keep(const BlockedChange& blocked,
 
 // Every step, blocked change and unfixed rule once, by the set of hosts that
 // have it. Sets are in the order of their first line, lines in that of
-// execution. Hosts that are in order are in no set. `plan` must outlive the
+// execution. Leaves out hosts that are in order. `plan` must outlive the
 // result.
 FirstSeen<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
   FirstSeen<std::string, std::pair<HostNames, PlanFold>> lines;

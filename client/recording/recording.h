@@ -128,7 +128,7 @@ class NameMap {
 
   // As Alias. Replace then finds in any text the name, its part before the
   // first dot, and the domain behind it (as kind "domain"). Skips IPv4
-  // addresses, and names of one character or of digits only, which would match
+  // addresses, and names of one character or only digits, which would match
   // everywhere.
   void Add(const std::string& kind, absl::string_view name);
 

@@ -41,8 +41,8 @@ class TarGz {
   TarGz& operator=(const TarGz&) = delete;
 
   // Adds a regular file that only its owner may read. InvalidArgument if the
-  // text has 2 GiB, or unless the name is relative, without "..", with a last
-  // part of 1 to 100 bytes and a rest of at most 155. ResourceExhausted without
+  // text has 2 GiB, or unless the name is relative, without "..", its last part
+  // of 1 to 100 bytes and its rest of at most 155. ResourceExhausted: no
   // memory.
   absl::Status Add(absl::string_view name, absl::string_view text,
                    int64_t changed_at_s);

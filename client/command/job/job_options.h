@@ -42,9 +42,8 @@ absl::StatusOr<JobSpec> SlurmJob(const Environment& environment);
 absl::StatusOr<JobSpec> PbsJob(const Environment& environment);
 absl::StatusOr<JobSpec> LsfJob(const Environment& environment);
 
-// The variable by which the job opts out of the check: "CLUSTERD_CHECK=off", or
-// "clusterd=off" as a word of SLURM_JOB_COMMENT or SLURM_JOB_EXTRA. Empty:
-// none.
+// The variable by which the job opts out of the check: CLUSTERD_CHECK=off, or
+// "clusterd=off" as a word of SLURM_JOB_COMMENT or SLURM_JOB_EXTRA. Or empty.
 std::string OptOut(const Environment& environment);
 
 // Lives as long as the command. Not thread-safe.
@@ -62,14 +61,12 @@ class JobOptions {
   absl::string_view given() const;
 
   // Reads files and values. Without --job, --nodes and --rank-table, takes the
-  // servers of the Slurm job in `environment`. Adds mistakes, also a missing
-  // job.
+  // Slurm job's servers in `environment`. Adds mistakes, also a missing job.
   void Read(const Environment& environment, MistakeList& mistakes);
 
   // Compares the job with the spec: servers of a rank table get their names
   // from the spec. Adds a mistake for every unknown host. Returns the hosts'
-  // names in the order of the spec. REQUIRES: Read. May be called again with
-  // another spec.
+  // names in spec order. REQUIRES: Read. May be called again with another spec.
   std::vector<std::string> Resolve(const ClusterSpec& spec,
                                    MistakeList& mistakes);
 

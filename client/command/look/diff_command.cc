@@ -1,6 +1,5 @@
 // clusterctl diff compares two checks of the history. clusterctl report writes
-// a check as one HTML file, with the changes since the same hosts' check
-// before.
+// one as an HTML file, with the changes since the same hosts' check before.
 #include <memory>
 #include <optional>
 #include <set>
@@ -51,8 +50,7 @@ std::tuple<absl::string_view, absl::string_view, absl::string_view> HeadOf(
 // The name of an argument that is a check; the shell completes such ids.
 constexpr char kRunArgument[] = "RUN";
 
-// Checks of the history. Every call asks the controller, and may return its
-// errors.
+// Checks of the history. Every call asks the controller and returns its errors.
 class KeptChecks {
  public:
   // The client must outlive it. `timeout` of each question.

@@ -46,8 +46,7 @@ Report WithoutRule(const std::vector<std::string>& hosts) {
   return report;
 }
 
-// The history has these, newest first, but for the first one, which is asked
-// for.
+// The history has these, newest first. Only the first one is asked for.
 ProgramWorld WorldOf(const std::vector<HistoryRecord>& records) {
   ProgramWorld world;
   world.script.records = records;
