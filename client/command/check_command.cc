@@ -411,7 +411,7 @@ class CheckCommand final : public ClusterRequest {
 
   std::string wait_text_;
   std::string watch_text_;
-  absl::Duration wait_;   // Zero: looks once.
+  absl::Duration wait_;   // Zero: checks once.
   absl::Duration watch_;  // The same.
   absl::Time wait_until_;
   std::optional<int> last_status_;  // Status of the previous check of --watch.
@@ -419,7 +419,7 @@ class CheckCommand final : public ClusterRequest {
 
   JobOptions job_options_;
   std::string max_age_text_;
-  absl::Duration max_age_;  // Zero: looks now.
+  absl::Duration max_age_;  // Zero: checks now.
   bool judges_job_ = false;
   std::vector<std::string> job_hosts_;  // By their names, in the spec's order.
 

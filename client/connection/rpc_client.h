@@ -94,7 +94,7 @@ std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
 // Explains a failed call to the user. REQUIRES: !status.ok(). Cancelled with
 // "interrupted" if Ctrl-C ended the call. Otherwise the same code, and the
 // message names `peer` and
-//   cannot connect   the system's own reason, what to look at
+//   cannot connect   the system's own reason, what to check
 //   bad certificate  which side refused which certificate
 //   deadline         no answer in `timeout` (--timeout)
 //   all else         the message that the other end sent
