@@ -8,7 +8,7 @@
 namespace clusterd {
 namespace {
 
-// controller_client_test.cc tests the end of a running call.
+// rpc_client_test.cc tests the end of a running call.
 TEST(InterruptTest, FiresOnce) {
   Interrupt interrupt;
   EXPECT_FALSE(interrupt.fired());

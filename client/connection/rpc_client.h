@@ -65,7 +65,7 @@ class Interrupt {
   std::function<void()> on_fire_ ABSL_GUARDED_BY(mutex_) = [] {};
 };
 
-// The event that ends its stream; nullptr: the event is only progress.
+// The answer in an event, which ends its stream; nullptr: only progress.
 template <typename Event>
 auto AnswerOf(Event& event) -> decltype(event.mutable_report()) {
   return event.has_report() ? event.mutable_report() : nullptr;
@@ -97,7 +97,7 @@ std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
 //   cannot connect   the system's own reason, what to check
 //   bad certificate  which side refused which certificate
 //   deadline         no answer in `timeout` (--timeout)
-//   all else         the message that the other end sent
+//   otherwise        the message that the other end sent
 absl::Status ExplainCall(const grpc::Status& status, const FindingValue& peer,
                          absl::Duration timeout, const Interrupt& interrupt);
 

@@ -37,7 +37,7 @@ namespace clusterd {
 //   192.0.0.0/16              virtual NICs inside a super pod
 //   the last octet            host numbers, e.g. .1 of a gateway, .0, .255
 // Private stays private (10/8, 172.16/12, 192.168/16), link-local, multicast
-// and class E keep their kind. Everything else always changes.
+// and class E keep their kind. All others always change.
 
 using Ipv6Bytes = std::array<uint8_t, 16>;
 using MacBytes = std::array<uint8_t, 6>;
