@@ -223,7 +223,7 @@ int CompleteLine(const CLI::App& root, std::vector<std::string> words,
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,
                  Session& session);
 
-// What -o json prints without an answer. `error` has a line per message.
+// The JSON of -o json without an answer. `error` has a line per message.
 CommandError ErrorDocument(absl::string_view name, absl::string_view error,
                            int status);
 void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
