@@ -1,5 +1,4 @@
-// clusterctl apply and clusterctl rollback: a saved plan done on the hosts, and
-// taken back.
+// clusterctl apply and rollback: apply a saved plan, or undo an apply.
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,11 +28,11 @@ namespace clusterd {
 namespace {
 
 constexpr uint32_t kSchemaVersion = 1;
-// Hosts at once, unless --wave says otherwise; the controller's own default.
+// Hosts at once without --wave; the controller's own default.
 constexpr uint32_t kDefaultWaveSize = 32;
 
-// What apply and rollback share: says what will happen, asks the person unless
-// --yes was given, has the controller do it, and tells each host's end as it
+// The common part of apply and rollback. Announces the changes, asks the person
+// unless --yes was given, makes the call, and prints each host's end as it
 // comes. The file of --report is written on every path.
 class RunCommand : public Request {
  public:
@@ -45,7 +44,7 @@ class RunCommand : public Request {
   void AddSharedOptions(CLI::App& app, const std::string& force) {
     AddOption(app, "--wave", "N", wave_text_,
               absl::StrCat("Hosts per wave (default: ", kDefaultWaveSize, ")"));
-    // A wave that fails does not stop a rollback, so none can warn it.
+    // A failed wave does not stop a rollback, so a canary would be useless.
     if (!is_rollback_) {
       AddOption(app, "--canary", "N", canary_text_,
                 "Hosts in the first wave, or more until it has a step of every "
@@ -59,16 +58,15 @@ class RunCommand : public Request {
     app.add_flag("--verbose", verbose_, "Print each step when it ends");
     AddOutput(app);
     AddReport(app);
-    // Who waits for an apply waits; it may take an hour of waves.
+    // The person waits for an apply, which may take an hour of waves.
     AddTimeout(app, absl::Hours(24), "24h; a run that began continues");
   }
 
-  // Reads what the command is about; adds mistakes.
+  // Reads the command's arguments; adds mistakes.
   virtual void ReadSubject() = 0;
-  // What the person is asked about, on stderr.
+  // Prints the changes to be confirmed, on stderr.
   virtual void PrintSubject(const Style& style, std::ostream& out) const = 0;
-  // Ends the run without asking anybody, as no host has anything to do; the
-  // exit status.
+  // Ends the run without a question, as it has nothing to do; the exit status.
   virtual int FinishNothing() = 0;
   // Makes the call.
   virtual absl::StatusOr<ApplyReport> Call(ControllerClient& client) = 0;
@@ -96,7 +94,7 @@ class RunCommand : public Request {
     return report;
   }
 
-  // The end of a run of nothing, where that is not what was wished.
+  // Ends a run that has nothing to do because something was wrong.
   int NothingCanBeDone(const FindingValue& why) {
     Tell("msg-nothing-can-be-done", why);
     Note(why);
@@ -107,28 +105,28 @@ class RunCommand : public Request {
     said_.push_back(words);
   }
 
-  // Who will be asked, in that order.
+  // The hosts, in the order of the run.
   std::vector<std::string> hosts_;
   bool subject_known_ = false;
   FindingValue what_will_happen_;  // "Apply 2 steps"
   uint32_t canary_ = 0;            // 0: the first wave is like the others.
   uint32_t wave_size_ = 0;
-  Canary first_wave_;  // Of apply alone.
-  // Of apply alone: when it goes back by itself; zero: as the plan asks for.
+  Canary first_wave_;  // Set by apply only.
+  // Apply only: time until the automatic rollback; zero: the plan decides.
   absl::Duration confirm_within_;
-  // What a person types in the place of "y", and why; empty: "y" will do.
+  // Word that a person types instead of "y", and why; empty: "y" is enough.
   std::string name_to_type_;
   FindingValue why_type_;
-  std::string confirmed_;  // Of --confirm.
-  // The controller's; until that is there, what this side knows of the run.
+  std::string confirmed_;  // Value of --confirm.
+  // The controller's report; until it arrives, what this side knows.
   ApplyReport report_;
-  // Of apply alone: the run that is to end; empty: none.
+  // Set by apply only: the run to end; empty: none.
   std::string abort_;
   std::vector<const CLI::Option*> not_with_abort_;
 
  private:
   bool HasNothingToDo() const { return subject_known_ && hosts_.empty(); }
-  // Empty: not heard.
+  // Empty: not received.
   const std::string& run_id() const { return report_.run_id(); }
   bool aborts() const { return !abort_.empty(); }
 
@@ -138,7 +136,7 @@ class RunCommand : public Request {
     if (aborts()) return CheckAbort();
     wave_size_ = ReadCount("--wave", wave_text_, kDefaultWaveSize);
     if (!canary_text_.empty()) canary_ = ReadCount("--canary", canary_text_, 1);
-    // Who changes hosts and wants a report of it must not find out afterwards.
+    // An unusable file of --report must be refused before hosts change.
     CheckReport();
     ReadSubject();
     const bool can_ask =
@@ -233,7 +231,7 @@ class RunCommand : public Request {
     } else if (event.has_wave() && event.wave().waves() > 1) {
       Tell("headed", "", WaveText(event.wave()));
     } else if (event.has_cancelled()) {
-      // Also where somebody else did: what is left to Ctrl-C is to leave.
+      // Another user may have cancelled it. The next Ctrl-C ends the command.
       is_cancelled_ = true;
       session().interrupt.DeferTo(nullptr);
       Tell("ctl-cancelled", CancelText(event.cancelled()));
@@ -260,11 +258,11 @@ class RunCommand : public Request {
                   kSchemaVersion));
     }
     if (confirm_within_ > absl::ZeroDuration() && !report_.has_confirmation()) {
-      // One of before reads over what it does not know.
+      // An older controller ignores the field.
       Note(Worded("msg-confirm-within-not-known"));
     }
     const int hosts_before = report_.hosts_size();
-    // Which hosts a rollback asks, the controller knows best.
+    // The controller knows best which hosts a rollback asks.
     if (!is_rollback_) CompleteHosts();
     if (report_.hosts_size() > hosts_before) {
       Note(Worded("msg-report-without-hosts",
@@ -289,7 +287,7 @@ class RunCommand : public Request {
   }
 
   void SayHowToLook(const absl::Status& error) {
-    // We left; or the controller did, perhaps for good.
+    // This side left, or the controller did, perhaps for good.
     const bool we_left =
         absl::IsCancelled(error) || absl::IsDeadlineExceeded(error);
     const std::string id = run_id();
@@ -316,7 +314,7 @@ class RunCommand : public Request {
     }
   }
 
-  // Of a run that this side alone can tell of.
+  // Completes the report of a run that the controller has not reported.
   void CompleteReport() {
     report_.set_schema_version(kSchemaVersion);
     report_.set_rollback(is_rollback_);
@@ -342,7 +340,7 @@ class RunCommand : public Request {
           << "\n";
       return;
     }
-    // What went wrong before any host was asked was told on stderr.
+    // Errors before any host was asked were printed on stderr.
     if (report_.hosts().empty()) return;
     ApplyReport shown = report_;
     auto note = shown.mutable_notes()->rbegin();
@@ -370,7 +368,7 @@ class RunCommand : public Request {
 };
 
 // Checks the plan's digest before any host is asked. help/apply.txt has the
-// exit statuses; a run that began goes on in the controller.
+// exit statuses. A run that began continues in the controller.
 class ApplyCommand final : public RunCommand {
  public:
   ApplyCommand() : RunCommand("apply", /*is_rollback=*/false) {}
@@ -495,7 +493,7 @@ class ApplyCommand final : public RunCommand {
   ClusterPlan plan_;
 };
 
-// The exit statuses are those of apply, but that every wave is asked.
+// The exit statuses are those of apply, except that every wave is asked.
 class RollbackCommand final : public RunCommand {
  public:
   RollbackCommand() : RunCommand("rollback", /*is_rollback=*/true) {}
@@ -510,8 +508,7 @@ class RollbackCommand final : public RunCommand {
  private:
   void ReadSubject() override { CheckRunId("APPLY_ID", id_); }
 
-  // What is to be taken back, so that a person is asked about hosts and not
-  // about a number.
+  // Reads the apply to be undone, so that the question can name its hosts.
   absl::Status Prepare(ControllerClient& client) override {
     if (!mistakes_.empty()) return absl::OkStatus();
     GetHistoryRequest request;

@@ -36,7 +36,7 @@ ApplyProgress Progress(uint32_t done) {
   return progress;
 }
 
-// Progress, both hosts' ends, then the report of them.
+// Progress, both hosts' ends, then the report with these.
 ProgramWorld WorldWith(ApplyReport::Outcome outcome, const ApplyResult& first,
                        const ApplyResult& second) {
   ProgramWorld world;
@@ -182,7 +182,7 @@ struct ExitCase {
   ApplyResult::Outcome first;
   ApplyResult::Outcome second;
   int status;
-  const char* help;  // What the help says of that status.
+  const char* help;  // Words of the help about that status.
 };
 
 class ApplyExitTest : public testing::TestWithParam<ExitCase> {};
@@ -281,7 +281,7 @@ TEST(ApplyCommandTest, TimeoutEndsOnlyClusterctl) {
       RunProgram({"apply", PlanPath(), "--yes", "--timeout", "100ms"}, world);
   EXPECT_EQ(output.status, 2);
   EXPECT_EQ(controller.cancelled_id(), "");
-  // On a slow machine it ends before the run has told its id.
+  // On a slow machine it ends before the run's id arrives.
   EXPECT_TRUE(absl::StrContains(output.err, "in the controller, wave after") ||
               absl::StrContains(output.err, "history --kind apply"))
       << output.err;
@@ -351,7 +351,7 @@ struct RefusedCase {
   grpc::Status status;
   int exit;
   std::vector<std::string> messages;
-  const char* help;  // What the help says of that status.
+  const char* help;  // Words of the help about that status.
 };
 
 class ApplyRefusedTest : public testing::TestWithParam<RefusedCase> {};
@@ -458,8 +458,8 @@ TEST(ApplyCommandTest, HasNothingToDoWithoutAskingAnybody) {
       absl::StrContains(HelpOfStatus("apply", 2), "whole plan is blocked"));
 }
 
-// The facts, the devices and agent.yaml are the host's own to judge, when its
-// wave has begun and others may be applied.
+// Each host judges its facts, devices and agent.yaml when its wave has begun.
+// Others may have been applied by then.
 TEST(ApplyCommandTest,
      HelpTellsWhatIsAskedBeforeAllHostsAndWhatAtEachOnesTurn) {
   const std::string help = RunProgram({"apply", "--help"}).out;
@@ -591,7 +591,7 @@ TEST(ApplyCommandTest, RefusesAReportFileThatCannotBeMadeBeforeAnythingElse) {
         RunProgram({"apply", PlanPath(), "--yes", "--report", path}, world);
     EXPECT_EQ(output.status, 3) << path;
     EXPECT_FALSE(controller.apply_request().has_value()) << path;
-    // Once: it was not tried all the same.
+    // Reported once: it was not tried again.
     EXPECT_EQ(absl::StrReplaceAll(output.err, {{"--report", ""}}).size() + 8,
               output.err.size())
         << output.err;
@@ -601,7 +601,7 @@ TEST(ApplyCommandTest, RefusesAReportFileThatCannotBeMadeBeforeAnythingElse) {
 TEST(ApplyCommandTest, IsNoSuccessWhenTheReportFileCannotBeWritten) {
   const ProgramOutput output = RunProgram(
       {"apply", PlanPath(), "--yes", "--report", "/dev/full"}, GoodWorld());
-  // Not 3: that says that nothing was changed.
+  // Not 3, which means that nothing was changed.
   EXPECT_EQ(output.status, 2);
   EXPECT_TRUE(absl::StrContains(output.err,
                                 "--report /dev/full: No space left on device"))
@@ -610,7 +610,7 @@ TEST(ApplyCommandTest, IsNoSuccessWhenTheReportFileCannotBeWritten) {
       absl::StrContains(HelpOfStatus("apply", 2), "--report could not"));
 }
 
-// Addresses of two hosts of the three change.
+// Addresses change on two of the three hosts.
 ClusterPlan ReaddressingPlan() {
   ClusterPlan plan = TwoHosts();
   for (HostPlan& host : *plan.mutable_hosts()) {
@@ -672,7 +672,7 @@ TEST(ApplyCommandTest, AScriptConfirmsManyAddressesWithTheClustersName) {
       RunProgram({"apply", path, "--yes", "--confirm", "demo"}, world).status,
       0);
   EXPECT_TRUE(controller.apply_request().has_value());
-  // A name that nothing asks for does no harm, but it must be the right one.
+  // --confirm is allowed without need, but the name must be right.
   EXPECT_EQ(
       RunProgram({"apply", PlanPath(), "--yes", "--confirm", "demo"}, world)
           .status,
@@ -749,7 +749,7 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
       3);
 }
 
-// An older controller reads over what it does not know.
+// An older controller ignores the field.
 TEST(ApplyCommandTest, SaysWhereTheControllerTakesNothingBack) {
   const ProgramOutput output = RunProgram(
       {"apply", PlanPath(), "--yes", "--confirm-within", "5m"}, GoodWorld());

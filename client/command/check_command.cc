@@ -1,4 +1,4 @@
-// clusterctl check: whether the cluster is ready, and what is not.
+// clusterctl check: judges whether the cluster is ready.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -27,20 +27,19 @@
 namespace clusterd {
 namespace {
 
-// Where clusterd answers unless it is told otherwise.
+// The socket of clusterd without --socket.
 constexpr char kDefaultSocket[] = "/run/clusterd/agent.sock";
 constexpr absl::Duration kMargin = absl::Seconds(10);
-// How long a daemon that is asked for itself may take.
+// Time limit of a check by the local daemon.
 constexpr absl::Duration kLocalTimeout = absl::Seconds(70);
-// Between two looks of --wait, at most; a tenth of a shorter one.
+// Pause between checks of --wait: a tenth of its time, and at most this.
 constexpr absl::Duration kLongestPause = absl::Seconds(5);
 constexpr int kAwaitedColumns = 400;
 constexpr int kOwnJobColumns = 100;
 
-// What a check had found when Ctrl-C was pressed. Outlives the command where
-// the controller's answer comes later.
+// Findings at the moment of Ctrl-C. May outlive the command.
 struct SoFar {
-  // The program does not end under the call that asks, which has a deadline.
+  // Keeps the program alive until that call ends, which has a deadline.
   std::optional<Report> Wait() ABSL_LOCKS_EXCLUDED(mutex) {
     const auto is_answered = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex) {
       return !asking;
@@ -149,7 +148,7 @@ class CheckCommand final : public ClusterRequest {
            !hosts_.hostfile.empty() || hosts_.all;
   }
 
-  // Inside a Slurm job without any word about hosts: its own.
+  // Inside a Slurm job, without options for hosts: that job.
   bool IsAboutJob() const {
     if (!job_options_.given().empty()) return true;
     return !NamesHosts() && namespace_text_.empty() &&
@@ -220,8 +219,8 @@ class CheckCommand final : public ClusterRequest {
     so_far_->run_id = progress_.run_id();
   }
 
-  // Leaves the check once the controller has said what it knows by now, or that
-  // it cannot. A check without awaited hosts is not left: its report comes.
+  // Leaves the check once the controller has sent its findings so far, or
+  // cannot. Without awaited hosts the check goes on, as its report is due.
   static void AskSoFar(ControllerClient& client,
                        const std::shared_ptr<SoFar>& so_far,
                        std::function<void()> leave) {
@@ -270,7 +269,7 @@ class CheckCommand final : public ClusterRequest {
     return absl::OkStatus();
   }
 
-  // The report does not say what was asked for.
+  // Marks the report as not about what was asked for.
   void Doubt(const FindingValue& why) {
     report_.set_verdict(report_.verdict() == FAIL ? FAIL : UNKNOWN);
     AddNote(why, report_);
@@ -285,19 +284,18 @@ class CheckCommand final : public ClusterRequest {
                  HostsValue({awaited.begin(), awaited.end()}, kAwaitedColumns)),
           report_);
     }
-    // A controller that leaves out a host it was asked about has not checked
-    // it.
+    // A controller that leaves out a requested host has not checked it.
     const std::vector<std::string> left =
         LeftOut(judges_job_ ? job_hosts_ : named_, report_.hosts());
     if (!left.empty()) {
       Doubt(
           Worded("ctl-report-leaves-out", left.size(), HostsValue(left, 200)));
     }
-    // A controller that knows no jobs judges whole hosts.
+    // An older controller without jobs judges whole hosts.
     if (judges_job_ && report_.job_servers() == 0) {
       Doubt(Worded("msg-report-not-about-job"));
     }
-    // A controller that knows no namespaces judges the hosts' own.
+    // An older controller without namespaces judges the hosts' own.
     const std::string asked = NetworkNamespaceText(network_namespace_);
     const std::string& judged = report_.network_namespace();
     if (judged != asked) {
@@ -309,7 +307,7 @@ class CheckCommand final : public ClusterRequest {
     if (spec_.refused().empty()) return;
     const FindingValue older = OlderSpecWords(spec_.refused(), "ctl-judges");
     AddNote(older, report_);
-    // That one line has no notes.
+    // The short line has no notes.
     if (format_ == OutputFormat::kShort) Tell("headed", "", older);
   }
 
@@ -339,7 +337,7 @@ class CheckCommand final : public ClusterRequest {
       Tell("msg-wait-interrupted");
       status = kExitNoVerdict;
     } else if (watch_ > absl::ZeroDuration()) {
-      // A look that Ctrl-C cut short takes nothing from the one before it.
+      // A check that Ctrl-C cut short keeps the status of the check before it.
       if (stopped && status == kExitNoVerdict && last_status_.has_value()) {
         status = *last_status_;
         return Next::kEnd;
@@ -386,14 +384,14 @@ class CheckCommand final : public ClusterRequest {
   }
   void PrintTable(const Style& style, std::ostream& out) override {
     if (watch_ > absl::ZeroDuration()) {
-      // A window shows one report, from its top.
+      // The window shows one report, from its top.
       out << (style.rewrites ? "\x1b[H\x1b[J" : "")
           << Painted(style, Paint::kBold,
                      absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez", started_,
                                       session().zone))
           << Say("check-again", absl::FormatDuration(watch_)) << "\n\n";
     }
-    // An error alone is talk, and was told on stderr.
+    // An error alone is not a report; it was printed on stderr.
     if (report_.error().empty() || !report_.notes().empty()) {
       PrintReportTable(Rendered(report_), style, verbose_, out);
     }
@@ -413,15 +411,15 @@ class CheckCommand final : public ClusterRequest {
 
   std::string wait_text_;
   std::string watch_text_;
-  absl::Duration wait_;   // Zero: looks once.
+  absl::Duration wait_;   // Zero: checks once.
   absl::Duration watch_;  // The same.
   absl::Time wait_until_;
-  std::optional<int> last_status_;  // Of the look before, of --watch.
-  std::shared_ptr<SoFar> so_far_;   // Of the look under way.
+  std::optional<int> last_status_;  // Status of the previous check of --watch.
+  std::shared_ptr<SoFar> so_far_;   // For the running check.
 
   JobOptions job_options_;
   std::string max_age_text_;
-  absl::Duration max_age_;  // Zero: looks now.
+  absl::Duration max_age_;  // Zero: checks now.
   bool judges_job_ = false;
   std::vector<std::string> job_hosts_;  // By their names, in the spec's order.
 

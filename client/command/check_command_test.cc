@@ -239,7 +239,7 @@ TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
       absl::StrContains(output.out, absl::StrCat("note: ", text, "\n")));
   const ProgramOutput json = RunProgram({"check", "-o", "json"}, world);
   EXPECT_EQ(ParseReport(json.out).notes(0), text);
-  // What fits a chat has no notes.
+  // The short format has no notes.
   EXPECT_EQ(RunProgram({"check", "-o", "short"}, world).err,
             absl::StrCat("clusterctl check: ", text, "\n"));
 }
@@ -664,7 +664,7 @@ TEST(CheckTest, WritesTheReportFileOnEveryExitPath) {
 TEST(CheckTest, IsNoPassWhenTheReportFileCannotBeWritten) {
   const Arguments report = {"check", "--report", "/nonexistent/report.json"};
   const ProgramOutput passed = RunProgram(report, WorldWith(ReportOf(PASS)));
-  // Not 3: that says that nothing was checked.
+  // Not 3, which means that nothing was checked.
   EXPECT_EQ(passed.status, 2);
   EXPECT_TRUE(absl::StrContains(HelpOfStatus("check", 2),
                                 "--report could not be written"));

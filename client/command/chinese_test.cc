@@ -1,5 +1,4 @@
-// What clusterctl says in Chinese, and that programs read the same in every
-// language.
+// Clusterctl in Chinese; JSON and the like are the same in every language.
 #include <set>
 
 #include "absl/algorithm/container.h"
@@ -23,7 +22,7 @@ using ::testing::Not;
 
 using Arguments = std::vector<std::string>;
 
-// Whether a text has a Chinese character.
+// The text has a Chinese character.
 bool IsChinese(absl::string_view text) {
   return absl::c_any_of(text, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -53,7 +52,7 @@ std::vector<std::string> Offered(const Arguments& line) {
   return offered;
 }
 
-// Every command, with those that stand below another.
+// Every command, with those of a group.
 std::vector<Arguments> EveryCommand() {
   std::vector<Arguments> commands;
   for (const std::string& name : Offered({""})) {
@@ -144,8 +143,7 @@ TEST(LanguageOptionTest, IsEnglishAndAsciiWhereTheLocaleIsNotUtf8) {
   }
 }
 
-// A cluster with a DOWN link and a host of which a fact is missing, as the
-// judge reports it.
+// A cluster with a DOWN link, and a host with a missing fact, as judged.
 ProgramWorld BrokenWorld() {
   TestCluster cluster("atlas-training");
   cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);

@@ -29,8 +29,8 @@ constexpr HelpPage kHelpPages[] = {
 #include "client/command/help_pages.inc"
 };
 
-// The title of a page, and its footer of exit statuses and examples, which the
-// first empty line divides. REQUIRES: there is one of that name.
+// A page's title, and its footer of exit statuses and examples, divided by the
+// first empty line. REQUIRES: the page exists.
 std::pair<std::string, std::string> HelpOf(absl::string_view name,
                                            Language language) {
   const std::string page =
@@ -39,7 +39,7 @@ std::pair<std::string, std::string> HelpOf(absl::string_view name,
                         absl::MaxSplits("\n\n", 1));
 }
 
-// What CLI11 writes into help itself: labels, and groups of options.
+// Labels and groups of options that CLI11 writes into help.
 constexpr std::pair<const char*, const char*> kHelpLabels[] = {
     {"Usage", "用法"},       {"OPTIONS", "选项"},      {"Options", "选项"},
     {"Positionals", "参数"}, {"Subcommands", "命令"},  {"Subcommand", "命令"},
@@ -47,8 +47,8 @@ constexpr std::pair<const char*, const char*> kHelpLabels[] = {
     {"Job", "作业"},
 };
 
-// The Chinese titles and descriptions of what `app` has, by "check --only", or
-// "* --lang" for all commands, and "config" for a group of commands.
+// Sets Chinese titles and descriptions, by "check --only", "* --lang" for all
+// commands, and "config" for a group of commands.
 void Translate(CLI::App* app, const std::string& name) {
   static const auto* const texts = [] {
     auto* made = new std::map<std::string, std::string, std::less<>>;
@@ -79,9 +79,8 @@ void Translate(CLI::App* app, const std::string& name) {
   }
 }
 
-// CLI11 does not wrap descriptions; a terminal's first 80 columns must do. It
-// has no labels for the groups of options either, and pads names by their
-// bytes.
+// Wraps descriptions to a terminal's 80 columns, which CLI11 does not. Adds
+// labels for the groups of options, and pads names by columns instead of bytes.
 class WrappedHelp final : public CLI::Formatter {
  public:
   std::string make_group(
@@ -117,12 +116,11 @@ class WrappedHelp final : public CLI::Formatter {
   }
 };
 
-// An option with an empty value is a script's unset variable, and never means
-// "none" or "all".
+// An option's empty value, often an unset variable, never means none or all.
 void CheckValues(CLI::App& command, MistakeList* mistakes) {
   for (CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
-    // The controller names what a waiver lacks, with its other mistakes.
+    // The controller reports what a waiver lacks, with its other mistakes.
     if (option->get_required() && name != "--out") continue;
     if (!option->nonpositional()) continue;
     if (option->get_items_expected_max() == 0) continue;
@@ -149,8 +147,8 @@ std::string OwnVersionLine() {
                       kReportSchemaVersion, ")\n");
 }
 
-// clusterctl version: ours, and that of the controller which an option, the
-// environment or client.yaml names.
+// clusterctl version: the client's version, and that of the controller which an
+// option, the environment or client.yaml names.
 class VersionCommand final : public Command {
  public:
   VersionCommand() : Command("version") {}
@@ -177,14 +175,14 @@ class VersionCommand final : public Command {
   }
 };
 
-// The tree of commands, and which of them the line names.
+// The tree of commands, and the ones that the line names.
 struct Tree {
   CLI::App root;
   CommandList commands;
   ConnectionFlags connection;
   std::string language;
   Command* named = nullptr;
-  MistakeList mistakes;                     // In values of the line.
+  MistakeList mistakes;                     // Found in values of the line.
   std::map<std::string, CLI::App*> groups;  // "config"
 };
 
@@ -203,7 +201,7 @@ void AddLanguage(CLI::App& app, std::string& language) {
             "en, zh");
 }
 
-// The commands that others stand below.
+// Groups of commands.
 constexpr std::pair<absl::string_view, const char*> kGroups[] = {
     {"audit", "Verify audit files, or list their newest lines: verify, head"},
     {"config",
@@ -238,7 +236,7 @@ CLI::App* AddApp(Tree& tree, absl::string_view name, Language language) {
 }
 
 void BuildTree(Tree& tree, Language language) {
-  const InLanguage spoken(language);  // Of what commands add to their help.
+  const InLanguage spoken(language);  // Language of the commands' help.
   tree.root.name("clusterctl");
   tree.root.formatter(std::make_shared<WrappedHelp>());  // Commands inherit it.
   const auto [title, footer] = HelpOf("clusterctl", language);
@@ -248,7 +246,7 @@ void BuildTree(Tree& tree, Language language) {
   tree.root.set_version_flag(
       "--version", [] { return std::string(kClusterdVersion); },
       "Print versions");
-  // In the order of the help text.
+  // Ordered as in the help text.
   for (const auto add :
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
         AddCancelCommands, AddHistoryCommands, AddDiffCommands, AddWatchCommand,
@@ -277,11 +275,11 @@ void BuildTree(Tree& tree, Language language) {
   Translate(&tree.root, "*");
 }
 
-// The arguments from the last to the first, as CLI11 takes them, with "--name="
-// in two: CLI11 would take the argument behind it for the value.
+// Arguments from the last to the first, as CLI11 takes them. Splits "--name=",
+// for which CLI11 would otherwise take the next argument.
 std::vector<std::string> ForParser(const std::vector<std::string>& arguments) {
   std::vector<std::string> result;
-  // Behind "--" stand another program's words.
+  // Words behind "--" belong to another program.
   const auto end = absl::c_find(arguments, "--");
   for (auto it = arguments.rbegin(); it != arguments.rend(); ++it) {
     absl::string_view word = *it;
@@ -310,7 +308,7 @@ std::vector<std::string> OptionsOf(const CLI::App& command) {
 
 bool IsOption(const std::string& word) { return absl::StartsWith(word, "-"); }
 
-// What CLI11 says of an option's value.
+// CLI11's message about an option's value.
 FindingValue ValueMistake(absl::string_view error) {
   static const LazyRE2 kMissing = {R"((\S+): \d+ required (.*) missing)"};
   static const LazyRE2 kNoFlag = {R"(Could not convert: (-\S+) = .*)"};
@@ -335,7 +333,7 @@ MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
   MistakeList mistakes;
   for (const std::string& word : tree.root.remaining(true)) {
     mistakes.push_back(UnexpectedArgument(command, word));
-    // What follows an unknown command are that command's own words.
+    // Words behind an unknown command belong to that command.
     if (!commands.empty() && !IsOption(word)) return mistakes;
   }
   if (!required) return mistakes;
@@ -347,7 +345,7 @@ MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
   return mistakes;
 }
 
-// The value of an option on a line that cannot be parsed.
+// An option's value on a line that cannot be parsed.
 std::string ArgumentOf(absl::string_view option,
                        const std::vector<std::string>& arguments) {
   const std::string joined = absl::StrCat(option, "=");
@@ -423,7 +421,7 @@ int RunClusterctl(const std::vector<std::string>& arguments, Session& session) {
     session.out << tree.root.help();
     return kExitPass;
   } catch (const CLI::CallForVersion&) {
-    // What scripts ask; it waits for nobody.
+    // Scripts ask for it, so it never waits.
     session.out << OwnVersionLine();
     return kExitPass;
   } catch (const CLI::ParseError& error) {

@@ -1,6 +1,6 @@
-// clusterctl config: looks at a cluster.yaml, here, or writes one from what is
-// there, live or in another tool's files; asks the controller only for the one
-// that it has loaded, and for live hosts.
+// clusterctl config: checks a cluster.yaml locally, or writes one from live
+// hosts or other tools' files. Only live hosts and the loaded spec need the
+// controller.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -30,9 +30,9 @@ namespace {
 
 constexpr size_t kMaxSpecBytes = 64 << 20;
 constexpr int kHostsColumns = 60;
-constexpr int kGroups = 2;  // Of hosts that a line names.
+constexpr int kGroups = 2;  // Hosts that a line names.
 
-constexpr char kController[] = "controller";  // What --against also takes.
+constexpr char kController[] = "controller";  // For --against.
 
 absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file,
                                      SpecPlaces* places = nullptr) {
@@ -40,8 +40,8 @@ absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file,
   return LoadSpec(file, text, places, RuleNames());
 }
 
-// What is to be said of the addresses of a spec without a mistake, each at its
-// place in the file. All are kept for the life of the object.
+// Collects remarks on the addresses of a spec without mistakes, each at its
+// place in the file. Keeps its arguments for its whole life.
 class AddressReview {
  public:
   AddressReview(const std::string& file, const ClusterSpec& spec,
@@ -54,7 +54,7 @@ class AddressReview {
   const Mistakes& mistakes() const { return mistakes_; }
   const Mistakes& warnings() const { return warnings_; }
 
-  // By the rules of the product, as a check judges live ones.
+  // Applies the product's rules, as a check does to live addresses.
   void Judge() {
     for (const Finding& finding : JudgePlannedAddresses(spec_)) {
       const FindingValue words =
@@ -71,7 +71,7 @@ class AddressReview {
     }
   }
 
-  // Addresses of devices that `old` has, too, and with other ones.
+  // Finds devices that `old` also has, but with other addresses.
   void CompareWith(const ClusterSpec& old, const std::string& old_name) {
     absl::flat_hash_map<std::string, const DeviceSpec*> before;
     for (const ServerSpec& server : old.servers()) {
@@ -97,8 +97,8 @@ class AddressReview {
     }
   }
 
-  // Formulas that count servers whose names leave numbers out: there somebody
-  // may have been taken out.
+  // Finds formulas that count servers whose names leave numbers out: a server
+  // may have been removed there.
   void FindGaps() {
     const auto by_index = [](const std::string& name, const DeviceSpec&,
                              bool by_index) {
@@ -112,7 +112,7 @@ class AddressReview {
     }
   }
 
-  // Gateways of which a plan sets one: where devices keep it together.
+  // Finds devices whose gateways differ although they share one.
   void FindGateways() {
     const auto profile = FindProductProfile(spec_.product(), spec_.mode());
     if (!profile.ok() || !(*profile)->one_gateway_per_four) return;
@@ -137,7 +137,7 @@ class AddressReview {
   }
 
  private:
-  // Some devices whose addresses stand in one place.
+  // Devices whose addresses stand in one place.
   struct Devices {
     size_t devices = 0;
     std::vector<std::string> hosts;
@@ -150,7 +150,7 @@ class AddressReview {
     return absl::StrCat(server.host(), " device ", device.id());
   }
 
-  // Those of which describe(name, device, by_index) has something to say.
+  // Devices for which describe(name, device, by_index) has a remark.
   template <typename Describe>
   std::map<TextPosition, Devices> Gather(Describe describe) const {
     std::map<TextPosition, Devices> gathered;
@@ -172,7 +172,7 @@ class AddressReview {
     return gathered;
   }
 
-  // Whether a number is left out between two hosts of one kind.
+  // A number is left out between two hosts of one kind.
   static bool HaveGap(const std::vector<std::string>& hosts) {
     const auto kind = [](const std::string& host) {
       return host.substr(0, host.find_first_of("0123456789"));
@@ -188,7 +188,7 @@ class AddressReview {
     return false;
   }
 
-  // Of the first device that it names; of what is about all, the first one's.
+  // The place of the first device that it names, or of the first of all.
   TextPosition PlaceOf(const Finding& finding) const {
     int server = 0;
     uint32_t id = spec_.servers(0).devices(0).id();
@@ -230,8 +230,8 @@ class ConfigCommand : public Command {
   using Command::Command;
 
  protected:
-  // A message may hold several lines, each one a mistake in the file, which it
-  // names; so the command does not.
+  // A message may have several lines, each a mistake with the file's name, so
+  // that the command's name is not added.
   int PrintMistakes(const absl::Status& status) {
     if (status.ok()) return kExitUsage;
     for (const FindingValue& line : MessageLines(status)) {
@@ -240,7 +240,7 @@ class ConfigCommand : public Command {
     return kExitUsage;
   }
 
-  // What the controller has loaded. Says on stderr where it comes from.
+  // The controller's loaded spec. Prints its source on stderr.
   absl::StatusOr<ClusterSpec> AskForSpec(ControllerClient& client) {
     ASSIGN_OR_RETURN(GetSpecResponse answer,
                      client.Ask(&Controller::Stub::GetSpec, {}, kShortTimeout));
@@ -338,8 +338,7 @@ class ConfigShowCommand final : public ConfigCommand {
   std::string output_ = "yaml";
 };
 
-// Twice what the controller waits for hosts where no spec says how long, and a
-// little.
+// Twice the controller's limit for hosts without a spec, and a little.
 constexpr absl::Duration kLearnTimeout = absl::Seconds(140);
 constexpr size_t kToldExceptions = 20;
 
@@ -363,7 +362,7 @@ class SpecWritingCommand : public Command {
               "File to write, which must not exist (default: stdout)");
   }
 
-  // Writes the file and tells what is in it; the exit status.
+  // Writes the file and prints its content's summary; the exit status.
   int Deliver(const absl::StatusOr<WrittenSpec>& written) {
     ClearProgress();
     if (!written.ok()) {
@@ -418,7 +417,7 @@ class ConfigLearnCommand final : public SpecWritingCommand {
 
  private:
   int Work() override {
-    // What a Slurm job has is not what the cluster is.
+    // The nodes of a Slurm job are not the cluster.
     hosts_.all = hosts_.hosts.empty();
     ExpandHosts(session().environment, hosts_, mistakes_);
     CheckNewFile("--out", out_);

@@ -135,8 +135,7 @@ TEST(ConfigShowTest, ExitsWithTwoWhenTheControllerIsAway) {
   EXPECT_EQ(RunProgram({"config", "show"}, world).status, 2);
 }
 
-// Of a cluster of node01 to node04 or of some of them, with two devices of a
-// subnet to themselves.
+// A cluster of node01 to node04 or some of them, with two devices a subnet.
 std::string RailsSpec(const std::string& hosts, const std::string& subnet,
                       const std::string& host_part,
                       const std::string& product = "atlas-training") {
@@ -166,7 +165,7 @@ TEST(ConfigValidateTest, JudgesPlannedAddressesByTheProductsRulesAtTheirPlace) {
   EXPECT_TRUE(
       absl::StrContains(one_subnet.err, "(rule subnet-distinct) (and 7 more"))
       << one_subnet.err;
-  // One address of a list, at its own place.
+  // A single address of a list, at its own place.
   const ProgramOutput one_address = Validate(
       absl::StrReplaceAll(kGoodSpec, {{"192.168.102.110", "192.168.107.110"}}));
   EXPECT_EQ(one_address.status, 3);
@@ -239,7 +238,7 @@ TEST(ConfigValidateTest, NamesTheAddressesThatMovedAgainstAnEarlierFile) {
                      against)
                 .err,
             "");
-  // Another netmask is another address.
+  // A different netmask is a different address.
   const ProgramOutput wider = Validate(
       RailsSpec("node[01-04]", "10.1.[0-3,0-3].0/25", "1 + 8*n + d"), against);
   EXPECT_TRUE(absl::StrContains(wider.err,

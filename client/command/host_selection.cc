@@ -18,11 +18,11 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxHostfileBytes = 32 << 20;
-// Unknown hosts that get a line of their own; the rest share one.
+// Unknown hosts with their own line; the rest share one.
 constexpr size_t kNamedUnknown = 10;
 constexpr int kHostsColumns = 200;
 
-// Adds the names of one hostlist. `where` says where it was given.
+// Adds the names of one hostlist. `where` names its source.
 void Expand(const std::string& where, absl::string_view text,
             std::vector<std::string>& names,
             std::vector<FindingValue>& mistakes) {

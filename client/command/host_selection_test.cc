@@ -14,7 +14,7 @@ using Names = std::vector<std::string>;
 
 const Names kSpec = {"node1", "node2", "node3", "node4"};
 
-// Those, at 10.0.0.1 to 10.0.0.4, in the domain dc1.example.com.
+// These hosts, at 10.0.0.1 to 10.0.0.4, in the domain dc1.example.com.
 ClusterSpec Spec() {
   ClusterSpec spec;
   spec.set_domain("dc1.example.com");
@@ -34,7 +34,7 @@ std::string Hostfile(const std::string& text) {
   return path;
 }
 
-// Expands and resolves; all mistakes of both steps.
+// The result of expanding and resolving, and the mistakes of both.
 struct Selected {
   Names hosts;
   Names mistakes;

@@ -1,5 +1,5 @@
-// clusterctl hosts and clusterctl describe: who is attached to the controller,
-// and every fact of one host, observed now.
+// clusterctl hosts lists the attached and missing hosts. clusterctl describe
+// prints every fact of one host, observed now.
 #include <optional>
 
 #include "absl/algorithm/container.h"
@@ -63,7 +63,7 @@ class HostsCommand final : public OneCall<ListHostsRequest, ListHostsResponse> {
       return host.in_spec() && !host.attached();
     });
     if (state_.has_value()) KeepHostsInState(*state_, &answer_);
-    // Who forgets a host wants to know whether that was done.
+    // With --forget the status is about that alone.
     return Deliver(away && forget_.empty() ? kExitNoVerdict : kExitPass);
   }
   void PrintTable(const Style& style, std::ostream& out) override {
@@ -73,10 +73,10 @@ class HostsCommand final : public OneCall<ListHostsRequest, ListHostsResponse> {
 
   std::string state_text_;
   std::string forget_;
-  std::optional<size_t> state_;  // In HostStateNames.
+  std::optional<size_t> state_;  // Index in HostStateNames.
 };
 
-// A host may take deadlines.host, 30 s unless the spec says otherwise.
+// A host may take deadlines.host, 30 s unless the spec sets it.
 constexpr absl::Duration kDescribeTimeout = absl::Seconds(75);
 
 class DescribeCommand final

@@ -11,8 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A controller with that many healthy hosts, of which the last has another
-// address at device 3.
+// A controller of healthy hosts; the last has another address at device 3.
 ProgramWorld LearningWorld(int servers) {
   const ClusterSpec spec = MakeSpec("atlas-a2", "", servers);
   LearnEvent event;

@@ -1,7 +1,7 @@
-// clusterctl logs and clusterctl bundle: a job's logs on hosts, searched for
-// what HCCL calls an error; and all that a vendor's ticket needs in one file.
-// clusterctl anonymise: a recording of a real host without its addresses and
-// names; not a task of the daemon, which is root.
+// clusterctl logs searches a job's logs on hosts for HCCL's error codes.
+// clusterctl bundle collects a vendor ticket's data in one file. clusterctl
+// anonymise removes a site's addresses and names from a recording. The daemon
+// does not do that, since it is root.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -31,7 +31,7 @@ constexpr absl::Duration kMargin = absl::Seconds(20);
 constexpr absl::Duration kRoundTimeout = absl::Minutes(4);
 constexpr size_t kHostsInRound = 8;
 
-// "64M" as bytes; nothing for what is none.
+// "64M" as bytes; nullopt if the text has another form.
 std::optional<uint64_t> ParseBytes(absl::string_view text) {
   static const LazyRE2 kForm = {R"((\d{1,12})([KMG]?)(?:i?B)?)"};
   uint64_t number = 0;
@@ -42,7 +42,7 @@ std::optional<uint64_t> ParseBytes(absl::string_view text) {
   return number << (unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0);
 }
 
-// What both commands ask of hosts.
+// The common part of logs and bundle.
 class LogsRequestCommand : public ClusterRequest {
  public:
   explicit LogsRequestCommand(const char* name)
@@ -124,7 +124,7 @@ class LogsCommand final : public LogsRequestCommand {
       *answer_.add_hosts() = std::move(host);
     }));
     answer_.set_schema_version(kReportSchemaVersion);
-    // They answer in any order.
+    // Hosts answer in any order.
     absl::c_sort(*answer_.mutable_hosts(), [](const auto& a, const auto& b) {
       return a.host() < b.host();
     });
@@ -204,7 +204,7 @@ class BundleCommand final : public LogsRequestCommand {
     return WriteTextFile(out_, archive, kOwnerOnly);
   }
 
-  // Of a host that may not be looked into so far, or is an older one.
+  // Used if a host does not allow logs, or is older.
   void AddFacts(ControllerClient& client, const std::string& host) {
     DescribeHostRequest request;
     request.set_host(host);
@@ -232,7 +232,7 @@ class BundleCommand final : public LogsRequestCommand {
   const google::protobuf::Message& Answer() const override { return query_; }
   void PrintTable(const Style& /*style*/, std::ostream& /*out*/) override {}
 
-  // What a host sends at most.
+  // Most bytes that a host sends.
   static constexpr uint64_t kSentBytes = 512 << 10;
 
   std::string out_;
@@ -266,8 +266,8 @@ class AnonymiseCommand final : public Command {
     return *runs == 0 ? kExitNoVerdict : kExitPass;
   }
 
-  // How many runs were written. The names in the recording are among those that
-  // the file must not hold, so messages are about the path alone.
+  // The number of written runs. Names in the recording must not leak, so that
+  // messages have only the path.
   absl::StatusOr<int> Anonymise() const {
     ASSIGN_OR_RETURN(const std::string bytes, ReadTextFile(from_));
     const absl::StatusOr<HostRecording> recording = ParseHostRecording(bytes);

@@ -1,4 +1,4 @@
-// clusterctl plan: what would be changed, and a file of it for apply.
+// clusterctl plan: prints planned changes, and saves them for apply.
 #include <memory>
 #include <string>
 #include <vector>
@@ -112,7 +112,7 @@ class PlanCommand final : public ClusterRequest {
 
   absl::Status Save() {
     const bool has_steps = counts_.steps > 0;
-    // One without a step is applied without the controller.
+    // A plan without steps is applied without the controller.
     if (!plan_.not_kept().empty() && has_steps) {
       const std::string& why = plan_.not_kept();
       if (!out_.empty()) {

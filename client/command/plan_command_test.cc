@@ -45,7 +45,7 @@ ClusterPlan WithBlocked() {
   return plan;
 }
 
-// server0 is left with that; `plan` has nothing else about it.
+// server0 keeps that failing rule; `plan` has no other remark on it.
 ClusterPlan Left(State state, ClusterPlan plan) {
   UnfixedRule& unfixed = *plan.mutable_hosts(0)->add_unfixed();
   unfixed.set_rule("link");
@@ -332,7 +332,7 @@ TEST(PlanCommandTest, SaysOfAPlanToLookAtThatItWasNotKept) {
 }
 
 TEST(PlanCommandTest, IsNoPlanWhenItCannotBeSaved) {
-  // Writable until it is written to.
+  // /dev/full can be opened, but not written.
   const ProgramOutput output =
       RunProgram({"plan", "--out", "/dev/full"}, WorldWith(TwoHosts()));
   EXPECT_EQ(output.status, 2);

@@ -15,7 +15,7 @@
 namespace clusterd {
 namespace {
 
-// Of a spec without deadlines.
+// Used for a spec without deadlines.
 constexpr absl::Duration kDefaultRun = absl::Seconds(60);
 
 struct FormatRow {
@@ -24,7 +24,7 @@ struct FormatRow {
   const char* note;  // Behind the word in help.
 };
 
-// In the order of OutputFormat.
+// Ordered as OutputFormat.
 constexpr FormatRow kFormats[] = {
     {OutputFormat::kTable, "table", " (default)"},
     {OutputFormat::kShort, "short", " (one line for a chat message)"},
@@ -272,7 +272,7 @@ void ClusterRequest::ReadOptions() {
 }
 
 absl::Status ClusterRequest::Prepare(ControllerClient& client) {
-  progress_.Clear();  // Of the look before.
+  progress_.Clear();  // Removes the previous round's.
   ASSIGN_OR_RETURN(spec_, client.Ask(&Controller::Stub::GetSpec, {},
                                      TimeoutOr(kShortTimeout)));
   if (!hosts_expanded_) return absl::OkStatus();
@@ -288,7 +288,7 @@ absl::Status ClusterRequest::Prepare(ControllerClient& client) {
 
 absl::Duration ClusterRequest::RunTimeout() const {
   const uint32_t run_ms = spec_.spec().deadlines().run_ms();
-  // Twice: an equal run that began earlier may have to end first.
+  // Twice, because an equal run that began earlier may have to end first.
   return TimeoutOr(2 * (run_ms > 0 ? absl::Milliseconds(run_ms) : kDefaultRun) +
                    margin_);
 }

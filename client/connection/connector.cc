@@ -35,8 +35,8 @@ constexpr ConnectionSetting kSettings[] = {
     {"key", "CLUSTERD_KEY", "FILE", true, "Private key of your certificate",
      "user.key"}};
 
-// Letters, digits, "." and "-" or an IPv6 address in brackets, then a port: a
-// name that gRPC would take for something else (unix:, dns://) is refused.
+// The form of HOST:PORT: letters, digits, "." and "-" or an IPv6 address in
+// brackets, then a port. Refuses gRPC's other forms (unix:, dns://).
 bool IsHostAndPort(absl::string_view text) {
   static const LazyRE2 kForm = {
       R"((?:\[[[:xdigit:]:.]+\]|[[:alnum:]._-]+):(\d+))"};
@@ -46,7 +46,7 @@ bool IsHostAndPort(absl::string_view text) {
 
 using SettingValues = std::map<std::string, std::string>;  // By key.
 
-// Adds what the file has and `values` has not.
+// Adds the file's settings that `values` lacks.
 absl::Status ReadSettings(const std::string& file, SettingValues& values) {
   const absl::StatusOr<std::string> text =
       ReadTextFile(file, kMaxSettingsBytes);
@@ -67,8 +67,7 @@ absl::Status ReadSettings(const std::string& file, SettingValues& values) {
       });
 }
 
-// The certificate or key that stands beside the first file that has one there;
-// none if it stands nowhere.
+// Sets the certificate or key beside the first file that has one there, if any.
 void AddUsualFile(const ConnectionSetting& setting,
                   const std::vector<std::string>& files,
                   SettingValues& values) {
@@ -84,18 +83,18 @@ void AddUsualFile(const ConnectionSetting& setting,
 
 // A report of 10,000 hosts with findings on each is some 20 MB.
 constexpr int kMaxMessageBytes = 256 << 20;
-// Shows within a minute that a controller's machine is gone, also in an apply
+// Detects within a minute that a controller's machine is gone, also in an apply
 // that takes hours. The controller allows a ping every 10 s.
 constexpr int kKeepaliveMs = 30'000;
-// Whoever waits for a controller to come back is there soon after it.
+// Clients reconnect soon after a controller is back.
 constexpr int kMaxReconnectMs = 10'000;
 
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetUserAgentPrefix(absl::StrCat("clusterctl/", kClusterdVersion));
-  // The controller is inside the cluster, where a http_proxy of the admin's
-  // shell does not lead; nor may DNS say how we call it.
+  // The controller is inside the cluster, where an http_proxy of the admin's
+  // shell does not lead. DNS must not configure our calls.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   return arguments;
@@ -139,7 +138,7 @@ absl::StatusOr<ConnectionSettings> ResolveConnection(
       }
     }
   }
-  // One that is not there may stand in what could not be read.
+  // A missing setting may be in a file that could not be read.
   const bool files_are_read = mistakes.empty();
   FindingValue places = ToFindingValue(files.empty() ? "" : files[0]);
   for (size_t i = 1; i < files.size(); ++i) {
@@ -200,7 +199,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToLocalDaemon(
     return InvalidWords("msg-call-socket-not-valid", socket_path,
                         sizeof(sockaddr_un::sun_path) - 1);
   }
-  // Local credentials are refused on anything that leaves the machine.
+  // gRPC allows local credentials only within the machine.
   return OpenChannel(absl::StrCat("unix:", socket_path),
                      grpc::experimental::LocalCredentials(UDS), Arguments());
 }

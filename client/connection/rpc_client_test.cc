@@ -149,8 +149,7 @@ std::string ExplainUnavailable(const std::string& message) {
   return Explain(grpc::StatusCode::UNAVAILABLE, message);
 }
 
-// The texts below are what gRPC 1.51.1 says; connector_test.cc meets the real
-// ones.
+// The texts below are those of gRPC 1.51.1; connector_test.cc meets real ones.
 TEST(ExplainCallTest, SaysWhyNobodyIsReached) {
   EXPECT_EQ(
       ExplainUnavailable("failed to connect to all addresses; last error: "
@@ -216,7 +215,7 @@ TEST(ExplainCallTest, TellsABrokenConnectionFromOneThatNeverWas) {
             "controller head:7443: the connection broke: Socket closed");
 }
 
-// What the controller says has words, too, and each line stays one.
+// A controller's error has words, too, and each line stays one.
 TEST(ExplainCallTest, IsRenderedInTheUsersLanguage) {
   const absl::Status sent =
       WithWords(absl::InvalidArgumentError(""),

@@ -53,7 +53,7 @@ absl::Status Replace(const std::string& path, const std::string& target,
   return absl::OkStatus();
 }
 
-// Devices, pipes and our own stdout; files are replaced.
+// Devices, pipes and our own stdout are written in place; files are replaced.
 bool IsWrittenInPlace(const std::string& path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) != 0) return false;
@@ -131,7 +131,7 @@ absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd) {
   std::string line;
   while (line.size() < kMaxTypedBytes) {
     RETURN_IF_ERROR(AwaitInput(fd, cancel_fd));
-    // One at a time: what stands behind the line is not ours.
+    // Reads single bytes: text behind the line must stay in the input.
     char next = 0;
     const ssize_t count = read(fd, &next, 1);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -144,7 +144,7 @@ absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd) {
 }
 
 absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan) {
-  // JSON has no place for fields that we do not know, and for nothing else.
+  // JSON cannot hold unknown fields. It holds all others.
   ClusterPlan known = plan;
   known.DiscardUnknownFields();
   if (PlanDigest(known) != PlanDigest(plan)) {
@@ -158,7 +158,7 @@ absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text) {
   const auto status = google::protobuf::util::JsonStringToMessage(
       google::protobuf::StringPiece(text.data(), text.size()), &plan);
   if (!status.ok()) {
-    // Behind the first line is a piece of the text, and where in it.
+    // Further lines quote the text and the position in it.
     const std::string message = status.message().ToString();
     return InvalidWords(
         "msg-file-not-a-plan",

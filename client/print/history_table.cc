@@ -29,7 +29,7 @@ std::string WordOf(State state) {
 }
 
 // "link node07 device 3: pass -> fail: link is DOWN", "…: fail -> pass, was:
-// link is DOWN".
+// …".
 std::string ChangeText(const ReportDiff::Change& change) {
   const bool is_wrong =
       change.after() != STATE_UNSPECIFIED && IsTrouble(change.after());
@@ -121,12 +121,11 @@ Paint OutcomePaint(const std::string& outcome) {
                                                          : Paint::kYellow;
 }
 
-// Columns that a summary is worth a place in the row with; else it stands
-// below.
+// Least columns for a summary in the row; with less room it goes below.
 constexpr int kSummaryColumns = 30;
-constexpr int kActorColumns = 12;  // Where it does.
+constexpr int kActorColumns = 12;  // For an actor in the row.
 
-// In two lines each: 80 columns have no room for all of an entry.
+// Two lines per entry: 80 columns are too narrow for one.
 void PrintNarrow(std::vector<Row> rows, Page& page) {
   std::vector<std::string> summaries;
   for (Row& row : rows) {

@@ -21,7 +21,7 @@ namespace {
 constexpr int kAwayColumns = 100;
 constexpr size_t kChangesOfEach = 5;
 
-// The alternate screen, lines cut at its edge, no cursor; and all as before.
+// Alternate screen, lines cut at its edge, no cursor; then all restored.
 constexpr char kEnter[] = "\x1b[?1049h\x1b[?7l\x1b[?25l";
 constexpr char kLeave[] = "\x1b[?25h\x1b[?7h\x1b[?1049l";
 
@@ -190,7 +190,7 @@ void LiveScreen::Show(absl::string_view text, int rows) {
     lines.resize(most);
     lines.back() = absl::StrCat("... ", Count(more, "more line"));
   }
-  // Each line over the one before, and the rest of it away: nothing flickers.
+  // Overwrites each line and clears the rest, so that nothing flickers.
   out_ << "\x1b[H";
   for (size_t i = 0; i < lines.size(); ++i) {
     out_ << (i > 0 ? "\n" : "") << lines[i] << "\x1b[K";

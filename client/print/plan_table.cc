@@ -30,7 +30,7 @@ constexpr int kRemarkColumns = 6;
 constexpr size_t kGroups = 40;
 constexpr int kHostsColumns = 100;
 
-// What is said, or the text where nothing is: of an older controller.
+// The words, or for an older controller, which sends none, the text.
 std::string Shown(const FindingValue& said, const std::string& text) {
   return said.words().empty() && said.text().empty() ? text : ValueText(said);
 }
@@ -51,7 +51,7 @@ std::string FoldKey(const PlanStep& step, bool) {
                       absl::StrJoin(step.consequences(), "\n"));
 }
 
-// Changes that one repair lets through are one, but for `verbose`.
+// Changes with a common repair count as one, unless `verbose`.
 std::string FoldKey(const BlockedChange& blocked, bool verbose) {
   return absl::StrCat(
       "blocked\n", ChangeKindName(blocked.kind()), "\n",
@@ -69,16 +69,16 @@ std::string FoldKey(const UnfixedRule& rule, bool) {
   return absl::StrCat("rule\n", rule.left_out(), "\n", RuleText(rule));
 }
 
-// What hosts share. Pointers into the plan: of the first host that has it.
+// Lines that hosts share. Pointers into the plan of the first such host.
 struct PlanFold {
   std::vector<const PlanStep*> steps;
-  // Those of all hosts that one repair lets through together.
+  // Changes of all hosts, grouped by their common repair.
   std::vector<std::vector<const BlockedChange*>> blocked;
   std::vector<const UnfixedRule*> unfixed;
 };
 using HostNames = std::vector<std::string>;  // In plan order.
 
-// Of lines that print the same the first one; all blocked changes.
+// Keeps the first of equal lines, and all blocked changes.
 template <typename Line>
 void Keep(const Line& line, std::vector<const Line*>* kept) {
   if (kept->empty()) kept->push_back(&line);
@@ -89,10 +89,10 @@ void Keep(const BlockedChange& blocked,
   kept->front().push_back(&blocked);
 }
 
-// Every step, blocked change and unfixed rule of every host once, by the set
-// of hosts that it is true of; sets in the order of their first line, lines in
-// the order of execution. Hosts that are in order are in no set. `plan` must
-// outlive the result.
+// Every step, blocked change and unfixed rule once, by the set of hosts that
+// have it. Sets are in the order of their first line, lines in that of
+// execution. Leaves out hosts that are in order. `plan` must outlive the
+// result.
 FirstSeen<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
   FirstSeen<std::string, std::pair<HostNames, PlanFold>> lines;
   const auto add = [&](const std::string& name, const auto& all,
@@ -142,7 +142,7 @@ void PrintLine(absl::string_view word, absl::string_view text, Paint paint,
   page.Wrapped(absl::StrCat("  ", Padded(word, kKeyColumns), "  "),
                page.SafeLines(text), paint);
 }
-// Below it, and further in.
+// Prints a remark below a line, indented further.
 void PrintRemark(absl::string_view key, absl::string_view text, Page& page) {
   page.Wrapped(absl::StrCat(std::string(kKeyColumns + 4, ' '),
                             Padded(Say(key), kRemarkColumns), "  "),
@@ -239,7 +239,7 @@ void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
              << "\n";
 }
 
-// Hosts with no step, nothing blocked and no finding.
+// Lists hosts with no step, nothing blocked and no finding.
 void PrintInOrder(const ClusterPlan& plan, Page& page) {
   HostNames hosts;
   for (const HostPlan& host : plan.hosts()) {

@@ -35,7 +35,7 @@ std::vector<std::string> Nodes(int count) {
   return nodes;
 }
 
-// node[01-12]: two steps each but node12; one change of node03 is blocked.
+// Two steps for each host but node12; one change of node03 is blocked.
 ClusterPlan FoldedPlan() {
   ClusterPlan plan = SysctlPlan(Nodes(12));
   plan.mutable_hosts(11)->clear_steps();

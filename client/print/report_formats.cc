@@ -31,7 +31,7 @@
 namespace clusterd {
 namespace {
 
-// Whether a text without quotes is that text to every reader of YAML, 1.1 too.
+// Every reader of YAML, 1.1 too, reads the text without quotes as that text.
 bool IsPlainYaml(const std::string& text) {
   static const LazyRE2 kWords = {
       R"([A-Za-z][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*)"};
@@ -41,7 +41,7 @@ bool IsPlainYaml(const std::string& text) {
          !absl::c_linear_search(kValues, absl::AsciiStrToLower(text));
 }
 
-// Writes what a document of JSON has in YAML's own layout.
+// Writes a JSON document in YAML's own layout.
 class YamlLayout final : public YAML::EventHandler {
  public:
   explicit YamlLayout(YAML::Emitter& out) : out_(out) {}
@@ -81,7 +81,7 @@ class YamlLayout final : public YAML::EventHandler {
   void OnMapEnd() override { out_ << YAML::EndMap; }
 
  private:
-  // On one line, if it does and its first element is a number, or none.
+  // Uses one line if requested and if the first element is a number, or none.
   void BeginList(bool on_one_line) {
     if (!list_begins_) return;
     list_begins_ = false;
@@ -92,7 +92,7 @@ class YamlLayout final : public YAML::EventHandler {
   bool list_begins_ = false;
 };
 
-// YAML knows no surrogates: a character beyond U+FFFF is one escape there.
+// YAML has no surrogates: a character beyond U+FFFF is one escape there.
 std::string WithoutSurrogates(const std::string& json) {
   // MessageJson has both halves or none, so no other text has this form.
   static const LazyRE2 kPair = {
@@ -120,7 +120,7 @@ std::string JsonField(const char* name, const std::string& text) {
       "\": ", absl::StripTrailingAsciiWhitespace(MessageJson(value)), ", ");
 }
 
-// How much it shows unless it is verbose.
+// Limits without verbose.
 constexpr size_t kRowsPerRule = 4;
 constexpr int kMarkdownRepairs = 18;
 
@@ -139,7 +139,7 @@ std::string CodeSpan(absl::string_view text) {
   return absl::StrCat(fence, space, safe, space, fence);
 }
 
-// The same in a cell, which a "|" would end also within a code span.
+// A code span for a cell, which a "|" would end even within the span.
 std::string CellSpan(absl::string_view text) {
   return CodeSpan(absl::StrReplaceAll(text, {{"|", "\\x7c"}}));
 }
@@ -304,13 +304,12 @@ class MarkdownWriter {
 }  // namespace
 
 std::string MessageYaml(const google::protobuf::Message& message) {
-  // By way of JSON: what it has is the definition. JSON is YAML but for that.
+  // Converts JSON, which defines the content and is YAML but for surrogates.
   std::istringstream json(WithoutSurrogates(MessageJson(message)));
   YAML::Emitter out;
   YamlLayout layout(out);
   YAML::Parser(json).HandleNextDocument(layout);
-  // What a terminal would obey stands in double quotes, where the escapes of
-  // SafeText are YAML's.
+  // Control characters are in double quotes: SafeText's escapes are YAML's.
   return absl::StrCat(
       SafeLines(absl::string_view(out.c_str(), out.size()), /*utf8=*/true),
       "\n");
@@ -319,7 +318,7 @@ std::string MessageYaml(const google::protobuf::Message& message) {
 std::string KindLine(const char* kind, const std::string& head,
                      const google::protobuf::Message& message) {
   std::string line = OnOneLine(MessageJson(message));
-  // Lists that have lines of their own. Within a text quotes are escaped.
+  // Removes lists that have their own lines. Within a text quotes are escaped.
   absl::StrReplaceAll({{"\"rules\": [],", ""},
                        {"\"hosts\": [],", ""},
                        {"\"findings\": [],", ""}},

@@ -31,7 +31,7 @@ constexpr int kGzipWindow = 15 + 16;
 constexpr size_t kMaxLastPart = 100;
 constexpr size_t kMaxFolders = 155;
 
-// Fields by their places, as pax(1) has them.
+// A header, with its fields where pax(1) has them.
 std::string HeaderOf(absl::string_view name, size_t size, int64_t changed) {
   std::string header(kBlock, '\0');
   const auto put = [&header](size_t at, absl::string_view text) {
@@ -73,8 +73,8 @@ absl::Status CheckName(absl::string_view name) {
   return InvalidWords("msg-record-name-not-valid", QuotedText(name));
 }
 
-// A kind of secret: what stands before it, and it. Over bytes: one that is no
-// UTF-8 ends no match.
+// A kind of secret: the text before it, and the secret. Matches bytes, so that
+// invalid UTF-8 does not end a match.
 struct SecretForm {
   const char* kind;
   LazyRE2 form;
@@ -94,7 +94,7 @@ SecretForm kForms[] = {
      {R"((?i)(\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+))"
       R"(([^\s"',;]+))",
       RE2::Latin1}},
-    // In quotes, which inside of JSON have a backslash each.
+    // Quoted, each quote with a backslash inside of JSON.
     {"value",
      {R"((?i)([\w.-]{0,64}(?:token|passw(?:or)?d|passphrase|secret|credential|)"
       R"(api_?-?key|access_?-?key|private_?-?key)[\w.-]{0,64}\\?["']?\s*[=:]\s*)"
@@ -105,7 +105,7 @@ SecretForm kForms[] = {
       R"(api_?-?key|access_?-?key|private_?-?key)[\w.-]{0,64}\\?["']?\s*[=:]\s*))"
       R"(([^\s"',;&\\\[\]{}()](?:[^\s"',;&\\]|\\[^"'])*))",
       RE2::Latin1}},
-    // A program's option and its value, also in a list of words; no path.
+    // A program's option and its value, also in a list of words; not a path.
     {"value",
      {R"((?i)(--[\w-]{0,64}(?:token|passw|secret|api_?-?key)[\w-]{0,64}["',\\]{0,3})"
       R"(\s+["'\\]{0,2})([^\s"',;&\\/.\[-][^\s"',;&\\]*))",
@@ -131,7 +131,7 @@ std::string Without(SecretForm& form, absl::string_view text,
     kept.append(from, static_cast<size_t>(secret.data() - from));
     kept.append("[removed]");
     from = secret.data() + secret.size();
-    // What another form has taken out before is no secret any more.
+    // A secret that another form has removed does not count again.
     if (secret != "[removed]") ++(*removed)[form.kind];
   }
   kept.append(from, static_cast<size_t>(text.data() + text.size() - from));
@@ -141,7 +141,7 @@ std::string Without(SecretForm& form, absl::string_view text,
 constexpr char kTop[] = "clusterd-bundle/";
 constexpr size_t kMaxNameBytes = 64;
 
-// One part of a path that means the same to every file system and shell.
+// One part of a path that is safe in every file system and shell.
 std::string FileName(absl::string_view text) {
   std::string name(text.substr(
       text.size() > kMaxNameBytes ? text.size() - kMaxNameBytes : 0));
@@ -158,7 +158,7 @@ std::string EndOf(const HostRecording::Run& run) {
   return absl::StrCat("status ", run.exit_status());
 }
 
-// As a person would have seen it in a shell.
+// Runs as in a shell session.
 std::string RunsText(const HostRecording& recording, absl::string_view tool) {
   std::string text;
   for (const HostRecording::Run& run : recording.runs()) {

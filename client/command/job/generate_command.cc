@@ -1,6 +1,5 @@
-// clusterctl generate: what a job is started with, made from facts that a check
-// of the job has just found to be right: its rank table, and the variables and
-// command line of each server.
+// clusterctl generate: a job's rank table, and each server's variables and
+// command line, from the facts of a check that the job has just passed.
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -34,16 +33,15 @@
 namespace clusterd {
 namespace {
 
-// Twice what a check may take where the spec says nothing else, and a little.
+// Twice the default limit of a check, and a little.
 constexpr absl::Duration kLaunchTimeout = absl::Seconds(140);
 constexpr mode_t kProgram = 0777;  // As far as umask lets.
 constexpr mode_t kData = 0666;
-constexpr int kGroups = 4, kHostsColumns = 100;  // Of hosts in a note.
+constexpr int kGroups = 4, kHostsColumns = 100;  // Hosts in a note.
 constexpr char kHostInPath[] = "%h";
 constexpr char kAllNodes[] = "all";
 
-// A rule about the job alone, and the options and keys of the job file that
-// change the job.
+// A rule about the job alone, and its options and keys of the job file.
 struct JobRule {
   absl::string_view name;
   absl::string_view options;
@@ -105,8 +103,8 @@ class GenerateCommand : public Command {
                             kLaunchTimeout);
   }
 
-  // kExitPass once `facts_` are those of a job that no rule stops; else the
-  // exit status, and everything was told.
+  // kExitPass with `facts_` set if no rule stops the job. Otherwise the exit
+  // status, with all messages printed.
   int Prepare() {
     const auto client = Connect();
     if (!mistakes_.empty()) return Refuse(RejectUsage(), "wrong usage");
@@ -157,7 +155,7 @@ class GenerateCommand : public Command {
     return Lines(lines);
   }
 
-  // The job meets what is waived as long as nobody repairs it.
+  // The job meets a waived problem until it is repaired.
   int TellWaived(const Report& report) {
     const Report rendered = Rendered(report);
     for (const RuleResult& rule : rendered.rules()) {
@@ -172,9 +170,9 @@ class GenerateCommand : public Command {
     return kExitPass;
   }
 
-  // Where stdout is to have a document, it has one of an error too.
+  // If stdout has a document, prints one for an error too.
   virtual int Refuse(int status, absl::string_view /*why*/) { return status; }
-  // Whether the options of a launch are there.
+  // The command has the options of a launch.
   virtual bool launches() const { return false; }
 
   uint32_t ssh_port() const { return named_.ssh_port(); }
@@ -183,8 +181,8 @@ class GenerateCommand : public Command {
     return {facts_.facts().pointer_begin(), facts_.facts().pointer_end()};
   }
 
-  // The exit status. An empty path is stdout. A file that says the same is left
-  // alone, one that says something else as well unless `overwrite`.
+  // Writes a file, or stdout if the path is empty; the exit status. An equal
+  // file stays as it is. A different one also stays unless `overwrite`.
   int Write(const std::string& path, const std::string& text, bool overwrite,
             mode_t mode) {
     if (path.empty()) {
@@ -381,7 +379,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
       server.set_master_port(options_.master_port);
       options_.super_pods.push_back(server.logic_super_pod());
     }
-    // The launch sets them, so that those of login files do not count.
+    // The launch sets them, so that values in login files do not count.
     for (const std::string name :
          {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES", "WORLD_SIZE"}) {
       if (!FirstWith(job_.environment(), &EnvironmentVariable::name, name)) {
@@ -401,8 +399,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     AddMistake("msg-job-out-of-range", option, QuotedText(text), least, most);
   }
 
-  // The hosts read the file; where it can be read here too, the check judges
-  // it.
+  // The hosts read the file. The check judges it if it can be read locally.
   void ReadRankTable() {
     if (options_.rank_table.empty()) {
       if (job_.rank_table().empty()) return;
@@ -423,7 +420,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
     }
   }
 
-  // What the launch starts is what the check judges, where it can.
+  // The check judges the program that the launch starts, if it can.
   void ReadProgram() {
     if (!job_.python().empty()) options_.python = job_.python();
     if (!absl::StartsWith(job_.python(), "/")) job_.clear_python();

@@ -23,7 +23,7 @@ using ::testing::Not;
 
 using Arguments = std::vector<std::string>;
 
-// A controller that finds two healthy servers in order.
+// A controller with two healthy servers that pass.
 ProgramWorld LaunchWorld(const char* product = "atlas-a2") {
   const ClusterSpec spec = MakeSpec(product, "", 2);
   LaunchEvent event;
@@ -132,7 +132,7 @@ TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
   EXPECT_THAT(output.out, HasSubstr(" --local_addr="));
   EXPECT_EQ(controller.launch_request()->job().servers(0).master_port(),
             29600u);
-  // Those of login files do not count.
+  // Values of login files do not count.
   std::map<std::string, std::string> sets;
   const auto request = controller.launch_request();
   for (const auto& each : request->job().environment()) {
@@ -179,7 +179,7 @@ TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
     EXPECT_EQ(output.status, state == FAIL ? 1 : 2);
     EXPECT_EQ(output.out, "");
     EXPECT_THAT(output.err, HasSubstr("link is DOWN"));
-    // What stops the job comes first, and what passes is counted alone.
+    // Failures come first; rules that passed are only counted.
     EXPECT_THAT(output.err, HasSubstr("no optical module"));
     EXPECT_LT(output.err.find("link is DOWN"),
               output.err.find("no optical module"));

@@ -1,8 +1,7 @@
-// clusterctl hook: what a scheduler calls before and after a job. Asks this
-// host's own clusterd, which knows or learns the verdict, and turns the answer
-// into an exit status and the lines that this scheduler understands. A hook
-// that is killed leaves nothing behind. The epilog of a Slurm job removes what
-// its prolog left for its tasks.
+// clusterctl hook: called by a scheduler before and after a job. It asks this
+// host's clusterd for the verdict, and turns the answer into this scheduler's
+// exit status and lines. A killed hook leaves nothing behind. A Slurm epilog
+// removes the variables that the prolog left for the job's tasks.
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,7 +28,7 @@
 namespace clusterd {
 namespace {
 
-// The daemon's answer on its way back, and our own start and end.
+// For the daemon's answer on its way, and our own start and end.
 constexpr absl::Duration kMargin = absl::Milliseconds(500);
 constexpr absl::Duration kLongestWait = absl::Minutes(10);
 constexpr int kReasonColumns = 200;
@@ -65,7 +64,7 @@ std::string HookHelp() {
 }
 
 // The same words with each finding in them (JobReason.said) in the current
-// language. A finding of a newer clusterd stays in English.
+// language. A newer clusterd's finding stays in English.
 FindingValue WithFindings(FindingValue words) {
   const std::pair<absl::string_view, absl::string_view> names =
       absl::StrSplit(words.words(), absl::MaxSplits('/', 1));
@@ -82,8 +81,8 @@ FindingValue WithFindings(FindingValue words) {
   return words;
 }
 
-// The reason to refuse the job of a finding that no host is to blame for: its
-// rule is about jobs or what they bring, or it names no host.
+// The reason to refuse the job without blaming a host: the finding's rule is
+// about jobs or their files, or it names no host.
 std::string ClusterWideReason(const Report& report) {
   for (const RuleResult& rule : report.rules()) {
     const Rule* const row = FindRule(rule.rule());
@@ -135,7 +134,7 @@ class HookCommand final : public Command {
  private:
   int Work() override {
     // A scheduler gives a hook its own locale, or none. Only --lang and
-    // CLUSTERD_LANG choose Chinese, which is UTF-8 then.
+    // CLUSTERD_LANG choose Chinese, then in UTF-8.
     Environment& environment = session().environment;
     const bool is_chinese =
         absl::StartsWith(ValueOf(environment, "CLUSTERD_LANG"), "zh");
@@ -170,12 +169,12 @@ class HookCommand final : public Command {
       node_name_ = ValueOf(session().environment, "SLURMD_NODENAME");
     }
     if (node_name_.empty() || IsHostName(node_name_)) return;
-    // What the scheduler has set is not wrong usage.
+    // A name that the scheduler has set is not wrong usage.
     AddTrouble("msg-hook-host-name", QuotedText(node_name_));
     node_name_.clear();
   }
 
-  // Without a readable job this host alone is judged.
+  // Without a readable job only this host is judged.
   void ReadJob() {
     if (const JobSource source = SourceOf(*row_)) {
       absl::StatusOr<JobSpec> job = source(session().environment);
@@ -200,7 +199,7 @@ class HookCommand final : public Command {
                    ErrStyle().utf8);
   }
 
-  // A task prolog's stderr is the user's own, once for every task.
+  // A task prolog's stderr is the user's, once for every task.
   bool MayTalk() const {
     if (row_->kind != HOOK_SLURM_TASK_PROLOG) return true;
     return ValueOf(session().environment, "SLURM_PROCID") == "0";
@@ -210,7 +209,7 @@ class HookCommand final : public Command {
     if (MayTalk()) Tell("hook-about", hook_, Safe(ValueText(words)));
   }
 
-  // An error of clusterd's own blocks a job only with --fail-closed.
+  // An internal error of clusterd blocks a job only with --fail-closed.
   int WithoutAnswer(const absl::Status& why) {
     AddMistakes("", why, trouble_);
     for (const FindingValue& line : trouble_) Talk(line);
@@ -219,16 +218,16 @@ class HookCommand final : public Command {
     return refuses ? row_->drained : kExitPass;
   }
 
-  // A prolog is root and may ask; a task prolog is the job's user and may not,
-  // unless a site permits it. The prolog's answer is beside the socket until
-  // the epilog. The id has no "/". Empty: the job is not known.
+  // A prolog is root and may ask. A task prolog runs as the job's user and may
+  // not, unless a site permits it. The prolog's answer is beside the socket
+  // until the epilog. The id has no "/". Empty: the job is not known.
   std::string VariablesFile() const {
     const size_t restarts = job_.id().rfind('.');
     if (!row_->is_slurm || restarts == std::string::npos) return "";
     return absl::StrCat(socket_, ".", job_.id().substr(0, restarts), ".env");
   }
 
-  // What the job's prolog has left; false if it has left nothing.
+  // Reads the file that the job's prolog has left; false if there is none.
   bool ReadVariables(HookAnswer* answer) const {
     const auto text = ReadTextFile(VariablesFile(), kMaxVariablesBytes);
     if (!text.ok()) return false;
@@ -254,7 +253,7 @@ class HookCommand final : public Command {
 
   int AskOwnDaemon() {
     if (row_->kind == HOOK_SLURM_PROLOG || row_->kind == HOOK_SLURM_EPILOG) {
-      unlink(VariablesFile().c_str());  // Of the job's start before this one.
+      unlink(VariablesFile().c_str());  // Left by an earlier start of the job.
     }
     HookAnswer left;
     if (row_->kind == HOOK_SLURM_TASK_PROLOG && ReadVariables(&left)) {
@@ -323,9 +322,9 @@ class HookCommand final : public Command {
     return status;
   }
 
-  // "export NAME=value", which slurmstepd reads (srun(1), --task-prolog). The
-  // user's own values stay, except of the variables that differ by host: srun
-  // passes on what a task prolog has set for the batch script on another host.
+  // Prints "export NAME=value", which slurmstepd reads (srun(1),
+  // --task-prolog). The user's values stay, except variables that differ by
+  // host: srun passes those of the batch script on to other hosts.
   void PrintEnvironment(const HookAnswer& answer) {
     static const LazyRE2 kVariable = {
         "[A-Z][A-Z0-9_]*=[A-Za-z0-9_.,:;%/@+=^ -]*"};
@@ -349,9 +348,9 @@ class HookCommand final : public Command {
     }
   }
 
-  // Where slurmctld runs: refuses what is wrong with the job or the cluster as
-  // a whole. A host that is the cause refuses and drains in its own prolog: a
-  // job that is requeued by this hook would come back to it.
+  // Runs where slurmctld runs. Refuses for the job or the cluster as a whole. A
+  // faulty host refuses and drains in its own prolog; a job requeued by this
+  // hook would come back to it.
   int AskController() {
     if (!opt_out_.empty()) {
       Talk(Worded("hook-opted-out", job_.id(), opt_out_));

@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// As slurmd starts a prolog: nothing but Slurm's own words.
+// The environment in which slurmd starts a prolog: only Slurm's variables.
 Environment Prolog() {
   return {{"SLURM_JOB_ID", "1234"},
           {"SLURM_NODELIST", "node[01-02]"},
@@ -41,20 +41,20 @@ JobSpec JobOf(const HookRequest& request) {
   return job;
 }
 
-// Runs a hook. The daemon's socket, and the file that a prolog leaves beside it
-// for its tasks, are in the test's own folder and not in the machine's /run.
+// Runs a hook. The daemon's socket, and the prolog's file beside it, are in the
+// test's own folder instead of /run.
 ProgramOutput RunHook(std::vector<std::string> words,
                       const ProgramWorld& world = {}) {
   words.insert(words.begin(), "hook");
   words.insert(words.end(), {"--socket", TestFile("agent.sock", "")});
-  // Its usual three seconds are not what is tested.
+  // Its usual three seconds are not under test.
   if (words[1] == "slurm-task-prolog") {
     words.insert(words.end(), {"--timeout", "60s"});
   }
   return RunProgram(words, world);
 }
 
-// What reached the daemon.
+// The request that reached the daemon.
 HookRequest Asked(const std::vector<std::string>& arguments,
                   ProgramWorld world) {
   FakeController controller(world.script);
@@ -130,7 +130,7 @@ TEST(HookTest, HelpHasARowForEachHook) {
   }
 }
 
-// A finding of a rule in the words of the daemon, and one of its own.
+// A finding in the daemon's words, and a text of its own.
 ProgramWorld WorldWithWords() {
   ProgramWorld world = WorldWith(HookAnswer::REFUSE_AND_DRAIN);
   HookAnswer& answer = world.script.hook;
@@ -152,7 +152,7 @@ ProgramWorld WorldWithWords() {
 
 TEST(HookTest, SpeaksChineseOnlyWhereItIsAskedTo) {
   ProgramWorld world = WorldWithWords();
-  // Schedulers store what a hook prints.
+  // Schedulers store a hook's output.
   world.environment["LANG"] = "zh_CN.UTF-8";
   const std::string english =
       "clusterctl hook: slurm-prolog: not blocking: waivers are not known: the "
@@ -318,7 +318,7 @@ TEST(HookTest, ReadsTheJobsOfPbsAndLsf) {
 TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
   ProgramWorld world = WorldWith(HookAnswer::ALLOW);
   world.environment["MASTER_PORT"] = "1234";
-  // From the batch script, on another host.
+  // Set by the batch script, on another host.
   world.environment["HCCL_IF_IP"] = "10.0.0.1";
   world.environment["SLURM_PROCID"] = "0";
   for (const char* const line :

@@ -32,13 +32,13 @@
 namespace clusterd {
 namespace {
 
-// Far more than the largest job; what is longer is no list of ours.
+// Far more than the largest job. A longer list is not plausible.
 constexpr size_t kMaxServers = 16384;
 constexpr size_t kMaxListBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
 constexpr uint32_t kMaxDeviceId = 1023;
 
-// The first of the variables that is set, and its value.
+// The first variable that is set, and its value.
 struct Named {
   std::string name;
   std::string value;
@@ -52,8 +52,8 @@ Named FirstSet(const Environment& environment,
   return {};
 }
 
-// An id goes into lines of logs and into a digest's neighbourhood: nothing but
-// what schedulers put there, "1234", "1234[7].head", "1234_7".
+// An id goes into lines of logs and into a job's digest. Only forms of
+// schedulers are valid: "1234", "1234[7].head", "1234_7".
 absl::Status CheckId(const Named& id) {
   const bool fits =
       id.value.size() <= kMaxIdBytes && absl::c_all_of(id.value, [](char c) {
@@ -71,7 +71,7 @@ absl::Status NotSet(absl::string_view names,
                    Worded("msg-job-variable-not-set", names, Worded(expected)));
 }
 
-// The variable in front of what is wrong with its value.
+// Puts the variable in front of its value's mistake.
 absl::Status MistakeOf(absl::string_view name, const absl::Status& mistake) {
   return InvalidWords("headed", absl::StrCat(name, ": "),
                       MessageWords(mistake));
@@ -94,9 +94,9 @@ absl::Status SetServers(const Named& from, std::vector<std::string> hosts,
   return InvalidWords("msg-job-no-host", from.name.empty() ? "job" : from.name);
 }
 
-// The number behind an id that tells a requeued job from what it was before.
-// A prolog has SLURM_JOB_RESTART_COUNT, the job itself SLURM_RESTART_COUNT, and
-// neither has one that was never restarted (Slurm 22.05).
+// The number of restarts, which makes a requeued job's id unique. A prolog has
+// SLURM_JOB_RESTART_COUNT, the job itself SLURM_RESTART_COUNT. Neither has one
+// without a restart (Slurm 22.05).
 uint32_t Restarts(const Environment& environment) {
   const Named text =
       FirstSet(environment, {"SLURM_JOB_RESTART_COUNT", "SLURM_RESTART_COUNT"});
@@ -109,7 +109,7 @@ constexpr size_t kMaxJobTextBytes = 256 << 10;
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kSshPort = 22;
 
-// As client.yaml does: beside the file that names it.
+// Resolves a path beside the file that names it, as client.yaml does.
 std::string PathBeside(const std::string& file, const std::string& path) {
   const size_t slash = file.rfind('/');
   if (absl::StartsWith(path, "/") || slash == std::string::npos) return path;
@@ -139,8 +139,8 @@ absl::StatusOr<JobSpec> SlurmJob(const Environment& environment) {
   const Named id = FirstSet(environment, {"SLURM_JOB_ID", "SLURM_JOBID"});
   if (id.value.empty()) return NotSet<absl::NotFoundError>("SLURM_JOB_ID");
   RETURN_IF_ERROR(CheckId(id));
-  // A prolog of Slurm 22.05 has SLURM_NODELIST alone, PrologSlurmctld and the
-  // job itself SLURM_JOB_NODELIST.
+  // A prolog of Slurm 22.05 has only SLURM_NODELIST. PrologSlurmctld and the
+  // job itself have SLURM_JOB_NODELIST.
   const Named list =
       FirstSet(environment, {"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
   if (list.value.empty()) {
@@ -172,7 +172,7 @@ absl::StatusOr<JobSpec> PbsJob(const Environment& environment) {
   if (!text.ok()) return MistakeOf(file.name, text.status());
   JobSpec job;
   job.set_id(absl::StrCat("pbs:", id.value));
-  // A host stands there once for each of its slots.
+  // The file has a host once for each of its slots.
   RETURN_IF_ERROR(SetServers(
       file,
       absl::StrSplit(*text, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty()),
@@ -191,7 +191,7 @@ absl::StatusOr<JobSpec> LsfJob(const Environment& environment) {
   }
   const std::vector<std::string> words =
       absl::StrSplit(list.value, ' ', absl::SkipEmpty());
-  // "node01 64 node02 64", where LSB_HOSTS repeats the names.
+  // "node01 64 node02 64"; LSB_HOSTS repeats the names instead.
   const size_t step = list.name == "LSB_MCPU_HOSTS" ? 2 : 1;
   std::vector<std::string> hosts;
   for (size_t i = 0; i < words.size(); i += step) hosts.push_back(words[i]);
@@ -328,8 +328,8 @@ void JobOptions::ReadProgram(const Environment& environment,
     if (file->empty()) continue;
     auto found = ReadTextFile(*file, kMaxJobTextBytes);
     if (found.ok()) {
-      // pip reads UTF-16, which PowerShell writes, and Python does not. Only
-      // comments of requirements are more than ASCII.
+      // pip reads UTF-16, which PowerShell writes, and Python does not. In
+      // requirements only comments are not ASCII.
       const std::string mark = found->substr(0, 2);
       if (text != job_.mutable_script() &&
           (mark == "\xFF\xFE" || mark == "\xFE\xFF")) {
@@ -337,10 +337,10 @@ void JobOptions::ReadProgram(const Environment& environment,
             &*found, RE2(R"((?s)\x00(.)|(.)\x00|..?)", RE2::Latin1), R"(\1\2)");
       }
       RE2::GlobalReplace(&*found, "\r\n?", "\n");
-      // An empty one would be a job without that file; comments may be in any
-      // encoding, and the job's texts are UTF-8.
+      // An empty text would be a job without that file. Comments may be in any
+      // encoding, but the job's texts are UTF-8.
       *text = found->empty() ? "\n" : ValidUtf8(*found);
-    } else if (*file != script_) {  // The hosts may have that of an option.
+    } else if (*file != script_) {  // Hosts may have the option's file.
       AddMistakes(key, found.status(), mistakes);
     }
   }
@@ -373,7 +373,7 @@ void JobOptions::ReadNodes(const Environment& environment,
 void JobOptions::ReadDevices(MistakeList& mistakes) {
   if (devices_.empty() || !file_.empty()) return;
   for (JobServer& server : *job_.mutable_servers()) server.clear_devices();
-  // Without servers its text is read all the same, for the mistake in it.
+  // Without servers the text is read only for its mistakes.
   JobSpec probe;
   probe.add_servers();
   JobSpec* const job = servers_known_ ? &job_ : &probe;
@@ -389,7 +389,7 @@ void JobOptions::ReadTable(MistakeList& mistakes) {
   if (!read.ok()) return AddMistakes("--rank-table ", read, mistakes);
   // An empty text would be a job without a table.
   job_.set_rank_table(text->empty() ? "\n" : *std::move(text));
-  // What a shell hands over in place of a file has no name.
+  // A path that a shell passes in place of a file is not a name.
   if (!absl::StartsWith(table_file_, "/dev/")) {
     job_.set_rank_table_file(table_file_);
   }

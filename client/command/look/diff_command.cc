@@ -1,6 +1,5 @@
-// clusterctl diff: what has changed from one check of the history to another.
-// clusterctl report: such a check as one HTML file, with what is different
-// since the one before of the same hosts.
+// clusterctl diff compares two checks of the history. clusterctl report writes
+// one as an HTML file, with the changes since the same hosts' check before.
 #include <memory>
 #include <optional>
 #include <set>
@@ -27,12 +26,12 @@
 namespace clusterd {
 namespace {
 
-// Entries that are looked at for one of the same hosts, and of these the
-// reports that are fetched.
+// Most entries that are searched for a check of the same hosts, and most
+// reports that are fetched for that.
 constexpr uint32_t kEntriesBefore = 200;
 constexpr size_t kReportsBefore = 20;
 
-// What two checks must have in common to be compared.
+// Two checks are compared only if these are equal.
 using Compared = std::tuple<std::set<std::string>, std::string, std::string>;
 Compared ComparedOf(const Report& report) {
   std::set<std::string> hosts;
@@ -40,7 +39,7 @@ Compared ComparedOf(const Report& report) {
   return {hosts, report.network_namespace(), report.job_id()};
 }
 
-// The same as far as an entry tells: "job 17: 12 hosts" of its summary.
+// As ComparedOf, from an entry alone: "job 17: 12 hosts" of its summary.
 std::tuple<absl::string_view, absl::string_view, absl::string_view> HeadOf(
     const HistoryEntry& entry) {
   const absl::string_view summary = entry.summary();
@@ -51,16 +50,15 @@ std::tuple<absl::string_view, absl::string_view, absl::string_view> HeadOf(
 // The name of an argument that is a check; the shell completes such ids.
 constexpr char kRunArgument[] = "RUN";
 
-// Checks of the history. Asks with every call; other errors are the
-// controller's.
+// Checks of the history. Every call asks the controller and returns its errors.
 class KeptChecks {
  public:
   // The client must outlive it. `timeout` of each question.
   KeptChecks(ControllerClient& client, absl::Duration timeout)
       : client_(client), timeout_(timeout) {}
 
-  // With its report. Empty: the newest; NotFound: the history has none.
-  // InvalidArgument for a run that is no check.
+  // The check with its report. Empty: the newest; NotFound: the history has
+  // none. InvalidArgument for a run that is not a check.
   absl::StatusOr<HistoryRecord> Read(std::string id) const {
     if (id.empty()) {
       ASSIGN_OR_RETURN(const ListHistoryResponse newest, List("", 1));
@@ -74,8 +72,8 @@ class KeptChecks {
     return InvalidWords("msg-job-run-not-a-check", kRunArgument, id);
   }
 
-  // The newest check before that one of the same hosts, job, namespace and
-  // schedule, where the controller does not name it; nullopt: none is near.
+  // The newest earlier check of the same hosts, job, namespace and schedule, if
+  // the controller does not name it; nullopt: none is near.
   absl::StatusOr<std::optional<HistoryRecord>> Before(
       const HistoryRecord& check) const {
     const HistoryEntry& entry = check.entry();
@@ -90,7 +88,7 @@ class KeptChecks {
     const Compared wanted = ComparedOf(check.report());
     for (const std::string& id : ids) {
       absl::StatusOr<HistoryRecord> older = Ask(id);
-      // Dropped by now to make room.
+      // The controller has dropped it to make room.
       if (absl::IsNotFound(older.status())) continue;
       RETURN_IF_ERROR(older.status());
       if (older->has_report() && ComparedOf(older->report()) == wanted) {
@@ -165,7 +163,7 @@ class DiffCommand final : public Request {
         status = kExitNoVerdict;
       }
     }
-    // What passed before may be anything now.
+    // Rules that passed before may fail now.
     if (diff_.before_verdict() != UNKNOWN && diff_.after_verdict() == UNKNOWN) {
       status = kExitNoVerdict;
     }
@@ -231,7 +229,7 @@ class ReportCommand final : public Request {
     return kExitPass;
   }
 
-  // It prints no message: the file is all.
+  // The command writes only the file, and prints no message.
   const google::protobuf::Message& Answer() const override { return record_; }
   void PrintTable(const Style& /*style*/, std::ostream& /*out*/) override {}
 

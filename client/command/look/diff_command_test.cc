@@ -46,8 +46,7 @@ Report WithoutRule(const std::vector<std::string>& hosts) {
   return report;
 }
 
-// The history has these, newest first, but for the first one, which is asked
-// about.
+// All are in the history, newest first; its list leaves out the first one.
 ProgramWorld WorldOf(const std::vector<HistoryRecord>& records) {
   ProgramWorld world;
   world.script.records = records;

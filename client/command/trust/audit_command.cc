@@ -1,6 +1,6 @@
-// clusterctl audit: whether an audit file is whole, and which newest lines of
-// such files others keep. Verifying needs no controller: the file may be
-// elsewhere, and the controller may be who is not believed.
+// clusterctl audit: verifies an audit file, and lists the newest lines that
+// others keep. Verifying needs no controller: the file may be on another
+// machine, and the controller may be the suspect.
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,7 +16,7 @@
 namespace clusterd {
 namespace {
 
-// Of the daemon's own file, in what `audit head FILE` lists.
+// The file's own line in the list of `audit head FILE`.
 constexpr char kThisFile[] = "this file";
 
 absl::StatusOr<std::vector<AuditText>> ReadFiles(
@@ -121,7 +121,7 @@ class AuditVerifyCommand final : public Command {
     return Print(VerifyAudit(*files, heads));
   }
 
-  // The newest, and one that it contradicts: all must be there.
+  // Asks for the newest line and a contradicted one. The file must have both.
   absl::Status AskHeads(ControllerClient& client,
                         std::vector<AuditHead>* heads) const {
     const size_t before = heads->size();

@@ -1,6 +1,6 @@
-// clusterctl token and certificates: which hosts may join, and when
-// certificates end. clusterctl lock, unlock and locks: identities that the
-// controller refuses at once, whatever their certificates say.
+// clusterctl token and certificates: joining of hosts, and the end of
+// certificates. clusterctl lock, unlock and locks: identities that the
+// controller refuses at once, in spite of a valid certificate.
 #include <memory>
 #include <string>
 
@@ -102,7 +102,7 @@ class TokenRevokeCommand final
 
  private:
   void ReadOptions() override {
-    // The id stands in the whole token, too.
+    // The whole token contains the id.
     const bool is_whole = absl::StartsWith(id_, "cj1.");
     asked_.set_id(is_whole ? id_.substr(4, 8) : id_);
   }
@@ -113,7 +113,7 @@ class TokenRevokeCommand final
   std::string id_;
 };
 
-// Four calls: the list, and three decisions about one host.
+// Makes one of four calls: the list, and three decisions about one host.
 class CertificatesCommand final : public Request {
  public:
   CertificatesCommand() : Request("certificates") {}
@@ -212,7 +212,7 @@ class CertificatesCommand final : public Request {
 };
 
 constexpr char kSecond[] = "%Y-%m-%d %H:%M:%S %Ez";
-constexpr size_t kMaxReason = 200;  // Of the controller, too.
+constexpr size_t kMaxReason = 200;  // As in the controller.
 
 FindingValue LockWords(const LockEntry& lock, absl::TimeZone zone) {
   return Worded(

@@ -1,5 +1,5 @@
 // clusterctl waive, maintenance, unwaive and waivers: failures that are
-// accepted until a moment, and hosts that are out of service until then.
+// accepted until a given time, and hosts that are out of service until then.
 #include <memory>
 #include <string>
 
@@ -10,13 +10,13 @@
 namespace clusterd {
 namespace {
 
-// With the id that unwaive takes, first.
+// Begins with the id that unwaive takes.
 std::string WaiverLine(const Waiver& waiver) {
   return Say("waiver-line", waiver.id().empty() ? "cluster.yaml" : waiver.id(),
              WaivedWords(waiver), WaiverWords(waiver));
 }
 
-// Of waive, and of maintenance, which has no rule and no devices.
+// Commands waive and maintenance. The latter has no rule and no devices.
 class WaiveCommand final : public OneCall<WaiveRequest, WaiverResponse> {
  public:
   explicit WaiveCommand(bool is_maintenance)
