@@ -182,7 +182,7 @@ struct ExitCase {
   ApplyResult::Outcome first;
   ApplyResult::Outcome second;
   int status;
-  const char* help;  // What the help says of that status.
+  const char* help;  // The help's text about that status.
 };
 
 class ApplyExitTest : public testing::TestWithParam<ExitCase> {};
@@ -281,7 +281,7 @@ TEST(ApplyCommandTest, TimeoutEndsOnlyClusterctl) {
       RunProgram({"apply", PlanPath(), "--yes", "--timeout", "100ms"}, world);
   EXPECT_EQ(output.status, 2);
   EXPECT_EQ(controller.cancelled_id(), "");
-  // On a slow machine it ends before the run has told its id.
+  // On a slow machine it can end before the run has printed its id.
   EXPECT_TRUE(absl::StrContains(output.err, "in the controller, wave after") ||
               absl::StrContains(output.err, "history --kind apply"))
       << output.err;
@@ -351,7 +351,7 @@ struct RefusedCase {
   grpc::Status status;
   int exit;
   std::vector<std::string> messages;
-  const char* help;  // What the help says of that status.
+  const char* help;  // The help's text about that status.
 };
 
 class ApplyRefusedTest : public testing::TestWithParam<RefusedCase> {};

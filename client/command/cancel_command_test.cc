@@ -1,5 +1,5 @@
-// How a run ends before its time: clusterctl cancel, apply --abort, and Ctrl-C
-// while an apply is under way.
+// Ending a run early: clusterctl cancel, apply --abort, and Ctrl-C while an
+// apply is under way.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/files/user_files.h"
@@ -209,7 +209,7 @@ ApplyWave Wave(uint32_t wave, const std::string& result) {
   return told;
 }
 
-// A run of two waves, of which the second begins only if nobody cancels.
+// A run of two waves; the second begins only if the run is not cancelled.
 ProgramWorld CancelledWorld(const std::string& by) {
   ProgramWorld world;
   const ApplyResult first = ResultOf("server0", ApplyResult::APPLIED);

@@ -239,7 +239,7 @@ TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
       absl::StrContains(output.out, absl::StrCat("note: ", text, "\n")));
   const ProgramOutput json = RunProgram({"check", "-o", "json"}, world);
   EXPECT_EQ(ParseReport(json.out).notes(0), text);
-  // What fits a chat has no notes.
+  // The short format prints no notes.
   EXPECT_EQ(RunProgram({"check", "-o", "short"}, world).err,
             absl::StrCat("clusterctl check: ", text, "\n"));
 }

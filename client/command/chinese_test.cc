@@ -1,5 +1,4 @@
-// What clusterctl says in Chinese, and that programs read the same in every
-// language.
+// clusterctl in Chinese; output for programs is the same in every language.
 #include <set>
 
 #include "absl/algorithm/container.h"
@@ -23,7 +22,7 @@ using ::testing::Not;
 
 using Arguments = std::vector<std::string>;
 
-// Whether a text has a Chinese character.
+// True if the text has a Chinese character.
 bool IsChinese(absl::string_view text) {
   return absl::c_any_of(text, [](char c) {
     const auto byte = static_cast<unsigned char>(c);

@@ -242,12 +242,12 @@ TEST(ClusterctlTest, WritesAReportFileForALineThatCannotBeParsed) {
 struct JsonCase {
   const char* name;
   std::vector<std::string> arguments;
-  int status;  // Of a controller that answers.
+  int status;  // If the controller answers.
 };
 
 class JsonTest : public testing::TestWithParam<JsonCase> {};
 
-// Of the document itself, not of what it holds. The fields of a Struct are a
+// Reads the document itself, not its contents. The fields of a Struct are a
 // map, whose layout differs between Debian's library and a build for TSan.
 std::string TopLevelField(const std::string& json, const char* name) {
   google::protobuf::Struct document;
@@ -294,7 +294,7 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"Describe", {"describe", "server0", "--output=json"}, 2},
         JsonCase{"History", {"history", "-ojson"}, 0},
         JsonCase{"Show", {"show", "3fa2", "--output", "json"}, 0},
-        // What the controller keeps under that id is no check.
+        // The controller keeps something other than a check under that id.
         JsonCase{"Diff", {"diff", "3fa2", "-o", "json"}, 3},
         JsonCase{"AuditHead", {"audit", "head", "-o", "json"}, 0},
         JsonCase{"ConfigShow", {"config", "show", "-o", "json"}, 0},

@@ -135,8 +135,8 @@ TEST(ConfigShowTest, ExitsWithTwoWhenTheControllerIsAway) {
   EXPECT_EQ(RunProgram({"config", "show"}, world).status, 2);
 }
 
-// Of a cluster of node01 to node04 or of some of them, with two devices of a
-// subnet to themselves.
+// A cluster of node01 to node04, or some of them, with two devices of a subnet
+// to themselves.
 std::string RailsSpec(const std::string& hosts, const std::string& subnet,
                       const std::string& host_part,
                       const std::string& product = "atlas-training") {

@@ -106,7 +106,7 @@ TEST(CompleteTest, OffersTheWordsThatHelpNames) {
               ElementsAre("text", "json"));
 }
 
-// What is offered is what the command takes.
+// Completion offers exactly the words that the command accepts.
 TEST(CompleteTest, OffersOnlyWordsThatTheOptionTakes) {
   for (const char* option : {"--output", "--color", "--fail-on"}) {
     const std::vector<std::string> words = Offered({"check", option, ""});

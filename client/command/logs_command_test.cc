@@ -198,7 +198,7 @@ TEST(LogsCommandTest, HostsWithoutLogsAreAnAnswer) {
       RunProgram({"logs", "--user", "ann", "--since", "1h"}, world).out,
       HasSubstr("on 2 hosts; an earlier --since takes in older files\n"));
   EXPECT_EQ(RunProgram({"logs", "-o", "short"}, world).out, "no logs\n");
-  // Files without a code are something else.
+  // Files without a code are listed separately.
   world.script.logs_events[0].mutable_host()->mutable_logs()->add_files();
   EXPECT_THAT(RunProgram({"logs"}, world).out,
               HasSubstr("the logs have no code of HCCL; 1 file"));

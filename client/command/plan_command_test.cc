@@ -45,7 +45,7 @@ ClusterPlan WithBlocked() {
   return plan;
 }
 
-// server0 is left with that; `plan` has nothing else about it.
+// server0 is left with that; `plan` reports nothing more about it.
 ClusterPlan Left(State state, ClusterPlan plan) {
   UnfixedRule& unfixed = *plan.mutable_hosts(0)->add_unfixed();
   unfixed.set_rule("link");

@@ -1,5 +1,5 @@
-// clusterctl rollback from command line to exit status. What it shares with
-// apply is tested in apply_command_test.cc.
+// clusterctl rollback from command line to exit status. apply_command_test.cc
+// tests the part that it shares with apply.
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
@@ -109,7 +109,7 @@ struct ExitCase {
   const char* name;
   ApplyResult::Outcome first;
   int status;
-  const char* help;  // What the help says of that status.
+  const char* help;  // The help's text about that status.
 };
 
 class RollbackExitTest : public testing::TestWithParam<ExitCase> {};

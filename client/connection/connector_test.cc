@@ -69,7 +69,7 @@ struct RunningController {
   }
 };
 
-// A port on which nobody listens, and that nobody else can take meanwhile.
+// A port without a listener that no other process can take meanwhile.
 class DeafPort {
  public:
   DeafPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

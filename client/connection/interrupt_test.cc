@@ -8,8 +8,7 @@
 namespace clusterd {
 namespace {
 
-// That a running call really ends is tested with one, in
-// controller_client_test.cc.
+// controller_client_test.cc tests that a running call really ends.
 TEST(InterruptTest, FiresOnce) {
   Interrupt interrupt;
   EXPECT_FALSE(interrupt.fired());

@@ -216,7 +216,7 @@ TEST(ExplainCallTest, TellsABrokenConnectionFromOneThatNeverWas) {
             "controller head:7443: the connection broke: Socket closed");
 }
 
-// What the controller says has words, too, and each line stays one.
+// The controller's message is translated too, and each line stays one line.
 TEST(ExplainCallTest, IsRenderedInTheUsersLanguage) {
   const absl::Status sent =
       WithWords(absl::InvalidArgumentError(""),

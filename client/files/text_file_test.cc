@@ -59,7 +59,7 @@ TEST(ReadTextFileTest, NamesThePathOfWhatCannotBeRead) {
   EXPECT_EQ(directory.status().message(), folder + ": not a regular file");
 }
 
-// Nobody writes to the FIFO, so whoever opened it would wait for ever.
+// The FIFO has no writer, so opening it would block for ever.
 TEST(ReadTextFileTest, WaitsForNoFifo) {
   const std::string path = Folder() + "/fifo";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);

@@ -150,7 +150,7 @@ TEST(ReportFormatsTest, HoldNothingThatATerminalObeys) {
 
 // ---- YAML ----
 
-// What a YAML reader takes a scalar for, by the rules of 1.1 and 1.2.
+// True if a YAML reader takes the scalar for text, by the rules of 1.1 and 1.2.
 bool IsReadAsText(const YAML::Node& node) {
   if (node.Tag() == "!") return true;
   bool as_bool = false;
@@ -347,7 +347,7 @@ class Junit {
   const std::string& text() const { return text_; }
   const pugi::xml_document& document() const { return document_; }
 
-  // What the case of this name says: "pass" or the name of its child.
+  // The content of the case of this name: "pass" or the name of its child.
   std::string Of(const char* name) const {
     const pugi::xml_node found = Case(name);
     if (!found) return "none";

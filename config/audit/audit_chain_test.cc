@@ -288,7 +288,7 @@ TEST(KnownHeadsTest, TakesAnOlderHeadFromALineOfHeadsAndFromNoTask) {
   EXPECT_TRUE(known.All()[1].contradicted());
 }
 
-// What is in a file may be anything.
+// A file may hold any bytes.
 TEST(VerifyAuditTest, EndsForWhateverBytes) {
   std::mt19937 random(7);
   const std::string whole = FileOf(Lines(4));

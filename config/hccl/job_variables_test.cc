@@ -175,7 +175,7 @@ TEST(MeantJobVariableTest, NamesTheOneThatIsOneEditAway) {
   EXPECT_EQ(MeantJobVariable("HCCL_SOKCET_IFNAME"), "HCCL_SOCKET_IFNAME");
   EXPECT_EQ(MeantJobVariable("hccl_buffsize"), "HCCL_BUFFSIZE");
   EXPECT_EQ(MeantJobVariable("HCCL-IF-IP"), "HCCL_IF_IP");
-  // MindIE reads it, NCCL those of its own, and PATH is no one's mistake.
+  // MindIE reads it, NCCL has its own, and PATH is always valid.
   for (const char* name :
        {"RANKTABLEFILE", "HCCL_BUFFSIZE", "HCCL_SOMETHING_NEW", "PATH", "RANKS",
         "WORLD_SIZE", "NCCL_SOCKET_IFNAME", "NCCL_BUFFSIZE", "NCCL_ALGO"}) {

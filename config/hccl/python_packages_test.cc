@@ -249,7 +249,7 @@ TEST(MeetsMarkerTest, DoesNotGuessWhatItDoesNotKnow) {
         "os_name == 'posix' extra", "os_name ~ 'posix'"}) {
     EXPECT_EQ(MeetsMarker(marker, "3.10", ""), std::nullopt) << marker;
   }
-  // What is known decides.
+  // Known parts decide.
   EXPECT_EQ(
       MeetsMarker("platform_release > '5' and os_name == 'nt'", "3.10", ""),
       false);

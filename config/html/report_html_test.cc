@@ -40,7 +40,7 @@ std::string Html(const Report& report, const Report* before = nullptr) {
   return html.value_or("");
 }
 
-// What stands between the two, which is cut out of `html` then.
+// Returns the text between the two and cuts it out of `html`.
 std::string Cut(const std::string& from, const std::string& to,
                 std::string* html) {
   const size_t begin = html->find(from);
@@ -52,8 +52,8 @@ std::string Cut(const std::string& from, const std::string& to,
   return text;
 }
 
-// The page as its elements; style and scripts, which are not XML, apart. Of the
-// bodies only the one in that language is left; "" leaves both.
+// The page as its elements, without style and scripts, which are not XML. Keeps
+// only the body in that language; "" keeps both.
 struct PageTree {
   explicit PageTree(std::string html, const std::string& language = "en") {
     style = Cut("<style>", "</style>", &html);
@@ -143,7 +143,7 @@ TEST(ReportHtmlTest, HasCausesWorstFirstWithTheCommandToCopy) {
   EXPECT_EQ(causes[0][0], 'F');
   EXPECT_THAT(causes[0], HasSubstr("server1 device 3"));
   EXPECT_THAT(causes[0], HasSubstr("link"));
-  // A button to copy stands behind what it copies, and behind nothing else.
+  // A copy button follows each text that can be copied, and no other text.
   const auto copied =
       page.Texts("//button[@class='copy']/preceding-sibling::*[1]");
   EXPECT_THAT(copied, Contains(HasSubstr("hccn_tool -i 3 ")));
@@ -374,7 +374,7 @@ TEST(ReportHtmlTest, NoTextBecomesAnythingElseThanText) {
     SCOPED_TRACE(absl::CHexEscape(hostile));
     const Filled filled({hostile});
     const PageTree page(Html(filled.report, &filled.before), "");
-    // Lines and commands are taken apart; all else has the same elements.
+    // Only lines and commands are split; all other elements stay the same.
     if (!absl::StrContains(hostile, '`')) {
       EXPECT_EQ(page.Shape(), expected.Shape());
     }

@@ -23,7 +23,7 @@ TEST(ExplainUnavailableTest, NamesTheFileThatMayBeWrong) {
                    "encoding routines::EVP lib"),
             "wrong certificate: not signed by our CA (/etc/ca.crt), or not "
             "valid now");
-  // Which one it is depends on how soon the other end closes.
+  // The timing of the other end's close decides which one it is.
   for (const char* const closed :
        {"Socket closed", "Connection reset by peer", "Broken pipe"}) {
     EXPECT_EQ(Failed(closed),

@@ -181,7 +181,7 @@ TEST_F(RevocationListsTest, TwoKeysUnderOneNameHaveAListEach) {
   EXPECT_TRUE(alone->Check(Key(by_other), now_).ok());
   EXPECT_EQ(alone->Check(Key(by_ca), now_).code(),
             absl::StatusCode::kFailedPrecondition);
-  // Where a certificate does not say its key, no list may have ended.
+  // If a certificate does not name its key, every list must be current.
   const std::string ended = other->RevocationList(
       {}, {-absl::Hours(2), -absl::Hours(1)}, {{NID_crl_number, "9"}});
   const auto half = RevocationLists::Parse({own + ended}, both);

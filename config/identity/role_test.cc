@@ -14,7 +14,7 @@ SpiffeId User(Role role) {
   return user;
 }
 
-// What certificates are refused altogether is in tests/component.
+// Tests in tests/component cover certificates that are refused altogether.
 
 TEST(RequireRoleTest, EachRoleIncludesTheOnesBeforeIt) {
   const Role roles[] = {Role::kHook, Role::kViewer, Role::kOperator,

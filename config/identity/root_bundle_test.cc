@@ -33,7 +33,7 @@ class RootBundleTest : public testing::Test {
   std::string Both() const {
     return old_->certificate_pem() + next_->certificate_pem();
   }
-  // What a host has that has joined under the old root.
+  // The roots of a host that joined under the old root.
   Roots Joined() const { return {old_->certificate_pem(), ""}; }
   Roots Take(const Roots& held, const std::string& bundles,
              const std::string& unsigned_pem = "") const {
@@ -65,7 +65,7 @@ TEST_F(RootBundleTest, GoesFromTheOldRootToBothAndToTheNewOneAlone) {
   EXPECT_EQ(end.pem, next_->certificate_pem());
   EXPECT_EQ(end.bundle, new_alone_);
   EXPECT_THAT(Texts(end.news), ElementsAre("root removed " + HashOf(*old_)));
-  // The same again is no news.
+  // The same bundle again changes nothing.
   EXPECT_THAT(Take(end, both_ + new_alone_).news, ElementsAre());
 }
 
@@ -74,7 +74,7 @@ TEST_F(RootBundleTest, LeadsAHostThatWasAwayThroughTheStepThatItMissed) {
   EXPECT_EQ(end.pem, next_->certificate_pem());
   EXPECT_THAT(Texts(end.news), ElementsAre("root added " + HashOf(*next_),
                                            "root removed " + HashOf(*old_)));
-  // Without that step there is no way.
+  // Without that step the host must join again.
   ExpectRefused(Joined(), new_alone_, "join again: clusterd join");
 }
 
@@ -82,7 +82,7 @@ TEST_F(RootBundleTest, TakesNoRootThatNoHeldOneHasSigned) {
   const std::string planted = Both() + thief_->certificate_pem();
   ExpectRefused(Joined(), thief_->RootBundle("demo", "9", planted),
                 "signed by no root that this host has");
-  // What a controller has the key of.
+  // The controller has the key of this intermediate CA.
   const auto intermediate = old_->MakeBelow("intermediate");
   ExpectRefused(Joined(), intermediate->RootBundle("demo", "9", planted),
                 "signed by no root that this host has");
@@ -177,7 +177,7 @@ TEST_F(RootBundleTest, RefusesWhatIsNoBundle) {
         old_->RootBundle("Demo", "1", Both()),
         old_->RootBundle("demo", "1", ""),
         old_->RootBundle("demo", "1", Both().substr(0, 1000)),
-        // What stands there alone would be believed for itself.
+        // A certificate on its own in the file would be trusted as a root.
         old_->RootBundle("demo", "1", Both() + leaf),
         old_->RootBundle(
             "demo", "1",

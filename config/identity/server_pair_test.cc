@@ -1,4 +1,4 @@
-// How a server goes over to new files while it runs.
+// How a running server switches to new files.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr char kController[] = "spiffe://demo/controller";
 
-// What a server was told of its files; outlives the server's last thread.
+// A server's refusals of its files; outlives the server's last thread.
 struct Refusals {
   absl::Mutex mutex;
   std::vector<std::string> all ABSL_GUARDED_BY(mutex);
@@ -80,12 +80,12 @@ class ServerPairTest : public testing::Test {
     replace(files_.certificate, pem.certificate, 0644);
     replace(files_.key, pem.key, 0600);
   }
-  // Whether a new handshake with a client of this authority comes to its end,
-  // perhaps not the first one.
+  // True if a new handshake with a client of this authority succeeds, perhaps
+  // not the first one.
   bool ShakesHands(const TestAuthority& authority) {
     return ClientOf(authority)->WaitForConnected(PatientDeadline());
   }
-  // Whether the first handshake with a client of this authority fails.
+  // True if the first handshake with a client of this authority fails.
   bool IsRefused(const TestAuthority& authority) {
     const auto channel = ClientOf(authority);
     for (;;) {

@@ -121,7 +121,7 @@ TEST(ReadOwnIdentityTest, TakesTheClustersNameFromTheCertificate) {
   const auto host = ReadOwnIdentity(files, "", IdentityKind::kHost);
   ASSERT_TRUE(host.ok()) << host.status();
   EXPECT_EQ(host->cluster, "demo");
-  // Its kind is no matter of taste.
+  // The identity's kind is fixed.
   EXPECT_THAT(std::string(ReadOwnIdentity(files, "", IdentityKind::kController)
                               .status()
                               .message()),

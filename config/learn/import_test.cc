@@ -419,7 +419,7 @@ TEST(ImportClusterTest, FollowsTheIncludesOfSlurm) {
   EXPECT_THAT(Names(*seen),
               ElementsAre("node01 10.10.0.11", "node02 10.10.0.12",
                           "node03 10.10.0.13", "node04 10.10.0.14"));
-  // Also where slurm.conf itself has no node.
+  // The same if slurm.conf itself has no node.
   EXPECT_TRUE(
       ImportSlurm("ClusterName=demo\nInclude nodes.conf\n", files).ok());
 }

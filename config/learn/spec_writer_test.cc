@@ -62,8 +62,8 @@ struct Learned {
   std::vector<HostFacts> facts;
 };
 
-// What the written file says; fails the test unless it loads and no rule
-// refuses it.
+// Loads the written file; fails the test if it does not load or a rule refuses
+// it.
 ClusterSpec Load(const WrittenSpec& written) {
   const auto spec = LoadSpec("cluster.yaml", written.yaml);
   EXPECT_TRUE(spec.ok()) << spec.status() << "\n" << written.yaml;
@@ -75,8 +75,8 @@ ClusterSpec Load(const WrittenSpec& written) {
   return *spec;
 }
 
-// What a check finds on hosts and devices, each as "server2 device 3" with all
-// that its finding is about; without what another finding explains.
+// The findings of a check on hosts and devices, each as "server2 device 3" with
+// all subjects; without findings that another one explains.
 std::vector<std::set<std::string>> Found(const ClusterSpec& spec,
                                          const std::vector<HostFacts>& facts) {
   std::vector<std::set<std::string>> found;
@@ -559,7 +559,7 @@ TEST(WriteSpecTest, TheExampleOfDevicesValidates) {
       for (int i = 0; i < servers; ++i) {
         SeenHost& host = seen.hosts.emplace_back();
         host.name = absl::StrCat("node", 1000 + i);
-        // Where the first network of the example is.
+        // The first network of the example.
         host.address = Ipv4Address(0x0a140001 + i);
       }
       const auto written = WriteSpec(seen);

@@ -123,7 +123,7 @@ TEST(FindAppliedDriftTest, EndsAnEnforcedApplyWithTheOneItHoldsUp) {
   enforced.begin.set_actor("spiffe://demo/controller");
   EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()),
             "bb:1 sysctl: net.core.somaxconn is 128, applied was 65535\n");
-  // Nobody asks for the value any more: the controller must not fight that.
+  // The value is not requested any more: the controller must not fight that.
   asked_for.end.set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()), "");
 }
@@ -221,7 +221,7 @@ TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
   ufw->mutable_allowed()->mutable_value();
   EXPECT_EQ(Drifts({stopped, opened}, facts),
             "aa:1 firewall: ufw: lets in lacks 22-22/tcp from 10.0.0.0/24\n");
-  // Of another firewall it decides nothing.
+  // It does not decide about another firewall.
   EXPECT_EQ(Drifts({stopped,
                     Applied("cc", {OpenStep(FIREWALLD,
                                             TcpPorts(22, 22, "10.0.0.0/24"))})},
@@ -374,7 +374,7 @@ TEST(FindAppliedDriftTest, RulesOfAFirewallDoNotCrowdOutOtherSettings) {
   HostFacts facts = LowSomaxconn();
   facts.mutable_firewalld()->mutable_installed()->set_value(true);
   facts.mutable_firewalld()->mutable_active()->set_value(false);
-  // The older apply, which comes last where all are told alike.
+  // The older apply, which comes last where all values are the same.
   const DriftFact drift =
       FindAppliedDrift({Applied("aa", {SysctlStep(kSomaxconnKey, "65535")}),
                         Applied("bb", open)},

@@ -329,8 +329,8 @@ TEST(PlanDeviceStepsTest, FreesAnAddressBeforeAnotherDeviceTakesIt) {
   EXPECT_EQ(texts[2], "device 0: address 10.0.0.9/24 -> 10.0.0.1/24");
 }
 
-// Boards from 0x30 on compare no addresses, so that the tool refuses one that
-// another device has is no reason that is true everywhere.
+// Boards from 0x30 on do not compare addresses. "The tool refuses another
+// device's address" is therefore not a reason on every board.
 TEST(PlanDeviceStepsTest, BlocksASwapForAReasonThatIsTrueOnEveryBoard) {
   HostFacts facts = GoodFacts("node-01");
   SetLive(&facts, 0, "10.0.0.2");
@@ -391,7 +391,7 @@ TEST(PlanDeviceStepsTest, RestsOnEveryFactThatDecided) {
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
 }
 
-// The devices have no address, and a detect address that nobody stored.
+// The devices have no address, and a detect address that is not stored.
 TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
   ClusterSpec spec = GoodSpec();
   spec.set_roce_unused(true);
@@ -408,7 +408,7 @@ TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
     device.mutable_gateway()->set_value("");
     SetConf(&facts, HccnConfKey("netdetect", device.id()), "");
   }
-  // Of these nothing is set either, with and without hccn.conf.
+  // The plan sets none of these either, with and without hccn.conf.
   spec.set_mtu(9000);
   spec.mutable_lossless()->set_pfc("0,0,0,0,1,0,0,0");
   spec.mutable_lossless()->set_dscp_to_tc("33:4");

@@ -176,7 +176,7 @@ TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");
   HccnConf* conf = facts.mutable_hccn_conf()->mutable_value();
-  // Nobody repairs that, so its repair cannot be gone.
+  // The plan does not repair that, so its repair cannot be gone.
   conf->add_problems()->set_kind(HccnConf::Problem::MALFORMED_LINE);
   EXPECT_EQ(WhyNotSo(step, facts), "");
   conf->add_problems()->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
@@ -308,7 +308,7 @@ TEST(IsAlreadySoTest, KnowsWhatTheToolDropsWithAnAddress) {
       PlanOf({DeviceStep(0, kAddressSetting, "none", wanted)}, seen), facts));
 }
 
-// What the spec plans for a host with these facts.
+// The plan of the spec for a host with these facts.
 HostPlan Planned(const HostFacts& facts, const ClusterSpec& spec = GoodSpec()) {
   return MakePlan(spec, {&facts}).hosts(0);
 }

@@ -1,4 +1,4 @@
-// Steps for a map, of which the tool is told pair by pair.
+// Steps for a map, which the tool sets pair by pair.
 #include <gtest/gtest.h>
 
 #include <string>

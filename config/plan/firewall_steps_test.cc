@@ -166,7 +166,7 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   EXPECT_EQ(names,
             (std::vector<std::string>{"firewalld: active", "firewalld: lets in",
                                       "firewalld: lets in permanently"}));
-  // Stored since, by somebody else: the plan is not of this host any more.
+  // Another program has stored it since: the plan is outdated for this host.
   LetIn(1, 65535, firewalld->mutable_allowed_permanently());
   EXPECT_EQ(FindMovedFacts(plan, facts).size(), 1u);
   EXPECT_TRUE(Plan(OpenPorts(), facts).steps().empty());
@@ -215,7 +215,7 @@ TEST(PlanFirewallStepsTest, BlocksFirewalldOfWhichTheStoredRulesAreUnknown) {
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(plan.blocked(0).reason(),
             "what it allows permanently is not known: timed out");
-  // ufw has no such facts and needs none.
+  // ufw does not have or need such facts.
   *facts.mutable_ufw() = Firewall(true, true);
   facts.mutable_ufw()->clear_allowed_permanently();
   EXPECT_EQ(Plan(OpenPorts(), facts).steps_size(), 3);

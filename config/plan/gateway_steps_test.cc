@@ -205,7 +205,7 @@ TEST(PlanSharedGatewayTest, TellsWhoseGatewayGoesAndRestsOnIt) {
                   "gateway_0=10.0.0.254, and device 0 may lose its live "
                   "gateway 10.0.0.254"));
   EXPECT_EQ(CheckHostPlan(plan), absl::OkStatus());
-  // What the tool takes away belongs to the step: applied again, it is so.
+  // The step owns what the tool removes: applied again, it changes nothing.
   HostFacts after = facts;
   SetGateway(&after, 0, "", "");
   SetGateway(&after, 1, "10.1.0.254", "10.1.0.254");

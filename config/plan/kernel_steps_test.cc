@@ -80,7 +80,7 @@ TEST(PlanSysctlStepsTest, AddsTheRangeToWhatIsReserved) {
                 "8080,60000-60015"}));
 }
 
-// Of every login: the ports that jobs will have.
+// Ports that jobs will have by the environment of every login.
 TEST(PlanSysctlStepsTest, ReservesTheBasePortOfLogins) {
   HostFacts facts = GoodFacts("node-01");
   EnvironmentVariable* const base =

@@ -439,8 +439,8 @@ TEST(VerifyPlanTest, RefusesAnotherSchema) {
   EXPECT_EQ(VerifyPlan(plan).code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// What is left of a cluster after its first host was taken out of a pattern by
-// index: node-02 keeps its addresses and is to have those of node-01.
+// A cluster whose first host was removed from a pattern by index: node-02 keeps
+// its addresses and is to have those of node-01.
 ClusterSpec SpecAfterTakingOut() {
   ClusterSpec spec = GoodSpec();
   ServerSpec second = spec.servers(1);

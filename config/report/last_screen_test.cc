@@ -1,5 +1,5 @@
-// What `clusterctl check` prints of clusters of any size on a terminal of 80
-// columns and 24 lines, of facts in memory that the judge judges.
+// The output of `clusterctl check` for clusters of any size on a terminal of 80
+// columns and 24 lines, from facts in memory that the judge judges.
 #include <sstream>
 #include <tuple>
 
@@ -30,8 +30,8 @@ void BreakAddress(TestCluster& cluster, int host, int device, int number) {
                      "255.255.255.0");
 }
 
-// The fault of that number. In a cluster of more than two hosts every tenth
-// makes one new, or silent.
+// Injects the fault of that number. In a cluster of more than two hosts every
+// tenth fault is a new kind, or a silent host.
 void Break(TestCluster& cluster, int number) {
   const int servers = static_cast<int>(cluster.facts.size());
   const int round = number / 10;
@@ -102,7 +102,7 @@ std::vector<std::string> LinesOf(const Report& report) {
   return absl::StrSplit(out.str(), '\n');
 }
 
-// What a person sees above the prompt, which is the last line.
+// The lines that a user sees above the prompt, which is the last line.
 std::string LastScreen(std::vector<std::string> lines) {
   if (lines.size() > kLines) {
     lines.erase(lines.begin(), lines.end() - static_cast<int>(kLines));

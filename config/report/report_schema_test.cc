@@ -1,6 +1,6 @@
-// proto/report.schema.json: the JSON schema of what MessageJson prints of a
-// Report, made here from the message's own description, so that it cannot say
-// anything else. Readers rely on the fields that it has: none may go.
+// proto/report.schema.json: the JSON schema of MessageJson's output for a
+// Report. The test generates it from the message's descriptor, so it cannot
+// differ. Readers rely on its fields: none may be removed.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -153,8 +153,8 @@ bool HasAll(const Value& list, const Value& names) {
   return std::includes(all.begin(), all.end(), wanted.begin(), wanted.end());
 }
 
-// Whether a reader of the one type can read the other. Words may be added to an
-// enum: a state that is not known counts as unknown.
+// True if a reader of the one type can read the other. Words may be added to an
+// enum: an unknown state counts as unknown.
 bool IsReadAs(Value was, Value is) {
   if (!HasAll(At(is.struct_value(), "enum"), At(was.struct_value(), "enum"))) {
     return false;
@@ -164,7 +164,7 @@ bool IsReadAs(Value was, Value is) {
   return google::protobuf::util::MessageDifferencer::Equals(was, is);
 }
 
-// What readers of the schema `was` miss in `is`.
+// The fields of schema `was` that its readers miss in `is`.
 Texts Lost(const Struct& was, const Struct& is) {
   Texts lost;
   for (const auto& [type, schema] : Inside(was, "$defs").fields()) {
@@ -243,7 +243,7 @@ Struct CheckedIn() {
 
 TEST(ReportSchemaTest, KeepsEveryFieldThatReadersKnow) {
   const Struct was = CheckedIn();
-  // Readers of another version's reports are told by the version.
+  // The version informs readers of reports of another version.
   if (VersionOf(was) != kReportSchemaVersion) return;
   EXPECT_THAT(Lost(was, ReportSchema()), IsEmpty())
       << "readers of schema version " << kReportSchemaVersion

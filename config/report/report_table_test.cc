@@ -281,8 +281,8 @@ void AddHost(Report& report, State state, const std::string& host) {
   status.set_state(state);
 }
 
-// As the controller judged it when nothing can be told of thirty rules, and
-// one rule fails on every host with a value of its own.
+// The controller's report if thirty rules are unknown, and one rule fails on
+// every host with a value of its own.
 Report UnknownsAndFailures(int hosts) {
   Report report;
   report.set_verdict(FAIL);

@@ -51,7 +51,7 @@ TEST(CheckDeviceIpSetTest, SaysOnceThatAHostWasNeverConfigured) {
 TEST(CheckDeviceIpSetTest, CountsTheValuesThatThePlanHas) {
   TestCluster cluster("atlas-a2");
   cluster.MakeNew(0);
-  // What the host allows is a matter of the plan.
+  // The plan, not this rule, checks what the host allows.
   cluster.facts[0].mutable_allows()->add_kinds("observe");
   EXPECT_EQ(Lines(cluster.Check("device-ip-set")),
             "FAIL server0:0-7 never-configured values=24\n");
@@ -279,7 +279,7 @@ TEST(CheckGatewayTest, BlamesTheAddressThatIsNotAsPlanned) {
   ASSERT_EQ(result.findings_size(), 1);
   EXPECT_EQ(result.findings(0).caused_by(), "device-ip-planned");
   EXPECT_THAT(result.findings(0).fix(), Not(HasSubstr("hccn_tool")));
-  // A plan that does not fit itself is not the address's fault.
+  // An inconsistent plan is not the address's fault.
   planned->set_gateway("10.0.0.1");
   cluster.device(0, 3).mutable_gateway()->set_value("10.0.0.1");
   EXPECT_THAT(

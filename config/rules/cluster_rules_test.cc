@@ -151,7 +151,7 @@ TEST(CheckLldpRailTest, AllowsManyLeafsPerRail) {
   EXPECT_EQ(result.state(), PASS) << Lines(result);
 }
 
-// Each port has two cables, and LLDP tells either switch.
+// Each port has two cables, and LLDP reports either switch.
 TEST(CheckLldpRailTest, AllowsDualHomedPortsAndSwitchesOfARack) {
   for (const int servers : {2, 3, 4, 8, 64}) {
     TestCluster homed("atlas-a2", "", servers);

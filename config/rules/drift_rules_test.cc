@@ -192,7 +192,7 @@ TEST(CheckDriftTest, PassesOnlyIfEveryHostKeepsARecord) {
   RuleResult result = cluster.Check("drift");
   EXPECT_EQ(result.state(), SKIPPED);
   EXPECT_EQ(result.skip_reason(), "the host keeps no record of applies");
-  // What is known of another host is told all the same.
+  // Known facts of another host are reported all the same.
   *DriftsOf(&cluster, 0)->add_drifts() = SomaxconnDrift();
   EXPECT_EQ(cluster.Check("drift").state(), WARN);
 }

@@ -250,7 +250,7 @@ TEST(CheckHccnConfTest, FailsForProblemsThatItDoesNotShow) {
   EXPECT_EQ(Brief(result.findings(16)), "more problems=1 more problem");
 }
 
-// Every line ends in CR LF, as clusterd tells it.
+// Every line ends in CR LF, as clusterd reports it.
 void EndLinesInCrLf(HccnConf* conf) {
   for (HccnConf::Entry& entry : *conf->mutable_entries()) {
     entry.set_value(entry.value() + "\\r");
@@ -469,7 +469,7 @@ TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcpWhateverTheValue) {
   }
 }
 
-// Everything else is as planned, so no other rule would say it.
+// All other values are as planned, so no other rule would report it.
 TEST(CheckDeviceIpPersistentTest, DhcpOfAPlannedDeviceIsSaidWhateverTheValue) {
   for (const char* value : {"0", "on", "1", ""}) {
     TestCluster cluster;
@@ -486,7 +486,7 @@ TEST(CheckDeviceIpPersistentTest, DhcpOfAPlannedDeviceIsSaidWhateverTheValue) {
                            "\", planned=192.168.103.3/24\n"));
     EXPECT_THAT(result.findings(0).fix(), HasSubstr("hccn_tool -i 3 -udhcpc"));
     EXPECT_FALSE(result.findings(0).fixed_by_plan());
-    // Also where the device has no address.
+    // The same if the device has no address.
     cluster.device(1, 3).mutable_address()->mutable_value()->clear_settings();
     EXPECT_THAT(Lines(cluster.Check("device-ip-persistent")),
                 HasSubstr("WARN server1:3 planned-by-dhcp "));
@@ -549,7 +549,7 @@ struct StoredCase {
   const char* another;  // A value that the tool takes, too.
   void (*change)(DeviceFacts* device);
   const char* kind;   // As the finding calls it.
-  const char* value;  // That the finding has.
+  const char* value;  // The value in the finding.
 };
 
 constexpr StoredCase kStored[] = {

@@ -184,7 +184,7 @@ TEST(CheckDeviceHealthTest, IsSkippedOnHostsWithoutNpuSmi) {
                   AllOf(HasSubstr(" not reported: "), HasSubstr("npu-smi")));
       EXPECT_EQ(result.findings_size(), 0) << Lines(result);
     }
-    // The driver's own file still tells.
+    // The driver's own file still has the version.
     EXPECT_EQ(cluster.Check("driver-compat").state(), PASS);
   }
 }

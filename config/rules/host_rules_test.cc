@@ -262,7 +262,7 @@ TEST(CheckPortsReservedTest, NeedsOnlySixteenUpToCann80) {
   EXPECT_EQ(ReservedWith("60000-60015", "8.0.0").state(), PASS);
   // A container of the host may have a newer one.
   EXPECT_EQ(ReservedWith("60000-60015", "", "8.0.RC3").state(), WARN);
-  // What the spec says holds before what the host has.
+  // The spec takes precedence over the host.
   EXPECT_EQ(ReservedWith("60000-60015", "8.5.0", "8.0.0").state(), WARN);
 }
 
@@ -438,7 +438,7 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
   for (const char* rule : {"ports-reserved", "sysctl-persistent"}) {
     EXPECT_THAT(repairs(rule), HasSubstr("50000-50031,60000-60031")) << rule;
   }
-  // A plan mends all that the spec itself needs.
+  // A plan fixes everything that the spec itself needs.
   cluster.job->clear_environment();
   cluster.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value("");
   const RuleResult ports = cluster.Check("ports-reserved");
@@ -458,7 +458,7 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
   }
 }
 
-// What the kernel begins with: 128, or 4096 from Linux 5.4 on.
+// The kernel's own default: 128, or 4096 from Linux 5.4 on.
 TEST(CheckSysctlPersistentTest, ComparesWithTheKernelsOwnWhereNoFileSetsIt) {
   TestCluster cluster = SilentCluster(16);  // 144 dial the root.
   const auto on = [&cluster](const char* release) {

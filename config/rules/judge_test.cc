@@ -264,9 +264,9 @@ TEST(BuildReportTest, CountsRulesByState) {
   const Counts counts = cluster.MakeReport().rule_counts();
   EXPECT_EQ(counts.fail(), 1u);
   EXPECT_EQ(counts.unknown(), 1u);
-  // Of another product subnet-shared and subnet-superpod, and what the spec
-  // says: backlog-uniform, ports-uniform; and what needs a job, job-super-pod
-  // too.
+  // Another product skips subnet-shared and subnet-superpod; the spec skips
+  // backlog-uniform and ports-uniform; and job rules, job-super-pod too, need a
+  // job.
   const auto of_jobs = static_cast<size_t>(absl::c_count_if(
       RuleCatalogue(), [](const Rule& rule) { return rule.needs_job; }));
   EXPECT_EQ(counts.skipped(), 5 + of_jobs);
@@ -355,7 +355,7 @@ TEST(BuildReportTest, SkipsRulesAboutRocePortsThatTheSpecSaysAreUnused) {
   EXPECT_TRUE(JudgePlannedAddresses(cluster.spec).empty());
 }
 
-// Nobody ever set a device of these hosts, and recovery finds nothing to set.
+// The devices of these hosts were never set, and recovery finds nothing to set.
 TEST(BuildReportTest, HostsWithoutHccnConfPassWhereRoceIsUnused) {
   TestCluster cluster("atlas-a3-superpod");
   const auto state = [&](const std::string& rule) {
@@ -380,7 +380,7 @@ TEST(BuildReportTest, HostsWithoutHccnConfPassWhereRoceIsUnused) {
                 HasSubstr("/etc/hccn.conf does not exist, and the devices' "
                           "RoCE ports are unused (cluster.yaml)"));
   }
-  // What the spec demands and nobody read is unknown all the same.
+  // A value that the spec demands and no query read is still unknown.
   cluster.spec.set_tls(true);
   EXPECT_EQ(state("tls-uniform"), UNKNOWN);
   cluster.spec.set_roce_unused(false);
@@ -527,7 +527,7 @@ TEST(MakeObserveRequestTest, SpeaksTheProductsCommandLine) {
             NpuToolFacts::ASCEND_950);
   EXPECT_EQ(MakeObserveRequest(MakeSpec("atlas-a2", "", 1)).generation(),
             NpuToolFacts::CLASSIC);
-  // As while the controller learns: the tool itself tells.
+  // As while the controller learns: the tool itself reports its generation.
   EXPECT_EQ(MakeObserveRequest(ClusterSpec()).generation(),
             NpuToolFacts::GENERATION_UNSPECIFIED);
 }
@@ -538,7 +538,7 @@ Report NamespaceReport(const TestCluster& cluster) {
   return cluster.MakeReport(options);
 }
 
-// What a healthy container on each host sends.
+// The facts that a healthy container on each host sends.
 TestCluster ContainerCluster() {
   TestCluster cluster;
   for (HostFacts& host : cluster.facts) {
@@ -612,7 +612,7 @@ TEST(JudgeInNamespaceTest, IsUnknownWhereTheContainerIsNot) {
   }
 }
 
-// What is at the root, and what follows: "link", "net-health [link]".
+// The root findings and those that follow: "link", "net-health [link]".
 std::vector<std::string> Troubles(const Report& report) {
   std::vector<std::string> troubles;
   for (const RuleResult& result : report.rules()) {
@@ -677,8 +677,8 @@ TEST(OneCauseOneHeadlineTest, AWrongNetmaskCarriesItsSubnetFindings) {
 
 TEST(OneCauseOneHeadlineTest, APlanThatIsWrongItselfIsACauseOfItsOwn) {
   TestCluster cluster("atlas-training", "", 2);
-  // Devices 1 and 2 are planned, and set, in one subnet; the netmask of device
-  // 0 is no reason for that.
+  // The plan has devices 1 and 2 in one subnet, and so they are set; the
+  // netmask of device 0 does not cause that.
   cluster.PlanAddress(0, 2, "192.168.101.77", "255.255.255.0");
   cluster.SetAddress(0, 2, "192.168.101.77", "255.255.255.0");
   cluster.PlanAddress(0, 1, "192.168.101.78", "255.255.255.0");
@@ -725,7 +725,7 @@ TEST(JudgeJobTest, SaysWhichJobIsJudgedAndHowLargeItIs) {
   EXPECT_EQ(report.verdict(), PASS);
 }
 
-// What only speaks of the job says nothing about hosts.
+// Findings about the job alone are not verdicts about hosts.
 TEST(JudgeJobTest, IsNotKnownWithoutTheHosts) {
   TestCluster cluster("atlas-a2");
   cluster.StartJob().add_dtypes("fp16");
@@ -812,7 +812,7 @@ TEST(JudgePlannedAddressesTest, WarnsOfPlannedRailsAndOfServersApart) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].rule(), "subnet-shared");
   EXPECT_EQ(found[0].state(), WARN);
-  // Whether the devices keep a gateway of their own is not known.
+  // It is unknown if the devices keep a gateway of their own.
   const std::vector<Finding> unknown = JudgePlannedAddresses(apart);
   ASSERT_FALSE(unknown.empty());
   EXPECT_EQ(unknown[0].rule(), "subnet-shared");
@@ -821,7 +821,7 @@ TEST(JudgePlannedAddressesTest, WarnsOfPlannedRailsAndOfServersApart) {
 
 constexpr absl::Time kNow = absl::FromUnixSeconds(1'735'689'600);  // 2025.
 
-// In force for an hour.
+// Adds a waiver that is in force for an hour.
 Waiver& AddWaiver(const std::string& rule,
                   const std::vector<std::string>& hosts, TestCluster* cluster) {
   cluster->now = kNow;

@@ -222,7 +222,7 @@ TestCluster Rails(LldpNeighbour::Peer peer, int servers = 2) {
 
 TEST(CheckSubnetSharedTest, PassesRailsThatAreCabledToNpus) {
   EXPECT_EQ(Rails(LldpNeighbour::NPU).Check("subnet-shared").state(), PASS);
-  // That a port hears nobody is for rule lldp.
+  // Rule lldp reports a port without neighbours.
   TestCluster cluster = Rails(LldpNeighbour::NPU);
   cluster.device(0, 3).mutable_lldp()->mutable_value()->Clear();
   EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
@@ -305,7 +305,7 @@ TEST(CheckSubnetSharedTest, PassesRailsWithGateways) {
     }
   }
   EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
-  // What is wrong then is the one without, and no word of whole rails.
+  // The finding then names the device without one, not whole rails.
   cluster.device(1, 3).mutable_gateway()->set_value("");
   const RuleResult result = cluster.Check("subnet-shared");
   ASSERT_EQ(result.findings_size(), 1) << Lines(result);
@@ -410,7 +410,7 @@ TEST(CheckSubnetSuperpodTest, VirtualNicsOfTwoHostsOfOnePodDiffer) {
       HasSubstr(
           "twice-in-pod addresses=192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, "
           "192.0.2.5, 192.0.2.6, 192.0.2.7, 192.0.2.8 and 8 more"));
-  // Of two pods they may be the same.
+  // Devices of two pods may have the same ids.
   for (int i = 0; i < 16; ++i) {
     cluster.device(1, i).mutable_super_pod()->mutable_value()->set_super_pod_id(
         1);

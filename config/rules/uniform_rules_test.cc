@@ -152,7 +152,7 @@ TEST(CheckTlsUniformTest, FoldsDevicesThatCannotBeAskedOverACopy) {
       HasSubstr("not-asked why=not queried: it cannot be given a copy"));
 }
 
-// Nobody touched the hosts, and the tool was asked.
+// The hosts were never set up, and the tool was asked.
 TEST(CheckTlsUniformTest, TakesTheToolsWordWhereNoFileHasTheKey) {
   TestCluster cluster;
   for (int i = 0; i < 8; ++i) {
@@ -344,7 +344,7 @@ TEST(CheckVersionUniformTest, NotesASeriesThatNobodyPublished) {
                  host.mutable_identity()->mutable_npu_series());
     }
     const RuleResult result = cluster.Check("version-uniform");
-    // Of A2 it is published, and so it should be there.
+    // For A2 the value is published, and so it should be there.
     const bool published = product == std::string("atlas-a2");
     EXPECT_EQ(result.state(), published ? UNKNOWN : PASS) << Lines(result);
     EXPECT_EQ(result.summary().find("NPU series not compared on 2 hosts") !=
@@ -588,7 +588,7 @@ TEST(CheckSpeedUniformTest, LeavesAPortWithoutALinkToRuleLink) {
   EXPECT_EQ(cluster.Check("speed-uniform").state(), UNKNOWN);
 }
 
-// A value that some hosts get, of a rule that else advises what most have.
+// A value for some hosts; otherwise the rule advises the majority's value.
 struct Split {
   const char* rule;
   void (*change)(HostFacts& host);

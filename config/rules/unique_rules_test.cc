@@ -26,7 +26,7 @@ TEST(CheckIpUniqueTest, SeesTwoDevicesOfOneHost) {
   EXPECT_THAT(Lines(cluster.Check("ip-unique")), HasSubstr("server0:3,7"));
 }
 
-// It answers for the address, whoever uses it.
+// It answers for the address, whatever device uses it.
 TEST(CheckIpUniqueTest, CountsAnUnplannedDeviceWhereAPlannedOneHasItsAddress) {
   TestCluster cluster;
   cluster.spec.mutable_servers(1)->mutable_devices()->DeleteSubrange(4, 4);

@@ -63,7 +63,7 @@ std::string Wrong(absl::string_view text) {
   return std::string(status.message());
 }
 
-// What is wrong with line 9 of File(line).
+// The mistakes in line 9 of File(line).
 std::string WrongLine(absl::string_view line) {
   return Wrong(File(absl::StrCat(line, "\n")));
 }
@@ -354,7 +354,7 @@ TEST(LoadSpecTest, NeedsNoAddressesWhereRoceIsUnused) {
     EXPECT_EQ(spec.servers(1).devices_size(), *devices == '\0' ? 16 : 8);
     EXPECT_EQ(spec.servers(1).devices(7).id(), 7u);
     EXPECT_EQ(spec.servers(1).devices(7).address(), "");
-    // What `config show` prints is read as the same again.
+    // The output of `config show` loads as the same spec.
     ClusterSpec again = Load(SpecToYaml(spec));
     again.set_digest(spec.digest());
     EXPECT_EQ(again.DebugString(), spec.DebugString());

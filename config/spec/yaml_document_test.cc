@@ -184,7 +184,7 @@ TEST(ParseYamlTest, ABracketAtTheStartOfABlockValueIsShownInQuotes) {
   for (const auto& [text, quoted] : kCases) {
     EXPECT_THAT(Wrong(text), EndsWith(why + quoted)) << text;
   }
-  // Lists are lists, and what no hostlist looks like is no hostlist.
+  // Lists are lists, and text unlike a hostlist is not one.
   EXPECT_EQ(Wrong("hosts: [node1,node2]\nids:\n  [0, 1]\n"), "");
   for (const char* text : {"a: [1, 2]x", "a: [1] x", "a: []]", "a: ]"}) {
     EXPECT_THAT(Wrong(text), HasSubstr("is not YAML here")) << text;

@@ -111,7 +111,7 @@ TEST(YamlMapTest, AMappingWithNothingInItIsEmpty) {
   EXPECT_EQ(file.Wrong(), "");
 }
 
-// What ReadNumber says about one value.
+// The mistake that ReadNumber reports for one value.
 std::string NumberMistake(absl::string_view value) {
   File file(std::string("n: ") + std::string(value) + "\n");
   const std::optional<uint32_t> number = file.Map({"n"})["n"].Number(1, 65535);

@@ -9,7 +9,7 @@
 namespace clusterd {
 namespace {
 
-// Of the records: what the published tool ended with 244 over.
+// From the records: the published tool exits with 244 over these lines.
 TEST(IsScannedRouteTest, RefusesEveryRouteThatStopsTheTool) {
   for (const char* line :
        {"route_address_172.16.0.0_5=gateway_10.0.0.253",
@@ -95,7 +95,7 @@ const std::vector<Values>& KeyValues() {
   return *values;
 }
 
-// What must go with lines of device 5 above.
+// Lines that must go with those of device 5 above.
 constexpr char kOthers[] =
     "multi_qp_count_5=2\nmulti_qp_udp_ports_5=5000,5001\n";
 

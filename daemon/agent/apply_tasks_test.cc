@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// One result that somebody waits for.
+// One result to wait for.
 class Answer {
  public:
   ApplyTasks::Done Expect() {
@@ -180,7 +180,7 @@ TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
   veto_ = AllowsOnly({CHANGE_OBSERVE});
   EXPECT_THAT(refusal(Task()), HasSubstr("this host does not allow"));
   EXPECT_EQ(RollBack("../etc").outcome(), ApplyResult::REFUSED);
-  // What a controller makes up is neither kept nor sent whole.
+  // An invented id is neither kept nor sent whole.
   ApplyTask endless = Task();
   endless.set_apply_id(std::string(1 << 20, 'x'));
   endless.set_actor(std::string(1 << 20, 'y'));
@@ -349,7 +349,7 @@ TEST_F(WaitingUndoTest, IsDoneSoonAfterTheJournalsAreRootsAgain) {
   });
   scheduler_.Advance(kUndoRetry);
   ASSERT_TRUE(scheduler_.WaitForPending(1));
-  // Nobody is told of what is as it was.
+  // Unchanged values notify no watcher.
   EXPECT_EQ(changes, 0);
   EXPECT_THAT(told, IsEmpty());
   EXPECT_NE(scenario_->State(), before_);
@@ -392,7 +392,7 @@ TEST_F(ApplyTasksTest, AuditsEachChangeBeforeItAndAfterItWithWhoAsked) {
   EXPECT_EQ(first.digest(), "digest");
   EXPECT_EQ(first.certificate(), "04d2");
   EXPECT_EQ(first.peer(), "ipv4:10.0.0.9:5123");
-  // Of a controller that tells no address.
+  // A controller that reports no address.
   EXPECT_EQ(audit_->entries().back().peer(), "controller");
   ASSERT_EQ(first.heads_size(), 1);
   EXPECT_EQ(first.heads(0).of(), kControllerFile);
@@ -563,7 +563,7 @@ TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {
   EXPECT_THAT(past.results(15).facts_after(), IsEmpty());
 }
 
-// Answers may be lost with a stream, and a refusal has no journal.
+// A stream can lose answers, and a refusal has no journal.
 TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
   tasks_->Recover();
   ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
@@ -574,7 +574,7 @@ TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
   ASSERT_EQ(RollBack("a9").outcome(), ApplyResult::REFUSED);
   PastApplies past = tasks_->Past();
   ASSERT_EQ(past.results_size(), 3);
-  // How the apply stands, before what became of its rollback.
+  // The apply's state comes before its rollback's.
   EXPECT_EQ(past.results(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(past.results(1).apply_id(), "a1");
   EXPECT_EQ(past.results(1).outcome(), ApplyResult::REFUSED);

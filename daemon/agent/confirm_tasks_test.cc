@@ -1,4 +1,4 @@
-// The part of ApplyTasks that takes back by itself what nobody confirms.
+// The part of ApplyTasks that automatically rolls back unconfirmed applies.
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,7 +45,7 @@ class ConfirmTasksTest : public ::testing::Test {
                                           &record_, audit_.log());
     tasks_->Recover(scheduler_.get());
   }
-  // Time for everybody.
+  // Advances time for all.
   void Pass(absl::Duration time) {
     scenario_->clock.Advance(time);
     scheduler_->Advance(time);
@@ -84,7 +84,7 @@ class ConfirmTasksTest : public ::testing::Test {
   const std::unique_ptr<Scenario> scenario_ = OpenUfwScenario();
   const std::map<std::string, std::string> before_ = scenario_->State();
   std::vector<DeviceUser> users_;
-  std::function<void()> meanwhile_;  // While an apply is looked at.
+  std::function<void()> meanwhile_;  // Runs while an apply is checked.
   CapturedLog log_;
   TestAudit audit_;
   std::unique_ptr<ManualScheduler> scheduler_;
@@ -236,7 +236,7 @@ TEST_F(ConfirmTasksTest, ClosesTheJournalOnceTheDiskHasRoomAgain) {
       journal, absl::ResourceExhaustedError("No space left on device"));
   Pass(absl::Minutes(5));
   ASSERT_TRUE(back.WaitForNotificationWithTimeout(kPatience));
-  // Not every few seconds: a firewall would be loaded anew each time.
+  // Not every few seconds: a firewall would be reloaded each time.
   EXPECT_EQ(scheduler_->UntilNext(), kUnclosedRetry);
   scenario_->machine.files().FailChanges(journal, absl::OkStatus());
   Pass(kUnclosedRetry);

@@ -16,14 +16,14 @@
 namespace clusterd {
 namespace {
 
-// Of a host on which one apply stands.
+// A host on which one apply stands.
 std::vector<JournalState> OneApply() {
   std::vector<JournalState> journals(1);
   journals[0].phase = JournalState::Phase::kApplied;
   return journals;
 }
 
-// A host that is looked at, and what was told of it.
+// A watched host, and its reports.
 class Watched {
  public:
   Watched() { record.EndChange(OneApply()); }

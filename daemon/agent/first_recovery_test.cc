@@ -59,7 +59,7 @@ class FirstRecoveryTest : public ::testing::Test {
     return told;
   }
 
-  ScratchRoot root_;  // Where audit files are.
+  ScratchRoot root_;  // Has the audit files.
   const std::unique_ptr<Scenario> untouched_ = OpenUfwScenario();
   const std::unique_ptr<Scenario> scenario_ = AlmostAppliedScenario();
   std::vector<DeviceUser> users_;

@@ -17,8 +17,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Answers with the request's deadline, after the test lets it, or nobody wants
-// the answer any more.
+// Answers at the request's deadline, after the test opens it, or when the
+// answer is not wanted any more.
 class GatedObserver final : public HostObserver {
  public:
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
@@ -49,7 +49,7 @@ class GatedObserver final : public HostObserver {
   absl::Notification* gate_ = nullptr;
 };
 
-// One result that somebody waits for.
+// One result to wait for.
 class Answer {
  public:
   TaskRunner::Done Expect() {
@@ -255,7 +255,7 @@ TEST(TaskRunnerTest, EqualObservationsShareTheNextAndNeverOneThatHasBegun) {
   EXPECT_EQ(answers[1].Wait().task_id(), 1u);
   EXPECT_EQ(answers[1].Wait().waited_ms(), 1000u);
   EXPECT_EQ(answers[3].Wait().facts().host(), "server0");
-  // What it waited for is not there twice.
+  // The waiting task runs once.
   EXPECT_EQ(answers[3].Wait().facts().elapsed_ms(), 4000u);
   EXPECT_FALSE(answers[2].arrived());
   EXPECT_TRUE(another.arrived());
@@ -335,7 +335,7 @@ TEST(TaskRunnerTest, RefusesMoreThanItsLimitAlsoAfterDeadlines) {
     task.mutable_observe()->set_host_ms(i + 1);
     runner->Run(task, answers[i]->Expect());
   }
-  // What nobody waits for when its turn comes is not begun.
+  // A queued task that is not wanted any more is never begun.
   EXPECT_TRUE(WaitUntil([&] { return observer.begun() > 0; }));
   // Answered, but the work behind them still hangs.
   scheduler.Advance(absl::Seconds(1));

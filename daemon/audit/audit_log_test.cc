@@ -81,7 +81,7 @@ class AuditLogTest : public testing::Test {
     }
     return entries;
   }
-  // Of all files, oldest first.
+  // Verifies all files, oldest first.
   AuditFindings Verify(const std::vector<AuditHead>& heads = {}) {
     std::map<uint64_t, AuditText> older;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
@@ -173,7 +173,7 @@ TEST_F(AuditLogTest, TakesALineThatLacksItsEndAlone) {
   EXPECT_EQ(Verify().lines, 2u);
 }
 
-// Ends a process that writes without pause; what it was told is on the disk.
+// Ends a process that writes without pause; acknowledged lines are on the disk.
 TEST_F(AuditLogTest, HasEveryLineThatWasAcknowledgedBeforeAKill) {
   for (int round = 0; round < 5; ++round) {
     int pipe_ends[2];
@@ -450,7 +450,7 @@ TEST_F(AuditLogTest, KeepsTheHighestHeadThatAFileContradictsOverARestart) {
   EXPECT_THAT(texts(audit), kept);
   Close();
   EXPECT_THAT(texts(Open(1)), kept);
-  // Also in a new file, into which all heads are written anew.
+  // The same in a new file, which begins with all heads.
   ASSERT_TRUE(audit_->Begin(Entry("run")).ok());
   audit_->NoteHead(Head("node08", 1, 'a'));
   Close();
@@ -518,7 +518,7 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
     return static_cast<double>(std::filesystem::file_size(path_));
   };
   AuditLog& audit = Open(kLarge, kMinute);
-  // What an entry makes at most: a controller chooses all texts.
+  // An entry's size is bounded, because a controller chooses all texts.
   const std::string text(4096, 'x');
   absl::Status refused;
   int begun = 0;
@@ -548,8 +548,8 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
   EXPECT_EQ(counted, 1000u);
 }
 
-// Whoever writes reads the clock first: where that does not return, neither
-// does the disk.
+// A writer reads the clock first: a clock that hangs acts like a disk that
+// hangs.
 class HangingClock final : public Scheduler {
  public:
   absl::Time Now() override {

@@ -189,7 +189,7 @@ TEST_F(EventStreamTest, CutsOffClientThatStopsReading) {
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::CANCELLED);
 }
 
-// What ends a call for good does not wait for a client that does not read.
+// Ending a call does not wait for a client that does not read.
 TEST_F(EventStreamTest, CutsOffClientThatDoesNotReadWhenTheCallIsEnded) {
   Call();
   CheckEvent huge = Last("last");

@@ -288,7 +288,7 @@ TEST_F(DeviceObserverTest, TellsThatTheCopyCannotBeRead) {
   EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
 
-// As a host that nobody gave certificates has it.
+// As on a host without certificates.
 TEST_F(DeviceObserverTest, TakesADeviceWithoutACertificateForOneWithoutTls) {
   runner_.Fails(kTls, 14, "No certificate found, please set certs firstly!\n");
   const TlsFact fact = Observe().tls();

@@ -173,7 +173,7 @@ TEST_F(DeviceUsersTest, EndsWithTheHostsTime) {
   EXPECT_THAT(fact.missing().detail(), HasSubstr("deadlines.host"));
 }
 
-// Two seconds pass at each look at it.
+// Each read of it takes two seconds.
 class HastyClock final : public Clock {
  public:
   absl::Time Now() override { return absl::UnixEpoch() + passed_; }

@@ -120,7 +120,7 @@ TEST_F(HostMemoryTest, AsksTheJournalWhereTheUnitKeepsDmesgFromReading) {
   runner_.Answers(question,
                   "[90.0] a kernel: Out of memory: Killed process 5 (b) x\n");
   EXPECT_THAT(Read().value().kills(), SizeIs(1));
-  // A journal without any line of the kernel tells nothing.
+  // A journal without any line of the kernel is unknown.
   runner_.Forget(question);
   runner_.Answers(question, "-- No entries --\n");
   EXPECT_TRUE(Read().value().has_kills_missing());

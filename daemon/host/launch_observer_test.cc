@@ -228,7 +228,7 @@ TEST_F(LaunchObserverTest, ReadsLimitsOfTheProgramsThatStartJobs) {
   run(10, "sshd", 1, 0);
   run(11, "sshd", 10, 0);      // A login.
   run(12, "sshd", 77, 0);      // Of a container.
-  run(13, "slurmd", 1, 1000);  // Somebody's own.
+  run(13, "slurmd", 1, 1000);  // A user's own.
   run(14, "containerd", 1, 0);
   run(15, "cron", 1, 0);
   const auto names = [&] {

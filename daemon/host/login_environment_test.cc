@@ -171,7 +171,7 @@ TEST(AddLoginFileTest, BlocksEndWhereTheyEnd) {
                   "9 RANK_ID=4", "10 RANK_ID=5"));
 }
 
-// In UTF-8 and in GBK.
+// Tests UTF-8 and GBK.
 TEST(AddLoginFileTest, KeepsTheLettersOfAValue) {
   EXPECT_THAT(OfShell("export MASTER_ADDR=本机IP\n"
                       "export HCCL_BUFFSIZE=“200”\n"

@@ -132,7 +132,7 @@ esac
   EXPECT_EQ(facts.devices(0).health().value().health(), ChipHealth::OK);
   EXPECT_EQ(facts.devices(1).health().value().health(), ChipHealth::ALARM);
   EXPECT_EQ(facts.devices(1).hccs().missing().reason(), Missing::NOT_SUPPORTED);
-  // What hccn_tool tells stays beside it.
+  // hccn_tool's values stay beside it.
   EXPECT_EQ(facts.devices(1).id(), 1u);
   EXPECT_EQ(facts.devices(1).link().value(), LinkFact::UP);
 }
@@ -353,7 +353,7 @@ echo "roce_rx_err_pkt_num:$(cat "${0%/usr/local/*}/count")"
   ASSERT_EQ(second.value().rises_size(), 1) << second.ShortDebugString();
   EXPECT_EQ(second.value().rises(0).name(), "roce_rx_err_pkt_num");
   EXPECT_EQ(second.value().rises(0).rise(), 12u);
-  // A clusterd that starts anew has nothing to compare with.
+  // A restarted clusterd has no earlier value to compare with.
   MachineObserver another(host.root().paths(), &runner, &clock);
   EXPECT_FALSE(another.Observe("server0", Request())
                    .devices(0)
@@ -408,7 +408,7 @@ TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
                           "-link_stat", "-stat"));
 }
 
-// A host that nobody touched. The tool writes to what it finds in the place of
+// A host that was never set up. The tool writes to the file in the place of
 // /etc/hccn.conf.
 TEST(MachineObserverTest, AsksForTlsWithoutAKeyAndTheHostsFileStaysAsItIs) {
   SimulatedHost host(2);
@@ -440,7 +440,7 @@ TEST(MachineObserverTest, AsksForTlsWithoutAKeyAndTheHostsFileStaysAsItIs) {
 // By a user who may read it; the tool would wait for the lock.
 TEST(MachineObserverTest, KnowsTheTlsSwitchWhileTheLockOfTheFileIsHeld) {
   SimulatedHost host(2);
-  // The device without a key tells whether there can be a copy.
+  // The device without a key shows whether there can be a copy.
   const TlsFact first = ObserveForReal(host).devices(1).tls();
   if (first.missing().reason() == Missing::NOT_QUERIED) {
     GTEST_SKIP() << first.missing().detail();

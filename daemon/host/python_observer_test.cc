@@ -34,7 +34,7 @@ class PythonObserverTest : public testing::Test {
     const uid_t self = geteuid();
     user_ = self == 0 ? 65534 : self;
     group_ = self == 0 ? 65534 : getegid();
-    // A user namespace may refuse to set groups: then there is nobody to be.
+    // A user namespace may refuse to set groups: then no user is available.
     if (self == 0) {
       std::vector<gid_t> own(64);
       const int count = getgroups(64, own.data());
@@ -109,7 +109,7 @@ class PythonObserverTest : public testing::Test {
     return packages;
   }
 
-  ScratchRoot root_{"/tmp"};  // Where the user may go.
+  ScratchRoot root_{"/tmp"};  // The user may enter it.
   uid_t user_ = 0;
   gid_t group_ = 0;
   bool can_become_ = true;
@@ -191,7 +191,7 @@ TEST_F(PythonObserverTest, TakesFoldersBelowUsrThatAreNotTheSystemsOnDebian) {
           "torch-2.1.0.dist-info", "2.1.0");
   question_.set_interpreter("/usr/local/venv/bin/python3");
   EXPECT_THAT(Packages(), ElementsAre("torch 2.1.0", "six 1.0"));
-  // Somebody built it.
+  // A locally built interpreter.
   root_.WriteProgram("/usr/local/bin/python3.10", "");
   Install("/usr/local/lib/python3.10/site-packages", "torch-2.2.0.dist-info",
           "2.2.0");
@@ -252,7 +252,7 @@ TEST_F(PythonObserverTest, WaitsForNoPipeAndGoesThroughLinksAsTheUserMay) {
   Install("/opt/cache", "torch-2.1.0.dist-info", "2.1.0");
   root_.Link(absl::StrCat(kSites, "/torch-2.1.0.dist-info"),
              "../../../../../../opt/cache/torch-2.1.0.dist-info");
-  // Of packages that nobody may enter, nothing is asked.
+  // Packages in a closed folder are not asked.
   root_.MakeFolder(absl::StrCat(kSites, "/closed"), 0);
   EXPECT_THAT(Packages(), ElementsAre("torch 2.1.0", "six "));
   root_.SetMode(absl::StrCat(kSites, "/closed"), 0755);
@@ -293,7 +293,7 @@ TEST_F(PythonObserverTest, SaysWhyItCannotTell) {
               HasSubstr("its version cannot be told"));
   question_.set_user("-x");
   EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::UNREADABLE);
-  // What is missing of ours says nothing about the interpreter.
+  // A missing program of ours proves nothing about the interpreter.
   question_.set_user("ann");
   root_.WriteProgram("/usr/bin/getent", "#!/bin/sh\nexit 2\n");
   EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::NOT_QUERIED);

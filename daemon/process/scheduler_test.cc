@@ -31,7 +31,7 @@ TEST(ThreadSchedulerTest, NeverRunsWhatWasCancelled) {
   absl::Notification go_on;
   absl::Notification done;
   ThreadScheduler scheduler;
-  // Nothing else runs until all is set and cancelled.
+  // No other callback runs until all is set and cancelled.
   scheduler.RunAfter(absl::ZeroDuration(),
                      [&] { go_on.WaitForNotification(); });
   const Scheduler::TimerId timer =

@@ -88,7 +88,7 @@ class Listener {
   int fd_;
 };
 
-// Where cores go to a program no limit holds.
+// A limit does not apply if cores are piped to a program.
 TEST(KeepOutOfCoresTest, NoCoreIsWrittenAndWhatItStartsMayHaveOne) {
   const pid_t daemon = fork();
   if (daemon == 0) {

@@ -37,7 +37,7 @@ TEST(WatchdogLimitTest, IsZeroWhereNobodyWaitsForThisProcess) {
   EXPECT_EQ(WatchdogLimit("30000000", "me"), absl::ZeroDuration());
 }
 
-// How often it was proved that the daemon gets on.
+// The number of proofs that the daemon makes progress.
 class Proofs {
  public:
   void Add() {

@@ -34,7 +34,7 @@ Report JobReport(const std::string& id) {
   return report;
 }
 
-// What reached the controller from `check` with these options.
+// The request of `check` with these options, as the controller received it.
 std::optional<CheckRequest> Asked(const Arguments& options, ProgramWorld world,
                                   int status = 0) {
   FakeController controller(world.script);
@@ -114,7 +114,7 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
   EXPECT_TRUE(absl::StrContains(output.err, "gone.txt")) << output.err;
 }
 
-// Nobody writes to it, and whoever opened it would wait for ever.
+// The FIFO has no writer, so opening it would block for ever.
 TEST(CheckJobTest, WaitsForNoFifoThatAJobNames) {
   ProgramWorld world = WorldWith(JobReport(""));
   world.environment["USER"] = "ann";

@@ -179,7 +179,7 @@ TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
     EXPECT_EQ(output.status, state == FAIL ? 1 : 2);
     EXPECT_EQ(output.out, "");
     EXPECT_THAT(output.err, HasSubstr("link is DOWN"));
-    // What stops the job comes first, and what passes is counted alone.
+    // Findings that stop the job come first; those that pass are only counted.
     EXPECT_THAT(output.err, HasSubstr("no optical module"));
     EXPECT_LT(output.err.find("link is DOWN"),
               output.err.find("no optical module"));
@@ -207,7 +207,7 @@ TEST(GenerateTest, NamesWhatTheCommandCanChangeAboutTheRulesThatFailed) {
   EXPECT_THAT(launch.err, HasSubstr("rule job-size: this job can be changed "
                                     "with --nodes, --devices, or nodes"));
   EXPECT_THAT(launch.err, HasSubstr("--skip rendezvous,job-size\n"));
-  // It has no such option.
+  // `generate ranktable` has no such option.
   EXPECT_THAT(RunProgram(Generate("ranktable"), world).err,
               AllOf(HasSubstr("master_addr, master_port"),
                     Not(HasSubstr("--master-port"))));

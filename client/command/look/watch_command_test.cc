@@ -106,7 +106,7 @@ TEST(WatchCommandTest, GoesOnWhenTheControllerIsBackAndSaysThatItWasAway) {
 }
 
 TEST(WatchCommandTest, SaysOnItsScreenThatTheControllerIsAway) {
-  // What was there, that it is away, and what is there again.
+  // Changes from present to absent and to present again.
   ProgramWorld world = WorldOf({{With(11)}, {With(12)}}, 3);
   OnTerminal(24, &world);
   const ProgramOutput output = RunProgram({"watch", "--color=never"}, world);

@@ -213,7 +213,7 @@ TEST(CheckHcclEnvironmentTest, WhatTheShellCutsOffIsAWarning) {
       ->mutable_variables(0)
       ->set_effect(EnvironmentVariable::NOT_EXPORTED);
   EXPECT_EQ(cluster.Check("hccl-environment").findings_size(), 2);
-  // What is left of it is judged, too.
+  // The rest of the value is judged, too.
   Set(cluster, "HCCL_OP_RETRY_ENABLE", "L1:0,").set_cut(" L2:0");
   EXPECT_EQ(cluster.Check("hccl-environment").state(), FAIL);
 }
@@ -303,7 +303,7 @@ TEST(CheckHcclEnvironmentTest, NamesKnownVariablesWithoutAForm) {
                                        " (/etc/profile.d/hccl.sh:3)")));
     EXPECT_THAT(CheckOf(name, "<a>").summary(), Not(HasSubstr("not judged")));
   }
-  // Of folders none is wrong, and the others have rules of their own.
+  // Any folder is valid, and the others have rules of their own.
   for (const char* name : {"ASCEND_OPP_PATH", "ASCEND_TOOLKIT_HOME",
                            "MASTER_ADDR", "NNODES", "RANK_SIZE"}) {
     EXPECT_THAT(CheckOf(name, "2").summary(), Not(HasSubstr("not judged")));
@@ -416,7 +416,7 @@ TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
           Not(HasSubstr("HCCL_RDMA_TIMEOUT"))));
   cluster.StartJob();
   EXPECT_EQ(cluster.Check("environment-uniform").state(), FAIL);
-  // What the job sets itself is the same everywhere.
+  // A value that the job sets itself is the same everywhere.
   cluster.job->add_environment()->set_name("HCCL_INTRA_ROCE_ENABLE");
   cluster.job->mutable_environment(0)->set_value("1");
   EXPECT_EQ(cluster.Check("environment-uniform").state(), PASS);

@@ -120,7 +120,7 @@ TEST(JobNetworkTest, LogicalSuperPodsGoBeforeThoseOfTheChips) {
   Export(cluster, 0, "HCCL_LOGIC_SUPERPOD_ID", "a");
   Export(cluster, 1, "HCCL_LOGIC_SUPERPOD_ID", "b");
   EXPECT_EQ(Judged(cluster), FAIL);
-  // What the launch gives goes before what every login gets.
+  // A launch's value takes precedence over that of every login.
   for (JobServer& server : *cluster.job->mutable_servers()) {
     server.set_logic_super_pod("one");
   }
@@ -256,7 +256,7 @@ TEST(JobNetworkTest, AHostAloneKnowsThatTheJobHasOtherServers) {
 
 TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   TestCluster cluster("atlas-a2");
-  EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // Of the simulation.
+  EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // About the simulation.
   cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(cluster.MakeReport().notes(),
               Contains("jobs: a job inside one server needs no RoCE; no job "

@@ -30,7 +30,7 @@ TestCluster JobOnOne(const char* product, std::vector<uint32_t> ids) {
   return cluster;
 }
 
-// Of which only the number of servers matters.
+// A cluster for which only the number of servers matters.
 TestCluster Sized(const char* product, int servers) {
   TestCluster cluster(product, "", 1);
   for (int i = 1; i < servers; ++i) cluster.spec.add_servers();

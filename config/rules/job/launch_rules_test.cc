@@ -81,7 +81,7 @@ TEST(CheckHostInterfaceTest, LinkThatIsDownFails) {
               HasSubstr("FAIL server0 link-down interface=eth0 (172.16.0.1)"));
 }
 
-// The job may name its interface itself, so nothing is broken yet.
+// The job may name its interface itself, so this does not break it yet.
 TEST(CheckHostInterfaceTest, DefaultOrderThatTakesAnotherIsAWarning) {
   TestCluster cluster;
   SetInterfaces(cluster, {{"eth1", "172.16.0.1"}, {"cni0", "10.244.0.1"}});
@@ -159,7 +159,7 @@ TEST(CheckHostInterfaceTest, HcclTakesTheFirstAddressOfAnInterfaceAlone) {
   EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
 }
 
-// Where a variable names several, the kernel's list decides and not the names.
+// If a variable names several, the kernel's list decides, not the names.
 TEST(CheckHostInterfaceTest, NamedInterfacesComeAsTheKernelListsThem) {
   const auto state = [](const std::string& ifname) {
     TestCluster cluster;
@@ -197,7 +197,7 @@ TEST(CheckHostInterfaceTest, NamesTheLineThatLetsHcclTakeLo) {
   }
 }
 
-// The ports of devices are no interfaces of the host.
+// Ports of devices are not interfaces of the host.
 TEST(CheckHostInterfaceTest, NamesTheDeviceWhoseAddressWasGiven) {
   TestCluster cluster("atlas-a3-superpod");
   const std::string roce =
@@ -237,7 +237,7 @@ TEST(CheckHostInterfaceTest, VlanNeedsItsAddressNamedWhereItsPortHasOne) {
           "address=172.16.0.1, name=bond0.7, variable=HCCL_IF_IP=172.16.0.1"));
 }
 
-// What a host sends as a name may be anything.
+// A host may send any bytes as a name.
 TEST(CheckHostInterfaceTest, NameThatNoVariableCanMeanGetsItsAddressAdvised) {
   for (const char* name : {"x,y", ""}) {
     TestCluster cluster;
@@ -306,7 +306,7 @@ TEST(CheckHostInterfaceTest, OneAddressOfTwoHostsFails) {
       HasSubstr("FAIL server0 server1 one-for-several taken=198.18.0.1 of Meta "
                 "(a range that proxy tunnels use), hosts=server[0-1], "
                 "variable=HCCL_SOCKET_IFNAME='=eth0', name=eth0"));
-  // Of one host alone a job may still say otherwise.
+  // With one host alone a job may still override it.
   cluster.facts[1]
       .mutable_interfaces()
       ->mutable_value()
@@ -435,7 +435,7 @@ TEST(CheckContainerMountsTest, NamesWhatTheContainerLacks) {
   SetMissing(Missing::ABSENT, "", cluster.facts[0].mutable_hccn_conf());
   SetMissing(Missing::ABSENT, "",
              cluster.facts[0].mutable_hccn_tool()->mutable_path());
-  // On a host itself other rules say it.
+  // On a host itself other rules report it.
   EXPECT_EQ(cluster.Check("container-mounts").state(), PASS);
   cluster.facts[0].mutable_in_container()->set_value(true);
   EXPECT_THAT(Lines(cluster.Check("container-mounts")),
@@ -480,7 +480,7 @@ void SetClock(TestCluster& cluster, int host, int64_t least, int64_t most) {
 
 TEST(CheckClockSkewTest, OnlyWhatTheRoundTripLeavesNoDoubtAboutCounts) {
   TestCluster cluster("atlas-a2", "", 3);
-  // An answer after a minute tells next to nothing, and costs nothing.
+  // An answer after a minute is nearly meaningless, and costs nothing.
   SetClock(cluster, 2, -30000, 30000);
   EXPECT_EQ(cluster.Check("clock-skew").state(), PASS);
   SetClock(cluster, 2, 5000, 9000);

@@ -23,7 +23,7 @@ TestCluster Small(const char* product = "atlas-a2") {
   return cluster;
 }
 
-// What is said of the small job with another table.
+// The findings about the small job with another table.
 std::string Said(const Replacements& replacements) {
   TestCluster cluster = Small();
   cluster.job->set_rank_table(
@@ -57,7 +57,7 @@ TEST(CheckRankTableTest, FailsForAnSdidThatTheDeviceDoesNotHave) {
       HasSubstr(
           "FAIL cluster other-sdid where=server_list[1] \"node_1\" device 3: "
           "super_device_id 4521987, the device of server1 has SDID 4711"));
-  // What is not told is not compared.
+  // Missing values are not compared.
   SetMissing(Missing::NOT_SUPPORTED, "",
              cluster.device(1, 3).mutable_super_pod());
   EXPECT_EQ(cluster.Check("rank-table").state(), PASS);

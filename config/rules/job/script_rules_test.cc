@@ -166,7 +166,7 @@ TEST(JobScriptTest, CommentsAndStringsDoNotFoolIt) {
   EXPECT_EQ(
       Observed(noise + With("backend=\"hccl\"", "backend=\"nccl\"")),
       "backend where=train.py:20, call=init_process_group, backend=nccl\n");
-  // What stands in a comment alone is not there.
+  // Text in a comment does not count.
   EXPECT_EQ(Observed(With("    model = DDP(", "    # model = DDP(")),
             "no-wrapper where=train.py:12\n");
 }
@@ -355,7 +355,7 @@ TEST(JobScriptTest, TheGlobalRankIsFoundInTextsAndArguments) {
         "x.to(device_of(rank))"}) {
     EXPECT_EQ(with("dist.get_rank()", device), "") << device;
   }
-  // The rank itself is no device.
+  // The rank itself is not a device.
   EXPECT_EQ(with("dist.get_rank()", "dist.init_process_group(rank=rank)"), "");
   EXPECT_EQ(with("pick()",
                  "dist.init_process_group('hccl', rank=int("
@@ -731,7 +731,7 @@ TEST(JobScriptTest, SaysWhatTheTextOfAnotherLibraryDoesNotTell) {
       "");
   EXPECT_THAT(Observed("class Trainer:\n    pass\n" + unwrapped),
               HasSubstr("no-wrapper where=train.py:14"));
-  // They may join the group themselves.
+  // These libraries may join the group themselves.
   for (const char* library : {"pytorch_lightning", "accelerate", "deepspeed"}) {
     const RuleResult joined =
         Running(absl::StrCat("import torch\nimport ", library,

@@ -1,4 +1,4 @@
-// An apply that goes back by itself unless it is confirmed.
+// An apply that is rolled back automatically unless it is confirmed.
 #include <map>
 #include <memory>
 #include <optional>
@@ -63,7 +63,7 @@ class ApplierConfirmTest : public ::testing::Test {
     applied_ = scenario_->State();
     ASSERT_NE(applied_, before_);
   }
-  // Whether the host goes back now.
+  // True if the host rolls back now.
   bool Reverts() {
     const auto recovered = applier_->Recover();
     EXPECT_TRUE(recovered.ok()) << recovered.status();
@@ -163,7 +163,7 @@ TEST_F(ApplierConfirmTest, GoesBackAlsoWhereTheJournalCannotGrow) {
       absl::StrCat(kScenarioStateFolder, "/a1.journal"),
       absl::ResourceExhaustedError("No space left on device"));
   EXPECT_TRUE(Reverts());
-  // Nobody may confirm afterwards what has gone back already.
+  // An apply that has already been rolled back cannot be confirmed.
   machine().files().FailChanges(
       absl::StrCat(kScenarioStateFolder, "/a1.journal"), absl::OkStatus());
   EXPECT_FALSE(Confirm().ok());

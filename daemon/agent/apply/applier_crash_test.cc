@@ -18,8 +18,8 @@
 namespace clusterd {
 namespace {
 
-// Which effects are ended: each of them. With AddressSanitizer, where that
-// takes twenty minutes of a processor, a seventh.
+// The effects after which the process ends: all of them. With AddressSanitizer,
+// where that takes twenty minutes of a processor, a seventh.
 #if defined(__clang__)
 constexpr size_t kEvery = __has_feature(address_sanitizer) ? 7 : 1;
 #else
@@ -60,7 +60,7 @@ struct Expected {
   std::vector<std::string> effects;
 };
 
-// What a run without a crash does.
+// The outcome of a run without a crash.
 Expected RunToTheEnd(const NamedScenario& named) {
   Expected expected;
   auto scenario = named.make();
@@ -144,7 +144,7 @@ TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverApplyIsKilled) {
 }
 
 TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverThePowerFails) {
-  // Live settings and files agree in this one, so a reboot alone is no change.
+  // Live settings and files agree here, so a reboot alone changes nothing.
   const NamedScenario named = {"open ufw", &OpenUfwScenario};
   const Expected expected = RunToTheEnd(named);
   for (size_t i = FirstOf(expected.effects); i < expected.effects.size();

@@ -183,7 +183,7 @@ TEST(ApplierTest, RefusesWhenFactsMovedAndSaysWhich) {
   EXPECT_EQ(host.scenario->State(), before);
 }
 
-// Nothing is written, so that a job on the devices is in nobody's way.
+// The apply writes nothing, so a job on the devices does not block it.
 TEST(ApplierTest, SaysThatAFinishedPlanRunAgainIsAlreadySo) {
   for (const NamedScenario& named : AllScenarios()) {
     Host host;
@@ -341,7 +341,7 @@ TEST(ApplierTest, UndoesWhenSysctlDIsReadOnly) {
   EXPECT_EQ(host.scenario->State(), before);
 }
 
-// What a boot's recovery leaves in the file.
+// The lines that a boot's recovery leaves in the file.
 constexpr char kRecoveryLines[] =
     "xsfp_reset_max_times_1=0\nxsfp_reset_wait_times_1=7\n"
     "tls_ca_recovered_1=1\n";
@@ -358,7 +358,7 @@ TEST(ApplierTest, RollsBackAfterARebootWroteTheToolsOwnLines) {
   EXPECT_EQ(result->outcome(), ApplyResult::ROLLED_BACK)
       << result->ShortDebugString();
   EXPECT_EQ(result->forced_size(), 0);
-  // What the tool noted in between still holds.
+  // Lines that the tool noted in between still hold.
   EXPECT_EQ(WithToolsOwnLines(before, kRecoveryLines),
             *files.Content("/etc/hccn.conf"));
 }
@@ -390,7 +390,7 @@ TEST(ApplierTest, RefusesToRollBackWhatSomebodyChangedSince) {
   EXPECT_EQ(forced->forced_size(), 1);
 }
 
-// What the newest of these applies set is what somebody wants now.
+// The newest of these applies sets the value that is wanted now.
 TEST(ApplierTest, RollsBackTheNewestFirst) {
   Host host;
   host.scenario->clock.SleepFor(absl::Seconds(1));
@@ -410,7 +410,7 @@ TEST(ApplierTest, RollsBackTheNewestFirst) {
   EXPECT_EQ(forced->forced_size(), 1);
 }
 
-// What the controller put back meanwhile is no apply of anybody's own.
+// The controller's enforcement meanwhile is not a user's apply.
 TEST(ApplierTest, RollsBackWhatWasEnforcedMeanwhile) {
   Host host;
   const std::string before = host.machine().sysctl()[kSomaxconnKey];
@@ -507,7 +507,7 @@ TEST(ApplierTest, KeepsTheNewestJournals) {
   ASSERT_EQ(states->size(), 2u);
   EXPECT_EQ((*states)[0].begin.apply_id(), "a3");
   EXPECT_EQ((*states)[1].begin.apply_id(), "a4");
-  // What went is not said to have been nothing.
+  // A removed apply is not reported as one that changed nothing.
   const auto dropped = host.Rollback();
   EXPECT_TRUE(absl::IsNotFound(dropped.status()));
   EXPECT_TRUE(Says(dropped.status(), "or dropped after 2 later applies"))

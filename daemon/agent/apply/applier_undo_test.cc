@@ -1,5 +1,5 @@
-// What an undo does when its journal cannot be written, and what a rollback may
-// not overwrite.
+// What an undo does if its journal cannot be written, and which values a
+// rollback may not overwrite.
 #include <gtest/gtest.h>
 
 #include <optional>

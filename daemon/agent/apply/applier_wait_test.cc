@@ -31,7 +31,7 @@ class ApplierWaitTest : public ::testing::Test {
         [this] { return users_; });
   }
 
-  // Recovers; what the watch was told goes to `told_`.
+  // Recovers; `told_` gets the reports to the watch.
   absl::Status Watched() {
     UndoWatch watch;
     watch.begins = [this](const std::string& id) {

@@ -284,7 +284,7 @@ TEST(JournalsToDropTest, NeverDropsWhatWaitsToBeConfirmed) {
   EXPECT_THAT(JournalsToDrop({waits}, {0, 0}), ::testing::ElementsAre("w1"));
 }
 
-// Of so many bytes, with an end or without one.
+// Puts a journal of `bytes` bytes, with an end or without one.
 void PutJournal(FakeFileSystem* files, const std::string& id, size_t bytes,
                 ApplyResult::Outcome outcome) {
   auto journal = Journal::Create(

@@ -47,7 +47,7 @@ class FakeNamespaces final : public NamespaceAccess {
     boot_ += "'";
     value_ = "4096";
   }
-  // A kernel before 5.14 has no cookie; older clusterds told neither.
+  // A kernel before 5.14 has no cookie; older clusterds reported neither.
   void Tells(bool cookie, bool boot) {
     tells_cookie_ = cookie;
     tells_boot_ = boot;

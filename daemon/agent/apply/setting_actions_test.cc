@@ -153,7 +153,7 @@ TEST(SetOnDeviceTest, TellsOfAMapWhatDiffersAndWhatGoesBackToNought) {
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(MapCommands(test), (std::vector<std::string>{"3 tc 0", "33 tc 1"}));
   EXPECT_EQ(test.device(1).dscp, "33:1,46:2");
-  // The tool keeps what went back to 0.
+  // The tool keeps values that returned to 0.
   EXPECT_NE(test.Conf().find("dscp_tc_1=3:0,46:2,33:1,\n"), std::string::npos);
   EXPECT_TRUE(*test.actions.IsAlreadySo(step));
 }
@@ -307,7 +307,7 @@ TEST(RepairFormTest, HoldsAfterARebootWroteTheToolsOwnLines) {
   const auto repaired = test.Run(Repair(HccnConfDigest(bad)));
   EXPECT_TRUE(repaired.ok()) << repaired.status();
   EXPECT_EQ(test.Conf(), RepairHccnConf(bad) + "xsfp_reset_max_times_1=0\n");
-  // What a person set since is not repaired unseen.
+  // A line that an administrator added since is not repaired unseen.
   files.Put("/etc/hccn.conf", bad + "mtu_0=9000\n");
   EXPECT_TRUE(absl::IsAborted(test.Run(Repair(HccnConfDigest(bad))).status()));
 }

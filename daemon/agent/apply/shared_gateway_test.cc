@@ -69,7 +69,7 @@ TEST(SharedGatewayTest, WhatIsAppliedStandsAndARollbackGivesAllBack) {
   EXPECT_EQ(machine.device(4).gateway, "10.4.0.254");
   const std::string conf = machine.files().Content(kConf).value_or("");
   EXPECT_THAT(conf, Not(HasSubstr("\ngateway_0=")));
-  // What the tool deletes besides is put back.
+  // Lines that the tool deletes besides are restored.
   EXPECT_THAT(conf, HasSubstr("# gateway_0= is a note\nIPv6gateway_0=fd00::1"));
   EXPECT_THAT(scenario->Plan().steps(), IsEmpty());
   EXPECT_THAT(scenario->Plan().blocked(), IsEmpty());
@@ -130,7 +130,7 @@ TEST(DhcpGatewayTest, APlanOfTheRestIsAppliedAndStands) {
   EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED);
 }
 
-// What the tool said when it set the address is no reason for the gateway.
+// The tool's output for the address is not a reason for the gateway.
 TEST(ResidueTest, QuotesNoOtherCommandAsItsCause) {
   auto scenario = SharedGateway();
   FakeMachine& machine = scenario->machine;

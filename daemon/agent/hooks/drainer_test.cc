@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// scontrol with one node, n1: what it is told is what it shows.
+// scontrol with one node, n1: it shows the state that it was given.
 class FakeSlurm final : public CommandRunner {
  public:
   absl::StatusOr<CommandResult> Run(const Command& command) override {

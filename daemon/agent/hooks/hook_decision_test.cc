@@ -56,7 +56,7 @@ TEST(DecideTest, DrainsForAFailureAboutThisHost) {
   }
 }
 
-// Whether the controller is there or away.
+// The controller's state does not matter.
 TEST(DecideTest, AChipInAlarmDrains) {
   const JobReason reason = Reason("device-health", FAIL, "Alarm (80E18401)");
   for (const JudgedHost& judged : {ByVerdict(reason), ByItself(reason)}) {

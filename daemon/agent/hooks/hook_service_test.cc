@@ -135,7 +135,7 @@ class HookServiceTest : public testing::Test {
     drainer_.Settle();
     return answer.value_or(HookAnswer());
   }
-  // Of this host alone.
+  // Adds a finding about this host alone.
   void Finds(const std::string& rule, State state,
              std::vector<uint32_t> devices) {
     RuleResult* const result = report_.add_rules();
@@ -150,7 +150,7 @@ class HookServiceTest : public testing::Test {
     subject->set_host("node1");
     subject->mutable_devices()->Add(devices.begin(), devices.end());
   }
-  // What the controller tells this host last.
+  // The waivers that the controller sent this host last.
   void Waive(const std::vector<std::string>& rules) {
     HostWaivers told;
     for (const std::string& rule : rules) {
@@ -404,7 +404,7 @@ TEST_F(HookServiceTest, AWaiverThatWasEndedNoLongerCoversAKeptVerdict) {
     EXPECT_EQ(answer.reason(),
               "clusterd: link: devices 3-4: no longer waived: DOWN");
   }
-  // Nobody has told this host of any: the verdict's word stands.
+  // This host never received waivers: the verdict's waivers stand.
   waivers_ = nullptr;
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
 }
@@ -463,7 +463,7 @@ TEST_F(HookServiceTest, JudgesOnlyTheJobsDevicesByItself) {
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
   job_.mutable_servers(0)->add_devices(6);
   EXPECT_EQ(Answer(request).decision(), HookAnswer::REFUSE_AND_DRAIN);
-  // Nobody knows here that a port without an address is meant to be used.
+  // Here it is unknown that a port without an address is meant to be used.
   facts_.mutable_devices(6)->clear_address();
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
 }
@@ -611,7 +611,7 @@ TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {
     });
   }
   EXPECT_TRUE(WaitUntil([&] { return begun == 64 && controller_.asked > 0; }));
-  // This one surely comes while the question is open: it has to wait for the
+  // This one certainly comes while the question is open. It has to wait for the
   // others' answer, gives up, and has asked nothing itself.
   const auto impatient =
       desk_.Answer(prolog_of(64, absl::Milliseconds(1)), [] { return false; });
@@ -621,7 +621,7 @@ TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {
   EXPECT_EQ(controller_.asked, 1);
   go_on.Notify();
   for (std::thread& prolog : prologs) prolog.join();
-  // One that asks only after the answer asks anew.
+  // A hook that comes only after the answer asks again.
   EXPECT_EQ(allowed, 64);
 }
 
@@ -639,7 +639,7 @@ TEST_F(HookServiceTest, RefusesARequestThatIsNoneWithEveryMistake) {
               AllOf(HasSubstr("kind 99"), HasSubstr("job id of 9999 bytes"),
                     HasSubstr("has 4000000000 devices, expected at most 1024"),
                     HasSubstr("\"../etc\""), HasSubstr("\"n[1-9]\"")));
-  // That of the hook which asks the controller is none of ours.
+  // The kind of a hook that asks the controller is not served here.
   EXPECT_FALSE(
       desk_.Answer(Request(HOOK_KIND_UNSPECIFIED), [] { return false; }).ok());
   *request.mutable_job() = "\x12\xff";

@@ -13,7 +13,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Of a file whose only key is `hooks`.
+// Reads a file whose only key is `hooks`.
 HookSettings Read(absl::string_view text, Mistakes* mistakes) {
   const auto tree = ParseYaml(text, YamlLimits(), mistakes);
   if (!tree) return HookSettings();

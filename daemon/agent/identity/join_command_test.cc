@@ -83,7 +83,7 @@ TEST(CallPatienceTest, WhereNobodyHasAnsweredThreeTriesAreEnough) {
   EXPECT_FALSE(MayPass(absl::UnavailableError("refused"), 3, true));
 }
 
-// What a controller sends is checked before a byte of it is written.
+// clusterd checks a controller's answer before it writes a byte of it.
 class CheckedPairTest : public testing::Test {
  protected:
   Enrolled AnswerOf(const TlsPem& pem, const std::string& name = "node07") {
@@ -130,7 +130,7 @@ TEST_F(CheckedPairTest, TakesNoRootThatNobodySigned) {
   EXPECT_EQ(pair->roots_bundle, answer.root_bundles());
 }
 
-// Else the host would refuse its own files at the next start.
+// Otherwise the host would refuse its own files at the next start.
 TEST_F(CheckedPairTest, RefusesAPairThatItsNewRootsDidNotIssue) {
   const auto next = TestAuthority::Create("next");
   Enrolled answer = AnswerOf(good_);

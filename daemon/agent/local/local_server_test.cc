@@ -174,7 +174,7 @@ TEST_F(LocalServerTest, AnswersSixtyFourPrologsAtOnce) {
   LocalServer::Answers answers = Answers();
   answers.run_hook = [&](const HookRequest& request,
                          const std::function<bool()>&) {
-    // Nobody is answered before all are there.
+    // No call is answered before all have arrived.
     const auto all = [&inside] { return inside == 64; };
     absl::MutexLock lock(&mutex);
     ++inside;

@@ -86,7 +86,7 @@ TEST(AdmissionTest, RateFollowsHowLongHandshakesTake) {
   EXPECT_DOUBLE_EQ(admission.rate(), 1001);
   shake(At(10), absl::Seconds(2));
   EXPECT_NEAR(admission.rate(), 700.7, 0.1);
-  // Of the same crowd: slower once, not for each.
+  // The same crowd slows the rate once, not for each.
   shake(At(10.5), absl::Seconds(2));
   EXPECT_NEAR(admission.rate(), 700.7, 0.1);
   for (int i = 2; i < 40; ++i) shake(At(10 * i), absl::Seconds(2));

@@ -68,7 +68,7 @@ class OneMethod final : public grpc::CallbackGenericService {
   int staying_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Who is told that there is no such method was served.
+// A client that gets "no such method" was served.
 class Served {
  public:
   explicit Served(AcceptorOptions options, bool tls = false) {
@@ -124,7 +124,7 @@ class Served {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// How a client begins HTTP/2 (RFC 9113, 3.4), with SETTINGS that set nothing.
+// The first bytes of an HTTP/2 client (RFC 9113, 3.4), with empty SETTINGS.
 constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const std::string kSettings("\0\0\0\4\0\0\0\0\0", 9);
 
@@ -212,7 +212,7 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
   options.bytes = {1000, 0};
   Served served(options);
   RawClient peer(served.acceptor().port());
-  // Of HTTP/2: the preface and empty SETTINGS; then WINDOW_UPDATE of the
+  // HTTP/2: the preface and empty SETTINGS; then WINDOW_UPDATE of the
   // connection by 1, which says nothing and is never wrong (RFC 9113, 6.9).
   EXPECT_TRUE(peer.TakesAPlace());
   std::string updates;
@@ -224,7 +224,7 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
   EXPECT_TRUE(served.log().WaitFor("more bytes than a connection may send"));
 }
 
-// Headers that never end: HTTP/2 has no window for them.
+// Headers without an end: HTTP/2 does not limit them by a window.
 TEST(ConnectionAcceptorTest, CutsOffWhoSendsMuchWithoutAnAnswer) {
   AcceptorOptions options;
   options.unanswered = 64 << 10;
@@ -243,7 +243,7 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMuchWithoutAnAnswer) {
   EXPECT_TRUE(served.log().WaitFor("without an answer"));
 }
 
-// What begins like a TLS ClientHello of so many bytes.
+// The first bytes of a TLS ClientHello of that size.
 std::string HelloOf(size_t bytes) {
   const auto two = [](size_t number) {
     return std::string{static_cast<char>(number >> 8),
@@ -265,7 +265,7 @@ TEST(ConnectionAcceptorTest, HalfAHelloTakesNoPlaceOfAHandshake) {
     halves.push_back(std::make_unique<RawClient>(served.acceptor().port()));
     halves.back()->Send(hello.substr(0, bytes));
   }
-  // The server behind has no TLS, and greets whoever gets through.
+  // The server behind it has no TLS, and greets every client that gets through.
   RawClient whole(served.acceptor().port());
   whole.Send(hello);
   EXPECT_TRUE(whole.Hears());
@@ -481,7 +481,7 @@ TEST(AllowanceTest, SomeAtOnceAndSoMuchASecond) {
 
 TEST(UnansweredBytesTest, CountsWhatNothingWasSentFor) {
   UnansweredBytes bytes;
-  EXPECT_EQ(bytes.Take(1000, 0), 0u);  // Nobody can tell.
+  EXPECT_EQ(bytes.Take(1000, 0), 0u);  // Unknown.
   EXPECT_EQ(bytes.Take(1100, 500), 0u);
   EXPECT_EQ(bytes.Take(1600, 500), 500u);
   EXPECT_EQ(bytes.Take(2000, 500), 900u);

@@ -69,7 +69,7 @@ TEST(ReadKeptPlanTest, RefusesAnEditedPlanWhoseDigestIsRight) {
   const auto history = HistoryWith(plan);
   const absl::Status refused = Refusal(*history, kId, edited.digest());
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  // The right one would only help whoever edits.
+  // Naming the right digest would only help a user who edits plans.
   EXPECT_THAT(
       std::string(refused.message()),
       AllOf(HasSubstr(kId), HasSubstr(edited.digest()),

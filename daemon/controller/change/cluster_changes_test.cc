@@ -69,7 +69,7 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   EXPECT_EQ(ValueText(shown->entry().summary_words()),
             "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
-  // What is kept is true should the controller die now.
+  // The kept outcome is true should the controller die now.
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::LOST);
   Answer("server1", ApplyResult::APPLIED);
   shown = changes_->Show(id);
@@ -251,7 +251,7 @@ TEST_F(ClusterChangesTest, RollbackWithoutJournalsIsGoodOnLostHostsAlone) {
   EXPECT_EQ(KeptOutcome(run, 0), ApplyResult::REFUSED);
   EXPECT_EQ(KeptOutcome(run, 1), ApplyResult::REFUSED);
   EXPECT_EQ(KeptOutcome(run, 2), ApplyResult::NOTHING_TO_DO);
-  // What stands is still said to stand.
+  // A step that stands is still reported as applied.
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
 }
 
@@ -347,7 +347,7 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
 
 TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
-  // What the store holds when a controller dies: a run that is still running.
+  // The store's contents when a controller dies: a run that is still running.
   ApplyReport cut;
   cut.set_run_id("1111222233334444");
   cut.set_apply_id("1111222233334444");

@@ -242,7 +242,7 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   const std::string first = std::exchange(id_, (*run)->run_id());
   AnswerApplied(0, 600000);
   EXPECT_THAT(changes_->Pending(), SizeIs(2));
-  // The one that waits for a person is in everybody's way.
+  // The run that waits for a person blocks all others.
   EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
   id_ = first;
   Pass(kPendingLook);
@@ -324,7 +324,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
               HasSubstr("does not know the task confirm"));
 }
 
-// Hosts that lie about when they go back, or whether they have.
+// Hosts that lie about the time or the end of their rollback.
 TEST_F(ClusterConfirmTest, WordOfOneHostPutsOffNoDeadlineOfOthers) {
   ApplyAndLoseOne();
   Pass(absl::Seconds(30));

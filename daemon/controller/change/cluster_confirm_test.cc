@@ -1,4 +1,4 @@
-// Applies that go back by themselves unless they are confirmed.
+// Applies that are rolled back automatically unless they are confirmed.
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,7 +48,7 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
 
-// Else it would bring the drift back, and hold up everybody meanwhile.
+// Otherwise a rollback would restore the drift, and block other changes.
 TEST_F(ClusterConfirmTest, HasNoNetForWhatTheControllerPutsBack) {
   Attach("server0");
   ClusterPlan plan = MakePlan(1);
@@ -164,7 +164,7 @@ TEST_F(ClusterConfirmTest, GoesBackAtItsDeadlineAndTheHistoryLearnsIt) {
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
 
-// What is cut off cannot say that it went back.
+// An isolated host cannot report its rollback.
 TEST_F(ClusterConfirmTest, WaitsNotForEverForAHostThatIsCutOff) {
   ApplyOn(1, /*automatic=*/true);
   Lose(0);
@@ -291,7 +291,7 @@ TEST_F(ClusterConfirmTest, GivesManyWavesMoreTimeByDefault) {
             kHosts * kDefaultConfirmPerWave);
 }
 
-// Hosts one after the other, and the first goes back too soon.
+// Hosts one after the other; the first one rolls back too soon.
 class SlowWavesTest : public ClusterConfirmTest {
  protected:
   SlowWavesTest() {
@@ -382,7 +382,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
 
-// Whoever waits for an answer is not left waiting.
+// A client that waits for an answer gets one.
 TEST_F(ClusterConfirmTest, AnswersWhoConfirmsWhenTheControllerStops) {
   ApplyOn(1);
   AnswerFacts(0);

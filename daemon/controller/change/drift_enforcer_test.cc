@@ -81,7 +81,7 @@ struct Cluster {
 
   // Until the try that is under way is over.
   void WaitForTry() {
-    // What begins the next one may have run already: time has passed while the
+    // The start of the next one may have run already: time has passed while the
     // pool was at work.
     pool.Drain();
     scheduler.Advance(absl::ZeroDuration());

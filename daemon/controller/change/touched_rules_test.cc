@@ -40,7 +40,7 @@ TEST(TouchedRulesTest, AreThoseThatASettingOfThePlanMends) {
   EXPECT_THAT(TouchedRules(ClusterPlan()).only(), IsEmpty());
 }
 
-// Of hosts a, b and c, which have answered.
+// A report of hosts a, b and c, which have answered.
 Report GoodReport() {
   Report report;
   for (const char* host : {"a", "b", "c"}) report.add_hosts()->set_host(host);

@@ -26,7 +26,7 @@ using Methods =
 // "Controller.Check" -> its method, of every service of ours in this program:
 // what is served is linked, so a new service is found without a line here.
 Methods AllMethods() {
-  // Linked even if nothing else asks for them.
+  // Linked even if no other code refers to them.
   AgentMessage::descriptor();
   CheckRequest::descriptor();
   JoinRequest::descriptor();
@@ -120,7 +120,7 @@ TEST(CallRolesTest, HookMayAskAboutAJobAndNothingElse) {
   EXPECT_THAT(allowed, SizeIs(1));
 }
 
-// Histories and journals tell by this name what the controller began itself.
+// Histories and journals mark by this name what the controller began itself.
 TEST(CallRolesTest, NoUserHasTheNameOfTheController) {
   EXPECT_FALSE(ParseSpiffeId("spiffe://demo/user/clusterd-controller").ok());
 }

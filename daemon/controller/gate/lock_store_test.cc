@@ -107,7 +107,7 @@ class LockFilesTest : public testing::Test {
   void Write(const std::string& name, const std::string& text) const {
     std::ofstream(Path(name)) << text;
   }
-  // How many are locked; or the error's text, after its code.
+  // The number of locked users; or the error's text, after its code.
   std::string Opened() const {
     const auto store = LockStore::Open(folder_);
     if (!store.ok()) return store.status().ToString();
@@ -199,7 +199,7 @@ TEST_F(LockFilesTest, AdminMayGoOnWithWhatIsLeft) {
   EXPECT_EQ(Opened(), "0");
 }
 
-// Where nobody is locked, the sum still knows the lists.
+// The sum still knows the lists if no user is locked.
 TEST(LockStoreTest, NoAgeOfAListIsForgottenSilently) {
   const std::string folder = NewStateFolder();
   const std::string path = folder + "/" + kLockFile;
@@ -245,7 +245,7 @@ TEST_F(LockFilesTest, FirstStartMayEndBetweenTheTwoFiles) {
 TEST_F(LockFilesTest, WriteThatFailsLeavesWhatWasThere) {
   const auto store = LockStore::Open(folder_);
   ASSERT_TRUE(store.ok()) << store.status();
-  // In the way of the next sum.
+  // Blocks the next sum.
   const std::string blocked = Path(std::string(kLockSumFile) + ".new");
   ASSERT_EQ(mkdir(blocked.c_str(), 0700), 0);
   Write(std::string(kLockSumFile) + ".new/file", "");

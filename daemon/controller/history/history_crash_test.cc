@@ -1,5 +1,5 @@
-// What a history survives: a controller killed in the middle, and files that
-// something else has damaged.
+// A history survives a controller that is killed in the middle, and files that
+// another program has damaged.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,7 +85,7 @@ TEST(HistoryCrashTest, HalfWrittenTransactionIsTakenBack) {
   }
 }
 
-// Adds without end; tells of each that was added through the pipe.
+// Adds without end; reports each addition through the pipe.
 [[noreturn]] void AddUntilKilled(const std::string& folder, int tell) {
   HistoryLimits limits;
   limits.max_entries = 30;
@@ -120,7 +120,7 @@ TEST(HistoryCrashTest, WhatWasAddedSurvivesKilling) {
     close(tell[0]);
     const auto store = OpenStore(folder);
     ASSERT_NE(store, nullptr);
-    // The one after it may have been added without being told of.
+    // The next one may have been added but not reported.
     const auto list = store->List({});
     ASSERT_TRUE(list.ok()) << list.status();
     EXPECT_THAT(list->entries(0).id(),

@@ -57,7 +57,7 @@ TEST(LockFolderTest, RefusesFile) {
   EXPECT_TRUE(absl::IsNotFound(LockFolder(path).status()));
 }
 
-// What the folder's file says when it is opened after `sql`.
+// The status of opening the folder's file after `sql`.
 absl::Status StatusAfter(const std::string& sql) {
   const std::string folder = NewStateFolder();
   EXPECT_EQ(OpenHistoryFile(folder).status(), absl::OkStatus());

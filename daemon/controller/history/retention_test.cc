@@ -148,7 +148,7 @@ KeptEntry CheckOf(int64_t position, const std::string& actor) {
   return entry;
 }
 
-// One host that asks without end, over a history of everybody.
+// One host that asks without end, over a history of many users.
 TEST(ChooseForRemovalTest, ChecksOfOneHostPushOutNobodyElses) {
   const HistoryLimits limits = Limits(320, 1 << 20);
   std::vector<KeptEntry> kept;

@@ -378,7 +378,7 @@ TEST(AttachedHostsTest, HandsTaskItsProgressAndItsResult) {
   ASSERT_TRUE(hosts.OnResult(*session, AppliedFor(id, "a")).ok());
   ASSERT_TRUE(ending.arrived());
   EXPECT_EQ(ending.result().apply().outcome(), ApplyResult::APPLIED);
-  // Nobody listens any more.
+  // The progress has no listener any more.
   ASSERT_TRUE(hosts.OnProgress(*session, progress).ok());
   EXPECT_EQ(steps.size(), 1u);
   EXPECT_EQ(scheduler.pending(), 0);
@@ -556,7 +556,7 @@ TEST(AttachedHostsTest, CountsManyHostsAndNamesThoseAwayInTheOrderOfTheSpec) {
   const auto link = std::make_shared<FakeLink>();
   std::vector<std::string> names;
   for (int i = 0; i < 200; ++i) names.push_back(absl::StrCat("n", 199 - i));
-  // Of the spec one never came, and one has left.
+  // One host of the spec never came, and one has left.
   for (int i = 2; i < 200; ++i) {
     ASSERT_TRUE(hosts.Attach(Machine(names[i], names[i], "1", link)).ok());
   }

@@ -434,7 +434,7 @@ TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
   EXPECT_EQ(plan.hosts(0).steps(0).target().kernel_parameter(),
             "net.core.somaxconn");
   EXPECT_THAT(plan.hosts(0).notes(), ElementsAre("1 step left out by --only"));
-  std::map<std::string, bool> left;  // Whether --only leaves its steps out.
+  std::map<std::string, bool> left;  // True if --only leaves its steps out.
   for (const UnfixedRule& rule : plan.hosts(0).unfixed()) {
     left[rule.rule()] = rule.left_out();
   }
@@ -457,7 +457,7 @@ TEST_F(MakeHostsPlanTest, CoversWhatIsLeftWithTheDigest) {
   EXPECT_FALSE(VerifyPlan(plan).ok());
 }
 
-// Whether a plan can set it: a setting, or a kernel parameter that runs.
+// True if a plan can set it: a setting, or a kernel parameter that runs.
 bool IsSet(const std::string& name) {
   PlanStep step;
   step.set_setting(kRunningSetting);

@@ -1,5 +1,5 @@
-// Which machine has a host's name: the one that is attached, unless it answers
-// no more or has restarted.
+// The attached machine owns a host's name, unless it stops answering or
+// restarts.
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What became of a stream that came second.
+// The decision on the second stream.
 class Decision {
  public:
   // 0: not yet.
@@ -62,13 +62,13 @@ TEST(HostClaimsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
   ASSERT_TRUE(decision.later().has_value() && decision.later()->ok());
   EXPECT_TRUE(old_link->closed.has_value());
   EXPECT_TRUE(answer.arrived());
-  // The old stream's end is no news about the new one.
+  // The old stream's end does not affect the new one.
   hosts.Detach(*first, ToFindingValue("closed"));
   EXPECT_TRUE(hosts.IsAttached("a"));
   EXPECT_EQ(ConflictOf(hosts, "a"), "");
 }
 
-// Its pong is behind much else that it has to say.
+// Its pong is queued behind many other messages.
 TEST(HostClaimsTest, StreamThatSaysAnythingAtAllLives) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -222,7 +222,7 @@ TEST(HostClaimsTest, BootTimesThatTellNothingKeepNobodyOutNorIn) {
     AttachedHosts hosts(&scheduler, &log);
     ASSERT_TRUE(hosts.Attach(BootedAt(kNow - kDay)).ok());
     EXPECT_FALSE(hosts.Attach(BootedAt(absurd)).ok()) << absurd;
-    // Who is first with such a one keeps no true start out for good.
+    // A first claim of such a time does not block a true one for ever.
     AttachedHosts taken(&scheduler, &log);
     ASSERT_TRUE(taken.Attach(BootedAt(absurd)).ok());
     EXPECT_EQ(*taken.Attach(BootedAt(kNow - kDay)), 0u) << absurd;

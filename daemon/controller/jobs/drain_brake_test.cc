@@ -24,7 +24,7 @@ using ::testing::Not;
 
 class DrainBrakeTest : public testing::Test {
  protected:
-  // What is left there uses the history.
+  // Remaining work uses the history.
   ~DrainBrakeTest() override { pool_.Drain(); }
 
   void Start(int hosts, const DrainLimits& limits = {}) {

@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// No host is attached: every run is over as soon as its turn comes.
+// No host is attached: every run ends as soon as it starts.
 class JobChecksTest : public testing::Test {
  protected:
   void Start(const JobChecksLimits& limits = {}) {
@@ -95,7 +95,7 @@ class JobChecksTest : public testing::Test {
     }
     return job;
   }
-  // How often each host was asked for facts.
+  // The number of requests for facts that each host received.
   std::vector<size_t> Asked() {
     pool_.Drain();
     std::vector<size_t> asked;
@@ -113,7 +113,7 @@ class JobChecksTest : public testing::Test {
     EXPECT_TRUE(hosts_.OnResult(sessions_[host], result).ok());
     pool_.Drain();
   }
-  // "HOST: REASON" of each host of which the newest check of it has no facts.
+  // "HOST: REASON" for each host without facts in the newest check of it.
   std::vector<std::string> Unasked(const std::string& job) {
     std::vector<std::string> reasons;
     const auto list = history_->List({});
@@ -203,7 +203,7 @@ TEST_F(JobChecksTest, KeepsNoMoreThanItMay) {
   Ask(Job("a"), "server0", 60'000);
   pool_.Drain();
   EXPECT_EQ(signed_, 4);
-  // Nor longer, whatever somebody wants.
+  // Nor longer, whatever the caller asks for.
   scheduler_.Advance(limits.kept_for + absl::Seconds(1));
   Ask(Job("a"), "server0", 4'000'000'000u);
   pool_.Drain();
@@ -235,7 +235,7 @@ TEST_F(JobChecksTest, RefusesWhatItHasNoRoomFor) {
   limits.callers = 3;
   Start(limits);
   for (const char* id : {"a", "b", "c", "a", "a"}) Ask(Job(id));
-  // "c" has no room in the queue, the last "a" is one caller too many.
+  // "c" does not fit into the queue, the last "a" is one caller too many.
   ASSERT_THAT(answers_, SizeIs(2));
   EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kResourceExhausted));
   EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kResourceExhausted));
@@ -376,7 +376,7 @@ TEST_F(JobChecksTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
   EXPECT_THAT(Asked(), ElementsAre(1, 0, 0, 0));
   Ask(job, "server1");
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 0, 0));
-  // Another job, or another question, is no word for this one.
+  // A check of another job or question does not answer this one.
   Ask(JobOf("b", 3), "server2");
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 1, 0));
   AnswerFacts(0);
@@ -404,7 +404,7 @@ TEST_F(JobChecksTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   scheduler_.Advance(JobChecksLimits().known_wait);
   pool_.Drain();
   ASSERT_THAT(answers_, SizeIs(2));
-  // Who was asked may have what is kept, who was not may not.
+  // A host that was asked may have the kept verdict, another may not.
   Ask(job, "server1", 60'000);
   ASSERT_THAT(answers_, SizeIs(3));
   Ask(job, "server2", 60'000);
@@ -434,7 +434,7 @@ TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(1));
   desk_->Leave(first);
-  // What is whole answers every host of the job.
+  // A complete verdict answers every host of the job.
   Ask(job, "server2", 60'000);
   ASSERT_THAT(answers_, SizeIs(2));
 

@@ -68,7 +68,7 @@ class Program {
     *spec.add_notify() = to_;
     return spec;
   }
-  // What it has read, of every time.
+  // The runs that it has read, from all times.
   std::vector<std::string> runs() const {
     std::vector<std::string> runs;
     while (std::filesystem::exists(absl::StrCat(folder_, runs.size()))) {
@@ -283,7 +283,7 @@ TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
   ASSERT_TRUE(log_.WaitFor(": cluster.yaml has it no more"));
   EXPECT_THAT(wrong.runs(), SizeIs(1));
   EXPECT_EQ(scheduler_.pending(), 0);
-  // What still waits for its turn would be replaced by what is newer.
+  // A newer one would replace news that is still queued.
   other.WaitForRuns(1);
   sender_.Send(FailNews("0000000000000002"));
   right.WaitForRuns(2);
@@ -501,7 +501,7 @@ TEST(NotifyExamplesTest, ServersInTroubleAreAskedAgainAndNoneIsFollowed) {
 }
 
 TEST(NotifyExamplesTest, NobodyThereIsWorthAnotherTryAndABadAddressIsNot) {
-  // A port that is taken, and where nobody listens.
+  // A port that is taken, and has no listener.
   const int taken = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;

@@ -55,7 +55,7 @@ class RunNotifierCommandKillTest : public RunNotifierCommandTest {
   void TearDown() override {
     if (fd_ >= 0) close(fd_);
   }
-  // Whether all have gone, or go. REQUIRES: one has opened it.
+  // True if all have gone, or go. REQUIRES: one has opened it.
   bool AllGo() const {
     pollfd held = {fd_, 0, 0};
     return poll(&held, 1,

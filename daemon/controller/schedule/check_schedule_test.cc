@@ -58,7 +58,7 @@ class CheckScheduleTest : public testing::Test {
     pool_.Drain();
   }
 
-  // Nobody is late.
+  // Checks are on time.
   void WriteSpec(absl::string_view more) {
     ClusterSpec spec = MakeSpec("atlas-training", "", 1);
     spec.mutable_deadlines()->set_host_ms(1'800'000);
@@ -185,7 +185,7 @@ TEST_F(CheckScheduleTest, NewsOfTheNetworkTakesASecondLookThatItBegins) {
   EXPECT_EQ(PassAndAnswer(kSecondLook - absl::Seconds(1)), 0u);
   EXPECT_EQ(PassAndAnswer(absl::Seconds(1)), 1u);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
-  // One that was mended by then is none, and needs no third look.
+  // A failure that was fixed by then is not reported, and needs no third check.
   news_.clear();
   BreakLink(false);
   EXPECT_EQ(PassAndAnswer(absl::Minutes(8)), 1u);
@@ -303,7 +303,7 @@ TEST_F(CheckScheduleTest, WhoWaitsLongestIsNext) {
   }
   ReadSpec(yaml);
   Pass(kMostJitter);
-  // Those that have run are due again before the last one has had its turn.
+  // Those that have run are due again before the last one has run.
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(Answer(), 2u);
     Pass(absl::Minutes(1));
@@ -365,7 +365,7 @@ TEST_F(CheckScheduleTest, WhatWaitsForASecondLookIsToldAfterARestart) {
     PassAndAnswer(kMostJitter);
     PassAndAnswer(kSecondLook);
     EXPECT_THAT(news_, ElementsAre("PASS FAIL")) << has_before;
-    // What was told an hour ago is not told again, whatever the looks were.
+    // News of an hour ago is not sent again, whatever the rounds were.
     news_.clear();
     scheduler_.Advance(absl::Hours(1));
     link_->Take();

@@ -14,7 +14,7 @@ constexpr Verdicts kHostWrong = {FAIL, FAIL};
 
 class VerdictWatchTest : public testing::Test {
  protected:
-  // What a look `after` so long from the last one finds.
+  // The result of a round `after` so long from the last one.
   News See(const Verdicts& seen, absl::Duration after = absl::Minutes(1)) {
     now_ += after;
     return watch_.See(seen, now_, now_);
@@ -80,7 +80,7 @@ TEST_F(VerdictWatchTest, WhatFlapsIsToldOnce) {
   EXPECT_EQ(See(kLinkDown), News::kLookAgain);
   EXPECT_EQ(See(kGood), News::kNone);
   EXPECT_EQ(See(kLinkDown), News::kTell);
-  // Good again now and then is not mended.
+  // A rule that passes now and then is not resolved.
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(See(kGood), News::kLookAgain);
     EXPECT_EQ(See(kLinkDown), News::kNone);
@@ -101,7 +101,7 @@ TEST_F(VerdictWatchTest, AHostsOwnFaultBehindTheNetworksIsNotDamped) {
 
 class ReportWatchTest : public testing::Test {
  protected:
-  // What a look a minute after the last one finds: "again", or what it tells,
+  // The result of a round a minute after the last one: "again", or the news,
   // such as "link a,b".
   std::string See(const Failures& failing, const Failures& unjudged = {}) {
     now_ += absl::Minutes(1);
@@ -143,7 +143,7 @@ TEST_F(ReportWatchTest, TheNetworksFailuresAreSeenTwice) {
   EXPECT_EQ(See({{kMtu, "a"}}), "mtu a");
   EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "again");
   EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "link b");
-  // One that flaps is told once.
+  // A flapping failure is reported once.
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(See({{kMtu, "a"}}), "again");
     EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "");

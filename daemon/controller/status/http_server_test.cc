@@ -32,7 +32,7 @@ absl::Status AdmitAll(const std::string&, const std::string&) {
   return absl::OkStatus();
 }
 
-// Nobody is too slow, unless a test wants somebody to be.
+// No client is too slow, unless a test wants one to be.
 HttpServerOptions Patient(const std::string& listen) {
   HttpServerOptions options;
   options.listen = listen;
@@ -80,7 +80,7 @@ TEST(HttpServerTest, AHeadHasAllButTheBody) {
   const HttpReply reply = client.Read(/*has_body=*/false);
   EXPECT_EQ(reply.code, 200);
   EXPECT_THAT(reply.head, HasSubstr("Content-Length: 6\r\n"));
-  // What would be left of a body would stand before the next reply.
+  // An unread rest of a body would precede the next reply.
   EXPECT_EQ(client.Get("/hello").body, "hello\n");
 }
 
@@ -99,7 +99,7 @@ TEST(HttpServerTest, RefusesWhatIsNoReading) {
     client.Send(request);
     EXPECT_EQ(client.Read().code, code) << request;
   }
-  // Of some of these the server awaits the rest.
+  // The server awaits the rest of some of these.
   HttpServerOptions options = OnLoopback();
   options.silence = absl::Milliseconds(500);
   const auto impatient = Serve(options);
@@ -150,7 +150,7 @@ TEST(HttpServerTest, EndsWhoSaysNothingAndWhoIsSlow) {
   EXPECT_EQ(silent.ReadToEnd(), "");
   const auto began = std::chrono::steady_clock::now();
   HttpClient slow(server->port());
-  // A byte every 100 ms is no silence.
+  // A byte every 100 ms is not silence.
   const std::string request = GetRequest(std::string(4000, 'a'));
   size_t sent = 0;
   auto last_sent = began;
@@ -252,7 +252,7 @@ TEST(HttpServerTest, APageThatHangsHoldsUpNeitherTheOneApartNorTheRest) {
   HttpClient other(server->port());
   EXPECT_EQ(other.Get("/apart").body, "apart\n");
   EXPECT_EQ(other.Get("/nowhere").code, 404);
-  // Who has left meanwhile is no reason to stumble.
+  // A client that left meanwhile must not disturb the server.
   { HttpClient(server->port()).Send(GetRequest("/hangs")); }
   go_on.Notify();
   EXPECT_EQ(waits.Read().body, "at last\n");
@@ -342,7 +342,7 @@ TEST_F(HttpServerTlsTest, AsksWhetherTheCertificateIsAdmitted) {
     absl::MutexLock lock(&mutex);
     EXPECT_EQ(CertificateSerial(shown), CertificateSerial(user.certificate));
     EXPECT_THAT(peer, HasSubstr("127.0.0.1:"));
-    // Each request is looked at.
+    // The verdict is checked for each request.
     verdict = absl::PermissionDeniedError("ann is locked");
   }
   const HttpReply refused = client.Get("/hello");

@@ -68,7 +68,7 @@ TEST_F(StatusPagesTest, AReportIsRenderedOnceForAllWhoRead) {
   SetNewest("second");
   EXPECT_EQ(*Page("/report").body, "second");
   EXPECT_EQ(rendered_, 2);
-  EXPECT_EQ(*one.body, "first");  // Somebody may still be reading it.
+  EXPECT_EQ(*one.body, "first");  // A reader may still hold it.
   EXPECT_THAT(*Page("/report.json").body, HasSubstr("\"run_id\": \"second\""));
 }
 
@@ -118,7 +118,7 @@ TEST_F(StatusPagesTest, HealthNamesEachPartAndWhatIsStuck) {
   is_stuck = false;
   while (answer.code == 503) answer = Page("/healthz");
   pages_.clear();
-  late();  // Nobody waits any more.
+  late();  // Without a waiting client.
 }
 
 TEST_F(StatusPagesTest, TheIndexNamesEveryPage) {

@@ -87,7 +87,7 @@ TEST(CertificateAuthorityTest, BundleThatIsNoneIsAnError) {
               StartsWith(folder + "/roots.bundle: "));
 }
 
-// A controller that started so would lock itself out of all its hosts.
+// Such a controller would lock itself out of all its hosts.
 TEST(CertificateAuthorityTest, BundleMustNameTheRootsThatAreInUse) {
   const auto root = TestAuthority::Create("old");
   const auto next = TestAuthority::Create("next");

@@ -36,8 +36,8 @@ namespace {
 
 const SpiffeId kMaker{"demo", IdentityKind::kUser, "ann", Role::kAdmin};
 
-// Whether this process listens on that port. A connection would not tell: once
-// the port is free, another process may take it.
+// True if this process listens on that port. A connection would not prove it:
+// once the port is free, another process may take it.
 bool ListensOn(int port) {
   for (const auto& each :
        std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -56,7 +56,7 @@ bool ListensOn(int port) {
   return false;
 }
 
-// Whether this process has such a child, also one that has ended.
+// True if this process has such a child, also one that has ended.
 bool IsChild(pid_t process) {
   siginfo_t info = {};
   return waitid(P_PID, static_cast<id_t>(process), &info,
@@ -132,7 +132,7 @@ class EnrolmentListenerTest : public testing::Test {
     RootsResponse roots;
     return Enrolment::NewStub(channel)->Roots(&context, {}, &roots);
   }
-  // What the clock has begun runs on the pool.
+  // Work that the clock has begun runs on the pool.
   void Advance(absl::Duration by) {
     scheduler_.Advance(by);
     pool_.Drain();
@@ -209,7 +209,7 @@ TEST_F(EnrolmentListenerTest, ProcessThatIsKilledIsStartedAgain) {
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(kill(process, SIGKILL), 0);
     process = WaitForProcess(process);
-    // Who connects in between waits for the next one.
+    // A client that connects in between waits for the next listener.
     EXPECT_TRUE(ListensOn(listener_->port()));
     EXPECT_TRUE(AskForRoots().ok());
   }
@@ -253,7 +253,7 @@ TEST_F(EnrolmentListenerTest, ProcessIsBoundByTheKernel) {
   EXPECT_EQ(environment.peek(), EOF);
 }
 
-// Somebody else looks all the time, as Look does now and then.
+// Another thread looks all the time, as Look does now and then.
 TEST_F(EnrolmentListenerTest, LookOfBeforeTheTokenDoesNotCloseThePort) {
   MakeListener();
   std::atomic<bool> stop{false};

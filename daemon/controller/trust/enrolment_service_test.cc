@@ -250,7 +250,7 @@ TEST_F(EnrolmentServiceTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
   EXPECT_THAT(Message(Join(Asker(), two, "node0")), HasSubstr("is spent"));
 }
 
-// Whatever a name looks like, it is one host's or nobody's.
+// However a name is spelled, it belongs to at most one host.
 TEST_F(EnrolmentServiceTest, AnotherSpellingOfANameIsNoOtherHost) {
   spec_text_.replace(spec_text_.find("product:"), 0, "domain: example.com\n");
   Reopen();
@@ -332,7 +332,7 @@ TEST_F(EnrolmentServiceTest, EveryCertificateAndRefusalIsAudited) {
   ASSERT_FALSE(Join(Asker(), token).ok());
   const std::vector<std::string> told = audit_.Told();
   ASSERT_EQ(told.size(), 3u);
-  // Nobody has shown a certificate, so there is no WHO.
+  // The caller has not shown a certificate, so WHO is empty.
   const std::string subject = " Join node1 by token " + token.substr(4, 8);
   EXPECT_EQ(told[0], subject + ": begins");
   EXPECT_EQ(told[1], subject + ": joined");
@@ -454,7 +454,7 @@ TEST_F(EnrolmentServiceTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   EXPECT_THAT(Message(refused),
               AllOf(HasSubstr("is attached under this name"),
                     HasSubstr("clusterctl certificates approve node1 " + key)));
-  // Nobody slips in between the admin's look and word.
+  // No other host can take the place between the admin's look and approval.
   const auto second = Join(Asker(), token);
   EXPECT_THAT(Message(second), HasSubstr("waits for this name already"));
   const absl::Status other =
@@ -513,7 +513,7 @@ TEST_F(EnrolmentServiceTest, ResetFreesTheNameOfAHostWithACertificateByHand) {
   EXPECT_TRUE(Join(Asker(), Token()).ok());
 }
 
-// An id of a machine is no secret.
+// A machine's id is not secret.
 TEST_F(EnrolmentServiceTest, MachineIdFromAnotherAddressNeedsAnApproval) {
   const auto link = Attach("node1", "machine of node1", "ipv4:10.0.0.7:9");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
@@ -552,8 +552,8 @@ TEST_F(EnrolmentServiceTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
       desk_->Decide("node1", both.waiting_key(), /*approves=*/false).status()));
 }
 
-// The thief of a key is attached, and somebody with a token asks for the name
-// without a break, each time with another key.
+// The thief of a key is attached, and a token holder asks for the name without
+// a break, each time with another key.
 TEST_F(EnrolmentServiceTest, ResetForgetsTheKeyWhoeverWaits) {
   const auto stolen = Join(Asker(), Token());
   ASSERT_TRUE(stolen.ok()) << stolen.status();
@@ -575,8 +575,8 @@ TEST_F(EnrolmentServiceTest, ResetForgetsTheKeyWhoeverWaits) {
   EXPECT_TRUE(Join(Asker(), Token()).ok());
 }
 
-// With the host's machine id or while the host is away, so that nobody ever
-// waits for the name.
+// With the host's machine id or while the host is away, so that the name never
+// has a waiting claimant.
 TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   const Asker host;
   const auto stolen = Join(host, Token());
@@ -634,7 +634,7 @@ TEST_F(EnrolmentServiceTest, MachineWaitsForAnHour) {
   ASSERT_FALSE(Join(other_claimant, token).ok());
   const std::string key = EntryOf("node1").waiting_key();
   scheduler_.Advance(absl::Minutes(59));
-  // Asking again is no more time.
+  // Asking again does not extend the time.
   ASSERT_FALSE(Join(other_claimant, token).ok());
   scheduler_.Advance(absl::Minutes(1));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
@@ -659,7 +659,7 @@ TEST_F(EnrolmentServiceTest, RenewalCountsWhenItsCertificateIsSeen) {
       desk_->Renew("node1", first->certificate_pem(), next.Request());
   ASSERT_TRUE(renewed.ok()) << renewed.status();
   EXPECT_NE(SerialOf(*renewed), SerialOf(*first));
-  // Both are good while nobody knows whether the answer has come.
+  // Both are good while it is unknown whether the answer has come.
   EXPECT_TRUE(desk_->IsCurrent("node1", first->certificate_pem()).ok());
   EXPECT_TRUE(desk_->Admit("node1", first->certificate_pem()).ok());
   pool_.Drain();
@@ -679,7 +679,7 @@ TEST_F(EnrolmentServiceTest, RenewalCountsWhenItsCertificateIsSeen) {
   EXPECT_EQ(EntryOf("node1").serial(), SerialOf(*renewed));
 }
 
-// The host never got the answer, and asks with a key that it makes anew.
+// The host never got the answer, and asks with a new key.
 TEST_F(EnrolmentServiceTest, RenewalThatWasLostIsReplaced) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -833,7 +833,7 @@ TEST_F(EnrolmentServiceTest, LateRenewalIsForKnownKeysAndHalfAYear) {
   ASSERT_TRUE(first.ok()) << first.status();
   const std::string& pem = first->certificate_pem();
   scheduler_.Advance(absl::Hours(24 * 90));
-  // Of another key than the connection was opened with, and under another name.
+  // A key other than the connection's, and another name.
   EXPECT_TRUE(absl::IsPermissionDenied(
       desk_->RenewLate("node1", pem, LateOf(Asker()), "peer").status()));
   EXPECT_TRUE(absl::IsPermissionDenied(

@@ -29,7 +29,7 @@ TEST(JoinLimitsTest, AllTogetherGetTwoHundredASecond) {
   EXPECT_TRUE(limits.Take("ipv4:10.1.0.1:5", now + absl::Seconds(1)).ok());
 }
 
-// Whoever has many addresses must not have all memory, nor lock others out.
+// A client with many addresses must not have all memory, nor lock others out.
 TEST(JoinLimitsTest, ManyAddressesAreForgottenAgain) {
   JoinLimits limits;
   absl::Time now = absl::UnixEpoch();
@@ -42,7 +42,7 @@ TEST(JoinLimitsTest, ManyAddressesAreForgottenAgain) {
   }
 }
 
-// Whoever has one address of a /64 has all.
+// A client that has one address of a /64 has all of them.
 TEST(JoinLimitsTest, NetworkOfIpv6IsOneAddress) {
   JoinLimits limits;
   const absl::Time now = absl::UnixEpoch();

@@ -89,7 +89,7 @@ TEST(JoinTokenTest, ReadsBackWhatItPrints) {
   EXPECT_TRUE(SameDigest(read->SecretDigest(), token->SecretDigest()));
   EXPECT_FALSE(
       SameDigest(NewJoinToken()->SecretDigest(), token->SecretDigest()));
-  // What is kept does not hold the secret.
+  // The kept token does not hold the secret.
   EXPECT_EQ(token->SecretDigest().find(token->secret), std::string::npos);
 }
 

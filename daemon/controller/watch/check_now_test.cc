@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Of `hosts` hosts, with `rules` rules that fail on every one of them.
+// A report of `hosts` hosts, with `rules` rules that fail on every one of them.
 Report Failing(int hosts, int rules) {
   Report report;
   report.set_schema_version(kReportSchemaVersion);

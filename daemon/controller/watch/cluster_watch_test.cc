@@ -34,7 +34,7 @@ class ClusterWatchTest : public testing::Test {
                }),
                &scheduler_, &pool_) {}
 
-  // Somebody who keeps what it is told.
+  // A reader that keeps every notification.
   struct Reader {
     ~Reader() { watch->Leave(id); }
 
@@ -107,7 +107,7 @@ TEST_F(ClusterWatchTest, DoesNotLookWhileNobodyWatches) {
   EXPECT_EQ(looks_, 1);
   EXPECT_EQ(scheduler_.pending(), 0);
   attached_ = 7;
-  // Whoever comes now is told nothing of then.
+  // A later reader does not get earlier notifications.
   Reader bob;
   Join(&bob);
   EXPECT_THAT(bob.told, ElementsAre(7));

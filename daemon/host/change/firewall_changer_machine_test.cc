@@ -26,7 +26,7 @@
 namespace clusterd {
 namespace {
 
-// The machine as it is; devices are not looked at.
+// The machine as it is, without reading devices.
 class FirewallReader final : public HostReader {
  public:
   explicit FirewallReader(CommandRunner* runner) : runner_(runner) {}
@@ -59,7 +59,7 @@ AllowedPort HcclPorts() {
   return port;
 }
 
-// A socket that somebody may dial.
+// A socket that accepts connections.
 class Listener {
  public:
   explicit Listener(int port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -137,9 +137,9 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
     return result;
   }
 
-  // Whether a TCP connection from the neighbour to this port is let in.
+  // True if a TCP connection from the neighbour to this port succeeds.
   bool LetsIn(int port) { return Connects(port, kPatience / 2); }
-  // Whether none comes about within a second.
+  // True if no connection succeeds within a second.
   bool KeepsOut(int port) { return !Connects(port, absl::Seconds(1)); }
   bool Connects(int port, absl::Duration within) {
     const Listener listener(port);
@@ -217,7 +217,7 @@ TEST_P(FirewallMachineTest, StopsForGoodAndComesBackAsItWas) {
 
   ASSERT_EQ(changer_.Disable(issuer_.token(), GetParam()), absl::OkStatus());
   EXPECT_TRUE(LetsIn(60001));
-  // Once more changes nothing and is no error.
+  // Repeating it changes nothing and succeeds.
   ASSERT_EQ(changer_.Disable(issuer_.token(), GetParam()), absl::OkStatus());
 
   ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
@@ -259,7 +259,7 @@ TEST_P(FirewallMachineTest, StaysOpenAfterARestart) {
   EXPECT_TRUE(KeepsOut(60016));
 }
 
-// The machine after a crash: the rules went in and nobody noted that they did.
+// The machine after a crash: the rules were added, but not noted.
 TEST_P(FirewallMachineTest, TakesBackWhatWasDoneHalfWay) {
   const auto before = State();
   const SavedFirewall saved = SaveForRule();
@@ -276,7 +276,7 @@ TEST_P(FirewallMachineTest, TakesBackWhatWasDoneHalfWay) {
   EXPECT_EQ(State(), before);
 }
 
-// What a reload would shut, and what only a reload would open.
+// The ports that a reload would shut, and those that only a reload would open.
 TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
   if (GetParam() == UFW) {
     EXPECT_EQ(
@@ -370,7 +370,7 @@ class SlowFirewalldMachineTest : public FirewallMachineTest {
 };
 
 // Ends `systemctl stop` at a deadline that comes after systemd has begun with
-// it. How long it takes until then is learned by trying.
+// it. It learns the delay by trying.
 class HastyRunner final : public CommandRunner {
  public:
   explicit HastyRunner(CommandRunner* inner) : inner_(inner) {}

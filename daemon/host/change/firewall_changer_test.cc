@@ -201,7 +201,7 @@ TEST(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
   EXPECT_TRUE(test.outside.Ran("ufw reload"));
 }
 
-// Whoever may read it can hold it for ever, and ufw waits.
+// A process that may read it can hold it for ever, and ufw waits.
 TEST(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
   Changer test;
   test.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");

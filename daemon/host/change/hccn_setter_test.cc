@@ -185,7 +185,7 @@ HccnConf::Entry RouteThrough(const std::string& gateway) {
                "gateway_" + gateway);
 }
 
-// What HasRoute makes of a run that ended so.
+// The result of HasRoute for a run that ended so.
 absl::StatusOr<bool> HasRoute(const HccnConf::Entry& entry,
                               const CommandResult& run) {
   Setter setter;

@@ -38,8 +38,8 @@ class NamespaceAccessTest : public ::testing::Test {
       GTEST_SKIP() << why_;
     }
   }
-  // Runs `work` where the machine's own values are those of `home_`, which
-  // nobody else changes.
+  // Runs `work` where the machine's own values are those of `home_`, which no
+  // other process changes.
   void AtHome(const std::function<void()>& work) {
     const auto home = OpenNetworkNamespace::Open(home_->path(), "home");
     ASSERT_TRUE(home.ok()) << home.status();

@@ -50,9 +50,9 @@ CommandResult MustRunShell(const std::string& script,
 
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// Runs a script that never ends by itself, and makes the file `mark` when it
-// has got as far as the deadline is to find it. How long that takes on this
-// machine is learned by trying: one that was killed before says nothing.
+// Runs a script that never ends on its own, and makes the file `mark` when it
+// has got as far as the deadline is to find it. It learns that delay by trying:
+// a run that was killed earlier proves nothing.
 absl::StatusOr<CommandResult> RunPastMark(const std::string& script,
                                           const std::string& mark) {
   absl::Duration deadline = kShort;
@@ -152,7 +152,7 @@ TEST(PosixCommandRunnerTest, BoundsTheWaitForAProgramThatDoesNotBegin) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->timed_out);
   EXPECT_EQ(result->standard_output, "");
-  // Else the kernel has broken the lease, and the wait ended with that.
+  // Otherwise the kernel has broken the lease, and the wait ended with that.
   int lease_seconds = 0;
   ASSERT_TRUE(std::ifstream("/proc/sys/fs/lease-break-time") >> lease_seconds);
   EXPECT_LT(result->elapsed, absl::Seconds(lease_seconds));
@@ -485,7 +485,7 @@ TEST(PosixCommandRunnerTest, TakesNoExitStatusFromAnotherCommand) {
   EXPECT_EQ(status, 0);
 }
 
-// What a program has put into the background is still of use to it.
+// A program's background processes are still of use to it.
 TEST(PosixCommandRunnerTest, EndsNoGrandchildOfACommandThatStillRuns) {
   const ScratchRoot root;
   const std::string begun = root.path() + "/begun";

@@ -123,7 +123,7 @@ TEST_F(PrivateViewTest, AFileThatTakesItsPlaceMeanwhileIsNotWrittenEither) {
 
 TEST_F(PrivateViewTest, LeavesNothingBehindWhenItIsKilled) {
   const bool was_there = std::filesystem::exists("/run/copy");
-  // How long it takes to write on this machine is learned by trying.
+  // The test learns by trying how long a write takes on this machine.
   const auto has_written = [&] {
     return std::filesystem::exists(root_.path() + "/elsewhere/written");
   };

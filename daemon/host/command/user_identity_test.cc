@@ -176,10 +176,10 @@ TEST_F(BecomeUserTest, TheDeadlineEndsItAsAnyOther) {
   EXPECT_FALSE(result->left_running);
 }
 
-// Outside its process group and session, without a word of ours, and where
-// nobody takes orphans over.
+// Outside its process group and session, without a notification from us, and
+// where no subreaper adopts orphans.
 TEST_F(BecomeUserTest, WhatItLeavesBehindEndsWithItsControlGroup) {
-  ScratchRoot root("/tmp");  // Where the user may go.
+  ScratchRoot root("/tmp");  // The user may enter it.
   root.SetMode("", 0755);
   const std::string pipe = root.path() + "/held";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0666), 0);
@@ -198,7 +198,7 @@ TEST_F(BecomeUserTest, WhatItLeavesBehindEndsWithItsControlGroup) {
     close(held);
     GTEST_SKIP() << "no control groups to be had";
   }
-  // The end comes when nobody has the pipe open any more.
+  // The end comes when no process has the pipe open any more.
   char byte;
   EXPECT_EQ(read(held, &byte, 1), 0);
   close(held);

@@ -31,7 +31,7 @@ TEST(FileReaderTest, ReadsTextAndMode) {
   EXPECT_EQ(file->mode, 0640u);
 }
 
-// Somebody else at /etc/hccn.conf, who goes on whenever the reader waits.
+// Another writer of /etc/hccn.conf, which continues whenever the reader waits.
 class OtherWriter final : public Clock {
  public:
   explicit OtherWriter(const ScratchRoot& root)

@@ -279,7 +279,7 @@ constexpr char kNftablesService[] =
     "table ip filter {\n\tchain input {\n\t\ttype filter hook input priority "
     "0; policy drop;\n\t}\n}\n";
 
-// iptables-save told of nothing, and nobody read the policy.
+// iptables-save printed nothing, and the policy was not read.
 TEST_F(FirewallObserverTest, FindsThePolicyOfNftablesBesideIptables) {
   InstallForDropRules({"iptables-save", "iptables-nft-save", "nft"});
   for (const char* save : {"iptables-save", "iptables-nft-save"}) {
@@ -306,7 +306,7 @@ TEST_F(FirewallObserverTest, FindsThePolicyOfNftablesBesideLegacyIptables) {
   ASSERT_EQ(DropRules().value().rules_size(), 1);
 }
 
-// What kube-proxy makes for thousands of services was "endless output".
+// kube-proxy's rules for thousands of services were "endless output".
 TEST_F(FirewallObserverTest, ReadsTheRulesOfAKubernetesHost) {
   root_.WriteProgram(
       "/usr/sbin/iptables-save",
@@ -375,14 +375,14 @@ TEST_F(FirewallObserverTest, AddsTheServicesThatAServiceIncludes) {
   const FirewallFacts facts = Firewalld();
   ASSERT_EQ(facts.allowed().value().ports_size(), 2) << facts.DebugString();
   EXPECT_EQ(facts.allowed().value().ports(1).first_port(), 137u);
-  // One that includes itself ends.
+  // A service that includes itself ends.
   runner_.Forget("firewall-cmd --info-service=netbios-ns");
   runner_.Answers("firewall-cmd --info-service=netbios-ns",
                   "netbios-ns\n  ports: \n  includes: netbios-ns\n");
   EXPECT_EQ(Firewalld().allowed().value().ports_size(), 1);
 }
 
-// Each address that fail2ban shuts out is a rule: hundreds are no mishap.
+// Each address that fail2ban shuts out is a rule: hundreds are normal.
 TEST_F(FirewallObserverTest, AddsUpRulesBeyondThoseThatItLists) {
   root_.WriteProgram("/usr/sbin/iptables-save", "#!/bin/sh\n");
   std::string rules = "*filter\n:INPUT ACCEPT [0:0]\n";

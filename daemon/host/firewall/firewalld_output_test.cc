@@ -157,7 +157,7 @@ TEST(FirewalldAllowedTest, RejectsAServiceThatNobodyLookedUp) {
               ElementsAre(HasSubstr("service hccl")));
 }
 
-// They made what the host's own zone lets in unknown.
+// They made the open ports of the host's own zone unknown.
 TEST(FirewalldAllowedTest, TellsOfSourcesThatDoNotGetEverything) {
   const auto zones = ParseFirewalldZones(
       Zone("public", "  ports: 7/tcp\n") +

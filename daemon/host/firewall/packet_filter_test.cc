@@ -167,8 +167,8 @@ TEST(FindNftDropsTest, ReadsTheTablesOfIptablesWhereIptablesIsNotInstalled) {
               ElementsAre("7: tcp dport 7 counter packets 0 bytes 0 drop"));
 }
 
-// What iptables-nft-save 1.8.9 and nft 1.0.6 print of one table that nftables
-// made, and of one that has chains of both.
+// The output of iptables-nft-save 1.8.9 and nft 1.0.6 for one table that
+// nftables made, and for one that has chains of both.
 TEST(FindSavedTablesTest, LeavesOutTablesThatOnlyNftCanList) {
   const SavedTables other =
       FindSavedTables("# Table `filter' is incompatible, use 'nft' tool.\n");
@@ -270,7 +270,7 @@ std::vector<std::string> SurelyNft(const std::string& rules,
       {}));
 }
 
-// What iptables-services ships as /etc/sysconfig/iptables.
+// The file that iptables-services ships as /etc/sysconfig/iptables.
 TEST(SurelyDroppedPortsTest, AreAllButTheOpenOnesOfIptablesServices) {
   EXPECT_THAT(
       SurelyIptables(
@@ -311,7 +311,7 @@ TEST(SurelyDroppedPortsTest, AreNoneOfARuleForSomePackets) {
     EXPECT_THAT(SurelyIptables(absl::StrCat(rule, "\n")),
                 ElementsAre(absl::StrCat(": ", rule)));
   }
-  // Where packets of a chain come from is not followed.
+  // The parser does not follow where packets of a chain come from.
   EXPECT_THAT(
       SurelyIptables("-A INPUT -s 10.0.0.1/32 -j own\n-A own -j DROP\n"),
       ElementsAre(": -A own -j DROP"));

@@ -125,7 +125,7 @@ TEST(DeviceLocksTest, WhoChangesADeviceIsBeforeAllWhoLook) {
     EXPECT_TRUE(change.ok());
     changed = true;
   });
-  // Once it waits, whoever asks is told.
+  // Once it waits, callers get an error.
   std::string told;
   while (!absl::StrContains(told, "about to be changed")) {
     told = std::string(locks.Take(0, absl::ZeroDuration()).status().message());

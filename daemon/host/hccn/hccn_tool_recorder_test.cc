@@ -109,7 +109,7 @@ TEST(HccnToolRecorderTest, KeepsEveryRunOfSeveralThreads) {
   EXPECT_EQ(recorder.runs().size(), 400u);
 }
 
-// What the machine's file was before and after such a run tells nothing of it.
+// The machine's file before and after such a run does not describe it.
 TEST(HccnToolRecorderTest, NotesNoRunOverACopyOfTheFile) {
   EchoRunner runner;
   HccnToolRecorder recorder(&runner, [] { return std::nullopt; });

@@ -42,7 +42,7 @@ TEST(CounterMemoryTest, SteadyRiseDoesNotVanishBetweenChecksInQuickFollow) {
   EXPECT_EQ(RisesAt(&memory, 6, 6), "360s roce_new_pkt_rty_num+6");
   EXPECT_EQ(RisesAt(&memory, 7, 6), "420s roce_new_pkt_rty_num+6");
   EXPECT_EQ(RisesAt(&memory, 11, 7), "300s roce_new_pkt_rty_num+1");
-  // An old rise is not told for ever.
+  // An old rise is not reported for ever.
   EXPECT_EQ(RisesAt(&memory, 1000, 7), "59340s");
 }
 

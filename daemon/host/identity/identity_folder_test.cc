@@ -129,7 +129,7 @@ std::optional<std::string> TextIn(int folder, const char* name) {
 // Everything that a reader has seen who opened the link again and again.
 struct SeenPairs {
   int whole = 0;
-  std::set<std::string> marks;  // Of whole pairs.
+  std::set<std::string> marks;  // Marks of whole pairs.
   std::vector<std::string> mistakes;
 };
 
@@ -156,7 +156,7 @@ void ReadPair(const IdentityFolder& folder, SeenPairs* seen) {
   seen->marks.insert(mark);
 }
 
-// Whoever resolves the link once sees one pair, however often it is swapped.
+// A reader that resolves the link once sees one pair, despite all swaps.
 TEST(IdentityFolderTest, NobodySeesHalfOfAPair) {
   constexpr int kSwaps = 50;
   constexpr size_t kPairsSeen = 10;

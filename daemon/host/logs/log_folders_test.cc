@@ -52,7 +52,7 @@ class FindLogFoldersTest : public testing::Test {
                              "\t0\t0\t0\nGid:\t", uid + 5, "\t0\t0\t0\n"));
   }
 
-  // What reads the environment of a user's process.
+  // The command that reads the environment of a user's process.
   std::string Head(int pid) const {
     return absl::StrCat("head -c 262144 ", root_.path(), "/proc/", pid,
                         "/environ");

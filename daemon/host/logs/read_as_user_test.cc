@@ -41,7 +41,7 @@ class ReadAsUserTest : public testing::Test {
     const uid_t self = geteuid();
     user_ = self == 0 ? 65534 : self;
     group_ = self == 0 ? 65534 : getegid();
-    // A user namespace may refuse to set groups: then there is nobody to be.
+    // A user namespace may refuse to set groups: then no user is available.
     if (self == 0) {
       std::vector<gid_t> own(64);
       const int count = getgroups(64, own.data());
@@ -87,7 +87,7 @@ class ReadAsUserTest : public testing::Test {
     return ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   }
 
-  ScratchRoot root_{"/tmp"};  // Where the user may go.
+  ScratchRoot root_{"/tmp"};  // The user may enter it.
   uid_t user_ = 0;
   gid_t group_ = 0;
   bool can_become_ = true;

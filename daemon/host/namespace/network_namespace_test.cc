@@ -90,7 +90,7 @@ TEST_F(NetworkNamespaceTest, SaysOfAPathTheSameWhateverIsThere) {
 
 TEST_F(NetworkNamespaceTest, SaysThatANamespaceIsGone) {
   NetworkNamespace process;
-  process.set_pid(4194304);  // pid_max itself is never given out.
+  process.set_pid(4194304);  // The kernel never uses pid_max itself.
   EXPECT_TRUE(absl::IsNotFound(Find(HostPaths{}, process).status()));
 }
 

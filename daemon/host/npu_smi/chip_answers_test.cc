@@ -163,7 +163,7 @@ TEST(ParseNpuSmiMemoryTest, LeavesOutWhatHasNoNumbers) {
   const std::string table = Golden("info_a3.txt");
   const size_t all = ParseNpuSmiMemory(table).value().size();
   ASSERT_GT(all, 1u);
-  // The row of a health that is no word is not given to its neighbour.
+  // A row with an invalid health is not given to its neighbour.
   const std::string broken = absl::StrReplaceAll(
       table,
       {{"| 0     Ascend910           | OK ", "| 0     Ascend910  | 7 "}});

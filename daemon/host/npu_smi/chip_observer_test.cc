@@ -135,7 +135,7 @@ TEST_F(ChipObserverTest, TakesNoChipForAnotherOne) {
   ExpectAll(Read()[0], Missing::NOT_SUPPORTED, "which is which");
 }
 
-// Which of the three is gone, logic ids do not tell.
+// Logic ids do not show which of the three is gone.
 TEST_F(ChipObserverTest, HidesNoChipThatLogicIdsLeaveOut) {
   ids_.add_ids(2);
   for (const DeviceFacts& facts : Read()) {

@@ -158,8 +158,7 @@ TEST_F(SocketObserverTest, BoundsTheSocketsItNames) {
   EXPECT_EQ(Read().missing().reason(), Missing::UNREADABLE);
 }
 
-// Of a root with more ranks than sockets that are named, and those that the
-// kernel closes.
+// A root with more ranks than listed sockets, and those that the kernel closes.
 TEST_F(SocketObserverTest, CountsConnectionsOfARootThatAreAlike) {
   constexpr int kRanks = 4500;
   std::string table = kHeader + Line("00000000:EA60", 10, 1);
@@ -185,7 +184,7 @@ TEST_F(SocketObserverTest, CountsConnectionsOfARootThatAreAlike) {
                                    "ESTABLISHED 4712 0", "TIME_WAIT 0 4500"));
 }
 
-// Of a service that has thousands of ports, such as Ray's workers.
+// A service that has thousands of ports, such as Ray's workers.
 TEST_F(SocketObserverTest, CountsConnectionsOnManyPortsByTheirState) {
   constexpr int kConnections = 4500;
   ports_.Add(10002, 19999);

@@ -117,7 +117,7 @@ SshQuestion AskBoth() {
     _exit(kNoNamespaces);
   }
   PosixCommandRunner runner;
-  // What a script leaves behind would be killed with its group.
+  // Processes that a script leaves behind would be killed with its group.
   const auto made = runner.Run({{"/usr/bin/setsid", "--wait", "/bin/bash", "-c",
                                  absl::StrCat(script, kStart)},
                                 kPatience});
@@ -145,8 +145,8 @@ SshQuestion AskBoth() {
 
 class SshMachineTest : public ::testing::Test {
  protected:
-  // What node01 sees after `change` in what kTwoServers made; `afterwards` has
-  // to end with 0 when it has looked.
+  // node01's view after `change` in what kTwoServers made; `afterwards` has to
+  // end with 0 after the observation.
   SshFact::Ssh Observe(const std::string& change,
                        const SshQuestion& question = AskBoth(),
                        const std::string& afterwards = "true") {
@@ -186,7 +186,7 @@ class SshMachineTest : public ::testing::Test {
     if (geteuid() != 0) GTEST_SKIP() << "only root makes namespaces";
     if (access("/usr/sbin/sshd", X_OK) != 0) GTEST_SKIP() << "no sshd";
   }
-  // True if there was nothing to look at.
+  // True if the namespaces are unavailable.
   bool WasSkipped() const { return status_ == kNoNamespaces; }
 
   int status_ = 0;
@@ -294,7 +294,7 @@ TEST_F(SshMachineTest, NothingIsReadThroughALinkThatTheUserMade) {
   EXPECT_THAT(ssh.ShortDebugString(), Not(HasSubstr("19000")));
 }
 
-// What it started would be a child of a root daemon.
+// A process that it started would be a child of a root daemon.
 TEST_F(SshMachineTest, NothingIsRunThatTheUsersConfigurationNames) {
   OBSERVE(ssh, R"sh(
 cat >/home/ann/.ssh/config <<'EOT'

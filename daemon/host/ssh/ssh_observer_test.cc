@@ -143,7 +143,7 @@ const Ipv4Address kLoopback(INADDR_LOOPBACK);
 TEST(GreetsAsSshTest, OnlyAnSshServerDoes) {
   const Speaker sshd("SSH-2.0-OpenSSH_9.2p1\r\n");
   EXPECT_TRUE(GreetsAsSsh(kLoopback, sshd.port(), kPatience));
-  // It ends by itself after what is read at most.
+  // It ends after the maximum that is read.
   const Speaker endless(std::string(1 << 20, 'x'));
   EXPECT_FALSE(GreetsAsSsh(kLoopback, endless.port(), kPatience));
 }
@@ -284,7 +284,7 @@ TEST_F(ReadSshTest, SshAsksNobodyWritesNothingAndLeavesNothingBehind) {
   EXPECT_THAT(line, HasSubstr(" -p 12345 -l ann -- 10.0.0.2 env"));
 }
 
-// Not even for `ssh -G`: whoever reads the user's file runs what a Match says.
+// Not even for `ssh -G`: reading the user's file runs the commands of a Match.
 TEST_F(ReadSshTest, SshReadsNoConfigurationButTheSafeLines) {
   programs_.Answer(kReadConfig,
                    "IdentityFile ~/.ssh/cluster\nProxyCommand touch /tmp/x\n");
