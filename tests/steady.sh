@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the whole suite N times (1 by default) beside a load that it makes itself
-# (tests/steady/load.cc), small tests 50 times in all, and prints which test
-# failed how often, with its first failure:
+# Runs the whole suite N times (1 by default) under load (tests/steady/load.cc),
+# small tests 50 times in all. Prints how often each test failed, with its first
+# failure:
 #   tests/steady.sh 10
 # CLUSTERD_TESTS selects targets, as for tests/run.sh; further arguments go to
 # `bazel test`. Ends with status 1 when a test failed. Not part of CI: it takes
-# hours, and the machine is of little use for anything else meanwhile.
+# hours, and keeps the whole machine busy.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -60,7 +60,7 @@ often=()
 for target in $small; do often+=("--runs_per_test=^$target\$@$repetitions"); done
 
 start_load() {
-  # What the load before this one has said is not waited for.
+  # The output of an earlier load does not count.
   : >"$work/loaded"
   "$work/program" "$work/load" "$max_load_seconds" >>"$work/loaded" &
   load=$!
@@ -104,7 +104,7 @@ case_name='
   }'
 
 # failed_cases XML: the names of its cases that failed. Bazel itself writes one
-# case, with the name of the target, for what has written no XML.
+# case, with the name of the target, if the test has written no XML.
 failed_cases() {
   awk "$case_name"'
     /<error message="exited with error code/ { name = "" }
@@ -146,7 +146,7 @@ record() {
   done < <(bad_results "$2")
 }
 
-# What failed how often, and what it said first.
+# Failed tests, how often each failed, and its first output.
 summarize() {
   echo
   if [ ! -s "$failures" ]; then
@@ -182,7 +182,7 @@ for ((round = 1; round <= rounds; ++round)); do
   began=$SECONDS
   before=$(wc -l <"$failures")
   : >"$events"
-  # In the background, so that a signal is heard while it runs.
+  # In the background, so that the shell handles a signal while it runs.
   bazel test "${flags[@]}" --nocache_test_results --runs_per_test=1 "${often[@]}" --test_output=summary \
     --build_event_text_file="$events" "$@" -- "${targets[@]}" >"$work/log" 2>&1 &
   bazel=$!

@@ -264,9 +264,9 @@ TEST(BuildReportTest, CountsRulesByState) {
   const Counts counts = cluster.MakeReport().rule_counts();
   EXPECT_EQ(counts.fail(), 1u);
   EXPECT_EQ(counts.unknown(), 1u);
-  // Another product skips subnet-shared and subnet-superpod; the spec skips
-  // backlog-uniform and ports-uniform; and job rules, job-super-pod too, need a
-  // job.
+  // Skipped: subnet-shared and subnet-superpod for another product;
+  // backlog-uniform and ports-uniform by the spec; job-super-pod and all rules
+  // that need a job.
   const auto of_jobs = static_cast<size_t>(absl::c_count_if(
       RuleCatalogue(), [](const Rule& rule) { return rule.needs_job; }));
   EXPECT_EQ(counts.skipped(), 5 + of_jobs);

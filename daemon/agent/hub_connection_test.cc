@@ -67,7 +67,7 @@ TEST(BackoffTest, FirstWaitIsAPartOfWhatTheControllerSaid) {
   backoff.Reset(absl::Seconds(40));
   EXPECT_EQ(backoff.Next(), absl::Seconds(20));
   EXPECT_EQ(backoff.Next(), absl::Seconds(20));  // No more than all need.
-  backoff.Reset(absl::Seconds(1));  // A small cluster: as without.
+  backoff.Reset(absl::Seconds(1));               // A small cluster: as without.
   EXPECT_EQ(backoff.Next(), absl::Seconds(1));
   EXPECT_EQ(backoff.Next(), absl::Seconds(2));
   backoff.Reset(absl::Hours(100));

@@ -255,7 +255,7 @@ TEST(TaskRunnerTest, EqualObservationsShareTheNextAndNeverOneThatHasBegun) {
   EXPECT_EQ(answers[1].Wait().task_id(), 1u);
   EXPECT_EQ(answers[1].Wait().waited_ms(), 1000u);
   EXPECT_EQ(answers[3].Wait().facts().host(), "server0");
-  // The waiting task runs once.
+  // The second of waiting is deducted from its time.
   EXPECT_EQ(answers[3].Wait().facts().elapsed_ms(), 4000u);
   EXPECT_FALSE(answers[2].arrived());
   EXPECT_TRUE(another.arrived());

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# HTML reports in a real browser: no request is tried, the policy refuses
-# nothing of the page itself, hostile texts execute nothing, the script does what
-# it is for, and without it all is there.
+# HTML reports in a real browser: the page tries no request, its policy refuses nothing of its own,
+# hostile texts execute nothing, the script works, and without it all content is there.
 set -uo pipefail
 . tests/browser/browser.sh
 
 why=$(obstacle)
 if [ -n "$why" ]; then
-  # What tests/run.sh installs is no excuse for root.
+  # For root a missing package of tests/run.sh is a failure.
   if [ "$(id -u)" -eq 0 ] && [[ $why = *"not installed"* ]]; then
     echo "FAILED: $why"
     exit 1
@@ -28,7 +27,7 @@ expect() {
   [ "$found" -eq "$2" ] || fail "$1: $found of /$3/, expected $2"
 }
 
-# What the page asked the network for, and what it said or was refused.
+# The page's requests to the network, and its output and refusals.
 asked() { grep -oE '"url": ?"[^"]*"' "$work/net" | grep -v '"file:' | sort -u; }
 said() { grep CONSOLE "$work/console"; }
 
@@ -52,7 +51,7 @@ done
 } >"$work/wrong.html"
 browse "$work/wrong.html" --dump-dom >"$work/dom"
 expect "a page that is fooled" 1 '<title>owned</title>'
-# Read through <(): whoever writes into a pipe that grep has left fails with it.
+# Read through <(): a writer into a pipe that grep has left fails with it.
 grep -q 'http://127.0.0.1:9/x' <(asked) || fail "a request is not seen"
 grep -q here <(said) || fail "the console is not seen"
 sed "s|</footer>|&<script>document.title='owned'</script>|" "$work/small.html" >"$work/added.html"
@@ -95,7 +94,7 @@ addEventListener('load', () => setTimeout(() => {
       ' filled=' + document.querySelectorAll('#body details.host table').length;
 }, 0));
 JS
-# Its clock is as far as that before the page is looked at: the script has ended.
+# The clock must have reached that time before the page is read: the script has ended.
 open_quietly bare --virtual-time-budget=10000
 title=$(grep -oE '<title>[^<]*' "$work/dom")
 wanted='<title>owned=false acting=0 strange=0 links=0 scripts=3 pages=4 filled='
@@ -115,7 +114,7 @@ expect "findings without a script" 1 '<td class="where">server1 device 3</td><td
 expect "a host's page without a script" 1 '<details class="host" id="h1">'
 expect "the bar is hidden" 1 '<div class="bar" id="bar" hidden="">'
 
-# What a hand would do, by a script that only a copy without the policy lets in.
+# Acts as a user would, by a script that only runs in a copy without the policy.
 with_script small >"$work/driven.html" <<'JS'
 const told = [];
 const one = (selector) => document.querySelector(selector);

@@ -154,7 +154,7 @@ TEST_F(AgentTest, KeepsTheControllersNewestLineOfTheWelcomeAndOfEachTask) {
   ASSERT_EQ(heads.size(), 2u);
   EXPECT_EQ(heads[0].of(), "controller");
   EXPECT_EQ(heads[0].sequence(), 12u);
-  // That of the welcome, behind which the task's went.
+  // The head of the welcome, after which the task's was sent.
   EXPECT_EQ(heads[1].sequence(), 9u);
   EXPECT_TRUE(heads[1].contradicted());
 }
@@ -257,7 +257,7 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   TestCertificates certificates;
   MemoryObserver observer{HostFacts()};
   TestHost::Options options;
-  // Nobody can listen on port 0.
+  // Port 0 cannot have a listener.
   options.controller = "127.0.0.1:0";
   options.name = "server0";
   options.tls = certificates.Host("server0");
@@ -268,8 +268,8 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   EXPECT_FALSE(host.Status().attached());
 }
 
-// Never reads after the hello, and sends tasks of unknown kinds for as long as
-// somebody takes them.
+// Never reads after the hello, and sends tasks of unknown kinds as long as the
+// host takes them.
 class DeafHub final : public AgentHub::Service {
  public:
   grpc::Status Attach(
@@ -326,7 +326,7 @@ class HugeHub final : public AgentHub::Service {
   bool WaitForReturn() {
     return back_.WaitForNotificationWithTimeout(kPatience);
   }
-  // Whether the host took in all of it; known once the server has ended.
+  // True if the host took in all of it; valid once the server has ended.
   bool took() const { return took_; }
 
  private:

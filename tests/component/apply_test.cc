@@ -92,7 +92,7 @@ class PlayedHub final : public AgentHub::Service {
     ASSERT_NE(stream_, nullptr);
     context_->TryCancel();
   }
-  // What came next and was not taken yet.
+  // The next message that was not taken yet.
   AgentMessage Next() {
     absl::MutexLock lock(&mutex_);
     const auto some = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
@@ -173,7 +173,7 @@ class ApplyTaskTest : public testing::Test {
     hello_ = hub_.WaitForHello();
     told_ = hub_.Next().past_applies();
   }
-  // What is there after the daemon has ended.
+  // Files after the daemon has ended.
   std::map<std::string, std::string> StateAtTheEnd() {
     EXPECT_TRUE(daemon_->Terminate().ok());
     return scenario_->State();
@@ -194,7 +194,7 @@ class ApplyTaskTest : public testing::Test {
   std::map<std::string, std::string> before_;
   std::unique_ptr<TestDaemon> daemon_;
   Hello hello_;
-  // What it said once it was welcome.
+  // The daemon's message after its welcome.
   PastApplies told_;
 };
 
@@ -360,7 +360,7 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
   Start();
   hub_.Send(ApplyMessage(1, plan_));
   ASSERT_EQ(hub_.Next().result().apply().outcome(), ApplyResult::REFUSED);
-  // As if that answer had been lost: it is told again.
+  // As if that answer had been lost: the daemon sends it again.
   hub_.BreakStream();
   hub_.WaitForHello(2);
   const AgentMessage past = hub_.Next();

@@ -71,7 +71,7 @@ class Ascend950HostTest : public testing::Test {
   const sim::TestFolder folder_;
   PosixCommandRunner programs_;
   ImpatientRunner runner_{&programs_};
-  // Between tries of a busy device nobody has to wait.
+  // The test does not wait between tries of a busy device.
   FakeClock clock_;
 };
 

@@ -130,7 +130,7 @@ TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
   EXPECT_TRUE(stream->Finish().ok());
   EXPECT_EQ(report.verdict(), UNKNOWN) << report.DebugString();
   EXPECT_EQ(HostOf(report, "server1").state(), UNKNOWN);
-  // What the other said counts.
+  // The other host's answer counts.
   EXPECT_EQ(HostOf(report, "server0").state(), PASS);
   EXPECT_EQ(HostOf(report, "server0").no_facts_reason(), "");
 }
@@ -461,7 +461,7 @@ TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
   const auto client = controller.Client();
   OpenCheck first(client.get(), CheckRequest());
   ASSERT_TRUE(host0.observer().WaitForBegun(1));
-  // What the first is told may be older than what these have mended.
+  // The first one's answer may be older than a fix before these.
   std::vector<std::unique_ptr<OpenCheck>> later;
   for (int i = 0; i < 12; ++i) {
     later.push_back(std::make_unique<OpenCheck>(client.get(), CheckRequest()));
@@ -585,7 +585,7 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
   EXPECT_THAT(HostOf(report, "server1").no_facts_reason(),
               HasSubstr("still awaited when the check was stopped"));
 
-  // The check itself goes on, until its client leaves it.
+  // The check itself continues until its client leaves it.
   AgentMessage answer;
   answer.mutable_result()->set_task_id(silent.ReceiveTask());
   *answer.mutable_result()->mutable_facts() = Healthy(controller, 1);
@@ -633,7 +633,7 @@ TEST(DescribeTest, ShowsFactsOfOneHostNow) {
       grpc::StatusCode::NOT_FOUND);
 }
 
-// Of a large cluster several rules are judged at a time.
+// Several rules of a large cluster are judged at a time.
 TEST(LargeClusterTest, IsJudgedAlikeEveryTime) {
   const ClusterSpec spec = MakeSpec("atlas-training", "", 128);
   std::vector<HostFacts> facts = MakeHealthyFacts(spec);

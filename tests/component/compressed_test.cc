@@ -39,21 +39,20 @@
 namespace clusterd {
 namespace {
 
-// What a message unpacks to, and by how much the process may grow: whoever
-// unpacks a single one breaks that by far.
+// The unpacked size of a message, and the bound for the growth of the process:
+// unpacking a single message exceeds it by far.
 constexpr size_t kUnpacked = size_t{192} << 20;
 constexpr size_t kMayGrow = size_t{64} << 20;
 
 constexpr grpc_compression_algorithm kAlgorithms[] = {GRPC_COMPRESS_DEFLATE,
                                                       GRPC_COMPRESS_GZIP};
 
-// How much larger a process, this one or a child, has been since than it was
-// then.
+// Measures by how much a process, this one or a child, has grown since then.
 class Growth {
  public:
   explicit Growth(std::string process = "self")
       : folder_("/proc/" + process + "/") {
-    malloc_trim(0);  // What was freed would hide what is taken.
+    malloc_trim(0);  // Freed memory would hide growth.
     // Makes the peak what is there now: proc(5).
     std::ofstream(folder_ + "clear_refs") << "5" << std::flush;
     start_ = Field("VmHWM:");
@@ -127,7 +126,7 @@ grpc::ByteBuffer Marked(const std::string& bytes,
   return buffer;
 }
 
-// How a call ends that begins with one message.
+// The end of a call that begins with one message.
 grpc::Status EndOfCall(const std::shared_ptr<grpc::Channel>& channel,
                        const std::string& method,
                        const grpc::ByteBuffer& message,
@@ -220,7 +219,7 @@ class PackedAnswers final : public grpc::CallbackGenericService {
 class CompressedTest : public testing::Test {
  protected:
   CompressedTest() {
-    // What they cost to make is not what is measured.
+    // Makes them now, so that their cost is not measured.
     for (const auto algorithm : kAlgorithms) Packed(algorithm);
   }
 

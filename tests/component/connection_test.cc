@@ -1,5 +1,5 @@
-// What happens to connections while everybody behaves: they go dead without a
-// word, and certificates are renewed.
+// Connections between well-behaved peers: they die silently, and certificates
+// are renewed.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -233,7 +233,7 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
                 port,
                 "'` names it, expected a free ADDRESS:PORT of this machine "
                 "(--listen)")));
-  // Of a network for documentation: no machine has it.
+  // An address for documentation, which no machine has.
   options.listen = "192.0.2.1:0";
   EXPECT_EQ(listen(),
             absl::UnavailableError(
@@ -241,7 +241,7 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
                 "address, expected a free ADDRESS:PORT of this machine "
                 "(--listen)"));
   SendGrpcLogTo(nullptr);
-  // It is told once. What gRPC says of connections of other tests may come.
+  // It is logged once. gRPC may log about connections of other tests.
   EXPECT_EQ(log.Lines(), "");
   EXPECT_THAT(grpc_log->Lines(), Not(AnyOf(HasSubstr(controller.address()),
                                            HasSubstr("192.0.2.1"))));

@@ -74,7 +74,7 @@ TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
 
 TEST(DaemonTest, RunsAndSaysWhyWhileTheControllerIsAway) {
   TestCertificates certificates;
-  // Nobody can listen on port 0.
+  // Port 0 cannot have a listener.
   const AgentFlags flags = FlagsFor(&certificates, "server0", "127.0.0.1:0");
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(flags, machine.get(), &process_signals);
@@ -171,7 +171,7 @@ TEST(DaemonTest, TellsSystemdWhenItIsReadyAndWhenItEnds) {
   EXPECT_EQ(systemd.Receive(), "STOPPING=1");
 }
 
-// A log that blocks whoever writes a line with `text`, until released.
+// A log that blocks the writer of a line with `text`, until released.
 class BlockingLog final : public Log {
  public:
   explicit BlockingLog(std::string text) : text_(std::move(text)) {}
@@ -203,7 +203,7 @@ TEST(DaemonTest, TellsSystemdNothingWhileItsConnectionIsStuck) {
   EXPECT_EQ(systemd.Receive(), "READY=1");
   ASSERT_TRUE(log.log.WaitFor("stuck: no answer in 100ms from the connection;"))
       << log.log.Lines();
-  systemd.Forget();  // What came before it hung.
+  systemd.Forget();  // Sent before it hung.
   log.release.Notify();
   EXPECT_EQ(systemd.Receive(), "WATCHDOG=1");
   kill(getpid(), SIGTERM);

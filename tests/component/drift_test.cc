@@ -1,5 +1,5 @@
-// Drift from end to end: clusterd as a service, on a machine from memory, and
-// the real controller. Somebody changes the machine while its clusterd is away.
+// Drift from end to end: clusterd as a service, on a machine in memory, and the
+// real controller. The machine changes while its clusterd is away.
 #include <signal.h>
 #include <unistd.h>
 
@@ -60,7 +60,7 @@ class MachineObserver final : public HostObserver {
   int64_t looks_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// clusterd with drift told, in a thread, until it is destroyed.
+// clusterd with drift reports, in a thread, until it is destroyed.
 class Daemon {
  public:
   Daemon(const AgentFlags& flags, Scenario* scenario, HostObserver* observer) {
@@ -131,8 +131,8 @@ class DriftTest : public testing::Test {
     })) << entry.ShortDebugString();
     return entry;
   }
-  // Once it has told so since it started or was last changed: then no look of
-  // its own is under way.
+  // Returns once it has reported so since it started or was last changed: then
+  // it has no check of its own under way.
   HostEntry WaitForDrifts(int count) {
     return WaitForEntry([this, count](const HostEntry& entry) {
       return entry.attached() && entry.drift().has_value() &&
@@ -173,7 +173,7 @@ class DriftTest : public testing::Test {
         << report.ShortDebugString();
     return report.apply_id();
   }
-  // Applies that the controller has begun by itself.
+  // The number of applies that the controller began itself.
   int EnforcedApplies() {
     ListHistoryRequest request;
     request.add_kinds(HISTORY_APPLY);
@@ -281,7 +281,7 @@ TEST_F(DriftTest, IsLeftAloneWhereTheHostDoesNotAllowTheKind) {
   Start();
   ASSERT_TRUE(controller_.log().WaitFor("does not allow sysctl"));
   WaitForDrifts(1);
-  // What the host would refuse is not tried.
+  // A change that the host would refuse is not tried.
   EXPECT_EQ(EnforcedApplies(), 0);
   Stop();
   EXPECT_EQ(somaxconn(), "128");

@@ -66,7 +66,7 @@ class JobHost {
     }
     for (const uint64_t task : held) AnswerTask(task);
   }
-  // How often it was asked for facts.
+  // The number of requests for facts.
   int observed() {
     absl::MutexLock lock(&mutex_);
     return observed_;
@@ -178,7 +178,7 @@ class JobTest : public testing::Test {
     }
   }
 
-  // Of the hosts from `first` up to `end`.
+  // A job of the hosts from `first` up to `end`.
   JobSpec Job(const std::string& id, size_t first, size_t end) {
     JobSpec job;
     job.set_id(id);
@@ -188,7 +188,7 @@ class JobTest : public testing::Test {
     return job;
   }
 
-  // What the answer holds, if its signature is the controller's.
+  // The content of the answer, if its signature is the controller's.
   JobVerdict Verdict(const JobAnswer& answer) {
     EXPECT_TRUE(answer.has_verdict()) << answer.ShortDebugString();
     const SignedVerdict& given = answer.verdict();
@@ -235,7 +235,7 @@ TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
     const JobVerdict verdict = Verdict(hosts_[i]->Answer(questions[i]));
     runs.insert(verdict.run_id());
     EXPECT_EQ(hosts_[i]->observed(), 1);
-    // Each is told of itself and of the master.
+    // Each host receives its own address and the master's.
     std::map<std::string, std::string> addresses;
     for (const JobVerdict::Host& host : verdict.hosts()) {
       addresses[host.host()] = host.address();
@@ -272,12 +272,12 @@ TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
   hosts_[0]->Release();
   const std::string run = Verdict(hosts_[0]->Answer(first)).run_id();
   EXPECT_EQ(Verdict(hosts_[1]->Answer(second)).run_id(), run);
-  // What is young enough will do; else it is made anew, also when it starts
-  // again.
+  // A young enough verdict is reused; otherwise a new one is made, also when it
+  // starts again.
   EXPECT_EQ(Verdict(hosts_[1]->AskAndWait(job, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 1);
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job)).run_id(), run);
-  clock_.SetPatient(false);  // Of this one the other host never asks.
+  clock_.SetPatient(false);  // The other host never asks.
   const JobSpec again = Job("slurm:1.1", 0, 2);
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(again, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 3);
@@ -417,7 +417,7 @@ TEST_F(JobTest, HostThatNamesOthersAsItsJobMakesNoneOfThemWork) {
   for (const size_t other : {1, 2, 3}) {
     EXPECT_EQ(hosts_[other]->observed(), 0);
   }
-  // Of a job that starts on both of them they are told as ever.
+  // For a job that starts on both of them they get verdicts as ever.
   clock_.SetPatient(true);
   const JobSpec job = Job("slurm:1.0", 1, 3);
   const uint64_t first = hosts_[1]->Ask(job);
@@ -444,7 +444,7 @@ TEST_F(JobTest, QuestionsThatMakeNoSenseAreAnsweredAndAtLastCutOff) {
 }
 
 TEST_F(JobTest, ManyJobsAtOnceAreAllServed) {
-  clock_.Stop();  // Nobody waits for a turn for too long.
+  clock_.Stop();  // Waits would not end.
   Start(16);
   struct Open {
     JobHost* host;

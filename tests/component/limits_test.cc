@@ -157,7 +157,7 @@ TEST_F(LimitsTest, NobodyEndsARunByAnIdThatItKnows) {
         grpc::StatusCode::PERMISSION_DENIED)
         << role;
   }
-  // Nor by one that it guesses: it is told that there is none.
+  // Nor by a guessed id: the controller answers that it does not exist.
   const auto admins = controller_.ClientAs(User("admin"));
   abort.set_id("0000000000000000");
   EXPECT_EQ(

@@ -1,4 +1,4 @@
-// Hosts that break the protocol: each costs its own stream, and nothing else.
+// Hosts that break the protocol: each loses only its own stream.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -150,7 +150,7 @@ TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
   const auto other = controller.Client();
   ListHostsResponse response;
   EXPECT_TRUE(other->ListHosts(NewContext().get(), {}, &response).ok());
-  // Under what gRPC takes by itself, 8 KiB.
+  // Below gRPC's own limit of 8 KiB.
   const auto context = NewContext();
   context->AddMetadata("x-long", std::string(6000, 'a'));
   EXPECT_EQ(client->ListHosts(context.get(), {}, &response).error_code(),

@@ -21,8 +21,7 @@ namespace clusterd {
 std::unique_ptr<google::protobuf::Message> RequestOf(const CallRole& row,
                                                      bool with_field);
 
-// A call with one request, which is sent at once. What the client streams stays
-// open on its side.
+// A call with one request, which is sent at once. Its client side stays open.
 class RawCall {
  public:
   RawCall(const std::shared_ptr<grpc::Channel>& channel, const CallRole& row,
@@ -58,7 +57,7 @@ class TlsSessions {
 
   // A new one.
   std::shared_ptr<grpc::Channel> Connect(const std::string& address) const;
-  // Whether the call's connection had resumed an earlier session.
+  // True if the call's connection had resumed an earlier session.
   static bool Resumed(const grpc::ClientContext& context);
 
  private:

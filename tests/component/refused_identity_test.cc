@@ -1,6 +1,6 @@
-// Who was let in and is not any more, generated from the table of roles: every
-// call, over a full handshake and over a TLS session that is resumed, and every
-// stream that is open.
+// Clients that were admitted and then refused, generated from the table of
+// roles: every call, over a full handshake and over a resumed TLS session, and
+// every open stream.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -59,12 +59,12 @@ bool IsOfHosts(const CallRole& row) {
   return row.caller == Caller::kHost || row.caller == Caller::kEndedHost;
 }
 
-// Whether the refusal is one for this call, too.
+// True if the refusal applies to this call, too.
 bool Holds(Way way, const CallRole& row) {
   return way != Way::kExpired || row.caller != Caller::kEndedHost;
 }
 
-// Of all calls that certificates make, or of those that stream to the caller.
+// All calls that certificates make, or those that stream to the caller.
 std::vector<Called> Calls(bool only_streams) {
   std::vector<Called> calls;
   for (const CallRole& row : AllCallRoles()) {
@@ -173,8 +173,8 @@ class RefusedIdentityTest : public testing::Test {
     return id;
   }
 
-  // A request whose stream nobody ends but the gate. One of a kind that is not
-  // known here ends by itself, and its test fails: it has its place here.
+  // A request whose stream only the gate ends. A stream of a new kind ends
+  // early, and its test fails: add it here.
   std::string Lasting(const Called& call) {
     const auto request = RequestOf(*call.row, call.with_field);
     auto* const any = request.get();
@@ -205,7 +205,7 @@ class RefusedIdentityTest : public testing::Test {
   TestCertificates certificates_;
   ThreadScheduler scheduler_;
   ManualScheduler sweeps_;
-  std::atomic<int> hours_{0};  // That the gate's clock is ahead.
+  std::atomic<int> hours_{0};  // Added to the gate's clock.
   TestController controller_;
   TlsPem user_;
   TlsPem host_;

@@ -46,9 +46,9 @@ constexpr char kSpec[] = "config/examples/two-servers.yaml";
 constexpr const char* kNotTheMachine[] = {
     "/var/lib/clusterd", "/var/lib/hccn_sim", "/var/log/hccn_tool"};
 
-// The machine's own, on which nobody waits long: the pauses between two
-// questions are not the matter here, and after a change of a detect address
-// every observation takes one of a second.
+// The machine's own clock, with short waits. The pauses between two questions
+// do not matter here, and after a change of a detect address every observation
+// takes one of a second.
 class ImpatientClock final : public Clock {
  public:
   absl::Time Now() override { return clock_.Now(); }
@@ -144,7 +144,7 @@ class SimulatedApplyTest : public testing::Test {
     return state;
   }
 
-  // What is not as it was, with both texts.
+  // Differences from `before`, with both texts.
   std::vector<std::string> DifferencesFrom(
       const std::map<std::string, std::string>& before) {
     std::map<std::string, std::string> after = State();

@@ -1,5 +1,5 @@
-// What SIGHUP does: the spec is read again, and a bad one never takes over; its
-// schedule begins.
+// SIGHUP: the spec is read again, and a bad one never takes over; its schedule
+// begins.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -162,7 +162,7 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
   std::ostringstream news;
   news << std::ifstream(file).rdbuf();
   EXPECT_THAT(news.str(), HasSubstr("\"schedule\":\"backlogs\""));
-  // Another check that fails, too, is no news.
+  // Another failing check does not notify.
   const auto told =
       absl::c_find_if(history.entries(), [&news](const HistoryEntry& entry) {
         return absl::StrContains(news.str(),

@@ -43,7 +43,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kDescribeHost[] = "/clusterd.Controller/DescribeHost";
-// Of HTTP/2: RFC 9113, section 6.
+// HTTP/2 constants: RFC 9113, section 6.
 constexpr uint8_t kData = 0;
 constexpr uint8_t kHeaders = 1;
 constexpr uint8_t kReset = 3;
@@ -123,7 +123,7 @@ class HalfHello {
   HalfHello(const HalfHello&) = delete;
   HalfHello& operator=(const HalfHello&) = delete;
 
-  // Whether all of it is with the other side.
+  // True if the other side has all of it.
   bool is_acknowledged() const {
     return WaitUntil([this] {
       int unsent = 1;
@@ -135,7 +135,7 @@ class HalfHello {
   const int fd_;
 };
 
-// One connection that sends whatever it is told, over TLS.
+// One connection that sends any bytes, over TLS.
 class RawConnection {
  public:
   // The connection comes from 127.0.0.`last`. Without files it shows no
@@ -281,7 +281,7 @@ void FloodHeaders(RawConnection* peer, uint32_t stream) {
   size_t sent = 0;
   const absl::Time began = absl::Now();
   while (sent < (size_t{1} << 30) && peer->Send(more)) sent += more.size();
-  // What it may, also by the second, and what the kernel holds of it.
+  // The allowed amount, also by the second, and the kernel's buffers.
   const double seconds = absl::ToDoubleSeconds(absl::Now() - began);
   EXPECT_LT(static_cast<double>(sent),
             (24 << 20) + seconds * kMaxMessageBytes / 5);
@@ -331,7 +331,7 @@ TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
   EXPECT_LT(std::clock() - before, 60 * CLOCKS_PER_SEC);
 }
 
-// Who sends half a ClientHello waits for itself alone.
+// A client that sends half a ClientHello delays only itself.
 TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
   controller_->Stop();
   options_.admission.handshakes = 8;
@@ -353,8 +353,8 @@ TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
 TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
   const std::string headers = CallHeaders();
-  // Who never acknowledges the settings is held to none by gRPC 1.51.
-  // Nor is anybody told of a call whose message has not come.
+  // gRPC 1.51 does not hold a client to settings that it never acknowledges.
+  // Nor is a call reported whose message has not come.
   uint32_t stream = 1;
   while (stream < 400000 &&
          peer.Send(Frame(kHeaders, kEndHeaders, stream, headers))) {
@@ -392,7 +392,7 @@ class StrangersTest : public WireTest {
   std::string address() const {
     return absl::StrCat("127.0.0.1:", token_.enrol_port());
   }
-  // Of one who does as all hosts do.
+  // A client that does as all hosts do.
   grpc::Status AskForRoots() {
     const auto context = NewContext();
     context->set_deadline(PatientDeadline());

@@ -167,8 +167,8 @@ std::string ReadText(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What the audit file of server0 says of the undo of that apply; the file must
-// be whole.
+// The audit lines of server0 about the undo of that apply; the file must be
+// whole.
 std::vector<std::string> AuditedUndo(const ChangeCluster& cluster,
                                      const std::string& apply_id) {
   const std::string text =
@@ -277,7 +277,7 @@ TEST_F(KilledHostTest, IsAsBeforeOrAsPlannedWheneverItIsKilled) {
   EXPECT_GE(seen[ApplyResult::APPLIED], 1);
 }
 
-// Of clusterd alone: there may be no service manager that ends its tools.
+// clusterd alone: there may be no service manager that ends its tools.
 TEST_F(KilledHostTest, IsAsBeforeWhenAToolWasAtWork) {
   DeviceGate gate(cluster_.Root("server0"));
   const auto apply = cluster_.StartApply();
@@ -356,7 +356,7 @@ TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
   }
 }
 
-// Whoever may open a device must not keep the host half applied.
+// A user who may open a device must not keep the host half applied.
 TEST_F(KilledHostTest, IsAsBeforeThoughAProcessKeepsTheDeviceOpen) {
   HangAtDevice5(true);
   const auto apply = cluster_.StartApply();

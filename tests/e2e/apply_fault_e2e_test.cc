@@ -1,6 +1,6 @@
-// What an apply meets on real servers, with the real programs: a tool that
+// Faults during an apply on real servers, with the real programs: a tool that
 // lies, one that hangs half way, files that cannot be written, a full disk.
-// Each time the host must be left as it was, and say why.
+// Each time the host must be left as it was, and report why.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -32,15 +32,15 @@ std::string WhyNoMounts() {
   return absl::StrCat("no mounts of one's own here: ", result.standard_error);
 }
 
-// Starts of clusterd with mounts that nobody else sees, which `script` makes;
-// `$0` in it is the server's root folder.
+// Starts clusterd with private mounts that `script` makes; `$0` in it is the
+// server's root folder.
 std::vector<std::string> WithMounts(const std::string& script,
                                     const std::string& root) {
   return {"/usr/bin/unshare",       "--mount", "/bin/sh", "-ec",
           script + "\nexec \"$@\"", root};
 }
 
-// What one host answered, and that this left it and every other host well.
+// Returns one host's answer; fails unless it left all hosts well.
 ApplyResult ExpectTakenBack(const ChangeCluster& cluster,
                             const ChangeOutcome& outcome,
                             const ServerState& before) {
@@ -54,7 +54,7 @@ ApplyResult ExpectTakenBack(const ChangeCluster& cluster,
   return result;
 }
 
-// Whether a tool that this clusterd runs is there to change a device.
+// True if this clusterd runs a tool that changes a device.
 bool IsSetting(pid_t clusterd) {
   for (const pid_t child : ChildrenOf(clusterd)) {
     std::ifstream file(absl::StrCat("/proc/", child, "/cmdline"));

@@ -95,7 +95,7 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   EXPECT_THAT(altered.standard_output, HasSubstr(": altered: "));
 
   // Whole lines, cut off the end: only the other side knows. A line about the
-  // other's newest, which nobody keeps, may be behind that of the apply by now.
+  // other's newest head, which has no copy, may follow the apply's by now.
   std::string cut = Content(host);
   cut.resize(cut.rfind('\n', cut.find("\"result\":\"APPLIED")) + 1);
   std::ofstream(copy) << cut;
@@ -147,7 +147,7 @@ TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
   ASSERT_NE(begins, std::string::npos);
   std::ofstream(host) << whole.substr(0, whole.find('\n', begins) + 1);
   cluster.StartHost("server0");
-  // It tells its new head right after the welcome.
+  // It sends its new head right after the welcome.
   EXPECT_TRUE(WaitUntil([&] {
     const ProcessResult heads = cluster.RunClusterctl({"audit", "head"});
     return absl::StrContains(heads.standard_output, "went back");

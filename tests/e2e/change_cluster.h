@@ -21,7 +21,7 @@ namespace clusterd {
 using ServerState = std::map<std::string, std::string>;
 
 ServerState ReadServer(const std::string& root);
-// What is not as it was, with both texts; empty: the same to the byte.
+// Differences with both texts; empty: the same to the byte.
 std::vector<std::string> DifferencesFrom(const ServerState& before,
                                          const ServerState& after);
 
@@ -41,12 +41,12 @@ class DeviceGate {
   int fd_;
 };
 
-// What a run of clusterctl apply or rollback gave.
+// The result of clusterctl apply or rollback.
 struct ChangeOutcome {
   ProcessResult process;
   ApplyReport report;  // Empty unless standard output was a JSON report.
 
-  // Of that host; empty if the report has none.
+  // That host's result; empty if the report has none.
   ApplyResult Host(const std::string& host) const;
 };
 
@@ -64,14 +64,14 @@ class ChangeCluster : public DemoCluster {
   ServerState Server(const std::string& host) const {
     return ReadServer(Root(host));
   }
-  // What the host's journal of an apply holds as yet; empty if there is none.
+  // The host's journal of an apply so far; empty if there is none.
   std::vector<JournalEntry> Journal(const std::string& host,
                                     const std::string& apply_id) const;
   // Until it has at least so many entries; false if it never gets them.
   bool WaitForJournal(const std::string& host, const std::string& apply_id,
                       size_t entries) const;
 
-  // Where Plan saves, and Apply reads.
+  // Plan saves here, and Apply reads it.
   std::string PlanPath() const { return folder() + "/plan.json"; }
   // clusterctl plan --out; must succeed.
   ClusterPlan Plan(const std::vector<std::string>& arguments = {}) const;
@@ -96,8 +96,8 @@ class ChangeCluster : public DemoCluster {
 };
 
 ChangeOutcome FinishChange(Process* clusterctl);
-// The id that clusterctl tells when its run has begun; empty, with a failure of
-// the test, if it never does.
+// The id that clusterctl prints when its run has begun; empty, with a failure
+// of the test, if it never does.
 std::string WaitForRunId(Process* clusterctl);
 
 }  // namespace clusterd

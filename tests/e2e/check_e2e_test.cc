@@ -116,7 +116,7 @@ TEST_F(HealthyClusterTest, ChecksOnlyTheHostsAndRulesAskedFor) {
   EXPECT_EQ(StateOf(outcome.report, "ip-unique"), SKIPPED);
 }
 
-// A job that runs is no failure: this process has a node open.
+// A running job is not a failure: this process has a node open.
 TEST_F(HealthyClusterTest, NamesTheProcessThatUsesADevice) {
   const int node = open((cluster_.Root("server0") + "/dev/davinci3").c_str(),
                         O_RDONLY | O_CLOEXEC);
@@ -223,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(
       return info.param.name;
     });
 
-// What a healthy host may lack costs no verdict.
+// Facts that a healthy host may lack do not change the verdict.
 TEST(OptionalToolTest, AHostWithoutNpuSmiAndCannPassesAndIsNoted) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   cluster.SetFault("server0", "host:npu_smi=absent");
@@ -261,7 +261,7 @@ TEST(OneCauseOneHeadlineTest, ALinkThatIsDownIsTheCauseOfItsHealth) {
   EXPECT_EQ(FindingsOf(outcome.report, "net-health").size(), 1u);
 }
 
-// Whatever else is not known of that host refers to the one cause.
+// All other unknown facts of that host refer to the one cause.
 TEST(OneCauseTest, IsNamedForASilentToolADeadDeviceAndATimeOut) {
   DemoCluster cluster(absl::StrCat(HangingToolSpec(), "tls: false\n"),
                       kTwoHosts);
@@ -319,7 +319,7 @@ TEST(WrongCertificateTest, NeverAttaches) {
   DemoCluster strangers(DemoSpec(2), kTwoHosts);
   cluster.StartController();
   cluster.StartHost("server0");
-  // The same names out of another CA, which it itself believes as well.
+  // The same names from another CA, which it itself trusts as well.
   const std::string both = strangers.Certificates() + "/both.crt";
   std::ofstream(both)
       << std::ifstream(cluster.Certificates() + "/ca.crt").rdbuf()
@@ -424,7 +424,7 @@ std::string ConfOf(const DemoCluster& cluster, const std::string& host) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Nobody touched the switch of this device; the tool says what it has, and a
+// The switch of this device was never set; the tool reports its value, and a
 // check leaves the file as it is.
 TEST(TlsQueryTest, AHostWithoutTheKeyIsJudgedByItsToolsWord) {
   if (!sim::MayEnterPrivately()) GTEST_SKIP() << "needs mount namespaces";

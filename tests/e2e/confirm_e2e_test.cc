@@ -1,6 +1,6 @@
-// A change that goes back by itself, with the real programs: kept by a person
-// after its host was killed, or by nobody and gone, and nothing else while it
-// waits.
+// A change that rolls back automatically, with the real programs: kept by a
+// person after its host was killed, or unconfirmed and rolled back, and
+// blocking all others while it waits.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -57,7 +57,7 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
 }
 
-// In the history, which has checks of what was applied, too.
+// Searches the history, which has checks of the applied changes, too.
 std::string SummaryOf(const ChangeCluster& cluster, const std::string& id) {
   for (const HistoryEntry& entry : cluster.History()) {
     if (entry.id() == id) return entry.summary();

@@ -20,7 +20,7 @@ namespace clusterd {
 // take: a test with a tool that hangs for good asks for less than the default.
 std::string DemoSpec(int servers, const std::string& command = "1m");
 
-// What a run of clusterctl check gave.
+// The result of clusterctl check.
 struct CheckOutcome {
   ProcessResult process;
   Report report;  // Empty unless standard output was a JSON report.
@@ -41,7 +41,7 @@ class DemoCluster {
   // Folder of the certificates: ca.crt, NAME.crt, NAME.key.
   std::string Certificates() const;
   std::string Socket(const std::string& host) const;
-  // Of the controller, also while it is away: no other program gets it.
+  // The controller's port, reserved also while it is down.
   int port() const { return port_; }
 
   // Writes the agent.yaml of the server: what it allows, e.g. "observe,
@@ -58,7 +58,7 @@ class DemoCluster {
 
   // Starts the controller and waits until it listens.
   void StartController(const std::vector<std::string>& more_flags = {});
-  // What that runs.
+  // The command that it runs.
   std::vector<std::string> ControllerCommand() const;
   // Starts clusterd; waits until the controller says that it is attached.
   void StartHost(const std::string& host);

@@ -33,7 +33,7 @@ class JoinE2eTest : public testing::Test {
         {"/bin/bash", Runfile("deploy/certificates.sh"), "ca-dir",
          cluster_.Certificates(), "demo", cluster_.folder() + "/ca"});
     EXPECT_EQ(made.exit_status, 0) << made.standard_error;
-    // What follows gets by without.
+    // The following steps work without it.
     for (const std::string& host : kHosts) {
       for (const char* end : {".crt", ".key"}) {
         std::filesystem::remove(cluster_.Certificates() + "/" + host + end);

@@ -47,7 +47,7 @@ TEST(LockTest, HoldsForUsersAndHostsUntilItIsTakenBack) {
       cluster.controller().WaitForError("host server0: attached from").ok());
 }
 
-// The history alone still tells that the folder is not new.
+// Only the history still shows that the folder is not new.
 TEST(LockTest, ControllerWithAHistoryDoesNotStartWithoutItsLocks) {
   DemoCluster cluster(DemoSpec(1), {"server0"});
   cluster.StartController();

@@ -79,7 +79,7 @@ class OnTerminal {
 
   void Press(char key) { ASSERT_EQ(write(terminal_, &key, 1), 1); }
 
-  // The exit status, once it has ended; -1: it did not by itself.
+  // The exit status after its end; -1: it did not end.
   int End() {
     const absl::Time until = absl::Now() + kPatience;
     while (Read(until)) {

@@ -1,4 +1,4 @@
-// What a fuzz target demands of a value; ends the process where it is not so.
+// Checks a fuzz target's demand on a value; ends the process if it fails.
 #ifndef TESTS_FUZZ_REQUIRE_H_
 #define TESTS_FUZZ_REQUIRE_H_
 

@@ -30,7 +30,7 @@ struct Fault {
   const char* rule;
   const char* product;
   std::function<void(TestCluster&)> make;
-  // Where the rule only judges in special circumstances.
+  // Set if the rule only judges in special circumstances.
   std::function<void(TestCluster&)> prepare = [](TestCluster&) {};
 };
 
@@ -450,7 +450,7 @@ TEST(CompletenessTest, EveryRuleNoticesAFaultAndPassesWithoutIt) {
     const State state = StateOf(cluster, fault.rule);
     EXPECT_TRUE(state == WARN || state == FAIL || state == UNKNOWN)
         << fault.rule << " is " << State_Name(state);
-    // What is not known is worse than a warning.
+    // Unknown is worse than a warning.
     EXPECT_TRUE(state <= FindRule(fault.rule)->level || state == UNKNOWN)
         << fault.rule << " is " << State_Name(state);
     proven.insert(fault.rule);
@@ -461,15 +461,15 @@ TEST(CompletenessTest, EveryRuleNoticesAFaultAndPassesWithoutIt) {
   }
 }
 
-// What a fact's absence must keep from passing.
+// A fact whose absence must keep rules from passing.
 struct Reader {
   const char* fact;  // Path in HostFacts.
   std::vector<std::string> rules;
   const char* product = "atlas-training";
-  // Where the fact only matters in special circumstances.
+  // Set if the fact only matters in special circumstances.
   std::function<void(TestCluster&)> prepare = [](TestCluster&) {};
-  // Of a fact that a host may well not have, such as a record of applies: what
-  // its rules then say instead of unknown or fail.
+  // For a fact that a host may well lack, such as a record of applies: the
+  // state of its rules then, instead of unknown or fail.
   State unset = UNKNOWN;
 };
 
@@ -615,7 +615,7 @@ const std::set<std::string>& ReadByNoRule() {
       "kernel.proc_sys_writable", "kernel.network_namespace_cookie",
       // They make a failure unknown, and nothing pass.
       "devices.ipv6_address", "kernel.local_port_range",
-      // It never lets run what it does not store, and has no zones.
+      // ufw never runs rules that it does not store, and has no zones.
       "ufw.allowed_permanently", "ufw.other_zones",
       // A plan says it of its step.
       "docker_running"};
@@ -705,8 +705,8 @@ TEST(CompletenessTest, EveryRuleAboutHostsReadsAFact) {
     reading.insert(reader.rules.begin(), reader.rules.end());
   }
   for (const Rule& rule : RuleCatalogue()) {
-    // Whether hosts answered is no fact of a host, and waivers stand in the
-    // spec. A switch that is not known is for tls-uniform to tell.
+    // Answers of hosts are not facts of a host, and waivers stand in the spec.
+    // Rule tls-uniform reports an unknown switch.
     if (!rule.JudgesHosts() || rule.scope == RuleScope::kAnswers ||
         rule.name == "tls-certificates" || rule.name == "maintenance") {
       continue;

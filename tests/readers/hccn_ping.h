@@ -15,8 +15,8 @@
 //   max time 14.345us
 // The first is a published capture, the second follows the format strings of
 // the hccn_tool source (hicann/driver ef377e95); its numbers are invented.
-// The exit status says nothing about loss: either ping may lose every packet
-// and exit 0. Only this text tells. Text in, value out: runs nothing.
+// The exit status does not show loss: either ping may lose every packet and
+// exit 0. Only this text shows it. Text in, value out: runs nothing.
 #ifndef TESTS_READERS_HCCN_PING_H_
 #define TESTS_READERS_HCCN_PING_H_
 

@@ -1,4 +1,4 @@
-// What the daemon's parsers read in a text that is not in it.
+// Finds values of the daemon's parsers that are not in their text.
 #ifndef TESTS_READERS_INVENTED_VALUES_H_
 #define TESTS_READERS_INVENTED_VALUES_H_
 

@@ -210,7 +210,7 @@ class TableReader {
   Cells cells_;
   Words first_;  // Those of the first cell.
   size_t device_cells_ = 0;
-  size_t ids_ = 0;  // In a chip's row: none, chip, or chip and Phy-ID.
+  size_t ids_ = 0;  // A chip's row: none, chip, or chip and Phy-ID.
   bool process_has_chip_ = false;
   size_t process_cells_ = 0;
   NpuSmiChip chip_;

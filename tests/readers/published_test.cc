@@ -23,7 +23,7 @@ constexpr char kWarning[] =
     "[WARNING] \"/var/log/hccn_tool\" is not a directory, hccn_tool logs may "
     "be lost.\n";
 
-// The tool printed `output` and nothing else.
+// Reads a run in which the tool printed only `output`.
 std::string Read(absl::string_view query, const std::string& output,
                  int exit_status = 0) {
   EXPECT_THAT(InventedValues(output), IsEmpty()) << output;

@@ -34,7 +34,7 @@ bool IsUnread(absl::string_view query) {
       [&](const UnreadQuery& unread) { return unread.query == query; });
 }
 
-// Read in ping_test.cc: what they answer is no value of a setting.
+// ping_test.cc reads them: their answer is not a value of a setting.
 constexpr std::array<absl::string_view, 2> kPings = {"-ping", "-hccs_ping"};
 
 // -s sets, -a adds, -d deletes, -c clears, and recovery sets what hccn.conf

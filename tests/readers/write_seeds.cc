@@ -38,8 +38,8 @@ size_t WriteSeeds(std::ifstream& records, const std::filesystem::path& folder) {
       std::cerr << "line " << line_number << ": " << record.status() << "\n";
       return 0;
     }
-    // Readers see standard output. What was said elsewhere must not become a
-    // value there.
+    // Readers see standard output. Text from elsewhere must not become a value
+    // there.
     for (const std::string& text :
          {record->standard_output, record->standard_error}) {
       if (text.empty() || !written.insert(text).second) continue;

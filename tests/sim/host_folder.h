@@ -37,10 +37,10 @@ class HostFolder {
   absl::Status Remove(absl::string_view relative) const;
   absl::Status MakeFolder(absl::string_view relative) const;
   absl::Status Link(absl::string_view relative, absl::string_view target) const;
-  // A character device where this user may make one (it is /dev/null's), else
+  // A character device if this user may make one (it is /dev/null's), otherwise
   // an empty file.
   absl::Status MakeNode(absl::string_view relative) const;
-  // A hard link where that is possible, else a copy.
+  // A hard link if that is possible, otherwise a copy.
   absl::Status Adopt(absl::string_view relative, const std::string& file) const;
 
  private:

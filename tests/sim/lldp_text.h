@@ -1,5 +1,5 @@
-// What a device hears from its neighbour by LLDP, in the layout of the text
-// that hccn_tool passes on.
+// A device's LLDP neighbour, in the layout of the text that hccn_tool passes
+// on.
 #ifndef TESTS_SIM_LLDP_TEXT_H_
 #define TESTS_SIM_LLDP_TEXT_H_
 

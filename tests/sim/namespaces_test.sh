@@ -17,7 +17,7 @@ expect() {
   [ "$actual" = "$expected" ] || fail "$what: expected \"$expected\", found \"$actual\""
 }
 
-# A table is checked before anything else, with every mistake.
+# A table is checked before anything starts, and every mistake is reported.
 printf 'server0 192.168.7.22\nb/d x -\nserver1 192.168.7.23/24 /nonexistent\n' >"$TEST_TMPDIR/bad"
 status=0
 "$namespaces" up "$dir" "$TEST_TMPDIR/bad" 2>"$TEST_TMPDIR/err" || status=$?
@@ -74,7 +74,7 @@ for i in 0 1; do
     "$(in_server $i /usr/bin/getent ahostsv4 server1 | sed -n '1s/ .*//p')"
 done
 
-# What one server does stays its own.
+# A change of one server stays its own.
 in_server 0 $hccn_tool -i 3 -netdetect -s address 10.9.9.9 >/dev/null
 expect "device of server0" "netdetect addr: 10.9.9.9" "$(in_server 0 $hccn_tool -i 3 -netdetect -g)"
 if in_server 1 /bin/grep -q 10.9.9.9 /etc/hccn.conf; then fail "server1 has server0's address"; fi
@@ -90,7 +90,7 @@ expect "the machine's own value" "$somaxconn_before" "$(cat /proc/sys/net/core/s
 # The controller reaches a server, also one whose link has a fault: refused is
 # an answer, a time-out is none.
 in_server 1 "$simhost" set --root / host:interface_down=eth0
-# The kernel looks at a new link a moment later.
+# The kernel reports a new link a moment later.
 for _ in $(seq 2400); do
   link=$(in_server 1 /bin/cat /sys/class/net/eth0/operstate)
   [ "$link" != dormant ] || break

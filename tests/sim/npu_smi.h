@@ -1,6 +1,6 @@
 // The simulated server's npu-smi: a script below its root folder that answers
-// from a file for each device and query, as the real one would of a healthy
-// chip. What is wrong with a chip is written into these files.
+// from a file for each device and query, as the real one would for a healthy
+// chip. Faults of a chip are written into these files.
 #ifndef TESTS_SIM_NPU_SMI_H_
 #define TESTS_SIM_NPU_SMI_H_
 
@@ -16,8 +16,8 @@ namespace sim {
 
 inline constexpr char kNpuSmi[] = "usr/local/sbin/npu-smi";
 
-// `product` as in tool/product.h. On A3 two devices are a card, and only A2 and
-// A3 know HCCS. In a super pod `server`, a number in the cluster, tells where.
+// `product` as in tool/product.h. On A3 two devices are a card; only A2 and A3
+// know HCCS. In a super pod `server`, a number in the cluster, gives the place.
 absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
                          const std::vector<int>& devices, int server = 0);
 
@@ -34,7 +34,7 @@ absl::Status SetChipHealth(const HostFolder& folder, int device,
 absl::Status SetMemoryErrors(const HostFolder& folder, int device,
                              const std::string& value);
 
-// What board says of driver and firmware, of the card that has the device.
+// The driver and firmware lines of `board`, for the card that has the device.
 absl::Status SetCompatibility(const HostFolder& folder, int device,
                               const std::string& value);
 
@@ -53,7 +53,7 @@ absl::Status SetChipAnswer(const HostFolder& folder, int device,
 absl::Status SetHccs(const HostFolder& folder, int device,
                      const std::string& value);
 
-// What spod-info says under that key, in a super pod. FailedPrecondition
+// The value of spod-info under that key, in a super pod. FailedPrecondition
 // elsewhere.
 absl::Status SetSuperPodValue(const HostFolder& folder, int device,
                               const std::string& key, const std::string& value);

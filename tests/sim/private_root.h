@@ -36,12 +36,12 @@ class PrivateRoot {
   std::string path_;
 };
 
-// What a process does before it becomes the tool: own view of /etc and /var/log
-// and read-only mounts where the kernel allows them, then the setup's user.
-// False, with errno, if something that the setup needs cannot be had.
+// Prepares a process before it becomes the tool: own view of /etc and /var/log
+// and read-only mounts if the kernel allows them, then the setup's user. False,
+// with errno, if the setup is not possible.
 bool EnterPrivateRoot(const PrivateRoot& root, const RunSetup& setup);
 
-// Whether this process may do what RunSetup::NeedsPrivilege asks for.
+// True if this process has the rights of RunSetup::NeedsPrivilege.
 bool MayEnterPrivately();
 
 }  // namespace sim

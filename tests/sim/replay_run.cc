@@ -52,7 +52,7 @@ constexpr NeverUsed kNeverUsed[] = {
     {"-dcqcn", "clusterd does not tune congestion control"},
 };
 
-// Where the record of the vendor's tool shows undefined behaviour: its text
+// True if the record of the vendor's tool shows undefined behaviour: its text
 // came from outside a table.
 bool IsUndefinedHealth(const CaptureRecord& record) {
   static const std::regex kMinusOne(
@@ -186,7 +186,7 @@ bool SomebodyWaitsForLock(const std::string& path) {
   std::ifstream locks("/proc/locks");
   const std::string inode = absl::StrCat(":", found.st_ino, " ");
   const std::string own = absl::StrCat(" ", getpid(), " ");
-  std::string number;  // Of our lock.
+  std::string number;  // Our lock's.
   for (std::string line; std::getline(locks, line);) {
     if (!absl::StrContains(line, inode)) continue;
     const std::string own_number = line.substr(0, line.find(' '));
@@ -251,7 +251,7 @@ Partner PartnerOf(const CaptureRecord& record) {
   return partner;
 }
 
-// What a link led to is not in the records; it is what the run left alone.
+// The records lack a link's target; here it is the content left by the run.
 std::optional<std::string> ConfBefore(const CaptureRecord& record,
                                       const RunSetup& setup) {
   if (setup.conf_kind != RunSetup::ConfKind::kSymlink || record.conf_before) {

@@ -22,8 +22,8 @@ struct ReplayOptions {
 struct ReplayResult {
   enum class Verdict { kMatched, kDifferent, kSkipped };
   Verdict verdict = Verdict::kMatched;
-  // What differs, as a diff; why it was skipped; what of the precondition the
-  // run went without.
+  // The differences, as a diff; why it was skipped; the parts of the
+  // precondition that were not available.
   std::string text;
 };
 

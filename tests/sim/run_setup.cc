@@ -19,7 +19,7 @@ namespace sim {
 namespace {
 
 constexpr uid_t kNobody = 65534;
-// The code of "Init", which a device of the records reports unless told.
+// The code of "Init", which a device of the records reports by default.
 constexpr char kHealthInit[] = "6";
 // Records hold this many characters of a value at most.
 constexpr size_t kRecordedValueChars = 120;
@@ -186,8 +186,8 @@ void ApplyWords(absl::string_view all, RunSetup* setup) {
   if (!understood) setup->not_understood.emplace_back(all);
 }
 
-// A long text is cut in the record's precondition. Where the output shows it,
-// what follows there is the rest: the tool adds one newline.
+// A long text is cut in the record's precondition. If the output shows it, its
+// continuation there is the rest: the tool adds one newline.
 std::string Completed(const std::string& value, const CaptureRecord& record) {
   const size_t at = record.standard_output.find(value);
   if (value.empty() || at == std::string::npos) return value;
@@ -267,7 +267,7 @@ RunSetup SetupOf(const CaptureRecord& record) {
       ApplyWords(piece, &setup);
     }
   }
-  // No device of the records judged its health for itself.
+  // No device of the records judged its own health.
   for (int id : product.devices) {
     const std::string key = DeviceKey("net_health", id);
     if (!setup.state.Find(key)) setup.state.Set(key, kHealthInit);

@@ -1,4 +1,4 @@
-// What a recorded run found around it, from its `precondition`: device state
+// The environment of a recorded run, from its `precondition`: device state
 // (`ip.0=10.0.0.1`) and conditions in words ("user nobody, hccn.conf 0640"),
 // with semicolons between them. Text in, value out.
 //
@@ -70,7 +70,7 @@ RunSetup SetupOf(const CaptureRecord& record);
 
 inline constexpr int kShortDelayMs = 600;
 
-// Whether the tool reads a key of that name, "link.3", of its state.
+// True if the tool reads a key of that name, "link.3", of its state.
 bool IsKnownStateKey(const std::string& key);
 
 }  // namespace sim

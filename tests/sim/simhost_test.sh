@@ -48,7 +48,7 @@ for id in 0 1 2 3 4 5 6 7; do
   expect "device $id" "netdetect addr: 10.1.1.$id" "$("$hccn_tool" -i "$id" -netdetect -g)"
 done
 
-# A product of the other command line gets the other tool by itself.
+# A product of the other command line gets the other tool automatically.
 other=$TEST_TMPDIR/server950
 "$simhost" create --root "$other" --spec "$PWD/config/examples/ascend-950.yaml" --host a5-01 --fault 3:link=DOWN
 other_tool=$other/usr/local/Ascend/driver/tools/hccn_tool
@@ -59,7 +59,7 @@ status=0
 expect "status of the classic line" 2 "$status"
 expect "its text" "Please specify a valid mode." "$(head -n 1 "$TEST_TMPDIR/err")"
 
-# Refused where nothing would come of it, with the reason, and nothing else is done.
+# A fault without an effect is refused with its reason, and nothing is done.
 refused() {
   local why=$1 status=0
   shift

@@ -35,9 +35,9 @@ struct SimulatedHostOptions {
   std::string marker = "simulated server on this machine's kernel";
 };
 
-// NotFound if the spec has no such host; InvalidArgument with every mistake of
-// the faults; FailedPrecondition if the folder is in use or cannot be written.
-// On the first two nothing has been written.
+// NotFound if the spec does not have the host; InvalidArgument with every
+// mistake of the faults; FailedPrecondition if the folder is in use or cannot
+// be written. On the first two nothing has been written.
 absl::Status CreateSimulatedHost(const ClusterSpec& spec,
                                  const SimulatedHostOptions& options);
 
@@ -46,15 +46,15 @@ absl::Status CreateSimulatedHost(const ClusterSpec& spec,
 absl::Status AddFaults(const std::string& root,
                        const std::vector<std::string>& faults);
 
-// What every simulated server runs.
+// Versions that every simulated server runs.
 inline constexpr char kDriverVersion[] = "23.0.7";
 inline constexpr char kFirmwareVersion[] = "7.1.0.11.220";
 inline constexpr char kCannVersion[] = "8.5.0";
 
-// What a device of a server has that another cluster has left behind; empty:
-// none. The address is none that a spec is likely to name, since a device
-// without one keeps the first that it gets: no command of the tool clears it.
-// On A1 servers a gateway is one for four devices, and there is none.
+// Settings that another cluster has left on a device of a server; empty: none.
+// A spec is unlikely to name the address, since a device without one keeps the
+// first that it gets: no command of the tool clears it. On A1 servers a gateway
+// is one for four devices, so there is none.
 struct OtherSettings {
   std::string address;
   std::string netmask;
@@ -63,13 +63,13 @@ struct OtherSettings {
 OtherSettings OtherSettingsOf(const ClusterSpec& spec, int server,
                               const DeviceSpec& device);
 
-// What makes a healthy server of that number such a one: those settings, no
-// detect address, MTU 1500, kernel parameters as a kernel has them. On an
-// Ascend 950 clusterd sets no device, so those stay as the spec has them.
+// The faults that give a healthy server of that number such settings, no detect
+// address, MTU 1500, and a kernel's own parameters. On an Ascend 950 clusterd
+// sets no device, so those stay as the spec has them.
 std::vector<std::string> OtherClusterFaults(const ClusterSpec& spec,
                                             int server);
 
-// Whether the servers of the spec have the tool of ascend950/run_tool_950.h.
+// True if the servers of the spec have the tool of ascend950/run_tool_950.h.
 bool HasAscend950Tool(const ClusterSpec& spec);
 
 // The product of tool/product.h that a server of the spec is; "ascend-950",

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A real Slurm on this machine alone: munged with a key of its own, slurmctld and
+# Runs a real Slurm on this machine alone: munged with a key of its own, slurmctld and
 # a slurmd per node on loopback, with clusterd's hooks in every place that Slurm
-# has for them. To be sourced; nothing here ends the shell.
-#   slurm_obstacle                 prints why it cannot be; nothing if it can
+# has for them. Source it; it never ends the shell.
+#   slurm_obstacle                 prints why it cannot run; nothing if it can
 #   slurm_hooks SCRIPTS CLUSTERCTL copies of deploy/slurm's scripts for slurm_dir
 #   slurm_up NODE...               starts it below slurm_dir, waits until all idle
 #   slurm_down                     ends all of it by pid, jobs included
@@ -12,17 +12,16 @@
 # long a hook may wait for clusterd. Tests call slurm_own_network first: Slurm's
 # ports are then their own.
 #
-# Every slurmd shares this machine, so "the host's own clusterd" needs a word
-# more: the scripts' /usr/bin/clusterctl becomes slurm_dir/bin/clusterctl, which
-# finds slurm_dir/NODE.sock by SLURMD_NODENAME, notes the call in
-# slurm_dir/hooks.log, and becomes clusterctl. Nothing else of them is changed, but
-# for slurm_hook_wait.
+# Every slurmd shares this machine, so the scripts' /usr/bin/clusterctl becomes
+# slurm_dir/bin/clusterctl. That finds slurm_dir/NODE.sock by SLURMD_NODENAME, notes
+# the call in slurm_dir/hooks.log, and becomes clusterctl. Besides, only
+# slurm_hook_wait changes the scripts.
 # shellcheck disable=SC2317  # functions that only `slurm_await` calls
 
 slurm_pids=()
 slurm_cpus=16
 slurm_hook_wait=${slurm_hook_wait:-}
-# How long anything may take that has to come: it only ends what hangs.
+# The longest time of any awaited event, in seconds: it only ends what hangs.
 slurm_patience=120
 # Slurm's commands of this shell; unset them from whatever job it may run in.
 for slurm_name in ${!SLURM_*} ${!SLURMD_*}; do unset "$slurm_name"; done
@@ -78,7 +77,7 @@ slurm_await() {
 slurm_hooks() {
   local scripts=$1 clusterctl=$2 name
   mkdir -p "$slurm_dir/hooks" "$slurm_dir/bin"
-  # Where a job's user may go: a checkout may be closed to others.
+  # A job's user may enter it: a checkout may be closed to others.
   install -m 0755 "$clusterctl" "$slurm_dir/bin/program" || return 1
   clusterctl=$slurm_dir/bin/program
   : >"$slurm_dir/hooks.log"
@@ -105,7 +104,7 @@ EOT
 }
 
 # The first of COUNT free ports in a row, below those that the kernel gives out:
-# in a network of its own nobody takes them.
+# in a network of its own no other program takes them.
 slurm_free_ports() {
   local count=$1 base used port free
   used=" $(ss -Htan | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u | tr '\n' ' ') "
@@ -123,8 +122,8 @@ slurm_free_ports() {
   return 1
 }
 
-# slurm.conf(5) has every word. What is not as a site would have it: ports,
-# paths, CPUs that are not there, and bounds of time that a loaded machine keeps.
+# slurm.conf(5) has every word. A site would have other ports, paths and time bounds, which a loaded
+# machine keeps here, and existing CPUs.
 slurm_write_conf() {
   local base=$1 node port=$1
   shift
@@ -224,10 +223,10 @@ slurm_health_every() {
   scontrol reconfigure
 }
 
-# Pids of what belongs to slurm_dir by its environment or its command line: job
-# steps and their programs are no children of this shell.
+# Pids of slurm_dir's processes by their environment or their command line: job
+# steps and their programs are not children of this shell.
 slurm_processes() {
-  # What searches must not find itself: no word and no variable names the folder.
+  # The search must not find itself: no word and no variable names the folder.
   env -i "PATH=$PATH" bash -c 'grep -lsaF -f - /proc/[0-9]*/environ /proc/[0-9]*/cmdline | cut -d/ -f3 | sort -un' <<<"$slurm_dir/"
 }
 
@@ -254,9 +253,9 @@ slurm_down() {
     timeout "$slurm_patience" scancel --user="$(id -un)" >/dev/null 2>&1
     timeout "$slurm_patience" scancel --user=daemon >/dev/null 2>&1
   fi
-  # Also a process that somebody has stopped.
+  # Also a process that is stopped.
   slurm_end CONT slurm_processes
-  # slurmd tells of each epilog, for as long as nobody listens.
+  # slurmd reports each epilog as long as slurmctld does not listen.
   [ ! -S "$slurm_dir/munge/socket" ] || slurm_await "the end of all epilogs" slurm_quiet
   slurm_end TERM slurm_askers
   # Nothing rests on these: what has not ended by then is killed.

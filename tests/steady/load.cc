@@ -1,11 +1,11 @@
-// Other work for the machine while tests run beside it (tests/steady.sh): busy
+// Loads the machine while tests run beside it (tests/steady.sh): busy
 // processors, thousands of sockets, hundreds of processes and mounts that come
-// and go, and a page cache that is full. Nothing here knows the tests.
+// and go, and a page cache that is full. It does not know the tests.
 //   load FOLDER SECONDS
 // Prints "loaded" once all of it is there. SIGTERM, SIGINT, the end of the time
 // or of its parent ends it: children by their pid, mounts by their path. FOLDER
 // is its own and must exist; its mounts and its one file are below it. The exit
-// status is 1 if a part of the load could not begin or has ended by itself.
+// status is 1 if a part of the load could not begin or has ended early.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -177,8 +177,8 @@ void FillPageCache(const std::string& folder, int ready) {
   }
 }
 
-// No child ends by itself; a signal to all of the group ends them, too. Leaves
-// one that has ended to be waited for, so that its pid stays its own.
+// Children never end on their own; a signal to all of the group ends them, too.
+// Leaves one that has ended to be waited for, so that its pid stays its own.
 bool AllRun() {
   siginfo_t ended = {};
   const bool known = waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -194,7 +194,7 @@ void WaitReady(int ready, int count) {
   }
 }
 
-// Adds nothing where fork fails: -1 would be everybody's pid.
+// Adds nothing if fork fails: kill(-1) would signal every process.
 bool StartInto(std::vector<pid_t>* children,
                const std::function<void()>& work) {
   const pid_t pid = Start(work);

@@ -8,7 +8,7 @@ dir=$TEST_TMPDIR/machine
 
 if ! why=$("$machine" available); then
   echo "no machine of its own is to be had here: ${why#no: }"
-  # What tests/run.sh installs is no excuse.
+  # A missing package of tests/run.sh is a failure.
   case $why in *"not installed"* | *"no root folder"*) exit 1 ;; esac
   exit 0
 fi

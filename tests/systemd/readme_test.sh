@@ -24,7 +24,7 @@ fail() {
 
 if ! why=$("$machine" available); then
   echo "no machine of its own is to be had here: ${why#no: }"
-  # What tests/run.sh installs is no excuse.
+  # A missing package of tests/run.sh is a failure.
   case $why in *"not installed"* | *"no root folder"*) exit 1 ;; esac
   exit 0
 fi
@@ -122,7 +122,7 @@ run_blocks() {
 }
 run_blocks -e 1 2 3 4 5 || fail "a command of the blocks 1 to 5 ended with $?"
 
-# A server attaches when it has come up; whoever looks earlier looks again.
+# A server attaches when it has come up: retry an early query.
 both_attached() {
   status=0
   run_blocks +e 6 >"$TEST_TMPDIR/out" 2>&1 || status=$?
@@ -138,9 +138,9 @@ grep -q "Cluster mycluster, atlas-a2, 2 hosts: node\[01-02\]" "$TEST_TMPDIR/out"
 # These machines have no devices, and their kernel is as Debian leaves it.
 [ "$status" -eq 1 ] || fail "status of the check: expected 1, found $status"
 
-# What is written there again changes nothing.
+# Running it again changes nothing.
 run_blocks -e 1 2 || fail "certificates are not made a second time"
-# Nobody's key came from elsewhere: each server has made its own.
+# No key came from elsewhere: each server has made its own.
 for name in node01 node02; do
   [ ! -e "$work/tls/$name.key" ] || fail "a key of $name was made beside it"
   on "$name" /usr/bin/test -f /etc/clusterd/identity/current/host.key || fail "$name has not joined"
@@ -158,7 +158,7 @@ state() { on "$1" /usr/bin/systemctl is-active "$2" || true; }
 pid() { on "$1" /usr/bin/systemctl show -p MainPID --value "$2"; }
 kept() { on "$1" /bin/sh -c 'cd /etc/clusterd && ls -lnR && find . -type f -exec sha256sum {} +'; }
 
-# An upgrade restarts what runs, and nothing else; what is in /etc stays.
+# An upgrade only restarts running services; files in /etc stay.
 package --release 2 --out "$TEST_TMPDIR/newer" || fail "no newer packages"
 on node02 /usr/bin/systemctl stop clusterd
 before=$(kept node01)$(kept controller)
@@ -222,7 +222,7 @@ on controller /usr/bin/dpkg -P clusterd-controller || fail "the purge of cluster
 expect "the controller after its purge" inactive "$(state controller clusterd-controller)"
 for name in node01 controller; do expect "what a purge leaves on $name" "" "$(left "$name")"; done
 ! on controller /usr/bin/getent passwd clusterd || fail "the purge leaves the user clusterd"
-# Nothing was started that nobody had given a certificate.
+# A service without a certificate was not started.
 on controller /bin/sh -c 'dpkg -i /tmp/clusterd-controller_*.deb' || fail "the installation after a purge"
 expect "a new controller" "inactive disabled" \
   "$(state controller clusterd-controller) $(on controller /usr/bin/systemctl is-enabled clusterd-controller || true)"

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# The systemd units as they are shipped, in a machine of their own: a controller
-# and a clusterd with a firewall to stop, from check over plan and apply to
-# rollback, a clusterd that is killed in the middle of an apply, and an apply that
-# nobody confirms. Needs root and CAP_SYS_ADMIN; says so and passes where they are
-# not to be had.
+# The systemd units as they are shipped, in a machine of their own: a controller and a clusterd with
+# a firewall to stop, from check over plan and apply to rollback, a clusterd that is killed in the
+# middle of an apply, and an unconfirmed apply. Needs root and CAP_SYS_ADMIN; says so and passes
+# without them.
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh
@@ -24,7 +23,7 @@ expect() {
 
 if ! why=$("$machine" available); then
   echo "no machine of its own is to be had here: ${why#no: }"
-  # What tests/run.sh installs is no excuse.
+  # A missing package of tests/run.sh is a failure.
   case $why in *"not installed"* | *"no root folder"*) exit 1 ;; esac
   exit 0
 fi
@@ -54,7 +53,7 @@ devices:
 hccl: {base_port: 60000, port_count: auto}
 kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
-# Which a loaded machine keeps, and a tool that this test holds up.
+# Deadlines that a loaded machine keeps, with a tool that this test holds up.
 deadlines: {command: 2m, host: 10m, run: 20m}
 EOT
 
@@ -95,7 +94,7 @@ in_machine /bin/sh -c '
   cd /srv/sim && cp -a etc/hccn.conf /etc/ && cp -a usr/local/. /usr/local/ && cp -a dev/. /dev/ &&
   mkdir -p /var/lib /var/log && cp -a var/. /var/ 2>/dev/null
   mount --bind /srv/sim/sys/bus/pci/devices /sys/bus/pci/devices'
-# What a driver keeps in the hardware, the simulated tool keeps in this folder.
+# The simulated tool keeps the hardware's state in this folder.
 printf '[Service]\nReadWritePaths=/var/lib/hccn_sim\n' >"$TEST_TMPDIR/simulation.conf"
 push "$TEST_TMPDIR/simulation.conf" /etc/systemd/system/clusterd.service.d/simulation.conf
 in_machine /usr/bin/systemctl daemon-reload
@@ -111,7 +110,7 @@ in_machine /usr/bin/nsenter -t "$pid" -m /bin/sh -c '
     [ ! -e "$root$1/cgroup.controllers" ] || exec mkdir "$root$1/program-test"
   done
   exit 1' sh "$own" || fail "clusterd may make no control group below $own"
-# In another slice clusterd may make none, and says so once at its start.
+# In another slice clusterd cannot make control groups; it logs so once at its start.
 without_group() { in_machine /usr/bin/journalctl --no-pager -o cat -u clusterd | grep -c "have no control group of their own: .*survive" || true; }
 told_once() { [ "$(without_group)" -eq 1 ]; }
 printf '[Service]\nSlice=other.slice\n' >"$TEST_TMPDIR/slice.conf"
@@ -137,7 +136,7 @@ clusterctl_as() {
     "CLUSTERD_KEY=/etc/clusterd/user-$user.key" /usr/bin/clusterctl "$@"
 }
 clusterctl() { clusterctl_as alice "$@"; }
-# Read through <(): whoever writes into a pipe that grep has left fails with it.
+# Read through <(): a writer into a pipe that grep has left fails with it.
 attached() { grep -q '"attached": *true' <(clusterctl hosts -o json); }
 await "attaching" attached
 # It dials, and listens on a unix socket alone; the controller, with its port of
@@ -145,9 +144,8 @@ await "attaching" attached
 listeners() { in_machine /usr/bin/ss -Hltnup | grep -c "pid=$(in_machine /usr/bin/systemctl show --value -p MainPID "$1")," || true; }
 expect "ports of the controller" 2 "$(listeners clusterd-controller)"
 expect "ports of clusterd" 0 "$(listeners clusterd)"
-# As an editor or configuration management saves: another inode by the same name,
-# which the running clusterd must still be able to change.
-# It has no TLS switch of device 5, as of a device that nobody touched.
+# As an editor or configuration management saves: another inode by the same name, which the running
+# clusterd must still be able to change. It has no TLS switch of device 5, as if that was never set.
 in_machine /bin/sh -c 'cp -a /etc/hccn.conf /etc/hccn.conf.new && sed -i /^tls_enable_5=/d /etc/hccn.conf.new && mv /etc/hccn.conf.new /etc/hccn.conf'
 
 # Everything that an apply may change here, and its undo has to bring back.
@@ -164,8 +162,8 @@ status_of() {
   cat "$TEST_TMPDIR/out"
 }
 
-# In this order, and one after the other: firewalld flushes the rules of ufw when
-# it starts, and leaves ufw's policy, which lets in nothing at all then.
+# In this order, and one after the other: firewalld flushes the rules of ufw when it starts, and
+# leaves ufw's policy, which then drops everything.
 in_machine /usr/bin/systemctl enable --now firewalld
 await "the start of firewalld" in_machine /usr/bin/firewall-cmd --quiet --state
 in_machine /usr/sbin/ufw --force enable
@@ -205,8 +203,8 @@ expect "settings after the refusal" "$before" "$(settings)"
 # --- Allowed: applied, verified, nothing left to do, rolled back. -----------
 
 allow "$everything"
-# This machine has a pid namespace: its clusterd cannot see who else holds a
-# device open, and says so. An admin may go on in spite of that, an operator not.
+# This machine has a pid namespace: its clusterd cannot see which processes hold a device open, and
+# says so. An admin may continue nevertheless, an operator not.
 status_of clusterctl apply /tmp/plan.json --yes --confirm units
 expect "status of an apply that cannot tell who uses devices" 1 "$status"
 grep -q "whether a process uses its devices is not known" "$TEST_TMPDIR/out" || fail "another refusal"

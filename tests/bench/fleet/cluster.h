@@ -66,7 +66,7 @@ class BenchCluster {
   TlsFiles Files(const std::string& label, const std::string& uri_name) const;
   // A new connection, e.g. as spiffe://test/user/bench.
   std::unique_ptr<Controller::Stub> Client(const std::string& uri_name) const;
-  // What a fleet dials this controller with.
+  // Arguments with which a fleet dials this controller.
   std::vector<std::string> FleetArguments() const;
 
  private:
@@ -90,7 +90,7 @@ class Fleets {
   // made before.
   absl::StatusOr<absl::Duration> WaitAttached();
   absl::Status WaitAttachedAgain();
-  // Ends them. What they print, if they did not lose each host just once.
+  // Ends them. Returns their output unless each host was lost just once.
   std::string EndLostOnce();
 
  private:

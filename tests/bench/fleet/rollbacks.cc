@@ -35,7 +35,7 @@ ClusterSpec SpecOf(const std::string& product, int servers) {
   return spec;
 }
 
-// What viewers read; the second is larger than any window of a connection.
+// The history that viewers read; the second entry exceeds any window.
 absl::Status FillHistory(const std::string& state) {
   std::filesystem::create_directory(state);
   const auto store = HistoryStore::Open(state);

@@ -105,8 +105,8 @@ class WarningLog final : public Log {
   DescriptorLog log_{2, /*with_level=*/false};
 };
 
-// What of clusterd answers hooks on one host. Kept verdicts are in memory: on
-// 1,152 hosts each has a disk of its own.
+// The part of clusterd that answers hooks on one host. Kept verdicts are in
+// memory: on 1,152 hosts each has a disk of its own.
 class Host {
  public:
   Host(const std::string& name, const std::string& ca, std::string socket,
@@ -148,7 +148,7 @@ class Host {
   const std::string socket_;
   SystemClock clock_;
   FakeClock stopped_;
-  FakeCommandRunner runner_{&stopped_};  // There is no Slurm.
+  FakeCommandRunner runner_{&stopped_};  // Without Slurm.
   FakeFileSystem files_;
   StreamLine line_;
   VerdictStore verdicts_;
@@ -321,7 +321,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// What the herds of one kind took, and how many of their hooks were refused.
+// Times of the herds of one kind, and their number of refused hooks.
 struct Herds {
   std::vector<double> fact_ms;
   std::vector<double> call_ms;

@@ -18,7 +18,7 @@
 namespace clusterd {
 namespace {
 
-// No host has that much to say before somebody asks it.
+// A host never has that much to say before it is asked.
 constexpr int kMaxMessages = 32;
 
 struct Cluster {

@@ -1,4 +1,4 @@
-// A call that nobody fuzzes is noticed.
+// Every call has a fuzz target.
 #include <set>
 #include <string>
 
@@ -11,7 +11,7 @@
 namespace clusterd {
 namespace {
 
-// What the fields of the message are of.
+// Adds the types of the message's fields.
 void AddTypes(const google::protobuf::Descriptor* message,
               std::set<std::string>* types) {
   for (int i = 0; i < message->field_count(); ++i) {

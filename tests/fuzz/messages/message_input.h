@@ -1,9 +1,8 @@
-// Fuzzing that knows the structure of messages: an input is a message in the
-// text form of Protobuf, so that a corpus can be read, and a mutation changes
-// its fields, not its bytes. A target defines its fuzzer's two functions with
+// Structured fuzzing of messages: an input is a message in the text form of
+// Protobuf, so that a corpus is readable, and a mutation changes its fields,
+// not its bytes. A target defines its fuzzer's two functions with
 //   CLUSTERD_FUZZ_MESSAGE(HostInput) { …; return 0; }
-// in which `input` is the message. What it gets is what a network gives: a
-// message that was serialised and parsed.
+// in which `input` is the message, serialised and parsed as by a network.
 #ifndef TESTS_FUZZ_MESSAGES_MESSAGE_INPUT_H_
 #define TESTS_FUZZ_MESSAGES_MESSAGE_INPUT_H_
 

@@ -61,7 +61,7 @@ grpc::Status Stream(std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
   return reader->Finish();
 }
 
-// Told once; there is no end to it.
+// Reads one message; the stream does not end.
 grpc::Status Watch(grpc::ClientContext* context, const WatchRequest& request,
                    Controller::Stub* stub) {
   const auto reader = stub->Watch(context, request);

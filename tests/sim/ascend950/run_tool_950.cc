@@ -29,7 +29,7 @@ Answer Data(const std::string& line) { return {0, line + "\n", ""}; }
 Answer Error(int status, const std::string& line) {
   return {status, "", line + "\n"};
 }
-// The simulation's own words, so that nobody takes them for the vendor's.
+// The simulation's own words, so that they are not taken for the vendor's.
 Answer NotModelled(const std::string& what) {
   return Error(kNotModelled,
                absl::StrCat("simulated Ascend 950 hccn_tool: ", what,
@@ -327,7 +327,7 @@ class Tool {
     return !ConfValue("udhcpc_enable").has_value();
   }
 
-  // The device has taken the values; the file is told last.
+  // The device has taken the values; the file gets them last.
   Answer Store(const std::map<std::string, std::string>& lines) {
     for (const auto& [key, value] : lines) {
       if (conf_.Write(absl::StrCat(key, "_", slot()), value).has_value()) {

@@ -3,8 +3,8 @@
 // Command lines, texts and statuses are those of the "Ascend 950 HCCN Tool"
 // reference, of the DCMI reference (-s -ip, -s -netdetect) and of the strings
 // in hicann/driver, hccn/ascend950. Any other command line ends with status 70
-// and "not modelled" on standard error, so that nobody learns the vendor's
-// answer from here.
+// and "not modelled" on standard error, so that it is not taken for the
+// vendor's answer.
 //
 // | behind the program               | the device's state               |
 // |----------------------------------|----------------------------------|

@@ -23,7 +23,7 @@ constexpr uint64_t kInitialNamespace = 4026531840;
 
 const ProductProfile& ProfileOf(absl::string_view product,
                                 absl::string_view mode) {
-  // A test that names no product has no result to give.
+  // A test must name a product.
   return **FindProductProfile(product, mode);
 }
 
@@ -93,7 +93,7 @@ uint32_t NumberOf(const ServerSpec& server) {
   return address.ok() ? address->bits() - kFirstHostAddress : 0;
 }
 
-// What not every tool tells.
+// Fills facts that only some tools report.
 void FillPort(const ClusterSpec& spec, const ServerSpec& server,
               DeviceFacts* device) {
   const ProductProfile& profile = ProfileOf(spec.product(), spec.mode());

@@ -32,13 +32,13 @@ inline constexpr int kMaxSpecServers = 100000;
 ClusterSpec MakeSpec(absl::string_view product, absl::string_view mode,
                      int servers);
 
-// Where device `device` of the cluster's server number `server` stands: 48
+// The place of device `device` of the cluster's server number `server`: 48
 // servers a pod. The SDID has, from its top bit on, server index, chip, die and
 // device (DCMI reference of Atlas A3, dcmi_get_spod_node_status).
 SuperPodPlace MakeSuperPodPlace(uint32_t server, uint32_t device);
 
-// What the host would report if everything were as the spec says: every fact
-// that a rule reads has a value. `simulation` says so.
+// The host's report if everything were as the spec says: every fact that a rule
+// reads has a value. It sets `simulation`.
 HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server);
 
 // The same for every server of the spec, in its order.
@@ -50,7 +50,7 @@ std::vector<HostFacts> MakeHealthyFacts(const ClusterSpec& spec);
 std::string MakeRankTable(const ClusterSpec& spec, bool by_address = true,
                           absl::string_view version = "1.0");
 
-// What stands for a host of which nothing is known.
+// The facts of a host of which nothing is known.
 HostFacts MakeSilentHost(absl::string_view host, Missing::Reason reason,
                          absl::string_view detail);
 

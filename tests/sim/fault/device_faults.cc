@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kHealthNames[] = {
     "Success", "SocketFail", "ReceiveTimeout", "Unreachable", "TimeExceeded",
     "Fault",   "Init",       "ThreadError",    "DetectIpSet", "Unknown"};
-constexpr size_t kMaxProcessName = 15;  // Of prctl(2).
+constexpr size_t kMaxProcessName = 15;  // By prctl(2).
 
 bool IsAnything(const std::string&) { return true; }
 bool IsAddressOrNone(const std::string& value) {

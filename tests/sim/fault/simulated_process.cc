@@ -28,8 +28,8 @@ namespace {
 // Descriptors that the caller may have passed on, e.g. a shell's pipe.
 constexpr int kMaxInherited = 256;
 
-// A descriptor of inotify that tells when something leaves the folder around
-// the server's; -1: nothing can remove "/".
+// A descriptor of inotify for the folder around the server's, which reports
+// removals; -1: "/" cannot be removed.
 int WatchFor(const std::filesystem::path& folder) {
   if (folder == "/") return -1;
   const int watch = inotify_init1(IN_CLOEXEC);
@@ -51,7 +51,7 @@ void WaitForEnd(const std::filesystem::path& folder, int watch) {
   }
 }
 
-// The process itself. Tells `ready` 0, or the errno of `hold`.
+// The process itself. Writes 0, or the errno of `hold`, to `ready`.
 [[noreturn]] void BeProcess(const std::filesystem::path& folder,
                             const std::string& name,
                             const std::function<int()>& hold, int ready) {

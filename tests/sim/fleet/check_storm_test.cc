@@ -69,7 +69,7 @@ struct Call {
     CheckEvent event;
     has_come = stream->Read(&event);
   }
-  // How it ended: the id of its run, or why there is none.
+  // The end of the check: the id of its run, or the error.
   std::string Finish() {
     std::string id;
     CheckEvent event;
@@ -104,7 +104,7 @@ TEST_P(CheckStormTest, IsTwoRunsAndEveryCallIsAnswered) {
     }
     calls.push_back(std::make_unique<Call>(clients.back().get()));
     ASSERT_TRUE(calls.back()->has_come) << i << calls.back()->Finish();
-    // Whoever comes later may not be told what the first one is.
+    // A later check may not get the first one's answer.
     if (i == 0) {
       ASSERT_TRUE(hosts.WaitUntilAllAreAsked());
     }

@@ -42,8 +42,8 @@ class FleetObserver final : public HostObserver {
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker&) override ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // How often a host was asked for facts since Forget, and when for the first
-  // time; InfiniteFuture: never.
+  // The number of requests for a host's facts since Forget, and the time of the
+  // first; InfiniteFuture: never.
   void Forget() ABSL_LOCKS_EXCLUDED(mutex_);
   int asked() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Time first_asked() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -58,7 +58,7 @@ class FleetObserver final : public HostObserver {
 // Safe for concurrent use.
 class Fleet {
  public:
-  // What a host of that cluster dials with.
+  // Credentials with which a host of that cluster dials.
   using Credentials = std::function<std::shared_ptr<grpc::ChannelCredentials>(
       const TlsPem& pem, const std::string& cluster)>;
 
@@ -85,11 +85,11 @@ class Fleet {
   const std::vector<std::shared_ptr<AgentStream>>& streams() const {
     return streams_;
   }
-  // Of the facts.
+  // The facts' observer.
   FleetObserver& observer() { return observer_; }
   int size() const { return static_cast<int>(streams_.size()); }
   int attached() ABSL_LOCKS_EXCLUDED(mutex_);
-  // How often a host was attached and then no more.
+  // The number of times that an attached host was lost.
   int lost() ABSL_LOCKS_EXCLUDED(mutex_);
   static constexpr size_t kMaxDials = 200;
   // Blocks until as many have been lost; false after `limit`.

@@ -1,4 +1,4 @@
-// Clusters that are in order although nobody set up their hosts as we would.
+// Clusters that are in order although their hosts were set up differently.
 #include "absl/strings/str_cat.h"
 #include "tests/sim/random/rows.h"
 
@@ -54,8 +54,8 @@ void RunDocker(RandomCluster& cluster) {
   }
 }
 
-// Ports let in from the cluster's addresses in two ranges and two blocks, by
-// ufw on some hosts and by firewalld on the others, where docker0 and the
+// Ports opened to the cluster's addresses in two ranges and two blocks, by ufw
+// on some hosts and by firewalld on the others, where docker0 and the
 // management interface have zones of their own.
 void OpenPorts(RandomCluster& cluster) {
   cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
@@ -107,7 +107,7 @@ void KeepKernelBacklogs(RandomCluster& cluster) {
   }
 }
 
-// The 16 ports of the documents, where nobody says which CANN runs.
+// The 16 ports of the documents, for an unknown version of CANN.
 void ReserveSixteenPorts(RandomCluster& cluster) {
   Patch("hccl { port_count_auto: true cann: '' }", &cluster.spec);
   PatchHosts("versions { cann { missing { reason: ABSENT } } }", cluster);

@@ -17,7 +17,7 @@ constexpr uint32_t kMasterPort = 29500;
 
 bool HasJob(const RandomCluster& cluster) { return cluster.job.has_value(); }
 
-// What changes the whole cluster is its only fault.
+// A change of the whole cluster must be its only fault.
 bool IsUntouched(const RandomCluster& cluster) {
   return HasJob(cluster) && cluster.faults.empty();
 }
@@ -63,8 +63,8 @@ int PickCount(const ProductProfile& profile, int planned,
   return legal.empty() ? planned : legal[cluster.Pick(legal.size())];
 }
 
-// Of a job over some of the cluster's servers: they alone are left, in the
-// job's order, and the devices that it takes.
+// A job over some of the cluster's servers: only they are left, in the job's
+// order, with the devices that it takes.
 void NarrowTo(const std::vector<size_t>& servers, RandomCluster& cluster) {
   const ClusterSpec all = cluster.spec;
   const std::vector<HostFacts> facts = std::move(cluster.facts);
@@ -100,7 +100,7 @@ void SayLaunch(RandomCluster& cluster) {
   SayWorldSize(cluster);
 }
 
-// What the servers are given.
+// Gives each server a part of the job.
 Make Give(void (*give)(const RandomCluster& cluster, JobServer* server)) {
   return [give](RandomCluster& cluster, int, int) {
     for (JobServer& server : *cluster.job->mutable_servers()) {
@@ -171,7 +171,7 @@ void NarrowToRandomJob(RandomCluster& cluster) {
   cluster.spec.set_cluster_servers(static_cast<uint32_t>(servers.size()));
   servers.resize(count);
   cluster.job.emplace();
-  // Whether HCCL works there, one page of the vendor tells.
+  // One page of the vendor says if HCCL works there.
   if (cluster.spec.mode() == "amp") {
     cluster.warnings["job-super-pod"].insert(-1);
   }

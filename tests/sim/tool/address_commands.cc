@@ -68,8 +68,8 @@ Outcome DropStoredGateway(const ToolContext& context, int device) {
   return context.conf->RemoveContaining(absl::StrCat("gateway_", device, "="));
 }
 
-// Before a change the tool makes the file say what the device has. `others` is
-// set to another device of the group whose line went, else to -1.
+// Before a change the tool writes the device's values to the file. `others` is
+// set to another device of the group whose line went, otherwise to -1.
 Outcome SyncStoredGateway(ToolContext& context, const std::string& live,
                           int* others) {
   *others = -1;
@@ -167,7 +167,7 @@ Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments) {
   if (inet_pton(AF_INET6, address.c_str(), &parsed) != 1) {
     return failures::InvalidAddress();
   }
-  // A prefix that is no number counts as 0, and its text is stored.
+  // A prefix that is not a number counts as 0, and its text is stored.
   const int length = atoi(prefix.c_str());
   if (length < 0 || length > 128) return failures::WrongParameters();
   Driver& driver = *context.driver;

@@ -14,7 +14,7 @@
 namespace clusterd {
 namespace sim {
 
-// What one command works with.
+// The context of one command.
 struct ToolContext {
   const ToolServer* server = nullptr;
   Driver* driver = nullptr;
@@ -77,7 +77,7 @@ Outcome SetTls(ToolContext& context, const Arguments& arguments);
 Outcome Recover(ToolContext& context, const Arguments& arguments);
 Outcome RecoverAll(ToolContext& context, const Arguments& arguments);
 Outcome GetRecoveryStatus(ToolContext& context, const Arguments& arguments);
-// What `-link -s up` runs: the items of one device. False if any failed.
+// The work of `-link -s up`: the items of one device. False if any failed.
 bool RecoverDevice(ToolContext& context);
 
 // setting_commands.cc
@@ -130,11 +130,11 @@ struct CommandEntry {
   std::string usage;
 };
 
-// Commands behind `-i N`, and behind `-a`. Null: the build has no such command.
+// Commands behind `-i N`, and behind `-a`. Null: the build lacks the command.
 const CommandEntry* FindCommand(const std::string& name, bool all_devices,
                                 Product::Build build);
 
-// What `-h` prints.
+// The output of `-h`.
 std::string ToolUsage();
 
 }  // namespace sim

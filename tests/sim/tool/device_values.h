@@ -12,9 +12,9 @@
 namespace clusterd {
 namespace sim {
 
-// Four decimal parts without leading zeros, nothing else.
+// Takes only four decimal parts without leading zeros.
 std::optional<uint32_t> StrictIpv4(const std::string& text);
-// "192.168.261" is 192.168.1.5. 0xffffffff for what is no address, which is
+// "192.168.261" is 192.168.1.5. 0xffffffff for an invalid address, which is
 // also the value of 255.255.255.255.
 uint32_t LooseIpv4(const std::string& text);
 bool IsIpv6(const std::string& text);
@@ -46,7 +46,7 @@ inline constexpr int kMaxRocePort = 65535;
 bool IsUdpPortText(const std::string& text);
 bool IsRocePort(const std::string& text);
 // "5000-5003" or "5000,5001,…" for `count` ports, each once, as the tool stores
-// them: with commas. nullopt: it is no such list.
+// them: with commas. nullopt: not such a list.
 std::optional<std::string> PortListText(const std::string& text, int count);
 
 // A whole number as strtol takes it: blanks and a sign before it, nothing after

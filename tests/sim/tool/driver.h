@@ -49,7 +49,7 @@ class Driver {
   bool privileged() const { return privileged_; }
   const Product& product() const { return product_; }
 
-  // What the device answers before any command: its delay, its hang, "busy" as
+  // The device's answer before any command: its delay, its hang, "busy" as
   // often as the state says.
   Outcome Begin(int device);
   // Alive and answering. DeviceAbsent, HealthUnknown.
@@ -62,7 +62,7 @@ class Driver {
   Outcome AskUnlisted(int device) const;
   // For calls that change the device: also PermissionDenied.
   Outcome AskToChange(int device) const;
-  // The raw code of a library call, 0 if all is well; hangs if told so.
+  // The raw code of a library call, 0 on success; hangs if the state says so.
   long LibraryCode(const std::string& call, int device) const;
   // The same as the tool reports it.
   Outcome CallLibrary(const std::string& call, int device) const;

@@ -38,7 +38,7 @@ std::string FourLanes(const char* name, const char* value) {
   return text;
 }
 
-// What stands for power and thresholds where none can be measured.
+// Stand-ins for power and thresholds that cannot be measured.
 std::string UnmeasuredRows() {
   std::string text;
   for (const char* name :

@@ -59,10 +59,10 @@ bool IsPausable(const std::string& text) {
   return ReadPfcBitmap(text, 8) == PfcBitmap::kGood;
 }
 
-// One value that is checked by itself and given to the device.
+// One value that is checked separately and given to the device.
 struct StoredValue {
   const char* conf_key;
-  // Of the device state; null where no query shows it.
+  // In the device state; null if no query shows it.
   const char* name;
   size_t max_chars;
   bool (*valid)(const std::string&);
@@ -384,7 +384,7 @@ bool Succeeds(ToolContext& context, const StoredValue& row) {
   });
 }
 
-// What does not depend on the address. A limit that is too long is no limit.
+// Recovers the part without the address. A limit that is too long is ignored.
 bool RecoverCommon(ToolContext& context) {
   bool all = true;
   for (const StoredValue& row : kBeforeModules) {
@@ -458,7 +458,7 @@ bool RecoverIpv6Items(ToolContext& context) {
   return all;
 }
 
-// What has to hold before any device is touched.
+// Conditions that must hold before any device is touched.
 Outcome RequireRecovery(ToolContext& context) {
   if (!context.driver->privileged()) return failures::PermissionDenied();
   Outcome failure = context.conf->RequireFile();
@@ -476,7 +476,7 @@ Outcome RecoverGateway(ToolContext& context) {
     return failure;
   }
   if (!gateway) return std::nullopt;
-  // Whether it is in the device's subnet is not asked here.
+  // The tool does not check here that it is in the device's subnet.
   if (!StrictIpv4(*gateway)) return failures::InvalidAddress();
   return ApplyGateway(context, *gateway);
 }

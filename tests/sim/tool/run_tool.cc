@@ -15,12 +15,12 @@ namespace {
 
 // With the program's name.
 constexpr size_t kMaxWords = 63;
-// Where the limit lies is not published; 5000 are too many.
+// The limit is not published; 5000 are too many.
 constexpr size_t kMaxWordChars = 4096;
 // The low byte of -EINVAL.
 constexpr int kNoUserName = 234;
 
-// What one command line asks for.
+// The request of one command line.
 struct Request {
   bool all_devices = false;
   std::string device;
@@ -91,7 +91,7 @@ void Report(const Failure& failure, const Request& request,
   }
 }
 
-// What the state makes the device print instead of an answer.
+// Output that the state makes the device print instead of an answer.
 bool PrintScripted(ToolContext& context) {
   const auto text = context.driver->Value("say", context.device);
   if (!text) return false;

@@ -26,7 +26,7 @@ class Terminal {
   std::string err_;
 };
 
-// Input that was typed before, output to look at.
+// Prepared input, and output to check.
 class FakeTerminal final : public Terminal {
  public:
   explicit FakeTerminal(std::string typed = "") : typed_(std::move(typed)) {}

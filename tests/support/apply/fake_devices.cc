@@ -296,8 +296,8 @@ bool FakeDevices::IsSilent(uint32_t id) const {
 }
 
 std::string FakeDevices::State(uint32_t id) const {
-  // What a device says of its last recovery, and of the next health query, is
-  // no setting.
+  // A device's answers about its last recovery, and the next health query, are
+  // not settings.
   const std::set<std::string> skipped = {
       DeviceKey("cfg_status", static_cast<int>(id)),
       DeviceKey("detect_pending", static_cast<int>(id))};

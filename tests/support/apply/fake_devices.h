@@ -20,7 +20,7 @@ namespace clusterd {
 // One thread.
 class FakeDevices {
  public:
-  // What set commands for a device meet.
+  // Faults of set commands for a device.
   enum class Fault {
     kNone,
     kDeviceRefuses,  // Fails; routes are gone from hccn.conf already.
@@ -34,7 +34,7 @@ class FakeDevices {
     kSilent,           // Nothing can be read from the device any more.
   };
 
-  // One device's values, as tests look at them and change them.
+  // One device's values, as tests read and change them.
   struct Device {
     std::string address;  // Empty: none.
     std::string netmask;
@@ -53,8 +53,8 @@ class FakeDevices {
   // hccn.conf is the file in `files`, which must outlive this object.
   explicit FakeDevices(FakeFileSystem* files);
 
-  // As product.h names them, e.g. "A1-SMP"; else one that compares addresses
-  // and keeps a gateway per device.
+  // As product.h names them, e.g. "A1-SMP"; by default one that compares
+  // addresses and keeps a gateway per device.
   void SetProduct(const std::string& name) { state_.Set("product", name); }
   Device& device(uint32_t id) { return devices_[id]; }
   std::vector<uint32_t> ids() const;
@@ -76,7 +76,7 @@ class FakeDevices {
   std::string State(uint32_t id) const;
 
  private:
-  // What becomes of the tool's edits of hccn.conf.
+  // The fate of the tool's edits of hccn.conf.
   enum class Edits {
     kKept,
     kLost,
@@ -98,7 +98,7 @@ class FakeDevices {
 
   FakeFileSystem* const files_;
   std::map<uint32_t, Device> devices_;
-  // What the devices hold besides.
+  // Further values of the devices.
   sim::DeviceState state_;
 };
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kConf[] = "/etc/hccn.conf";
 constexpr char kTool[] = "/usr/bin/hccn_tool";
-constexpr size_t kPageBytes = 4090;  // What one write of a port list takes.
+constexpr size_t kPageBytes = 4090;  // Of one write of a port list.
 
 TextFact Text(const std::string& value) {
   TextFact fact;

@@ -43,18 +43,18 @@ struct ProgramWorld {
   int interrupt_at_flush = 0;
   // By how much the clock moves each time that it is read.
   absl::Duration clock_step = absl::ZeroDuration();
-  // What the person types when asked.
+  // The user's input when asked.
   absl::StatusOr<std::string> answer = absl::OutOfRangeError("no answer");
   absl::TimeZone zone = absl::UTCTimeZone();
   std::string host_name = "login1";
 };
 
-// One run at 2025-01-01 00:00 UTC, by a clock that stands still unless told.
+// One run at 2025-01-01 00:00 UTC, by a clock that stands still by default.
 ProgramOutput RunProgram(const std::vector<std::string>& arguments,
                          const ProgramWorld& world = {});
 
-// What `clusterctl COMMAND --help` says of one exit status, as one line; fails
-// the test if it says nothing.
+// The text of `clusterctl COMMAND --help` about one exit status, as one line;
+// fails the test if it is missing.
 std::string HelpOfStatus(const std::string& command, int status);
 
 // A new file in the test's own folder with this content; its path.

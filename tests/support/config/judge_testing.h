@@ -34,7 +34,7 @@ struct TestCluster {
   // The host gives no facts at all.
   void Silence(int host);
   // No query about the device has an answer: "`hccn_tool -i 3 -ip -g`: what".
-  // What hccn.conf tells of its TLS switch stays.
+  // The TLS switch in hccn.conf stays.
   void Mute(int host, int index, Missing::Reason reason,
             absl::string_view what);
 
@@ -42,14 +42,14 @@ struct TestCluster {
   // on; the test may change it.
   JobSpec& StartJob();
 
-  // What the rule says when all rules run.
+  // The rule's result when all rules run.
   RuleResult Check(absl::string_view rule) const;
   Report MakeReport(const JudgeOptions& options = {}) const;
 
   ClusterSpec spec;
   std::vector<HostFacts> facts;
   std::optional<JobSpec> job;
-  absl::Time now = absl::InfiniteFuture();  // Where the options name none.
+  absl::Time now = absl::InfiniteFuture();  // The options' default.
 };
 
 // "server0:3 server1:0-7", "server0" without devices, "cluster".

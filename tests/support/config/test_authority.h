@@ -32,8 +32,8 @@ class TestAuthority {
       const char* name = "clusterd test authority",
       const IssueOptions& options = {-absl::Hours(24 * 365),
                                      absl::Hours(24 * 365)});
-  // One whose certificate and key are known. InvalidArgument if they are no PEM
-  // or no pair.
+  // An authority whose certificate and key are known. InvalidArgument if they
+  // are not PEM or not a pair.
   static absl::StatusOr<std::unique_ptr<TestAuthority>> FromPem(
       absl::string_view certificate_pem, absl::string_view key_pem);
 

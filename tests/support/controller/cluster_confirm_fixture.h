@@ -1,5 +1,5 @@
-// Applies over the hosts of cluster_changes_fixture.h that go back by
-// themselves unless they are confirmed.
+// Applies over the hosts of cluster_changes_fixture.h that are rolled back
+// automatically unless they are confirmed.
 #ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
 
@@ -22,7 +22,7 @@ inline constexpr uint32_t kWithinMs = 300000;
 
 class ClusterConfirmTest : public ClusterChangesTest {
  protected:
-  // Whoever still waits is answered now, into answer_.
+  // A waiting call gets its answer now, into answer_.
   ~ClusterConfirmTest() override { changes_.reset(); }
 
   // Another controller, whose spec has so many servers.

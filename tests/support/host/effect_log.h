@@ -35,7 +35,7 @@ class EffectLog {
   Turn Begin(std::string effect);
   void End();
 
-  // What a dead process gets for everything, reading too.
+  // A dead process gets this for every call, reading too.
   static absl::Status DeadStatus() {
     return absl::UnavailableError("the process is dead");
   }

@@ -70,8 +70,8 @@ class NamespaceGuest {
 // A kernel parameter of the test's own namespace.
 std::string GetHere(const std::string& key);
 
-// Runs `work` on a thread whose mounts nobody else sees. False, with `why`, if
-// that is not to be had; `work` was then not run.
+// Runs `work` on a thread with private mounts. False, with `why`, if they are
+// not available; `work` was then not run.
 bool WithOwnMounts(const std::function<void()>& work, std::string* why);
 
 // To be called within WithOwnMounts; each ends the test program if refused.

@@ -32,7 +32,7 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Whether the handshake came to its end on this side.
+  // True if the handshake has ended on this side.
   bool is_shaken() const { return is_shaken_; }
   // Serial number of what the server has shown.
   std::string ServerSerial() const;
@@ -42,7 +42,7 @@ class HttpClient {
   // The next reply; `has_body` is false for the one to a HEAD.
   HttpReply Read(bool has_body = true);
   HttpReply Get(absl::string_view path);
-  // Whether something comes, or the end, within so many milliseconds.
+  // True if data or the end comes within so many milliseconds.
   bool HasNews(int ms) const;
   // Blocks until something or the end has come; false if neither comes.
   bool WaitForNews() const;
@@ -50,7 +50,7 @@ class HttpClient {
   std::string ReadToEnd();
 
  private:
-  // More bytes into `read_`; false: there are no more.
+  // Reads more bytes into `read_`; false at the end.
   bool Fill();
 
   int fd_;

@@ -29,8 +29,8 @@ class TcpProxy {
     absl::MutexLock lock(&mutex_);
     return heard_;
   }
-  // From now on nothing that either end of the present connections says comes
-  // through, and neither is told. New connections work.
+  // From now on the present connections drop all data in both directions
+  // without notifying either end. New connections work.
   void CutPresentConnections() ABSL_LOCKS_EXCLUDED(mutex_);
   // The same for all connections that there are and will be.
   void CutAll() ABSL_LOCKS_EXCLUDED(mutex_);

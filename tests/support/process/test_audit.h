@@ -45,7 +45,7 @@ class TestAudit {
     std::vector<AuditEntry> entries;
     std::ifstream file(path_);
     for (std::string line; std::getline(file, line);) {
-      if (file.eof()) break;  // Still being written: it has no end yet.
+      if (file.eof()) break;  // A write is under way.
       entries.push_back(ReadAuditLine(line).value_or(AuditEntry()));
     }
     return entries;
