@@ -53,7 +53,7 @@ devices:
 hccl: {base_port: 60000, port_count: auto}
 kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
-# Deadlines that a loaded machine keeps, with a tool that this test holds up.
+# Which a loaded machine keeps, and a tool that this test holds up.
 deadlines: {command: 2m, host: 10m, run: 20m}
 EOT
 
