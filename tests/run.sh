@@ -7,7 +7,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 deploy/install-deps.sh build test || exit 1
-# Machines of their own for the tests need root; without it they say so and pass.
+# Booted machines for tests need root; without it the tests say so and pass.
 if [ "$(id -u)" -eq 0 ]; then tests/systemd/rootfs.sh prepare || exit 1; fi
 
 # A killed test of namespaces leaves mounts, below which Bazel cannot make a

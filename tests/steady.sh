@@ -112,7 +112,7 @@ failed_cases() {
   ' "$1" | sort -u
 }
 
-# said CASE LOG XML: what GoogleTest said of the case, or the end of the log.
+# said CASE LOG XML: GoogleTest's output of the case, or the end of the log.
 said() {
   local text=""
   [ ! -f "$3" ] || text=$(awk -v wanted="$1" "$case_name"'
@@ -128,8 +128,8 @@ said() {
 
 first_failure() { echo "$work/first.$(tr -c 'A-Za-z0-9\n' _ <<<"$1")"; }
 
-# record ROUND EVENTS: adds a line "target case" for each failure, and keeps what
-# the first failure of each said.
+# record ROUND EVENTS: adds a line "target case" for each failure, and keeps the output of each
+# first failure.
 record() {
   local label status log xml name file
   local -a names
@@ -195,7 +195,7 @@ for ((round = 1; round <= rounds; ++round)); do
   record "$round" "$events"
   now=$(wc -l <"$failures")
   if [ $ended -ne 0 ] && [ "$now" -eq "$before" ]; then
-    # Bazel says that something failed, and no result does: its own words.
+    # Bazel reports a failure without a result: print its own words.
     echo "bazel (status $ended)" >>"$failures"
     { echo "run $round of $rounds"; tail -n 30 "$work/log"; } >"$(first_failure "bazel (status $ended)")"
     now=$((now + 1))

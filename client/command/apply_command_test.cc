@@ -601,7 +601,7 @@ TEST(ApplyCommandTest, RefusesAReportFileThatCannotBeMadeBeforeAnythingElse) {
 TEST(ApplyCommandTest, IsNoSuccessWhenTheReportFileCannotBeWritten) {
   const ProgramOutput output = RunProgram(
       {"apply", PlanPath(), "--yes", "--report", "/dev/full"}, GoodWorld());
-  // Not 3: that says that nothing was changed.
+  // Not 3, which means that nothing was changed.
   EXPECT_EQ(output.status, 2);
   EXPECT_TRUE(absl::StrContains(output.err,
                                 "--report /dev/full: No space left on device"))
@@ -672,7 +672,7 @@ TEST(ApplyCommandTest, AScriptConfirmsManyAddressesWithTheClustersName) {
       RunProgram({"apply", path, "--yes", "--confirm", "demo"}, world).status,
       0);
   EXPECT_TRUE(controller.apply_request().has_value());
-  // A name that nothing asks for does no harm, but it must be the right one.
+  // An unneeded name is harmless, but it must be the right one.
   EXPECT_EQ(
       RunProgram({"apply", PlanPath(), "--yes", "--confirm", "demo"}, world)
           .status,
@@ -749,7 +749,7 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
       3);
 }
 
-// An older controller reads over what it does not know.
+// An older controller ignores unknown fields.
 TEST(ApplyCommandTest, SaysWhereTheControllerTakesNothingBack) {
   const ProgramOutput output = RunProgram(
       {"apply", PlanPath(), "--yes", "--confirm-within", "5m"}, GoodWorld());

@@ -664,7 +664,7 @@ TEST(CheckTest, WritesTheReportFileOnEveryExitPath) {
 TEST(CheckTest, IsNoPassWhenTheReportFileCannotBeWritten) {
   const Arguments report = {"check", "--report", "/nonexistent/report.json"};
   const ProgramOutput passed = RunProgram(report, WorldWith(ReportOf(PASS)));
-  // Not 3: that says that nothing was checked.
+  // Not 3, which means that nothing was checked.
   EXPECT_EQ(passed.status, 2);
   EXPECT_TRUE(absl::StrContains(HelpOfStatus("check", 2),
                                 "--report could not be written"));

@@ -57,7 +57,7 @@ TEST(CompletionCommandTest, PrintsAScriptForEachShellAndRefusesOthers) {
   EXPECT_THAT(output.err, HasSubstr("did you mean \"fish\"?"));
 }
 
-// The words that a shell would offer, without what they are for.
+// The words that a shell would offer, without descriptions.
 std::vector<std::string> Offered(Arguments line,
                                  const ProgramWorld& world = {}) {
   line.insert(line.begin(), "complete");

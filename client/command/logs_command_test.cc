@@ -191,7 +191,7 @@ TEST(LogsCommandTest, HostsWithoutLogsAreAnAnswer) {
               AllOf(HasSubstr("there are no logs on 2 hosts; --user "
                               "NAME reads those of one user\n"),
                     Not(HasSubstr("--since"))));
-  // Advice is about what was not asked already.
+  // The advice only names what was not asked already.
   EXPECT_THAT(RunProgram({"logs", "--user", "ann"}, world).out,
               HasSubstr("there are no logs on 2 hosts\n"));
   EXPECT_THAT(

@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
         ExitCase{"Lost", ApplyResult::LOST, 2, "a host is lost"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-// The controller asks every host, whatever became of the ones before.
+// The controller asks every host, even if earlier ones failed.
 TEST(RollbackCommandTest, HelpDoesNotSayThatAFailedWaveStopsTheNext) {
   const std::string help = RunProgram({"rollback", "--help"}).out;
   EXPECT_FALSE(absl::StrContains(help, "not begun;")) << help;

@@ -149,7 +149,7 @@ std::string ExplainUnavailable(const std::string& message) {
   return Explain(grpc::StatusCode::UNAVAILABLE, message);
 }
 
-// The texts below are what gRPC 1.51.1 says; connector_test.cc meets the real
+// The texts below are those of gRPC 1.51.1; connector_test.cc gets the real
 // ones.
 TEST(ExplainCallTest, SaysWhyNobodyIsReached) {
   EXPECT_EQ(

@@ -33,7 +33,7 @@ using Lines = std::vector<std::string>;
 
 const char* const kReports[] = {"pass", "fail", "hostile", "job", "no_verdict"};
 
-// Texts that mean something to one of the formats.
+// Texts with a special meaning in one of the formats.
 const char* const kEvilTexts[] = {
     "a: b",
     "# no comment",
@@ -90,7 +90,7 @@ const char* const kEvilTexts[] = {
     "cell | cell |\n|---|---|\n| row \\| end\\",
     "_em_ *em* ~~gone~~ #1"};
 
-// A report that has this text wherever a stranger may have put one.
+// A report with this text in each field that a stranger may fill.
 Report ReportWith(const std::string& text) {
   Report report = GoldenMessage<Report>("reports/fail");
   report.set_cluster(text);
@@ -406,7 +406,7 @@ TEST(ReportJunitTest, HasACaseForEachResultOfARule) {
   EXPECT_EQ(junit.Of("listen-backlog: server[0-1]"), "system-out");
   EXPECT_THAT(junit.Text("listen-backlog: server[0-1]"),
               HasSubstr("warn: net.core.somaxconn = 4096\ndowngraded"));
-  // The one without facts passed nothing.
+  // The host without facts passed nothing.
   EXPECT_EQ(junit.Of("ports-reserved: server[0-2]"), "pass");
   EXPECT_EQ(junit.Of("answer: server3"), "error");
   EXPECT_EQ(junit.Of("optics"), "skipped");
@@ -472,7 +472,7 @@ TEST(ReportJunitTest, HoldsOnlyCharactersThatXmlHas) {
       ReportWith("\x01\x1b]]>\"'<&\xef\xbf\xbf\xef\xbf\xbe\ttab"));
   EXPECT_EQ(junit.Message("answer: server3"),
             "\\x01\\x1b]]>\"'<&\xef\xbf\xbd\xef\xbf\xbd\\ttab");
-  // Only an attribute may have it.
+  // Only an attribute may have the text.
   EXPECT_THAT(junit.text(), HasSubstr(">found: \\x01\\x1b]]&gt;\"'&lt;&amp;"));
   EXPECT_THAT(junit.text(), Not(HasSubstr("\xef\xbf\xbf")));
 }

@@ -55,7 +55,7 @@ TEST(JobPortsTest, AddsRendezvousAndSshWhereTheyAreSet) {
   EXPECT_EQ(JobPorts(spec).ToString(), "2222,29500,60000-60031");
 }
 
-// Nothing pins a base port: HCCL takes a free one of the 32.
+// Without a fixed base port HCCL takes a free one of the 32.
 TEST(HcclPortsOnTest, SixteenAreCertainWhereNothingPinsABase) {
   HostFacts host;
   host.mutable_versions()->mutable_cann()->set_value("8.5.0");

@@ -284,7 +284,7 @@ TEST(FillFromVariablesTest, JobGoesBeforeLoginsAndKeysBeforeBoth) {
   *job.add_environment() = Line("MASTER_PORT", "60010");
   *job.add_environment() = Line("WORLD_SIZE", "12");
   *job.add_environment() = Line("NNODES", "2:4");
-  // It unsets what logins set.
+  // The job unsets a variable of the logins.
   *job.add_environment() = Line("NODE_RANK", "");
   HostFacts host;
   auto* const lines =

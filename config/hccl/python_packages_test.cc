@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// "3 -r base.txt": the values of each, which are a line and what stands there.
+// "3 -r base.txt": the values of each finding, a line and its text.
 std::vector<std::string> NotesOf(const std::vector<FindingValue>& values) {
   std::vector<std::string> notes;
   for (const FindingValue& value : values) {

@@ -6,7 +6,7 @@
 namespace clusterd {
 namespace {
 
-// As gRPC 1.51 of Debian 12 says it.
+// gRPC 1.51 of Debian 12 reports it so.
 std::string Failed(absl::string_view why) {
   return std::string(
       ExplainUnavailable(

@@ -58,7 +58,7 @@ TEST_F(RevocationListsTest, OfOneCaTheNewestCounts) {
 }
 
 TEST_F(RevocationListsTest, OfOneCaTheHighestNumberCounts) {
-  // Whatever their times are: a CA's clock may have been set.
+  // Their times do not matter: a CA's clock may have been set.
   const std::string older =
       ca_->RevocationList({}, {-absl::Hours(1)}, {{NID_crl_number, "0x9"}});
   const std::string newer = ca_->RevocationList(
@@ -146,13 +146,13 @@ TEST_F(RevocationListsTest, NoListIsTakenThatIsOlderThanWhatWasSeen) {
   const ListAges both = list(-absl::Minutes(1), "").Newest(numbered);
   EXPECT_FALSE(list(late, "0xf").CheckNotOlder(both).ok());
   EXPECT_FALSE(list(-absl::Seconds(30), "0xf").CheckNotOlder(both).ok());
-  // Another CA's are none of its business.
+  // It ignores another CA's lists.
   EXPECT_TRUE(
       list(early, "0x1").CheckNotOlder({{"another", {"ff", now_, 9}}}).ok());
 }
 
-// A CA that got a new key has two: the list of one must not replace that of the
-// other, whatever their numbers are.
+// A CA with a new key has two lists: that of one key must not replace that of
+// the other, whatever their numbers.
 TEST_F(RevocationListsTest, TwoKeysUnderOneNameHaveAListEach) {
   const auto other = TestAuthority::Create();
   const std::string both = ca_->certificate_pem() + other->certificate_pem();

@@ -32,7 +32,7 @@ struct Refusals {
   absl::Mutex mutex;
   std::vector<std::string> all ABSL_GUARDED_BY(mutex);
 
-  // Until one of them holds `text`; how many do.
+  // Returns the number of refusals once one of them holds `text`.
   int WaitFor(const std::string& text) {
     absl::MutexLock lock(&mutex);
     const auto count = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex) {

@@ -150,8 +150,8 @@ TEST(MakeServerCredentialsTest, SetsUpEachContextBeforeGrpcHasIt) {
   EXPECT_NE(SSL_CTX_get_mode(context.get()) & SSL_MODE_RELEASE_BUFFERS, 0);
 }
 
-// As a host of "demo", with these URI names; tests over real connections are in
-// tests/component.
+// Checks a host of "demo" with these URI names; tests/component has tests over
+// real connections.
 absl::StatusOr<CertificateInfo> RequireHost(
     const std::vector<std::string>& uris) {
   return RequirePeer(TestAuthority::Create()->Issue(uris).certificate, "demo",

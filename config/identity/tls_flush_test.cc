@@ -20,7 +20,7 @@
 namespace clusterd {
 namespace {
 
-// Answers a call with what came.
+// Answers a call with its message.
 class Echo : public grpc::ServerGenericBidiReactor {
  public:
   Echo() { StartRead(&message_); }

@@ -1,5 +1,5 @@
-// The examples of the vendor's documents, with addresses in place of what they
-// mask; and what is chosen, refused and noted.
+// The examples of the vendor's documents, with addresses in place of masked
+// ones; and chosen, refused and noted launches.
 #include "config/launch/launch.h"
 
 #include <cstdlib>
@@ -97,7 +97,7 @@ std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
   return Each<std::string>(notes, EnglishText);
 }
 
-// With the breaks of lines inside of a shell's string or command undone.
+// Joins lines that a shell's string or command breaks.
 std::string OneLinePerCommand(absl::string_view text) {
   return absl::StrJoin(absl::StrSplit(text, " \\\n"), "");
 }
@@ -114,9 +114,9 @@ void ExpectLines(const std::string& text,
   }
 }
 
-// "Start script" of the migration guide (several servers and devices), its
-// comments left out. Its source line is guarded here, and what it wrote behind
-// a comment in the middle of its command stands as arguments of the script.
+// "Start script" of the migration guide (several servers and devices), without
+// its comments. Its source line is guarded here, and words behind a comment in
+// the middle of its command become arguments of the script.
 TEST(LaunchDocumentTest, TorchrunIsAsInTheMigrationGuide) {
   Job job;
   job.options.master_port = 6004;
@@ -211,8 +211,8 @@ Job HorovodJob() {
   return job;
 }
 
-// Steps 1.4 (what ~/.bashrc gets) and 2.3 (changes of run.sh) of the Rec SDK's
-// guide for several servers, with a rank table. "xxx" is horovodrun there.
+// Steps 1.4 (~/.bashrc) and 2.3 (changes of run.sh) of the Rec SDK's guide for
+// several servers, with a rank table. "xxx" is horovodrun there.
 TEST(LaunchDocumentTest, HorovodrunIsAsInTheGuideWithARankTable) {
   Job job = HorovodJob();
   job.options.rank_table = "/job/hccl_json_16p_2_host.json";
@@ -258,9 +258,9 @@ TEST(LaunchDocumentTest, HorovodrunIsAsInTheGuideWithoutARankTable) {
   ExpectLaunchFile("horovodrun_without_table_node1.sh", job.Text(1));
 }
 
-// The migration guide names mp.spawn and shell scripts beside the three; what
-// it asks of all: one MASTER_ADDR and MASTER_PORT, ranks, a world size, a
-// process per device.
+// The migration guide names mp.spawn and shell scripts beside the three. All
+// need one MASTER_ADDR and MASTER_PORT, ranks, a world size, a process per
+// device.
 TEST(LaunchDocumentTest, MpSpawnAndShellGetWhatTheMigrationGuideAsksFor) {
   Job job;
   job.options.method = "mp-spawn";

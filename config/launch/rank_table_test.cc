@@ -209,7 +209,7 @@ TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
                 HasSubstr(mistake));
   }
   EXPECT_THAT(MessageOf("\xef\xbb\xbf{]"), HasSubstr("column 2 has ]"));
-  // A bracket within a text is none.
+  // A bracket within a text does not count.
   EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"{\n", "{\"a\":\"]}\",\n"}})),
             "ok");
 }
@@ -223,7 +223,7 @@ TEST(RankTableTest, SaysWhatStandsBehindTheTable) {
     ASSERT_TRUE(table.ok()) << table.status();
     EXPECT_EQ(table->behind_line, behind);
   }
-  // A table that ends too early lacks what stands behind it.
+  // A table that ends too early lacks the fields behind its end.
   const std::string message = MessageOf(absl::StrReplaceAll(
       kTwoServers, {{"\"server_count\":\"2\",", "\"version\":\"1.0\"}"}}));
   EXPECT_THAT(message, HasSubstr("server_list: is missing"));

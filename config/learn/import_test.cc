@@ -175,7 +175,7 @@ TEST(ImportClusterTest, NotesAreInTheUsersLanguageAndTheFileIsEnglish) {
   EXPECT_EQ(ValueText(MessageWords(error)), "没有文件列出服务器");
 }
 
-// Such a byte in a note made a cluster.yaml that does not load.
+// Such a byte in a note used to make a cluster.yaml that does not load.
 TEST(ImportClusterTest, EscapesWhatANoteQuotes) {
   const auto seen = Import({absl::StrReplaceAll(
       kInventory, {{"roce_port=4791", "netmas\xcdk=1\nroce_port=4791"}})});
@@ -498,7 +498,7 @@ TEST(ImportClusterTest, NoLineOfSlurmIsDroppedForItsSpelling) {
               ElementsAre("node01 10.10.0.11", "node02 10.10.0.12"));
 }
 
-// None of them names a server: "address_0" is not one.
+// "address_0" and the like do not name a server.
 TEST(ImportClusterTest, LinesOfHccnConfAreNamedWhateverTheirSeparator) {
   for (const std::string text :
        {"address_0 10.20.0.2\nnetmask_0 255.255.255.0\n",

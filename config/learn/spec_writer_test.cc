@@ -25,7 +25,7 @@ std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
   return Each<std::string>(notes, ValueText);
 }
 
-// A healthy cluster, and what is learned from its facts.
+// A healthy cluster, and the spec learned from its facts.
 struct Learned {
   explicit Learned(const std::string& product, const std::string& mode = "",
                    int servers = 5)

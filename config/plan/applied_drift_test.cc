@@ -111,7 +111,7 @@ TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
   EXPECT_EQ(Drifts({first, second}, facts), "");
-  // Taken back, it decides nothing.
+  // A rolled back apply decides nothing.
   second.end.set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(Drifts({first, second}, facts),
             "aa:1 sysctl: net.core.somaxconn is 4096, applied was 65535\n");
@@ -292,7 +292,7 @@ TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
   EndedApply inner = Applied("bb", {SysctlStep(kSomaxconnKey, "1024")});
   inner.begin.mutable_plan()->mutable_network_namespace()->set_container("t");
   EXPECT_EQ(Drifts({inner}, LowSomaxconn()), "");
-  // Nor does it take over what was applied to the host.
+  // It does not replace the applies of the host either.
   EXPECT_NE(Drifts({apply, inner}, LowSomaxconn()), "");
 }
 

@@ -279,7 +279,7 @@ TEST(IsAlreadySoTest, IsSoWhereOnlyWhatTheStepsSetHasMovedAndAllOfItIsSo) {
       {kSomaxconnKey, "4096"}};
   EXPECT_TRUE(IsSoNow(PlanOf(steps, seen), facts));
   EXPECT_TRUE(IsSoNow(HostPlan(), facts));
-  // As it was seen: there is something to do.
+  // As observed, the step is still to do.
   EXPECT_FALSE(IsSoNow(PlanOf(steps, {{kSomaxconnKey, "65535"}}), facts));
 }
 

@@ -12,7 +12,7 @@
 namespace clusterd {
 namespace {
 
-// One device, which has this map; and what hccn.conf has.
+// One device with the map `live`, and `stored` in hccn.conf.
 HostPlan PlanOfMap(const std::string& wanted, const std::string& live,
                    const std::string& stored) {
   ClusterSpec spec = GoodSpec();

@@ -317,7 +317,7 @@ TEST(PlanFirewallStepsTest, StoppingFirewalldNamesDockerWhereItRuns) {
             "when firewalld stops; restart those programs then");
   facts.mutable_docker_running()->set_value(true);
   EXPECT_EQ(consequence().find("Docker runs on this host, and its chains"), 0u);
-  // A firewalld that is stopped takes nothing along.
+  // A stopped firewalld does not drop anything.
   *facts.mutable_firewalld() = Firewall(false, true);
   EXPECT_EQ(Plan(GoodSpec(), facts).steps(0).consequences_size(), 0);
 }

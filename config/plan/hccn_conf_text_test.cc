@@ -41,7 +41,7 @@ TEST(RepairedEntryTest, IsWhatTheFileSaysAfterTheRepair) {
     return RepairedEntry(entry).value();
   };
   const char* const route = "route_address_172.16.0.0_netmask_255.255.0.0";
-  // As the reader of the file spells a carriage return.
+  // The reader of the file spells a carriage return so.
   EXPECT_EQ(value("address", "10.0.0.1\\r"), "10.0.0.1");
   EXPECT_EQ(value(route, "10.0.0.253\\r"), "gateway_10.0.0.253");
   EXPECT_EQ(value(route, "gateway_10.0.0.253"), "gateway_10.0.0.253");

@@ -125,7 +125,7 @@ TEST(MakePlanTest, LeavesOutWhatOneHostDoesNotAllowAndKeepsTheOthers) {
   }
 }
 
-// Facts of container train-1 on the host, everything too low.
+// Facts of container train-1 on the host; all values are too low.
 HostFacts ContainerFacts(const std::string& host) {
   HostFacts facts;
   facts.set_host(host);
@@ -522,7 +522,7 @@ TEST(CountPlanTest, KnowsWhenAddressesOfMoreThanATenthOfTheHostsChange) {
   EXPECT_FALSE(many(PlanOfCluster(20, 2, old_one, new_one)));
   EXPECT_TRUE(many(PlanOfCluster(20, 3, old_one, new_one)));
   EXPECT_TRUE(many(PlanOfCluster(19, 2, old_one, new_one)));
-  // A controller that does not tell how large the cluster is.
+  // A controller that does not send the cluster's size.
   EXPECT_TRUE(many(PlanOfCluster(0, 1, old_one, new_one)));
   EXPECT_FALSE(many(PlanOfCluster(20, 20, kNoneFact, new_one)));
   // Another netmask is another address.

@@ -225,7 +225,7 @@ TEST(CheckHostPlanTest, RefusesAStepUnderAKindThatTheHostMayAllow) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("expected \"device-address\""),
             absl::string_view::npos);
-  // Only what the tool writes into the file may be a change of the file.
+  // Only keys that the tool writes into the file may be a change of the file.
   PlanStep sysctl = RunningStep(kSomaxconnKey, "128", "65535");
   sysctl.set_kind(CHANGE_HCCN_CONF);
   EXPECT_FALSE(IsGood(sysctl));

@@ -92,7 +92,7 @@ TEST(ChooseCanaryTest, GrowsWhereNoSoFewHostsHaveEveryKind) {
   EXPECT_EQ(canary.why,
             "canary: a step of every kind in the plan is on h3 (sysctl, tls), "
             "h4 (firewall); so the first wave has 2 hosts, not 1");
-  // Only so many may be asked at once.
+  // A wave may have only so many hosts.
   EXPECT_EQ(ChooseCanary(plan, 1, 1).size, 1u);
   EXPECT_THAT(ChooseCanary(plan, 1, 1).hosts, ElementsAre("h3", "h4"));
 }

@@ -231,7 +231,7 @@ TEST(MakeJobVerdictTest, ServerThatTheReportLacksIsUnknown) {
   EXPECT_EQ(verdict.hosts(0).state(), PASS);
   EXPECT_EQ(verdict.hosts(1).host(), "b");
   EXPECT_EQ(verdict.hosts(1).state(), UNKNOWN);
-  // Nothing was judged.
+  // No rule was judged.
   EXPECT_EQ(verdict.verdict(), UNKNOWN);
 }
 

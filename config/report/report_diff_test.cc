@@ -164,7 +164,7 @@ TEST(DiffReportsTest, TellsOfAnotherWrongValue) {
   EXPECT_EQ(DiffSummary(diff), "1 wrong with another value");
 }
 
-// Counter `counter` rose by `rise`, which is another number at every look.
+// Counter `counter` rose by `rise`, which differs at every check.
 Report WithRise(const std::string& counter, int rise) {
   Report report = Healthy();
   Finding& finding =

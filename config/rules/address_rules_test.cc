@@ -126,7 +126,7 @@ TEST(CheckDeviceIpSetTest, IsUnknownForADeviceWithAnIpv6AddressAlone) {
               HasSubstr("UNKNOWN server0:3 ipv6-only address=fd00::17/64"));
   device.mutable_ipv6_address()->set_value("");
   EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
-  // As of a product whose tool knows no IPv6.
+  // A product whose tool does not know IPv6.
   SetMissing(Missing::NOT_SUPPORTED, "This device does not support IPV6!",
              device.mutable_ipv6_address());
   EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
@@ -362,8 +362,8 @@ TEST(CheckGatewayTest, OneForFourOfAnA1ServerThatNobodyPlansIsCorrect) {
   EXPECT_EQ(Lines(cluster.Check("gateway")), "");
 }
 
-// As hccn_tool leaves a server of this product on which a gateway was set for
-// devices 0 and 4 last: live and stored for these two alone.
+// hccn_tool leaves a server of this product so if a gateway was set for devices
+// 0 and 4 last: live and stored for these two alone.
 TestCluster OneGatewayPerFour(const char* mode) {
   TestCluster cluster("atlas-training", mode);
   for (HostFacts& facts : cluster.facts) {
@@ -400,7 +400,7 @@ TEST(CheckGatewayTest, AFourWithoutAnyIsWarnedOf) {
   TestCluster cluster = OneGatewayPerFour("smp");
   cluster.device(0, 0).mutable_gateway()->set_value("");
   const RuleResult result = cluster.Check("gateway");
-  // Once, since each further command would take away what the first one set.
+  // Once, since each further command would delete the gateway of the first one.
   EXPECT_EQ(Lines(result),
             "WARN server0:0 not-as-planned observed=no gateway is set, "
             "command=-gateway -s gateway , planned=192.168.100.254\n");

@@ -149,8 +149,8 @@ TEST(NearestRuleTest, FindsWhatWasMeant) {
   EXPECT_EQ(NearestRule(std::string(100000, 'x')), "");
 }
 
-// The table of deploy/slurm/README.md: what hooks do for each rule that may
-// fail.
+// The table of deploy/slurm/README.md: the hooks' reaction to each rule that
+// may fail.
 TEST(RuleCatalogueTest, IsTheTableOfHooks) {
   std::string table =
       "| rule | controller there | controller away | why "

@@ -448,7 +448,7 @@ TEST(CheckGatewayPersistentTest, IsUnknownWithoutTheFileOrTheAnswer) {
   EXPECT_EQ(result.findings(0).caused_by(), "hccn-conf");
 }
 
-// Nothing but the line: the address of DHCP stands in no file.
+// Only the line counts: no file has the address of DHCP.
 TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcpWhateverTheValue) {
   TestCluster cluster = UnplannedCluster();
   cluster.spec.mutable_servers(0)->mutable_devices(3)->clear_address();

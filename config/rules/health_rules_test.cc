@@ -17,7 +17,7 @@ ChipHealth* Health(TestCluster& cluster, int host, int device) {
   return cluster.device(host, device).mutable_health()->mutable_value();
 }
 
-// As npu-smi is missing on a host: every fact has the same reason.
+// npu-smi is missing on the host: every fact has the same reason.
 void RemoveNpuSmi(HostFacts* host, Missing::Reason reason) {
   for (DeviceFacts& device : *host->mutable_devices()) {
     SetMissing(reason, "npu-smi", device.mutable_health());

@@ -204,8 +204,8 @@ TEST(CheckSubnetSharedTest, IsUnknownForADeviceWithoutAnswer) {
   EXPECT_EQ(cluster.Check("subnet-shared").state(), UNKNOWN);
 }
 
-// A subnet per device id and no gateway, as servers have that are cabled port
-// to port; all neighbours are what `peer` says.
+// A subnet per device id and no gateway, as on servers cabled port to port; all
+// neighbours are `peer`.
 TestCluster Rails(LldpNeighbour::Peer peer, int servers = 2) {
   TestCluster cluster("atlas-a2", "", servers);
   for (int host = 0; host < servers; ++host) {

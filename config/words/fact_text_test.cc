@@ -100,7 +100,7 @@ HostAllows Allows(const char* file, std::initializer_list<const char*> kinds) {
 }
 
 TEST(AllowTextTest, NamesTheLineAndTheFile) {
-  // A kind of a newer host is none that this version could ask for.
+  // This version could not ask for a kind of a newer host.
   const HostAllows allows =
       Allows("/etc/clusterd/agent.yaml", {"sysctl", "observe", "teleport"});
   EXPECT_EQ(AllowedKinds(allows),

@@ -54,7 +54,7 @@ class ApplyTasksTest : public ::testing::Test {
   ApplyTasksTest() { Restart(); }
   ~ApplyTasksTest() override { tasks_.reset(); }
 
-  // As a new process would: what was in memory is gone.
+  // Starts a new process: memory is lost.
   void Restart() {
     tasks_.reset();
     ApplierOptions options;
@@ -151,7 +151,7 @@ TEST_F(ApplyTasksTest, RefusesToCallWhatItHasNoJournalOfTakenBack) {
   tasks_->Recover();
   ASSERT_EQ(Apply(Task()).outcome(), ApplyResult::APPLIED);
   const auto applied = scenario_->State();
-  // As a disk that was replaced, or a person who cleaned up.
+  // As on a replaced disk, or after a cleanup by hand.
   ASSERT_TRUE(machine()
                   .files()
                   .Remove(absl::StrCat(kScenarioStateFolder, "/a1.journal"))
@@ -294,7 +294,7 @@ TEST_F(ApplyTasksTest, FinishesWhatACrashCutOffBeforeAnythingElse) {
   EXPECT_EQ(Apply(Task("a2")).outcome(), ApplyResult::APPLIED);
 }
 
-// A host whose daemon crashed in an apply, and whose journals others can write.
+// A host whose daemon crashed in an apply; others can write its journals.
 class WaitingUndoTest : public ApplyTasksTest {
  protected:
   WaitingUndoTest() {
@@ -360,7 +360,7 @@ TEST_F(WaitingUndoTest, IsDoneSoonAfterTheJournalsAreRootsAgain) {
   EXPECT_EQ(scenario_->State(), before_);
   EXPECT_EQ(tasks_->Unfinished(), "");
   EXPECT_EQ(Drift().value().unfinished(), "");
-  // As Past() has it, for a controller that waits for it.
+  // Like Past(), for a controller that waits for it.
   EXPECT_THAT(told, ElementsAre(ApplyResult::UNDONE));
   EXPECT_EQ(scheduler_.pending(), 0);
 }
@@ -500,7 +500,7 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
                   HasSubstr("needs room in /var/lib/clusterd/apply"));
     }
     machine().files().SetFreeBytes(std::nullopt);
-    // Undoes first, whatever it is asked for.
+    // The undo comes first, before any request.
     EXPECT_NE(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
     EXPECT_EQ(scenario_->State(), before);
     const ApplyResult after = Apply(Task("a3"));

@@ -37,7 +37,7 @@ class GatedObserver final : public HostObserver {
     return facts;
   }
   void HoldUntil(absl::Notification* gate) { gate_ = gate; }
-  // Takes no notice of who wants it.
+  // Ignores that its answer is not wanted any more.
   void BeDeaf() { is_deaf_ = true; }
   int begun() const { return begun_; }
   int stopped() const { return stopped_; }
@@ -147,7 +147,7 @@ TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
   }
 }
 
-// It says that the stream lives, whatever the host has to do.
+// A ping proves that the stream lives, whatever the host's load.
 TEST(TaskRunnerTest, AnswersAPingAtOnceAlsoWithoutADeadline) {
   GatedObserver observer;
   ManualScheduler scheduler;
@@ -263,7 +263,7 @@ TEST(TaskRunnerTest, EqualObservationsShareTheNextAndNeverOneThatHasBegun) {
 
 TEST(TaskRunnerTest, ObservationThatHangsHoldsUpNoEqualOneForLong) {
   absl::Notification release;
-  // Takes no notice of who wants it.
+  // Ignores that its answer is not wanted any more.
   class Hanging final : public HostObserver {
    public:
     explicit Hanging(absl::Notification* release) : release_(release) {}

@@ -52,7 +52,7 @@ constexpr char kCluster[] =
     "devices:\n"
     "  rails: [{device: 0-7, subnet: 10.20.0.0/24, host: 1 + 8*n + d}]\n";
 
-// `text` is a whole file, or of cluster.yaml what stands below kCluster.
+// `text` is a whole file, or for cluster.yaml the part below kCluster.
 absl::Status Load(absl::string_view file, absl::string_view text) {
   std::string path;
   if (file == "job") return LoadJobSpec("f", text, &path).status();
@@ -62,7 +62,7 @@ absl::Status Load(absl::string_view file, absl::string_view text) {
   return LoadSpec("f", absl::StrCat(kCluster, text)).status();
 }
 
-// Without these a key of the mapping is not read.
+// Without these clusterd does not read a key of the mapping.
 std::string Siblings(absl::string_view file, absl::string_view mapping) {
   if (mapping == "devices") {
     return "rails: [{device: 0-7, subnet: 10.20.0.0/24, host: 1 + 8*n + d}], ";

@@ -505,7 +505,7 @@ TEST_F(AuditLogTest, ReadingLogsAllTheTimeKeepsNobodyFromConfirming) {
   confirm.set_what("confirm");
   EXPECT_TRUE(audit.Begin(confirm).ok());
   audit.End(confirm, "APPLIED");
-  // And they come again.
+  // The reads come again.
   scheduler_.Advance(absl::Minutes(10));
   EXPECT_TRUE(audit.Begin(reads).ok());
 }
@@ -529,7 +529,7 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("1000 bytes a minute"));
   const double full = size();
   EXPECT_LT(full, burst + 5000);
-  // Refusals are counted, heads wait, and what has begun still ends.
+  // Refusals are counted, heads wait, and begun entries still end.
   for (int i = 0; i < 1000; ++i) {
     audit.Refuse(Entry("a", absl::StrCat("u", i)),
                  absl::PermissionDeniedError("no"));

@@ -75,7 +75,7 @@ TEST(RunTurnsTest, EqualRunsGoOneAfterTheOther) {
   EXPECT_EQ(turns.TakeNext(), nullptr);
   first->asks = false;
   EXPECT_EQ(turns.TakeNext(), second);
-  // Until its callers have left, its answer is on its way to them.
+  // It stays until its callers have left: its answer is still on the way.
   EXPECT_TRUE(turns.Leave(first, "ann"));
   EXPECT_EQ(turns.All().size(), 1u);
 }

@@ -270,7 +270,7 @@ TEST_F(DeviceObserverTest, NeverAsksOverTheFileWhereThereCanBeNoCopy) {
                 "no mount namespace of its own: Operation not permitted"));
   const Missing missing = Observe().tls().missing();
   EXPECT_EQ(missing.reason(), Missing::NOT_QUERIED);
-  // Without the device's number: the devices of a cluster fold.
+  // Without the device's number, so that the devices of a cluster fold.
   EXPECT_EQ(missing.detail(),
             "hccn_tool would write to /etc/hccn.conf, and it cannot be given a "
             "copy: no mount namespace of its own: Operation not permitted");
@@ -316,7 +316,7 @@ TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileThatIsNotKnown) {
 
 TEST_F(DeviceObserverTest, AsksTheDeviceWhoseKeyIsThereAndKeepsBothAnswers) {
   runner_.Answers(kTls, "dev_id:3, tls switch[1](0:disable, 1:enable)\n");
-  // Nothing is written, so the file's form does not matter.
+  // The query does not write, so the file's form does not matter.
   conf_.mutable_value()->add_problems()->set_kind(
       HccnConf::Problem::NO_FINAL_NEWLINE);
   SetConf("tls_enable", "0");
@@ -572,7 +572,7 @@ TEST_F(Ascend950ObserverTest, AsksTheDeviceWhoseKeyIsThere) {
   EXPECT_EQ(facts.tls().value().in_file(), "0");
 }
 
-// Then tls_enable_3 may be another device's, and the question would write.
+// Then tls_enable_3 may be another device's, and the query would write.
 TEST_F(Ascend950ObserverTest, AsksNoDeviceOfWhichTheSlotIsNotKnown) {
   InsteadFails("-dev_info -i 3", 1, "Command execute failed!\n");
   SetTlsKey("0");

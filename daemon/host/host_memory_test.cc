@@ -141,7 +141,7 @@ TEST_F(HostMemoryTest, ReadsTheLimitsOfUsersWhoAreLoggedIn) {
   EXPECT_EQ(memory.limits(1).bytes(), 2ull << 30);
 }
 
-// As systemd and cgroupfs name containers, and Slurm jobs with v2 and v1.
+// Names by systemd and cgroupfs for containers, and by Slurm's v2 and v1.
 TEST_F(HostMemoryTest, ReadsTheLimitsOfContainersAndOfJobsOfSlurm) {
   const std::string v2 = "/sys/fs/cgroup/";
   const std::string v1 = "/sys/fs/cgroup/memory/";
@@ -152,7 +152,7 @@ TEST_F(HostMemoryTest, ReadsTheLimitsOfContainersAndOfJobsOfSlurm) {
   root_.Write(v1 + "docker/5b0c/memory.limit_in_bytes", "1073741824\n");
   root_.Write(v1 + "slurm/uid_1000/job_8/memory.limit_in_bytes",
               "1073741824\n");
-  // None of these is such a one.
+  // These are neither containers nor jobs.
   root_.Write(v2 + "system.slice/cron.service/memory.max", "1\n");
   root_.Write(v2 + "docker/cgroup.procs", "1\n");
   root_.Write(v1 + "slurm/uid_1000/job_8/step_0/memory.limit_in_bytes", "1\n");

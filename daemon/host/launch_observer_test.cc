@@ -80,7 +80,7 @@ class LaunchObserverTest : public ::testing::Test {
   ObserveRequest request_;
 };
 
-// A server without a name is an answer; a silent one is asked no more.
+// A missing name is an answer; a silent server is not asked again.
 TEST_F(LaunchObserverTest, AsksForTheNamesOfPeersWithATimeLimit) {
   for (const char* peer : {"10.0.3.1", "10.0.3.2", "10.0.3.3", "10.0.3.4"}) {
     request_.add_peers(peer);

@@ -110,7 +110,7 @@ TEST(AddLoginFileTest, ATextOfSeveralLinesIsOneValue) {
                   "4 RANK_ID=1", "8 HCCL_IF_IP?", "11 RANK_ID=3"));
 }
 
-// A shell refuses the rest of the file; a reader who errs hides nothing.
+// A shell refuses the rest of the file; a reader's error hides nothing.
 TEST(AddLoginFileTest, WhatFollowsAnOpenQuoteIsNotSure) {
   for (const char* open : {"echo don't", "cat <<EOF", "X=\"$(a"}) {
     EXPECT_THAT(OfShell(absl::StrCat("export RANK_ID=1\n", open,
@@ -182,7 +182,7 @@ TEST(AddLoginFileTest, KeepsTheLettersOfAValue) {
               ElementsAre("1 HCCL_BUFFSIZE=２００"));
 }
 
-// "level1:ring: command not found", and no more at a login.
+// At a login the shell only prints "level1:ring: command not found".
 TEST(AddLoginFileTest, SaysWhatTheShellCutsOffAnUnquotedValue) {
   EXPECT_THAT(
       OfShell("export HCCL_ALGO=level0:NA;level1:ring\n"

@@ -84,7 +84,7 @@ ObserveRequest Request(absl::Duration command = kPatience,
   return request;
 }
 
-// With the machine's own processes and clock.
+// Uses the machine's own processes and clock.
 HostFacts ObserveForReal(SimulatedHost& host,
                          const ObserveRequest& request = Request()) {
   PosixCommandRunner runner;
@@ -216,7 +216,7 @@ TEST(MachineObserverTest, KeepsOtherDevicesWhenOneHangs) {
 
 TEST(MachineObserverTest, EndsAtTheHostsDeadline) {
   SimulatedHost host(2, "#!/bin/sh\nsleep 1000\n");
-  // Whatever did not end there would be ended by the command's own deadline.
+  // A process that did not end there would reach the command's own deadline.
   const HostFacts facts =
       ObserveForReal(host, Request(kPatience, absl::Milliseconds(300)));
   EXPECT_EQ(facts.devices(0).address().missing().reason(), Missing::TIMED_OUT);
@@ -399,7 +399,7 @@ TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
     if (recorded.command.argv[2] != "0") continue;
     queries.push_back(recorded.command.argv[3]);
   }
-  // Asked once more where there can be no copy.
+  // If there can be no copy it is asked once more.
   queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
   EXPECT_THAT(queries,
               ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
@@ -437,7 +437,7 @@ TEST(MachineObserverTest, AsksForTlsWithoutAKeyAndTheHostsFileStaysAsItIs) {
   EXPECT_EQ(asked.value().source(), "hccn_tool -tls -g");
 }
 
-// By a user who may read it; the tool would wait for the lock.
+// A user who may read it holds the lock; the tool would wait for it.
 TEST(MachineObserverTest, KnowsTheTlsSwitchWhileTheLockOfTheFileIsHeld) {
   SimulatedHost host(2);
   // The device without a key shows whether there can be a copy.

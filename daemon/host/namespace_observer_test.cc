@@ -80,7 +80,7 @@ TEST_F(NamespaceObserverTest, ReadsEachNamespacesOwnValues) {
 TEST_F(NamespaceObserverTest, SaysNothingOfTheHostAround) {
   const HostFacts facts = Observe(Process(train_->pid()));
   EXPECT_FALSE(facts.has_ufw());
-  // But the boot, without which the cookie could be another's.
+  // Only the boot is known, without which the cookie could be another's.
   IdentityFacts only_boot;
   only_boot.mutable_boot_id()->set_value(GetHere("kernel.random.boot_id"));
   EXPECT_EQ(facts.identity().SerializeAsString(),
@@ -155,7 +155,7 @@ TEST_F(NamespaceObserverTest, TellsAReadOnlyProcSys) {
 TEST_F(NamespaceObserverTest, TellsAKeyThatTheKernelHasForTheHostAlone) {
   const bool had = WithOwnMounts(
       [&] {
-        // From inside: each namespace has a folder of its own there.
+        // From inside, where each namespace has a folder of its own.
         const auto place = OpenNetworkNamespace::Open(train_->path(), "train");
         ASSERT_TRUE(place.ok()) << place.status();
         ASSERT_TRUE(

@@ -53,7 +53,7 @@ class PythonObserverTest : public testing::Test {
           absl::StrCat("/usr/bin/", name),
           absl::StrCat("#!/bin/sh\nexec /usr/bin/", name, " \"$@\"\n"));
     }
-    // An interpreter that runs leaves a file, which TearDown() looks for.
+    // A started interpreter leaves a file, which TearDown() looks for.
     root_.MakeFolder("/traces");
     root_.SetMode("/traces", 0777);
     root_.WriteProgram(
@@ -124,7 +124,7 @@ TEST_F(PythonObserverTest, ReadsEveryKindOfMetadataOfAVirtualEnvironment) {
   Install(kSites, "PyYAML-6.0-py3.10.egg-info", "6.0");
   root_.Write(absl::StrCat(kSites, "/six-1.16.0.egg-info"),
               "Metadata-Version: 1.1\nVersion: 1.16.0\n");
-  // As `pip install -e` did, and does.
+  // Links of old and new `pip install -e`.
   root_.Write(absl::StrCat(kSites, "/mine.egg-link"), "/home/ann/mine\n.\n");
   root_.Write(absl::StrCat(kSites, "/easy-install.pth"),
               "import sys\n/home/ann/gone\n/home/ann/mine\r\n");
@@ -149,7 +149,7 @@ TEST_F(PythonObserverTest, SeesTheSystemsFoldersBehindItsOwnWhereItMay) {
   Install("/usr/lib/python3/dist-packages", "six-1.0.dist-info", "1.0");
   Install("/usr/lib/python3/dist-packages", "torch-1.0.dist-info", "1.0");
   Install("/usr/lib/python3/dist-packages", "PyYAML-5.0.egg-info", "5.0");
-  // Debian's interpreter does not look there.
+  // Debian's interpreter does not search there.
   Install("/usr/local/lib/python3.10/site-packages", "mine-1.0.dist-info",
           "1.0");
   EXPECT_THAT(Packages(),
@@ -160,7 +160,7 @@ TEST_F(PythonObserverTest, SeesTheSystemsFoldersBehindItsOwnWhereItMay) {
           "2.3.0");
   EXPECT_THAT(Packages(),
               ElementsAre("six 1.16.0", "torch 2.3.0", "pyyaml 5.0"));
-  // Neither a folder nor an option of find.
+  // It is neither a folder nor an option of find.
   question_.set_user_base("-delete");
   EXPECT_THAT(Packages(), ElementsAre("six 1.16.0", "torch 1.0", "pyyaml 5.0"));
   question_.clear_user_base();

@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Short, so that a test needs no time; nothing below depends on how short.
+// Short, so that a test is fast; the tests do not depend on it.
 constexpr absl::Duration kLimit = absl::Milliseconds(40);
 
 TEST(WatchdogLimitTest, IsWhatSystemdSays) {
@@ -74,7 +74,7 @@ struct WatchedDaemon {
     watchdog = std::make_unique<Watchdog>(
         kLimit, std::move(parts), [this] { proofs.Add(); }, &log);
   }
-  // Nothing is proved while the log says that `part` is stuck.
+  // There is no proof while the log reports that `part` is stuck.
   void ExpectStuck(const std::string& part) {
     ASSERT_TRUE(log.WaitFor("stuck: ")) << log.Lines();
     EXPECT_THAT(log.Lines(), HasSubstr(absl::StrCat("from ", part, ";")));

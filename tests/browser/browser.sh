@@ -1,4 +1,4 @@
-# Headless Chromium for tests: sourced. Everything it writes is below $work.
+# Headless Chromium for tests; source it. It writes only below $work.
 # shellcheck shell=bash
 
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/browser.XXXXXX")

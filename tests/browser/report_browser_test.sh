@@ -31,7 +31,7 @@ expect() {
 asked() { grep -oE '"url": ?"[^"]*"' "$work/net" | grep -v '"file:' | sort -u; }
 said() { grep CONSOLE "$work/console"; }
 
-# open NAME: $work/NAME.html into $work/dom; nothing is asked, said or refused.
+# open NAME: $work/NAME.html into $work/dom; fails on any request or output.
 open_quietly() {
   browse "$work/$1.html" --dump-dom "${@:2}" >"$work/dom" || fail "$1: the browser ended with $?"
   [ -s "$work/net" ] || fail "$1: no log of the network"
@@ -43,7 +43,7 @@ for name in small large hostile; do
   tests/browser/sample_report "$name" >"$work/$name.html" || fail "no report $name"
 done
 
-# First that a page which does what it should not is found out.
+# First checks that a misbehaving page is found out.
 {
   echo '<!DOCTYPE html><title>t</title>'
   echo '<img src="http://127.0.0.1:9/x">'
@@ -70,7 +70,7 @@ open_quietly hostile
 expect "a text became a title of its own" 0 '<title>owned'
 expect "the script runs beside hostile texts" 1 '<html lang="en" class="scripted">'
 
-# Nor does escaping lean on the policy: without it, with every page of a host open.
+# Escaping must not rely on the policy: without it, with every page of a host open.
 with_script() { # NAME, the script on standard input: a copy of $work/NAME.html that lets the script in.
   sed -E 's|<meta http-equiv="Content-Security-Policy"[^>]*>||; s|</body></html>||' "$work/$1.html"
   echo "<script>"
@@ -105,7 +105,7 @@ open_quietly large
 expect "cells of 1,152 hosts" 1152 '<a class="[FUWPS]" href="#h[0-9]+"'
 expect "pages of 1,152 hosts" 1152 '<details class="host( passes| long)?" id="h[0-9]+"'
 
-# A script that was changed is refused, and then all is there but what it does.
+# A changed script is refused; all content is there without its effects.
 sed "s|'use strict';|'use strict'; |" "$work/small.html" >"$work/changed.html"
 browse "$work/changed.html" --dump-dom >"$work/dom"
 grep -q "violates the following Content Security Policy" <(said) || fail "a changed script is not refused"

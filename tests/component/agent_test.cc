@@ -24,7 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Reads the hello, sends what it was given, and collects results until the host
+// Reads the hello, sends its messages, and collects results until the host
 // hangs up.
 class ScriptedHub final : public AgentHub::Service {
  public:
@@ -300,7 +300,7 @@ TEST_F(AgentTest, LeavesAControllerThatDoesNotReadItsAnswers) {
   server_->Wait();
 }
 
-// Sends one message of that many bytes, and when the host comes back no more.
+// Sends one message of that many bytes, and ignores the host when it is back.
 class HugeHub final : public AgentHub::Service {
  public:
   explicit HugeHub(size_t bytes) : bytes_(bytes) {}

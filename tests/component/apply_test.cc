@@ -44,8 +44,8 @@ constexpr char kAllowAll[] =
 // Longer than any task takes.
 constexpr uint32_t kDeadlineMs = 600'000;
 
-// Welcomes a host, keeps what it says, and speaks when the test does. One
-// stream at a time.
+// Welcomes a host, keeps its messages, and sends those of the test. One stream
+// at a time.
 class PlayedHub final : public AgentHub::Service {
  public:
   using Stream = grpc::ServerReaderWriter<HubMessage, AgentMessage>;
@@ -86,7 +86,7 @@ class PlayedHub final : public AgentHub::Service {
     ASSERT_NE(stream_, nullptr);
     EXPECT_TRUE(stream_->Write(message));
   }
-  // As a controller that loses power.
+  // Acts as a controller that loses power.
   void BreakStream() {
     absl::MutexLock lock(&mutex_);
     ASSERT_NE(stream_, nullptr);
@@ -371,8 +371,8 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
               HasSubstr("this host does not allow"));
 }
 
-// Users of devices are looked for before the first effect, so a test that holds
-// that up holds up the apply.
+// The applier searches for users of devices before the first effect, so a test
+// that blocks the search blocks the apply.
 TEST_F(ApplyTaskTest, FinishesWhenTheStreamBreaksAndTellsTheNextOne) {
   absl::Notification begun;
   absl::Notification go_on;

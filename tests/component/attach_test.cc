@@ -245,7 +245,7 @@ TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
               testing::Not(HasSubstr("host server0: detached")));
 }
 
-// Nor may it speak before it is known whether it has the name.
+// A stream must not send either until it has the name.
 TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
   TestCertificates certificates;
   PatientScheduler scheduler;

@@ -38,7 +38,7 @@ class AuditTest : public testing::Test {
  protected:
   AuditTest() : controller_(&certificates_, 1, &scheduler_) {}
 
-  // server0, whose somaxconn is wrong.
+  // Starts with server0, whose somaxconn is wrong.
   void Start() {
     controller_.Start();
     const auto spec = controller_.spec().spec();
@@ -356,7 +356,7 @@ TEST_F(AuditTest, KeepsTheNewestLineThatAHostTellsForOperators) {
     return heads.heads_size() >= 2;
   }));
   EXPECT_EQ(heads.heads(0).of(), kControllerFile);
-  // Its certificate says who it is, and nothing that it writes.
+  // Only its certificate gives its name.
   EXPECT_EQ(heads.heads(1).of(), "server0");
   EXPECT_EQ(heads.heads(1).sequence(), 12u);
   EXPECT_EQ(

@@ -229,7 +229,7 @@ TEST(CheckTest, SilentHostCostsItsDeadline) {
   EXPECT_TRUE(cancel.has_cancel());
 }
 
-// Whatever a host makes of its answer.
+// Any answer of a host.
 TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
   struct Row {
     const char* name;
@@ -399,7 +399,7 @@ class OpenCheck {
     }
     return false;
   }
-  // The id of the run whose report comes; empty if none does.
+  // The id of the run whose report comes; empty without a report.
   std::string RunId() {
     std::string id;
     CheckEvent event;
@@ -467,7 +467,7 @@ TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
     later.push_back(std::make_unique<OpenCheck>(client.get(), CheckRequest()));
     ASSERT_TRUE(later.back()->ReadUntilPlace(1));
   }
-  // One that goes away takes nothing from the others.
+  // A client that leaves does not affect the others.
   later.back()->Cancel();
   EXPECT_EQ(later.back()->Finish().error_code(), grpc::StatusCode::CANCELLED);
   later.pop_back();
@@ -657,7 +657,7 @@ TEST(LargeClusterTest, IsJudgedAlikeEveryTime) {
   for (const RuleResult& rule : first.rules()) {
     EXPECT_FALSE(rule.rule().empty());
     for (const Finding& finding : rule.findings()) {
-      // Nothing that a rule found is lost on the way to the rule it explains.
+      // No finding is lost on the way to the rule that it explains.
       if (rule.rule() == "net-health") {
         EXPECT_EQ(finding.caused_by(), "link");
       }

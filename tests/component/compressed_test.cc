@@ -1,5 +1,5 @@
-// Messages that are small on the wire and large when unpacked: sent to every
-// server, and answered to every channel, of ours. None unpacks them.
+// Messages that are small on the wire and large when unpacked, sent to every
+// server and answered to every channel of ours. None of them unpacks.
 #include <malloc.h>
 #include <zlib.h>
 
@@ -53,7 +53,7 @@ class Growth {
   explicit Growth(std::string process = "self")
       : folder_("/proc/" + process + "/") {
     malloc_trim(0);  // Freed memory would hide growth.
-    // Makes the peak what is there now: proc(5).
+    // Resets the peak: proc(5).
     std::ofstream(folder_ + "clear_refs") << "5" << std::flush;
     start_ = Field("VmHWM:");
     EXPECT_LT(start_, Field("VmRSS:") + (size_t{8} << 20));
@@ -80,7 +80,7 @@ class Growth {
   size_t start_ = 0;
 };
 
-// Zeros, packed as gRPC's peer would: "deflate" is what zlib writes.
+// Zeros, packed as gRPC's peer would: zlib writes "deflate".
 std::string PackedZeros(grpc_compression_algorithm algorithm,
                         size_t unpacked = kUnpacked) {
   static const auto* const kZeros = new std::string(size_t{1} << 20, '\0');
@@ -113,7 +113,7 @@ const std::string& Packed(grpc_compression_algorithm algorithm) {
 }
 
 // A message that is marked as compressed, and that gRPC sends as it is. Its C++
-// interface makes none, but holds what its C interface makes.
+// interface cannot make one, but holds one from its C interface.
 grpc::ByteBuffer Marked(const std::string& bytes,
                         grpc_compression_algorithm algorithm) {
   grpc_slice slice = grpc_slice_from_copied_buffer(bytes.data(), bytes.size());
@@ -284,7 +284,7 @@ class CompressedTest : public testing::Test {
   ThreadScheduler scheduler_;
 };
 
-// So that the others prove something.
+// Proves that the other tests test something.
 TEST_F(CompressedTest, ChannelThatIsNotOursUnpacks) {
   const PackedAnswers server(GRPC_COMPRESS_GZIP, "127.0.0.1:0",
                              ControllersOwn());
@@ -340,7 +340,7 @@ TEST_F(CompressedTest, NorDoesTheEnrolmentPort) {
   ASSERT_TRUE(serves.ok()) << serves.error_message();
   const std::string process = EnrolmentProcess();
   const Growth growth(process);
-  // As much as a connection may send there.
+  // As much as a connection may send.
   ExpectAllRefused(Caller::kAnybody, connect,
                    [](grpc_compression_algorithm algorithm) {
                      return PackedZeros(algorithm, size_t{96} << 20);

@@ -113,7 +113,7 @@ TEST(DaemonTest, LeavesMetricsForAnotherProgramWhereItIsTold) {
   EXPECT_TRUE(daemon.Terminate().ok());
 }
 
-// Plays systemd: takes what a service of Type=notify says.
+// Plays systemd: takes the messages of a service of Type=notify.
 class Systemd {
  public:
   explicit Systemd(const std::string& path) : path_(path) {
@@ -129,7 +129,7 @@ class Systemd {
   const std::string& path() const { return path_; }
   // Waits for the next word.
   std::string Receive() { return ReceiveWith(0); }
-  // Drops what has come; how many words that were.
+  // Drops earlier messages; returns their number.
   int Forget() {
     int words = 0;
     while (!ReceiveWith(MSG_DONTWAIT).empty()) ++words;

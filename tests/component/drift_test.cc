@@ -35,8 +35,8 @@ using ::testing::HasSubstr;
 // Before any thread of the process, gRPC's included.
 BlockedSignals process_signals;
 
-// Observes the machine of a scenario, one look after the other; the time of a
-// look is its number.
+// Observes the machine of a scenario, one round after the other; the time of a
+// round is its number.
 class MachineObserver final : public HostObserver {
  public:
   explicit MachineObserver(Scenario* scenario) : scenario_(scenario) {}
@@ -253,8 +253,8 @@ TEST_F(DriftTest, IsPutBackWhereTheSpecSaysSoAndNotInAStorm) {
   Stop();
   EXPECT_EQ(somaxconn(), "256");
   EXPECT_EQ(EnforcedApplies(), 1);
-  // Most of that passes while nothing is on its way to the host, which would be
-  // cut off as one that takes no message for so long.
+  // Most of that passes without a message to the host; otherwise the controller
+  // would cut it off as one that takes none for so long.
   constexpr absl::Duration kLeft = absl::Seconds(20);
   static_assert(kLeft < kWriteStall);
   scheduler_.Advance(absl::Minutes(10) - kLeft);

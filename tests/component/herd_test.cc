@@ -297,7 +297,7 @@ TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
   reset.set_name("server0");
   ResetHostResponse done;
   ASSERT_TRUE(Admin()->ResetHost(NewContext().get(), reset, &done).ok());
-  // Neither TLS nor anybody behind it knows it now.
+  // Now neither TLS nor the service behind it knows it.
   const absl::Status late = RenewIfEnded(files, joined.controller, absl::Now());
   EXPECT_TRUE(absl::IsUnavailable(late)) << late;
   EXPECT_THAT(std::string(late.message()),
@@ -404,7 +404,7 @@ TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
   ASSERT_TRUE(Admin()->ListCertificates(NewContext().get(), {}, &list).ok());
   EXPECT_EQ(list.certificates(0).host(), "server0");
   EXPECT_EQ(list.certificates(0).late_renewals(), 1u);
-  // With the key the same bytes of a certificate come again.
+  // With the key the host gets the same bytes of a certificate again.
   const auto again = AskToRenewLate(controller_.address(), "test", pem);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->certificate_pem(), renewed->certificate_pem());

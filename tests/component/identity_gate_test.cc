@@ -303,7 +303,7 @@ TEST_F(IdentityGateTest, LockOutlivesTheController) {
   EXPECT_EQ(locks.locks(0).by(), "spiffe://test/user/tester/role/admin");
 }
 
-// As on a full disk: no file of this process grows.
+// Acts as a full disk: no file of this process grows.
 class FullDisk {
  public:
   FullDisk() {
@@ -488,7 +488,7 @@ TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
   }
   controller_.Stop();
   controller_.OpenGate({}, &sweeps_);  // The other one has its files open.
-  // Nor after a restart, which has nothing to compare with but the disk.
+  // The same after a restart, which can only compare with the disk.
   CapturedLog log;
   certificates_.Write("list.crl", older);
   const absl::Status behind =

@@ -1,6 +1,6 @@
-// Checks of jobs: hosts that ask over their streams what became of the job that
-// is to start on them, all at once, late, wrongly; users who ask the same; and
-// the brake.
+// Checks of jobs: hosts that ask over their streams about the job that is to
+// start on them, all at once, late, or wrongly; users who ask the same; and the
+// brake.
 #include <map>
 #include <memory>
 #include <set>
@@ -34,7 +34,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// A host that is healthy, and asks what a hook on it would.
+// A healthy host that asks like a hook.
 class JobHost {
  public:
   JobHost(TestCertificates* certificates, TestController* controller,
@@ -290,7 +290,7 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
   const JobSpec job = Job("slurm:7.0", 0, 2);
   hosts_[0]->Hold();
   const uint64_t question = hosts_[0]->Ask(job);
-  // Both know the job, so that also a user who comes late may join.
+  // Both know the job, so that a late user may join, too.
   hosts_[1]->Ask(job);
   hosts_[0]->WaitObserved(1);
   hosts_[1]->WaitObserved(1);
@@ -307,7 +307,7 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
   Report kept;
   ASSERT_TRUE(Check(job, &kept, kHourMs).ok());
   EXPECT_EQ(kept.run_id(), report.run_id());
-  // With other rules it is another question, of which no host learns.
+  // Other rules make another question, which hosts do not learn about.
   CheckRequest request;
   *request.mutable_job() = job;
   request.set_max_age_ms(kHourMs);
@@ -341,7 +341,7 @@ TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   Report whole;
   ASSERT_TRUE(controller_->Check(request, &whole).ok());
-  // The very same, cut: also what a prolog refuses the job for.
+  // The same report, cut: a prolog refuses the job for it, too.
   EXPECT_EQ(told.run_id(), whole.run_id());
   EXPECT_EQ(told.verdict(), FAIL);
   EXPECT_EQ(told.job_servers(), 2u);

@@ -1,4 +1,4 @@
-// A host joins, attaches and renews, over real connections; and who is refused.
+// A host joins, attaches and renews, over real connections; others are refused.
 #include <stdlib.h>
 
 #include <atomic>
@@ -191,8 +191,8 @@ class JoinedHost {
     parts.controller = controller;
     parts.ask = [this](AgentMessage question, absl::Duration wait,
                        LeafRenewal::Answered answered) {
-      // The controller's clock has not moved: by a later one, what it issues
-      // now would be due at once.
+      // The controller's clock has not moved: by a later one, certificates that
+      // it issues now would be due at once.
       clock_.Set(absl::ZeroDuration());
       stream_->Ask(std::move(question), wait, std::move(answered));
     };
@@ -217,7 +217,7 @@ class JoinedHost {
     };
     return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
   }
-  // The host's clock, until it asks; its renewal begins to look.
+  // Moves the host's clock until it asks; its renewal begins to check.
   void RenewAfterDays(int days) {
     clock_.Set(absl::Hours(24) * days);
     renewal_->Start();
@@ -307,7 +307,7 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
   EXPECT_THAT(host.AuditText(), HasSubstr(HashOf(*thief)));
 
-  // With a bundle of his own; then as one who joins, and who was off.
+  // With his own bundle; then as a new host, and as one that was off.
   world.ChangeCaDir(
       {{"roots.bundle", thief->RootBundle("test", "9", planted)}});
   ASSERT_TRUE(host.log().WaitFor("bundle 9 is signed by no root"))
@@ -456,7 +456,7 @@ TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
                                                     HashOf(*rotation.next)));
 }
 
-// With its key, for which a certificate of the old root is on record.
+// The host has its key, for which a certificate of the old root is on record.
 TEST(JoinTest, HostThatMissedTheChangeJoinsAgain) {
   JoinWorld world;
   Rotation rotation(&world);
@@ -919,7 +919,7 @@ TEST(JoinTest, EndsOfTheControllersOwnCertificatesAreTold) {
                      HasSubstr("restart the controller, which reads it"))));
 }
 
-// Nothing but joining is to be had on a port that asks for no certificate.
+// A port that does not ask for a certificate only serves joining.
 TEST(JoinTest, EnrolmentPortServesNothingElse) {
   JoinWorld world;
   const CreateTokenResponse made = world.Token();
@@ -936,7 +936,7 @@ TEST(JoinTest, EnrolmentPortServesNothingElse) {
             grpc::StatusCode::UNIMPLEMENTED);
 }
 
-// The ninth call of a connection ends it, whatever the eight were.
+// The ninth call of a connection ends it, whatever the first eight were.
 TEST(JoinTest, EnrolmentConnectionIsGoodForEightCalls) {
   JoinWorld world;
   const auto channel = EnrolmentChannel(world, world.Token());

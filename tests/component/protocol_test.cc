@@ -118,7 +118,7 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
       controller.Client()->DescribeHost(NewContext().get(), request, &response);
   EXPECT_EQ(huge.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED)
       << huge.error_message();
-  // Nor as the first word of a host.
+  // The same for a host's first message.
   RawHost host(controller.address(), certificates.Host("server0"));
   AgentMessage hello = RawHost::Hello();
   hello.mutable_hello()->set_clusterd_version(
@@ -133,7 +133,7 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
   Report report;
   EXPECT_EQ(controller.Check(check, &report).code(),
             absl::StatusCode::kInvalidArgument);
-  // And the longest rank table, which is judged.
+  // The longest rank table is accepted, and judged.
   CheckRequest job;
   job.mutable_job()->add_servers()->set_host("server0");
   job.mutable_job()->set_rank_table(std::string(kMaxRankTableBytes, ' '));

@@ -1,5 +1,5 @@
-// Calls by their rows in the table of roles: what holds for every call is tried
-// with every call, and one that is added is tried without a line of its own.
+// Calls by their rows in the table of roles: tests try common properties with
+// every call, including new ones.
 #ifndef TESTS_COMPONENT_RAW_CALL_H_
 #define TESTS_COMPONENT_RAW_CALL_H_
 

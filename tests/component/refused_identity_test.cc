@@ -79,8 +79,8 @@ std::vector<Called> Calls(bool only_streams) {
   return calls;
 }
 
-// server0 does what it is asked but changes, to which it says nothing; server1
-// says nothing at all; server2 is the caller where a host calls.
+// server0 obeys but never answers changes; server1 never answers; server2 is
+// the caller if a host calls.
 class RefusedIdentityTest : public testing::Test {
  protected:
   RefusedIdentityTest() : controller_(&certificates_, 3, &scheduler_) {
@@ -354,7 +354,7 @@ TEST_F(HangingDiskTest, LockHoldsAtOnceAndIsAnswered) {
   EXPECT_THAT(Rendered(locked).not_on_disk(),
               AllOf(HasSubstr("the lock is in memory alone"),
                     HasSubstr("the disk has not taken it in 3s")));
-  // The controller writes what waited for the disk before it ends.
+  // The controller writes delayed entries before it ends.
   EXPECT_EQ(Audited("Lock", "done"), 1);
   Start();
   EXPECT_TRUE(controller_.log().WaitFor("locked identities: 1"));

@@ -33,7 +33,7 @@ struct Knocker {
   std::string label;
   // Its identity, if it is admitted at all.
   std::optional<SpiffeId> id;
-  // With what every call is refused, if it is not.
+  // The status that refuses every call, unless it is admitted.
   Code refused = Code::OK;
   TlsPem pem;  // Without a certificate: shows none.
   // For an expired certificate that gets through TLS: the status of the one

@@ -1,5 +1,5 @@
 // The real applier, reader, file system and processes on a simulated server:
-// what clusterd's main() puts together, without a network.
+// the parts of clusterd's main(), without a network.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -104,7 +104,7 @@ class SimulatedApplyTest : public testing::Test {
         });
   }
 
-  // As a check of the controller observes it.
+  // Like a check of the controller.
   HostPlan Plan() {
     HostFacts facts = observer_->Observe("server0", MakeObserveRequest(spec_));
     return MakePlan(spec_, {&facts}).hosts(0);
@@ -123,7 +123,7 @@ class SimulatedApplyTest : public testing::Test {
     return applier_->Rollback(request);
   }
 
-  // Every file of the server, and what its devices say.
+  // Every file of the server, and its devices' values.
   std::map<std::string, std::string> State() {
     std::map<std::string, std::string> state;
     for (const DeviceSpec& device : spec_.servers(0).devices()) {
@@ -169,8 +169,8 @@ class SimulatedApplyTest : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  // The whole way: one plan without a block, applied, nothing left to plan,
-  // and back to what the plan found. Returns that plan.
+  // The whole way: one plan without a block, applied, then an empty plan, and
+  // back to the first state. Returns that plan.
   HostPlan ApplyAndRollBack() {
     HostPlan plan = Plan();
     EXPECT_THAT(plan.blocked(), IsEmpty()) << plan.ShortDebugString();

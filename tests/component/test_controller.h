@@ -1,5 +1,5 @@
 // A controller inside the test: the real server on a free port of 127.0.0.1,
-// with mutual TLS, a spec in a file, and what a client needs to ask it.
+// with mutual TLS, a spec in a file, and clients for it.
 #ifndef TESTS_COMPONENT_TEST_CONTROLLER_H_
 #define TESTS_COMPONENT_TEST_CONTROLLER_H_
 
@@ -54,7 +54,7 @@ class TestController {
                unsigned refresh_seconds = kTlsRefreshSeconds);
   void Stop();
 
-  // As SIGHUP does while it runs; expects that the spec is good.
+  // Like SIGHUP while it runs; expects that the spec is good.
   void ReadSpecAgain();
 
   // HOST:PORT.
@@ -109,8 +109,8 @@ std::unique_ptr<grpc::ClientContext> NewContext();
 // The same for a stream that is open while others are waited for.
 std::unique_ptr<grpc::ClientContext> NewStreamContext();
 
-// An entry of the history that has begun to come and is not read: what does not
-// fit the connection's window stays at the controller.
+// A history entry on its way that is not read: bytes beyond the connection's
+// window stay at the controller.
 class UnreadRecord {
  public:
   UnreadRecord(Controller::Stub* client, const std::string& id);

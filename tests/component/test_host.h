@@ -113,7 +113,7 @@ class RawHost {
   uint64_t ReceiveTask();
   // The status with which the controller ended the stream.
   absl::Status End();
-  // As a host that loses power, as far as one process can play that.
+  // Acts as a host that loses power, as far as one process can.
   void Kill() { context_->TryCancel(); }
 
  private:

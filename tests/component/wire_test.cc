@@ -139,8 +139,8 @@ class HalfHello {
 class RawConnection {
  public:
   // The connection comes from 127.0.0.`last`. Without files it shows no
-  // certificate. A server that takes nothing for `patience` has stopped to
-  // read.
+  // certificate. A server that takes nothing for `patience` has stopped
+  // reading.
   RawConnection(const std::string& address, const TlsFiles& files, int last = 1,
                 const timeval& patience = {5, 0})
       : context_(SSL_CTX_new(TLS_client_method())),
@@ -182,7 +182,7 @@ class RawConnection {
   // Strangers may be turned away.
   bool opened() const { return opened_; }
 
-  // False once the other side has closed, or takes no more.
+  // False once the other side has closed, or does not read.
   bool Send(absl::string_view bytes) {
     return SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size())) ==
            static_cast<int>(bytes.size());
@@ -305,8 +305,8 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
   ExpectServesOthers();
 }
 
-// The dearest headers: gRPC reads a string from its beginning with each frame,
-// so that the time grows with the square of what may come.
+// The most expensive headers: gRPC reads a string from its beginning with each
+// frame, so that the time grows with the square of the allowed size.
 TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
   // The value of the last header has 512 MiB.
@@ -520,7 +520,7 @@ TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
     std::vector<std::thread> strangers;
     for (size_t i = 0; i < peers.size(); ++i) {
       strangers.emplace_back([&, i] {
-        // The kernels may tell a stranger that was cut off by taking nothing.
+        // The kernels may notify a stranger that was cut off by refusing data.
         peers[i] = std::make_unique<RawConnection>(
             address(), TlsFiles(), /*last=*/2 + static_cast<int>(i % 5),
             timeval{1, 0});

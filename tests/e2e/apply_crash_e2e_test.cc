@@ -122,7 +122,7 @@ TEST(KilledControllerTest, GoesOnWithNoFurtherWaveOfACancelledRun) {
   EXPECT_THAT(DifferencesFrom(before1, cluster.Server("server1")), IsEmpty());
 }
 
-// With Ctrl-C and from elsewhere alike.
+// Ctrl-C and a cancel from elsewhere act alike.
 TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
   for (const bool from_elsewhere : {false, true}) {
     ChangeCluster cluster(2);
@@ -161,7 +161,7 @@ TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
   }
 }
 
-// One host, and what it is like before and after its plan.
+// One host, and its state before and after its plan.
 std::string ReadText(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -196,7 +196,7 @@ class KilledHostTest : public testing::Test {
     before_ = cluster_.Server("server0");
   }
 
-  // The host must be what the report of the run says of it.
+  // The host must match its result in the run's report.
   void ExpectAsReported(const ChangeOutcome& outcome) {
     const ApplyResult result = outcome.Host("server0");
     const std::vector<std::string> changed =
@@ -225,7 +225,7 @@ class KilledHostTest : public testing::Test {
 
   // Applies, kills clusterd once its journal has so many entries, starts it.
   ChangeOutcome ApplyAndKillAt(size_t entries) {
-    // Ends of an apply, too, are seen where nothing holds it up.
+    // An apply that nothing holds up may also end.
     HangAtDevice5(entries <= kEntriesAtDevice5);
     const auto apply = cluster_.StartApply();
     const std::string id = WaitForRunId(apply.get());
@@ -271,8 +271,7 @@ TEST_F(KilledHostTest, IsAsBeforeOrAsPlannedWheneverItIsKilled) {
     ASSERT_THAT(DifferencesFrom(before_, cluster_.Server("server0")),
                 IsEmpty());
   }
-  // Both ends were seen; where nothing hangs, which entry was the last to count
-  // is a race.
+  // Both ends were seen; if nothing hangs, the last entry to count is a race.
   EXPECT_GE(seen[ApplyResult::UNDONE], 1);
   EXPECT_GE(seen[ApplyResult::APPLIED], 1);
 }
@@ -327,7 +326,7 @@ TEST_F(KilledHostTest, FinishesARollback) {
   EXPECT_EQ(EntryOf(cluster_, back.report.run_id()).outcome(), "succeeded");
 }
 
-// Nothing that a start reads later keeps it from being taken back.
+// Later steps of a start cannot prevent the undo.
 TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
   const std::string config = cluster_.folder() + "/server0.yaml";
   const std::string good = ReadText(config);

@@ -1,5 +1,5 @@
-// clusterctl plan, apply and rollback with the real programs: what people see
-// when all goes well, and everything that keeps a plan from being applied.
+// clusterctl plan, apply and rollback with the real programs: the output if all
+// goes well, and everything that prevents an apply.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -361,7 +361,7 @@ TEST(LeavingClientTest, LeavesTheRunToTheController) {
   DeviceGate gate(cluster.Root("server0"));
   const auto apply = cluster.StartApply();
   const std::string id = WaitForRunId(apply.get());
-  // Cancelled before its host begins, there would be nothing to leave.
+  // If it is cancelled before its host begins, nothing is left to test.
   ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
   apply->Signal(SIGINT);
   const absl::Status told = apply->WaitForError("cancelled by admin");

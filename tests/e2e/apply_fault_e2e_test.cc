@@ -201,7 +201,7 @@ TEST(FullDiskTest, RefusesWhereTheJournalCannotBegin) {
   EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(result.error(), AllOf(HasSubstr("No space left on device"),
                                     HasSubstr(".journal")));
-  // And once more: what could not begin must not be in the way of the next.
+  // Once more: a failed start must not block the next one.
   const ApplyResult again = ExpectTakenBack(cluster, cluster.Apply(), before);
   EXPECT_THAT(again.error(), HasSubstr("No space left on device"));
 }

@@ -105,7 +105,7 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   EXPECT_THAT(short_one.standard_output, HasSubstr("1 lines are cut off"));
 }
 
-// Shakes hands without a certificate, as a stranger who knows TLS.
+// Handshakes without a certificate, like a stranger who knows TLS.
 void ShakeHandsAsAStranger(int port) {
   RunProgram({"/usr/bin/openssl", "s_client", "-alpn", "h2", "-connect",
               absl::StrCat("127.0.0.1:", port)});

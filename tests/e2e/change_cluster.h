@@ -1,5 +1,5 @@
-// A cluster of real programs whose servers allow every change, and what a test
-// of plan, apply and rollback asks of it.
+// A cluster of real programs whose servers allow every change, and helpers for
+// tests of plan, apply and rollback.
 #ifndef TESTS_E2E_CHANGE_CLUSTER_H_
 #define TESTS_E2E_CHANGE_CLUSTER_H_
 
@@ -16,8 +16,8 @@
 
 namespace clusterd {
 
-// Everything of a simulated server that an apply could touch: each file with
-// its mode and content, and the values that its devices hold.
+// The state of a simulated server that an apply could touch: each file with its
+// mode and content, and its devices' values.
 using ServerState = std::map<std::string, std::string>;
 
 ServerState ReadServer(const std::string& root);
@@ -25,9 +25,8 @@ ServerState ReadServer(const std::string& root);
 std::vector<std::string> DifferencesFrom(const ServerState& before,
                                          const ServerState& after);
 
-// While it lives, whatever would change a device of the server below `root`
-// waits, and reading goes on: a tool that hangs half way for as long as the
-// test likes.
+// While it lives, changes of a device of the server below `root` wait, and
+// reads continue: a tool that hangs half way for as long as the test needs.
 class DeviceGate {
  public:
   explicit DeviceGate(const std::string& root);
@@ -50,8 +49,8 @@ struct ChangeOutcome {
   ApplyResult Host(const std::string& host) const;
 };
 
-// As DemoSpec, with the longest deadline that an apply gives a command: a tool
-// waits at a DeviceGate for as long as a test needs.
+// Like DemoSpec, with the longest deadline that an apply gives a command: a
+// tool waits at a DeviceGate for as long as a test needs.
 std::string ChangeSpec(int servers, const std::string& command = "2m");
 
 // Not thread-safe.
@@ -67,7 +66,7 @@ class ChangeCluster : public DemoCluster {
   // The host's journal of an apply so far; empty if there is none.
   std::vector<JournalEntry> Journal(const std::string& host,
                                     const std::string& apply_id) const;
-  // Until it has at least so many entries; false if it never gets them.
+  // Waits until it has at least so many entries; false if it never gets them.
   bool WaitForJournal(const std::string& host, const std::string& apply_id,
                       size_t entries) const;
 

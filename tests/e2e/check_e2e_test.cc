@@ -26,7 +26,7 @@ using ::testing::Not;
 
 const std::vector<std::string> kTwoHosts = {"server0", "server1"};
 
-// Every finding of a rule as text, to look for what people must read.
+// Every finding of a rule as text, as users read it.
 std::string Shown(const Report& report, const std::string& rule) {
   std::string text;
   for (const Finding& finding : FindingsOf(report, rule)) {
@@ -49,7 +49,7 @@ bool Names(const Report& report, const std::string& rule,
   return false;
 }
 
-// With a deadline that a tool which hangs for good runs into.
+// With a deadline for a tool that hangs for ever.
 std::string HangingToolSpec() { return DemoSpec(2, "10s"); }
 
 class HealthyClusterTest : public testing::Test {
@@ -141,8 +141,8 @@ TEST_F(HealthyClusterTest, DescribesAHostAndListsBoth) {
   EXPECT_THAT(hosts.standard_output, HasSubstr("server"));
 }
 
-// One fault: what is broken, which rule must say so about whom, and a piece of
-// what a person reads.
+// One fault: the broken part, the rule that must report it, its subject, and a
+// piece of the text.
 struct FaultCase {
   const char* name;
   const char* host;

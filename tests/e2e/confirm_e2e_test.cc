@@ -75,7 +75,7 @@ TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
   const ServerState before = cluster.Server("server0");
   const absl::Duration within = absl::Seconds(60);
   const absl::Time start = absl::Now();
-  // Also on a machine so slow that the deadline is over by now.
+  // Also on a machine so slow that the deadline has passed by now.
   const auto expect_not_yet_back = [&] {
     const ServerState now = cluster.Server("server0");
     if (absl::Now() - start >= within) return;

@@ -38,7 +38,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// Stops every thread of it, so that it starts nothing more.
+// Stops every thread of it, so that it cannot start processes.
 void Freeze(pid_t pid) {
   kill(pid, SIGSTOP);
   // "pid (name) state ...": T is stopped, Z has ended.

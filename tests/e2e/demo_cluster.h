@@ -26,8 +26,8 @@ struct CheckOutcome {
   Report report;  // Empty unless standard output was a JSON report.
 };
 
-// Not thread-safe. Every method fails the test by ADD_FAILURE when a program
-// cannot do what it should.
+// Not thread-safe. Every method fails the test by ADD_FAILURE if a program
+// misbehaves.
 class DemoCluster {
  public:
   // Folder, certificates, spec and servers; starts nothing yet. `tool` is the
@@ -44,7 +44,7 @@ class DemoCluster {
   // The controller's port, reserved also while it is down.
   int port() const { return port_; }
 
-  // Writes the agent.yaml of the server: what it allows, e.g. "observe,
+  // Writes the agent.yaml of the server: the allowed kinds, e.g. "observe,
   // sysctl", from its next change on.
   void Allow(const std::string& host, const std::string& kinds);
   // A certificate of one more user, for Clusterctl.

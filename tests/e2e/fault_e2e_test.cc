@@ -49,7 +49,7 @@ deadlines: {command: )",
 )");
 }
 
-// As namespaces.sh takes it.
+// In the form of namespaces.sh.
 std::vector<std::string> Namespaces(std::vector<std::string> words) {
   words.insert(words.begin(),
                {"/bin/bash", Runfile("tests/sim/namespaces.sh")});
@@ -285,7 +285,7 @@ INSTANTIATE_TEST_SUITE_P(OfTheTable, FaultOfEveryKindTest,
                                    : "_side_by_side");
                          });
 
-// Otherwise the cases above could find what was there without them.
+// Otherwise the cases above could find earlier findings.
 TEST_F(FaultTest, HealthyServerIsNamedByNoRuleOfTheTable) {
   for (const Mode mode : {Mode::kSideBySide, Mode::kNamespaces}) {
     if (mode == Mode::kNamespaces && !WhyNoNamespaces().empty()) continue;

@@ -90,7 +90,7 @@ TEST_F(JobE2eTest, IsNotStartedOnABrokenDeviceOrByATableOfOtherAddresses) {
 }
 
 // A server on which ann has run a job: her folder of logs, and the programs
-// that tell who she is and read as her.
+// that look her up and read as her.
 class FailedJobE2eTest : public JobE2eTest {
  protected:
   void SetUp() override {
@@ -169,7 +169,7 @@ TEST_F(FailedJobE2eTest, FillsATicketWithoutItsSecrets) {
 }
 
 // Two servers on which ann has a virtual environment, and the programs that
-// tell who she is and read as her.
+// look her up and read as her.
 class PythonJobE2eTest : public JobE2eTest {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// From servers that are there to the cluster.yaml that they are checked
-// against, with the real programs.
+// From existing servers to the cluster.yaml that they are checked against, with
+// the real programs.
 #include <signal.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 const std::vector<std::string> kHosts = {"server0", "server1", "server2"};
 
 // Learns from the servers of `spec`, of which server2 has a smaller backlog,
-// and checks them against what it wrote.
+// and checks them against the learned spec.
 void LearnAndCheck(const std::string& spec, const std::string& tool,
                    const std::string& product) {
   DemoCluster cluster(spec, kHosts, tool);

@@ -30,7 +30,7 @@ TEST(LockTest, HoldsForUsersAndHostsUntilItIsTakenBack) {
   EXPECT_THAT(host.standard_output, HasSubstr("stolen (1 stream ended)"));
   EXPECT_TRUE(cluster.host("server0").WaitForError("is locked since").ok());
 
-  // Asked to end, it starts again with what it had locked.
+  // After SIGTERM it starts again with its locks.
   cluster.controller().Signal(SIGTERM);
   cluster.controller().Wait();
   cluster.StartController();

@@ -1,5 +1,5 @@
-// clusterctl watch on a terminal of its own: a window that is redrawn, a
-// controller that goes and comes back, and what Ctrl-C leaves behind.
+// clusterctl watch on a terminal of its own: a resized window, a controller
+// that stops and starts, and the terminal after Ctrl-C.
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -99,7 +99,7 @@ class OnTerminal {
   }
 
  private:
-  // False when the program has left the terminal, or the time is over.
+  // False when the program has left the terminal, or the time has passed.
   bool Read(absl::Time until) {
     const int64_t left = absl::ToInt64Milliseconds(until - absl::Now());
     pollfd fd = {terminal_, POLLIN, 0};

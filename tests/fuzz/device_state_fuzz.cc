@@ -1,6 +1,6 @@
-// Text of a state comes back from what was read of it, and names a product
-// without running away. And over a line of hccn.conf that stands for the input
-// the simulated tool's recovery ends as config/values/hccn_conf_line.h has it.
+// A parsed state is written back as the same text, and names a product without
+// running away. Over a line of hccn.conf that stands for the input the
+// simulated tool's recovery ends as config/values/hccn_conf_line.h has it.
 #include <stdlib.h>
 
 #include <functional>

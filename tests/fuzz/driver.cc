@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   }
   std::printf("%zu corpus inputs, %d mutations\n", corpus.size(), mutations);
   std::fflush(nullptr);
-  // Targets keep servers to the end, whose threads may still work: nothing that
-  // they use is destroyed under them.
+  // Targets keep servers to the end, whose threads may still work: their data
+  // must not be destroyed under them.
   std::_Exit(0);
 }

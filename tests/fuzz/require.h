@@ -33,7 +33,7 @@ inline void RequirePrintable(absl::string_view value, size_t max_bytes) {
   }
 }
 
-// Without the first lines of a golden input, which say where it is from.
+// Removes the first lines of a golden input, which give its origin.
 inline std::string WithoutOrigin(std::string text) {
   while (absl::StartsWith(text, "#") && absl::StrContains(text, "\n")) {
     text.erase(0, text.find('\n') + 1);

@@ -1,6 +1,6 @@
-// Failures of real jobs, each with what the hosts' facts looked like before it
-// and the rule that must say so. The numbers are those of the list of cases
-// that the rules were written from; each was reported in public.
+// Failures of real jobs, each with the hosts' facts before it and the rule that
+// must report it. The numbers are those of the list of cases that the rules
+// were written from; each was reported in public.
 #include <functional>
 #include <map>
 #include <set>

@@ -1,5 +1,5 @@
-// Proofs over the whole catalogue: no rule is blind, and none passes when what
-// it reads is missing.
+// Proofs over the whole catalogue: every rule can fail, and no rule passes
+// without the facts that it reads.
 #include <functional>
 #include <map>
 #include <set>
@@ -42,7 +42,7 @@ void NameNoNumbers(TestCluster& c) {
   c.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
 }
 
-// A job that logs in, and what its hosts tell of that.
+// A job that logs in, and its hosts' facts about that.
 void LaunchBySsh(TestCluster& c) {
   c.StartJob().mutable_ssh()->set_user("ann");
   const SshQuestion question = MakeSshQuestion(c.spec, c.job->ssh());
@@ -51,7 +51,7 @@ void LaunchBySsh(TestCluster& c) {
   }
 }
 
-// A job with an interpreter, which has what it needs on every host.
+// A job with an interpreter, which has its packages on every host.
 void NeedPackages(TestCluster& c) {
   JobSpec& job = c.StartJob();
   job.set_user("ann");
@@ -613,7 +613,7 @@ const std::set<std::string>& ReadByNoRule() {
       "identity.architecture", "identity.os_release",
       "kernel.network_namespace", "kernel.initial_namespace",
       "kernel.proc_sys_writable", "kernel.network_namespace_cookie",
-      // They make a failure unknown, and nothing pass.
+      // They make a failure unknown, but do not let it pass.
       "devices.ipv6_address", "kernel.local_port_range",
       // ufw never runs rules that it does not store, and has no zones.
       "ufw.allowed_permanently", "ufw.other_zones",
@@ -727,7 +727,7 @@ TEST(CompletenessTest, NothingPassesAboutHostsThatSayNothing) {
     const Report report = cluster.MakeReport();
     for (const RuleResult& result : report.rules()) {
       const Rule& rule = *FindRule(result.rule());
-      // The hosts are there, they only know nothing.
+      // The hosts are there, but all facts are unknown.
       if (!rule.JudgesHosts() || rule.scope == RuleScope::kAnswers ||
           rule.name == "maintenance") {
         continue;

@@ -1,5 +1,5 @@
-// Prints what a real controller of two hosts shows at /metrics after a check,
-// or with the word "host" what a host writes for node_exporter.
+// Prints /metrics of a real controller of two hosts after a check, or with the
+// word "host" a host's metrics for node_exporter.
 #include <iostream>
 #include <string>
 

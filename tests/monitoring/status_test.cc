@@ -95,8 +95,8 @@ TEST(StatusTest, ShowsTheNewestCheckOfAllAndCountsHosts) {
 TEST(StatusTest, AnAddressThatNobodyHasNamedIsLocalAndMayBeTaken) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
-  // Until there is one whose status port this test can have taken: another
-  // program may have it now, and leave it at any time.
+  // Repeats until this test can take the status port: another program may have
+  // it now, and leave it at any time.
   std::unique_ptr<TestController> controller;
   std::unique_ptr<HttpServer> other;
   HttpServerOptions taken;

@@ -60,8 +60,8 @@ TEST(CapturesTest, NoOtherCommandsAnswerIsTakenForAValue) {
       SCOPED_TRACE(absl::StrCat(record.name, " read as ", query));
       const std::string read =
           ReadAnswer(query, DeviceOf(record), RunOf(record));
-      // Silence and success is what a set does, and what a device does that
-      // has heard no neighbour.
+      // A set prints nothing and succeeds, and so does a device without a heard
+      // neighbour.
       if (query == "-lldp" && record.exit == 0 &&
           record.standard_output.empty()) {
         EXPECT_THAT(read, AnyOf("none", StartsWith("missing ")));
@@ -102,8 +102,8 @@ std::vector<std::string> BrokenLines(const sim::CaptureRecord& record) {
   return broken;
 }
 
-// Runs whose end the lines decide: that of one device, with its certificates
-// recovered before, by root.
+// Runs whose end the lines decide: those of one device, by root, whose
+// certificates were recovered before.
 bool IsDecidedByLines(const sim::CaptureRecord& record) {
   const std::vector<std::string>& argv = record.argv;
   return argv.size() == 5 && argv[1] == "-i" && argv[4] == "recovery" &&

@@ -204,7 +204,7 @@ class TableReader {
     return absl::OkStatus();
   }
 
-  // The reader of the next row, by what stands above it.
+  // The reader of the next row, chosen by the rows above it.
   absl::Status (TableReader::*read_row_)() = nullptr;
   absl::string_view line_;
   Cells cells_;

@@ -1,5 +1,5 @@
 // Reads the tables of `npu-smi info`, devices and the processes on them. The
-// daemon does not read them: it asks the kernel which process has a device open.
+// daemon does not read them: the kernel shows which process has a device open.
 //   | NPU   Name       | Health        | Power(W)    Temp(C)  …               |
 //   | Chip  Phy-ID     | Bus-Id        | AICore(%)   Memory-Usage(MB) …       |
 //   | 0     Ascend910  | OK            | 182.0       36       …               |
@@ -37,7 +37,7 @@ struct NpuSmiChip {
   // A3 only: the id that `hccn_tool -i` takes there.
   std::optional<uint32_t> phy_id;
   std::string name;    // "910B2", "Ascend910"
-  std::string health;  // As the tool has it: OK, Warning, Alarm, Critical, …
+  std::string health;  // The tool's: OK, Warning, Alarm, Critical, …
   std::string bus_id;  // "NA" in some 950 releases.
   // Unset if the tool prints no number.
   std::optional<uint64_t> hbm_used_mb;
@@ -57,20 +57,20 @@ struct NpuSmiInfo {
   std::string software_version;  // "Version: 24.1.rc1"
   std::vector<NpuSmiChip> chips;
   std::vector<NpuSmiProcess> processes;
-  // NPUs for which the tool says that nothing runs.
+  // NPUs that are unused according to the tool.
   std::set<uint32_t> idle_npus;
 };
 
-// InvalidArgument, quoting the line, for any line it does not know, a table
-// without its header, a row without its second line, or an NPU that is both
-// idle and in use. A process name may hold anything, bars included.
+// InvalidArgument, quoting the line, for an unknown line, a table without its
+// header, a row without its second line, or an NPU that is both idle and in
+// use. A process name may hold any text, bars included.
 absl::StatusOr<NpuSmiInfo> ParseNpuSmiInfo(absl::string_view output);
 
 enum class NpuUse { kUnknown, kIdle, kInUse };
 
 // kUnknown if the table says neither, e.g. because it was cut. The tool lists a
 // limited number of processes a chip, and perhaps not those of other
-// containers: kIdle is what it says, not more.
+// containers: kIdle only repeats the tool.
 NpuUse UseOfNpu(const NpuSmiInfo& info, uint32_t npu);
 
 }  // namespace clusterd

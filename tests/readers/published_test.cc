@@ -50,7 +50,7 @@ TEST(PublishedAddressTest, OfSeveralPortsIsReadOncePerAddress) {
             "10.0.0.1/255.255.255.0 10.0.1.1/255.255.254.0");
 }
 
-// Pipelines that drop stderr take this for "no address"; it does not say so.
+// Pipelines that drop stderr take this for "no address"; it does not mean that.
 TEST(PublishedAddressTest, IsMissingIfNothingIsPrinted) {
   EXPECT_THAT(Read("-ip", ""), StartsWith("missing UNREADABLE: "));
 }

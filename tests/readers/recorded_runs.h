@@ -28,13 +28,13 @@ std::map<std::string, std::string> ReadExpectations(const std::string& path);
 // "-cfg status" has no -g. Empty: not a query.
 std::string QueryOf(const sim::CaptureRecord& record);
 
-// The id after -i, 0 if it is none of a device's.
+// The id after -i, 0 if it is not a device's.
 uint32_t DeviceOf(const sim::CaptureRecord& record);
 
 // The run as a CommandRunner would have returned it.
 CommandResult RunOf(const sim::CaptureRecord& record);
 
-// `read` is `expected`, which may say "missing".
+// `read` is `expected`, which may begin with "missing".
 void ExpectReadAs(const std::string& expected, const std::string& read);
 
 }  // namespace clusterd

@@ -83,7 +83,7 @@ TEST(SeedsTest, EveryQueryOfTheDaemonHasAnAnswerThatItReads) {
     bool read = false;
     for (const std::string& seed : seeds) {
       const std::string value = ReadAnswer(query, 0, Prints(seed));
-      // "none" is also what a text without any value is read as.
+      // A text without any value also reads as "none".
       read |= value != "none" && !absl::StartsWith(value, "missing ");
     }
     EXPECT_TRUE(read) << query;

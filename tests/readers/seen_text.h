@@ -36,7 +36,7 @@ class SeenText {
   const std::string without_blanks_;
 };
 
-// Collects what is not there.
+// Collects values that are not in the text.
 class InventedList {
  public:
   // Remembers `value`, read in the answer of `query`, unless it is there.

@@ -26,9 +26,9 @@ struct CaptureRecord {
   std::string precondition;
   std::string standard_output;
   std::string standard_error;
-  // Negative: ended by that signal. Nothing: it had not ended.
+  // Negative: ended by that signal. nullopt: it had not ended.
   std::optional<int> exit;
-  // Nothing: no such file. "<directory>" is one.
+  // nullopt: no such file. "<directory>" is one.
   std::optional<std::string> conf_before;
   std::optional<std::string> conf_after;
   // The device's state after the run, if the run changed it.

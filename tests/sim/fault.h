@@ -22,7 +22,7 @@ namespace sim {
 // namespaces, where namespaces.sh lays the folder over "/".
 enum class Mode { kSideBySide, kNamespaces };
 
-// The servers that show a fault; kChanged: whose devices clusterd changes.
+// The servers that show a fault; kChanged: if clusterd changes their devices.
 enum class Servers { kAll, kNotAscend950, kChanged, kSuperPod };
 
 // The injection of a kind's test into one of three servers of an Atlas A3 super
@@ -73,10 +73,10 @@ struct ServerKind {
   std::vector<std::string> interfaces = {"eth0", "lo"};
 };
 
-// InvalidArgument with every mistake of every fault, one a line: not of the
-// form, no such device, unknown key (with the nearest one), a value that the
-// key does not take, or a fault that cannot act there, with the reason: of its
-// kind, or since that server has nothing that its value names.
+// InvalidArgument with every mistake of every fault, one a line: a wrong form,
+// a missing device, an unknown key (with the nearest one), a value that the key
+// does not take, or a fault that cannot act there, with the reason: the kind of
+// server, or a part that the value names and the server lacks.
 absl::StatusOr<std::vector<Fault>> ParseFaults(
     absl::Span<const std::string> texts, const ServerKind& server);
 

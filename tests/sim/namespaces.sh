@@ -26,7 +26,7 @@ wrong() {
   exit 3
 }
 
-# Prints why namespaces are not to be had; nothing if they are.
+# Prints why namespaces are not available; nothing if they are.
 obstacle() {
   local tool
   if [ "$(id -u)" -ne 0 ]; then
@@ -212,7 +212,7 @@ up() {
   fi
   mkdir -p "$dir"
   dir=$(realpath "$dir")
-  # Whatever goes wrong from here on is taken down again.
+  # Errors from here on take everything down again.
   unfinished=$dir
   trap 'take_down_unfinished' EXIT
   trap 'exit 130' INT

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two servers and a controller in namespaces, and nothing left of them. Needs root
-# and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# Two servers and a controller in namespaces, and a clean end. Needs root and CAP_SYS_ADMIN; says so
+# and passes without them.
 set -euo pipefail
 namespaces=$PWD/tests/sim/namespaces.sh
 simhost=$PWD/tests/sim/simhost
@@ -25,7 +25,7 @@ expect "status of a bad table" 3 "$status"
 expect "mistakes named" 4 "$(grep -c "bad:[123]: " "$TEST_TMPDIR/err")"
 [ ! -e "$dir" ] || fail "$dir was made"
 
-# A server for side by side lacks what makes its faults act in namespaces.
+# A server made for side by side lacks the parts for faults in namespaces.
 "$simhost" create --root "$TEST_TMPDIR/folder" --spec "$spec" --host server0 --tool "$tool"
 echo "server0 192.168.7.22/24 $TEST_TMPDIR/folder" >"$TEST_TMPDIR/bad"
 status=0
@@ -87,8 +87,8 @@ expect "changed kernel value" 77 "$(in_server 1 /bin/cat /proc/sys/net/ipv4/tcp_
 expect "changed device" "link status: DOWN" "$(in_server 1 $hccn_tool -i 3 -link -g)"
 expect "the machine's own value" "$somaxconn_before" "$(cat /proc/sys/net/core/somaxconn)"
 
-# The controller reaches a server, also one whose link has a fault: refused is
-# an answer, a time-out is none.
+# The controller reaches a server, also one whose link has a fault: a refusal is
+# an answer, a time-out is not.
 in_server 1 "$simhost" set --root / host:interface_down=eth0
 # The kernel reports a new link a moment later.
 for _ in $(seq 2400); do
@@ -103,7 +103,7 @@ case $answer in *refused*) ;; *) fail "controller to server1: $answer" ;; esac
 # `exec` is the command itself.
 "$namespaces" exec "$dir" server0 /bin/sleep 1000 &
 sleeper=$!
-# As long as a test waits for anything.
+# The longest wait of a test.
 for _ in $(seq 2400); do
   [ "$(cat "/proc/$sleeper/comm" 2>/dev/null)" != sleep ] || break
   sleep 0.05

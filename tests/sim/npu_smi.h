@@ -26,7 +26,7 @@ absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
 absl::Status WriteBrokenNpuSmi(const HostFolder& folder,
                                const std::string& how);
 
-// "Alarm" or "Alarm/80E18402/80E01801": what health says, with its codes.
+// "Alarm" or "Alarm/80E18402/80E01801": the answer of `health`, with its codes.
 absl::Status SetChipHealth(const HostFolder& folder, int device,
                            const std::string& value);
 
@@ -42,7 +42,7 @@ absl::Status SetCompatibility(const HostFolder& folder, int device,
 absl::Status SetMemoryUse(const HostFolder& folder, int device,
                           const std::string& value);
 
-// Neither the mapping nor the table lists it, and no question finds it.
+// Neither the mapping nor the table lists it, and no query finds it.
 absl::Status HideChip(const HostFolder& folder, int device);
 
 // The text instead of each answer about the chip.

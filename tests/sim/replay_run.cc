@@ -37,8 +37,8 @@ constexpr absl::Duration kSignalAfter = absl::Milliseconds(300);
 
 constexpr char kUsage[] = "<usage text>";
 
-// Commands of the vendor's tool that clusterd never runs, whose answers no
-// public text shows in full.
+// Commands of the vendor's tool that clusterd never runs, and whose full
+// answers are not public.
 struct NeverUsed {
   const char* command;
   const char* why;
@@ -70,7 +70,7 @@ std::string Escaped(const std::string& line) {
   return absl::StrReplaceAll(line, {{"\r", "\\r"}, {"\t", "\\t"}});
 }
 
-// Lines of both without what they have in common at both ends.
+// Lines of both without their common beginning and end.
 std::string Diff(const std::string& name, const std::string& expected,
                  const std::string& actual) {
   const std::vector<std::string> want = absl::StrSplit(expected, '\n');
@@ -94,7 +94,7 @@ std::string Diff(const std::string& name, const std::string& expected,
   return text;
 }
 
-// "<usage text>" stands for anything; what is around it is compared.
+// "<usage text>" stands for any text; the text around it is compared.
 bool Matches(const std::string& expected, const std::string& actual) {
   const size_t at = expected.find(kUsage);
   if (at == std::string::npos) return expected == actual;
@@ -175,7 +175,7 @@ class ConfLock {
   int fd_ = -1;
 };
 
-// The kernel lists locks by inode, and behind each those who wait for it:
+// The kernel lists locks by inode, and behind each the processes that wait:
 //   1: FLOCK  ADVISORY  WRITE 4710 fe:01:1234 0 EOF
 //   1: -> FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF
 // An inode of that number may have a lock in any file system: ours is the one
@@ -218,8 +218,8 @@ void RenameOverWhileWaiting(const CaptureRecord& record,
   rename(fresh.c_str(), root.ConfPath().c_str());
 }
 
-// The other one of two runs. The record says only what the file held when both
-// were done: the line that came last is the one whose run began last.
+// The other one of two runs. The record only has the file after both were done:
+// the last line belongs to the run that began last.
 struct Partner {
   std::vector<std::string> argv;
   bool begins_first = true;

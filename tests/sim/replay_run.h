@@ -13,7 +13,7 @@ struct ReplayOptions {
   // The tool: any program that takes the state of its devices from
   // $HCCN_SIM_ROOT/var/lib/hccn_sim/state.
   std::string tool;
-  // Compares what the device holds afterwards, too.
+  // Compares the device's state afterwards, too.
   bool compare_devices = false;
   // MayEnterPrivately().
   bool privileged = false;

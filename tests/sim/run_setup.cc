@@ -26,7 +26,7 @@ constexpr size_t kRecordedValueChars = 120;
 
 using Match = std::smatch;
 
-// One condition in words: a pattern, and what it does to the setup.
+// One condition in words: a pattern, and its effect on the setup.
 struct Condition {
   std::regex pattern;
   void (*apply)(const Match&, RunSetup*);
@@ -170,7 +170,7 @@ const std::vector<Condition>& Conditions() {
 }
 
 void ApplyWords(absl::string_view all, RunSetup* setup) {
-  // "root, hccn.conf ...": who runs it says nothing about the rest.
+  // "root, hccn.conf ...": the user does not affect the rest.
   absl::string_view rest = all;
   if (absl::ConsumePrefix(&rest, "root,")) {
     rest = absl::StripLeadingAsciiWhitespace(rest);
@@ -204,8 +204,8 @@ bool IsKeyAndValue(const std::string& piece) {
   });
 }
 
-// Names of keys without the device: what README.md lists, and what the records
-// hold besides.
+// Names of keys without the device: those in README.md, and further ones of the
+// records.
 bool IsKnownKey(const std::string& key) {
   static const std::regex kNames(
       "(product|devices|board_id|mainboard_id|server_id|hccs_ok|tls_ncert|"
@@ -272,7 +272,7 @@ RunSetup SetupOf(const CaptureRecord& record) {
     const std::string key = DeviceKey("net_health", id);
     if (!setup.state.Find(key)) setup.state.Set(key, kHealthInit);
   }
-  // The permission records say in words who ran them, one only in its name.
+  // The permission records name their user in words, one only in its name.
   if (absl::EndsWith(record.name, "-nonroot")) setup.uid = kNobody;
   // The records about locks and booting name no address; it had this one.
   const bool unnamed =

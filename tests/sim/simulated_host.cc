@@ -29,7 +29,7 @@ constexpr char kTool[] = "usr/local/Ascend/driver/tools/hccn_tool";
 struct Server {
   const ClusterSpec& spec;
   const ServerSpec& server;
-  // Its place in the spec, from 0: what makes its ids and ports its own.
+  // Its place in the spec, from 0: it makes its ids and ports unique.
   int number;
   std::string product;
 };
@@ -128,7 +128,7 @@ std::string HealthyConf(const Server& of) {
     add("mtu", of.spec.has_mtu() ? absl::StrCat(of.spec.mtu()) : "");
     const LosslessSpec& lossless = of.spec.lossless();
     add("bitmap", lossless.pfc());
-    // As the tool stores it, with a comma after each.
+    // The tool stores it so, with a comma after each.
     add("dscp_tc", lossless.dscp_to_tc().empty()
                        ? ""
                        : absl::StrCat(lossless.dscp_to_tc(), ","));
@@ -284,7 +284,7 @@ absl::Status RequireEmpty(const std::string& root) {
       absl::StrCat(root, ": is in use, expected a new or empty folder"));
 }
 
-// For namespaces.sh: what makes the server so, once it has its namespaces.
+// For namespaces.sh: the faults to add once the server has its namespaces.
 absl::Status NoteFaults(const std::vector<std::string>& texts,
                         const HostFolder& folder) {
   std::error_code error;

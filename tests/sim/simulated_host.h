@@ -24,9 +24,9 @@ struct SimulatedHostOptions {
   // has, unless that is to be wrong.
   std::string tool;
   std::string host;
-  // As fault.h has them.
+  // In the form of fault.h.
   std::vector<std::string> faults;
-  // Before the faults, what OtherClusterFaults says.
+  // Before the faults, adds those of OtherClusterFaults.
   bool of_other_cluster = false;
   // The folder is for namespaces.sh, which then makes the server so inside.
   // Without it the server runs side by side with others.
@@ -42,7 +42,7 @@ absl::Status CreateSimulatedHost(const ClusterSpec& spec,
                                  const SimulatedHostOptions& options);
 
 // Adds faults to a server that CreateSimulatedHost made. InvalidArgument as
-// above, and then nothing has changed.
+// above, without any change.
 absl::Status AddFaults(const std::string& root,
                        const std::vector<std::string>& faults);
 
@@ -72,8 +72,8 @@ std::vector<std::string> OtherClusterFaults(const ClusterSpec& spec,
 // True if the servers of the spec have the tool of ascend950/run_tool_950.h.
 bool HasAscend950Tool(const ClusterSpec& spec);
 
-// The product of tool/product.h that a server of the spec is; "ascend-950",
-// which is none of them, where HasAscend950Tool.
+// The product of tool/product.h of a server of the spec; "ascend-950", which is
+// not one of them, if HasAscend950Tool.
 std::string ToolProductOf(const ClusterSpec& spec, const ServerSpec& server);
 
 }  // namespace sim

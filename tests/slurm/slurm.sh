@@ -23,7 +23,7 @@ slurm_cpus=16
 slurm_hook_wait=${slurm_hook_wait:-}
 # The longest time of any awaited event, in seconds: it only ends what hangs.
 slurm_patience=120
-# Slurm's commands of this shell; unset them from whatever job it may run in.
+# Slurm's commands must not inherit variables of an outer job.
 for slurm_name in ${!SLURM_*} ${!SLURMD_*}; do unset "$slurm_name"; done
 
 slurm_obstacle() {
@@ -54,7 +54,7 @@ slurm_own_network() {
     addresses=$1
     shift
     ip link set lo up || exit 1
-    # Slurm resolves no address where there are none but 127.0.0.1.
+    # Slurm cannot resolve addresses if there is only 127.0.0.1.
     for address in 192.0.2.1 $addresses; do
       case $address in 127.*) ;; *) ip address add "$address/32" dev lo || exit 1 ;; esac
     done
@@ -244,8 +244,8 @@ slurm_quiet() {
 slurm_askers_gone() { [ -z "$(slurm_askers)" ]; }
 slurm_gone() { [ -z "$(slurm_processes)" ]; }
 
-# Ends everything that belongs to slurm_dir, a clusterd there included. Fails if
-# something stays.
+# Ends all processes of slurm_dir, a clusterd there included. Fails if one
+# stays.
 slurm_down() {
   [ -n "${slurm_dir:-}" ] || return 0
   if [ -n "${SLURM_CONF:-}" ]; then
@@ -258,7 +258,7 @@ slurm_down() {
   # slurmd reports each epilog as long as slurmctld does not listen.
   [ ! -S "$slurm_dir/munge/socket" ] || slurm_await "the end of all epilogs" slurm_quiet
   slurm_end TERM slurm_askers
-  # Nothing rests on these: what has not ended by then is killed.
+  # These limits do not matter: processes that outlive them are killed.
   slurm_patience=10 slurm_await "the end of Slurm" slurm_askers_gone 2>/dev/null || slurm_end KILL slurm_askers
   slurm_end TERM slurm_processes
   slurm_patience=10 slurm_await "the end of munged" slurm_gone || slurm_end KILL slurm_processes

@@ -162,7 +162,7 @@ void FillPageCache(const std::string& folder, int ready) {
   const std::string path = absl::StrCat(folder, "/pages");
   const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0) return std::perror(path.c_str());
-  unlink(path.c_str());  // Gone with this process, whatever ends it.
+  unlink(path.c_str());  // Removed now, so that it ends with this process.
   std::vector<char> block(1 << 20, 'x');
   uint64_t written = 0;
   while (written < bytes && write(fd, block.data(), block.size()) > 0) {
@@ -185,7 +185,7 @@ bool AllRun() {
   return must_end != 0 || (known && ended.si_pid == 0);
 }
 
-// Until so many children have written to `ready`, or something ends the load.
+// Waits until so many children have written to `ready`, or the load ends.
 void WaitReady(int ready, int count) {
   while (count > 0 && must_end == 0 && AllRun()) {
     pollfd readable = {ready, POLLIN, 0};

@@ -69,7 +69,7 @@ both_attached() { grep -qE '^attached +server\[0-1\]' <(clusterctl hosts 2>/dev/
 
 # --- Two servers as they are delivered: a driver, and nothing set. -----------
 
-# delivered NUMBER FAULT...: faults are what the cabling is, not what is wrong.
+# delivered NUMBER FAULT...: the faults describe the cabling.
 delivered() {
   local number=$1 name=server$1 folder
   shift
@@ -132,8 +132,8 @@ begin() {
   on controller /usr/bin/systemctl restart clusterd-controller
 }
 
-# The check of what was set up so far. Each rule that warns must be among the
-# words of $warnings, each of these must warn, and one must say each of "${says[@]}".
+# Checks the setup so far. Each rule that warns must be in $warnings, each of these must warn, and
+# one must print each of "${says[@]}".
 warnings=""
 says=()
 check() {
@@ -195,7 +195,7 @@ says=("firewalld is stopped but starts at boot" "reserved ports: 60000-60015; no
   "no detect address is set" "resolves to")
 check
 
-# The same servers over a switch: what their devices see at the other end.
+# The same servers over a switch: their devices see other neighbours.
 for number in 0 1; do
   folder=$TEST_TMPDIR/switch-server$number
   tests/sim/simhost create --root "$folder" --spec "$TEST_TMPDIR/cluster.yaml" --host "server$number" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # FirewallChanger against the real ufw and firewalld, in a machine of its own.
-# Needs root and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# Needs root and CAP_SYS_ADMIN; says so and passes without them.
 set -euo pipefail
 machine=$PWD/tests/systemd/machine.sh
 program=$PWD/daemon/host/change/firewall_changer_machine_test

@@ -50,7 +50,7 @@ await() {
   done
 }
 
-# Process 1 of the machine; nothing if it has ended. Before there is one,
+# Process 1 of the machine; nothing if it has ended. Before it exists,
 # systemd-nspawn has a child in the namespaces of this machine.
 leader() {
   local pid
@@ -62,7 +62,7 @@ leader() {
   done
 }
 
-# ended PID: it is gone, or nothing but a status that its parent has not asked for.
+# ended PID: it is gone, or only a status that its parent has not read.
 ended() {
   local stat
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0

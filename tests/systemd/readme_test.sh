@@ -83,8 +83,8 @@ cat >"$stand_ins/dpkg" <<EOT
 EOT
 chmod +x "$stand_ins/ssh" "$stand_ins/scp" "$stand_ins/dpkg"
 
-# files MACHINE: every file and folder that a package could have left there, but
-# for what dpkg and systemd write down about their own work.
+# files MACHINE: every file and folder that a package could have left there,
+# without the records of dpkg and systemd about their own work.
 files() {
   on "$1" /bin/sh -c 'find /etc /usr /lib /opt /root /srv /var /run/systemd/system /run/clusterd* 2>/dev/null |
     grep -vE "^/(etc/(passwd|group|shadow|gshadow|subuid|subgid)-|var/(lib/(dpkg|systemd)|log|cache|tmp)/|run/systemd/system)" | sort -u'
@@ -195,8 +195,8 @@ on node02 /bin/sh -c 'echo "contoller: x" >>/etc/clusterd/agent.yaml; systemctl 
 expect "a clusterd with a wrong agent.yaml" "failed" "$(state node02 clusterd)"
 expect "its restarts" 0 "$(on node02 /usr/bin/systemctl show -p NRestarts --value clusterd)"
 
-# Removal leaves what the administrator made, the server's identity, and the record of
-# what was done there; purge leaves nothing.
+# Removal keeps the administrator's files, the server's identity, and its record of changes; purge
+# removes all.
 left() { files "$1" | comm -13 "$TEST_TMPDIR/$1.before" - | grep -v -e '^/tmp/' || true; }
 on node01 /usr/bin/dpkg -r clusterd || fail "the removal of clusterd"
 expect "clusterd after its removal" inactive "$(state node01 clusterd)"

@@ -57,7 +57,7 @@ prepare() {
     rm -rf --one-file-system "$new"
   done
   rm -rf "$new"/var/cache/apt/archives/*.deb "$new"/var/lib/apt/lists/*
-  # Nothing of this machine, and no firewall until a test wants one.
+  # Nothing of this machine, and no firewall until a test starts one.
   rm -f "$new/etc/resolv.conf" "$new/usr/sbin/policy-rc.d"
   chroot "$new" systemctl --quiet disable firewalld.service ufw.service
   rm -rf --one-file-system "$folder"

@@ -26,14 +26,14 @@ holds() {
 holds clusterd-controller 15
 holds clusterd 40
 
-# A threshold that nothing can pass: the tool does heed it.
+# A threshold that cannot be passed proves that the tool heeds it.
 if systemd-analyze security --no-pager --offline=true --threshold=1 deploy/systemd/clusterd.service >/dev/null 2>&1; then
   echo "FAILED: systemd-analyze knows no threshold"
   exit 1
 fi
 
-# has UNIT LINE: what its hardening does not show: bounds, order, and the end of one
-# that could never start.
+# has UNIT LINE: settings that the score does not show: bounds, order, and the end of one that could
+# never start.
 has() {
   grep -qxF -- "$2" "deploy/systemd/$1.service" || {
     echo "FAILED: $1 has no line $2"

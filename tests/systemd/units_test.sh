@@ -100,8 +100,8 @@ push "$TEST_TMPDIR/simulation.conf" /etc/systemd/system/clusterd.service.d/simul
 in_machine /usr/bin/systemctl daemon-reload
 in_machine /usr/bin/systemctl start clusterd-controller clusterd
 expect "clusterd" active "$(in_machine /usr/bin/systemctl is-active clusterd)"
-# A user's program has a control group below the unit's, which clusterd may make,
-# and no memory of ours goes to a disk.
+# A user's program has a control group below the unit's, which clusterd may make, and our memory
+# never goes to a disk.
 pid=$(in_machine /usr/bin/systemctl show -p MainPID --value clusterd)
 own=$(in_machine /bin/sed -n 's/^0:://p' "/proc/$pid/cgroup")
 # shellcheck disable=SC2016  # the inner shell expands it
@@ -139,8 +139,8 @@ clusterctl() { clusterctl_as alice "$@"; }
 # Read through <(): a writer into a pipe that grep has left fails with it.
 attached() { grep -q '"attached": *true' <(clusterctl hosts -o json); }
 await "attaching" attached
-# It dials, and listens on a unix socket alone; the controller, with its port of
-# hosts and users and its status port, shows that ss looks.
+# It dials, and listens on a unix socket alone; the controller, with its ports,
+# proves that ss works.
 listeners() { in_machine /usr/bin/ss -Hltnup | grep -c "pid=$(in_machine /usr/bin/systemctl show --value -p MainPID "$1")," || true; }
 expect "ports of the controller" 2 "$(listeners clusterd-controller)"
 expect "ports of clusterd" 0 "$(listeners clusterd)"
@@ -148,7 +148,7 @@ expect "ports of clusterd" 0 "$(listeners clusterd)"
 # clusterd must still be able to change. It has no TLS switch of device 5, as if that was never set.
 in_machine /bin/sh -c 'cp -a /etc/hccn.conf /etc/hccn.conf.new && sed -i /^tls_enable_5=/d /etc/hccn.conf.new && mv /etc/hccn.conf.new /etc/hccn.conf'
 
-# Everything that an apply may change here, and its undo has to bring back.
+# All settings that an apply may change here, and its undo has to restore.
 settings() {
   in_machine /bin/sh -c '
     cd /proc/sys/net && cat core/somaxconn ipv4/tcp_max_syn_backlog ipv4/ip_local_reserved_ports
@@ -292,7 +292,7 @@ status_of clusterctl_as bob apply /tmp/plan4.json --yes --confirm units --force 
 expect "status of an apply that waits" 0 "$status"
 grep -q "to keep it, run: clusterctl confirm" "$TEST_TMPDIR/out" || fail "the apply does not say that it rolls back"
 firewalls="$(in_machine /usr/bin/systemctl is-active firewalld || true) $(in_machine /usr/sbin/ufw status)"
-# A machine so slow that the minute is over by now shows what comes after it.
+# A machine so slow that the minute has passed by now shows the later state.
 [ $((SECONDS - began)) -ge 59 ] || expect "firewalld and ufw while it waits" "inactive Status: inactive" "$firewalls"
 went_back() { grep -q "1 rolled back; not confirmed\"" <(clusterctl history -o json); }
 await "going back at the deadline" went_back

@@ -149,7 +149,7 @@ TEST(CheckJobTest, ReadsTextsInUtf16AndWithEveryLineEnd) {
     EXPECT_EQ(read(text).requirements(), "a==1 # b\nc\n");
     EXPECT_EQ(read(text).script(), "a==1 # b\nc\n");
   }
-  // As `pip freeze > requirements.txt` of PowerShell writes it. U+4E0A has the
+  // The output of `pip freeze > requirements.txt` in PowerShell. U+4E0A has the
   // byte of a line end.
   std::string little = "\xFF\xFE", big = "\xFE\xFF";
   for (const char* pair :
@@ -165,7 +165,7 @@ TEST(CheckJobTest, ReadsTextsInUtf16AndWithEveryLineEnd) {
   EXPECT_EQ(read("\xFF\xFE").requirements(), "\n");
 }
 
-// As generate launch does, so that both judge the same.
+// Like generate launch, so that both judge the same.
 TEST(CheckJobTest, HasTheLoginsOfHorovodrunTried) {
   ProgramWorld world = WorldWith(JobReport(""));
   world.environment["USER"] = "ann";

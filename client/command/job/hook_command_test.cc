@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// As slurmd starts a prolog: nothing but Slurm's own words.
+// Slurmd starts a prolog with Slurm's own variables alone.
 Environment Prolog() {
   return {{"SLURM_JOB_ID", "1234"},
           {"SLURM_NODELIST", "node[01-02]"},
@@ -47,7 +47,7 @@ ProgramOutput RunHook(std::vector<std::string> words,
                       const ProgramWorld& world = {}) {
   words.insert(words.begin(), "hook");
   words.insert(words.end(), {"--socket", TestFile("agent.sock", "")});
-  // Its usual three seconds are not what is tested.
+  // The test does not cover the default of three seconds.
   if (words[1] == "slurm-task-prolog") {
     words.insert(words.end(), {"--timeout", "60s"});
   }
@@ -318,7 +318,7 @@ TEST(HookTest, ReadsTheJobsOfPbsAndLsf) {
 TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
   ProgramWorld world = WorldWith(HookAnswer::ALLOW);
   world.environment["MASTER_PORT"] = "1234";
-  // From the batch script, on another host.
+  // The variables of the batch script, which runs on another host.
   world.environment["HCCL_IF_IP"] = "10.0.0.1";
   world.environment["SLURM_PROCID"] = "0";
   for (const char* const line :

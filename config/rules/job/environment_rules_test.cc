@@ -168,7 +168,7 @@ TEST(CheckHcclEnvironmentTest, PlaceholderFails) {
   EXPECT_EQ(CheckOf("HCCL_OP_EXPANSION_MODE", "HOST").state(), PASS);
 }
 
-// HCCL documents the form for Ascend 950; what others make of it is not known.
+// HCCL documents the form for Ascend 950; its effect elsewhere is not known.
 TEST(CheckHcclEnvironmentTest, AlgorithmsByExecutorAreNoPlaceholder) {
   for (const char* value :
        {"allreduce:sequence{mesh,nhr};sole{nhr}", "not(nhr)", "nhr"}) {

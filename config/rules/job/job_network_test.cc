@@ -297,7 +297,7 @@ TEST(JobNetworkTest, ModeAmpIsToldAndFailsNoJob) {
   EXPECT_EQ(Judged(cluster), WARN);
 }
 
-// As the rules that judge nothing but jobs, so that reports fold them together.
+// Like the rules that only judge jobs, so that reports fold them together.
 TEST(JobSuperPodTest, DoesNotRunWhereNoJobIsNamedAndNothingIsWrong) {
   const RuleResult result = TestCluster("atlas-a2").Check("job-super-pod");
   EXPECT_EQ(result.state(), SKIPPED);

@@ -193,7 +193,7 @@ TEST(CheckJobDtypeTest, TakesWhatTheDocumentsListForTheProduct) {
                 "training series (SMP), legal=int8, int32, fp16, fp32"));
 }
 
-// With what every server is given.
+// All servers get the same address and port.
 TestCluster Meeting(const std::string& address, uint32_t port) {
   TestCluster cluster("atlas-a2");
   for (JobServer& server : *cluster.StartJob().mutable_servers()) {

@@ -174,7 +174,7 @@ TEST(CheckHostInterfaceTest, NamedInterfacesComeAsTheKernelListsThem) {
   EXPECT_EQ(state("enp"), PASS);
   EXPECT_EQ(state("enp125,enp189"), PASS);
   EXPECT_EQ(state("^lo"), PASS);
-  // lo is none of docker's, and comes first.
+  // lo is not one of docker's, and comes first.
   EXPECT_EQ(state("^docker"), WARN);
   EXPECT_EQ(state("^lo,enp189"), FAIL);
 }

@@ -233,7 +233,7 @@ TEST(MakePythonQuestionTest, NamesThePackagesAndThoseOfTheVendorsTable) {
   EXPECT_EQ(question.interpreter(), "/venv/bin/python");
   EXPECT_EQ(question.path(), "/opt/mine:/opt/other");
   EXPECT_EQ(question.user_base(), "/opt/base");
-  // Python asks whether it has a text, whatever that is.
+  // Python only checks that the variable has a text.
   EXPECT_TRUE(question.no_user_site());
   cluster.job->mutable_environment(2)->set_value("");
   EXPECT_FALSE(ask().no_user_site());

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// As the vendor's guide for several servers has it.
+// From the vendor's guide for several servers.
 constexpr char kGood[] = R"(import os
 import torch
 import torch_npu
@@ -190,7 +190,7 @@ TEST(JobScriptTest, TakesANameForTheOneLiteralThatItHas) {
       Observed("class Config:\n    backend: str = \"nccl\"\n" +
                With("\"hccl\"", "config.backend")),
       "backend where=train.py:14, call=init_process_group, backend=nccl\n");
-  // Something may give it another value.
+  // Other code may give it another value.
   for (const char* other :
        {"    if npu: BACKEND = 'hccl'\n", "    x, BACKEND = names\n",
         "    for BACKEND in names: pass\n", "    def f(a, BACKEND): pass\n",
@@ -753,7 +753,7 @@ TEST(JobScriptTest, ReadsCutAndHostileTexts) {
         "init_process_group(\"\"\"nccl\"\"\""}) {
     EXPECT_NE(Running(text).Check("job-script").state(), FAIL) << text;
   }
-  // Whatever stands behind a cut call, time and result are bounded.
+  // Time and result are bounded for any text behind a cut call.
   std::string open;
   for (int i = 0; i < 20000; ++i) open += "DataLoader([";
   EXPECT_NE(Running(open).Check("job-script").state(), FAIL);

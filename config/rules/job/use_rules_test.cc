@@ -296,7 +296,7 @@ TEST(CheckDeviceNamespaceTest, AJobTakesDevicesInShareMode) {
               HasSubstr("FAIL server0:0 in-the-way owner=container "
                         "5b0c7e21d9f4, who=pid 731804 bash, 12 days, find=find "
                         "the container with cat /proc/731804/cgroup"));
-  // One with every capability lists what others own as well.
+  // A process with every capability lists others' devices as well.
   AddOwner({0}, &cluster.facts[0]).set_privileged(true);
   EXPECT_THAT(Lines(cluster.Check("device-namespace")),
               HasSubstr("FAIL server0:0 in-the-way owner=container "
@@ -351,7 +351,7 @@ TEST(CheckDeviceNamespaceTest, LeavesContainersThatComputeToDeviceIdle) {
   EXPECT_EQ(cluster.Check("device-namespace").state(), PASS);
 }
 
-// The owner may be what computes: nothing is said against it.
+// The owner may be the process that computes, so this is not a finding.
 TEST(CheckDeviceNamespaceTest, IsUnknownWhereNoProcessIsVisible) {
   TestCluster cluster;
   cluster.StartJob();
@@ -414,7 +414,7 @@ TEST(CheckPortsFreeTest, CountsTheSchedulerOfARunningJobToIt) {
   EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
 }
 
-// Process 1 takes orphans of anybody.
+// Process 1 adopts orphans of all users.
 TEST(CheckPortsFreeTest, CountsNoOrphanToAJobOfOrphans) {
   TestCluster cluster;
   AddNpuProcess(4711, 1, {0}, &cluster.facts[0]);

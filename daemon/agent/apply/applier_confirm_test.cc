@@ -240,7 +240,7 @@ TEST_F(ApplierConfirmTest, KeepsWhatIsLeftOverAReboot) {
   machine().PowerCycle();
   Restart();
   EXPECT_FALSE(Reverts());
-  // From here on by this boot's clock.
+  // This boot's clock counts from here on.
   clock().SetWall(clock().Now() + absl::Hours(1));
   EXPECT_FALSE(Reverts());
   clock().Advance(absl::Minutes(1));

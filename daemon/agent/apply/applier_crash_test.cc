@@ -26,7 +26,7 @@ constexpr size_t kEvery = __has_feature(address_sanitizer) ? 7 : 1;
 constexpr size_t kEvery = 1;
 #endif
 
-// So that the last is among them.
+// Includes the last one.
 size_t FirstOf(const std::vector<std::string>& effects) {
   return (effects.size() - 1) % kEvery;
 }
@@ -97,7 +97,7 @@ void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
         << result.ShortDebugString();
   }
   const State now = scenario->State();
-  // As planned only if the journal said so before the end.
+  // The plan's state is right only if the journal had it before the end.
   if (recovered->empty() && now == expected.planned) return;
   EXPECT_EQ(Difference(now, expected.before), "");
 }
@@ -163,8 +163,8 @@ enum class PowerFails { kNever, kWithTheSecondCrash, kAfterwards };
 void CrashRecoveryAndRecover(const NamedScenario& named,
                              PowerFails power_fails) {
   const Expected expected = RunToTheEnd(named);
-  // The last record of the journal says that it is over: dying before that
-  // leaves everything to undo.
+  // The last record of the journal marks the end: a crash before it leaves
+  // everything to undo.
   size_t last = expected.effects.size() - 1;
   const std::string record =
       absl::StrCat("write ", kScenarioStateFolder, "/a1.journal");

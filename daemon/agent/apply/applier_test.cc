@@ -16,7 +16,7 @@ namespace {
 
 using Fault = FakeMachine::Fault;
 
-// An applier of which a test says what the host allows and who is using it.
+// An applier; the test sets the allowed kinds and the device users.
 struct Host {
   std::unique_ptr<Scenario> scenario = OpenUfwScenario();
   HostAllows veto =

@@ -60,7 +60,7 @@ TEST(ApplierUndoTest, RecoveryUndoesWhenTheJournalCannotGrow) {
       << (*recovered)[0].error();
   EXPECT_EQ(scenario->State(), before);
 
-  // Nothing is closed, so the next start finds it again.
+  // The undo is not closed, so the next start finds it again.
   files.FailChanges(kJournal, absl::OkStatus());
   ASSERT_EQ(scenario->MakeApplier()->Recover()->size(), 1u);
   EXPECT_EQ(scenario->State(), before);

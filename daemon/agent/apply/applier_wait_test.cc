@@ -1,5 +1,4 @@
-// The undo of a cut-off apply on a host whose users do what they can to hold
-// it up.
+// The undo of an interrupted apply on a host whose users try to hold it up.
 #include <map>
 #include <memory>
 #include <string>
@@ -19,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The crashed host, and who uses its devices.
+// The crashed host, and the users of its devices.
 class ApplierWaitTest : public ::testing::Test {
  protected:
   ApplierWaitTest() {
@@ -72,8 +71,8 @@ TEST_F(ApplierWaitTest, WaitsForNoProcessThatKeepsADeviceOpen) {
   EXPECT_EQ((*states)[0].end.forced_size(), 1);
 }
 
-// Users decide how many processes and open files there are to look through, so
-// all is put back before anything looks for them.
+// Users decide how many processes and open files have to be searched, so the
+// undo restores all before it searches.
 TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
   for (const absl::Status& cannot :
        {absl::DeadlineExceededError("processes that use NPUs: not found"),
@@ -111,7 +110,7 @@ TEST_F(ApplierWaitTest, WaitsForNobodyWhoHoldsTheLockOfHccnConf) {
   EXPECT_EQ(scenario_->State(), untouched_->State());
 }
 
-// Nor does an apply fail over that, or leave the file closed to its readers.
+// An apply does not fail over that, nor leave the file closed to its readers.
 TEST_F(ApplierWaitTest, AppliesWhileSomebodyHoldsTheLockOfHccnConf) {
   for (const NamedScenario& named : AllScenarios()) {
     SCOPED_TRACE(named.name);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kHcclRule[] = "60000:60015/tcp from 192.168.7.22/31";
 
-// Only the firewall differs from the spec, and of it only this rule.
+// Only the firewall differs from the spec, and only in this rule.
 std::unique_ptr<Scenario> HcclOpenNowAlone() {
   auto scenario = OpenFirewalldScenario();
   EXPECT_TRUE(scenario->MakeApplier()

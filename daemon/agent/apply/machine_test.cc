@@ -459,10 +459,10 @@ TEST(PlanNamespaceTest, DoesNotGuessWithoutACookieWhoseNumberItIs) {
   } cases[] = {
       // The host's own is never another.
       {true, true, "777", true},
-      // As it was applied, which a new one would not be.
+      // A namespace as applied, unlike a new one.
       {false, true, "65535", true},
       {false, true, "777", false},
-      // A cookie that there is nothing to compare with.
+      // A cookie without one to compare with.
       {false, true, "777", false, true, false},
       {false, true, "777", false, false, true},
       {false, true, "777", true, true, true},

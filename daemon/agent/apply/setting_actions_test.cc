@@ -133,7 +133,7 @@ TEST(SetOnDeviceTest, SetsEachSettingOnTheDeviceAndInTheFile) {
   }
 }
 
-// The commands of a map, without the tool and what they have in common.
+// The commands of a map, without the tool and their common words.
 std::vector<std::string> MapCommands(const Runner& test) {
   std::vector<std::string> pairs;
   for (const std::string& command : test.scenario->machine.commands()) {
@@ -362,7 +362,7 @@ TEST(SaveTest, SavesEachThingOnceBeforeItIsTouchedFirst) {
     for (const SavedResource& each : *saved) ++kinds[each.resource_case()];
     rules += step.target().has_rule() ? 1 : 0;
     if (!IsOfDevice(step)) continue;
-    // One with the first step of the device; and what a step sets alone.
+    // One with the first step of the device, and the step's own lines.
     const bool is_first = devices.insert(step.target().device()).second;
     if (is_first || !SettingOf(step)->device->always_saved) ++of_devices;
   }

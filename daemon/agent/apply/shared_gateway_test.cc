@@ -80,7 +80,7 @@ TEST(SharedGatewayTest, WhatIsAppliedStandsAndARollbackGivesAllBack) {
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(machine.device(0).gateway, "10.0.0.254");
   EXPECT_EQ(machine.files().Content(kConf), before);
-  // As the plan says: no command takes away a gateway where none was.
+  // As planned: no command deletes a gateway if there was none.
   EXPECT_THAT(
       back->residues(),
       ElementsAre(HasSubstr("device 4: gateway is 10.4.0.254, was none"),

@@ -192,7 +192,7 @@ TEST_F(DrainerTest, RunsNoProgramThatOthersCanWrite) {
                     HasSubstr("/bin/scontrol: not trusted, because others")));
 }
 
-// The group is another's: what a package of Slurm's own user may leave.
+// The group is another's: a package of Slurm's own user may leave it so.
 TEST_F(DrainerTest, RunsNoProgramThatAnotherGroupCanWrite) {
   if (chown(settings_.scontrol.c_str(), static_cast<uid_t>(-1), 12345) != 0) {
     GTEST_SKIP() << "only root gives a file to a group that it is not in";

@@ -601,7 +601,7 @@ TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {
   std::atomic<int> allowed{0};
   std::atomic<int> begun{0};
   for (int i = 0; i < 64; ++i) {
-    // None gives up while the controller is held: the wait is by the real
+    // No hook gives up while the controller is held: the wait is by the real
     // clock.
     prologs.emplace_back([this, i, prolog_of, &allowed, &begun] {
       const HookRequest request = prolog_of(i, kMaxHookWait);

@@ -79,7 +79,7 @@ TEST_F(HeldIdentityTest, FileThatIsCutShortIsRefused) {
   ExpectRefused("host.crt: no certificate");
 }
 
-// As every host that has joined has them: its own, then the intermediate.
+// Every host that has joined has them: its own, then the intermediate.
 TEST_F(HeldIdentityTest, ChainThatIsCutAnywhereIsRefused) {
   const auto below = authority_->MakeBelow("an intermediate");
   TlsPem chain = below->Issue({kSelf.ToString()});

@@ -152,7 +152,7 @@ class RawClient {
   bool Send(const std::string& bytes) {
     return send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0;
   }
-  // Waits until the other side has sent something.
+  // Waits until the other side has sent a byte.
   bool Hears() {
     char bytes[64];
     return HasNews() && recv(fd_, bytes, sizeof(bytes), 0) > 0;
@@ -162,7 +162,7 @@ class RawClient {
   bool TakesAPlace() {
     return Send(absl::StrCat(kPreface, kSettings)) && Hears();
   }
-  // Until the other side has closed, whatever it sends before.
+  // Waits until the other side has closed, and drops earlier data.
   bool WaitClosed() {
     while (HasNews()) {
       char bytes[4096];
@@ -196,7 +196,7 @@ TEST(ConnectionAcceptorTest, ServesIpv4AndIpv6) {
   }
 }
 
-// Only who finds the connection of a call can cut it.
+// Cutting off a call needs its connection's name.
 TEST(ConnectionAcceptorTest, NamesPeersAsGrpcDoes) {
   AcceptorOptions options = OneCallAtMost();
   options.listen = ":0";
@@ -270,7 +270,7 @@ TEST(ConnectionAcceptorTest, HalfAHelloTakesNoPlaceOfAHandshake) {
   whole.Send(hello);
   EXPECT_TRUE(whole.Hears());
   EXPECT_TRUE(whole.WaitClosed());
-  // Nor does the rest come too late.
+  // The rest does not come too late.
   halves.back()->Send(hello.substr(hello.size() - 1));
   EXPECT_TRUE(halves.back()->Hears());
 }

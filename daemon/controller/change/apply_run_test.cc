@@ -264,7 +264,7 @@ TEST_F(ApplyRunTest, StopInterruptsAndKeepsWhatIsKnown) {
     ASSERT_TRUE(end_.has_value());
     EXPECT_EQ(end_->status().code(), absl::StatusCode::kUnavailable);
   }
-  // Nothing that comes now starts anything.
+  // No later answer starts a task.
   Answer("b", ApplyResult::APPLIED);
   EXPECT_EQ(TasksOf("c"), 0u);
   EXPECT_FALSE(run_->Stop());

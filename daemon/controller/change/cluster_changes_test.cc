@@ -130,7 +130,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   EXPECT_EQ(refused(before).code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(refused(before).message()), HasSubstr("plan again"));
 
-  // None of them is in the way of a good one, and no host was asked.
+  // They do not block a good plan, and no host was asked.
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(Apply(MakePlan(1)).ok());
 }
@@ -340,7 +340,7 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   EXPECT_EQ(Kept(id).outcome(), ApplyReport::SUCCEEDED);
   EXPECT_THAT(Kept(id).notes(),
               Contains("reconnected and reported the result: server0"));
-  // It has spoken; what it says of its later life is not of that run.
+  // It has answered; later messages do not belong to that run.
   Tell("server0", id, ApplyResult::ROLLED_BACK);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
 }
@@ -472,7 +472,7 @@ TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {
   ASSERT_TRUE(run.ok()) << run.status();
   const std::string id = (*run)->run_id();
   ASSERT_TRUE(changes_->Cancel(id, "bob", "operator").ok());
-  // Killed: it has kept nothing since.
+  // Killed: the controller has kept nothing since.
   const auto killed = std::move(changes_);
   StartController();
   Tell("server0", id, ApplyResult::APPLIED);
@@ -518,7 +518,7 @@ TEST_F(ClusterChangesTest, AbortFreesTheTurnAndWhatTheHostTellsLaterIsKept) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
   EXPECT_THAT(log_.Lines(), HasSubstr(" of alice: aborted by root (admin), 1 "
                                       "hosts not waited for"));
-  // The turn is free, whatever the host does.
+  // The change ended, whatever the host does.
   Tell("server0", id, ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
   const auto next = RollBack(id);

@@ -347,7 +347,7 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   EXPECT_EQ(Shown().deadline_ms(), before);
   Pass(absl::Seconds(5));
   EXPECT_EQ(Shown().state(), Confirmation::PENDING);
-  // Nor in its answer, as long as the run lasts.
+  // The same in its answer, as long as the run lasts.
   const auto rollback = RollBack(id_);
   ASSERT_TRUE(rollback.ok()) << rollback.status();
   Answer("server0", ApplyResult::ROLLED_BACK);

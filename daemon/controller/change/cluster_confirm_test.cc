@@ -52,7 +52,7 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
 TEST_F(ClusterConfirmTest, HasNoNetForWhatTheControllerPutsBack) {
   Attach("server0");
   ClusterPlan plan = MakePlan(1);
-  // The kind that is to be confirmed without anybody having said so.
+  // This kind needs a confirmation even if the request does not ask for it.
   *plan.mutable_hosts(0)->mutable_steps(0) = StopStep(UFW);
   plan.mutable_hosts(0)->mutable_steps(0)->set_id(1);
   plan.clear_plan_id();
@@ -104,7 +104,7 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
               AllOf(HasSubstr("the check of what it touched to pass: "),
                     HasSubstr(" on server0 (")));
   AnswerFacts(0, /*somaxconn=*/1);
-  // It is made again, and what the person has said counts then.
+  // The check is repeated, and the user's confirmation then counts.
   Pass(kFirstCheckWait + kPendingLook);
   AnswerFacts(0);
   EXPECT_TRUE(IsAskedToKeep(0));

@@ -46,7 +46,7 @@ DriftReport Clean() {
 }
 
 // One host whose somaxconn is 128, a spec that enforces sysctl, and a record of
-// what the enforcer has had applied.
+// the enforcer's applies.
 struct Cluster {
   Cluster() {
     spec.add_enforce("sysctl");
@@ -79,7 +79,7 @@ struct Cluster {
     return parts;
   }
 
-  // Until the try that is under way is over.
+  // Waits until the current try has ended.
   void WaitForTry() {
     // The start of the next one may have run already: time has passed while the
     // pool was at work.

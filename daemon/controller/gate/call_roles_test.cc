@@ -24,7 +24,7 @@ using Methods =
     std::map<std::string, const google::protobuf::MethodDescriptor*>;
 
 // "Controller.Check" -> its method, of every service of ours in this program:
-// what is served is linked, so a new service is found without a line here.
+// served services are linked, so a new one is found without a line here.
 Methods AllMethods() {
   // Linked even if no other code refers to them.
   AgentMessage::descriptor();

@@ -85,7 +85,7 @@ TEST(LockStoreTest, FileIsItsOwnersAlone) {
   EXPECT_EQ(info.st_mode & 07777, 0600u);
 }
 
-// A folder in which two identities are locked, and what is done to its files.
+// A folder in which two identities are locked; tests change its files.
 class LockFilesTest : public testing::Test {
  protected:
   void SetUp() override {

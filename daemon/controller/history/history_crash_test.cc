@@ -63,7 +63,7 @@ TEST(HistoryCrashTest, HalfWrittenTransactionIsTakenBack) {
   {
     const auto database = SqliteDatabase::Open(FileIn(folder));
     ASSERT_TRUE(database.ok());
-    // With so little memory SQLite writes to the file before the commit.
+    // With this little memory SQLite writes to the file before the commit.
     ASSERT_EQ((*database)->Execute(
                   "PRAGMA cache_size = 2; PRAGMA journal_mode = TRUNCATE;"
                   "BEGIN IMMEDIATE; UPDATE detail SET record = zeroblob(20000);"

@@ -44,7 +44,7 @@ TEST(CleanFactsTest, RefusesDeviceThatStandsTwice) {
               HasSubstr("device 3 stands"));
 }
 
-// 60 kB of reserved ports, say.
+// For example 60 kB of reserved ports.
 TEST(CleanFactsTest, LosesAFactThatIsTooLongAndKeepsTheHost) {
   HostFacts facts;
   facts.mutable_kernel()->mutable_reserved_ports()->set_value(

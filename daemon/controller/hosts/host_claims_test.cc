@@ -207,7 +207,7 @@ TEST(HostClaimsTest, MachineThatHasRestartedTakesOverASilentStream) {
   EXPECT_TRUE(
       std::static_pointer_cast<FakeLink>(before.link)->closed.has_value());
   EXPECT_EQ(ConflictOf(hosts, "a"), "");
-  // A copy of the machine that runs since earlier is none of its restarts.
+  // A copy of the machine that started earlier is not its restart.
   EXPECT_FALSE(hosts.Attach(BootedAt(kNow - 2 * kDay)).ok());
   EXPECT_THAT(
       ConflictOf(hosts, "a"),

@@ -392,7 +392,7 @@ TEST_F(JobChecksTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
                                         AllOf(HasSubstr("server3: "), why)));
 }
 
-// As where a scheduler calls the hook on the first host before the others.
+// For schedulers that call the hook on the first host before the others.
 TEST_F(JobChecksTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   Start();
   AttachHosts(3);
@@ -412,7 +412,7 @@ TEST_F(JobChecksTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(4));
   EXPECT_THAT(Unasked("a"), SizeIs(0));
-  // Not for ever: then it needs another start of the job.
+  // Only for a time: later it needs another start of the job.
   scheduler_.Advance(JobChecksLimits().known_for + absl::Seconds(1));
   Ask(job, "server0");
   EXPECT_THAT(Asked(), ElementsAre(3, 2, 1));

@@ -1,5 +1,5 @@
-// NewsSender and what it runs: real programs, and the notifiers of
-// deploy/notify with a real web server on loopback.
+// NewsSender with real programs, and the notifiers of deploy/notify with a real
+// web server on loopback.
 #include "daemon/controller/notify/news_sender.h"
 
 #include <netinet/in.h>
@@ -40,8 +40,8 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// A program that keeps what it reads and exits with one status after the other,
-// and then with the last one for ever. "wait": it hangs until Release.
+// A program that keeps its input and exits with one status after the other, and
+// then always with the last one. "wait": it hangs until Release.
 class Program {
  public:
   explicit Program(const std::string& statuses) {
@@ -313,7 +313,7 @@ TEST_F(NewsSenderTest, StopsWhileANotifierHangs) {
   EXPECT_THAT(log_.Lines(), HasSubstr("the controller is stopping"));
 }
 
-// Everything that the command lines of this machine's processes say.
+// The command lines of all processes of this machine.
 std::string AllCommandLines() {
   std::string all;
   std::error_code error;
@@ -354,7 +354,7 @@ class WebServer {
     close(listener_);
   }
 
-  // As one word, so that no other process has it.
+  // One word, so that no other process has it.
   static constexpr char kKey[] = "f8e1-never-in-a-list-of-processes";
 
   const std::string& url() const { return url_; }

@@ -41,8 +41,8 @@ class RunNotifierCommandTest : public testing::Test {
   const StopSignal stop_{};
 };
 
-// A pipe with a name, `file_`.alive, that a script and what it starts hold open
-// for as long as they live.
+// A named pipe, `file_`.alive, that a script and its children hold open as long
+// as they live.
 class RunNotifierCommandKillTest : public RunNotifierCommandTest {
  protected:
   void SetUp() override {
@@ -77,7 +77,7 @@ TEST_F(RunNotifierCommandTest, ReadsTheWholeInputAndTellsTheFirstLine) {
 
 TEST_F(RunNotifierCommandTest, ProgramThatReadsNothingIsNoTrouble) {
   EXPECT_TRUE(RunShell("exit 0", std::string(3 << 20, 'x')).ok());
-  // Nor one that writes without end.
+  // The same for one that writes without end.
   const auto noisy = RunShell("head -c 9000000 /dev/zero; exit 0");
   EXPECT_TRUE(noisy.ok()) << noisy.status();
 }

@@ -93,7 +93,7 @@ class CheckScheduleTest : public testing::Test {
     pool_.Drain();
   }
 
-  // Lets time pass, and what has begun be asked.
+  // Advances the time, and runs the checks that have begun.
   void Pass(absl::Duration by) {
     scheduler_.Advance(by);
     pool_.Drain();
@@ -264,7 +264,7 @@ TEST_F(CheckScheduleTest, FullQueueIsALaterTry) {
 
 TEST_F(CheckScheduleTest, RereadingTheSpecTakesEffect) {
   PassAndAnswer(kMostJitter);
-  // As it was: it goes on.
+  // The unchanged schedule continues.
   ReadSpec(kLinks);
   EXPECT_EQ(PassAndAnswer(absl::Minutes(5)), 0u);
   ReadSpec("schedule: [{name: all, every: 1h}]\n");

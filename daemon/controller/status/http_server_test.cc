@@ -205,7 +205,7 @@ TEST(HttpServerTest, AReaderThatDoesNotReadIsCutOff) {
   HttpClient slow(server->port());
   slow.Send(GetRequest("/large"));
   EXPECT_TRUE(slow.WaitForNews());
-  // One copy for all who read, let go of once the slow one is cut off.
+  // All readers share one copy, which is released once the slow one is cut off.
   EXPECT_TRUE(WaitUntil([&] { return large.use_count() <= 2; }));
   EXPECT_LT(slow.ReadToEnd().size(), large->size());
 }
@@ -414,7 +414,7 @@ TEST_F(HttpServerTlsTest, WhoAsksForNothingMakesRoomAndLastWhoHasShakenHands) {
   const auto server = Serve(options_);
   HttpClient first(server->port(), User());
   EXPECT_EQ(first.Get("/hello").code, 200);
-  // By TLS 1.3 this end would be through before the other one.
+  // With TLS 1.3 this end would finish the handshake before the other one.
   HttpClient shaken(server->port(), User(), TLS1_2_VERSION);
   EXPECT_TRUE(shaken.is_shaken());
   const HttpClient older(server->port());

@@ -47,7 +47,7 @@ TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
             absl::Seconds(2));
   const std::string chain = *leaf + (*authority)->intermediate_pem();
   EXPECT_TRUE(CheckChain(chain, root->certificate_pem(), now).ok());
-  // The intermediate alone does not stand above it for who trusts the root.
+  // A client that trusts the root needs more than the intermediate above it.
   EXPECT_FALSE(CheckChain(*leaf, root->certificate_pem(), now).ok());
   EXPECT_TRUE((*authority)->HasIssued(*leaf));
   EXPECT_FALSE(
@@ -55,7 +55,7 @@ TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
           ->HasIssued(root->Issue({"spiffe://demo/host/node07"}).certificate));
 }
 
-// Nothing connects to a host.
+// No client connects to a host.
 TEST(CertificateAuthorityTest, LeafIsNoServers) {
   const auto root = TestAuthority::Create();
   const absl::Time now = absl::Now();

@@ -248,7 +248,7 @@ TEST_F(EnrolmentListenerTest, ProcessIsBoundByTheKernel) {
   EXPECT_EQ(limit(RLIMIT_NOFILE), 2048u);
   EXPECT_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(process)),
             std::min(19, getpriority(PRIO_PROCESS, 0) + 10));
-  // Nothing of the controller's but the socket, the port and standard streams.
+  // Only the socket, the port and standard streams of the controller's.
   std::ifstream environment(absl::StrCat("/proc/", process, "/environ"));
   EXPECT_EQ(environment.peek(), EOF);
 }

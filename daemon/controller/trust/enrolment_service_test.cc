@@ -31,7 +31,7 @@ using ::testing::Not;
 
 const SpiffeId kAdmin{"demo", IdentityKind::kUser, "ann", Role::kAdmin};
 
-// A host's own side: its key, and what it asks with it.
+// A host's own side: its key, and its requests.
 struct Asker {
   std::string key = *MakePrivateKey();
   std::string Request() const { return *MakeSigningRequest(key); }
@@ -103,7 +103,7 @@ class EnrolmentServiceTest : public testing::Test {
     lock.set_by(kAdmin.ToString());
     gate_->Hold(lock);
   }
-  // As a controller that starts again.
+  // Acts as a controller that starts again.
   void Reopen() {
     pool_.Drain();
     desk_.reset();
@@ -370,7 +370,7 @@ TEST_F(EnrolmentServiceTest, TokenIsForItsHostsAlone) {
               AllOf(HasSubstr("is for node[0-1]"),
                     HasSubstr("clusterctl token create --hosts node2")));
   EXPECT_TRUE(Join(Asker(), token, "node0").ok());
-  // By the address that cluster.yaml gives it, as everywhere.
+  // cluster.yaml's address also names it.
   const auto by_address = Join(Asker(), token, "192.168.7.23");
   ASSERT_TRUE(by_address.ok()) << by_address.status();
   EXPECT_EQ(by_address->name(), "node1");
@@ -566,7 +566,7 @@ TEST_F(EnrolmentServiceTest, ResetForgetsTheKeyWhoeverWaits) {
   EXPECT_TRUE(absl::IsPermissionDenied(link->end())) << link->end();
   EXPECT_FALSE(desk_->IsCurrent("node1", stolen->certificate_pem()).ok());
   EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
-  // And the name is not the next one's who asks.
+  // The next host to ask does not get the name either.
   hosts_.Detach(session_, ToFindingValue("it is down"));
   EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent"));
   Reopen();
@@ -605,7 +605,7 @@ TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   EXPECT_TRUE(Join(Asker(), token, "node2").ok());
   const auto joined = Join(Asker(), Token());
   ASSERT_TRUE(joined.ok()) << joined.status();
-  // Nor after one more reset.
+  // The same after one more reset.
   ASSERT_TRUE(desk_->Reset("node1").ok());
   expect_no_way_in();
 }
@@ -755,7 +755,7 @@ TEST_F(EnrolmentServiceTest, ResetTakesBackWhatTheHostHas) {
   EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
 }
 
-// Whatever that certificate was issued with.
+// The issuer of that certificate does not matter.
 TEST_F(EnrolmentServiceTest, ResetHoldsWhenTheIntermediateIsReplaced) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();

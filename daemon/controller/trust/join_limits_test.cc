@@ -66,7 +66,7 @@ TEST(JoinLimitsTest, RefusalSaysWhenToTryAgain) {
   EXPECT_TRUE(limits.Take("node1:", now + absl::Minutes(11)).ok());
 }
 
-// A clock that is set back gives nothing.
+// A clock that is set back adds no budget.
 TEST(JoinLimitsTest, ClockThatIsSetBackGivesNothing) {
   JoinLimits limits;
   const absl::Time now = absl::UnixEpoch() + absl::Hours(1);

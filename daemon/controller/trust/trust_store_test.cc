@@ -59,7 +59,7 @@ TEST(TrustStoreTest, FileIsOfTheControllersUserAlone) {
   EXPECT_EQ(found.st_mode & 0777, 0600u);
 }
 
-// Nothing starts over: hosts would lose their names.
+// It does not start over: hosts would lose their names.
 TEST(TrustStoreTest, DamagedFileIsNotReplaced) {
   const std::string folder = NewStateFolder();
   std::ofstream(folder + "/trust.db") << std::string(4096, 'x');

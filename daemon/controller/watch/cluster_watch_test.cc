@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// With nothing to tell but of hosts.
+// Sources with messages about hosts alone.
 WatchSources HostsAlone(std::function<void(ClusterNow* now)> hosts) {
   return {
       std::move(hosts), [] { return std::vector<ClusterNow::ScheduleNow>(); },
@@ -120,7 +120,7 @@ TEST_F(ClusterWatchTest,
   Join(&ann);
   watch_.Leave(ann.id);
   attached_ = 2;
-  Join(&bob);  // Before the second of the first look is over.
+  Join(&bob);  // Before the first round's second has passed.
   EXPECT_THAT(bob.told, ElementsAre(2));
   EXPECT_EQ(looks_, 2);
   for (int i = 0; i < 5; ++i) Pass(absl::Seconds(1));

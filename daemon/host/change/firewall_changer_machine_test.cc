@@ -149,7 +149,7 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
                .exit_status == 0;
   }
 
-  // Everything of the firewall that an undo has to bring back.
+  // The firewall's state that an undo has to restore.
   std::map<std::string, std::string> State() {
     std::map<std::string, std::string> state;
     std::vector<std::string> files;
@@ -183,7 +183,7 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
     EXPECT_TRUE(saved.ok()) << saved.status();
     return saved.ok() ? *saved : SavedFirewall();
   }
-  // Everything that an apply saves before it adds the rule.
+  // The state that an apply saves before it adds the rule.
   SavedFirewall SaveForRule() {
     SavedFirewall saved = Save(/*adds_rules=*/true);
     const absl::StatusOr<SavedFirewall> rule = changer_.SaveRule(Rule());
@@ -301,7 +301,7 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
     argv.insert(argv.end(), words.begin(), words.end());
     Must(argv);
   };
-  // Whatever the tests before have stored.
+  // Earlier tests may have stored it.
   Run({"/usr/bin/firewall-cmd", "--permanent", "--remove-" + stored_rule});
   firewall_cmd({"--reload"});
   EXPECT_EQ(states(), std::make_pair(false, false));
@@ -349,13 +349,13 @@ class SlowFirewalldMachineTest : public FirewallMachineTest {
     FirewallMachineTest::TearDown();
   }
 
-  // Lets the stop end when what comes next has begun to wait for it.
+  // Lets the stop end once the next command has begun to wait for it.
   void MayStopSoon() {
     Must({"/usr/bin/systemd-run", "--quiet", "--no-block", "/bin/sh", "-c",
           absl::StrCat("sleep 1; touch ", kMayStop)});
   }
 
-  // Until systemd has nothing more to do with it.
+  // Waits until systemd has no job for it.
   bool AwaitNoJob() {
     return WaitUntil([this] {
       return Run({"/usr/bin/systemctl", "list-jobs", "--no-legend",

@@ -84,7 +84,7 @@ struct Changer {
   FirewallChanger changer{&outside, &files, &outside, FirewallPrograms()};
 
   Changer() { Set(true, true); }
-  // Everything that an apply saves before it adds a rule.
+  // The state that an apply saves before it adds a rule.
   absl::StatusOr<SavedFirewall> SaveForRule(FirewallProgram program) {
     absl::StatusOr<SavedFirewall> saved =
         changer.Save(program, /*adds_rules=*/true);
@@ -272,8 +272,7 @@ TEST(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
   EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
 }
 
-// The command is killed at its deadline; systemd goes on with what it asked
-// for.
+// The command is killed at its deadline; systemd continues with its job.
 TEST(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
   Changer test;
   const auto saved = test.changer.Save(FIREWALLD, /*adds_rules=*/false);

@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr absl::Duration kAmple = kPatience;
-// For what must come to its deadline, and need not get anywhere before.
+// For commands that must reach their deadline, wherever they are then.
 constexpr absl::Duration kShort = absl::Milliseconds(100);
 
 absl::StatusOr<CommandResult> RunShell(const std::string& script,
@@ -274,7 +274,7 @@ int PrintedPid(const CommandResult& result) {
   return std::atoi(result.standard_output.c_str());
 }
 
-// Gone, or a zombie whose parent has not looked.
+// Gone, or a zombie whose parent has not waited for it.
 bool HasEnded(int pid) {
   const int fd = open(absl::StrCat("/proc/", pid, "/stat").c_str(), O_RDONLY);
   if (fd < 0) return true;
@@ -342,9 +342,9 @@ TEST(PosixCommandRunnerTest, DoesNotWaitForAGrandchildInAnotherGroup) {
   kill(PrintedPid(result), SIGKILL);
 }
 
-// As a daemon does, in a process of its own: it takes all children over. Ends
-// with 0 if what the script prints the pid of has ended. With a `mark` the
-// script comes to its deadline, after it has made that file.
+// Runs it like a daemon, in a process of its own, which adopts all children.
+// Exits with 0 if the process whose pid the script prints has ended. With a
+// `mark` the script reaches its deadline after it has made that file.
 void RunAsDaemon(const std::string& script, int exit_status,
                  const std::string& mark = "") {
   const pid_t daemon = fork();
@@ -369,7 +369,7 @@ TEST(PosixCommandRunnerTest, EndsAGrandchildInAnotherGroup) {
   RunAsDaemon(absl::StrCat(StartInAnotherGroup(root), "exit 4"), 4);
   // One that may still be about to leave the group, or to become a program.
   RunAsDaemon("setsid sleep 1000 & echo $!; exit 4", 4);
-  // One whose own parent has gone, too.
+  // An orphan whose own parent is gone, too.
   RunAsDaemon(
       "setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!' | cat; exit 5", 5);
 }
@@ -410,7 +410,7 @@ bool ClaimEndlessEnvironment() {
   return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
 }
 
-// As a user's program may leave one: it would be read for hours.
+// A user's program may leave one: reading it would take hours.
 TEST(PosixCommandRunnerTest, AnOrphanWithAnEndlessEnvironmentStopsNoCommand) {
   int ready[2];
   ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
@@ -523,7 +523,7 @@ TEST(PosixCommandRunnerTest, LeavesNoChildBehindWhenItDies) {
   const pid_t daemon = fork();
   if (daemon == 0) {
     close(said[0]);
-    // Says that it is there, and then holds nothing of ours but the file.
+    // Reports that it is there, and then only holds the file.
     (void)RunShell(absl::StrCat("echo x >/proc/", getpid(), "/fd/", said[1],
                                 "; exec sleep 1000 9>/proc/", getpid(), "/fd/",
                                 said[1]));

@@ -49,7 +49,7 @@ class PrivateViewTest : public ::testing::Test {
     command.instead = PrivateFile{file_, "from the copy\n", 0640};
     return runner.Run(command);
   }
-  // Skips the test where there can be no view.
+  // Skips the test if there can be no view.
   void SetUp() override {
     const auto tried = Run("true");
     if (absl::IsFailedPrecondition(tried.status())) {

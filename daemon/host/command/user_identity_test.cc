@@ -105,7 +105,7 @@ TEST_F(FindUserTest, NamesThatAreOptionsNumbersOrPathsNeverReachAProgram) {
   EXPECT_THAT(runner_.commands(), testing::IsEmpty());
 }
 
-// With this machine's own users: as root, which can become them.
+// Uses this machine's own users: as root, which can become them.
 class BecomeUserTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -204,7 +204,7 @@ TEST_F(BecomeUserTest, WhatItLeavesBehindEndsWithItsControlGroup) {
   close(held);
 }
 
-// 4294967295 is what setresuid(2) takes for "as it was".
+// setresuid(2) takes 4294967295 for "as it was".
 TEST_F(BecomeUserTest, AUserOrGroupWithTheLastNumberIsNobodyAndNeverRoot) {
   constexpr uint32_t kLast = 4294967295;
   for (const RunAs& as : {RunAs{"ann", kLast, 1000, {1000}, "/"},
@@ -252,10 +252,10 @@ TEST(CheckProgramGroupsTest, SaysWhyThereAreNoneAndWhatSurvives) {
   EXPECT_THAT(why(), HasSubstr("/sys/fs/cgroup/unit: File exists"));
 }
 
-// Programs that the user who runs them traces. The tracer hides the end of such
-// a program from its parent until it has called wait(2), so that the parent can
-// kill it and never sees it end. A reader of a user's own file system that does
-// not answer looks the same, and takes more to set up.
+// Programs that their user traces. The tracer hides the end of such a program
+// from its parent until it has called wait(2), so that the parent can kill it
+// and never sees it end. A reader of a user's own file system that does not
+// answer looks the same, but is harder to set up.
 class TracedProgramTest : public ::testing::Test {
  protected:
   TracedProgramTest() {
@@ -293,7 +293,7 @@ class TracedProgramTest : public ::testing::Test {
   }
 
   // Runs `daemon` in a process of its own, traces every program whose pid it
-  // reads, and returns what `daemon` returns.
+  // reads, and returns its result.
   int Run(const std::function<int()>& daemon) const {
     const int told = open(told_.c_str(), O_RDWR | O_CLOEXEC);
     const int goes_on = open(goes_on_.c_str(), O_RDWR | O_CLOEXEC);

@@ -85,7 +85,7 @@ TEST(ReadSharedTest, SeesNoFileBetweenTheToolsCutAndItsWrite) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->text, "mtu_0=9000\n");
   EXPECT_EQ(file->mode, 0640u);
-  // The reader holds nothing afterwards.
+  // The reader releases the lock.
   EXPECT_TRUE(tool.Lock());
 }
 
@@ -117,7 +117,7 @@ TEST(ReadSharedTest, BelievesNoLookAloneWithoutTheLock) {
   root.Write("/etc/hccn.conf", "");
   OtherWriter stuck(root);
   ASSERT_TRUE(stuck.Lock());
-  // After the lock was waited for, between the first two looks.
+  // After the wait for the lock, between the first two reads.
   stuck.meanwhile = [&stuck] {
     if (stuck.Monotonic() > absl::Milliseconds(500)) {
       stuck.Write("mtu_0=9000\n");

@@ -167,7 +167,7 @@ TEST_F(FirewallObserverTest, SeesRunningFirewalldWithItsRules) {
                   "public (active)\n  target: default\n  interfaces: eth0\n"
                   "  services: ssh\n  ports: 60000-60031/tcp\n");
   runner_.Answers("firewall-cmd --info-service=ssh", "ssh\n  ports: 22/tcp\n");
-  // Not reloaded since both were changed.
+  // firewalld was not reloaded since both changed.
   runner_.Answers("firewall-cmd --permanent --list-all-zones",
                   "public\n  target: default\n  interfaces: \n"
                   "  services: ssh\n  ports: \n");
@@ -258,7 +258,7 @@ TEST_F(FirewallObserverTest, CannotTellWithoutASystemBus) {
 }
 
 TEST_F(FirewallObserverTest, FindsRulesOfNeitherFirewallOnce) {
-  EXPECT_TRUE(DropRules().has_value());  // Nothing that could make any.
+  EXPECT_TRUE(DropRules().has_value());  // No program can make rules.
   EXPECT_THAT(runner_.commands(), IsEmpty());
   constexpr char kRules[] =
       "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 60000:60031 -j "
@@ -321,7 +321,7 @@ TEST_F(FirewallObserverTest, ReadsTheRulesOfAKubernetesHost) {
   EXPECT_TRUE(fact.has_value()) << fact.DebugString();
 }
 
-// By its name, its words or where its link leads.
+// Its name, its words or its link's target identify it.
 TEST_F(FirewallObserverTest, LeavesToIptablesWhatItListsWhole) {
   constexpr char kSave[] =
       "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 7 -j DROP\n"

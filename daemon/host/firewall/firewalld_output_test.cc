@@ -44,7 +44,7 @@ const std::map<std::string, std::vector<AllowedPort>>& Services() {
   return services;
 }
 
-// "22-22/tcp from " for each entry of what `public` and the others allow.
+// "22-22/tcp from " for each open port of `public` and the others.
 std::vector<std::string> Allowed(absl::string_view text) {
   const absl::StatusOr<std::vector<FirewalldZone>> zones =
       ParseFirewalldZones(text);
@@ -171,7 +171,7 @@ TEST(FirewalldAllowedTest, TellsOfSourcesThatDoNotGetEverything) {
               ElementsAre("203.0.113.0/24", "ipset:peers"));
 }
 
-// docker0 in a zone of its own made what is allowed unknown.
+// docker0 in a zone of its own used to make the open ports unknown.
 TEST(FindFirewalldZoneTest, TakesOneOfSeveralZonesWithInterfaces) {
   EXPECT_THAT(Allowed(Zone("public", "  interfaces: eth0\n  ports: 7/tcp\n") +
                       Zone("docker", "  interfaces: docker0\n")),

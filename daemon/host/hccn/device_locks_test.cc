@@ -91,7 +91,7 @@ TEST(DeviceLocksTest, FreesADeviceWhenTheProcessHasEnded) {
   locks.LeaveBehind(3, pid);
   EXPECT_FALSE(locks.Take(3, absl::ZeroDuration()).ok());
   kill(pid, SIGKILL);
-  // Not waited for: it has ended all the same.
+  // The zombie has ended all the same.
   siginfo_t info;
   ASSERT_EQ(waitid(P_PID, pid, &info, WEXITED | WNOWAIT), 0);
   EXPECT_TRUE(locks.Take(3, absl::ZeroDuration()).ok());

@@ -213,7 +213,7 @@ TEST(ClassifyAscend950RunTest, TellsStatusesOfTheClassicToolApartByText) {
   EXPECT_EQ(
       ClassifyAscend950(RunResult(4, "", "Get invalid device id.\n")).failure,
       HccnFailure::kNoDevice);
-  // 6 alone says nothing.
+  // 6 alone does not name the failure.
   EXPECT_EQ(ClassifyAscend950(RunResult(6, "", "")).failure,
             HccnFailure::kOther);
 }

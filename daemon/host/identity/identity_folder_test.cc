@@ -116,7 +116,7 @@ std::string LinkOf(const std::string& path) {
   return fs::read_symlink(path, error).string();
 }
 
-// Nothing if the file is not there.
+// nullopt if the file does not exist.
 std::optional<std::string> TextIn(int folder, const char* name) {
   const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return std::nullopt;
@@ -126,7 +126,7 @@ std::optional<std::string> TextIn(int folder, const char* name) {
   return std::string(text, size < 0 ? 0 : static_cast<size_t>(size));
 }
 
-// Everything that a reader has seen who opened the link again and again.
+// The observations of a reader that opened the link again and again.
 struct SeenPairs {
   int whole = 0;
   std::set<std::string> marks;  // Marks of whole pairs.
@@ -171,7 +171,7 @@ TEST(IdentityFolderTest, NobodySeesHalfOfAPair) {
       pairs_seen = seen.marks.size();
     }
   });
-  // Until the reader has seen several of them, however seldom it runs.
+  // Continues until the reader has seen several pairs, however seldom it runs.
   int swaps = 0;
   EXPECT_TRUE(WaitUntil([&] {
     for (int i = 0; i < kSwaps; ++i) {

@@ -94,7 +94,7 @@ TEST_F(FindLogFoldersTest, TakesTheFirstPlaceThatAJobsEnvironmentNames) {
   EXPECT_EQ(found->folders[3].path, "/data/bob/ascend/log");
 }
 
-// A user decides what a process answers and when: its environment may be 8 TB
+// A user decides how and when a process answers: its environment may be 8 TB
 // long, or its memory may lie in a file system of the user's own.
 TEST_F(FindLogFoldersTest, AProcessThatDoesNotAnswerHidesNoOther) {
   AddProcess(11, 1001, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");

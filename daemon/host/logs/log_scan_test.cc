@@ -181,7 +181,7 @@ TEST(ScanLogTest, BoundsTheTextAndTheNumberOfCodes) {
   EXPECT_TRUE(left_out);
 }
 
-// Minutes of a root daemon, if every code were to read what is behind it.
+// Minutes of a root daemon, if every code were to read the text behind it.
 TEST(ScanLogTest, ALineOfNothingButCodesTakesTimeInProportion) {
   std::string text;
   while (text.size() < 8u << 20) text += "EI0006 ";

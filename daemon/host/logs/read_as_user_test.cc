@@ -34,7 +34,7 @@ using ::testing::StartsWith;
 constexpr char kLogs[] = "/home/ann/ascend/log";
 constexpr char kPlog[] = "/home/ann/ascend/log/debug/plog";
 
-// A machine with one user, ann, whose folder holds what the test puts there.
+// A machine with one user, ann, whose folder holds the test's files.
 class ReadAsUserTest : public testing::Test {
  protected:
   ReadAsUserTest() {
@@ -188,12 +188,12 @@ TEST_F(ReadAsUserTest, AHostWithoutLogsIsAnAnswer) {
       ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   EXPECT_FALSE(logs.has_missing()) << logs.DebugString();
   EXPECT_THAT(logs.files(), IsEmpty());
-  // Not in the words of find(1), and by the path that the user knows.
+  // With the user's path, not in the words of find(1).
   EXPECT_THAT(logs.notes(),
               Contains(absl::StrCat(kLogs,
                                     ": not read as ann: No such file or "
                                     "directory")));
-  // Nor does a host without NPUs and users have any.
+  // A host without NPUs and users has none either.
   root_.Remove("/home/ann/ascend");
   root_.Remove("/home/ann");
   const HostLogs none =

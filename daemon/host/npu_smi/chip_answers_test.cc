@@ -254,7 +254,7 @@ TEST(ParseNpuSmiSuperPodTest, ReadsThePlaceOfAChip) {
 
 TEST(ParseNpuSmiSuperPodTest, QuotesWhatItDoesNotKnow) {
   const std::string text = Golden("spod_info_a3.txt");
-  // As an Ascend 950 prints it.
+  // An Ascend 950 prints it so.
   ExpectRefused(
       ParseNpuSmiSuperPod(text.substr(text.find("\tSuper Pod Size"))).status(),
       "no \"SDID\"");

@@ -1,7 +1,7 @@
-// With real sshd and ssh: as root, and where the kernel allows namespaces. Two
-// servers are two network namespaces with a cable between them; the first has a
-// process namespace, an /etc and a /home of its own as well, so that nothing of
-// it outlives the test or is seen by the machine.
+// Uses real sshd and ssh: as root, if the kernel allows namespaces. Two servers
+// are two network namespaces with a cable between them. The first has its own
+// process namespace, /etc and /home as well, so that the test leaves no traces
+// and the machine sees none of it.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ constexpr int kNoNamespaces = 77;
 constexpr int kScriptFailed = 78;
 
 // Two servers in order: sshd on port 22 and 12345 of both, and ann, whose key
-// both accept and who knows all four host keys.
+// both accept. She knows all four host keys.
 constexpr char kTwoServers[] = R"sh(
 set -eu
 mount -t tmpfs tmpfs /mnt
@@ -107,8 +107,7 @@ SshQuestion AskBoth() {
   return question;
 }
 
-// As process 1 of namespaces of its own, with which all that it has started
-// ends.
+// Runs as process 1 of namespaces of its own, which end with all its children.
 [[noreturn]] void ObserveInside(const std::string& script,
                                 const SshQuestion& question,
                                 const std::string& afterwards, int answer) {

@@ -97,7 +97,7 @@ TEST(PeersToTryTest, InTurnEveryPairIsTried) {
   EXPECT_EQ(tried.size(), 1152u);
 }
 
-// A server on loopback that says `text` to one caller and hears nothing.
+// A server on loopback that sends `text` to one caller and reads nothing.
 class Speaker {
  public:
   explicit Speaker(std::string text) {
@@ -153,7 +153,7 @@ TEST(GreetsAsSshTest, WhoSaysNothingIsNotWaitedFor) {
   EXPECT_FALSE(GreetsAsSsh(kLoopback, silent.port(), absl::Milliseconds(50)));
 }
 
-// Programs of a test's own: by what a command line holds, the last that fits.
+// A test's own programs: the last whose part is in the command line answers.
 class Programs final : public CommandRunner {
  public:
   explicit Programs(FakeClock* clock) : clock_(clock) {}
@@ -166,7 +166,7 @@ class Programs final : public CommandRunner {
     result.standard_error = err;
     answers_.push_back({part, result});
   }
-  // Until its deadline.
+  // Hangs until its deadline.
   void Hang(const std::string& part) {
     CommandResult result;
     result.timed_out = true;
@@ -347,7 +347,7 @@ TEST_F(ReadSshTest, AServerThatTurnedItAwayIsAskedOnceMore) {
 TEST_F(ReadSshTest, LoginsForWhichThereWasNoTimeAreNotTold) {
   programs_.Hang(" true$");
   const SshFact fact = Read(AskAbout(64));
-  // 25 s a host and 10 s a command: those that were cut at 5 s say nothing.
+  // 25 s a host and 10 s a command: logins cut at 5 s are not reported.
   EXPECT_LE(fact.value().logins_size(), 2);
   for (const SshLogin& login : fact.value().logins()) {
     EXPECT_THAT(login.error(), HasSubstr("no answer in 10s"));

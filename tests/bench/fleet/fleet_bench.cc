@@ -131,7 +131,7 @@ void PrintHeld(int minutes, const Held& now, const Held& first) {
   std::fflush(stdout);
 }
 
-// A check every second, or as soon as the one before is over. False if one did
+// A check every second, or as soon as the last one has ended. False if one did
 // not pass.
 bool Soak(const Flags& flags, Controller::Stub* client, pid_t controller,
           const std::string& log) {

@@ -52,7 +52,7 @@ void BreakEveryDevice(Cluster* cluster) {
   }
 }
 
-// As many clusters of the size as have about kLargest servers together.
+// Makes as many clusters of the size as have about kLargest servers together.
 std::vector<Cluster> MakeClusters(const char* product, int servers,
                                   bool broken) {
   std::vector<Cluster> clusters;
@@ -127,7 +127,7 @@ BENCHMARK_CAPTURE(BM_JudgeGrowth, broken, true)
 }  // namespace clusterd
 
 int main(int argc, char** argv) {
-  mallopt(M_MXFAST, 0);  // As clusterd-controller does.
+  mallopt(M_MXFAST, 0);  // Like clusterd-controller.
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -28,7 +28,7 @@ class BusyViewer {
   };
 
   explicit BusyViewer(Options options);
-  // Stops the calls and drops what is held.
+  // Stops the calls and drops everything.
   ~BusyViewer();
   BusyViewer(const BusyViewer&) = delete;
   BusyViewer& operator=(const BusyViewer&) = delete;

@@ -77,7 +77,7 @@ void RunTasks(const HubInput& input) {
   Require(answers <= tasks);
 }
 
-// A controller that says what is in the input, whatever it hears.
+// A controller that sends the input, whatever it receives.
 class ScriptedHub final : public AgentHub::Service {
  public:
   ScriptedHub() {
@@ -131,7 +131,7 @@ class ScriptedHub final : public AgentHub::Service {
 
 // A host's state for believing an answer: all that is constant over inputs.
 struct Believer {
-  // Nothing that an input has is signed by this CA, or of this key.
+  // An input cannot have signatures of this CA, or of this key.
   void Judge(const absl::StatusOr<HubMessage>& answer) {
     if (!answer.ok()) return Require(!answer.status().message().empty());
     const auto proved = verdicts.Prove(answer->job_answer().verdict(),

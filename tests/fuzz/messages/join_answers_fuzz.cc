@@ -1,5 +1,5 @@
-// Whatever answers a host that joins: it believes the roots of its hash alone,
-// and takes no certificate but its own.
+// For any answer, a host that joins trusts only the roots of its hash, and
+// takes only its own certificate.
 #include <memory>
 #include <string>
 

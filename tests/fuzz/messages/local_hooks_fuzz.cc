@@ -1,4 +1,4 @@
-// Whatever is asked on a host's own socket, there is an answer or a reason.
+// Any request on a host's own socket has an answer or a reason.
 #include <memory>
 #include <string>
 

@@ -258,7 +258,7 @@ void MutateOnce(Message* message, std::mt19937& random) {
 }
 
 bool ParseText(const uint8_t* data, size_t size, Message* message) {
-  // No log line for every input that is none.
+  // Do not log invalid inputs.
   class Silent final : public google::protobuf::io::ErrorCollector {
    public:
     void AddError(int, int, const std::string&) override {}

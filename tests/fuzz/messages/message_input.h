@@ -21,7 +21,7 @@ bool ReadInput(const uint8_t* data, size_t size,
 // One to eight changes of fields, at any depth.
 void MutateMessage(google::protobuf::Message* message, std::mt19937& random);
 
-// As LLVMFuzzerCustomMutator; `message` is an empty one of the type.
+// Like LLVMFuzzerCustomMutator; `message` is an empty one of the type.
 size_t MutateInput(uint8_t* data, size_t size, size_t max_size, unsigned seed,
                    google::protobuf::Message* message);
 

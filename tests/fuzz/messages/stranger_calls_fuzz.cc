@@ -1,4 +1,4 @@
-// Whatever a stranger asks on the port of hosts that join, the desk answers
+// For any call of a stranger on the port of hosts that join, the desk answers
 // with a certificate of a host of the cluster, or with a reason.
 #include <fstream>
 #include <memory>

@@ -1,4 +1,4 @@
-// Whatever an admin of the cluster asks, the real controller answers, in time.
+// The real controller answers any call of an admin of the cluster, in time.
 #include <memory>
 #include <string>
 

@@ -322,7 +322,7 @@ class Tool {
     return StrictIpv4(option->second);
   }
 
-  // A device that takes its address from DHCP keeps nothing in the file.
+  // A device that takes its address from DHCP stores nothing in the file.
   bool StoresAddresses() const {
     return !ConfValue("udhcpc_enable").has_value();
   }
@@ -424,7 +424,7 @@ class Tool {
   HccnConf conf_;
 };
 
-// Nothing: the line is understood and in `request`.
+// nullopt: the line is understood and in `request`.
 std::optional<Answer> ParseRequest(const std::vector<std::string>& words,
                                    Request* request) {
   constexpr char kGlobalHint[] = "\nEnter [ hccn_tool -h ] for more details.";

@@ -46,7 +46,7 @@
 namespace clusterd {
 namespace sim {
 
-// Exit status of what is not modelled.
+// Exit status of a command that is not modelled.
 inline constexpr int kNotModelled = 70;
 
 // `arguments` without argv[0]. Returns the exit status.

@@ -44,8 +44,8 @@ HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server);
 // The same for every server of the spec, in its order.
 std::vector<HostFacts> MakeHealthyFacts(const ClusterSpec& spec);
 
-// The rank table of a job that takes what the spec plans; of version 1.2 with
-// the places of healthy facts. Its entries are called by the hosts' addresses,
+// The rank table of a job that takes the planned devices; of version 1.2 with
+// the places of healthy facts. Its entries are named by the hosts' addresses,
 // or "node_0" and on.
 std::string MakeRankTable(const ClusterSpec& spec, bool by_address = true,
                           absl::string_view version = "1.0");

@@ -21,7 +21,7 @@ constexpr char kNoRule[] =
     "no rule reads it: the controller refuses a second machine that attaches "
     "under the name of a host, and each server has its own name";
 
-// Reasons why a fault cannot act, and what it needs in namespaces.
+// Reasons why a fault cannot act, and its needs in namespaces.
 FaultRow Refused(FaultRow row, const std::string& side_by_side,
                  const std::string& in_namespaces,
                  const std::string& without_program = "") {

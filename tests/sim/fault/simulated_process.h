@@ -22,8 +22,8 @@ absl::Status StartListener(const HostFolder& server, int port);
 absl::Status StartDeviceUser(const HostFolder& server, int device,
                              const std::string& name);
 
-// argv[0] is looked up in PATH. FailedPrecondition with the command and what it
-// said, if it does not end with 0.
+// PATH is searched for argv[0]. FailedPrecondition with the command and its
+// output, if it does not end with 0.
 absl::Status RunHere(const std::vector<std::string>& argv);
 
 }  // namespace sim

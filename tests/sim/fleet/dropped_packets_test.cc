@@ -47,15 +47,15 @@ TEST(DroppedPacketsTest, HostIsNoticed) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
   ControllerServerOptions options;
-  // As a real one does.
+  // Like a real one.
   EXPECT_LE(options.keepalive_time + options.keepalive_timeout,
             absl::Seconds(25));
   options.keepalive_time = absl::Milliseconds(500);
   options.keepalive_timeout = absl::Milliseconds(500);
   TestController controller(&certificates, 1, &scheduler, options);
   controller.Start();
-  // On a slow machine it may be given up before anything is dropped: then it
-  // comes again.
+  // On a slow machine the controller may give it up before packets are dropped:
+  // then it comes again.
   std::unique_ptr<RawHost> host;
   ASSERT_TRUE(WaitUntil([&] {
     host = std::make_unique<RawHost>(controller.address(),

@@ -1,6 +1,6 @@
 // Many simulated hosts in one process, for scale: each has clusterd's own
 // stream over a connection and a certificate of its own, and facts from memory.
-// Nothing about the machine that it runs on is observed.
+// They do not observe the machine that they run on.
 #ifndef TESTS_SIM_FLEET_FLEET_H_
 #define TESTS_SIM_FLEET_FLEET_H_
 
@@ -29,7 +29,7 @@
 
 namespace clusterd {
 
-// To the hard limit: two are needed for each host, and the usual limit is 1024.
+// Up to the hard limit: each host needs two, and the usual limit is 1024.
 void RaiseDescriptorLimit();
 
 // Facts of many hosts by name. Safe for concurrent use once filled.

@@ -179,7 +179,7 @@ void WidenNetmask(RandomCluster& cluster, int host, int device) {
   SetAddress(cluster, host, device, own.address().ToString(), netmask, true);
 }
 
-// As another's, 256 higher.
+// Like another's, 256 higher.
 void EndAlike(RandomCluster& cluster, int host, int device) {
   const int other = (host + 1) % static_cast<int>(cluster.facts.size());
   const Ipv4Interface like = OwnInterface(cluster, other, device);

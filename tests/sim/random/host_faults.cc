@@ -22,7 +22,7 @@ void LoseDevice(RandomCluster& cluster, int host, int) {
   }
 }
 
-// The tool said nothing that can be read about any device.
+// The tool printed nothing readable about any device.
 void SilenceTool(RandomCluster& cluster, int host, int) {
   for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
     Silenced("UNREADABLE", "status 0 without a word")(cluster, host, d);
@@ -159,7 +159,7 @@ Make HoldDevice(absl::string_view pid) {
   };
 }
 
-// One fact of a host that is not there, so that `rule` cannot tell.
+// Drops one fact of a host, so that `rule` is unknown.
 FaultKind NoHostFact(const char* name, absl::string_view text, const char* rule,
                      const char* also = "") {
   return {name, "", false, rule, UNKNOWN, also, true, nullptr, OnHost(text)};
@@ -222,7 +222,7 @@ std::vector<FaultKind> HostFaults() {
        RunFirewall},
       {"conf-lost", "hccn_conf=absent hccn_conf=directory", false, "hccn-conf",
        FAIL, "container-mounts", true,
-       // There it has nothing to bring back.
+       // Recovery has nothing to restore there.
        [](const RandomCluster& cluster, int, int) {
          return !cluster.spec.roce_unused();
        },
@@ -394,7 +394,7 @@ std::vector<FaultKind> ChipFaults() {
        OnDevice("memory_errors { value { double_bit: 2 isolated_pages: 1 } }")},
       {"compatibility", "compatibility=NOK", true, "driver-compat", FAIL, "",
        false, nullptr, OnDevice("compatibility { value: 'NOK' }")},
-      // Nothing that the host shows uses it.
+      // No visible process of the host uses it.
       {"memory-left", "hbm=MB", true, "device-memory", WARN, "", false,
        [](const RandomCluster& cluster, int host, int) {
          return !Has(cluster, "npu-smi-absent") &&

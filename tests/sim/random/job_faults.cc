@@ -1,4 +1,4 @@
-// Jobs of random clusters, and what can be wrong about one.
+// Jobs of random clusters, and their faults.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -139,7 +139,7 @@ FaultKind OfJob(const char* name, const char* rule, State state,
   return kind;
 }
 
-// The same of what changes the whole cluster.
+// The same for a change of the whole cluster.
 FaultKind Alone(FaultKind kind) {
   kind.make = [make = kind.make](RandomCluster& cluster, int, int) {
     make(cluster, -1, -1);

@@ -46,12 +46,12 @@ struct RandomCluster {
   // The job that is judged, to which spec and facts are narrowed; unset: none.
   std::optional<JobSpec> job;
   std::vector<std::string> variations;
-  // Rules that may warn of what a variation leaves open, e.g. until a reboot,
-  // and about which hosts; -1: about the cluster.
+  // Rules that may warn of an open point of a variation, e.g. until a reboot,
+  // and their hosts; -1: the cluster.
   std::map<std::string, std::set<int>> warnings;
   std::vector<PlacedFault> faults;
-  // By host and device: those that keep what they have, since a fault touches
-  // them or counts on them.
+  // By host and device: those that keep their values, since a fault touches
+  // them or relies on them.
   std::set<std::pair<int, int>> taken;
 
   // From 0 to `count` - 1. REQUIRES: count > 0.
@@ -73,7 +73,7 @@ struct Variation {
   bool (*warns_of)(int host) = nullptr;
 };
 
-// Something broken. The names of rules stand with a space between two.
+// A fault. Names of rules stand with a space between two.
 struct FaultKind {
   const char* name;
   // Keys of tests/sim/fault.h that it stands for.
@@ -82,10 +82,10 @@ struct FaultKind {
   // The rule that must find it, and how bad.
   const char* rule;
   State state;
-  // Rules that may also say so, as a cause of their own, and as bad a thing at
-  // most; "gateway=FAIL": a worse one.
+  // Rules that may also report it, as a cause of their own, at most as bad;
+  // "gateway=FAIL": a worse one.
   const char* also;
-  // A fact is missing: then, and only then, may something be unknown.
+  // A fact is missing: only then may a finding be unknown.
   bool hides;
   std::function<bool(const RandomCluster&, int host, int device)> applies;
   std::function<void(RandomCluster&, int host, int device)> make;
@@ -131,7 +131,7 @@ void Patch(absl::string_view text, google::protobuf::Message* message);
 
 // Removes the host's lines of the key for the device from hccn.conf.
 void RemoveFromConf(HostFacts& host, absl::string_view key, uint32_t device);
-// The first such line gets the value, or a new one if there is none.
+// The first such line gets the value, or a new one if it is missing.
 void WriteToConf(HostFacts& host, absl::string_view key, uint32_t device,
                  const std::string& value);
 

@@ -32,11 +32,11 @@ Make Silenced(absl::string_view reason, absl::string_view what);
 // True if two other hosts or more have that device planned, and so can outvote
 // it.
 bool HasLikes(const RandomCluster& cluster, int host, int device);
-// One fact of a device that is not there, so that `rule` cannot tell.
+// Drops one fact of a device, so that `rule` is unknown.
 FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
                  const char* also, const char* simulated = "answer=TEXT");
 
-// The kind, which fails where the spec asks for what it breaks.
+// The kind, which fails if the spec asks for the broken part.
 FaultKind FailsWhere(bool (*fails)(const RandomCluster& cluster),
                      FaultKind kind);
 

@@ -57,8 +57,8 @@ void Unplug(HostFacts& host, DeviceFacts* device) {
         device);
 }
 
-// As many devices of each server, on A1 of one group of four; which ones
-// differs by host elsewhere. The others of the server are not set up.
+// The same number of devices of each server, on A1 of one group of four;
+// elsewhere which ones differs by host. The server's others are not set up.
 void PlanSubset(RandomCluster& cluster) {
   const bool rails = ProfileOf(cluster).subnet_plan == SubnetPlan::kPairs;
   const int all = cluster.spec.servers(0).devices_size();
@@ -154,7 +154,7 @@ void TellNoCompatibility(RandomCluster& cluster) {
                cluster);
 }
 
-// Switches that say more than the tool passes on.
+// Switches whose announcements the tool truncates.
 void CutNeighbours(RandomCluster& cluster) {
   for (HostFacts& host : cluster.facts) {
     for (DeviceFacts& device : *host.mutable_devices()) {
@@ -289,8 +289,8 @@ std::vector<Variation> DeviceVariations() {
   return {
       {"subset-of-devices", 5,
        [](const RandomCluster& c) {
-         // With pairs, the plan of 127 servers or more repeats last numbers,
-         // which half of their devices would not have to.
+         // With pairs, the plan of 127 servers or more repeats last numbers, as
+         // half of their devices would not have to.
          return !c.job.has_value() && c.spec.servers(0).devices_size() >= 8 &&
                 (ProfileOf(c).subnet_plan != SubnetPlan::kPairs ||
                  c.spec.servers_size() <= 126);

@@ -17,8 +17,8 @@ namespace {
 constexpr long kLinksPerPort = 2;
 constexpr long kMinIpv6Mtu = 1280;
 
-// Drops the stored gateway if it is outside the new subnet, and gives the
-// device again what depends on its address.
+// Drops the stored gateway if it is outside the new subnet, and sets the values
+// again that depend on the device's address.
 Outcome SettleAddress(ToolContext& context, uint32_t address, uint32_t mask) {
   std::optional<std::string> gateway;
   if (!ReadLimited(context, "gateway", kMaxAddressChars, &gateway) && gateway) {
@@ -133,7 +133,7 @@ Outcome SetAddress(ToolContext& context, const Arguments& arguments) {
   // Routes go before the device is asked, and stay gone if it refuses.
   if (Outcome failure = DropForeignRoutes(context, value, mask)) return failure;
   if (Outcome failure = ApplyAddress(context, address, netmask)) return failure;
-  // From here on the device has the new address, whatever the file says.
+  // From here on the device has the new address, also if the file is wrong.
   if (Outcome failure = SettleAddress(context, value, mask)) return failure;
   if (Outcome failure = context.conf->Write(context.Key("address"), address)) {
     return failure;

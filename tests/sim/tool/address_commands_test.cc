@@ -1,4 +1,4 @@
-// Gateways in hccn.conf and on the devices, and what is asked for first.
+// Gateways in hccn.conf and on the devices, and the order of the checks.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>

@@ -83,7 +83,7 @@ bool ParseRoute(const std::string& line, StoredRoute* route) {
 }
 
 // Drops stored ip_route lines of the device whose next hop is outside the new
-// subnet. ConfUnparsable if one does not even begin as a route does.
+// subnet. ConfUnparsable if one does not even begin as a route.
 Outcome DropForeignIpRoutes(ToolContext& context, const std::string& text,
                             uint32_t address, uint32_t mask) {
   const std::string key = context.Key("ip_route") + "=";
@@ -225,7 +225,7 @@ std::string RouteKey(const ToolContext& context, const std::string& address,
 
 Outcome ScanRoutes(const ToolContext& context, const std::string& text,
                    std::vector<StoredRoute>* own) {
-  // The low byte of -ENOMEM, which is what a route that cannot be read ends in.
+  // The low byte of -ENOMEM, with which an unreadable route ends.
   constexpr int kUnreadableRoute = 244;
   bool readable = true;
   ForEachConfLine(text, [&](const std::string& line) {

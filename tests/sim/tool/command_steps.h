@@ -38,8 +38,8 @@ Outcome ApplyGateway(ToolContext& context, const std::string& gateway);
 // True if `a` and `b` have the same network part.
 bool SameSubnet(uint32_t a, uint32_t b, uint32_t mask);
 
-// The value stored for the device under `name`. Generic(1) if it is longer than
-// what the tool has room for.
+// The value stored for the device under `name`. Generic(1) if it exceeds the
+// tool's buffer.
 Outcome ReadLimited(ToolContext& context, const std::string& name,
                     size_t max_chars, std::optional<std::string>* value);
 // The device's address and mask; `if_none` if it has no address.
@@ -63,8 +63,8 @@ struct StoredRoute {
 std::string RouteKey(const ToolContext& context, const std::string& address,
                      const std::string& netmask);
 // Routes of this device in the text of hccn.conf. Generic(244) at the first
-// line that begins as a route of any device and is none; `own` then holds the
-// routes above it.
+// line that begins as a route of any device but is not one; `own` then holds
+// the routes above it.
 Outcome ScanRoutes(const ToolContext& context, const std::string& text,
                    std::vector<StoredRoute>* own);
 // Drops stored routes of the device, of both kinds, whose gateway is outside

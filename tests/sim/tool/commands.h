@@ -1,5 +1,5 @@
-// The commands of the classic tool: what they work with, by family what each
-// `-cmd -option` does, and the table that says which command line leads where.
+// The commands of the classic tool: their context, each `-cmd -option` by
+// family, and the table from command lines to them.
 #ifndef TESTS_SIM_TOOL_COMMANDS_H_
 #define TESTS_SIM_TOOL_COMMANDS_H_
 
@@ -101,7 +101,7 @@ Outcome GetStatus(ToolContext& context, const Arguments& arguments);
 Outcome GetHardwareStats(ToolContext& context, const Arguments& arguments);
 Outcome GetPacketStats(ToolContext& context, const Arguments& arguments);
 Outcome GetUdpPorts(ToolContext& context, const Arguments& arguments);
-// With the mode before its arguments: port, auto, multi_qp, code.
+// Takes the mode before its arguments: port, auto, multi_qp, code.
 Outcome SetUdpPort(ToolContext& context, const Arguments& arguments);
 // Gives the device the port, and does not touch hccn.conf.
 Outcome GiveRocePort(ToolContext& context, const std::string& port);

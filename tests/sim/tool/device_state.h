@@ -30,7 +30,7 @@ class DeviceState {
   std::string Text() const;
 
   std::optional<std::string> Find(const std::string& key) const;
-  // Decimal, 0x… or negative; nothing if absent or not a number.
+  // Decimal, 0x… or negative; nullopt if absent or not a number.
   std::optional<long> Number(const std::string& key) const;
   void Set(const std::string& key, const std::string& value);
   void Erase(const std::string& key);

@@ -42,7 +42,7 @@ PfcBitmap ReadPfcBitmap(const std::string& text, int most);
 
 inline constexpr int kMinRocePort = 4097;
 inline constexpr int kMaxRocePort = 65535;
-// Four or five digits, whatever their value.
+// Four or five digits, of any value.
 bool IsUdpPortText(const std::string& text);
 bool IsRocePort(const std::string& text);
 // "5000-5003" or "5000,5001,…" for `count` ports, each once, as the tool stores
@@ -50,7 +50,7 @@ bool IsRocePort(const std::string& text);
 std::optional<std::string> PortListText(const std::string& text, int count);
 
 // A whole number as strtol takes it: blanks and a sign before it, nothing after
-// it, and nothing at all is 0.
+// it; an empty text is 0.
 bool IsNumberIn(const std::string& text, long first, long last);
 bool IsBandwidth(const std::string& text);
 

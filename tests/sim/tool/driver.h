@@ -57,7 +57,7 @@ class Driver {
 
   // The failure the tool reports for a mailbox call, if any.
   Outcome Ask(Mailbox call, int device) const;
-  // The same for a call whose number no record shows: what the state says of
+  // The same for a call whose number no record shows: the state's answer for
   // any number that is not a Mailbox.
   Outcome AskUnlisted(int device) const;
   // For calls that change the device: also PermissionDenied.

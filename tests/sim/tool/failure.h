@@ -21,7 +21,7 @@ struct Failure {
   bool with_hint = false;
 };
 
-// Nothing: the command went well.
+// nullopt: the command succeeded.
 using Outcome = std::optional<Failure>;
 
 namespace failures {

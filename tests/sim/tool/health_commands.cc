@@ -17,7 +17,7 @@ namespace {
 // The tool's buffer for the neighbour's text, less its terminator.
 constexpr size_t kMaxLldpBytes = 1999;
 
-// By code; the last one is for none of them.
+// By code; the last one is for unknown codes.
 constexpr const char* kHealthNames[] = {
     "Success",     "Socket fail",   "Receive timeout",
     "Unreachable", "Time exceeded", "Fault",

@@ -37,7 +37,7 @@ bool FindProduct(const std::string& name, Product* product);
 // mainboard_id, server_id and devices ("0-7" or "1,4").
 Product ProductOf(const DeviceState& state);
 
-// By mainboard id, whatever the build. 9000 counts as A3.
+// By mainboard id, for any build. 9000 counts as A3.
 bool IsA3(const Product& product);
 bool Is9000(const Product& product);
 // True if its server is inside a super pod.

@@ -1,5 +1,5 @@
-// Servers with something wrong, the spec that they should meet, and the plan
-// that gets them there: what the tests of the applier start from.
+// Servers with wrong settings, the spec that they should meet, and the plan for
+// that: the start of the applier's tests.
 #ifndef TESTS_SUPPORT_APPLY_APPLY_SCENARIOS_H_
 #define TESTS_SUPPORT_APPLY_APPLY_SCENARIOS_H_
 
@@ -22,7 +22,7 @@ namespace clusterd {
 inline constexpr char kScenarioHost[] = "node-07";
 inline constexpr char kScenarioStateFolder[] = "/var/lib/clusterd/apply";
 
-// One machine and what is done to it. Movable by pointer only.
+// One machine and its changes. Movable by pointer only.
 struct Scenario {
   FakeMachine machine{kScenarioHost};
   FakeClock clock;
@@ -32,11 +32,11 @@ struct Scenario {
   // The plan for the machine as it is now. REQUIRES: nothing is blocked.
   HostPlan Plan();
   MachineAccess Access();
-  // An applier on the machine, with everything allowed and no device in use.
+  // An applier on the machine that allows all kinds, with unused devices.
   std::unique_ptr<Applier> MakeApplier();
   // The same, but through a log that can end the process.
   std::unique_ptr<Applier> MakeApplier(EffectLog* log);
-  // Everything of the machine but clusterd's own folder.
+  // The whole machine but clusterd's own folder.
   std::map<std::string, std::string> State() const;
 
   std::unique_ptr<EffectFileSystem> logged_files;
@@ -59,9 +59,9 @@ std::unique_ptr<Scenario> OpenFirewalldScenario();
 std::unique_ptr<Scenario> DisableFirewallsScenario();
 
 // An hccn.conf with CR LF, a route without its "gateway_", a repeated key and
-// no final newline, without the MTU of a device, of which gateway, detect
-// address and TLS switch of a device are not what the device has. TLS is on
-// where it should be off; the device with the route gets another address.
+// no final newline. It lacks the MTU of a device; gateway, detect address and
+// TLS switch of a device differ from the device. TLS is on where it should be
+// off; the device with the route gets another address.
 std::unique_ptr<Scenario> BrokenConfScenario();
 
 // OpenUfwScenario, after the process ended half way through the effects of

@@ -190,7 +190,7 @@ void FakeDevices::Take(const DeviceState& state) {
     device.mtu = get("mtu");
     device.pfc = get("bitmap");
     device.roce_port = get("roce_port");
-    // The tool's list is of what was ever set; what the device has is a map.
+    // The tool's list has all pairs ever set; the device has a map.
     const std::string list = get("dscp_tc");
     device.dscp =
         DscpClassesText(*ParseDscpClasses(absl::StripSuffix(list, ",")));

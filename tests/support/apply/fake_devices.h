@@ -1,7 +1,6 @@
 // The devices of a machine in memory: the simulated hccn_tool of tests/sim/tool
 // run in this process, so with its texts, statuses, order of checks and file
-// edits, on hccn.conf in a fake file system. Faults are what a test switches
-// on besides.
+// edits, on hccn.conf in a fake file system. Tests can add faults.
 #ifndef TESTS_SUPPORT_APPLY_FAKE_DEVICES_H_
 #define TESTS_SUPPORT_APPLY_FAKE_DEVICES_H_
 
@@ -67,8 +66,8 @@ class FakeDevices {
   // A query that writes to a copy of hccn.conf instead (Command::instead).
   CommandResult RunOverCopy(const std::vector<std::string>& argv);
 
-  // The devices know nothing any more and recover what hccn.conf has. The
-  // tool's own notes in the file (tls_ca_recovered and the like) are left out.
+  // The devices lose their values and recover those of hccn.conf. The tool's
+  // own notes in the file (tls_ca_recovered and the like) are left out.
   void Boot();
 
   bool IsSilent(uint32_t id) const;
@@ -92,7 +91,7 @@ class FakeDevices {
   CommandResult Run(const std::vector<std::string>& argv, Edits edits,
                     const std::map<std::string, std::string>& script);
   Fault TakeFault(uint32_t id, bool half);
-  // `state_` with what tests have changed in `devices_`, and the way back.
+  // `state_` with the tests' changes of `devices_`, and the reverse.
   sim::DeviceState Now() const;
   void Take(const sim::DeviceState& state);
 

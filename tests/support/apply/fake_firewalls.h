@@ -39,7 +39,7 @@ class FakeFirewalls {
   std::optional<CommandResult> Run(const std::vector<std::string>& argv,
                                    bool half);
   FirewallFacts Read(FirewallProgram program);
-  // Starts what is enabled, with the stored rules.
+  // Starts enabled firewalls, with the stored rules.
   void Boot();
   // The state that is visible from outside, without files.
   std::map<std::string, std::string> State() const;

@@ -144,8 +144,8 @@ absl::StatusOr<CommandResult> FakeMachine::RunProgram(
 }
 
 DeviceFacts FakeMachine::ReadDevice(uint32_t id) {
-  // Nothing but these decides what is read, and tests that crash at every
-  // effect read the same few states a million times.
+  // Only these decide the reading, and tests that crash at every effect read
+  // the same few states a million times.
   std::string seen = absl::StrCat(id, devices_.IsSilent(id) ? " silent " : " ",
                                   devices_.State(id));
   const std::string conf = Conf();

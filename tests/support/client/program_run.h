@@ -33,7 +33,7 @@ struct ProgramWorld {
   };
   // An empty folder: no settings file exists.
   std::string root = "/nonexistent";
-  // Set where a test wants to see what reached the controller.
+  // Set if a test checks the requests to the controller.
   FakeController* controller = nullptr;
   // Ctrl-C is pressed as soon as stderr holds this text; empty: never. And once
   // more when it holds the other.
@@ -41,7 +41,7 @@ struct ProgramWorld {
   std::string interrupt_again_at;
   // The same when stdout has been flushed that often; 0: never.
   int interrupt_at_flush = 0;
-  // By how much the clock moves each time that it is read.
+  // The clock advances by this at each reading.
   absl::Duration clock_step = absl::ZeroDuration();
   // The user's input when asked.
   absl::StatusOr<std::string> answer = absl::OutOfRangeError("no answer");
@@ -60,7 +60,7 @@ std::string HelpOfStatus(const std::string& command, int status);
 // A new file in the test's own folder with this content; its path.
 std::string TestFile(const std::string& name, const std::string& content);
 
-// The content of a file; fails the test if there is none.
+// The content of a file; fails the test if it does not exist.
 std::string FileContent(const std::string& path);
 
 }  // namespace clusterd

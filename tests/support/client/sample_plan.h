@@ -1,4 +1,4 @@
-// Plans, and what came of them, for tests of the commands about them.
+// Plans and their results, for tests of the commands about them.
 #ifndef TESTS_SUPPORT_CLIENT_SAMPLE_PLAN_H_
 #define TESTS_SUPPORT_CLIENT_SAMPLE_PLAN_H_
 

@@ -16,7 +16,7 @@ namespace clusterd {
 // 65535, all persistent, TLS off, firewall disabled, rendezvous 29500, ssh 22.
 ClusterSpec GoodSpec();
 
-// Facts of a host of GoodSpec: nothing is left to do.
+// Facts of a host of GoodSpec, which needs no change.
 HostFacts GoodFacts(const std::string& host);
 
 // Device `id` of the facts.

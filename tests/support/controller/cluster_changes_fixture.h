@@ -75,7 +75,7 @@ class ClusterChangesTest : public testing::Test {
     links_[name] = link;
   }
 
-  // One step on each of the first `hosts` servers, nothing on the others.
+  // One step on each of the first `hosts` servers; the others are empty.
   ClusterPlan MakePlan(int hosts) {
     ClusterPlan plan;
     plan.set_schema_version(kPlanSchemaVersion);
@@ -152,7 +152,7 @@ class ClusterChangesTest : public testing::Test {
     pool_.Drain();
   }
 
-  // Nothing more runs or fits in until `go_on`.
+  // Blocks and fills the pool until `go_on`.
   void FillPool(absl::Notification* go_on) {
     absl::Notification begun;
     ASSERT_TRUE(pool_.TryRun([&begun, go_on] {

@@ -36,7 +36,7 @@ class FakeCommandRunner final : public CommandRunner {
   // Killed at its deadline, and still there as process `pid`.
   void HangsForEver(const std::string& command, int pid);
   void CannotStart(const std::string& command, absl::Status status);
-  // Forgets what was scripted for `command`.
+  // Forgets the script of `command`.
   void Forget(const std::string& command);
 
   absl::StatusOr<CommandResult> Run(const Command& command) override

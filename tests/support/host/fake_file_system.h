@@ -39,8 +39,8 @@ class FakeFileSystem final : public FileSystem {
 
   // nullopt: no such file.
   std::optional<std::string> Content(const std::string& path) const;
-  // "0644 0:0 <content>" of every regular file whose path begins with none of
-  // `except`; specials are left out.
+  // "0644 0:0 <content>" of every regular file unless its path begins with one
+  // of `except`; specials are left out.
   std::map<std::string, std::string> Snapshot(
       const std::vector<std::string>& except) const;
 

@@ -1,5 +1,5 @@
-// A wire between two programs that a test can cut without either noticing: what
-// a switch that dies, or a host that loses power, looks like to the other end.
+// A wire between two programs that a test can cut without a notice to either:
+// as if a switch dies, or a host loses power.
 #ifndef TESTS_SUPPORT_HTTP_TCP_PROXY_H_
 #define TESTS_SUPPORT_HTTP_TCP_PROXY_H_
 

@@ -24,7 +24,7 @@ class MovedClock final : public Scheduler {
     absl::MutexLock lock(&mutex_);
     return stopped_at_.value_or(absl::Now()) + moved_;
   }
-  // By the real clock, also while this one stands.
+  // Uses the real clock, also while this one stands.
   TimerId RunAfter(absl::Duration delay, std::function<void()> run) override {
     const bool waits = is_patient_ && delay >= absl::Seconds(1);
     return threads_.RunAfter(waits ? delay + kPatience : delay, std::move(run));
@@ -44,7 +44,7 @@ class MovedClock final : public Scheduler {
     absl::MutexLock lock(&mutex_);
     stopped_at_ = absl::Now();
   }
-  // As PatientScheduler, for timers that begin from now on, or no more.
+  // Like PatientScheduler, for timers that begin from now on; false ends it.
   void SetPatient(bool is_patient) { is_patient_ = is_patient; }
 
  private:

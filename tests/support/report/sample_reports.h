@@ -1,4 +1,4 @@
-// Reports for tests of what is made of them.
+// Reports for tests of their printed forms.
 #ifndef TESTS_SUPPORT_REPORT_SAMPLE_REPORTS_H_
 #define TESTS_SUPPORT_REPORT_SAMPLE_REPORTS_H_
 
