@@ -62,7 +62,7 @@ TEST(ExplainCommandTest, FindsTheRulesThatNameAnErrorCode) {
     EXPECT_TRUE(absl::StartsWith(output.out, "EI0009\n")) << output.out;
     EXPECT_TRUE(absl::StrContains(output.out, "\n            link "))
         << output.out;
-    // Only one of its findings names the code.
+    // Only one finding of this rule names the code.
     EXPECT_TRUE(absl::StrContains(output.out, "\n            net-health "))
         << output.out;
     EXPECT_FALSE(absl::StrContains(output.out, "ports-reserved"));

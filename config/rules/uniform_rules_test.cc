@@ -117,7 +117,7 @@ TEST(CheckTlsUniformTest, BelievesTheDeviceWhereTheFileSaysOtherwise) {
             "others=15 other devices\n");
 }
 
-// The device answers on all of them, also against the spec.
+// Every device reports "on", whatever the spec says.
 TEST(CheckTlsUniformTest, ComparesTheNumberInTheFileAlsoWithoutTlsInTheSpec) {
   TestCluster cluster;
   for (int i = 0; i < 8; ++i) {

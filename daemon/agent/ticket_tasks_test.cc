@@ -58,7 +58,7 @@ TEST_F(TicketTasksTest, AuditsWhatIsReadWithWhoAskedAndWhoIsRefused) {
   Tasks({CHANGE_LOGS}).ReadLogs(logs, absl::Seconds(10)).status().IgnoreError();
   const std::string read = "ada read-logs of user \"ann\", job \"4711\": ";
   std::vector<std::string> told = audit_->Told();
-  // A refusal is written soon: search all lines that are read meanwhile.
+  // The refusal is written soon, between other lines.
   const auto refused = absl::c_find_if(told, [](const std::string& line) {
     return absl::StrContains(line, "refused: ");
   });

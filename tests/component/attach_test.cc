@@ -245,7 +245,7 @@ TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
               testing::Not(HasSubstr("host server0: detached")));
 }
 
-// A stream must not send either until it has the name.
+// A stream without a name yet must not send either.
 TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
   TestCertificates certificates;
   PatientScheduler scheduler;

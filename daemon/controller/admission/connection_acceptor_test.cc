@@ -196,7 +196,7 @@ TEST(ConnectionAcceptorTest, ServesIpv4AndIpv6) {
   }
 }
 
-// Cutting off a call needs its connection's name.
+// The acceptor finds the connection of a call to cut by its peer's name.
 TEST(ConnectionAcceptorTest, NamesPeersAsGrpcDoes) {
   AcceptorOptions options = OneCallAtMost();
   options.listen = ":0";

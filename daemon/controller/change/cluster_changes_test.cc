@@ -518,7 +518,7 @@ TEST_F(ClusterChangesTest, AbortFreesTheTurnAndWhatTheHostTellsLaterIsKept) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
   EXPECT_THAT(log_.Lines(), HasSubstr(" of alice: aborted by root (admin), 1 "
                                       "hosts not waited for"));
-  // The change ended, whatever the host does.
+  // The next change may begin, whatever the host does.
   Tell("server0", id, ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
   const auto next = RollBack(id);

@@ -47,7 +47,7 @@ TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
             absl::Seconds(2));
   const std::string chain = *leaf + (*authority)->intermediate_pem();
   EXPECT_TRUE(CheckChain(chain, root->certificate_pem(), now).ok());
-  // A client that trusts the root needs more than the intermediate above it.
+  // A client that trusts the root also needs the intermediate.
   EXPECT_FALSE(CheckChain(*leaf, root->certificate_pem(), now).ok());
   EXPECT_TRUE((*authority)->HasIssued(*leaf));
   EXPECT_FALSE(

@@ -605,7 +605,7 @@ TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   EXPECT_TRUE(Join(Asker(), token, "node2").ok());
   const auto joined = Join(Asker(), Token());
   ASSERT_TRUE(joined.ok()) << joined.status();
-  // The same after one more reset.
+  // Another reset refuses them again.
   ASSERT_TRUE(desk_->Reset("node1").ok());
   expect_no_way_in();
 }

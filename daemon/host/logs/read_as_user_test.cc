@@ -193,7 +193,7 @@ TEST_F(ReadAsUserTest, AHostWithoutLogsIsAnAnswer) {
               Contains(absl::StrCat(kLogs,
                                     ": not read as ann: No such file or "
                                     "directory")));
-  // A host without NPUs and users has none either.
+  // On a host without NPUs and users nothing is missing.
   root_.Remove("/home/ann/ascend");
   root_.Remove("/home/ann");
   const HostLogs none =

@@ -69,7 +69,7 @@ TEST_F(NetworkNamespaceTest, LooksAtNothingInAFolderThatUsersCanChange) {
   }
   const std::string own = absl::StrCat("/proc/", getpid(), "/ns/net");
   EXPECT_TRUE(FindPath(HostPaths{}, own).ok());
-  // The same by way of a process's files and folders.
+  // Paths by way of a process's files and folders are refused.
   for (const char* path : {"/proc/7/root/run/netns/train",
                            "/proc/self/cwd/ns/net", "/proc/7/fd/3/ns/net"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(FindPath(HostPaths{}, path))) << path;

@@ -234,7 +234,7 @@ Herd Run(std::deque<Hook> hooks, Fleet* fleet) {
   absl::Time last = first_call;
   for (const Hook& hook : hooks) {
     last = std::max(last, hook.answered);
-    // An answer that lets devices through is not the controller's.
+    // An answer with `let_through` is not the controller's.
     if (hook.status.ok() && hook.answer.decision() == HookAnswer::ALLOW &&
         hook.answer.let_through().empty()) {
       continue;

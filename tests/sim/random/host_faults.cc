@@ -222,7 +222,7 @@ std::vector<FaultKind> HostFaults() {
        RunFirewall},
       {"conf-lost", "hccn_conf=absent hccn_conf=directory", false, "hccn-conf",
        FAIL, "container-mounts", true,
-       // Recovery has nothing to restore there.
+       // With RoCE unused recovery has nothing to restore.
        [](const RandomCluster& cluster, int, int) {
          return !cluster.spec.roce_unused();
        },
