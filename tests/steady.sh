@@ -51,8 +51,8 @@ bazel build --config=joined --noshow_progress //tests/steady:load || exit 1
 bazel build "${flags[@]}" -- "${targets[@]}" || exit 1
 cp -L bazel-bin/tests/steady/load "$work/program"
 
-# Targets that are small run more often in each round; a list of patterns that
-# Bazel reads, since each target may be named in one option alone.
+# Small targets run more often in each round. Bazel lists them, since only one
+# option may name a target.
 expression=$(printf '%s + ' "${targets[@]}" | sed 's/ + $//; s/ + -/ - /g')
 small=$(bazel query --noshow_progress "attr(size, small, tests($expression))" 2>"$work/log") ||
   { cat "$work/log" >&2; exit 1; }

@@ -1,5 +1,5 @@
-// The output of `clusterctl check` for clusters of any size on a terminal of 80
-// columns and 24 lines, from facts in memory that the judge judges.
+// `clusterctl check` of clusters of any size on a terminal of 80 columns and 24
+// lines. The judge judges facts in memory.
 #include <sstream>
 #include <tuple>
 

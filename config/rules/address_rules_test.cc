@@ -362,8 +362,8 @@ TEST(CheckGatewayTest, OneForFourOfAnA1ServerThatNobodyPlansIsCorrect) {
   EXPECT_EQ(Lines(cluster.Check("gateway")), "");
 }
 
-// hccn_tool leaves a server of this product so if a gateway was set for devices
-// 0 and 4 last: live and stored for these two alone.
+// hccn_tool leaves a server of this product so if gateways were last set for
+// devices 0 and 4: only these two have one, live and stored.
 TestCluster OneGatewayPerFour(const char* mode) {
   TestCluster cluster("atlas-training", mode);
   for (HostFacts& facts : cluster.facts) {

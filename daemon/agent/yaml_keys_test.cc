@@ -85,8 +85,8 @@ std::string LineWith(absl::string_view file, absl::string_view key,
              : LineWith(file, outer, inner);
 }
 
-// A list in a list is wrong for every key, so a loader that reads the key says
-// so, with the range that the table has.
+// A list in a list is wrong for every key: a loader that reads the key reports
+// it, with the table's range.
 TEST(YamlKeysTest, TheLoaderReadsEachKeyOfTheTableInItsRange) {
   for (const absl::string_view file : kFiles) {
     for (const Key& key : KeysOf(file)) {

@@ -460,8 +460,8 @@ TEST(MachineObserverTest, KnowsTheTlsSwitchWhileTheLockOfTheFileIsHeld) {
   EXPECT_EQ(facts.devices(0).tls().value().in_file(), "0");
 }
 
-// Counts how many commands run at once, over all and for one device, and holds
-// the first `gather` of them until all of these have come.
+// Counts the commands that run at once, over all and for one device. Holds the
+// first `gather` of them until all of these have come.
 class CountingRunner final : public CommandRunner {
  public:
   explicit CountingRunner(int gather) : gather_(gather) {}

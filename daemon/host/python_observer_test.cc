@@ -1,5 +1,5 @@
 // Real `readlink`, `find` and `grep` as another user, which needs root outside
-// of a user namespace; as the test's own user where that cannot be had.
+// of a user namespace; otherwise as the test's own user.
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -52,8 +52,8 @@ TEST(BlockedSignalsTest, RestoresMaskAfterwards) {
   EXPECT_EQ(sigismember(&mask, SIGTERM), 0);
 }
 
-// Plays systemd: a datagram socket bound to a path or, without one, to an
-// abstract name that the kernel chooses, so that no other process has it.
+// Plays systemd: a datagram socket bound to a path. Without a path the kernel
+// chooses an abstract name, which no other process has.
 class Listener {
  public:
   explicit Listener(const std::string& path = "") {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# HTML reports in a real browser: the page tries no request, its policy refuses nothing of its own,
-# hostile texts execute nothing, the script works, and without it all content is there.
+# HTML reports in a real browser. The page tries no request, its policy refuses nothing of its own,
+# and hostile texts execute nothing. The script works, and without it all content is there.
 set -uo pipefail
 . tests/browser/browser.sh
 

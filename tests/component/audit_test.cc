@@ -1,6 +1,6 @@
 // The controller's audit file over real gRPC. Each change of hosts has a line
-// before and after it, each refused caller has one, and a file that cannot be
-// written refuses only changes.
+// before and after it, and each refusal one. A file that cannot be written only
+// refuses changes.
 #include <filesystem>
 #include <memory>
 #include <string>

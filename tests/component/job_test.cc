@@ -1,6 +1,5 @@
-// Checks of jobs: hosts that ask over their streams about the job that is to
-// start on them, all at once, late, or wrongly; users who ask the same; and the
-// brake.
+// Checks of jobs. Hosts ask over their streams about a job that is to start on
+// them: all at once, late, or wrongly. Users ask the same. The brake.
 #include <map>
 #include <memory>
 #include <set>

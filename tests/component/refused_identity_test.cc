@@ -1,6 +1,6 @@
-// Clients that were admitted and then refused, generated from the table of
-// roles: every call, over a full handshake and over a resumed TLS session, and
-// every open stream.
+// Clients that were admitted and then refused, from the table of roles. Tests
+// try every call, over a full handshake and a resumed TLS session, and every
+// open stream.
 #include <atomic>
 #include <memory>
 #include <string>

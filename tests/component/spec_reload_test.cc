@@ -139,9 +139,9 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
   TestHost host(options, &observer);
   ASSERT_TRUE(host.WaitAttached());
   // The test's time runs so fast that a message may seem too late, and the host
-  // is between two streams just then: the next check finds it. While a check is
-  // under way, as its own deadlines say, time only moves in single steps: other
-  // timers look the same, and end only by time.
+  // is between two streams: the next check finds it. While a check's own
+  // deadlines run, time moves in single steps: other timers look the same, and
+  // end only by time.
   int idle = scheduler.pending();
   int looks = 0;
   ASSERT_TRUE(WaitUntil([&] {

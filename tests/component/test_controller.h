@@ -1,5 +1,5 @@
-// A controller inside the test: the real server on a free port of 127.0.0.1,
-// with mutual TLS, a spec in a file, and clients for it.
+// A controller inside the test: the real server on a free port of 127.0.0.1. It
+// has mutual TLS, a spec in a file, and clients.
 #ifndef TESTS_COMPONENT_TEST_CONTROLLER_H_
 #define TESTS_COMPONENT_TEST_CONTROLLER_H_
 

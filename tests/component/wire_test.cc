@@ -306,7 +306,7 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
 }
 
 // The most expensive headers: gRPC reads a string from its beginning with each
-// frame, so that the time grows with the square of the allowed size.
+// frame. The time grows with the square of the allowed size.
 TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
   // The value of the last header has 512 MiB.

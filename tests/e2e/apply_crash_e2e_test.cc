@@ -1,6 +1,5 @@
-// Programs that are killed in the middle of an apply or rollback: a host is
-// afterwards as it was or as it was planned, never between, and the history
-// says which.
+// Programs that are killed in the middle of an apply or rollback. Afterwards a
+// host is as before or as planned, and the history says which.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>

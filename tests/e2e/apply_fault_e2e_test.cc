@@ -1,6 +1,6 @@
-// Faults during an apply on real servers, with the real programs: a tool that
-// lies, one that hangs half way, files that cannot be written, a full disk.
-// Each time the host must be left as it was, and report why.
+// Faults during an apply on real servers, with the real programs: a lying or
+// hanging tool, files that cannot be written, a full disk. Each time the host
+// must be left as it was, and report why.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -93,8 +93,8 @@ TEST(HangingToolTest, IsEndedAtItsDeadlineAndTheRestIsTakenBack) {
   EXPECT_THAT(result.error(), AllOf(HasSubstr("device 3"), HasSubstr("10s")));
 }
 
-// Behind the device and before the file: the device has the new value, and the
-// tool waits for the lock of hccn.conf until clusterd ends it.
+// Between device and file: the device has the new value, and the tool waits for
+// the lock of hccn.conf until clusterd ends it.
 TEST(HangingToolTest, IsTakenBackWhenTheDeviceIsSetAndTheFileIsNot) {
   ChangeCluster cluster(1, ChangeSpec(1, "10s"));
   cluster.Break("server0", {"3:detect=none"});

@@ -1,5 +1,5 @@
-// The main job on an Ascend 950 cluster, with the real programs: rules judge
-// the other command line's values, and the rest is unknown with its reason.
+// The main job on an Ascend 950 cluster, with the real programs. Rules judge
+// the other command line's values; the rest is unknown with its reason.
 #include <string>
 #include <vector>
 

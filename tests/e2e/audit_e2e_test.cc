@@ -1,5 +1,5 @@
-// Audit files of the real programs: an apply leaves lines on both sides, each
-// side keeps the other's newest, and clusterctl finds what is altered or cut.
+// Audit files of the real programs. An apply leaves lines on both sides, each
+// side keeps the other's newest, and clusterctl finds altered or cut files.
 
 #include <filesystem>
 #include <fstream>

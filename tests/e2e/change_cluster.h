@@ -26,7 +26,7 @@ std::vector<std::string> DifferencesFrom(const ServerState& before,
                                          const ServerState& after);
 
 // While it lives, changes of a device of the server below `root` wait, and
-// reads continue: a tool that hangs half way for as long as the test needs.
+// reads continue. It stands for a tool that hangs half way.
 class DeviceGate {
  public:
   explicit DeviceGate(const std::string& root);

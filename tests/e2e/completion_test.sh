@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Completion of clusterctl as a user sees it: keys typed into the real bash and
-# zsh on a terminal of their own, and fish's offers for a line. A completed
-# command runs, and its output shows the completion.
+# zsh on a terminal, and fish's offers for a line. A completed command runs, and
+# its output shows the completion.
 set -uo pipefail
 failed=0
 

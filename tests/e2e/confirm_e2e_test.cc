@@ -1,6 +1,6 @@
-// A change that rolls back automatically, with the real programs: kept by a
-// person after its host was killed, or unconfirmed and rolled back, and
-// blocking all others while it waits.
+// A change that rolls back automatically, with the real programs. It blocks all
+// others while it waits. A person keeps it after its host was killed, or it is
+// rolled back.
 #include <string>
 
 #include "absl/strings/str_cat.h"

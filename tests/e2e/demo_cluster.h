@@ -1,4 +1,4 @@
-// A whole cluster out of the real programs on loopback: certificates from
+// A whole cluster of the real programs on loopback. It has certificates from
 // deploy/certificates.sh, simulated servers with a root folder each, a
 // controller and one clusterd per server over mutual TLS. Ends with its object.
 // Its servers allow observing alone, until Allow.

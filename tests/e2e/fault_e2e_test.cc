@@ -1,6 +1,6 @@
-// Every kind of fault of a simulated server, side by side and in namespaces:
-// the check of three servers names the one that has it, or simhost refuses it.
-// The cases are the table of tests/sim/fault.h.
+// Every kind of fault of a simulated server, side by side and in namespaces.
+// The check of three servers names the faulty one, or simhost refuses the
+// fault. The cases are the table of tests/sim/fault.h.
 #include <filesystem>
 #include <fstream>
 #include <memory>

@@ -1,5 +1,5 @@
 // A user's steps for one job, with the real programs: a check of it, its rank
-// table and launch, and, when it has failed, its logs and a ticket.
+// table and launch. When it has failed: its logs and a ticket.
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Starts one of our programs for an end-to-end test and never leaves it behind:
-// the destructor ends it by pid, and the kernel ends it if the test dies.
+// Starts one of our programs for an end-to-end test. The destructor ends it by
+// pid, and the kernel ends it if the test dies.
 #ifndef TESTS_E2E_PROCESS_H_
 #define TESTS_E2E_PROCESS_H_
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # deploy/rehearse.sh as it is, with programs that are built already: the examples of each product,
-# files and faults with mistakes, a plan that does not lead to a pass, and faults that are named,
-# fixed, stop the apply, or are not faults.
+# mistakes in files and faults, a plan that does not lead to a pass. Faults are named, fixed, stop
+# the apply, or are not faults.
 set -uo pipefail
 
 fail() {

@@ -469,7 +469,7 @@ struct Reader {
   // Set if the fact only matters in special circumstances.
   std::function<void(TestCluster&)> prepare = [](TestCluster&) {};
   // For a fact that a host may well lack, such as a record of applies: the
-  // state of its rules then, instead of unknown or fail.
+  // state of its rules then.
   State unset = UNKNOWN;
 };
 

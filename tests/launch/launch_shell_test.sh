@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs the launches of tests/testdata/launch, which launch_test.cc compares with
-# generated ones, under bash and dash: the launchers and python3 are functions
+# Runs the launches of tests/testdata/launch under bash and dash; launch_test.cc
+# compares them with generated ones. The launchers and python3 are functions
 # that print each of their words in brackets.
 set -u
 folder=$(cd "$(dirname "$0")/../testdata/launch" && pwd)

@@ -1,6 +1,5 @@
-// Every recorded query of the vendor's tool that the daemon asks, read by it,
-// against the value that expected.tsv has beside its name, as read_answer.h
-// writes it.
+// Every recorded run of a query that the daemon asks. Its reading must match
+// the value in expected.tsv, as read_answer.h writes it.
 #include <algorithm>
 #include <map>
 #include <set>

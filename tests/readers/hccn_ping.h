@@ -44,9 +44,9 @@ struct HccnPing {
 };
 
 // `output` is standard output. InvalidArgument, quoting the text, if the line
-// with the loss is missing, stands there twice, is cut or is otherwise
-// unfamiliar, or if its numbers disagree: none transmitted, more received than
-// transmitted, or a percentage that is a hundredth or more off.
+// with the loss is missing, repeated, cut or unfamiliar, or if its numbers
+// disagree. They do with none transmitted, more received than transmitted, or a
+// percentage that is a hundredth or more off.
 absl::StatusOr<HccnPing> ParseHccnPing(absl::string_view output);
 
 }  // namespace clusterd

@@ -10,7 +10,7 @@
 namespace clusterd {
 
 // Gives `output` to the parser of every query, for device 0. Returns one text
-// for each value that is not in `output`; a number or address has to be there
+// for each value that is not in `output`. A number or address must be there
 // whole, not as part of a longer one. Empty: every parser refused, or repeated
 // its input.
 std::vector<std::string> InventedValues(absl::string_view output);

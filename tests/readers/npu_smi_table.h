@@ -61,9 +61,9 @@ struct NpuSmiInfo {
   std::set<uint32_t> idle_npus;
 };
 
-// InvalidArgument, quoting the line, for an unknown line, a table without its
-// header, a row without its second line, or an NPU that is both idle and in
-// use. A process name may hold any text, bars included.
+// InvalidArgument, quoting the line: an unknown line, a table without its
+// header, a row without its second line, an NPU both idle and in use. A process
+// name may hold any text, bars included.
 absl::StatusOr<NpuSmiInfo> ParseNpuSmiInfo(absl::string_view output);
 
 enum class NpuUse { kUnknown, kIdle, kInUse };

@@ -1,6 +1,6 @@
-// Seeds of mutation_fuzz_test: every recorded run is there, and every query has
-// an answer there that its reader reads, so that mutations reach the inside of
-// each reader.
+// Seeds of mutation_fuzz_test. Every recorded run is there, and every query has
+// an answer that its reader reads, so that mutations reach the inside of each
+// reader.
 #include <array>
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
-// Every recorded run that reads: the queries that no observation asks against
-// the value that expected_unasked.tsv has beside their name, as read_unasked.h
-// writes it, and a census, so that no query goes without a reader.
+// Every recorded run that reads. Queries that no observation asks must match
+// the value in expected_unasked.tsv, as read_unasked.h writes it. A census
+// finds queries without a reader.
 #include <algorithm>
 #include <array>
 #include <map>

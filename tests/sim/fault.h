@@ -74,9 +74,9 @@ struct ServerKind {
 };
 
 // InvalidArgument with every mistake of every fault, one a line: a wrong form,
-// a missing device, an unknown key (with the nearest one), a value that the key
-// does not take, or a fault that cannot act there, with the reason: the kind of
-// server, or a part that the value names and the server lacks.
+// a missing device, an unknown key (with the nearest one), a wrong value. Or
+// the fault cannot act there, with the reason: the kind of server, or a part
+// that the value names and the server lacks.
 absl::StatusOr<std::vector<Fault>> ParseFaults(
     absl::Span<const std::string> texts, const ServerKind& server);
 

@@ -1,6 +1,6 @@
-// The simulated server's npu-smi: a script below its root folder that answers
-// from a file for each device and query, as the real one would for a healthy
-// chip. Faults of a chip are written into these files.
+// The simulated server's npu-smi: a script below its root folder. It answers
+// from a file for each device and query, as for a healthy chip. Faults of a
+// chip are written into these files.
 #ifndef TESTS_SIM_NPU_SMI_H_
 #define TESTS_SIM_NPU_SMI_H_
 

@@ -36,9 +36,9 @@ class PrivateRoot {
   std::string path_;
 };
 
-// Prepares a process before it becomes the tool: own view of /etc and /var/log
-// and read-only mounts if the kernel allows them, then the setup's user. False,
-// with errno, if the setup is not possible.
+// Prepares a process before it becomes the tool: own view of /etc and /var/log,
+// read-only mounts if the kernel allows them, the setup's user. False, with
+// errno, if the setup is not possible.
 bool EnterPrivateRoot(const PrivateRoot& root, const RunSetup& setup);
 
 // True if this process has the rights of RunSetup::NeedsPrivilege.

@@ -338,8 +338,8 @@ class Player {
                           root_, setup_);
   }
 
-  // Each change takes its time, in which its run is stopped: both have begun
-  // before either ends, and the second one ends last, on a busy machine, too.
+  // Each change takes time, in which its run is stopped. Both begin before
+  // either ends, and the second one ends last, on a busy machine, too.
   absl::StatusOr<ToolResult> PlayWithPartner() {
     const Partner partner = PartnerOf(record_);
     ToolProcess other, own;

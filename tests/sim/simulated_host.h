@@ -1,9 +1,8 @@
-// Builds the root folder of one healthy server of a cluster spec: hccn_tool
-// (the simulated one), npu-smi, hccn.conf, version files, device nodes, PCI
-// entries, kernel values, sysctl.d, LLDP neighbours. Then its faults. Run with
-// that folder as the root of the host's files it is a server of its own on a
-// shared kernel; with a network and mount namespace around it (namespaces.sh)
-// the kernel values are real ones.
+// Builds the root folder of one healthy server of a cluster spec: the simulated
+// hccn_tool, npu-smi, hccn.conf, version files, device nodes, PCI entries,
+// kernel values, sysctl.d, LLDP neighbours. Then its faults. With that folder
+// as the root of the host's files it is a server on a shared kernel. In a
+// network and mount namespace (namespaces.sh) the kernel values are real ones.
 #ifndef TESTS_SIM_SIMULATED_HOST_H_
 #define TESTS_SIM_SIMULATED_HOST_H_
 
@@ -52,9 +51,9 @@ inline constexpr char kFirmwareVersion[] = "7.1.0.11.220";
 inline constexpr char kCannVersion[] = "8.5.0";
 
 // Settings that another cluster has left on a device of a server; empty: none.
-// A spec is unlikely to name the address, since a device without one keeps the
-// first that it gets: no command of the tool clears it. On A1 servers a gateway
-// is one for four devices, so there is none.
+// A spec is unlikely to name the address: no command clears it, so a device
+// without one keeps the first. On A1 servers a gateway is one for four devices,
+// so there is none.
 struct OtherSettings {
   std::string address;
   std::string netmask;

@@ -103,8 +103,8 @@ EOT
   chmod 0755 "$slurm_dir/bin/clusterctl" "$slurm_dir/hooks"/*
 }
 
-# The first of COUNT free ports in a row, below those that the kernel gives out:
-# in a network of its own no other program takes them.
+# The first of COUNT free ports in a row, below the kernel's own range: in a
+# network of its own no other program takes them.
 slurm_free_ports() {
   local count=$1 base used port free
   used=" $(ss -Htan | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u | tr '\n' ' ') "

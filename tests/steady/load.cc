@@ -149,8 +149,8 @@ void HoldMounts(const std::string& folder, int ready) {
   }
 }
 
-// A file as large as the memory that is left, or as half of the disk that is,
-// written once and then read for ever: every other page makes room for it.
+// A file as large as the free memory, or half of the free disk, written once
+// and then read for ever. Every other page makes room for it.
 void FillPageCache(const std::string& folder, int ready) {
   struct sysinfo memory = {};
   sysinfo(&memory);

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# deploy/ansible as its README has it: a controller, a server that joins and one that
-# is given its pair, each a machine of its own with a systemd. The first run installs
-# all, the second changes nothing, and a newer package and another setting reach a
-# server. Only ssh is a stand-in, which reaches into these machines. Needs root and
-# CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# deploy/ansible as its README has it: a controller, a server that joins and one that gets its pair,
+# each a booted machine with systemd. The first run installs all, the second changes nothing, and a
+# newer package and another setting reach a server. Only ssh is a stand-in, which reaches into these
+# machines. Needs root and CAP_SYS_ADMIN; says so and passes without them.
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh

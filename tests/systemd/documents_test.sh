@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Clusters that were set up by hand to the letter of the vendor's documents, with
-# nothing more than the commands that stand there, and a cluster.yaml of the
-# fewest keys: a check may find nothing to fail and nothing unknown, and warns of
-# what the documents leave temporary or open. Two servers and a controller, each
-# a machine of its own; the devices are simulated, the rest is real. Needs root
-# and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# Clusters that were set up by hand to the letter of the vendor's documents, with only their
+# commands, and a minimal cluster.yaml. A check must not find a failure or an unknown, and warns of
+# settings that the documents leave temporary or open. Two servers and a controller are booted
+# machines; the devices are simulated, the rest is real. Needs root and CAP_SYS_ADMIN; says so and
+# passes without them.
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# The installation as daemon/docs/install.md has it, word by word: a controller and two
-# servers that join it, each a machine of its own with a systemd, on one network;
-# then upgrade, removal and purge of the packages. Only ssh and scp are stand-ins, which reach
-# into these machines, and dpkg on the machine that it is typed on. Needs root
-# and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# The installation as daemon/docs/install.md has it, word by word: a controller and two servers that
+# join it, booted machines on one network. Then upgrade, removal and purge of the packages.
+# Stand-ins replace ssh and scp, which reach into these machines, and the workstation's dpkg. Needs
+# root and CAP_SYS_ADMIN; says so and passes without them.
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh
@@ -205,8 +204,8 @@ expect "what clusterd's removal leaves" \
   "$(left node01 | grep -v -e '^/var/lib/clusterd/.*/' -e '^/etc/clusterd/identity/')"
 on node01 /usr/bin/dpkg -P clusterd || fail "the purge of clusterd"
 
-# A server that has joined on the controller's machine takes its identity with it, but
-# not the CA that the controller reads, which was a link into that identity.
+# A server that has joined on the controller's machine takes its identity with it. The controller's
+# CA was a link into that identity, and stays.
 typed clusterctl certificates reset node01 || fail "node01's key is not forgotten"
 join=$(typed clusterctl token create --hosts node01 -o short)
 "$machine" push "$TEST_TMPDIR/controller" "$TEST_TMPDIR/newer"/clusterd_*-2_*.deb /tmp/clusterd.deb

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The privileges that our units leave to a service under an attacker's control, as systemd judges
-# them: a bound for each, and a reason beside every capability that is left.
+# them. Each unit has a bound, and each capability that is left a reason.
 set -euo pipefail
 
 if ! command -v systemd-analyze >/dev/null; then

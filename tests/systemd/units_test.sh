@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The systemd units as they are shipped, in a machine of their own: a controller and a clusterd with
-# a firewall to stop, from check over plan and apply to rollback, a clusterd that is killed in the
-# middle of an apply, and an unconfirmed apply. Needs root and CAP_SYS_ADMIN; says so and passes
+# The systemd units as they are shipped, on a booted machine: a controller and a clusterd with a
+# firewall to stop, from check over plan and apply to rollback. A clusterd is killed in the middle
+# of an apply, and one apply stays unconfirmed. Needs root and CAP_SYS_ADMIN; says so and passes
 # without them.
 set -euo pipefail
 here=$PWD

@@ -41,8 +41,8 @@ JobSpec JobOf(const HookRequest& request) {
   return job;
 }
 
-// Runs a hook. The daemon's socket, and the file that a prolog leaves beside it
-// for its tasks, are in the test's own folder and not in the machine's /run.
+// Runs a hook. The daemon's socket, and the prolog's file for its tasks, are in
+// the test's own folder, not in the machine's /run.
 ProgramOutput RunHook(std::vector<std::string> words,
                       const ProgramWorld& world = {}) {
   words.insert(words.begin(), "hook");

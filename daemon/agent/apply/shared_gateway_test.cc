@@ -23,8 +23,8 @@ using ::testing::Not;
 constexpr char kConf[] = "/etc/hccn.conf";
 constexpr char kMask[] = "255.255.255.0";
 
-// Devices 0, 1 and 4 of an A1 server, with addresses as planned; device 0 has a
-// gateway, which its spec does not name, and the others have none.
+// Devices 0, 1 and 4 of an A1 server, with addresses as planned. Only device 0
+// has a gateway, which its spec does not name.
 std::unique_ptr<Scenario> SharedGateway() {
   auto scenario = std::make_unique<Scenario>();
   ClusterSpec& spec = scenario->spec;

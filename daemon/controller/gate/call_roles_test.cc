@@ -23,8 +23,8 @@ using ::testing::SizeIs;
 using Methods =
     std::map<std::string, const google::protobuf::MethodDescriptor*>;
 
-// "Controller.Check" -> its method, of every service of ours in this program:
-// served services are linked, so a new one is found without a line here.
+// "Controller.Check" -> its method, of every service of ours in this program.
+// Served services are linked, so a new one needs no line here.
 Methods AllMethods() {
   // Linked even if no other code refers to them.
   AgentMessage::descriptor();

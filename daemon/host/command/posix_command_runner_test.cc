@@ -51,8 +51,8 @@ CommandResult MustRunShell(const std::string& script,
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 // Runs a script that never ends on its own, and makes the file `mark` when it
-// has got as far as the deadline is to find it. It learns that delay by trying:
-// a run that was killed earlier proves nothing.
+// has reached the state for the deadline. It learns that delay by trying: a run
+// that was killed earlier proves nothing.
 absl::StatusOr<CommandResult> RunPastMark(const std::string& script,
                                           const std::string& mark) {
   absl::Duration deadline = kShort;
@@ -319,8 +319,8 @@ TEST(PosixCommandRunnerTest, KillsGrandchildrenAtTheDeadline) {
   EXPECT_TRUE(EndsSoon(PrintedPid(*result)));
 }
 
-// The beginning of a script: starts a process that never ends in a group of its
-// own, prints its pid, and goes on when it has left the script's group.
+// The beginning of a script. It starts an endless process in a group of its
+// own, prints its pid, and waits until it has left the script's group.
 std::string StartInAnotherGroup(const ScratchRoot& root,
                                 const std::string& how = "setsid") {
   const std::string left = root.path() + "/left";

@@ -252,10 +252,9 @@ TEST(CheckProgramGroupsTest, SaysWhyThereAreNoneAndWhatSurvives) {
   EXPECT_THAT(why(), HasSubstr("/sys/fs/cgroup/unit: File exists"));
 }
 
-// Programs that their user traces. The tracer hides the end of such a program
-// from its parent until it has called wait(2), so that the parent can kill it
-// and never sees it end. A reader of a user's own file system that does not
-// answer looks the same, but is harder to set up.
+// Programs that their user traces. The parent can kill such a program, but sees
+// its end only once the tracer has called wait(2). A reader of a user's own
+// file system that does not answer looks the same, but is harder to set up.
 class TracedProgramTest : public ::testing::Test {
  protected:
   TracedProgramTest() {

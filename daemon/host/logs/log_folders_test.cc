@@ -95,7 +95,7 @@ TEST_F(FindLogFoldersTest, TakesTheFirstPlaceThatAJobsEnvironmentNames) {
 }
 
 // A user decides how and when a process answers: its environment may be 8 TB
-// long, or its memory may lie in a file system of the user's own.
+// long, or its memory in a file system of the user's own.
 TEST_F(FindLogFoldersTest, AProcessThatDoesNotAnswerHidesNoOther) {
   AddProcess(11, 1001, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
   AddProcess(12, 1000, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/other");

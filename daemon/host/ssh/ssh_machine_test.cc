@@ -1,7 +1,6 @@
 // Uses real sshd and ssh: as root, if the kernel allows namespaces. Two servers
-// are two network namespaces with a cable between them. The first has its own
-// process namespace, /etc and /home as well, so that the test leaves no traces
-// and the machine sees none of it.
+// are two network namespaces with a cable between them. The first also has its
+// own process namespace, /etc and /home, so that the test leaves no traces.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>

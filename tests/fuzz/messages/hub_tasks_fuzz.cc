@@ -1,6 +1,6 @@
-// Any input of a controller: each task and each question has one answer,
-// unsigned verdicts are not believed, and applied changes can be rolled back to
-// the byte.
+// Any input of a controller. Each task and each question has one answer,
+// unsigned verdicts are not believed, and changes can be rolled back to the
+// byte.
 #include <atomic>
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
-// A cluster that is in order, in memory: a spec with a valid address plan for
-// any product and size, and the facts that its hosts would report. Tests break
-// one thing of it; benchmarks and the simulated fleet use it as it is.
+// A healthy cluster in memory: a spec with a valid address plan for any product
+// and size, and its hosts' facts. Tests break one thing of it; benchmarks and
+// the simulated fleet use it as it is.
 #ifndef TESTS_SIM_FACTS_HEALTHY_FACTS_H_
 #define TESTS_SIM_FACTS_HEALTHY_FACTS_H_
 

@@ -1,6 +1,6 @@
-// Many simulated hosts in one process, for scale: each has clusterd's own
-// stream over a connection and a certificate of its own, and facts from memory.
-// They do not observe the machine that they run on.
+// Many simulated hosts in one process, for scale. Each has clusterd's own
+// stream over its own connection and certificate, and facts from memory. They
+// do not observe the machine that they run on.
 #ifndef TESTS_SIM_FLEET_FLEET_H_
 #define TESTS_SIM_FLEET_FLEET_H_
 
@@ -63,10 +63,9 @@ class Fleet {
       const TlsPem& pem, const std::string& cluster)>;
 
   // One host for each of `facts`, under its name there, with a certificate by
-  // `authority`. Begins to attach to `controller`, HOST:PORT, at once: so many
-  // dial at one time that the controller has always more to do, and the fleet
-  // does not drown in its own dials. `log` must outlive the fleet and hears
-  // from every host.
+  // `authority`. They begin to attach to `controller`, HOST:PORT, at once. So
+  // many dial at one time that the controller is always busy, but the fleet is
+  // not. `log` must outlive the fleet and hears from every host.
   Fleet(const std::string& controller, const std::string& cluster,
         const std::vector<HostFacts>& facts, const TestAuthority& authority,
         Log* log,

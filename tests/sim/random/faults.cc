@@ -1,5 +1,5 @@
-// Faults of devices: for each kind that a simulated server knows the facts that
-// a host then reports, and faults that only the facts can show.
+// Faults of devices: the facts that a host reports with each kind that a
+// simulated server knows, and faults that only the facts can show.
 #include <algorithm>
 
 #include "absl/algorithm/container.h"

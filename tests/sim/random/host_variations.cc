@@ -55,7 +55,7 @@ void RunDocker(RandomCluster& cluster) {
 }
 
 // Ports opened to the cluster's addresses in two ranges and two blocks, by ufw
-// on some hosts and by firewalld on the others, where docker0 and the
+// on some hosts and by firewalld on the others. There docker0 and the
 // management interface have zones of their own.
 void OpenPorts(RandomCluster& cluster) {
   cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);

@@ -1,6 +1,6 @@
 // Values as the tool reads and checks them. Addresses are numbers in host byte
-// order; dotted quads are read in two ways, strictly where the tool validates,
-// loosely (BSD short forms) where it only compares.
+// order. Dotted quads are read strictly where the tool validates, loosely (BSD
+// short forms) where it only compares.
 #ifndef TESTS_SIM_TOOL_DEVICE_VALUES_H_
 #define TESTS_SIM_TOOL_DEVICE_VALUES_H_
 

@@ -1,7 +1,7 @@
 // Failures of the vendor's tool: one line, the stream it goes to, and the exit
-// status. Texts, streams and statuses are those of the published tool
-// (hicann/driver ef377e95, hccn/ascend910B); the status is the low byte of an
-// internal code, so several failures share one.
+// status. They are those of the published tool (hicann/driver ef377e95,
+// hccn/ascend910B). The status is the low byte of an internal code, so several
+// failures share one.
 #ifndef TESTS_SIM_TOOL_FAILURE_H_
 #define TESTS_SIM_TOOL_FAILURE_H_
 

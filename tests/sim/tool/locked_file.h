@@ -1,5 +1,5 @@
-// A text file that several runs of the tool read and edit at the same time, in
-// place and under flock: hccn.conf, and the state of the simulated devices.
+// A text file that several runs of the tool read and edit at once, in place and
+// under flock: hccn.conf, and the simulated devices' state.
 #ifndef TESTS_SIM_TOOL_LOCKED_FILE_H_
 #define TESTS_SIM_TOOL_LOCKED_FILE_H_
 

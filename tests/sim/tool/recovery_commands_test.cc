@@ -1,5 +1,5 @@
 // Lines of hccn.conf that cost one device, or every device of a server, its
-// values at boot, and the lines that a boot leaves in the file.
+// values at boot; and the lines that a boot leaves there.
 #include <string.h>
 
 #include <string>

@@ -49,8 +49,8 @@ using ToolFunction = int (*)(const std::vector<std::string>& arguments,
                              const ToolServer& server, Terminal* terminal);
 
 // The main function of a simulated tool: finds its server, runs `tool` on
-// descriptors 0 to 2 and returns its status. 127, and a hint on standard error
-// in which `name` is the program's, if it belongs to no server.
+// descriptors 0 to 2 and returns its status. 127 without a server; a hint with
+// the program's `name` is on standard error.
 int RunAsProgram(const char* name, ToolFunction tool, int argc, char** argv);
 
 }  // namespace sim

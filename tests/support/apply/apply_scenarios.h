@@ -51,9 +51,8 @@ ApplyRequest RequestFor(const HostPlan& plan, const std::string& apply_id);
 // and ports opened. Live settings and files agree, so that a reboot changes
 // nothing.
 std::unique_ptr<Scenario> OpenUfwScenario();
-// One device whose address differs in hccn.conf, an own sysctl file with
-// foreign lines; firewalld, in which ports are to be opened; an MTU of 9000 is
-// wanted.
+// One device's address differs in hccn.conf; an own sysctl file has foreign
+// lines. Ports are to be opened in firewalld, and an MTU of 9000 is wanted.
 std::unique_ptr<Scenario> OpenFirewalldScenario();
 // ufw and firewalld, both to be stopped; devices that pass an address on.
 std::unique_ptr<Scenario> DisableFirewallsScenario();

@@ -1,6 +1,6 @@
-// The devices of a machine in memory: the simulated hccn_tool of tests/sim/tool
-// run in this process, so with its texts, statuses, order of checks and file
-// edits, on hccn.conf in a fake file system. Tests can add faults.
+// The devices of a machine in memory. They run the simulated hccn_tool of
+// tests/sim/tool in this process, with its texts, statuses, order of checks and
+// file edits, on hccn.conf in a fake file system. Tests can add faults.
 #ifndef TESTS_SUPPORT_APPLY_FAKE_DEVICES_H_
 #define TESTS_SUPPORT_APPLY_FAKE_DEVICES_H_
 

@@ -1,5 +1,5 @@
-// A server in memory, for tests of what changes one: devices with the vendor's
-// hccn_tool, hccn.conf, /proc/sys, sysctl.d, ufw and firewalld, each with the
+// A server in memory, for tests of changes: devices with the vendor's
+// hccn_tool, hccn.conf, /proc/sys, sysctl.d, ufw and firewalld. Each has the
 // side effects of the real thing, and faults that a test switches on. The
 // simulated tool acts for the real one (fake_devices.h).
 #ifndef TESTS_SUPPORT_APPLY_FAKE_MACHINE_H_

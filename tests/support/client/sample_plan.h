@@ -13,9 +13,9 @@ namespace clusterd {
 // cluster "demo", with id, author and a right digest.
 ClusterPlan SysctlPlan(const std::vector<std::string>& hosts);
 
-// One host, server0, with one step of every kind there is, each with every
-// field set, and with texts that JSON must escape; a second host with the
-// defaults of every field; blocked changes and notes. The digest is right.
+// One host, server0, with one step of every kind, blocked changes and notes.
+// Every field is set, with texts that JSON must escape. A second host has the
+// defaults of every field. The digest is right.
 ClusterPlan EveryStepPlan();
 
 // Sets the digest that the plan's content has now.

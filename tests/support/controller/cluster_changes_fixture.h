@@ -1,6 +1,6 @@
-// A controller's changes with a history of its own, over hosts server0,
-// server1 and server2 that are attached without any network; the test answers
-// for the hosts and moves the clock.
+// A controller's changes with a history of its own. Hosts server0, server1 and
+// server2 are attached without any network; the test answers for them and moves
+// the clock.
 #ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CHANGES_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_CLUSTER_CHANGES_FIXTURE_H_
 

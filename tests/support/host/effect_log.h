@@ -1,6 +1,6 @@
 // Lists every effect of a run, and simulates the end of the process at any one
-// of them: later calls through the log have no effect. Tests kill an apply at
-// each of its effects with it and then start again.
+// of them: later calls have no effect. Tests kill an apply at each of its
+// effects with it and then start again.
 #ifndef TESTS_SUPPORT_HOST_EFFECT_LOG_H_
 #define TESTS_SUPPORT_HOST_EFFECT_LOG_H_
 

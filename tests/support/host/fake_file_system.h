@@ -1,6 +1,6 @@
 // A file system in memory, for tests: folders, inodes with owner and mode,
-// flock, files that are really kernel parameters, and the difference between
-// written and synced, so that a test can cut the power.
+// flock, kernel parameters. It keeps written and synced contents apart, so that
+// a test can cut the power.
 #ifndef TESTS_SUPPORT_HOST_FAKE_FILE_SYSTEM_H_
 #define TESTS_SUPPORT_HOST_FAKE_FILE_SYSTEM_H_
 

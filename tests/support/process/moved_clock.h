@@ -1,5 +1,5 @@
-// The real clock and timers, of which a test sets and stops the clock: limits
-// by the second must not depend on how fast a machine is.
+// The real timers, and a clock that a test sets and stops: limits by the second
+// must not depend on a machine's speed.
 #ifndef TESTS_SUPPORT_PROCESS_MOVED_CLOCK_H_
 #define TESTS_SUPPORT_PROCESS_MOVED_CLOCK_H_
 

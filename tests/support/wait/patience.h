@@ -1,7 +1,7 @@
 // The longest wait of a test for an awaited event. There is one limit for all
-// tests: it never decides if a test passes, it only ends a test whose condition
-// will not come any more. Timeouts of the product that a test wants to see
-// expire are a different thing, and are the product's own settings.
+// tests. It never decides if a test passes: it only ends a test whose condition
+// will not come. Timeouts that a test wants to see expire are the product's own
+// settings.
 #ifndef TESTS_SUPPORT_WAIT_PATIENCE_H_
 #define TESTS_SUPPORT_WAIT_PATIENCE_H_
 
