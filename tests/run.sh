@@ -25,7 +25,7 @@ bazel test --config=joined --keep_going --noshow_progress --build_event_text_fil
 status=$?
 
 # One test case is one <testcase> of the XML that GoogleTest or Bazel writes. A
-# target that failed without saying where counts as one failed case.
+# target that failed without naming one counts as one failed case.
 results=$(grep -oE 'file://[^"]*/test\.xml' "$events" | sed 's,^file://,,' | sort -u)
 passed=0
 failed=0

@@ -16,7 +16,7 @@ if ! [[ $rounds =~ ^[1-9][0-9]{0,2}$ ]]; then
   exit 3
 fi
 repetitions=$(((50 + rounds - 1) / rounds))
-# A run that takes longer than this goes on without the load.
+# A run that takes longer than this continues without the load.
 max_load_seconds=14400
 
 deploy/install-deps.sh build test || exit 1
@@ -136,7 +136,7 @@ record() {
   while read -r label status log xml; do
     names=()
     [ ! -f "$xml" ] || mapfile -t names < <(failed_cases "$xml")
-    # It ended, or was ended, where no case had failed.
+    # The run ended, or was ended, without a failed case.
     [ ${#names[@]} -gt 0 ] || names=("($status)")
     for name in "${names[@]}"; do
       echo "$label $name" >>"$failures"

@@ -90,7 +90,7 @@ TEST(ResolveConnectionTest, NamesEveryMissingSettingAndEveryPlaceForIt) {
   }
   EXPECT_TRUE(absl::StrContains(error, "/etc/c.yaml, or user.crt beside it"))
       << error;
-  // The certificate says it, once there is one.
+  // The certificate gives the name, once there is one.
   EXPECT_FALSE(absl::StrContains(error, "no setting \"cluster\"")) << error;
 }
 

@@ -288,7 +288,7 @@ TEST(ReportHtmlTest, SaysTheSameInChinese) {
   EXPECT_THAT(page.Texts("//section[contains(@class,'box')]")[0],
               HasSubstr("1 台主机（共 2 台）server1"));
   EXPECT_THAT(page.Texts("//section[@id='zh-findings']//th"), Contains("实测"));
-  // Findings are in the words of the rules.
+  // Findings are in the messages of the rules.
   InLanguage chinese(Language::kChinese);
   const Report rendered = Rendered(report);
   for (const RuleResult& rule : rendered.rules()) {

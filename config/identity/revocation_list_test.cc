@@ -261,7 +261,7 @@ TEST_F(RevocationListsTest, TextThatIsNoListIsRefused) {
     EXPECT_EQ(Parse({text}).status().code(), absl::StatusCode::kInvalidArgument)
         << text;
   }
-  // One good list does not make up for it.
+  // One good list does not replace a bad one.
   EXPECT_FALSE(Parse({ca_->RevocationList({}), cut}).ok());
 }
 

@@ -102,7 +102,7 @@ std::string OneLinePerCommand(absl::string_view text) {
   return absl::StrJoin(absl::StrSplit(text, " \\\n"), "");
 }
 
-// Every line stands in the text, in this order.
+// The text has every line, in this order.
 void ExpectLines(const std::string& text,
                  const std::vector<std::string>& lines) {
   const std::string flat = absl::StrCat("\n", OneLinePerCommand(text));
@@ -482,7 +482,7 @@ TEST(MakeLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   EXPECT_THAT(job.Refusal(),
               AllOf(HasSubstr("--rdzv-endpoint: 29600 is taken on server0 by"),
                     Not(HasSubstr("--master-port"))));
-  // Both were given, and only one of them is in use.
+  // Both were given, but only one is used.
   job.options.rdzv_endpoint = "192.168.10.22:29601";
   job.options.port_option = "--master-port";
   EXPECT_THAT(job.Refusal(), HasSubstr("--master-port: 29600 is taken"));

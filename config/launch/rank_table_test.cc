@@ -189,14 +189,14 @@ TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
         std::tuple("\"rank_id\":\"1\"}],", "\"rank_id\":\"1\"]],",
                    "line 6: column 68 has ], expected } for the { at line 6: "
                    "column 8"),
-        // One closes too few.
+        // One bracket too few.
         std::tuple("7.23\"}],", "7.23\"],",
                    "line 11: column 32 has ], expected } for the { at line 8: "
                    "column 5"),
         std::tuple("\"1.0\"}", "\"1.0\"]",
                    "line 13: column 18 has ], expected } for the { at line 1: "
                    "column 1"),
-        // One closes too many.
+        // One bracket too many.
         std::tuple("7.23\"}],", "7.23\"}]],",
                    "line 11: column 34 has ], expected } for the { at line 1: "
                    "column 1"),

@@ -473,7 +473,7 @@ TEST(ImportClusterTest, SaysWhichIncludeOfSlurmIsWrong) {
   EXPECT_EQ(mistake("Include\nInclude a b\n", {}),
             "conf/slurm.conf:2:1: Include: expected the name of one file\n"
             "conf/slurm.conf:3:1: Include: expected the name of one file");
-  // Mistakes of an included file stand with its own name.
+  // Mistakes of an included file are reported with its own name.
   EXPECT_EQ(
       mistake("Include a\n", {{"conf/a", "NodeName=b[1-2] NodeAddr=c\n"}}),
       "conf/a:1:1: NodeAddr has 1 addresses, expected 2, one per node");

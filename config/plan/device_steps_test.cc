@@ -107,7 +107,7 @@ TEST(PlanDeviceStepsTest, DropsNothingThatARepairMakesReadable) {
   ASSERT_FALSE(plan.steps().empty());
   EXPECT_TRUE(plan.steps(0).dropped().empty())
       << plan.steps(0).ShortDebugString();
-  // Routes of the device alone, which it says of every change.
+  // Only routes of the device, which every change mentions.
   EXPECT_EQ(plan.steps(0).consequences_size(), 1);
 }
 

@@ -20,7 +20,7 @@ StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
   return JudgeStep(step, SettingFacts(facts));
 }
 
-// "": it is so.
+// Empty if the step holds.
 std::string WhyNotSo(const PlanStep& step, const HostFacts& facts) {
   const StepVerdict verdict = VerdictOn(step, facts);
   return verdict.state == StepVerdict::kSo ? "" : ValueText(verdict.Why());

@@ -221,7 +221,7 @@ TEST(PlanFormStepTest, FoldsTheLinesOfARepairIntoRuns) {
   EXPECT_EQ(RepairText(facts),
             "/etc/hccn.conf: lines 1-4,7: remove carriage returns, line 3: "
             "remove the repeated key, add the final newline");
-  // Another repair has another text: by it hosts are folded together.
+  // Another repair has another text, by which hosts are folded together.
   HostFacts other = facts;
   other.mutable_hccn_conf()->mutable_value()->mutable_problems(1)->set_line(5);
   EXPECT_NE(RepairText(other), RepairText(facts));

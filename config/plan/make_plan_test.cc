@@ -52,7 +52,7 @@ TEST(MakePlanTest, BlocksASilentHostAndAStranger) {
   EXPECT_EQ(plan.hosts(1).blocked(0).reason(), "the spec does not name it");
 }
 
-// A user may read the words in another language; the texts are English.
+// A user may read translated messages; the texts are English.
 TEST(MakePlanTest, SaysTheSameInTextsAndInWords) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(128);

@@ -249,7 +249,7 @@ TEST(MoreCausesTest, NamesTheCommandThatHasThem) {
             "and 1 more cause: clusterctl show 3fa2c4d5e6f70812 --verbose");
 }
 
-// A host as it came, with eight devices, and 24 values in its plan.
+// A delivered host with eight devices, and 24 values in its plan.
 void AddNew(Report& report, const std::string& host,
             const std::string& name = "never-configured") {
   Finding& finding = Add(report, "device-ip-set", FAIL, host);

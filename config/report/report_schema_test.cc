@@ -206,7 +206,7 @@ std::string MisfitOfObject(const Struct& schema, const Struct& type,
   return "";
 }
 
-// Empty, or the first place where the value is not as the type says.
+// Empty, or the first place where the value does not match the type.
 std::string Misfit(const Struct& schema, const Struct& type,
                    const Value& value) {
   const std::string reference = At(type, "$ref").string_value();

@@ -28,7 +28,7 @@ TEST(CheckDeviceIpSetTest, AsksForAPlanWhereThereIsNone) {
   EXPECT_THAT(Lines(cluster.Check("device-ip-set")), HasSubstr("none"));
 }
 
-// A host as it came has one finding, with as many values as its plan has steps.
+// A delivered host has one finding, with as many values as its plan has steps.
 TEST(CheckDeviceIpSetTest, SaysOnceThatAHostWasNeverConfigured) {
   for (const char* product : {"atlas-a2", "atlas-training", "atlas-a3"}) {
     TestCluster cluster(product, "", 3);

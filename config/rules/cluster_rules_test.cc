@@ -204,7 +204,7 @@ TEST(CheckLldpRailTest, OnePortOnALeafAmongNpusIsNamed) {
             "WARN server1:3 to-switch others=31 other ports\n");
   EXPECT_THAT(cluster.Check("lldp-rail").summary(),
               HasSubstr("31 devices cabled to an NPU, not to a switch"));
-  // It is meant to be there.
+  // The plan wants it there.
   cluster.spec.mutable_servers(1)->mutable_devices(3)->set_switch_name(
       "leaf-0-3");
   EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);

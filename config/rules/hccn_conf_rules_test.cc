@@ -105,7 +105,7 @@ TEST(CheckHccnConfTest, SaysWhatBlanksAfterAValueDo) {
   EXPECT_THAT(result.findings(0).why(), Not(HasSubstr("ignore")));
 }
 
-// One line of a device, which the recovery does not take.
+// Adds one line of a device, which the recovery refuses.
 void AddBadLine(const std::string& key, uint32_t device,
                 const std::string& value, HccnConf* conf) {
   HccnConf::Entry* entry = conf->add_entries();

@@ -19,7 +19,7 @@ void ForEachDevice(TestCluster* cluster,
   }
 }
 
-// Priority 4 and DSCP 33 in class 1, with PFC: as HCCL's defaults want it.
+// Priority 4 and DSCP 33 in class 1, with PFC: as HCCL's defaults need it.
 TestCluster LosslessCluster() {
   TestCluster cluster("atlas-a2");
   ForEachDevice(&cluster, [](DeviceFacts& device) {
@@ -237,7 +237,7 @@ TEST(OpticsTest, PortThatIsUpNeedsNoModule) {
   OpticalFact* optical = cluster.device(0, 3).mutable_optical();
   optical->mutable_value()->set_present(false);
   EXPECT_EQ(cluster.Check("optics").state(), PASS);
-  // Rule link says that it is not known.
+  // Rule link reports it as unknown.
   SetMissing(Missing::TIMED_OUT, "10s", cluster.device(0, 3).mutable_link());
   EXPECT_EQ(cluster.Check("optics").state(), PASS);
   cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);

@@ -418,7 +418,7 @@ TEST(CheckRootsUniformTest, FailsForARootThatTheControllerDoesNotHave) {
       Lines(cluster.Check("roots-uniform")),
       StartsWith("FAIL server2 more roots=" + good +
                  " sha256:bad, right=" + good + ", who=the controller\n"));
-  // Also where all hosts have it: the controller was cleaned, they were not.
+  // Also if all hosts have it: the controller was cleaned, they were not.
   for (HostFacts& host : cluster.facts) {
     *host.mutable_roots() = cluster.facts[2].roots();
   }

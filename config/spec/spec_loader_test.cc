@@ -654,7 +654,7 @@ mut: 1
         "c.yaml:17:18: devices.rails", "c.yaml:18:1: unknown key \"mut\""}) {
     EXPECT_THAT(message, HasSubstr(line));
   }
-  // Also read twice or three times, each is named once.
+  // Each is named once, even if it is read several times.
   const size_t mut = message.find("\"mut\", expected");
   EXPECT_EQ(message.find("\"mut\", expected", mut + 1), std::string::npos)
       << message;

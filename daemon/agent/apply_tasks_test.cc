@@ -244,7 +244,7 @@ TEST_F(ApplyTasksTest, RefusesASecondTaskWhileOneRuns) {
   EXPECT_EQ(RollBack("a1").outcome(), ApplyResult::REFUSED);
   go_on.Notify();
   EXPECT_EQ(first.Wait().outcome(), ApplyResult::APPLIED);
-  // An answer means that the next one may come.
+  // After an answer the next one may begin.
   EXPECT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
 }
 
@@ -266,7 +266,7 @@ TEST_F(ApplyTasksTest, StopsAfterTheTaskThatRunsHasBeenAnswered) {
     tasks_->Stop();
     was_answered = running.arrived();
   });
-  // Stop has begun when its refusal comes instead of the other one.
+  // If its refusal comes, Stop has begun.
   std::string refusal;
   do {
     ApplyTask other;

@@ -131,7 +131,7 @@ TEST_F(ConfirmTasksTest, TakesItBackAlsoAfterItWasKilled) {
   EXPECT_EQ(scenario_->State(), before_);
 }
 
-// Timers stand still meanwhile.
+// Timers do not run meanwhile.
 TEST_F(ConfirmTasksTest, TakesItBackSoonAfterTheMachineWasSuspended) {
   ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
   scenario_->clock.Advance(absl::Hours(1));

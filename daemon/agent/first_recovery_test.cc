@@ -164,7 +164,7 @@ TEST_F(FirstRecoveryTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
   EXPECT_THAT(Audited(), SizeIs(2));
 }
 
-// agent.yaml said /srv/state, and cannot be read any more.
+// agent.yaml had /srv/state, and cannot be read any more.
 TEST_F(FirstRecoveryTest, LooksWhereTheLastStartHadItsState) {
   MoveJournals("/srv/state");
   Start().Remember("/srv/state");

@@ -606,7 +606,7 @@ TEST_F(AuditLogTest, NobodyHangsWithTheDiskAndRefusalsAreCounted) {
   clock.GoOn();
   audit.Settle();
   EXPECT_TRUE(audit.Begin(Entry("run3")).ok());
-  // All refusals but those of the many have their line.
+  // All other refusals have a line of their own.
   EXPECT_EQ(Entries().size(), 1u + 256u + 1u + 1u);
   EXPECT_THAT(Verify().breaks, IsEmpty());
 }

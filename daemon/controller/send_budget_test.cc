@@ -13,7 +13,7 @@ TEST(SendBudgetTest, WhatDoesNotFitWaitsForWhatIsGivenBackInItsTurn) {
   std::string taken;
   EXPECT_TRUE(room.Take("ann", 60, nullptr));
   EXPECT_FALSE(room.Take("ann", 60, [&] { taken += "large "; }));
-  // It would fit, and would overtake.
+  // It would fit, but would overtake.
   EXPECT_FALSE(room.Take("ann", 10, [&] { taken += "small "; }));
   EXPECT_EQ(taken, "");
   room.Give("ann", 60);

@@ -180,8 +180,8 @@ TEST(MachineObserverTest, DoesNotRunAToolThatAnybodyCouldReplace) {
   EXPECT_NE(access(trace.c_str(), F_OK), 0);
 }
 
-// Has no patience with device 1: its deadline comes soon, and has taken as long
-// as it should have. The others have all the time that they need.
+// Device 1 reaches its deadline early, as if the time had passed. The others
+// have all the time that they need.
 class HastyRunner final : public CommandRunner {
  public:
   absl::StatusOr<CommandResult> Run(const Command& command) override {
@@ -243,7 +243,7 @@ TEST(MachineObserverTest, TakesEndlessOutputForNoValue) {
 }
 
 TEST(MachineObserverTest, DoesNotWaitForAGrandchildOfTheTool) {
-  // It lives for longer than any command may take.
+  // It outlives the deadline of any command.
   SimulatedHost host(1, std::string("#!/bin/sh\nsleep 1000 &\n") +
                             (kGoodTool + sizeof("#!/bin/sh")));
   const HostFacts facts = ObserveForReal(host);

@@ -64,8 +64,8 @@ class Proofs {
 
 // A daemon's parts; a test blocks one of them.
 struct WatchedDaemon {
-  // Timers answer as soon as their thread runs, which on a loaded machine may
-  // be too late; workers answer at once or not at all.
+  // Timers answer as soon as their thread runs, which may be too late on a
+  // loaded machine. Workers answer at once or not at all.
   void Watch() {
     Watch({TimersPart(&scheduler, [this] { absl::MutexLock lock(&state); }),
            WorkersPart(&pool, absl::Hours(1))});
@@ -148,7 +148,7 @@ TEST(WatchdogTest, TakesLongWorkForNoStuckWorker) {
   release.Notify();
 }
 
-// An answer of the round before would speak for a part that is stuck by now.
+// An answer of the round before would count for a part that is stuck by now.
 TEST(WatchdogTest, TakesNoAnswerForALaterRound) {
   CapturedLog log;
   Proofs proofs;

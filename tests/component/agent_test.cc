@@ -286,7 +286,7 @@ class DeafHub final : public AgentHub::Service {
     return grpc::Status::OK;
   }
 
-  // It never reads, so it does not notice that a host takes its leave.
+  // It never reads, so it does not notice that a host leaves.
   std::atomic<bool> has_to_end{false};
 };
 
@@ -375,7 +375,7 @@ TEST_F(AgentTest, ManyEqualTasksCostNoMoreThanTwoObservations) {
   EXPECT_TRUE(absl::c_all_of(results, [](const TaskResult& result) {
     return result.has_facts() || result.task_id() == 41;
   }));
-  // The first may have begun before the others came, or not.
+  // The first may have begun before the others came.
   EXPECT_LE(observer_.begun(), 2);
 }
 

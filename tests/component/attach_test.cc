@@ -420,7 +420,7 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
   EXPECT_THAT(refused.error_message(),
               HasSubstr("8 terminals watch already for tester"));
   watchers.pop_back();
-  // The controller hears of it a moment later.
+  // The controller notices it a moment later.
   EXPECT_TRUE(WaitUntil(
       [&controller] { return Watcher(controller).WaitUntilToldOnce(); }));
 }

@@ -1,5 +1,5 @@
 // Checks from a client's request to its report, with hosts that answer, lag,
-// die, lie or never come.
+// die, lie or stay away.
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -513,7 +513,7 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   EXPECT_THAT(status.error_message(),
               HasSubstr("a quarter of them for spiffe://test/user/tester)"));
 
-  // One that runs goes away: the next begins, and all others move up.
+  // A running check leaves: the next begins, and all others move up.
   checks[0]->Cancel();
   EXPECT_FALSE(checks[0]->Finish().ok());
   EXPECT_TRUE(checks[kAtOnce]->ReadUntilPlace(0));
@@ -767,7 +767,7 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
               HasSubstr(absl::StrCat("\\\"", response.waiver().id(),
                                      "\\\" until ", until, ": link on")));
   EXPECT_THAT(audit, testing::Not(HasSubstr("\x1b")));
-  // Also over a restart.
+  // The same over a restart.
   controller.Start();
   ASSERT_TRUE(host.WaitAttached());
   EXPECT_EQ(link_state(), WARN);

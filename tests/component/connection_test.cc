@@ -59,8 +59,8 @@ TEST(ConnectionTest, ControllerNoticesHostThatIsSuddenlyGone) {
   TcpProxy proxy(PortOf(controller.address()));
   MemoryObserver observer{HostFacts()};
   TestHost host(ImpatientHost(proxy, certificates), &observer);
-  // On a slow machine both sides may take the other for gone before it is; then
-  // the host comes back.
+  // On a slow machine each side may give up the other too early; then the host
+  // comes back.
   const auto attached = [&] { return controller.Entry("server0").attached(); };
   ASSERT_TRUE(WaitUntil(attached)) << controller.log().Lines();
   proxy.CutAll();

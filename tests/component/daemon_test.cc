@@ -127,7 +127,7 @@ class Systemd {
   ~Systemd() { close(fd_); }
 
   const std::string& path() const { return path_; }
-  // Waits for the next word.
+  // Waits for the next message.
   std::string Receive() { return ReceiveWith(0); }
   // Drops earlier messages; returns their number.
   int Forget() {
@@ -192,7 +192,7 @@ TEST(DaemonTest, TellsSystemdNothingWhileItsConnectionIsStuck) {
   Systemd systemd(certificates.folder() + "/notify");
   const auto machine = OpenUfwScenario();
   MemoryObserver observer{HostFacts()};
-  // The thread of the connection says so, and hangs.
+  // The connection's thread logs this, and hangs.
   BlockingLog log("not attached");
   DaemonParts parts =
       PartsFor(machine.get(), &observer, &process_signals, &log);

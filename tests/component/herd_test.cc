@@ -147,7 +147,7 @@ class HerdTest : public testing::Test {
         TestCertificates::Text(FilesOf(flags).certificate));
   }
 
-  // Joins when the clock said so, and comes back to the present.
+  // Joins at an earlier time of the clock, and returns to the present.
   JoinFlags JoinedBefore(absl::Duration age) {
     clock_.Set(-age);
     JoinFlags flags = Line();

@@ -35,7 +35,7 @@ using ::testing::HasSubstr;
 
 constexpr char kAdmin[] = "spiffe://test/user/eve/role/admin";
 
-// A clock that runs, and jumps when a test says so.
+// A clock that runs, and jumps when a test asks for it.
 class JumpingClock {
  public:
   absl::Time Now() {

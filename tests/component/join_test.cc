@@ -404,7 +404,7 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
 
-  // It renews for it, long before half of its certificate's life.
+  // The host renews for it, long before half of its certificate's life.
   world.ChangeCaDir({{"roots.bundle", rotation.bundle_1}},
                     rotation.ControllerBy(rotation.old()));
   ASSERT_TRUE(host.log().WaitFor("root added " + new_hash))
@@ -566,7 +566,7 @@ TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   EXPECT_EQ(world.EntryOf("server1").state(), CertificateEntry::BY_HAND);
 }
 
-// A user of that host joins from its address, and says its machine's id.
+// A user of that host joins from its address, with its machine's id.
 TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
   JoinWorld world;
   const TlsFiles files = world.certificates.Host("server1");
@@ -581,7 +581,7 @@ TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
   EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("clusterctl certificates approve server1 "));
-  // Its words came along, for a host where Chinese is spoken.
+  // The translatable message came along, for a host with a Chinese locale.
   ASSERT_EQ(MessageWords(refused).values_size(), 2);
   EXPECT_EQ(MessageWords(refused).values(1).words(),
             "msg-trust-waits-for-approval");

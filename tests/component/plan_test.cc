@@ -255,7 +255,7 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
               HasSubstr("4 entries of the history are being read "
                         "already for tester"));
   readings.clear();
-  // The controller hears of it in its own time.
+  // The controller notices it in its own time.
   EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);
     return status.ok();

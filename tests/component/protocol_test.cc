@@ -155,7 +155,7 @@ TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
   context->AddMetadata("x-long", std::string(6000, 'a'));
   EXPECT_EQ(client->ListHosts(context.get(), {}, &response).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // gRPC 1.51 may close the connection that they came over, and no other.
+  // gRPC 1.51 may close only the connection that they came over.
   const grpc::Status next = other->ListHosts(NewContext().get(), {}, &response);
   EXPECT_TRUE(next.ok()) << next.error_message();
 }
@@ -183,7 +183,7 @@ TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {
     Controller::NewStub(flood.back())
         ->ListHosts(NewContext().get(), {}, &response);
   }
-  // A client hears in its own time that it was cut off.
+  // A client notices in its own time that it was cut off.
   EXPECT_TRUE(WaitUntil([&flood] {
     const auto open =
         std::count_if(flood.begin(), flood.end(), [](const auto& channel) {

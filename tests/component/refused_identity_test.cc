@@ -119,8 +119,8 @@ class RefusedIdentityTest : public testing::Test {
     return IsOfHosts(row) ? host_ : user_;
   }
 
-  // Both callers, from now on; open streams at the latest with the next sweep,
-  // which is done.
+  // Refuses both callers from now on; open streams at the latest with the next
+  // sweep, which is done.
   void Refuse(Way way) {
     if (way == Way::kLocked) {
       for (const char* identity : {"user/eve", "host/server2"}) {

@@ -45,8 +45,7 @@ class ScriptedHost {
   ScriptedHost(const ScriptedHost&) = delete;
   ScriptedHost& operator=(const ScriptedHost&) = delete;
 
-  // Blocks until so many applies and rollbacks have come; false if that takes
-  // too long.
+  // Blocks until so many applies and rollbacks have come; false on a timeout.
   bool WaitForTasks(size_t count);
   std::vector<Task> tasks();
   // The answer to the newest task of a silent host.

@@ -102,7 +102,7 @@ sockaddr_in Loopback(int last, int port) {
   return address;
 }
 
-// A connection of 127.0.0.`last` that begins TLS and does not go on.
+// A connection of 127.0.0.`last` that begins TLS and stops there.
 class HalfHello {
  public:
   HalfHello(const std::string& address, int last)
@@ -188,7 +188,7 @@ class RawConnection {
            static_cast<int>(bytes.size());
   }
 
-  // Reads until the words come; false: the other side has closed before.
+  // Reads until the words arrive; false: the other side has closed before.
   bool Hears(absl::string_view words) {
     std::string heard;
     char some[4096];

@@ -153,7 +153,7 @@ TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
     EXPECT_THAT(DifferencesFrom(before1, cluster.Server("server1")), IsEmpty());
     EXPECT_EQ(EntryOf(cluster, id).outcome(), "cancelled");
     EXPECT_EQ(cluster.RunClusterctl({"cancel", id}).exit_status, 3);
-    // The same plan goes on where it was left.
+    // The same plan continues where it stopped.
     const ChangeOutcome rest = cluster.Apply();
     EXPECT_EQ(rest.process.exit_status, 0) << rest.process.standard_error;
     EXPECT_EQ(rest.Host("server1").outcome(), ApplyResult::APPLIED);
@@ -298,7 +298,7 @@ TEST_F(KilledHostTest, IsAsBeforeWhenAToolWasAtWork) {
   const ChangeOutcome outcome = FinishChange(apply.get());
   gate.Open();
   for (const pid_t tool : tools) {
-    // Also where the first process of this machine does not ask for its status.
+    // The same if the first process of this machine does not read its status.
     const std::string words = absl::StrCat("/proc/", tool, "/cmdline");
     EXPECT_TRUE(WaitUntil([&] { return ReadText(words).empty(); }));
   }

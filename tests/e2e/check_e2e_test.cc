@@ -204,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "60016-60031"},
         FaultCase{"ConfNewline", "server0", -1, "host:hccn_conf=no-newline",
                   "hccn-conf", FAIL, "newline"},
-        // npu-smi says OK of a bad state where it could read no code in time.
+        // npu-smi reports OK for a bad state if it could read no code in time.
         FaultCase{"ChipFaultCode", "server0", 2, "2:health=OK/8C03A000",
                   "device-health", FAIL, "8C03A000 (RestartNPU)"},
         FaultCase{"ChipNotStarted", "server0", 2, "2:health=UNKNOWN",

@@ -49,8 +49,8 @@ class DemoCluster {
   void Allow(const std::string& host, const std::string& kinds);
   // A certificate of one more user, for Clusterctl.
   void AddUser(const std::string& name, const std::string& role);
-  // Starts of clusterd from now on: `launcher` with clusterd's own words behind
-  // it, which it must become by exec.
+  // Further starts of clusterd use `launcher`, followed by clusterd's command
+  // line, which it must become by exec.
   void LaunchWith(const std::string& host, std::vector<std::string> launcher);
 
   // `fault` as simhost takes it, e.g. "3:link=DOWN".
@@ -60,7 +60,7 @@ class DemoCluster {
   void StartController(const std::vector<std::string>& more_flags = {});
   // The command that it runs.
   std::vector<std::string> ControllerCommand() const;
-  // Starts clusterd; waits until the controller says that it is attached.
+  // Starts clusterd; waits until the controller reports it as attached.
   void StartHost(const std::string& host);
   // Starts clusterd with another host's certificate, without waiting.
   Process& StartHostAs(const std::string& host, const std::string& certificate);

@@ -1,4 +1,4 @@
-// A controller that more connections come to than it was given descriptors for.
+// A controller with more connections than descriptors.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // The kernel parameters of a container's network namespace, with the real
-// programs and a real namespace of this machine's kernel. Needs root, and says
-// so where it is skipped.
+// programs and a real namespace of this machine's kernel. Needs root, otherwise
+// skipped with a note.
 #include <memory>
 #include <string>
 #include <vector>

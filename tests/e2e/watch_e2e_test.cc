@@ -63,8 +63,8 @@ class OnTerminal {
   OnTerminal(const OnTerminal&) = delete;
   OnTerminal& operator=(const OnTerminal&) = delete;
 
-  // Blocks until the terminal has got the text since the last one that came;
-  // false if it never does.
+  // Blocks until the terminal has shown the text after the last one; false if
+  // it never does.
   bool WaitFor(const std::string& text) {
     const absl::Time until = absl::Now() + kPatience;
     for (;;) {

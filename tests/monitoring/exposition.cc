@@ -22,7 +22,7 @@ std::string OfHost() {
   return HostMetrics(numbers);
 }
 
-// Empty: it did not come to that.
+// Empty if it was not reached.
 std::string OfController() {
   TestCertificates certificates;
   ThreadScheduler scheduler;

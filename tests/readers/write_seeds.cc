@@ -26,7 +26,7 @@ std::string FileName(size_t number, const std::string& record) {
   return absl::StrFormat("%04d-%s.txt", number, name);
 }
 
-// The number of seeds; 0 and a word on stderr if one record could not be taken.
+// The number of seeds; 0 and a message on stderr if one record is unusable.
 size_t WriteSeeds(std::ifstream& records, const std::filesystem::path& folder) {
   std::set<std::string> written;
   size_t line_number = 0;

@@ -18,7 +18,7 @@ struct SwitchPort {
 std::string SwitchNeighbourText(const SwitchPort& port);
 // Two servers cabled device to device.
 std::string NpuNeighbourText(int device);
-// A switch that says more than the tool's 1999 bytes.
+// A switch that sends more than the tool's 1999 bytes.
 std::string LongNeighbourText(int device);
 
 }  // namespace sim

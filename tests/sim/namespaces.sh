@@ -278,7 +278,7 @@ down() {
   for file in "$dir"/*/mnt "$dir"/*/uts "$dir"/*/net "$dir"/.wire/net; do
     if mountpoint -q "$file"; then umount "$file"; fi
   done
-  # A mount namespace lets go of its overlays a moment after its last user.
+  # A mount namespace releases its overlays a moment after its last user.
   local try
   for try in 1 2 3 4 5 6 7 8 9 10; do
     if umount "$dir" 2>/dev/null; then break; fi

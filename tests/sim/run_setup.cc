@@ -53,7 +53,7 @@ std::vector<Condition> FileConditions() {
        [](const Match& match, RunSetup* setup) {
          setup->conf_mode = strtoul(match[1].str().c_str(), nullptr, 8);
        }},
-      // The record's "before" says so as well.
+      // The record's "before" has it as well.
       {std::regex("hccn\\.conf (?:is )?(?:absent|missing|empty)"), Nothing},
       {std::regex("hccn\\.conf on a read-only mount"),
        [](const Match&, RunSetup* setup) { setup->conf_read_only = true; }},
@@ -98,7 +98,7 @@ std::vector<Condition> CompanyConditions() {
        }},
       {std::regex("for ?ever|until the end|never release[ds]"),
        [](const Match&, RunSetup* setup) { setup->lock_for_ever = true; }},
-      // The record's status says so as well.
+      // The record's status has it as well.
       {std::regex("killed after [0-9]+ s"), Nothing},
       {std::regex("renames it over"),
        [](const Match&, RunSetup* setup) {

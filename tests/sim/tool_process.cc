@@ -17,7 +17,7 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-// The child's word for "could not become the tool".
+// The child's status for "could not become the tool".
 constexpr int kNotStarted = 126;
 
 // Data that is needed after fork, made before it.

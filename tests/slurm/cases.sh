@@ -92,7 +92,7 @@ called_since() { [ "$(calls "$1" "$2")" -ge "$3" ]; }
 # Waits for two whole calls of the health check on a node from now on: the third
 # begins after the second has ended.
 await_health() { await "health checks of $1" called_since slurm-health "$1" $(($(calls slurm-health "$1") + 3)); }
-# An answer that does not come is not an empty one.
+# A missing answer is not an empty one.
 no_jobs() {
   local jobs
   jobs=$(squeue -h) && [ -z "$jobs" ]
@@ -101,7 +101,7 @@ no_jobs() {
 # Restores idle nodes, healthy servers and all processes.
 clean() {
   local node pid
-  # One that a case has stopped and not let go on.
+  # Resumes one that a case has stopped.
   for pid in "${server_pid[@]}"; do kill -CONT "$pid"; done
   timeout "$slurm_patience" scancel --user=daemon
   slurm_health_every 0
@@ -123,7 +123,7 @@ tell() {
   squeue >&2
   for log in "$slurm_dir"/hooks.log "$slurm_dir"/slurmctld.log "$slurm_dir"/slurmd.*.log "$slurm_dir"/*.log; do
     echo "--- ${log##*/}" >&2
-    # Slurm says at every turn which libraries and CPUs it does without.
+    # Slurm always prints which libraries and CPUs it does without.
     grep -v -e pmix -e 'MPI: ' -e 'CPU frequency' -e 'differs from hardware' -e select/cons -e ' usec=' "$log" | tail -n 15 >&2
   done
 }

@@ -40,9 +40,9 @@ slurm_obstacle() {
   done
 }
 
-# slurm_own_network SCRIPT ARGUMENT...: the script again, in a network of its own
-# where this host's name means what it means here. Returns where it is in there
-# already, with slurm_alone=true, or where there is none, with false.
+# slurm_own_network SCRIPT ARGUMENT...: the script again, in a network of its own where this host's
+# name has the same meaning. Returns if it is in there already, with slurm_alone=true, or if none is
+# available, with false.
 slurm_own_network() {
   if [ -n "${slurm_alone:-}" ] || ! unshare --net true 2>/dev/null; then
     slurm_alone=${slurm_alone:-false}
@@ -182,8 +182,8 @@ slurm_start() {
   disown # The shell has nothing to say about its end.
 }
 
-# e.g. IDLE, MIXED+DRAIN, IDLE* where it does not answer. By scontrol: sinfo -n
-# goes on saying "mixed" of a node that many jobs have left at once (22.05.8).
+# e.g. IDLE, MIXED+DRAIN, IDLE* if it does not answer. By scontrol: sinfo -n
+# still prints "mixed" for a node that many jobs have left at once (22.05.8).
 slurm_state() { scontrol show node "$1" -o | sed -n 's/.* State=\([^ ]*\) .*/\1/p'; }
 slurm_reason() { scontrol show node "$1" -o | sed -n 's/.* Reason=\(.*\) \[[^]]*\].*/\1/p'; }
 slurm_idle() {

@@ -84,8 +84,8 @@ int Listen(sockaddr_in* address) {
   return fd;
 }
 
-// Both ends of as many connections as the limit of descriptors lets be, some of
-// which end and begin again all the time. Says so through `ready`.
+// Both ends of as many connections as the descriptor limit allows, some of
+// which end and begin again all the time. Reports it through `ready`.
 void HoldSockets(int ready) {
   rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -118,7 +118,7 @@ void HoldSockets(int ready) {
   }
 }
 
-// Processes that come and go, beside those that only are there.
+// Short-lived processes, beside those that stay.
 void StartPrograms() {
   while (true) {
     const pid_t pid = Start([] { execl("/bin/true", "true", nullptr); });
@@ -149,7 +149,7 @@ void HoldMounts(const std::string& folder, int ready) {
   }
 }
 
-// A file as large as the free memory, or half of the free disk, written once
+// A file as large as the memory, or half of the free disk at most, written once
 // and then read for ever. Every other page makes room for it.
 void FillPageCache(const std::string& folder, int ready) {
   struct sysinfo memory = {};

@@ -134,7 +134,7 @@ await_both() {
 await_both
 grep -q "Cluster mycluster, atlas-a2, 2 hosts: node\[01-02\]" "$TEST_TMPDIR/out" || fail "no check of both servers"
 ! grep -qE "not attached|no facts from|no answer" "$TEST_TMPDIR/out" || fail "a server did not answer"
-# These machines have no devices, and their kernel is as Debian leaves it.
+# These machines have no devices, and Debian's default kernel parameters.
 [ "$status" -eq 1 ] || fail "status of the check: expected 1, found $status"
 
 # Running it again changes nothing.
@@ -189,7 +189,7 @@ await "the restart of a clusterd that hangs" restarted
 for_its_watchdog() { grep -q "Watchdog timeout" <(on node02 /usr/bin/journalctl --no-pager -u clusterd); }
 await "the watchdog in the journal" for_its_watchdog
 
-# A wrong agent.yaml is said once, not again and again.
+# A wrong agent.yaml is reported once, not repeatedly.
 on node02 /bin/sh -c 'echo "contoller: x" >>/etc/clusterd/agent.yaml; systemctl restart clusterd' || true
 expect "a clusterd with a wrong agent.yaml" "failed" "$(state node02 clusterd)"
 expect "its restarts" 0 "$(on node02 /usr/bin/systemctl show -p NRestarts --value clusterd)"

@@ -174,7 +174,7 @@ before=$(settings)
 status_of clusterctl check
 expect "status of the first check" 1 "$status"
 grep -q firewalld "$TEST_TMPDIR/out" || fail "the check does not name firewalld"
-# The unit lets hccn_tool be asked over a copy of hccn.conf.
+# The unit allows queries of hccn_tool over a copy of hccn.conf.
 if grep -q "TLS switch not known" "$TEST_TMPDIR/out"; then fail "the TLS switch of device 5 could not be asked for"; fi
 status_of clusterctl plan --out /tmp/plan.json
 expect "status of a plan that the host does not allow" 2 "$status"

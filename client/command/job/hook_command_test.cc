@@ -130,7 +130,7 @@ TEST(HookTest, HelpHasARowForEachHook) {
   }
 }
 
-// A finding of a rule in the words of the daemon, and one of its own.
+// A finding with a rule's message, and one with the daemon's own.
 ProgramWorld WorldWithWords() {
   ProgramWorld world = WorldWith(HookAnswer::REFUSE_AND_DRAIN);
   HookAnswer& answer = world.script.hook;

@@ -258,7 +258,7 @@ TEST(CheckRendezvousTest, NeedsAFreePortOnTheFirstServer) {
   EXPECT_EQ(Lines(cluster.Check("rendezvous")),
             "FAIL cluster taken port=29500, holder=tcp 0.0.0.0 port 29500 "
             "LISTEN, held by pid 7 (exporter\\n), host=server0\n");
-  // It is said once.
+  // It is reported once.
   EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
   cluster.facts[0]
       .mutable_sockets()

@@ -235,7 +235,7 @@ TEST(JobScriptTest, TheOtherBranchOfAConditionOnTheRankIsOfSomeRanks) {
                   With("    world_size = 16", branches), {{"\n", "\r\n"}})),
               "");
   }
-  // All ranks may come to these.
+  // All ranks may reach these.
   for (const char* condition :
        {"npu", "rank == 0 and resume", "local_rank != -1", "rank >= 0"}) {
     EXPECT_EQ(with(absl::StrCat("    if ", condition, ":\n        pass\n",

@@ -50,7 +50,7 @@ TEST(CheckPortsFreeTest, JudgesTheRendezvousPortOnTheFirstServerAlone) {
                 "ports=29500,60000-60031, who=pid 4711 (torchrun), pid=4711"));
 }
 
-// Row 5: as the MPI launch wants it.
+// Row 5: as the MPI launch needs it.
 TEST(CheckPortsFreeTest, PassesAnSshdThatListensOnTheSshPort) {
   TestCluster cluster;
   cluster.spec.set_ssh_port(2222);

@@ -240,7 +240,7 @@ TEST(ReadRuleRowsTest, RefusesATranslationThatIsNotOfItsRow) {
             host + "\"port-free\": expected in this place: \"held\"");
 }
 
-// Values that are words.
+// Values that have messages.
 TEST(WordTableTest, HasTheWordsOfValues) {
   EXPECT_THAT(
       WordTable(*ReadRuleRows(

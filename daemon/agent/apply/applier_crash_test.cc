@@ -159,7 +159,7 @@ TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverThePowerFails) {
 enum class PowerFails { kNever, kWithTheSecondCrash, kAfterwards };
 
 // Kills the recovery of an apply that was killed at its very end, and starts
-// once more.
+// again.
 void CrashRecoveryAndRecover(const NamedScenario& named,
                              PowerFails power_fails) {
   const Expected expected = RunToTheEnd(named);
@@ -258,7 +258,7 @@ TEST(ApplierCrashTest, RollbackMayBeKilledAnywhereAndIsFinishedByTheNext) {
         const auto recovered = scenario->MakeApplier()->Recover();
         ASSERT_TRUE(recovered.ok()) << recovered.status();
         const State now = scenario->State();
-        // Before the journal says that a rollback has begun it has not.
+        // A rollback has begun only once the journal has it.
         if (now == expected.planned && recovered->empty()) continue;
         ASSERT_EQ(Difference(now, expected.before), "");
       }

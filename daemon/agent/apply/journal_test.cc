@@ -393,7 +393,7 @@ TEST(OutcomeTextTest, LeavesWhatIsCleanAsItIs) {
   EXPECT_EQ(result.SerializeAsString(), before);
 }
 
-// Two journals of which the clock says that the second came first.
+// Two journals in the reverse order of the clock.
 TEST(JournalFolderTest, OrdersByNumberWhateverTheClockSaid) {
   FakeFileSystem files;
   files.PutFolder("/var/lib/clusterd/apply");

@@ -129,7 +129,7 @@ TEST(AdmissionTest, WhereItIsFullThoseLongestWithoutACallGo) {
   const Admission::Decision decision = admission.Decide(At(3));
   EXPECT_THAT(decision.gone, ElementsAre(3));
   EXPECT_THAT(decision.admitted, ElementsAre(4));
-  // One that has a call again stays.
+  // A connection with a new call stays.
   EXPECT_FALSE(admission.Begin(1, At(4)));
   admission.Begin(4, At(4));
   admission.Arrive(5, "b");

@@ -469,7 +469,7 @@ TEST(AllowanceTest, SomeAtOnceAndSoMuchASecond) {
   EXPECT_TRUE(allowance.Take(limits, 100, start));
   EXPECT_TRUE(allowance.Take(limits, 120, start + absl::Seconds(2)));
   EXPECT_FALSE(allowance.Take(limits, 121, start + absl::Seconds(2)));
-  // One that is counted behind another, and was faster.
+  // A fast peer counted behind another one.
   Allowance twice(limits, start);
   EXPECT_TRUE(twice.Take(limits, 90, start));
   EXPECT_TRUE(twice.Take(limits, 10, start));

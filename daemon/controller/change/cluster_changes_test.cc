@@ -195,7 +195,7 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   EXPECT_EQ(report.apply_id(), id);
   EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
 
-  // The apply's record knows, so a second rollback asks the rest alone.
+  // The apply's record has it, so a second rollback asks only the others.
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(
       Kept(id).notes(),
@@ -376,7 +376,7 @@ TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   EXPECT_EQ(KeptOutcome("1111222233334444", 0), ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome("1111222233334444", 1), ApplyResult::LOST);
   EXPECT_EQ(KeptOutcome("1111222233334444", 2), ApplyResult::NOT_STARTED);
-  // Also after one more start, and a rollback works on it.
+  // The same after one more start, and a rollback works on it.
   StartController();
   Tell("server1", "1111222233334444", ApplyResult::UNDONE);
   EXPECT_EQ(KeptOutcome("1111222233334444", 1), ApplyResult::UNDONE);
@@ -416,7 +416,7 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   const auto run = Apply(MakePlan(2), request);
   ASSERT_TRUE(run.ok()) << run.status();
   const std::string id = (*run)->run_id();
-  // Also by the beginning of its id.
+  // The beginning of its id works, too.
   const auto cancelled = changes_->Cancel(id.substr(0, 8), "bob", "operator");
   ASSERT_TRUE(cancelled.ok()) << cancelled.status();
   EXPECT_EQ(cancelled->run_id(), id);

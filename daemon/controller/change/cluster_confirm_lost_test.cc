@@ -42,7 +42,7 @@ TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
   changes_.reset();
 }
 
-// Confirmed, and one of its two hosts has not heard of it.
+// Confirmed, but one of its two hosts does not know.
 class UntoldTest : public ClusterConfirmTest {
  protected:
   UntoldTest() {

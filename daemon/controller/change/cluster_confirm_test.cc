@@ -236,7 +236,7 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
-// It had not heard of the apply's end.
+// The host did not know of the apply's end.
 TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
   Attach("server0");
   Attach("server1");

@@ -144,7 +144,7 @@ TEST(DriftEnforcerTest, WaitsTwiceAsLongWithEachTryThatDoesNotLast) {
   absl::Duration wait = kFirstEnforceWait;
   for (size_t tries = 1; tries < 10; ++tries) {
     ASSERT_EQ(cluster.plans.size(), tries);
-    // It drifts back at once, and says so again and again.
+    // It drifts again at once, and reports it repeatedly.
     for (int i = 0; i < 3; ++i) {
       enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
     }

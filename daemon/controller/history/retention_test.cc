@@ -174,7 +174,7 @@ TEST(ChooseForRemovalTest, ChecksOfOneHostPushOutNobodyElses) {
   }
 }
 
-// Also of so many hosts that none holds more than its share.
+// The same for so many hosts that none exceeds its share.
 TEST(ChooseForRemovalTest, ChecksOfAllHostsPushOutNoPersons) {
   const HistoryLimits limits = Limits(320, 1 << 20);
   std::vector<KeptEntry> kept = {CheckOf(1, "spiffe://demo/user/ann")};

@@ -185,7 +185,7 @@ TEST(AttachedHostsTest, TellsOfACertificateThatNobodyRenewsForAMonth) {
     bool renews;
     const char* notice;
   };
-  // The clock stands at 2024-01-01.
+  // The clock is at 2024-01-01.
   for (const Case& certificate : {Case{29, false, "2024-01-30 00:00 UTC"},
                                   Case{31, false, ""}, Case{29, true, ""}}) {
     ManualScheduler scheduler;
@@ -481,7 +481,7 @@ TEST(AttachedHostsTest, RemembersAHostsLastWordOnItsDrift) {
             "x is 1, applied was 2\\x1b[2J");
   hosts.Detach(*session, ToFindingValue("gone"));
   EXPECT_EQ(hosts.Entries(spec)[0].drift().value().drifts_size(), 1);
-  // A later word takes its place.
+  // A later report replaces it.
   const auto again = hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
   report.mutable_drift()->mutable_value()->clear_drifts();
   ASSERT_TRUE(hosts.OnDrift(*again, report).ok());

@@ -82,7 +82,7 @@ TEST(CompareClocksTest, ClockThatWasSetMeanwhileLeavesBothOpen) {
   EXPECT_EQ(fact.value().ahead_at_most_ms(), 4989);
 }
 
-// A host that is asked and answers when the test says so.
+// A host that answers its task when the test decides.
 class FakeLink final : public HostLink {
  public:
   void Send(HubMessage message) override {

@@ -102,7 +102,7 @@ TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
     thief.hello.set_booted_at_s(now_s - 10);
     Decision decision;
     ASSERT_EQ(*decision.Attach(&hosts, thief), 0u);
-    // One more is not kept waiting with it.
+    // Another one is not kept waiting with it.
     EXPECT_EQ(hosts.Attach(thief).status().code(),
               absl::StatusCode::kUnavailable);
     TaskResult pong;
@@ -122,7 +122,7 @@ TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
   EXPECT_NE(answer.facts().conflict(), "") << "for rule host-identity";
 }
 
-// Also an older clusterd, which knows no ping, or one that has much to do.
+// The same for an older clusterd, which knows no ping, or a busy one.
 TEST(HostClaimsTest, AnyAnswerSaysThatAStreamLives) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -286,7 +286,7 @@ TEST(HostClaimsTest, ForgetsConflictOfMachineThatRestarted) {
   AttachedHosts hosts(&scheduler, &log);
   const auto before =
       hosts.Attach(Machine("a", "m", "boot1", std::make_shared<FakeLink>()));
-  // It is back before we have noticed that its old stream is dead.
+  // It is back before the controller has noticed that its old stream is dead.
   EXPECT_FALSE(
       hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
           .ok());

@@ -114,7 +114,7 @@ TEST_F(RunNotifierCommandTest, WhatCannotBeRunIsNamed) {
 }
 
 TEST_F(RunNotifierCommandKillTest, IsKilledAtItsDeadlineWithAllThatItStarted) {
-  // Longer and longer, until the script has come to its end before that.
+  // Increases the deadline until the script ends before it.
   absl::Duration deadline = absl::Milliseconds(250);
   absl::Status status;
   do {

@@ -37,7 +37,7 @@ using ::testing::SizeIs;
 constexpr char kLinks[] =
     "schedule:\n  - {name: links, every: 10m, only: [link, listen-backlog]}\n";
 
-// One attached host, and time that passes when a test says so.
+// One attached host, and time that the test advances.
 class CheckScheduleTest : public testing::Test {
  protected:
   CheckScheduleTest() {
@@ -207,7 +207,7 @@ TEST_F(CheckScheduleTest, ARedScheduleTellsEachRuleThatStartsToFail) {
   EXPECT_THAT(news_, ElementsAre("FAIL FAIL listen-backlog server0"));
   PassAndAnswer(absl::Minutes(10));
   EXPECT_THAT(news_, SizeIs(1)) << "it was told";
-  // A restart forgets none of that.
+  // A restart keeps all of that.
   scheduler_.Advance(absl::Hours(1));
   link_->Take();
   Restart();

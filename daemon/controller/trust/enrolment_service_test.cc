@@ -476,7 +476,7 @@ TEST_F(EnrolmentServiceTest,
        NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   absl::Notification go_on;
-  // Also before the disk has it.
+  // The same before the disk has it.
   ASSERT_TRUE(pool_.TryRun([&] { go_on.WaitForNotification(); }));
   EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
   const std::string token = Token("node1");
@@ -967,7 +967,7 @@ TEST_F(EnrolmentServiceTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
   EXPECT_EQ(desk_->BoundTo("node1", "another"), "");
 }
 
-// Images of machines that have not started yet have this word: many at once.
+// Images of machines that have not started yet share this id.
 TEST_F(EnrolmentServiceTest, WordForNoMachineIdBindsNoName) {
   const Asker host;
   JoinRequest request = RequestOf(host, Token());
@@ -998,7 +998,7 @@ TEST_F(EnrolmentServiceTest,
   EXPECT_EQ(desk_->BoundTo("node1", "second"), "");
   pool_.Drain();
   EXPECT_EQ(desk_->BoundTo("node1", "first"), "second");
-  // One that is made after the reset counts.
+  // A certificate made after the reset counts.
   EXPECT_TRUE(desk_->Admit("node1", by_hand.certificate).ok());
 }
 

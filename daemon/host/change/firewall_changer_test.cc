@@ -14,7 +14,7 @@
 namespace clusterd {
 namespace {
 
-// A firewall of which a test says how it takes each command.
+// A firewall whose reaction to each command the test scripts.
 class ScriptedFirewall final : public CommandRunner, public HostReader {
  public:
   absl::StatusOr<CommandResult> Run(const Command& command) override {
@@ -214,7 +214,7 @@ TEST(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
   ASSERT_TRUE(lock.ok());
   EXPECT_NE(lock->inode, held);
   EXPECT_EQ(lock->mode, 0600u);
-  // One that root alone can open is left alone.
+  // A file that root alone can open is not changed.
   EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
   EXPECT_EQ(test.files.Stat("/run/ufw.lock")->inode, lock->inode);
 }

@@ -292,8 +292,8 @@ bool EndsSoon(int pid) {
   return WaitUntil([pid] { return HasEnded(pid); });
 }
 
-// The grandchildren live for longer than the command may take, so that a runner
-// that waited for them would come to the deadline.
+// The grandchildren outlive the command's deadline, which a runner that waited
+// for them would reach.
 TEST(PosixCommandRunnerTest, DoesNotWaitForAGrandchildThatHoldsThePipes) {
   const CommandResult result = MustRunShell("sleep 1000 & echo $!; exit 3");
   EXPECT_EQ(result.exit_status, 3);
@@ -367,7 +367,7 @@ void RunAsDaemon(const std::string& script, int exit_status,
 TEST(PosixCommandRunnerTest, EndsAGrandchildInAnotherGroup) {
   ScratchRoot root;
   RunAsDaemon(absl::StrCat(StartInAnotherGroup(root), "exit 4"), 4);
-  // One that may still be about to leave the group, or to become a program.
+  // A child that may still be about to leave the group, or to become a program.
   RunAsDaemon("setsid sleep 1000 & echo $!; exit 4", 4);
   // An orphan whose own parent is gone, too.
   RunAsDaemon(
@@ -534,7 +534,7 @@ TEST(PosixCommandRunnerTest, LeavesNoChildBehindWhenItDies) {
   ASSERT_EQ(read(said[0], &byte, 1), 1);
   kill(daemon, SIGKILL);
   ASSERT_EQ(waitpid(daemon, nullptr, 0), daemon);
-  // The end of the pipe comes when the last one that holds it has ended.
+  // The pipe ends when its last holder has ended.
   while (read(said[0], &byte, 1) > 0) {
   }
   close(said[0]);

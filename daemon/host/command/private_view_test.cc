@@ -101,7 +101,7 @@ TEST_F(PrivateViewTest, TheFolderAroundTheFileIsReadOnly) {
   ExpectUntouched();
 }
 
-// The kernel takes our mount away with the file that it stands for.
+// The kernel removes our mount with the file that it covers.
 TEST_F(PrivateViewTest, AFileThatTakesItsPlaceMeanwhileIsNotWrittenEither) {
   const std::string begun = root_.path() + "/elsewhere/begun";
   const std::string replaced = root_.path() + "/elsewhere/replaced";

@@ -281,7 +281,7 @@ class TracedProgramTest : public ::testing::Test {
     command.as = RunAs{"ann", geteuid(), getegid(), {getegid()}, "/"};
     return command;
   }
-  // Called by the process that runs the programs: the tracer lets all end.
+  // Called by the process that runs the programs: the tracer releases all.
   void LetGo() const { std::ofstream(told_) << "0\n"; }
   static bool IsTraced(int pid) {
     std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
@@ -305,7 +305,7 @@ class TracedProgramTest : public ::testing::Test {
     std::FILE* const lines = fdopen(told, "r");
     std::vector<pid_t> traced;
     for (int each; std::fscanf(lines, "%d", &each) == 1 && each > 0;) {
-      // A program that has come to its deadline is gone.
+      // A program that has reached its deadline is gone.
       if (ptrace(PTRACE_SEIZE, each, 0, 0) != 0) continue;
       traced.push_back(each);
       EXPECT_EQ(write(goes_on, "\n", 1), 1);

@@ -9,7 +9,7 @@
 namespace clusterd {
 namespace {
 
-// Answers every command with its own words; `missing` programs do not exist.
+// Echoes every command; `missing` programs do not exist.
 class EchoRunner : public CommandRunner {
  public:
   absl::StatusOr<CommandResult> Run(const Command& command) override {

@@ -79,7 +79,7 @@ TEST(ParseNpuSmiHealthTest, NeverTakesAnUnknownWordForHealthy) {
       "no error code: \"what?\"");
 }
 
-// Each further code has a line of words without a key.
+// Each further code has a line of text without a key.
 TEST(ParseNpuSmiHealthTest, ReadsAChipWithSeveralFaults) {
   const ChipHealth health =
       ParseNpuSmiHealth(

@@ -225,7 +225,7 @@ TEST_F(ChipObserverTest, AsksAChipNothingMoreThatHangs) {
 
 TEST_F(ChipObserverTest, AddsNoProcessToOneThatCannotBeKilled) {
   runner_.Forget(Query("health", "1"));
-  // This process is there for as long as the test runs.
+  // This process exists as long as the test runs.
   runner_.HangsForEver(Query("health", "1"), getpid());
   Read();
   const int asked = runner_.CountOf(Query("health", "1"));

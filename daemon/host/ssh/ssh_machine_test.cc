@@ -320,7 +320,7 @@ mkfifo /home/ann/pipe
   EXPECT_EQ(ssh.logins_size(), 4);
 }
 
-// A login that fails because of that says so.
+// A login that fails because of that reports it.
 TEST_F(SshMachineTest, WhatOfTheConfigurationIsNotFollowedIsNamed) {
   OBSERVE(ssh,
           "rm /etc/ssh/there_container; "

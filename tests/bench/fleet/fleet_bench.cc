@@ -79,7 +79,7 @@ double Megabytes(pid_t pid, absl::string_view field) {
 
 double PeakMegabytes(pid_t pid) { return Megabytes(pid, "VmHWM:"); }
 
-// One check; the time until its report was there. Infinite if it did not pass.
+// One check; the time until its report. Infinite if it did not pass.
 absl::Duration TimeCheck(Controller::Stub* client, int servers) {
   const absl::Time start = absl::Now();
   grpc::ClientContext context;

@@ -24,7 +24,7 @@ constexpr int kCalls = 1000;
 constexpr int kPerConnection = 16;
 constexpr int kHosts = 3;
 
-// Hosts that answer when the test lets them.
+// Hosts that answer when the test releases them.
 class HeldHosts {
  public:
   HeldHosts(TestCertificates* certificates, TestController* controller) {
@@ -61,7 +61,7 @@ class HeldHosts {
   std::vector<std::unique_ptr<TestHost>> hosts_;
 };
 
-// One call, which has come to the controller when this returns.
+// One call, which the controller has when the constructor returns.
 struct Call {
   explicit Call(Controller::Stub* client)
       : context(NewStreamContext()),

@@ -75,7 +75,7 @@ class Fleet {
   using ChangingHosts = std::vector<std::unique_ptr<ChangingHost>>;
   Fleet(const std::string& controller, const std::string& cluster,
         const ChangingHosts& hosts, const TestAuthority& authority, Log* log);
-  // All hosts take leave.
+  // Detaches all hosts.
   ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;

@@ -180,7 +180,7 @@ void JudgeApply(const Rehearsal& of, RehearsalVerdict* verdict) {
 }
 
 // Servers that need not pass: those with faults, and those that the apply did
-// not come to.
+// not reach.
 Hosts ExcusedHosts(const Rehearsal& of) {
   Hosts excused = of.faulted;
   for (const ApplyResult& host : of.apply.hosts()) {

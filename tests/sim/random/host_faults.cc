@@ -36,7 +36,7 @@ void BreakTool(RandomCluster& cluster, int host, int) {
   }
 }
 
-// npu-smi does not end, or ends without a word.
+// npu-smi does not end, or ends without output.
 void SilenceNpuSmi(RandomCluster& cluster, int host, int) {
   const char* const reason = cluster.OneIn(2) ? "TIMED_OUT" : "UNREADABLE";
   for (DeviceFacts& device : *cluster.facts[host].mutable_devices()) {

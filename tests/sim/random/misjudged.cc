@@ -57,7 +57,7 @@ std::vector<Place> PlacesOf(const Finding& finding) {
   return places;
 }
 
-// A word about the host is about its devices, too, and the other way round.
+// A finding about the host is about its devices, too, and the reverse.
 bool AreOnePlace(const Place& a, const Place& b) {
   return a.first == b.first &&
          (a.second == b.second || a.second == -1 || b.second == -1);

@@ -201,7 +201,7 @@ class Unheard final : public google::protobuf::io::ErrorCollector {
 // True if both faults disturb each other on one host.
 bool Disturb(const PlacedFault& fault, const FaultKind& kind, int device) {
   if (fault.kind->alone || kind.alone) return true;
-  // A word about the host is one about its devices, too.
+  // A finding about the host is one about its devices, too.
   if ((fault.device == -1) != (device == -1)) return true;
   return device == -1 && absl::string_view(fault.kind->rule) == kind.rule;
 }

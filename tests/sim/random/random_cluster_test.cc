@@ -202,7 +202,7 @@ TEST(MisjudgedTest, TellsAFaultThatNobodyFindsAndAFindingWithoutOne) {
   const RandomOptions options = {8, 0, {}, {"none"}};
   RandomCluster cluster = MakeRandomCluster(1, options);
   ASSERT_EQ(WrongAbout(cluster, options), "");
-  // It is said to be broken, and is not.
+  // The host declares a fault that it does not have.
   const FaultKind& link = FaultKinds().front();
   cluster.faults.push_back({&link, 0, 0});
   EXPECT_NE(WrongAbout(cluster, options).find("not found: link at server0"),

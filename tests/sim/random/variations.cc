@@ -147,7 +147,7 @@ void HaveNoNpuSmi(RandomCluster& cluster) {
   }
 }
 
-// npu-smi has no word for it, or does not know.
+// npu-smi has no value for it, or does not know.
 void TellNoCompatibility(RandomCluster& cluster) {
   PatchDevices(cluster.OneIn(2) ? "compatibility { value: 'UNKNOWN' }"
                                 : "compatibility { value: 'NOT SUPPORT' }",

@@ -26,7 +26,7 @@ inline constexpr int kMaxMtu = 9702;
 inline constexpr int kMaxDscp = 63;
 inline constexpr int kMaxTrafficClass = 3;
 
-// Digits only; no digit at all is 0, as atoi has it.
+// Digits only; an empty text is 0, as in atoi.
 bool IsDigits(const std::string& text);
 bool IsMtu(const std::string& text);
 

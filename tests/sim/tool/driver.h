@@ -37,7 +37,7 @@ enum class Mailbox {
   kHccsPing = 0xa0,
 };
 
-// The driver library's word for "no address".
+// The driver library's code for "no address".
 inline constexpr long kNoDevice = 1;
 
 class Driver {

@@ -138,7 +138,7 @@ Outcome HccnConf::ReadToChange(std::string* text) const {
   Outcome failure = Edit([text](std::string* found) { *text = *found; });
   const bool unwritable =
       failure && failure->status == failures::ConfUnwritable().status;
-  // The tool says reading, although it opens the file for writing.
+  // The tool reports a failed read, although it opens the file for writing.
   return unwritable ? Outcome(failures::ConfUnreadable()) : failure;
 }
 

@@ -405,7 +405,7 @@ bool RecoverCommon(ToolContext& context) {
   return all;
 }
 
-// The rest is given up where the address cannot be recovered.
+// Gives up the rest if the address cannot be recovered.
 bool RecoverIpv4(ToolContext& context) {
   struct Item {
     const char* name;

@@ -154,7 +154,7 @@ class FakeController final : public Connector {
   class TrustService;
 
   const ControllerScript script_;
-  // The script of a cancelled run goes on.
+  // True at the end, or once a run was cancelled: its script continues.
   bool MayGoOn() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return closing_.HasBeenNotified() || !cancelled_id_.empty();
   }

@@ -22,7 +22,7 @@ struct ProgramOutput {
 struct ProgramWorld {
   ControllerScript script;
   Terminal terminal;
-  // All connection settings, and a UTF-8 locale, unless a test takes them out.
+  // All connection settings, and a UTF-8 locale, unless a test removes them.
   Environment environment = {
       {"CLUSTERD_CONTROLLER", "head:7443"},
       {"CLUSTERD_CLUSTER", "demo"},
@@ -35,8 +35,8 @@ struct ProgramWorld {
   std::string root = "/nonexistent";
   // Set if a test checks the requests to the controller.
   FakeController* controller = nullptr;
-  // Ctrl-C is pressed as soon as stderr holds this text; empty: never. And once
-  // more when it holds the other.
+  // Ctrl-C is pressed as soon as stderr holds this text; empty: never. And
+  // again when it holds the other.
   std::string interrupt_at;
   std::string interrupt_again_at;
   // The same when stdout has been flushed that often; 0: never.

@@ -31,7 +31,7 @@ struct TestCluster {
   // A delivered host: no device has an address, gateway or detect address, and
   // hccn.conf has only the tool's own lines.
   void MakeNew(int host);
-  // The host gives no facts at all.
+  // The host sends no facts at all.
   void Silence(int host);
   // No query about the device has an answer: "`hccn_tool -i 3 -ip -g`: what".
   // The TLS switch in hccn.conf stays.

@@ -19,7 +19,7 @@ namespace clusterd {
 struct IssueOptions {
   absl::Duration valid_from = -absl::Hours(1);
   absl::Duration valid_until = absl::Hours(24 * 60);
-  // The certificate says which key signed it (authorityKeyIdentifier).
+  // The certificate names the key that signed it (authorityKeyIdentifier).
   bool names_key = false;
 };
 
@@ -44,8 +44,8 @@ class TestAuthority {
   const std::string& certificate_pem() const { return certificate_pem_; }
   std::string KeyPem() const;
 
-  // A list of these certificates, which it has taken back, in PEM; with
-  // extensions by their NIDs in OpenSSL's words: {NID_crl_number, "7"}.
+  // A list of these revoked certificates, in PEM; with extensions by their NIDs
+  // and OpenSSL values: {NID_crl_number, "7"}.
   using ListExtensions = std::vector<std::pair<int, std::string>>;
   std::string RevocationList(const std::vector<std::string>& revoked_pems,
                              const IssueOptions& options = {},

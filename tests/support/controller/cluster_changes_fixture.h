@@ -49,7 +49,7 @@ class ClusterChangesTest : public testing::Test {
     std::ofstream(path_) << SpecToYaml(MakeSpec(product, "", 3));
   }
 
-  // Once more: as if the one before had been killed, unless it was stopped.
+  // Starts a new one, as if the last one was killed, unless it was stopped.
   void StartController() {
     ControllerParts parts;
     parts.hosts = &hosts_;

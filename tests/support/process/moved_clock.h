@@ -39,7 +39,7 @@ class MovedClock final : public Scheduler {
     absl::MutexLock lock(&mutex_);
     moved_ = from_now;
   }
-  // From now on only Move and Set let time pass.
+  // From now on time only passes by Move and Set.
   void Stop() {
     absl::MutexLock lock(&mutex_);
     stopped_at_ = absl::Now();
