@@ -182,7 +182,7 @@ for ((round = 1; round <= rounds; ++round)); do
   began=$SECONDS
   before=$(wc -l <"$failures")
   : >"$events"
-  # In the background, so that the shell handles a signal while it runs.
+  # Runs in the background, so that the shell handles a signal while it runs.
   bazel test "${flags[@]}" --nocache_test_results --runs_per_test=1 "${often[@]}" --test_output=summary \
     --build_event_text_file="$events" "$@" -- "${targets[@]}" >"$work/log" 2>&1 &
   bazel=$!

@@ -267,7 +267,7 @@ TEST(FindVariableTest, TakesTheLastLineThatCounts) {
   lines->rbegin()->set_effect(EnvironmentVariable::NOT_EXPORTED);
   ASSERT_NE(FindVariable(host, nullptr, "A"), nullptr);
   EXPECT_EQ(FindVariable(host, nullptr, "A")->value(), "2");
-  // That value may hold, or the one before it.
+  // The value may hold, or the one before it.
   *lines->Add() = Line("A", "4");
   lines->rbegin()->set_conditional(true);
   EXPECT_EQ(VariableLines(host, nullptr, "A").size(), 2u);

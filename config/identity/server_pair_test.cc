@@ -1,4 +1,4 @@
-// How a running server switches to new files.
+// A running server switches to new files.
 #include <unistd.h>
 
 #include <algorithm>

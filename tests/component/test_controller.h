@@ -64,7 +64,7 @@ class TestController {
   SpecHolder& spec() { return *spec_; }
   const std::string& spec_path() const { return spec_path_; }
   CapturedLog& log() { return log_; }
-  // In memory; its content outlives Stop.
+  // Kept in memory; its content outlives Stop.
   HistoryStore& history() { return *history_; }
   WorkerPool& pool() { return pool_; }
   // For the controller that runs, or ran last.

@@ -45,7 +45,7 @@ struct ChangeOutcome {
   ProcessResult process;
   ApplyReport report;  // Empty unless standard output was a JSON report.
 
-  // That host's result; empty if the report has none.
+  // The host's result; empty if the report has none.
   ApplyResult Host(const std::string& host) const;
 };
 

@@ -49,7 +49,7 @@ deadlines: {command: )",
 )");
 }
 
-// In the form of namespaces.sh.
+// Takes the command line of namespaces.sh.
 std::vector<std::string> Namespaces(std::vector<std::string> words) {
   words.insert(words.begin(),
                {"/bin/bash", Runfile("tests/sim/namespaces.sh")});

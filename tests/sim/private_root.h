@@ -27,7 +27,7 @@ class PrivateRoot {
 
   const std::string& path() const { return path_; }
   std::string ConfPath() const { return path_ + "/etc/hccn.conf"; }
-  // In a record's form: the content, "<directory>", or nullopt.
+  // Uses a record's form: the content, "<directory>", or nullopt.
   std::optional<std::string> ReadConf() const;
   DeviceState ReadState() const;
 

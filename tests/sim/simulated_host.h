@@ -23,7 +23,7 @@ struct SimulatedHostOptions {
   // has, unless that is to be wrong.
   std::string tool;
   std::string host;
-  // In the form of fault.h.
+  // Written as in fault.h.
   std::vector<std::string> faults;
   // Before the faults, adds those of OtherClusterFaults.
   bool of_other_cluster = false;

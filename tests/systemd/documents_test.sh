@@ -204,7 +204,7 @@ for number in 0 1; do
 done
 check
 
-# --- The same by clusterctl, on servers on which nobody did anything. ---------
+# --- The same by clusterctl, on servers that were not set up. ------------------
 
 begin b "${fibre[@]}" < <(two_training_servers)
 for number in 0 1; do

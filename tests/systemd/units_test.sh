@@ -183,7 +183,7 @@ status_of clusterctl apply /tmp/plan.json --yes --confirm units
 expect "status of an apply of a plan without steps" 2 "$status"
 expect "settings after the plan" "$before" "$(settings)"
 
-# --- One that allows it no more when the plan comes refuses by itself. -------
+# --- A host that allows it no more when the plan comes refuses it. -----------
 
 # allow KINDS: as its administrator would write it.
 allow() {
@@ -283,7 +283,7 @@ status_of clusterctl_as bob rollback "$id" --yes --force
 expect "status of the last rollback" 0 "$status"
 expect "settings after the last rollback" "$before" "$(settings)"
 
-# --- Nobody confirms it: both firewalls are back after the deadline. ----------
+# --- Without a confirmation both firewalls are back after the deadline. -------
 
 status_of clusterctl plan --out /tmp/plan4.json
 expect "status of the last plan" 0 "$status"

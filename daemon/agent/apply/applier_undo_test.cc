@@ -1,5 +1,5 @@
-// What an undo does if its journal cannot be written, and which values a
-// rollback may not overwrite.
+// Undo if its journal cannot be written, and values that a rollback must not
+// overwrite.
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -14,7 +14,7 @@ const HostTime& Begin() {
   return *begin;
 }
 
-// In the same boot, `passed` later; the clock was set by `jump` meanwhile.
+// The same boot, `passed` later; the clock was set by `jump` meanwhile.
 HostTime Later(absl::Duration passed, absl::Duration jump) {
   return {"boot-1", Begin().since_boot + passed, Begin().wall + passed + jump};
 }

@@ -1,4 +1,4 @@
-// How a controller starts with its history, and runs without one.
+// A controller starts with its history, and runs without one.
 #include <sys/stat.h>
 
 #include <fstream>

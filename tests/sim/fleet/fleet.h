@@ -80,7 +80,7 @@ class Fleet {
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
-  // In the order of the facts or hosts.
+  // Ordered as the facts or hosts.
   const std::vector<std::shared_ptr<AgentStream>>& streams() const {
     return streams_;
   }

@@ -62,7 +62,7 @@ bool IsPausable(const std::string& text) {
 // One value that is checked separately and given to the device.
 struct StoredValue {
   const char* conf_key;
-  // In the device state; null if no query shows it.
+  // Key of the device state; null if no query shows it.
   const char* name;
   size_t max_chars;
   bool (*valid)(const std::string&);

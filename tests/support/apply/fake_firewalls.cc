@@ -41,7 +41,7 @@ BoolFact Bool(bool value) {
   return fact;
 }
 
-// In place, as programs do that keep the inode.
+// Writes in place, as programs do that keep the inode.
 void Overwrite(FakeFileSystem* files, const std::string& path,
                const std::string& text) {
   auto file = files->Open(path, OpenMode::kReadWrite);

@@ -26,7 +26,7 @@ class LoggedCommandRunner final : public CommandRunner {
   absl::StatusOr<CommandResult> Run(const Command& command) override
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // In the order in which they ended.
+  // Ordered by their ends.
   std::vector<LoggedCommand> commands() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
