@@ -11,7 +11,7 @@ fail() {
 }
 words() { printf 'w%.0s ' $(seq "$1"); }
 
-# finds PAGE MESSAGE: of this page it says this, and nothing more.
+# finds PAGE MESSAGE: it prints only this about this page.
 finds() {
   local said status=0
   printf '%s\n' "$1" >"$work/page.md"

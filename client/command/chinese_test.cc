@@ -80,7 +80,7 @@ TEST(ChineseHelpTest, HasATitleAndEveryOptionOfEveryCommand) {
          {"Usage", "Options:", "Positionals", "REQUIRED", "Connection:"}) {
       EXPECT_THAT(help, Not(HasSubstr(word))) << name;
     }
-    // An option begins a line, and its text stands behind it or below.
+    // An option begins a line; its text follows it or is below.
     const std::vector<std::string> lines = absl::StrSplit(help, '\n');
     for (size_t i = 0; i + 1 < lines.size(); ++i) {
       if (!absl::StartsWith(lines[i], "  -")) continue;

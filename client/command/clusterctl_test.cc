@@ -14,7 +14,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-// Every command, by what is typed.
+// Every command, as typed.
 const std::vector<Arguments>& Commands() {
   static const auto& commands = *new std::vector<Arguments>{
       {"check"},
@@ -143,7 +143,7 @@ TEST(HelpTest, FitsEightyColumns) {
 struct WrongLine {
   const char* name;
   Arguments arguments;
-  std::string message;  // A part of what stderr says.
+  std::string message;  // A part of stderr.
 };
 
 class WrongLineTest : public testing::TestWithParam<WrongLine> {};

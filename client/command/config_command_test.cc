@@ -61,7 +61,7 @@ TEST(ConfigValidateTest, KnowsTheRulesOfASchedule) {
                          "exist, did you mean \"link\"?\n"));
 }
 
-// The tests' clock says 2025-01-01 00:00 UTC.
+// The tests' clock is at 2025-01-01 00:00 UTC.
 TEST(ConfigValidateTest, NotesWaiversThatAreNotHeeded) {
   const std::string path = TestFile(
       "cluster.yaml",

@@ -7,7 +7,7 @@
 namespace clusterd {
 namespace {
 
-// Nothing here needs a controller or a setting.
+// `explain` does not need a controller or a setting.
 ProgramWorld EmptyWorld() {
   ProgramWorld world;
   world.environment.clear();

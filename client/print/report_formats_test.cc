@@ -472,7 +472,7 @@ TEST(ReportJunitTest, HoldsOnlyCharactersThatXmlHas) {
       ReportWith("\x01\x1b]]>\"'<&\xef\xbf\xbf\xef\xbf\xbe\ttab"));
   EXPECT_EQ(junit.Message("answer: server3"),
             "\\x01\\x1b]]>\"'<&\xef\xbf\xbd\xef\xbf\xbd\\ttab");
-  // Only an attribute may have it.
+  // Only an attribute may have the text.
   EXPECT_THAT(junit.text(), HasSubstr(">found: \\x01\\x1b]]&gt;\"'&lt;&amp;"));
   EXPECT_THAT(junit.text(), Not(HasSubstr("\xef\xbf\xbf")));
 }

@@ -52,8 +52,8 @@ std::string Cut(const std::string& from, const std::string& to,
   return text;
 }
 
-// The page as its elements; style and scripts, which are not XML, apart. Of the
-// bodies only the one in that language is left; "" leaves both.
+// The page as its elements, without style and scripts, which are not XML. Keeps
+// only the body in that language; "" keeps both.
 struct PageTree {
   explicit PageTree(std::string html, const std::string& language = "en") {
     style = Cut("<style>", "</style>", &html);
@@ -288,7 +288,7 @@ TEST(ReportHtmlTest, SaysTheSameInChinese) {
   EXPECT_THAT(page.Texts("//section[contains(@class,'box')]")[0],
               HasSubstr("1 台主机（共 2 台）server1"));
   EXPECT_THAT(page.Texts("//section[@id='zh-findings']//th"), Contains("实测"));
-  // Findings are in the words of the rules.
+  // Findings are in the messages of the rules.
   InLanguage chinese(Language::kChinese);
   const Report rendered = Rendered(report);
   for (const RuleResult& rule : rendered.rules()) {

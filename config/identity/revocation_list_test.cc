@@ -151,8 +151,8 @@ TEST_F(RevocationListsTest, NoListIsTakenThatIsOlderThanWhatWasSeen) {
       list(early, "0x1").CheckNotOlder({{"another", {"ff", now_, 9}}}).ok());
 }
 
-// A CA that got a new key has two: the list of one must not replace that of the
-// other, whatever their numbers are.
+// A CA with a new key has two lists: that of one key must not replace that of
+// the other, whatever their numbers.
 TEST_F(RevocationListsTest, TwoKeysUnderOneNameHaveAListEach) {
   const auto other = TestAuthority::Create();
   const std::string both = ca_->certificate_pem() + other->certificate_pem();
@@ -261,7 +261,7 @@ TEST_F(RevocationListsTest, TextThatIsNoListIsRefused) {
     EXPECT_EQ(Parse({text}).status().code(), absl::StatusCode::kInvalidArgument)
         << text;
   }
-  // One good list does not make up for it.
+  // One good list does not replace a bad one.
   EXPECT_FALSE(Parse({ca_->RevocationList({}), cut}).ok());
 }
 

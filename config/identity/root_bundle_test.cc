@@ -39,7 +39,7 @@ class RootBundleTest : public testing::Test {
              const std::string& unsigned_pem = "") const {
     return TakeRootBundles(held, bundles, unsigned_pem, "demo", absl::Now());
   }
-  // Checks that nothing has changed but for this news.
+  // Checks that only this news has changed.
   void ExpectRefused(const Roots& held, const std::string& bundles,
                      const std::string& why) const {
     const Roots after = Take(held, bundles);
@@ -122,7 +122,7 @@ TEST_F(RootBundleTest, OlderBundleDoesNotComeBack) {
   ExpectRefused(end, both_, "not above 2, which this host has");
   // The same for one of this number that the held root has signed.
   ExpectRefused(end, next_->RootBundle("demo", "2", Both()), "not above 2");
-  // Without its number the host would not know.
+  // Without its number the host could not compare.
   ExpectRefused({end.pem, "cut"}, next_->RootBundle("demo", "1", Both()),
                 "roots.bundle is damaged");
 }
@@ -143,7 +143,7 @@ TEST_F(RootBundleTest, FilesThatWerePutBackComeForwardAgain) {
   const Roots end = Take(middle, both_ + new_alone_);
   EXPECT_EQ(Take(Joined(), both_ + new_alone_).pem, end.pem);
   EXPECT_EQ(Take(middle, both_ + new_alone_).pem, end.pem);
-  // ca.crt alone; then the bundle that the host holds says what it was.
+  // ca.crt alone was replaced; the bundle that the host holds has the old one.
   const Roots half = Take({middle.pem, end.bundle}, both_ + new_alone_);
   EXPECT_EQ(half.pem, end.pem);
   EXPECT_EQ(half.bundle, end.bundle);

@@ -102,7 +102,7 @@ std::string OneLinePerCommand(absl::string_view text) {
   return absl::StrJoin(absl::StrSplit(text, " \\\n"), "");
 }
 
-// Every line stands in the text, in this order.
+// The text has every line, in this order.
 void ExpectLines(const std::string& text,
                  const std::vector<std::string>& lines) {
   const std::string flat = absl::StrCat("\n", OneLinePerCommand(text));
@@ -114,9 +114,9 @@ void ExpectLines(const std::string& text,
   }
 }
 
-// "Start script" of the migration guide (several servers and devices), its
-// comments left out. Its source line is guarded here, and what it wrote behind
-// a comment in the middle of its command stands as arguments of the script.
+// "Start script" of the migration guide (several servers and devices), without
+// its comments. Its source line is guarded here, and words behind a comment in
+// the middle of its command become arguments of the script.
 TEST(LaunchDocumentTest, TorchrunIsAsInTheMigrationGuide) {
   Job job;
   job.options.master_port = 6004;
@@ -211,8 +211,8 @@ Job HorovodJob() {
   return job;
 }
 
-// Steps 1.4 (what ~/.bashrc gets) and 2.3 (changes of run.sh) of the Rec SDK's
-// guide for several servers, with a rank table. "xxx" is horovodrun there.
+// Steps 1.4 (~/.bashrc) and 2.3 (changes of run.sh) of the Rec SDK's guide for
+// several servers, with a rank table. "xxx" is horovodrun there.
 TEST(LaunchDocumentTest, HorovodrunIsAsInTheGuideWithARankTable) {
   Job job = HorovodJob();
   job.options.rank_table = "/job/hccl_json_16p_2_host.json";
@@ -482,7 +482,7 @@ TEST(MakeLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   EXPECT_THAT(job.Refusal(),
               AllOf(HasSubstr("--rdzv-endpoint: 29600 is taken on server0 by"),
                     Not(HasSubstr("--master-port"))));
-  // Both were given, and only one of them is in use.
+  // Both were given, but only one is used.
   job.options.rdzv_endpoint = "192.168.10.22:29601";
   job.options.port_option = "--master-port";
   EXPECT_THAT(job.Refusal(), HasSubstr("--master-port: 29600 is taken"));

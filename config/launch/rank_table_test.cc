@@ -189,14 +189,14 @@ TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
         std::tuple("\"rank_id\":\"1\"}],", "\"rank_id\":\"1\"]],",
                    "line 6: column 68 has ], expected } for the { at line 6: "
                    "column 8"),
-        // One closes too few.
+        // One bracket too few.
         std::tuple("7.23\"}],", "7.23\"],",
                    "line 11: column 32 has ], expected } for the { at line 8: "
                    "column 5"),
         std::tuple("\"1.0\"}", "\"1.0\"]",
                    "line 13: column 18 has ], expected } for the { at line 1: "
                    "column 1"),
-        // One closes too many.
+        // One bracket too many.
         std::tuple("7.23\"}],", "7.23\"}]],",
                    "line 11: column 34 has ], expected } for the { at line 1: "
                    "column 1"),
@@ -209,7 +209,7 @@ TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
                 HasSubstr(mistake));
   }
   EXPECT_THAT(MessageOf("\xef\xbb\xbf{]"), HasSubstr("column 2 has ]"));
-  // A bracket within a text is none.
+  // A bracket within a text does not count.
   EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"{\n", "{\"a\":\"]}\",\n"}})),
             "ok");
 }
@@ -223,7 +223,7 @@ TEST(RankTableTest, SaysWhatStandsBehindTheTable) {
     ASSERT_TRUE(table.ok()) << table.status();
     EXPECT_EQ(table->behind_line, behind);
   }
-  // A table that ends too early lacks what stands behind it.
+  // A table that ends too early lacks the fields behind its end.
   const std::string message = MessageOf(absl::StrReplaceAll(
       kTwoServers, {{"\"server_count\":\"2\",", "\"version\":\"1.0\"}"}}));
   EXPECT_THAT(message, HasSubstr("server_list: is missing"));

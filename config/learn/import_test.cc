@@ -175,7 +175,7 @@ TEST(ImportClusterTest, NotesAreInTheUsersLanguageAndTheFileIsEnglish) {
   EXPECT_EQ(ValueText(MessageWords(error)), "没有文件列出服务器");
 }
 
-// Such a byte in a note made a cluster.yaml that does not load.
+// Such a byte in a note used to make a cluster.yaml that does not load.
 TEST(ImportClusterTest, EscapesWhatANoteQuotes) {
   const auto seen = Import({absl::StrReplaceAll(
       kInventory, {{"roce_port=4791", "netmas\xcdk=1\nroce_port=4791"}})});
@@ -419,7 +419,7 @@ TEST(ImportClusterTest, FollowsTheIncludesOfSlurm) {
   EXPECT_THAT(Names(*seen),
               ElementsAre("node01 10.10.0.11", "node02 10.10.0.12",
                           "node03 10.10.0.13", "node04 10.10.0.14"));
-  // Also where slurm.conf itself has no node.
+  // The same if slurm.conf itself has no node.
   EXPECT_TRUE(
       ImportSlurm("ClusterName=demo\nInclude nodes.conf\n", files).ok());
 }
@@ -473,7 +473,7 @@ TEST(ImportClusterTest, SaysWhichIncludeOfSlurmIsWrong) {
   EXPECT_EQ(mistake("Include\nInclude a b\n", {}),
             "conf/slurm.conf:2:1: Include: expected the name of one file\n"
             "conf/slurm.conf:3:1: Include: expected the name of one file");
-  // Mistakes of an included file stand with its own name.
+  // Mistakes of an included file are reported with its own name.
   EXPECT_EQ(
       mistake("Include a\n", {{"conf/a", "NodeName=b[1-2] NodeAddr=c\n"}}),
       "conf/a:1:1: NodeAddr has 1 addresses, expected 2, one per node");

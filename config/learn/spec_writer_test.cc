@@ -348,7 +348,7 @@ TEST(WriteSpecTest, ASuperPodWithoutAddressesDoesWithoutRoce) {
   EXPECT_TRUE(Load(*written).roce_unused()) << written->yaml;
   EXPECT_THAT(written->pattern, HasSubstr("roce is unused"));
   EXPECT_THAT(Exceptions(*written), IsEmpty());
-  // One that did not answer may have an address.
+  // A device that did not answer may have an address.
   learned.Device(1, 3)->mutable_address()->mutable_missing()->set_reason(
       Missing::BUSY);
   EXPECT_EQ(learned.Write("atlas-a3-superpod")->pattern, "");

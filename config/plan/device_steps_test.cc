@@ -132,11 +132,11 @@ TEST(PlanDeviceStepsTest, SaysThatAnUnsetAddressCannotBeTakenBack) {
   EXPECT_NE(plan.steps(0).consequences(0).find(
                 "no command of hccn_tool is known to clear it"),
             std::string::npos);
-  // Without an address it had no routes either.
+  // Without an address it had no routes.
   EXPECT_EQ(plan.steps(0).consequences_size(), 1);
 }
 
-// The spec names nothing of device 0.
+// The spec does not name any setting of device 0.
 ClusterSpec SilentSpec() {
   ClusterSpec spec = GoodSpec();
   DeviceSpec* device = spec.mutable_servers(0)->mutable_devices(0);

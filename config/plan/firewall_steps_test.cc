@@ -215,7 +215,7 @@ TEST(PlanFirewallStepsTest, BlocksFirewalldOfWhichTheStoredRulesAreUnknown) {
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(plan.blocked(0).reason(),
             "what it allows permanently is not known: timed out");
-  // ufw has no such facts and needs none.
+  // ufw does not have or need such facts.
   *facts.mutable_ufw() = Firewall(true, true);
   facts.mutable_ufw()->clear_allowed_permanently();
   EXPECT_EQ(Plan(OpenPorts(), facts).steps_size(), 3);
@@ -317,7 +317,7 @@ TEST(PlanFirewallStepsTest, StoppingFirewalldNamesDockerWhereItRuns) {
             "when firewalld stops; restart those programs then");
   facts.mutable_docker_running()->set_value(true);
   EXPECT_EQ(consequence().find("Docker runs on this host, and its chains"), 0u);
-  // A firewalld that is stopped takes nothing along.
+  // A stopped firewalld does not drop anything.
   *facts.mutable_firewalld() = Firewall(false, true);
   EXPECT_EQ(Plan(GoodSpec(), facts).steps(0).consequences_size(), 0);
 }

@@ -52,7 +52,7 @@ TEST(MakePlanTest, BlocksASilentHostAndAStranger) {
   EXPECT_EQ(plan.hosts(1).blocked(0).reason(), "the spec does not name it");
 }
 
-// A user may read the words in another language; the texts are English.
+// A user may read translated messages; the texts are English.
 TEST(MakePlanTest, SaysTheSameInTextsAndInWords) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
@@ -125,7 +125,7 @@ TEST(MakePlanTest, LeavesOutWhatOneHostDoesNotAllowAndKeepsTheOthers) {
   }
 }
 
-// Facts of container train-1 on the host, everything too low.
+// Facts of container train-1 on the host; all values are too low.
 HostFacts ContainerFacts(const std::string& host) {
   HostFacts facts;
   facts.set_host(host);

@@ -191,7 +191,7 @@ TEST(DiffReportsTest, TellsNothingOfValuesThatMoveByThemselves) {
   EXPECT_THAT(Lines(DiffReports(before, other)), SizeIs(1));
 }
 
-// The words are those of the reader's language.
+// Messages are in the reader's language.
 TEST(DiffReportsTest, TellsNothingOfOtherWordsForTheSameValues) {
   Report after = WithRise("rx_err", 12);
   after.mutable_rules(0)->mutable_findings(0)->set_observed("rx_err 增加");

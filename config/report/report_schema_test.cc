@@ -123,7 +123,7 @@ Struct ReportSchema() {
 
 // ---- Reading it ----
 
-// The value there; an empty one where there is none.
+// The value at `key`; an empty one if it is missing.
 const Value& At(const Struct& object, const std::string& key) {
   const auto found = object.fields().find(key);
   return found == object.fields().end() ? Value::default_instance()

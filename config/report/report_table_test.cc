@@ -311,7 +311,7 @@ TEST(CheckReportTest, NeverLeavesOutAFailingHost) {
   EXPECT_NE(few.find("and 2 more findings (--verbose has all): s[16,25]"),
             std::string::npos)
       << few;
-  // Hosts whose folded names no window holds.
+  // The window is too small for all folded names.
   const std::string many = Table(UnknownsAndFailures(1152), Window());
   const size_t line = many.find("× fail     s[0-1,4,9,");
   ASSERT_NE(line, std::string::npos) << many;

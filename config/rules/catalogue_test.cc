@@ -30,7 +30,7 @@ TEST(RuleCatalogueTest, TellsEverythingAboutEveryRuleInBothLanguages) {
         EXPECT_FALSE(part.empty()) << rule.name;
       }
     }
-    // One line under a heading.
+    // It fits into one line under a heading.
     EXPECT_LE(TextColumns(rule.english.title), 72) << rule.name;
     EXPECT_LE(TextColumns(rule.chinese.title), 72) << rule.name;
   }

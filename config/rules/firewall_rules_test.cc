@@ -81,7 +81,7 @@ void AddDropRule(const std::string& ports, HostFacts* host) {
   rule->set_ports(ports);
 }
 
-// With neither ufw nor firewalld all of them passed.
+// With neither ufw nor firewalld all of them used to pass.
 TEST(CheckFirewallTest, RuleThatMayDropIsAWarning) {
   for (const char* ports : {"60000-60031", "60003", ""}) {
     TestCluster cluster;
@@ -137,7 +137,7 @@ TEST(CheckFirewallTest, PortsOfNewerCannThatARuleDropsAreAWarning) {
           "the version on this host is not known)"));
   rule->set_surely_ports("0-21,23-60000,60016-65535");
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
-  // The rendezvous port is sure, whatever CANN it is.
+  // The rendezvous port is certain for any CANN.
   rule->set_surely_ports("29500,60016-65535");
   cluster.spec.set_rendezvous_port(29500);
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);

@@ -486,7 +486,7 @@ TEST(CheckDeviceIpPersistentTest, DhcpOfAPlannedDeviceIsSaidWhateverTheValue) {
                            "\", planned=192.168.103.3/24\n"));
     EXPECT_THAT(result.findings(0).fix(), HasSubstr("hccn_tool -i 3 -udhcpc"));
     EXPECT_FALSE(result.findings(0).fixed_by_plan());
-    // Also where the device has no address.
+    // The same if the device has no address.
     cluster.device(1, 3).mutable_address()->mutable_value()->clear_settings();
     EXPECT_THAT(Lines(cluster.Check("device-ip-persistent")),
                 HasSubstr("WARN server1:3 planned-by-dhcp "));

@@ -86,7 +86,7 @@ TEST(CheckDeviceHealthTest, JudgesEveryLevelOfTheVendorsTable) {
                 {"A4025021", PASS, ""}};
   for (const auto& test_case : kCases) {
     TestCluster cluster;
-    // The tool's word is OK where it could read no code in time.
+    // The tool reports OK if it could read no code in time.
     Health(cluster, 0, 3)->add_error_codes(test_case.code);
     const RuleResult result = cluster.Check("device-health");
     EXPECT_EQ(result.state(), test_case.state) << test_case.code;
@@ -94,7 +94,7 @@ TEST(CheckDeviceHealthTest, JudgesEveryLevelOfTheVendorsTable) {
   }
 }
 
-// Every level of the data file has its words, so no code falls through.
+// Every level of the data file has its message, so no code is missing.
 TEST(CheckDeviceHealthTest, HasWordsForEveryLevelAndEveryHealth) {
   for (const char* level :
        {"sub-health-fault", "free-restart-npu", "restart-request",
@@ -196,7 +196,7 @@ TEST(CheckDeviceHealthTest, IsUnknownWhereTheToolDidNotAnswer) {
     const RuleResult result = cluster.Check(rule);
     EXPECT_EQ(result.state(), UNKNOWN) << rule;
     ASSERT_EQ(result.findings_size(), 1) << Lines(result);
-    // One cause has the headline.
+    // One of the causes has the headline.
     EXPECT_EQ(result.findings(0).caused_by(),
               rule == std::string("device-health") ? "" : "device-health");
   }
@@ -276,7 +276,7 @@ TEST(CheckDriverCompatTest, JudgesNoVersionOfAnotherForm) {
     for (HostFacts& host : cluster.facts) {
       host.mutable_versions()->mutable_firmware_of_driver()->set_value(odd);
     }
-    // npu-smi's word is enough then.
+    // npu-smi's answer is enough then.
     EXPECT_EQ(cluster.Check("driver-compat").state(), PASS) << odd;
     for (HostFacts& host : cluster.facts) {
       RemoveNpuSmi(&host, Missing::ABSENT);

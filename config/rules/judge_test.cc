@@ -735,7 +735,7 @@ TEST(JudgeJobTest, IsNotKnownWithoutTheHosts) {
   EXPECT_EQ(answers.MakeReport({Only({"job-dtype"})}).verdict(), UNKNOWN);
 }
 
-// As a daemon does while the controller is away.
+// A daemon does so while the controller is away.
 TEST(JudgeJobTest, JudgesAHostAloneByWhatItKnows) {
   TestCluster cluster("atlas-training");
   JobSpec& job = cluster.StartJob();

@@ -102,7 +102,7 @@ TEST(LosslessTest, TrafficClassOfTheJobsNeedsPfc) {
   TestCluster cluster = LosslessCluster();
   cluster.spec.mutable_hccl()->set_rdma_tc(132);
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
-  // DSCP 3 is of class 2, which has no priority.
+  // DSCP 3 has class 2, which lacks a priority.
   cluster.spec.mutable_hccl()->set_rdma_tc(12);
   const RuleResult result = cluster.Check("lossless");
   EXPECT_EQ(result.state(), WARN);

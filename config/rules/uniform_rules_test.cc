@@ -117,7 +117,7 @@ TEST(CheckTlsUniformTest, BelievesTheDeviceWhereTheFileSaysOtherwise) {
             "others=15 other devices\n");
 }
 
-// The device answers on all of them, whatever the spec says.
+// Every device reports "on", whatever the spec says.
 TEST(CheckTlsUniformTest, ComparesTheNumberInTheFileAlsoWithoutTlsInTheSpec) {
   TestCluster cluster;
   for (int i = 0; i < 8; ++i) {
@@ -593,7 +593,7 @@ struct Split {
   const char* rule;
   void (*change)(HostFacts& host);
   State state = WARN;
-  // The advice holds whatever most have.
+  // The advice does not depend on the majority.
   bool advises = false;
 };
 

@@ -192,7 +192,7 @@ TEST(CheckIpHostPartTest, LeavesASubnetThatCannotHoldItsDevicesSo) {
   EXPECT_EQ(all.state(), SKIPPED);
   EXPECT_EQ(all.findings_size(), 0);
   EXPECT_THAT(all.skip_reason(), HasSubstr("more than 254 addresses in"));
-  // The rest is judged beside it.
+  // The other devices are judged, too.
   cluster.SetAddress(0, 3, "10.201.0.5", "255.255.0.0");
   cluster.SetAddress(1, 3, "10.201.1.6", "255.255.0.0");
   const RuleResult some = cluster.Check("ip-host-part");

@@ -516,7 +516,7 @@ TEST(ReadDevicePlanTest, OneMistakeDoesNotBreedOthers) {
   EXPECT_EQ(A2(absl::StrCat(kRail, "gateway: x\ndetect_address: gateway\n")),
             "f:2:10: devices.gateway: \"x\" is not known, expected none, an "
             "address, a pattern or a host part such as 1");
-  // Without a mask nothing can be said about subnets.
+  // Without a mask subnets are unknown.
   EXPECT_EQ(A2("netmask: 255.0.255.0\n"
                "addresses: {n0: 10.0.0.1 + d, n1: 10.0.0.11 + d}\n"
                "gateway: 254\ndetect_address: gateway\n"),

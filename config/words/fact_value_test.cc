@@ -76,7 +76,7 @@ TEST(DescribeFactTest, TellsOfSshWhoListensAndWhatDoesNotWork) {
 }
 
 TEST(DescribeFactTest, CoversEveryFactOfTheDataModel) {
-  // A fact type that DescribeFact has no words for would show protobuf's own.
+  // A fact type that DescribeFact does not know would show protobuf's own text.
   for (const auto* type :
        {HostFacts::descriptor(), IdentityFacts::descriptor(),
         NpuToolFacts::descriptor(), DeviceFacts::descriptor(),

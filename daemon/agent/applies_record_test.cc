@@ -96,7 +96,7 @@ class FakeObserver final : public HostObserver {
   bool gone = false;
 };
 
-// Observes a host whose journals have been read and hold nothing.
+// Observes a host whose journals have been read and are empty.
 class AgentObserverTest : public testing::Test {
  protected:
   AgentObserverTest() { record_.EndChange(std::vector<JournalState>()); }

@@ -293,7 +293,7 @@ TEST_F(ApplyTasksTest, FinishesWhatACrashCutOffBeforeAnythingElse) {
   EXPECT_EQ(Apply(Task("a2")).outcome(), ApplyResult::APPLIED);
 }
 
-// A host whose daemon crashed in an apply, and whose journals others can write.
+// A host whose daemon crashed in an apply; others can write its journals.
 class WaitingUndoTest : public ApplyTasksTest {
  protected:
   WaitingUndoTest() {
@@ -562,7 +562,7 @@ TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {
   EXPECT_THAT(past.results(15).facts_after(), IsEmpty());
 }
 
-// Answers may be lost with a stream, and a refusal has no journal.
+// A stream can lose answers, and a refusal has no journal.
 TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
   tasks_->Recover();
   ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);

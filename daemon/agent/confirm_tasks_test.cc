@@ -84,7 +84,7 @@ class ConfirmTasksTest : public ::testing::Test {
   const std::unique_ptr<Scenario> scenario_ = OpenUfwScenario();
   const std::map<std::string, std::string> before_ = scenario_->State();
   std::vector<DeviceUser> users_;
-  std::function<void()> meanwhile_;  // While an apply is looked at.
+  std::function<void()> meanwhile_;  // Runs while an apply is checked.
   CapturedLog log_;
   TestAudit audit_;
   std::unique_ptr<ManualScheduler> scheduler_;

@@ -242,7 +242,7 @@ TEST(TaskRunnerTest, EqualObservationsShareTheNextAndNeverOneThatHasBegun) {
     runner->Run(ObserveTask(i, 5000), answers[i].Expect());
   }
   runner->Cancel(2);
-  // Another question waits for none of them.
+  // Another question does not wait for them.
   runner->Run(ObserveTask(9, 6000), another.Expect());
   EXPECT_TRUE(WaitUntil([&] { return observer.begun() > 1; }));
   scheduler.Advance(absl::Seconds(1));

@@ -81,7 +81,7 @@ class AuditLogTest : public testing::Test {
     }
     return entries;
   }
-  // Of all files, oldest first.
+  // Verifies all files, oldest first.
   AuditFindings Verify(const std::vector<AuditHead>& heads = {}) {
     std::map<uint64_t, AuditText> older;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
@@ -173,7 +173,7 @@ TEST_F(AuditLogTest, TakesALineThatLacksItsEndAlone) {
   EXPECT_EQ(Verify().lines, 2u);
 }
 
-// Ends a process that writes without pause; what it was told is on the disk.
+// Ends a process that writes without pause; acknowledged lines are on the disk.
 TEST_F(AuditLogTest, HasEveryLineThatWasAcknowledgedBeforeAKill) {
   for (int round = 0; round < 5; ++round) {
     int pipe_ends[2];
@@ -450,7 +450,7 @@ TEST_F(AuditLogTest, KeepsTheHighestHeadThatAFileContradictsOverARestart) {
   EXPECT_THAT(texts(audit), kept);
   Close();
   EXPECT_THAT(texts(Open(1)), kept);
-  // Also in a new file, into which all heads are written anew.
+  // The same in a new file, which begins with all heads.
   ASSERT_TRUE(audit_->Begin(Entry("run")).ok());
   audit_->NoteHead(Head("node08", 1, 'a'));
   Close();
@@ -505,7 +505,7 @@ TEST_F(AuditLogTest, ReadingLogsAllTheTimeKeepsNobodyFromConfirming) {
   confirm.set_what("confirm");
   EXPECT_TRUE(audit.Begin(confirm).ok());
   audit.End(confirm, "APPLIED");
-  // And they come again.
+  // The reads come again.
   scheduler_.Advance(absl::Minutes(10));
   EXPECT_TRUE(audit.Begin(reads).ok());
 }
@@ -518,7 +518,7 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
     return static_cast<double>(std::filesystem::file_size(path_));
   };
   AuditLog& audit = Open(kLarge, kMinute);
-  // What an entry makes at most: a controller chooses all texts.
+  // An entry's size is bounded, because a controller chooses all texts.
   const std::string text(4096, 'x');
   absl::Status refused;
   int begun = 0;
@@ -529,7 +529,7 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("1000 bytes a minute"));
   const double full = size();
   EXPECT_LT(full, burst + 5000);
-  // Refusals are counted, heads wait, and what has begun still ends.
+  // Refusals are counted, heads wait, and begun entries still end.
   for (int i = 0; i < 1000; ++i) {
     audit.Refuse(Entry("a", absl::StrCat("u", i)),
                  absl::PermissionDeniedError("no"));
@@ -548,8 +548,8 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
   EXPECT_EQ(counted, 1000u);
 }
 
-// Whoever writes reads the clock first: where that does not return, neither
-// does the disk.
+// A writer reads the clock first: a clock that hangs acts like a disk that
+// hangs.
 class HangingClock final : public Scheduler {
  public:
   absl::Time Now() override {
@@ -606,7 +606,7 @@ TEST_F(AuditLogTest, NobodyHangsWithTheDiskAndRefusalsAreCounted) {
   clock.GoOn();
   audit.Settle();
   EXPECT_TRUE(audit.Begin(Entry("run3")).ok());
-  // All refusals but those of the many have their line.
+  // All other refusals have a line of their own.
   EXPECT_EQ(Entries().size(), 1u + 256u + 1u + 1u);
   EXPECT_THAT(Verify().breaks, IsEmpty());
 }

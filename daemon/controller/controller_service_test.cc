@@ -58,7 +58,7 @@ TEST(AnswerOnPoolTest, GivesTheAnswerOrTheReason) {
 }
 
 TEST(AnswerOnPoolTest, IsRefusedWhenThePoolIsFull) {
-  // A pool that takes no queue takes no work at all.
+  // A pool without a queue takes no work at all.
   WorkerPool pool(1, 0);
   HistoryRecord record;
   HistoryRecord kept;

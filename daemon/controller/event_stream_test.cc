@@ -35,7 +35,7 @@ CheckEvent Last(const std::string& run_id) {
   return event;
 }
 
-// A service whose one call is the stream under test.
+// A service whose only call is the stream under test.
 class StreamService final : public Controller::CallbackService {
  public:
   explicit StreamService(Scheduler* scheduler) : scheduler_(scheduler) {}

@@ -316,7 +316,7 @@ TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileThatIsNotKnown) {
 
 TEST_F(DeviceObserverTest, AsksTheDeviceWhoseKeyIsThereAndKeepsBothAnswers) {
   runner_.Answers(kTls, "dev_id:3, tls switch[1](0:disable, 1:enable)\n");
-  // Nothing is written, so the file's form does not matter.
+  // The query does not write, so the file's form does not matter.
   conf_.mutable_value()->add_problems()->set_kind(
       HccnConf::Problem::NO_FINAL_NEWLINE);
   SetConf("tls_enable", "0");

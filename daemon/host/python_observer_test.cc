@@ -109,7 +109,7 @@ class PythonObserverTest : public testing::Test {
     return packages;
   }
 
-  ScratchRoot root_{"/tmp"};  // Where the user may go.
+  ScratchRoot root_{"/tmp"};  // The user may enter it.
   uid_t user_ = 0;
   gid_t group_ = 0;
   bool can_become_ = true;

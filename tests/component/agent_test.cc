@@ -24,7 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Reads the hello, sends what it was given, and collects results until the host
+// Reads the hello, sends its messages, and collects results until the host
 // hangs up.
 class ScriptedHub final : public AgentHub::Service {
  public:
@@ -154,7 +154,7 @@ TEST_F(AgentTest, KeepsTheControllersNewestLineOfTheWelcomeAndOfEachTask) {
   ASSERT_EQ(heads.size(), 2u);
   EXPECT_EQ(heads[0].of(), "controller");
   EXPECT_EQ(heads[0].sequence(), 12u);
-  // That of the welcome, behind which the task's went.
+  // The head of the welcome, after which the task's was sent.
   EXPECT_EQ(heads[1].sequence(), 9u);
   EXPECT_TRUE(heads[1].contradicted());
 }
@@ -257,7 +257,7 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   TestCertificates certificates;
   MemoryObserver observer{HostFacts()};
   TestHost::Options options;
-  // Nobody can listen on port 0.
+  // Port 0 cannot have a listener.
   options.controller = "127.0.0.1:0";
   options.name = "server0";
   options.tls = certificates.Host("server0");
@@ -268,8 +268,8 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   EXPECT_FALSE(host.Status().attached());
 }
 
-// Never reads after the hello, and sends tasks of unknown kinds for as long as
-// somebody takes them.
+// Never reads after the hello, and sends tasks of unknown kinds as long as the
+// host takes them.
 class DeafHub final : public AgentHub::Service {
  public:
   grpc::Status Attach(
@@ -286,7 +286,7 @@ class DeafHub final : public AgentHub::Service {
     return grpc::Status::OK;
   }
 
-  // It never reads, so it does not notice that a host takes its leave.
+  // It never reads, so it does not notice that a host leaves.
   std::atomic<bool> has_to_end{false};
 };
 
@@ -300,7 +300,7 @@ TEST_F(AgentTest, LeavesAControllerThatDoesNotReadItsAnswers) {
   server_->Wait();
 }
 
-// Sends one message of that many bytes, and when the host comes back no more.
+// Sends one message of that many bytes, and ignores the host when it is back.
 class HugeHub final : public AgentHub::Service {
  public:
   explicit HugeHub(size_t bytes) : bytes_(bytes) {}
@@ -326,7 +326,7 @@ class HugeHub final : public AgentHub::Service {
   bool WaitForReturn() {
     return back_.WaitForNotificationWithTimeout(kPatience);
   }
-  // Whether the host took in all of it; known once the server has ended.
+  // True if the host took in all of it; valid once the server has ended.
   bool took() const { return took_; }
 
  private:
@@ -375,7 +375,7 @@ TEST_F(AgentTest, ManyEqualTasksCostNoMoreThanTwoObservations) {
   EXPECT_TRUE(absl::c_all_of(results, [](const TaskResult& result) {
     return result.has_facts() || result.task_id() == 41;
   }));
-  // The first may have begun before the others came, or not.
+  // The first may have begun before the others came.
   EXPECT_LE(observer_.begun(), 2);
 }
 

@@ -1,5 +1,5 @@
-// How long somebody who was let in stays: over TLS sessions that are resumed,
-// and over streams that are open.
+// The gate's bound on admitted clients: over TLS sessions that are resumed, and
+// over open streams.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -35,7 +35,7 @@ using ::testing::HasSubstr;
 
 constexpr char kAdmin[] = "spiffe://test/user/eve/role/admin";
 
-// A clock that runs, and jumps when a test says so.
+// A clock that runs, and jumps when a test asks for it.
 class JumpingClock {
  public:
   absl::Time Now() {
@@ -93,7 +93,7 @@ class IdentityGateTest : public testing::Test {
     controller_.OpenGate(options_, &sweeps_);
     controller_.Start();
   }
-  // How often the audit file says that the stream of `who` was ended so.
+  // The number of audit lines that say that the stream of `who` was ended so.
   int AuditedEnds(const std::string& who, const std::string& call,
                   const std::string& result) {
     controller_.Stop();
@@ -303,7 +303,7 @@ TEST_F(IdentityGateTest, LockOutlivesTheController) {
   EXPECT_EQ(locks.locks(0).by(), "spiffe://test/user/tester/role/admin");
 }
 
-// As on a full disk: no file of this process grows.
+// Acts as a full disk: no file of this process grows.
 class FullDisk {
  public:
   FullDisk() {
@@ -414,8 +414,7 @@ TEST_F(IdentityGateTest, RevocationEndsOpenStreams) {
             1);
 }
 
-// While a list that cannot be trusted is there nobody comes in, and who is in
-// stays.
+// While a list is not usable, new clients are refused, and connected ones stay.
 TEST_F(IdentityGateTest, ListThatIsMissingOrWrongLetsNobodyIn) {
   const TestAuthority& ca = certificates_.authority();
   const std::string path =
@@ -454,7 +453,7 @@ TEST_F(IdentityGateTest, ListThatIsMissingOrWrongLetsNobodyIn) {
   EXPECT_TRUE(controller_.Entry("server0").attached());
 }
 
-// A stale mirror, or somebody with write access to the folder of lists.
+// A stale mirror, or an attacker with write access to the folder of lists.
 TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
   const TestAuthority& ca = certificates_.authority();
   const TlsFiles bad = certificates_.User("eve");
@@ -489,7 +488,7 @@ TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
   }
   controller_.Stop();
   controller_.OpenGate({}, &sweeps_);  // The other one has its files open.
-  // Nor after a restart, which has nothing to compare with but the disk.
+  // The same after a restart, which can only compare with the disk.
   CapturedLog log;
   certificates_.Write("list.crl", older);
   const absl::Status behind =

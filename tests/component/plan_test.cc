@@ -1,4 +1,4 @@
-// Plans from a client's request to the plan it gets, and what is kept of them.
+// Plans from a client's request to its plan, and the kept copies.
 #include <memory>
 #include <string>
 #include <vector>
@@ -255,7 +255,7 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
               HasSubstr("4 entries of the history are being read "
                         "already for tester"));
   readings.clear();
-  // The controller hears of it in its own time.
+  // The controller notices it in its own time.
   EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);
     return status.ok();
@@ -282,7 +282,7 @@ TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
   grpc::Status status =
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // None of them has left.
+  // All are still attached.
   scheduler.Advance(WriteTimeFor(2 * kBytes));
   EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);

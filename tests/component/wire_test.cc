@@ -43,7 +43,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kDescribeHost[] = "/clusterd.Controller/DescribeHost";
-// Of HTTP/2: RFC 9113, section 6.
+// HTTP/2 constants: RFC 9113, section 6.
 constexpr uint8_t kData = 0;
 constexpr uint8_t kHeaders = 1;
 constexpr uint8_t kReset = 3;
@@ -102,7 +102,7 @@ sockaddr_in Loopback(int last, int port) {
   return address;
 }
 
-// A connection of 127.0.0.`last` that begins TLS and does not go on.
+// A connection of 127.0.0.`last` that begins TLS and stops there.
 class HalfHello {
  public:
   HalfHello(const std::string& address, int last)
@@ -123,7 +123,7 @@ class HalfHello {
   HalfHello(const HalfHello&) = delete;
   HalfHello& operator=(const HalfHello&) = delete;
 
-  // Whether all of it is with the other side.
+  // True if the other side has all of it.
   bool is_acknowledged() const {
     return WaitUntil([this] {
       int unsent = 1;
@@ -135,12 +135,12 @@ class HalfHello {
   const int fd_;
 };
 
-// One connection that sends whatever it is told, over TLS.
+// One connection that sends any bytes, over TLS.
 class RawConnection {
  public:
   // The connection comes from 127.0.0.`last`. Without files it shows no
-  // certificate. A server that takes nothing for `patience` has stopped to
-  // read.
+  // certificate. A server that takes nothing for `patience` has stopped
+  // reading.
   RawConnection(const std::string& address, const TlsFiles& files, int last = 1,
                 const timeval& patience = {5, 0})
       : context_(SSL_CTX_new(TLS_client_method())),
@@ -182,13 +182,13 @@ class RawConnection {
   // Strangers may be turned away.
   bool opened() const { return opened_; }
 
-  // False once the other side has closed, or takes no more.
+  // False once the other side has closed, or does not read.
   bool Send(absl::string_view bytes) {
     return SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size())) ==
            static_cast<int>(bytes.size());
   }
 
-  // Reads until the words come; false: the other side has closed before.
+  // Reads until the words arrive; false: the other side has closed before.
   bool Hears(absl::string_view words) {
     std::string heard;
     char some[4096];
@@ -281,7 +281,7 @@ void FloodHeaders(RawConnection* peer, uint32_t stream) {
   size_t sent = 0;
   const absl::Time began = absl::Now();
   while (sent < (size_t{1} << 30) && peer->Send(more)) sent += more.size();
-  // What it may, also by the second, and what the kernel holds of it.
+  // The allowed amount, also by the second, and the kernel's buffers.
   const double seconds = absl::ToDoubleSeconds(absl::Now() - began);
   EXPECT_LT(static_cast<double>(sent),
             (24 << 20) + seconds * kMaxMessageBytes / 5);
@@ -305,8 +305,8 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
   ExpectServesOthers();
 }
 
-// The dearest headers: gRPC reads a string from its beginning with each frame,
-// so that the time grows with the square of what may come.
+// The most expensive headers: gRPC reads a string from its beginning with each
+// frame. The time grows with the square of the allowed size.
 TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
   // The value of the last header has 512 MiB.
@@ -331,7 +331,7 @@ TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
   EXPECT_LT(std::clock() - before, 60 * CLOCKS_PER_SEC);
 }
 
-// Who sends half a ClientHello waits for itself alone.
+// A client that sends half a ClientHello delays only itself.
 TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
   controller_->Stop();
   options_.admission.handshakes = 8;
@@ -353,8 +353,8 @@ TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
 TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
   const std::string headers = CallHeaders();
-  // Who never acknowledges the settings is held to none by gRPC 1.51.
-  // Nor is anybody told of a call whose message has not come.
+  // gRPC 1.51 does not hold a client to settings that it never acknowledges.
+  // Nor is a call reported whose message has not come.
   uint32_t stream = 1;
   while (stream < 400000 &&
          peer.Send(Frame(kHeaders, kEndHeaders, stream, headers))) {
@@ -392,7 +392,7 @@ class StrangersTest : public WireTest {
   std::string address() const {
     return absl::StrCat("127.0.0.1:", token_.enrol_port());
   }
-  // Of one who does as all hosts do.
+  // A client that does as all hosts do.
   grpc::Status AskForRoots() {
     const auto context = NewContext();
     context->set_deadline(PatientDeadline());
@@ -520,7 +520,7 @@ TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
     std::vector<std::thread> strangers;
     for (size_t i = 0; i < peers.size(); ++i) {
       strangers.emplace_back([&, i] {
-        // The kernels may tell a stranger that was cut off by taking nothing.
+        // The kernels may notify a stranger that was cut off by refusing data.
         peers[i] = std::make_unique<RawConnection>(
             address(), TlsFiles(), /*last=*/2 + static_cast<int>(i % 5),
             timeval{1, 0});

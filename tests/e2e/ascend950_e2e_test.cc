@@ -1,5 +1,5 @@
-// The main job on an Ascend 950 cluster, with the real programs: rules judge
-// what the other command line tells, and the rest is unknown with its reason.
+// The main job on an Ascend 950 cluster, with the real programs. Rules judge
+// the other command line's values; the rest is unknown with its reason.
 #include <string>
 #include <vector>
 
@@ -61,7 +61,7 @@ TEST(Ascend950ClusterTest, IsJudgedByWhatItsToolTells) {
     EXPECT_TRUE(rule.state() == PASS || rule.state() == SKIPPED)
         << rule.ShortDebugString();
     if (rule.rule() != "version-uniform") continue;
-    // No PCI id of an Ascend 950 is published, so its series cannot be told.
+    // No PCI id of an Ascend 950 is published, so its series stays unknown.
     EXPECT_THAT(rule.summary(), HasSubstr("NPU series not compared"));
   }
   EXPECT_EQ(outcome.process.exit_status, 0) << outcome.process.standard_output;
@@ -69,7 +69,7 @@ TEST(Ascend950ClusterTest, IsJudgedByWhatItsToolTells) {
 
 struct FaultCase {
   const char* name;
-  const char* fault;  // Of server1.
+  const char* fault;  // On server1.
   const char* rule;
   State state;
   const char* text;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# deploy/rehearse.sh as it is, with programs that are built already: the examples
-# of each product, files and faults with mistakes, a plan that does not lead to a
-# pass, and faults that are named, mended, stop the apply, or are none.
+# deploy/rehearse.sh as it is, with programs that are built already: the examples of each product,
+# mistakes in files and faults, a plan that does not lead to a pass. Faults are named, fixed, stop
+# the apply, or are not faults.
 set -uo pipefail
 
 fail() {
@@ -22,7 +22,7 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 chmod 0755 "$TMPDIR"
 
-# rehearse STATUS FILE OPTIONS...: leaves what it said in $said.
+# rehearse STATUS FILE OPTIONS...: leaves its output in $said.
 rehearse() {
   local expected=$1 status=0
   shift
@@ -63,8 +63,8 @@ for example in "$two" "$TEST_TMPDIR"/atlas-a{2,3}.yaml "$TEST_TMPDIR/ascend-950.
   expect '^rollback +[0-9.]+  ([0-9]+) of \1 hosts taken back '
   expect '^check, after the rollback +[0-9.]+  fail: '
 done
-# As many as fit in namespaces of their own, where there are any: where other
-# programs have the memory, that may be none.
+# As many as fit in namespaces of their own: if other programs have the memory,
+# that may be none.
 rehearse 0 "$two"
 if tests/sim/namespaces.sh available; then
   expect '^2 servers of atlas-training, (0 in memory, 2|1 in memory, 1|2 in memory, 0) with a clusterd each, in namespaces '
@@ -95,7 +95,7 @@ if [ "$(id -u)" -ne 0 ]; then
   echo "rehearsals: all well, but for faults, which need root"
   exit 0
 fi
-# Servers in memory beside those with a clusterd, which agree on everything.
+# Servers in memory beside those with a clusterd; both agree.
 rehearse 0 "$TEST_TMPDIR/atlas-a2.yaml" --namespaces 0 --fault a2-02:3:address=192.168.9.9
 expect '^3 servers of atlas-a2, 2 in memory, 1 with a clusterd each'
 expect 'a2-02: mended by the apply'
@@ -105,7 +105,7 @@ expect 'server1: the check says: fail link, device 3: '
 expect 'server1: after the apply: fail link, device 3: '
 rehearse 0 "$two" --namespaces 0 --fault 3:address=192.168.9.9
 expect 'server1: mended by the apply'
-# Kinds that act in namespaces by what is real there.
+# Kinds that act on real things in namespaces.
 if tests/sim/namespaces.sh available; then
   rehearse 3 "$two" --fault host:uda=5b0c7e21d9f4
   expect 'cannot act in namespaces: '

@@ -7,8 +7,8 @@
 #include "config/audit/audit_chain.h"
 #include "tests/fuzz/require.h"
 
-// Whatever is put into an entry comes back in one printable line; whatever is
-// put into a file between two lines of a chain is a break, told on one line.
+// Every entry comes back in one printable line; any text between two lines of a
+// chain is a break, reported on one line.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using clusterd::Require;
   const std::string bytes(reinterpret_cast<const char*>(data), size);

@@ -66,8 +66,8 @@ std::string WhyItCannotAct(const FaultKey& key, const ServerKind& server) {
   return "";
 }
 
-// Empty: the server has what the value names. What it gets by the fault is
-// there for the next one.
+// Empty if the server has the part that the value names. The fault's own
+// additions count for the next one.
 std::string WhyTheValueCannotAct(const Fault& fault, ServerKind& server) {
   const auto part = [&fault](char separator, size_t index) {
     const std::vector<std::string> parts =

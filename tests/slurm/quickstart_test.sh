@@ -40,7 +40,7 @@ done
 slurm_dir=$TMPDIR
 slurm_gone || fail "processes are left behind: $(slurm_processes)"
 
-# What cannot be is said before anything is started.
+# Impossible requests are refused before anything is started.
 for wrong in "--servers 2" "--fix" "--fault server0:3:link=DOWN"; do
   status=0
   # shellcheck disable=SC2086  # words

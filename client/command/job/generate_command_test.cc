@@ -207,7 +207,7 @@ TEST(GenerateTest, NamesWhatTheCommandCanChangeAboutTheRulesThatFailed) {
   EXPECT_THAT(launch.err, HasSubstr("rule job-size: this job can be changed "
                                     "with --nodes, --devices, or nodes"));
   EXPECT_THAT(launch.err, HasSubstr("--skip rendezvous,job-size\n"));
-  // It has no such option.
+  // `generate ranktable` has no such option.
   EXPECT_THAT(RunProgram(Generate("ranktable"), world).err,
               AllOf(HasSubstr("master_addr, master_port"),
                     Not(HasSubstr("--master-port"))));

@@ -161,7 +161,7 @@ TEST(HookTest, SpeaksChineseOnlyWhereItIsAskedTo) {
       "maintenance until 10:00\n"
       "clusterd: maintenance: in maintenance UNTIL\n";
   EXPECT_EQ(RunHook({"slurm-prolog"}, world).err, english);
-  // A hook has no locale.
+  // A hook runs without a locale.
   world.environment.erase("LANG");
   EXPECT_EQ(RunHook({"slurm-prolog"}, world).err, english);
   for (const bool is_option : {true, false}) {

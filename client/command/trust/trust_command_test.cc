@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The clock of RunProgram stands at 2025-01-01.
+// The clock of RunProgram is at 2025-01-01.
 constexpr int64_t kNowMs = 1735689600'000;
 constexpr int64_t kDayMs = 24 * 3600'000;
 

@@ -283,7 +283,7 @@ TEST(CheckHcclEnvironmentTest, NamesWhatHasNoPublishedForm) {
   Set(cluster, "HCCL_SOMETHING_NEW", "7");
   Set(cluster, "/opt/x/env.sh", "").set_effect(EnvironmentVariable::SOURCED);
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
-  // Also beside a finding.
+  // The same beside a finding.
   Set(cluster, "HCCL_BUFFSIZE", "0");
   EXPECT_THAT(
       cluster.Check("hccl-environment").summary(),

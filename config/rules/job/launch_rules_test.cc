@@ -81,7 +81,7 @@ TEST(CheckHostInterfaceTest, LinkThatIsDownFails) {
               HasSubstr("FAIL server0 link-down interface=eth0 (172.16.0.1)"));
 }
 
-// The job may name its interface itself, so nothing is broken yet.
+// The job may name its interface itself, so this does not break it yet.
 TEST(CheckHostInterfaceTest, DefaultOrderThatTakesAnotherIsAWarning) {
   TestCluster cluster;
   SetInterfaces(cluster, {{"eth1", "172.16.0.1"}, {"cni0", "10.244.0.1"}});
@@ -174,7 +174,7 @@ TEST(CheckHostInterfaceTest, NamedInterfacesComeAsTheKernelListsThem) {
   EXPECT_EQ(state("enp"), PASS);
   EXPECT_EQ(state("enp125,enp189"), PASS);
   EXPECT_EQ(state("^lo"), PASS);
-  // lo is none of docker's, and comes first.
+  // lo is not one of docker's, and comes first.
   EXPECT_EQ(state("^docker"), WARN);
   EXPECT_EQ(state("^lo,enp189"), FAIL);
 }
@@ -435,7 +435,7 @@ TEST(CheckContainerMountsTest, NamesWhatTheContainerLacks) {
   SetMissing(Missing::ABSENT, "", cluster.facts[0].mutable_hccn_conf());
   SetMissing(Missing::ABSENT, "",
              cluster.facts[0].mutable_hccn_tool()->mutable_path());
-  // On a host itself other rules say it.
+  // On a host itself other rules report it.
   EXPECT_EQ(cluster.Check("container-mounts").state(), PASS);
   cluster.facts[0].mutable_in_container()->set_value(true);
   EXPECT_THAT(Lines(cluster.Check("container-mounts")),

@@ -190,7 +190,7 @@ TEST(JobScriptTest, TakesANameForTheOneLiteralThatItHas) {
       Observed("class Config:\n    backend: str = \"nccl\"\n" +
                With("\"hccl\"", "config.backend")),
       "backend where=train.py:14, call=init_process_group, backend=nccl\n");
-  // Something may give it another value.
+  // Other code may give it another value.
   for (const char* other :
        {"    if npu: BACKEND = 'hccl'\n", "    x, BACKEND = names\n",
         "    for BACKEND in names: pass\n", "    def f(a, BACKEND): pass\n",
@@ -731,7 +731,7 @@ TEST(JobScriptTest, SaysWhatTheTextOfAnotherLibraryDoesNotTell) {
       "");
   EXPECT_THAT(Observed("class Trainer:\n    pass\n" + unwrapped),
               HasSubstr("no-wrapper where=train.py:14"));
-  // They may join the group themselves.
+  // These libraries may join the group themselves.
   for (const char* library : {"pytorch_lightning", "accelerate", "deepspeed"}) {
     const RuleResult joined =
         Running(absl::StrCat("import torch\nimport ", library,

@@ -50,7 +50,7 @@ TEST(CheckPortsFreeTest, JudgesTheRendezvousPortOnTheFirstServerAlone) {
                 "ports=29500,60000-60031, who=pid 4711 (torchrun), pid=4711"));
 }
 
-// Row 5: as the MPI launch wants it.
+// Row 5: as the MPI launch needs it.
 TEST(CheckPortsFreeTest, PassesAnSshdThatListensOnTheSshPort) {
   TestCluster cluster;
   cluster.spec.set_ssh_port(2222);
@@ -578,7 +578,7 @@ State LimitOf(const char* product, const char* driver) {
 
 TEST(CheckDeviceProcessLimitTest, TakesOneProcessForEachDeviceOfAtlasTraining) {
   EXPECT_EQ(LimitOf("atlas-training", "25.0.rc1"), WARN);
-  EXPECT_EQ(LimitOf("atlas-300t", "25.0.rc1"), PASS);  // It has no device 3.
+  EXPECT_EQ(LimitOf("atlas-300t", "25.0.rc1"), PASS);  // It lacks device 3.
   EXPECT_THAT(
       Lines(Shared("atlas-training", "24.1.rc1").Check("device-process-limit")),
       HasSubstr("WARN server0:3 several processes=4711 (python3), 4712 "

@@ -304,7 +304,7 @@ TEST_F(ApplierConfirmTest, BeginsNothingWhereTheDeadlineCannotBeWritten) {
     machine().files().SetFreeBytes(std::nullopt);
     ASSERT_TRUE(applier_->Recover().ok());
     EXPECT_EQ(scenario_->State(), before_);
-    if (applied.ok()) return;  // It began, and met the full disk later.
+    if (applied.ok()) return;  // It began before the disk was full.
   }
   ADD_FAILURE() << "it never began";
 }

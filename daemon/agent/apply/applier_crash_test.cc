@@ -97,7 +97,7 @@ void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
         << result.ShortDebugString();
   }
   const State now = scenario->State();
-  // As planned only if the journal said so before the end.
+  // The plan's state is right only if the journal had it before the end.
   if (recovered->empty() && now == expected.planned) return;
   EXPECT_EQ(Difference(now, expected.before), "");
 }

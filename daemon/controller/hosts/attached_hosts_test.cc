@@ -185,7 +185,7 @@ TEST(AttachedHostsTest, TellsOfACertificateThatNobodyRenewsForAMonth) {
     bool renews;
     const char* notice;
   };
-  // The clock stands at 2024-01-01.
+  // The clock is at 2024-01-01.
   for (const Case& certificate : {Case{29, false, "2024-01-30 00:00 UTC"},
                                   Case{31, false, ""}, Case{29, true, ""}}) {
     ManualScheduler scheduler;

@@ -371,7 +371,7 @@ TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSettingOnTheSameDeviceOnly) {
   Device(0, 2).mutable_detect_address()->set_value("10.9.9.9");
   EXPECT_EQ(Plan().hosts(0).steps_size(), 1) << Plan().DebugString();
   EXPECT_THAT(Unfixed(0), ElementsAre());
-  // Nothing is planned for a gateway that the spec does not name.
+  // The plan has no step for a gateway that the spec does not name.
   spec_.mutable_servers(0)->mutable_devices(5)->clear_gateway();
   Device(0, 5).mutable_gateway()->set_value("10.9.9.9");
   EXPECT_THAT(Unfixed(0), testing::Contains("gateway FAIL"));

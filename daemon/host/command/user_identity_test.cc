@@ -179,7 +179,7 @@ TEST_F(BecomeUserTest, TheDeadlineEndsItAsAnyOther) {
 // Outside its process group and session, without our marks, and where no
 // process adopts orphans.
 TEST_F(BecomeUserTest, WhatItLeavesBehindEndsWithItsControlGroup) {
-  ScratchRoot root("/tmp");  // Where the user may go.
+  ScratchRoot root("/tmp");  // The user may enter it.
   root.SetMode("", 0755);
   const std::string pipe = root.path() + "/held";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0666), 0);

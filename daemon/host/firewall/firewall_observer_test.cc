@@ -258,7 +258,7 @@ TEST_F(FirewallObserverTest, CannotTellWithoutASystemBus) {
 }
 
 TEST_F(FirewallObserverTest, FindsRulesOfNeitherFirewallOnce) {
-  EXPECT_TRUE(DropRules().has_value());  // Nothing that could make any.
+  EXPECT_TRUE(DropRules().has_value());  // No program can make rules.
   EXPECT_THAT(runner_.commands(), IsEmpty());
   constexpr char kRules[] =
       "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 60000:60031 -j "

@@ -87,7 +87,7 @@ class ReadAsUserTest : public testing::Test {
     return ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   }
 
-  ScratchRoot root_{"/tmp"};  // Where the user may go.
+  ScratchRoot root_{"/tmp"};  // The user may enter it.
   uid_t user_ = 0;
   gid_t group_ = 0;
   bool can_become_ = true;

@@ -1,4 +1,4 @@
-// What the history takes it gives back the same; what it does not take has a
+// The history returns accepted records unchanged; it refuses others with a
 // reason, and changes nothing.
 #include <stdlib.h>
 

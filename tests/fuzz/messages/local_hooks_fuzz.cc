@@ -1,4 +1,4 @@
-// Whatever is asked on a host's own socket, there is an answer or a reason.
+// Any request on a host's own socket has an answer or a reason.
 #include <memory>
 #include <string>
 
@@ -81,7 +81,7 @@ CLUSTERD_FUZZ_MESSAGE(LocalInput) {
                           : !answer.status().message().empty());
     host.drainer.Settle();
   }
-  // What a caller names is a word of scontrol's, never an option of it.
+  // A caller's name becomes a word of scontrol's, never an option of it.
   for (const std::string& command : host.runner.commands()) {
     clusterd::Require(command.find(" -o -") == std::string::npos &&
                       command.find("node -") == std::string::npos);

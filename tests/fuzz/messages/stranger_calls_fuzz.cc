@@ -1,5 +1,5 @@
-// Whatever a stranger asks on the port of hosts that join, the desk answers
-// with a certificate of a host of the cluster, or with a reason.
+// For any call of a stranger on the port of hosts that join, the desk answers
+// with a certificate of a host, or with a reason.
 #include <fstream>
 #include <memory>
 #include <string>

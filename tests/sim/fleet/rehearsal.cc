@@ -1,5 +1,4 @@
-// What deploy/rehearse.sh asks of a cluster.yaml and of the reports of a
-// rehearsal:
+// Queries of deploy/rehearse.sh about a cluster.yaml and a rehearsal's reports:
 //   rehearsal prepare cluster.yaml DIR   "NAME PRODUCT", or every mistake
 //   rehearsal judge DIR --faulted HOST   the table, and whether all went well
 // Exit status: 0 as it should be, 1 not so, 3 wrong usage or spec.
@@ -28,9 +27,8 @@ std::string ReadText(const std::string& path) {
           std::istreambuf_iterator<char>()};
 }
 
-// DIR gets cluster.yaml, and hosts with a line "HOST ADDRESS" each. What the
-// controller would do by itself, look on a schedule and tell others, is left
-// out: a rehearsal tells nobody.
+// DIR gets cluster.yaml, and hosts with a line "HOST ADDRESS" each. Schedules
+// and notifiers are left out: a rehearsal notifies no one.
 int Prepare(const std::string& path, const std::string& folder) {
   const std::string text = ReadText(path);
   auto spec = LoadSpec(path, text);

@@ -44,7 +44,7 @@ Report Passed() {
   return report;
 }
 
-// Three servers one after the other, of which nothing goes wrong.
+// Three servers one after the other, without any failure.
 Rehearsal Good() {
   Rehearsal of;
   of.fresh = Passed();

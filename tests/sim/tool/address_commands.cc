@@ -17,8 +17,8 @@ namespace {
 constexpr long kLinksPerPort = 2;
 constexpr long kMinIpv6Mtu = 1280;
 
-// Drops the stored gateway if it is outside the new subnet, and gives the
-// device again what depends on its address.
+// Drops the stored gateway if it is outside the new subnet, and sets the values
+// again that depend on the device's address.
 Outcome SettleAddress(ToolContext& context, uint32_t address, uint32_t mask) {
   std::optional<std::string> gateway;
   if (!ReadLimited(context, "gateway", kMaxAddressChars, &gateway) && gateway) {
@@ -68,8 +68,8 @@ Outcome DropStoredGateway(const ToolContext& context, int device) {
   return context.conf->RemoveContaining(absl::StrCat("gateway_", device, "="));
 }
 
-// Before a change the tool makes the file say what the device has. `others` is
-// set to another device of the group whose line went, else to -1.
+// Before a change the tool writes the device's values to the file. `others` is
+// set to another device of the group whose line went, otherwise to -1.
 Outcome SyncStoredGateway(ToolContext& context, const std::string& live,
                           int* others) {
   *others = -1;
@@ -133,7 +133,7 @@ Outcome SetAddress(ToolContext& context, const Arguments& arguments) {
   // Routes go before the device is asked, and stay gone if it refuses.
   if (Outcome failure = DropForeignRoutes(context, value, mask)) return failure;
   if (Outcome failure = ApplyAddress(context, address, netmask)) return failure;
-  // From here on the device has the new address, whatever the file says.
+  // From here on the device has the new address, also if the file is wrong.
   if (Outcome failure = SettleAddress(context, value, mask)) return failure;
   if (Outcome failure = context.conf->Write(context.Key("address"), address)) {
     return failure;
@@ -167,7 +167,7 @@ Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments) {
   if (inet_pton(AF_INET6, address.c_str(), &parsed) != 1) {
     return failures::InvalidAddress();
   }
-  // A prefix that is no number counts as 0, and its text is stored.
+  // A prefix that is not a number counts as 0, and its text is stored.
   const int length = atoi(prefix.c_str());
   if (length < 0 || length > 128) return failures::WrongParameters();
   Driver& driver = *context.driver;

@@ -1,4 +1,4 @@
-// Gateways in hccn.conf and on the devices, and what is asked for first.
+// Gateways in hccn.conf and on the devices, and the order of the checks.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -130,7 +130,7 @@ TEST(SetDetectAddressTest, BroadcastIsItsOwnFailure) {
 }
 
 TEST(HccnConfWriteTest, ReaderWithoutTheLockMayFindTheFileEmpty) {
-  // Longer than any test: the write goes on when the key is taken away.
+  // Longer than any test: the write continues when the key is removed.
   const TestServer server(absl::StrCat(kTwoAddressed, "conf_empty.ms=3600000"),
                           "mtu_1=1500\n");
   std::thread writer(

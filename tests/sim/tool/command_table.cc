@@ -13,7 +13,7 @@ CommandForm Set(int arguments, Outcome (*run)(ToolContext&, const Arguments&)) {
   return {{"-s"}, arguments, arguments, run, true};
 }
 
-// Commands that are there whatever the build.
+// Commands that every build has.
 std::vector<CommandEntry> CoreCommands() {
   return {
       {"-ip",

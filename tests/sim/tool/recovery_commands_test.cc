@@ -1,5 +1,5 @@
-// Lines of hccn.conf that cost one device, or every device of a server, what it
-// should get at boot, and what a boot leaves in the file.
+// Lines of hccn.conf that cost one device, or every device of a server, its
+// values at boot; and the lines that a boot leaves there.
 #include <string.h>
 
 #include <string>
@@ -39,7 +39,7 @@ constexpr const char* kBrokenRoutes[] = {
     "route_5=172.16.0.0",
     "route_ipv6_address_x_5=1",
 };
-// Lines that are none, or whose beginning scans.
+// Lines that are not routes, or whose beginning scans.
 constexpr const char* kHarmlessRoutes[] = {
     " route_address_172.16.0.0_5=gateway_10.0.0.253",
     "#route_address_172.16.0.0_5=gateway_10.0.0.253",

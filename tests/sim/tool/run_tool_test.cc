@@ -1,6 +1,6 @@
-// What the records of the vendor's tool show as a whole is the replay test's
-// matter; here are the parts that no record holds, and the ones that must not
-// be lost when records change.
+// The replay test covers the records of the vendor's tool as a whole. This test
+// covers parts without a record, and those that must not be lost when records
+// change.
 #include "tests/sim/tool/run_tool.h"
 
 #include <filesystem>

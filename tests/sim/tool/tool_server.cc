@@ -57,8 +57,8 @@ void AppendLog(const ToolServer& server, const std::string& path,
   close(fd);
 }
 
-// Holds a write of hccn.conf while the file is empty, until the state says so
-// no more or its time is over.
+// Holds a write of hccn.conf while the file is empty, until the state changes
+// or its time has passed.
 void HoldEmpty(const StateFile& state) {
   constexpr useconds_t kStepMicros = 1000;
   for (long waited = 0;

@@ -11,7 +11,7 @@ namespace clusterd {
 TestCluster::TestCluster(absl::string_view product, absl::string_view mode,
                          int servers)
     : spec(MakeSpec(product, mode, servers)), facts(MakeHealthyFacts(spec)) {
-  // So that the rules about a job's size have something to judge.
+  // The rules about a job's size need a job.
   spec.set_one_job(true);
 }
 

@@ -1,5 +1,5 @@
-// Hosts a, b, c, ... that are attached without any network, and one run of
-// changes over them; the test answers for the hosts and moves the clock.
+// One run of changes over hosts a, b, c, ... that are attached without any
+// network. The test answers for the hosts and moves the clock.
 #ifndef TESTS_SUPPORT_CONTROLLER_APPLY_RUN_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_APPLY_RUN_FIXTURE_H_
 

@@ -1,6 +1,6 @@
-// A controller's changes with a history of its own, over hosts server0,
-// server1 and server2 that are attached without any network; the test answers
-// for the hosts and moves the clock.
+// A controller's changes with a history of its own. Hosts server0, server1 and
+// server2 are attached without any network; the test answers for them and moves
+// the clock.
 #ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CHANGES_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_CLUSTER_CHANGES_FIXTURE_H_
 
@@ -49,7 +49,7 @@ class ClusterChangesTest : public testing::Test {
     std::ofstream(path_) << SpecToYaml(MakeSpec(product, "", 3));
   }
 
-  // Once more: as if the one before had been killed, unless it was stopped.
+  // Starts a new one, as if the last one was killed, unless it was stopped.
   void StartController() {
     ControllerParts parts;
     parts.hosts = &hosts_;
@@ -75,7 +75,7 @@ class ClusterChangesTest : public testing::Test {
     links_[name] = link;
   }
 
-  // One step on each of the first `hosts` servers, nothing on the others.
+  // One step on each of the first `hosts` servers; the others are empty.
   ClusterPlan MakePlan(int hosts) {
     ClusterPlan plan;
     plan.set_schema_version(kPlanSchemaVersion);
@@ -152,7 +152,7 @@ class ClusterChangesTest : public testing::Test {
     pool_.Drain();
   }
 
-  // Nothing more runs or fits in until `go_on`.
+  // Blocks and fills the pool until `go_on`.
   void FillPool(absl::Notification* go_on) {
     absl::Notification begun;
     ASSERT_TRUE(pool_.TryRun([&begun, go_on] {

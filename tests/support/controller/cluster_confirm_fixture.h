@@ -1,5 +1,5 @@
-// Applies over the hosts of cluster_changes_fixture.h that go back by
-// themselves unless they are confirmed.
+// Applies over the hosts of cluster_changes_fixture.h that are rolled back
+// automatically unless they are confirmed.
 #ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
 
@@ -22,10 +22,10 @@ inline constexpr uint32_t kWithinMs = 300000;
 
 class ClusterConfirmTest : public ClusterChangesTest {
  protected:
-  // Whoever still waits is answered now, into answer_.
+  // A waiting call gets its answer now, into answer_.
   ~ClusterConfirmTest() override { changes_.reset(); }
 
-  // Another controller, whose spec has so many servers.
+  // Starts another controller, whose spec has so many servers.
   void StartControllerOf(int servers) {
     changes_.reset();
     std::ofstream(path_) << SpecToYaml(MakeSpec("atlas-training", "", servers));
@@ -36,7 +36,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
   // Hosts 0 to `hosts` are applied and wait, five minutes from now.
   void ApplyOn(int hosts, bool automatic = false) {
     for (int i = 0; i < hosts; ++i) Attach(absl::StrCat("server", i));
-    // As the controller that made it: the next one finds it there.
+    // Acts as the controller that made it: the next one finds it there.
     ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(hosts), 0)).ok());
     ChangeRequest request = By("alice");
     request.confirm_within = absl::Milliseconds(kWithinMs);
@@ -122,7 +122,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
     changes_->OnPastApplies(absl::StrCat("server", host), past);
     pool_.Drain();
   }
-  // A host that attached again; its journal does not say how long.
+  // A host that attached again; its journal lacks the time.
   void TellWaits(int host, uint32_t reverts_in_ms) {
     PastApplies past;
     past.add_results()->set_apply_id(id_);
