@@ -141,8 +141,7 @@ TEST(ExplainCommandTest, SaysWhatAHookDoesWithAndWithoutTheController) {
       "\nhook        controller there: refuse and drain; controller away: "
       "refuse and drain. No packet passes a port that is down."))
       << words("link");
-  EXPECT_TRUE(
-      absl::StrContains(words("firewall"), "controller away: allow. "))
+  EXPECT_TRUE(absl::StrContains(words("firewall"), "controller away: allow. "))
       << words("firewall");
 }
 

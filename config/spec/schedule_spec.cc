@@ -185,9 +185,9 @@ class ScheduleLoader {
       if (candidates.size() == kMaxMeant) break;
       candidates.push_back(server.host);
     }
-    item.mistakes()->AddOnce(item.position(), "stranger",
-                             "msg-spec-unknown-host", item.subject(),
-                             QuoteValue(name), DidYouMeanWords(name, candidates));
+    item.mistakes()->AddOnce(
+        item.position(), "stranger", "msg-spec-unknown-host", item.subject(),
+        QuoteValue(name), DidYouMeanWords(name, candidates));
   }
 
   void LoadRules(const YamlValue& value,

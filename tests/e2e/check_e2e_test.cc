@@ -235,7 +235,8 @@ TEST(OptionalToolTest, AHostWithoutNpuSmiAndCannPassesAndIsNoted) {
     EXPECT_TRUE(rule.state() == PASS || rule.state() == SKIPPED)
         << rule.ShortDebugString();
     if (rule.rule() == "device-health") {
-      EXPECT_THAT(rule.summary(), HasSubstr("health not reported by 8 devices"));
+      EXPECT_THAT(rule.summary(),
+                  HasSubstr("health not reported by 8 devices"));
     }
     if (rule.rule() == "version-uniform") {
       EXPECT_THAT(rule.summary(), HasSubstr("CANN not compared on 1 host"));

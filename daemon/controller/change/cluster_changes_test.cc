@@ -95,14 +95,16 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
 
   ClusterPlan spoofed = MakePlan(1);
   spoofed.set_plan_id("\x1b[2J");
-  EXPECT_EQ(refused(spoofed).message(),
-            "plan: \"\\x1b[2J\" is not a valid plan ID, expected 0-9, a-z and -");
+  EXPECT_EQ(
+      refused(spoofed).message(),
+      "plan: \"\\x1b[2J\" is not a valid plan ID, expected 0-9, a-z and -");
 
   ClusterPlan nowhere = MakePlan(1);
   nowhere.mutable_hosts(0)->mutable_network_namespace()->set_container("-x");
   EXPECT_THAT(
       std::string(refused(sealed(nowhere)).message()),
-      HasSubstr("plan: network namespace: container \"-x\" is not a valid name"));
+      HasSubstr(
+          "plan: network namespace: container \"-x\" is not a valid name"));
 
   ClusterPlan foreign = MakePlan(1);
   foreign.set_cluster("other");

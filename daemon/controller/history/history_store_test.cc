@@ -86,7 +86,8 @@ TEST(HistoryStoreTest, RefusesWhatIsNoIdOrKind) {
         "abcd\n", "äöüß", "~~~~", "abcd*"}) {
     const absl::Status status = store->Add(TestCheck(id));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << id;
-    EXPECT_THAT(Text(status), HasSubstr("is not a valid run ID, expected 4 to 64 of 0-9"));
+    EXPECT_THAT(Text(status),
+                HasSubstr("is not a valid run ID, expected 4 to 64 of 0-9"));
     EXPECT_TRUE(absl::IsInvalidArgument(store->Get(id).status())) << id;
     EXPECT_TRUE(absl::IsInvalidArgument(store->FindApply(id).status())) << id;
   }

@@ -180,7 +180,8 @@ absl::Status ServeStrangers(Log* log) {
   acceptor->Serve(&builder, std::move(credentials));
   builder.RegisterService(&service);
   const std::unique_ptr<grpc::Server> server = StartServer(&builder);
-  if (server == nullptr) return absl::InternalError("gRPC could not start the server");
+  if (server == nullptr)
+    return absl::InternalError("gRPC could not start the server");
   acceptor->Open();
   EnrolmentAnswer answer;
   while (ReceivePacket(kEnrolmentSocket, kMaxAnswerBytes, &answer)) {
