@@ -356,9 +356,9 @@ TEST(ReadLoginEnvironmentTest, ReadsFilesInTheOrderOfALogin) {
   EXPECT_THAT(Texts(*variables),
               ElementsAre("1 HCCL_IF_BASE_PORT=1", "1 HCCL_IF_BASE_PORT=2",
                           "1 HCCL_IF_BASE_PORT=3", "3 RANK_ID= elsewhere",
-                          "2 HCCL_IF_BASE_PORT= elsewhere",
-                          "0 over 65536 bytes= unreadable"));
-  EXPECT_EQ(variables->variables().rbegin()->file(), "/root/.bashrc");
+                          "0 over 65536 bytes= unreadable",
+                          "2 HCCL_IF_BASE_PORT= elsewhere"));
+  EXPECT_EQ(variables->variables(4).file(), "/root/.bashrc");
 }
 
 }  // namespace
