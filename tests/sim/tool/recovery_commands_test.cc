@@ -355,8 +355,8 @@ TEST(StoredValueTest, BreaksTheRecoveryOrDoesNot) {
       "IPv6netmask_1=x\nIPv6address_1=fd00::5",
       "dcqcn_f_1=255\ndcqcn_alg_mode_1=1",
       "dcqcn_f_1=256",
-      "udp_port_mode_1=multi_qp\nmulti_qp_count_1=2\n"
-      "multi_qp_udp_ports_1=5000,5001",
+      ("udp_port_mode_1=multi_qp\nmulti_qp_count_1=2\n"
+       "multi_qp_udp_ports_1=5000,5001"),
       "udp_port_mode_1=code:nslb_dp\nnslb_dp_listen_port_1=16668",
       "multi_qp_count_1=1",
       "multi_qp_udp_ports_1=x",
