@@ -352,7 +352,8 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
         }
       });
   judge.Judge();
-  const auto note = [&report](absl::string_view words, FindingValue whom) {
+  const auto note = [&report](absl::string_view words,
+                              const FindingValue& whom) {
     report.Note(words, whom);
     report.SkipFor(words, whom);
   };
