@@ -308,9 +308,6 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
 // The most expensive headers: gRPC reads a string from its beginning with each
 // frame. The time grows with the square of the allowed size.
 TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
-#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(_GLIBCXX_TSAN)
-  GTEST_SKIP() << "a sanitizer multiplies the time that is bounded here";
-#endif
   RawConnection peer(controller_->address(), certificates_.User("eve"));
   // The value of the last header has 512 MiB.
   const std::string begins = absl::StrCat(
