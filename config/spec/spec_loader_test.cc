@@ -288,6 +288,21 @@ TEST(LoadSpecTest, JobPortsStayClearOfHcclAndOfEachOther) {
   EXPECT_THAT(WrongLine("ssh_port: 65536"), HasSubstr("from 1 to 65535"));
 }
 
+// Ray takes some, which `ports-free` expects to be free on every host.
+TEST(LoadSpecTest, PortsOfOtherServicesMayBeRanges) {
+  const ClusterSpec spec = Load(File("ports: [8265, 6379-6389, 6389-6390]\n"));
+  ASSERT_EQ(spec.ports_size(), 2);
+  EXPECT_EQ(spec.ports(0).first(), 6379u);
+  EXPECT_EQ(spec.ports(0).last(), 6390u);
+  EXPECT_EQ(spec.ports(1).first(), 8265u);
+  EXPECT_EQ(spec.ports(1).last(), 8265u);
+  EXPECT_THAT(SpecToYaml(spec), HasSubstr("\nports: [6379-6390, 8265]\n"));
+  std::string many = "ports: [1";
+  for (int port = 3; port <= 65; port += 2) absl::StrAppend(&many, ", ", port);
+  EXPECT_THAT(WrongLine(many + "]"),
+              HasSubstr("ports has 33 ranges, expected at most 32"));
+}
+
 TEST(LoadSpecTest, DeadlinesContainEachOther) {
   EXPECT_EQ(WrongLine("deadlines: {command: 40s}"),
             "f:9:22: deadlines.host is 30s, expected at least 40s "
