@@ -356,6 +356,15 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
               HasSubstr("domain is \".example\", expected the DNS domain"));
 }
 
+TEST(LoadSpecTest, PfcHasAsManyPrioritiesAsTheProductsToolTakes) {
+  const std::string training =
+      absl::StrReplaceAll(File(), {{"atlas-a2", "atlas-training"}});
+  const std::string all = "lossless: {pfc: \"1,1,1,1,1,1,1,1\"}\n";
+  EXPECT_EQ(Load(training + all).lossless().pfc(), "1,1,1,1,1,1,1,1");
+  EXPECT_THAT(WrongLine(all), HasSubstr("8 priorities on, expected at most 4"));
+  EXPECT_EQ(WrongLine("lossless: {pfc: \"1,1,1,1,0,0,0,0\"}"), "");
+}
+
 constexpr char kSuperPod[] =
     "version: 1\nname: pod\nproduct: atlas-a3-superpod\n"
     "servers: [{hosts: \"n[0-1]\", address: 10.9.0.1 + n}]\n";
