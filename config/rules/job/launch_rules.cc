@@ -224,12 +224,6 @@ std::string SecondsText(int64_t ms) {
   return absl::StrFormat("%.3fs", ms / 1e3);
 }
 
-// The middle of the range, for finding the median clock.
-int64_t Middle(const HostView& host) {
-  const ClockFact::Clock& clock = host.facts->clock().value();
-  return clock.ahead_at_least_ms() / 2 + clock.ahead_at_most_ms() / 2;
-}
-
 }  // namespace
 
 // HCCL_IF_IP, then HCCL_SOCKET_IFNAME, then the first interface that is neither
@@ -384,8 +378,9 @@ void CheckClockSkew(const ClusterView& view, RuleReport& report) {
     return a.facts->clock().value().ahead_at_least_ms() -
            b.facts->clock().value().ahead_at_most_ms();
   };
-  absl::c_stable_sort(known, [](const HostView* a, const HostView* b) {
-    return Middle(*a) < Middle(*b);
+  // By the middle of each clock's range.
+  absl::c_stable_sort(known, [&lead](const HostView* a, const HostView* b) {
+    return lead(*a, *b) < lead(*b, *a);
   });
   // As many against as many have no clock in the middle.
   const HostView& low = *known[(known.size() - 1) / 2];
