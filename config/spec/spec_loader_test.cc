@@ -458,7 +458,7 @@ TEST(LoadSpecTest, ReportsMistakesInTheUsersLanguage) {
                                "个地址，应为 2 个，每台主机一个\n"));
   EXPECT_THAT(shown, HasSubstr("cluster.yaml:24:40: kernel.persistent 为 "
                                "\"yes\"，应为 true 或 false\n"));
-  EXPECT_THAT(shown, HasSubstr("；是否要用 “disabled”？"));
+  EXPECT_THAT(shown, HasSubstr("，您要用的是 “disabled” 吗？"));
 }
 
 TEST(LoadSpecTest, AliasBombsAreRefusedQuickly) {
