@@ -55,6 +55,8 @@ constexpr size_t kLargestFrame = 16384;
 // More than a stranger can send before it is cut off, however late a busy
 // machine does so.
 constexpr size_t kMost = size_t{256} << 20;
+// kPatience: a server reads on, however late, or closes the connection.
+constexpr timeval kUntilItIsClosed = {120, 0};
 
 std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
                   absl::string_view payload) {
@@ -297,14 +299,16 @@ void FloodHeaders(RawConnection* peer, uint32_t stream) {
 }
 
 TEST_F(WireTest, CutsOffHeadersWithoutAnEnd) {
-  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  RawConnection peer(controller_->address(), certificates_.User("eve"),
+                     /*last=*/1, kUntilItIsClosed);
   FloodHeaders(&peer, 1);
   EXPECT_TRUE(controller_->log().WaitFor("without an answer"));
   ExpectServesOthers();
 }
 
 TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
-  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  RawConnection peer(controller_->address(), certificates_.User("eve"),
+                     /*last=*/1, kUntilItIsClosed);
   ASSERT_TRUE(peer.Send(absl::StrCat(
       Frame(kHeaders, kEndHeaders, 1, CallHeaders()),
       Frame(kData, kEndStream, 1, absl::string_view("\0\0\0\0\0", 5)))));
@@ -367,7 +371,8 @@ TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
 }
 
 TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
-  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  RawConnection peer(controller_->address(), certificates_.User("eve"),
+                     /*last=*/1, kUntilItIsClosed);
   const std::string headers = CallHeaders();
   // gRPC 1.51 does not hold a client to settings that it never acknowledges.
   // Nor is a call reported whose message has not come.
@@ -381,7 +386,8 @@ TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
 }
 
 TEST_F(WireTest, CutsOffCallsThatAreBegunAndTakenBack) {
-  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  RawConnection peer(controller_->address(), certificates_.User("eve"),
+                     /*last=*/1, kUntilItIsClosed);
   // Long before it has sent as many bytes as it may, with all that kernels
   // hold.
   constexpr size_t kFew = size_t{16} << 20;
