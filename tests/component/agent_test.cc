@@ -111,6 +111,8 @@ class AgentTest : public testing::Test {
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", *credentials, &port);
+    // As in the controller, windows do not grow.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.RegisterService(hub);
     server_ = builder.BuildAndStart();
     TestHost::Options options;
@@ -268,8 +270,7 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   EXPECT_FALSE(host.Status().attached());
 }
 
-// Never reads after the hello, and sends tasks of unknown kinds as long as the
-// host takes them.
+// Never reads after the hello.
 class DeafHub final : public AgentHub::Service {
  public:
   grpc::Status Attach(
@@ -278,23 +279,31 @@ class DeafHub final : public AgentHub::Service {
     AgentMessage hello;
     stream->Read(&hello);
     stream->Write(WelcomeTo("test"));
-    HubMessage unknown;
-    for (uint64_t id = 1; !has_to_end && stream->Write(unknown); ++id) {
-      unknown.mutable_task()->set_task_id(id);
-      unknown.mutable_task()->set_deadline_ms(1000);
-    }
+    // It never reads, so it does not notice that a host leaves.
+    has_to_end.WaitForNotification();
     return grpc::Status::OK;
   }
 
-  // It never reads, so it does not notice that a host leaves.
-  std::atomic<bool> has_to_end{false};
+  absl::Notification has_to_end;
 };
 
-TEST_F(AgentTest, LeavesAControllerThatDoesNotReadItsAnswers) {
+// Messages that the host makes itself: those that answer tasks would come as
+// slowly as the machine is, and one that is not taken for 30 s ends the stream
+// for another reason.
+TEST_F(AgentTest, LeavesAControllerThatDoesNotRead) {
   DeafHub deaf;
   Serve(&deaf);
+  ASSERT_TRUE(host_->WaitAttached());
+  DriftReport report;
+  report.mutable_drift()->mutable_value()->set_unfinished(
+      std::string(1024, 'a'));
+  // The window takes some of them.
+  constexpr size_t kOnTheWire = 1024;
+  for (size_t i = 0; i < HubConnection::kMaxWaiting + kOnTheWire; ++i) {
+    host_->stream().SendDrift(report);
+  }
   EXPECT_TRUE(host_->WaitError("the controller does not read"));
-  deaf.has_to_end = true;
+  deaf.has_to_end.Notify();
   host_.reset();
   server_->Shutdown();
   server_->Wait();

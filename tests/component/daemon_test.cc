@@ -201,7 +201,8 @@ TEST(DaemonTest, TellsSystemdNothingWhileItsConnectionIsStuck) {
   absl::Status status;
   std::thread daemon([&] { status = RunDaemon(flags, systemd.path(), parts); });
   EXPECT_EQ(systemd.Receive(), "READY=1");
-  ASSERT_TRUE(log.log.WaitFor("stuck: no answer in 100ms from the connection;"))
+  // It is the first of the parts; a busy machine may hold up others, too.
+  ASSERT_TRUE(log.log.WaitFor("stuck: no answer in 100ms from the connection"))
       << log.log.Lines();
   systemd.Forget();  // Sent before it hung.
   log.release.Notify();

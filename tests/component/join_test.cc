@@ -623,7 +623,7 @@ TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
 }
 
 // An impostor that answers in the controller's place and keeps all requests.
-class RecordingEnrolment final : public Enrolment::Service {
+class RecordingEnrolment : public Enrolment::Service {
  public:
   RecordingEnrolment(const TlsFiles& files, std::string roots_pem)
       : roots_pem_(std::move(roots_pem)) {
@@ -709,6 +709,47 @@ TEST(JoinTest, TokenIsNotSentToAStrangerWithTheRightRoots) {
     EXPECT_EQ(fake.asked_for_roots, 1);
     EXPECT_EQ(fake.tokens_seen, 0);
   }
+}
+
+// A controller that answers the first joins with these codes.
+class BusyEnrolment final : public RecordingEnrolment {
+ public:
+  BusyEnrolment(TestCertificates* certificates,
+                std::vector<grpc::StatusCode> codes)
+      : RecordingEnrolment(certificates->Controller(),
+                           certificates->authority().certificate_pem()),
+        codes_(std::move(codes)) {}
+
+  grpc::Status Join(grpc::ServerContext*, const JoinRequest*,
+                    Enrolled*) override {
+    const auto call = static_cast<size_t>(tokens_seen++);
+    return call < codes_.size() ? grpc::Status(codes_[call], "later")
+                                : grpc::Status::OK;
+  }
+
+ private:
+  const std::vector<grpc::StatusCode> codes_;
+};
+
+TEST(JoinTest, OnlyUnansweredTriesInARowEndIt) {
+  constexpr auto kBusy = grpc::StatusCode::RESOURCE_EXHAUSTED;
+  constexpr auto kAway = grpc::StatusCode::UNAVAILABLE;
+  TestCertificates certificates;
+  const TrustedRoots roots = {"test",
+                              certificates.authority().certificate_pem()};
+  const CallPatience patience = {30, [](absl::Duration) {}, [] { return 0.5; }};
+  const auto join = [&](const BusyEnrolment& busy) {
+    return AskToJoin(absl::StrCat("127.0.0.1:", busy.port()), roots, {},
+                     patience)
+        .status();
+  };
+  BusyEnrolment herd(&certificates,
+                     {kBusy, kBusy, kBusy, kAway, kAway, kBusy, kAway});
+  EXPECT_TRUE(join(herd).ok());
+  EXPECT_EQ(herd.tokens_seen, 8);
+  BusyEnrolment leaving(&certificates, {kBusy, kAway, kAway, kAway});
+  EXPECT_TRUE(absl::IsUnavailable(join(leaving)));
+  EXPECT_EQ(leaving.tokens_seen, 4);
 }
 
 TEST(JoinTest, ControllerWithoutAnAuthorityRefusesWithTheReason) {

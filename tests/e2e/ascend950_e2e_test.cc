@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
@@ -17,7 +18,9 @@ using ::testing::HasSubstr;
 constexpr char kTool950[] = "tests/sim/ascend950/hccn_tool_950";
 constexpr char kClassicTool[] = "tests/sim/hccn_tool";
 
-constexpr char kSpec[] = R"(version: 1
+// `command` is how long each tool may take.
+std::string SpecWith(const std::string& command) {
+  return absl::StrCat(R"(version: 1
 name: demo
 product: ascend-950
 servers:
@@ -32,8 +35,10 @@ kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
 tls: false
 mtu: 4200
-deadlines: {command: 10s, host: 10m, run: 20m}
-)";
+deadlines: {command: )",
+                      command, R"(, host: 10m, run: 20m}
+)");
+}
 
 const std::vector<std::string> kTwoHosts = {"server0", "server1"};
 
@@ -46,7 +51,7 @@ std::string Shown(const Report& report, const std::string& rule) {
 }
 
 TEST(Ascend950ClusterTest, IsJudgedByWhatItsToolTells) {
-  DemoCluster cluster(kSpec, kTwoHosts, kTool950);
+  DemoCluster cluster(SpecWith("1m"), kTwoHosts, kTool950);
   cluster.StartAll();
   const CheckOutcome outcome = cluster.Check();
   for (const char* rule :
@@ -79,7 +84,8 @@ class Ascend950FaultTest : public testing::TestWithParam<FaultCase> {};
 
 TEST_P(Ascend950FaultTest, IsFoundAndNamed) {
   const FaultCase& fault = GetParam();
-  DemoCluster cluster(kSpec, kTwoHosts, kTool950);
+  const bool hangs = absl::StrContains(fault.fault, "hang");
+  DemoCluster cluster(SpecWith(hangs ? "10s" : "1m"), kTwoHosts, kTool950);
   cluster.SetFault("server1", fault.fault);
   cluster.StartAll();
   const CheckOutcome outcome = cluster.Check();
@@ -128,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(WrongGenerationTest, IsNamedForAClassicToolOnAnAscend950) {
-  DemoCluster cluster(kSpec, kTwoHosts, kClassicTool);
+  DemoCluster cluster(SpecWith("1m"), kTwoHosts, kClassicTool);
   cluster.StartAll();
   const CheckOutcome outcome = cluster.Check();
   EXPECT_EQ(StateOf(outcome.report, "hccn-tool"), UNKNOWN);
@@ -139,7 +145,7 @@ TEST(WrongGenerationTest, IsNamedForAClassicToolOnAnAscend950) {
 
 TEST(WrongGenerationTest, IsNamedForAnAscend950ToolOnAClassicProduct) {
   const std::string spec = absl::StrReplaceAll(
-      kSpec, {{"product: ascend-950", "product: atlas-a2"}});
+      SpecWith("1m"), {{"product: ascend-950", "product: atlas-a2"}});
   DemoCluster cluster(spec, kTwoHosts, kTool950);
   cluster.StartAll();
   const CheckOutcome outcome = cluster.Check();

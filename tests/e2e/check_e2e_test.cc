@@ -157,7 +157,8 @@ class FaultTest : public testing::TestWithParam<FaultCase> {};
 
 TEST_P(FaultTest, IsFoundAndNamedWithHostAndDevice) {
   const FaultCase& fault = GetParam();
-  DemoCluster cluster(HangingToolSpec(), kTwoHosts);
+  const bool hangs = absl::StrContains(fault.fault, "hang");
+  DemoCluster cluster(hangs ? HangingToolSpec() : DemoSpec(2), kTwoHosts);
   cluster.SetFault(fault.host, fault.fault);
   cluster.StartAll();
   const CheckOutcome outcome = cluster.Check();

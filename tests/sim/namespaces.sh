@@ -250,9 +250,11 @@ inhabitants() {
 
 # Every process in our namespaces was started in there by `exec`.
 end_inhabitants() {
-  local file pids=() pid signal try
+  local file pids=() pid signal try tries=10
   for signal in TERM KILL; do
-    for try in 1 2 3 4 5 6 7 8 9 10; do
+    # A process that was killed goes as soon as a busy machine lets it run.
+    [ "$signal" = TERM ] || tries=1200
+    for ((try = 1; try <= tries; ++try)); do
       pids=()
       for file in "$1"/*/net "$1"/.wire/net; do
         mountpoint -q "$file" || continue

@@ -10,8 +10,9 @@ set -uo pipefail
 . tests/slurm/slurm.sh
 slurm_own_network "$0" "$@"
 . tests/slurm/servers.sh
-# More than the 8 s of a prolog, which a loaded machine may take.
-slurm_hook_wait=30s
+# A hook that gives up after the seconds of its default lets the job through: a
+# loaded machine takes longer.
+slurm_hook_wait=${slurm_patience}s
 
 await() { slurm_await "$@"; }
 nodes=(server0 server1 server2 server3)

@@ -36,13 +36,8 @@ namespace clusterd {
 namespace {
 
 constexpr std::chrono::seconds kCallTimeout(20);
-constexpr int kTriesWhereNobodyAnswers = 3;
 constexpr size_t kMaxAnswerBytes = 1 << 20;
 constexpr size_t kWireMemoryBytes = 16 << 20;
-
-// Message rows with the next step if a controller cannot be reached.
-constexpr char kHintToJoin[] = "msg-trust-join-not-reached";
-constexpr char kHintToRenew[] = "msg-trust-renewal-not-reached";
 
 std::shared_ptr<grpc::Channel> ChannelTo(
     const std::string& address,
@@ -81,7 +76,7 @@ absl::StatusOr<Answer> Ask(Stub& stub, const std::string& address,
                            grpc::Status (Stub::*call)(grpc::ClientContext*,
                                                       const Request&, Answer*),
                            const Request& request,
-                           const char* hint = kHintToJoin) {
+                           const char* hint = "msg-trust-join-not-reached") {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
   Answer answer;
@@ -94,9 +89,10 @@ template <typename Asking>
 auto Patiently(const CallPatience& patience, bool has_answered,
                const Asking& ask) {
   auto answer = ask();
-  for (int tries = 1;
-       tries < patience.tries && MayPass(answer.status(), tries, has_answered);
-       ++tries) {
+  for (int tries = 1, unanswered = 0; tries < patience.tries; ++tries) {
+    const bool is_busy = absl::IsResourceExhausted(answer.status());
+    unanswered = is_busy ? 0 : unanswered + 1;
+    if (!MayPass(answer.status(), unanswered, patience, has_answered)) break;
     // Random, so that a thousand hosts do not connect at the same time.
     patience.wait(absl::Seconds(1 + 2 * patience.random()));
     answer = ask();
@@ -200,25 +196,25 @@ absl::StatusOr<bool> PutAudited(
 
 }  // namespace
 
-bool MayPass(const absl::Status& status, int tries, bool has_answered) {
+bool MayPass(const absl::Status& status, int unanswered,
+             const CallPatience& patience, bool has_answered) {
   const bool is_late = absl::IsDeadlineExceeded(status);
-  if (absl::IsResourceExhausted(status) || (is_late && has_answered)) {
-    return true;
-  }
-  return (is_late || absl::IsUnavailable(status)) &&
-         tries < kTriesWhereNobodyAnswers;
+  return absl::IsResourceExhausted(status) || (is_late && has_answered) ||
+         ((is_late || absl::IsUnavailable(status)) &&
+          unanswered < patience.unanswered);
 }
 
 absl::StatusOr<TrustedRoots> FetchRoots(
     const std::string& address, const std::vector<std::string>& ca_hashes,
     const CallPatience& patience) {
-  const auto stub = Enrolment::NewStub(
-      ChannelTo(address, MakeUnverifiedChannelCredentials()));
-  ASSIGN_OR_RETURN(const RootsResponse answer,
-                   Patiently(patience, /*has_answered=*/false, [&] {
-                     return Ask(*stub, address, &Enrolment::Stub::Roots,
-                                RootsRequest());
-                   }));
+  // A new connection each time: after one has failed, gRPC refuses calls.
+  ASSIGN_OR_RETURN(
+      const RootsResponse answer,
+      Patiently(patience, /*has_answered=*/false, [&] {
+        const auto stub = Enrolment::NewStub(
+            ChannelTo(address, MakeUnverifiedChannelCredentials()));
+        return Ask(*stub, address, &Enrolment::Stub::Roots, RootsRequest());
+      }));
   TrustedRoots trusted;
   std::vector<std::string> shown;
   for (const NamedCertificate& root : SplitCertificates(answer.roots_pem())) {
@@ -263,7 +259,8 @@ absl::StatusOr<Enrolled> AskToRenewLate(const std::string& controller,
                    MakeSigningRequest(pair.key));
   const auto stub = Trust::NewStub(
       ChannelTo(controller, MakeChannelCredentialsFromPem(pair, cluster)));
-  return Ask(*stub, controller, &Trust::Stub::RenewLate, request, kHintToRenew);
+  return Ask(*stub, controller, &Trust::Stub::RenewLate, request,
+             "msg-trust-renewal-not-reached");
 }
 
 absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,

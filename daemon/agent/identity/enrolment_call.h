@@ -29,19 +29,21 @@ struct TrustedRoots {
   std::string roots_pem;  // Those that the hashes name, and no other.
 };
 
-// Number of tries for a busy or slow controller, of which one that has never
-// answered gets only three, and the wait between tries.
+// Number of tries for a busy or slow controller, the wait between tries, and
+// the number of unanswered tries in a row after which it seems to be away.
 struct CallPatience {
   int tries = 30;
   std::function<void(absl::Duration)> wait;
   // Draws from [0, 1).
   std::function<double()> random;
+  int unanswered = 3;
 };
 
-// True if a retry may succeed after this status and so many tries. Joining may
-// be retried: the same question has the same answer. `has_answered`: the
-// controller answered an earlier call.
-bool MayPass(const absl::Status& status, int tries, bool has_answered);
+// True if a retry may succeed after this status and so many unanswered tries in
+// a row. Joining may be retried: the same question has the same answer.
+// `has_answered`: the controller answered an earlier call.
+bool MayPass(const absl::Status& status, int unanswered,
+             const CallPatience& patience, bool has_answered);
 
 // PermissionDenied, with both hashes, if no root of the server at `address` has
 // one of these; Unavailable if no server answers.

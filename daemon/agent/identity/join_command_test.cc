@@ -68,19 +68,22 @@ TEST(JoinFlagsTest, NamesMistakesInTheUsersLanguage) {
 }
 
 TEST(CallPatienceTest, SlowControllerIsAskedAsOftenAsABusyOne) {
-  EXPECT_TRUE(MayPass(absl::ResourceExhaustedError("later"), 29, true));
-  EXPECT_TRUE(MayPass(absl::DeadlineExceededError("20s"), 29, true));
-  EXPECT_FALSE(MayPass(absl::PermissionDeniedError("no"), 1, true));
-  EXPECT_FALSE(MayPass(absl::OkStatus(), 1, true));
+  const CallPatience patience;
+  EXPECT_TRUE(
+      MayPass(absl::ResourceExhaustedError("later"), 0, patience, true));
+  EXPECT_TRUE(MayPass(absl::DeadlineExceededError("20s"), 29, patience, true));
+  EXPECT_FALSE(MayPass(absl::PermissionDeniedError("no"), 1, patience, true));
+  EXPECT_FALSE(MayPass(absl::OkStatus(), 1, patience, true));
 }
 
 TEST(CallPatienceTest, WhereNobodyHasAnsweredThreeTriesAreEnough) {
+  const CallPatience patience;
   for (const absl::Status& status : {absl::UnavailableError("refused"),
                                      absl::DeadlineExceededError("20s")}) {
-    EXPECT_TRUE(MayPass(status, 2, false)) << status;
-    EXPECT_FALSE(MayPass(status, 3, false)) << status;
+    EXPECT_TRUE(MayPass(status, 2, patience, false)) << status;
+    EXPECT_FALSE(MayPass(status, 3, patience, false)) << status;
   }
-  EXPECT_FALSE(MayPass(absl::UnavailableError("refused"), 3, true));
+  EXPECT_FALSE(MayPass(absl::UnavailableError("refused"), 3, patience, true));
 }
 
 // Checks a controller's answer before a byte of it is written.
