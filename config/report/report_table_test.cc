@@ -106,8 +106,12 @@ Report ManyFindings() {
 
 TEST(ReportTableTest, StaysReadableWithThirtyThousandFindings) {
   const std::string table = Table(ManyFindings(), Window());
-  const std::vector<std::string> lines = absl::StrSplit(table, '\n');
-  EXPECT_LT(lines.size(), 350u);
+  // Below it, the names of all failing hosts are wrapped, not cut.
+  const size_t hosts = table.find("\nHosts\n");
+  ASSERT_NE(hosts, std::string::npos);
+  const std::vector<std::string> lines =
+      absl::StrSplit(table.substr(0, hosts), '\n');
+  EXPECT_LT(lines.size(), 300u) << table;
   EXPECT_NE(table.find("and 1151 more findings (--verbose has all)"),
             std::string::npos);
   EXPECT_NE(table.find("more hosts; --verbose has all"), std::string::npos);
