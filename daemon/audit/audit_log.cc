@@ -111,7 +111,7 @@ absl::Status AuditFile::OpenFile() {
   if (fd.get() < 0) return Trouble("opened for writing");
   struct stat is = {};
   if (fstat(fd.get(), &is) != 0 || !S_ISREG(is.st_mode)) {
-    return Unavailable("audit: ", path_, ": is no regular file");
+    return Unavailable("audit: ", path_, ": is not a regular file");
   }
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     return Unavailable("audit: ", path_, ": another process writes it");

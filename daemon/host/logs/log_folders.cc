@@ -206,7 +206,7 @@ class FolderSearch {
     if (!absl::StartsWith(folder.path, "/") ||
         folder.path.size() > kMaxPathBytes) {
       return Note(folder.from, ": ", QuotedText(folder.path),
-                  " is no absolute path, and not read");
+                  " is not an absolute path, and was not read");
     }
     const std::string proc = absl::StrCat("/proc/", process.pid);
     const auto theirs = files_.ReadLink(proc + "/ns/mnt");
