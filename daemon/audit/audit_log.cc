@@ -472,7 +472,7 @@ void AuditLog::NoteHeadLocked(const AuditHead& head) {
     entry.set_result(absl::StrCat("its newest line is ", AuditHeadText(head),
                                   ", and was ", AuditHeadText(known)));
     log_->Warning("audit of ", head.of(), ": ", entry.result(),
-                  ": lines were cut off, or written anew");
+                  ": lines were cut off or rewritten");
   }
   unwritten_.insert(head.of());
   if (std::exchange(heads_due_, true)) return;

@@ -228,8 +228,9 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   AnswerFacts(0);
   ASSERT_TRUE(IsAskedToKeep(0));
   AnswerRefused(0, "not in the journal, so it goes back as before");
-  EXPECT_THAT(log_.Lines(), HasSubstr("server0 was not told that it stays: not "
-                                      "in the journal"));
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr("server0 was not notified that it stays: not "
+                        "in the journal"));
   Pass(kPendingLook);
   ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);

@@ -51,8 +51,8 @@ class FolderSearch {
     }
     const bool found = AddProcesses();
     if (!query_.job_id().empty() && !found) {
-      const std::string none =
-          absl::StrCat("no process of job ", query_.job_id(), " runs here");
+      const std::string none = absl::StrCat(
+          "no process of job ", query_.job_id(), " runs on this host");
       if (!asked_.has_value()) {
         return NotFound(
             none,

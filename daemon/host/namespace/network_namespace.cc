@@ -289,7 +289,7 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
   }
   if (!untold.empty()) {
     return Unavailable(name, ": whether network namespace ", inode,
-                       " is still there cannot be told: ", untold,
+                       " is still there is not known: ", untold,
                        kNeedsTheHostsProcesses);
   }
   return NotFound(name, ": no process is in network namespace ", inode,
