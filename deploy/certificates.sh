@@ -161,7 +161,7 @@ sign() {
     elif ! certificate_says "$dir/$file.crt" "URI:${id//./\\.}"; then
       problem "$dir/$file.crt is there and not of $id; remove the pair to make a new one"
     elif ! openssl verify -CAfile "$dir/ca.crt" "$dir/$file.crt" >/dev/null 2>&1; then
-      problem "$dir/$file.crt is no longer valid, or not of this CA; remove the pair to renew it"
+      problem "$dir/$file.crt is not valid any more, or not of this CA; remove the pair to renew it"
     else
       kept=$((kept + 1))
     fi
@@ -193,7 +193,7 @@ make_ca_dir() {
     [ -e "$out/intermediate.key" ] ||
       fail "$out/intermediate.crt has no intermediate.key beside it; remove it to make a new pair"
     openssl verify -CAfile "$dir/ca.crt" "$out/intermediate.crt" >/dev/null 2>&1 ||
-      fail "$out/intermediate.crt is no longer valid, or not of $dir/ca.crt; remove the pair to make a new one"
+      fail "$out/intermediate.crt is not valid any more, or not of $dir/ca.crt; remove the pair to make a new one"
     echo "$out is there already and is kept" >&2
     return
   fi
@@ -231,7 +231,7 @@ make_bundle() {
   fi
   text="clusterd roots of $cluster"$'\n'"number $(($(sed -n 's/^number //p' <<<"$last") + 1))"$'\n'
   for root in "$@"; do
-    certificate_says "$root" "URI:${cluster//./\\.}" || fail "$root is no CA of cluster \"$cluster\""
+    certificate_says "$root" "URI:${cluster//./\\.}" || fail "$root is not a CA of cluster \"$cluster\""
     [ "$(grep -c 'BEGIN CERTIFICATE' "$root")" -eq 1 ] || fail "$root has more than one certificate"
     pem=$(openssl x509 -in "$root") || fail "openssl could not read $root"
     text+=$pem$'\n'
@@ -273,7 +273,7 @@ esac
 command -v openssl >/dev/null || fail "openssl is not installed"
 if [ "$verb" != init ]; then
   [ -r "$dir/ca.key" ] || fail "$dir/ca.key is not there; run init first"
-  certificate_says "$dir/ca.crt" "URI:${cluster//./\\.}" || fail "$dir/ca.crt is no CA of cluster \"$cluster\""
+  certificate_says "$dir/ca.crt" "URI:${cluster//./\\.}" || fail "$dir/ca.crt is not a CA of cluster \"$cluster\""
 fi
 
 case $verb in
@@ -331,7 +331,7 @@ case $verb in
     ;;
   cross)
     [ $# -eq 1 ] || usage
-    certificate_says "$1/ca.crt" "URI:${cluster//./\\.}" || fail "$1/ca.crt is no CA of cluster \"$cluster\""
+    certificate_says "$1/ca.crt" "URI:${cluster//./\\.}" || fail "$1/ca.crt is not a CA of cluster \"$cluster\""
     make_cross "$dir" "$1" "$cluster"
     exit 0
     ;;

@@ -98,7 +98,7 @@ cd "$repo"
 
 if [ -z "${SOURCE_DATE_EPOCH-}" ]; then
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null) || {
-    lack "this is no git checkout: set SOURCE_DATE_EPOCH to the time that the packages bear"
+    lack "this is not a git checkout: set SOURCE_DATE_EPOCH to the time of the packages"
     SOURCE_DATE_EPOCH=0
   }
 fi
@@ -262,10 +262,10 @@ declare -A summaries=(
   [clusterctl]="says whether an Ascend training cluster is ready"
 )
 declare -A descriptions=(
-  [clusterd]=" clusterd reads what an Ascend NPU server is set to, tells the controller
- of its cluster, and changes what its administrator allows it to, with a
- journal by which every change is taken back. It is not the component of
- MindCluster of that name."
+  [clusterd]=" clusterd reads the settings of an Ascend NPU server, reports them to the
+ controller of its cluster, and changes what the administrator of the server
+ permits. A journal allows every change to be rolled back. It is not the
+ component of MindCluster of that name."
   [clusterd-controller]=" clusterd-controller asks the daemons of all hosts at once and judges rules
  that span servers: subnets, unique addresses, uniform settings, reserved
  ports, backlogs, firewalls. It plans what is to change, and keeps a history."
