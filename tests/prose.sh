@@ -43,6 +43,11 @@ ${half}
 \`\`\`" ""
 finds "$(printf '…%.0s' $(seq 100))" ""
 
+finds "<!-- generated: rows -->
+| is told | $(printf '%0101d' 0) |
+$(printf '| row |\n%.0s' $(seq 199))
+
+Last." ""
 finds "Good line.
 
 ${half}
