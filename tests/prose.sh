@@ -100,6 +100,10 @@ for field in one title observed expected why fix short_fix fix_without_command f
 done
 finds 'levels: "fail; warn for a; unknown for b"' "" row.textproto
 
+# A page about the source code: phrases alone.
+mkdir "$work/docs"
+finds "${half}${half}two more: is: it: told." "1: \"told\", expected notify, report or print" docs/limits.md
+
 status=0
 "$prose" "$work/none.md" >"$work/out" 2>&1 || status=$?
 [ "$status" -ne 0 ] || fail "passes a page that is not there"
