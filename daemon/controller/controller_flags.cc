@@ -53,7 +53,7 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
   app.add_option("--ca-dir", flags->ca_dir,
                  "Folder of an intermediate CA, to issue\n"
                  "certificates to hosts that join with a token;\n"
-                 "without it, none can. deploy/certificates.sh ca-dir\n"
+                 "otherwise none can. deploy/certificates.sh ca-dir\n"
                  "makes it");
   app.add_option("--enrol-listen", flags->enrol_listen,
                  "ADDRESS:PORT for hosts that join, open while a\n"
