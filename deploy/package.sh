@@ -188,7 +188,7 @@ of_clusterd() {
   program usr/sbin/clusterd
   unit clusterd
   page 8 program clusterd 8 "the daemon of a host of an Ascend training cluster" "$(runs clusterd)"
-  page 8 program clusterd-join 8 "makes a host one of its cluster's" "$(runs clusterd) join"
+  page 8 program clusterd-join 8 "joins a host to its cluster" "$(runs clusterd) join"
   page 5 keys agent.yaml "settings of clusterd on a host" daemon/docs/agent-yaml.md
   put 644 "$doc/examples/" deploy/package/agent.yaml
   mkdir -p "$tree/etc/clusterd"
@@ -217,7 +217,7 @@ of_clusterctl() {
     [ "$text" = clusterctl ] || pages+=("${text/-/ }")
   done
   page 5 keys job.yaml "a job, as clusterctl check --job reads it" daemon/docs/job-yaml.md
-  page 1 program clusterctl 1 "says whether an Ascend training cluster is ready" "$(runs clusterctl)" "${pages[@]}"
+  page 1 program clusterctl 1 "checks whether an Ascend training cluster is ready" "$(runs clusterctl)" "${pages[@]}"
   put 644 usr/share/bash-completion/completions/clusterctl client/command/help/completion.bash
   put 644 "$zsh/_clusterctl" client/command/help/completion.zsh
   put 644 usr/share/fish/vendor_completions.d/clusterctl.fish client/command/help/completion.fish
@@ -259,7 +259,7 @@ EOT
 declare -A summaries=(
   [clusterd]="daemon of a host of an Ascend training cluster"
   [clusterd-controller]="checks an Ascend training cluster before jobs"
-  [clusterctl]="says whether an Ascend training cluster is ready"
+  [clusterctl]="checks whether an Ascend training cluster is ready"
 )
 declare -A descriptions=(
   [clusterd]=" clusterd reads the settings of an Ascend NPU server, reports them to the
