@@ -14,11 +14,11 @@ usage: deploy/certificates.sh init       DIR CLUSTER
        deploy/certificates.sh roots      DIR CLUSTER FILE ROOTS...
        deploy/certificates.sh cross      DIR CLUSTER NEWDIR
 
-init makes DIR/ca.crt and DIR/ca.key; keep ca.key off the hosts. The others make
-DIR/NAME.crt and DIR/NAME.key (user-NAME for users), valid one year. No file is
-ever replaced: what is there of the same identity is kept, and the rest is made;
-remove an old pair to renew it. HOSTS are names and lists as in cluster.yaml, in
-quotes for the shell's sake: 'node[01-12,15],rack[1-2]n[01-18]'.
+init makes DIR/ca.crt and DIR/ca.key; keep ca.key off the hosts. controller, host and
+user make DIR/NAME.crt and DIR/NAME.key (user-NAME for users), valid one year. No file
+is ever replaced: an existing pair of the same identity is kept. Remove a pair to
+renew it. HOSTS are names and lists as in cluster.yaml, quoted for the shell:
+'node[01-12,15],rack[1-2]n[01-18]'.
 
 ca-dir makes the folder OUT for `clusterd-controller --ca-dir OUT`: root.crt (a
 copy of DIR/ca.crt), intermediate.crt and intermediate.key, valid two years. Give
@@ -35,7 +35,7 @@ Give the whole FILE to the controller; it cannot make a bundle.
 cross makes NEWDIR/cross.crt: the CA of NEWDIR, certified by that of DIR. Appended
 to controller.crt, it admits hosts that missed the first bundle.
 
-Exit status: 0 every pair is there, 1 one could not be made, 3 wrong usage.
+Exit status: 0 every pair exists, 1 one could not be made, 3 wrong usage.
 EOT
   exit 3
 }

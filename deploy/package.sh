@@ -15,14 +15,14 @@ Builds clusterd, clusterd-controller and clusterctl and packs each as .deb and .
   --arch A        amd64 or arm64 (default: this machine's). arm64 on an amd64 machine
                   needs `deploy/install-deps.sh package arm64`
   --format F      deb or rpm (default: both)
-  --out DIR       where to (default: .cache/packages); files of the same name there
-                  are replaced
-  --release N     of the package, where that changes and the programs do not
+  --out DIR       folder of the packages (default: .cache/packages); existing files of
+                  the same name are replaced
+  --release N     release of the package, if only the packaging has changed
                   (default 1)
   --programs DIR  packs the programs of this folder, and builds nothing
 
-SOURCE_DATE_EPOCH is the time that everything bears, else that of the last commit.
-Exit status: 0 done, 1 could not be done, 3 wrong usage.
+All files have the time SOURCE_DATE_EPOCH, or that of the last commit without it.
+Exit status: 0 success, 1 failure, 3 wrong usage.
 EOT
 }
 
