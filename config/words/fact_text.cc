@@ -128,7 +128,7 @@ Lines Describe(const DriftFact::Drifts& value) {
     lines.push_back(DriftText(drift));
   }
   for (const AppliedDrift& drift : value.untold()) {
-    lines.push_back(absl::StrCat("not known: ", DriftText(drift)));
+    lines.push_back(absl::StrCat("not judged: ", DriftText(drift)));
   }
   if (value.left_out() > 0) {
     lines.push_back(absl::StrCat(value.left_out(), " more not listed"));

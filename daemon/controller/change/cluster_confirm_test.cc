@@ -227,7 +227,7 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   ApplyOn(1, /*automatic=*/true);
   AnswerFacts(0);
   ASSERT_TRUE(IsAskedToKeep(0));
-  AnswerRefused(0, "not in the journal, so it goes back as before");
+  AnswerRefused(0, "not in the journal, so it rolls back as before");
   EXPECT_THAT(log_.Lines(),
               HasSubstr("server0 was not notified that it stays: not "
                         "in the journal"));

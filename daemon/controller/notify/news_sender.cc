@@ -214,7 +214,7 @@ void NewsSender::TellNext(const std::string& key) {
   if (may_again && !newer) {
     const bool quick = tries < std::size(kTryAgainAfter);
     if (tries == std::size(kTryAgainAfter)) {
-      log_->Warning(told->text, ": could not notify ", to.command(0),
+      log_->Warning(told->text, ": not notified ", to.command(0),
                     " yet, trying again every 2 minutes for a day: ",
                     result.status().message());
     }

@@ -126,8 +126,7 @@ TEST_F(NewsSenderTest, AProgramReadsTheNews) {
   Send(spec, FailNews());
   ASSERT_TRUE(
       log_.WaitFor("schedule links: fail, was pass (check 0123456789abcdef): "
-                   "notified /bin/sh: "
-                   "paged"));
+                   "notified /bin/sh: paged"));
   const std::string text = ReadFile(file);
   google::protobuf::Struct json;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(text, &json).ok())
@@ -198,7 +197,8 @@ TEST_F(NewsSenderTest, WhatIsAwayForLongIsToldWhenItIsBack) {
   ASSERT_TRUE(log_.WaitFor(": notified /bin/sh"));
   EXPECT_THAT(program.runs(), SizeIs(6));
   const std::string lines = log_.Lines();
-  EXPECT_THAT(lines, HasSubstr("yet, tried again every 2 minutes for a day: "));
+  EXPECT_THAT(lines,
+              HasSubstr("yet, trying again every 2 minutes for a day: "));
   EXPECT_EQ(lines.find("yet"), lines.rfind("yet")) << lines;
 }
 
@@ -259,12 +259,12 @@ TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {
   Send(program.spec(), FailNews("0000000000000002"));
   Send(program.spec(), FailNews("0000000000000003"));
   scheduler_.Advance(absl::Seconds(5));
-  ASSERT_TRUE(log_.WaitFor("(check 0000000000000003): told"));
+  ASSERT_TRUE(log_.WaitFor("(check 0000000000000003): notified"));
   const auto runs = program.runs();
   ASSERT_THAT(runs, SizeIs(2));
   EXPECT_THAT(runs[1], HasSubstr("0000000000000003"));
   EXPECT_THAT(log_.Lines(), HasSubstr("(check 0000000000000001): could not "
-                                      "tell"));
+                                      "notify"));
 }
 
 TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
