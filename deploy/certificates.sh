@@ -14,11 +14,11 @@ usage: deploy/certificates.sh init       DIR CLUSTER
        deploy/certificates.sh roots      DIR CLUSTER FILE ROOTS...
        deploy/certificates.sh cross      DIR CLUSTER NEWDIR
 
-init makes DIR/ca.crt and DIR/ca.key; keep ca.key off the hosts. The others make
-DIR/NAME.crt and DIR/NAME.key (user-NAME for users), valid one year. No file is
-ever replaced: what is there of the same identity is kept, and the rest is made;
-remove an old pair to renew it. HOSTS are names and lists as in cluster.yaml, in
-quotes for the shell's sake: 'node[01-12,15],rack[1-2]n[01-18]'.
+init makes DIR/ca.crt and DIR/ca.key; keep ca.key off the hosts. controller, host and
+user make DIR/NAME.crt and DIR/NAME.key (user-NAME for users), valid one year. No file
+is ever replaced: an existing pair of the same identity is kept. Remove a pair to
+renew it. HOSTS are names and lists as in cluster.yaml, quoted for the shell:
+'node[01-12,15],rack[1-2]n[01-18]'.
 
 ca-dir makes the folder OUT for `clusterd-controller --ca-dir OUT`: root.crt (a
 copy of DIR/ca.crt), intermediate.crt and intermediate.key, valid two years. Give
@@ -35,7 +35,7 @@ Give the whole FILE to the controller; it cannot make a bundle.
 cross makes NEWDIR/cross.crt: the CA of NEWDIR, certified by that of DIR. Appended
 to controller.crt, it admits hosts that missed the first bundle.
 
-Exit status: 0 every pair is there, 1 one could not be made, 3 wrong usage.
+Exit status: 0 every pair exists, 1 one could not be made, 3 wrong usage.
 EOT
   exit 3
 }
@@ -161,7 +161,7 @@ sign() {
     elif ! certificate_says "$dir/$file.crt" "URI:${id//./\\.}"; then
       problem "$dir/$file.crt is there and not of $id; remove the pair to make a new one"
     elif ! openssl verify -CAfile "$dir/ca.crt" "$dir/$file.crt" >/dev/null 2>&1; then
-      problem "$dir/$file.crt is no longer valid, or not of this CA; remove the pair to renew it"
+      problem "$dir/$file.crt is not valid any more, or not of this CA; remove the pair to renew it"
     else
       kept=$((kept + 1))
     fi
@@ -193,7 +193,7 @@ make_ca_dir() {
     [ -e "$out/intermediate.key" ] ||
       fail "$out/intermediate.crt has no intermediate.key beside it; remove it to make a new pair"
     openssl verify -CAfile "$dir/ca.crt" "$out/intermediate.crt" >/dev/null 2>&1 ||
-      fail "$out/intermediate.crt is no longer valid, or not of $dir/ca.crt; remove the pair to make a new one"
+      fail "$out/intermediate.crt is not valid any more, or not of $dir/ca.crt; remove the pair to make a new one"
     echo "$out is there already and is kept" >&2
     return
   fi
@@ -231,7 +231,7 @@ make_bundle() {
   fi
   text="clusterd roots of $cluster"$'\n'"number $(($(sed -n 's/^number //p' <<<"$last") + 1))"$'\n'
   for root in "$@"; do
-    certificate_says "$root" "URI:${cluster//./\\.}" || fail "$root is no CA of cluster \"$cluster\""
+    certificate_says "$root" "URI:${cluster//./\\.}" || fail "$root is not a CA of cluster \"$cluster\""
     [ "$(grep -c 'BEGIN CERTIFICATE' "$root")" -eq 1 ] || fail "$root has more than one certificate"
     pem=$(openssl x509 -in "$root") || fail "openssl could not read $root"
     text+=$pem$'\n'
@@ -273,7 +273,7 @@ esac
 command -v openssl >/dev/null || fail "openssl is not installed"
 if [ "$verb" != init ]; then
   [ -r "$dir/ca.key" ] || fail "$dir/ca.key is not there; run init first"
-  certificate_says "$dir/ca.crt" "URI:${cluster//./\\.}" || fail "$dir/ca.crt is no CA of cluster \"$cluster\""
+  certificate_says "$dir/ca.crt" "URI:${cluster//./\\.}" || fail "$dir/ca.crt is not a CA of cluster \"$cluster\""
 fi
 
 case $verb in
@@ -331,7 +331,7 @@ case $verb in
     ;;
   cross)
     [ $# -eq 1 ] || usage
-    certificate_says "$1/ca.crt" "URI:${cluster//./\\.}" || fail "$1/ca.crt is no CA of cluster \"$cluster\""
+    certificate_says "$1/ca.crt" "URI:${cluster//./\\.}" || fail "$1/ca.crt is not a CA of cluster \"$cluster\""
     make_cross "$dir" "$1" "$cluster"
     exit 0
     ;;

@@ -15,14 +15,14 @@ Builds clusterd, clusterd-controller and clusterctl and packs each as .deb and .
   --arch A        amd64 or arm64 (default: this machine's). arm64 on an amd64 machine
                   needs `deploy/install-deps.sh package arm64`
   --format F      deb or rpm (default: both)
-  --out DIR       where to (default: .cache/packages); files of the same name there
-                  are replaced
-  --release N     of the package, where that changes and the programs do not
+  --out DIR       folder of the packages (default: .cache/packages); existing files of
+                  the same name are replaced
+  --release N     release of the package, if only the packaging has changed
                   (default 1)
   --programs DIR  packs the programs of this folder, and builds nothing
 
-SOURCE_DATE_EPOCH is the time that everything bears, else that of the last commit.
-Exit status: 0 done, 1 could not be done, 3 wrong usage.
+All files have the time SOURCE_DATE_EPOCH, or that of the last commit without it.
+Exit status: 0 success, 1 failure, 3 wrong usage.
 EOT
 }
 
@@ -98,7 +98,7 @@ cd "$repo"
 
 if [ -z "${SOURCE_DATE_EPOCH-}" ]; then
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null) || {
-    lack "this is no git checkout: set SOURCE_DATE_EPOCH to the time that the packages bear"
+    lack "this is not a git checkout: set SOURCE_DATE_EPOCH to the time of the packages"
     SOURCE_DATE_EPOCH=0
   }
 fi
@@ -188,7 +188,7 @@ of_clusterd() {
   program usr/sbin/clusterd
   unit clusterd
   page 8 program clusterd 8 "the daemon of a host of an Ascend training cluster" "$(runs clusterd)"
-  page 8 program clusterd-join 8 "makes a host one of its cluster's" "$(runs clusterd) join"
+  page 8 program clusterd-join 8 "joins a host to its cluster" "$(runs clusterd) join"
   page 5 keys agent.yaml "settings of clusterd on a host" daemon/docs/agent-yaml.md
   put 644 "$doc/examples/" deploy/package/agent.yaml
   mkdir -p "$tree/etc/clusterd"
@@ -217,7 +217,7 @@ of_clusterctl() {
     [ "$text" = clusterctl ] || pages+=("${text/-/ }")
   done
   page 5 keys job.yaml "a job, as clusterctl check --job reads it" daemon/docs/job-yaml.md
-  page 1 program clusterctl 1 "says whether an Ascend training cluster is ready" "$(runs clusterctl)" "${pages[@]}"
+  page 1 program clusterctl 1 "checks whether an Ascend training cluster is ready" "$(runs clusterctl)" "${pages[@]}"
   put 644 usr/share/bash-completion/completions/clusterctl client/command/help/completion.bash
   put 644 "$zsh/_clusterctl" client/command/help/completion.zsh
   put 644 usr/share/fish/vendor_completions.d/clusterctl.fish client/command/help/completion.fish
@@ -259,13 +259,13 @@ EOT
 declare -A summaries=(
   [clusterd]="daemon of a host of an Ascend training cluster"
   [clusterd-controller]="checks an Ascend training cluster before jobs"
-  [clusterctl]="says whether an Ascend training cluster is ready"
+  [clusterctl]="checks whether an Ascend training cluster is ready"
 )
 declare -A descriptions=(
-  [clusterd]=" clusterd reads what an Ascend NPU server is set to, tells the controller
- of its cluster, and changes what its administrator allows it to, with a
- journal by which every change is taken back. It is not the component of
- MindCluster of that name."
+  [clusterd]=" clusterd reads the settings of an Ascend NPU server, reports them to the
+ controller of its cluster, and changes what the administrator of the server
+ permits. A journal allows every change to be rolled back. It is not the
+ component of MindCluster of that name."
   [clusterd-controller]=" clusterd-controller asks the daemons of all hosts at once and judges rules
  that span servers: subnets, unique addresses, uniform settings, reserved
  ports, backlogs, firewalls. It plans what is to change, and keeps a history."

@@ -16,31 +16,30 @@ Installs what is missing, builds, starts a controller and N simulated servers,
 runs `clusterctl check` and exits with its status: 0 pass or warnings, 1 a
 failure, 2 no complete verdict, 3 wrong usage.
 
-With --fix the servers start with wrong settings (those of --fault, or a choice
-of them), and after the check come plan, apply, check, rollback and check. It
-then exits with 0 if the servers passed in between and are in the end what they
-were at first, else 1.
+With --fix the servers start with wrong settings: those of --fault, or a choice of
+them. After the check come plan, apply, check, rollback and check. The status is 0 if
+the servers passed after the apply and are again as before it, otherwise 1.
 
-With --slurm a real Slurm runs jobs on the servers: one that starts, one whose
-node breaks and is drained while the job runs elsewhere, and the node's return
-after its repair. It exits with 0 if all of that happened, else 1. Needs root.
+With --slurm a real Slurm runs jobs on the servers. The first job starts. A node of
+the second breaks and is drained, and the job runs on another node. The node returns
+after its repair. The status is 0 if all of that happened, otherwise 1. Needs root.
 
   --servers N     simulated servers, 1 to 64 (default 2; with --slurm 3 to 16,
                   default 3)
   --product P     atlas-training (default), atlas-a2, atlas-a3 or ascend-950
   --fault FAULT   SERVER:DEVICE:KEY=VALUE or SERVER:host:KEY=VALUE, repeatable,
                   e.g. --fault server1:3:link=DOWN --fault server0:host:somaxconn=128
-                  (--list-faults prints every key). One that cannot act in the
-                  setting of this machine is refused with the reason
-  --fix           configure the servers, and take it back
-  --programs DIR  clusterd, clusterd-controller and clusterctl are those of that
-                  folder, e.g. of a package; the simulation is built here
+                  (--list-faults prints every key). A fault that this machine cannot
+                  simulate is refused with the reason
+  --fix           configure the servers, and roll that back
+  --programs DIR  use clusterd, clusterd-controller and clusterctl of that folder,
+                  e.g. of a package; the simulation is built from this source tree
   --slurm         jobs under Slurm; installs Debian's packages if they are missing,
-                  and touches neither their services nor /etc/slurm
-  --list-faults   prints the keys of --fault, what notices each, and where it
-                  cannot act
-  --side-by-side  no namespaces, also where they are to be had
-  --keep          leaves it running and prints how to talk to it and how to end it
+                  and changes neither their services nor /etc/slurm
+  --list-faults   prints all faults, the rule that detects each, and where it is
+                  refused
+  --side-by-side  uses no namespaces, also where they are available
+  --keep          keeps everything running, and prints how to use it and how to end it
   --help          this text
 EOT
 }
@@ -106,7 +105,7 @@ for fault in "${faults[@]}"; do
 done
 
 for program in clusterd clusterd-controller clusterctl; do
-  [ -z "$run" ] || [ -x "$run/$program" ] || wrong "--programs: $run/$program is no program"
+  [ -z "$run" ] || [ -x "$run/$program" ] || wrong "--programs: $run/$program is not a program"
 done
 
 if $slurm; then
@@ -333,10 +332,10 @@ fix_and_take_back() {
   show check
   echo
   if [ "$status" -ne "$broken" ] || [ "$(settings)" != "$before" ]; then
-    echo "The servers are not what they were before the apply." >&2
+    echo "The servers are not as they were before the apply." >&2
     status=1
   else
-    echo "The servers passed, and are again what they were: kernel parameters by value, files byte for byte."
+    echo "The servers passed, and are again as before the apply: kernel parameters by value, files byte for byte."
     status=0
   fi
 }
@@ -351,7 +350,7 @@ elif $slurm; then
   if [ "$status" -eq 0 ]; then
     echo "The broken server ran no job, and took part again when it was repaired."
   else
-    echo "Not everything went as it should; the log of clusterd on server1 says:" >&2
+    echo "A step of the demonstration failed; the log of clusterd on server1:" >&2
     tail -n 5 "$work/server1.log" >&2
     status=1
   fi
@@ -378,7 +377,7 @@ EOT
   echo "Ctrl-C here, or kill -INT $$, ends it and removes $work."
   # The trap ends all programs; one that ends before is reported.
   wait -n "${pids[@]}" || true
-  echo "one of the programs ended by itself:" >&2
+  echo "one of the programs has ended:" >&2
   tail -n 3 "$work"/*.log >&2
   exit 2
 fi

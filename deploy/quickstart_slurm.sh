@@ -71,7 +71,7 @@ slurm_demonstrate() {
   shell sinfo -R -o '%.56E %9u %N'
   status=1
   slurm_await "the requeue" job_says "$job" "JobState=PENDING .*Restarts=1 " || return 0
-  say "Slurm has put the job back, and lets it wait two minutes. Nobody has to."
+  say "Slurm has requeued the job, and holds it for two minutes. It need not wait."
   shell scontrol update "JobId=$job" StartTime=now
   status=1
   slurm_await "the job's end" job_says "$job" JobState=COMPLETED || return 0

@@ -12,42 +12,40 @@ usage() {
 usage: deploy/rehearse.sh FILE [--fault FAULT]... [--canary N] [--wave N]
                           [--namespaces N] [--programs DIR] [--verbose] [--keep]
 
-Runs the whole of the cluster.yaml FILE on this machine before a real server is
-touched: a controller with a copy of it, and a simulated server for each one that
-it names, with its product's devices, as another cluster would have left it: other
-addresses and gateways, no detect addresses, the kernel's own parameters. (No
-command takes an address from a device that had none; an Ascend 950's devices are
-as FILE has them, since clusterd sets none of them.) Then
+Runs the whole cluster.yaml FILE on this machine, before you touch a real server. A
+controller has a copy of FILE, and each server of FILE is simulated, with the devices
+of its product. The servers are as another cluster would have left them: other
+addresses and gateways, no detect addresses, default kernel parameters. (No command
+removes an address from a device that had none. clusterd sets nothing on devices of
+the Ascend 950, so they start as FILE has them.) Then it runs
   check, plan, apply, check, rollback, check
-and a table of what came of each step and how long it took. No server's address
-is dialled: the servers are here, and dial the controller here. Schedules and
-notifiers of FILE are left out.
+and prints a table of results and times. It never connects to another machine.
+Schedules and notifiers of FILE are left out.
 
-It ends with 0 if all went as it should: the servers passed after the apply, and
-the last check finds what the first one found. With faults: each is named by the
-check, or mended by the apply, or stops it, in which case its server has taken its
-steps back and no later wave has begun; no other server is the worse for it.
-Ends with 1 if it did not, e.g. since the plan does not lead to a pass; 2 if the
-rehearsal itself could not be made; 3 for wrong usage and for a FILE or FAULT with
-mistakes, all of which are named before anything starts.
+The status is 0 if the servers passed after the apply, and the last check finds what
+the first one found. Of each fault, the check names it, the apply corrects it, or it
+stops the apply. Then its server has undone its steps, and no later wave has begun. No
+fault affects another server. The status is 1 if any of this does not hold, e.g. if
+the plan does not lead to a pass. It is 2 if the rehearsal itself could not run, and 3
+for wrong usage or mistakes in FILE or a fault. These are reported before anything
+starts.
 
   --fault FAULT   [SERVER:]DEVICE:KEY=VALUE or [SERVER:]host:KEY=VALUE, repeatable;
-                  without a server the last one of FILE. Needs root. It comes after the
-                  first check: --fault node07:3:link=DOWN  --fault node07:3:lies=1
-  --list-faults   prints the keys of --fault, what notices each, and where it
-                  cannot act and is refused
-  --canary N      of apply (default 1)
-  --wave N        of apply, and of rollback (default 32)
-  --namespaces N  so many servers, and those with faults, run clusterd itself in
-                  namespaces of their own; all others, to 10,000, are in memory,
-                  0.6 MB each.
-                  Default: what fits a quarter of the free memory, at most 4; 0
-                  if this is not root. With 0 those with faults have a folder each
-  --programs DIR  clusterd, clusterd-controller and clusterctl are those of that
-                  folder, e.g. of a package. The simulation is part of the source
-                  tree and is built here with bazel, unless DIR has it, too
-  --verbose       prints what clusterctl prints at each step
-  --keep          leaves it running and prints how to talk to it and how to end it
+                  without a server it affects the last one of FILE. Needs root. It is
+                  set after the first check: --fault node07:3:link=DOWN
+  --list-faults   prints all faults, the rule that detects each, and where it is
+                  refused
+  --canary N      hosts of the first wave of the apply (default 1)
+  --wave N        hosts of each wave of apply and rollback (default 32)
+  --namespaces N  this number of servers, and those with faults, run the real clusterd
+                  in namespaces of their own. All others, up to 10,000, are in memory,
+                  0.6 MB each. Default: as many as fit a quarter of the free memory, at
+                  most 4; 0 without root. With 0, servers with faults have a folder
+  --programs DIR  use clusterd, clusterd-controller and clusterctl of that folder, e.g.
+                  of a package. The simulation is part of the source tree and is built
+                  with bazel, unless DIR has it, too
+  --verbose       prints the output of clusterctl at each step
+  --keep          keeps everything running, and prints how to use it and how to end it
   --help          this text
 EOT
 }
@@ -103,7 +101,7 @@ done
 [ -n "$file" ] || $list_faults || wrong "no file, expected a cluster.yaml"
 $list_faults || [ -r "$file" ] || wrong "$file: cannot be read"
 for program in clusterd clusterd-controller clusterctl; do
-  [ -z "$run" ] || [ -x "$run/$program" ] || wrong "--programs: $run/$program is no program"
+  [ -z "$run" ] || [ -x "$run/$program" ] || wrong "--programs: $run/$program is not a program"
 done
 
 if [ -n "$run" ] && [ -x "$run/rehearsal" ] && [ -x "$run/fleet" ] && [ -x "$run/simhost" ]; then
@@ -391,11 +389,11 @@ for host in "${faulted[@]}"; do judge+=(--faulted "$host"); done
 "$bin/rehearsal" judge "$work" "${judge[@]}" || status=$?
 echo
 if [ "$status" -ne 0 ]; then
-  echo "This is not ready for real servers." >&2
+  echo "Failed: this file is not ready for real servers." >&2
 elif [ ${#faulted[@]} -eq 0 ]; then
-  echo "As it should be: the servers passed in between, and are again what they were."
+  echo "Passed: the servers passed after the apply, and are again as before it."
 else
-  echo "As it should be: no fault went unnoticed, and no other server is the worse for it."
+  echo "Passed: every fault was noticed, and no other server was affected."
 fi
 
 if $keep; then
@@ -408,7 +406,7 @@ It is still running. In another shell:
 Ctrl-C here, or kill -INT $$, ends it and removes $work.
 EOT
   wait -n "${pids[@]}" || true
-  echo "one of the programs ended by itself:" >&2
+  echo "one of the programs has ended:" >&2
   tail -n 3 "$work"/*.log >&2
   exit 2
 fi

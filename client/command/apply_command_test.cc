@@ -337,11 +337,11 @@ TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {
   const ProgramOutput output =
       RunProgram({"apply", PlanPath(), "--yes"}, world);
   EXPECT_EQ(output.status, 2);
-  EXPECT_TRUE(
-      absl::StrContains(output.err,
-                        "the connection broke: Socket closed\n"
-                        "clusterctl apply: run 3fa2c4d5e6f70812 may go on in "
-                        "the controller, wave after wave"))
+  EXPECT_TRUE(absl::StrContains(
+      output.err,
+      "the connection broke: Socket closed\n"
+      "clusterctl apply: run 3fa2c4d5e6f70812 may continue in "
+      "the controller, wave after wave"))
       << output.err;
   EXPECT_TRUE(absl::StrContains(output.out, "RUNNING: 2 applied"));
 }

@@ -332,9 +332,9 @@ TEST(CtrlCTest, ThatDoesNotReachTheControllerSaysThatTheRunGoesOn) {
       "clusterctl apply: run 3fa2c4d5e6f70812 could not be cancelled: no such "
       "call\n"
       "clusterctl apply: interrupted\n"
-      "clusterctl apply: run 3fa2c4d5e6f70812 goes on in the controller, wave "
-      "after wave; look with: clusterctl show 3fa2c4d5e6f70812; end it with: "
-      "clusterctl cancel 3fa2c4d5e6f70812\n"))
+      "clusterctl apply: run 3fa2c4d5e6f70812 continues in the controller, "
+      "wave after wave; clusterctl show 3fa2c4d5e6f70812 shows it, and "
+      "clusterctl cancel 3fa2c4d5e6f70812 ends it\n"))
       << output.err;
 }
 

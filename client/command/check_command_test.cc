@@ -346,7 +346,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "fail"}},
         BadCase{"NoDuration",
                 {"--timeout", "90"},
-                {"--timeout: \"90\" is no duration"}},
+                {"--timeout: \"90\" is not a valid duration"}},
         BadCase{"NegativeDuration",
                 {"--timeout", "-3s"},
                 {"--timeout: \"-3s\" is out of range"}},

@@ -164,9 +164,22 @@ TEST(ChineseCheckTest, SaysWhatWasFoundAndWhatToDo) {
         "详情：clusterctl explain link", "待修复项", "不通过：", "台主机"}) {
     EXPECT_THAT(output.out, HasSubstr(text));
   }
-  for (const char* text : {"found ", "expected", "What to repair", "Hosts"}) {
+  for (const char* text : {"found ", "expected", "Repairs", "Hosts"}) {
     EXPECT_THAT(output.out, Not(HasSubstr(text)));
   }
+}
+
+TEST(ChineseCheckTest, TranslatesEveryHeadingOfMarkdown) {
+  const ProgramOutput output =
+      RunInChinese({"check", "-o", "markdown"}, BrokenWorld());
+  int headings = 0;
+  for (const absl::string_view line : absl::StrSplit(output.out, '\n')) {
+    if (line.substr(0, 2) != "##") continue;
+    ++headings;
+    EXPECT_TRUE(IsChinese(line)) << line;
+  }
+  EXPECT_GE(headings, 3) << output.out;
+  EXPECT_THAT(output.out, HasSubstr("### 待修复，最严重的在前\n"));
 }
 
 TEST(ChineseCheckTest, PrintsTheSameForProgramsInBothLanguages) {

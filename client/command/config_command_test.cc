@@ -197,7 +197,7 @@ TEST(ConfigValidateTest, WarnsOfGatewaysThatDevicesKeepTogether) {
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_TRUE(absl::StrContains(
       absl::StrCat(output.out, output.err),
-      "server0 device 1: gateway 192.168.101.254, expected that of device 0: "
+      "server0 device 1: gateway 192.168.101.254, expected that of device 0; "
       "hccn_tool keeps one gateway for devices 0-3"))
       << output.out << output.err;
 }

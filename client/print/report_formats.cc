@@ -281,7 +281,7 @@ class MarkdownWriter {
   void WriteRepairs() {
     const std::vector<Repair> repairs = ListRepairs(report_);
     if (repairs.empty()) return;
-    Write("\n### What to repair, worst first\n");
+    Write("\n### ", Say("markdown-repairs"), "\n");
     size_t left_out = 0;
     for (const Repair& repair : repairs) {
       if (!verbose_ && &repair - &repairs[0] >= kMarkdownRepairs) {

@@ -298,7 +298,7 @@ TEST(RankTableTest, NamesTheFirstByteThatIsNotUtf8) {
   for (const auto& [text, mistake] :
        {std::pair("{\n\"a\":\"\xb9\xfa\"}", "f: line 2: byte 6 is not UTF-8"),
         std::pair("\xff\xfe{",
-                  "f: line 1: byte 1 is not UTF-8: the text is UTF-16")}) {
+                  "f: line 1: byte 1 is not UTF-8, the text is UTF-16")}) {
     EXPECT_EQ(CheckUtf8("f", text).message(), mistake);
   }
   EXPECT_TRUE(CheckUtf8("f", "\xef\xbb\xbf{\n\u4e2d}").ok());

@@ -478,7 +478,7 @@ TEST(ImportClusterTest, SaysWhichIncludeOfSlurmIsWrong) {
       mistake("Include a\n", {{"conf/a", "NodeName=b[1-2] NodeAddr=c\n"}}),
       "conf/a:1:1: NodeAddr has 1 addresses, expected 2, one per node");
   EXPECT_THAT(std::string(Import({node + "Include a\n"}).status().message()),
-              HasSubstr("file0:2:1: Include: \"a\" is not read here"));
+              HasSubstr("file0:2:1: Include: \"a\" is not read"));
 }
 
 TEST(ImportClusterTest, NoLineOfSlurmIsDroppedForItsSpelling) {

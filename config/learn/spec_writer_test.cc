@@ -301,7 +301,7 @@ TEST(WriteSpecTest, OneOfTwoHostsIsNeverCalledMost) {
   const auto tied = apart.Write();
   ASSERT_TRUE(tied.ok()) << tied.status();
   EXPECT_THAT(Texts(tied->notes),
-              Contains("mtu is what 8 of 16 have, which is no "
+              Contains("mtu is what 8 of 16 have, which is not a "
                        "majority"));
   EXPECT_THAT(tied->yaml, HasSubstr("what most have, or one of as many,"));
   Learned half("atlas-a2", "", 2);

@@ -72,7 +72,7 @@ TEST(PlanDeviceStepsTest, PutsAGatewayBackThatTheNewAddressMayDrop) {
   ASSERT_EQ(plan.steps(0).consequences_size(), 1);
   EXPECT_EQ(plan.steps(0).consequences(0),
             "routes that only the device has, and hccn.conf does not, are not "
-            "seen here and may go with the old address");
+            "seen and may go with the old address");
   EXPECT_EQ(StepText(plan.steps(1)), "device 0: gateway 10.0.0.254 put back");
 }
 
@@ -351,7 +351,7 @@ TEST(PlanDeviceStepsTest, BlocksASwapForAReasonThatIsTrueOnEveryBoard) {
   EXPECT_EQ(BlockedText(plan.blocked(0)),
             "device 0: address 10.0.0.1 cannot be planned: devices of this "
             "host take over each other's addresses in a circle, so one of them "
-            "needs another address in between, and the cluster alone does not "
+            "needs another address in between; the cluster alone does not "
             "show which address is free in its network; give one of "
             "these devices an unused address by hand, then plan again");
 }

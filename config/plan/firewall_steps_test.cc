@@ -233,7 +233,7 @@ TEST(PlanFirewallStepsTest, NotesAFirewallThatWasOpenedAndIsStoppedSince) {
   EXPECT_TRUE(plan.blocked().empty());
   ASSERT_EQ(plan.notes_size(), 1);
   EXPECT_EQ(plan.notes(0).find("firewalld is stopped and does not start at "
-                               "boot, and apply a1 had opened ports in it"),
+                               "boot, although apply a1 opened ports in it"),
             0u);
 }
 

@@ -79,8 +79,8 @@ TEST(PlanDhcpGatewayTest, BlocksAPlannedGatewayWithKeyAndWhatToDo) {
                   "sets a gateway live, but stores none and removes a stored "
                   "one; if its gateway is not to come by DHCP, take the line "
                   "udhcpc_enable_0 out of /etc/hccn.conf, in place and under "
-                  "flock; otherwise name no gateway for it in the spec; then "
-                  "plan again"));
+                  "flock; otherwise name no gateway for it in the spec, and in "
+                  "both cases plan again"));
 }
 
 TEST(PlanDhcpGatewayTest, LeavesTheRightOneAloneWhateverTheFileHas) {

@@ -158,7 +158,7 @@ TEST(LastScreenOfNewHostsTest, HasOneSentenceForAllOfThem) {
   EXPECT_THAT(absl::StrReplaceAll(LastScreen(LinesOf(cluster.MakeReport())),
                                   {{"\n    ", " "}}),
               HasSubstr("server7: the device network was never configured (8 "
-                        "devices, cabling cannot be told); "));
+                        "devices, cabling is not known); "));
 }
 
 }  // namespace

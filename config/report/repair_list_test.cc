@@ -218,7 +218,7 @@ TEST(RepairListTest, TheLastScreenCountsEveryCauseOfSixtyFourServers) {
       std::vector<std::string> lines = absl::StrSplit(out.str(), '\n');
       if (lines.size() > 24) lines.erase(lines.begin(), lines.end() - 24);
       const std::string screen = absl::StrJoin(lines, "\n");
-      EXPECT_THAT(screen, HasSubstr("What to repair, worst first\n")) << rules;
+      EXPECT_THAT(screen, HasSubstr("Repairs, worst first\n")) << rules;
       EXPECT_THAT(screen, HasSubstr("\n  x fail "));
       const std::vector<Repair> all = ListRepairs(report);
       EXPECT_GE(CausesOf(all), static_cast<size_t>(rules));
@@ -291,7 +291,7 @@ TEST(NeverConfiguredTest, FoldsHostsOfTheSameCabling) {
           HasSubstr("server2: the device network was never configured (8 "
                     "devices, cabling has faults); "),
           HasSubstr("server3: the device network was never configured (8 "
-                    "devices, cabling cannot be told); "),
+                    "devices, cabling is not known); "),
           "server2 device 3: see to it (link)",
           "server3 device 3: see to it (lldp)"));
 }
@@ -300,11 +300,11 @@ TEST(NeverConfiguredTest, CannotTellCablingThatWasNotChecked) {
   Report report;
   AddNew(report, "server1");
   EXPECT_THAT(Lines(report),
-              ElementsAre(HasSubstr("(8 devices, cabling cannot be told)")));
+              ElementsAre(HasSubstr("(8 devices, cabling is not known)")));
   Rule(report, "link").set_state(PASS);
   Rule(report, "lldp").set_state(SKIPPED);
   EXPECT_THAT(Lines(report),
-              ElementsAre(HasSubstr("(8 devices, cabling cannot be told)")));
+              ElementsAre(HasSubstr("(8 devices, cabling is not known)")));
 }
 
 TEST(NeverConfiguredTest, NamesTheFileThatAPlanNeedsFirst) {

@@ -17,7 +17,7 @@
 //     device   2 failed, 22 passed
 //     cluster  12 passed
 //   ...
-//   What to repair, worst first
+//   Repairs, worst first
 //     × fail     server1 device 3: check the cable (link, net-health)
 //
 //   FAIL: 2 failed, 34 passed of 36 rules; 2 hosts in 1.3 s

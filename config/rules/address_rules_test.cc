@@ -463,7 +463,7 @@ TEST(CheckGatewayTest, IsUnknownForWhatIsNoAddress) {
       Lines(result),
       HasSubstr("not-known what=gateway, reason=not understood: \"router\", "
                 "how-to-learn=bring clusterd on the host to the controller's "
-                "version: it was not told to look, or does not know how"));
+                "version: it was not asked for this, or does not support it"));
 }
 
 // Device 3 of server0 has 192.168.103.1/24.

@@ -72,7 +72,7 @@ absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words) {
       mistakes.push_back(
           absl::StrCat("only: \"", word,
                        "\" is not a kind of change that plans have, or a "
-                       "rule that a step mends",
+                       "rule that a step fixes",
                        DidYouMean(word, std::vector<absl::string_view>(
                                             known.begin(), known.end()))));
     } else if (const auto kind = ParseChangeKind(word)) {

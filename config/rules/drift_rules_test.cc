@@ -86,7 +86,7 @@ TEST(CheckDriftTest, NamesTheRulesOfAFirewallAsTheirStepsDo) {
   EXPECT_EQ(Brief(result.findings(0)),
             "drifted why=firewalld: active is no, applied was yes, "
             "applied=firewalld: 22/tcp from 10.0.0.1/32, 60000-60015/tcp from "
-            "10.0.0.0/24 let in, apply=apply 0123456789abcdef by alice, "
+            "10.0.0.0/24 allowed, apply=apply 0123456789abcdef by alice, "
             "2023-11-14 22:13 UTC, id=0123456789abcdef");
 }
 
@@ -97,7 +97,7 @@ TEST(CheckDriftTest, SaysOfEachRuleOfAFirewallWhyItIsGone) {
   EXPECT_EQ(
       Brief(Check(drifts).findings(0)),
       "drifted why=firewalld: lets in lacks a; firewalld: lets in permanently "
-      "lacks b, applied=firewalld: a, b let in, apply=apply 0123456789abcdef "
+      "lacks b, applied=firewalld: a, b allowed, apply=apply 0123456789abcdef "
       "by alice, 2023-11-14 22:13 UTC, id=0123456789abcdef");
 }
 

@@ -193,7 +193,7 @@ TEST(LoadSpecTest, RefusesWhatIsNoSpecAtAll) {
   EXPECT_EQ(Wrong("name: \xff\n"), "f:1:7: is not UTF-8");
   EXPECT_EQ(Wrong("devices:\n\trails: []\n"),
             "f:2:1: a tab in the indentation, expected spaces");
-  EXPECT_THAT(Wrong("a: [\n"), HasSubstr("is not YAML here"));
+  EXPECT_THAT(Wrong("a: [\n"), HasSubstr("is not YAML"));
   EXPECT_THAT(Wrong(std::string((32 << 20) + 1, 'a')),
               HasSubstr("has 33554433 bytes, expected at most 33554432"));
 }

@@ -128,7 +128,7 @@ Lines Describe(const DriftFact::Drifts& value) {
     lines.push_back(DriftText(drift));
   }
   for (const AppliedDrift& drift : value.untold()) {
-    lines.push_back(absl::StrCat("cannot be told: ", DriftText(drift)));
+    lines.push_back(absl::StrCat("not judged: ", DriftText(drift)));
   }
   if (value.left_out() > 0) {
     lines.push_back(absl::StrCat(value.left_out(), " more not listed"));
@@ -273,7 +273,7 @@ Lines Describe(const SshFact::Ssh& value) {
   for (const SshServer& server : value.servers()) {
     const std::string listens =
         server.command().empty()
-            ? "nobody listens"
+            ? "no process listens"
             : absl::StrCat(server.command(), " (pid ", server.pid(),
                            ") listens", server.answers() ? " and answers" : "");
     lines.push_back(absl::StrCat("port ", server.port(), ": ", listens));

@@ -70,7 +70,7 @@ TEST(DescribeFactTest, TellsOfSshWhoListensAndWhatDoesNotWork) {
   ssh->add_logins()->set_works(true);
   ssh->add_not_exported("LD_LIBRARY_PATH");
   const std::vector<std::string> expected = {
-      "port 22: nobody listens", "to node02 port 22: Connection refused",
+      "port 22: no process listens", "to node02 port 22: Connection refused",
       "1 of 2 logins as ann work", "not exported: LD_LIBRARY_PATH"};
   EXPECT_EQ(DescribeFact(fact).lines, expected);
 }

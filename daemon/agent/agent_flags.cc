@@ -47,7 +47,7 @@ constexpr TextSetting kTextSettings[] = {
     {"controller", [](Settings* s) { return &s->controller; }, false,
      "HOST:PORT of the controller"},
     {"cluster", [](Settings* s) { return &s->cluster; }, false,
-     "The cluster's name; else it is as the\ncertificate says", ""},
+     "The cluster's name; by default that of the\ncertificate", ""},
     {"ca", [](Settings* s) { return &s->tls.ca; }, true,
      "PEM certificates that sign others\n", "/etc/clusterd/ca.crt", true},
     {"cert", [](Settings* s) { return &s->tls.certificate; }, true,
@@ -97,12 +97,12 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
       ->capture_default_str();
   CLI::Option* const once = app->add_flag(
       "--once", flags->once, "Print this host's facts and findings, and end");
-  app->add_option("--format", flags->format, "Of --once: text or json")
+  app->add_option("--format", flags->format, "Format of --once: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->needs(once)
       ->capture_default_str();
   app->add_option("--spec", flags->spec,
-                  "Of --once: cluster.yaml that this host belongs to")
+                  "cluster.yaml of this host, for --once")
       ->needs(once);
   app->add_flag("--record", flags->record,
                 "Write the runs of one observation into a pipe to\n"
@@ -263,7 +263,7 @@ HookSettings ReadHooks(const std::string& config, Log* log) {
       config.empty() ? AgentConfig() : ReadAgentConfig(config);
   if (file.ok()) return std::move(file->hooks);
   log->Warning(
-      "hooks are answered by the defaults and drain nobody until "
+      "hooks are answered by the defaults and drain no host until "
       "the file has no mistake: ",
       file.status().message());
   HookSettings defaults;

@@ -162,7 +162,7 @@ void AgentStream::GiveUpWaiting() {
 void AgentStream::OnMessage(const HubMessage& message) {
   if (!attached_ && message.kind_case() != HubMessage::kWelcome) {
     return connection_->Abort(absl::FailedPreconditionError(
-        "the controller's first message was no welcome"));
+        "the controller's first message was not a welcome"));
   }
   Take(message);
   // Keeps nothing of a controller whose welcome was invalid.

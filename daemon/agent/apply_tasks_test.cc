@@ -160,7 +160,7 @@ TEST_F(ApplyTasksTest, RefusesToCallWhatItHasNoJournalOfTakenBack) {
   EXPECT_TRUE(lost.no_journal());
   EXPECT_EQ(lost.error(),
             "no journal of apply a1 in /var/lib/clusterd/apply: never begun "
-            "here, or lost with the folder, or dropped after 512 later "
+            "on this host, or lost with the folder, or dropped after 512 later "
             "applies");
   EXPECT_EQ(scenario_->State(), applied);
 }

@@ -203,8 +203,8 @@ int RecordHost(int descriptor, const std::string& root, CommandRunner* runner,
   struct stat info;
   if (fstat(descriptor, &info) != 0 ||
       (!S_ISFIFO(info.st_mode) && !S_ISSOCK(info.st_mode))) {
-    *err << "--record: standard output is no pipe, expected `clusterd --record "
-            "| clusterctl anonymise FILE`\n";
+    *err << "--record: standard output is not a pipe, expected "
+            "`clusterd --record | clusterctl anonymise FILE`\n";
     return kNotWritten;
   }
   const HostRecording recording =

@@ -400,9 +400,9 @@ absl::Status TicketTasks::CheckAllowed(const AuditEntry& entry) const {
   std::set<ChangeKind> kinds = AllowedKinds(allows);
   if (!kinds.insert(CHANGE_LOGS).second) return absl::OkStatus();
   const absl::Status refused = PermissionDenied(
-      "this host does not allow ", ChangeKindName(CHANGE_LOGS), "; ",
+      "this host does not allow ", ChangeKindName(CHANGE_LOGS), ", ",
       EnglishText(WhatIsAllowed(allows)), "; ",
-      EnglishText(HowToAllow(allows, kinds)), ", then ask again");
+      EnglishText(HowToAllow(allows, kinds)), ", then try again");
   if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
   return refused;
 }

@@ -121,7 +121,7 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
   ascend950::DeviceReading reading = ascend950::ReadDevice(id, session);
   DeviceFacts& facts = reading.facts;
   SetMissing(Missing::NOT_SUPPORTED,
-             "how the Ascend 950 tool tells a speed is not published",
+             "how the Ascend 950 tool reports a speed is not published",
              facts.mutable_speed_mbps());
   // Rules compare the address with the lines that end in the device's id.
   if (reading.slot != id) {

@@ -225,7 +225,8 @@ TEST(MissingNamespaceTest, DoesNotReadASimulatedHostsFilesInstead) {
   root.Write("/proc/sys/net/core/somaxconn", "65535\n");
   root.Write("/proc/4711/ns/net", "");
   const HostFacts facts = Observe(Process(4711), root.paths());
-  EXPECT_THAT(facts.missing().detail(), HasSubstr("is no network namespace"));
+  EXPECT_THAT(facts.missing().detail(),
+              HasSubstr("is not a network namespace"));
   EXPECT_FALSE(facts.has_kernel());
 }
 

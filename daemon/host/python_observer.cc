@@ -165,7 +165,7 @@ class PythonReading {
     if (!HasForm(settings["version"], *kVersion, python_.mutable_version(),
                  &minor)) {
       return FailedPrecondition(PrintableText(path),
-                                ": its version cannot be told from the name ",
+                                ": its version does not follow from the name ",
                                 QuotedText(real), " or pyvenv.cfg");
     }
     for (const absl::string_view folder :

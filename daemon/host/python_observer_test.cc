@@ -290,7 +290,7 @@ TEST_F(PythonObserverTest, SaysWhyItCannotTell) {
               HasSubstr("none in "));
   root_.WriteProgram("/opt/own/bin/python", "");
   EXPECT_THAT(missing("/opt/own/bin/python").detail(),
-              HasSubstr("its version cannot be told"));
+              HasSubstr("its version does not follow"));
   question_.set_user("-x");
   EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::UNREADABLE);
   // A missing program of ours is not a fault of the interpreter.

@@ -235,7 +235,7 @@ TEST_F(AgentTest, RefusesControllerOfAnotherCluster) {
 
 TEST_F(AgentTest, RefusesTaskBeforeTheWelcome) {
   Start({ObserveTask(1)});
-  EXPECT_TRUE(host_->WaitError("first message was no welcome"));
+  EXPECT_TRUE(host_->WaitError("first message was not a welcome"));
   // It tries again, as after any other end.
   EXPECT_TRUE(hub_->WaitForAttached(2));
 }

@@ -555,7 +555,7 @@ TEST_F(IdentityGateTest, ListThatHasEndedLetsNobodyIn) {
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("the list of CN=clusterd test authority: ended at "));
   Sweep();
-  EXPECT_TRUE(controller_.log().WaitFor("nobody whom that CA names is let in"));
+  EXPECT_TRUE(controller_.log().WaitFor("peers of that CA are refused"));
   certificates_.Write(
       "list.crl", ca.RevocationList({}, {-absl::Minutes(1), absl::Hours(3)}));
   Sweep();

@@ -150,7 +150,7 @@ TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
   // It sends its new head right after the welcome.
   EXPECT_TRUE(WaitUntil([&] {
     const ProcessResult heads = cluster.RunClusterctl({"audit", "head"});
-    return absl::StrContains(heads.standard_output, "went back");
+    return absl::StrContains(heads.standard_output, "contradicted");
   }));
   const ProcessResult found = verify();
   EXPECT_EQ(found.exit_status, 1) << found.standard_output;

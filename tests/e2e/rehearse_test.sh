@@ -58,9 +58,9 @@ for example in "$two" "$TEST_TMPDIR"/atlas-a{2,3}.yaml "$TEST_TMPDIR/ascend-950.
   rehearse 0 "$example" --namespaces 0
   expect '^check, at first +[0-9.]+  fail: '
   expect '^plan +[0-9.]+  [0-9,]+ steps on [0-9]+ hosts'
-  expect '^apply +[0-9.]+  ([0-9]+) of \1 hosts ended well in 2 waves$'
+  expect '^apply +[0-9.]+  ([0-9]+) of \1 hosts succeeded in 2 waves$'
   expect '^check, after the apply +[0-9.]+  (pass|warn): '
-  expect '^rollback +[0-9.]+  ([0-9]+) of \1 hosts taken back '
+  expect '^rollback +[0-9.]+  ([0-9]+) of \1 hosts rolled back '
   expect '^check, after the rollback +[0-9.]+  fail: '
 done
 # As many as fit in namespaces of their own: if other programs have the memory,
@@ -86,7 +86,7 @@ rehearse 3 "$two" --wave many
 bad=$TEST_TMPDIR/bad.yaml
 sed 's/192.168.101.1\([01]1\)/192.168.100.2\1/' "$two" >"$bad"
 rehearse 1 "$bad" --namespaces 0
-expect '^Not as it should be:'
+expect '^Failures:'
 expect 'after the apply: fail '
 
 if [ "$(id -u)" -ne 0 ]; then
@@ -115,7 +115,7 @@ if tests/sim/namespaces.sh available; then
 fi
 rehearse 0 "$two" --namespaces 0 --fault server0:3:lies=1
 expect 'server0: apply: undone: '
-expect '^apply +[0-9.]+  0 of 2 hosts ended well in 2 waves, 1 not started'
+expect '^apply +[0-9.]+  0 of 2 hosts succeeded in 2 waves, 1 not started'
 rehearse 1 "$two" --namespaces 0 --fault 3:link=UP
 expect 'server1: nothing noticed its faults'
 echo "rehearsals: all well"

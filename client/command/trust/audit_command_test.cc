@@ -98,7 +98,7 @@ TEST(AuditVerifyTest, FailsForAHeadThatTheHostHasContradictedSince) {
   EXPECT_TRUE(absl::StrContains(cut.out, "2 lines are cut off the end"))
       << cut.out;
   const ProgramOutput listed = RunProgram({"audit", "head"}, world);
-  EXPECT_TRUE(absl::StrContains(listed.out, "  went back\n")) << listed.out;
+  EXPECT_TRUE(absl::StrContains(listed.out, "  contradicted\n")) << listed.out;
 }
 
 TEST(AuditVerifyTest, TakesWrongUsageAndMissingFilesAsSuch) {

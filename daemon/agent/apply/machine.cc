@@ -285,7 +285,7 @@ constexpr Actions kHostActions[] = {
     {kLetsInSetting, nullptr, SaveFirewall, AddRule},
 };
 static_assert(HasRowForEach(kHostSettingNames, kHostActions),
-              "a setting of the host that nothing here sets");
+              "a setting of the host without a row");
 
 // All device settings, whose rows have the arguments of hccn_tool.
 constexpr Actions kDeviceActions = {"", IsSoOnDevice, SaveConfAndDevice,

@@ -153,7 +153,7 @@ absl::StatusOr<SlurmNode> Drainer::Show(const HookSettings& settings,
                    Scontrol(settings, {"show", "node", node, "-o"}));
   ASSIGN_OR_RETURN(SlurmNode shown, ParseSlurmNode(text));
   if (shown.name == node) return shown;
-  return InvalidArgument("scontrol show node: tells of ",
+  return InvalidArgument("scontrol show node: describes ",
                          QuotedText(shown.name), ", expected \"", node, "\"");
 }
 
@@ -198,7 +198,7 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
       "node ", node, " drained: ", reason,
       ReturnOf(rule) != Return::kByHand
           ? ""
-          : absl::StrCat("; this host cannot tell when it is fixed; then: ",
+          : absl::StrCat("; this host cannot notice when it is fixed; then: ",
                          "scontrol update NodeName=", node, " State=RESUME"));
   return absl::OkStatus();
 }

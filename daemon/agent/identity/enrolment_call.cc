@@ -315,7 +315,7 @@ std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
                  "sha256:DIGITS of the cluster's CA; may be repeated")
       ->required();
   CLI::Option* const token = app.add_option(
-      "--token", flags->token, "What clusterctl token create printed");
+      "--token", flags->token, "Token that clusterctl token create printed");
   app.add_option("--token-file", flags->token_file,
                  "File that holds it, so that no list of processes\nshows it")
       ->excludes(token);

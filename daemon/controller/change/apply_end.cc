@@ -209,10 +209,10 @@ std::string EndOfConfirmation(const Confirmation& over) {
   return absl::StrCat(
       over.state() == Confirmation::CONFIRMED
           ? absl::StrCat("confirmed by ", ActorName(over.confirmed_by()))
-          : "not confirmed in time, its hosts go back",
+          : "not confirmed in time, its hosts roll back",
       over.untold().empty()
           ? ""
-          : absl::StrCat("; never told: ",
+          : absl::StrCat("; never notified: ",
                          ValueText(NameList(
                              {over.untold().begin(), over.untold().end()}))));
 }

@@ -221,8 +221,8 @@ TEST_F(ApplyRunTest, HostWithoutTheJournalIsRefusedUnlessItWasLost) {
                           ApplyResult::ROLLED_BACK));
   EXPECT_EQ(report.hosts(0).error(),
             "no journal of it; the history has it as in effect on this host, "
-            "so its settings stay; the old values are in clusterctl show "
-            "aaaabbbbccccdddd; change cluster.yaml to what is wanted and plan "
+            "so its settings stay, and the old values are in clusterctl show "
+            "aaaabbbbccccdddd. Change cluster.yaml to what is wanted and plan "
             "again, or set it by hand");
   EXPECT_EQ(report.hosts(1).error(), "no journal of it");
   EXPECT_THAT(log_.Lines(), HasSubstr("host a: refused: no journal of it"));
@@ -236,8 +236,8 @@ TEST_F(ApplyRunTest, HostWithoutTheJournalIsNeverGoodWhateverItCallsIt) {
   EXPECT_EQ(Report().outcome(), ApplyReport::STOPPED);
   EXPECT_EQ(Report().hosts(0).outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(Report().hosts(0).error(),
-              HasSubstr("the plan with the old values is no longer in the "
-                        "history"));
+              HasSubstr("the history does not have the plan with the old "
+                        "values any more"));
 }
 
 TEST_F(ApplyRunTest, ErrorIsNoProofThatNothingWasLeft) {

@@ -255,7 +255,7 @@ void ClusterChanges::Recover() {
     }
     parts_.log->Error(
         "history: an apply or rollback was cut off by the end of the last "
-        "controller, and on which hosts cannot be told: ",
+        "controller, and its hosts are not known: ",
         record.status().message());
   }
   // Hosts of old runs may never have reported, and may when they attach.
@@ -506,7 +506,7 @@ void ClusterChanges::Correct(const std::string& run_id,
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), record->entry().network_namespace()));
   if (!kept.ok()) {
-    parts_.log->Error("history: what hosts tell of ", run_id,
+    parts_.log->Error("history: what hosts report of ", run_id,
                       " is not kept: ", kept.message());
   }
 }

@@ -65,7 +65,7 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   EXPECT_EQ(shown->apply().hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(shown->apply().hosts(1).outcome(), ApplyResult::RUNNING);
   EXPECT_EQ(ErrorText(shown->apply().hosts(1)),
-            "asked, and its answer is not here yet");
+            "asked, and has not answered yet");
   EXPECT_EQ(ValueText(shown->entry().summary_words()),
             "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");

@@ -331,7 +331,7 @@ TEST_F(ClusterConfirmTest, WordOfOneHostPutsOffNoDeadlineOfOthers) {
   Attach("server1");
   TellWaits(1, 0xffffffff);
   TellWaits(1, 0xffffffff);
-  EXPECT_THAT(log_.Lines(), HasSubstr("host server1 says that it goes back"));
+  EXPECT_THAT(log_.Lines(), HasSubstr("host server1 says that it rolls back"));
   Pass(absl::Milliseconds(kWithinMs));
   Pass(kRevertGrace);
   EXPECT_THAT(changes_->Pending(), IsEmpty());

@@ -227,9 +227,10 @@ TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   ApplyOn(1, /*automatic=*/true);
   AnswerFacts(0);
   ASSERT_TRUE(IsAskedToKeep(0));
-  AnswerRefused(0, "not in the journal, so it goes back as before");
-  EXPECT_THAT(log_.Lines(), HasSubstr("server0 was not told that it stays: not "
-                                      "in the journal"));
+  AnswerRefused(0, "not in the journal, so it rolls back as before");
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr("server0 was not notified that it stays: not "
+                        "in the journal"));
   Pass(kPendingLook);
   ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);

@@ -341,8 +341,8 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
   }
   if (is_news) {
     parts_.log->Warning(
-        ChangeText(head_), ": host ", host, " was not told that it ",
-        extend_by > absl::ZeroDuration() ? "goes back later: " : "stays: ",
+        ChangeText(head_), ": host ", host, " was not notified that it ",
+        extend_by > absl::ZeroDuration() ? "rolls back later: " : "stays: ",
         ValueText(why_not));
   }
   if (!all) return;
@@ -481,7 +481,7 @@ void PendingChange::TakeDeadlineLocked(const std::string& host, absl::Time at) {
       head_.started_at_ms() + int64_t{confirmation_.within_ms()});
   if (at < first - kRevertGrace || at > last_deadline_ + kRevertGrace) {
     parts_.log->Warning(ChangeText(head_), ": host ", host,
-                        " says that it goes back at ", absl::FormatTime(at),
+                        " says that it rolls back at ", absl::FormatTime(at),
                         ", which was not agreed");
   } else if (at < absl::FromUnixMillis(confirmation_.deadline_ms())) {
     confirmation_.set_deadline_ms(absl::ToUnixMillis(at));

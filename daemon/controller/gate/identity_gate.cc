@@ -293,7 +293,7 @@ void IdentityGate::KeepListAges() {
     if (!status.ok()) {
       return log_->Error(absl::StrCat(
           "revocation lists: after a restart older ones would be taken, since "
-          "nobody could write down how new these are: ",
+          "the ages of these cannot be written: ",
           status.message()));
     }
     kept_ages_[issuer] = age;
@@ -342,8 +342,8 @@ void IdentityGate::ReadLists() {
   }
   if (!same && !status.ok()) {
     log_->Error(absl::StrCat("revocation lists: ", status.message(),
-                             "; nobody is let in until that is mended, and "
-                             "streams that are open go on"));
+                             "; new connections are refused until that is "
+                             "fixed, and open streams continue"));
   } else if (!same) {
     log_->Info(absl::StrCat("revocation lists: ", lists->lists(), " read from ",
                             options_.crl, ", with ", lists->revoked(),
@@ -351,7 +351,7 @@ void IdentityGate::ReadLists() {
   }
   if (news && !not_in_force.empty()) {
     log_->Error(absl::StrCat("revocation lists: ", not_in_force,
-                             "; nobody whom that CA names is let in"));
+                             "; peers of that CA are refused"));
   }
 }
 

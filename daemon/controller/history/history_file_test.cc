@@ -100,7 +100,7 @@ TEST(HistoryFileTest, RefusesOtherDatabase) {
   const absl::Status status = StatusAfter("PRAGMA application_id = 0");
   EXPECT_TRUE(absl::IsDataLoss(status));
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is no history of clusterd-controller"));
+              HasSubstr("is not a history of clusterd-controller"));
 }
 
 TEST(HistoryFileTest, TablesTakeNoOtherTypes) {

@@ -37,8 +37,8 @@ absl::Status CheckTables(const SqliteDatabase& database,
   ASSIGN_OR_RETURN(const int64_t application,
                    database.ReadNumber("PRAGMA application_id"));
   if (application != kind.application_id) {
-    return Damaged(
-        database, absl::StrCat("is no ", kind.what, " of clusterd-controller"));
+    return Damaged(database, absl::StrCat("is not a ", kind.what,
+                                          " of clusterd-controller"));
   }
   ASSIGN_OR_RETURN(const int64_t format,
                    database.ReadNumber("PRAGMA user_version"));

@@ -214,8 +214,8 @@ void NewsSender::TellNext(const std::string& key) {
   if (may_again && !newer) {
     const bool quick = tries < std::size(kTryAgainAfter);
     if (tries == std::size(kTryAgainAfter)) {
-      log_->Warning(told->text, ": not told ", to.command(0),
-                    " yet, tried again every 2 minutes for a day: ",
+      log_->Warning(told->text, ": not notified ", to.command(0),
+                    " yet, trying again every 2 minutes for a day: ",
                     result.status().message());
     }
     scheduler_->RunAfter(quick ? kTryAgainAfter[tries] : kThenEvery,
@@ -230,9 +230,9 @@ void NewsSender::TellNext(const std::string& key) {
 void NewsSender::LogResult(const Notifier& to, const Notified& told,
                            const absl::StatusOr<std::string>& result) const {
   if (result.ok()) {
-    log_->Info(told.text, ": told ", to.command(0), Part(": ", *result));
+    log_->Info(told.text, ": notified ", to.command(0), Part(": ", *result));
   } else {
-    log_->Error(told.text, ": could not tell ", to.command(0), ": ",
+    log_->Error(told.text, ": could not notify ", to.command(0), ": ",
                 result.status().message());
   }
 }

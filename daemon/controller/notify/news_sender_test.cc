@@ -124,9 +124,9 @@ TEST_F(NewsSenderTest, AProgramReadsTheNews) {
   }
   to->set_deadline_ms(kLongMs);
   Send(spec, FailNews());
-  ASSERT_TRUE(log_.WaitFor(
-      "schedule links: fail, was pass (check 0123456789abcdef): told /bin/sh: "
-      "paged"));
+  ASSERT_TRUE(
+      log_.WaitFor("schedule links: fail, was pass (check 0123456789abcdef): "
+                   "notified /bin/sh: paged"));
   const std::string text = ReadFile(file);
   google::protobuf::Struct json;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(text, &json).ok())
@@ -174,7 +174,7 @@ TEST_F(NewsSenderTest, AProgramThatAsksForItIsRunAgain) {
     EXPECT_EQ(scheduler_.UntilNext(), absl::Seconds(seconds));
     scheduler_.Advance(absl::Seconds(seconds));
   }
-  ASSERT_TRUE(log_.WaitFor(": told /bin/sh"));
+  ASSERT_TRUE(log_.WaitFor(": notified /bin/sh"));
   EXPECT_THAT(program.runs(), SizeIs(3));
   EXPECT_THAT(log_.Lines(), Not(HasSubstr("could not")));
 }
@@ -182,7 +182,7 @@ TEST_F(NewsSenderTest, AProgramThatAsksForItIsRunAgain) {
 TEST_F(NewsSenderTest, AnotherStatusIsLoggedAndNotTriedAgain) {
   const Program program("3");
   Send(program.spec(), FailNews());
-  ASSERT_TRUE(log_.WaitFor("could not tell /bin/sh: exit status 3"));
+  ASSERT_TRUE(log_.WaitFor("could not notify /bin/sh: exit status 3"));
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 
@@ -194,10 +194,11 @@ TEST_F(NewsSenderTest, WhatIsAwayForLongIsToldWhenItIsBack) {
     EXPECT_EQ(scheduler_.UntilNext(), absl::Seconds(seconds));
     scheduler_.Advance(absl::Seconds(seconds));
   }
-  ASSERT_TRUE(log_.WaitFor(": told /bin/sh"));
+  ASSERT_TRUE(log_.WaitFor(": notified /bin/sh"));
   EXPECT_THAT(program.runs(), SizeIs(6));
   const std::string lines = log_.Lines();
-  EXPECT_THAT(lines, HasSubstr("yet, tried again every 2 minutes for a day: "));
+  EXPECT_THAT(lines,
+              HasSubstr("yet, trying again every 2 minutes for a day: "));
   EXPECT_EQ(lines.find("yet"), lines.rfind("yet")) << lines;
 }
 
@@ -211,7 +212,7 @@ TEST_F(NewsSenderTest, ATryWithoutEndIsGivenUpAfterADayAndLoggedOnce) {
   ASSERT_TRUE(scheduler_.WaitForPending(1));
   EXPECT_THAT(log_.Lines(), Not(HasSubstr("could not")));
   scheduler_.Advance(absl::Hours(24));
-  ASSERT_TRUE(log_.WaitFor("could not tell /bin/sh: exit status 75"));
+  ASSERT_TRUE(log_.WaitFor("could not notify /bin/sh: exit status 75"));
   EXPECT_THAT(program.runs(), SizeIs(6));
   EXPECT_EQ(scheduler_.pending(), 0);
   const std::string lines = log_.Lines();
@@ -243,12 +244,12 @@ TEST_F(NewsSenderTest, SchedulesOfOneNotifierTakeTurns) {
   }
   ASSERT_TRUE(
       log_.WaitFor("schedule c: fail, was pass (check "
-                   "0123456789abcdef): told /bin/sh"));
+                   "0123456789abcdef): notified /bin/sh"));
   ASSERT_TRUE(scheduler_.WaitForPending(1));
   scheduler_.Advance(absl::Seconds(5));
   ASSERT_TRUE(
       log_.WaitFor("schedule a: fail, was pass (check "
-                   "0123456789abcdef): told /bin/sh"));
+                   "0123456789abcdef): notified /bin/sh"));
 }
 
 TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {
@@ -258,12 +259,12 @@ TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {
   Send(program.spec(), FailNews("0000000000000002"));
   Send(program.spec(), FailNews("0000000000000003"));
   scheduler_.Advance(absl::Seconds(5));
-  ASSERT_TRUE(log_.WaitFor("(check 0000000000000003): told"));
+  ASSERT_TRUE(log_.WaitFor("(check 0000000000000003): notified"));
   const auto runs = program.runs();
   ASSERT_THAT(runs, SizeIs(2));
   EXPECT_THAT(runs[1], HasSubstr("0000000000000003"));
   EXPECT_THAT(log_.Lines(), HasSubstr("(check 0000000000000001): could not "
-                                      "tell"));
+                                      "notify"));
 }
 
 TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
@@ -301,7 +302,7 @@ TEST_F(NewsSenderTest, ANotifierThatIsBeingToldWhenItGoesIsNotAskedAgain) {
   sender_.ReadSpec(right.spec());
   right.WaitForRuns(1);
   silent.Release();
-  ASSERT_TRUE(log_.WaitFor(": could not tell /bin/sh: exit status 75"));
+  ASSERT_TRUE(log_.WaitFor(": could not notify /bin/sh: exit status 75"));
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 

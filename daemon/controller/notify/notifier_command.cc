@@ -205,7 +205,7 @@ absl::StatusOr<std::string> RunNotifierCommand(
   }
   return absl::FailedPreconditionError(failed(
       status.has_value() ? absl::StrCat("ended by signal ", WTERMSIG(*status))
-                         : "its end cannot be told"));
+                         : "its end is not known"));
 }
 
 }  // namespace clusterd

@@ -85,7 +85,7 @@ absl::StatusOr<sockaddr_storage> ParseAddress(const HttpServerOptions& options,
   }
   return InvalidArgument(
       options.option, ": \"", options.listen,
-      "\" is no address and port, expected e.g. 127.0.0.1:7445");
+      "\" is not an address and port, expected e.g. 127.0.0.1:7445");
 }
 
 // "127.0.0.1", "[::1]" and "localhost", with any port. A web site could resolve

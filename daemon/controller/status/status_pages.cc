@@ -156,7 +156,7 @@ std::optional<absl::Time> FirstHostToEnd(const ClusterNumbers& numbers) {
 void AddCertificates(const ClusterNumbers& numbers, MetricsText* text) {
   text->Begin("clusterd_certificate_expiry_timestamp_seconds", "gauge",
               "When the first certificate of its kind ends; of attached hosts "
-              "only those that nobody renews, or that are late with it.");
+              "only those that are not renewed, or late with it.");
   for (const auto& [kind, end] : numbers.certificate_ends) {
     text->Add(UnixSeconds(end), {{"kind", kind}});
   }
@@ -292,7 +292,7 @@ std::string ClusterMetrics(const ClusterNumbers& numbers) {
   text.Begin(
       "clusterd_attach_wait_seconds", "histogram",
       "From a connection's arrival at the port of hosts and users to its "
-      "first call: its turn, and TLS.");
+      "first call: its place in the queue, and TLS.");
   text.AddHistogram(numbers.attach_waits);
   AddCertificates(numbers, &text);
   return std::move(text).Take();

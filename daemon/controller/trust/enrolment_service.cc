@@ -475,7 +475,7 @@ void EnrolmentService::KeepUnkept() {
   if (kept.ok()) return;
   parts_.log->Error(absl::StrCat(
       "host ", host, ": that its certificate is made by hand is known until a ",
-      "restart alone, and which machine its name is bound to is told by the ",
+      "restart alone, and which machine its name is bound to is set by the ",
       "next that attaches: ", kept.message()));
   absl::MutexLock lock(&unkept_mutex_);
   for (auto each = unkept_.begin(); each != unkept_.end();) {

@@ -77,7 +77,7 @@ TEST(TrustStoreTest, HistoryIsNoTrustFile) {
   const absl::Status status = TrustStore::Open(folder).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is no record of hosts and tokens"));
+              HasSubstr("is not a record of hosts and tokens"));
 }
 
 TEST(JoinTokenTest, ReadsBackWhatItPrints) {

@@ -51,8 +51,8 @@ class FolderSearch {
     }
     const bool found = AddProcesses();
     if (!query_.job_id().empty() && !found) {
-      const std::string none =
-          absl::StrCat("no process of job ", query_.job_id(), " runs here");
+      const std::string none = absl::StrCat(
+          "no process of job ", query_.job_id(), " runs on this host");
       if (!asked_.has_value()) {
         return NotFound(
             none,
@@ -206,7 +206,7 @@ class FolderSearch {
     if (!absl::StartsWith(folder.path, "/") ||
         folder.path.size() > kMaxPathBytes) {
       return Note(folder.from, ": ", QuotedText(folder.path),
-                  " is no absolute path, and not read");
+                  " is not an absolute path, and was not read");
     }
     const std::string proc = absl::StrCat("/proc/", process.pid);
     const auto theirs = files_.ReadLink(proc + "/ns/mnt");

@@ -182,7 +182,7 @@ TEST_F(FindLogFoldersTest, PassesOverRelativePathsAndStrangeHomes) {
   const auto found = Find("", "7");
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_THAT(found->folders, IsEmpty());
-  EXPECT_THAT(found->notes, ElementsAre(HasSubstr("no absolute path")));
+  EXPECT_THAT(found->notes, ElementsAre(HasSubstr("is not an absolute path")));
 }
 
 TEST_F(FindLogFoldersTest, WithoutUserAndJobTakesUsersWhoseHomesAreInHome) {

@@ -87,7 +87,7 @@ class LogReading {
       ListFiles(folder);
     }
     constexpr char kNoPlace[] =
-        "no process with an NPU and no user tells where logs lie; name a user "
+        "no process with an NPU and no user shows where logs lie; name a user "
         "(--user)";
     if (!looked_ && (!found.folders.empty() || !found.notes.empty())) {
       return absl::NotFoundError(found.folders.empty()

@@ -51,9 +51,10 @@ absl::Status ErrnoStatus(const std::string& name, const std::string& path,
 }
 
 absl::Status NoNamespace(const std::string& name, const std::string& path) {
-  return FailedPrecondition(name, ": ", path,
-                            " is no network namespace, expected a file such as "
-                            "/run/netns/NAME or /proc/PID/ns/net");
+  return FailedPrecondition(
+      name, ": ", path,
+      " is not a network namespace, expected a file such as "
+      "/run/netns/NAME or /proc/PID/ns/net");
 }
 
 // Returns the same error for a requested path whatever is there, so that its
@@ -152,7 +153,7 @@ absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
     uint32_t pid = 0;
     if (HasForm(out, *kPid, &pid)) return pid;
     return FailedPrecondition(subject, ": ", QuotedText(out),
-                              " is no process id");
+                              " is not a process id");
   }
   const absl::string_view said =
       result.standard_error.empty()
@@ -288,7 +289,7 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
   }
   if (!untold.empty()) {
     return Unavailable(name, ": whether network namespace ", inode,
-                       " is still there cannot be told: ", untold,
+                       " is still there is not known: ", untold,
                        kNeedsTheHostsProcesses);
   }
   return NotFound(name, ": no process is in network namespace ", inode,

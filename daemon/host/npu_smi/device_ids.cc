@@ -204,7 +204,7 @@ absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
   if (map.physical ? one_side_only : all_known) return std::move(map.chips);
   const std::string why = absl::StrCat(
       "`npu-smi info -m` lists ", listed, " devices, with other ids than the ",
-      expected, " of ", ids.source(), ": it cannot be told which is which");
+      expected, " of ", ids.source(), ": which is which is not known");
   return listed < expected && !map.physical ? absl::UnavailableError(why)
                                             : absl::UnimplementedError(why);
 }

@@ -95,7 +95,7 @@ void DescribeListener(const SocketsFact::Sockets& sockets, SshServer* server) {
     if (server->pid() != 0) continue;
     server->set_pid(socket.pid());
     server->set_command(socket.command().empty()
-                            ? "a process not seen from here"
+                            ? "a process that clusterd cannot see"
                             : socket.command());
   }
 }
@@ -153,7 +153,7 @@ class Answer {
         server->port() == question_.container_port()) {
       *server->mutable_config_missing() =
           MakeMissing(Missing::NOT_QUERIED,
-                      "the sshd_config of a container is not seen here");
+                      "clusterd does not see the sshd_config of a container");
       return;
     }
     server->set_port_configured(is_own);

@@ -87,7 +87,7 @@ int Judge(const std::string& folder, const std::vector<std::string>& faulted) {
   of.back = Read<Report>(folder, "back");
   // A line "STEP SECONDS" each.
   std::ifstream times(folder + "/times");
-  std::printf("%-24s %9s  %s\n", "step", "seconds", "what came of it");
+  std::printf("%-24s %9s  %s\n", "step", "seconds", "result");
   for (std::string step, seconds; times >> step >> seconds;) {
     const auto print = [&](const char* name, const std::string& what) {
       std::printf("%-24s %9s  %s\n", name, seconds.c_str(), what.c_str());
@@ -107,7 +107,7 @@ int Judge(const std::string& folder, const std::vector<std::string>& faulted) {
   for (const std::string& line : verdict.told) {
     std::printf("  %s\n", line.c_str());
   }
-  if (!verdict.wrong.empty()) std::printf("\nNot as it should be:\n");
+  if (!verdict.wrong.empty()) std::printf("\nFailures:\n");
   for (const std::string& line : verdict.wrong) {
     std::printf("  %s\n", line.c_str());
   }

@@ -333,7 +333,7 @@ std::string StepText(const ApplyReport& report) {
                     report.wave_size());
   std::string text = absl::StrCat(
       well, " of ", Count(static_cast<size_t>(report.hosts_size()), "host"),
-      report.rollback() ? " taken back" : " ended well", " in ",
+      report.rollback() ? " rolled back" : " succeeded", " in ",
       Count(waves.count(), "wave"));
   if (never > 0) absl::StrAppend(&text, ", ", never, " not started");
   return text;

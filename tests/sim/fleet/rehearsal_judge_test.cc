@@ -167,10 +167,10 @@ TEST(RehearsedFaultTest, DoesNotExcuseOtherServers) {
 
 TEST(StepTextTest, CountsWhatCameOfAStep) {
   Rehearsal of = Good();
-  EXPECT_EQ(StepText(of.apply), "3 of 3 hosts ended well in 3 waves");
+  EXPECT_EQ(StepText(of.apply), "3 of 3 hosts succeeded in 3 waves");
   of.apply.mutable_hosts(2)->set_outcome(ApplyResult::NOT_STARTED);
   EXPECT_EQ(StepText(of.apply),
-            "2 of 3 hosts ended well in 3 waves, 1 not started");
+            "2 of 3 hosts succeeded in 3 waves, 1 not started");
   EXPECT_EQ(StepText(of.fresh),
             "fail: 3 fail, 1 pass of its rules, on 3 hosts");
 }
