@@ -252,7 +252,7 @@ class ReportPrinter {
     }
     if (shown < block.findings.size()) {
       page_.Wrapped(
-          absl::StrCat("  ", Say("report-and"), " "),
+          absl::StrCat("  ", Say("report-and")),
           page_.Safe(Say("report-more-findings",
                          Count(block.findings.size() - shown, "more finding"),
                          Who(rest))));
