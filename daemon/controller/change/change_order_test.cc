@@ -73,7 +73,7 @@ TEST(ReadKeptPlanTest, RefusesAnEditedPlanWhoseDigestIsRight) {
   EXPECT_THAT(
       std::string(refused.message()),
       AllOf(HasSubstr(kId), HasSubstr(edited.digest()),
-            HasSubstr("edited: plan again"), Not(HasSubstr(plan.digest()))));
+            HasSubstr("edited, plan again"), Not(HasSubstr(plan.digest()))));
   EXPECT_EQ(Refusal(*history, kId, "").code(),
             absl::StatusCode::kInvalidArgument);
 }

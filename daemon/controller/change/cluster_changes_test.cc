@@ -35,7 +35,7 @@ TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
   EXPECT_EQ(record->entry().outcome(), "succeeded");
   EXPECT_EQ(record->entry().parent_id(), "aaaabbbbccccdddd");
   EXPECT_TRUE(record->entry().force());
-  const ApplyReport& report = record->apply();
+  const ApplyReport report = Rendered(record->apply());
   EXPECT_EQ(report.apply_id(), report.run_id());
   EXPECT_EQ(report.wave_size(), kDefaultWaveSize);
   EXPECT_EQ(report.hosts_size(), 2);
@@ -402,7 +402,7 @@ TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
   Answer("server2", ApplyResult::APPLIED);
   EXPECT_EQ(links_["server0"]->tasks().size(), 1u);
   EXPECT_EQ(links_["server1"]->tasks().size(), 1u);
-  const ApplyReport report = (*run)->report();
+  const ApplyReport report = Rendered((*run)->report());
   EXPECT_EQ(report.canary(), 1u);
   EXPECT_EQ(report.hosts(0).host(), "server2");
   EXPECT_THAT(report.notes(),

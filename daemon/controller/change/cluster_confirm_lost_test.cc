@@ -301,7 +301,7 @@ TEST_F(ClusterConfirmTest, KeepsOnlySoManyThatAreNotToldToAllHosts) {
   const absl::Status refused = apply_on(kMost, within).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr(absl::StrCat("only ", kMost, " may be so")));
+              HasSubstr(absl::StrCat("at most ", kMost, " applies may be so")));
   EXPECT_TRUE(apply_on(kMost, absl::ZeroDuration()).ok());
 }
 

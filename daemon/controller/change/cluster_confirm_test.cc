@@ -100,7 +100,7 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
   EXPECT_FALSE(IsAskedToKeep(0));
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
   EXPECT_EQ((*answer_)->confirmation().state(), Confirmation::PENDING);
-  EXPECT_THAT((*answer_)->confirmation().waits_for(),
+  EXPECT_THAT(Rendered(**answer_).confirmation().waits_for(),
               AllOf(HasSubstr("the check of what it touched to pass: "),
                     HasSubstr(" on server0 (")));
   AnswerFacts(0, /*somaxconn=*/1);
