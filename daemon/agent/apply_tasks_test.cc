@@ -198,7 +198,7 @@ TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
   ApplyTask elsewhere = Task();
   elsewhere.mutable_plan()->set_host("node-08\nnode-09");
   EXPECT_THAT(refusal(elsewhere),
-              HasSubstr("is for host \"node-08; node-09\""));
+              HasSubstr("is for host \"node-08\\nnode-09\""));
   const ApplyTask planned = Task();
   machine().sysctl()[kSomaxconnKey] = "777";
   EXPECT_THAT(refusal(planned), HasSubstr("facts moved since"));

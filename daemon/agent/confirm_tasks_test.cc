@@ -112,10 +112,12 @@ TEST_F(ConfirmTasksTest, TakesBackByItselfWhatNobodyConfirms) {
   EXPECT_EQ(told[0].outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_TRUE(told[0].not_confirmed());
   EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "");
-  EXPECT_THAT(audit_.Told(),
-              ElementsAre("ada apply a1: begins", "ada apply a1: APPLIED",
-                          "self recovery a1: begins",
-                          HasSubstr("self recovery a1: ROLLED_BACK: nobody")));
+  EXPECT_THAT(
+      audit_.Told(),
+      ElementsAre(
+          "ada apply a1: begins", "ada apply a1: APPLIED",
+          "self recovery a1: begins",
+          HasSubstr("self recovery a1: ROLLED_BACK: it was not confirmed")));
   EXPECT_EQ(scheduler_->pending(), 0);
 }
 

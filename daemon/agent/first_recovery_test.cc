@@ -115,8 +115,8 @@ TEST_F(WaitingRecoveryTest, TakesBackAfterARebootWhatIsOverdue) {
   Restart().Run();
   EXPECT_EQ(waiting_->State(), untouched_->State());
   EXPECT_THAT(log_.Lines(),
-              HasSubstr("apply a1 was not confirmed: ROLLED_BACK: nobody "
-                        "confirmed it in time"));
+              HasSubstr("apply a1 was not confirmed: ROLLED_BACK: it was "
+                        "not confirmed in time"));
   EXPECT_THAT(Audited(), ElementsAre("clusterd recovery a1: begins",
                                      HasSubstr("recovery a1: ROLLED_BACK")));
 }
