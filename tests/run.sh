@@ -21,7 +21,11 @@ fi
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 read -r -a targets <<<"${CLUSTERD_TESTS:-//...}"
-bazel test --config=joined --keep_going --noshow_progress --build_event_text_file="$events" "$@" -- "${targets[@]}"
+# Tests wait more than they compute: two at a time for each processor. Compilers get
+# one each, as Bazel counts what they use.
+at_once=$((2 * $(nproc)))
+bazel test --config=joined --keep_going --noshow_progress --build_event_text_file="$events" \
+  --jobs=$((at_once + 1)) --local_test_jobs="$at_once" "$@" -- "${targets[@]}"
 status=$?
 
 # One test case is one <testcase> of the XML that GoogleTest or Bazel writes. A
