@@ -216,7 +216,7 @@ TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
   }
   const Ending end = EndOf(host);
   EXPECT_EQ(end.code, absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end.message, HasSubstr("answers to nothing"));
+  EXPECT_THAT(end.message, HasSubstr("answers to unknown tasks"));
 }
 
 TEST(ProtocolTest, BrokenHostLeavesOthersAlone) {
