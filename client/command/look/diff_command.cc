@@ -139,7 +139,7 @@ class DiffCommand final : public Request {
 
   absl::Status Ask(ControllerClient* client) override {
     const KeptChecks checks(*client, timeout_);
-    ASSIGN_OR_RETURN(const HistoryRecord after,
+    ASSIGN_OR_RETURN(HistoryRecord after,
                      checks.Read(ids_.empty() ? "" : ids_.back()));
     std::optional<HistoryRecord> before;
     if (ids_.size() == 2) {
@@ -150,7 +150,9 @@ class DiffCommand final : public Request {
     if (!before.has_value()) {
       return NotFoundWords("msg-job-no-earlier-check", after.entry().id());
     }
-    diff_ = DiffReports(before->report(), after.report());
+    before_ = std::move(*before->mutable_report());
+    after_ = std::move(*after.mutable_report());
+    diff_ = DiffReports(before_, after_);
     return absl::OkStatus();
   }
 
@@ -172,12 +174,14 @@ class DiffCommand final : public Request {
 
   const google::protobuf::Message& Answer() const override { return diff_; }
   void PrintTable(const Style& style, std::ostream& out) override {
-    PrintDiffTable(diff_, style, verbose_, session().zone, out);
+    const ReportDiff diff = DiffReports(Rendered(before_), Rendered(after_));
+    PrintDiffTable(diff, style, verbose_, session().zone, out);
   }
   std::string Short() const override { return DiffShort(diff_); }
 
   std::vector<std::string> ids_;
-  ReportDiff diff_;
+  Report before_, after_;
+  ReportDiff diff_;  // In English.
 };
 
 constexpr char kOutStdout[] = "-";
