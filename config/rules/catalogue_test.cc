@@ -205,13 +205,13 @@ TEST(SelectStepsTest, NamesTheNearestForEachWordThatNoStepIsOf) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(refused.message(),
             "only: \"sysclt\" is not a kind of change that plans have, or a "
-            "rule that a step mends, did you mean \"sysctl\"?\n"
+            "rule that a step fixes, did you mean \"sysctl\"?\n"
             "only: \"link\" is not a kind of change that plans have, or a rule "
-            "that a step mends\n"
+            "that a step fixes\n"
             "only: \"ssh-login\" is not a kind of change that plans have, or a "
-            "rule that a step mends\n"
+            "rule that a step fixes\n"
             "only: \"gatewya\" is not a kind of change that plans have, or a "
-            "rule that a step mends, did you mean \"gateway\"?");
+            "rule that a step fixes, did you mean \"gateway\"?");
 }
 
 TEST(StepWordsTest, AreTheKindsOfPlansAndNoOthers) {
