@@ -139,7 +139,7 @@ class DiffCommand final : public Request {
 
   absl::Status Ask(ControllerClient* client) override {
     const KeptChecks checks(*client, timeout_);
-    ASSIGN_OR_RETURN(HistoryRecord after,
+    ASSIGN_OR_RETURN(const HistoryRecord after,
                      checks.Read(ids_.empty() ? "" : ids_.back()));
     std::optional<HistoryRecord> before;
     if (ids_.size() == 2) {
@@ -150,9 +150,8 @@ class DiffCommand final : public Request {
     if (!before.has_value()) {
       return NotFoundWords("msg-job-no-earlier-check", after.entry().id());
     }
-    before_ = std::move(*before->mutable_report());
-    after_ = std::move(*after.mutable_report());
-    diff_ = DiffReports(before_, after_);
+    diff_ = DiffReports(before->report(), after.report());
+    product_ = after.report().product();
     return absl::OkStatus();
   }
 
@@ -174,14 +173,15 @@ class DiffCommand final : public Request {
 
   const google::protobuf::Message& Answer() const override { return diff_; }
   void PrintTable(const Style& style, std::ostream& out) override {
-    const ReportDiff diff = DiffReports(Rendered(before_), Rendered(after_));
+    ReportDiff diff = diff_;
+    RenderDiff(product_, &diff);
     PrintDiffTable(diff, style, verbose_, session().zone, out);
   }
   std::string Short() const override { return DiffShort(diff_); }
 
   std::vector<std::string> ids_;
-  Report before_, after_;
   ReportDiff diff_;  // In English.
+  std::string product_;
 };
 
 constexpr char kOutStdout[] = "-";
