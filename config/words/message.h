@@ -59,6 +59,9 @@ FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines; at least one.
 std::vector<FindingValue> MessageLines(const absl::Status& error);
 
+// Makes a text or words the detail of a missing fact.
+void SetDetail(const FindingValue& detail, Missing* missing);
+
 // The error with its subject before its first line: "ca.crt: …".
 absl::Status About(const FindingValue& subject, const absl::Status& status);
 inline absl::Status About(absl::string_view subject,

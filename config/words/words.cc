@@ -28,6 +28,7 @@ struct WordRow {
 constexpr char kListed[] = "listed";
 // Reasons quote commands and answers.
 constexpr size_t kMaxDetailBytes = 600;
+constexpr size_t kMaxDetailWordsBytes = 2000;
 
 // "why-timed-out". A reason of a newer clusterd counts as none.
 std::string ReasonName(absl::string_view head, const Missing& missing) {
@@ -47,6 +48,16 @@ const WordRow* FindWords(absl::string_view name) {
   }();
   const auto found = words->find(name);
   return found == words->end() ? nullptr : found->second;
+}
+
+// A host's words, whose texts may be any.
+FindingValue Printable(FindingValue words) {
+  words.set_words(PrintableText(words.words()));
+  words.set_text(PrintableText(words.text(), kMaxDetailBytes));
+  for (FindingValue& value : *words.mutable_values()) {
+    value = Printable(std::move(value));
+  }
+  return words;
 }
 
 // True if the three bytes there are a Han or full-width character.
@@ -102,6 +113,10 @@ FindingValue PlaceWords(const EnvironmentVariable& variable) {
 FindingValue MissingWords(const Missing* missing) {
   if (missing == nullptr) return Worded("why-not-asked");
   FindingValue why = Worded(ReasonName("why-", *missing));
+  if (missing->has_detail_words() &&
+      missing->detail_words().ByteSizeLong() <= kMaxDetailWordsBytes) {
+    return Worded("why-with-detail", why, Printable(missing->detail_words()));
+  }
   if (missing->detail().empty()) return why;
   return Worded("why-with-detail", why,
                 PrintableText(missing->detail(), kMaxDetailBytes));

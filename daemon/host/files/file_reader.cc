@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -291,18 +292,19 @@ absl::StatusOr<int> FileReader::OpenRegularFile(absl::string_view path,
                                       : ": not a regular file");
 }
 
-Missing MakeMissing(Missing::Reason reason, absl::string_view detail) {
+Missing MakeMissing(Missing::Reason reason, const FindingValue& detail) {
   Missing missing;
   missing.set_reason(reason);
-  missing.set_detail(PrintableText(detail, kMaxDetailBytes));
+  SetDetail(detail, &missing);
+  missing.set_detail(PrintableText(missing.detail(), kMaxDetailBytes));
   return missing;
 }
 
 Missing MissingFor(const absl::Status& status) {
   for (const auto& [code, reason] : kReasons) {
-    if (status.code() == code) return MakeMissing(reason, status.message());
+    if (status.code() == code) return MakeMissing(reason, MessageWords(status));
   }
-  return MakeMissing(Missing::UNREADABLE, status.message());
+  return MakeMissing(Missing::UNREADABLE, MessageWords(status));
 }
 
 absl::string_view WithoutQuotes(absl::string_view value) {

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "config/words/message.h"
 #include "daemon/host/files/file_reader.h"
 #include "gtest/gtest.h"
 
@@ -34,6 +35,15 @@ TEST(MakeMissingTest, MakesTheDetailPrintableAndShort) {
       MakeMissing(Missing::BUSY, "\xff\n" + std::string(1000, 'x'));
   EXPECT_EQ(missing.detail().substr(0, 6), "\\xff\\n");
   EXPECT_LT(missing.detail().size(), 520u);
+}
+
+TEST(MissingForTest, KeepsTheWordsOfAnErrorBesideTheText) {
+  const absl::Status error =
+      UnavailableWords("about", "npu-smi", ToFindingValue("no answer"));
+  const Missing missing = MissingFor(error);
+  EXPECT_EQ(missing.detail(), "npu-smi: no answer");
+  EXPECT_EQ(missing.detail_words().words(), "about");
+  EXPECT_FALSE(MissingFor(absl::UnavailableError("x")).has_detail_words());
 }
 
 TEST(SetMissingTest, ReplacesAValue) {
