@@ -212,6 +212,8 @@ TEST(ChineseMistakesTest, AreToldInChineseAndTheSameToPrograms) {
            {"check", "--all=x"},
            {"check", "--only", "", "-ojson"},
            {"check", "--only", "lnk,weather", "-ojson"},
+           {"check", "node[1-", "-ojson"},
+           {"check", "--netns", "contaner:train-1", "-ojson"},
            {"check", "--only", "link", "--skip", "link", "-ojson"},
            {"plan", "--only", "sysclt,link"},
            {"config"},

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "config/values/value_error.h"
 #include "config/words/words.h"
 #include "google/protobuf/message.h"
 
@@ -16,9 +17,6 @@ namespace clusterd {
 
 // `value` in English, whatever the current language is.
 std::string EnglishText(const FindingValue& value);
-
-// The key of the payload that has the words.
-inline constexpr char kMessageWords[] = "clusterd/words";
 
 // `status`, whose message becomes that of the words.
 absl::Status WithWords(absl::Status status, const FindingValue& words);

@@ -3,26 +3,16 @@
 #include <algorithm>
 #include <array>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
 #include "config/values/nearest_word.h"
+#include "config/values/value_error.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {
-
-// With $0, $1, … for the values.
-struct WordRow {
-  absl::string_view name;
-  absl::string_view english;
-  absl::string_view english_of_one;  // Empty: as of any number.
-  absl::string_view chinese;
-};
-
-#include "config/rules/texts/word_table.inc"
 
 // Words that are not in texts/: their values are those of a list.
 constexpr char kListed[] = "listed";
@@ -38,16 +28,6 @@ std::string ReasonName(absl::string_view head, const Missing& missing) {
                 Missing::Reason_Name(is_known ? missing.reason()
                                               : Missing::REASON_UNSPECIFIED),
                 {{"_", "-"}})));
-}
-
-const WordRow* FindWords(absl::string_view name) {
-  static const auto* const words = [] {
-    auto* made = new absl::flat_hash_map<absl::string_view, const WordRow*>;
-    for (const WordRow& row : kWordRows) (*made)[row.name] = &row;
-    return made;
-  }();
-  const auto found = words->find(name);
-  return found == words->end() ? nullptr : found->second;
 }
 
 // A host's words, whose texts may be any.
