@@ -7,6 +7,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_replace.h"
+#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {
@@ -63,6 +64,20 @@ absl::Status ErrorIn(absl::StatusCode code, const FindingValue& words) {
   absl::Status error(code, words.text());
   error.SetPayload(kMessageWords, absl::Cord(words.SerializeAsString()));
   return error;
+}
+
+absl::Status InFront(absl::string_view what, const absl::Status& status) {
+  if (status.ok()) return status;
+  absl::Status made(status.code(), absl::StrCat(what, ": ", status.message()));
+  status.ForEachPayload([&](absl::string_view key, const absl::Cord& old) {
+    FindingValue words;
+    words.set_words("about");
+    words.add_values()->set_text(std::string(what));
+    if (words.add_values()->ParseFromString(std::string(old))) {
+      made.SetPayload(key, absl::Cord(words.SerializeAsString()));
+    }
+  });
+  return made;
 }
 
 }  // namespace clusterd
