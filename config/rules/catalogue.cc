@@ -7,7 +7,6 @@
 #include "absl/strings/str_split.h"
 #include "config/plan/settings.h"
 #include "config/values/change_kind.h"
-#include "config/values/nearest_word.h"
 #include "config/words/message.h"
 #include "config/words/subject_text.h"
 
@@ -35,10 +34,6 @@ const Rule* FindRule(absl::string_view name) {
 
 std::vector<absl::string_view> RuleNames() {
   return Each<absl::string_view>(kRules, &Rule::name);
-}
-
-std::string NearestRule(absl::string_view name) {
-  return NearestWord(name, RuleNames());
 }
 
 namespace {

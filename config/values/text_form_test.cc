@@ -67,10 +67,5 @@ TEST(NearestWordTest, SaysNothingWhenNothingIsNear) {
   EXPECT_EQ(NearestWord(std::string(65, 'a'), {std::string(64, 'a')}), "");
 }
 
-TEST(DidYouMeanTest, IsAPhraseOrNothing) {
-  EXPECT_EQ(DidYouMean("snp", {"smp", "amp"}), ", did you mean \"smp\"?");
-  EXPECT_EQ(DidYouMean("other", {"smp", "amp"}), "");
-}
-
 }  // namespace
 }  // namespace clusterd
