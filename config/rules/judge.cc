@@ -431,7 +431,7 @@ HostFacts FactsAsPlanned(const ServerSpec& server,
     if (planned.gateway().empty()) {
       Missing* missing = device->mutable_gateway()->mutable_missing();
       missing->set_reason(Missing::NOT_QUERIED);
-      missing->set_detail("cluster.yaml names none");
+      SetDetail(Worded("fact-not-planned"), missing);
     } else {
       device->mutable_gateway()->set_value(planned.gateway());
     }

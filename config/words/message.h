@@ -59,6 +59,10 @@ std::vector<FindingValue> MessageLines(const absl::Status& error);
 
 // Makes a text or words the detail of a missing fact.
 void SetDetail(const FindingValue& detail, Missing* missing);
+inline FindingValue DetailOf(const Missing& missing) {
+  return missing.has_detail_words() ? missing.detail_words()
+                                    : ToFindingValue(missing.detail());
+}
 
 // The error with its subject before its first line: "ca.crt: …".
 absl::Status About(const FindingValue& subject, const absl::Status& status);

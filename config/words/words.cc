@@ -30,16 +30,6 @@ std::string ReasonName(absl::string_view head, const Missing& missing) {
                 {{"_", "-"}})));
 }
 
-// A host's words, whose texts may be any.
-FindingValue Printable(FindingValue words) {
-  words.set_words(PrintableText(words.words()));
-  words.set_text(PrintableText(words.text(), kMaxDetailBytes));
-  for (FindingValue& value : *words.mutable_values()) {
-    value = Printable(std::move(value));
-  }
-  return words;
-}
-
 // True if the three bytes there are a Han or full-width character.
 bool IsWideAt(absl::string_view text, size_t i) {
   const auto lead = static_cast<unsigned char>(text[i]);
@@ -95,7 +85,8 @@ FindingValue MissingWords(const Missing* missing) {
   FindingValue why = Worded(ReasonName("why-", *missing));
   if (missing->has_detail_words() &&
       missing->detail_words().ByteSizeLong() <= kMaxDetailWordsBytes) {
-    return Worded("why-with-detail", why, Printable(missing->detail_words()));
+    return Worded("why-with-detail", why,
+                  PrintableWords(missing->detail_words()));
   }
   if (missing->detail().empty()) return why;
   return Worded("why-with-detail", why,
@@ -122,6 +113,15 @@ FindingValue Lasting(absl::Duration duration) {
   constexpr absl::Duration kDay = absl::Hours(24);
   return duration < 2 * kDay ? ToFindingValue(DurationText(duration))
                              : Counted(duration / kDay, "day");
+}
+
+FindingValue PrintableWords(FindingValue words) {
+  words.set_words(PrintableText(words.words()));
+  words.set_text(PrintableText(words.text(), kMaxDetailBytes));
+  for (FindingValue& value : *words.mutable_values()) {
+    value = PrintableWords(std::move(value));
+  }
+  return words;
 }
 
 std::string WithValuesIn(absl::string_view text, const FindingValues& values) {

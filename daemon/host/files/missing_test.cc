@@ -1,5 +1,6 @@
 #include <string>
 
+#include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "daemon/host/files/file_reader.h"
 #include "gtest/gtest.h"
@@ -44,6 +45,26 @@ TEST(MissingForTest, KeepsTheWordsOfAnErrorBesideTheText) {
   EXPECT_EQ(missing.detail(), "npu-smi: no answer");
   EXPECT_EQ(missing.detail_words().words(), "about");
   EXPECT_FALSE(MissingFor(absl::UnavailableError("x")).has_detail_words());
+}
+
+TEST(MakeMissingTest, KeepsWordsForAnotherLanguageAndMakesThemPrintable) {
+  const Missing missing =
+      MakeMissing(Missing::NOT_SUPPORTED, Worded("fact-ufw-no-zones"));
+  EXPECT_EQ(WhyMissing(missing), "not supported: ufw has no zones");
+  const Missing hostile =
+      MakeMissing(Missing::UNREADABLE, Worded("fact-no-file", "\xff\n"));
+  EXPECT_EQ(hostile.detail(), "\\xff\\n: not a regular file");
+  EXPECT_EQ(hostile.detail_words().values(0).text(), "\\xff\\n");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(WhyMissing(missing), "不支持：ufw 没有区域");
+}
+
+TEST(MakeMissingTest, CountsTheTimesInWords) {
+  const FindingValue busy = ToFindingValue("`hccn_tool -i 3 -link -g`: busy");
+  EXPECT_EQ(EnglishText(Worded("fact-asked-times", 1, busy)),
+            "`hccn_tool -i 3 -link -g`: busy, asked 1 time");
+  EXPECT_EQ(EnglishText(Worded("fact-asked-times", 3, busy)),
+            "`hccn_tool -i 3 -link -g`: busy, asked 3 times");
 }
 
 TEST(SetMissingTest, ReplacesAValue) {
