@@ -11,7 +11,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"

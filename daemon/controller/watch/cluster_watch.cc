@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"
