@@ -165,7 +165,6 @@ int Command::ReportFailure(const absl::Status& failure) {
 
 void AddMistakes(absl::string_view head, const absl::Status& error,
                  MistakeList& mistakes) {
-  if (error.ok()) return;
   for (const FindingValue& line : MessageLines(error)) {
     mistakes.push_back(head.empty() ? line : Worded("headed", head, line));
   }

@@ -63,6 +63,21 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
        {"/a/b.json", "/a.jsn/json.json"},
        {"/nonexist", "/a.json.bak", "v3.json.json", "d.json.old/v6.json",
         "/opt/a.json/hccl.json"}},
+      {"HCCL_DIAGNOSE_ENABLE", {"0", "1"}, {"2", "on"}},
+      {"HCCL_ENTRY_LOG_ENABLE", {"1"}, {"true"}},
+      {"HCCL_LOGIC_SUPERPOD_ID",
+       {"pod-1", std::string(127, 'a')},
+       {std::string(128, 'a')}},
+      {"HCCL_MULTI_QP_THRESHOLD", {"1", "8192"}, {"0", "8193"}},
+      {"HCCL_RDMA_PCIE_DIRECT_POST_NOSTRICT", {"TRUE", "false"}, {"1"}},
+      {"HCCL_RDMA_QPS_PER_CONNECTION", {"1", "32"}, {"0", "33"}},
+      {"TP_SOCKET_IFNAME", {"eth0", "eth0,eth1"}, {"^lo"}},
+      {"ASCEND_GLOBAL_EVENT_ENABLE", {"0"}, {"2"}},
+      {"ASCEND_LAUNCH_BLOCKING", {"1"}, {"true"}},
+      {"ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", {"0", "180000"}, {"180001"}},
+      {"ASCEND_SLOG_PRINT_TO_STDOUT", {"1"}, {"yes"}},
+      {"CM_CHIEF_PORT", {"0", "65520"}, {"65521"}},
+      {"CM_WORKER_SIZE", {"0", "32768"}, {"32769"}},
       {"WORLD_SIZE", {"16"}, {"0", "all"}},
       {"RANK_SIZE", {"16"}, {"0", "-1"}},
       {"NODE_RANK", {"0"}, {"first"}},
@@ -77,6 +92,8 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
       EXPECT_EQ(FindVariableMistakes({{each.name, value}}).size(), 1u)
           << each.name << " " << value;
     }
+    if (each.bad.empty()) continue;
+    EXPECT_FALSE(FindJobVariable(each.name)->source.empty()) << each.name;
   }
 }
 

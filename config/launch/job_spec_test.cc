@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/hccl/job_ports.h"
 #include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -239,6 +240,20 @@ TEST(NarrowToJobTest, TakesThePortsThatTheJobNames) {
   ASSERT_TRUE(narrowed.ok());
   EXPECT_EQ(narrowed->rendezvous_port(), 29500);
   EXPECT_EQ(narrowed->ssh_port(), 12345);
+}
+
+TEST(NarrowToJobTest, AddsPortsOfTheJobsOtherServicesToThoseOfTheSpec) {
+  ClusterSpec spec = MakeSpec("atlas-a2", "", 2);
+  ObserveRequest::PortRange* const range = spec.add_ports();
+  range->set_first(8265);
+  range->set_last(8265);
+  const auto narrowed = NarrowToJob(
+      spec, Load("nodes: [server0, server1]\nports: [6379-6389, 10001]\n"));
+  ASSERT_TRUE(narrowed.ok()) << narrowed.status();
+  EXPECT_EQ(JobPorts(*narrowed).Minus(HcclPorts(*narrowed)).ToString(),
+            "6379-6389,8265,10001");
+  EXPECT_THAT(Mistakes("nodes: server0\nports: [0]\n"),
+              HasSubstr("has no port of 1-65535"));
 }
 
 // The same facts as master_port, master_addr and world_size.

@@ -75,6 +75,19 @@ TEST(RankTableTest, ReadsASuperPodWithoutDeviceAddresses) {
   EXPECT_EQ(table->servers[1].devices[0].super_device_id, 65536u);
 }
 
+// As the vendor's operator for Kubernetes writes them.
+TEST(RankTableTest, TakesFurtherKeys) {
+  const std::string text = absl::StrReplaceAll(
+      kSuperPod, {{R"("server_id":"node_0","device")",
+                   R"("server_id":"node_0","host_ip":"10.0.3.2",)"
+                   R"("container_ip":"192.168.149.17",)"
+                   R"("hardware_type":"800I-A3-64G","device")"}});
+  ASSERT_NE(text, kSuperPod);
+  const absl::StatusOr<RankTable> table = ParseRankTable(text);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->servers[0].host_ip, "10.0.3.2");
+}
+
 TEST(RankTableTest, KeepsATableThatIsStillBeingWritten) {
   const std::string text =
       absl::StrReplaceAll(kTwoServers, {{"completed", "initializing"}});

@@ -540,8 +540,8 @@ TEST(ChooseProductTest, FactsSettleItOrTheMessageNamesWhatFits) {
   const absl::Status unsettled = Learned("atlas-a3").Write().status();
   EXPECT_EQ(unsettled.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(unsettled.message(),
-            "--product: what is known (series A3, devices 0-15) does not tell "
-            "the product, expected --product with one of atlas-a3, "
+            "--product: cannot determine the product from what is known (series "
+            "A3, devices 0-15), expected --product with one of atlas-a3, "
             "atlas-a3-superpod");
   EXPECT_THAT(
       std::string(Learned("atlas-a2").Write("atlas-b2").status().message()),

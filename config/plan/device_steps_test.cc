@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
@@ -308,6 +310,14 @@ TEST(PlanDeviceStepsTest, BlocksWhatTheToolCannotTakeOrPutBack) {
   EXPECT_NE(pfc.blocked(0).reason().find("at most 4 priorities"),
             std::string::npos)
       << pfc.blocked(0).reason();
+  // The tool of the A1 generation takes eight.
+  spec.set_product("atlas-training");
+  spec.set_mode("smp");
+  const std::vector<std::string> texts = Texts(Plan(spec, facts));
+  EXPECT_EQ(std::count(texts.begin(), texts.end(),
+                       "device 0: PFC 0,0,0,0,0,0,0,0 -> 1,1,1,1,1,0,0,0"),
+            1)
+      << absl::StrJoin(texts, "\n");
 }
 
 TEST(PlanDeviceStepsTest, BlocksAGatewayOutsideTheSubnet) {

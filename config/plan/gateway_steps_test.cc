@@ -117,6 +117,11 @@ TEST(PlanAddressTest, IsBlockedByALineOverWhichTheToolFails) {
   EXPECT_THAT(Blocked(Plan(GoodSpec(), facts)),
               Contains(HasSubstr("/etc/hccn.conf line 7, send_arp_status_0=2: "
                                  "hccn_tool -ip -s fails over it")));
+  // The tool ends with 16 over this one.
+  problem->set_text("ip_route_0=x");
+  EXPECT_THAT(Blocked(Plan(GoodSpec(), facts)),
+              Contains(HasSubstr("/etc/hccn.conf line 7, ip_route_0=x: "
+                                 "hccn_tool -ip -s fails over it")));
   problem->set_text("send_arp_status_1=2");
   EXPECT_THAT(Texts(Plan(GoodSpec(), facts)),
               Contains("device 0: address 10.0.0.99/24 -> 10.0.0.1/24"));

@@ -125,7 +125,9 @@ TEST_P(LastScreenTest, HasTheVerdictAndItsCausesIn24LinesOf80Columns) {
   const std::string screen = LastScreen(lines);
   EXPECT_THAT(screen, HasSubstr("\n" + VerdictWord(report)));
   EXPECT_EQ(report.verdict() == FAIL, faults > 0);
-  if (faults > 0) EXPECT_THAT(screen, HasSubstr(Say("report-repairs") + "\n"));
+  if (faults > 0) {
+    EXPECT_THAT(screen, HasSubstr(Say("report-repairs") + "\n"));
+  }
   ExpectGolden(
       absl::StrCat("reports/screen-", servers, "-", faults,
                    language == Language::kChinese ? "-zh" : "", ".table"),

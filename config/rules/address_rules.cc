@@ -433,11 +433,13 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
       (has_one ? with : without).push_back(&device);
     }
   });
-  const bool few_have = with.size() < without.size();
-  const size_t others = (few_have ? without : with).size();
-  for (const DeviceView* device : few_have ? with : without) {
-    report.Add(*device, few_have ? "few-with" : "few-without",
-               device->gateway->ToString(), Counted(others, "device"));
+  for (const auto* some : {&with, &without}) {
+    const size_t others = with.size() + without.size() - some->size();
+    if (others < some->size()) continue;
+    for (const DeviceView* device : *some) {
+      report.Add(*device, some == &with ? "few-with" : "few-without",
+                 device->gateway->ToString(), Counted(others, "device"));
+    }
   }
 }
 

@@ -349,6 +349,19 @@ TEST(CheckGatewayTest, OneThatSomeDevicesAloneHaveIsAWarning) {
   EXPECT_EQ(cluster.Check("gateway").state(), PASS);
 }
 
+TEST(CheckGatewayTest, AsManyWithAsWithoutOneNameBoth) {
+  TestCluster cluster = WithoutGateways("atlas-a2");
+  for (int id = 0; id < 8; ++id) {
+    cluster.device(1, id).mutable_gateway()->set_value(RouterOf(1, id));
+  }
+  const std::string lines = Lines(cluster.Check("gateway"));
+  EXPECT_THAT(lines, HasSubstr("WARN server0:0-7 few-without gateway=0.0.0.0, "
+                               "others=8 devices"));
+  EXPECT_THAT(lines, HasSubstr("WARN server1:0"));
+  EXPECT_THAT(lines, HasSubstr(" few-with gateway=" + RouterOf(1, 0) +
+                               ", others=8 devices"));
+}
+
 TEST(CheckGatewayTest, OneForFourOfAnA1ServerThatNobodyPlansIsCorrect) {
   TestCluster cluster("atlas-training", "", 2);
   for (const int host : {0, 1}) {

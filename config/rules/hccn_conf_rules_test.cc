@@ -603,6 +603,12 @@ TEST(CheckTlsPersistentTest, JudgesALineThatSaysAnother) {
   EXPECT_THAT(Lines(cluster.Check("tls-persistent")),
               HasSubstr("not-stored kind=TLS, in-file=tls_enable_3=1 (line "
                         "20), live=off, wanted=off, command=-tls -s enable 0"));
+  // The tool reads a number.
+  for (const auto& [stored, state] :
+       {std::pair("00", PASS), std::pair("+0", PASS), std::pair("01", WARN)}) {
+    SetInFile("tls_enable", stored, &cluster);
+    EXPECT_EQ(cluster.Check("tls-persistent").state(), state) << stored;
+  }
   Erase("tls_enable", 3, ConfOf(0, &cluster));
   EXPECT_EQ(cluster.Check("tls-persistent").state(), PASS);
   // Without a line the next boot leaves it off.

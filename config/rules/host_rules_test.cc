@@ -493,6 +493,31 @@ TEST(CheckSysctlPersistentTest, OnlyWarnsOfPortsThatMayNotBeNeeded) {
   EXPECT_EQ(cluster.Check("sysctl-persistent").state(), FAIL);
 }
 
+TEST(CheckSysctlPersistentTest, PortsThatTheKernelNeverHandsOutNeedNone) {
+  TestCluster cluster = SilentCluster();
+  for (HostFacts& host : cluster.facts) {
+    SetBoot({}, host.mutable_kernel()->mutable_reserved_ports_at_boot());
+    EnvironmentVariable* const base =
+        host.mutable_environment()->mutable_value()->add_variables();
+    base->set_name("HCCL_IF_BASE_PORT");
+    base->set_file("/etc/environment");
+    base->set_line(1);
+  }
+  const auto with = [&cluster](const char* port) {
+    for (HostFacts& host : cluster.facts) {
+      host.mutable_environment()
+          ->mutable_value()
+          ->mutable_variables()
+          ->rbegin()
+          ->set_value(port);
+    }
+    return cluster.Check("sysctl-persistent").state();
+  };
+  EXPECT_EQ(with("53000"), FAIL);
+  EXPECT_EQ(with("27544"), PASS);
+  EXPECT_EQ(with("64021"), PASS);
+}
+
 TEST(CheckSysctlPersistentTest, OnlyWarnsUnlessTheSpecWantsPersistence) {
   TestCluster cluster;
   cluster.spec.mutable_kernel()->set_persistent(false);

@@ -401,6 +401,14 @@ TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
   EXPECT_EQ(request.host_ms(), 30000u);
   EXPECT_TRUE(request.ask_tls());
   EXPECT_EQ(request.generation(), NpuToolFacts::CLASSIC);
+  // Ray's, which cluster.yaml or the job names.
+  ObserveRequest::PortRange* const ray = spec.add_ports();
+  ray->set_first(6379);
+  ray->set_last(6389);
+  const ObserveRequest with_ray = MakeObserveRequest(spec);
+  ASSERT_EQ(with_ray.socket_ports_size(), 4);
+  EXPECT_EQ(with_ray.socket_ports(1).first(), 6379u);
+  EXPECT_EQ(with_ray.socket_ports(1).last(), 6389u);
 }
 
 TEST(MakeObserveRequestTest, AsksWhichPortsAJobWithoutOneCouldTake) {

@@ -288,6 +288,21 @@ TEST(LoadSpecTest, JobPortsStayClearOfHcclAndOfEachOther) {
   EXPECT_THAT(WrongLine("ssh_port: 65536"), HasSubstr("from 1 to 65535"));
 }
 
+// Ray takes some, which `ports-free` expects to be free on every host.
+TEST(LoadSpecTest, PortsOfOtherServicesMayBeRanges) {
+  const ClusterSpec spec = Load(File("ports: [8265, 6379-6389, 6389-6390]\n"));
+  ASSERT_EQ(spec.ports_size(), 2);
+  EXPECT_EQ(spec.ports(0).first(), 6379u);
+  EXPECT_EQ(spec.ports(0).last(), 6390u);
+  EXPECT_EQ(spec.ports(1).first(), 8265u);
+  EXPECT_EQ(spec.ports(1).last(), 8265u);
+  EXPECT_THAT(SpecToYaml(spec), HasSubstr("\nports: [6379-6390, 8265]\n"));
+  std::string many = "ports: [1";
+  for (int port = 3; port <= 65; port += 2) absl::StrAppend(&many, ", ", port);
+  EXPECT_THAT(WrongLine(many + "]"),
+              HasSubstr("ports has 33 ranges, expected at most 32"));
+}
+
 TEST(LoadSpecTest, DeadlinesContainEachOther) {
   EXPECT_EQ(WrongLine("deadlines: {command: 40s}"),
             "f:9:22: deadlines.host is 30s, expected at least 40s "
@@ -339,6 +354,15 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
               HasSubstr("hccl.rdma_sl is \"8\""));
   EXPECT_THAT(WrongLine("domain: .example"),
               HasSubstr("domain is \".example\", expected the DNS domain"));
+}
+
+TEST(LoadSpecTest, PfcHasAsManyPrioritiesAsTheProductsToolTakes) {
+  const std::string training =
+      absl::StrReplaceAll(File(), {{"atlas-a2", "atlas-training"}});
+  const std::string all = "lossless: {pfc: \"1,1,1,1,1,1,1,1\"}\n";
+  EXPECT_EQ(Load(training + all).lossless().pfc(), "1,1,1,1,1,1,1,1");
+  EXPECT_THAT(WrongLine(all), HasSubstr("8 priorities on, expected at most 4"));
+  EXPECT_EQ(WrongLine("lossless: {pfc: \"1,1,1,1,0,0,0,0\"}"), "");
 }
 
 constexpr char kSuperPod[] =
@@ -434,7 +458,7 @@ TEST(LoadSpecTest, ReportsMistakesInTheUsersLanguage) {
                                "个地址，应为 2 个，每台主机一个\n"));
   EXPECT_THAT(shown, HasSubstr("cluster.yaml:24:40: kernel.persistent 为 "
                                "\"yes\"，应为 true 或 false\n"));
-  EXPECT_THAT(shown, HasSubstr("；是否要用 “disabled”？"));
+  EXPECT_THAT(shown, HasSubstr("，您要用的是 “disabled” 吗？"));
   EXPECT_THAT(shown, HasSubstr("地址 “192.168.103.300” 不是 IPv4 地址，应为"));
 }
 

@@ -43,6 +43,7 @@ FindingValue MessageWords(const absl::Status& error) {
 }
 
 std::vector<FindingValue> MessageLines(const absl::Status& error) {
+  if (error.ok()) return {};
   const FindingValue words = MessageWords(error);
   if (words.words() == kLinesWords && !words.values().empty()) {
     return {words.values().begin(), words.values().end()};

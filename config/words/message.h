@@ -54,7 +54,7 @@ FindingValue Behind(absl::string_view what, const FindingValue& words);
 
 // The words of an error: without a payload, its message.
 FindingValue MessageWords(const absl::Status& error);
-// The same, split into its lines; at least one.
+// The same, split into its lines: at least one, unless it is OK.
 std::vector<FindingValue> MessageLines(const absl::Status& error);
 
 // Makes a text or words the detail of a missing fact.

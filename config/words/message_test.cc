@@ -23,6 +23,7 @@ TEST(MessageTest, WithoutWordsIsItsText) {
   const absl::Status error = absl::InternalError("a\nb");
   EXPECT_EQ(MessageWords(error).text(), "a\nb");
   ASSERT_EQ(MessageLines(error).size(), 2u);
+  EXPECT_TRUE(MessageLines(absl::OkStatus()).empty());
   EXPECT_EQ(MessageLines(error)[1].text(), "b");
 }
 

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/audit/audit_chain.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
@@ -30,6 +31,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::ResultOf;
 
 constexpr size_t kLarge = 1 << 20;
 constexpr char kSelf[] = "spiffe://demo/controller";
@@ -155,11 +157,14 @@ TEST_F(AuditLogTest, SaysOfALineThatACrashCutOffThatItWas) {
   ASSERT_TRUE(Open().Begin(Entry("run1")).ok());
   Close();
   Append(R"({"sequence":"2","at":"2024-01-0)");
-  EXPECT_THAT(Verify().breaks, ElementsAre(HasSubstr("audit.jsonl:2: ")));
+  EXPECT_THAT(Verify().breaks,
+              ElementsAre(ResultOf(EnglishText, HasSubstr("audit.jsonl:2: "))));
   ASSERT_TRUE(Open().Begin(Entry("run2")).ok());
   const AuditFindings found = Verify();
   EXPECT_THAT(found.breaks, IsEmpty());
-  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("audit.jsonl:2: cut off")));
+  EXPECT_THAT(
+      found.notes,
+      ElementsAre(ResultOf(EnglishText, HasSubstr("audit.jsonl:2: cut off"))));
   EXPECT_EQ(found.lines, 3u);
   EXPECT_EQ(Entries()[1].what(), kAuditTorn);
 }

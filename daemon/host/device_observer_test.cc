@@ -288,6 +288,25 @@ TEST_F(DeviceObserverTest, TellsThatTheCopyCannotBeRead) {
   EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
 
+// The tool succeeds, and has the end of an expired one on the other stream.
+TEST_F(DeviceObserverTest, TellsTheEndOfEachCertificate) {
+  runner_.Fails(
+      kTls, 0,
+      "\t tls expiration status[2](0:normal, 1:near expiration, 2:has "
+      "expired)\n",
+      "dev_id:3, tls switch[1](0:disable, 1:enable), tls "
+      "preconfigured[1](0:non-preset, 1:preset), tls alarm time "
+      "threshold[60]days\ndev_id:3, [pub cert] info:\n"
+      "\t end_time[Mon Feb 19 03:19:21 2024 GMT]\n");
+  const TlsFact fact = Observe(true).tls();
+  ASSERT_EQ(fact.value().certificates_size(), 1) << fact.ShortDebugString();
+  EXPECT_TRUE(fact.value().enabled());
+  EXPECT_EQ(fact.value().certificates(0).name(), "pub");
+  EXPECT_EQ(fact.value().certificates(0).ends(),
+            "Mon Feb 19 03:19:21 2024 GMT");
+  EXPECT_EQ(fact.value().certificates(0).status(), TlsCertificate::EXPIRED);
+}
+
 // The state of a host without certificates.
 TEST_F(DeviceObserverTest, TakesADeviceWithoutACertificateForOneWithoutTls) {
   runner_.Fails(kTls, 14, "No certificate found, please set certs firstly!\n");

@@ -778,6 +778,10 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   EXPECT_EQ(again->EndWaiver(NewContext().get(), end, &response).error_code(),
             grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(link_state(), FAIL);
+  controller.SettleAudit();
+  EXPECT_THAT(
+      TestCertificates::Text(controller.audit_path()),
+      testing::ContainsRegex(absl::StrCat("\"EndWaiver\"[^\n]*", end.id())));
 }
 
 TEST(WaiveTest, HostsAreToldWhatCoversThem) {

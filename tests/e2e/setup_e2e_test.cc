@@ -158,6 +158,24 @@ TEST_F(CertificatesTest, NamePairsOfAnotherIdentityAndMakeTheOthers) {
   EXPECT_THAT(cluster.standard_error, HasSubstr("no CA of cluster \"prod\""));
 }
 
+TEST_F(CertificatesTest, ARoleThatIsMistypedIsNamedWithTheNearestOne) {
+  ASSERT_EQ(Make("init").exit_status, 0);
+  for (const auto& [typed, meant] :
+       {std::pair<std::string, std::string>{"opertor", "operator"},
+        {"Admin", "admin"},
+        {"viewr", "viewer"},
+        {"hok", "hook"}}) {
+    const ProcessResult refused = Make("user", {"ann", typed});
+    EXPECT_EQ(refused.exit_status, 3) << typed;
+    EXPECT_THAT(refused.standard_error,
+                HasSubstr(absl::StrCat("role \"", typed,
+                                       "\", expected hook, viewer, operator or "
+                                       "admin; did you mean \"",
+                                       meant, "\"?")));
+  }
+  EXPECT_THAT(Pairs(), IsEmpty());
+}
+
 TEST_F(CertificatesTest, LongNamesHaveRoomBesideTheNumber) {
   const std::string cluster(150, 'c');
   const std::string host(100, 'h');

@@ -540,6 +540,14 @@ TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {
       {"generate", "launch", "--job", job, "--method", "horovodrun"}, world);
   EXPECT_THAT(output.out, HasSubstr(" -p 2222 "));
   EXPECT_EQ(controller.launch_request()->job().ssh().user(), "bob");
+  const std::string of_user =
+      TestFile("user.yaml", "nodes: server[0-1]\ndevices: 8\nuser: eve\n");
+  EXPECT_EQ(RunProgram({"generate", "launch", "--job", of_user, "--method",
+                        "horovodrun"},
+                       world)
+                .status,
+            0);
+  EXPECT_EQ(controller.launch_request()->job().ssh().user(), "eve");
 }
 
 TEST(GenerateLaunchTest, RefusesWhatTheMethodDoesNotHaveBeforeItAsksAnyHost) {

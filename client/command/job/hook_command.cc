@@ -360,7 +360,7 @@ class HookCommand final : public Command {
       return WithoutAnswer(InvalidWords("msg-hook-no-job"));
     }
     const auto client = Connect();
-    if (client == nullptr) return WithoutAnswer(ErrorOf(mistakes_));
+    if (client == nullptr) return WithoutAnswer(MistakesError(mistakes_));
     CheckRequest request;
     *request.mutable_job() = job_;
     request.set_max_age_ms(ToMs(max_age_));

@@ -65,6 +65,33 @@ TEST(JobNetworkTest, OneServerWithoutCablingRunsItsJob) {
   }
 }
 
+// Nobody ever set its devices or plugged in a cable.
+TEST(JobNetworkTest, NoRuleFailsAJobInsideAServerAsDelivered) {
+  for (const char* product : {"atlas-training", "atlas-a2", "atlas-a3"}) {
+    TestCluster cluster(product, "", 1);
+    cluster.MakeNew(0);
+    TakeDown(cluster);
+    EXPECT_EQ(cluster.MakeReport().verdict(), FAIL) << product;
+    cluster.StartJob();
+    const Report report = cluster.MakeReport();
+    EXPECT_EQ(report.verdict(), WARN) << product;
+    for (const RuleResult& result : report.rules()) {
+      EXPECT_NE(result.state(), FAIL) << product << "\n" << Lines(result);
+    }
+  }
+}
+
+TEST(JobNetworkTest, PortsOfDevicesThatTheJobLeavesOutDoNotMatter) {
+  TestCluster cluster("atlas-a2");
+  cluster.device(1, 7).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.StartJob();
+  EXPECT_EQ(Judged(cluster, "link"), FAIL);
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    server.mutable_devices()->DeleteSubrange(4, 4);
+  }
+  EXPECT_EQ(Judged(cluster, "link"), PASS);
+}
+
 // HCCL reads digits, and TRUE in any case.
 TEST(JobNetworkTest, RoceIsDemandedInEverySpelling) {
   for (const char* value : {"1", "01"}) {

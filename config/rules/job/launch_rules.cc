@@ -224,11 +224,6 @@ std::string SecondsText(int64_t ms) {
   return absl::StrFormat("%.3fs", ms / 1e3);
 }
 
-// The middle of the range, for finding the median clock.
-int64_t Middle(const ClockFact::Clock& clock) {
-  return clock.ahead_at_least_ms() / 2 + clock.ahead_at_most_ms() / 2;
-}
-
 }  // namespace
 
 // HCCL_IF_IP, then HCCL_SOCKET_IFNAME, then the first interface that is neither
@@ -378,28 +373,28 @@ void CheckClockSkew(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     if (host.facts->clock().has_value()) known.push_back(&host);
   }
-  if (known.empty()) {
-    return report.SkipFor("clocks-not-compared");
-  }
-  const auto clock_of = [](const HostView* host) -> const ClockFact::Clock& {
-    return host->facts->clock().value();
+  if (known.empty()) return report.SkipFor("clocks-not-compared");
+  const auto lead = [](const HostView& a, const HostView& b) {  // At least.
+    return a.facts->clock().value().ahead_at_least_ms() -
+           b.facts->clock().value().ahead_at_most_ms();
   };
-  absl::c_stable_sort(known, [&](const HostView* a, const HostView* b) {
-    return Middle(clock_of(a)) < Middle(clock_of(b));
+  // By the middle of each clock's range.
+  absl::c_stable_sort(known, [&lead](const HostView* a, const HostView* b) {
+    return lead(*a, *b) < lead(*b, *a);
   });
-  const HostView& reference = *known[(known.size() - 1) / 2];
-  const ClockFact::Clock& middle = clock_of(&reference);
+  // As many against as many have no clock in the middle.
+  const HostView& low = *known[(known.size() - 1) / 2];
+  const HostView& next = *known[known.size() / 2];
+  const HostView& high = lead(next, low) > bound ? next : low;
   for (const HostView& host : view.hosts()) {
     if (!report.Knows(host, Worded("clock"), host.facts->clock())) continue;
     report.Judged(host);
-    const ClockFact::Clock& clock = clock_of(&host);
-    const int64_t ahead = clock.ahead_at_least_ms() - middle.ahead_at_most_ms();
-    const int64_t behind =
-        middle.ahead_at_least_ms() - clock.ahead_at_most_ms();
+    const int64_t ahead = lead(host, low);
+    const int64_t behind = lead(high, host);
     if (std::max(ahead, behind) <= bound) continue;
     report.Add(host, ahead > behind ? "ahead" : "behind",
-               SecondsText(std::max(ahead, behind)), reference.name,
-               SecondsText(bound));
+               SecondsText(std::max(ahead, behind)),
+               (ahead > behind ? low : high).name, SecondsText(bound));
   }
 }
 

@@ -497,6 +497,24 @@ TEST(CheckClockSkewTest, OnlyWhatTheRoundTripLeavesNoDoubtAboutCounts) {
   EXPECT_EQ(cluster.Check("clock-skew").state(), PASS);
 }
 
+TEST(CheckClockSkewTest, AsManyAgainstAsManyNameBoth) {
+  for (const int servers : {2, 4}) {
+    TestCluster cluster("atlas-a2", "", servers);
+    for (int i = 0; i < servers / 2; ++i) SetClock(cluster, i, -9000, -8990);
+    EXPECT_THAT(
+        Lines(cluster.Check("clock-skew")),
+        AllOf(HasSubstr("WARN server0 "), HasSubstr(" behind skew=8.987s"),
+              HasSubstr(
+                  absl::StrCat("server", servers - 1, " ahead skew=8.987s"))));
+  }
+  // Three against one have a clock in the middle.
+  TestCluster cluster("atlas-a2", "", 4);
+  SetClock(cluster, 2, -9000, -8990);
+  EXPECT_EQ(Lines(cluster.Check("clock-skew")),
+            "WARN server2 behind skew=8.987s, reference=server0, "
+            "bound=5.000s\n");
+}
+
 TEST(CheckClockSkewTest, ControllerThatIsWrongItselfIsNoFindingOfHosts) {
   TestCluster cluster("atlas-a2", "", 3);
   for (int i = 0; i < 3; ++i) SetClock(cluster, i, 3600000, 3600010);

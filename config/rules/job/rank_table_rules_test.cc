@@ -206,6 +206,7 @@ TEST(CheckRankTableTest, NamesABridgeOfDockerForServers) {
 TEST(CheckRankTableTest, NamesOtherBridgesByTheHostsInterfaces) {
   for (const auto& [bridge, finding] :
        {std::pair("br-0123456789ab", "docker-bridge"),
+        std::pair("docker0", "docker-bridge"),
         std::pair("podman0", "docker-bridge"),
         // A bridge of Open vSwitch may have the host's own address.
         std::pair("br-ex", "not-in-job")}) {

@@ -12,6 +12,7 @@
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {

@@ -10,6 +10,7 @@
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {

@@ -1,10 +1,12 @@
-// -ip, -gateway
+// -ip, -gateway, -udhcpc
 #include <arpa/inet.h>
 #include <stdlib.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tests/sim/tool/command_steps.h"
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/device_values.h"
@@ -227,6 +229,43 @@ Outcome SetGateway(ToolContext& context, const Arguments& arguments) {
   }
   if (HasDhcp(context)) return std::nullopt;
   return context.conf->Write(context.Key("gateway"), gateway);
+}
+
+// The state says what a DHCP server would give. The words of the device's
+// client are not known, and those here are the simulation's.
+Outcome AcquireLease(ToolContext& context, const Arguments& arguments) {
+  constexpr long kMaxTimeoutSeconds = 300;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "quit") continue;
+    if (arguments[i] != "timeout") return failures::UnknownOption();
+    if (++i == arguments.size()) return failures::WrongParameterCount();
+    if (arguments[i].empty() ||
+        !IsNumberIn(arguments[i], 1, kMaxTimeoutSeconds)) {
+      return failures::WrongParameters();
+    }
+  }
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.AskToChange(context.device)) return failure;
+  const std::vector<std::string> lease =
+      absl::StrSplit(driver.Value("lease", context.device).value_or(""), ' ');
+  const bool is_given = lease.size() == 2;
+  context.terminal->Out(absl::StrCat(
+      "device:", context.device, ":",
+      is_given ? "setting " + lease[0] + ", lease time 3600" : "no lease",
+      "\n"));
+  if (!is_given) return failures::CommandFailed();
+  driver.Change("ip", context.device, lease[0]);
+  driver.Change("mask", context.device, lease[1]);
+  return context.conf->Write(context.Key("udhcpc_enable"), "on");
+}
+
+// It is not known whether the device keeps its address.
+Outcome ReleaseLease(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskToChange(context.device)) {
+    return failure;
+  }
+  context.terminal->Out(absl::StrCat("device:", context.device, ":\n"));
+  return context.conf->Remove(context.Key("udhcpc_enable"));
 }
 
 }  // namespace sim

@@ -15,6 +15,7 @@ namespace sim {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Devices 1 and 6 with an address.
 constexpr char kTwoAddressed[] =
@@ -81,6 +82,34 @@ TEST(SetGatewayTest, DhcpLeavesItLiveAndTakesTheStoredOne) {
   EXPECT_EQ(server.conf(), "udhcpc_enable_6=1\n");
   EXPECT_EQ(server.state().Find("routes.6"),
             "172.16.0.0 10.0.0.253 255.255.0.0");
+}
+
+TEST(LeaseTest, StoresThatItIsOnAndReleasesTheLine) {
+  const TestServer server(
+      absl::StrCat(kTwoAddressed, "lease.6=10.9.0.7 255.255.0.0"),
+      "# udhcpc_enable_6=0\nmtu_6=1500\n");
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a timeout 5 quit").status, 0);
+  EXPECT_EQ(server.conf(),
+            "# udhcpc_enable_6=0\nmtu_6=1500\nudhcpc_enable_6=on\n");
+  EXPECT_EQ(server.state().Find("ip.6"), "10.9.0.7");
+  EXPECT_EQ(server.state().Find("mask.6"), "255.255.0.0");
+  // From then on a gateway is not stored.
+  EXPECT_EQ(server.Run("-i 6 -gateway -s gateway 10.9.0.254").status, 0);
+  EXPECT_THAT(server.conf(), Not(HasSubstr("gateway_6")));
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -r").status, 0);
+  EXPECT_EQ(server.conf(), "# udhcpc_enable_6=0\nmtu_6=1500\n");
+}
+
+TEST(LeaseTest, StoresNothingWithoutALeaseOrWithWrongWords) {
+  const TestServer server(kTwoAddressed);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a").status, 1);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a timeout").status, 4);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a timeout 301").status, 1);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a soon").status, 3);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -r now").status, 4);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -g").status, 3);
+  EXPECT_EQ(server.conf(), "");
+  EXPECT_EQ(server.state().Find("ip.6"), "10.0.0.6");
 }
 
 TEST(SetGatewayTest, MissingAddressIsToldBeforeAWrongGateway) {

@@ -40,6 +40,8 @@ Outcome GetIpv6Address(ToolContext& context, const Arguments& arguments);
 Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments);
 Outcome GetGateway(ToolContext& context, const Arguments& arguments);
 Outcome SetGateway(ToolContext& context, const Arguments& arguments);
+Outcome AcquireLease(ToolContext& context, const Arguments& arguments);
+Outcome ReleaseLease(ToolContext& context, const Arguments& arguments);
 
 // route_commands.cc
 Outcome GetRoutes(ToolContext& context, const Arguments& arguments);

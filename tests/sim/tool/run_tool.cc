@@ -179,6 +179,7 @@ int RunTool(const std::vector<std::string>& arguments, const ToolServer& server,
           "[WARNING] \"/var/log/hccn_tool\" is not a directory, hccn_tool logs "
           "may be lost.\n");
     }
+    server.log_call(absl::StrJoin(arguments, " "));
     Driver driver(server.state, server.uid);
     ToolContext context;
     context.server = &server;

@@ -30,6 +30,8 @@ struct ToolServer {
   // Makes the folder of the log; false if another file is in its place.
   std::function<bool()> prepare_log = [] { return true; };
   std::function<void(const std::string&)> log = [](const std::string&) {};
+  // Notes a call with these arguments, as the tool does for every call.
+  std::function<void(const std::string&)> log_call = [](const std::string&) {};
 };
 
 // The server whose files begin at `root`: etc/hccn.conf, etc/passwd,
