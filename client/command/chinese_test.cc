@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/finding_words.h"
+#include "config/words/message.h"
 #include "config/words/terminal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -182,6 +183,25 @@ TEST(ChineseCheckTest, TranslatesEveryHeadingOfMarkdown) {
   EXPECT_THAT(output.out, HasSubstr("### 待修复，最严重的在前\n"));
 }
 
+TEST(ChineseCheckTest, SaysWhyAHostIsSilent) {
+  TestCluster cluster("atlas-training");
+  HostFacts& facts = cluster.facts[1];
+  const std::string host = facts.host();
+  facts.Clear();
+  facts.set_host(host);
+  facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
+  SetDetail(Worded("msg-hub-never-attached"), facts.mutable_missing());
+  ProgramWorld world;
+  *world.script.spec.mutable_spec() = cluster.spec;
+  world.script.check_events = {EventOf(cluster.MakeReport())};
+  const std::string json = RunProgram({"check", "-o", "json"}, world).out;
+  EXPECT_THAT(json, HasSubstr("never attached"));
+  EXPECT_EQ(RunInChinese({"check", "-o", "json"}, world).out, json);
+  const std::string table = RunInChinese({"check"}, world).out;
+  EXPECT_THAT(table, HasSubstr("无应答：自此控制器启动以来从未连接"));
+  EXPECT_THAT(table, Not(HasSubstr("never attached")));
+}
+
 TEST(ChineseCheckTest, PrintsTheSameForProgramsInBothLanguages) {
   for (const char* format : {"json", "yaml", "jsonl", "junit"}) {
     const ProgramOutput english =
@@ -204,6 +224,11 @@ TEST(ChineseMistakesTest, AreToldInChineseAndTheSameToPrograms) {
            {"check", "--report"},
            {"check", "--all=x"},
            {"check", "--only", "", "-ojson"},
+           {"check", "--only", "lnk,weather", "-ojson"},
+           {"check", "node[1-", "-ojson"},
+           {"check", "--netns", "contaner:train-1", "-ojson"},
+           {"check", "--only", "link", "--skip", "link", "-ojson"},
+           {"plan", "--only", "sysclt,link"},
            {"config"},
            {"describe"},
            {"describe", "a", "b"},

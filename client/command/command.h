@@ -31,7 +31,7 @@ using MistakeList = std::vector<FindingValue>;
 
 // The mistakes as one error, a line each. REQUIRES: not empty.
 absl::Status MistakesError(const MistakeList& mistakes);
-// Adds each line of the error, with `head` in front.
+// Adds each line of the error, with `head` in front; nothing for OK.
 void AddMistakes(absl::string_view head, const absl::Status& error,
                  MistakeList& mistakes);
 

@@ -102,10 +102,9 @@ class ExplainCommand final : public Command {
     } else if (rule != nullptr) {
       ExplainRule(*rule, page);
     } else if (!HasForm(code, *kErrorCode)) {
-      const std::string nearest = NearestRule(name_);
+      const FindingValue meant = DidYouMeanWords(name_, RuleNames());
       AddMistake("msg-rule-not-known", name_,
-                 nearest.empty() ? Worded("ctl-explain-lists")
-                                 : Worded("did-you-mean", nearest));
+                 meant.words().empty() ? Worded("ctl-explain-lists") : meant);
     } else if (!ExplainErrorCode(code, page)) {
       AddMistake("msg-error-code-not-known", code);
     }

@@ -10,6 +10,7 @@
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"
+#include "config/rules/finding_words.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -127,15 +128,20 @@ class NowPage {
       page_.Wrapped("  ", page_.Safe(note));
     }
     if (check.has_changes()) PrintSince(check.changes());
-    for (const RuleResult& rule : check.wrong()) PrintWrong(rule);
+    Report wrong;
+    wrong.set_product(report.product());
+    *wrong.mutable_rules() = check.wrong();
+    RenderReport(&wrong);
+    for (const RuleResult& rule : wrong.rules()) PrintWrong(rule);
     if (check.more_wrong() > 0) {
       page_.Whole("  ",
                   Say("now-more-rules", Count(check.more_wrong(), "more rule"),
                       page_.Safe(report.run_id())));
     }
-    if (check.has_changes()) {
-      PrintChanges(check.changes(), kChangesOfEach, page_);
-    }
+    if (!check.has_changes()) return;
+    ReportDiff changes = check.changes();
+    RenderDiff(report.product(), &changes);
+    PrintChanges(changes, kChangesOfEach, page_);
   }
 
   void PrintSince(const ReportDiff& changes) {
@@ -146,19 +152,28 @@ class NowPage {
                        summary.empty() ? Say("history-unchanged") : summary)));
   }
 
+  static std::string SeenText(const Finding& finding) {
+    const auto& values = finding.values();
+    const bool is_cut =
+        !values.empty() && values.rbegin()->name() == kAllSubjects;
+    return is_cut ? Say("now-in-all", finding.observed(), *values.rbegin())
+                  : finding.observed();
+  }
+
   void PrintWrong(const RuleResult& rule) {
     const bool is_one = rule.findings_size() == 1;
     page_.Wrapped(
         absl::StrCat("  ", StateSymbol(rule.state(), page_.style().utf8), " "),
         page_.Safe(
             JoinParts(": ", {absl::StrCat(rule.rule(), " ", rule.summary()),
-                             is_one ? rule.findings(0).observed() : ""})),
+                             is_one ? SeenText(rule.findings(0)) : ""})),
         StatePaint(KnownState(rule.state())));
     for (const Finding& each : rule.findings()) {
       if (!is_one) {
-        page_.Wrapped("    ", page_.Safe(JoinParts(
-                                  ": ", {SubjectsText(each.subjects(), 2, 60),
-                                         each.observed()})));
+        page_.Wrapped(
+            "    ",
+            page_.Safe(JoinParts(
+                ": ", {SubjectsText(each.subjects(), 2, 60), SeenText(each)})));
       }
       if (each.fix().empty()) continue;
       page_.Whole(Say("list-fix"), page_.SafeLines(each.fix()));

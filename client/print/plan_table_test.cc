@@ -83,7 +83,7 @@ TEST(PlanTableTest, SpeaksChinese) {
             "集群 demo，atlas-training，变更计划涉及 12 台主机：node[01-12]\n"
             "\n"
             "node[01-11]\n"
-            "  sysctl          net.core.somaxconn: 4096 -> 65535\n"
+            "  sysctl          net.core.somaxconn：4096 -> 65535\n"
             "  sysctl          /etc/sysctl.d/90-clusterd.conf: "
             "net.core.somaxconn = 65535\n"
             "  另外：sockets that listen keep their old limit\n"

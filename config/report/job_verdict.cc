@@ -277,6 +277,9 @@ Report ReportForHook(const Report& report) {
       failing->set_state(FAIL);
       *failing->mutable_subjects() = finding.subjects();
       failing->set_observed(SeenText(finding));
+      // The same in words, as hosts of a job get them.
+      failing->set_finding(finding.finding());
+      *failing->mutable_values() = finding.values();
     }
   }
   return cut;

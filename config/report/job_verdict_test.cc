@@ -176,6 +176,8 @@ TEST(ReportForHookTest, HasTheVerdictAndWhatFailsAndNoMore) {
   report.add_switches()->set_name("silent");
   Finding& failing = AddFinding("link", FAIL, "a", &report);
   failing.set_observed("DOWN\nsince today");
+  failing.set_finding("down");
+  *failing.add_values() = ToFindingValue("today");
   failing.set_expected("silent");
   failing.set_why("silent");
   failing.set_fix("silent");
@@ -197,6 +199,9 @@ TEST(ReportForHookTest, HasTheVerdictAndWhatFailsAndNoMore) {
   EXPECT_EQ(cut.rules(0).category(), "device");
   ASSERT_EQ(cut.rules(0).findings_size(), 1);
   EXPECT_EQ(cut.rules(0).findings(0).observed(), "DOWN; since today");
+  EXPECT_EQ(cut.rules(0).findings(0).finding(), "down");
+  ASSERT_EQ(cut.rules(0).findings(0).values_size(), 1);
+  EXPECT_EQ(cut.rules(0).findings(0).values(0).text(), "today");
   EXPECT_EQ(cut.rules(0).findings(0).subjects(0).host(), "a");
   EXPECT_EQ(cut.rules(1).findings_size() + cut.rules(2).findings_size(), 0);
   EXPECT_THAT(cut.DebugString(),

@@ -11,7 +11,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
@@ -196,11 +195,24 @@ class RuleChanges {
       change.set_after(after.state);
       change.set_observed(told.observed());
       change.set_fix(fix);
+      AddFinding(told, &change);
     }
     AddSubject(place, &changes_[at]);
   }
 
  private:
+  // Only what its texts are made of.
+  static void AddFinding(const Finding& told, ReportDiff::Change* change) {
+    if (told.finding().empty()) return;
+    Finding& named = *change->mutable_finding();
+    named.set_rule(told.rule());
+    named.set_finding(told.finding());
+    *named.mutable_values() = told.values();
+    if (told.has_expects()) *named.mutable_expects() = told.expects();
+    if (told.has_waiver()) *named.mutable_waiver() = told.waiver();
+    if (told.subjects().empty()) return;
+    *named.add_subjects()->mutable_devices() = told.subjects(0).devices();
+  }
   static void AddSubject(const Place& place, ReportDiff::Change* change) {
     auto* subjects = change->mutable_subjects();
     if (subjects->empty() || subjects->rbegin()->host() != place.first ||
@@ -286,20 +298,16 @@ struct Named {
   FindingValue name;
 };
 
-template <typename... Values>
-void AddNote(ReportDiff* diff, const char* row, const Values&... values) {
-  FindingValue* const words = diff->mutable_notes_words()->add_values();
-  *words = Worded(row, values...);
-  diff->add_notes(EnglishText(*words));
-}
-
 void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
   const Report& report = one.side.report();
   if (!report.error().empty()) {
-    AddNote(diff, "diff-no-verdict", one.name, report.error());
+    AddNote(Worded("diff-no-verdict", one.name,
+                   report.has_error_words() ? report.error_words()
+                                            : ToFindingValue(report.error())),
+            diff);
   }
   if (report.partial()) {
-    AddNote(diff, "diff-stopped", one.name);
+    AddNote(Worded("diff-stopped", one.name), diff);
   }
   std::vector<std::string> silent;
   for (const HostStatus& host : report.hosts()) {
@@ -308,8 +316,9 @@ void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
     }
   }
   if (!silent.empty()) {
-    AddNote(diff, "diff-no-facts", one.name,
-            HostsValue(silent, kHostColumnsInNote));
+    AddNote(Worded("diff-no-facts", one.name,
+                   HostsValue(silent, kHostColumnsInNote)),
+            diff);
   }
   std::vector<std::string> rules, downgraded;
   for (const RuleResult& rule : report.rules()) {
@@ -321,11 +330,13 @@ void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
     }
   }
   if (!rules.empty() && other.side.report().error().empty()) {
-    AddNote(diff, "diff-only-judged", one.name, Listed(rules, kRulesInNote));
+    AddNote(Worded("diff-only-judged", one.name, Listed(rules, kRulesInNote)),
+            diff);
   }
   if (!downgraded.empty()) {
-    AddNote(diff, "diff-downgraded", one.name,
-            Listed(downgraded, kRulesInNote));
+    AddNote(
+        Worded("diff-downgraded", one.name, Listed(downgraded, kRulesInNote)),
+        diff);
   }
 }
 
@@ -333,22 +344,24 @@ void AddNotes(const Side& before, const Side& after, ReportDiff* diff) {
   const Report& a = before.report();
   const Report& b = after.report();
   if (a.cluster() != b.cluster()) {
-    AddNote(diff, "diff-two-clusters", a.cluster(), b.cluster());
+    AddNote(Worded("diff-two-clusters", a.cluster(), b.cluster()), diff);
   }
   if (a.started_at_ms() > b.started_at_ms()) {
-    AddNote(diff, "diff-backwards");
+    AddNote(Worded("diff-backwards"), diff);
   }
   const auto name = [](const FindingValue& name, const char* none) {
     return ValueText(name).empty() ? Worded(none) : name;
   };
   if (a.network_namespace() != b.network_namespace()) {
-    AddNote(diff, "diff-two-namespaces",
-            name(ToFindingValue(a.network_namespace()), "ctl-own"),
-            name(ToFindingValue(b.network_namespace()), "ctl-own"));
+    AddNote(Worded("diff-two-namespaces",
+                   name(ToFindingValue(a.network_namespace()), "ctl-own"),
+                   name(ToFindingValue(b.network_namespace()), "ctl-own")),
+            diff);
   }
   if (a.job_id() != b.job_id() || JobName(a).empty() != JobName(b).empty()) {
-    AddNote(diff, "diff-two-jobs", name(JobWords(a), "diff-no-job"),
-            name(JobWords(b), "diff-no-job"));
+    AddNote(Worded("diff-two-jobs", name(JobWords(a), "diff-no-job"),
+                   name(JobWords(b), "diff-no-job")),
+            diff);
   }
   const Named older = {before, Worded("diff-older")};
   const Named newer = {after, Worded("diff-newer")};
@@ -409,6 +422,11 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
     *diff.add_changes() = std::move(change);
   }
   return diff;
+}
+
+void AddNote(const FindingValue& words, ReportDiff* diff) {
+  *diff->mutable_notes_words()->add_values() = words;
+  diff->add_notes(EnglishText(words));
 }
 
 std::vector<std::string> DiffNotes(const ReportDiff& diff) {

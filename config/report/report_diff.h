@@ -51,6 +51,9 @@ Turn TurnOf(const ReportDiff::Change& change);
 // findings is not a change. Time grows with findings times subjects.
 ReportDiff DiffReports(const Report& before, const Report& after);
 
+// Adds a note, in English and in words.
+void AddNote(const FindingValue& words, ReportDiff* diff);
+
 // Its notes in the current language.
 std::vector<std::string> DiffNotes(const ReportDiff& diff);
 

@@ -116,6 +116,28 @@ TEST(DiffReportsTest, NamesBothReportsWithTimeAndVerdict) {
   EXPECT_EQ(diff.after_verdict(), FAIL);
 }
 
+TEST(DiffReportsTest, GivesTheFindingOfAChangeWithItsValues) {
+  Report after = Healthy();
+  Finding& found = Find("link", FAIL, "DOWN", "node0", {3, 4}, &after);
+  found.set_finding("down");
+  *found.add_values() = ToFindingValue(7);
+  found.set_why("training stops");
+  const ReportDiff diff = DiffReports(Healthy(), after);
+  ASSERT_EQ(diff.changes_size(), 1);
+  const Finding& given = diff.changes(0).finding();
+  EXPECT_EQ(given.rule(), "link");
+  EXPECT_EQ(given.finding(), "down");
+  ASSERT_EQ(given.values_size(), 1);
+  EXPECT_EQ(given.values(0).number(), 7);
+  ASSERT_EQ(given.subjects_size(), 1);
+  EXPECT_EQ(given.subjects(0).host(), "");
+  EXPECT_THAT(given.subjects(0).devices(), ElementsAre(3, 4));
+  EXPECT_EQ(given.why(), "");
+  // Findings of an older controller have texts alone.
+  found.clear_finding();
+  EXPECT_FALSE(DiffReports(Healthy(), after).changes(0).has_finding());
+}
+
 TEST(DiffReportsTest, FoldsHostsAndDevicesOfOneChangeAndTellsWhatIsWorseFirst) {
   Report before = Healthy();
   Find("mtu", WARN, "MTU is 1500", "node1", {}, &before);

@@ -107,9 +107,6 @@ const Rule* FindRule(absl::string_view name);
 
 std::vector<absl::string_view> RuleNames();
 
-// The rule whose name is nearest to a mistyped one; empty if none is near.
-std::string NearestRule(absl::string_view name);
-
 // Arguments of `clusterctl plan --only`: kinds of change that plans have, and
 // rules that a step fixes.
 std::vector<std::string> StepWords();

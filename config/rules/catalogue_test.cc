@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "config/values/nearest_word.h"
 #include "config/words/state_word.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -142,11 +143,11 @@ TEST(FindRuleTest, FindsByWholeNameOnly) {
   EXPECT_EQ(FindRule(""), nullptr);
 }
 
-TEST(NearestRuleTest, FindsWhatWasMeant) {
-  EXPECT_EQ(NearestRule("ports-reserve"), "ports-reserved");
-  EXPECT_EQ(NearestRule("net-helth"), "net-health");
-  EXPECT_EQ(NearestRule("weather"), "");
-  EXPECT_EQ(NearestRule(std::string(100000, 'x')), "");
+TEST(RuleNamesTest, HaveTheOneThatWasMeant) {
+  EXPECT_EQ(NearestWord("ports-reserve", RuleNames()), "ports-reserved");
+  EXPECT_EQ(NearestWord("net-helth", RuleNames()), "net-health");
+  EXPECT_EQ(NearestWord("weather", RuleNames()), "");
+  EXPECT_EQ(NearestWord(std::string(100000, 'x'), RuleNames()), "");
 }
 
 // The table of deploy/slurm/README.md: hooks' actions for rules that may fail.

@@ -24,8 +24,8 @@ std::string CommandFor(const Finding& finding, const std::string& arguments) {
 // Puts findings of one report into words.
 class Writer {
  public:
-  explicit Writer(const Report& report) {
-    const auto profile = FindProductProfile(report.product(), "");
+  explicit Writer(absl::string_view product) {
+    const auto profile = FindProductProfile(product, "");
     is_950_ =
         profile.ok() && (*profile)->generation == NpuToolFacts::ASCEND_950;
   }
@@ -121,7 +121,7 @@ void RenderAround(RuleResult* result) {
 }  // namespace
 
 void RenderReport(Report* report) {
-  const Writer writer(*report);
+  const Writer writer(report->product());
   RenderWords(report);
   for (RuleResult& result : *report->mutable_rules()) {
     const Rule* const rule = FindRule(result.rule());
@@ -135,6 +135,17 @@ void RenderReport(Report* report) {
     if (result.state() == SKIPPED && result.skip_is_finding()) {
       result.set_skip_reason(result.findings(0).observed());
     }
+  }
+}
+
+void RenderDiff(absl::string_view product, ReportDiff* diff) {
+  const Writer writer(product);
+  for (ReportDiff::Change& change : *diff->mutable_changes()) {
+    if (!change.has_finding()) continue;
+    Finding finding = change.finding();
+    writer.Write(FindRule(finding.rule()), &finding);
+    change.set_observed(finding.observed());
+    if (!change.fix().empty()) change.set_fix(finding.fix());
   }
 }
 

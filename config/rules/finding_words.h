@@ -27,6 +27,9 @@ std::string ToolCommand(uint32_t device, absl::string_view arguments);
 // a newer controller, are shown by their names.
 void RenderReport(Report* report);
 
+// Writes the texts of changes from their findings, in the current language.
+void RenderDiff(absl::string_view product, ReportDiff* diff);
+
 // Empties every text that RenderReport writes, so that it can be kept without.
 void DropTexts(Report* report);
 

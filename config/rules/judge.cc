@@ -11,8 +11,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_ports.h"
 #include "config/hccl/job_variables.h"
@@ -26,6 +24,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 
@@ -360,27 +359,25 @@ void AddLogins(const ClusterView& view, JobSpec* job) {
 }  // namespace
 
 absl::Status ValidateSelection(const RuleSelection& selection) {
-  std::vector<std::string> mistakes;
+  std::vector<FindingValue> mistakes;
   for (const auto* names :
        {&selection.only(), &selection.skip(), &selection.downgrade()}) {
     for (const std::string& name : *names) {
       if (FindRule(name) != nullptr) continue;
-      const std::string nearest = NearestRule(name);
-      mistakes.push_back(absl::StrCat(
-          "rule \"", name, "\" does not exist",
-          nearest.empty() ? ", expected a name of `clusterctl explain`"
-                          : absl::StrCat(", expected \"", nearest, "\"")));
+      const FindingValue meant = DidYouMeanWords(name, RuleNames());
+      mistakes.push_back(
+          Worded("msg-rule-not-known", name,
+                 meant.words().empty() ? Worded("spec-see-explain") : meant));
     }
   }
   if (!mistakes.empty()) {
-    return absl::NotFoundError(absl::StrJoin(mistakes, "\n"));
+    return WithWords(absl::NotFoundError(""), Lines(mistakes));
   }
   const bool any_selected = absl::c_any_of(
       RuleCatalogue(),
       [&](const Rule& rule) { return IsSelected(selection, rule.name); });
   if (any_selected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "rules: every one is skipped, expected at least one to check");
+  return InvalidWords("msg-no-rule-selected");
 }
 
 Report BuildReport(const ClusterSpec& spec,
@@ -434,7 +431,7 @@ HostFacts FactsAsPlanned(const ServerSpec& server,
     if (planned.gateway().empty()) {
       Missing* missing = device->mutable_gateway()->mutable_missing();
       missing->set_reason(Missing::NOT_QUERIED);
-      missing->set_detail("cluster.yaml names none");
+      SetDetail(Worded("fact-not-planned"), missing);
     } else {
       device->mutable_gateway()->set_value(planned.gateway());
     }

@@ -213,11 +213,11 @@ TEST(ValidateSelectionTest, NamesEveryMistakeWithTheNearestRule) {
   const absl::Status status = ValidateSelection(selection);
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(std::string(status.message()),
-            "rule \"port-reserved\" does not exist, expected "
-            "\"ports-reserved\"\n"
+            "rule \"port-reserved\" does not exist, did you mean "
+            "\"ports-reserved\"?\n"
             "rule \"weather\" does not exist, expected a name of `clusterctl "
             "explain`\n"
-            "rule \"lnk\" does not exist, expected \"link\"");
+            "rule \"lnk\" does not exist, did you mean \"link\"?");
 }
 
 TEST(ValidateSelectionTest, RefusesToCheckNothing) {

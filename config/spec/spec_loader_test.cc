@@ -459,6 +459,7 @@ TEST(LoadSpecTest, ReportsMistakesInTheUsersLanguage) {
   EXPECT_THAT(shown, HasSubstr("cluster.yaml:24:40: kernel.persistent 为 "
                                "\"yes\"，应为 true 或 false\n"));
   EXPECT_THAT(shown, HasSubstr("，您要用的是 “disabled” 吗？"));
+  EXPECT_THAT(shown, HasSubstr("地址 “192.168.103.300” 不是 IPv4 地址，应为"));
 }
 
 TEST(LoadSpecTest, AliasBombsAreRefusedQuickly) {

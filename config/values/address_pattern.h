@@ -93,9 +93,6 @@ class AddressPattern {
                                                   absl::string_view quad,
                                                   int prefix_length,
                                                   absl::string_view offset);
-  absl::string_view what() const {
-    return prefix_length_ == 32 ? "address" : "subnet";
-  }
 
   std::string text_;
   std::vector<Ipv4Address> bases_;

@@ -2,11 +2,8 @@
 
 #include <utility>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "config/values/status_macros.h"
-#include "proto/finding.pb.h"
 
 namespace clusterd {
 namespace {
@@ -62,20 +59,6 @@ std::set<ChangeKind> AllowedKinds(const HostAllows& allows) {
 
 std::string AllowLine(const std::set<ChangeKind>& kinds) {
   return absl::StrCat("\"allow: [", KindsText(kinds), "]\"");
-}
-
-absl::Status InFront(absl::string_view what, const absl::Status& status) {
-  if (status.ok()) return status;
-  absl::Status made(status.code(), absl::StrCat(what, ": ", status.message()));
-  status.ForEachPayload([&](absl::string_view key, const absl::Cord& old) {
-    FindingValue words;
-    words.set_words("about");
-    words.add_values()->set_text(std::string(what));
-    if (words.add_values()->ParseFromString(std::string(old))) {
-      made.SetPayload(key, absl::Cord(words.SerializeAsString()));
-    }
-  });
-  return made;
 }
 
 }  // namespace clusterd

@@ -19,10 +19,6 @@ std::string NearestWord(absl::string_view word,
 // True if at most one edit leads from one to the other; ignores letter case.
 bool IsOneEditAway(absl::string_view a, absl::string_view b);
 
-// ", did you mean \"smp\"?" or, when nothing is near, empty.
-std::string DidYouMean(absl::string_view word,
-                       absl::Span<const absl::string_view> candidates);
-
 }  // namespace clusterd
 
 #endif  // CONFIG_VALUES_NEAREST_WORD_H_

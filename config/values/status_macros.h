@@ -30,7 +30,6 @@ struct ErrorOf {
   }
 };
 inline constexpr ErrorOf<absl::AbortedError> Aborted = {};
-inline constexpr ErrorOf<absl::DataLossError> DataLoss = {};
 inline constexpr ErrorOf<absl::DeadlineExceededError> DeadlineExceeded = {};
 inline constexpr ErrorOf<absl::FailedPreconditionError> FailedPrecondition = {};
 inline constexpr ErrorOf<absl::InvalidArgumentError> InvalidArgument = {};

@@ -428,7 +428,7 @@ FactText DescribeFact(const Message& fact) {
   if (set->name() != "missing") return {true, DescribeValue(fact, *set)};
   const auto* missing = DynamicCastToGenerated<const Missing>(
       &fact.GetReflection()->GetMessage(fact, set));
-  return {false, {absl::StrCat("missing: ", WhyMissing(missing))}};
+  return {false, {Say("fact-missing", MissingWords(missing))}};
 }
 
 FindingValue DriftWords(absl::string_view fact, absl::string_view now,

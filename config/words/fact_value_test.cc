@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -97,6 +98,23 @@ TEST(DescribeFactTest, CoversEveryFactOfTheDataModel) {
           << fact_type->full_name();
     }
   }
+}
+
+TEST(MissingWordsTest, SaysADetailInWordsAndMakesAHostsTextsPrintable) {
+  Missing missing;
+  missing.set_reason(Missing::TIMED_OUT);
+  SetDetail(Worded("about", "a\033[2J", Worded("hub-with-why", "b", "c\n")),
+            &missing);
+  EXPECT_EQ(WhyMissing(missing), "timed out: a\\x1b[2J: b (c\\n)");
+  {
+    const InLanguage chinese(Language::kChinese);
+    EXPECT_EQ(WhyMissing(missing), "超时：a\\x1b[2J：b（c\\n）");
+  }
+  // Long words are left out for the text, which is cut.
+  SetDetail(Worded("hub-with-why", std::string(3000, 'b'), "c"), &missing);
+  EXPECT_LT(WhyMissing(missing).size(), 700u);
+  SetDetail(ToFindingValue("plain"), &missing);
+  EXPECT_EQ(WhyMissing(missing), "timed out: plain");
 }
 
 TEST(DriftTextTest, SaysWhatMovedAndWhoSetIt) {

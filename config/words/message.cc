@@ -56,6 +56,12 @@ std::vector<FindingValue> MessageLines(const absl::Status& error) {
   return lines;
 }
 
+void SetDetail(const FindingValue& detail, Missing* missing) {
+  missing->set_detail(EnglishText(detail));
+  missing->clear_detail_words();
+  if (!detail.words().empty()) *missing->mutable_detail_words() = detail;
+}
+
 absl::Status About(const FindingValue& subject, const absl::Status& status) {
   if (status.ok()) return status;
   std::vector<FindingValue> lines = MessageLines(status);

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "config/values/value_error.h"
 #include "config/words/words.h"
 #include "google/protobuf/message.h"
 
@@ -16,9 +17,6 @@ namespace clusterd {
 
 // `value` in English, whatever the current language is.
 std::string EnglishText(const FindingValue& value);
-
-// The key of the payload that has the words.
-inline constexpr char kMessageWords[] = "clusterd/words";
 
 // `status`, whose message becomes that of the words.
 absl::Status WithWords(absl::Status status, const FindingValue& words);
@@ -58,6 +56,13 @@ FindingValue Behind(absl::string_view what, const FindingValue& words);
 FindingValue MessageWords(const absl::Status& error);
 // The same, split into its lines: at least one, unless it is OK.
 std::vector<FindingValue> MessageLines(const absl::Status& error);
+
+// Makes a text or words the detail of a missing fact.
+void SetDetail(const FindingValue& detail, Missing* missing);
+inline FindingValue DetailOf(const Missing& missing) {
+  return missing.has_detail_words() ? missing.detail_words()
+                                    : ToFindingValue(missing.detail());
+}
 
 // The error with its subject before its first line: "ca.crt: …".
 absl::Status About(const FindingValue& subject, const absl::Status& status);

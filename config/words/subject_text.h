@@ -107,9 +107,18 @@ FindingValue ByHosts(const Values& values) {
 // The hosts with their devices, hosts of the same devices folded together, at
 // most `groups` of them, each bounded as in HostsText. No subject, or one
 // without host and device, is "cluster". Not made safe for a terminal.
-std::string SubjectsText(
+FindingValue SubjectsValue(
     const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
     int columns);
+inline std::string SubjectsText(
+    const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
+    int columns) {
+  return ValueText(SubjectsValue(subjects, groups, columns));
+}
+
+// The name of a finding's last value, where a message has only its first
+// subjects: the number of all.
+inline constexpr char kAllSubjects[] = "all-subjects";
 
 // "container train-1 on node[01-02] uses the host's network: host and container
 // are one". REQUIRES: hosts is not empty.

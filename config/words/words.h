@@ -66,6 +66,9 @@ FindingValue PlaceWords(const EnvironmentVariable& variable);
 FindingValue MissingWords(const Missing* missing);
 FindingValue LearnWords(const Missing* missing);
 
+// Words of a host or tool, whose texts may be any bytes, as printable ones.
+FindingValue PrintableWords(FindingValue words);
+
 // A text of a row with its values, of which it may have ten.
 std::string WithValuesIn(absl::string_view text, const FindingValues& values);
 

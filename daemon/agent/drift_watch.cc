@@ -51,14 +51,14 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
     changes = changes_;
   }
   if (changes != count_before || changes % 2 != 0) {
-    return MissingFact<DriftFact>(MakeMissing(
-        Missing::NOT_QUERIED, "an apply or rollback was running on this host"));
+    return MissingFact<DriftFact>(
+        MakeMissing(Missing::NOT_QUERIED, Worded("fact-changing")));
   }
   if (!applies.ok()) {
     return MissingFact<DriftFact>(MakeMissing(
         absl::IsPermissionDenied(applies.status()) ? Missing::NOT_PERMITTED
                                                    : Missing::UNREADABLE,
-        applies.status().message()));
+        MessageWords(applies.status())));
   }
   DriftFact drift = FindAppliedDrift(**applies, facts);
   if (!unfinished.empty()) drift.mutable_value()->set_unfinished(unfinished);
@@ -98,12 +98,12 @@ HostFacts AgentObserver::ObserveFor(const std::string& host,
     std::set<ChangeKind> wanted = AllowedKinds(allows);
     wanted.insert(CHANGE_SSH_LOGIN);
     SetMissing(Missing::NOT_PERMITTED,
-               absl::StrCat("this host does not allow ssh-login: ",
-                            EnglishText(HowToAllow(allows, wanted))),
+               Worded("fact-no-ssh-login", HowToAllow(allows, wanted)),
                facts.mutable_ssh());
   }
   if (!written.ok() && !facts.has_missing()) {
-    SetMissing(Missing::NOT_QUERIED, written.message(), facts.mutable_ssh());
+    SetMissing(Missing::NOT_QUERIED, MessageWords(written),
+               facts.mutable_ssh());
   }
   if (request.has_network_namespace()) return facts;
   *facts.mutable_drift() = record_->DriftOf(facts, count);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/ascend950/dialect.h"
 #include "daemon/host/files/file_reader.h"
@@ -54,9 +55,7 @@ TlsFact TlsFromFile(uint32_t slot, const std::string& value) {
     *fact.mutable_value() = MakeTlsSwitch(value == "1", "/etc/hccn.conf");
   } else {
     SetMissing(Missing::UNREADABLE,
-               absl::StrCat("/etc/hccn.conf: tls_enable_", slot, " is ",
-                            QuotedText(value), ", expected 0 or 1"),
-               &fact);
+               Worded("fact-tls-value", slot, QuotedText(value)), &fact);
   }
   return fact;
 }
@@ -89,11 +88,9 @@ TlsFact AskOverCopy(const TlsReader& reader, const TlsAsking& tls,
 TlsFact LearnTls(const TlsReader& reader, const HccnConfFact& conf,
                  const TlsAsking& tls, HccnSession* session) {
   if (!conf.has_value()) {
-    return MissingFact<TlsFact>(MakeMissing(
-        Missing::NOT_QUERIED,
-        absl::StrCat("hccn_tool would write the TLS switch to /etc/hccn.conf, "
-                     "which is not known (",
-                     conf.missing().detail(), ")")));
+    return MissingFact<TlsFact>(
+        MakeMissing(Missing::NOT_QUERIED,
+                    Worded("fact-tls-would-write", DetailOf(conf.missing()))));
   }
   const std::string* in_file =
       FindHccnConfValue(conf.value(), "tls_enable", reader.slot);
@@ -120,18 +117,13 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
                              TlsAsking tls, HccnSession* session) {
   ascend950::DeviceReading reading = ascend950::ReadDevice(id, session);
   DeviceFacts& facts = reading.facts;
-  SetMissing(Missing::NOT_SUPPORTED,
-             "how the Ascend 950 tool reports a speed is not published",
+  SetMissing(Missing::NOT_SUPPORTED, Worded("fact-speed-950"),
              facts.mutable_speed_mbps());
   // Rules compare the address with the lines that end in the device's id.
   if (reading.slot != id) {
-    SetMissing(
-        Missing::NOT_SUPPORTED,
-        absl::StrCat("device ", id, " has bond", reading.slot,
-                     ", and its lines in /etc/hccn.conf end in ", reading.slot,
-                     "; an address is compared only where "
-                     "device id and slot are the same"),
-        facts.mutable_address());
+    SetMissing(Missing::NOT_SUPPORTED,
+               Worded("fact-bond-slot", id, reading.slot),
+               facts.mutable_address());
   }
   // The key in the file may be another device's.
   if (!reading.slot_known) tls.live = false;
@@ -160,8 +152,7 @@ void AskSpeed(HccnSession* session, NumberFact* fact) {
   };
   FillHccnFact(AskOptional("-speed", session), parse, fact);
   if (fact->has_value() && fact->value() == 0) {
-    SetMissing(Missing::NOT_SUPPORTED, "hccn_tool says \"Speed: Unknown!\"",
-               fact);
+    SetMissing(Missing::NOT_SUPPORTED, Worded("fact-speed-unknown"), fact);
   }
 }
 

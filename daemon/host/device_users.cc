@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
@@ -105,8 +106,7 @@ absl::StatusOr<std::vector<Node>> ReadNodes(const FileReader& files) {
     nodes.push_back(node);
   }
   if (!nodes.empty()) return nodes;
-  return absl::FailedPreconditionError(
-      "there is no node /dev/davinci<N> that a process could hold open");
+  return PreconditionWords("fact-no-node");
 }
 
 // Searches the machine's processes for open device nodes.
@@ -138,10 +138,8 @@ class UserSearch {
     if (!budget_.IsSpent() && budget_.Passed() < end_) return absl::OkStatus();
     const auto most = absl::c_max_element(
         files_of_, [](auto& a, auto& b) { return a.second < b.second; });
-    return DeadlineExceeded(
-        "processes that use NPUs: not found within 5s, or the host's ",
-        budget_.HostDeadline(), "; user ", most->first,
-        " has most of the open files, ", most->second, " of those looked at");
+    return DeadlineWords("fact-npu-users-late", budget_.HostDeadline(),
+                         most->first, most->second);
   }
 
   absl::Status SearchProcess(uint32_t pid) {
@@ -262,7 +260,7 @@ DeviceOwnersFact ReadDeviceOwners(const FileReader& files,
   const absl::StatusOr<FileText> table = files.Read(kTable);
   auto owners = table.ok() ? ParseNamespaceNode(table->text) : table.status();
   if (absl::IsNotFound(table.status())) {
-    owners = Unimplemented(kTable, ": this driver does not have it");
+    owners = UnimplementedWords("fact-driver-lacks", kTable);
   }
   if (owners.ok()) {
     for (DeviceOwner& owner : *owners->mutable_owners()) {
@@ -282,9 +280,7 @@ absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
     ASSIGN_OR_RETURN(const std::string space,
                      files.ReadLink("/proc/self/ns/pid"));
     if (space != kFirstPidNamespace) {
-      return FailedPrecondition(
-          "/proc shows the processes of this container only (", space,
-          "), expected the host's");
+      return PreconditionWords("fact-container-proc", space);
     }
   }
   return UserSearch(std::move(nodes), is_simulated, self, budget).Run();
@@ -294,7 +290,7 @@ NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
                                   const TimeBudget& budget) {
   if (budget.asker().changes_host) {
     return MissingFact<NpuProcessesFact>(
-        MakeMissing(Missing::NOT_QUERIED, "no plan rests on them"));
+        MakeMissing(Missing::NOT_QUERIED, Worded("fact-no-plan")));
   }
   const auto users =
       ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), budget);

@@ -16,6 +16,7 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/hccn/hccn_conf.h"
@@ -74,7 +75,7 @@ absl::StatusOr<std::string> ReadSeries(const FileReader& files) {
     }
   }
   if (counts.empty()) {
-    return NotFound(kFolder, ": no PCI id of a known NPU series");
+    return NotFoundWords("fact-no-series", kFolder);
   }
   std::vector<std::pair<absl::string_view, int>> sorted(counts.begin(),
                                                         counts.end());
@@ -99,9 +100,7 @@ absl::StatusOr<std::string> ReadCann(const FileReader& files,
         files, absl::StrCat(prefix, folder, Architecture(), kFile), "version");
     if (!absl::IsNotFound(version.status())) return version;
   }
-  return NotFound(
-      "no ascend_toolkit_install.info in cann or ascend-toolkit/latest below ",
-      prefix, "; CANN may live in containers");
+  return NotFoundWords("fact-no-cann", prefix);
 }
 
 constexpr absl::string_view kDmesg[] = {"/usr/bin/dmesg", "/bin/dmesg"};

@@ -9,6 +9,7 @@
 #include "config/hccl/job_ports.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/device_users.h"
 #include "daemon/host/firewall/firewall_observer.h"
@@ -154,7 +155,7 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
     *versions = ReadVersions(files_);
     absl::StatusOr<PortSet> ports = AskedPorts(request);
     if (!ports.ok()) {
-      SetMissing(Missing::NOT_QUERIED, ports.status().message(), sockets);
+      SetMissing(Missing::NOT_QUERIED, MessageWords(ports.status()), sockets);
     } else if (!ports->empty()) {
       // The controller cannot know the ports that login files assign to HCCL.
       ports->Add(PortsOfLogins(
@@ -235,7 +236,7 @@ HostFacts ReadOpenNamespace(const OpenNetworkNamespace& opened,
   *facts.mutable_kernel() = *std::move(kernel);
   *facts.mutable_identity()->mutable_boot_id() = ReadBootId(files);
   if (!ports.ok()) {
-    SetMissing(Missing::NOT_QUERIED, ports.status().message(),
+    SetMissing(Missing::NOT_QUERIED, MessageWords(ports.status()),
                facts.mutable_sockets());
   } else if (!ports->empty()) {
     *facts.mutable_sockets() = ReadSocketsIn(opened, files, *ports, budget);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/root_bundle.h"
+#include "config/words/message.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
@@ -102,7 +103,7 @@ TEST(ConnectionTest, HostsAreToldBeforehandAndAtTheEndWhenToComeBack) {
 
   ASSERT_TRUE(received);
   EXPECT_EQ(leave.leave().come_back_within_ms(), spread_ms);
-  EXPECT_EQ(host.End(), absl::UnavailableError("the controller is stopping"));
+  EXPECT_EQ(host.End(), UnavailableWords("msg-hub-stopping"));
 }
 
 TEST(ConnectionTest, HostNoticesControllerThatIsSuddenlyGoneAndReturns) {

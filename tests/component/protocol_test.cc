@@ -248,7 +248,7 @@ TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsCutOff) {
   for (uint64_t i = 0; i < 16'000 && host.Send(DrainQuestionOf(i)); ++i) {
   }
   EXPECT_TRUE(controller.log().WaitFor(
-      "host server0: detached: clusterd does not read"));
+      "host server0: detached: send buffer full, clusterd is not reading"));
 }
 
 TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsCutOff) {

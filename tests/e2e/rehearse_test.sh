@@ -98,13 +98,13 @@ fi
 # Servers in memory beside those with a clusterd; both agree.
 rehearse 0 "$TEST_TMPDIR/atlas-a2.yaml" --namespaces 0 --fault a2-02:3:address=192.168.9.9
 expect '^3 servers of atlas-a2, 2 in memory, 1 with a clusterd each'
-expect 'a2-02: mended by the apply'
+expect 'a2-02: fixed by the apply'
 
 rehearse 0 "$two" --namespaces 0 --fault server1:3:link=DOWN --fault 5:netmask=255.255.255.128
 expect 'server1: the check says: fail link, device 3: '
 expect 'server1: after the apply: fail link, device 3: '
 rehearse 0 "$two" --namespaces 0 --fault 3:address=192.168.9.9
-expect 'server1: mended by the apply'
+expect 'server1: fixed by the apply'
 # Kinds that act on real things in namespaces.
 if tests/sim/namespaces.sh available; then
   rehearse 3 "$two" --fault host:uda=5b0c7e21d9f4

@@ -97,9 +97,11 @@ std::string UnknownKey(const std::string& key, bool of_device) {
   for (const FaultRow& row : FaultRows()) {
     if (row.key.of_device == of_device) known.push_back(row.key.key);
   }
+  const std::string nearest = NearestWord(key, known);
   return absl::StrCat(
       "unknown key \"", key, "\" of ", of_device ? "a device" : "the host",
-      DidYouMean(key, known), ", expected one of ", absl::StrJoin(known, " "));
+      nearest.empty() ? "" : absl::StrCat(", did you mean \"", nearest, "\"?"),
+      ", expected one of ", absl::StrJoin(known, " "));
 }
 
 // Empty if the fault is well formed.

@@ -443,6 +443,15 @@ TEST(ControllerPrologTest, RefusesWhatIsWrongWithTheJobOrTheCluster) {
             "clusterd: some-rule: node01: three servers\n");
 }
 
+TEST(ControllerPrologTest, SaysAFindingInTheLanguageThatItIsAskedFor) {
+  RuleResult rule = FailingRule("cluster", "");
+  rule.set_rule("link");
+  rule.mutable_findings(0)->set_finding("down");
+  EXPECT_EQ(ControllerProlog(rule).err, "clusterd: link: link is DOWN\n");
+  EXPECT_EQ(ControllerProlog(rule, nullptr, {{"CLUSTERD_LANG", "zh"}}).err,
+            "clusterd：link：链路为 DOWN\n");
+}
+
 TEST(ControllerPrologTest, RefusesWhatAHostHasAgainstTheJobOnly) {
   for (const char* name : {"maintenance", "hccl-environment",
                            "device-process-limit", "environment-uniform"}) {

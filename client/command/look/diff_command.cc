@@ -151,6 +151,7 @@ class DiffCommand final : public Request {
       return NotFoundWords("msg-job-no-earlier-check", after.entry().id());
     }
     diff_ = DiffReports(before->report(), after.report());
+    product_ = after.report().product();
     return absl::OkStatus();
   }
 
@@ -172,12 +173,15 @@ class DiffCommand final : public Request {
 
   const google::protobuf::Message& Answer() const override { return diff_; }
   void PrintTable(const Style& style, std::ostream& out) override {
-    PrintDiffTable(diff_, style, verbose_, session().zone, out);
+    ReportDiff diff = diff_;
+    RenderDiff(product_, &diff);
+    PrintDiffTable(diff, style, verbose_, session().zone, out);
   }
   std::string Short() const override { return DiffShort(diff_); }
 
   std::vector<std::string> ids_;
-  ReportDiff diff_;
+  ReportDiff diff_;  // In English.
+  std::string product_;
 };
 
 constexpr char kOutStdout[] = "-";

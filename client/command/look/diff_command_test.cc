@@ -6,11 +6,13 @@
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 HistoryRecord Check(const std::string& id, const Report& report) {
   HistoryRecord record;
@@ -71,6 +73,24 @@ TEST(DiffCommandTest, ComparesTwoChecksTheEarlierOneFirst) {
       RunProgram({"diff", "bbbb", "aaaa", "-o", "short"}, world);
   EXPECT_EQ(mended.status, 0) << mended.err;
   EXPECT_EQ(mended.out, "bbbb1111 to aaaa1111: 1 resolved\n");
+}
+
+TEST(DiffCommandTest, SpeaksChineseAndPrintsTheSameJson) {
+  TestCluster cluster("atlas-training");
+  const Report before = cluster.MakeReport();
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  ProgramWorld world = WorldOf(
+      {Check("bbbb1111", cluster.MakeReport()), Check("aaaa1111", before)});
+  const std::string json =
+      RunProgram({"diff", "aaaa", "bbbb", "-o", "json"}, world).out;
+  EXPECT_THAT(json, HasSubstr("\"observed\": \"link is DOWN\""));
+  world.environment["CLUSTERD_LANG"] = "zh";
+  EXPECT_EQ(RunProgram({"diff", "aaaa", "bbbb", "-o", "json"}, world).out,
+            json);
+  const ProgramOutput table = RunProgram({"diff", "aaaa", "bbbb"}, world);
+  EXPECT_THAT(table.out, HasSubstr("链路为 DOWN"));
+  EXPECT_THAT(table.out, HasSubstr("检查线缆、光模块和交换机端口"));
+  EXPECT_THAT(table.out, Not(HasSubstr("link is DOWN")));
 }
 
 TEST(DiffCommandTest, ExitsWithTwoWhereNothingIsWorseAndNotAllIsJudged) {

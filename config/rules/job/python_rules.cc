@@ -14,6 +14,7 @@
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -21,7 +22,6 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxShown = 200;
-constexpr size_t kMaxShownBytes = 16 << 10;
 constexpr char kTorch[] = "torch";
 constexpr char kTorchNpu[] = "torch-npu";
 
@@ -59,7 +59,7 @@ class PythonJudge {
           std::pair(Missing::NOT_QUERIED, "not-queried")}) {
       if (fact.missing().reason() != reason) continue;
       return report_.Add(host, finding,
-                         PrintableText(fact.missing().detail(), kMaxShownBytes),
+                         PrintableWords(DetailOf(fact.missing())),
                          PrintableText(job_.user()));
     }
     if (!report_.Knows(host, Worded("python-packages"), fact)) return;

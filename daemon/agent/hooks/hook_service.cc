@@ -9,6 +9,7 @@
 #include "config/rules/catalogue.h"
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -411,8 +412,8 @@ HostFacts HookService::Look(absl::Duration wait) {
   HostFacts nothing;
   nothing.set_host(parts_.host);
   nothing.mutable_missing()->set_reason(Missing::TIMED_OUT);
-  nothing.mutable_missing()->set_detail(absl::StrCat(
-      "the look at this host did not end in ", absl::FormatDuration(wait)));
+  SetDetail(Worded("fact-look-slow", absl::FormatDuration(wait)),
+            nothing.mutable_missing());
   return nothing;
 }
 

@@ -5,6 +5,7 @@
 #include "config/identity/regular_file.h"
 #include "config/identity/signing_request.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/identity/enrolment_call.h"
@@ -147,7 +148,7 @@ RootsFact ReadRoots(const TlsFiles& files) {
   const auto all = ReadRootBundles(folder.ReadRootsBundle().value_or("unread"));
   if (!pem.ok() || !all.ok()) {
     fact.mutable_missing()->set_reason(Missing::UNREADABLE);
-    fact.mutable_missing()->set_detail(files.ca + ", or its roots.bundle");
+    SetDetail(Worded("fact-roots", files.ca), fact.mutable_missing());
     return fact;
   }
   for (const std::string& hash : RootHashes(*pem)) {

@@ -221,7 +221,8 @@ TEST(DriftEnforcerTest, BelievesTheFactsOfNowNotTheReport) {
 TEST(DriftEnforcerTest, TriesAgainWhenAHostGaveNoFacts) {
   Cluster cluster;
   const HostFacts good = cluster.facts;
-  cluster.facts = MissingFacts(kHost, Missing::TIMED_OUT, "no answer in 30s");
+  cluster.facts = MissingFacts(kHost, Missing::TIMED_OUT,
+                               ToFindingValue("no answer in 30s"));
   DriftEnforcer enforcer(cluster.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
   cluster.WaitForTry();

@@ -294,9 +294,9 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
                                  absl::StatusOr<TaskResult> result) {
   HostFacts facts;
   if (!result.ok()) {
-    std::string why(result.status().message());
+    FindingValue why = MessageWords(result.status());
     if (absl::IsDeadlineExceeded(result.status())) {
-      absl::StrAppend(&why, " (deadlines.host)");
+      why = Worded("hub-deadline", why, "deadlines.host");
     }
     facts = MissingFacts(host, ReasonOf(result.status().code()), why);
   } else if (result->has_facts()) {
@@ -310,10 +310,10 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
   } else if (result->has_error()) {
     facts = MissingFacts(
         host, ReasonOf(static_cast<absl::StatusCode>(result->error().code())),
-        absl::StrCat("clusterd answered: ", result->error().message()));
+        Worded("hub-clusterd-answered", MessageWords(result->error())));
   } else {
     facts = MissingFacts(host, Missing::UNREADABLE,
-                         "clusterd answered another question");
+                         Worded("hub-clusterd-other-question"));
   }
   absl::MutexLock lock(&mutex_);
   const HostEntry entry = EntryLocked(host);

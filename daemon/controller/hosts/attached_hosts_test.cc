@@ -103,6 +103,8 @@ TEST(AttachedHostsTest, SaysWhyThereAreNoFacts) {
   hosts.Observe(Ask("a"), never.Expect());
   EXPECT_EQ(never.facts().missing().reason(), Missing::NO_ANSWER);
   EXPECT_THAT(never.facts().missing().detail(), HasSubstr("never attached"));
+  EXPECT_EQ(never.facts().missing().detail_words().words(),
+            "msg-hub-never-attached");
 
   const auto session =
       hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));

@@ -109,8 +109,7 @@ absl::Status Clean(LongFact long_fact, Message* message) {
   }
   Missing why;
   why.set_reason(Missing::UNREADABLE);
-  why.set_detail(
-      absl::StrCat("more than the controller takes: ", status.message()));
+  SetDetail(Worded("hub-more-than-taken", MessageWords(status)), &why);
   message->GetReflection()->MutableMessage(message, missing)->CopyFrom(why);
   return absl::OkStatus();
 }
@@ -144,7 +143,13 @@ int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
 }  // namespace
 
 void TrimDrift(DriftFact* drift) {
-  if (drift->has_missing()) CutText(drift->mutable_missing()->mutable_detail());
+  if (drift->has_missing()) {
+    CutText(drift->mutable_missing()->mutable_detail());
+    // A host sends them; the text is enough where they are long.
+    if (drift->missing().detail_words().ByteSizeLong() > kMaxDriftTextBytes) {
+      drift->mutable_missing()->clear_detail_words();
+    }
+  }
   if (!drift->has_value()) return;
   DriftFact::Drifts* value = drift->mutable_value();
   CutText(value->mutable_unfinished());
@@ -183,9 +188,9 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
       logins > kMaxSshLogins) {
     Missing* const missing = facts->mutable_ssh()->mutable_missing();
     missing->set_reason(Missing::UNREADABLE);
-    missing->set_detail(absl::StrCat("more than the controller takes: ", logins,
-                                     " logins, expected at most ",
-                                     kMaxSshLogins));
+    SetDetail(Worded("hub-more-than-taken",
+                     Worded("hub-logins-over", logins, kMaxSshLogins)),
+              missing);
   }
   return Clean(LongFact::kGoesMissing, facts);
 }
@@ -225,11 +230,11 @@ TaskError ToTaskError(const absl::Status& why) {
 }
 
 HostFacts MissingFacts(const std::string& host, Missing::Reason reason,
-                       absl::string_view detail) {
+                       const FindingValue& detail) {
   HostFacts facts;
   facts.set_host(host);
   facts.mutable_missing()->set_reason(reason);
-  facts.mutable_missing()->set_detail(std::string(detail));
+  SetDetail(detail, facts.mutable_missing());
   return facts;
 }
 

@@ -63,7 +63,7 @@ inline FindingValue MessageWords(const TaskError& error) {
 
 // "Facts" of an unknown host.
 HostFacts MissingFacts(const std::string& host, Missing::Reason reason,
-                       absl::string_view detail);
+                       const FindingValue& detail);
 
 }  // namespace clusterd
 

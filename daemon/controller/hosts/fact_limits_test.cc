@@ -3,6 +3,8 @@
 #include <string>
 
 #include "config/values/version.h"
+#include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -143,6 +145,18 @@ TEST(TrimDriftTest, CutsLongTextsBetweenCharacters) {
   EXPECT_EQ(entry->to().size(), kMaxDriftTextBytes);
 }
 
+TEST(TrimDriftTest, KeepsShortWordsOfAMissingDriftAlone) {
+  DriftFact drift;
+  SetDetail(Worded("hub-with-why", "a", "b"), drift.mutable_missing());
+  TrimDrift(&drift);
+  EXPECT_TRUE(drift.missing().has_detail_words());
+  SetDetail(Worded("hub-with-why", "a", std::string(10000, 'b')),
+            drift.mutable_missing());
+  TrimDrift(&drift);
+  EXPECT_FALSE(drift.missing().has_detail_words());
+  EXPECT_EQ(drift.missing().detail().size(), kMaxDriftTextBytes);
+}
+
 TEST(CheckHelloTest, TakesOurOwnAndRefusesOtherVersions) {
   Hello hello;
   hello.set_protocol_version(kProtocolVersion);
@@ -169,11 +183,22 @@ TEST(CheckHelloTest, RefusesLongOrControllingText) {
 }
 
 TEST(MissingFactsTest, HoldNothingButTheReason) {
-  const HostFacts facts = MissingFacts("a", Missing::NO_ANSWER, "gone");
+  const HostFacts facts =
+      MissingFacts("a", Missing::NO_ANSWER, ToFindingValue("gone"));
   EXPECT_EQ(facts.host(), "a");
   EXPECT_EQ(facts.missing().reason(), Missing::NO_ANSWER);
   EXPECT_EQ(facts.missing().detail(), "gone");
+  EXPECT_FALSE(facts.missing().has_detail_words());
   EXPECT_FALSE(facts.has_kernel());
+}
+
+TEST(MissingFactsTest, KeepTheWordsOfTheReasonBesideTheText) {
+  const Missing missing =
+      MissingFacts("a", Missing::NO_ANSWER, Worded("msg-hub-never-attached"))
+          .missing();
+  EXPECT_EQ(missing.detail(), "never attached since this controller started");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(WhyMissing(missing), "无应答：自此控制器启动以来从未连接");
 }
 
 }  // namespace

@@ -354,8 +354,10 @@ void FactRun::OnDeadline() {
     for (const auto& [index, task] : pending_) {
       facts_[index] = MissingFacts(
           order_->hosts[index], Missing::TIMED_OUT,
-          absl::StrCat("no answer in ", absl::FormatDuration(run_deadline()),
-                       " (deadlines.run)"));
+          Worded(
+              "hub-deadline",
+              Worded("msg-hub-no-answer", absl::FormatDuration(run_deadline())),
+              "deadlines.run"));
       overdue.push_back(task);
       ++failed_;
     }
@@ -404,8 +406,8 @@ absl::StatusOr<std::vector<HostFacts>> FactRun::FactsSoFar(
   std::vector<HostFacts> facts = facts_;
   for (const auto& [index, task] : pending_) {
     const std::string& host = order_->hosts[index];
-    facts[index] = MissingFacts(host, Missing::NO_ANSWER,
-                                "still awaited when the check was stopped");
+    facts[index] =
+        MissingFacts(host, Missing::NO_ANSWER, Worded("hub-still-awaited"));
     awaited->push_back(host);
   }
   return facts;

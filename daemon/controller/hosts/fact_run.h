@@ -71,7 +71,7 @@ struct FactOrder {
   // Hosts to ask only if AskHeld names them, within so long from the begin.
   absl::flat_hash_set<std::string> held = {};
   absl::Duration hold_for = absl::ZeroDuration();
-  std::string why_held = {};  // Why they are not asked.
+  FindingValue why_held = {};  // Why they are not asked.
   // The rules of a check; unset: ask for all facts.
   std::optional<RuleSelection> selection = {};
   // Limits a plan's steps.

@@ -77,9 +77,7 @@ void JobChecks::HoldUnknowing(Run* run) {
   }
   order.hold_for = limits_.known_wait;
   order.why_held =
-      absl::StrCat("it has not asked about this job itself within ",
-                   DurationText(limits_.known_wait),
-                   ", and no tool is run on it by another host's word");
+      Worded("hub-host-not-asked", DurationText(limits_.known_wait));
   for (const std::string& host : order.hosts) {
     // A detached host cannot ask, so do not wait for it.
     if (!known_by.contains(host) && parts_.hosts->IsAttached(host)) {

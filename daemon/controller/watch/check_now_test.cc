@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/version.h"
 #include "config/words/message.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/watch/cluster_watch.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -92,8 +93,12 @@ TEST(CheckNowTest, SaysHowManyFindingsAndHostsItLeavesOut) {
   }
   const RuleResult wrong = CheckNow(report, nullptr).wrong(0);
   EXPECT_EQ(wrong.summary(), "node[0-299], 5 findings");
+  EXPECT_EQ(ValueText(wrong.seen()), wrong.summary());
   ASSERT_EQ(wrong.findings_size(), 3);
-  EXPECT_EQ(wrong.findings(0).observed(), "DOWN (300 in all)");
+  EXPECT_EQ(wrong.findings(0).observed(), "DOWN");
+  ASSERT_EQ(wrong.findings(0).values_size(), 1);
+  EXPECT_EQ(wrong.findings(0).values(0).name(), kAllSubjects);
+  EXPECT_EQ(wrong.findings(0).values(0).number(), 300);
   EXPECT_EQ(wrong.findings(1).observed(), "");
 }
 
@@ -112,6 +117,7 @@ TEST(CheckNowTest, IsSmallHoweverLargeTheClusterIs) {
   EXPECT_EQ(now.wrong(0).summary(), "node[0-299]");
   EXPECT_THAT(now.changes().notes(),
               ElementsAre("1980 more changes", "1980 more hosts came or went"));
+  EXPECT_EQ(now.changes().notes_words().values_size(), 2);
   EXPECT_LT(now.ByteSizeLong(), size_t{64} << 10);
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"
@@ -38,16 +37,19 @@ RuleResult WrongRule(const FindingBlock& block) {
     told = *finding;
     // A rule's only finding needs no count: the summary has all subjects.
     if (told.subjects_size() > kMaxSubjectsTold && block.findings.size() > 1) {
-      absl::StrAppend(told.mutable_observed(), " (", told.subjects_size(),
-                      " in all)");
+      FindingValue& all = *told.add_values();
+      all.set_name(kAllSubjects);
+      all.set_number(told.subjects_size());
     }
     CutSubjects(told.mutable_subjects());
   }
-  rule.set_summary(SubjectsText(who, kWhoGroups, kWhoColumns));
+  std::vector<FindingValue> seen = {
+      SubjectsValue(who, kWhoGroups, kWhoColumns)};
   if (block.findings.size() > kMaxFindingsTold) {
-    absl::StrAppend(rule.mutable_summary(), ", ",
-                    Count(block.findings.size(), "finding"));
+    seen.push_back(Counted(block.findings.size(), "finding"));
   }
+  *rule.mutable_seen() = Listed(seen, seen.size());
+  rule.set_summary(EnglishText(rule.seen()));
   return rule;
 }
 
@@ -56,7 +58,7 @@ ReportDiff CutDiff(const ReportDiff& whole) {
   const int more = diff.changes_size() - kMaxWrongTold;
   if (more > 0) {
     diff.mutable_changes()->DeleteSubrange(kMaxWrongTold, more);
-    diff.add_notes(Count(static_cast<size_t>(more), "more change"));
+    AddNote(Counted(static_cast<size_t>(more), "more change"), &diff);
   }
   for (ReportDiff::Change& change : *diff.mutable_changes()) {
     CutSubjects(change.mutable_subjects());
@@ -64,10 +66,8 @@ ReportDiff CutDiff(const ReportDiff& whole) {
   for (auto* hosts :
        {diff.mutable_hosts_added(), diff.mutable_hosts_removed()}) {
     if (hosts->size() <= kMaxSubjectsTold) continue;
-    diff.add_notes(absl::StrCat(
-        Count(static_cast<size_t>(hosts->size() - kMaxSubjectsTold),
-              "more host"),
-        " came or went"));
+    const size_t rest = hosts->size() - kMaxSubjectsTold;
+    AddNote(Worded("history-hosts-changed", Counted(rest, "more host")), &diff);
     hosts->DeleteSubrange(kMaxSubjectsTold, hosts->size() - kMaxSubjectsTold);
   }
   return diff;

@@ -134,7 +134,7 @@ TEST_F(ClusterWatchTest, EndsWithTheControllerForAllWhoWatchOrCome) {
   Join(&bob);
   Pass(absl::Hours(1));
   EXPECT_EQ(looks_, 1);
-  const absl::Status why = absl::UnavailableError("the controller is stopping");
+  const absl::Status why = UnavailableWords("msg-hub-stopping");
   EXPECT_THAT(ann.stopped, ElementsAre(why));
   EXPECT_THAT(bob.stopped, ElementsAre(why));
   EXPECT_TRUE(bob.told.empty());

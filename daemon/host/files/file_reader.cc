@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -76,7 +77,7 @@ absl::StatusOr<std::string> ReadAll(int fd, absl::string_view path,
     if (got < 0) return ErrnoStatus(path, errno);
     if (got == 0) return text;
     if (text.size() + got > max_bytes) {
-      return ResourceExhausted(path, ": over ", max_bytes, " bytes");
+      return ExhaustedWords("fact-file-over", PrintableText(path), max_bytes);
     }
     text.append(buffer, got);
   }
@@ -157,9 +158,7 @@ absl::StatusOr<FileText> FileReader::ReadShared(absl::string_view path,
   }
   ASSIGN_OR_RETURN(FileText file, ReadTwice(path, clock, max_bytes));
   if (!is_locked || !file.text.empty()) return file;
-  return Aborted(path,
-                 ": empty, and a process that may be about to write it "
-                 "holds its lock");
+  return AbortedWords("fact-lock-held", PrintableText(path));
 }
 
 absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,
@@ -172,7 +171,7 @@ absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,
     if (now.text == last.text) return now;
     last = std::move(now);
   }
-  return Aborted(path, ": another text at each of ", kMaxLooks, " looks");
+  return AbortedWords("fact-file-changes", PrintableText(path), kMaxLooks);
 }
 
 absl::StatusOr<std::string> FileReader::ReadTrimmed(
@@ -204,8 +203,8 @@ absl::Status FileReader::ReadLines(
     }
     pending.erase(0, begin);
     if (pending.size() > kMaxLineBytes) {
-      return FailedPrecondition(path, ": a line over ", kMaxLineBytes,
-                                " bytes");
+      return PreconditionWords("fact-line-over", PrintableText(path),
+                               kMaxLineBytes);
     }
   }
   return pending.empty() ? absl::OkStatus() : take(pending);
@@ -222,12 +221,12 @@ absl::StatusOr<std::vector<std::string>> FileReader::List(
        entry.increment(error)) {
     if (names.size() == most) {
       if (beyond == Beyond::kLeftOut) break;
-      return ResourceExhausted(path, ": over ", most, " names");
+      return ExhaustedWords("fact-names-over", PrintableText(path), most);
     }
     names.push_back(entry->path().filename());
   }
   if (error == std::errc::not_a_directory && CheckExists(path).ok()) {
-    return FailedPrecondition(path, ": not a directory");
+    return PreconditionWords("fact-no-folder", PrintableText(path));
   }
   if (error) return ErrnoStatus(path, error.value());
   absl::c_sort(names);
@@ -286,23 +285,24 @@ absl::StatusOr<int> FileReader::OpenRegularFile(absl::string_view path,
     return fd;
   }
   close(fd);
-  return FailedPrecondition(path, known && S_ISDIR(info.st_mode)
-                                      ? ": is a directory"
-                                      : ": not a regular file");
+  return PreconditionWords(
+      known && S_ISDIR(info.st_mode) ? "fact-a-folder" : "fact-no-file",
+      PrintableText(path));
 }
 
-Missing MakeMissing(Missing::Reason reason, absl::string_view detail) {
+Missing MakeMissing(Missing::Reason reason, const FindingValue& detail) {
   Missing missing;
   missing.set_reason(reason);
-  missing.set_detail(PrintableText(detail, kMaxDetailBytes));
+  SetDetail(PrintableWords(detail), &missing);
+  missing.set_detail(PrintableText(missing.detail(), kMaxDetailBytes));
   return missing;
 }
 
 Missing MissingFor(const absl::Status& status) {
   for (const auto& [code, reason] : kReasons) {
-    if (status.code() == code) return MakeMissing(reason, status.message());
+    if (status.code() == code) return MakeMissing(reason, MessageWords(status));
   }
-  return MakeMissing(Missing::UNREADABLE, status.message());
+  return MakeMissing(Missing::UNREADABLE, MessageWords(status));
 }
 
 absl::string_view WithoutQuotes(absl::string_view value) {

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "config/words/words.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 #include "proto/facts.pb.h"
@@ -116,10 +117,13 @@ struct HostAccess {
   FileReader files() const { return FileReader(paths.root); }
 };
 
-// `detail` is made printable and cut at 500 bytes.
-Missing MakeMissing(Missing::Reason reason, absl::string_view detail);
+// `detail`, a text or words, is made printable and cut at 500 bytes.
+Missing MakeMissing(Missing::Reason reason, const FindingValue& detail);
+inline Missing MakeMissing(Missing::Reason reason, absl::string_view detail) {
+  return MakeMissing(reason, ToFindingValue(detail));
+}
 
-// The reason that fits the code, with the message as detail:
+// The reason that fits the code, with the message, or its words, as detail:
 //   NotFound          ABSENT            PermissionDenied  NOT_PERMITTED
 //   DeadlineExceeded  TIMED_OUT         Unavailable       TOOL_FAILED
 //   Unimplemented     NOT_SUPPORTED     Cancelled         NOT_QUERIED
@@ -131,8 +135,8 @@ void SetMissing(Missing missing, Fact* fact) {
   *fact->mutable_missing() = std::move(missing);
 }
 
-template <typename Fact>
-void SetMissing(Missing::Reason reason, absl::string_view detail, Fact* fact) {
+template <typename Detail, typename Fact>
+void SetMissing(Missing::Reason reason, const Detail& detail, Fact* fact) {
   SetMissing(MakeMissing(reason, detail), fact);
 }
 

@@ -107,9 +107,9 @@ void ReadUfwState(const Program& ufw, FirewallFacts* facts) {
   SetFact(active, facts->mutable_active());
   if (active.ok() && *active) {
     SetFact(ParseUfwAllowed(*status), facts->mutable_allowed());
-    SetMissing(Missing::NOT_SUPPORTED, "ufw stores every rule that it lets run",
+    SetMissing(Missing::NOT_SUPPORTED, Worded("fact-ufw-stores"),
                facts->mutable_allowed_permanently());
-    SetMissing(Missing::NOT_SUPPORTED, "ufw has no zones",
+    SetMissing(Missing::NOT_SUPPORTED, Worded("fact-ufw-no-zones"),
                facts->mutable_other_zones());
   }
 }

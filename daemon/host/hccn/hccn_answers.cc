@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/host/hccn/hccn_output.h"
@@ -373,14 +374,14 @@ Missing UnreadableHccnAnswer(const HccnAnswer& answer,
                              const absl::Status& status) {
   // The vendor's texts describe the newer tool less fully, so an unknown form
   // need not be a damaged answer.
-  return MakeMissing(
-      Missing::UNREADABLE,
-      absl::StrCat(
-          answer.command, ": ",
-          answer.output.empty() ? "status 0 without a word" : status.message(),
-          answer.generation == NpuToolFacts::ASCEND_950
-              ? "; this answer is not known for the Ascend 950 tool"
-              : ""));
+  FindingValue why =
+      answer.output.empty()
+          ? Worded("fact-answer-none", answer.command)
+          : Worded("about", answer.command, MessageWords(status));
+  if (answer.generation == NpuToolFacts::ASCEND_950) {
+    why = Worded("fact-not-known-950", why);
+  }
+  return MakeMissing(Missing::UNREADABLE, why);
 }
 
 void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact) {

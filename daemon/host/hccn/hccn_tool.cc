@@ -8,6 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
+#include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 
 namespace clusterd {
@@ -93,11 +95,11 @@ HccnSession::HccnSession(absl::StatusOr<std::string> tool,
     lock_ = *std::move(lock);
     return;
   }
-  std::string detail(lock.status().message());
+  FindingValue why = MessageWords(lock.status());
   if (absl::IsDeadlineExceeded(lock.status())) {
-    absl::StrAppend(&detail, " for ", budget_->HostDeadline());
+    why = Worded("fact-waited", why, budget_->HostDeadline());
   }
-  stopped_ = MakeMissing(Missing::TIMED_OUT, detail);
+  stopped_ = MakeMissing(Missing::TIMED_OUT, why);
 }
 
 HccnAnswer HccnSession::Ask(absl::string_view query,
@@ -130,9 +132,8 @@ HccnAnswer HccnSession::AskWith(const std::vector<std::string>& arguments) {
     answer = AskOnce(arguments);
   }
   if (answer.failure == HccnFailure::kBusy) {
-    answer.missing->set_detail(
-        absl::StrCat(answer.missing->detail(), ", asked ", attempts,
-                     attempts == 1 ? " time" : " times"));
+    SetDetail(Worded("fact-asked-times", attempts, DetailOf(*answer.missing)),
+              &*answer.missing);
   }
   return answer;
 }
@@ -152,14 +153,13 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
       arguments,
       [this](const std::string& word) { return skipped_.count(word) > 0; });
   if (is_skipped) {
-    answer.missing = MakeMissing(Missing::NOT_QUERIED,
-                                 "no rule of this check needs the answer");
+    answer.missing = MakeMissing(Missing::NOT_QUERIED, Worded("fact-no-rule"));
     return answer;
   }
   if (!stopped_.has_value() && budget_->IsSpent()) {
     stopped_ = MakeMissing(Missing::TIMED_OUT,
-                           absl::StrCat(answer.command, ": not asked within ",
-                                        budget_->HostDeadline()));
+                           Worded("fact-not-asked-within", answer.command,
+                                  budget_->HostDeadline()));
   }
   if (stopped_.has_value()) {
     answer.missing = stopped_;
@@ -171,11 +171,9 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   const absl::StatusOr<CommandResult> result = runner_->Run(command);
   if (instead_.has_value() && absl::IsFailedPrecondition(result.status())) {
     // Other queries need no copy. The text omits the device, so that it folds.
-    answer.missing = MakeMissing(
-        Missing::NOT_QUERIED,
-        absl::StrCat("hccn_tool would write to /etc/hccn.conf, and it cannot "
-                     "be given a copy: ",
-                     result.status().message()));
+    answer.missing =
+        MakeMissing(Missing::NOT_QUERIED,
+                    Worded("fact-no-copy", MessageWords(result.status())));
     return answer;
   }
   if (!result.ok()) {
@@ -198,11 +196,8 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
                       : NpuToolFacts::ASCEND_950;
     stopped_ = MakeMissing(
         Missing::TOOL_FAILED,
-        absl::StrCat(answer.command, ": this is the ", NameOf(generation_),
-                     " hccn_tool, asked in the ", NameOf(answer.generation),
-                     " command line, which the product in cluster.yaml "
-                     "chooses: ",
-                     verdict.text));
+        Worded("fact-other-tool", answer.command, NameOf(generation_),
+               NameOf(answer.generation), PrintableText(verdict.text)));
     answer.missing = stopped_;
   } else if (!IsAnswer(verdict.failure, arguments)) {
     answer.missing =
@@ -210,8 +205,8 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
                     absl::StrCat(answer.command, ": ", verdict.text));
   } else if (result->output_cut) {
     answer.missing = MakeMissing(
-        Missing::UNREADABLE, absl::StrCat(answer.command, ": over ",
-                                          kMaxStreamBytes, " bytes of output"));
+        Missing::UNREADABLE,
+        Worded("fact-output-over", answer.command, kMaxStreamBytes));
   }
   return answer;
 }
@@ -226,17 +221,16 @@ HccnVerdict HccnSession::Classify(const CommandResult& result) const {
 }
 
 void HccnSession::TakeSilence(const CommandResult& result, HccnAnswer* answer) {
-  std::string detail = absl::StrCat(answer->command, ": no answer in ",
-                                    budget_->CutBy(result.elapsed));
+  FindingValue detail =
+      Worded("fact-no-answer", answer->command, budget_->CutBy(result.elapsed));
   if (result.left_running) {
     locks_->LeaveBehind(device_, result.pid);
-    absl::StrAppend(&detail, "; process ", result.pid,
-                    " cannot be killed and was left behind");
+    detail = Worded("fact-left-behind", detail, result.pid);
   }
   answer->missing = MakeMissing(Missing::TIMED_OUT, detail);
   // Not NOT_QUERIED, which means a decision not to query.
   stopped_ =
-      MakeMissing(Missing::TIMED_OUT, absl::StrCat("not asked after ", detail));
+      MakeMissing(Missing::TIMED_OUT, Worded("fact-not-asked-after", detail));
 }
 
 absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
@@ -257,10 +251,9 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
     changed_.notify_all();
   }
   if (!free) {
-    return DeadlineExceeded("device ", device,
-                            awaited_.count(device) > 0
-                                ? ": about to be changed"
-                                : ": in use by another observation");
+    return DeadlineWords(awaited_.count(device) > 0 ? "fact-device-changing"
+                                                    : "fact-device-observed",
+                         device);
   }
   in_use_.insert(device);
   Lock taken(this, Release{device});
@@ -270,9 +263,7 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
   // Reads /proc unlocked: only the holder changes the device's entry.
   lock.unlock();
   if (StartTimeOf(process.pid) == process.start_time) {
-    return FailedPrecondition(
-        "device ", device, ": process ", process.pid,
-        " of an earlier query cannot be killed and still works on it");
+    return PreconditionWords("fact-device-process", device, process.pid);
   }
   lock.lock();
   left_behind_.erase(device);

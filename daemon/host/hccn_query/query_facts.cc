@@ -96,9 +96,7 @@ HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
   HccnAnswer answer;
   if (session->generation() == NpuToolFacts::ASCEND_950) {
     answer.missing =
-        MakeMissing(Missing::NOT_SUPPORTED,
-                    absl::StrCat("the words of ", query,
-                                 " are not known for the Ascend 950 tool"));
+        MakeMissing(Missing::NOT_SUPPORTED, Worded("fact-query-950", query));
     return answer;
   }
   answer = session->Ask(query);

@@ -251,11 +251,7 @@ void ReadRunning(const FileReader& files, KernelFacts* facts) {
 template <typename Fact>
 void ExplainAbsence(absl::string_view path, Fact* fact) {
   if (fact->missing().reason() != Missing::ABSENT) return;
-  SetMissing(Missing::ABSENT,
-             absl::StrCat(path,
-                          ": this kernel keeps it for the host "
-                          "alone, not in each network namespace"),
-             fact);
+  SetMissing(Missing::ABSENT, Worded("fact-kept-for-host", path), fact);
 }
 
 }  // namespace
@@ -274,9 +270,7 @@ absl::StatusOr<KernelFacts> ReadKernelIn(const OpenNetworkNamespace& opened,
     if (has_parameters && parameter.number != nullptr) {
       ExplainAbsence(PathOf(parameter), (facts.*parameter.number)());
     }
-    SetMissing(Missing::NOT_QUERIED,
-               "systemd applies sysctl.d to the host's own network "
-               "namespace only",
+    SetMissing(Missing::NOT_QUERIED, Worded("fact-sysctl-d"),
                (facts.*parameter.at_boot)());
   }
   SetNamespace(files, opened.inode(), &facts);

@@ -24,6 +24,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 
@@ -32,8 +33,6 @@ namespace {
 
 // SO_NETNS_COOKIE of asm-generic/socket.h (x86, ARM); older headers lack it.
 constexpr int kNetnsCookie = 71;
-constexpr char kNeedsTheHostsProcesses[] =
-    "; clusterd needs to run as root, with the host's processes in view";
 
 bool HasEnded(int error) {
   return error == ENOENT || error == ENOTDIR || error == ESRCH;
@@ -44,17 +43,14 @@ absl::Status ErrnoStatus(const std::string& name, const std::string& path,
   const std::string message =
       absl::StrCat(name, ": ", path, ": ", strerror(error));
   if (HasEnded(error)) {
-    return NotFound(message, "; it has ended, or never was on this host");
+    return NotFoundWords("fact-netns-ended", message);
   }
   if (error != EACCES && error != EPERM) return absl::UnavailableError(message);
-  return PermissionDenied(message, kNeedsTheHostsProcesses);
+  return DeniedWords("fact-netns-no-rights", message);
 }
 
 absl::Status NoNamespace(const std::string& name, const std::string& path) {
-  return FailedPrecondition(
-      name, ": ", path,
-      " is not a network namespace, expected a file such as "
-      "/run/netns/NAME or /proc/PID/ns/net");
+  return PreconditionWords("fact-no-netns", name, path);
 }
 
 // Returns the same error for a requested path whatever is there, so that its
@@ -62,21 +58,14 @@ absl::Status NoNamespace(const std::string& name, const std::string& path) {
 absl::StatusOr<OpenNetworkNamespace> WithOneText(
     const std::string& name, absl::StatusOr<OpenNetworkNamespace> opened) {
   if (opened.ok()) return opened;
-  return absl::Status(
-      opened.status().code(),
-      absl::StrCat(name,
-                   ": no network namespace that can be entered, expected "
-                   "a file such as /run/netns/NAME or /proc/PID/ns/net"));
+  return WithWords(opened.status(), Worded("fact-netns-not-entered", name));
 }
 
 absl::Status EnterError(const std::string& name, int error) {
   const std::string message =
       absl::StrCat(name, ": may not be entered: ", strerror(error));
   if (error != EPERM) return absl::FailedPreconditionError(message);
-  return PermissionDenied(
-      message,
-      "; clusterd needs CAP_SYS_ADMIN, and RestrictNamespaces=net "
-      "where systemd confines it");
+  return DeniedWords("fact-netns-needs", message);
 }
 
 // Folders of `ip netns`, Kubernetes's CNI plugins, and docker, by both paths.
@@ -288,12 +277,9 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
     }
   }
   if (!untold.empty()) {
-    return Unavailable(name, ": whether network namespace ", inode,
-                       " is still there is not known: ", untold,
-                       kNeedsTheHostsProcesses);
+    return UnavailableWords("fact-netns-untold", name, inode, untold);
   }
-  return NotFound(name, ": no process is in network namespace ", inode,
-                  ", and no file in /run/netns or of docker's holds it");
+  return NotFoundWords("fact-netns-gone", name, inode);
 }
 
 absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
@@ -333,23 +319,18 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
   }
   if (found != 0) return found;
   if (!stopped.empty()) {
-    return NotFound("container \"", container, "\": does not run, says ",
-                    absl::StrJoin(stopped, " and "),
-                    "; start it, then try again");
+    return NotFoundWords("fact-container-stopped", container,
+                         absl::StrJoin(stopped, " and "));
   }
   if (!worst.ok()) {
     return absl::Status(worst.code(),
                         absl::StrCat(worst.message(), kWithoutEngine));
   }
   if (asked.empty()) {
-    return NotFound(
-        "container \"", container,
-        "\": no container engine on this host, looked for docker, podman, "
-        "isula and crictl in /usr/bin and /usr/local/bin",
-        kWithoutEngine);
+    return NotFoundWords("fact-no-engine", container);
   }
-  return NotFound("container \"", container, "\": no such container, says ",
-                  absl::StrJoin(asked, " and "));
+  return NotFoundWords("fact-no-container", container,
+                       absl::StrJoin(asked, " and "));
 }
 
 }  // namespace clusterd

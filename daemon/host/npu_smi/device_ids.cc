@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/npu_smi/chip_answers.h"
@@ -202,11 +203,10 @@ absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
   const bool all_known = known == expected && listed == expected;
   const bool one_side_only = known == expected || known == listed;
   if (map.physical ? one_side_only : all_known) return std::move(map.chips);
-  const std::string why = absl::StrCat(
-      "`npu-smi info -m` lists ", listed, " devices, with other ids than the ",
-      expected, " of ", ids.source(), ": which is which is not known");
-  return listed < expected && !map.physical ? absl::UnavailableError(why)
-                                            : absl::UnimplementedError(why);
+  return WithWords(listed < expected && !map.physical
+                       ? absl::UnavailableError("")
+                       : absl::UnimplementedError(""),
+                   Worded("fact-ids-differ", listed, expected, ids.source()));
 }
 
 // One table has all chips. A 310P's ids have 5 digits.
@@ -224,8 +224,7 @@ void ReadMemory(const std::string& npu_smi, const HostAccess& host,
     } else if (const auto row = table->find(key); row != table->end()) {
       *fact->mutable_value() = row->second;
     } else {
-      SetMissing(Missing::NOT_SUPPORTED,
-                 "`npu-smi info` shows no memory of the device", fact);
+      SetMissing(Missing::NOT_SUPPORTED, Worded("fact-no-memory"), fact);
     }
   }
 }
@@ -270,18 +269,18 @@ absl::StatusOr<ChipMap> ParseNpuSmiMapping(absl::string_view output) {
 absl::StatusOr<std::string> RunNpuSmi(std::vector<std::string> argv,
                                       const HostAccess& host) {
   const std::string name = absl::StrCat(
-      "`npu-smi ", absl::StrJoin(argv.begin() + 1, argv.end(), " "), "`: ");
+      "`npu-smi ", absl::StrJoin(argv.begin() + 1, argv.end(), " "), "`");
   Command command = {std::move(argv), host.budget->ForCommand()};
   command.needs_driver = true;
   ASSIGN_OR_RETURN(CommandResult result, host.runner->Run(command));
   if (result.timed_out) {
-    return DeadlineExceeded(name, "no answer in ",
-                            host.budget->CutBy(result.elapsed));
+    return DeadlineWords("fact-no-answer", name,
+                         host.budget->CutBy(result.elapsed));
   }
-  if (result.output_cut) return Unavailable(name, "endless output");
+  if (result.output_cut) return Unavailable(name, ": endless output");
   const absl::Status failure = NpuSmiFailure(result);
   if (failure.ok()) return std::move(result.standard_output);
-  return Unavailable(name, failure.message());
+  return Unavailable(name, ": ", failure.message());
 }
 
 absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
@@ -311,9 +310,7 @@ std::vector<DeviceFacts> ReadChips(const HostAccess& host,
   absl::StatusOr<Chips> chips = Chips();
   std::optional<Missing> missing;
   if (request.generation() == NpuToolFacts::ASCEND_950) {
-    missing = MakeMissing(Missing::NOT_QUERIED,
-                          "npu-smi of an Ascend 950 has a command line that "
-                          "clusterd does not know");
+    missing = MakeMissing(Missing::NOT_QUERIED, Worded("fact-npu-smi-950"));
   } else if (!npu_smi.ok()) {
     missing = MissingFor(npu_smi.status());
   } else if (chips = FindChips(*npu_smi, host, ids, npu_ids); !chips.ok()) {
@@ -327,8 +324,7 @@ std::vector<DeviceFacts> ReadChips(const HostAccess& host,
     if (missing.has_value()) {
       MissChip(*missing, request.ask_vnic(), of);
     } else if (chips->count(id) == 0) {
-      MissChip(MakeMissing(Missing::TOOL_FAILED,
-                           "`npu-smi info -m` does not list the device"),
+      MissChip(MakeMissing(Missing::TOOL_FAILED, Worded("fact-not-listed")),
                request.ask_vnic(), of);
     } else {
       running.push_back(std::async([&, id, of] {

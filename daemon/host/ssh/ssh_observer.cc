@@ -16,6 +16,7 @@
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/command/user_identity.h"
@@ -81,9 +82,7 @@ absl::Status CheckHome(const HostAccess& host, const RunAs& user) {
                    RunWithin(*host.budget, host.runner, home,
                              {test, "-x", user.home}, kMaxStreamBytes, user));
   if (result.exit_status == 0) return absl::OkStatus();
-  return PermissionDenied(
-      home,
-      ": not there, or hidden from clusterd (ProtectHome of its service)");
+  return DeniedWords("fact-no-home", home);
 }
 
 void DescribeListener(const SocketsFact::Sockets& sockets, SshServer* server) {
@@ -152,8 +151,7 @@ class Answer {
     if (!is_own && !place_.in_container &&
         server->port() == question_.container_port()) {
       *server->mutable_config_missing() =
-          MakeMissing(Missing::NOT_QUERIED,
-                      "clusterd does not see the sshd_config of a container");
+          MakeMissing(Missing::NOT_QUERIED, Worded("fact-no-sshd-config"));
       return;
     }
     server->set_port_configured(is_own);
@@ -217,7 +215,7 @@ class Answer {
   // Reads the variables of a launch's first shell, in a container if any.
   absl::Status ReadExported(const SshLogins& logins, SshFact::Ssh* ssh) const {
     if (question_.before()) {
-      return absl::CancelledError("the containers' sshd is not started yet");
+      return CancelledWords("fact-no-sshd-yet");
     }
     const bool has_containers = question_.container_port() != 0;
     const LoginTarget target =
@@ -227,8 +225,7 @@ class Answer {
           return login.works() && login.host() == target.host &&
                  login.port() == target.port;
         });
-    if (!works)
-      return absl::CancelledError("no login to this host itself works");
+    if (!works) return CancelledWords("fact-no-own-login");
     ASSIGN_OR_RETURN(const std::string environment,
                      logins.ReadEnvironment(target));
     for (std::string& each : NotExported({question_.needed_variables().begin(),
