@@ -43,7 +43,7 @@ TEST(CleanFactsTest, RefusesDeviceThatStandsTwice) {
   facts.add_devices()->set_id(3);
   facts.add_devices()->set_id(3);
   EXPECT_THAT(MessageOf(CleanFacts("server0", &facts)),
-              HasSubstr("device 3 stands"));
+              HasSubstr("device 3 is listed twice"));
 }
 
 // For example 60 kB of reserved ports.
