@@ -296,7 +296,7 @@ void JudgeFault(const std::string& host, const Rehearsal& of,
     verdict->wrong.push_back(
         absl::StrCat(host, ": nothing noticed its faults"));
   } else {
-    tell("mended by the apply");
+    tell("fixed by the apply");
   }
 }
 

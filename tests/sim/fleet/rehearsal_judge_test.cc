@@ -119,7 +119,7 @@ TEST(RehearsedFaultTest, IsMendedByTheApply) {
   AddFinding("device-ip-planned", "b", "192.168.9.9", &of.faulty);
   const RehearsalVerdict verdict = JudgeRehearsal(of);
   EXPECT_THAT(verdict.wrong, IsEmpty());
-  EXPECT_THAT(verdict.told, Contains("b: mended by the apply"));
+  EXPECT_THAT(verdict.told, Contains("b: fixed by the apply"));
 }
 
 TEST(RehearsedFaultTest, ThatNothingNoticesIsWrong) {
