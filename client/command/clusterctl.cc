@@ -323,9 +323,10 @@ FindingValue ValueMistake(absl::string_view error) {
 
 MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
                           const Tree& tree) {
-  const std::string name = error.get_name();
-  const bool required = name == "RequiredError";
-  if (!required && name != "ExtrasError") {
+  // Its name is that of the command, or of its own class.
+  const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  const bool required = kind == CLI::ExitCodes::RequiredError;
+  if (!required && kind != CLI::ExitCodes::ExtrasError) {
     if (!tree.mistakes.empty()) return tree.mistakes;
     return {ValueMistake(error.what())};
   }

@@ -78,7 +78,7 @@ TEST(ConfigLearnTest, ReplacesNoFile) {
   const ProgramOutput output =
       RunProgram({"config", "learn", "-o", path}, LearningWorld(3));
   EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("is there already"));
+  EXPECT_THAT(output.err, HasSubstr("already exists"));
   EXPECT_EQ(FileContent(path), "mine\n");
 }
 

@@ -281,7 +281,7 @@ TEST(BundleCommandTest, WritesAnArchiveThatTarReadsWithoutSecrets) {
   EXPECT_EQ(Ask(absl::StrCat("stat -c %a '", path, "'")), "600\n");
   const ProgramOutput again = RunProgram({"bundle", "--out", path}, world);
   EXPECT_EQ(again.status, 3);
-  EXPECT_THAT(again.err, HasSubstr("is there already"));
+  EXPECT_THAT(again.err, HasSubstr("already exists"));
 }
 
 TEST(BundleCommandTest, IsNotWholeWithoutWhatAHostCouldNotGet) {

@@ -15,6 +15,7 @@
 #include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
@@ -351,6 +352,7 @@ TEST(ReportHtmlTest, TheJsonInItIsTheReport) {
 struct Filled {
   explicit Filled(absl::Span<const std::string> texts) {
     FillTexts(texts, &report);
+    RenderWords(&report);  // A text is that of the words beside it.
     report.set_schema_version(kReportSchemaVersion);
     report.clear_error();
     before = report;
