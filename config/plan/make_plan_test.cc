@@ -258,8 +258,12 @@ TEST(MakePlanTest, BlocksAHostWhoseProcSysIsReadOnly) {
 TEST(HostPlanBuilderTest, NumbersStepsAndKeepsTheirFactsOnceAndSorted) {
   const HostFacts facts = GoodFacts("node-01");
   HostPlanBuilder builder(facts);
-  builder.AddStep(kTlsSetting, "on", "off", {"device 1: tls", "device 0: tls"});
-  builder.AddStep(kTlsSetting, "on", "off", {"device 0: tls"});
+  builder.AddStep(kTlsSetting, "on", "off", {"device 1: tls", "device 0: tls"})
+      ->mutable_target()
+      ->set_device(1);
+  builder.AddStep(kTlsSetting, "on", "off", {"device 0: tls"})
+      ->mutable_target()
+      ->set_device(0);
   const HostPlan plan = builder.Finish();
   EXPECT_EQ(plan.host(), "node-01");
   EXPECT_EQ(plan.steps(1).id(), 2u);

@@ -54,7 +54,8 @@ class HostPlanBuilder {
   // steps of other kinds become blocked, each with its text and what to write
   // into which file there. If the repair of /etc/hccn.conf is among them, so is
   // every step in which the tool would write that file. Other hosts keep their
-  // steps, and refuse them themselves. REQUIRES: called once, last.
+  // steps, and refuse them themselves. REQUIRES: called once,
+  // last; each step has a setting and its target.
   HostPlan Finish();
 
  private:
