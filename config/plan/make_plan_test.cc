@@ -317,7 +317,9 @@ class AllowedStepsTest : public testing::Test {
 TEST_F(AllowedStepsTest, KeepsThemAllOnAHostThatDoesNotTell) {
   facts_.clear_allows();
   HostPlanBuilder builder(facts_);
-  builder.AddStep(kRunningSetting, "1", "2", {"net.core.somaxconn"});
+  builder.AddStep(kRunningSetting, "1", "2", {"net.core.somaxconn"})
+      ->mutable_target()
+      ->set_kernel_parameter("net.core.somaxconn");
   EXPECT_EQ(builder.Finish().steps_size(), 1);
 }
 
