@@ -183,7 +183,7 @@ FindingValue Text(const PlanStep& step) {
         absl::StrSplit(setting.conf_keys, absl::MaxSplits('/', 1));
     return of_device(
         Worded("plan-say-set", absl::StrCat("hccn.conf ", keys.first),
-               ValueWords(step.from()), ConfSpelling(setting, step.to())));
+               Term(step.from()), ConfSpelling(setting, step.to())));
   }
   const FindingValue to = ValueWords(step.to());
   if (step.from() == step.to()) {
