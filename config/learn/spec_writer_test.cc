@@ -539,10 +539,11 @@ TEST(ChooseProductTest, FactsSettleItOrTheMessageNamesWhatFits) {
               HasSubstr("product: atlas-a2-box16\n"));
   const absl::Status unsettled = Learned("atlas-a3").Write().status();
   EXPECT_EQ(unsettled.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(unsettled.message(),
-            "--product: cannot determine the product from what is known (series "
-            "A3, devices 0-15), expected --product with one of atlas-a3, "
-            "atlas-a3-superpod");
+  EXPECT_EQ(
+      unsettled.message(),
+      "--product: cannot determine the product from what is known (series "
+      "A3, devices 0-15), expected --product with one of atlas-a3, "
+      "atlas-a3-superpod");
   EXPECT_THAT(
       std::string(Learned("atlas-a2").Write("atlas-b2").status().message()),
       HasSubstr("product \"atlas-b2\" is not known"));
