@@ -39,12 +39,10 @@ Compared ComparedOf(const Report& report) {
   return {hosts, report.network_namespace(), report.job_id()};
 }
 
-// As ComparedOf, from an entry alone: "job 17: 12 hosts" of its summary.
-std::tuple<absl::string_view, absl::string_view, absl::string_view> HeadOf(
-    const HistoryEntry& entry) {
-  const absl::string_view summary = entry.summary();
-  return {summary.substr(0, summary.find(';')), entry.network_namespace(),
-          entry.schedule()};
+// As ComparedOf, as far as an entry alone has it.
+auto HeadOf(const HistoryEntry& entry) {
+  return std::make_tuple(entry.hosts(), entry.job_id(),
+                         entry.network_namespace(), entry.schedule());
 }
 
 // The name of an argument that is a check; the shell completes such ids.

@@ -18,8 +18,7 @@ HistoryRecord Check(const std::string& id, const Report& report) {
   HistoryRecord record;
   record.mutable_entry()->set_id(id);
   record.mutable_entry()->set_kind(HISTORY_CHECK);
-  record.mutable_entry()->set_summary(
-      absl::StrCat(report.hosts_size(), " hosts; 1 passed"));
+  record.mutable_entry()->set_hosts(static_cast<uint32_t>(report.hosts_size()));
   *record.mutable_report() = report;
   record.mutable_report()->set_run_id(id);
   return record;

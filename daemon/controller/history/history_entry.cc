@@ -135,6 +135,8 @@ HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
   entry->set_outcome(
       StateWord(report.verdict() == SKIPPED ? UNKNOWN : report.verdict()));
   *entry->mutable_summary_words() = SummaryOf(report);
+  entry->set_hosts(static_cast<uint32_t>(report.hosts_size()));
+  entry->set_job_id(PrintableText(report.job_id(), kMaxIdBytes));
   entry->set_network_namespace(report.network_namespace());
   *record.mutable_report() = std::move(report);
   return record;

@@ -37,6 +37,7 @@ TEST(RecordOfCheckTest, TellsWhoWhenAndWhat) {
   EXPECT_EQ(record.entry().outcome(), "fail");
   EXPECT_EQ(ValueText(record.entry().summary_words()),
             "2 hosts; 2 failed, 28 passed, 1 skipped of 31 rules");
+  EXPECT_EQ(record.entry().hosts(), 2u);
   EXPECT_EQ(record.entry().network_namespace(), "container:train-1");
   EXPECT_EQ(record.report().rules_size(), 31);
 }
