@@ -1,4 +1,4 @@
-// clusterctl: hands command/command.h what the process was given.
+// clusterctl: passes the process's arguments to command/command.h.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -15,6 +15,7 @@
 #include "client/connection/rpc_client.h"
 #include "client/files/user_files.h"
 #include "config/report/verdict.h"
+#include "config/words/words.h"
 
 extern char** environ;
 
@@ -46,9 +47,9 @@ clusterd::Terminal ReadTerminal() {
   return terminal;
 }
 
-// Waits for signals in a thread of its own. The first ends the call under way,
-// and the run then says what it knows; of an apply or rollback it is the second
-// that ends the call, the first cancels the run. One more ends the program.
+// Waits for signals in its own thread. The first ends the call, and the run
+// prints its findings so far. For an apply or rollback the first cancels the
+// run and the second ends the call. One more ends the program.
 void WaitForSignals(const sigset_t& signals, clusterd::Interrupt& interrupt) {
   for (;;) {
     int signal = 0;
@@ -61,15 +62,15 @@ void WaitForSignals(const sigset_t& signals, clusterd::Interrupt& interrupt) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // It looks for mistakes of ours, as in tests, at much CPU in a storm.
+  // The detector is for tests, and takes much CPU in a storm.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // gRPC logs every failed connection by itself; we say what it means.
+  // gRPC logs every failed connection; clusterctl says what it means.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1})
     sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // In all threads from here.
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // Later threads inherit it.
   char host_name[256] = {};
   gethostname(host_name, sizeof(host_name) - 1);
   clusterd::Interrupt interrupt;
@@ -92,9 +93,12 @@ int main(int argc, char** argv) {
                             ReadTerminal};
   int status = clusterd::RunClusterctl(
       std::vector<std::string>(argv + 1, argv + argc), session);
-  // A report that nobody got, on a full disk say, is no pass.
+  // A report that could not be written, on a full disk say, is not a pass.
   if (!std::cout.flush()) {
-    std::cerr << "clusterctl: stdout cannot be written\n";
+    const clusterd::InLanguage spoken(
+        clusterd::LanguageOf(session.environment));
+    std::cerr << "clusterctl: " << clusterd::Say("msg-stdout-not-written")
+              << "\n";
     if (status == clusterd::kExitPass) status = clusterd::kExitNoVerdict;
   }
   pthread_kill(waiter.native_handle(), SIGUSR1);

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Makes the certificates of one cluster with openssl: a CA, the controller, one
-# per host, one per user; and the folder of an intermediate CA, for a controller
-# that hosts join by themselves. Who somebody is stands in the certificate as a SPIFFE
-# id; nothing else in it is looked at.
+# Makes the certificates of one cluster with openssl: a CA, the controller, each
+# host and user; and the folder of an intermediate CA, for a controller that
+# hosts join automatically. Only its SPIFFE id identifies a certificate's owner.
 set -euo pipefail
 
 usage() {
@@ -15,11 +14,11 @@ usage: deploy/certificates.sh init       DIR CLUSTER
        deploy/certificates.sh roots      DIR CLUSTER FILE ROOTS...
        deploy/certificates.sh cross      DIR CLUSTER NEWDIR
 
-init makes DIR/ca.crt and DIR/ca.key; keep ca.key off the hosts. The others make
-DIR/NAME.crt and DIR/NAME.key (user-NAME for users), valid one year. No file is
-ever replaced: what is there of the same identity is kept, and the rest is made;
-remove an old pair to renew it. HOSTS are names and lists as in cluster.yaml, in
-quotes for the shell's sake: 'node[01-12,15],rack[1-2]n[01-18]'.
+init makes DIR/ca.crt and DIR/ca.key; keep ca.key off the hosts. controller, host and
+user make DIR/NAME.crt and DIR/NAME.key (user-NAME for users), valid one year. No file
+is ever replaced: an existing pair of the same identity is kept. Remove a pair to
+renew it. HOSTS are names and lists as in cluster.yaml, quoted for the shell:
+'node[01-12,15],rack[1-2]n[01-18]'.
 
 ca-dir makes the folder OUT for `clusterd-controller --ca-dir OUT`: root.crt (a
 copy of DIR/ca.crt), intermediate.crt and intermediate.key, valid two years. Give
@@ -36,7 +35,7 @@ Give the whole FILE to the controller; it cannot make a bundle.
 cross makes NEWDIR/cross.crt: the CA of NEWDIR, certified by that of DIR. Appended
 to controller.crt, it admits hosts that missed the first bundle.
 
-Exit status: 0 every pair is there, 1 one could not be made, 3 wrong usage.
+Exit status: 0 every pair exists, 1 one could not be made, 3 wrong usage.
 EOT
   exit 3
 }
@@ -44,8 +43,8 @@ EOT
 days_ca=3650
 days_intermediate=730
 days_leaf=365
-# X.509 has room for 64 characters in a CN, which only people read: of a long name,
-# as much of the cluster's as goes beside "clusterd hosts of " and a number.
+# A CN has at most 64 characters and only people read it: a long cluster name is
+# cut to fit beside "clusterd hosts of " and a number.
 max_cn=64
 max_cn_cluster=37
 
@@ -59,13 +58,13 @@ wrong() {
   exit 3
 }
 
-# Names go into ids and file names.
+# Names become parts of ids and file names.
 check_name() {
   [[ $1 =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] ||
     wrong "name \"$1\", expected letters, digits, dot, dash, underscore"
 }
 
-# nearest_role WORD: the role that the fewest edits lead to.
+# nearest_role WORD: the role at the smallest edit distance.
 nearest_role() {
   awk -v word="${1:0:64}" '
     function least(a, b) { return a < b ? a : b }
@@ -87,8 +86,8 @@ nearest_role() {
 
 max_names=131072
 
-# expand PREFIX REST: adds to `names` what PREFIX and every element of the first
-# brackets of REST, and so on with what stands behind them, make together.
+# expand PREFIX REST: adds to `names` PREFIX with every element of the first
+# brackets of REST, and likewise for the text behind them.
 expand() {
   local prefix=$1 rest=$2 elements tail element first last step width number
   if ! [[ $rest =~ ^([^][]*)\[([^][]+)\](.*)$ ]]; then
@@ -99,7 +98,7 @@ expand() {
   fi
   prefix+=${BASH_REMATCH[1]}
   tail=${BASH_REMATCH[3]}
-  # The comma behind keeps an empty last one.
+  # The trailing comma keeps an empty last element.
   IFS=, read -r -a elements <<<"${BASH_REMATCH[2]},"
   for element in "${elements[@]}"; do
     [[ $element =~ ^([0-9]{1,9})(-([0-9]{1,9})(/([1-9][0-9]{0,5}))?)?$ ]] ||
@@ -132,13 +131,13 @@ read_hosts() {
   expand "" "$part"
 }
 
-# new_key FILE: whole under that name or not there at all.
+# new_key FILE: creates a complete file under that name, or none.
 new_key() {
   (umask 077 && openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1.new" 2>/dev/null) &&
     mv -n "$1.new" "$1"
 }
 
-# certificate_says CRT TEXT: whether the certificate's own text has these words.
+# certificate_says CRT TEXT: whether the certificate's own text has a line TEXT.
 certificate_says() {
   grep -qxE " *$2" <(openssl x509 -in "$1" -noout -ext subjectAltName,nameConstraints 2>/dev/null)
 }
@@ -146,14 +145,14 @@ certificate_says() {
 made=0
 kept=0
 failed=0
-# What goes wrong with one pair is no reason to leave out the others.
+# An error with one pair does not prevent the others.
 problem() {
   echo "deploy/certificates.sh: $*" >&2
   failed=$((failed + 1))
 }
 
 # sign DIR FILE SPIFFE_ID: key and certificate DIR/FILE.{key,crt}. A key without
-# a certificate is one that was cut off here, and is signed now.
+# a certificate is from an interrupted run, and is signed now.
 sign() {
   local dir=$1 file=$2 id=$3
   if [ -e "$dir/$file.crt" ]; then
@@ -162,7 +161,7 @@ sign() {
     elif ! certificate_says "$dir/$file.crt" "URI:${id//./\\.}"; then
       problem "$dir/$file.crt is there and not of $id; remove the pair to make a new one"
     elif ! openssl verify -CAfile "$dir/ca.crt" "$dir/$file.crt" >/dev/null 2>&1; then
-      problem "$dir/$file.crt is no longer valid, or not of this CA; remove the pair to renew it"
+      problem "$dir/$file.crt is not valid any more, or not of this CA; remove the pair to renew it"
     else
       kept=$((kept + 1))
     fi
@@ -170,7 +169,7 @@ sign() {
   fi
   [ -e "$dir/$file.key" ] || new_key "$dir/$file.key" || fail "openssl could not make $dir/$file.key"
   local usage=clientAuth
-  # Nobody connects to hosts and users.
+  # Hosts and users are never servers.
   [ "$id" != "spiffe://$cluster/controller" ] || usage=serverAuth,$usage
   if openssl req -new -key "$dir/$file.key" -subj "/CN=${file:0:$max_cn}" 2>/dev/null |
     openssl x509 -req -days "$days_leaf" -CA "$dir/ca.crt" -CAkey "$dir/ca.key" \
@@ -186,7 +185,7 @@ sign() {
   fi
 }
 
-# make_ca_dir DIR OUT CLUSTER: key first, so that a run that was cut off goes on.
+# make_ca_dir DIR OUT CLUSTER: key first, so that a rerun can continue.
 make_ca_dir() {
   local dir=$1 out=$2 cluster=$3 number
   (umask 077 && mkdir -p "$out") || fail "$out cannot be made"
@@ -194,13 +193,13 @@ make_ca_dir() {
     [ -e "$out/intermediate.key" ] ||
       fail "$out/intermediate.crt has no intermediate.key beside it; remove it to make a new pair"
     openssl verify -CAfile "$dir/ca.crt" "$out/intermediate.crt" >/dev/null 2>&1 ||
-      fail "$out/intermediate.crt is no longer valid, or not of $dir/ca.crt; remove the pair to make a new one"
+      fail "$out/intermediate.crt is not valid any more, or not of $dir/ca.crt; remove the pair to make a new one"
     echo "$out is there already and is kept" >&2
     return
   fi
   [ -e "$out/intermediate.key" ] || new_key "$out/intermediate.key" ||
     fail "openssl could not make $out/intermediate.key"
-  # The number tells the intermediates of several controllers apart.
+  # The number distinguishes the intermediates of several controllers.
   number=$(openssl rand -hex 4) || fail "openssl could not make a number"
   openssl req -new -key "$out/intermediate.key" \
     -subj "/CN=clusterd hosts of ${cluster:0:$max_cn_cluster} $number" 2>/dev/null |
@@ -217,8 +216,8 @@ make_ca_dir() {
   mv -n "$out/intermediate.crt.new" "$out/intermediate.crt"
 }
 
-# make_bundle DIR CLUSTER FILE ROOTS...: config/identity/root_bundle.h has the form.
-# FILE stays as it is unless the new bundle is one that hosts can take.
+# make_bundle DIR CLUSTER FILE ROOTS...: form in config/identity/root_bundle.h.
+# FILE is replaced only by a bundle that hosts accept.
 make_bundle() {
   local dir=$1 cluster=$2 file=$3 last="" own root pem text signature
   shift 3
@@ -232,7 +231,7 @@ make_bundle() {
   fi
   text="clusterd roots of $cluster"$'\n'"number $(($(sed -n 's/^number //p' <<<"$last") + 1))"$'\n'
   for root in "$@"; do
-    certificate_says "$root" "URI:${cluster//./\\.}" || fail "$root is no CA of cluster \"$cluster\""
+    certificate_says "$root" "URI:${cluster//./\\.}" || fail "$root is not a CA of cluster \"$cluster\""
     [ "$(grep -c 'BEGIN CERTIFICATE' "$root")" -eq 1 ] || fail "$root has more than one certificate"
     pem=$(openssl x509 -in "$root") || fail "openssl could not read $root"
     text+=$pem$'\n'
@@ -247,7 +246,7 @@ make_bundle() {
   mv "$file.new" "$file" || fail "$file cannot be written"
 }
 
-# make_cross DIR NEWDIR CLUSTER: the new CA's name and key, for who believes the old one.
+# make_cross DIR NEWDIR CLUSTER: the old CA signs the new CA's key.
 make_cross() {
   local dir=$1 new=$2 cluster=$3
   openssl x509 -x509toreq -in "$new/ca.crt" -signkey "$new/ca.key" 2>/dev/null |
@@ -274,7 +273,7 @@ esac
 command -v openssl >/dev/null || fail "openssl is not installed"
 if [ "$verb" != init ]; then
   [ -r "$dir/ca.key" ] || fail "$dir/ca.key is not there; run init first"
-  certificate_says "$dir/ca.crt" "URI:${cluster//./\\.}" || fail "$dir/ca.crt is no CA of cluster \"$cluster\""
+  certificate_says "$dir/ca.crt" "URI:${cluster//./\\.}" || fail "$dir/ca.crt is not a CA of cluster \"$cluster\""
 fi
 
 case $verb in
@@ -288,7 +287,7 @@ case $verb in
     fi
     [ ! -e "$dir/ca.crt" ] || fail "$dir/ca.crt exists already, without its key; a new CA would lock every host out"
     [ -e "$dir/ca.key" ] || new_key "$dir/ca.key" || fail "openssl could not make $dir/ca.key"
-    # The number tells the old CA and the new one apart, for OpenSSL, too.
+    # The number distinguishes the old CA from the new one, also for OpenSSL.
     number=$(openssl rand -hex 4) || fail "openssl could not make a number"
     openssl req -x509 -new -key "$dir/ca.key" -days "$days_ca" -sha256 \
       -subj "/CN=clusterd CA of ${cluster:0:$max_cn_cluster} $number" -out "$dir/ca.crt.new" \
@@ -332,7 +331,7 @@ case $verb in
     ;;
   cross)
     [ $# -eq 1 ] || usage
-    certificate_says "$1/ca.crt" "URI:${cluster//./\\.}" || fail "$1/ca.crt is no CA of cluster \"$cluster\""
+    certificate_says "$1/ca.crt" "URI:${cluster//./\\.}" || fail "$1/ca.crt is not a CA of cluster \"$cluster\""
     make_cross "$dir" "$1" "$cluster"
     exit 0
     ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that a group of work needs, if any is missing.
+# Installs the missing Debian packages for one kind of work.
 #   deploy/install-deps.sh build|test|slurm|package|arm64|lint ...
-# Touches nothing and needs neither root nor a network when all are there.
+# If all are installed it changes nothing and needs neither root nor a network.
 set -euo pipefail
 
 build=(
@@ -11,18 +11,18 @@ build=(
   libsqlite3-dev libutf8proc-dev libgoogle-perftools-dev libgtest-dev libgmock-dev libbenchmark-dev openssl git
   ca-certificates iproute2 procps util-linux
 )
-# What tests use besides: shells that complete words; real firewalls, a real sshd
-# and a real systemd, run inside namespaces and machines of their own; Ansible;
-# promtool, which reads metrics; a browser, which opens reports; curl of notifiers.
+# Further packages of tests: shells with completion; real firewalls, sshd and
+# systemd, run inside namespaces and separate machines; Ansible; promtool, which
+# reads metrics; a browser, which opens reports; curl of notifiers.
 test=(
   ufw iptables nftables systemd-container debootstrap bsdutils zsh fish openssh-server openssh-client ansible-core
   promtool chromium-headless-shell curl
 )
-# A whole Slurm on one machine, for tests and for `deploy/quickstart.sh --slurm`.
+# A complete Slurm on one machine, for tests and `deploy/quickstart.sh --slurm`.
 slurm=(slurmctld slurmd slurm-client munge util-linux)
-# .deb and .rpm, and what looks over them.
+# Builds and checks .deb and .rpm.
 package=(dpkg-dev binutils rpm lintian rpmlint xz-utils)
-# Compiler and emulator of arm64; deploy/bazel/arm64.bzl has its libraries.
+# Compiler and emulator for arm64; deploy/bazel/arm64.bzl fetches its libraries.
 arm64=(g++-aarch64-linux-gnu qemu-user-static)
 lint=(universal-ctags clang clang-format clang-tidy libclang-rt-14-dev shellcheck npm)
 
@@ -48,9 +48,9 @@ done
 missing=()
 programs=()
 for package in "${wanted[@]}"; do
-  # npm may also come with a Node.js that is not Debian's.
+  # npm may also belong to a Node.js from elsewhere.
   if [ "$package" = npm ] && command -v npm >/dev/null; then continue; fi
-  # Debian's package of it starts a server, which nobody wants: see below.
+  # Debian's package would start a server: only promtool is unpacked below.
   if [ "$package" = promtool ]; then
     command -v promtool >/dev/null || programs=(promtool)
     continue
@@ -73,7 +73,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# Takes promtool out of the package prometheus.
+# Unpacks promtool from the package prometheus.
 take_promtool() {
   local folder status=0
   folder=$(mktemp -d)
@@ -87,7 +87,7 @@ install_all() {
     apt-get install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1 &&
     { [ ${#programs[@]} -eq 0 ] || take_promtool; }
 }
-# An old package list is the usual reason for a first refusal.
+# An outdated package list is the usual cause of a first failure.
 if ! install_all; then
   "${as_root[@]}" apt-get update >/dev/null
   if ! install_all; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes packages of clusterd, clusterd-controller and clusterctl, .deb and .rpm.
-# The same programs, packed on the same Debian, give the same bytes: names and times
-# are those of the commit.
+# The same programs, packed on the same Debian, give the same bytes: names and
+# times are the commit's.
 # shellcheck disable=SC2317  # functions that a table names
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -15,14 +15,14 @@ Builds clusterd, clusterd-controller and clusterctl and packs each as .deb and .
   --arch A        amd64 or arm64 (default: this machine's). arm64 on an amd64 machine
                   needs `deploy/install-deps.sh package arm64`
   --format F      deb or rpm (default: both)
-  --out DIR       where to (default: .cache/packages); files of the same name there
-                  are replaced
-  --release N     of the package, where that changes and the programs do not
+  --out DIR       folder of the packages (default: .cache/packages); existing files of
+                  the same name are replaced
+  --release N     release of the package, if only the packaging has changed
                   (default 1)
   --programs DIR  packs the programs of this folder, and builds nothing
 
-SOURCE_DATE_EPOCH is the time that everything bears, else that of the last commit.
-Exit status: 0 done, 1 could not be done, 3 wrong usage.
+All files have the time SOURCE_DATE_EPOCH, or that of the last commit without it.
+Exit status: 0 success, 1 failure, 3 wrong usage.
 EOT
 }
 
@@ -36,7 +36,7 @@ die() {
   exit 1
 }
 
-# What is lacking is told at once, all of it.
+# Everything that is missing is reported at once.
 lacks=()
 lack() { lacks+=("$*"); }
 have() { command -v "$1" >/dev/null; }
@@ -98,7 +98,7 @@ cd "$repo"
 
 if [ -z "${SOURCE_DATE_EPOCH-}" ]; then
   SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null) || {
-    lack "this is no git checkout: set SOURCE_DATE_EPOCH to the time that the packages bear"
+    lack "this is not a git checkout: set SOURCE_DATE_EPOCH to the time of the packages"
     SOURCE_DATE_EPOCH=0
   }
 fi
@@ -114,7 +114,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 build() {
-  # As deploy/quickstart.sh builds them, so that nothing is built twice.
+  # The options of deploy/quickstart.sh, so that one build serves both.
   local -a flags=(-c opt --config=joined)
   [ "$arch" = "$machine" ] || flags+=(--config=arm64)
   bazel build "${flags[@]}" --noshow_progress --ui_event_filters=-info \
@@ -141,7 +141,7 @@ tools=("$strip" gzip md5sum)
 for tool in "${tools[@]}"; do
   have "$tool" || lack "$tool: missing; deploy/install-deps.sh package arm64 installs it"
 done
-# What is linked in; of another architecture it has the same names.
+# The linked packages; they have the same names on another architecture.
 linked=()
 if deploy/sbom >"$work/sbom"; then
   mapfile -t linked < <(sed -n 's/^ *"packageFileName": "\(.*\)",$/\1/p' "$work/sbom")
@@ -156,7 +156,7 @@ done
 tell_lacks
 [ -n "$programs" ] || build
 
-# The program as words that run it here.
+# Prints the words that run the program here.
 runs() {
   [ "$arch" = "$machine" ] || printf 'qemu-%s-static ' "$rpm_arch"
   printf '%s' "$programs/$1"
@@ -164,7 +164,7 @@ runs() {
 
 # --- What each package holds. ------------------------------------------------------
 
-# put MODE TARGET FILE...: into the tree; TARGET ends in / where it is a folder.
+# put MODE TARGET FILE...: into the tree; a TARGET ending in / is a folder.
 put() {
   local mode=$1 target=$tree/$2
   shift 2
@@ -175,7 +175,7 @@ program() {
   put 755 "$1" "$programs/${1##*/}"
   "$strip" --strip-all --remove-section=.comment "$tree/$1"
 }
-# page SECTION VERB NAME ...: a page of the manual, as man.sh makes it.
+# page SECTION VERB NAME ...: a page of the manual, made by man.sh.
 page() {
   local section=$1
   shift
@@ -188,7 +188,7 @@ of_clusterd() {
   program usr/sbin/clusterd
   unit clusterd
   page 8 program clusterd 8 "the daemon of a host of an Ascend training cluster" "$(runs clusterd)"
-  page 8 program clusterd-join 8 "makes a host one of its cluster's" "$(runs clusterd) join"
+  page 8 program clusterd-join 8 "joins a host to its cluster" "$(runs clusterd) join"
   page 5 keys agent.yaml "settings of clusterd on a host" daemon/docs/agent-yaml.md
   put 644 "$doc/examples/" deploy/package/agent.yaml
   mkdir -p "$tree/etc/clusterd"
@@ -217,7 +217,7 @@ of_clusterctl() {
     [ "$text" = clusterctl ] || pages+=("${text/-/ }")
   done
   page 5 keys job.yaml "a job, as clusterctl check --job reads it" daemon/docs/job-yaml.md
-  page 1 program clusterctl 1 "says whether an Ascend training cluster is ready" "$(runs clusterctl)" "${pages[@]}"
+  page 1 program clusterctl 1 "checks whether an Ascend training cluster is ready" "$(runs clusterctl)" "${pages[@]}"
   put 644 usr/share/bash-completion/completions/clusterctl client/command/help/completion.bash
   put 644 "$zsh/_clusterctl" client/command/help/completion.zsh
   put 644 usr/share/fish/vendor_completions.d/clusterctl.fish client/command/help/completion.fish
@@ -225,12 +225,12 @@ of_clusterctl() {
   for folder in slurm pbs lsf kubernetes; do
     put 644 "$doc/examples/$folder/" "deploy/$folder"/*
   done
-  # What a scheduler is told to run.
+  # Schedulers run these.
   chmod 755 "$tree/$doc"/examples/slurm/*pro* "$tree/$doc"/examples/slurm/{epilog,health-check} \
     "$tree/$doc"/examples/lsf/pre-exec
 }
 
-# Licences of what is linked in, as the packages that it comes from have them.
+# Prints licences of linked libraries from the packages that contain them.
 licences() {
   local package version
   cat <<EOT
@@ -246,7 +246,7 @@ Comment:
  Linked statically, of Debian's packages with these notices:
 EOT
   for package in "${linked[@]}"; do
-    # Of another architecture, deploy/bazel/arm64.bzl takes what is newest.
+    # For another architecture arm64.bzl fetches the newest version.
     version=
     [ "$arch" != "$machine" ] || version=$(dpkg-query -W -f '${Version}\n' "$package" | sed -n 1p)
     printf ' .\n == %s\n' "$package${version:+ $version}"
@@ -259,13 +259,13 @@ EOT
 declare -A summaries=(
   [clusterd]="daemon of a host of an Ascend training cluster"
   [clusterd-controller]="checks an Ascend training cluster before jobs"
-  [clusterctl]="says whether an Ascend training cluster is ready"
+  [clusterctl]="checks whether an Ascend training cluster is ready"
 )
 declare -A descriptions=(
-  [clusterd]=" clusterd reads what an Ascend NPU server is set to, tells the controller
- of its cluster, and changes what its administrator allows it to, with a
- journal by which every change is taken back. It is not the component of
- MindCluster of that name."
+  [clusterd]=" clusterd reads the settings of an Ascend NPU server, reports them to the
+ controller of its cluster, and changes what the administrator of the server
+ permits. A journal allows every change to be rolled back. It is not the
+ component of MindCluster of that name."
   [clusterd-controller]=" clusterd-controller asks the daemons of all hosts at once and judges rules
  that span servers: subnets, unique addresses, uniform settings, reserved
  ports, backlogs, firewalls. It plans what is to change, and keeps a history."
@@ -273,7 +273,7 @@ declare -A descriptions=(
  was found, what was expected and what to do, and is what schedulers call
  before a job."
 )
-# Files of /etc/clusterd that an administrator, or joining a cluster, makes.
+# Files of /etc/clusterd that an administrator or joining a cluster creates.
 declare -A configuration=(
   [clusterd]="agent.yaml host.crt host.key identity"
   [clusterd-controller]="cluster.yaml controller.env controller.crt controller.key ca"
@@ -281,7 +281,7 @@ declare -A configuration=(
 declare -A users=([clusterd]="" [clusterd-controller]=clusterd)
 packages=(clusterd clusterd-controller clusterctl)
 
-# plant PACKAGE: the tree of its files.
+# plant PACKAGE: makes the tree of its files.
 plant() {
   local package=$1
   tree=$work/$1/tree
@@ -290,17 +290,17 @@ plant() {
   mkdir -p "$tree/$doc"
   "of_${package//-/_}"
   put 644 "$doc/" README.md README.zh-CN.md
-  # Where the README's links lead.
+  # Targets of the README's links.
   put 644 "$doc/daemon/docs/" daemon/docs/*.md
   put 644 "$doc/daemon/docs/zh/" daemon/docs/zh/*.md
   licences >"$tree/$doc/copyright"
   gzip -9nc CHANGELOG.md >"$tree/$doc/changelog.gz"
 }
 
-# Times that are all one; what is sorted and whose it is, the packers see to.
+# Sets all times to one; the packers take care of order and owners.
 settle() { find "$tree" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +; }
 
-# fill FILE PACKAGE: what stands between at signs.
+# fill FILE PACKAGE: replaces the words between at signs.
 fill() {
   sed -e "s|@PACKAGE@|$2|g" -e "s|@FILES@|${configuration[$2]}|" -e "s|@USER@|${users[$2]}|" "$1"
 }
@@ -380,9 +380,9 @@ rpm() {
   echo "$out/$package-$VERSION-$release.$rpm_arch.rpm"
 }
 
-# Who packs for others says so in the two variables that Debian's own tools take.
+# Packagers set their name in the two variables that Debian's own tools use.
 maintainer="${DEBFULLNAME:-clusterd} <${DEBEMAIL:-clusterd@localhost}>"
-# make PACKAGE: in each format, one after the other, since they share its tree.
+# make PACKAGE: one format after the other, since they share its tree.
 make() {
   local format
   for format in "${formats[@]}"; do "$format" "$1"; done
@@ -392,7 +392,7 @@ for package in "${packages[@]}"; do
   make "$package" &
   pids+=($!)
 done
-# For all of them, also when one has failed: they work in the folder that goes.
+# Waits for all of them even if one has failed: they use the folder.
 status=0
 for pid in "${pids[@]}"; do wait "$pid" || status=1; done
 [ "$status" -eq 0 ] || exit 1

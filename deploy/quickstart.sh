@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows the main job on this machine alone: builds, starts a controller and
-# simulated servers, runs `clusterctl check` and prints its report.
+# Demonstrates the main workflow on this machine: builds, starts a controller
+# and simulated servers, runs `clusterctl check` and prints its report.
 # shellcheck disable=SC2317  # functions that only a trap or `await` calls
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -16,31 +16,30 @@ Installs what is missing, builds, starts a controller and N simulated servers,
 runs `clusterctl check` and exits with its status: 0 pass or warnings, 1 a
 failure, 2 no complete verdict, 3 wrong usage.
 
-With --fix the servers start with wrong settings (those of --fault, or a choice
-of them), and after the check come plan, apply, check, rollback and check. It
-then exits with 0 if the servers passed in between and are in the end what they
-were at first, else 1.
+With --fix the servers start with wrong settings: those of --fault, or a choice of
+them. After the check come plan, apply, check, rollback and check. The status is 0 if
+the servers passed after the apply and are again as before it, otherwise 1.
 
-With --slurm a real Slurm runs jobs on the servers: one that starts, one whose
-node breaks and is drained while the job runs elsewhere, and the node's return
-after its repair. It exits with 0 if all of that happened, else 1. Needs root.
+With --slurm a real Slurm runs jobs on the servers. The first job starts. A node of
+the second breaks and is drained, and the job runs on another node. The node returns
+after its repair. The status is 0 if all of that happened, otherwise 1. Needs root.
 
   --servers N     simulated servers, 1 to 64 (default 2; with --slurm 3 to 16,
                   default 3)
   --product P     atlas-training (default), atlas-a2, atlas-a3 or ascend-950
   --fault FAULT   SERVER:DEVICE:KEY=VALUE or SERVER:host:KEY=VALUE, repeatable,
                   e.g. --fault server1:3:link=DOWN --fault server0:host:somaxconn=128
-                  (--list-faults prints every key). One that cannot act in the
-                  setting of this machine is refused with the reason
-  --fix           configure the servers, and take it back
-  --programs DIR  clusterd, clusterd-controller and clusterctl are those of that
-                  folder, e.g. of a package; the simulation is built here
+                  (--list-faults prints every key). A fault that this machine cannot
+                  simulate is refused with the reason
+  --fix           configure the servers, and roll that back
+  --programs DIR  use clusterd, clusterd-controller and clusterctl of that folder,
+                  e.g. of a package; the simulation is built from this source tree
   --slurm         jobs under Slurm; installs Debian's packages if they are missing,
-                  and touches neither their services nor /etc/slurm
-  --list-faults   prints the keys of --fault, what notices each, and where it
-                  cannot act
-  --side-by-side  no namespaces, also where they are to be had
-  --keep          leaves it running and prints how to talk to it and how to end it
+                  and changes neither their services nor /etc/slurm
+  --list-faults   prints all faults, the rule that detects each, and where it is
+                  refused
+  --side-by-side  uses no namespaces, also where they are available
+  --keep          keeps everything running, and prints how to use it and how to end it
   --help          this text
 EOT
 }
@@ -106,11 +105,11 @@ for fault in "${faults[@]}"; do
 done
 
 for program in clusterd clusterd-controller clusterctl; do
-  [ -z "$run" ] || [ -x "$run/$program" ] || wrong "--programs: $run/$program is no program"
+  [ -z "$run" ] || [ -x "$run/$program" ] || wrong "--programs: $run/$program is not a program"
 done
 
 if $slurm; then
-  # Slurm's daemons share this machine with every server.
+  # All servers share this machine's Slurm daemons.
   side_by_side=true
   . deploy/quickstart_slurm.sh
   slurm_check
@@ -120,8 +119,8 @@ if $fix && [ $((${#faults[@]})) -eq 0 ]; then
   if [ "$product" = ascend-950 ]; then
     wrong "--fix: clusterd sets nothing on ascend-950 devices yet, choose another --product"
   fi
-  # One of each kind: a new server's kernel, a typing mistake, a lost detect
-  # address, a file that somebody edited on another system.
+  # One fault of each kind: a new server's kernel, a typing mistake, a lost
+  # detect address, a file edited on another system.
   last=server$((servers - 1))
   faults=(
     server0:host:somaxconn=4096 server0:host:reserved_ports=none server0:host:persistent=none
@@ -138,7 +137,7 @@ if $list_faults; then
   exec "$bin/simhost" fault-keys
 fi
 
-# Everything below lives in one folder and ends with this script.
+# All files are in one folder, which this script removes at its end.
 make_work quickstart
 
 cluster=demo
@@ -149,8 +148,8 @@ for ((i = 0; i < servers; i++)); do names+=("server$i"); done
 spec_addresses() {
   case $product in
     atlas-training)
-      # The two-server example of Huawei's training guide, as far as its last
-      # octet reaches; two addresses a server and subnet beyond that.
+      # The two-server example of Huawei's training guide, while its last octet
+      # suffices; beyond that two addresses a server and subnet.
       local step=10 first=100
       [ "$servers" -le 15 ] || { step=2; first=10; }
       cat <<EOT
@@ -199,11 +198,11 @@ deploy/certificates.sh controller "$tls" $cluster
 deploy/certificates.sh host "$tls" $cluster "${names[@]}"
 deploy/certificates.sh user "$tls" $cluster demo admin
 
-# What a server allows its daemon to change. Without this file: nothing.
+# Changes that a server allows its daemon. Without this file: none.
 allow=observe
 ! $fix || allow="observe, sysctl, device-address, firewall, tls, hccn-conf"
-# Namespaces make kernel parameters and firewalls real; without them every
-# server is a folder, and the report says so.
+# Namespaces make kernel parameters and firewalls real. Without them every
+# server is a folder, and the report names that.
 in_host=()
 in_controller=()
 listen=127.0.0.1
@@ -241,8 +240,8 @@ if [ ${#into[@]} -gt 0 ]; then
 fi
 
 if $fix && $namespaces && [ -x /usr/sbin/ufw ]; then
-  # The real one, in the namespace of this server alone. Before clusterd dials:
-  # a firewall that starts later knows nothing of connections that are there.
+  # Uses a real firewall, in the namespace of this server alone. It starts
+  # before clusterd connects: a later one does not know existing connections.
   tests/sim/namespaces.sh exec "$work/net" server0 /usr/sbin/ufw --force enable >/dev/null
 fi
 
@@ -288,14 +287,14 @@ await "the attachment of $servers servers" all_attached || exit 2
 echo "$servers simulated servers ($product), $setting"
 echo
 
-# Prints what comes, runs it, keeps its status in $status.
+# Prints a clusterctl command, runs it, and keeps its status in $status.
 show() {
   printf '\n$ clusterctl %s\n' "$*"
   status=0
   "${clusterctl[@]}" "$@" || status=$?
 }
 
-# The files and running values that a rollback has to bring back, as one text.
+# Prints the files and running values that a rollback must restore, as one text.
 settings_of() {
   local key prefix=()
   local root=$work/hosts/$1
@@ -315,7 +314,7 @@ settings() {
   for name in "${names[@]}"; do settings_of "$name"; done
 }
 
-# check, plan, apply, check, rollback, check; $status is 0 if all of it went well.
+# check, plan, apply, check, rollback, check; $status is 0 after success.
 fix_and_take_back() {
   local before broken apply_id
   before=$(settings)
@@ -333,10 +332,10 @@ fix_and_take_back() {
   show check
   echo
   if [ "$status" -ne "$broken" ] || [ "$(settings)" != "$before" ]; then
-    echo "The servers are not what they were before the apply." >&2
+    echo "The servers are not as they were before the apply." >&2
     status=1
   else
-    echo "The servers passed, and are again what they were: kernel parameters by value, files byte for byte."
+    echo "The servers passed, and are again as before the apply: kernel parameters by value, files byte for byte."
     status=0
   fi
 }
@@ -351,7 +350,7 @@ elif $slurm; then
   if [ "$status" -eq 0 ]; then
     echo "The broken server ran no job, and took part again when it was repaired."
   else
-    echo "Not everything went as it should; the log of clusterd on server1 says:" >&2
+    echo "A step of the demonstration failed; the log of clusterd on server1:" >&2
     tail -n 5 "$work/server1.log" >&2
     status=1
   fi
@@ -376,9 +375,9 @@ EOT
     echo "  $bin/simhost set --root $work/hosts/server0 3:link=DOWN"
   fi
   echo "Ctrl-C here, or kill -INT $$, ends it and removes $work."
-  # The trap ends everything; a daemon that ends by itself is worth knowing.
+  # The trap ends all programs; one that ends before is reported.
   wait -n "${pids[@]}" || true
-  echo "one of the programs ended by itself:" >&2
+  echo "one of the programs has ended:" >&2
   tail -n 3 "$work"/*.log >&2
   exit 2
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The part of deploy/quickstart.sh that --slurm adds: a real Slurm over its
-# simulated servers, from a job that runs over a fault to the node's return. To
-# be sourced there, behind its options; uses its $work, $bin, $names and `wrong`.
+# Implements --slurm of deploy/quickstart.sh, which sources it after its
+# options: a real Slurm over its simulated servers, from a job that runs over a
+# fault to the node's return. Uses its $work, $bin, $names and `wrong`.
 #   slurm_check              before anything is built: status 3 with the reason
 #   slurm_begin              starts Slurm with the hooks of deploy/slurm
 #   slurm_demonstrate        shows it; sets $status, 0 if all went as it should
@@ -31,7 +31,7 @@ EOT
   slurm_hooks deploy/slurm "$run/clusterctl" && slurm_up "${names[@]}"
 }
 
-# Prints what comes, runs it, keeps its status in $status.
+# Prints a command, runs it, and keeps its status in $status.
 shell() {
   local word text=
   for word in "$@"; do
@@ -47,7 +47,7 @@ say() { printf '\n# %s\n' "$*"; }
 job_says() { grep -qE "$2" <(scontrol show job "$1" -o 2>/dev/null); }
 node_drained() { [[ $(slurm_state "$1") == *+DRAIN* ]] && [[ $(slurm_reason "$1") == "clusterd: "* ]]; }
 
-# Where the job whose file this is has run, and what it saw there.
+# Prints the job's host and variables seen there.
 # shellcheck disable=SC2016  # for the shell of the job
 slurm_task='echo "$SLURMD_NODENAME: HCCL_IF_IP=$HCCL_IF_IP MASTER_ADDR=$MASTER_ADDR"'
 
@@ -57,7 +57,7 @@ slurm_demonstrate() {
   shell srun -N2 -l sh -c "$slurm_task"
   [ "$status" -eq 0 ] || return 0
 
-  # Its epilogs look at the servers, too.
+  # The epilogs check the servers, too.
   slurm_await "idle nodes" slurm_idle "${names[@]}" || { status=1; return 0; }
 
   say "Device 3 of $broken loses its link. The next job wants $broken, too."
@@ -71,13 +71,13 @@ slurm_demonstrate() {
   shell sinfo -R -o '%.56E %9u %N'
   status=1
   slurm_await "the requeue" job_says "$job" "JobState=PENDING .*Restarts=1 " || return 0
-  say "Slurm has put the job back, and lets it wait two minutes. Nobody has to."
+  say "Slurm has requeued the job, and holds it for two minutes. It need not wait."
   shell scontrol update "JobId=$job" StartTime=now
   status=1
   slurm_await "the job's end" job_says "$job" JobState=COMPLETED || return 0
   shell cat "$work/job-$job.out"
 
-  say "The link is repaired. The health check sees it, and $broken comes back by itself."
+  say "The link is repaired. The health check sees it, and $broken returns automatically."
   "$bin/simhost" set --root "$work/hosts/$broken" 3:link=UP
   slurm_health_every 2
   status=1

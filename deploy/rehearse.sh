@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rehearses a user's own cluster on this machine alone: simulated servers of its
-# cluster.yaml, on which nothing of it is set, then check, plan, apply, check, rollback, check.
+# Rehearses a user's own cluster on this machine: simulated servers of its
+# cluster.yaml, still unconfigured; check, plan, apply, check, rollback, check.
 # shellcheck disable=SC2317  # functions that only a trap, `timed` or `await` calls
 set -euo pipefail
 came_from=$PWD
@@ -12,42 +12,40 @@ usage() {
 usage: deploy/rehearse.sh FILE [--fault FAULT]... [--canary N] [--wave N]
                           [--namespaces N] [--programs DIR] [--verbose] [--keep]
 
-Runs the whole of the cluster.yaml FILE on this machine before a real server is
-touched: a controller with a copy of it, and a simulated server for each one that
-it names, with its product's devices, as another cluster would have left it: other
-addresses and gateways, no detect addresses, the kernel's own parameters. (No
-command takes an address from a device that had none; an Ascend 950's devices are
-as FILE has them, since clusterd sets none of them.) Then
+Runs the whole cluster.yaml FILE on this machine, before you touch a real server. A
+controller has a copy of FILE, and each server of FILE is simulated, with the devices
+of its product. The servers are as another cluster would have left them: other
+addresses and gateways, no detect addresses, default kernel parameters. (No command
+removes an address from a device that had none. clusterd sets nothing on devices of
+the Ascend 950, so they start as FILE has them.) Then it runs
   check, plan, apply, check, rollback, check
-and a table of what came of each step and how long it took. No server's address
-is dialled: the servers are here, and dial the controller here. Schedules and
-notifiers of FILE are left out.
+and prints a table of results and times. It never connects to another machine.
+Schedules and notifiers of FILE are left out.
 
-It ends with 0 if all went as it should: the servers passed after the apply, and
-the last check finds what the first one found. With faults: each is named by the
-check, or mended by the apply, or stops it, in which case its server has taken its
-steps back and no later wave has begun; no other server is the worse for it.
-Ends with 1 if it did not, e.g. since the plan does not lead to a pass; 2 if the
-rehearsal itself could not be made; 3 for wrong usage and for a FILE or FAULT with
-mistakes, all of which are named before anything starts.
+The status is 0 if the servers passed after the apply, and the last check finds what
+the first one found. Of each fault, the check names it, the apply corrects it, or it
+stops the apply. Then its server has undone its steps, and no later wave has begun. No
+fault affects another server. The status is 1 if any of this does not hold, e.g. if
+the plan does not lead to a pass. It is 2 if the rehearsal itself could not run, and 3
+for wrong usage or mistakes in FILE or a fault. These are reported before anything
+starts.
 
   --fault FAULT   [SERVER:]DEVICE:KEY=VALUE or [SERVER:]host:KEY=VALUE, repeatable;
-                  without a server the last one of FILE. Needs root. It comes after the
-                  first check: --fault node07:3:link=DOWN  --fault node07:3:lies=1
-  --list-faults   prints the keys of --fault, what notices each, and where it
-                  cannot act and is refused
-  --canary N      of apply (default 1)
-  --wave N        of apply, and of rollback (default 32)
-  --namespaces N  so many servers, and those with faults, run clusterd itself in
-                  namespaces of their own; all others, to 10,000, are in memory,
-                  0.6 MB each.
-                  Default: what fits a quarter of the free memory, at most 4; 0
-                  if this is not root. With 0 those with faults have a folder each
-  --programs DIR  clusterd, clusterd-controller and clusterctl are those of that
-                  folder, e.g. of a package. The simulation is part of the source
-                  tree and is built here with bazel, unless DIR has it, too
-  --verbose       prints what clusterctl prints at each step
-  --keep          leaves it running and prints how to talk to it and how to end it
+                  without a server it affects the last one of FILE. Needs root. It is
+                  set after the first check: --fault node07:3:link=DOWN
+  --list-faults   prints all faults, the rule that detects each, and where it is
+                  refused
+  --canary N      hosts of the first wave of the apply (default 1)
+  --wave N        hosts of each wave of apply and rollback (default 32)
+  --namespaces N  this number of servers, and those with faults, run the real clusterd
+                  in namespaces of their own. All others, up to 10,000, are in memory,
+                  0.6 MB each. Default: as many as fit a quarter of the free memory, at
+                  most 4; 0 without root. With 0, servers with faults have a folder
+  --programs DIR  use clusterd, clusterd-controller and clusterctl of that folder, e.g.
+                  of a package. The simulation is part of the source tree and is built
+                  with bazel, unless DIR has it, too
+  --verbose       prints the output of clusterctl at each step
+  --keep          keeps everything running, and prints how to use it and how to end it
   --help          this text
 EOT
 }
@@ -103,7 +101,7 @@ done
 [ -n "$file" ] || $list_faults || wrong "no file, expected a cluster.yaml"
 $list_faults || [ -r "$file" ] || wrong "$file: cannot be read"
 for program in clusterd clusterd-controller clusterctl; do
-  [ -z "$run" ] || [ -x "$run/$program" ] || wrong "--programs: $run/$program is no program"
+  [ -z "$run" ] || [ -x "$run/$program" ] || wrong "--programs: $run/$program is not a program"
 done
 
 if [ -n "$run" ] && [ -x "$run/rehearsal" ] && [ -x "$run/fleet" ] && [ -x "$run/simhost" ]; then
@@ -155,7 +153,7 @@ for fault in "${faults[@]}"; do
   faults_of[$host]+=$what$'\n'
 done
 
-# Where the servers with a clusterd run, which decides what faults can act.
+# Where the servers with a clusterd run determines which faults can act.
 why="asked for 0"
 in_spaces=()
 if [ "$real" != 0 ] && why=$(tests/sim/namespaces.sh available); then
@@ -195,7 +193,7 @@ clusterds=("${faulted[@]}")
 for host in "${hosts[@]}"; do
   [ "${real:-0}" -gt 0 ] || break
   [ -z "${faults_of[$host]:-}" ] || continue
-  # A namespace has the server's own address, which a name is not.
+  # The namespace has the server's own address, so a name does not suffice.
   [[ ${address_of[$host]} =~ ^[0-9]+(\.[0-9]+){3}$ ]] || continue
   clusterds+=("$host")
   real=$((real - 1))
@@ -213,7 +211,7 @@ tls=$work/tls
   exit 2
 }
 
-# in_host HOST COMMAND...: where that server runs.
+# in_host HOST COMMAND...: runs the command where that server runs.
 in_host() {
   local host=$1
   shift
@@ -225,7 +223,7 @@ listen=127.0.0.1
 setting="on loopback"
 if [ ${#in_spaces[@]} -gt 0 ]; then
   namespaces=true
-  # Of those that are kept for documentation, one that no server has.
+  # An address reserved for documentation that no server has.
   for listen in 192.0.2.1 198.51.100.1 203.0.113.1; do
     grep -qF " $listen" "$work/addresses" || break
   done
@@ -246,7 +244,7 @@ fi
 # --- Start. ------------------------------------------------------------------
 
 now_us() { echo "${EPOCHREALTIME/[.,]/}"; }
-# tell STEP BEGAN: a line of the table, for `rehearsal judge`.
+# `tell` STEP BEGAN: a line of the table, for `rehearsal judge`.
 tell() {
   local tenths=$((($(now_us) - $2) / 100000))
   echo "$1 $((tenths / 10)).$((tenths % 10))" >>"$work/times"
@@ -304,27 +302,27 @@ clusterctl=("${in_controller[@]}" "$run/clusterctl")
 
 # --- The rehearsal. ----------------------------------------------------------
 
-# Connections of our programs that leave this machine; nothing where all is well.
-# In a namespace there is no way to any.
+# Prints connections of our programs that leave this machine; normally none. A
+# namespace cannot have any.
 strangers() {
   local pid
   for pid in "${pids[@]}"; do
     find "/proc/$pid/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null || true
   done | tr -dc '0-9\n' | sort -u >"$work/sockets"
-  # Loopback and nobody, of IPv4, of IPv6, and of IPv4 within it.
+  # Loopback and unset addresses: IPv4, IPv6, and IPv4 in IPv6.
   awk 'FNR == NR { own[$1] = 1; next } $10 in own { print $3 }' \
     "$work/sockets" /proc/net/tcp /proc/net/tcp6 |
     grep -Ev '^(.{6}7F|0{8}|0{24}01000000|0{16}FFFF0000.{6}7F|0{32}):' || true
 }
 
-# step NAME WORDS...: a run of clusterctl in the table; its status in $status.
+# step NAME WORDS...: runs clusterctl, with a table line; its status in $status.
 step() {
   local name=$1 began left
   shift
   if $verbose; then printf '\n$ clusterctl %s\n' "$*"; else echo "clusterctl $1" >&2; fi
   status=0
   began=$(now_us)
-  # Its progress has the time in front, from which waves get theirs.
+  # Each progress line gets its time, from which waves get theirs.
   { "${clusterctl[@]}" "$@" 2>&1 >&3 | while IFS= read -r line; do
     echo "${EPOCHREALTIME/[.,]/} $line"
   done >"$work/$name.told"; } 3>"$work/$name.said" || status=$?
@@ -340,7 +338,7 @@ step() {
   fi
 }
 
-# The shortest and the longest wave of the apply.
+# Reports the shortest and the longest wave of the apply.
 tell_waves() {
   # "1764245681000000 clusterctl apply: wave 1 of 2 begins: server0"
   awk '$4 == "wave" && $8 ~ /^begins/ { began[$5] = $1 }
@@ -369,7 +367,7 @@ if [ ${#faulted[@]} -gt 0 ]; then
 fi
 step plan plan --out "$work/plan.json" -o short
 if [ -s "$work/plan.json" ]; then
-  # No firewall cuts a simulated server off, and what waits would refuse the next steps.
+  # --no-confirm: no firewall isolates a server; a wait would block later steps.
   step apply apply "$work/plan.json" --yes --confirm "$cluster" --no-confirm --canary "$canary" \
     --wave "$wave" --report "$work/apply.json" -o short
   tell_waves
@@ -391,11 +389,11 @@ for host in "${faulted[@]}"; do judge+=(--faulted "$host"); done
 "$bin/rehearsal" judge "$work" "${judge[@]}" || status=$?
 echo
 if [ "$status" -ne 0 ]; then
-  echo "This is not ready for real servers." >&2
+  echo "Failed: this file is not ready for real servers." >&2
 elif [ ${#faulted[@]} -eq 0 ]; then
-  echo "As it should be: the servers passed in between, and are again what they were."
+  echo "Passed: the servers passed after the apply, and are again as before it."
 else
-  echo "As it should be: no fault went unnoticed, and no other server is the worse for it."
+  echo "Passed: every fault was noticed, and no other server was affected."
 fi
 
 if $keep; then
@@ -408,7 +406,7 @@ It is still running. In another shell:
 Ctrl-C here, or kill -INT $$, ends it and removes $work.
 EOT
   wait -n "${pids[@]}" || true
-  echo "one of the programs ended by itself:" >&2
+  echo "one of the programs has ended:" >&2
   tail -n 3 "$work"/*.log >&2
   exit 2
 fi

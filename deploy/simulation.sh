@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What quickstart.sh and rehearse.sh share; they source it in the repository's
+# Shared by quickstart.sh and rehearse.sh, which source it in the repository's
 # folder, with `set -euo pipefail`.
 #   build_programs MARK LABEL...  the programs in $bin, unless all are newer than
 #                                 every source since that MARK
-#   make_work WHAT                a new folder $work; it, and whatever `start` has
+#   make_work WHAT                a new folder $work; it, and all that `start` has
 #                                 begun, is gone when the script ends
 #   start LOG COMMAND...          in the background
-#   await WHAT COMMAND...         until the command succeeds; not where a program
+#   await WHAT COMMAND...         until the command succeeds; fails if a program
 #                                 that `start` has begun ends before
 
 me=deploy/$(basename "$0")
@@ -26,9 +26,9 @@ build_programs() {
   if built_since "$mark"; then return; fi
   deploy/install-deps.sh build
   echo "building $# programs; the first time that takes minutes, 7 on two cores" >&2
-  # Bazel says how far it is, "[812 / 2,040] Compiling ...": in place on a
-  # terminal, else a line every ten seconds, so that a log shows that it goes on.
-  # What is no progress and no error is nothing for a newcomer.
+  # Bazel shows its progress, "[812 / 2,040] Compiling ...": in place on a
+  # terminal, otherwise a line every ten seconds, so that a log shows progress.
+  # Only progress and errors matter to a newcomer.
   progress=(--show_progress --noshow_loading_progress --ui_event_filters=-info)
   if [ ! -t 2 ]; then
     progress+=(--curses=no --color=no --show_progress_rate_limit=10)
@@ -49,7 +49,7 @@ build_programs() {
 
 pids=()
 namespaces=false
-# How many seconds anything may take that has to come: it only ends what hangs.
+# Limit in seconds for any wait; it only ends what hangs.
 patience=120
 
 stop_all() {

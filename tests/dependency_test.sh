@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when something depends on a folder that it must not know. The lists of
+# Fails if a package depends on a folder that it must not know. The lists of
 # dependencies come from Bazel (genquery), so an edge through any number of
 # libraries is seen.
 set -uo pipefail

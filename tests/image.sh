@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The image of deploy/Dockerfile: every source of a COPY is one of our programs, the
-# entry point is what was copied, and the programs need nothing beside them. Where
-# there is a builder it builds the image, and runs it.
+# entry point was copied, and the programs need no other files. If a builder is
+# installed it builds the image, and runs it.
 #   tests/image.sh DOCKERFILE CONTEXT opt|fastbuild|dbg
 # CONTEXT has the programs as bazel-bin has them. Builds other than opt link shared
-# libraries, so what a program needs is looked at with opt alone.
+# libraries, so only opt checks a program's dependencies.
 set -euo pipefail
 file=$1 context=$2 mode=$3
 fail() {

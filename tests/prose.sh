@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The check of pages' language: it passes a good page, and finds each mistake where it is.
+# The check of the language of texts: it passes a good page, help and row, and finds each
+# mistake where it is.
 #   tests/prose.sh .ci/prose
 set -euo pipefail
 prose=$1
@@ -11,12 +12,12 @@ fail() {
 }
 words() { printf 'w%.0s ' $(seq "$1"); }
 
-# finds PAGE MESSAGE: of this page it says this, and nothing more.
+# finds PAGE MESSAGE [FILE]: it prints only this about this page, help or row.
 finds() {
-  local said status=0
-  printf '%s\n' "$1" >"$work/page.md"
-  said=$("$prose" "$work/page.md") || status=$?
-  [ "$said" = "${2:+$work/page.md:$2}" ] || fail "said \"$said\", expected \"$2\", of: $1"
+  local said status=0 file=$work/${3:-page.md}
+  printf '%s\n' "$1" >"$file"
+  said=$("$prose" "$file") || status=$?
+  [ "$said" = "${2:+$file:$2}" ] || fail "said \"$said\", expected \"$2\", of: $1"
   [ "$status" -eq "$([ -z "$2" ] && echo 0 || echo 1)" ] || fail "status $status, of: $1"
 }
 
@@ -42,6 +43,11 @@ ${half}
 \`\`\`" ""
 finds "$(printf '…%.0s' $(seq 100))" ""
 
+finds "<!-- generated: rows -->
+| is told | $(printf '%0101d' 0) |
+$(printf '| row |\n%.0s' $(seq 199))
+
+Last." ""
 finds "Good line.
 
 ${half}
@@ -59,6 +65,44 @@ finds "$(printf 'A line.\n\n%.0s' $(seq 100))
 Last." "201: a page of 201 lines, expected at most 200"
 finds "The host
 is **told**." "1: \"told\", expected notify, report or print"
+
+# Help: an item is a paragraph of its own, and code in front of its comment.
+items=$(printf '  - an item\n    of two lines\n%.0s' $(seq 4))
+finds "Check the cluster
+
+In these cases:
+$items
+The host rolls back.
+
+Examples:
+  id: one: two: three  # a comment" "" help.txt
+finds "  - a host, a plan: and a: rule" "1: a sentence with 2 colons or semicolons, expected at most 1" help.txt
+finds "  - $(words 9)
+    $(words 9)
+    $(words 8)" "1: a sentence of 26 words, expected at most 25" help.txt
+finds "In this case:
+  - the host
+is told." "3: \"told\", expected notify, report or print" help.txt
+finds "  a: b  # is told" "1: \"told\", expected notify, report or print" help.txt
+finds "$(printf '%081d' 0)" "1: a line of 81 columns, expected at most 80" help.txt
+
+# Rows: a subject, one colon, and a next step behind a semicolon.
+row() { printf 'words {\n  name: "told"\n  text: "%s"\n}' "$1"; }
+finds "$(row "{file}: the plan has {a}: expected {b}; ${half}${half}")" "" row.textproto
+finds "$(row "{file}: says \\\"a: is told: b\\\", with roce: unused: expected c")" "" row.textproto
+finds "$(row "one line\\n${half}${half}")" "" row.textproto
+finds "$(row "{file}: one: two: three")" "3: a sentence with 2 colons or semicolons, expected at most 1" row.textproto
+finds "$(row "one; two; three")" "3: a message with 2 semicolons, expected at most 1" row.textproto
+finds "$(row "one; ${half}${half}two more")" "3: a sentence of 26 words, expected at most 25" row.textproto
+finds "$(row "one\\ntwo is told")" "3: \"told\", expected notify, report or print" row.textproto
+for field in one title observed expected why fix short_fix fix_without_command fails_when levels alone_why cause remedy; do
+  finds "words { name: \"a\" value: \"told\" $field: \"is told\" }" "1: \"told\", expected notify, report or print" row.textproto
+done
+finds 'levels: "fail; warn for a; unknown for b"' "" row.textproto
+
+# A page about the source code: phrases alone.
+mkdir "$work/docs"
+finds "${half}${half}two more: is: it: told." "1: \"told\", expected notify, report or print" docs/limits.md
 
 status=0
 "$prose" "$work/none.md" >"$work/out" 2>&1 || status=$?

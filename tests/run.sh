@@ -7,11 +7,11 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 deploy/install-deps.sh build test || exit 1
-# Machines of their own for the tests need root; without it they say so and pass.
+# Booted machines for tests need root; without it the tests say so and pass.
 if [ "$(id -u)" -eq 0 ]; then tests/systemd/rootfs.sh prepare || exit 1; fi
 
-# A test of namespaces that was killed leaves mounts, below which Bazel can make
-# no folder. Bazel answers once nothing else runs in this checkout.
+# A killed test of namespaces leaves mounts, below which Bazel cannot make a
+# folder. Bazel answers once no other command runs in this checkout.
 if [ "$(id -u)" -eq 0 ]; then
   under=$(bazel info --noshow_progress output_base 2>/dev/null)/execroot/clusterd/_tmp/
   awk -v under="$under" 'index($5, under) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
@@ -21,11 +21,15 @@ fi
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 read -r -a targets <<<"${CLUSTERD_TESTS:-//...}"
-bazel test --config=joined --keep_going --noshow_progress --build_event_text_file="$events" "$@" -- "${targets[@]}"
+# Tests wait more than they compute: two at a time for each processor. Compilers get
+# one each, as Bazel counts what they use.
+at_once=$((2 * $(nproc)))
+bazel test --config=joined --keep_going --noshow_progress --build_event_text_file="$events" \
+  --jobs=$((at_once + 1)) --local_test_jobs="$at_once" "$@" -- "${targets[@]}"
 status=$?
 
 # One test case is one <testcase> of the XML that GoogleTest or Bazel writes. A
-# target that failed without saying where counts as one failed case.
+# target that failed without naming one counts as one failed case.
 results=$(grep -oE 'file://[^"]*/test\.xml' "$events" | sed 's,^file://,,' | sort -u)
 passed=0
 failed=0

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the whole suite N times (1 by default) beside a load that it makes itself
-# (tests/steady/load.cc), small tests 50 times in all, and prints which test
-# failed how often, with its first failure:
+# Runs the whole suite N times (1 by default) under load (tests/steady/load.cc),
+# small tests 50 times in all. Prints how often each test failed, with its first
+# failure:
 #   tests/steady.sh 10
 # CLUSTERD_TESTS selects targets, as for tests/run.sh; further arguments go to
 # `bazel test`. Ends with status 1 when a test failed. Not part of CI: it takes
-# hours, and the machine is of little use for anything else meanwhile.
+# hours, and keeps the whole machine busy.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -16,7 +16,7 @@ if ! [[ $rounds =~ ^[1-9][0-9]{0,2}$ ]]; then
   exit 3
 fi
 repetitions=$(((50 + rounds - 1) / rounds))
-# A run that takes longer than this goes on without the load.
+# A run that takes longer than this continues without the load.
 max_load_seconds=14400
 
 deploy/install-deps.sh build test || exit 1
@@ -51,8 +51,8 @@ bazel build --config=joined --noshow_progress //tests/steady:load || exit 1
 bazel build "${flags[@]}" -- "${targets[@]}" || exit 1
 cp -L bazel-bin/tests/steady/load "$work/program"
 
-# Targets that are small run more often in each round; a list of patterns that
-# Bazel reads, since each target may be named in one option alone.
+# Small targets run more often in each round. Bazel lists them, since only one
+# option may name a target.
 expression=$(printf '%s + ' "${targets[@]}" | sed 's/ + $//; s/ + -/ - /g')
 small=$(bazel query --noshow_progress "attr(size, small, tests($expression))" 2>"$work/log") ||
   { cat "$work/log" >&2; exit 1; }
@@ -60,7 +60,7 @@ often=()
 for target in $small; do often+=("--runs_per_test=^$target\$@$repetitions"); done
 
 start_load() {
-  # What the load before this one has said is not waited for.
+  # The output of an earlier load does not count.
   : >"$work/loaded"
   "$work/program" "$work/load" "$max_load_seconds" >>"$work/loaded" &
   load=$!
@@ -104,7 +104,7 @@ case_name='
   }'
 
 # failed_cases XML: the names of its cases that failed. Bazel itself writes one
-# case, with the name of the target, for what has written no XML.
+# case, with the name of the target, if the test has written no XML.
 failed_cases() {
   awk "$case_name"'
     /<error message="exited with error code/ { name = "" }
@@ -112,7 +112,7 @@ failed_cases() {
   ' "$1" | sort -u
 }
 
-# said CASE LOG XML: what GoogleTest said of the case, or the end of the log.
+# said CASE LOG XML: GoogleTest's output of the case, or the end of the log.
 said() {
   local text=""
   [ ! -f "$3" ] || text=$(awk -v wanted="$1" "$case_name"'
@@ -128,15 +128,15 @@ said() {
 
 first_failure() { echo "$work/first.$(tr -c 'A-Za-z0-9\n' _ <<<"$1")"; }
 
-# record ROUND EVENTS: adds a line "target case" for each failure, and keeps what
-# the first failure of each said.
+# record ROUND EVENTS: adds a line "target case" for each failure, and keeps the output of each
+# first failure.
 record() {
   local label status log xml name file
   local -a names
   while read -r label status log xml; do
     names=()
     [ ! -f "$xml" ] || mapfile -t names < <(failed_cases "$xml")
-    # It ended, or was ended, where no case had failed.
+    # The run ended, or was ended, without a failed case.
     [ ${#names[@]} -gt 0 ] || names=("($status)")
     for name in "${names[@]}"; do
       echo "$label $name" >>"$failures"
@@ -146,7 +146,7 @@ record() {
   done < <(bad_results "$2")
 }
 
-# What failed how often, and what it said first.
+# Failed tests, how often each failed, and its first output.
 summarize() {
   echo
   if [ ! -s "$failures" ]; then
@@ -182,7 +182,7 @@ for ((round = 1; round <= rounds; ++round)); do
   began=$SECONDS
   before=$(wc -l <"$failures")
   : >"$events"
-  # In the background, so that a signal is heard while it runs.
+  # Runs in the background, so that the shell handles a signal while it runs.
   bazel test "${flags[@]}" --nocache_test_results --runs_per_test=1 "${often[@]}" --test_output=summary \
     --build_event_text_file="$events" "$@" -- "${targets[@]}" >"$work/log" 2>&1 &
   bazel=$!
@@ -195,7 +195,7 @@ for ((round = 1; round <= rounds; ++round)); do
   record "$round" "$events"
   now=$(wc -l <"$failures")
   if [ $ended -ne 0 ] && [ "$now" -eq "$before" ]; then
-    # Bazel says that something failed, and no result does: its own words.
+    # Bazel reports a failure without a result: print its own words.
     echo "bazel (status $ended)" >>"$failures"
     { echo "run $round of $rounds"; tail -n 30 "$work/log"; } >"$(first_failure "bazel (status $ended)")"
     now=$((now + 1))

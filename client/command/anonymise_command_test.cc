@@ -34,7 +34,7 @@ ProgramOutput Anonymise(const std::string& file, const std::string& bytes) {
   return RunProgram({"anonymise", file, "--from", TestFile("raw", bytes)});
 }
 
-// In a folder of this test's own, and not there yet.
+// A path in this test's folder that does not exist yet.
 std::string NewFile(const std::string& name) {
   const std::string path = TestFile(name, "");
   EXPECT_EQ(remove(path.c_str()), 0);

@@ -1,5 +1,4 @@
-// clusterctl apply and clusterctl rollback: a saved plan done on the hosts, and
-// taken back.
+// clusterctl apply and rollback: apply a saved plan, or undo an apply.
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,11 +28,11 @@ namespace clusterd {
 namespace {
 
 constexpr uint32_t kSchemaVersion = 1;
-// Hosts at once, unless --wave says otherwise; the controller's own default.
+// Hosts at once without --wave; the controller's own default.
 constexpr uint32_t kDefaultWaveSize = 32;
 
-// What apply and rollback share: says what will happen, asks the person unless
-// --yes was given, has the controller do it, and tells each host's end as it
+// The common part of apply and rollback. Announces the changes, asks the person
+// unless --yes was given, makes the call, and prints each host's end as it
 // comes. The file of --report is written on every path.
 class RunCommand : public Request {
  public:
@@ -45,7 +44,7 @@ class RunCommand : public Request {
   void AddSharedOptions(CLI::App& app, const std::string& force) {
     AddOption(app, "--wave", "N", wave_text_,
               absl::StrCat("Hosts per wave (default: ", kDefaultWaveSize, ")"));
-    // A wave that fails does not stop a rollback, so none can warn it.
+    // A failed wave does not stop a rollback, so a canary would be useless.
     if (!is_rollback_) {
       AddOption(app, "--canary", "N", canary_text_,
                 "Hosts in the first wave, or more until it has a step of every "
@@ -59,16 +58,15 @@ class RunCommand : public Request {
     app.add_flag("--verbose", verbose_, "Print each step when it ends");
     AddOutput(app);
     AddReport(app);
-    // Who waits for an apply waits; it may take an hour of waves.
+    // The person waits for an apply, which may take an hour of waves.
     AddTimeout(app, absl::Hours(24), "24h; a run that began continues");
   }
 
-  // Reads what the command is about; adds mistakes.
+  // Reads the command's arguments; adds mistakes.
   virtual void ReadSubject() = 0;
-  // What the person is asked about, on stderr.
+  // Prints the changes to be confirmed, on stderr.
   virtual void PrintSubject(const Style& style, std::ostream& out) const = 0;
-  // Ends the run without asking anybody, as no host has anything to do; the
-  // exit status.
+  // Ends the run without a question, as it has nothing to do; the exit status.
   virtual int FinishNothing() = 0;
   // Makes the call.
   virtual absl::StatusOr<ApplyReport> Call(ControllerClient& client) = 0;
@@ -91,40 +89,44 @@ class RunCommand : public Request {
     const absl::Status asked = canceller_->Close();
     is_cancelled_ |= asked.ok();
     if (!asked.ok() && !absl::IsNotFound(asked) && !report.ok()) {
-      Tell("run ", run_id(), " could not be cancelled: ", asked.message());
+      Tell("msg-run-not-cancelled", run_id(), MessageWords(asked));
     }
     return report;
   }
 
-  // The end of a run of nothing, where that is not what was wished.
-  int NothingCanBeDone(const std::string& why) {
-    Tell("nothing can be done: ", why);
-    report_.add_notes(why);
+  // Ends a run that has nothing to do because something was wrong.
+  int NothingCanBeDone(const FindingValue& why) {
+    Tell("msg-nothing-can-be-done", why);
+    Note(why);
     return kExitNoVerdict;
   }
+  void Note(const FindingValue& words) {
+    report_.add_notes(EnglishText(words));
+    said_.push_back(words);
+  }
 
-  // Who will be asked, in that order.
+  // The hosts, in the order of the run.
   std::vector<std::string> hosts_;
   bool subject_known_ = false;
-  std::string what_will_happen_;  // "Apply 2 steps"
-  uint32_t canary_ = 0;           // 0: the first wave is like the others.
+  FindingValue what_will_happen_;  // "Apply 2 steps"
+  uint32_t canary_ = 0;            // 0: the first wave is like the others.
   uint32_t wave_size_ = 0;
-  Canary first_wave_;  // Of apply alone.
-  // Of apply alone: when it goes back by itself; zero: as the plan asks for.
+  Canary first_wave_;  // Set by apply only.
+  // Apply only: time until the automatic rollback; zero: the plan decides.
   absl::Duration confirm_within_;
-  // What a person types in the place of "y", and why; empty: "y" will do.
+  // Word that a person types instead of "y", and why; empty: "y" is enough.
   std::string name_to_type_;
-  std::string why_type_;
-  std::string confirmed_;  // Of --confirm.
-  // The controller's; until that is there, what this side knows of the run.
+  FindingValue why_type_;
+  std::string confirmed_;  // Value of --confirm.
+  // The controller's report; until it arrives, what this side knows.
   ApplyReport report_;
-  // Of apply alone: the run that is to end; empty: none.
+  // Set by apply only: the run to end; empty: none.
   std::string abort_;
   std::vector<const CLI::Option*> not_with_abort_;
 
  private:
   bool HasNothingToDo() const { return subject_known_ && hosts_.empty(); }
-  // Empty: not heard.
+  // Empty: not received.
   const std::string& run_id() const { return report_.run_id(); }
   bool aborts() const { return !abort_.empty(); }
 
@@ -134,20 +136,17 @@ class RunCommand : public Request {
     if (aborts()) return CheckAbort();
     wave_size_ = ReadCount("--wave", wave_text_, kDefaultWaveSize);
     if (!canary_text_.empty()) canary_ = ReadCount("--canary", canary_text_, 1);
-    // Who changes hosts and wants a report of it must not find out afterwards.
+    // An unusable file of --report must be refused before hosts change.
     CheckReport();
     ReadSubject();
     const bool can_ask =
         session().terminal.in_is_terminal && session().terminal.err_is_terminal;
     if (!yes_ && !can_ask && !HasNothingToDo()) {
-      AddMistake(
-          "--yes: is missing, and nobody can be asked: stdin and stderr ",
-          "are no terminal");
+      AddMistake("msg-yes-missing");
     }
     const bool must_confirm = yes_ && !name_to_type_.empty();
     if (confirmed_.empty() && must_confirm && !HasNothingToDo()) {
-      AddMistake("--confirm: is missing: ", why_type_, ", expected --confirm ",
-                 name_to_type_, " if that is meant");
+      AddMistake("msg-confirm-missing", why_type_, name_to_type_);
     }
   }
 
@@ -155,7 +154,7 @@ class RunCommand : public Request {
     CheckRunId("--abort", abort_);
     for (const CLI::Option* other : not_with_abort_) {
       if (other->count() == 0) continue;
-      AddMistake("--abort: stands alone, expected no ", other->get_name());
+      AddMistake("msg-abort-alone", other->get_name());
     }
   }
 
@@ -177,33 +176,26 @@ class RunCommand : public Request {
   // Ok if the person, or --yes, agrees.
   absl::Status AskConsent() {
     const Waves waves(hosts_.size(), first_wave_.size, wave_size_);
-    const std::string question = absl::StrCat(
-        what_will_happen_, " on ", Count(hosts_.size(), "host"), " in ",
-        Count(waves.count(), "wave"),
-        canary_ > 0
-            ? absl::StrCat(", the first of ", Count(waves.begin(1), "host"))
-            : "",
-        force_ ? ", with force" : "",
+    const FindingValue question = Worded(
+        "ctl-question", what_will_happen_, Counted(hosts_.size(), "host"),
+        Counted(waves.count(), "wave"),
+        canary_ > 0 ? Worded("ctl-first-wave", Counted(waves.begin(1), "host"))
+                    : FindingValue(),
+        force_ ? Worded("ctl-with-force") : FindingValue(),
         confirm_within_ > absl::ZeroDuration()
-            ? absl::StrCat(", taken back after ",
-                           absl::FormatDuration(confirm_within_),
-                           " unless it is confirmed")
-            : "");
+            ? Worded("ctl-reverts-after", absl::FormatDuration(confirm_within_))
+            : FindingValue());
     if (!yes_) PrintSubject(ErrStyle(), session().err);
-    if (!first_wave_.why.empty()) Tell(first_wave_.why);
+    if (first_wave_.size > 0) Tell("headed", "", first_wave_.why);
     if (yes_) {
-      Tell(question);
+      Tell("headed", "", question);
       return absl::OkStatus();
     }
     const bool by_name = !name_to_type_.empty() && confirmed_.empty();
-    const std::string how =
-        by_name
-            ? absl::StrCat("? As ", why_type_, ", type the cluster's name, ",
-                           name_to_type_, ": ")
-            : "? [y/N] ";
-    session().err << "\n"
-                  << SafeText(absl::StrCat(question, how), ErrStyle().utf8)
-                  << std::flush;
+    const std::string asked =
+        by_name ? Say("ctl-ask-name", question, why_type_, name_to_type_)
+                : Say("ctl-ask-yes", question);
+    session().err << "\n" << SafeText(asked, ErrStyle().utf8) << std::flush;
     const absl::StatusOr<std::string> answer = session().read_line();
     static const LazyRE2 kYes = {R"((?i)\s*y(?:es)?\s*)"};
     if (answer.ok() &&
@@ -211,14 +203,15 @@ class RunCommand : public Request {
                  : HasForm(*answer, *kYes))) {
       return absl::OkStatus();
     }
-    if (!answer.ok()) session().err << "\n";
-    const std::string why =
-        absl::StrCat(!answer.ok() ? answer.status().message()
-                     : by_name    ? "the answer was not the cluster's name"
-                                  : "the answer was not yes",
-                     "; nothing was changed");
-    return absl::IsCancelled(answer.status()) ? absl::CancelledError(why)
-                                              : absl::InvalidArgumentError(why);
+    if (answer.ok()) {
+      return InvalidWords(by_name ? "msg-answer-not-name"
+                                  : "msg-answer-not-yes");
+    }
+    session().err << "\n";
+    return WithWords(
+        absl::IsCancelled(answer.status()) ? absl::CancelledError("")
+                                           : absl::InvalidArgumentError(""),
+        Worded("msg-answer-not-read", MessageWords(answer.status())));
   }
 
   void OnEvent(const ApplyEvent& event) {
@@ -227,29 +220,28 @@ class RunCommand : public Request {
       OnProgress(event.progress());
     } else if (event.has_step() && verbose_) {
       const StepOutcome& outcome = event.step().outcome();
-      Tell(event.step().host(), " step ", outcome.step(), " ",
-           StepWord(outcome.state()), ": ", event.step().text(),
-           Part("; ", outcome.detail()));
+      Tell("ctl-step", event.step().host(), outcome.step(),
+           StepWord(outcome.state()), event.step().text(),
+           SayPart("ctl-and", outcome.detail()));
     } else if (event.has_host()) {
       ClearProgress();
       session().err << HostEndLine(event.host(), is_rollback_, style)
                     << std::endl;
       results_[event.host().host()] = event.host();
     } else if (event.has_wave() && event.wave().waves() > 1) {
-      Tell(WaveText(event.wave()));
+      Tell("headed", "", WaveText(event.wave()));
     } else if (event.has_cancelled()) {
-      // Also where somebody else did: what is left to Ctrl-C is to leave.
+      // Another user may have cancelled it. The next Ctrl-C ends the command.
       is_cancelled_ = true;
       session().interrupt.DeferTo(nullptr);
-      Tell(CancelText(event.cancelled()),
-           "; Ctrl-C leaves that to the controller");
+      Tell("ctl-cancelled", CancelText(event.cancelled()));
     }
   }
 
   void OnProgress(const ApplyProgress& progress) {
     if (run_id().empty() && !progress.run_id().empty()) {
       report_.set_run_id(progress.run_id());
-      Tell("run ", run_id());
+      Tell("ctl-run", run_id());
       canceller_->OnRunId(run_id());
     }
     ShowProgress(ApplyProgressText(progress, ErrStyle().utf8));
@@ -261,20 +253,20 @@ class RunCommand : public Request {
       CompleteReport();
       return Deliver(FinishNothing());
     }
-    NoteForeignSchema(kSchemaVersion, report_);
+    if (report_.schema_version() != kSchemaVersion) {
+      Note(Worded("msg-report-schema-differs", report_.schema_version(),
+                  kSchemaVersion));
+    }
     if (confirm_within_ > absl::ZeroDuration() && !report_.has_confirmation()) {
-      // One of before reads over what it does not know.
-      report_.add_notes(
-          "the controller is older and knows no --confirm-within: what was "
-          "applied stays");
+      // An older controller ignores the field.
+      Note(Worded("msg-confirm-within-not-known"));
     }
     const int hosts_before = report_.hosts_size();
-    // Which hosts a rollback asks, the controller knows best.
+    // The controller knows best which hosts a rollback asks.
     if (!is_rollback_) CompleteHosts();
     if (report_.hosts_size() > hosts_before) {
-      report_.add_notes(absl::StrCat("the controller's report leaves out ",
-                                     report_.hosts_size() - hosts_before,
-                                     " of the hosts"));
+      Note(Worded("msg-report-without-hosts",
+                  report_.hosts_size() - hosts_before));
     }
     return Deliver(ExitStatusOf(SupportedVerdict(report_), FailOn::kFail));
   }
@@ -285,7 +277,8 @@ class RunCommand : public Request {
     CompleteReport();
     if (!error.message().empty()) {
       report_.set_error(SafeText(error.message(), /*utf8=*/true));
-      report_.add_notes(report_.error());
+      Note(MessageWords(error));
+      *report_.mutable_notes()->rbegin() = report_.error();
     }
     return true;
   }
@@ -294,23 +287,20 @@ class RunCommand : public Request {
   }
 
   void SayHowToLook(const absl::Status& error) {
-    // We left; or the controller did, perhaps for good.
+    // This side left, or the controller did, perhaps for good.
     const bool we_left =
         absl::IsCancelled(error) || absl::IsDeadlineExceeded(error);
     const std::string id = run_id();
     if (id.empty() && (we_left || absl::IsUnavailable(error) ||
                        absl::IsInternal(error) || absl::IsUnknown(error))) {
-      Tell("no run of this command was named; if one began all the same, it ",
-           "is in: clusterctl history --kind ", name());
+      Tell("msg-run-not-named", name());
     } else if (id.empty()) {
-      Tell("nothing was changed");
-    } else if (is_cancelled_) {
-      Tell("run ", id, " is cancelled and ends in the controller after what ",
-           "is under way; look with: clusterctl show ", id);
+      Tell("ctl-nothing-changed");
     } else {
-      Tell("run ", id, we_left ? " goes on" : " may go on",
-           " in the controller, wave after wave; look with: clusterctl show ",
-           id, "; end it with: clusterctl cancel ", id);
+      Tell(is_cancelled_ ? "msg-run-cancelled"
+           : we_left     ? "msg-run-goes-on"
+                         : "msg-run-may-go-on",
+           id);
     }
   }
 
@@ -324,7 +314,7 @@ class RunCommand : public Request {
     }
   }
 
-  // Of a run that this side alone can tell of.
+  // Completes the report of a run that the controller has not reported.
   void CompleteReport() {
     report_.set_schema_version(kSchemaVersion);
     report_.set_rollback(is_rollback_);
@@ -350,8 +340,14 @@ class RunCommand : public Request {
           << "\n";
       return;
     }
-    // What went wrong before any host was asked was told on stderr.
-    if (!report_.hosts().empty()) PrintApplyTable(report_, style, out);
+    // Errors before any host was asked were printed on stderr.
+    if (report_.hosts().empty()) return;
+    ApplyReport shown = report_;
+    auto note = shown.mutable_notes()->rbegin();
+    for (auto said = said_.rbegin(); said != said_.rend(); ++said) {
+      *note++ = ValueText(*said);
+    }
+    PrintApplyTable(shown, style, out);
   }
   std::string Short() const final {
     return aborts() ? AbortText(aborted_) : ApplyShort(report_);
@@ -367,16 +363,12 @@ class RunCommand : public Request {
   std::shared_ptr<RunCanceller> canceller_;
   bool is_cancelled_ = false;  // Here or elsewhere.
   std::map<std::string, ApplyResult> results_;
+  std::vector<FindingValue> said_;  // The last notes of the report.
   AbortApplyResponse aborted_;
 };
 
-// Checks the plan's digest before anybody is asked. The exit status:
-//   0  every host ended as wished
-//   1  a host did not; the waves behind it were not begun
-//   2  it was not begun, and why; or no complete answer: it was cancelled, a
-//      host is lost, the controller is away, the report file could not be
-//      written; a run that began goes on in the controller
-//   3  wrong usage, an edited plan, no consent; nothing was changed
+// Checks the plan's digest before any host is asked. help/apply.txt has the
+// exit statuses. A run that began continues in the controller.
 class ApplyCommand final : public RunCommand {
  public:
   ApplyCommand() : RunCommand("apply", /*is_rollback=*/false) {}
@@ -418,19 +410,14 @@ class ApplyCommand final : public RunCommand {
     confirm_within_ = ReadDuration("--confirm-within", confirm_within_text_,
                                    absl::Minutes(1), absl::ZeroDuration());
     if (no_confirm_ && (auto_confirm_ || !confirm_within_text_.empty())) {
-      AddMistake("--no-confirm: it is to stay, expected neither ",
-                 "--confirm-within nor --auto-confirm");
+      AddMistake("msg-no-confirm-conflict");
     }
     if (file_.empty()) {
-      AddMistake("PLANFILE: is missing, expected a file of clusterctl plan ",
-                 "--out");
+      AddMistake("msg-planfile-missing");
       return;
     }
     absl::StatusOr<ClusterPlan> plan = ReadPlanFile(file_);
-    if (!plan.ok()) {
-      AddMistake(plan.status().message());
-      return;
-    }
+    if (!plan.ok()) return AddMistakes("", plan.status(), mistakes_);
     plan_ = *std::move(plan);
     subject_known_ = true;
     for (const HostPlan& host : plan_.hosts()) {
@@ -441,15 +428,15 @@ class ApplyCommand final : public RunCommand {
       return first_wave_.hosts.count(host) > 0;
     });
     const PlanCounts counts = CountPlan(plan_);
-    what_will_happen_ = absl::StrCat("Apply ", Count(counts.steps, "step"));
+    what_will_happen_ =
+        Worded("ctl-apply-steps", Counted(counts.steps, "step"));
     if (counts.readdresses_many()) {
       name_to_type_ = plan_.cluster();
-      why_type_ = ReaddressedText(counts);
+      why_type_ = Worded("plan-readdressed", counts.hosts_readdressed,
+                         Counted(counts.cluster_hosts, "host"));
     }
     if (!confirmed_.empty() && confirmed_ != plan_.cluster()) {
-      AddMistake("--confirm: \"", confirmed_,
-                 "\" is not the cluster of the plan, expected \"",
-                 plan_.cluster(), "\"");
+      AddMistake("msg-confirm-other-cluster", confirmed_, plan_.cluster());
     }
     report_.set_cluster(plan_.cluster());
     report_.set_plan_id(plan_.plan_id());
@@ -459,9 +446,8 @@ class ApplyCommand final : public RunCommand {
     const std::string planned = PlanNamespace(plan_);
     if (wanted.empty() || planned == wanted) return;
     AddMistake(
-        "--netns: \"", wanted, "\" is not what ", file_,
-        " was planned for, expected ",
-        planned.empty() ? "none: it is for the hosts' own namespace" : planned);
+        "msg-netns-not-of-plan", wanted, file_,
+        planned.empty() ? Worded("ctl-no-namespace") : ToFindingValue(planned));
   }
 
   void PrintSubject(const Style& style, std::ostream& out) const override {
@@ -471,10 +457,15 @@ class ApplyCommand final : public RunCommand {
   int FinishNothing() override {
     const PlanCounts counts = CountPlan(plan_);
     if (counts.blocked > 0) {
-      return NothingCanBeDone(
-          absl::StrCat(PlanCountsText(counts), "; clusterctl plan says why"));
+      const auto why = [&] {
+        return Worded("ctl-plan-says-why", PlanCountsText(counts));
+      };
+      const int status = NothingCanBeDone(why());
+      const InLanguage of_report(Language::kEnglish);
+      *report_.mutable_notes()->rbegin() = ValueText(why());
+      return status;
     }
-    Tell(PlanCountsText(counts));
+    Tell("headed", "", PlanCountsText(counts));
     report_.set_outcome(ApplyReport::SUCCEEDED);
     for (const HostPlan& host : plan_.hosts()) {
       ApplyResult& result = *report_.add_hosts();
@@ -502,7 +493,7 @@ class ApplyCommand final : public RunCommand {
   ClusterPlan plan_;
 };
 
-// The exit statuses are those of apply, but that every wave is asked.
+// The exit statuses are those of apply, except that every wave is asked.
 class RollbackCommand final : public RunCommand {
  public:
   RollbackCommand() : RunCommand("rollback", /*is_rollback=*/true) {}
@@ -517,8 +508,7 @@ class RollbackCommand final : public RunCommand {
  private:
   void ReadSubject() override { CheckRunId("APPLY_ID", id_); }
 
-  // What is to be taken back, so that a person is asked about hosts and not
-  // about a number.
+  // Reads the apply to be undone, so that the question can name its hosts.
   absl::Status Prepare(ControllerClient& client) override {
     if (!mistakes_.empty()) return absl::OkStatus();
     GetHistoryRequest request;
@@ -527,9 +517,8 @@ class RollbackCommand final : public RunCommand {
         HistoryRecord record,
         client.Ask(&Controller::Stub::GetHistory, request, kShortTimeout));
     if (record.entry().kind() != HISTORY_APPLY) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "APPLY_ID: \"", id_, "\" is a ",
-          HistoryKindWord(record.entry().kind()), ", expected an apply"));
+      return InvalidWords("msg-run-not-an-apply", id_,
+                          HistoryKindWords(record.entry().kind()));
     }
     subject_known_ = true;
     past_ = std::move(*record.mutable_apply());
@@ -537,7 +526,7 @@ class RollbackCommand final : public RunCommand {
     for (const ApplyResult& host : past_.hosts()) {
       if (MayHold(host.outcome())) hosts_.push_back(host.host());
     }
-    what_will_happen_ = absl::StrCat("Roll back apply ", past_.apply_id());
+    what_will_happen_ = Worded("ctl-roll-back", past_.apply_id());
     report_.set_cluster(past_.cluster());
     report_.set_apply_id(past_.apply_id());
     return absl::OkStatus();
@@ -547,8 +536,7 @@ class RollbackCommand final : public RunCommand {
     PrintApplyTable(past_, style, out, /*rollback_hint=*/false);
   }
   int FinishNothing() override {
-    return NothingCanBeDone(
-        absl::StrCat("apply ", past_.apply_id(), ": no host of it is applied"));
+    return NothingCanBeDone(Worded("ctl-apply-on-no-host", past_.apply_id()));
   }
 
   absl::StatusOr<ApplyReport> Call(ControllerClient& client) override {

@@ -36,7 +36,7 @@ ApplyProgress Progress(uint32_t done) {
   return progress;
 }
 
-// Progress, both hosts' ends, then the report of them.
+// Progress, both hosts' ends, then the report with these.
 ProgramWorld WorldWith(ApplyReport::Outcome outcome, const ApplyResult& first,
                        const ApplyResult& second) {
   ProgramWorld world;
@@ -77,6 +77,30 @@ TEST(ApplyCommandTest, TellsEachEndAsItComesAndThenTheSummary) {
             "\n"
             "SUCCEEDED: 2 applied of 2 hosts in 12 s\n"
             "to roll back, run: clusterctl rollback 3fa2c4d5e6f70812\n");
+}
+
+TEST(ApplyCommandTest, TalksChineseAndWritesTheSameReport) {
+  ProgramWorld world = GoodWorld();
+  world.script.apply_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "Socket closed");
+  const Arguments line = {"apply", PlanPath(), "--yes", "-o", "json"};
+  const ProgramOutput english = RunProgram(line, world);
+  world.environment["CLUSTERD_LANG"] = "zh";
+  const ProgramOutput chinese = RunProgram(line, world);
+  EXPECT_EQ(chinese.status, english.status);
+  EXPECT_EQ(chinese.out, english.out);
+  for (const char* text :
+       {"执行 4 步：2 台主机，1 批\n", "运行 3fa2c4d5e6f70812\n",
+        "运行 3fa2c4d5e6f70812 可能仍在控制器中"}) {
+    EXPECT_TRUE(absl::StrContains(chinese.err, text)) << chinese.err;
+  }
+  world.terminal.in_is_terminal = true;
+  world.terminal.err_is_terminal = true;
+  world.answer = std::string("n");
+  const ProgramOutput refused = RunProgram({"apply", PlanPath()}, world);
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_TRUE(absl::StrContains(refused.err, "1 批？[y/N] ")) << refused.err;
+  EXPECT_TRUE(absl::StrContains(refused.err, "未做任何变更")) << refused.err;
 }
 
 TEST(ApplyCommandTest, NamesThePlanWithTheWaveAndTheForce) {
@@ -158,7 +182,7 @@ struct ExitCase {
   ApplyResult::Outcome first;
   ApplyResult::Outcome second;
   int status;
-  const char* help;  // What the help says of that status.
+  const char* help;  // Words of the help about that status.
 };
 
 class ApplyExitTest : public testing::TestWithParam<ExitCase> {};
@@ -257,7 +281,7 @@ TEST(ApplyCommandTest, TimeoutEndsOnlyClusterctl) {
       RunProgram({"apply", PlanPath(), "--yes", "--timeout", "100ms"}, world);
   EXPECT_EQ(output.status, 2);
   EXPECT_EQ(controller.cancelled_id(), "");
-  // On a slow machine it ends before the run has told its id.
+  // On a slow machine it ends before the run's id arrives.
   EXPECT_TRUE(absl::StrContains(output.err, "in the controller, wave after") ||
               absl::StrContains(output.err, "history --kind apply"))
       << output.err;
@@ -313,11 +337,11 @@ TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {
   const ProgramOutput output =
       RunProgram({"apply", PlanPath(), "--yes"}, world);
   EXPECT_EQ(output.status, 2);
-  EXPECT_TRUE(
-      absl::StrContains(output.err,
-                        "the connection broke: Socket closed\n"
-                        "clusterctl apply: run 3fa2c4d5e6f70812 may go on in "
-                        "the controller, wave after wave"))
+  EXPECT_TRUE(absl::StrContains(
+      output.err,
+      "the connection broke: Socket closed\n"
+      "clusterctl apply: run 3fa2c4d5e6f70812 may continue in "
+      "the controller, wave after wave"))
       << output.err;
   EXPECT_TRUE(absl::StrContains(output.out, "RUNNING: 2 applied"));
 }
@@ -327,7 +351,7 @@ struct RefusedCase {
   grpc::Status status;
   int exit;
   std::vector<std::string> messages;
-  const char* help;  // What the help says of that status.
+  const char* help;  // Words of the help about that status.
 };
 
 class ApplyRefusedTest : public testing::TestWithParam<RefusedCase> {};
@@ -396,7 +420,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"NoReport",
                     grpc::Status::OK,
                     2,
-                    {"ended the apply with 0 reports"},
+                    {"ended the apply with 0 answers"},
                     "no complete answer"}),
     [](const auto& info) { return std::string(info.param.name); });
 
@@ -434,8 +458,8 @@ TEST(ApplyCommandTest, HasNothingToDoWithoutAskingAnybody) {
       absl::StrContains(HelpOfStatus("apply", 2), "whole plan is blocked"));
 }
 
-// The facts, the devices and agent.yaml are the host's own to judge, when its
-// wave has begun and others may be applied.
+// Each host judges its facts, devices and agent.yaml when its wave has begun.
+// Others may have been applied by then.
 TEST(ApplyCommandTest,
      HelpTellsWhatIsAskedBeforeAllHostsAndWhatAtEachOnesTurn) {
   const std::string help = RunProgram({"apply", "--help"}).out;
@@ -490,7 +514,7 @@ INSTANTIATE_TEST_SUITE_P(
     Mistakes, ApplyMistakeTest,
     testing::Values(
         BadCase{
-            "NoConsent", {}, {"--yes: is missing, and nobody can be asked"}},
+            "NoConsent", {}, {"--yes: is missing, and clusterctl cannot ask"}},
         BadCase{
             "Wave", {"--yes", "--wave", "0"}, {"--wave: \"0\", expected 1"}},
         BadCase{"NegativeWave", {"--yes", "--wave", "-3"}, {"--wave: \"-3\""}},
@@ -525,7 +549,7 @@ TEST(ApplyCommandTest, RefusesAnEditedPlanBeforeItAsksAnybody) {
 TEST(ApplyCommandTest, RefusesWhatIsNoPlan) {
   EXPECT_TRUE(absl::StrContains(
       RunProgram({"apply", TestFile("f", "version: 1\n"), "--yes"}).err,
-      ": is no plan of clusterctl: "));
+      ": is not a plan of clusterctl: "));
   const ProgramOutput absent = RunProgram({"apply", "/nonexistent/p", "--yes"});
   EXPECT_EQ(absent.status, 3);
   EXPECT_TRUE(absl::StrContains(absent.err,
@@ -567,7 +591,7 @@ TEST(ApplyCommandTest, RefusesAReportFileThatCannotBeMadeBeforeAnythingElse) {
         RunProgram({"apply", PlanPath(), "--yes", "--report", path}, world);
     EXPECT_EQ(output.status, 3) << path;
     EXPECT_FALSE(controller.apply_request().has_value()) << path;
-    // Once: it was not tried all the same.
+    // Reported once: it was not tried again.
     EXPECT_EQ(absl::StrReplaceAll(output.err, {{"--report", ""}}).size() + 8,
               output.err.size())
         << output.err;
@@ -577,7 +601,7 @@ TEST(ApplyCommandTest, RefusesAReportFileThatCannotBeMadeBeforeAnythingElse) {
 TEST(ApplyCommandTest, IsNoSuccessWhenTheReportFileCannotBeWritten) {
   const ProgramOutput output = RunProgram(
       {"apply", PlanPath(), "--yes", "--report", "/dev/full"}, GoodWorld());
-  // Not 3: that says that nothing was changed.
+  // Not 3, which means that nothing was changed.
   EXPECT_EQ(output.status, 2);
   EXPECT_TRUE(absl::StrContains(output.err,
                                 "--report /dev/full: No space left on device"))
@@ -586,7 +610,7 @@ TEST(ApplyCommandTest, IsNoSuccessWhenTheReportFileCannotBeWritten) {
       absl::StrContains(HelpOfStatus("apply", 2), "--report could not"));
 }
 
-// Addresses of two hosts of the three change.
+// Addresses change on two of the three hosts.
 ClusterPlan ReaddressingPlan() {
   ClusterPlan plan = TwoHosts();
   for (HostPlan& host : *plan.mutable_hosts()) {
@@ -648,7 +672,7 @@ TEST(ApplyCommandTest, AScriptConfirmsManyAddressesWithTheClustersName) {
       RunProgram({"apply", path, "--yes", "--confirm", "demo"}, world).status,
       0);
   EXPECT_TRUE(controller.apply_request().has_value());
-  // A name that nothing asks for does no harm, but it must be the right one.
+  // --confirm is allowed without need, but the name must be right.
   EXPECT_EQ(
       RunProgram({"apply", PlanPath(), "--yes", "--confirm", "demo"}, world)
           .status,
@@ -714,7 +738,8 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
     line.insert(line.end(), both.begin(), both.end());
     const ProgramOutput output = RunProgram(line, GoodWorld());
     EXPECT_EQ(output.status, 3);
-    EXPECT_TRUE(absl::StrContains(output.err, "--no-confirm: it is to stay"))
+    EXPECT_TRUE(
+        absl::StrContains(output.err, "--no-confirm: excludes automatic"))
         << output.err;
   }
   EXPECT_EQ(
@@ -724,11 +749,11 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
       3);
 }
 
-// An older controller reads over what it does not know.
+// An older controller ignores the field.
 TEST(ApplyCommandTest, SaysWhereTheControllerTakesNothingBack) {
   const ProgramOutput output = RunProgram(
       {"apply", PlanPath(), "--yes", "--confirm-within", "5m"}, GoodWorld());
-  EXPECT_TRUE(absl::StrContains(output.out, "knows no --confirm-within"))
+  EXPECT_TRUE(absl::StrContains(output.out, "does not know --confirm-within"))
       << output.out;
 }
 

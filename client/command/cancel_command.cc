@@ -1,7 +1,6 @@
-// clusterctl cancel: an apply or rollback finishes what is under way and begins
-// no further wave; and how Ctrl-C does the same. clusterctl confirm and extend:
-// an apply that would be rolled back automatically stays, or is rolled back
-// later.
+// clusterctl cancel, and Ctrl-C likewise: an apply or rollback finishes its
+// hosts at work and begins no further wave. clusterctl confirm and extend: an
+// apply with automatic rollback stays, or is rolled back later.
 #include "client/command/request.h"
 #include "client/command/run_canceller.h"
 #include "client/print/apply_table.h"
@@ -13,8 +12,8 @@
 namespace clusterd {
 namespace {
 
-// The exit status: 0 no further wave begins; 3 the id is none, or the run is
-// over; 2 the controller did not take it.
+// Exit status: 0 no further wave begins; 3 an unknown id, or the run is over; 2
+// the controller did not accept it.
 class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
  public:
   CancelCommand() : OneCall("cancel", &Controller::Stub::Cancel) {}
@@ -39,7 +38,7 @@ class CancelCommand final : public OneCall<CancelRequest, CancelResponse> {
   }
 };
 
-// What confirm and extend print: how the apply is doing now.
+// Confirm and extend print the apply's present state.
 template <typename Asked>
 class PendingRequest : public OneCall<Asked, ConfirmResponse> {
  public:
@@ -50,7 +49,7 @@ class PendingRequest : public OneCall<Asked, ConfirmResponse> {
                 "Id of the apply, or its first characters");
     AddMore(app);
     this->AddOutput(app);
-    // A host may take ten seconds to write it down.
+    // A host may take ten seconds to write its journal.
     this->AddTimeout(app, absl::Seconds(30));
   }
 
@@ -65,8 +64,8 @@ class PendingRequest : public OneCall<Asked, ConfirmResponse> {
   }
 };
 
-// The exit status: 0 it stays, on every host; 2 something is still waited for,
-// it goes back, or the controller did not take it; 3 the id is none.
+// Exit status: 0 it stays, on every host; 2 it still waits, is rolled back, or
+// the controller did not accept it; 3 an unknown id.
 class ConfirmCommand final : public PendingRequest<ConfirmRequest> {
  public:
   ConfirmCommand() : PendingRequest("confirm", &Controller::Stub::Confirm) {}
@@ -80,7 +79,7 @@ class ConfirmCommand final : public PendingRequest<ConfirmRequest> {
   }
 };
 
-// The exit status: 0 it goes back later, on every host; 2 and 3 as above.
+// Exit status: 0 it is rolled back later, on every host; 2 and 3 as above.
 class ExtendCommand final : public PendingRequest<ExtendRequest> {
  public:
   ExtendCommand() : PendingRequest("extend", &Controller::Stub::Extend) {}
@@ -122,7 +121,7 @@ void RunCanceller::AskIfDue(bool wanted, const std::string& run_id) {
 
 void RunCanceller::OnAnswer(const grpc::Status& status) {
   const absl::Status answer = ToAbslStatus(status);
-  // The end of a run that is over is on its way.
+  // If the run is over, its end is on its way.
   if (!answer.ok() && !absl::IsInvalidArgument(answer)) interrupt_.Fire();
   // Close may return from here on.
   absl::MutexLock lock(&mutex_);

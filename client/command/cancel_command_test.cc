@@ -1,5 +1,4 @@
-// How a run ends before its time: clusterctl cancel, apply --abort, and Ctrl-C
-// while an apply is under way.
+// Early ends of a run: cancel, apply --abort, and Ctrl-C during an apply.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/files/user_files.h"
@@ -209,7 +208,7 @@ ApplyWave Wave(uint32_t wave, const std::string& result) {
   return told;
 }
 
-// A run of two waves, of which the second begins only if nobody cancels.
+// A run of two waves; the second begins only without a cancel.
 ProgramWorld CancelledWorld(const std::string& by) {
   ProgramWorld world;
   const ApplyResult first = ResultOf("server0", ApplyResult::APPLIED);
@@ -333,9 +332,9 @@ TEST(CtrlCTest, ThatDoesNotReachTheControllerSaysThatTheRunGoesOn) {
       "clusterctl apply: run 3fa2c4d5e6f70812 could not be cancelled: no such "
       "call\n"
       "clusterctl apply: interrupted\n"
-      "clusterctl apply: run 3fa2c4d5e6f70812 goes on in the controller, wave "
-      "after wave; look with: clusterctl show 3fa2c4d5e6f70812; end it with: "
-      "clusterctl cancel 3fa2c4d5e6f70812\n"))
+      "clusterctl apply: run 3fa2c4d5e6f70812 continues in the controller, "
+      "wave after wave; clusterctl show 3fa2c4d5e6f70812 shows it, and "
+      "clusterctl cancel 3fa2c4d5e6f70812 ends it\n"))
       << output.err;
 }
 

@@ -1,4 +1,4 @@
-// clusterctl check: whether the cluster is ready, and what is not.
+// clusterctl check: judges whether the cluster is ready.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -27,20 +27,19 @@
 namespace clusterd {
 namespace {
 
-// Where clusterd answers unless it is told otherwise.
+// The socket of clusterd without --socket.
 constexpr char kDefaultSocket[] = "/run/clusterd/agent.sock";
 constexpr absl::Duration kMargin = absl::Seconds(10);
-// How long a daemon that is asked for itself may take.
+// Time limit of a check by the local daemon.
 constexpr absl::Duration kLocalTimeout = absl::Seconds(70);
-// Between two looks of --wait, at most; a tenth of a shorter one.
+// Pause between checks of --wait: a tenth of its time, and at most this.
 constexpr absl::Duration kLongestPause = absl::Seconds(5);
 constexpr int kAwaitedColumns = 400;
 constexpr int kOwnJobColumns = 100;
 
-// What a check had found when Ctrl-C was pressed. Outlives the command where
-// the controller's answer comes later.
+// Findings at the moment of Ctrl-C. May outlive the command.
 struct SoFar {
-  // The program does not end under the call that asks, which has a deadline.
+  // Keeps the program alive until that call ends, which has a deadline.
   std::optional<Report> Wait() ABSL_LOCKS_EXCLUDED(mutex) {
     const auto is_answered = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex) {
       return !asking;
@@ -68,7 +67,7 @@ class CheckCommand final : public ClusterRequest {
   CheckCommand() : ClusterRequest("check", kMargin) {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "check", "--all checks every host");
+    AddHosts(app, "check", "ctl-all-checks");
     AddRuleOption(app, "--only", "Run only these rules", only_);
     AddRuleOption(app, "--skip", "Do not run these rules", skip_);
     AddRuleOption(app, "--downgrade",
@@ -112,13 +111,12 @@ class CheckCommand final : public ClusterRequest {
     watch_ = ReadDuration("--watch", watch_text_, absl::Seconds(1),
                           absl::ZeroDuration());
     if (!wait_text_.empty() && !watch_text_.empty()) {
-      AddMistake("--wait: --watch is given too, expected one of them");
+      AddMistake("msg-options-conflict", "--wait", "--watch");
     }
     if (!watch_text_.empty() &&
         (format_ == OutputFormat::kJunit || format_ == OutputFormat::kHtml)) {
-      AddMistake("--watch: prints a report per look, and --output ",
-                 format_ == OutputFormat::kHtml ? "html" : "junit",
-                 " is one document, expected one of them");
+      AddMistake("msg-watch-prints-reports",
+                 format_ == OutputFormat::kHtml ? "html" : "junit");
     }
     wait_until_ = session().now() + wait_;
     selection_.mutable_only()->Assign(only_.begin(), only_.end());
@@ -138,17 +136,19 @@ class CheckCommand final : public ClusterRequest {
       ClusterRequest::ReadOptions();
     }
     if (!max_age_text_.empty() && !judges_job_) {
-      AddMistake("--max-age: is for a job, expected --job, --nodes or ",
-                 "--rank-table");
+      AddMistake("msg-max-age-without-job");
     }
   }
 
+  static FindingValue HostOptions() {
+    return Worded("ctl-or", "HOSTS, --exclude, --hostfile", "--all");
+  }
   bool NamesHosts() const {
     return !hosts_.hosts.empty() || !hosts_.exclude.empty() ||
            !hosts_.hostfile.empty() || hosts_.all;
   }
 
-  // Inside a Slurm job without any word about hosts: its own.
+  // Inside a Slurm job, without options for hosts: that job.
   bool IsAboutJob() const {
     if (!job_options_.given().empty()) return true;
     return !NamesHosts() && namespace_text_.empty() &&
@@ -158,27 +158,24 @@ class CheckCommand final : public ClusterRequest {
 
   void CheckJobOptions() {
     if (NamesHosts()) {
-      AddMistake(job_options_.given(),
-                 ": HOSTS, --exclude, --hostfile or --all are given too, ",
-                 "expected one of them");
+      AddMistake("msg-options-conflict", job_options_.given(), HostOptions());
     }
     if (!namespace_text_.empty()) {
-      AddMistake(job_options_.given(), ": --netns is given too, expected one ",
-                 "of them");
+      AddMistake("msg-options-conflict", job_options_.given(), "--netns");
     }
   }
 
   void CheckLocalOptions() {
-    const std::tuple<bool, const char*, absl::string_view> refused[] = {
-        {NamesHosts(), "checks this host only",
-         "HOSTS, --exclude, --hostfile or --all"},
-        {!namespace_text_.empty(), "checks this host's own namespace",
-         "--netns"},
-        {selection_.ByteSizeLong() > 0, "the host's daemon runs all its rules",
-         "--only, --skip or --downgrade"},
-        {!job_options_.given().empty(), "knows no job", job_options_.given()}};
+    const std::tuple<bool, const char*, FindingValue> refused[] = {
+        {NamesHosts(), "ctl-local-one-host", HostOptions()},
+        {!namespace_text_.empty(), "ctl-local-own-namespace",
+         ToFindingValue("--netns")},
+        {selection_.ByteSizeLong() > 0, "ctl-local-all-rules",
+         Worded("ctl-or", "--only, --skip", "--downgrade")},
+        {!job_options_.given().empty(), "ctl-local-no-job",
+         ToFindingValue(job_options_.given())}};
     for (const auto& [is_given, why, options] : refused) {
-      if (is_given) AddMistake("--local: ", why, ", expected no ", options);
+      if (is_given) AddMistake("msg-local-refuses", Worded(why), options);
     }
   }
 
@@ -188,9 +185,8 @@ class CheckCommand final : public ClusterRequest {
     const bool first = job_hosts_.empty();
     job_hosts_ = job_options_.Resolve(spec_.spec(), mistakes_);
     if (first && mistakes_.empty() && job_options_.is_own_job()) {
-      Tell("judges ", job_options_.job().id(), " on ",
-           HostsText(job_hosts_, kOwnJobColumns),
-           ", the job that this runs in (--all checks every host)");
+      Tell("ctl-own-job", job_options_.job().id(),
+           HostsValue(job_hosts_, kOwnJobColumns));
     }
     return absl::OkStatus();
   }
@@ -223,8 +219,8 @@ class CheckCommand final : public ClusterRequest {
     so_far_->run_id = progress_.run_id();
   }
 
-  // Leaves the check once the controller has said what it knows by now, or that
-  // it cannot. A check without awaited hosts is not left: its report comes.
+  // Leaves the check once the controller has sent its findings so far, or
+  // cannot. Without awaited hosts the check goes on, as its report is due.
   static void AskSoFar(ControllerClient& client,
                        const std::shared_ptr<SoFar>& so_far,
                        std::function<void()> leave) {
@@ -261,11 +257,10 @@ class CheckCommand final : public ClusterRequest {
     const std::string socket = SocketPath();
     const auto channel = session().connector.ToLocalDaemon(socket);
     if (!channel.ok()) {
-      AddMistake(channel.status().message());
+      AddMistakes("", channel.status(), mistakes_);
       return channel.status();
     }
-    LocalClient client(*channel,
-                       absl::StrCat("clusterd of this host, ", socket),
+    LocalClient client(*channel, Worded("daemon-here", socket),
                        session().interrupt);
     ASSIGN_OR_RETURN(
         CheckSelfResponse response,
@@ -274,47 +269,46 @@ class CheckCommand final : public ClusterRequest {
     return absl::OkStatus();
   }
 
-  // The report does not say what was asked for.
-  void Doubt(const std::string& why) {
+  // Marks the report as not about what was asked for.
+  void Doubt(const FindingValue& why) {
     report_.set_verdict(report_.verdict() == FAIL ? FAIL : UNKNOWN);
-    report_.add_notes(why);
+    AddNote(why, report_);
   }
 
   void CheckAnswer() {
     if (report_.partial()) {
       const auto& awaited = report_.awaited();
-      report_.add_notes(absl::StrCat(
-          "partial: stopped while ", Count(awaited.size(), "host"), " of ",
-          report_.hosts_size(), " had not answered: ",
-          HostsText({awaited.begin(), awaited.end()}, kAwaitedColumns),
-          "; the history does not keep this report"));
+      AddNote(
+          Worded("msg-check-partial", Counted(awaited.size(), "host"),
+                 report_.hosts_size(),
+                 HostsValue({awaited.begin(), awaited.end()}, kAwaitedColumns)),
+          report_);
     }
-    // A controller that leaves out a host it was asked about has not checked
-    // it.
+    // A controller that leaves out a requested host has not checked it.
     const std::vector<std::string> left =
         LeftOut(judges_job_ ? job_hosts_ : named_, report_.hosts());
-    if (!left.empty()) Doubt(absl::StrCat("the report ", LeftOutText(left)));
-    // A controller that knows no jobs judges whole hosts.
-    if (judges_job_ && report_.job_servers() == 0) {
+    if (!left.empty()) {
       Doubt(
-          "the report is about whole hosts and not the job; use the "
-          "controller's version");
+          Worded("ctl-report-leaves-out", left.size(), HostsValue(left, 200)));
     }
-    // A controller that knows no namespaces judges the hosts' own.
+    // An older controller without jobs judges whole hosts.
+    if (judges_job_ && report_.job_servers() == 0) {
+      Doubt(Worded("msg-report-not-about-job"));
+    }
+    // An older controller without namespaces judges the hosts' own.
     const std::string asked = NetworkNamespaceText(network_namespace_);
     const std::string& judged = report_.network_namespace();
     if (judged != asked) {
-      Doubt(absl::StrCat(
-          "the report is about ",
-          judged.empty() ? "the hosts' own network namespace"
-                         : absl::StrCat("network namespace ", judged),
-          ", expected ", asked.empty() ? "the hosts' own" : asked,
-          "; use the controller's version"));
+      Doubt(Worded("msg-report-of-other-namespace",
+                   judged.empty() ? Worded("ctl-own-network-namespace")
+                                  : Worded("ctl-network-namespace", judged),
+                   asked.empty() ? Worded("ctl-own") : ToFindingValue(asked)));
     }
     if (spec_.refused().empty()) return;
-    report_.add_notes(OlderSpecText(spec_.refused(), "judges"));
-    // That one line has no notes.
-    if (format_ == OutputFormat::kShort) Tell(*report_.notes().rbegin());
+    const FindingValue older = OlderSpecWords(spec_.refused(), "ctl-judges");
+    AddNote(older, report_);
+    // The short line has no notes.
+    if (format_ == OutputFormat::kShort) Tell("headed", "", older);
   }
 
   int Finish() override {
@@ -337,13 +331,13 @@ class CheckCommand final : public ClusterRequest {
       if (left <= absl::ZeroDuration()) return Next::kShow;
       const absl::Duration pause = std::min(kLongestPause, wait_ / 10);
       if (!session().interrupt.Await(std::min(left, pause))) {
-        ShowProgress("looks again, until it passes");
+        ShowProgress(Say("ctl-checks-again"));
         return Next::kAgain;
       }
-      Tell("interrupted before --wait was over");
+      Tell("msg-wait-interrupted");
       status = kExitNoVerdict;
     } else if (watch_ > absl::ZeroDuration()) {
-      // A look that Ctrl-C cut short takes nothing from the one before it.
+      // A check that Ctrl-C cut short keeps the status of the check before it.
       if (stopped && status == kExitNoVerdict && last_status_.has_value()) {
         status = *last_status_;
         return Next::kEnd;
@@ -379,8 +373,7 @@ class CheckCommand final : public ClusterRequest {
       self.set_no_facts_reason(report_.error());
     }
     if (progress_.answered() + progress_.failed() + progress_.pending() > 0) {
-      report_.add_notes(absl::StrCat("when the run ended: ",
-                                     ProgressText(progress_, /*utf8=*/true)));
+      AddNote(Worded("ctl-when-ended", ProgressWords(progress_)), report_);
     }
     return true;
   }
@@ -391,14 +384,14 @@ class CheckCommand final : public ClusterRequest {
   }
   void PrintTable(const Style& style, std::ostream& out) override {
     if (watch_ > absl::ZeroDuration()) {
-      // A window shows one report, from its top.
+      // The window shows one report, from its top.
       out << (style.rewrites ? "\x1b[H\x1b[J" : "")
           << Painted(style, Paint::kBold,
                      absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez", started_,
                                       session().zone))
           << Say("check-again", absl::FormatDuration(watch_)) << "\n\n";
     }
-    // An error alone is talk, and was told on stderr.
+    // An error alone is not a report; it was printed on stderr.
     if (report_.error().empty() || !report_.notes().empty()) {
       PrintReportTable(Rendered(report_), style, verbose_, out);
     }
@@ -418,15 +411,15 @@ class CheckCommand final : public ClusterRequest {
 
   std::string wait_text_;
   std::string watch_text_;
-  absl::Duration wait_;   // Zero: looks once.
+  absl::Duration wait_;   // Zero: checks once.
   absl::Duration watch_;  // The same.
   absl::Time wait_until_;
-  std::optional<int> last_status_;  // Of the look before, of --watch.
-  std::shared_ptr<SoFar> so_far_;   // Of the look under way.
+  std::optional<int> last_status_;  // Status of the previous check of --watch.
+  std::shared_ptr<SoFar> so_far_;   // For the running check.
 
   JobOptions job_options_;
   std::string max_age_text_;
-  absl::Duration max_age_;  // Zero: looks now.
+  absl::Duration max_age_;  // Zero: checks now.
   bool judges_job_ = false;
   std::vector<std::string> job_hosts_;  // By their names, in the spec's order.
 

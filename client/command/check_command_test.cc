@@ -149,7 +149,7 @@ TEST(CheckFormatTest, RefusesOneDocumentOfManyLooks) {
       {"check", "--watch", "1s", "-o", "junit"}, WorldWith(ReportOf(PASS)));
   EXPECT_EQ(output.status, 3);
   EXPECT_TRUE(
-      absl::StrContains(output.err, "--watch: prints a report per look"))
+      absl::StrContains(output.err, "--watch: prints a report after each"))
       << output.err;
 }
 
@@ -239,7 +239,7 @@ TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
       absl::StrContains(output.out, absl::StrCat("note: ", text, "\n")));
   const ProgramOutput json = RunProgram({"check", "-o", "json"}, world);
   EXPECT_EQ(ParseReport(json.out).notes(0), text);
-  // What fits a chat has no notes.
+  // The short format has no notes.
   EXPECT_EQ(RunProgram({"check", "-o", "short"}, world).err,
             absl::StrCat("clusterctl check: ", text, "\n"));
 }
@@ -346,7 +346,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "fail"}},
         BadCase{"NoDuration",
                 {"--timeout", "90"},
-                {"--timeout: \"90\" is no duration"}},
+                {"--timeout: \"90\" is not a valid duration"}},
         BadCase{"NegativeDuration",
                 {"--timeout", "-3s"},
                 {"--timeout: \"-3s\" is out of range"}},
@@ -425,7 +425,7 @@ INSTANTIATE_TEST_SUITE_P(
             grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "no rule \"x\""),
             3, "no rule \"x\""},
         BrokenCase{"NoReport", grpc::Status::OK, grpc::Status::OK, 2,
-                   "ended the check with 0 reports"}),
+                   "ended the check with 0 answers"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(CheckTest, GivesUpAtTheTimeoutAndPrintsWhatIsKnown) {
@@ -664,7 +664,7 @@ TEST(CheckTest, WritesTheReportFileOnEveryExitPath) {
 TEST(CheckTest, IsNoPassWhenTheReportFileCannotBeWritten) {
   const Arguments report = {"check", "--report", "/nonexistent/report.json"};
   const ProgramOutput passed = RunProgram(report, WorldWith(ReportOf(PASS)));
-  // Not 3: that says that nothing was checked.
+  // Not 3, which means that nothing was checked.
   EXPECT_EQ(passed.status, 2);
   EXPECT_TRUE(absl::StrContains(HelpOfStatus("check", 2),
                                 "--report could not be written"));

@@ -1,5 +1,5 @@
-// What clusterctl says in Chinese, and that programs read the same in every
-// language.
+// Clusterctl in Chinese; JSON and the like are the same in every language.
+#include <algorithm>
 #include <set>
 
 #include "absl/algorithm/container.h"
@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/rules/finding_words.h"
+#include "config/words/message.h"
 #include "config/words/terminal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,7 +24,7 @@ using ::testing::Not;
 
 using Arguments = std::vector<std::string>;
 
-// Whether a text has a Chinese character.
+// The text has a Chinese character.
 bool IsChinese(absl::string_view text) {
   return absl::c_any_of(text, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -53,7 +54,7 @@ std::vector<std::string> Offered(const Arguments& line) {
   return offered;
 }
 
-// Every command, with those that stand below another.
+// Every command, with those of a group.
 std::vector<Arguments> EveryCommand() {
   std::vector<Arguments> commands;
   for (const std::string& name : Offered({""})) {
@@ -81,7 +82,7 @@ TEST(ChineseHelpTest, HasATitleAndEveryOptionOfEveryCommand) {
          {"Usage", "Options:", "Positionals", "REQUIRED", "Connection:"}) {
       EXPECT_THAT(help, Not(HasSubstr(word))) << name;
     }
-    // An option begins a line, and its text stands behind it or below.
+    // An option begins a line; its text follows it or is below.
     const std::vector<std::string> lines = absl::StrSplit(help, '\n');
     for (size_t i = 0; i + 1 < lines.size(); ++i) {
       if (!absl::StartsWith(lines[i], "  -")) continue;
@@ -144,8 +145,7 @@ TEST(LanguageOptionTest, IsEnglishAndAsciiWhereTheLocaleIsNotUtf8) {
   }
 }
 
-// A cluster with a DOWN link and a host of which a fact is missing, as the
-// judge reports it.
+// A cluster with a DOWN link, and a host with a missing fact, as judged.
 ProgramWorld BrokenWorld() {
   TestCluster cluster("atlas-training");
   cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
@@ -166,9 +166,41 @@ TEST(ChineseCheckTest, SaysWhatWasFoundAndWhatToDo) {
         "详情：clusterctl explain link", "待修复项", "不通过：", "台主机"}) {
     EXPECT_THAT(output.out, HasSubstr(text));
   }
-  for (const char* text : {"found ", "expected", "What to repair", "Hosts"}) {
+  for (const char* text : {"found ", "expected", "Repairs", "Hosts"}) {
     EXPECT_THAT(output.out, Not(HasSubstr(text)));
   }
+}
+
+TEST(ChineseCheckTest, TranslatesEveryHeadingOfMarkdown) {
+  const ProgramOutput output =
+      RunInChinese({"check", "-o", "markdown"}, BrokenWorld());
+  int headings = 0;
+  for (const absl::string_view line : absl::StrSplit(output.out, '\n')) {
+    if (line.substr(0, 2) != "##") continue;
+    ++headings;
+    EXPECT_TRUE(IsChinese(line)) << line;
+  }
+  EXPECT_GE(headings, 3) << output.out;
+  EXPECT_THAT(output.out, HasSubstr("### 待修复，最严重的在前\n"));
+}
+
+TEST(ChineseCheckTest, SaysWhyAHostIsSilent) {
+  TestCluster cluster("atlas-training");
+  HostFacts& facts = cluster.facts[1];
+  const std::string host = facts.host();
+  facts.Clear();
+  facts.set_host(host);
+  facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
+  SetDetail(Worded("msg-hub-never-attached"), facts.mutable_missing());
+  ProgramWorld world;
+  *world.script.spec.mutable_spec() = cluster.spec;
+  world.script.check_events = {EventOf(cluster.MakeReport())};
+  const std::string json = RunProgram({"check", "-o", "json"}, world).out;
+  EXPECT_THAT(json, HasSubstr("never attached"));
+  EXPECT_EQ(RunInChinese({"check", "-o", "json"}, world).out, json);
+  const std::string table = RunInChinese({"check"}, world).out;
+  EXPECT_THAT(table, HasSubstr("无应答：自此控制器启动以来从未连接"));
+  EXPECT_THAT(table, Not(HasSubstr("never attached")));
 }
 
 TEST(ChineseCheckTest, PrintsTheSameForProgramsInBothLanguages) {
@@ -183,6 +215,61 @@ TEST(ChineseCheckTest, PrintsTheSameForProgramsInBothLanguages) {
   const std::string file = TestFile("kept.json", "");
   RunInChinese({"check", "--report", file}, BrokenWorld());
   EXPECT_FALSE(IsChinese(FileContent(file)));
+}
+
+TEST(ChineseMistakesTest, AreToldInChineseAndTheSameToPrograms) {
+  const std::string old = TestFile("old.yaml", "");
+  for (const Arguments& line : std::vector<Arguments>{
+           {"chekc"},
+           {"check", "--onyl", "link", "-o", "json"},
+           {"check", "--report"},
+           {"check", "--all=x"},
+           {"check", "--only", "", "-ojson"},
+           {"check", "--only", "lnk,weather", "-ojson"},
+           {"check", "node[1-", "-ojson"},
+           {"check", "--netns", "contaner:train-1", "-ojson"},
+           {"check", "--only", "link", "--skip", "link", "-ojson"},
+           {"plan", "--only", "sysclt,link"},
+           {"config"},
+           {"describe"},
+           {"describe", "a", "b"},
+           {"check", "nowhere", "-x", "@a", "-o", "json"},
+           {"check", "--wait", "1s", "--watch", "1s", "-o", "json"},
+           {"check", "--max-age", "1h", "-o", "json"},
+           {"check", "--local", "--only", "link", "-o", "json"},
+           {"check", "--watch", "2s", "-o", "junit"},
+           {"check", "-o", "xml"},
+           {"plan", "--out", "-", "-o", "json"},
+           {"plan", "-o", "html"},
+           {"apply", "-o", "json"},
+           {"apply", "a.json", "--abort", "3fa2c4d5", "-o", "json"},
+           {"apply", "--no-confirm", "--auto-confirm", "-o", "json"},
+           {"rollback", "x", "-o", "json"},
+           {"hosts", "--forget", "a,b", "-o", "json"},
+           {"history", "-o", "short"},
+           {"explain", "nothing"},
+           {"explain", "EI9999"},
+           {"help", "chekc"},
+           {"logs", "--bytes", "x", "-o", "json"},
+           {"config", "import", old, "--out", old}}) {
+    const std::string text = absl::StrJoin(line, " ");
+    const ProgramOutput english = RunProgram(line);
+    const ProgramOutput chinese = RunInChinese(line);
+    EXPECT_EQ(chinese.status, 3) << text;
+    EXPECT_EQ(english.status, 3) << text;
+    EXPECT_EQ(chinese.out, english.out) << text;
+    EXPECT_FALSE(IsChinese(english.err)) << english.err;
+    // A document for programs may stand there if stdout is the plan's.
+    const std::string words = chinese.err.substr(0, chinese.err.find("{\n"));
+    EXPECT_EQ(chinese.err.substr(words.size()),
+              english.err.substr(
+                  std::min(english.err.find("{\n"), english.err.size())))
+        << text;
+    for (const absl::string_view said :
+         absl::StrSplit(words, '\n', absl::SkipEmpty())) {
+      EXPECT_TRUE(IsChinese(said)) << said;
+    }
+  }
 }
 
 TEST(ChineseExplainTest, SaysOfEveryRuleWhatItIs) {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "client/command/command.h"
-#include "config/values/nearest_word.h"
+#include "config/values/text_form.h"
 #include "config/values/version.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -29,8 +29,8 @@ constexpr HelpPage kHelpPages[] = {
 #include "client/command/help_pages.inc"
 };
 
-// The title of a page, and its footer of exit statuses and examples, which the
-// first empty line divides. REQUIRES: there is one of that name.
+// A page's title, and its footer of exit statuses and examples, divided by the
+// first empty line. REQUIRES: the page exists.
 std::pair<std::string, std::string> HelpOf(absl::string_view name,
                                            Language language) {
   const std::string page =
@@ -39,7 +39,7 @@ std::pair<std::string, std::string> HelpOf(absl::string_view name,
                         absl::MaxSplits("\n\n", 1));
 }
 
-// What CLI11 writes into help itself: labels, and groups of options.
+// Labels and groups of options that CLI11 writes into help.
 constexpr std::pair<const char*, const char*> kHelpLabels[] = {
     {"Usage", "用法"},       {"OPTIONS", "选项"},      {"Options", "选项"},
     {"Positionals", "参数"}, {"Subcommands", "命令"},  {"Subcommand", "命令"},
@@ -47,8 +47,8 @@ constexpr std::pair<const char*, const char*> kHelpLabels[] = {
     {"Job", "作业"},
 };
 
-// The Chinese titles and descriptions of what `app` has, by "check --only", or
-// "* --lang" for all commands, and "config" for a group of commands.
+// Sets Chinese titles and descriptions, by "check --only", "* --lang" for all
+// commands, and "config" for a group of commands.
 void Translate(CLI::App* app, const std::string& name) {
   static const auto* const texts = [] {
     auto* made = new std::map<std::string, std::string, std::less<>>;
@@ -79,9 +79,8 @@ void Translate(CLI::App* app, const std::string& name) {
   }
 }
 
-// CLI11 does not wrap descriptions; a terminal's first 80 columns must do. It
-// has no labels for the groups of options either, and pads names by their
-// bytes.
+// Wraps descriptions to a terminal's 80 columns, which CLI11 does not. Adds
+// labels for the groups of options, and pads names by columns instead of bytes.
 class WrappedHelp final : public CLI::Formatter {
  public:
   std::string make_group(
@@ -117,22 +116,29 @@ class WrappedHelp final : public CLI::Formatter {
   }
 };
 
-// An option with an empty value is a script's unset variable, and never means
-// "none" or "all".
-void RefuseEmptyValues(CLI::App& command) {
-  const CLI::Validator not_empty(
-      [](std::string& value) {
-        return value.empty() ? std::string("is empty, expected a value") : "";
-      },
-      "");
+// An option's empty value, often an unset variable, never means none or all.
+void CheckValues(CLI::App& command, MistakeList* mistakes) {
   for (CLI::Option* option : command.get_options()) {
-    // The controller names what a waiver lacks, with its other mistakes.
-    if (option->get_required() && option->get_name() != "--out") continue;
-    if (option->nonpositional() && option->get_items_expected_max() > 0) {
-      option->check(not_empty);
-    }
+    const std::string name = option->get_name();
+    // The controller reports what a waiver lacks, with its other mistakes.
+    if (option->get_required() && name != "--out") continue;
+    if (!option->nonpositional()) continue;
+    if (option->get_items_expected_max() == 0) continue;
+    option->check(CLI::Validator(
+        [=](const std::string& value) {
+          if (value.empty()) {
+            *mistakes = {Worded("msg-option-value-empty", name)};
+          } else if (name == "--lang" && value != "en" && value != "zh") {
+            *mistakes = {
+                Worded("msg-choice-not-known", name, value, "en, zh", "")};
+          }
+          return mistakes->empty() ? "" : "not valid";
+        },
+        ""));
   }
-  for (CLI::App* child : command.get_subcommands({})) RefuseEmptyValues(*child);
+  for (CLI::App* child : command.get_subcommands({})) {
+    CheckValues(*child, mistakes);
+  }
 }
 
 std::string OwnVersionLine() {
@@ -141,8 +147,8 @@ std::string OwnVersionLine() {
                       kReportSchemaVersion, ")\n");
 }
 
-// clusterctl version: ours, and that of the controller which an option, the
-// environment or client.yaml names.
+// clusterctl version: the client's version, and that of the controller which an
+// option, the environment or client.yaml names.
 class VersionCommand final : public Command {
  public:
   VersionCommand() : Command("version") {}
@@ -169,13 +175,14 @@ class VersionCommand final : public Command {
   }
 };
 
-// The tree of commands, and which of them the line names.
+// The tree of commands, and the ones that the line names.
 struct Tree {
   CLI::App root;
   CommandList commands;
   ConnectionFlags connection;
   std::string language;
   Command* named = nullptr;
+  MistakeList mistakes;                     // Found in values of the line.
   std::map<std::string, CLI::App*> groups;  // "config"
 };
 
@@ -191,18 +198,10 @@ void AddConnectionOptions(CLI::App& app, ConnectionFlags& connection) {
 void AddLanguage(CLI::App& app, std::string& language) {
   AddOption(app, "--lang", "LANG", language,
             "Language of texts; otherwise CLUSTERD_LANG, then the locale: "
-            "en, zh")
-      ->check(CLI::Validator(
-          [](std::string& value) {
-            return value == "en" || value == "zh"
-                       ? ""
-                       : absl::StrCat("\"", value,
-                                      "\" is not known, expected en, zh");
-          },
-          ""));
+            "en, zh");
 }
 
-// The commands that others stand below.
+// Groups of commands.
 constexpr std::pair<absl::string_view, const char*> kGroups[] = {
     {"audit", "Verify audit files, or list their newest lines: verify, head"},
     {"config",
@@ -237,6 +236,7 @@ CLI::App* AddApp(Tree& tree, absl::string_view name, Language language) {
 }
 
 void BuildTree(Tree& tree, Language language) {
+  const InLanguage spoken(language);  // Language of the commands' help.
   tree.root.name("clusterctl");
   tree.root.formatter(std::make_shared<WrappedHelp>());  // Commands inherit it.
   const auto [title, footer] = HelpOf("clusterctl", language);
@@ -246,7 +246,7 @@ void BuildTree(Tree& tree, Language language) {
   tree.root.set_version_flag(
       "--version", [] { return std::string(kClusterdVersion); },
       "Print versions");
-  // In the order of the help text.
+  // Ordered as in the help text.
   for (const auto add :
        {AddCheckCommand, AddHookCommand, AddPlanCommand, AddRunCommands,
         AddCancelCommands, AddHistoryCommands, AddDiffCommands, AddWatchCommand,
@@ -267,7 +267,7 @@ void BuildTree(Tree& tree, Language language) {
   }
   AddConnectionOptions(tree.root, tree.connection);
   AddLanguage(tree.root, tree.language);
-  RefuseEmptyValues(tree.root);
+  CheckValues(tree.root, &tree.mistakes);
   if (language != Language::kChinese) return;
   for (const auto& [english, chinese] : kHelpLabels) {
     tree.root.get_formatter()->label(english, chinese);
@@ -275,11 +275,11 @@ void BuildTree(Tree& tree, Language language) {
   Translate(&tree.root, "*");
 }
 
-// The arguments from the last to the first, as CLI11 takes them, with "--name="
-// in two: CLI11 would take the argument behind it for the value.
+// Arguments from the last to the first, as CLI11 takes them. Splits "--name=",
+// for which CLI11 would otherwise take the next argument.
 std::vector<std::string> ForParser(const std::vector<std::string>& arguments) {
   std::vector<std::string> result;
-  // Behind "--" stand another program's words.
+  // Words behind "--" belong to another program.
   const auto end = absl::c_find(arguments, "--");
   for (auto it = arguments.rbegin(); it != arguments.rend(); ++it) {
     absl::string_view word = *it;
@@ -308,28 +308,45 @@ std::vector<std::string> OptionsOf(const CLI::App& command) {
 
 bool IsOption(const std::string& word) { return absl::StartsWith(word, "-"); }
 
+// CLI11's message about an option's value.
+FindingValue ValueMistake(absl::string_view error) {
+  static const LazyRE2 kMissing = {R"((\S+): \d+ required (.*) missing)"};
+  static const LazyRE2 kNoFlag = {R"(Could not convert: (-\S+) = .*)"};
+  std::string option, value;
+  if (HasForm(error, *kMissing, &option, &value)) {
+    return Worded("msg-option-value-missing", option, value);
+  }
+  return HasForm(error, *kNoFlag, &option)
+             ? Worded("msg-flag-takes-no-value", option)
+             : Worded("msg-line-not-parsed", error);
+}
+
 MistakeList ParseMistakes(const CLI::ParseError& error, const CLI::App& command,
-                          const CLI::App& root) {
-  const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  const bool required =
-      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (!extras && !required) return {error.what()};
+                          const Tree& tree) {
+  // Its name is that of the command, or of its own class.
+  const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  const bool required = kind == CLI::ExitCodes::RequiredError;
+  if (!required && kind != CLI::ExitCodes::ExtrasError) {
+    if (!tree.mistakes.empty()) return tree.mistakes;
+    return {ValueMistake(error.what())};
+  }
   const std::vector<std::string> commands = CommandsBelow(command);
   MistakeList mistakes;
-  for (const std::string& word : root.remaining(/*recurse=*/true)) {
+  for (const std::string& word : tree.root.remaining(true)) {
     mistakes.push_back(UnexpectedArgument(command, word));
-    // What follows an unknown command are that command's own words.
+    // Words behind an unknown command belong to that command.
     if (!commands.empty() && !IsOption(word)) return mistakes;
   }
   if (!required) return mistakes;
-  mistakes.push_back(commands.empty()
-                         ? error.what()
-                         : absl::StrCat("no command, expected ",
-                                        absl::StrJoin(commands, ", ")));
+  mistakes.push_back(
+      commands.empty()
+          ? Worded("msg-argument-required",
+                   absl::StripSuffix(error.what(), " is required"))
+          : Worded("msg-command-missing", absl::StrJoin(commands, ", ")));
   return mistakes;
 }
 
-// The value of an option on a line that cannot be parsed.
+// An option's value on a line that cannot be parsed.
 std::string ArgumentOf(absl::string_view option,
                        const std::vector<std::string>& arguments) {
   const std::string joined = absl::StrCat(option, "=");
@@ -351,11 +368,11 @@ int RejectLine(const CLI::ParseError& error, Tree& tree,
     app = app->get_subcommands().front();
     absl::StrAppend(&name, name.empty() ? "" : " ", app->get_name());
   }
-  const MistakeList mistakes = ParseMistakes(error, *app, tree.root);
+  const MistakeList mistakes = ParseMistakes(error, *app, tree);
   if (ArgumentOf("-o", arguments) == "json" ||
       ArgumentOf("--output", arguments) == "json" ||
       absl::c_linear_search(arguments, "-ojson")) {
-    PrintErrorJson(name, absl::StrJoin(mistakes, "\n"), kExitUsage,
+    PrintErrorJson(name, MistakesError(mistakes).message(), kExitUsage,
                    session.out);
   }
   for (const auto& command : tree.commands) {
@@ -375,27 +392,26 @@ absl::string_view HelpPageText(absl::string_view name) {
   return page->text;
 }
 
-std::string UnexpectedArgument(const CLI::App& command,
-                               const std::string& word) {
+FindingValue UnexpectedArgument(const CLI::App& command,
+                                const std::string& word) {
   const bool option = IsOption(word);
   const std::string key = word.substr(0, word.find('='));
   const std::vector<std::string> names =
       option ? OptionsOf(command) : CommandsBelow(command);
   const std::vector<absl::string_view> views(names.begin(), names.end());
-  const std::string nearest = DidYouMean(key, views);
-  if (option) {
-    return absl::StrCat("option \"", key, "\" does not exist", nearest);
-  }
-  if (names.empty()) return absl::StrCat("\"", word, "\" was not expected");
-  return absl::StrCat("command \"", word, "\" does not exist, expected ",
-                      absl::StrJoin(names, ", "), nearest);
+  const FindingValue nearest = DidYouMeanWords(key, views);
+  if (option) return Worded("msg-option-not-known", key, nearest);
+  if (names.empty()) return Worded("msg-argument-not-expected", word);
+  return Worded("msg-command-not-known", word, absl::StrJoin(names, ", "),
+                nearest);
 }
 
 int RunClusterctl(const std::vector<std::string>& arguments, Session& session) {
   const std::string language = ArgumentOf("--lang", arguments);
   if (!language.empty()) session.environment["CLUSTERD_LANG"] = language;
+  const InLanguage spoken(LanguageOf(session.environment));
   Tree tree;
-  BuildTree(tree, LanguageOf(session.environment));
+  BuildTree(tree, CurrentLanguage());
   if (!arguments.empty() && arguments[0] == "complete") {
     return CompleteLine(tree.root, {arguments.begin() + 1, arguments.end()},
                         session);
@@ -406,7 +422,7 @@ int RunClusterctl(const std::vector<std::string>& arguments, Session& session) {
     session.out << tree.root.help();
     return kExitPass;
   } catch (const CLI::CallForVersion&) {
-    // What scripts ask; it waits for nobody.
+    // Scripts ask for it, so it never waits.
     session.out << OwnVersionLine();
     return kExitPass;
   } catch (const CLI::ParseError& error) {

@@ -14,7 +14,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-// Every command, by what is typed.
+// Every command, as typed.
 const std::vector<Arguments>& Commands() {
   static const auto& commands = *new std::vector<Arguments>{
       {"check"},
@@ -143,7 +143,7 @@ TEST(HelpTest, FitsEightyColumns) {
 struct WrongLine {
   const char* name;
   Arguments arguments;
-  std::string message;  // A part of what stderr says.
+  std::string message;  // A part of stderr.
 };
 
 class WrongLineTest : public testing::TestWithParam<WrongLine> {};
@@ -242,13 +242,13 @@ TEST(ClusterctlTest, WritesAReportFileForALineThatCannotBeParsed) {
 struct JsonCase {
   const char* name;
   std::vector<std::string> arguments;
-  int status;  // Of a controller that answers.
+  int status;  // If the controller answers.
 };
 
 class JsonTest : public testing::TestWithParam<JsonCase> {};
 
-// Of the document itself, not of what it holds. The fields of a Struct are a
-// map, whose layout differs between Debian's library and a build for TSan.
+// Checks the document, not its content. The fields of a Struct are a map, whose
+// layout differs between Debian's library and a build for TSan.
 std::string TopLevelField(const std::string& json, const char* name) {
   google::protobuf::Struct document;
   EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &document).ok())
@@ -294,7 +294,7 @@ INSTANTIATE_TEST_SUITE_P(
         JsonCase{"Describe", {"describe", "server0", "--output=json"}, 2},
         JsonCase{"History", {"history", "-ojson"}, 0},
         JsonCase{"Show", {"show", "3fa2", "--output", "json"}, 0},
-        // What the controller keeps under that id is no check.
+        // The controller has another kind of run under that id.
         JsonCase{"Diff", {"diff", "3fa2", "-o", "json"}, 3},
         JsonCase{"AuditHead", {"audit", "head", "-o", "json"}, 0},
         JsonCase{"ConfigShow", {"config", "show", "-o", "json"}, 0},

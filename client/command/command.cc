@@ -8,7 +8,6 @@
 #include "absl/strings/str_split.h"
 #include "config/identity/tls_credentials.h"
 #include "config/report/message_json.h"
-#include "config/values/nearest_word.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
@@ -19,8 +18,8 @@ size_t Command::ReadChoice(absl::string_view option, absl::string_view value,
                            const std::vector<absl::string_view>& words) {
   const auto found = absl::c_find(words, value);
   if (found != words.end()) return found - words.begin();
-  AddMistake(option, ": \"", value, "\" is not known, expected ",
-             absl::StrJoin(words, ", "), DidYouMean(value, words));
+  AddMistake("msg-choice-not-known", option, value, absl::StrJoin(words, ", "),
+             DidYouMeanWords(value, words));
   return 0;
 }
 
@@ -31,7 +30,7 @@ uint32_t Command::ReadCount(absl::string_view option, absl::string_view text,
   if (absl::SimpleAtoi(text, &count) && count >= 1 && count <= 100'000) {
     return count;
   }
-  AddMistake(option, ": \"", text, "\", expected 1 to 100000");
+  AddMistake("msg-count-out-of-range", option, text);
   return absent;
 }
 
@@ -44,10 +43,9 @@ absl::Duration Command::ReadDuration(absl::string_view option,
   if (text.empty()) return value;
   const bool is_one = absl::ParseDuration(text, &value);
   if (is_one && value >= least && value <= most) return value;
-  AddMistake(option, ": \"", text,
-             is_one ? "\" is out of range" : "\" is no duration", ", expected ",
-             absl::FormatDuration(least), " to ", absl::FormatDuration(most),
-             ", such as 90s or 2m");
+  AddMistake(is_one ? "msg-duration-out-of-range" : "msg-duration-not-valid",
+             option, text, absl::FormatDuration(least),
+             absl::FormatDuration(most));
   return absent;
 }
 
@@ -82,26 +80,23 @@ absl::Time Command::ReadSince(absl::string_view option,
     }
   }
   if (time <= now) return time;
-  AddMistake(option, ": \"", text,
-             time < absl::InfiniteFuture() ? "\" is in the future" : "\"",
-             ", expected a time ago as 2h or 30d, or a moment as "
-             "2026-03-01 10:11");
+  AddMistake(time < absl::InfiniteFuture() ? "msg-time-in-future"
+                                           : "msg-time-not-valid",
+             option, text);
   return absl::InfinitePast();
 }
 
 bool Command::CheckNewFile(absl::string_view option, const std::string& path) {
   std::error_code unknown;
   if (path.empty() || !std::filesystem::exists(path, unknown)) return true;
-  AddMistake(option, ": ", path,
-             " is there already, expected a new file; nothing was overwritten");
+  AddMistake("msg-file-exists", option, path);
   return false;
 }
 
 void Command::CheckRunId(absl::string_view argument, absl::string_view id) {
   static const LazyRE2 kForm = {"[0-9a-f]{4,16}"};
   if (HasForm(id, *kForm)) return;
-  AddMistake(argument, ": \"", id, "\", expected 4 to 16 characters 0-9 and ",
-             "a-f, as clusterctl history shows them");
+  AddMistake("msg-run-id-not-valid", argument, id);
 }
 
 void Command::Begin(Session& session) {
@@ -137,15 +132,15 @@ std::unique_ptr<ControllerClient> Command::Connect() {
       settings.ok() ? session().connector.ToController(*settings)
                     : settings.status();
   if (!channel.ok()) {
-    AddMistake(channel.status().message());
+    AddMistakes("", channel.status(), mistakes_);
     return nullptr;
   }
-  for (const std::string& line :
+  for (const FindingValue& line :
        EndingCertificates(settings->tls, session().now())) {
-    Tell("warning: ", line);
+    Tell("warning", line);
   }
   channel_ = *channel;
-  peer_ = absl::StrCat("controller ", controller_);
+  peer_ = Worded("controller-at", controller_);
   return std::make_unique<ControllerClient>(channel_, peer_,
                                             session().interrupt);
 }
@@ -162,18 +157,21 @@ int Command::RejectUsage() {
 }
 
 int Command::ReportFailure(const absl::Status& failure) {
-  for (const absl::string_view line : absl::StrSplit(failure.message(), '\n')) {
-    Tell(line);
+  for (const FindingValue& line : MessageLines(failure)) {
+    TellLine(ValueText(line));
   }
   return ExitStatusOf(failure);
 }
 
 void AddMistakes(absl::string_view head, const absl::Status& error,
                  MistakeList& mistakes) {
-  for (const absl::string_view line :
-       absl::StrSplit(error.message(), '\n', absl::SkipEmpty())) {
-    mistakes.push_back(absl::StrCat(head, line));
+  for (const FindingValue& line : MessageLines(error)) {
+    mistakes.push_back(head.empty() ? line : Worded("headed", head, line));
   }
+}
+
+absl::Status MistakesError(const MistakeList& mistakes) {
+  return WithWords(absl::InvalidArgumentError(""), Lines(mistakes));
 }
 
 CommandError ErrorDocument(absl::string_view name, absl::string_view error,
@@ -196,12 +194,13 @@ int TellMistakes(absl::string_view name, const MistakeList& mistakes,
   const std::string program = absl::StrCat("clusterctl", Part(" ", name));
   const Style style = StyleOf(&Terminal::err_is_terminal, session.terminal,
                               session.environment, ColorMode::kNever);
-  for (const std::string& mistake : mistakes) {
-    for (const absl::string_view line : absl::StrSplit(mistake, '\n')) {
+  for (const FindingValue& mistake : mistakes) {
+    for (const absl::string_view line :
+         absl::StrSplit(ValueText(mistake), '\n')) {
       session.err << program << ": " << SafeText(line, style.utf8) << "\n";
     }
   }
-  session.err << "see: " << program << " --help\n";
+  session.err << Say("see-help", program) << "\n";
   return kExitUsage;
 }
 

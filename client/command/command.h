@@ -1,7 +1,6 @@
-// A command of clusterctl: its options, and what it does; and the program that
-// is all of them. Each is in one .cc file, alone or beside its like, and has
-// its help as a page in help/. A command that asks the controller something is
-// a Request (request.h), which has the flow that all requests share.
+// A command of clusterctl, its options and its work, and the program of all
+// commands. Each command's help is a page in help/. A command that calls the
+// controller is a Request (request.h).
 #ifndef CLIENT_COMMAND_COMMAND_H_
 #define CLIENT_COMMAND_COMMAND_H_
 
@@ -14,43 +13,43 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "client/connection/connector.h"
 #include "client/connection/rpc_client.h"
 #include "client/print/progress_line.h"
 #include "config/report/verdict.h"
+#include "config/words/message.h"
 #include "config/words/terminal.h"
 
 namespace clusterd {
 
-// How long the controller may take for what it has at hand.
+// Time limit of a call that the controller answers at once.
 inline constexpr absl::Duration kShortTimeout = absl::Seconds(10);
 
-using MistakeList = std::vector<std::string>;
+using MistakeList = std::vector<FindingValue>;
 
-// Adds each line of the error, with `head` in front.
+// The mistakes as one error, a line each. REQUIRES: not empty.
+absl::Status MistakesError(const MistakeList& mistakes);
+// Adds each line of the error, with `head` in front; nothing for OK.
 void AddMistakes(absl::string_view head, const absl::Status& error,
                  MistakeList& mistakes);
 
-// An option, or an argument whose name has no dash; help calls its value
-// `placeholder`.
+// Adds an option, or an argument without a dash. Help names its `placeholder`.
 template <typename Value>
 CLI::Option* AddOption(CLI::App& app, const std::string& name,
                        const char* placeholder, Value& value,
                        const std::string& what) {
   return app.add_option(name, value, what)->type_name(placeholder);
 }
-// An argument that must be there.
+// Adds a required argument.
 template <typename Value>
 void AddArgument(CLI::App& app, const char* name, Value& value,
                  const std::string& what) {
   AddOption(app, name, "", value, what)->required();
 }
 
-// Everything a command gets from the process that it runs in, so that tests can
-// run the whole program in-process.
+// Everything that a command gets from its process; tests replace it.
 struct Session {
   std::ostream& out;  // Data.
   std::ostream& err;  // Talk.
@@ -59,22 +58,21 @@ struct Session {
   std::function<absl::Time()> now;
   Connector& connector;
   Interrupt& interrupt;
-  // Where /etc is; "/" in production. Files named by the user are taken as
-  // they are.
+  // The folder of /etc; "/" in production. Does not apply to users' files.
   std::string root;
-  // In which moments are told.
+  // For printed times.
   absl::TimeZone zone;
-  // A line that the person types; see ReadTypedLine for what can go wrong.
+  // Reads a line that the person types. Errors as ReadTypedLine.
   std::function<absl::StatusOr<std::string>()> read_line;
-  std::string host_name;  // Of this machine; empty: not known.
-  // `terminal` as it is now, for who stays longer; empty: as it was.
+  std::string host_name;  // This machine's name; empty: not known.
+  // Re-reads `terminal` for long-running commands; empty: it never changes.
   std::function<Terminal()> look_at_terminal = nullptr;
 };
 
 class Command {
  public:
-  // `name` is "check", or "config show" below "config"; help/config-show.txt is
-  // then the page that it must have. Outlives the command.
+  // `name` is "check", or "config show" below "config". The page
+  // help/config-show.txt must exist. `name` outlives the command.
   explicit Command(const char* name) : name_(name) {}
   virtual ~Command() = default;
   Command(const Command&) = delete;
@@ -84,14 +82,14 @@ class Command {
 
   // Adds the command's own options.
   virtual void AddOptions(CLI::App& /*app*/) {}
-  // Whether it also takes those that say where the controller is.
+  // The command also takes the options of the connection.
   virtual bool TakesConnection() const { return true; }
 
-  // Does the command's work; the exit status. Once only.
+  // Does the command's work and returns the exit status. Called once.
   int Run(const ConnectionFlags& connection, Session& session);
 
-  // For a command line that could not even be parsed: says what is wrong with
-  // it, also in the file of --report where the command has that option.
+  // Prints the mistakes of a line that cannot be parsed, also into the file of
+  // --report if the command has that option.
   int RefuseLine(const MistakeList& mistakes, const std::string& report_file,
                  Session& session);
 
@@ -111,29 +109,28 @@ class Command {
   }
 
   // A client for the controller that flags, environment and files name; nullptr
-  // after it has added mistakes. Sets cluster_ to what these call the cluster.
+  // after it has added mistakes. Sets cluster_ to their name of the cluster.
   // Warns of certificates that end soon.
   std::unique_ptr<ControllerClient> Connect();
-  // Of another service of the same controller. REQUIRES: Connect gave a client.
+  // Another service of the same controller. REQUIRES: Connect gave a client.
   template <typename Service>
   RpcClient<Service> ClientOf() {
     return RpcClient<Service>(channel_, peer_, session().interrupt);
   }
 
-  // Shows how far a call is, where stderr can; gone before the next talk.
+  // Shows a call's progress if stderr can. Any later message removes it.
   void ShowProgress(const std::string& text) { line_->Show(text); }
   void ClearProgress() { line_->Clear(); }
 
-  // How the values of options are read. They stay text while the command line
-  // is parsed, so that a command can name every wrong one in one run: each
-  // function adds a mistake that names the option, the value and what was
-  // expected.
+  // Read the values of options. They stay text while the command line is
+  // parsed, so that one run can name every wrong value.
 
-  template <typename... Parts>
-  void AddMistake(const Parts&... parts) {
-    mistakes_.push_back(absl::StrCat(parts...));
+  // Adds a mistake in the words of that row with these values.
+  template <typename... Values>
+  void AddMistake(absl::string_view row, const Values&... values) {
+    mistakes_.push_back(Worded(row, values...));
   }
-  // The position of `value` among `words`; 0 and a mistake if it is none.
+  // The position of `value` among `words`; 0 and a mistake if it has none.
   size_t ReadChoice(absl::string_view option, absl::string_view value,
                     const std::vector<absl::string_view>& words);
   // A whole number of 1 to 100,000; `absent` if `text` is empty.
@@ -146,28 +143,28 @@ class Command {
   // --color, and its value in color_.
   void AddColor(CLI::App& app);
   void ReadColor();
-  // A moment that is over: "2h" or "30d" ago, "2026-03-01 10:11", "2026-03-01";
-  // the infinite past if `text` is empty, and with a mistake if it is none.
+  // A past moment: "2h" or "30d" ago, "2026-03-01 10:11", "2026-03-01"; the
+  // infinite past if `text` is empty or malformed.
   absl::Time ReadSince(absl::string_view option, const std::string& text);
-  // Whether nothing is there yet under the name of a file that is to be made.
+  // False, with a mistake, if the name of a file to be made exists.
   bool CheckNewFile(absl::string_view option, const std::string& path);
-  // Whether `id` is an id of the history or the start of one.
+  // Adds a mistake unless `id` is an id of the history or the start of one.
   void CheckRunId(absl::string_view argument, absl::string_view id);
 
-  // Prints "clusterctl COMMAND: parts", one line, made safe for a terminal.
-  template <typename... Parts>
-  void Tell(const Parts&... parts) {
-    TellLine(absl::StrCat(parts...));
+  // Prints "clusterctl COMMAND: " and the words of that row with these values,
+  // as one line, made safe for a terminal.
+  template <typename... Values>
+  void Tell(absl::string_view row, const Values&... values) {
+    TellLine(Say(row, values...));
   }
-  // Tells the mistakes and where help is. The exit status for wrong usage.
+  // Prints the mistakes and points to help. The exit status of wrong usage.
   int RejectUsage();
-  // Tells each line of the message. The exit status that the failure stands
-  // for.
+  // Prints each line of the message. The exit status of the failure.
   int ReportFailure(const absl::Status& failure);
 
   MistakeList mistakes_;
   ColorMode color_ = ColorMode::kAuto;
-  // Both empty before Connect, or if that did not find them.
+  // Both empty before Connect, or if Connect did not find them.
   std::string cluster_;
   std::string controller_;  // HOST:PORT
 
@@ -180,11 +177,11 @@ class Command {
   Session* session_ = nullptr;
   ConnectionFlags connection_;
   std::shared_ptr<grpc::Channel> channel_;
-  std::string peer_;  // "controller head:7443"
+  FindingValue peer_;  // "controller head:7443"
   std::unique_ptr<ProgressLine> line_;
 };
 
-// Add the commands of one file, in the order of the help text.
+// Each adds the commands of one file, in the order of the help text.
 using CommandList = std::vector<std::unique_ptr<Command>>;
 void AddCheckCommand(CommandList& commands);
 void AddHookCommand(CommandList& commands);
@@ -207,40 +204,35 @@ void AddAnonymiseCommand(CommandList& commands);
 // clusterctl help and completion; `root` of the tree outlives them.
 void AddHelpCommands(const CLI::App& root, CommandList& commands);
 
-// A page of help/ by its file's name without ".txt", with blanks for dashes.
-// REQUIRES: there is one.
+// A page of help/ by its name, with blanks for dashes. REQUIRES: it exists.
 absl::string_view HelpPageText(absl::string_view name);
 
-// What is wrong with a word that stands for an option or a command of
-// `command`, with those that exist and the nearest.
-std::string UnexpectedArgument(const CLI::App& command,
-                               const std::string& word);
+// Refuses a word on the line of `command`, with the nearest one that exists.
+FindingValue UnexpectedArgument(const CLI::App& command,
+                                const std::string& word);
 
-// What a shell asks for behind "clusterctl complete": `words` of a line, the
-// last of them as far as it is typed. Prints what could stand in its place, one
-// per line, with a tab and what it is for; ":files" where a file belongs. What
-// the controller knows is left out where it does not answer within a second.
-// No word on stderr, and status 0, whatever happens.
+// Completion for a shell behind "clusterctl complete". `words` are the line,
+// the last of them as far as it is typed. Prints possible words, one per line,
+// with a tab and a description; ":files" for a file. Waits a second for the
+// controller. Prints nothing on stderr, and returns 0 in any case.
 int CompleteLine(const CLI::App& root, std::vector<std::string> words,
                  Session& session);
 
-// What ends a command line that is wrong: each line of the mistakes, made safe
-// for a terminal, and where help is. `name` of the command, empty: of the
-// program. The exit status for wrong usage.
+// Prints each mistake, made safe for a terminal, and the pointer to help.
+// `name` of the command; empty: of the program. The status of wrong usage.
 int TellMistakes(absl::string_view name, const MistakeList& mistakes,
                  Session& session);
 
-// What -o json prints where a command has no answer: `error` has the messages
-// that were told, a line each.
+// The JSON of -o json without an answer. `error` has a line per message.
 CommandError ErrorDocument(absl::string_view name, absl::string_view error,
                            int status);
 void PrintErrorJson(absl::string_view name, absl::string_view error, int status,
                     std::ostream& out);
 
-// The whole program: runs the command that `arguments` (without the program's
-// name) name; the exit status. Help goes to session.out with status 0. A
-// command line that cannot be parsed gets one message with the nearest command
-// or option, status 3, and with --report FILE also a report file that says so.
+// Runs the command that `arguments` (without the program's name) name, in the
+// user's language; the exit status. Help goes to session.out with status 0. A
+// line that cannot be parsed gets one message, status 3, and with --report FILE
+// also a report file with that message.
 int RunClusterctl(const std::vector<std::string>& arguments, Session& session);
 
 }  // namespace clusterd

@@ -1,12 +1,12 @@
-// clusterctl config: looks at a cluster.yaml, here, or writes one from what is
-// there, live or in another tool's files; asks the controller only for the one
-// that it has loaded, and for live hosts.
+// clusterctl config: checks a cluster.yaml locally, or writes one from live
+// hosts or other tools' files. Only live hosts and the loaded spec need the
+// controller.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "client/command/request.h"
@@ -21,7 +21,6 @@
 #include "config/spec/spec_loader.h"
 #include "config/values/address_pattern.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
@@ -31,13 +30,9 @@ namespace {
 
 constexpr size_t kMaxSpecBytes = 64 << 20;
 constexpr int kHostsColumns = 60;
-constexpr int kGroups = 2;  // Of hosts that a line names.
+constexpr int kGroups = 2;  // Hosts that a line names.
 
-constexpr char kController[] = "controller";  // What --against also takes.
-constexpr char kPin[] =
-    "; a formula that counts by index (n, i) moves the addresses of all hosts "
-    "behind one that is taken out: to pin them, count by name, e.g. 100 + name "
-    "in place of 101 + n, where name is the number in the host's name";
+constexpr char kController[] = "controller";  // For --against.
 
 absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file,
                                      SpecPlaces* places = nullptr) {
@@ -45,8 +40,8 @@ absl::StatusOr<ClusterSpec> ReadSpec(const std::string& file,
   return LoadSpec(file, text, places, RuleNames());
 }
 
-// What is to be said of the addresses of a spec without a mistake, each at its
-// place in the file. All are kept for the life of the object.
+// Collects remarks on the addresses of a spec without mistakes, each at its
+// place in the file. Keeps its arguments for its whole life.
 class AddressReview {
  public:
   AddressReview(const std::string& file, const ClusterSpec& spec,
@@ -59,22 +54,24 @@ class AddressReview {
   const Mistakes& mistakes() const { return mistakes_; }
   const Mistakes& warnings() const { return warnings_; }
 
-  // By the rules of the product, as a check judges live ones.
+  // Applies the product's rules, as a check does to live addresses.
   void Judge() {
     for (const Finding& finding : JudgePlannedAddresses(spec_)) {
-      const std::string text = absl::StrCat(
-          SubjectsText(finding.subjects(), kGroups, kHostsColumns), ": ",
-          finding.observed(), Part(", expected ", finding.expected()),
-          " (rule ", finding.rule(), ")");
+      const FindingValue words =
+          Worded("msg-planned-address-wrong",
+                 SubjectsText(finding.subjects(), kGroups, kHostsColumns),
+                 finding.observed(),
+                 SayPart("ctl-expected", finding.expected()), finding.rule());
       if (finding.state() == FAIL) {
-        mistakes_.AddOnce(PlaceOf(finding), finding.rule(), text);
+        mistakes_.AddOnce(PlaceOf(finding), finding.rule(), "headed", "",
+                          words);
       } else {
-        Warn(PlaceOf(finding), finding.rule(), text);
+        Warn(PlaceOf(finding), finding.rule(), words);
       }
     }
   }
 
-  // Addresses of devices that `old` has, too, and with other ones.
+  // Finds devices that `old` also has, but with other addresses.
   void CompareWith(const ClusterSpec& old, const std::string& old_name) {
     absl::flat_hash_map<std::string, const DeviceSpec*> before;
     for (const ServerSpec& server : old.servers()) {
@@ -86,35 +83,36 @@ class AddressReview {
                                    const DeviceSpec& now, bool) {
       const DeviceSpec& was = *before.try_emplace(name, &now).first->second;
       const bool moved = was.address() != now.address();
-      if (!moved && was.netmask() == now.netmask()) return std::string();
-      return absl::StrCat(name, " has ", moved ? was.address() : was.netmask(),
-                          " there and ", moved ? now.address() : now.netmask(),
-                          " here");
+      if (!moved && was.netmask() == now.netmask()) return FindingValue();
+      return Worded("ctl-moved-device", name,
+                    moved ? was.address() : was.netmask(),
+                    moved ? now.address() : now.netmask());
     };
     for (const auto& [place, some] : Gather(compare)) {
       Warn(place, "moved",
-           absl::StrCat("other addresses than in ", old_name, " on ",
-                        Count(some.devices, "device"), " of ",
-                        HostsText(some.hosts, kHostsColumns), ", e.g. ",
-                        some.example, some.by_index ? kPin : ""));
+           Worded("msg-addresses-moved", old_name,
+                  Counted(some.devices, "device"),
+                  HostsValue(some.hosts, kHostsColumns), some.example,
+                  some.by_index ? Worded("ctl-pin") : FindingValue()));
     }
   }
 
-  // Formulas that count servers whose names leave numbers out: there somebody
-  // may have been taken out.
+  // Finds formulas that count servers whose names leave numbers out: a server
+  // may have been removed there.
   void FindGaps() {
     const auto by_index = [](const std::string& name, const DeviceSpec&,
-                             bool by_index) { return by_index ? name : ""; };
+                             bool by_index) {
+      return ToFindingValue(by_index ? name : "");
+    };
     for (const auto& [place, some] : Gather(by_index)) {
       if (!HaveGap(some.hosts)) continue;
       Warn(place, "gap",
-           absl::StrCat("counts by index over ",
-                        HostsText(some.hosts, kHostsColumns),
-                        ", whose names leave numbers out", kPin));
+           Worded("msg-index-has-gap", HostsValue(some.hosts, kHostsColumns),
+                  Worded("ctl-pin")));
     }
   }
 
-  // Gateways of which a plan sets one: where devices keep it together.
+  // Finds devices whose gateways differ although they share one.
   void FindGateways() {
     const auto profile = FindProductProfile(spec_.product(), spec_.mode());
     if (!profile.ok() || !(*profile)->one_gateway_per_four) return;
@@ -131,21 +129,19 @@ class AddressReview {
           continue;
         }
         Warn(places_[s][k].position, "gateways",
-             absl::StrCat(NameOf(spec_.servers(s), devices[k]), ": gateway ",
-                          devices[k].gateway(), ", expected that of device ",
-                          first->id(),
-                          ": hccn_tool keeps one gateway for devices 0-3 and "
-                          "one for 4-7 of this product, and a plan sets one"));
+             Worded("msg-gateway-not-shared",
+                    NameOf(spec_.servers(s), devices[k]), devices[k].gateway(),
+                    first->id()));
       }
     }
   }
 
  private:
-  // Some devices whose addresses stand in one place.
+  // Devices whose addresses stand in one place.
   struct Devices {
     size_t devices = 0;
     std::vector<std::string> hosts;
-    std::string example;
+    FindingValue example;
     bool by_index = false;
   };
 
@@ -154,7 +150,7 @@ class AddressReview {
     return absl::StrCat(server.host(), " device ", device.id());
   }
 
-  // Those of which describe(name, device, by_index) has something to say.
+  // Devices for which describe(name, device, by_index) has a remark.
   template <typename Describe>
   std::map<TextPosition, Devices> Gather(Describe describe) const {
     std::map<TextPosition, Devices> gathered;
@@ -162,9 +158,9 @@ class AddressReview {
       const ServerSpec& server = spec_.servers(s);
       for (int k = 0; k < server.devices_size(); ++k) {
         const AddressPlace& place = places_[s][k];
-        const std::string text = describe(NameOf(server, server.devices(k)),
-                                          server.devices(k), place.by_index);
-        if (text.empty()) continue;
+        const FindingValue text = describe(NameOf(server, server.devices(k)),
+                                           server.devices(k), place.by_index);
+        if (text.ByteSizeLong() == 0) continue;
         Devices& some = gathered[place.position];
         if (some.devices++ == 0) some.example = text;
         if (some.hosts.empty() || some.hosts.back() != server.host()) {
@@ -176,7 +172,7 @@ class AddressReview {
     return gathered;
   }
 
-  // Whether a number is left out between two hosts of one kind.
+  // A number is left out between two hosts of one kind.
   static bool HaveGap(const std::vector<std::string>& hosts) {
     const auto kind = [](const std::string& host) {
       return host.substr(0, host.find_first_of("0123456789"));
@@ -192,7 +188,7 @@ class AddressReview {
     return false;
   }
 
-  // Of the first device that it names; of what is about all, the first one's.
+  // The place of the first device that it names, or of the first of all.
   TextPosition PlaceOf(const Finding& finding) const {
     int server = 0;
     uint32_t id = spec_.servers(0).devices(0).id();
@@ -208,8 +204,8 @@ class AddressReview {
   }
 
   void Warn(TextPosition place, const std::string& kind,
-            const std::string& text) {
-    warnings_.AddOnce(place, kind, "warning: ", text);
+            const FindingValue& words) {
+    warnings_.AddOnce(place, kind, "warning", words);
   }
 
   Mistakes mistakes_;
@@ -219,15 +215,14 @@ class AddressReview {
   absl::flat_hash_map<std::string, int> index_;
 };
 
-std::string SpecSummary(const ClusterSpec& spec) {
+std::string SpecSummary(const std::string& file, const ClusterSpec& spec) {
   size_t devices = 0;
   for (const ServerSpec& server : spec.servers())
     devices += server.devices_size();
   const auto profile = FindProductProfile(spec.product(), spec.mode());
-  return absl::StrCat("cluster ", spec.name(), ", ",
-                      Count(spec.servers_size(), "server"), ", ",
-                      Count(devices, "device"), ", ",
-                      profile.ok() ? (*profile)->title : spec.product());
+  return Say("ctl-spec-summary", file, spec.name(),
+             Counted(spec.servers_size(), "server"), Counted(devices, "device"),
+             profile.ok() ? (*profile)->title : spec.product());
 }
 
 class ConfigCommand : public Command {
@@ -235,24 +230,24 @@ class ConfigCommand : public Command {
   using Command::Command;
 
  protected:
-  // A message may hold several lines, each one a mistake in the file, which it
-  // names; so the command does not.
+  // A message may have several lines, each a mistake with the file's name, so
+  // that the command's name is not added.
   int PrintMistakes(const absl::Status& status) {
-    for (const absl::string_view line :
-         absl::StrSplit(status.message(), '\n', absl::SkipEmpty())) {
-      session().err << SafeText(line, ErrStyle().utf8) << "\n";
+    if (status.ok()) return kExitUsage;
+    for (const FindingValue& line : MessageLines(status)) {
+      session().err << SafeText(ValueText(line), ErrStyle().utf8) << "\n";
     }
     return kExitUsage;
   }
 
-  // What the controller has loaded. Says on stderr where it comes from.
+  // The controller's loaded spec. Prints its source on stderr.
   absl::StatusOr<ClusterSpec> AskForSpec(ControllerClient& client) {
     ASSIGN_OR_RETURN(GetSpecResponse answer,
                      client.Ask(&Controller::Stub::GetSpec, {}, kShortTimeout));
-    Tell("from the controller's ", answer.path());
+    Tell("ctl-from-controller", answer.path());
     for (const absl::string_view line :
          absl::StrSplit(answer.refused(), '\n', absl::SkipEmpty())) {
-      Tell("the controller refused a newer cluster.yaml: ", line);
+      Tell("msg-newer-spec-refused", line);
     }
     return std::move(*answer.mutable_spec());
   }
@@ -293,13 +288,12 @@ class ConfigValidateCommand final : public ConfigCommand {
     PrintMistakes(review.warnings().ToStatus());
     for (const Waiver& waiver : spec->waivers()) {
       if (IsInForce(waiver, session().now())) continue;
-      Tell("note: ", file_, ": the waiver of ", ValueText(WaivedWords(waiver)),
-           " has ended, or ends in over 90 days: ",
-           ValueText(WaiverWords(waiver)));
+      Tell("note", Worded("ctl-waiver-not-in-force", file_, WaivedWords(waiver),
+                          WaiverWords(waiver)));
     }
     const absl::Status judged = review.mistakes().ToStatus();
     if (!judged.ok()) return PrintMistakes(judged);
-    session().out << SafeText(absl::StrCat(file_, ": OK: ", SpecSummary(*spec)),
+    session().out << SafeText(SpecSummary(file_, *spec),
                               OutStyle(ColorMode::kNever).utf8)
                   << "\n";
     return kExitPass;
@@ -324,10 +318,9 @@ class ConfigShowCommand final : public ConfigCommand {
     std::unique_ptr<ControllerClient> client;
     if (file_.empty()) client = Connect();
     absl::StatusOr<ClusterSpec> spec =
-        absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
-    if (mistakes_.empty()) {
-      spec = client == nullptr ? ReadSpec(file_) : AskForSpec(*client);
-    }
+        !mistakes_.empty()  ? MistakesError(mistakes_)
+        : client == nullptr ? ReadSpec(file_)
+                            : AskForSpec(*client);
     if (!spec.ok()) {
       const int status = !mistakes_.empty()  ? RejectUsage()
                          : client != nullptr ? ReportFailure(spec.status())
@@ -345,8 +338,7 @@ class ConfigShowCommand final : public ConfigCommand {
   std::string output_ = "yaml";
 };
 
-// Twice what the controller waits for hosts where no spec says how long, and a
-// little.
+// Twice the controller's limit for hosts without a spec, and a little.
 constexpr absl::Duration kLearnTimeout = absl::Seconds(140);
 constexpr size_t kToldExceptions = 20;
 
@@ -370,7 +362,7 @@ class SpecWritingCommand : public Command {
               "File to write, which must not exist (default: stdout)");
   }
 
-  // Writes the file and tells what is in it; the exit status.
+  // Writes the file and prints its content's summary; the exit status.
   int Deliver(const absl::StatusOr<WrittenSpec>& written) {
     ClearProgress();
     if (!written.ok()) {
@@ -384,20 +376,19 @@ class SpecWritingCommand : public Command {
       ReportFailure(saved);
       return kExitNoVerdict;
     }
-    Tell(Count(written->servers, "server"), "; ",
-         written->pattern.empty() ? "no device addresses" : written->pattern,
-         "; ", Count(written->exceptions.size(), "exception"));
-    for (const std::string& note : written->notes) Tell("note: ", note);
+    Tell("ctl-spec-written", Counted(written->servers, "server"),
+         written->pattern.empty() ? Worded("ctl-no-device-addresses")
+                                  : ToFindingValue(written->pattern),
+         Worded("ctl-exceptions", written->exceptions.size()));
+    for (const auto& note : written->notes) Tell("note", note);
     const size_t told = std::min(kToldExceptions, written->exceptions.size());
     for (size_t i = 0; i < told; ++i) {
-      Tell("exception: ", ExceptionText(written->exceptions[i]));
+      Tell("ctl-exception", ExceptionText(written->exceptions[i]));
     }
     if (told < written->exceptions.size()) {
-      Tell("and ", written->exceptions.size() - told,
-           " more exceptions, in the file's comments");
+      Tell("ctl-more-exceptions", written->exceptions.size() - told);
     }
-    const std::string file = out_.empty() ? "FILE" : out_;
-    Tell("read it, then: clusterctl config validate ", file);
+    Tell("ctl-read-then-validate", out_.empty() ? "FILE" : out_);
     return kExitPass;
   }
 
@@ -426,7 +417,7 @@ class ConfigLearnCommand final : public SpecWritingCommand {
 
  private:
   int Work() override {
-    // What a Slurm job has is not what the cluster is.
+    // The nodes of a Slurm job are not the cluster.
     hosts_.all = hosts_.hosts.empty();
     ExpandHosts(session().environment, hosts_, mistakes_);
     CheckNewFile("--out", out_);
@@ -445,6 +436,7 @@ class ConfigLearnCommand final : public SpecWritingCommand {
   }
 
   absl::StatusOr<WrittenSpec> Write(const LearnedHosts& learned) {
+    std::optional<InLanguage> of_file(std::in_place, Language::kEnglish);
     std::map<std::string, Ipv4Address> addresses;
     std::vector<HostFacts> facts;
     for (const LearnedHosts::Host& host : learned.hosts()) {
@@ -462,10 +454,9 @@ class ConfigLearnCommand final : public SpecWritingCommand {
         LearnCluster(learned.cluster(), product_, facts, addresses));
     ASSIGN_OR_RETURN(WrittenSpec written, WriteSpec(seen));
     if (!written.pattern.empty()) return written;
-    for (const std::string& note : seen.notes) Tell("note: ", note);
-    return absl::FailedPreconditionError(
-        "no host tells the IPv4 address of a device; clusterctl describe HOST "
-        "says what each one told");
+    of_file.reset();
+    for (const auto& note : seen.notes) Tell("note", note);
+    return PreconditionWords("msg-no-device-address");
   }
 
   HostSelection hosts_;
@@ -496,7 +487,7 @@ class ConfigImportCommand final : public SpecWritingCommand {
       cluster = ValueOf(session().environment, "CLUSTERD_CLUSTER");
     }
     if (cluster.empty()) {
-      AddMistake("--cluster: is missing, expected the cluster's name");
+      AddMistake("msg-cluster-missing");
     }
     std::vector<ImportedFile> files;
     for (const std::string& name : files_) {
@@ -505,7 +496,7 @@ class ConfigImportCommand final : public SpecWritingCommand {
       if (file.ok()) {
         files.push_back(*std::move(file));
       } else {
-        AddMistake(file.status().message());
+        AddMistakes("", file.status(), mistakes_);
       }
     }
     CheckNewFile("--out", out_);
@@ -514,6 +505,7 @@ class ConfigImportCommand final : public SpecWritingCommand {
   }
 
   absl::StatusOr<WrittenSpec> Write(const std::vector<ImportedFile>& files) {
+    const InLanguage of_file(Language::kEnglish);
     options_.product = product_;
     options_.read_file = [](const std::string& path) {
       return ReadTextFile(path);

@@ -61,7 +61,7 @@ TEST(ConfigValidateTest, KnowsTheRulesOfASchedule) {
                          "exist, did you mean \"link\"?\n"));
 }
 
-// The tests' clock says 2025-01-01 00:00 UTC.
+// The tests' clock is at 2025-01-01 00:00 UTC.
 TEST(ConfigValidateTest, NotesWaiversThatAreNotHeeded) {
   const std::string path = TestFile(
       "cluster.yaml",
@@ -135,8 +135,7 @@ TEST(ConfigShowTest, ExitsWithTwoWhenTheControllerIsAway) {
   EXPECT_EQ(RunProgram({"config", "show"}, world).status, 2);
 }
 
-// Of a cluster of node01 to node04 or of some of them, with two devices of a
-// subnet to themselves.
+// A cluster of node01 to node04 or some of them, with two devices a subnet.
 std::string RailsSpec(const std::string& hosts, const std::string& subnet,
                       const std::string& host_part,
                       const std::string& product = "atlas-training") {
@@ -166,7 +165,7 @@ TEST(ConfigValidateTest, JudgesPlannedAddressesByTheProductsRulesAtTheirPlace) {
   EXPECT_TRUE(
       absl::StrContains(one_subnet.err, "(rule subnet-distinct) (and 7 more"))
       << one_subnet.err;
-  // One address of a list, at its own place.
+  // A single address of a list, at its own place.
   const ProgramOutput one_address = Validate(
       absl::StrReplaceAll(kGoodSpec, {{"192.168.102.110", "192.168.107.110"}}));
   EXPECT_EQ(one_address.status, 3);
@@ -198,7 +197,7 @@ TEST(ConfigValidateTest, WarnsOfGatewaysThatDevicesKeepTogether) {
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_TRUE(absl::StrContains(
       absl::StrCat(output.out, output.err),
-      "server0 device 1: gateway 192.168.101.254, expected that of device 0: "
+      "server0 device 1: gateway 192.168.101.254, expected that of device 0; "
       "hccn_tool keeps one gateway for devices 0-3"))
       << output.out << output.err;
 }
@@ -232,21 +231,19 @@ TEST(ConfigValidateTest, NamesTheAddressesThatMovedAgainstAnEarlierFile) {
   EXPECT_TRUE(absl::StrContains(
       moved.err,
       absl::StrCat("c.yaml:11:13: warning: other addresses than in ", old_path,
-                   " on 24 devices of node[02-04], e.g. node02 device 0 has "
-                   "10.1.0.9 there and 10.1.0.1 "
-                   "here; ")))
+                   " on 24 devices of node[02-04], e.g. node02 device 0 was "
+                   "10.1.0.9 and is 10.1.0.1; ")))
       << moved.err;
   EXPECT_EQ(Validate(RailsSpec("node[02-04]", kPairs, "1 + 8*(name - 1) + d"),
                      against)
                 .err,
             "");
-  // Another netmask is another address.
+  // A different netmask is a different address.
   const ProgramOutput wider = Validate(
       RailsSpec("node[01-04]", "10.1.[0-3,0-3].0/25", "1 + 8*n + d"), against);
-  EXPECT_TRUE(
-      absl::StrContains(wider.err,
-                        "e.g. node01 device 0 has 255.255.255.0 there and "
-                        "255.255.255.128 here"))
+  EXPECT_TRUE(absl::StrContains(wider.err,
+                                "e.g. node01 device 0 was 255.255.255.0 and is "
+                                "255.255.255.128"))
       << wider.err;
   const ProgramOutput no_file =
       Validate(RailsSpec("node[01-04]", kPairs, "1 + 8*n + d"),
@@ -270,8 +267,8 @@ TEST(ConfigValidateTest, NamesTheAddressesThatTheControllerHasOtherwise) {
       output.err,
       absl::StrCat(path,
                    ":12:66: warning: other addresses than in controller on 1 "
-                   "device of server1, e.g. server1 device 3 has "
-                   "192.168.103.77 there and 192.168.103.111 here\n")))
+                   "device of server1, e.g. server1 device 3 was "
+                   "192.168.103.77 and is 192.168.103.111\n")))
       << output.err;
   world.script.spec_status =
       grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");

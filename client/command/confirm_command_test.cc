@@ -62,10 +62,11 @@ TEST(ConfirmCommandTest, IsNotDoneWhileAHostIsNotTold) {
 
 TEST(ConfirmCommandTest, SaysWhyItIsRefused) {
   ProgramWorld world;
-  world.script.confirm_status = grpc::Status(
-      grpc::StatusCode::FAILED_PRECONDITION,
-      "apply 3fa2c4d5e6f70812 of ann: its deadline has passed, so its hosts go "
-      "back");
+  world.script.confirm_status =
+      grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
+                   "apply 3fa2c4d5e6f70812 of ann: its deadline has passed, so "
+                   "its hosts roll "
+                   "back");
   const ProgramOutput output = RunProgram({"confirm", "3fa2"}, world);
   EXPECT_EQ(output.status, 2);
   EXPECT_EQ(output.out, "");

@@ -7,7 +7,7 @@
 namespace clusterd {
 namespace {
 
-// Nothing here needs a controller or a setting.
+// `explain` does not need a controller or a setting.
 ProgramWorld EmptyWorld() {
   ProgramWorld world;
   world.environment.clear();
@@ -54,7 +54,7 @@ TEST(ExplainCommandTest, PointsToTheListWhenNothingIsNear) {
                         "clusterctl explain lists all rules"));
 }
 
-// Findings say EI0009, so people ask for it.
+// Findings print EI0009, so people look it up.
 TEST(ExplainCommandTest, FindsTheRulesThatNameAnErrorCode) {
   for (const char* code : {"EI0009", "ei0009"}) {
     const ProgramOutput output = RunProgram({"explain", code}, EmptyWorld());
@@ -62,7 +62,7 @@ TEST(ExplainCommandTest, FindsTheRulesThatNameAnErrorCode) {
     EXPECT_TRUE(absl::StartsWith(output.out, "EI0009\n")) << output.out;
     EXPECT_TRUE(absl::StrContains(output.out, "\n            link "))
         << output.out;
-    // Only one of its findings says so.
+    // Only one of its findings names it.
     EXPECT_TRUE(absl::StrContains(output.out, "\n            net-health "))
         << output.out;
     EXPECT_FALSE(absl::StrContains(output.out, "ports-reserved"));
@@ -141,8 +141,7 @@ TEST(ExplainCommandTest, SaysWhatAHookDoesWithAndWithoutTheController) {
       "\nhook        controller there: refuse and drain; controller away: "
       "refuse and drain. No packet passes a port that is down."))
       << words("link");
-  EXPECT_TRUE(
-      absl::StrContains(words("firewall"), "controller away: let through. "))
+  EXPECT_TRUE(absl::StrContains(words("firewall"), "controller away: allow. "))
       << words("firewall");
 }
 

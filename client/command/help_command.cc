@@ -1,7 +1,5 @@
-// clusterctl explain, the catalogue of rules, without any controller;
-// clusterctl help and completion; and the words that a shell completes a line
-// with, which are those of the tree of commands, of the rules and of the
-// controller.
+// clusterctl explain (the catalogue of rules), help and completion. Completion
+// offers words of the commands, of the rules and of the controller.
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -19,8 +17,6 @@
 
 namespace clusterd {
 namespace {
-
-constexpr char kWhereAllAre[] = "; clusterctl explain lists all rules";
 
 Row RowOf(const Rule& rule, const Page& page) {
   return {{std::string(rule.name)}, {page.Safe(rule.text().title)}};
@@ -63,7 +59,7 @@ void ExplainRule(const Rule& rule, Page& page) {
   }
 }
 
-// The code, and the rules whose failing leads to it. False: neither is known.
+// Prints the code, and the rules whose failures lead to it. False: unknown.
 bool ExplainErrorCode(const std::string& code, Page& page) {
   const auto rows =
       Each<Row>(RulesOfErrorCode(code),
@@ -95,10 +91,8 @@ class ExplainCommand final : public Command {
 
  private:
   int Work() override {
-    // What looks like a code of HCCL or of the driver: "EI0009", "EJ0003",
-    // "-8020", "507899".
+    // Codes of HCCL and the driver: "EI0009", "EJ0003", "-8020", "507899".
     static const LazyRE2 kErrorCode = {R"([A-Z]{2}\d{4}|-\d{4}|\d{6})"};
-    const InLanguage spoken(LanguageOf(session().environment));
     const Style style = OutStyle(ColorMode::kAuto);
     Page page(style, session().out);
     const Rule* rule = FindRule(name_);
@@ -108,13 +102,11 @@ class ExplainCommand final : public Command {
     } else if (rule != nullptr) {
       ExplainRule(*rule, page);
     } else if (!HasForm(code, *kErrorCode)) {
-      const std::string nearest = NearestRule(name_);
-      AddMistake("rule \"", name_, "\" does not exist",
-                 nearest.empty()
-                     ? kWhereAllAre
-                     : absl::StrCat(", did you mean \"", nearest, "\"?"));
+      const FindingValue meant = DidYouMeanWords(name_, RuleNames());
+      AddMistake("msg-rule-not-known", name_,
+                 meant.words().empty() ? Worded("ctl-explain-lists") : meant);
     } else if (!ExplainErrorCode(code, page)) {
-      AddMistake("no rule names the error code ", code, kWhereAllAre);
+      AddMistake("msg-error-code-not-known", code);
     }
     return mistakes_.empty() ? static_cast<int>(kExitPass) : RejectUsage();
   }
@@ -122,10 +114,10 @@ class ExplainCommand final : public Command {
   std::string name_;
 };
 
-// A person waits for the next key.
+// A person waits for it at the keyboard.
 constexpr absl::Duration kCompletionTimeout = absl::Seconds(1);
 
-// The command of this name below one; nullptr: there is none.
+// The command of this name below `app`; nullptr: there is none.
 const CLI::App* Below(const CLI::App& app, const std::string& name) {
   for (const CLI::App* child : app.get_subcommands({})) {
     if (child->get_name() == name) return child;
@@ -149,7 +141,7 @@ class HelpCommand final : public Command {
     for (const std::string& word : words_) {
       const CLI::App* const child = Below(*app, word);
       if (child == nullptr) {
-        AddMistake(UnexpectedArgument(*app, word));
+        mistakes_.push_back(UnexpectedArgument(*app, word));
         return RejectUsage();
       }
       app = child;
@@ -184,23 +176,23 @@ class CompletionCommand final : public Command {
   std::string shell_;
 };
 
-// A word that may stand in the place, and what it is for.
+// A possible word, and its description.
 struct Candidate {
   std::string word;
   std::string what;
 };
 using Candidates = std::vector<Candidate>;
 
-// Where in the tree a line ends.
+// The place in the tree where a line ends.
 struct Place {
   const CLI::App* app;
-  bool of_help = false;  // Behind "help" stand commands and nothing else.
-  const CLI::Option* awaits_value = nullptr;  // Of the last word.
+  bool of_help = false;  // Only commands may follow "help".
+  const CLI::Option* awaits_value = nullptr;  // The last word's option.
   size_t arguments = 0;                       // Before the last word.
   ConnectionFlags connection;                 // As far as the line has it.
 };
 
-// `word`, or what stands behind its "=", is a value of the option.
+// Reads `word`, or the text behind its "=", as the option's value.
 void ReadValue(const CLI::Option& option, absl::string_view word,
                Place& place) {
   for (const ConnectionSetting& setting : AllConnectionSettings()) {
@@ -237,7 +229,7 @@ Place PlaceBehind(const CLI::App& root, const std::vector<std::string>& words) {
   return place;
 }
 
-// Not one of the list: a shell runs it, no person does.
+// Not listed: only shells run it.
 class CompleteCommand final : public Command {
  public:
   CompleteCommand(Place place, std::string typed)
@@ -291,8 +283,8 @@ class CompleteCommand final : public Command {
     return found;
   }
 
-  // Help names all words that an option takes, e.g. "Of a day: auto (default;
-  // obeys NO_COLOR), always". None if it says something else.
+  // The words that the option's help names, e.g. "Of a day: auto (default;
+  // obeys NO_COLOR), always". Empty if it names none.
   static Candidates WordsOfHelp(std::string help) {
     static const LazyRE2 kNote = {R"( ?\([^)]*\))"};
     static const LazyRE2 kWord = {"[a-z][a-z0-9-]*"};
@@ -313,7 +305,7 @@ class CompleteCommand final : public Command {
     });
   }
 
-  // Empty if the controller cannot be asked, or does not answer in time.
+  // Empty if the controller cannot be reached, or does not answer in time.
   template <typename Asked, typename Answer>
   Answer Known(grpc::Status (Controller::Stub::*call)(grpc::ClientContext*,
                                                       const Asked&, Answer*),
@@ -323,7 +315,7 @@ class CompleteCommand final : public Command {
     return client->Ask(call, request, kCompletionTimeout).value_or(Answer());
   }
 
-  // Of what the controller says only names that are nothing else to a shell.
+  // Only names without a special meaning to a shell.
   Candidates Hosts() {
     Candidates found;
     const auto known = Known(&Controller::Stub::ListHosts, ListHostsRequest());
@@ -348,7 +340,7 @@ class CompleteCommand final : public Command {
     return found;
   }
 
-  // What help calls the value says of what kind it is.
+  // Chooses the words by the value's name in help.
   Candidates Values(const std::string& kind, const std::string& help) {
     if (kind == "RULE" || kind == "RULE,..") return Rules();
     if (kind == "KIND|RULE,..") {
@@ -366,7 +358,7 @@ class CompleteCommand final : public Command {
     return WordsOfHelp(help);
   }
 
-  // `option` or argument whose value begins behind `before` in what is typed.
+  // Prints values of the `option` or argument; `before` is typed already.
   void PrintValues(const CLI::Option& option, std::string before) {
     const std::string kind =
         option.get_positional() ? option.get_name() : option.get_type_name();
@@ -374,7 +366,7 @@ class CompleteCommand final : public Command {
     const size_t bracket = typed_.rfind('[');
     if (is_list && bracket != std::string::npos &&
         typed_.find(']', bracket) == std::string::npos) {
-      return;  // Numbers of a hostlist, which nobody can know.
+      return;  // Numbers of a hostlist are unknown.
     }
     const size_t comma = typed_.rfind(',');
     if (is_list && comma != std::string::npos) {

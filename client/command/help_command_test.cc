@@ -57,7 +57,7 @@ TEST(CompletionCommandTest, PrintsAScriptForEachShellAndRefusesOthers) {
   EXPECT_THAT(output.err, HasSubstr("did you mean \"fish\"?"));
 }
 
-// The words that a shell would offer, without what they are for.
+// The offered words, without descriptions.
 std::vector<std::string> Offered(Arguments line,
                                  const ProgramWorld& world = {}) {
   line.insert(line.begin(), "complete");
@@ -106,7 +106,7 @@ TEST(CompleteTest, OffersTheWordsThatHelpNames) {
               ElementsAre("text", "json"));
 }
 
-// What is offered is what the command takes.
+// Offered words must be accepted.
 TEST(CompleteTest, OffersOnlyWordsThatTheOptionTakes) {
   for (const char* option : {"--output", "--color", "--fail-on"}) {
     const std::vector<std::string> words = Offered({"check", option, ""});

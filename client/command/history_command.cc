@@ -1,5 +1,5 @@
-// clusterctl history and clusterctl show: who checked, planned, applied and
-// rolled back what, when; and one of these, printed as its command printed it.
+// clusterctl history lists checks, plans, applies and rollbacks with caller and
+// time. clusterctl show prints one of these as its command did.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -17,7 +17,7 @@ namespace clusterd {
 namespace {
 
 constexpr uint32_t kDefaultLimit = 50;
-// What one answer of the controller holds at most.
+// Most entries of one answer of the controller.
 constexpr uint32_t kPage = 1000;
 
 class HistoryCommand final : public Request {
@@ -40,7 +40,7 @@ class HistoryCommand final : public Request {
     AddOption(app, "--limit", "N", limit_text_,
               absl::StrCat(
                   "At most this many entries (default: ", kDefaultLimit, ")"));
-    AddOutput(app, "says nothing of many runs");
+    AddOutput(app, "ctl-not-of-many-runs");
     AddTimeout(app, kShortTimeout);
   }
 
@@ -59,7 +59,7 @@ class HistoryCommand final : public Request {
     }
   }
 
-  // Asks for page after page until so many entries are there.
+  // Asks for pages until it has the wanted number of entries.
   absl::Status Ask(ControllerClient* client) override {
     history_.set_schema_version(kReportSchemaVersion);
     history_.set_more(true);
@@ -112,7 +112,7 @@ class ShowCommand final : public OneCall<GetHistoryRequest, HistoryRecord> {
  private:
   void ReadOptions() override { CheckRunId("ID", asked_.id()); }
 
-  // The same JSON as the command printed that made the entry.
+  // The same JSON as that of the command that made the entry.
   const google::protobuf::Message& Answer() const override {
     if (answer_.has_report()) return answer_.report();
     if (answer_.has_plan()) return answer_.plan();

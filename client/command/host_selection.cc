@@ -8,51 +8,41 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "client/command/command.h"
 #include "client/files/user_files.h"
 #include "config/spec/host_names.h"
 #include "config/values/hostlist.h"
-#include "config/values/nearest_word.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
 constexpr size_t kMaxHostfileBytes = 32 << 20;
-// Unknown hosts that get a line of their own; the rest share one.
+// Unknown hosts with their own line; the rest share one.
 constexpr size_t kNamedUnknown = 10;
 constexpr int kHostsColumns = 200;
 
-// Adds the names of one hostlist. `where` says where it was given.
+// Adds the names of one hostlist. `where` names its source.
 void Expand(const std::string& where, absl::string_view text,
             std::vector<std::string>& names,
-            std::vector<std::string>& mistakes) {
+            std::vector<FindingValue>& mistakes) {
   const absl::string_view list = absl::StripAsciiWhitespace(text);
-  std::string why;
   if (list.empty()) {
-    why = "is empty, expected host names";
+    mistakes.push_back(Worded("msg-hosts-empty", where));
   } else if (absl::StrContains(list, '@')) {
-    why = absl::StrCat("host groups (\"", list,
-                       "\") are not supported yet, expected names such as "
-                       "node[01-12,15]");
+    mistakes.push_back(Worded("msg-host-group", where, list));
+  } else if (const auto expanded = ExpandHostlist(list); expanded.ok()) {
+    names.insert(names.end(), expanded->begin(), expanded->end());
   } else {
-    const auto expanded = ExpandHostlist(list);
-    if (expanded.ok()) {
-      names.insert(names.end(), expanded->begin(), expanded->end());
-      return;
-    }
-    why = std::string(expanded.status().message());
+    AddMistakes(absl::StrCat(where, ": "), expanded.status(), mistakes);
   }
-  mistakes.push_back(absl::StrCat(where, ": ", why));
 }
 
 void ExpandHostfile(const std::string& path, std::vector<std::string>& names,
-                    std::vector<std::string>& mistakes) {
+                    std::vector<FindingValue>& mistakes) {
   const absl::StatusOr<std::string> text =
       ReadTextFile(path, kMaxHostfileBytes);
-  if (!text.ok()) {
-    mistakes.push_back(absl::StrCat("--hostfile ", text.status().message()));
-    return;
-  }
+  if (!text.ok()) return AddMistakes("--hostfile ", text.status(), mistakes);
   const size_t names_before = names.size();
   const size_t mistakes_before = mistakes.size();
   int number = 0;
@@ -64,31 +54,30 @@ void ExpandHostfile(const std::string& path, std::vector<std::string>& names,
     Expand(absl::StrCat(path, ":", number), list, names, mistakes);
   }
   if (names.size() == names_before && mistakes.size() == mistakes_before) {
-    mistakes.push_back(absl::StrCat("--hostfile ", path, ": names no host"));
+    mistakes.push_back(Worded("msg-hostfile-empty", path));
   }
 }
 
 void AddUnknownHosts(const std::vector<std::string>& unknown,
                      absl::Span<const std::string> spec_hosts,
-                     std::vector<std::string>& mistakes) {
+                     std::vector<FindingValue>& mistakes) {
   const std::vector<absl::string_view> candidates(spec_hosts.begin(),
                                                   spec_hosts.end());
   for (size_t i = 0; i < unknown.size() && i < kNamedUnknown; ++i) {
-    mistakes.push_back(absl::StrCat("host \"", unknown[i],
-                                    "\" is not in the spec",
-                                    DidYouMean(unknown[i], candidates)));
+    mistakes.push_back(Worded("msg-host-not-in-spec", unknown[i],
+                              DidYouMeanWords(unknown[i], candidates)));
   }
   if (unknown.size() <= kNamedUnknown) return;
   mistakes.push_back(
-      absl::StrCat("nor are ", unknown.size() - kNamedUnknown, " more hosts: ",
-                   HostsText({unknown.begin() + kNamedUnknown, unknown.end()},
-                             kHostsColumns)));
+      Worded("msg-more-hosts-not-in-spec", unknown.size() - kNamedUnknown,
+             HostsValue({unknown.begin() + kNamedUnknown, unknown.end()},
+                        kHostsColumns)));
 }
 
 }  // namespace
 
 void ExpandHosts(const Environment& environment, HostSelection& selection,
-                 std::vector<std::string>& mistakes) {
+                 std::vector<FindingValue>& mistakes) {
   const std::vector<std::string> lists = std::move(selection.hosts);
   selection.hosts.clear();
   for (const std::string& list : lists) {
@@ -102,9 +91,8 @@ void ExpandHosts(const Environment& environment, HostSelection& selection,
   const auto nodes = environment.find("SLURM_JOB_NODELIST");
   const bool is_in_job = job != environment.end() && nodes != environment.end();
   if (selection.all && is_named) {
-    mistakes.push_back(
-        "--all: HOSTS or --hostfile are given too, expected one "
-        "of them");
+    mistakes.push_back(Worded("msg-options-conflict", "--all",
+                              Worded("ctl-or", "HOSTS", "--hostfile")));
   } else if (!selection.all && !is_named && is_in_job) {
     selection.slurm_job = job->second;
     Expand("SLURM_JOB_NODELIST", nodes->second, selection.hosts, mistakes);
@@ -120,7 +108,7 @@ void ExpandHosts(const Environment& environment, HostSelection& selection,
 
 std::vector<std::string> ResolveHosts(HostSelection selection,
                                       const ClusterSpec& spec,
-                                      std::vector<std::string>& mistakes) {
+                                      std::vector<FindingValue>& mistakes) {
   const std::map<std::string, std::string> by_name = HostsByAnyName(spec);
   std::set<std::string> unknown_names;
   std::vector<std::string> unknown;
@@ -147,16 +135,10 @@ std::vector<std::string> ResolveHosts(HostSelection selection,
            excluded.count(host) == 0;
   });
   if (hosts.empty() && unknown.empty()) {
-    mistakes.push_back(spec_hosts.empty()
-                           ? "no host to check: the spec has no servers"
-                           : "no host to check: --exclude leaves none");
+    mistakes.push_back(Worded(spec_hosts.empty() ? "msg-no-host-in-spec"
+                                                 : "msg-no-host-left"));
   }
   return hosts;
-}
-
-std::string LeftOutText(const std::vector<std::string>& left) {
-  return absl::StrCat("leaves out ", left.size(),
-                      " of the hosts asked for: ", HostsText(left, 200));
 }
 
 }  // namespace clusterd

@@ -1,4 +1,4 @@
-// Which hosts a command line is about, whatever the command.
+// Hosts of a command line, for every command.
 #ifndef CLIENT_COMMAND_HOST_SELECTION_H_
 #define CLIENT_COMMAND_HOST_SELECTION_H_
 
@@ -7,36 +7,37 @@
 #include <vector>
 
 #include "config/words/terminal.h"
+#include "config/words/words.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
 
-// Which hosts a command is about: HOSTS arguments, --hostfile, -x, or the nodes
-// of the Slurm job that we run in, held against the hosts of the spec.
+// The hosts of a command: HOSTS arguments, --hostfile, -x, or the nodes of our
+// Slurm job, compared with the hosts of the spec.
 struct HostSelection {
   // Hostlists, as given on the command line; names after ExpandHosts.
   std::vector<std::string> hosts;
   std::vector<std::string> exclude;
   std::string hostfile;  // A hostlist per line; # begins a comment.
   bool all = false;      // Every host; given: also inside a Slurm job.
-  // Found by ExpandHosts: the job whose nodes these are; empty: none.
+  // Set by ExpandHosts: the job that has these nodes; empty: none.
   std::string slurm_job;
 };
 
-// Reads the hostfile and expands all lists, not yet compared with a spec. Every
-// mistake (empty, malformed, @group, a file that cannot be read) is added to
-// `mistakes`, naming where it stands.
+// Reads the hostfile and expands all lists, not yet compared with a spec. Adds
+// every mistake (empty, malformed, @group, a file that cannot be read) to
+// `mistakes`, with its place.
 void ExpandHosts(const Environment& environment, HostSelection& selection,
-                 std::vector<std::string>& mistakes);
+                 std::vector<FindingValue>& mistakes);
 
-// The hosts to check, in the order of the spec, by whatever name the spec knows
-// them; adds a mistake for every name that it does not have, with the nearest
-// one, and if nothing is left to check. REQUIRES: ExpandHosts found no mistake.
+// The hosts to check, in the order of the spec, by any name that the spec
+// knows. Adds a mistake with the nearest name for every unknown name, and one
+// if no host is left. REQUIRES: ExpandHosts found no mistake.
 std::vector<std::string> ResolveHosts(HostSelection selection,
                                       const ClusterSpec& spec,
-                                      std::vector<std::string>& mistakes);
+                                      std::vector<FindingValue>& mistakes);
 
-// The hosts of `asked` that no element of `answered` has as its host().
+// Elements of `asked` that no host() of `answered` has.
 template <typename Answered>
 std::vector<std::string> LeftOut(const std::vector<std::string>& asked,
                                  const Answered& answered) {
@@ -48,9 +49,6 @@ std::vector<std::string> LeftOut(const std::vector<std::string>& asked,
   }
   return left;
 }
-
-// "leaves out 2 of the hosts asked for: node[3-4]".
-std::string LeftOutText(const std::vector<std::string>& left);
 
 }  // namespace clusterd
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -13,7 +14,7 @@ using Names = std::vector<std::string>;
 
 const Names kSpec = {"node1", "node2", "node3", "node4"};
 
-// Those, at 10.0.0.1 to 10.0.0.4, in the domain dc1.example.com.
+// These hosts, at 10.0.0.1 to 10.0.0.4, in the domain dc1.example.com.
 ClusterSpec Spec() {
   ClusterSpec spec;
   spec.set_domain("dc1.example.com");
@@ -33,7 +34,7 @@ std::string Hostfile(const std::string& text) {
   return path;
 }
 
-// Expands and resolves; all mistakes of both steps.
+// The result of expanding and resolving, and the mistakes of both.
 struct Selected {
   Names hosts;
   Names mistakes;
@@ -44,10 +45,13 @@ Selected Select(const HostSelection& arguments,
                 const Environment& environment = {}) {
   Selected selected;
   selected.selection = arguments;
-  ExpandHosts(environment, selected.selection, selected.mistakes);
-  if (selected.mistakes.empty()) {
-    selected.hosts =
-        ResolveHosts(selected.selection, Spec(), selected.mistakes);
+  std::vector<FindingValue> mistakes;
+  ExpandHosts(environment, selected.selection, mistakes);
+  if (mistakes.empty()) {
+    selected.hosts = ResolveHosts(selected.selection, Spec(), mistakes);
+  }
+  for (const FindingValue& mistake : mistakes) {
+    selected.mistakes.push_back(EnglishText(mistake));
   }
   return selected;
 }
@@ -138,9 +142,10 @@ TEST(HostSelectionTest, RefusesASelectionThatLeavesNobody) {
   arguments.exclude = {"node[1-4]"};
   EXPECT_EQ(Select(arguments).mistakes,
             (Names{"no host to check: --exclude leaves none"}));
-  Names mistakes;
+  std::vector<FindingValue> mistakes;
   EXPECT_TRUE(ResolveHosts({}, {}, mistakes).empty());
-  EXPECT_EQ(mistakes, (Names{"no host to check: the spec has no servers"}));
+  ASSERT_EQ(mistakes.size(), 1u);
+  EXPECT_EQ(mistakes[0].words(), "msg-no-host-in-spec");
 }
 
 TEST(HostSelectionTest, TakesTheNodesOfTheSlurmJobByDefault) {

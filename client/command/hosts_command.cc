@@ -1,12 +1,11 @@
-// clusterctl hosts and clusterctl describe: who is attached to the controller,
-// and every fact of one host, observed now.
+// clusterctl hosts lists the attached and missing hosts. clusterctl describe
+// prints every fact of one host, observed now.
 #include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "client/command/request.h"
 #include "client/print/hosts_table.h"
-#include "config/values/nearest_word.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -36,7 +35,7 @@ class HostsCommand final : public OneCall<ListHostsRequest, ListHostsResponse> {
       state_ = ReadChoice("--state", state_text_, HostStateNames());
     }
     if (!forget_.empty() && !IsOneName(forget_)) {
-      AddMistake("--forget: \"", forget_, "\", expected the name of one host");
+      AddMistake("msg-host-not-one-name", "--forget", forget_);
     }
   }
 
@@ -50,23 +49,21 @@ class HostsCommand final : public OneCall<ListHostsRequest, ListHostsResponse> {
     ASSIGN_OR_RETURN(
         const ForgetHostResponse forgotten,
         client.Ask(&Controller::Stub::ForgetHost, request, timeout_));
-    Tell(forgotten.host(), ": forgotten",
-         forgotten.in_spec()
-             ? "; it stays expected, since cluster.yaml names it: take it out "
-               "there, too"
-             : "; it is listed again if its clusterd attaches once more");
+    Tell(forgotten.in_spec() ? "ctl-host-forgotten-expected"
+                             : "ctl-host-forgotten",
+         forgotten.host());
     return absl::OkStatus();
   }
 
   int Finish() override {
     if (!answer_.spec_refused().empty()) {
-      Tell(OlderSpecText(answer_.spec_refused(), "goes"));
+      Tell("headed", "", OlderSpecWords(answer_.spec_refused(), "ctl-goes"));
     }
     const bool away = absl::c_any_of(answer_.hosts(), [](const auto& host) {
       return host.in_spec() && !host.attached();
     });
     if (state_.has_value()) KeepHostsInState(*state_, &answer_);
-    // Who forgets a host wants to know whether that was done.
+    // With --forget the status is about that alone.
     return Deliver(away && forget_.empty() ? kExitNoVerdict : kExitPass);
   }
   void PrintTable(const Style& style, std::ostream& out) override {
@@ -76,10 +73,10 @@ class HostsCommand final : public OneCall<ListHostsRequest, ListHostsResponse> {
 
   std::string state_text_;
   std::string forget_;
-  std::optional<size_t> state_;  // In HostStateNames.
+  std::optional<size_t> state_;  // Index in HostStateNames.
 };
 
-// A host may take deadlines.host, 30 s unless the spec says otherwise.
+// A host may take deadlines.host, 30 s unless the spec sets it.
 constexpr absl::Duration kDescribeTimeout = absl::Seconds(75);
 
 class DescribeCommand final
@@ -90,15 +87,14 @@ class DescribeCommand final
   void AddOptions(CLI::App& app) override {
     AddArgument(app, "HOST", *asked_.mutable_host(),
                 "Name of the host, e.g. node07, or its address");
-    AddOutput(app, "says nothing of one host");
+    AddOutput(app, "ctl-not-of-one-host");
     AddTimeout(app, kDescribeTimeout);
   }
 
  private:
   void ReadOptions() override {
     if (!IsOneName(asked_.host())) {
-      AddMistake("HOST: \"", asked_.host(),
-                 "\", expected the name of one host");
+      AddMistake("msg-host-not-one-name", "HOST", asked_.host());
     }
   }
 
@@ -115,8 +111,8 @@ class DescribeCommand final
     if (!known.ok()) return error;
     const auto names =
         Each<absl::string_view>(known->hosts(), &HostEntry::host);
-    return absl::NotFoundError(
-        absl::StrCat(error.message(), DidYouMean(asked_.host(), names)));
+    return NotFoundWords("headed", MessageWords(error),
+                         DidYouMeanWords(asked_.host(), names));
   }
 
   int Finish() override {

@@ -1,4 +1,5 @@
 #include "absl/strings/match.h"
+#include "config/words/words.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
@@ -39,6 +40,22 @@ TEST(HostsCommandTest, PrintsOneLineOrJsonOnRequest) {
   EXPECT_TRUE(
       absl::StrContains(RunProgram({"hosts", "-o", "json"}, WorldOfHosts()).out,
                         "\"attached_since_ms\": \"1735689300000\""));
+}
+
+TEST(HostsCommandTest, TellsWhyAHostLeftInTheUsersLanguageAndJsonInEnglish) {
+  ProgramWorld world = WorldOfHosts();
+  HostEntry& down = *world.script.hosts.mutable_hosts(1);
+  down.set_last_seen_ms(1735689600000 - 300'000);
+  *down.mutable_detached_reason_words() = Worded("msg-hub-connection-broke");
+  EXPECT_TRUE(absl::StrContains(RunProgram({"hosts"}, world).out,
+                                "the connection broke"));
+  const std::string english = RunProgram({"hosts", "-o", "json"}, world).out;
+  EXPECT_TRUE(absl::StrContains(
+      english, "\"detached_reason\": \"the connection broke\""));
+  EXPECT_FALSE(absl::StrContains(english, "_words"));
+  world.environment["CLUSTERD_LANG"] = "zh";
+  EXPECT_TRUE(absl::StrContains(RunProgram({"hosts"}, world).out, "连接中断"));
+  EXPECT_EQ(RunProgram({"hosts", "-o", "json"}, world).out, english);
 }
 
 TEST(HostsCommandTest, ExitsWithTwoWhenAHostOfTheSpecIsAway) {

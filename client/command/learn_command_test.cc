@@ -11,8 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A controller with that many healthy hosts, of which the last has another
-// address at device 3.
+// A controller of healthy hosts; the last has another address at device 3.
 ProgramWorld LearningWorld(int servers) {
   const ClusterSpec spec = MakeSpec("atlas-a2", "", servers);
   LearnEvent event;
@@ -51,7 +50,7 @@ TEST(ConfigLearnTest, WritesAFileThatValidatesAndTellsWhatIsInIt) {
   EXPECT_EQ(output.out, "");
   EXPECT_THAT(
       output.err,
-      HasSubstr("clusterctl config learn: 5 servers; devices 0-7 in "
+      HasSubstr("clusterctl config learn: 5 servers: devices 0-7 in "
                 "10.0.0.0/24, host part 1 + 8*name + d; 1 exception\n"));
   EXPECT_THAT(output.err,
               HasSubstr("exception: server4 device 3: address 10.0.0.200/24, "
@@ -79,7 +78,7 @@ TEST(ConfigLearnTest, ReplacesNoFile) {
   const ProgramOutput output =
       RunProgram({"config", "learn", "-o", path}, LearningWorld(3));
   EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("is there already"));
+  EXPECT_THAT(output.err, HasSubstr("already exists"));
   EXPECT_EQ(FileContent(path), "mine\n");
 }
 
@@ -93,7 +92,7 @@ TEST(ConfigLearnTest, HostsThatDialFromOneAddressNeedAHostsFile) {
   EXPECT_EQ(output.status, 3);
   EXPECT_THAT(
       output.err,
-      HasSubstr("a hosts file gives them: --hosts-file of config learn"));
+      HasSubstr("a hosts file gives them (--hosts-file of config learn"));
   const std::string hosts = TestFile(
       "hosts", "10.9.0.1 server0\n10.9.0.2 server1\n10.9.0.3 server2\n");
   const ProgramOutput named =
@@ -114,7 +113,7 @@ TEST(ConfigLearnTest, WritesNothingWhereNoHostTellsADevicesAddress) {
   EXPECT_EQ(output.status, 3);
   EXPECT_EQ(output.out, "");
   EXPECT_THAT(output.err,
-              HasSubstr("no host tells the IPv4 address of a device"));
+              HasSubstr("no host reports the IPv4 address of a device"));
 }
 
 TEST(ConfigLearnTest, TellsWhyTheControllerRefuses) {

@@ -1,7 +1,7 @@
-// clusterctl logs and clusterctl bundle: a job's logs on hosts, searched for
-// what HCCL calls an error; and all that a vendor's ticket needs in one file.
-// clusterctl anonymise: a recording of a real host without its addresses and
-// names; not a task of the daemon, which is root.
+// clusterctl logs searches a job's logs on hosts for HCCL's error codes.
+// clusterctl bundle collects a vendor ticket's data in one file. clusterctl
+// anonymise removes a site's addresses and names from a recording. The daemon
+// does not do that, since it is root.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -21,7 +21,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -31,7 +31,7 @@ constexpr absl::Duration kMargin = absl::Seconds(20);
 constexpr absl::Duration kRoundTimeout = absl::Minutes(4);
 constexpr size_t kHostsInRound = 8;
 
-// "64M" as bytes; nothing for what is none.
+// "64M" as bytes; nullopt if the text has another form.
 std::optional<uint64_t> ParseBytes(absl::string_view text) {
   static const LazyRE2 kForm = {R"((\d{1,12})([KMG]?)(?:i?B)?)"};
   uint64_t number = 0;
@@ -42,7 +42,7 @@ std::optional<uint64_t> ParseBytes(absl::string_view text) {
   return number << (unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0);
 }
 
-// What both commands ask of hosts.
+// The common part of logs and bundle.
 class LogsRequestCommand : public ClusterRequest {
  public:
   explicit LogsRequestCommand(const char* name)
@@ -71,8 +71,7 @@ class LogsRequestCommand : public ClusterRequest {
     if (!bytes_text_.empty()) {
       bytes_ = ParseBytes(bytes_text_);
       if (!bytes_.has_value()) {
-        AddMistake("--bytes: \"", bytes_text_,
-                   "\", expected a number of bytes as 65536 or 64M");
+        AddMistake("msg-bytes-not-valid", bytes_text_);
       }
     }
   }
@@ -111,7 +110,7 @@ class LogsCommand final : public LogsRequestCommand {
   LogsCommand() : LogsRequestCommand("logs") {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "read logs on", "--all reads on every host");
+    AddHosts(app, "read logs on", "ctl-all-reads-logs");
     AddQuery(app,
              "Read at most this much on one host, up to 64M (default: 64M)");
     AddOutput(app);
@@ -125,10 +124,11 @@ class LogsCommand final : public LogsRequestCommand {
       *answer_.add_hosts() = std::move(host);
     }));
     answer_.set_schema_version(kReportSchemaVersion);
-    // They answer in any order.
+    // Hosts answer in any order.
     absl::c_sort(*answer_.mutable_hosts(), [](const auto& a, const auto& b) {
       return a.host() < b.host();
     });
+    const InLanguage of_json(Language::kEnglish);
     AddCodes(spec_.spec(), &answer_);
     return absl::OkStatus();
   }
@@ -137,7 +137,9 @@ class LogsCommand final : public LogsRequestCommand {
     const std::vector<std::string> left = LeftOut(asked_, answer_.hosts());
     const bool complete = CountUnread(answer_) == 0 && left.empty();
     const int status = Deliver(complete ? kExitPass : kExitNoVerdict);
-    if (!left.empty()) Tell("the answer ", LeftOutText(left));
+    if (!left.empty()) {
+      Tell("ctl-answer-leaves-out", left.size(), HostsValue(left, 200));
+    }
     return status;
   }
   const google::protobuf::Message& Answer() const override { return answer_; }
@@ -155,7 +157,7 @@ class BundleCommand final : public LogsRequestCommand {
   BundleCommand() : LogsRequestCommand("bundle") {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "bundle", "--all bundles every host");
+    AddHosts(app, "bundle", "ctl-all-bundles");
     AddOption(app, "--out", "FILE.tar.gz", out_,
               "New file, which only you can read")
         ->required();
@@ -170,7 +172,7 @@ class BundleCommand final : public LogsRequestCommand {
     LogsRequestCommand::ReadOptions();
     if (!CheckNewFile("--out", out_)) return;
     const absl::Status target = CheckFileTarget(out_);
-    if (!target.ok()) AddMistake("--out: ", target.message());
+    if (!target.ok()) AddMistakes("--out: ", target, mistakes_);
   }
 
   absl::Status Ask(ControllerClient* client) override {
@@ -179,6 +181,7 @@ class BundleCommand final : public LogsRequestCommand {
         Follow(*client, &Controller::Stub::Check, CheckRequest(), "check");
     ClearProgress();
     if (report.ok()) {
+      const InLanguage of_file(Language::kEnglish);
       bundle_->AddReport(*report);
     } else if (absl::IsCancelled(report.status())) {
       return report.status();
@@ -201,7 +204,7 @@ class BundleCommand final : public LogsRequestCommand {
     return WriteTextFile(out_, archive, kOwnerOnly);
   }
 
-  // Of a host that may not be looked into so far, or is an older one.
+  // Used if a host does not allow logs, or is older.
   void AddFacts(ControllerClient& client, const std::string& host) {
     DescribeHostRequest request;
     request.set_host(host);
@@ -219,19 +222,17 @@ class BundleCommand final : public LogsRequestCommand {
   int Finish() override {
     size_t removed = 0;
     for (const auto& [kind, count] : bundle_->removed()) removed += count;
-    session().out << out_ << ": " << Count(bundle_->files(), "file") << ", "
-                  << Count(removed, "secret")
-                  << " taken out; INDEX.txt lists all. Read them before you "
-                     "send it.\n";
-    if (!complete_) {
-      Tell("not all could be had; the end of INDEX.txt says what is missing");
-    }
+    session().out << Say("ctl-bundle-written", out_,
+                         Counted(bundle_->files(), "file"),
+                         Worded("ctl-secrets", removed))
+                  << "\n";
+    if (!complete_) Tell("msg-bundle-incomplete");
     return complete_ ? kExitPass : kExitNoVerdict;
   }
   const google::protobuf::Message& Answer() const override { return query_; }
   void PrintTable(const Style& /*style*/, std::ostream& /*out*/) override {}
 
-  // What a host sends at most.
+  // Most bytes that a host sends.
   static constexpr uint64_t kSentBytes = 512 << 10;
 
   std::string out_;
@@ -256,20 +257,17 @@ class AnonymiseCommand final : public Command {
  private:
   int Work() override {
     if (from_ == kStandardInput && session().terminal.in_is_terminal) {
-      AddMistake("nothing comes on standard input, expected `clusterd ",
-                 "--record | clusterctl anonymise FILE`");
+      AddMistake("msg-stdin-empty");
       return RejectUsage();
     }
     const absl::StatusOr<int> runs = Anonymise();
     if (!runs.ok()) return ReportFailure(runs.status());
-    session().out << file_ << ": " << *runs
-                  << " runs of hccn_tool, addresses and names replaced. Read "
-                     "it before you send it.\n";
+    session().out << Say("ctl-anonymised", *runs, file_) << "\n";
     return *runs == 0 ? kExitNoVerdict : kExitPass;
   }
 
-  // How many runs were written. The names in the recording are among those that
-  // the file must not hold, so messages are about the path alone.
+  // The number of written runs. Names in the recording must not leak, so that
+  // messages have only the path.
   absl::StatusOr<int> Anonymise() const {
     ASSIGN_OR_RETURN(const std::string bytes, ReadTextFile(from_));
     const absl::StatusOr<HostRecording> recording = ParseHostRecording(bytes);

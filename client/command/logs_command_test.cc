@@ -62,7 +62,7 @@ TEST(LogsCommandTest, FoldsHostsByCodeAndSaysWhatIsKnownOfIt) {
                       "plog-1.log:88\n"),
             HasSubstr("net-health"), HasSubstr("`clusterctl explain EI0006`"),
             HasSubstr("\\x1b[2J"), HasSubstr("2 codes; 2 files")));
-  // The most frequent last, where the eye is.
+  // The most frequent code is last, next to the prompt.
   EXPECT_LT(output.out.find("EJ0003"), output.out.find("EI0006  12"));
 }
 
@@ -125,7 +125,7 @@ TEST(LogsCommandTest, NamesPeersAmongTheHostsThatWereNotAsked) {
                   HasSubstr("server1 (10.0.0.2) waited for rank 0 on server0 "
                             "(10.0.0.1): time out"),
                   HasSubstr("rank 0 on 10.20.0.9: time out"),
-                  // A job of the hosts asked, as far as that is known.
+                  // A job of the requested hosts, as far as that is known.
                   HasSubstr("missing ranks: 0 (server1 device 0)")));
 }
 
@@ -191,14 +191,14 @@ TEST(LogsCommandTest, HostsWithoutLogsAreAnAnswer) {
               AllOf(HasSubstr("there are no logs on 2 hosts; --user "
                               "NAME reads those of one user\n"),
                     Not(HasSubstr("--since"))));
-  // Advice is about what was not asked already.
+  // The advice leaves out options that were given.
   EXPECT_THAT(RunProgram({"logs", "--user", "ann"}, world).out,
               HasSubstr("there are no logs on 2 hosts\n"));
   EXPECT_THAT(
       RunProgram({"logs", "--user", "ann", "--since", "1h"}, world).out,
       HasSubstr("on 2 hosts; an earlier --since takes in older files\n"));
   EXPECT_EQ(RunProgram({"logs", "-o", "short"}, world).out, "no logs\n");
-  // Files without a code are something else.
+  // With files but no code, the text differs.
   world.script.logs_events[0].mutable_host()->mutable_logs()->add_files();
   EXPECT_THAT(RunProgram({"logs"}, world).out,
               HasSubstr("the logs have no code of HCCL; 1 file"));
@@ -281,7 +281,7 @@ TEST(BundleCommandTest, WritesAnArchiveThatTarReadsWithoutSecrets) {
   EXPECT_EQ(Ask(absl::StrCat("stat -c %a '", path, "'")), "600\n");
   const ProgramOutput again = RunProgram({"bundle", "--out", path}, world);
   EXPECT_EQ(again.status, 3);
-  EXPECT_THAT(again.err, HasSubstr("is there already"));
+  EXPECT_THAT(again.err, HasSubstr("already exists"));
 }
 
 TEST(BundleCommandTest, IsNotWholeWithoutWhatAHostCouldNotGet) {

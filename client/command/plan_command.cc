@@ -1,4 +1,4 @@
-// clusterctl plan: what would be changed, and a file of it for apply.
+// clusterctl plan: prints planned changes, and saves them for apply.
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "config/rules/catalogue.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
@@ -19,21 +20,13 @@ namespace {
 constexpr char kStdout[] = "-";
 constexpr absl::Duration kMargin = absl::Seconds(20);
 
-// The exit status:
-//                                      | plain | --detailed-exitcode
-//   nothing to do                      | 0     | 0
-//   steps, nothing blocked             | 0     | 2
-//   blocked, or a host is left out, or | 2     | 1
-//   fails a rule that no step mends    |       |
-//   no plan, or it could not be saved, | 2     | 1
-//   or be kept by the controller       |       |
-//   wrong usage or configuration       | 3     | 3
+// help/plan.txt has the exit statuses.
 class PlanCommand final : public ClusterRequest {
  public:
   PlanCommand() : ClusterRequest("plan", kMargin) {}
 
   void AddOptions(CLI::App& app) override {
-    AddHosts(app, "plan for", "--all plans for every host");
+    AddHosts(app, "plan for", "ctl-all-plans");
     AddOption(
         app, "--only", "KIND|RULE,..", only_,
         "Only steps of these kinds, as the plan names them, or steps that "
@@ -58,19 +51,20 @@ class PlanCommand final : public ClusterRequest {
  private:
   void ReadOptions() override {
     if (out_ == kStdout && format_ == OutputFormat::kJson) {
-      AddMistake("--out: \"-\" and -o json both write to stdout, expected one ",
-                 "of them");
+      AddMistake("msg-stdout-taken-twice");
     }
     if (!out_.empty() && out_ != kStdout) {
       const absl::Status target = CheckPlanTarget(out_);
-      if (!target.ok()) AddMistake("--out ", target.message());
+      if (!target.ok()) AddMistakes("--out ", target, mistakes_);
     }
     AddMistakes("--", SelectSteps(only_).status(), mistakes_);
     ClusterRequest::ReadOptions();
   }
 
   absl::Status Ask(ControllerClient* client) override {
-    if (!spec_.refused().empty()) Tell(OlderSpecText(spec_.refused(), "plans"));
+    if (!spec_.refused().empty()) {
+      Tell("headed", "", OlderSpecWords(spec_.refused(), "ctl-plans"));
+    }
     PlanRequest request;
     request.mutable_only()->Assign(only_.begin(), only_.end());
     ASSIGN_OR_RETURN(
@@ -83,20 +77,15 @@ class PlanCommand final : public ClusterRequest {
   absl::Status CheckAnswer() {
     const absl::Status verified = VerifyPlan(plan_);
     if (!verified.ok()) {
-      return absl::InternalError(
-          absl::StrCat("the controller's answer: ", verified.message()));
+      return InternalWords("msg-plan-not-valid", MessageWords(verified));
     }
     const std::string wanted = NetworkNamespaceText(network_namespace_);
     const std::string planned = PlanNamespace(plan_);
     if (planned != wanted && (counts_.steps > 0 || !planned.empty())) {
-      return absl::InternalError(absl::StrCat(
-          "the controller's answer: is for network namespace \"", planned,
-          "\", expected \"", wanted, "\"; use the controller's version"));
+      return InternalWords("msg-plan-of-other-namespace", planned, wanted);
     }
     if (!absl::c_equal(only_, plan_.only())) {
-      return absl::InternalError(
-          "the controller's answer: is not narrowed as --only asks; use the "
-          "controller's version");
+      return InternalWords("msg-plan-not-narrowed");
     }
     left_out_ = LeftOut(asked_, plan_.hosts());
     return absl::OkStatus();
@@ -104,7 +93,9 @@ class PlanCommand final : public ClusterRequest {
 
   int Finish() override {
     const int status = Deliver(ExitStatus());
-    if (!left_out_.empty()) Tell("the plan ", LeftOutText(left_out_));
+    if (!left_out_.empty()) {
+      Tell("ctl-plan-leaves-out", left_out_.size(), HostsValue(left_out_, 200));
+    }
     const absl::Status saved = Save();
     return saved.ok() ? status : StatusOfFailure(ReportFailure(saved));
   }
@@ -121,19 +112,18 @@ class PlanCommand final : public ClusterRequest {
 
   absl::Status Save() {
     const bool has_steps = counts_.steps > 0;
-    // One without a step is applied without the controller.
+    // A plan without steps is applied without the controller.
     if (!plan_.not_kept().empty() && has_steps) {
-      const std::string why = absl::StrCat(
-          "the controller could not keep this plan, so it cannot be applied: ",
-          plan_.not_kept());
+      const std::string& why = plan_.not_kept();
       if (!out_.empty()) {
-        return FailedPrecondition(why, "; the plan is not saved");
+        return PreconditionWords("msg-plan-not-kept", why,
+                                 Worded("ctl-plan-not-saved"));
       }
-      Tell(why);
+      Tell("msg-plan-not-kept", why, "");
     } else if (!out_.empty()) {
       return WritePlan();
     } else if (has_steps && format_ == OutputFormat::kTable) {
-      Tell("not saved; --out FILE saves it for clusterctl apply FILE");
+      Tell("ctl-plan-to-save");
     }
     return absl::OkStatus();
   }
@@ -146,15 +136,12 @@ class PlanCommand final : public ClusterRequest {
     }
     const absl::Status written = WriteTextFile(out_, text, kOwnerOnly);
     if (!written.ok()) {
-      return PermissionDenied("--out ", written.message(),
-                              "; the plan is not saved");
+      return DeniedWords("msg-plan-file-not-written", MessageWords(written));
     }
-    std::string next = "; it has nothing to apply";
-    if (counts_.blocked > 0) next += ": all of it is blocked";
-    if (counts_.steps > 0) {
-      next = absl::StrCat("; apply with: clusterctl apply ", out_);
-    }
-    Tell("saved to ", out_, next);
+    Tell(counts_.steps > 0     ? "ctl-plan-saved"
+         : counts_.blocked > 0 ? "ctl-plan-saved-blocked"
+                               : "ctl-plan-saved-empty",
+         out_);
     return absl::OkStatus();
   }
 

@@ -45,11 +45,11 @@ ClusterPlan WithBlocked() {
   return plan;
 }
 
-// server0 is left with that; `plan` has nothing else about it.
+// server0 keeps that failing rule; `plan` has no other remark on it.
 ClusterPlan Left(State state, ClusterPlan plan) {
-  UnmendedRule& unmended = *plan.mutable_hosts(0)->add_unmended();
-  unmended.set_rule("link");
-  unmended.set_state(state);
+  UnfixedRule& unfixed = *plan.mutable_hosts(0)->add_unfixed();
+  unfixed.set_rule("link");
+  unfixed.set_state(state);
   Reseal(plan);
   return plan;
 }
@@ -74,7 +74,7 @@ TEST(PlanCommandTest, NeverCallsAHostInOrderThatACheckFails) {
       << brief.out;
   const ProgramOutput json =
       RunProgram({"plan", "-o", "json"}, WorldWith(plan));
-  EXPECT_EQ(ParsePlanFile(json.out)->hosts(0).unmended(0).rule(), "link");
+  EXPECT_EQ(ParsePlanFile(json.out)->hosts(0).unfixed(0).rule(), "link");
 }
 
 TEST(PlanCommandTest, PrintsTheFoldedPlanAndSaysHowToSaveIt) {
@@ -126,7 +126,7 @@ TEST(PlanCommandTest, ReplacesAnOlderPlanAndNothingElse) {
   const ProgramOutput output = RunProgram({"plan", "--out", spec}, world);
   EXPECT_EQ(output.status, 3);
   EXPECT_TRUE(absl::StrContains(
-      output.err, absl::StrCat("--out ", spec, ": is there and is no plan")))
+      output.err, absl::StrCat("--out ", spec, ": exists and is not a plan")))
       << output.err;
   EXPECT_EQ(FileContent(spec), "version: 1\n");
   EXPECT_FALSE(controller.plan_request().has_value());
@@ -332,7 +332,7 @@ TEST(PlanCommandTest, SaysOfAPlanToLookAtThatItWasNotKept) {
 }
 
 TEST(PlanCommandTest, IsNoPlanWhenItCannotBeSaved) {
-  // Writable until it is written to.
+  // /dev/full can be opened, but not written.
   const ProgramOutput output =
       RunProgram({"plan", "--out", "/dev/full"}, WorldWith(TwoHosts()));
   EXPECT_EQ(output.status, 2);
@@ -402,7 +402,7 @@ TEST(PlanCommandTest, SaysWhyThereIsNoPlan) {
   world.script.plan_status = grpc::Status::OK;
   world.script.plan_events.pop_back();
   EXPECT_TRUE(absl::StrContains(RunProgram({"plan"}, world).err,
-                                "ended the planning with 0 plans"));
+                                "ended the planning with 0 answers"));
 }
 
 TEST(PlanCommandTest, ShowsProgressOnATerminalAndEndsOnCtrlC) {

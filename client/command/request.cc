@@ -15,7 +15,7 @@
 namespace clusterd {
 namespace {
 
-// Of a spec without deadlines.
+// Used for a spec without deadlines.
 constexpr absl::Duration kDefaultRun = absl::Seconds(60);
 
 struct FormatRow {
@@ -24,7 +24,7 @@ struct FormatRow {
   const char* note;  // Behind the word in help.
 };
 
-// In the order of OutputFormat.
+// Ordered as OutputFormat.
 constexpr FormatRow kFormats[] = {
     {OutputFormat::kTable, "table", " (default)"},
     {OutputFormat::kShort, "short", " (one line for a chat message)"},
@@ -100,7 +100,7 @@ void Request::ReadShared() {
     if (target.ok()) {
       network_namespace_ = *target;
     } else {
-      AddMistake("--netns: ", target.status().message());
+      AddMistakes("--netns: ", target.status(), mistakes_);
     }
   }
 }
@@ -111,17 +111,16 @@ void Request::ReadFormat() {
   if (row == nullptr || absl::c_linear_search(formats_, row->format)) {
     format_ = formats_[ReadChoice("--output", format_text_, words)];
   } else {
-    RefuseFormat(row->format == OutputFormat::kShort
-                     ? why_no_short_
-                     : "is for the report of a check",
+    const bool is_short = row->format == OutputFormat::kShort;
+    RefuseFormat(is_short ? "msg-format-not-short" : "msg-format-of-report",
+                 is_short ? Worded(why_no_short_) : ToFindingValue(row->word),
                  formats_);
   }
 }
 
-void Request::RefuseFormat(absl::string_view why,
+void Request::RefuseFormat(absl::string_view row, const FindingValue& value,
                            absl::Span<const OutputFormat> left) {
-  AddMistake("--output: ", format_text_, " ", why, ", expected ",
-             absl::StrJoin(WordsOf(left), ", "));
+  AddMistake(row, value, absl::StrJoin(WordsOf(left), ", "));
   format_ = OutputFormat::kTable;
 }
 
@@ -147,7 +146,7 @@ int Request::Look(ControllerClient* client) {
   ClearProgress();
   if (mistakes_.empty() && done.ok() && format_ > OutputFormat::kYaml &&
       CheckedReport() == nullptr) {
-    RefuseFormat("is for the report of a check, and this is none",
+    RefuseFormat("msg-format-of-other-report", ToFindingValue(format_text_),
                  absl::MakeSpan(formats_).first(
                      static_cast<size_t>(OutputFormat::kJsonl)));
   }
@@ -164,7 +163,7 @@ int Request::FinishWithout(absl::Status error) {
   } else {
     next_ = Next::kShow;
     RejectUsage();
-    error = absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
+    error = MistakesError(mistakes_);
   }
   status = StatusOfFailure(status);
   if (AnswerWithout(error)) return Show(status);
@@ -179,7 +178,7 @@ int Request::FinishWithout(absl::Status error) {
 void Request::WriteUsageReport(const std::string& report_file) {
   started_ = session().now();
   report_file_ = report_file;
-  AnswerWithout(absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n")));
+  AnswerWithout(MistakesError(mistakes_));
   WriteReport();
 }
 
@@ -195,9 +194,9 @@ absl::StatusOr<std::string> Request::Text(const Style& style) const {
     case OutputFormat::kYaml:
       return MessageYaml(Answer());
     case OutputFormat::kJsonl:
-      return ReportLines(*CheckedReport());
+      return ReportLines(Rendered(*CheckedReport()));
     case OutputFormat::kJunit:
-      return ReportJunit(*CheckedReport());
+      return ReportJunit(Rendered(*CheckedReport()));
     case OutputFormat::kMarkdown:
       return ReportMarkdown(Rendered(*CheckedReport()), verbose_);
     case OutputFormat::kHtml:
@@ -212,19 +211,22 @@ void Request::Print() {
   const bool is_for_people = format_ == OutputFormat::kTable ||
                              format_ == OutputFormat::kShort ||
                              format_ == OutputFormat::kMarkdown;
-  const InLanguage spoken(is_for_people ? LanguageOf(session().environment)
+  const InLanguage spoken(is_for_people ? CurrentLanguage()
                                         : Language::kEnglish);
   if (format_ == OutputFormat::kTable) return PrintTable(style, out);
   const absl::StatusOr<std::string> text = Text(style);
-  if (!text.ok()) return Tell(text.status().message());
-  out << *text;
+  if (text.ok()) {
+    out << *text;
+  } else {
+    ReportFailure(text.status());
+  }
 }
 
 void Request::CheckReport() {
   if (report_file_.empty()) return;
   const absl::Status target = CheckFileTarget(report_file_);
   if (target.ok()) return;
-  AddMistake("--report ", target.message());
+  AddMistakes("--report ", target, mistakes_);
   report_file_.clear();
 }
 
@@ -232,7 +234,7 @@ bool Request::WriteReport() {
   if (report_file_.empty()) return true;
   const absl::Status written =
       WriteTextFile(report_file_, MessageJson(Answer()));
-  if (!written.ok()) Tell("--report ", written.message());
+  if (!written.ok()) Tell("headed", "--report ", MessageWords(written));
   return written.ok();
 }
 
@@ -270,7 +272,7 @@ void ClusterRequest::ReadOptions() {
 }
 
 absl::Status ClusterRequest::Prepare(ControllerClient& client) {
-  progress_.Clear();  // Of the look before.
+  progress_.Clear();  // Removes the previous round's.
   ASSIGN_OR_RETURN(spec_, client.Ask(&Controller::Stub::GetSpec, {},
                                      TimeoutOr(kShortTimeout)));
   if (!hosts_expanded_) return absl::OkStatus();
@@ -278,24 +280,30 @@ absl::Status ClusterRequest::Prepare(ControllerClient& client) {
   asked_ = ResolveHosts(hosts_, spec_.spec(), mistakes_);
   if (!hosts_.all || !hosts_.exclude.empty()) named_ = asked_;
   if (first && mistakes_.empty() && !hosts_.slurm_job.empty()) {
-    Tell("the hosts of Slurm job ", hosts_.slurm_job, ", ",
-         HostsText(asked_, 100), " (", slurm_hint_, ")");
+    Tell("ctl-slurm-hosts", hosts_.slurm_job, HostsValue(asked_, 100),
+         Worded(slurm_hint_));
   }
   return absl::OkStatus();
 }
 
 absl::Duration ClusterRequest::RunTimeout() const {
   const uint32_t run_ms = spec_.spec().deadlines().run_ms();
-  // Twice: an equal run that began earlier may have to end first.
+  // Twice, because an equal run that began earlier may have to end first.
   return TimeoutOr(2 * (run_ms > 0 ? absl::Milliseconds(run_ms) : kDefaultRun) +
                    margin_);
 }
 
-std::string OlderSpecText(absl::string_view refused, absl::string_view does) {
-  return absl::StrCat(
-      "the controller refused a newer cluster.yaml and ", does,
-      " by the one before: ", refused.substr(0, refused.find('\n')),
-      "; clusterctl config show has every mistake");
+void AddNote(const FindingValue& words, Report& report) {
+  auto& notes = *report.mutable_notes();
+  const int place = std::min(report.said_size(), notes.size());
+  report.add_notes(EnglishText(words));
+  std::rotate(notes.begin() + place, notes.end() - 1, notes.end());
+  *report.add_said() = words;
+}
+
+FindingValue OlderSpecWords(absl::string_view refused, absl::string_view does) {
+  return Worded("msg-older-spec", Worded(does),
+                refused.substr(0, refused.find('\n')));
 }
 
 }  // namespace clusterd

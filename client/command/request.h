@@ -1,4 +1,4 @@
-// The one flow of every command that asks the controller something:
+// The common flow of commands that call the controller:
 //
 //   read the options  ->  connect  ->  prepare  ->  ask  ->  print  ->  status
 //
@@ -19,7 +19,7 @@
 
 namespace clusterd {
 
-// From kJsonl on: of the report of a check alone.
+// Formats from kJsonl on exist only for the report of a check.
 enum class OutputFormat {
   kTable,
   kShort,
@@ -35,47 +35,43 @@ class Request : public Command {
  public:
   using Command::Command;
 
-  // The options of a call that the controller answers at once.
+  // Adds the options of a call that the controller answers at once.
   void AddOptions(CLI::App& app) override {
     AddOutput(app);
     AddTimeout(app, kShortTimeout);
   }
 
  protected:
-  // -o/--output and --color. `why_no_short` for a command without that format,
-  // e.g. "says nothing of one host".
+  // -o/--output and --color. `why_no_short` for a command without that format:
+  // a row, e.g. "ctl-not-of-one-host".
   void AddOutput(CLI::App& app, const std::string& why_no_short = "",
                  bool with_yaml = false);
-  // The same with the formats of a CheckedReport.
+  // As AddOutput, with the formats of a CheckedReport.
   void AddReportOutput(CLI::App& app);
-  // --timeout; `words` say what holds without it, where "60s" does not.
+  // --timeout; `words` describe the default if it is not a plain "60s".
   void AddTimeout(CLI::App& app, absl::Duration absent,
                   const std::string& words = "");
-  // --netns.
   void AddNamespace(CLI::App& app, const std::string& description);
   void AddReport(CLI::App& app);  // --report
 
-  // The steps, in this order.
-  // Looks at the command's own options; adds mistakes.
+  // The steps, in this order. Reads the command's own options; adds mistakes.
   virtual void ReadOptions() {}
-  // Whether there is anything to ask the controller.
+  // False if the command needs no answer of the controller.
   virtual bool AsksController() const { return true; }
-  // Learns from the controller what options mean; adds mistakes beside those
-  // that there are.
+  // Resolves options with the controller's help; adds further mistakes.
   virtual absl::Status Prepare(ControllerClient& /*client*/) {
     return absl::OkStatus();
   }
   // `client` is nullptr unless AsksController.
   virtual absl::Status Ask(ControllerClient* client) = 0;
-  // After a successful Ask.
+  // Called after a successful Ask.
   virtual int Finish() { return Deliver(kExitPass); }
-  // Makes an answer of what is known after mistakes or an error. False: there
-  // is nothing to print.
+  // Makes a partial answer after mistakes or an error. False: there is none.
   virtual bool AnswerWithout(const absl::Status& /*error*/) { return false; }
-  // The last word about the status of a request that failed.
+  // Decides the status of a request that failed.
   virtual int StatusOfFailure(int status) const { return status; }
 
-  // What becomes of an answer of a request that is made over and over:
+  // The next step after an answer of a repeated request.
   enum class Next {
     kShow,   // It is shown.
     kAgain,  // It is not shown: the request is made again.
@@ -83,10 +79,10 @@ class Request : public Command {
   };
   // May change the exit status.
   virtual Next AfterAnswer(int& /*status*/) { return Next::kShow; }
-  // Whether the request is made again after an answer that was shown.
+  // The request is made again after an answer that was shown.
   virtual bool Repeats() { return false; }
 
-  // The answer in each format; as a table the one line, unless it is more.
+  // The answer in each format. The default table is the short line.
   virtual const google::protobuf::Message& Answer() const = 0;
   virtual void PrintTable(const Style& style, std::ostream& out) {
     out << SafeShort(style) << "\n";
@@ -99,27 +95,27 @@ class Request : public Command {
   // The answer, if it is the report of a check. nullptr refuses the formats of
   // a report (jsonl, junit, markdown, html).
   virtual const Report* CheckedReport() const { return nullptr; }
-  // Whether JSON is a line per answer, of many.
+  // JSON has a line per answer, of many.
   virtual bool PrintsJsonLines() const { return false; }
-  // Stdout is taken by something else.
+  // Another output uses stdout.
   virtual bool PrintsToErr() const { return false; }
 
   // Adds a mistake if the file of --report cannot be made.
   void CheckReport();
-  // Prints the answer and writes the file of --report, unless AfterAnswer says
-  // otherwise; the exit status.
+  // Prints the answer and writes the file of --report, unless AfterAnswer
+  // forbids it; the exit status.
   int Deliver(int status);
 
-  // The user's timeout, else `absent`.
+  // The user's timeout, otherwise `absent`.
   absl::Duration TimeoutOr(absl::Duration absent) const {
     return timeout_ > absl::ZeroDuration() ? timeout_ : absent;
   }
   uint64_t ElapsedMs(absl::Time since) const;
 
   OutputFormat format_ = OutputFormat::kTable;
-  bool verbose_ = false;  // Of --verbose, where a command has it.
+  bool verbose_ = false;  // Value of --verbose, if a command has it.
   absl::Duration timeout_;
-  std::string namespace_text_;          // Of --netns.
+  std::string namespace_text_;          // Value of --netns.
   NetworkNamespace network_namespace_;  // No target if none was given.
   absl::Time started_;
 
@@ -129,12 +125,13 @@ class Request : public Command {
   void AddFormats(CLI::App& app);
   void ReadShared();
   void ReadFormat();
-  // Adds the mistake, with the formats that are left; takes the table.
-  void RefuseFormat(absl::string_view why, absl::Span<const OutputFormat> left);
+  // Adds the mistake, with the formats that are left; sets the table.
+  void RefuseFormat(absl::string_view row, const FindingValue& value,
+                    absl::Span<const OutputFormat> left);
   absl::StatusOr<std::string> Text(const Style& style) const;  // Not a table.
   void Print();
   bool WriteReport();  // False: it could not be written.
-  // One time from Prepare to the end.
+  // Runs once from Prepare to the end.
   int Look(ControllerClient* client);
   int FinishWithout(absl::Status error);
   int Show(int status);
@@ -148,8 +145,8 @@ class Request : public Command {
   Next next_ = Next::kShow;
 };
 
-// A request that is one call: options fill in what is asked. This program sets
-// the schema version of the answer.
+// A request of a single call: options fill in the question. This program sets
+// the answer's schema version.
 template <typename Asked, typename Answered, typename Service = Controller>
 class OneCall : public Request {
  public:
@@ -176,14 +173,13 @@ class OneCall : public Request {
 // A request about hosts of the spec: check and plan.
 class ClusterRequest : public Request {
  public:
-  // `margin`: how long beyond the spec's deadline a run may take before the
-  // controller counts as hung.
+  // `margin`: how long a run may exceed the spec's deadline before it is hung.
   ClusterRequest(const char* name, absl::Duration margin)
       : Request(name), margin_(margin) {}
 
  protected:
-  // HOSTS, --exclude, --hostfile and --all. `verb` says what happens to them,
-  // e.g. "check"; `slurm_hint` what --all does instead of a job's nodes.
+  // Adds HOSTS, --exclude, --hostfile and --all. Help has `verb`, e.g. "check",
+  // and the row `slurm_hint` for the effect of --all inside a Slurm job.
   void AddHosts(CLI::App& app, const std::string& verb, const char* slurm_hint);
 
   void ReadOptions() override;
@@ -191,7 +187,7 @@ class ClusterRequest : public Request {
   absl::Status Prepare(ControllerClient& client) override;
 
   // Makes the call about the hosts and the namespace of the command line, and
-  // shows its progress. The rest as RpcClient::Follow.
+  // shows its progress. Otherwise as RpcClient::Follow.
   template <typename CallRequest, typename Event>
   auto Follow(ControllerClient& client,
               std::unique_ptr<grpc::ClientReader<Event>> (
@@ -217,7 +213,7 @@ class ClusterRequest : public Request {
 
   HostSelection hosts_;
   GetSpecResponse spec_;
-  std::vector<std::string> named_;  // Of the request; empty: all, by contract.
+  std::vector<std::string> named_;  // The request's hosts; empty: all.
   std::vector<std::string> asked_;  // The same, but all by their names.
   CheckProgress progress_;          // When the run was last heard of.
 
@@ -229,18 +225,19 @@ class ClusterRequest : public Request {
   bool hosts_expanded_ = false;  // Without a mistake.
 };
 
+// Adds a note that is shown in the reader's language.
+void AddNote(const FindingValue& words, Report& report);
+
 // Adds a note to a report of another version's schema.
-template <typename AnyReport>
-void NoteForeignSchema(uint32_t known, AnyReport& report) {
+inline void NoteForeignSchema(uint32_t known, Report& report) {
   if (report.schema_version() == known) return;
-  report.add_notes(absl::StrCat("report schema ", report.schema_version(),
-                                " is not the one that this clusterctl reads (",
-                                known, "); use the controller's version"));
+  AddNote(Worded("msg-report-schema-differs", report.schema_version(), known),
+          report);
 }
 
-// Says that the controller "judges" or "plans" by an older spec, and the first
-// mistake of the newer one. `refused`: a mistake per line.
-std::string OlderSpecText(absl::string_view refused, absl::string_view does);
+// Words about a controller that "ctl-judges" or "ctl-plans" by an older spec,
+// with the newer one's first mistake. `refused`: a mistake per line.
+FindingValue OlderSpecWords(absl::string_view refused, absl::string_view does);
 
 }  // namespace clusterd
 

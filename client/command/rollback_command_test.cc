@@ -1,5 +1,5 @@
-// clusterctl rollback from command line to exit status. What it shares with
-// apply is tested in apply_command_test.cc.
+// clusterctl rollback from command line to exit status. apply_command_test.cc
+// tests its common part with apply.
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
@@ -12,8 +12,7 @@ namespace {
 constexpr char kApply[] = "3fa2c4d5e6f70812";
 constexpr char kRollback[] = "77770000aaaabbbb";
 
-// The history knows an apply that server2 was never asked for; the rollback of
-// it ends so.
+// The history has an apply that never asked server2, and its rollback.
 ProgramWorld WorldWith(ApplyReport::Outcome outcome, const ApplyResult& first,
                        const ApplyResult& second) {
   ProgramWorld world;
@@ -109,7 +108,7 @@ struct ExitCase {
   const char* name;
   ApplyResult::Outcome first;
   int status;
-  const char* help;  // What the help says of that status.
+  const char* help;  // Words of the help about that status.
 };
 
 class RollbackExitTest : public testing::TestWithParam<ExitCase> {};
@@ -138,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
         ExitCase{"Lost", ApplyResult::LOST, 2, "a host is lost"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-// The controller asks every host, whatever became of the ones before.
+// The controller asks every host, whatever the results before.
 TEST(RollbackCommandTest, HelpDoesNotSayThatAFailedWaveStopsTheNext) {
   const std::string help = RunProgram({"rollback", "--help"}).out;
   EXPECT_FALSE(absl::StrContains(help, "not begun;")) << help;

@@ -1,5 +1,5 @@
-// What Ctrl-C does to an apply or rollback that a command follows: the
-// controller finishes what is under way on hosts and begins no further wave.
+// Ctrl-C on an apply or rollback that a command follows: the controller
+// finishes the hosts at work and begins no further wave.
 #ifndef CLIENT_COMMAND_RUN_CANCELLER_H_
 #define CLIENT_COMMAND_RUN_CANCELLER_H_
 
@@ -13,10 +13,10 @@
 
 namespace clusterd {
 
-// Asks the controller to cancel the run, beside the call that follows it, once
-// that is wanted and the run has an id, whichever comes last. Where that does
-// not reach it, the followed call is ended too: nobody should wait for the end
-// of a wave that is not the last. Safe for concurrent use.
+// Asks the controller to cancel the run, beside the call that follows it, as
+// soon as that is wanted and the run has an id. If the controller cannot be
+// reached, it also ends the followed call. Otherwise the user would wait for
+// further waves. Safe for concurrent use.
 class RunCanceller {
  public:
   // Both must outlive it, or Close.
@@ -29,9 +29,8 @@ class RunCanceller {
   void OnInterrupt() { AskIfDue(/*wanted=*/true, ""); }
   void OnRunId(const std::string& run_id) { AskIfDue(false, run_id); }
 
-  // Waits for the answer, for as long as a short call may take; nothing is
-  // asked after it. Ok: the controller has taken it; NotFound: it was not
-  // asked; else why it has not.
+  // Waits for the answer, at most kShortTimeout; asks nothing afterwards. Ok:
+  // the controller accepted it; NotFound: it was not asked; otherwise why not.
   absl::Status Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

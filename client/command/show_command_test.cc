@@ -79,7 +79,7 @@ TEST(ShowCommandTest, RefusesTheFormatsOfACheckForAnythingElse) {
         output.err,
         absl::StrCat("--output: ", format,
                      " is for the report of a check, and "
-                     "this is none, expected table, short, json, yaml\n")))
+                     "this is not one, expected table, short, json, yaml\n")))
         << output.err;
   }
   EXPECT_TRUE(absl::StrContains(
@@ -115,15 +115,13 @@ TEST(ShowCommandTest, PrintsAnApplyThatIsUnderWay) {
 
 TEST(ShowCommandTest, NeverCallsARunningHostLost) {
   ProgramWorld world = WorldOf(HISTORY_APPLY);
-  *world.script.record.mutable_apply() =
-      ReportOf(ApplyReport::RUNNING,
-               {ResultOf("server0", ApplyResult::APPLIED),
-                ResultOf("server1", ApplyResult::RUNNING,
-                         "asked, and its answer is not here yet")});
+  *world.script.record.mutable_apply() = ReportOf(
+      ApplyReport::RUNNING, {ResultOf("server0", ApplyResult::APPLIED),
+                             ResultOf("server1", ApplyResult::RUNNING,
+                                      "asked, and has not answered yet")});
   const ProgramOutput output = RunProgram({"show", "3fa2"}, world);
   EXPECT_TRUE(absl::StrContains(
-      output.out,
-      "  ? running  server1  asked, and its answer is not here yet\n"))
+      output.out, "  ? running  server1  asked, and has not answered yet\n"))
       << output.out;
   EXPECT_TRUE(absl::StrContains(output.out, "RUNNING: 1 applied, 1 running of"))
       << output.out;

@@ -38,7 +38,7 @@ TEST(VersionCommandTest, AsksTheControllerThatClientYamlNames) {
   world.environment.clear();
   EXPECT_TRUE(absl::StrContains(RunProgram({"version"}, world).out,
                                 "\ncontroller 0.2.0"));
-  // What scripts ask waits for nobody.
+  // Scripts use --version, so it never waits.
   EXPECT_EQ(RunProgram({"--version"}, world).out,
             "clusterctl 0.1.0 (protocol 2, report schema 2)\n");
   std::ofstream(world.root + "/etc/clusterd/client.yaml")

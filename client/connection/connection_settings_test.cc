@@ -90,12 +90,12 @@ TEST(ResolveConnectionTest, NamesEveryMissingSettingAndEveryPlaceForIt) {
   }
   EXPECT_TRUE(absl::StrContains(error, "/etc/c.yaml, or user.crt beside it"))
       << error;
-  // The certificate says it, once there is one.
+  // The certificate gives the name, once there is one.
   EXPECT_FALSE(absl::StrContains(error, "no setting \"cluster\"")) << error;
 }
 
-// The three files of `uri` in a folder of the test's own, under their usual
-// names, and a settings file beside them that names only the controller.
+// Makes a folder of the test's own with the three files of `uri`, under their
+// usual names, and a settings file with only the controller.
 std::string FolderOf(const std::string& uri) {
   const auto authority = TestAuthority::Create();
   const TlsPem pem = authority->Issue({uri});

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "client/files/user_files.h"
 #include "config/identity/plain_messages.h"
@@ -15,6 +14,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -35,8 +35,8 @@ constexpr ConnectionSetting kSettings[] = {
     {"key", "CLUSTERD_KEY", "FILE", true, "Private key of your certificate",
      "user.key"}};
 
-// Letters, digits, "." and "-" or an IPv6 address in brackets, then a port: a
-// name that gRPC would take for something else (unix:, dns://) is refused.
+// The form of HOST:PORT: letters, digits, "." and "-" or an IPv6 address in
+// brackets, then a port. Refuses gRPC's other forms (unix:, dns://).
 bool IsHostAndPort(absl::string_view text) {
   static const LazyRE2 kForm = {
       R"((?:\[[[:xdigit:]:.]+\]|[[:alnum:]._-]+):(\d+))"};
@@ -46,7 +46,7 @@ bool IsHostAndPort(absl::string_view text) {
 
 using SettingValues = std::map<std::string, std::string>;  // By key.
 
-// Adds what the file has and `values` has not.
+// Adds the file's settings that `values` lacks.
 absl::Status ReadSettings(const std::string& file, SettingValues& values) {
   const absl::StatusOr<std::string> text =
       ReadTextFile(file, kMaxSettingsBytes);
@@ -67,8 +67,7 @@ absl::Status ReadSettings(const std::string& file, SettingValues& values) {
       });
 }
 
-// The certificate or key that stands beside the first file that has one there;
-// none if it stands nowhere.
+// Sets the certificate or key beside the first file that has one there, if any.
 void AddUsualFile(const ConnectionSetting& setting,
                   const std::vector<std::string>& files,
                   SettingValues& values) {
@@ -84,18 +83,18 @@ void AddUsualFile(const ConnectionSetting& setting,
 
 // A report of 10,000 hosts with findings on each is some 20 MB.
 constexpr int kMaxMessageBytes = 256 << 20;
-// Shows within a minute that a controller's machine is gone, also in an apply
+// Detects within a minute that a controller's machine is gone, also in an apply
 // that takes hours. The controller allows a ping every 10 s.
 constexpr int kKeepaliveMs = 30'000;
-// Whoever waits for a controller to come back is there soon after it.
+// Clients reconnect soon after a controller is back.
 constexpr int kMaxReconnectMs = 10'000;
 
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetUserAgentPrefix(absl::StrCat("clusterctl/", kClusterdVersion));
-  // The controller is inside the cluster, where a http_proxy of the admin's
-  // shell does not lead; nor may DNS say how we call it.
+  // The controller is inside the cluster, where an http_proxy of the admin's
+  // shell does not lead. DNS must not configure our calls.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   return arguments;
@@ -129,39 +128,42 @@ absl::StatusOr<ConnectionSettings> ResolveConnection(
         flag.empty() ? ValueOf(environment, setting.variable) : flag;
     if (!given.empty()) values[setting.key] = given;
   }
-  std::vector<std::string> mistakes;
+  std::vector<FindingValue> mistakes;
   if (values.size() < std::size(kSettings)) {
     for (const std::string& file : files) {
       const absl::Status read = ReadSettings(file, values);
-      if (!read.ok()) mistakes.emplace_back(read.message());
+      if (read.ok()) continue;
+      for (FindingValue& line : MessageLines(read)) {
+        mistakes.push_back(std::move(line));
+      }
     }
   }
-  // One that is not there may stand in what could not be read.
+  // A missing setting may be in a file that could not be read.
   const bool files_are_read = mistakes.empty();
+  FindingValue places = ToFindingValue(files.empty() ? "" : files[0]);
+  for (size_t i = 1; i < files.size(); ++i) {
+    places = Worded("either", places, files[i]);
+  }
   for (const ConnectionSetting& setting : kSettings) {
     const char* const key = setting.key;
     if (setting.is_path) AddUsualFile(setting, files, values);
     const bool is_left_open = setting.usual != nullptr && !setting.is_path;
     if (values.count(key) > 0 || !files_are_read || is_left_open) continue;
-    mistakes.push_back(absl::StrCat(
-        "no setting \"", key, "\", expected one of --", key, " ",
-        setting.placeholder, ", ", setting.variable,
-        " in the environment, or \"", key, ": ", setting.placeholder, "\" in ",
-        absl::StrJoin(files, " or "),
-        setting.is_path ? absl::StrCat(", or ", setting.usual, " beside it")
-                        : ""));
+    mistakes.push_back(Worded("msg-call-setting-missing", key,
+                              setting.placeholder, setting.variable, places,
+                              setting.is_path
+                                  ? Worded("or-beside-it", setting.usual)
+                                  : FindingValue()));
   }
   const std::string& controller = values["controller"];
   if (!controller.empty() && !IsHostAndPort(controller)) {
-    mistakes.push_back(absl::StrCat("controller: \"", controller,
-                                    "\" is no address, expected HOST:PORT "
-                                    "such as head:7443 or [fd00::1]:7443"));
+    mistakes.push_back(Worded("msg-call-address-not-valid", controller));
   }
   if (!mistakes.empty()) {
     const bool names_none = files_are_read && controller.empty();
-    return absl::Status(names_none ? absl::StatusCode::kNotFound
-                                   : absl::StatusCode::kInvalidArgument,
-                        absl::StrJoin(mistakes, "\n"));
+    return WithWords(
+        names_none ? absl::NotFoundError("") : absl::InvalidArgumentError(""),
+        Lines(mistakes));
   }
   ConnectionSettings settings{controller,
                               values["cluster"],
@@ -169,7 +171,10 @@ absl::StatusOr<ConnectionSettings> ResolveConnection(
   if (!settings.cluster.empty()) return settings;
   const absl::StatusOr<SpiffeId> self =
       ReadOwnIdentity(settings.tls, "", IdentityKind::kUser);
-  if (!self.ok()) return absl::InvalidArgumentError(self.status().message());
+  if (!self.ok()) {
+    return WithWords(absl::InvalidArgumentError(""),
+                     MessageWords(self.status()));
+  }
   settings.cluster = self->cluster;
   return settings;
 }
@@ -191,11 +196,10 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> GrpcConnector::ToLocalDaemon(
     const std::string& socket_path) {
   if (socket_path.empty() ||
       socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("socket \"", socket_path, "\": expected a path of 1 to ",
-                     sizeof(sockaddr_un::sun_path) - 1, " bytes"));
+    return InvalidWords("msg-call-socket-not-valid", socket_path,
+                        sizeof(sockaddr_un::sun_path) - 1);
   }
-  // Local credentials are refused on anything that leaves the machine.
+  // gRPC allows local credentials only within the machine.
   return OpenChannel(absl::StrCat("unix:", socket_path),
                      grpc::experimental::LocalCredentials(UDS), Arguments());
 }

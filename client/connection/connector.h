@@ -1,14 +1,14 @@
-// Where the controller is and who we are to it. Each setting is taken from the
-// first place that has it: flag, environment, ~/.config/clusterd/client.yaml,
-// /etc/clusterd/client.yaml. The file:
+// Finds the controller and our credentials, and opens channels. Each setting
+// comes from the first place that has it: flag, environment,
+// ~/.config/clusterd/client.yaml, /etc/clusterd/client.yaml. The file:
 //   controller: head:7443
 //   ca: ca.crt            # paths are relative to the file's own folder
 //   cert: user-ann.crt
 //   key: user-ann.key
-// Certificates that nothing names are ca.crt, user.crt and user.key beside one
-// of these files. `cluster: demo` binds to a cluster; without, the certificate
-// says which. With them the channels are opened that clusterctl talks over.
-// Lazy, as gRPC is: that nobody is there shows at the first call.
+// Default certificates are ca.crt, user.crt and user.key beside one of these
+// files. `cluster: demo` binds to a cluster; without it, the certificate
+// decides. Channels connect lazily, as in gRPC: an unreachable controller fails
+// the first call.
 #ifndef CLIENT_CONNECTION_CONNECTOR_H_
 #define CLIENT_CONNECTION_CONNECTOR_H_
 
@@ -31,35 +31,32 @@ struct ConnectionSettings {
   TlsFiles tls;
 };
 
-// What was given on the command line, by ConnectionSetting::key. An option that
-// is given is never empty.
+// Given options, by ConnectionSetting::key. Their values are never empty.
 using ConnectionFlags = std::map<std::string, std::string>;
 
-// Everything that can be set: as an option, a variable and a line of a file.
+// A setting: an option, a variable and a line of a file.
 struct ConnectionSetting {
-  const char* key;          // In a file; "--" and it is the option.
+  const char* key;          // In a file; the option has "--" in front.
   const char* variable;     // In the environment.
   const char* placeholder;  // "FILE"
   bool is_path;
   const char* what;  // For people: "Your certificate".
-  // The file's name in its default place. "": the certificate says it. Null:
-  // nobody but the user can.
+  // Its usual name. "": from the certificate. Null: only the user sets it.
   const char* usual;
 };
 absl::Span<const ConnectionSetting> AllConnectionSettings();
 
-// The settings files to look into: the user's own, then the system's below
-// `root`.
+// Paths of the settings files: the user's own, then the system's below `root`.
 std::vector<std::string> SettingsFiles(const Environment& environment,
                                        const std::string& root);
 
-// InvalidArgument, one line per mistake, if a setting is nowhere (the line then
-// names all places that were looked at) or the address is malformed; NotFound,
-// with the same lines, if no controller is named at all; if a file that had to
-// be read has an unknown key or is no YAML mapping; if the cluster's name is
-// left to a certificate that ReadOwnIdentity refuses. An empty variable counts
-// as not set. Files are only read for what flags and
-// environment leave open; one that does not exist is passed over.
+// An empty variable counts as not set. Reads files only for settings that are
+// still open; skips missing files. InvalidArgument, a line per mistake:
+//   - a setting is missing; the line names all places that were searched
+//   - the address is malformed
+//   - a file has an unknown key or is not a YAML mapping
+//   - ReadOwnIdentity refuses the certificate that should name the cluster
+// NotFound, with the same lines, if no controller is named at all.
 absl::StatusOr<ConnectionSettings> ResolveConnection(
     const ConnectionFlags& flags, const Environment& environment,
     const std::vector<std::string>& files);

@@ -52,7 +52,7 @@ TlsFiles WriteFiles(const std::string& name, const TestAuthority& signer,
   return files;
 }
 
-// A controller on a port of the kernel's choice.
+// A controller on a port that the kernel chooses.
 struct RunningController {
   SpecService service;
   std::unique_ptr<grpc::Server> server;
@@ -69,7 +69,7 @@ struct RunningController {
   }
 };
 
-// A port on which nobody listens, and that nobody else can take meanwhile.
+// A port without a listener, which other programs cannot take meanwhile.
 class DeafPort {
  public:
   DeafPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -8,8 +8,7 @@
 namespace clusterd {
 namespace {
 
-// That a running call really ends is tested with one, in
-// controller_client_test.cc.
+// rpc_client_test.cc tests the end of a running call.
 TEST(InterruptTest, FiresOnce) {
   Interrupt interrupt;
   EXPECT_FALSE(interrupt.fired());

@@ -63,27 +63,22 @@ void KeepToTheEnd(std::shared_ptr<void> kept) {
   all->push_back(std::move(kept));
 }
 
-absl::Status ExplainCall(const grpc::Status& status, const std::string& peer,
+absl::Status ExplainCall(const grpc::Status& status, const FindingValue& peer,
                          absl::Duration timeout, const Interrupt& interrupt) {
   if (status.error_code() == grpc::StatusCode::CANCELLED && interrupt.fired()) {
-    return absl::CancelledError("interrupted");
+    return CancelledWords("msg-call-interrupted");
   }
-  const absl::Status plain = ToAbslStatus(status);
-  std::string reason(plain.message());
-  if (plain.code() == absl::StatusCode::kUnavailable) {
-    reason = UnavailableReason(plain.message(), {"--ca", "--cert", /*key=*/""});
-  } else if (plain.code() == absl::StatusCode::kDeadlineExceeded) {
-    reason = absl::StrCat("no answer in ", absl::FormatDuration(timeout),
-                          " (--timeout)");
-  } else if (plain.code() == absl::StatusCode::kUnimplemented) {
-    reason = absl::StrCat(
-        "does not know this request; it may be older than "
-        "this clusterctl: ",
-        plain.message());
-  } else if (reason.empty()) {
-    reason = absl::StatusCodeToString(plain.code());
+  absl::Status plain = ToAbslStatus(status);
+  if (absl::IsUnavailable(plain)) {
+    plain = ExplainUnavailable(plain, {"--ca", "--cert", /*key=*/""});
+  } else if (absl::IsDeadlineExceeded(plain)) {
+    plain = DeadlineWords("msg-call-no-answer", absl::FormatDuration(timeout));
+  } else if (absl::IsUnimplemented(plain)) {
+    plain = UnimplementedWords("msg-call-not-known", MessageWords(plain));
+  } else if (plain.message().empty()) {
+    plain = absl::Status(plain.code(), absl::StatusCodeToString(plain.code()));
   }
-  return absl::Status(plain.code(), absl::StrCat(peer, ": ", reason));
+  return About(peer, plain);
 }
 
 }  // namespace clusterd

@@ -1,5 +1,5 @@
-// Calls as clusterctl makes them, to the controller or to this host's own
-// daemon: each with a deadline, each ended by Ctrl-C, each failure in words.
+// Calls of clusterctl to the controller or to this host's daemon. Each has a
+// deadline, ends at Ctrl-C, and explains its failure.
 #ifndef CLIENT_CONNECTION_RPC_CLIENT_H_
 #define CLIENT_CONNECTION_RPC_CLIENT_H_
 
@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/values/owned_fd.h"
+#include "config/words/message.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "proto/agent_hub.grpc.pb.h"
@@ -24,36 +25,36 @@
 
 namespace clusterd {
 
-// Ctrl-C as an event that ends the call under way, so that a run still says
-// what it knows. No signal here: main.cc turns SIGINT and SIGTERM into Fire().
-// Safe for concurrent use.
+// Ctrl-C as an event that ends the call under way, so that a run still prints
+// its findings. It handles no signal: main.cc turns SIGINT and SIGTERM into
+// Fire(). Safe for concurrent use.
 class Interrupt {
  public:
   Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // Does what was set by Watch, or what DeferTo asked for instead. False if it
-  // had fired before, and nobody waits for it any more.
+  // Runs the function of DeferTo, or otherwise that of Watch. False if it had
+  // fired before, and nothing waits for it any more.
   bool Fire() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The next Fire calls this and is forgotten; the one behind it fires. Null:
+  // The next Fire calls this once and drops it; the Fire after it fires. Null:
   // the next one fires. It is called on the thread of Fire, under no lock, and
-  // must not block; it may still be called once after another was given.
+  // must not block. It may still be called after a later DeferTo.
   void DeferTo(std::function<void()> instead) ABSL_LOCKS_EXCLUDED(mutex_);
 
   bool fired() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Readable once it has fired, for a poll() beside what a person types; -1 if
-  // the system has no descriptor left, which poll() passes over.
+  // Readable once it has fired, for poll() beside typed input. -1 if the system
+  // has no descriptor left, which poll() skips.
   int descriptor() const { return descriptor_.get(); }
 
   // Waits until it has fired; false if it had not after `timeout`.
   bool Await(absl::Duration timeout) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // What Fire does, at once if it came earlier; only the last one is done, and
-  // none is at work when the next has been set. Must neither block nor use the
-  // interrupt.
+  // Sets the function of Fire; calls it at once if Fire came earlier. Only the
+  // last one is called, and none runs when the next has been set. Must neither
+  // block nor use the interrupt.
   void Watch(std::function<void()> on_fire) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -64,7 +65,7 @@ class Interrupt {
   std::function<void()> on_fire_ ABSL_GUARDED_BY(mutex_) = [] {};
 };
 
-// What an event ends its stream with; nullptr: it only says how far it is.
+// The answer in an event, which ends its stream; nullptr: only progress.
 template <typename Event>
 auto AnswerOf(Event& event) -> decltype(event.mutable_report()) {
   return event.has_report() ? event.mutable_report() : nullptr;
@@ -82,41 +83,43 @@ template <typename Event>
 using AnswerTo =
     std::remove_pointer_t<decltype(AnswerOf(std::declval<Event&>()))>;
 
-// Who does something else at Ctrl-C than to end the call at once: is called as
-// Interrupt says, with what ends the call, which may be called at any time.
+// Replaces the end of the call at Ctrl-C. Called as Interrupt describes, with a
+// function that ends the call and may be called at any time.
 using OnInterrupt = std::function<void(std::function<void()> leave)>;
 
 // One deadline and one Ctrl-C for a call that is about to be made.
 std::shared_ptr<grpc::ClientContext> NewCallContext(absl::Duration timeout,
                                                     Interrupt& interrupt);
 
-// What a failed call means to the person who made it. REQUIRES: !status.ok().
-// Cancelled with "interrupted" where Ctrl-C ended the call; else the same code,
-// and as message `peer`, who was called, and
-//   cannot connect   the system's own reason, what to look at
+// Explains a failed call to the user. REQUIRES: !status.ok(). Cancelled with
+// "interrupted" if Ctrl-C ended the call. Otherwise the same code, and the
+// message names `peer` and
+//   cannot connect   the system's own reason, what to check
 //   bad certificate  which side refused which certificate
 //   deadline         no answer in `timeout` (--timeout)
-//   all else         the message that the other end sent
-absl::Status ExplainCall(const grpc::Status& status, const std::string& peer,
+//   otherwise        the message that the other end sent
+absl::Status ExplainCall(const grpc::Status& status, const FindingValue& peer,
                          absl::Duration timeout, const Interrupt& interrupt);
 
-// Until the process ends. On a thread of gRPC's the last reference to a channel
-// must not go: its queue would wait for that very thread, in vain, and be freed
-// under it.
+// Keeps it until the process ends. If a thread of gRPC dropped the last
+// reference to a channel, its queue would wait in vain for that thread, and be
+// freed under it.
 void KeepToTheEnd(std::shared_ptr<void> kept);
 
-// All errors are those of ExplainCall. One call at a time.
+// Fills in texts that answers have in words, in the language of the thread. All
+// errors are those of ExplainCall. One call at a time.
 template <typename Service>
 class RpcClient {
  public:
   using Stub = typename Service::Stub;
 
-  // `peer` is for messages: "controller head:7443". `interrupt` must outlive
-  // the client.
-  RpcClient(const std::shared_ptr<grpc::Channel>& channel, std::string peer,
+  // `peer` is for messages, a text or words: "controller head:7443".
+  // `interrupt` must outlive the client.
+  template <typename Peer>
+  RpcClient(const std::shared_ptr<grpc::Channel>& channel, const Peer& peer,
             Interrupt& interrupt)
       : stub_(Service::NewStub(channel)),
-        peer_(std::move(peer)),
+        peer_(ToFindingValue(peer)),
         interrupt_(interrupt) {}
 
   // One question, one answer: Ask(&Controller::Stub::GetSpec, {}, timeout).
@@ -130,12 +133,13 @@ class RpcClient {
     const grpc::Status status =
         (stub_.get()->*call)(context.get(), request, &answer);
     if (!status.ok()) return ExplainCall(status, peer_, timeout, interrupt_);
+    RenderWords(&answer);
     return answer;
   }
 
-  // Asks beside a stream that is being read, and does not wait: `done`, a
-  // void(const grpc::Status&, Answer), is called on another thread, perhaps
-  // when this client has gone. Ctrl-C does not end it.
+  // Asks beside a stream that is being read, and does not wait. Calls `done`, a
+  // void(const grpc::Status&, Answer), on another thread, perhaps after the end
+  // of this client. Ctrl-C does not end it.
   template <typename Request, typename Answer, typename Done>
   void AskBeside(void (Service::StubInterface::async_interface::*call)(
                      grpc::ClientContext*, const Request*, Answer*,
@@ -160,11 +164,11 @@ class RpcClient {
   }
 
   // Reads a stream to its end. `on_event` gets every event but the answer, on
-  // this thread. `what` is asked for, as in "ended the check with 0 reports".
-  // Besides the errors above, Internal if the stream ended well and brought no
-  // answer, or two. An answer whose stream broke afterwards is an error too: it
-  // is not complete. An error says only that this side left: an apply that
-  // began goes on in the controller.
+  // this thread. `what` is for messages, as in "ended the check with 0
+  // answers". Besides the errors above, Internal if the stream ended well with
+  // no answer, or two. An answer whose stream broke afterwards is incomplete,
+  // and an error. An error says only that this side left: an apply that began
+  // continues in the controller.
   template <typename Request, typename Event, typename OnEvent>
   absl::StatusOr<AnswerTo<Event>> Follow(
       std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
@@ -187,13 +191,11 @@ class RpcClient {
         on_interrupt);
     if (!status.ok()) return status;
     if (answers == 1) return answer;
-    return absl::InternalError(absl::StrCat(
-        peer_, ": ended the ", what, " with ", answers,
-        std::is_same_v<Answer, ClusterPlan> ? " plans" : " reports",
-        ", expected one"));
+    return About(peer_,
+                 InternalWords("msg-call-answer-missing", what, answers));
   }
 
-  // The same for a stream of events alone; each is the caller's to take from.
+  // The same for a stream of events alone; `on_event` may move from each.
   template <typename Request, typename Event, typename OnEvent>
   absl::Status ReadAll(std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
                            grpc::ClientContext*, const Request&),
@@ -211,7 +213,10 @@ class RpcClient {
     const absl::Cleanup unwatch = [this] { interrupt_.Watch([] {}); };
     const auto stream = (stub_.get()->*call)(context.get(), request);
     Event event;
-    while (stream->Read(&event)) on_event(event);
+    while (stream->Read(&event)) {
+      RenderWords(&event);
+      on_event(event);
+    }
     const grpc::Status status = stream->Finish();
     if (!status.ok()) return ExplainCall(status, peer_, timeout, interrupt_);
     return absl::OkStatus();
@@ -219,7 +224,7 @@ class RpcClient {
 
  private:
   const std::shared_ptr<Stub> stub_;
-  const std::string peer_;
+  const FindingValue peer_;
   Interrupt& interrupt_;
 };
 

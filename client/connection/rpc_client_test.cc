@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "config/identity/grpc_status.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/wait/patience.h"
@@ -59,7 +60,7 @@ TEST(RpcClientTest, CallsAStreamWithoutReportAMistakeOfTheController) {
   EXPECT_TRUE(absl::IsInternal(report.status()));
   EXPECT_EQ(
       report.status().message(),
-      "controller head:7443: ended the check with 0 reports, expected one");
+      "controller head:7443: ended the check with 0 answers, expected one");
 }
 
 TEST(RpcClientTest, DoesNotTrustAReportBeforeABrokenStream) {
@@ -137,9 +138,9 @@ TEST(RpcClientTest, NamesTheSocketWhenTheDaemonRefuses) {
 
 std::string Explain(grpc::StatusCode code, const std::string& message) {
   const Interrupt interrupt;
-  const absl::Status status =
-      ExplainCall(grpc::Status(code, message), "controller head:7443",
-                  absl::Seconds(70), interrupt);
+  const absl::Status status = ExplainCall(grpc::Status(code, message),
+                                          Worded("controller-at", "head:7443"),
+                                          absl::Seconds(70), interrupt);
   EXPECT_EQ(static_cast<int>(status.code()), static_cast<int>(code));
   return std::string(status.message());
 }
@@ -148,8 +149,7 @@ std::string ExplainUnavailable(const std::string& message) {
   return Explain(grpc::StatusCode::UNAVAILABLE, message);
 }
 
-// The texts below are what gRPC 1.51.1 says; connector_test.cc meets the real
-// ones.
+// The texts below are those of gRPC 1.51.1; connector_test.cc meets real ones.
 TEST(ExplainCallTest, SaysWhyNobodyIsReached) {
   EXPECT_EQ(
       ExplainUnavailable("failed to connect to all addresses; last error: "
@@ -213,6 +213,34 @@ TEST(ExplainCallTest, PassesOnWhatTheOtherEndSaid) {
 TEST(ExplainCallTest, TellsABrokenConnectionFromOneThatNeverWas) {
   EXPECT_EQ(ExplainUnavailable("Socket closed"),
             "controller head:7443: the connection broke: Socket closed");
+}
+
+// A controller's error has words, too, and each line stays one.
+TEST(ExplainCallTest, IsRenderedInTheUsersLanguage) {
+  const absl::Status sent =
+      WithWords(absl::InvalidArgumentError(""),
+                Lines({Worded("msg-trust-no-certificate"),
+                       Worded("msg-trust-ca-revoked", "CN=a")}));
+  const Interrupt interrupt;
+  for (const grpc::Status& status :
+       {ToGrpcStatus(sent),
+        grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, ""),
+        grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                     "failed to connect to all addresses; last error: UNKNOWN: "
+                     "ipv4:10.0.0.1:1: Failed to connect to remote host: "
+                     "Connection refused")}) {
+    const absl::Status explained =
+        ExplainCall(status, Worded("controller-at", "head:7443"),
+                    absl::Seconds(70), interrupt);
+    const std::string english(explained.message());
+    const InLanguage chinese(Language::kChinese);
+    EXPECT_TRUE(absl::StrContains(english, "controller head:7443: "));
+    EXPECT_TRUE(absl::StartsWith(ValueText(MessageLines(explained)[0]),
+                                 Say("controller-at", "head:7443")));
+    EXPECT_EQ(MessageLines(explained).size(),
+              absl::IsInvalidArgument(explained) ? 2u : 1u);
+    EXPECT_NE(ValueText(MessageWords(explained)), english);
+  }
 }
 
 }  // namespace

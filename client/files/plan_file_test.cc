@@ -130,7 +130,7 @@ TEST(ReadPlanFileTest, SaysThatAFileIsNoPlan) {
     const auto plan = ReadPlanFile(FileOf("f", text));
     EXPECT_TRUE(absl::IsInvalidArgument(plan.status())) << text;
     EXPECT_TRUE(absl::StrContains(plan.status().message(),
-                                  ": is no plan of clusterctl: "))
+                                  ": is not a plan of clusterctl: "))
         << plan.status();
   }
   EXPECT_TRUE(absl::IsNotFound(ReadPlanFile("/nonexistent/plan").status()));
@@ -163,10 +163,11 @@ TEST(CheckPlanTargetTest, LetsOnlyPlansAndEmptyFilesBeReplaced) {
   const std::string notes = FileOf("notes", "my notes\n");
   const absl::Status refused = CheckPlanTarget(notes);
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));
-  EXPECT_EQ(refused.message(),
-            absl::StrCat(notes,
-                         ": is there and is no plan, expected a new file or an "
-                         "older plan; nothing was overwritten"));
+  EXPECT_EQ(
+      refused.message(),
+      absl::StrCat(notes,
+                   ": exists and is not a plan, expected a new file or an "
+                   "older plan; nothing was overwritten"));
 }
 
 }  // namespace

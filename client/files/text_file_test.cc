@@ -59,14 +59,14 @@ TEST(ReadTextFileTest, NamesThePathOfWhatCannotBeRead) {
   EXPECT_EQ(directory.status().message(), folder + ": not a regular file");
 }
 
-// Nobody writes to the FIFO, so whoever opened it would wait for ever.
+// No process writes to the FIFO, so that opening it would block for ever.
 TEST(ReadTextFileTest, WaitsForNoFifo) {
   const std::string path = Folder() + "/fifo";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   for (const std::string& name : {path, "/dev/fd/../../.." + path}) {
     const auto read = ReadTextFile(name);
-    EXPECT_EQ(read.status(),
-              absl::InvalidArgumentError(name + ": not a regular file"));
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(read.status().message(), name + ": not a regular file");
   }
 }
 
@@ -198,12 +198,13 @@ TEST(CheckFileTargetTest, TellsWhereAFileCouldBeWritten) {
   const std::string folder = testing::TempDir();
   EXPECT_TRUE(CheckFileTarget(absl::StrCat(folder, "/absent")).ok());
   EXPECT_TRUE(CheckFileTarget("/dev/stdout").ok());
-  EXPECT_EQ(CheckFileTarget(folder),
-            absl::InvalidArgumentError(
-                absl::StrCat(folder, ": is a folder, expected a file")));
-  EXPECT_EQ(
-      CheckFileTarget("/nonexistent/file"),
-      absl::NotFoundError("/nonexistent/file: No such file or directory"));
+  const absl::Status in_a_folders_place = CheckFileTarget(folder);
+  EXPECT_TRUE(absl::IsInvalidArgument(in_a_folders_place));
+  EXPECT_EQ(in_a_folders_place.message(),
+            absl::StrCat(folder, ": is a folder, expected a file"));
+  const absl::Status nowhere = CheckFileTarget("/nonexistent/file");
+  EXPECT_TRUE(absl::IsNotFound(nowhere));
+  EXPECT_EQ(nowhere.message(), "/nonexistent/file: No such file or directory");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "config/report/message_json.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace clusterd {
@@ -52,7 +53,7 @@ absl::Status Replace(const std::string& path, const std::string& target,
   return absl::OkStatus();
 }
 
-// Devices, pipes and our own stdout; files are replaced.
+// Devices, pipes and our own stdout are written in place; files are replaced.
 bool IsWrittenInPlace(const std::string& path) {
   struct stat info = {};
   if (stat(path.c_str(), &info) != 0) return false;
@@ -62,12 +63,7 @@ bool IsWrittenInPlace(const std::string& path) {
 }
 
 absl::Status TypingError(const char* what) {
-  return Unavailable("stdin: ", what, ": ", std::strerror(errno));
-}
-
-absl::Status NoPlan(absl::string_view why) {
-  return InvalidArgument("is no plan of clusterctl: ", why,
-                         ", expected a file of clusterctl plan --out");
+  return UnavailableWords("msg-stdin-failed", what, std::strerror(errno));
 }
 
 // OK when `fd` can be read.
@@ -76,7 +72,9 @@ absl::Status AwaitInput(int fd, int cancel_fd) {
   while (poll(waits, 2, -1) < 0) {
     if (errno != EINTR) return TypingError("poll");
   }
-  if (waits[1].revents != 0) return absl::CancelledError("interrupted");
+  if (waits[1].revents != 0) {
+    return CancelledWords("msg-interrupted");
+  }
   return absl::OkStatus();
 }
 
@@ -108,8 +106,7 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                         S_IRUSR | S_IWUSR));
   if (fd.get() < 0 && errno == EEXIST) {
-    return FailedPrecondition(path,
-                              ": exists, expected the name of a new file");
+    return PreconditionWords("msg-new-file-exists", path);
   }
   if (fd.get() < 0) return FileStatus(path, errno);
   if (WriteAll(fd.get(), text) && fsync(fd.get()) == 0) return absl::OkStatus();
@@ -121,7 +118,7 @@ absl::Status WriteNewFile(const std::string& path, absl::string_view text) {
 absl::Status CheckFileTarget(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) {
-    return InvalidArgument(path, ": is a folder, expected a file");
+    return InvalidWords("msg-target-is-folder", path);
   }
   const std::string folder = FolderOf(ResolvedPath(path));
   if (!IsWrittenInPlace(path) && access(folder.c_str(), W_OK | X_OK) != 0) {
@@ -134,27 +131,24 @@ absl::StatusOr<std::string> ReadTypedLine(int fd, int cancel_fd) {
   std::string line;
   while (line.size() < kMaxTypedBytes) {
     RETURN_IF_ERROR(AwaitInput(fd, cancel_fd));
-    // One at a time: what stands behind the line is not ours.
+    // Reads single bytes: text behind the line must stay in the input.
     char next = 0;
     const ssize_t count = read(fd, &next, 1);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) return TypingError("read");
-    if (count == 0) return absl::OutOfRangeError("stdin: ended without a line");
+    if (count == 0) return OutOfRangeWords("msg-stdin-ended");
     if (next == '\n') return line;
     line += next;
   }
-  return absl::OutOfRangeError(
-      absl::StrCat("stdin: no end of line in ", kMaxTypedBytes, " bytes"));
+  return OutOfRangeWords("msg-stdin-line-too-long", kMaxTypedBytes);
 }
 
 absl::StatusOr<std::string> PlanFileText(const ClusterPlan& plan) {
-  // JSON has no place for fields that we do not know, and for nothing else.
+  // JSON cannot hold unknown fields. It holds all others.
   ClusterPlan known = plan;
   known.DiscardUnknownFields();
   if (PlanDigest(known) != PlanDigest(plan)) {
-    return absl::FailedPreconditionError(
-        "plan: holds what this clusterctl does not know, and a file would lose "
-        "it; use the controller's version");
+    return PreconditionWords("msg-plan-has-unknown-fields");
   }
   return SparseJson(plan);
 }
@@ -164,13 +158,14 @@ absl::StatusOr<ClusterPlan> ParsePlanFile(absl::string_view text) {
   const auto status = google::protobuf::util::JsonStringToMessage(
       google::protobuf::StringPiece(text.data(), text.size()), &plan);
   if (!status.ok()) {
-    // Behind the first line is a piece of the text, and where in it.
+    // Further lines quote the text and the position in it.
     const std::string message = status.message().ToString();
-    return NoPlan(
+    return InvalidWords(
+        "msg-file-not-a-plan",
         message.substr(0, message.find('\n')).substr(0, kQuotedBytes));
   }
   if (plan.schema_version() != 0 || !plan.digest().empty()) return plan;
-  return NoPlan("no schema version and no digest");
+  return InvalidWords("msg-file-not-a-plan", Worded("ctl-plan-without-digest"));
 }
 
 absl::StatusOr<ClusterPlan> ReadPlanFile(const std::string& path) {
@@ -189,10 +184,7 @@ absl::Status CheckPlanTarget(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text,
                    ReadTextFile(path, kMaxPlanFileBytes));
   if (text.empty() || ParsePlanFile(text).ok()) return absl::OkStatus();
-  return FailedPrecondition(
-      path,
-      ": is there and is no plan, expected a new file or an older "
-      "plan; nothing was overwritten");
+  return PreconditionWords("msg-target-not-a-plan", path);
 }
 
 }  // namespace clusterd

@@ -27,15 +27,15 @@ namespace {
 
 constexpr int kKeyColumns = 7;
 constexpr int kEndColumns = 60;       // Folded names of one group.
-constexpr size_t kMaxEndGroups = 40;  // Of hosts; the worst ones are kept.
+constexpr size_t kMaxEndGroups = 40;  // Keeps the worst.
 constexpr size_t kMaxDetails = 8;     // Residues and the like of one group.
 constexpr uint32_t kSchemaVersion = 1;
 
 struct OutcomeRow {
   ApplyResult::Outcome outcome;
   const char* words;
-  State apply;     // How good that is as the end of an apply,
-  State rollback;  // and of a rollback.
+  State apply;     // Verdict on an apply that ends so,
+  State rollback;  // and on a rollback.
   bool may_hold;   // The host may hold what the apply set.
 };
 
@@ -44,7 +44,7 @@ constexpr OutcomeRow kOutcomes[] = {
     {ApplyResult::APPLIED, "apply-applied", PASS, FAIL, true},
     {ApplyResult::NOTHING_TO_DO, "apply-nothing-to-do", PASS, PASS, false},
     {ApplyResult::UNDONE, "apply-undone", FAIL, FAIL, false},
-    // A later rollback makes this of what was applied.
+    // A later rollback turns APPLIED into this.
     {ApplyResult::ROLLED_BACK, "apply-rolled-back", SKIPPED, PASS, false},
     {ApplyResult::UNDONE_WITH_RESIDUES, "apply-undone-residues", FAIL, FAIL,
      true},
@@ -63,7 +63,7 @@ OutcomeRow RowOf(ApplyResult::Outcome outcome) {
   return {outcome, nullptr, UNKNOWN, UNKNOWN, false};  // A newer controller's.
 }
 
-// "2 steps", "2 steps, 1 already in place"; empty if none was done or is so.
+// "2 steps", "2 steps, 1 already in place"; empty if there are none.
 std::string StepsText(const ApplyResult& result) {
   size_t steps = 0;
   size_t already = 0;
@@ -76,8 +76,8 @@ std::string StepsText(const ApplyResult& result) {
                           SayPart("apply-already", already)});
 }
 
-// What stands behind the host: why it did not end well, else what was done. The
-// daemon names its host in front, which would keep hosts from folding.
+// The text behind the host: the error, or otherwise the steps. Drops the host's
+// name in front of the daemon's text, so that hosts fold.
 std::string EndText(const ApplyResult& result) {
   if (result.error().empty()) return StepsText(result);
   absl::string_view error = result.error();
@@ -87,7 +87,7 @@ std::string EndText(const ApplyResult& result) {
 
 using Detail = std::pair<std::string, std::string>;  // Its key and its text.
 
-// What a person must know of one host besides its end.
+// Remarks about one host besides its end.
 std::vector<Detail> DetailsOf(const ApplyResult& result) {
   std::vector<Detail> details;
   for (const StepOutcome& step : result.steps()) {
@@ -107,19 +107,18 @@ std::vector<Detail> DetailsOf(const ApplyResult& result) {
   return details;
 }
 
-// How a host ended: how good that is, the word for it, what stands behind the
-// host, and what a person must know besides.
+// A host's end: its state, its word, the text behind the host, and remarks.
 using End = std::tuple<State, std::string, std::string, std::vector<Detail>>;
 using EndGroup = std::pair<End, std::vector<std::string>>;
 
-// SKIPPED tells less than PASS, so that what failed stands last.
+// SKIPPED is listed before PASS, so that failures are last.
 int Order(const EndGroup& group) {
   const State state = std::get<State>(group.first);
   return state == SKIPPED ? 0 : static_cast<int>(state);
 }
 
 std::vector<EndGroup> GroupByEnd(const ApplyReport& report) {
-  FirstMet<End, std::vector<std::string>> groups;
+  FirstSeen<End, std::vector<std::string>> groups;
   for (const ApplyResult& host : report.hosts()) {
     const End end{HostEnd(host.outcome(), report.rollback()),
                   OutcomeWord(host.outcome()), EndText(host), DetailsOf(host)};
@@ -132,17 +131,17 @@ std::vector<EndGroup> GroupByEnd(const ApplyReport& report) {
 }
 
 // "10 applied, 1 undone".
-std::string OutcomesText(const FirstMet<std::string, size_t>& counts) {
+std::string OutcomesText(const FirstSeen<std::string, size_t>& counts) {
   return absl::StrJoin(
       counts, Say("list-comma"), [](std::string* out, const auto& count) {
         absl::StrAppend(out, Say("apply-count", count.second, count.first));
       });
 }
 
-// What came of the hosts from `begin` up to `end`: "10 applied, 1 undone", or
-// only the word where they all ended the same.
+// The result of the hosts from `begin` up to `end`: "10 applied, 1 undone", or
+// only the word if they all ended the same.
 std::string WaveResult(const ApplyReport& report, size_t begin, size_t end) {
-  FirstMet<std::string, size_t> counts;
+  FirstSeen<std::string, size_t> counts;
   for (size_t i = begin; i < end; ++i) {
     ++counts[OutcomeWord(report.hosts(static_cast<int>(i)).outcome())];
   }
@@ -152,7 +151,7 @@ std::string WaveResult(const ApplyReport& report, size_t begin, size_t end) {
 
 // "10 applied, 1 undone of 11 hosts in 12 s".
 std::string CountsLine(const ApplyReport& report) {
-  FirstMet<std::string, size_t> counts;
+  FirstSeen<std::string, size_t> counts;
   for (const auto& [end, hosts] : GroupByEnd(report)) {
     counts[std::get<1>(end)] += hosts.size();
   }
@@ -218,7 +217,7 @@ void PrintHosts(const ApplyReport& report, Page& page) {
   }
 }
 
-// Waves that ended the same share a line: "2-9 of 12". Nothing of a single one.
+// Prints waves, if there are several; equal ends share a line: "2-9 of 12".
 void PrintWaves(const ApplyReport& report, Page& page) {
   const Waves waves(static_cast<size_t>(report.hosts_size()), report.canary(),
                     report.wave_size());

@@ -1,5 +1,5 @@
-// What came of an apply or a rollback as people read it, folded over hosts that
-// ended the same, failures last:
+// The result of an apply or a rollback for people, folded over hosts that ended
+// the same, failures last:
 //
 //   Cluster demo, apply 3fa2c4d5e6f70812 of plan 9c41d2e3f4051627 by ann
 //
@@ -17,7 +17,7 @@
 //   rolls back at … UTC; to keep it, run: clusterctl confirm 3fa2c4d5e6f70812
 //   to roll back, run: clusterctl rollback 3fa2c4d5e6f70812
 //
-// The verdict of a report is never better than what its hosts say.
+// The verdict of a report is never better than those of its hosts.
 #ifndef CLIENT_PRINT_APPLY_TABLE_H_
 #define CLIENT_PRINT_APPLY_TABLE_H_
 
@@ -31,7 +31,7 @@
 
 namespace clusterd {
 
-// How good the end of one host is:
+// State of one host's end:
 //   outcome                    | apply   | rollback
 //   APPLIED                    | PASS    | FAIL
 //   ROLLED_BACK                | SKIPPED | PASS
@@ -39,38 +39,34 @@ namespace clusterd {
 //   NOT_STARTED                | SKIPPED | SKIPPED
 //   LOST, RUNNING, none yet    | UNKNOWN | UNKNOWN
 //   not known                  | UNKNOWN | UNKNOWN
-//   all else                   | FAIL    | FAIL
-// A later rollback makes ROLLED_BACK of what was APPLIED.
+//   all others                 | FAIL    | FAIL
+// A later rollback turns APPLIED into ROLLED_BACK.
 State HostEnd(ApplyResult::Outcome outcome, bool rollback);
 
-// "applied", "undone with residues", "no answer yet"; "outcome 17" for one
-// that this program does not know.
+// "applied", "undone with residues", "no answer yet", or "outcome 17".
 std::string OutcomeWord(ApplyResult::Outcome outcome);
 
 // "done", "already in place", "failed", "undone", "not run".
 std::string StepWord(StepOutcome::State state);
 
 //   FAIL     a host ended badly or was not begun, or the run stopped
-//   UNKNOWN  else a host is lost or has no end, the run is under way, was
-//            cancelled or interrupted, it has no host, or the schema is one
-//            that we do not know
+//   UNKNOWN  a host is lost or has no end; or the run is under way, cancelled,
+//            interrupted, has no host, or has a schema that we do not know
 //   PASS     otherwise
 State SupportedVerdict(const ApplyReport& report);
 
-// "SUCCEEDED", "STOPPED", "CANCELLED", "INTERRUPTED", "RUNNING"; what has
-// become of an apply since as StandingWord: "CONFIRMED", "ROLLED BACK"; never
-// "SUCCEEDED" for a report whose verdict is not PASS.
+// "SUCCEEDED", "STOPPED", "CANCELLED", "INTERRUPTED", "RUNNING", or an apply's
+// later state: "CONFIRMED", "ROLLED BACK". "SUCCEEDED" needs the verdict PASS.
 std::string RunWord(const ApplyReport& report);
 
-// Whether the host may hold what this apply set, so that a rollback asks it:
-// applied, lost, without an end, or taken back with residues.
+// The host may hold changes of this apply, so that a rollback asks it: applied,
+// lost, without an end, or undone with residues.
 bool MayHold(ApplyResult::Outcome outcome);
 
-// Whether `clusterctl rollback` may have something to take back; never while
-// the apply runs.
+// `clusterctl rollback` may have something to undo; false while the apply runs.
 bool LeftChanges(const ApplyReport& report);
 
-// How an apply with automatic rollback is doing; empty for one that stays:
+// State of an apply with automatic rollback; empty for one that stays:
 //   "rolls back at 2026-11-27 … UTC; to keep it, run: clusterctl confirm 3fa2…"
 //   "… unless its check passes first; waits for node07 to attach again"
 //   "confirmed by ann; not yet notified: node07"
@@ -79,8 +75,8 @@ bool LeftChanges(const ApplyReport& report);
 std::string ConfirmationText(const Confirmation& confirmation,
                              const std::string& apply_id, bool is_back = false);
 
-// Every text of the report is made safe for a terminal. `rollback_hint`: also
-// how to take it back.
+// Makes every text of the report safe for a terminal. `rollback_hint`: adds the
+// command that rolls it back.
 void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, bool rollback_hint = true);
 

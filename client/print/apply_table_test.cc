@@ -187,7 +187,7 @@ TEST(ApplyTableTest, KeepsToTheWindow) {
       "and then some");
   for (const absl::string_view line :
        absl::StrSplit(Printed(report, style), '\n')) {
-    // Not the two lines to be copied; a symbol has up to three bytes.
+    // Leaves out the two lines to be copied; a symbol has up to three bytes.
     if (absl::StartsWith(line, "Cluster")) continue;
     EXPECT_LE(line.size(), 62u) << line;
   }

@@ -127,7 +127,7 @@ TEST(RunVerdictTest, SaysThatAnApplyWasConfirmed) {
   EXPECT_EQ(RunWord(report), "SUCCEEDED");
   report.mutable_confirmation()->set_state(Confirmation::CONFIRMED);
   EXPECT_EQ(RunWord(report), "CONFIRMED");
-  // A host that was not reached takes it back.
+  // A host that was not notified reverts it.
   report.mutable_confirmation()->add_untold("a");
   EXPECT_EQ(RunWord(report), "NOT CONFIRMED EVERYWHERE");
   report.mutable_hosts(0)->set_outcome(ApplyResult::ROLLED_BACK);

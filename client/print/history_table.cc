@@ -29,7 +29,7 @@ std::string WordOf(State state) {
 }
 
 // "link node07 device 3: pass -> fail: link is DOWN", "…: fail -> pass, was:
-// link is DOWN".
+// …".
 std::string ChangeText(const ReportDiff::Change& change) {
   const bool is_wrong =
       change.after() != STATE_UNSPECIFIED && IsTrouble(change.after());
@@ -121,12 +121,11 @@ Paint OutcomePaint(const std::string& outcome) {
                                                          : Paint::kYellow;
 }
 
-// Columns that a summary is worth a place in the row with; else it stands
-// below.
+// Least columns for a summary in the row; with less room it goes below.
 constexpr int kSummaryColumns = 30;
-constexpr int kActorColumns = 12;  // Where it does.
+constexpr int kActorColumns = 12;  // For an actor in the row.
 
-// In two lines each: 80 columns have no room for all of an entry.
+// Two lines per entry: 80 columns are too narrow for one.
 void PrintNarrow(std::vector<Row> rows, Page& page) {
   std::vector<std::string> summaries;
   for (Row& row : rows) {
@@ -170,7 +169,7 @@ void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
   out << "\n";
   PrintHosts("history-hosts-added", diff.hosts_added(), page);
   PrintHosts("history-hosts-removed", diff.hosts_removed(), page);
-  page.PrintNotes(diff.notes());
+  page.PrintNotes(DiffNotes(diff));
   out << Painted(style, PaintOf(diff),
                  Painted(style, Paint::kBold, SummaryOf(diff)))
       << "\n";
@@ -182,12 +181,12 @@ std::string DiffShort(const ReportDiff& diff) {
                   /*utf8=*/true);
 }
 
-std::string HistoryKindWord(HistoryKind kind) {
+FindingValue HistoryKindWords(HistoryKind kind) {
   constexpr const char* kWords[] = {"history-check", "history-plan",
                                     "history-apply", "history-rollback"};
   return kind >= HISTORY_CHECK && kind <= HISTORY_ROLLBACK
-             ? Say(kWords[kind - HISTORY_CHECK])
-             : Say("history-other-kind", static_cast<int>(kind));
+             ? Worded(kWords[kind - HISTORY_CHECK])
+             : Worded("history-other-kind", static_cast<int>(kind));
 }
 
 std::string OutcomeText(const std::string& outcome) {
@@ -206,7 +205,7 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
     rows.push_back({{page.Safe(entry.id())},
                     {MomentText(kMinute, entry.started_at_ms(), zone)},
                     {page.Safe(ActorName(entry.actor()))},
-                    {HistoryKindWord(entry.kind())},
+                    {ValueText(HistoryKindWords(entry.kind()))},
                     {page.Safe(OutcomeText(entry.outcome())),
                      OutcomePaint(entry.outcome())},
                     {page.Safe(Summary(entry))}});
@@ -223,7 +222,7 @@ void PrintHistoryTable(const ListHistoryResponse& history, const Style& style,
 
 std::string HistoryEntryLine(const HistoryEntry& entry, absl::TimeZone zone) {
   return SafeText(
-      Say("history-entry", HistoryKindWord(entry.kind()), entry.id(),
+      Say("history-entry", HistoryKindWords(entry.kind()), entry.id(),
           ActorName(entry.actor()),
           MomentText(kSecond, entry.started_at_ms(), zone),
           JoinParts(", ", {OutcomeText(entry.outcome()), Summary(entry)})),

@@ -1,4 +1,4 @@
-// The history, and what two of its checks differ in, as people read them:
+// Prints the history, and the differences of two checks:
 //   ID                WHEN                        WHO  KIND   OUTCOME SUMMARY
 //   3fa2c4d5e6f70812  2025-01-01 01:00:00 +01:00  ann  apply  succeeded  12 ...
 #ifndef CLIENT_PRINT_HISTORY_TABLE_H_
@@ -10,32 +10,31 @@
 
 #include "absl/time/time.h"
 #include "config/words/terminal.h"
+#include "config/words/words.h"
 #include "proto/controller.pb.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
 
-// What two reports differ in, as people read it:
+// Prints the differences of two reports:
 //   2 worse
 //     × link node[07-08] device 3: pass -> fail: link is DOWN
 //       fix: check the cable
-// Every text is made safe for a terminal. `verbose`: every change, and every
-// fix whole; else the first of each kind, and how many more.
+// Every text is made safe for a terminal. `verbose`: all changes with the whole
+// fix; otherwise the first of each kind, and a count of the others.
 void PrintDiffTable(const ReportDiff& diff, const Style& style, bool verbose,
                     absl::TimeZone zone, std::ostream& out);
 
-// "3fa2c4d5e6f70812 to 81b0…: 2 worse, 1 resolved", without line end; safe for
-// a terminal of UTF-8.
+// "3fa2… to 81b0…: 2 worse, 1 resolved", without line end; safe in UTF-8.
 std::string DiffShort(const ReportDiff& diff);
 
-// The changes by kind, at most so many of each.
+// Prints the changes by kind, at most `most` of each.
 void PrintChanges(const ReportDiff& diff, size_t most, Page& page);
 
-// "check", "plan", "apply", "rollback"; "kind 17" for one that this program
-// does not know.
-std::string HistoryKindWord(HistoryKind kind);
+// "check", "plan", "apply", "rollback"; "kind 17" for an unknown one.
+FindingValue HistoryKindWords(HistoryKind kind);
 
-// How an entry ended, in words; as it is where this program does not know it.
+// An entry's end, in words; unchanged if this program does not know it.
 std::string OutcomeText(const std::string& outcome);
 
 // Every text is made safe for a terminal.

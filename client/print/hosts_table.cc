@@ -21,7 +21,7 @@ namespace clusterd {
 namespace {
 
 constexpr int kHostsColumns = 60;
-// Lines of one table; a cluster where every host differs stays readable.
+// Most lines of one table, for clusters where every host differs.
 constexpr size_t kMaxGroups = 40;
 
 // Prints a row for each group. The worst groups stand last and are kept.
@@ -52,10 +52,10 @@ std::string StatesText(const Entries& entries, const States& states,
       });
 }
 
-// In the order in which they are printed, worst last.
+// Ordered as printed, worst last.
 enum Presence { kAttached, kNotInSpec, kLeft, kNotAttached, kConflict };
 
-// In the order of Presence.
+// Ordered as Presence.
 constexpr struct {
   const char* words;
   const char* name;  // As --state takes it.
@@ -76,7 +76,7 @@ bool HasDrift(const HostEntry& host) {
   return !host.drift().value().drifts().empty();
 }
 
-// "2 drifted"; empty: none, or the host never said.
+// "2 drifted"; empty: no drift, or the host never reported any.
 std::string DriftRemark(const DriftFact& drift) {
   if (drift.has_missing()) {
     return Say("hosts-drift-unknown", WhyMissing(drift.missing()));
@@ -87,7 +87,7 @@ std::string DriftRemark(const DriftFact& drift) {
                           SayPart("hosts-more-drifts", drifts.left_out())});
 }
 
-// What the host's stream was opened with; empty: it does not end soon.
+// About the certificate of the host's stream; empty: it does not end soon.
 std::string CertificateRemark(const HostEntry& host, absl::Time now) {
   const absl::Time end = absl::FromUnixMillis(host.certificate_ends_ms());
   const absl::Duration notice =
@@ -143,7 +143,7 @@ std::string CountsLine(const ListHostsResponse& response) {
                           SayPart("hosts-with-drift", drifted)});
 }
 
-// Both values of everything that drifted, folded over hosts that agree.
+// Prints both values of each drift, folded over hosts that agree.
 void PrintDrift(const ListHostsResponse& response, Page& page) {
   std::map<std::string, std::vector<std::string>> hosts_of;
   for (const HostEntry& host : response.hosts()) {

@@ -28,32 +28,30 @@
 
 namespace clusterd {
 
-// All texts are made safe for a terminal; ages are by our clock, `now`.
-//
-// SINCE is the time attached, or since the host was last seen; a range where
-// folded hosts differ. Ends with a line of counts.
+// Makes all texts safe for a terminal. Ages are by our clock, `now`. SINCE is
+// the time attached, or since the host was last seen; a range if folded hosts
+// differ. Ends with a line of counts.
 void PrintHostsTable(const ListHostsResponse& hosts, const Style& style,
                      absl::Time now, std::ostream& out);
 
-// The states that hosts are listed in, as --state takes them.
+// The states of hosts, as --state takes them.
 std::vector<absl::string_view> HostStateNames();
 
-// Drops the hosts in other states than this one of HostStateNames.
+// Removes hosts that are not in this state of HostStateNames.
 void KeepHostsInState(size_t state, ListHostsResponse* hosts);
 
-// "demo: 2 of 3 hosts attached; not attached: server2", without line end; of
-// hosts in one state "demo: 1 not attached: server2". Safe in UTF-8.
+// "demo: 2 of 3 hosts attached; not attached: server2", without line end. With
+// a state "demo: 1 not attached: server2". Safe in UTF-8.
 std::string HostsShort(const ListHostsResponse& hosts,
                        std::optional<size_t> state = std::nullopt);
 
-// One host and every fact of it, for `clusterctl describe`:
+// Prints one host and all its facts, for `clusterctl describe`:
 //   server1: attached for 12 min, clusterd 0.1.0, from 10.0.0.2:41234
-// and then as PrintFactsTable.
+// followed by PrintFactsTable.
 void PrintHostFacts(const DescribeHostResponse& answer, const Style& style,
                     absl::Time now, std::ostream& out);
 
-// The command that joins a host. `controller` is HOST:PORT as the user dials
-// it.
+// The command that joins a host. `controller`: the user's HOST:PORT for it.
 std::string JoinLine(const CreateTokenResponse& made,
                      const std::string& controller);
 

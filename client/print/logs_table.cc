@@ -57,7 +57,7 @@ void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
                    code.code()));
 }
 
-// What hosts had to say besides, hosts that say the same folded.
+// Prints the hosts' notes; hosts with the same notes share a line.
 void PrintNotes(const LogsAnswer& answer, Page& page) {
   std::map<std::string, std::vector<std::string>> by_text;
   for (const LogsOfHost& host : answer.hosts()) {
@@ -77,7 +77,7 @@ void PrintNotes(const LogsAnswer& answer, Page& page) {
 constexpr size_t kMaxDetails = 16;
 constexpr int kMaxRanks = 8;
 
-// Addresses of the cluster and ranks of the hosts asked as hosts and devices.
+// Resolves addresses of the cluster and ranks to hosts and devices.
 class Ends {
  public:
   Ends(const ClusterSpec& spec, const LogsAnswer& answer) {

@@ -1,5 +1,5 @@
-// The codes of HCCL that stand in hosts' logs, each with what is known of it,
-// the most frequent last:
+// Codes of HCCL in hosts' logs, each with its explanation, the most frequent
+// last:
 //   EI0006  12 lines on server[0-1]: no connection to another rank came about
 //           in time
 //     first  server0:/home/ann/ascend/log/debug/plog/plog-1.log:88
@@ -16,19 +16,18 @@
 
 namespace clusterd {
 
-// Makes `codes` of what the hosts sent: the rarest first, and with what
-// `clusterctl explain` knows, in the current language.
+// Fills in `codes` from the hosts' logs, the rarest first, with the texts of
+// `clusterctl explain` in the current language.
 void AddCodes(const ClusterSpec& spec, LogsAnswer* answer);
 
-// How many hosts' logs could not be read.
+// The number of hosts whose logs could not be read.
 size_t CountUnread(const LogsAnswer& answer);
 
 // REQUIRES: AddCodes. All texts are made safe for a terminal.
 void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
                     const Style& style, std::ostream& out);
 
-// "EI0006 12 on server[0-1]; 1 host not read", without line end; safe for a
-// terminal of UTF-8.
+// "EI0006 12 on server[0-1]; 1 host not read", without line end; safe in UTF-8.
 std::string LogsShort(const LogsAnswer& answer);
 
 }  // namespace clusterd

@@ -10,6 +10,7 @@
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"
+#include "config/rules/finding_words.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr int kAwayColumns = 100;
 constexpr size_t kChangesOfEach = 5;
 
-// The alternate screen, lines cut at its edge, no cursor; and all as before.
+// Alternate screen, lines cut at its edge, no cursor; then all restored.
 constexpr char kEnter[] = "\x1b[?1049h\x1b[?7l\x1b[?25l";
 constexpr char kLeave[] = "\x1b[?25h\x1b[?7h\x1b[?1049l";
 
@@ -89,12 +90,12 @@ class NowPage {
 
   void PrintPending(const ConfirmResponse& pending) {
     const Confirmation& state = pending.confirmation();
-    const bool goes_back = state.state() == Confirmation::GOES_BACK;
+    const bool reverts = state.state() == Confirmation::GOES_BACK;
     const bool by_check = state.automatic() || state.confirmed_at_ms() > 0;
     Line("now-waits",
          state.state() == Confirmation::CONFIRMED
              ? Say("apply-named", pending.run_id(), ConfirmedText(state))
-             : Say(goes_back  ? "now-not-confirmed"
+             : Say(reverts    ? "now-not-confirmed"
                    : by_check ? "now-reverts"
                               : "now-reverts-unless-confirmed",
                    pending.run_id(), Moment(state.deadline_ms()),
@@ -127,15 +128,20 @@ class NowPage {
       page_.Wrapped("  ", page_.Safe(note));
     }
     if (check.has_changes()) PrintSince(check.changes());
-    for (const RuleResult& rule : check.wrong()) PrintWrong(rule);
+    Report wrong;
+    wrong.set_product(report.product());
+    *wrong.mutable_rules() = check.wrong();
+    RenderReport(&wrong);
+    for (const RuleResult& rule : wrong.rules()) PrintWrong(rule);
     if (check.more_wrong() > 0) {
       page_.Whole("  ",
                   Say("now-more-rules", Count(check.more_wrong(), "more rule"),
                       page_.Safe(report.run_id())));
     }
-    if (check.has_changes()) {
-      PrintChanges(check.changes(), kChangesOfEach, page_);
-    }
+    if (!check.has_changes()) return;
+    ReportDiff changes = check.changes();
+    RenderDiff(report.product(), &changes);
+    PrintChanges(changes, kChangesOfEach, page_);
   }
 
   void PrintSince(const ReportDiff& changes) {
@@ -146,19 +152,28 @@ class NowPage {
                        summary.empty() ? Say("history-unchanged") : summary)));
   }
 
+  static std::string SeenText(const Finding& finding) {
+    const auto& values = finding.values();
+    const bool is_cut =
+        !values.empty() && values.rbegin()->name() == kAllSubjects;
+    return is_cut ? Say("now-in-all", finding.observed(), *values.rbegin())
+                  : finding.observed();
+  }
+
   void PrintWrong(const RuleResult& rule) {
     const bool is_one = rule.findings_size() == 1;
     page_.Wrapped(
         absl::StrCat("  ", StateSymbol(rule.state(), page_.style().utf8), " "),
         page_.Safe(
             JoinParts(": ", {absl::StrCat(rule.rule(), " ", rule.summary()),
-                             is_one ? rule.findings(0).observed() : ""})),
+                             is_one ? SeenText(rule.findings(0)) : ""})),
         StatePaint(KnownState(rule.state())));
     for (const Finding& each : rule.findings()) {
       if (!is_one) {
-        page_.Wrapped("    ", page_.Safe(JoinParts(
-                                  ": ", {SubjectsText(each.subjects(), 2, 60),
-                                         each.observed()})));
+        page_.Wrapped(
+            "    ",
+            page_.Safe(JoinParts(
+                ": ", {SubjectsText(each.subjects(), 2, 60), SeenText(each)})));
       }
       if (each.fix().empty()) continue;
       page_.Whole(Say("list-fix"), page_.SafeLines(each.fix()));
@@ -190,7 +205,7 @@ void LiveScreen::Show(absl::string_view text, int rows) {
     lines.resize(most);
     lines.back() = absl::StrCat("... ", Count(more, "more line"));
   }
-  // Each line over the one before, and the rest of it away: nothing flickers.
+  // Overwrites each line and clears the rest, so that nothing flickers.
   out_ << "\x1b[H";
   for (size_t i = 0; i < lines.size(); ++i) {
     out_ << (i > 0 ? "\n" : "") << lines[i] << "\x1b[K";

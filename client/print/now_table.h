@@ -1,4 +1,4 @@
-// The cluster as it is now, as clusterctl watch shows it:
+// The present state of the cluster, as clusterctl watch prints it:
 //   demo  2025-01-01 01:00:00 +01:00
 //   hosts  11 of 12 attached, 1 away, 2 drifted
 //   away   node07
@@ -9,7 +9,7 @@
 //     since 00:50:00: 1 worse
 //     × link node07 device 3: link is DOWN
 //       fix: look at the cable
-// and the terminal that it stands on.
+// and its screen on a terminal.
 #ifndef CLIENT_PRINT_NOW_TABLE_H_
 #define CLIENT_PRINT_NOW_TABLE_H_
 
@@ -22,14 +22,13 @@
 
 namespace clusterd {
 
-// What matters most stands first, for a window may show no more. Moments are of
-// that zone, those of another day than now.at_ms with their date. Every text is
-// made safe for a terminal.
+// Puts important lines first, as a window may show no more. Times are in
+// `zone`, with the date if it is not that of now.at_ms. Makes texts
+// terminal-safe.
 void PrintClusterNow(const ClusterNow& now, const Style& style,
                      absl::TimeZone zone, std::ostream& out);
 
-// The whole window of a terminal, beside what was printed on it before, which
-// is there again at the end, as the cursor is. Not thread-safe.
+// Takes a terminal's whole window, and restores it at the end. Not thread-safe.
 class LiveScreen {
  public:
   // `out` must outlive it.
@@ -38,9 +37,8 @@ class LiveScreen {
   LiveScreen(const LiveScreen&) = delete;
   LiveScreen& operator=(const LiveScreen&) = delete;
 
-  // In place of what it showed, without a moment between. Of more lines than
-  // `rows` the first, and how many more; lines wider than the window are cut by
-  // it.
+  // Replaces the text without flicker. With more than `rows` lines it shows the
+  // first ones and the number of the others. The terminal cuts long lines.
   void Show(absl::string_view text, int rows);
 
  private:

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/words/subject_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -120,6 +121,36 @@ TEST(PrintClusterNowTest, SpeaksChinese) {
             "  另外 2 条规则：clusterctl show bbbb\n"
             "\n1 项变差\n"
             "  × link node07：通过 -> 不通过：link is DOWN\n");
+}
+
+TEST(PrintClusterNowTest, PutsFindingsAndChangesIntoChinese) {
+  ClusterNow now = Sample();
+  ClusterNow::ScheduleNow& nightly = *now.mutable_schedules(0);
+  RuleResult& wrong = *nightly.mutable_wrong(0);
+  Finding& finding = *wrong.mutable_findings(0);
+  finding.set_rule("link");
+  finding.set_finding("down");
+  finding.add_subjects()->set_host("node07");
+  finding.mutable_subjects(0)->add_devices(3);
+  *wrong.mutable_seen() = SubjectsValue(finding.subjects(), 2, 60);
+  ReportDiff::Change& change = *nightly.mutable_changes()->mutable_changes(0);
+  change.set_fix("look at the cable");
+  *change.mutable_finding() = finding;
+  FindingValue& all = *finding.add_values();
+  all.set_name(kAllSubjects);
+  all.set_number(300);
+  EXPECT_THAT(Printed(now), HasSubstr("× link node07 device 3: link is DOWN "
+                                      "(300 in all)\n"));
+  const InLanguage chinese(Language::kChinese);
+  const std::string text = Printed(now);
+  for (const char* part :
+       {"× link node07 设备 3：链路为 DOWN（共 300 处）\n",
+        "修复：检查线缆、光模块和交换机端口", "hccn_tool -i 3 -link_stat -g\n",
+        "× link node07：通过 -> 不通过：链路为 DOWN\n"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("link is DOWN")));
+  EXPECT_THAT(text, Not(HasSubstr("look at the cable")));
 }
 
 TEST(PrintClusterNowTest, GivesEachFindingOfARuleItsOwnHostAndText) {

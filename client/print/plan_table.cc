@@ -1,5 +1,6 @@
 #include "client/print/plan_table.h"
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -29,6 +30,20 @@ constexpr int kRemarkColumns = 6;
 constexpr size_t kGroups = 40;
 constexpr int kHostsColumns = 100;
 
+// The words, or for an older controller, which sends none, the text.
+std::string Shown(const FindingValue& said, const std::string& text) {
+  return said.words().empty() && said.text().empty() ? text : ValueText(said);
+}
+std::vector<std::string> Shown(
+    const FindingValue& said,
+    const google::protobuf::RepeatedPtrField<std::string>& texts) {
+  std::vector<std::string> all(texts.begin(), texts.end());
+  for (int i = 0; i < std::min(texts.size(), said.values_size()); ++i) {
+    all[i] = ValueText(said.values(i));
+  }
+  return all;
+}
+
 // Equal for steps that print the same, whatever their host and number.
 std::string FoldKey(const PlanStep& step, bool) {
   return absl::StrCat("step\n", ChangeKindName(step.kind()), "\n",
@@ -36,7 +51,7 @@ std::string FoldKey(const PlanStep& step, bool) {
                       absl::StrJoin(step.consequences(), "\n"));
 }
 
-// Changes that one repair lets through are one, but for `verbose`.
+// Changes with a common repair count as one, unless `verbose`.
 std::string FoldKey(const BlockedChange& blocked, bool verbose) {
   return absl::StrCat(
       "blocked\n", ChangeKindName(blocked.kind()), "\n",
@@ -45,25 +60,25 @@ std::string FoldKey(const BlockedChange& blocked, bool verbose) {
 }
 
 // "link", "lldp (unknown)".
-std::string RuleText(const UnmendedRule& rule) {
+std::string RuleText(const UnfixedRule& rule) {
   if (rule.state() == FAIL) return rule.rule();
   return Say("plan-rule", rule.rule(), StateWord(rule.state()));
 }
 
-std::string FoldKey(const UnmendedRule& rule, bool) {
+std::string FoldKey(const UnfixedRule& rule, bool) {
   return absl::StrCat("rule\n", rule.left_out(), "\n", RuleText(rule));
 }
 
-// What hosts share. Pointers into the plan: of the first host that has it.
+// Lines that hosts share. Pointers into the plan of the first such host.
 struct PlanFold {
   std::vector<const PlanStep*> steps;
-  // Those of all hosts that one repair lets through together.
+  // Changes of all hosts, grouped by their common repair.
   std::vector<std::vector<const BlockedChange*>> blocked;
-  std::vector<const UnmendedRule*> unmended;
+  std::vector<const UnfixedRule*> unfixed;
 };
 using HostNames = std::vector<std::string>;  // In plan order.
 
-// Of lines that print the same the first one; all blocked changes.
+// Keeps the first of equal lines, and all blocked changes.
 template <typename Line>
 void Keep(const Line& line, std::vector<const Line*>* kept) {
   if (kept->empty()) kept->push_back(&line);
@@ -74,12 +89,12 @@ void Keep(const BlockedChange& blocked,
   kept->front().push_back(&blocked);
 }
 
-// Every step, blocked change and unmended rule of every host once, by the set
-// of hosts that it is true of; sets in the order of their first line, lines in
-// the order of execution. Hosts that are in order are in no set. `plan` must
-// outlive the result.
-FirstMet<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
-  FirstMet<std::string, std::pair<HostNames, PlanFold>> lines;
+// Every step, blocked change and unfixed rule once, by the set of hosts that
+// have it. Sets are in the order of their first line, lines in that of
+// execution. Leaves out hosts that are in order. `plan` must outlive the
+// result.
+FirstSeen<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
+  FirstSeen<std::string, std::pair<HostNames, PlanFold>> lines;
   const auto add = [&](const std::string& name, const auto& all,
                        auto PlanFold::*kind) {
     for (const auto& each : all) {
@@ -91,14 +106,14 @@ FirstMet<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
   for (const HostPlan& host : plan.hosts()) {
     add(host.host(), host.steps(), &PlanFold::steps);
     add(host.host(), host.blocked(), &PlanFold::blocked);
-    add(host.host(), host.unmended(), &PlanFold::unmended);
+    add(host.host(), host.unfixed(), &PlanFold::unfixed);
   }
-  FirstMet<HostNames, PlanFold> folds;
+  FirstSeen<HostNames, PlanFold> folds;
   for (const auto& [key, line] : lines) {
     PlanFold& fold = folds[line.first];
     absl::c_copy(line.second.steps, std::back_inserter(fold.steps));
     absl::c_copy(line.second.blocked, std::back_inserter(fold.blocked));
-    absl::c_copy(line.second.unmended, std::back_inserter(fold.unmended));
+    absl::c_copy(line.second.unfixed, std::back_inserter(fold.unfixed));
   }
   return folds;
 }
@@ -127,7 +142,7 @@ void PrintLine(absl::string_view word, absl::string_view text, Paint paint,
   page.Wrapped(absl::StrCat("  ", Padded(word, kKeyColumns), "  "),
                page.SafeLines(text), paint);
 }
-// Below it, and further in.
+// Prints a remark below a line, indented further.
 void PrintRemark(absl::string_view key, absl::string_view text, Page& page) {
   page.Wrapped(absl::StrCat(std::string(kKeyColumns + 4, ' '),
                             Padded(Say(key), kRemarkColumns), "  "),
@@ -147,42 +162,52 @@ std::string BlockedWhat(const std::vector<const BlockedChange*>& blocked) {
     const std::string changes = Count(blocked.size(), "change");
     return devices.empty() ? changes : Say("plan-changes-on", changes, devices);
   }
-  return JoinParts(": ", {devices, blocked.front()->what()});
+  return JoinParts(": ", {devices, Shown(blocked.front()->what_said(),
+                                         blocked.front()->what())});
 }
 
 void PrintBlocked(const std::vector<const BlockedChange*>& blocked,
                   Page& page) {
   PrintLine(Say("plan-blocked"), BlockedWhat(blocked), Paint::kRed, page);
-  PrintRemark("plan-reason", blocked.front()->reason(), page);
-  PrintRemark("plan-fix", blocked.front()->fix(), page);
+  const BlockedChange& first = *blocked.front();
+  PrintRemark("plan-reason", Shown(first.reason_said(), first.reason()), page);
+  PrintRemark("plan-fix", Shown(first.fix_said(), first.fix()), page);
 }
 
 void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
                Page& page) {
   page.Title(HostsText(hosts, kHostsColumns));
-  FirstMet<std::string, std::vector<uint32_t>> consequences;
+  FirstSeen<std::string, std::vector<uint32_t>> consequences;
   for (const PlanStep* step : fold.steps) {
     PrintLine(ChangeKindName(step->kind()), StepText(*step), Paint::kYellow,
               page);
-    for (const std::string& consequence : step->consequences()) {
+    for (const std::string& consequence :
+         Shown(step->consequences_said(), step->consequences())) {
       std::vector<uint32_t>& devices = consequences[consequence];
       if (step->target().has_device()) {
         devices.push_back(step->target().device());
       }
     }
     if (!verbose) continue;
-    PrintRemark("plan-if", step->precondition(), page);
-    PrintRemark("plan-undo", step->undo(), page);
+    const Setting* const setting = SettingOf(*step);
+    PrintRemark("plan-if",
+                setting == nullptr ? step->precondition()
+                                   : ValueText(setting->condition(*step)),
+                page);
+    PrintRemark(
+        "plan-undo",
+        setting == nullptr ? step->undo() : ValueText(setting->undo(*step)),
+        page);
   }
   for (const auto& [text, devices] : consequences) {
     page.Wrapped(absl::StrCat("  ", Say("plan-also")),
                  page.Safe(JoinParts(": ", {DevicesText(devices), text})));
   }
   for (const auto& blocked : fold.blocked) PrintBlocked(blocked, page);
-  if (fold.unmended.empty()) return;
+  if (fold.unfixed.empty()) return;
   for (const bool left_out : {true, false}) {
     std::vector<std::string> rules;
-    for (const UnmendedRule* rule : fold.unmended) {
+    for (const UnfixedRule* rule : fold.unfixed) {
       if (rule->left_out() == left_out) rules.push_back(RuleText(*rule));
     }
     if (rules.empty()) continue;
@@ -195,7 +220,7 @@ void PrintFold(const HostNames& hosts, const PlanFold& fold, bool verbose,
 }
 
 void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
-  const FirstMet<HostNames, PlanFold> folds = FoldPlan(plan, verbose);
+  const FirstSeen<HostNames, PlanFold> folds = FoldPlan(plan, verbose);
   size_t shown = 0;
   std::set<std::string> hidden;
   for (const auto& [hosts, fold] : folds) {
@@ -214,12 +239,12 @@ void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
              << "\n";
 }
 
-// Hosts with no step, nothing blocked and no finding.
+// Lists hosts with no step, nothing blocked and no finding.
 void PrintInOrder(const ClusterPlan& plan, Page& page) {
   HostNames hosts;
   for (const HostPlan& host : plan.hosts()) {
     if (host.steps().empty() && host.blocked().empty() &&
-        host.unmended().empty()) {
+        host.unfixed().empty()) {
       hosts.push_back(host.host());
     }
   }
@@ -229,9 +254,9 @@ void PrintInOrder(const ClusterPlan& plan, Page& page) {
 }
 
 void PrintNotes(const ClusterPlan& plan, bool verbose, Page& page) {
-  FirstMet<std::string, HostNames> notes;
+  FirstSeen<std::string, HostNames> notes;
   for (const HostPlan& host : plan.hosts()) {
-    for (const std::string& note : host.notes()) {
+    for (const std::string& note : Shown(host.notes_said(), host.notes())) {
       notes[note].push_back(host.host());
     }
   }

@@ -31,11 +31,11 @@
 
 namespace clusterd {
 
-// The namespace that the steps are for, as NetworkNamespaceText; "": the hosts'
-// own, or there is no step; "several" if hosts differ.
+// The steps' namespace, as NetworkNamespaceText; "": the hosts' own, or there
+// is no step; "several" if hosts differ.
 std::string PlanNamespace(const ClusterPlan& plan);
 
-// Every text of the plan is made safe for a terminal. `verbose`: also the
+// Makes every text of the plan safe for a terminal. `verbose`: also the
 // precondition and the undo of each step, and every group of hosts.
 void PrintPlanTable(const ClusterPlan& plan, const Style& style, bool verbose,
                     std::ostream& out);

@@ -35,7 +35,7 @@ std::vector<std::string> Nodes(int count) {
   return nodes;
 }
 
-// node[01-12]: two steps each but node12; one change of node03 is blocked.
+// Two steps for each host but node12; one change of node03 is blocked.
 ClusterPlan FoldedPlan() {
   ClusterPlan plan = SysctlPlan(Nodes(12));
   plan.mutable_hosts(11)->clear_steps();
@@ -83,7 +83,7 @@ TEST(PlanTableTest, SpeaksChinese) {
             "集群 demo，atlas-training，变更计划涉及 12 台主机：node[01-12]\n"
             "\n"
             "node[01-11]\n"
-            "  sysctl          net.core.somaxconn: 4096 -> 65535\n"
+            "  sysctl          net.core.somaxconn：4096 -> 65535\n"
             "  sysctl          /etc/sysctl.d/90-clusterd.conf: "
             "net.core.somaxconn = 65535\n"
             "  另外：sockets that listen keep their old limit\n"
@@ -107,13 +107,13 @@ TEST(PlanTableTest, TellsWhatOnlyLeavesOutFromWhatNoStepMends) {
   for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
   for (const char* rule : {"firewall", "link", "listen-backlog"}) {
     for (HostPlan& host : *plan.mutable_hosts()) {
-      UnmendedRule& unmended = *host.add_unmended();
-      unmended.set_rule(rule);
-      unmended.set_state(FAIL);
-      unmended.set_left_out(unmended.rule() != "link");
+      UnfixedRule& unfixed = *host.add_unfixed();
+      unfixed.set_rule(rule);
+      unfixed.set_state(FAIL);
+      unfixed.set_left_out(unfixed.rule() != "link");
     }
   }
-  plan.mutable_hosts(1)->mutable_unmended(0)->set_left_out(false);
+  plan.mutable_hosts(1)->mutable_unfixed(0)->set_left_out(false);
   const std::string printed = Printed(plan);
   for (const char* part : {"node[01-02]\n"
                            "  left out by --only  listen-backlog\n"
@@ -131,12 +131,12 @@ TEST(PlanTableTest, FoldsWhatNoStepMendsAndCallsOnlyOthersInOrder) {
   for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
   for (const int host : {2, 3}) {
     for (const char* rule : {"link", "tls-uniform"}) {
-      UnmendedRule& unmended = *plan.mutable_hosts(host)->add_unmended();
-      unmended.set_rule(rule);
-      unmended.set_state(FAIL);
+      UnfixedRule& unfixed = *plan.mutable_hosts(host)->add_unfixed();
+      unfixed.set_rule(rule);
+      unfixed.set_state(FAIL);
     }
   }
-  UnmendedRule& doubt = *plan.mutable_hosts(1)->add_unmended();
+  UnfixedRule& doubt = *plan.mutable_hosts(1)->add_unfixed();
   doubt.set_rule("lldp");
   doubt.set_state(UNKNOWN);
   plan.set_digest("6f1b0c9d2e3a4b5c");
@@ -312,6 +312,14 @@ TEST(PlanTableTest, KeepsToTheWindow) {
        absl::StrSplit(Printed(FoldedPlan(), style), '\n')) {
     EXPECT_LE(line.size(), 60u) << line;
   }
+}
+
+TEST(PlanTableTest, SaysInTheUsersLanguageWhatAStepNeedsAndHowItIsUndone) {
+  const InLanguage chinese(Language::kChinese);
+  const std::string text =
+      Printed(SysctlPlan({"node01"}), Utf8(), /*verbose=*/true);
+  EXPECT_TRUE(absl::StrContains(text, "net.core.somaxconn 为 4096")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "写回 4096")) << text;
 }
 
 TEST(PlanShortTest, IsOneLine) {

@@ -9,20 +9,24 @@
 
 namespace clusterd {
 
-std::string ProgressText(const CheckProgress& progress, bool utf8) {
+FindingValue ProgressWords(const CheckProgress& progress) {
   if (progress.place() > 0) {
-    return Say("now-queue-place", progress.place());
+    return Worded("now-queue-place", progress.place());
   }
+  const FindingValue counts = Worded("now-progress", progress.answered(),
+                                     progress.failed(), progress.pending());
   const auto& awaited = progress.awaited();
-  std::string hosts = FoldHostlist({awaited.begin(), awaited.end()});
   const uint32_t named = progress.awaited_size();
-  if (named > 0 && progress.pending() > named) {
-    hosts = Say("first-of", hosts, progress.pending() - named);
-  }
-  return SafeText(JoinParts("; ", {Say("now-progress", progress.answered(),
-                                       progress.failed(), progress.pending()),
-                                   SayPart("now-awaiting", hosts)}),
-                  utf8);
+  if (named == 0) return counts;
+  const std::string hosts = FoldHostlist({awaited.begin(), awaited.end()});
+  return Worded("now-progress-awaiting", counts,
+                progress.pending() <= named
+                    ? ToFindingValue(hosts)
+                    : Worded("first-of", hosts, progress.pending() - named));
+}
+
+std::string ProgressText(const CheckProgress& progress, bool utf8) {
+  return SafeText(ValueText(ProgressWords(progress)), utf8);
 }
 
 std::string ApplyProgressText(const ApplyProgress& progress, bool utf8) {

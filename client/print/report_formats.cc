@@ -31,7 +31,7 @@
 namespace clusterd {
 namespace {
 
-// Whether a text without quotes is that text to every reader of YAML, 1.1 too.
+// Every reader of YAML, 1.1 too, reads the text without quotes as that text.
 bool IsPlainYaml(const std::string& text) {
   static const LazyRE2 kWords = {
       R"([A-Za-z][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*)"};
@@ -41,7 +41,7 @@ bool IsPlainYaml(const std::string& text) {
          !absl::c_linear_search(kValues, absl::AsciiStrToLower(text));
 }
 
-// Writes what a document of JSON has in YAML's own layout.
+// Writes a JSON document in YAML's own layout.
 class YamlLayout final : public YAML::EventHandler {
  public:
   explicit YamlLayout(YAML::Emitter& out) : out_(out) {}
@@ -81,7 +81,7 @@ class YamlLayout final : public YAML::EventHandler {
   void OnMapEnd() override { out_ << YAML::EndMap; }
 
  private:
-  // On one line, if it does and its first element is a number, or none.
+  // Uses one line if requested and if the first element is a number, or none.
   void BeginList(bool on_one_line) {
     if (!list_begins_) return;
     list_begins_ = false;
@@ -92,7 +92,7 @@ class YamlLayout final : public YAML::EventHandler {
   bool list_begins_ = false;
 };
 
-// YAML knows no surrogates: a character beyond U+FFFF is one escape there.
+// YAML has no surrogates: a character beyond U+FFFF is one escape there.
 std::string WithoutSurrogates(const std::string& json) {
   // MessageJson has both halves or none, so no other text has this form.
   static const LazyRE2 kPair = {
@@ -120,9 +120,9 @@ std::string JsonField(const char* name, const std::string& text) {
       "\": ", absl::StripTrailingAsciiWhitespace(MessageJson(value)), ", ");
 }
 
-// How much it shows unless it is verbose.
+// Limits without verbose.
 constexpr size_t kRowsPerRule = 4;
-constexpr size_t kMarkdownRepairs = 18;
+constexpr int kMarkdownRepairs = 18;
 
 // A code span, in which Markdown reads nothing; empty for no text.
 std::string CodeSpan(absl::string_view text) {
@@ -139,7 +139,7 @@ std::string CodeSpan(absl::string_view text) {
   return absl::StrCat(fence, space, safe, space, fence);
 }
 
-// The same in a cell, which a "|" would end also within a code span.
+// A code span for a cell, which a "|" would end even within the span.
 std::string CellSpan(absl::string_view text) {
   return CodeSpan(absl::StrReplaceAll(text, {{"|", "\\x7c"}}));
 }
@@ -190,34 +190,36 @@ class MarkdownWriter {
       Write("- ", CodeSpan(line));
     }
     if (!failed) {
-      Write(CountsText(CountStates(report_.rules())), " of ",
-            Count(report_.rules_size(), "rule"), "; ",
-            Count(report_.hosts_size(), "host"), " in ",
-            ElapsedText(report_.elapsed_ms()),
-            Part("; run ", CodeSpan(report_.run_id())), "\n");
+      Write(Say("markdown-counts", CountsText(CountStates(report_.rules())),
+                Counted(report_.rules_size(), "rule"),
+                Counted(report_.hosts_size(), "host"),
+                ElapsedText(report_.elapsed_ms()),
+                SayPart("markdown-run", CodeSpan(report_.run_id()))),
+            "\n");
     }
     for (const std::string& note : report_.notes()) {
-      Write("- note: ", CodeSpan(note));
+      Write("- ", Say("note", CodeSpan(note)));
     }
     if (!report_.network_namespace().empty()) {
-      Write("- network namespace ", CodeSpan(report_.network_namespace()));
+      Write("- ", Say("ctl-network-namespace",
+                      CodeSpan(report_.network_namespace())));
     }
     const std::vector<std::string> failing = FailingHosts(report_);
     if (!failing.empty()) {
-      Write("- fails: ",
-            CodeSpan(HostsText(failing, std::numeric_limits<int>::max())));
+      const int all = std::numeric_limits<int>::max();
+      Write("- ", Say("markdown-fails", CodeSpan(HostsText(failing, all))));
     }
   }
 
   void WriteNotLookedAt() {
     const auto hosts = SilentHosts(report_);
-    FirstMet<std::string, std::vector<std::string>> rules;
+    FirstSeen<std::string, std::vector<std::string>> rules;
     for (const RuleResult& rule : report_.rules()) {
       if (KnownState(rule.state()) != SKIPPED) continue;
       rules[rule.skip_reason()].push_back(rule.rule());
     }
     if (hosts.empty() && rules.empty()) return;
-    Write("\n### Not looked at\n");
+    Write("\n### ", Say("markdown-not-looked-at"), "\n");
     for (const auto& [why, names] : hosts) {
       Write("- ", CodeSpan(HostsText(names, std::numeric_limits<int>::max())),
             Part(": ", CodeSpan(why)));
@@ -251,15 +253,15 @@ class MarkdownWriter {
       rest.MergeFrom(block.findings[i]->subjects());
     }
     WriteRow(block, CellSpan(Who(rest)),
-             absl::StrCat(Count(block.findings.size() - shown, "more finding"),
-                          " (--verbose has all)"),
+             Say("markdown-more",
+                 Counted(block.findings.size() - shown, "more finding")),
              "");
   }
 
   void WriteFindings() {
     if (!overview_.blocks.empty()) {
-      Write("\n### Findings, worst first\n");
-      Write("| state | rule | hosts | found | expected |");
+      Write("\n### ", Say("markdown-findings"), "\n");
+      Write(Say("markdown-titles"));
       Write("|---|---|---|---|---|");
     }
     for (auto block = overview_.blocks.rbegin();
@@ -267,25 +269,30 @@ class MarkdownWriter {
       WriteBlock(*block);
     }
     if (overview_.causes.empty()) return;
-    Write("\n### What follows from others\n");
+    Write("\n### ", Say("markdown-consequences"), "\n");
     for (const auto& [cause, group] : overview_.causes) {
-      Write("- ", StateWord(group.state), ": ",
-            Count(group.rules.size(), "rule"), " because of ", CodeSpan(cause),
-            " on ", CodeSpan(Who(group.subjects)), ": ",
-            CodeSpan(absl::StrJoin(group.rules, ", ")));
+      Write("- ", Say("markdown-cause", StateWord(group.state),
+                      Counted(group.rules.size(), "rule"), CodeSpan(cause),
+                      CodeSpan(Who(group.subjects)),
+                      CodeSpan(absl::StrJoin(group.rules, ", "))));
     }
   }
 
   void WriteRepairs() {
-    std::vector<Repair> repairs = ListRepairs(report_);
+    const std::vector<Repair> repairs = ListRepairs(report_);
     if (repairs.empty()) return;
-    if (!verbose_) FoldRepairs(kMarkdownRepairs, &repairs);
-    Write("\n### What to repair, worst first\n");
-    for (auto repair = repairs.rbegin(); repair != repairs.rend(); ++repair) {
-      Write("- ", StateWord(repair->state), ": ",
-            CodeSpan(Who(repair->subjects)), ": ", CodeSpans(repair->how), " (",
-            CodeSpan(absl::StrJoin(repair->rules, ", ")), ")");
+    Write("\n### ", Say("markdown-repairs"), "\n");
+    size_t left_out = 0;
+    for (const Repair& repair : repairs) {
+      if (!verbose_ && &repair - &repairs[0] >= kMarkdownRepairs) {
+        left_out += repair.causes;
+        continue;
+      }
+      Write("- ", StateWord(repair.state), ": ", CodeSpan(Who(repair.subjects)),
+            ": ", CodeSpans(repair.how), " (",
+            CodeSpan(absl::StrJoin(repair.rules, ", ")), ")");
     }
+    if (left_out > 0) Write("- ", MoreCauses(report_, left_out));
   }
 
   const Report& report_;
@@ -297,13 +304,12 @@ class MarkdownWriter {
 }  // namespace
 
 std::string MessageYaml(const google::protobuf::Message& message) {
-  // By way of JSON: what it has is the definition. JSON is YAML but for that.
+  // Converts JSON, which defines the content and is YAML but for surrogates.
   std::istringstream json(WithoutSurrogates(MessageJson(message)));
   YAML::Emitter out;
   YamlLayout layout(out);
   YAML::Parser(json).HandleNextDocument(layout);
-  // What a terminal would obey stands in double quotes, where the escapes of
-  // SafeText are YAML's.
+  // Control characters are in double quotes: SafeText's escapes are YAML's.
   return absl::StrCat(
       SafeLines(absl::string_view(out.c_str(), out.size()), /*utf8=*/true),
       "\n");
@@ -312,7 +318,7 @@ std::string MessageYaml(const google::protobuf::Message& message) {
 std::string KindLine(const char* kind, const std::string& head,
                      const google::protobuf::Message& message) {
   std::string line = OnOneLine(MessageJson(message));
-  // Lists that have lines of their own. Within a text quotes are escaped.
+  // Removes lists that have their own lines. Within a text quotes are escaped.
   absl::StrReplaceAll({{"\"rules\": [],", ""},
                        {"\"hosts\": [],", ""},
                        {"\"findings\": [],", ""}},

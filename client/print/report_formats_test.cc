@@ -33,7 +33,7 @@ using Lines = std::vector<std::string>;
 
 const char* const kReports[] = {"pass", "fail", "hostile", "job", "no_verdict"};
 
-// Texts that mean something to one of the formats.
+// Texts with a special meaning in one of the formats.
 const char* const kEvilTexts[] = {
     "a: b",
     "# no comment",
@@ -90,7 +90,7 @@ const char* const kEvilTexts[] = {
     "cell | cell |\n|---|---|\n| row \\| end\\",
     "_em_ *em* ~~gone~~ #1"};
 
-// A report that has this text wherever a stranger may have put one.
+// A report with this text wherever untrusted text may occur.
 Report ReportWith(const std::string& text) {
   Report report = GoldenMessage<Report>("reports/fail");
   report.set_cluster(text);
@@ -150,7 +150,7 @@ TEST(ReportFormatsTest, HoldNothingThatATerminalObeys) {
 
 // ---- YAML ----
 
-// What a YAML reader takes a scalar for, by the rules of 1.1 and 1.2.
+// A YAML reader, by the rules of 1.1 and 1.2, takes the scalar for a text.
 bool IsReadAsText(const YAML::Node& node) {
   if (node.Tag() == "!") return true;
   bool as_bool = false;
@@ -162,7 +162,7 @@ bool IsReadAsText(const YAML::Node& node) {
          !YAML::convert<int64_t>::decode(node, as_number);
 }
 
-// Empty, or where the two differ.
+// The place of the first difference; empty if there is none.
 std::string Difference(const YAML::Node& yaml, const Value& json) {
   switch (json.kind_case()) {
     case Value::kStructValue: {
@@ -347,7 +347,7 @@ class Junit {
   const std::string& text() const { return text_; }
   const pugi::xml_document& document() const { return document_; }
 
-  // What the case of this name says: "pass" or the name of its child.
+  // The result of the case with this name: "pass" or the name of its child.
   std::string Of(const char* name) const {
     const pugi::xml_node found = Case(name);
     if (!found) return "none";
@@ -406,7 +406,7 @@ TEST(ReportJunitTest, HasACaseForEachResultOfARule) {
   EXPECT_EQ(junit.Of("listen-backlog: server[0-1]"), "system-out");
   EXPECT_THAT(junit.Text("listen-backlog: server[0-1]"),
               HasSubstr("warn: net.core.somaxconn = 4096\ndowngraded"));
-  // The one without facts passed nothing.
+  // The host without facts did not pass.
   EXPECT_EQ(junit.Of("ports-reserved: server[0-2]"), "pass");
   EXPECT_EQ(junit.Of("answer: server3"), "error");
   EXPECT_EQ(junit.Of("optics"), "skipped");
@@ -472,7 +472,7 @@ TEST(ReportJunitTest, HoldsOnlyCharactersThatXmlHas) {
       ReportWith("\x01\x1b]]>\"'<&\xef\xbf\xbf\xef\xbf\xbe\ttab"));
   EXPECT_EQ(junit.Message("answer: server3"),
             "\\x01\\x1b]]>\"'<&\xef\xbf\xbd\xef\xbf\xbd\\ttab");
-  // Only an attribute may have it.
+  // Only an attribute may have the text.
   EXPECT_THAT(junit.text(), HasSubstr(">found: \\x01\\x1b]]&gt;\"'&lt;&amp;"));
   EXPECT_THAT(junit.text(), Not(HasSubstr("\xef\xbf\xbf")));
 }

@@ -33,7 +33,7 @@ struct TestCase {
 };
 using TestCases = std::vector<TestCase>;
 
-// Every line made safe by itself; and the two characters that XML has not.
+// Makes each line safe, and replaces two characters that XML forbids.
 std::string XmlText(absl::string_view text) {
   return absl::StrReplaceAll(
       SafeLines(text, /*utf8=*/true),
@@ -51,8 +51,7 @@ State WorstOf(const TestCases& cases) {
   return worst;
 }
 
-// A line per thing to know. What was observed may quote a host: it never gets
-// a second line.
+// A line per detail. Observed text may quote a host, but stays on one line.
 std::string FindingLines(const RuleResult& rule, const Finding& finding) {
   const auto one = [](absl::string_view text) { return SafeText(text, true); };
   const std::string& why = finding.why().empty() ? rule.why() : finding.why();
@@ -99,7 +98,7 @@ TestCases CasesOf(const RuleResult& rule,
   return cases;
 }
 
-// Who answered, and what no rule says of the verdict. `worst` of all rules.
+// Cases for answers, and for a verdict without a rule. `worst` of all rules.
 TestCases RunCases(const Report& report, State worst,
                    const std::vector<std::string>& answered) {
   const auto absent = SilentHosts(report);
@@ -156,12 +155,12 @@ class JunitWriter {
   }
 
  private:
-  FirstMet<std::string, TestCases> Suites() const {
+  FirstSeen<std::string, TestCases> Suites() const {
     std::vector<std::string> answered;
     for (const HostStatus& host : report_.hosts()) {
       if (host.no_facts_reason().empty()) answered.push_back(host.host());
     }
-    FirstMet<std::string, TestCases> suites;
+    FirstSeen<std::string, TestCases> suites;
     suites["check"] = {};
     State worst = PASS;
     for (const RuleResult& rule : report_.rules()) {
@@ -223,7 +222,7 @@ class JunitWriter {
     for (const TestCase& each : cases) {
       std::string title = absl::StrCat(each.rule, Part(": ", each.who));
       const int times = ++met[title];
-      // Readers keep one case of a name.
+      // Readers keep only one of the cases with the same name.
       if (times > 1) absl::StrAppend(&title, " (", times, ")");
       WriteCase(suite.append_child("testcase"), name, title, each);
     }

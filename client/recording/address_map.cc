@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "client/recording/recording.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -28,7 +29,7 @@ constexpr int kReplacedBits = 24;
 struct KeptRange {
   uint32_t network;
   int length;
-  // The addresses inside stay, too; else only the way to the range does.
+  // Addresses inside are kept, too; otherwise only the prefix is.
   bool inside;
 };
 
@@ -55,7 +56,7 @@ bool Shares(uint32_t address, const KeptRange& range, int bits) {
   return Prefix(address, bits) == Prefix(range.network, bits);
 }
 
-// Whether the first `bits` bits of `address` can still lead into a kept range.
+// Addresses with these first `bits` bits may still be in a kept range.
 bool LeadsToKeptRange(uint32_t address, int bits) {
   for (const KeptRange& range : kKeptRanges) {
     if (bits < range.length && Shares(address, range, bits)) return true;
@@ -67,12 +68,12 @@ bool StaysEntirely(uint32_t address) {
   for (const KeptRange& range : kKeptRanges) {
     if (range.inside && Shares(address, range, range.length)) return true;
   }
-  // Ones, then zeros, and more than one bit of them can only be a netmask.
+  // A run of several ones, then zeros, can only be a netmask.
   const uint32_t zeros = ~address;
   return (zeros & (zeros + 1)) == 0 && address >= 0x80000000;
 }
 
-// What one matcher found at the beginning of a piece of text; 0 bytes: nothing.
+// A match at the beginning of a piece of text; 0 bytes: no match.
 struct Match {
   size_t bytes = 0;
   std::string replacement;
@@ -136,7 +137,7 @@ Match MatchIpv6(absl::string_view text, const AddressMap& map) {
   return {};
 }
 
-// 0 to 255, leading zeros allowed. -1: something else.
+// 0 to 255, leading zeros allowed. -1: any other text.
 int Octet(absl::string_view part) {
   int value = 0;
   return part.size() <= 3 && absl::SimpleAtoi(part, &value) && value <= 255
@@ -166,7 +167,7 @@ Match MatchIpv4(absl::string_view text, const AddressMap& map) {
     is_address = is_cut || octet >= 0;
     address = address << 8 | static_cast<uint32_t>(std::max(octet, 0));
   }
-  // What was looked at is not looked at again.
+  // The text that was read is not read again.
   if (!is_address) return {bytes, std::string(text.substr(0, bytes))};
   std::vector<std::string> replaced =
       absl::StrSplit(map.Replace(Ipv4Address(address)).ToString(), '.');
@@ -175,8 +176,7 @@ Match MatchIpv4(absl::string_view text, const AddressMap& map) {
   return {bytes, absl::StrJoin(replaced, ".")};
 }
 
-// A MAC or IPv6 address cut off by the end of the text: only its first 8
-// characters stay.
+// Keeps 8 characters of a MAC or IPv6 address that the end of the text cut.
 Match MatchCutTail(absl::string_view text) {
   static const LazyRE2 kForm = {R"([[:xdigit:]][[:xdigit:]:]{8,44})"};
   if (!HasForm(text, *kForm) || absl::c_count(text, ':') < 3) return {};
@@ -203,9 +203,7 @@ absl::StatusOr<std::string> RandomAddressKey() {
   std::string key(32, '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(key.data()),
                  static_cast<int>(key.size())) != 1) {
-    return absl::UnavailableError(
-        "recording: the system has no random numbers for the key that hides "
-        "addresses");
+    return UnavailableWords("msg-record-no-random-numbers");
   }
   return key;
 }

@@ -26,8 +26,7 @@ TEST(AddressMapTest, ReplacesTheSameAddressTheSameWay) {
 }
 
 TEST(AddressMapTest, DependsOnTheKey) {
-  // 16 free bits: keys that happen to agree on all of these would be one in a
-  // trillion.
+  // 16 free bits: keys would agree on all of these once in a trillion.
   std::string one;
   std::string other;
   for (const char* address : {"10.1.2.3", "10.77.5.3", "29.200.17.3"}) {
@@ -41,7 +40,7 @@ TEST(AddressMapTest, KeepsHowManyLeadingBitsTwoAddressesShare) {
   const AddressMap map = MapWithKey("k");
   std::mt19937 random(7);
   for (int i = 0; i < 2000; ++i) {
-    // Outside the special ranges, and near each other as often as far apart.
+    // Outside the special ranges, at all distances.
     const uint32_t a = 0x0a000000 | (random() & 0xffffff);
     const uint32_t b = a ^ (random() & (0xffffffu >> random() % 24));
     const uint32_t mapped_a = map.Replace(Ipv4Address(a)).bits();

@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -23,7 +24,7 @@
 namespace clusterd {
 namespace {
 
-// Titles whose bodies say nothing about the site.
+// Titles whose bodies do not identify the site.
 constexpr absl::string_view kHarmlessTitles[] = {
     "Time to Live TLV",
     "System Description TLV",
@@ -38,8 +39,7 @@ constexpr absl::string_view kHarmlessTitles[] = {
 };
 constexpr absl::string_view kRemoved = "removed";
 
-// `text` with each of its lines replaced by what `replace` makes of it; both
-// without their newline.
+// `text` with each line replaced by replace(line); both without newlines.
 template <typename Replace>
 std::string WithLines(absl::string_view text, const Replace& replace) {
   return absl::StrJoin(absl::StrSplit(text, '\n'), "\n",
@@ -48,14 +48,14 @@ std::string WithLines(absl::string_view text, const Replace& replace) {
                        });
 }
 
-// Whether the line is one; `title` is then the line without what is behind it.
+// The line is a title; `title` is then the line without trailing text.
 bool IsTitle(absl::string_view line, absl::string_view* title) {
   static const LazyRE2 kForm = {R"(([^[:space:]].* TLV)[[:space:]]*)",
                                 RE2::Latin1};
   return HasForm(line, *kForm, title);
 }
 
-// A line below that title.
+// Hides a line below that title.
 std::string HideLldpBody(absl::string_view title, absl::string_view line,
                          NameMap* names) {
   static const LazyRE2 kLine = {
@@ -86,7 +86,7 @@ std::string HideLldpBody(absl::string_view title, absl::string_view line,
   return absl::StrCat(indent, hidden, tail);
 }
 
-// Who a certificate is of, and which single module it is.
+// Hides a certificate's owner, and which single module it is.
 std::string HideOwner(absl::string_view line) {
   static const LazyRE2 kForm = {
       R"((.*?(?:issuer|subject)\[|vendor serial number *: *).*?(\][^\]]*)?)",
@@ -100,7 +100,7 @@ std::string HideOwner(absl::string_view line) {
 // hccn_tool cuts LLDP answers here and adds a newline.
 constexpr size_t kLldpCutBytes = 1999;
 
-// What an hccn_tool command line asks, of either generation.
+// The question of an hccn_tool command line, of either generation.
 struct Query {
   std::optional<uint32_t> device;
   std::string command;  // Without its dash, e.g. "net_health".
@@ -183,7 +183,7 @@ std::string NoteOf(const HostRecording::Run& run, const RunRecord& record) {
        replaced ? "bytes that are not UTF-8 were replaced" : ""});
 }
 
-// The state of every device in the words of a record's precondition.
+// The state of every device in the form of a record's precondition.
 std::map<uint32_t, std::string> StatesOf(const HostRecording& recording,
                                          Anonymiser* anonymiser) {
   std::map<uint32_t, std::string> lldp;
@@ -235,7 +235,7 @@ RunRecord MakeRecord(const HostRecording::Run& run, const Query& query,
     after.set_string_value(anonymiser->Conf(run.hccn_conf_after()));
   }
   record.mutable_device_changes();
-  // Milliseconds are what the published captures tell.
+  // The published captures have milliseconds.
   record.set_seconds(std::round(run.elapsed_us() / 1000.0) / 1000);
   record.set_timed_out(run.timed_out());
   record.set_note(NoteOf(run, record));
@@ -248,16 +248,14 @@ absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes) {
   HostRecording recording;
   if (!bytes.empty() && recording.ParseFromString(bytes) &&
       recording.complete()) {
-    // What npu-smi prints is not anonymised: it does not leave the site.
+    // Output of npu-smi is not anonymised, so it must not leave the site.
     DropIf(recording.mutable_runs(), [](const HostRecording::Run& run) {
       return run.argv_size() > 0 && absl::EndsWith(run.argv(0), "/npu-smi");
     });
     return recording;
   }
-  return absl::InvalidArgumentError(
-      bytes.empty() ? "is empty, expected what clusterd --record writes"
-                    : "is no whole recording, expected what clusterd --record "
-                      "writes");
+  return InvalidWords(bytes.empty() ? "msg-record-empty"
+                                    : "msg-record-not-whole");
 }
 
 std::vector<RunRecord> MakeRecords(const HostRecording& recording,
@@ -295,8 +293,7 @@ std::vector<RunRecord> MakeRecords(const HostRecording& recording,
 std::string DeviceStateText(
     const DeviceFacts& device, absl::string_view lldp_output,
     const std::function<std::string(absl::string_view)>& hide) {
-  // Boards with several ports report one pair each; the simulated tool repeats
-  // the one it has.
+  // Boards with several ports have a pair each; the simulated tool repeats one.
   const auto& settings = device.address().value().settings();
   const Ipv4Setting first = settings.empty() ? Ipv4Setting() : settings[0];
   const std::string& detect = device.detect_address().value();
@@ -333,7 +330,7 @@ std::string DeviceStateText(
   std::vector<std::string> state;
   for (const auto& [key, value] : values) {
     if (value.empty()) continue;
-    // As the simulated tool reads it.
+    // The form that the simulated tool reads.
     state.push_back(absl::StrCat(
         key, ".", device.id(), "=",
         absl::StrReplaceAll(
@@ -388,7 +385,7 @@ void NameMap::AddWord(const std::string& name, const std::string& alias) {
 
 void NameMap::Add(const std::string& kind, absl::string_view name) {
   const absl::string_view trimmed = absl::StripAsciiWhitespace(name);
-  // An address is no name; ReplaceAddresses hides it.
+  // An address is not a name; ReplaceAddresses hides it.
   if (trimmed.empty() || Ipv4Address::Parse(trimmed).ok()) return;
   const size_t dot = trimmed.find('.');
   const absl::string_view first = trimmed.substr(0, dot);

@@ -1,12 +1,12 @@
-// Turns a recording of a real host into records that may be sent to us:
-// one JSON object a line, in the format of tests/testdata/hccn_tool, without
-// the site's addresses and names. `replay` runs such a file against a tool.
+// Turns a recording of a real host into records without the site's addresses
+// and names, which may be sent to us. Each is one JSON object a line, in the
+// format of tests/testdata/hccn_tool. `replay` runs such a file against a tool.
 //
 // Replaced, the same by the same in the whole file: IPv4, IPv6 and MAC
 // addresses, names of this host and of switches, their domains. Removed: the
 // owners of certificates, comments in hccn.conf, texts that people write into
-// switches. Kept: which devices share a subnet, host numbers, the ranges that
-// hccn_tool refuses, everything that the tool itself says.
+// switches. Kept: shared subnets, host numbers, the ranges that hccn_tool
+// refuses, and all other output of the tool.
 #ifndef CLIENT_RECORDING_RECORDING_H_
 #define CLIENT_RECORDING_RECORDING_H_
 
@@ -27,24 +27,22 @@
 namespace clusterd {
 
 // Replaces addresses by others that behave the same: a keyed permutation of
-// IPv4 that keeps who shares a subnet with whom, and the like for IPv6 and MAC.
-// The same key gives the same replacement; without the key the way back is to
-// try all keys.
+// IPv4 that keeps shared subnets, and the like for IPv6 and MAC. The same key
+// gives the same result. Without the key, only trying all keys reverses it.
 //
-// What stays as it is, because the vendor's tool or a reader treats it
-// specially:
+// Kept, because the vendor's tool or a reader treats it specially:
 //   0.0.0.0/8, 127.0.0.0/8    unset, loopback
 //   255.0.0.0/8 and netmasks  255.255.255.0, 128.0.0.0
 //   192.168.0.0/21            ranges that hccn_tool refuses on some products
 //   192.0.0.0/16              virtual NICs inside a super pod
 //   the last octet            host numbers, e.g. .1 of a gateway, .0, .255
 // Private stays private (10/8, 172.16/12, 192.168/16), link-local, multicast
-// and class E stay what they are. Everything else changes for certain.
+// and class E keep their kind. All others always change.
 
 using Ipv6Bytes = std::array<uint8_t, 16>;
 using MacBytes = std::array<uint8_t, 6>;
 
-// 32 bytes of the system's random numbers. Unavailable: it has none.
+// 32 bytes of the system's random numbers. Unavailable: the system has none.
 absl::StatusOr<std::string> RandomAddressKey();
 
 // Immutable, safe for concurrent use.
@@ -53,9 +51,9 @@ class AddressMap {
   // REQUIRES: `key` is not empty.
   explicit AddressMap(std::string key);
 
-  // Two addresses that agree in their first n <= 24 bits are replaced by two
-  // that agree in exactly as many. 0 in the third octet stays 0, so that a /16
-  // network remains one, except right below a range listed above.
+  // Addresses that agree in exactly their first n <= 24 bits get replacements
+  // that agree in as many. 0 in the third octet stays 0, so that a /16 network
+  // remains one, except right below a range listed above.
   Ipv4Address Replace(Ipv4Address address) const;
   // Groups that are zero stay zero, and the first group stays, so that the kind
   // of address can be seen; an IPv4-mapped address follows its IPv4 address.
@@ -71,56 +69,53 @@ class AddressMap {
   std::string key_;
 };
 
-// `text` with every address replaced, wherever it stands:
+// `text` with every address replaced, wherever it is:
 //   PING 29.1.137.205                  IPv4, also next to letters, / and :
 //   [::ffff:198.18.0.1]:43195          IPv6 with or without IPv4 in it
 //   6c:b1:58:00:00:01, 6CB1-5800-0001  MAC, the ways people write it
-// Four numbers with dots are an address even where they are a version; hiding
-// too much is the safe side. Numbers with more dots are left, unless only the
-// fifth is too large for an address (10.0.0.1.4791). An address that the end of
-// the text cuts off loses its unfinished part, as hccn_tool cuts long LLDP
-// answers. Linear in the length.
+// Four numbers with dots count as an address even in a version, to be safe.
+// More than four numbers are left, unless only the fifth is too large for an
+// address (10.0.0.1.4791). An address that the end of the text cuts off loses
+// its unfinished part, as hccn_tool cuts long LLDP answers. Linear in the
+// length.
 std::string ReplaceAddresses(absl::string_view text, const AddressMap& map);
 
-// What `clusterd --record` wrote, without runs of npu-smi. InvalidArgument if
-// it is not that, or not all of it.
+// Parses the output of `clusterd --record`, without runs of npu-smi.
+// InvalidArgument if it is not such a recording, or is incomplete.
 absl::StatusOr<HostRecording> ParseHostRecording(const std::string& bytes);
 
-// One record a run, ordered by device and then as they ran. The facts of the
-// recording give product, versions, the host's names and each record's
-// `precondition`.
+// A record per run, by device and then in the order of the runs. The facts give
+// product, versions, the host's names and each record's `precondition`.
 std::vector<RunRecord> MakeRecords(const HostRecording& recording,
                                    const AddressMap& addresses);
 
-// What is known about a device in the words that the simulated hccn_tool takes
-// as the state of its devices, to be asked the same as the real one was:
+// A device's facts as the state of the simulated hccn_tool, so that it can be
+// asked the same as the real one was:
 //   ip.3=10.0.0.4; mask.3=255.255.255.0; gateway.3=10.0.0.254; link.3=1
-// Facts that are missing, unset or empty give no key. `lldp_output` is what
-// `-lldp -g` printed, its last newline included; empty: it was not asked. All
-// other addresses are what `hide` makes of them.
+// Facts that are missing, unset or empty give no key. `lldp_output` is the
+// output of `-lldp -g` with its last newline; empty: it was not asked. `hide`
+// replaces all other addresses.
 std::string DeviceStateText(
     const DeviceFacts& device, absl::string_view lldp_output,
     const std::function<std::string(absl::string_view)>& hide);
 
-// The simulated product nearest to the host, e.g. "A2" or "A2-Box16"; "A2" for
-// a host that did not tell. The name alone cannot tell A1's mode, nor whether
-// an A3 server is in a super pod: "A1-SMP" and "A3-no-pod" stand for these.
+// The simulated product nearest to the host, e.g. "A2" or "A2-Box16"; "A2" if
+// unknown. The name does not have A1's mode, nor whether an A3 server is in a
+// super pod: "A1-SMP" and "A3-no-pod" stand for these.
 std::string NearestProduct(const HostFacts& facts);
 
-// JSON lines with every field of the format in each line.
-// Internal: a record holds a string that is not UTF-8; those of MakeRecords
-// never do.
+// JSON lines with every field of the format in each line. Internal: a record
+// has a string that is not UTF-8; those of MakeRecords never have.
 absl::StatusOr<std::string> FormatRecords(
     const std::vector<RunRecord>& records);
 
-// What in the output of hccn_tool says whose cluster it is, besides addresses:
-// names in LLDP answers, certificate owners in `-tls -g`, comments in
-// hccn.conf.
+// Texts in hccn_tool's output that identify a site, besides addresses: names in
+// LLDP answers, certificate owners in `-tls -g`, comments in hccn.conf.
 //   System Name TLV
 //   	leaf-01
 //   	 issuer[/C=CN/O=Example/CN=Example CA]
-// Whatever a reader of the tool's output needs is left as it is: titles,
-// capabilities, the switch's own description of itself.
+// Texts that a reader of the output needs are kept: titles, capabilities, the
+// switch's own description.
 
 // Replaces names of hosts, switches and domains by numbered ones, e.g.
 // "node-07.lab.example" by "host-1": the same name always by the same.
@@ -131,10 +126,10 @@ class NameMap {
   // Names count from 1 within their kind and do not depend on case.
   std::string Alias(const std::string& kind, absl::string_view name);
 
-  // As Alias, and Replace then finds the name in any text: as written, its part
-  // before the first dot, and the domain behind it (as kind "domain"). A name
-  // of one character or of digits only is not looked for (it would hit
-  // everything), nor is an IPv4 address.
+  // As Alias. Replace then finds in any text the name, its part before the
+  // first dot, and the domain behind it (as kind "domain"). Skips IPv4
+  // addresses, and names of one character or only digits, which would match
+  // everywhere.
   void Add(const std::string& kind, absl::string_view name);
 
   // `text` with every added name replaced, whatever its case, where it is not
@@ -147,7 +142,7 @@ class NameMap {
   // kind and lower-case name -> alias.
   std::map<std::pair<std::string, std::string>, std::string> aliases_;
   std::map<std::string, int> counts_;
-  // Lower-case word -> alias, to look for; the longest first.
+  // Lower-case word to search -> alias, the longest first.
   struct LongestFirst {
     bool operator()(const std::string& a, const std::string& b) const {
       return a.size() != b.size() ? a.size() > b.size() : a < b;
@@ -159,11 +154,11 @@ class NameMap {
 // Adds every system name of the LLDP answers in `output` as a "switch".
 void CollectSwitchNames(absl::string_view output, NameMap* names);
 
-// In text with LLDP titles: system name and chassis name by their alias, port
-// names by "port-N"; the bodies of Port Description, VLAN Name and titles that
-// are not known become "removed". An Ifname, MAC or address stays for
-// ReplaceAddresses. In certificate lines: what is inside the brackets becomes
-// "removed". Other text comes back as it is.
+// Hides names in text with LLDP titles: system and chassis names get their
+// alias, port names become "port-N". The bodies of Port Description, VLAN Name
+// and unknown titles become "removed". An Ifname, MAC or address stays for
+// ReplaceAddresses. In certificate lines the text in brackets becomes
+// "removed". Other text is unchanged.
 std::string HideToolText(absl::string_view output, NameMap* names);
 
 // Comments become "# removed"; every other line stays.

@@ -15,6 +15,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/terminal.h"
@@ -30,7 +31,7 @@ constexpr int kGzipWindow = 15 + 16;
 constexpr size_t kMaxLastPart = 100;
 constexpr size_t kMaxFolders = 155;
 
-// Fields by their places, as pax(1) has them.
+// A header, with its fields where pax(1) has them.
 std::string HeaderOf(absl::string_view name, size_t size, int64_t changed) {
   std::string header(kBlock, '\0');
   const auto put = [&header](size_t at, absl::string_view text) {
@@ -69,13 +70,11 @@ absl::Status CheckName(absl::string_view name) {
       name.find('\0') == absl::string_view::npos) {
     return absl::OkStatus();
   }
-  return InvalidArgument(
-      "archive: name ", QuotedText(name),
-      ", expected a relative path whose last part has at most 100 bytes");
+  return InvalidWords("msg-record-name-not-valid", QuotedText(name));
 }
 
-// A kind of secret: what stands before it, and it. Over bytes: one that is no
-// UTF-8 ends no match.
+// A kind of secret: the text before it, and the secret. Matches bytes, so that
+// invalid UTF-8 does not end a match.
 struct SecretForm {
   const char* kind;
   LazyRE2 form;
@@ -95,7 +94,7 @@ SecretForm kForms[] = {
      {R"((?i)(\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+))"
       R"(([^\s"',;]+))",
       RE2::Latin1}},
-    // In quotes, which inside of JSON have a backslash each.
+    // Quoted, each quote with a backslash inside of JSON.
     {"value",
      {R"((?i)([\w.-]{0,64}(?:token|passw(?:or)?d|passphrase|secret|credential|)"
       R"(api_?-?key|access_?-?key|private_?-?key)[\w.-]{0,64}\\?["']?\s*[=:]\s*)"
@@ -106,7 +105,7 @@ SecretForm kForms[] = {
       R"(api_?-?key|access_?-?key|private_?-?key)[\w.-]{0,64}\\?["']?\s*[=:]\s*))"
       R"(([^\s"',;&\\\[\]{}()](?:[^\s"',;&\\]|\\[^"'])*))",
       RE2::Latin1}},
-    // A program's option and its value, also in a list of words; no path.
+    // A program's option and its value, also in a list of words; not a path.
     {"value",
      {R"((?i)(--[\w-]{0,64}(?:token|passw|secret|api_?-?key)[\w-]{0,64}["',\\]{0,3})"
       R"(\s+["'\\]{0,2})([^\s"',;&\\/.\[-][^\s"',;&\\]*))",
@@ -132,7 +131,7 @@ std::string Without(SecretForm& form, absl::string_view text,
     kept.append(from, static_cast<size_t>(secret.data() - from));
     kept.append("[removed]");
     from = secret.data() + secret.size();
-    // What another form has taken out before is no secret any more.
+    // A secret that another form has removed does not count again.
     if (secret != "[removed]") ++(*removed)[form.kind];
   }
   kept.append(from, static_cast<size_t>(text.data() + text.size() - from));
@@ -142,7 +141,7 @@ std::string Without(SecretForm& form, absl::string_view text,
 constexpr char kTop[] = "clusterd-bundle/";
 constexpr size_t kMaxNameBytes = 64;
 
-// One part of a path that means the same to every file system and shell.
+// One part of a path that is safe in every file system and shell.
 std::string FileName(absl::string_view text) {
   std::string name(text.substr(
       text.size() > kMaxNameBytes ? text.size() - kMaxNameBytes : 0));
@@ -159,7 +158,7 @@ std::string EndOf(const HostRecording::Run& run) {
   return absl::StrCat("status ", run.exit_status());
 }
 
-// As a person would have seen it in a shell.
+// Runs as in a shell session.
 std::string RunsText(const HostRecording& recording, absl::string_view tool) {
   std::string text;
   for (const HostRecording::Run& run : recording.runs()) {
@@ -183,7 +182,7 @@ TarGz::~TarGz() { deflateEnd(&stream_); }
 
 absl::Status TarGz::Write(absl::string_view bytes, int flush) {
   if (begun_ != Z_OK) {
-    return absl::ResourceExhaustedError("archive: no memory to compress");
+    return ExhaustedWords("msg-record-no-memory");
   }
   char buffer[64 << 10];
   stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -201,8 +200,7 @@ absl::Status TarGz::Add(absl::string_view name, absl::string_view text,
                         int64_t changed_at_s) {
   RETURN_IF_ERROR(CheckName(name));
   if (text.size() >= kMaxFileBytes) {
-    return InvalidArgument("archive: ", name, ": ", text.size(),
-                           " bytes, expected less than 2 GiB");
+    return InvalidWords("msg-record-file-too-long", name, text.size());
   }
   RETURN_IF_ERROR(Write(HeaderOf(name, text.size(), changed_at_s), Z_NO_FLUSH));
   RETURN_IF_ERROR(Write(text, Z_NO_FLUSH));

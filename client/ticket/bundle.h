@@ -1,16 +1,15 @@
-// Everything that a vendor asks for with a ticket about some hosts, in one
-// .tar.gz:
-//   clusterd-bundle/INDEX.txt             each file, where from, bytes, what
-//                                         was cut and taken out of it
+// The data for a vendor's ticket about some hosts, in one .tar.gz:
+//   clusterd-bundle/INDEX.txt             each file, its source, size, cuts,
+//                                         removals
 //   clusterd-bundle/check.json, .txt      findings of a check made now
-//   clusterd-bundle/HOST/facts.json       what the host told
+//   clusterd-bundle/HOST/facts.json       the host's facts
 //   clusterd-bundle/HOST/hccn_tool.txt    every run of the tool, and its output
 //   clusterd-bundle/HOST/npu-smi.txt      the same of npu-smi
 //   clusterd-bundle/HOST/hccn.conf
 //   clusterd-bundle/HOST/dmesg.txt        the end of the kernel's log
 //   clusterd-bundle/HOST/logs.json        codes found, files, what was left out
 //   clusterd-bundle/HOST/logs/001-plog-4711_20260301101112131.log
-// Secrets are removed (WithoutSecrets); addresses and names stay, because a
+// Secrets are removed (WithoutSecrets). Addresses and names stay, because a
 // vendor needs them.
 #ifndef CLIENT_TICKET_BUNDLE_H_
 #define CLIENT_TICKET_BUNDLE_H_
@@ -41,14 +40,14 @@ class TarGz {
   TarGz(const TarGz&) = delete;
   TarGz& operator=(const TarGz&) = delete;
 
-  // A regular file that its owner alone may read. InvalidArgument unless the
-  // name is relative and without "..", its last part is 1 to 100 bytes and what
-  // stands before it at most 155, or if the text has 2 GiB; ResourceExhausted
-  // if there is no memory.
+  // Adds a regular file that only its owner may read. InvalidArgument if the
+  // text has 2 GiB, or unless the name is relative, without "..", its last part
+  // of 1 to 100 bytes and its rest of at most 155. ResourceExhausted: no
+  // memory.
   absl::Status Add(absl::string_view name, absl::string_view text,
                    int64_t changed_at_s);
 
-  // The whole archive. Last, once.
+  // The whole archive. Called last, and once.
   absl::StatusOr<std::string> Finish();
 
  private:
@@ -59,19 +58,18 @@ class TarGz {
   std::string out_;
 };
 
-// Takes secrets out of texts that leave the site: private keys, and what tokens
-// and passwords look like where programs log their environment, their headers
-// or their addresses. By form only: a secret that looks like nothing stays, so
-// the sender has to read the text.
+// Removes secrets from texts that leave the site: private keys, and tokens and
+// passwords in the forms of logged environments, headers and addresses. A
+// secret without such a form stays, so the sender has to read the text.
 
-// How many of each kind were removed; only kinds that were found.
+// Removed secrets by kind; only kinds that were found.
 using RemovedSecrets = std::map<std::string, size_t>;
 
-// `text` with "[removed]" in the place of each secret:
+// `text` with "[removed]" in place of each secret:
 //   private key     from BEGIN … PRIVATE KEY to its END, or to the end of the
-//                   text; where the text begins in one, from there
-//   value           of NAME=value, NAME: value and --NAME value where the name
-//                   speaks of a token, password, secret, credential or key
+//                   text; if the text begins inside one, from its beginning
+//   value           of NAME=value, NAME: value and --NAME value if the name is
+//                   that of a token, password, secret, credential or key
 //   authorization   behind Authorization: Bearer, Basic
 //   address         the password in scheme://user:password@host
 //   token           a known form: JWT, of GitHub, GitLab, Hugging Face, AWS
@@ -86,19 +84,17 @@ class Bundle {
   explicit Bundle(std::string cluster, absl::Time made_at);
 
   void AddReport(const Report& report);
-  // What a host sent; anything in it may be hostile.
+  // Adds a host's data, in which anything may be hostile.
   void AddHost(const LogsOfHost& host);
-  // Of a host that sent no recording.
+  // Adds the facts of a host that sent no recording.
   void AddFacts(const HostFacts& facts);
-  // What is not in it, and why; for the index.
+  // Adds a line to the index about missing data and why.
   void AddGap(std::string text) { gaps_.push_back(std::move(text)); }
 
   size_t files() const { return entries_.size(); }
-  // Of all files.
   const RemovedSecrets& removed() const { return removed_; }
 
-  // The archive. Entries are in the order of their names, whatever the order in
-  // which they were added.
+  // The archive, with its entries sorted by name.
   absl::StatusOr<std::string> Finish() const;
 
  private:

@@ -26,7 +26,7 @@ std::string Archive(const std::string& text) {
   return *bytes;
 }
 
-// What a program says of the archive.
+// The output of a program that reads the archive.
 std::string Ask(const std::string& command) {
   std::string said;
   FILE* const pipe = popen(command.c_str(), "r");

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/sha256.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "google/protobuf/util/json_util.h"
 
@@ -39,11 +40,16 @@ void MakePrintable(AuditEntry* entry) {
   }
 }
 
-std::string Known(absl::string_view sha256) {
-  return sha256.empty() ? "none" : PrintableText(sha256);
+FindingValue Known(absl::string_view sha256) {
+  return sha256.empty() ? Worded("request-none")
+                        : ToFindingValue(PrintableText(sha256));
 }
 
-// One walk over all files.
+FindingValue AtLine(const std::string& file, uint64_t line,
+                    const FindingValue& words) {
+  return Worded("about", absl::StrCat(file, ":", line), words);
+}
+
 class Verifier {
  public:
   explicit Verifier(absl::Span<const AuditHead> heads)
@@ -62,9 +68,7 @@ class Verifier {
                                                         : end + 1);
     }
     if (torn_) {
-      Break(torn_why_,
-            "; a crash cuts off a last line so, and its daemon says so in the "
-            "next line once it is started again");
+      Break("msg-trust-audit-torn", torn_why_);
     }
     torn_ = false;
   }
@@ -77,9 +81,9 @@ class Verifier {
   }
 
  private:
-  template <typename... Parts>
-  void Break(const Parts&... parts) {
-    found_.breaks.push_back(absl::StrCat(*file_, ":", line_, ": ", parts...));
+  template <typename... Values>
+  void Break(absl::string_view row, const Values&... values) {
+    found_.breaks.push_back(AtLine(*file_, line_, Worded(row, values...)));
   }
 
   void AddLine(absl::string_view line, bool whole) {
@@ -89,8 +93,8 @@ class Verifier {
       torn_ = true;
       torn_line_ = line_;
       torn_text_ = std::string(line);
-      torn_why_ = std::string(entry.ok() ? "it has no end of line"
-                                         : entry.status().message());
+      torn_why_ = entry.ok() ? Worded("audit-no-end-of-line")
+                             : MessageWords(entry.status());
       return;
     }
     if (torn_) SettleTorn(*entry);
@@ -99,9 +103,8 @@ class Verifier {
       if (entry->sequence() != heads_[i].sequence()) continue;
       seen_[i] = true;
       if (entry->sha256() == heads_[i].sha256()) continue;
-      Break("line ", entry->sequence(), " has sha256 ", entry->sha256(),
-            ", expected ", heads_[i].sha256(),
-            " as the other side keeps it: it was written anew");
+      Break("msg-trust-audit-rewritten", entry->sequence(), entry->sha256(),
+            heads_[i].sha256());
     }
     found_.known.Read(*entry);
     ++found_.lines;
@@ -109,21 +112,19 @@ class Verifier {
   }
 
   void BreakTorn() {
-    found_.breaks.push_back(
-        absl::StrCat(*file_, ":", torn_line_, ": ", torn_why_));
+    found_.breaks.push_back(AtLine(*file_, torn_line_, torn_why_));
     torn_ = false;
-    // Its place is its own: the next one is not also a hole.
+    // The line takes a number, so the next one does not report a gap too.
     ++skipped_;
   }
 
-  // The line before could not be read: the writer says so, or it is a break.
+  // The line before was unreadable: a break, unless the writer says so.
   void SettleTorn(const AuditEntry& entry) {
     if (entry.what() == kAuditTorn &&
         entry.torn().bytes() == torn_text_.size() &&
         entry.torn().sha256() == Sha256Hex(torn_text_)) {
-      found_.notes.push_back(
-          absl::StrCat(*file_, ":", torn_line_, ": cut off by a crash at ",
-                       torn_text_.size(), " bytes; the next line says so"));
+      found_.notes.push_back(AtLine(
+          *file_, torn_line_, Worded("audit-cut-by-crash", torn_text_.size())));
       torn_ = false;
       return;
     }
@@ -132,20 +133,17 @@ class Verifier {
 
   void CheckPlace(const AuditEntry& entry) {
     const bool first = std::exchange(first_of_file_, false);
-    // Lines that cannot be read were told, and took a number each.
+    // The caller has reported each unreadable line, and each took a number.
     const uint64_t skipped = std::exchange(skipped_, 0);
     if (found_.lines == 0) {
       if (skipped > 0) return;
       if (entry.sequence() == 1 && entry.previous().empty()) return;
       if (first && entry.what() == kAuditContinues) {
-        return found_.notes.push_back(
-            absl::StrCat(*file_, ": begins at line number ", entry.sequence(),
-                         " of its chain; the ones before are in ",
-                         PrintableText(entry.subject())));
+        return found_.notes.push_back(Worded("audit-continues", *file_,
+                                             entry.sequence(),
+                                             PrintableText(entry.subject())));
       }
-      Break("begins with sequence ", entry.sequence(),
-            ", expected 1, or a line that continues an older file: lines are "
-            "missing before it");
+      Break("msg-trust-audit-begin-missing", entry.sequence());
       return;
     }
     const uint64_t expected = found_.head.sequence() + 1;
@@ -153,32 +151,21 @@ class Verifier {
       return;
     }
     if (entry.sequence() != expected) {
-      Break("sequence ", entry.sequence(), ", expected ", expected,
-            entry.sequence() > expected
-                ? absl::StrCat(": ", entry.sequence() - expected,
-                               " lines are missing before it")
-                : ": it is out of its place, or a line was put in");
+      Break(entry.sequence() > expected ? "msg-trust-audit-lines-missing"
+                                        : "msg-trust-audit-out-of-place",
+            entry.sequence(), expected, entry.sequence() - expected);
     } else if (entry.previous() != found_.head.sha256()) {
-      Break("follows a line with sha256 ", Known(entry.previous()),
-            ", expected ", Known(found_.head.sha256()),
-            " as the line before has");
+      Break("msg-trust-audit-not-following", Known(entry.previous()),
+            Known(found_.head.sha256()));
     }
   }
 
   void TellUnseen(const AuditHead& head) {
-    const std::string whose = absl::StrCat("head ", AuditHeadText(head),
-                                           " that the other side keeps: ");
-    if (head.sequence() > found_.head.sequence()) {
-      found_.breaks.push_back(
-          absl::StrCat(whose, "the last line is ", found_.head.sequence(),
-                       ", expected ", head.sequence(),
-                       " at least: ", head.sequence() - found_.head.sequence(),
-                       " lines are cut off the end"));
-    } else {
-      found_.breaks.push_back(absl::StrCat(
-          whose, "there is no line ", head.sequence(),
-          " in these files, expected the older files, too, oldest first"));
-    }
+    const uint64_t last = found_.head.sequence();
+    found_.breaks.push_back(Worded(
+        head.sequence() > last ? "msg-trust-audit-cut-off"
+                               : "msg-trust-audit-not-in-files",
+        AuditHeadText(head), head.sequence(), last, head.sequence() - last));
   }
 
   const absl::Span<const AuditHead> heads_;
@@ -191,7 +178,7 @@ class Verifier {
   uint64_t skipped_ = 0;
   uint64_t torn_line_ = 0;
   std::string torn_text_;
-  std::string torn_why_;
+  FindingValue torn_why_;
 };
 
 }  // namespace
@@ -218,15 +205,11 @@ absl::StatusOr<AuditEntry> ReadAuditLine(absl::string_view line) {
     said = line.substr(seal + sizeof(kSeal) - 1);
   }
   if (!absl::ConsumeSuffix(&said, "\"}") || !IsSha256(said)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no line of an audit file, which ends with \"sha256\": ",
-                     QuotedText(line)));
+    return InvalidWords("msg-trust-audit-no-line", QuotedText(line));
   }
   const std::string is = Sha256Hex(line.substr(0, seal));
   if (is != said) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("altered: its text has sha256 ", is, ", expected ", said,
-                     " as it says itself"));
+    return InvalidWords("msg-trust-audit-altered", is, said);
   }
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
@@ -234,9 +217,7 @@ absl::StatusOr<AuditEntry> ReadAuditLine(absl::string_view line) {
   const auto parsed = google::protobuf::util::JsonStringToMessage(
       std::string(line), &entry, options);
   if (parsed.ok() && entry.sequence() != 0) return entry;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "no line of an audit file, expected a JSON object with its sequence: ",
-      QuotedText(line)));
+  return InvalidWords("msg-trust-audit-no-json", QuotedText(line));
 }
 
 bool KnownHeads::Note(const AuditHead& head) {
@@ -295,9 +276,7 @@ absl::StatusOr<AuditHead> ParseAuditHead(absl::string_view text) {
   uint64_t sequence = 0;
   if (!absl::SimpleAtoi(parts.first, &sequence) || sequence == 0 ||
       !IsSha256(parts.second)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("head ", QuotedText(text),
-                     ", expected SEQUENCE:SHA256, a number and 64 hex digits"));
+    return InvalidWords("msg-trust-audit-head-not-valid", QuotedText(text));
   }
   head.set_sequence(sequence);
   head.set_sha256(std::string(parts.second));

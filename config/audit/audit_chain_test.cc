@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/values/sha256.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -54,6 +55,12 @@ std::string FileOf(const std::vector<std::string>& lines) {
 AuditFindings Verify(const std::string& text,
                      const std::vector<AuditHead>& heads = {}) {
   return VerifyAudit(std::vector<AuditText>{{"a", text}}, heads);
+}
+
+std::vector<std::string> Texts(const std::vector<FindingValue>& words) {
+  std::vector<std::string> texts;
+  for (const FindingValue& each : words) texts.push_back(EnglishText(each));
+  return texts;
 }
 
 TEST(AuditLineTest, ReadsBackWhatWasSealed) {
@@ -121,7 +128,6 @@ TEST(VerifyAuditTest, FindsNothingInAWholeFile) {
   EXPECT_THAT(Verify("").breaks, IsEmpty());
 }
 
-// Every byte of a file, one after the other.
 TEST(VerifyAuditTest, FindsEachByteThatIsAltered) {
   const std::string whole = FileOf(Lines(3));
   for (size_t i = 0; i < whole.size(); ++i) {
@@ -134,7 +140,7 @@ TEST(VerifyAuditTest, FindsEachByteThatIsAltered) {
 TEST(VerifyAuditTest, NamesTheAlteredLineAndNoOther) {
   const std::string text =
       absl::StrReplaceAll(FileOf(Lines(5)), {{"run3", "run9"}});
-  EXPECT_THAT(Verify(text).breaks,
+  EXPECT_THAT(Texts(Verify(text).breaks),
               ElementsAre(testing::AllOf(HasSubstr("a:3: altered: "),
                                          HasSubstr("expected"))));
 }
@@ -145,7 +151,7 @@ TEST(VerifyAuditTest, FindsALineThatWasSealedAnewByTheNextOne) {
   entry.set_subject("another");
   lines[1] = SealAuditLine(&entry);
   EXPECT_THAT(
-      Verify(FileOf(lines)).breaks,
+      Texts(Verify(FileOf(lines)).breaks),
       ElementsAre(testing::AllOf(HasSubstr("a:3: follows a line with sha256 "),
                                  HasSubstr(entry.sha256()))));
 }
@@ -155,7 +161,7 @@ TEST(VerifyAuditTest, NamesEachGapWithTheNumberOfItsLines) {
   lines.erase(lines.begin() + 6);
   lines.erase(lines.begin() + 1, lines.begin() + 3);
   EXPECT_THAT(
-      Verify(FileOf(lines)).breaks,
+      Texts(Verify(FileOf(lines)).breaks),
       ElementsAre(
           "a:2: sequence 4, expected 2: 2 lines are missing before it",
           "a:5: sequence 8, expected 7: 1 lines are missing before it"));
@@ -165,7 +171,7 @@ TEST(VerifyAuditTest, FindsAHeadThatWasCutOff) {
   std::vector<std::string> lines = Lines(4);
   lines.erase(lines.begin());
   EXPECT_THAT(
-      Verify(FileOf(lines)).breaks,
+      Texts(Verify(FileOf(lines)).breaks),
       ElementsAre(HasSubstr("a:1: begins with sequence 2, expected 1")));
 }
 
@@ -175,7 +181,7 @@ TEST(VerifyAuditTest, FindsLinesThatWereSwappedOrPutInTwice) {
   EXPECT_THAT(Verify(FileOf(lines)).breaks, SizeIs(3));
   lines = Lines(3);
   lines.insert(lines.begin() + 1, lines[0]);
-  EXPECT_THAT(Verify(FileOf(lines)).breaks,
+  EXPECT_THAT(Texts(Verify(FileOf(lines)).breaks),
               ElementsAre(HasSubstr("a:2: sequence 1, expected 2: it is out")));
 }
 
@@ -185,7 +191,7 @@ TEST(VerifyAuditTest, FindsACutTailByTheHeadThatOthersKeep) {
   EXPECT_THAT(Verify(FileOf(lines), {head}).breaks, IsEmpty());
   lines.resize(3);
   EXPECT_THAT(Verify(FileOf(lines)).breaks, IsEmpty());
-  EXPECT_THAT(Verify(FileOf(lines), {head}).breaks,
+  EXPECT_THAT(Texts(Verify(FileOf(lines), {head}).breaks),
               ElementsAre(HasSubstr("2 lines are cut off the end")));
 }
 
@@ -197,7 +203,7 @@ TEST(VerifyAuditTest, FindsLinesThatWereAllWrittenAnewByAnOlderHead) {
   const AuditHead kept = HeadOf(*ReadAuditLine(Lines(3)[1]));
   const std::string text = FileOf({first, forged, last});
   EXPECT_THAT(Verify(text).breaks, IsEmpty());
-  EXPECT_THAT(Verify(text, {kept}).breaks,
+  EXPECT_THAT(Texts(Verify(text, {kept}).breaks),
               ElementsAre(HasSubstr("a:2: line 2 has sha256")));
 }
 
@@ -214,9 +220,10 @@ TEST(VerifyAuditTest, SaysThatAHeadIsOfAnOlderFile) {
   EXPECT_THAT(both.breaks, IsEmpty());
   EXPECT_EQ(both.lines, 4u);
   const AuditFindings alone = Verify(second, {kept});
-  EXPECT_THAT(alone.notes,
+  EXPECT_THAT(Texts(alone.notes),
               ElementsAre(HasSubstr("the ones before are in a.2")));
-  EXPECT_THAT(alone.breaks, ElementsAre(HasSubstr("the older files, too")));
+  EXPECT_THAT(Texts(alone.breaks),
+              ElementsAre(HasSubstr("the older files, too")));
   EXPECT_THAT(
       VerifyAudit(std::vector<AuditText>{{"a", second}, {"a.2", first}}, {})
           .breaks,
@@ -234,10 +241,11 @@ TEST(VerifyAuditTest, TakesATornLineOnlyWhereTheNextOneVouchesForIt) {
   const std::string next = writer.Line("", vouches);
   const AuditFindings found = Verify(FileOf({first, torn, next}));
   EXPECT_THAT(found.breaks, IsEmpty());
-  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("a:2: cut off by a crash")));
-  EXPECT_THAT(Verify(FileOf({first, torn + "x", next})).breaks,
+  EXPECT_THAT(Texts(found.notes),
+              ElementsAre(HasSubstr("a:2: cut off by a crash")));
+  EXPECT_THAT(Texts(Verify(FileOf({first, torn + "x", next})).breaks),
               ElementsAre(HasSubstr("a:2: ")));
-  EXPECT_THAT(Verify(absl::StrCat(first, "\n", torn)).breaks,
+  EXPECT_THAT(Texts(Verify(absl::StrCat(first, "\n", torn)).breaks),
               ElementsAre(HasSubstr("a:2: ")));
 }
 
@@ -280,7 +288,7 @@ TEST(KnownHeadsTest, TakesAnOlderHeadFromALineOfHeadsAndFromNoTask) {
   EXPECT_TRUE(known.All()[1].contradicted());
 }
 
-// What is in a file may be anything.
+// A file may hold any bytes.
 TEST(VerifyAuditTest, EndsForWhateverBytes) {
   std::mt19937 random(7);
   const std::string whole = FileOf(Lines(4));

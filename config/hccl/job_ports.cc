@@ -33,7 +33,7 @@ bool IsLegal(const EnvironmentVariable& variable) {
          FindJobVariable(variable.name())->is_legal(variable.value());
 }
 
-// The variable that will hold; nullptr: none, or one that HCCL refuses.
+// The variable in force; nullptr: none, or one that HCCL refuses.
 const EnvironmentVariable* Legal(const EnvironmentVariable* variable) {
   const bool holds =
       variable != nullptr && IsSure(*variable) && IsLegal(*variable);
@@ -60,7 +60,7 @@ PortCount CountOn(const HcclSpec& hccl, const HostFacts& host, bool is_pinned) {
     const uint64_t given = count == 0 ? kDefaultPortCount : count;
     return {given, given};
   }
-  // The value of a fact that is not known is empty.
+  // An unknown fact has an empty value.
   CannPorts ports =
       CannPortsOf(hccl.cann().empty() ? host.versions().cann().value()
                                       : hccl.cann())
@@ -79,7 +79,7 @@ bool IsOf(const JobSpec* job, const EnvironmentVariable* variable) {
   return false;
 }
 
-// By HCCL_HOST_SOCKET_PORT_RANGE, of which HCCL takes a port that is free.
+// The need by HCCL_HOST_SOCKET_PORT_RANGE, from which HCCL takes a free port.
 HcclPortNeed NeedOfRange(const EnvironmentVariable& range, const JobSpec* job) {
   HcclPortNeed need;
   need.is_any = range.value() == "auto";

@@ -55,7 +55,15 @@ TEST(JobPortsTest, AddsRendezvousAndSshWhereTheyAreSet) {
   EXPECT_EQ(JobPorts(spec).ToString(), "2222,29500,60000-60031");
 }
 
-// Nothing pins a base port: HCCL takes a free one of the 32.
+TEST(JobPortsTest, AddsPortsOfOtherServices) {
+  ClusterSpec spec;
+  ObserveRequest::PortRange* const ray = spec.add_ports();
+  ray->set_first(6379);
+  ray->set_last(6389);
+  EXPECT_EQ(JobPorts(spec).ToString(), "6379-6389,60000-60031");
+}
+
+// Without a pinned base port HCCL takes a free one of the 32.
 TEST(HcclPortsOnTest, SixteenAreCertainWhereNothingPinsABase) {
   HostFacts host;
   host.mutable_versions()->mutable_cann()->set_value("8.5.0");

@@ -83,7 +83,7 @@ bool IsAddress(Text value) {
   return Ipv4Address::Parse(value).ok() || HasForm(value, *kIpv6);
 }
 
-// Ids in ascending order: what follows anything else is not read.
+// Ids must ascend: HCCL ignores the rest of the list otherwise.
 bool IsIdList(Text value) {
   int last = -1;
   for (const Text part : absl::StrSplit(value, ',')) {
@@ -123,11 +123,11 @@ constexpr char kTorch[] =
     "https://docs.pytorch.org/docs/stable/distributed.html";
 
 constexpr bool kMayDiffer = true;
-// A name that no source bounds, but curly quotes are no part of any value.
+// A name whose value no source bounds; curly quotes are never valid.
 constexpr JobVariable Free(Text name, bool may_differ = false) {
   return {name, nullptr, "env-ascii", "its readers know ASCII", "", may_differ};
 }
-// One of which CANN takes the default where it is illegal.
+// A variable whose illegal values CANN replaces by the default.
 constexpr JobVariable Tolerant(Text name, bool (*is_legal)(Text),
                                Text expected) {
   return {name, is_legal, expected, kCann, "", false, /*falls_back=*/true};
@@ -223,7 +223,7 @@ constexpr JobVariable kRows[] = {
     {"RANK_SIZE", IsFrom<1, kAnySize>, "env-least|1", kCann},
     {"RANK_TABLE_FILE", IsRankTableName, "env-rank-table-name",
      "HCOMM topoinfo_ranktableParser.cc"},
-    // Of MindIE.
+    // MindIE reads these.
     Free("RANKTABLEFILE"),
     Free("MIES_CONTAINER_IP", kMayDiffer),
     {"GLOO_SOCKET_IFNAME", IsPlainIfnames, "env-ifnames", kTorch, "",

@@ -63,6 +63,21 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
        {"/a/b.json", "/a.jsn/json.json"},
        {"/nonexist", "/a.json.bak", "v3.json.json", "d.json.old/v6.json",
         "/opt/a.json/hccl.json"}},
+      {"HCCL_DIAGNOSE_ENABLE", {"0", "1"}, {"2", "on"}},
+      {"HCCL_ENTRY_LOG_ENABLE", {"1"}, {"true"}},
+      {"HCCL_LOGIC_SUPERPOD_ID",
+       {"pod-1", std::string(127, 'a')},
+       {std::string(128, 'a')}},
+      {"HCCL_MULTI_QP_THRESHOLD", {"1", "8192"}, {"0", "8193"}},
+      {"HCCL_RDMA_PCIE_DIRECT_POST_NOSTRICT", {"TRUE", "false"}, {"1"}},
+      {"HCCL_RDMA_QPS_PER_CONNECTION", {"1", "32"}, {"0", "33"}},
+      {"TP_SOCKET_IFNAME", {"eth0", "eth0,eth1"}, {"^lo"}},
+      {"ASCEND_GLOBAL_EVENT_ENABLE", {"0"}, {"2"}},
+      {"ASCEND_LAUNCH_BLOCKING", {"1"}, {"true"}},
+      {"ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", {"0", "180000"}, {"180001"}},
+      {"ASCEND_SLOG_PRINT_TO_STDOUT", {"1"}, {"yes"}},
+      {"CM_CHIEF_PORT", {"0", "65520"}, {"65521"}},
+      {"CM_WORKER_SIZE", {"0", "32768"}, {"32769"}},
       {"WORLD_SIZE", {"16"}, {"0", "all"}},
       {"RANK_SIZE", {"16"}, {"0", "-1"}},
       {"NODE_RANK", {"0"}, {"first"}},
@@ -77,6 +92,8 @@ TEST(FindVariableMistakesTest, KnowsTheRangeOfEachVariable) {
       EXPECT_EQ(FindVariableMistakes({{each.name, value}}).size(), 1u)
           << each.name << " " << value;
     }
+    if (each.bad.empty()) continue;
+    EXPECT_FALSE(FindJobVariable(each.name)->source.empty()) << each.name;
   }
 }
 
@@ -175,7 +192,7 @@ TEST(MeantJobVariableTest, NamesTheOneThatIsOneEditAway) {
   EXPECT_EQ(MeantJobVariable("HCCL_SOKCET_IFNAME"), "HCCL_SOCKET_IFNAME");
   EXPECT_EQ(MeantJobVariable("hccl_buffsize"), "HCCL_BUFFSIZE");
   EXPECT_EQ(MeantJobVariable("HCCL-IF-IP"), "HCCL_IF_IP");
-  // MindIE reads it, NCCL those of its own, and PATH is no one's mistake.
+  // MindIE reads the first, NCCL its own, and PATH is never a mistake.
   for (const char* name :
        {"RANKTABLEFILE", "HCCL_BUFFSIZE", "HCCL_SOMETHING_NEW", "PATH", "RANKS",
         "WORLD_SIZE", "NCCL_SOCKET_IFNAME", "NCCL_BUFFSIZE", "NCCL_ALGO"}) {
@@ -267,7 +284,7 @@ TEST(FindVariableTest, TakesTheLastLineThatCounts) {
   lines->rbegin()->set_effect(EnvironmentVariable::NOT_EXPORTED);
   ASSERT_NE(FindVariable(host, nullptr, "A"), nullptr);
   EXPECT_EQ(FindVariable(host, nullptr, "A")->value(), "2");
-  // It may hold, or the one before it.
+  // This one may apply, or the one before it.
   *lines->Add() = Line("A", "4");
   lines->rbegin()->set_conditional(true);
   EXPECT_EQ(VariableLines(host, nullptr, "A").size(), 2u);
@@ -284,7 +301,7 @@ TEST(FillFromVariablesTest, JobGoesBeforeLoginsAndKeysBeforeBoth) {
   *job.add_environment() = Line("MASTER_PORT", "60010");
   *job.add_environment() = Line("WORLD_SIZE", "12");
   *job.add_environment() = Line("NNODES", "2:4");
-  // It unsets what logins set.
+  // An empty value unsets the logins' one.
   *job.add_environment() = Line("NODE_RANK", "");
   HostFacts host;
   auto* const lines =

@@ -17,7 +17,7 @@
 namespace clusterd {
 namespace {
 
-// Numbers in a version have at most as many.
+// The most digits of a number in a version.
 constexpr size_t kDigits = 18;
 constexpr size_t kMaxVersionBytes = 128;
 
@@ -83,15 +83,14 @@ std::optional<PythonVersion> ParseVersion(absl::string_view text) {
   return version;
 }
 
-// True if both begin with the same `count` numbers: 2.1.0rc1 with 2.1, and 2
-// with 2.0.
+// True if both begin with the same `count` numbers: 2.1.0rc1 and 2.1.
 bool HasPrefix(std::string release, std::string prefix, size_t count) {
   release.resize((1 + count) * kDigits, '0');
   prefix.resize((1 + count) * kDigits, '0');
   return release == prefix;
 }
 
-// One, e.g. "~=2.1".
+// One specifier, e.g. "~=2.1".
 std::optional<bool> MeetsOne(absl::string_view text,
                              absl::string_view specifier) {
   static const LazyRE2 kAny = {R"(([=!]=)\s*([v\d!.]+)\.\*)"};

@@ -24,9 +24,9 @@ struct Requirement {
 
 struct Requirements {
   std::vector<Requirement> packages;
-  // "line 3: -r base.txt": what it asks for is not known.
+  // "line 3: -r base.txt": its requirements are not known.
   std::vector<FindingValue> unread;
-  // "line 4: --hash": the package is judged, and this is not.
+  // "line 4: --hash": ignored, but the package is judged.
   std::vector<FindingValue> ignored;
 };
 
@@ -34,7 +34,7 @@ inline constexpr size_t kMaxRequirements = 1000;
 
 // True if the version meets all of ">=1.2, !=1.3.*, <2" as PEP 440 compares
 // (https://packaging.python.org/en/latest/specifications/version-specifiers);
-// every one meets "". Nothing where version or specifiers are not understood.
+// every version meets "". Nothing if version or specifiers are not understood.
 std::optional<bool> MeetsSpecifiers(absl::string_view version,
                                     absl::string_view specifiers);
 
@@ -46,8 +46,8 @@ Requirements ParseRequirements(absl::string_view text);
 
 // True if the marker holds (PEP 508) without extras, for that version of
 // Python, "3.10" or "3.10.12", and that machine, "aarch64"; empty: not known.
-// Nothing where it asks for what is not known here, such as the kernel's
-// version, has parentheses, or is not understood.
+// Nothing if the marker needs an unknown value, such as the kernel's version,
+// has parentheses, or is not understood.
 std::optional<bool> MeetsMarker(absl::string_view marker,
                                 const std::string& python,
                                 const std::string& machine);

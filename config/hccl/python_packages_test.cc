@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// "3 -r base.txt": the values of each, which are a line and what stands there.
+// "3 -r base.txt": the line and the text of each.
 std::vector<std::string> NotesOf(const std::vector<FindingValue>& values) {
   std::vector<std::string> notes;
   for (const FindingValue& value : values) {
@@ -249,7 +249,7 @@ TEST(MeetsMarkerTest, DoesNotGuessWhatItDoesNotKnow) {
         "os_name == 'posix' extra", "os_name ~ 'posix'"}) {
     EXPECT_EQ(MeetsMarker(marker, "3.10", ""), std::nullopt) << marker;
   }
-  // What is known decides.
+  // The known part decides.
   EXPECT_EQ(
       MeetsMarker("platform_release > '5' and os_name == 'nt'", "3.10", ""),
       false);

@@ -1,5 +1,5 @@
-// What a report comes down to: verdict, what failed and what was not checked;
-// and its maps: hosts by rack, devices by leaf switch, hosts by value.
+// The overview of a report: verdict, failures and what was not checked; and its
+// maps: hosts by rack, devices by leaf switch, hosts by value.
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -44,7 +44,7 @@ size_t HostsWithoutFacts(const Report& report) {
 
 using RulesByState = std::map<State, std::vector<const RuleResult*>>;
 
-// One of the boxes that say what was found.
+// One of the boxes with results.
 class Box {
  public:
   Box(State state, const char* title, const PageFindings& findings,
@@ -98,7 +98,6 @@ void AddFailed(const Report& report,
   }
 }
 
-// "2 hosts without facts"; empty for none.
 std::string CountedAs(const char* words, size_t number,
                       absl::string_view noun) {
   return number == 0 ? "" : Say(words, Count(number, noun));
@@ -108,7 +107,7 @@ void AddNotChecked(const Report& report, RulesByState& rules,
                    const PageFindings& findings, PageDictionary* page) {
   Box box(UNKNOWN, "html-not-checked", findings, page);
   const auto silent = SilentHosts(report);
-  FirstMet<std::string, std::vector<std::string>> skipped;
+  FirstSeen<std::string, std::vector<std::string>> skipped;
   for (const RuleResult* rule : rules[SKIPPED]) {
     skipped[rule->skip_reason()].push_back(rule->rule());
   }
@@ -135,7 +134,7 @@ void AddNotChecked(const Report& report, RulesByState& rules,
   for (const auto& [why, names] : skipped) box.Rules(names, why);
 }
 
-constexpr size_t kHostsOfRow = 32;  // Where no rack is known.
+constexpr size_t kHostsOfRow = 32;  // Without racks.
 // A port is an odd one where its switch has so many times as many of another.
 constexpr uint32_t kOddShare = 4;
 
@@ -149,12 +148,12 @@ absl::string_view NamePrefix(absl::string_view host) {
 
 struct RackRow {
   std::string name;    // Empty: no rack is known.
-  std::string prefix;  // Of its hosts, where no rack is known.
+  std::string prefix;  // Its hosts' names', without racks.
   std::vector<int> hosts;
 };
 
 std::vector<RackRow> RackRows(const Report& report) {
-  FirstMet<std::string, RackRow> racks;
+  FirstSeen<std::string, RackRow> racks;
   std::vector<RackRow> others;
   for (int at = 0; at < report.hosts_size(); ++at) {
     const HostStatus& host = report.hosts(at);

@@ -1,6 +1,6 @@
 // The parts of the page, each from a report into the dictionary of the template
-// (page.html), in the current language. Every text goes through SafeText on its
-// way, and through the escaping of the template for where it stands.
+// (page.html), in the current language. Every text passes SafeText and the
+// template's escaping for its place.
 #ifndef CONFIG_HTML_PAGE_SECTIONS_H_
 #define CONFIG_HTML_PAGE_SECTIONS_H_
 
@@ -17,7 +17,7 @@ namespace clusterd {
 
 using PageDictionary = ctemplate::TemplateDictionary;
 
-// "F", "U", "W", "P" or "S": what stands for the state beside its colour.
+// "F", "U", "W", "P" or "S": the letter beside the state's colour.
 const char* StateLetter(State state);
 
 // Sets a variable.
@@ -29,7 +29,7 @@ void ShowText(const char* section, absl::string_view text, PageDictionary* in,
 PageDictionary* ShowLines(const char* section, absl::string_view text,
                           PageDictionary* in);
 
-// What findings, causes and hosts link to, and how findings are laid out.
+// Link targets of findings, causes and hosts, and the layout of findings.
 class PageFindings {
  public:
   // The report must outlive it.
@@ -41,7 +41,7 @@ class PageFindings {
   // Names the rules, as links where they have a block.
   void AddLinks(const std::vector<std::string>& rules,
                 PageDictionary* in) const;
-  // "3.14": where the finding stands in the report; the script finds it so.
+  // "3.14": the place of the finding in the report, for the script.
   std::string PlaceOf(const Finding* finding) const {
     return places_.at(finding);
   }
@@ -52,11 +52,11 @@ class PageFindings {
   std::map<const Finding*, std::string> places_;
 };
 
-// The verdict with what the report is about, in these words.
+// The verdict with the report's subject, in these words.
 std::string Headline(const Report& report, const char* words);
-// Verdict, what the report is about, its notes.
+// Adds the verdict, the report's subject, and its notes.
 void AddHead(const Report& report, PageDictionary* page);
-// What failed and, as large, what was not checked; what warned and passed.
+// Boxes for failures and, as large, unchecked rules; warnings and passes.
 void AddBoxes(const Report& report, const PageFindings& findings,
               PageDictionary* page);
 // A row for each rack, or for 32 hosts of one kind of name, with a cell a host.
@@ -70,7 +70,7 @@ void AddFindings(const Report& report, const PageFindings& findings,
 void AddValues(const Report& report, PageDictionary* page);
 // `old`, to compare with, may be null. It is in English.
 void AddSince(const Report* old, const Report& report, PageDictionary* page);
-// Of hosts that do not pass; the script adds the others.
+// Adds pages of hosts that do not pass; the script adds the others.
 void AddHostPages(const Report& report, const PageFindings& findings,
                   PageDictionary* page);
 

@@ -31,8 +31,8 @@ namespace {
 
 #include "config/html/page_parts.inc"
 
-// Compiled once and kept: nothing is added to ctemplate's own cache, and
-// expanding it is safe from several threads.
+// Compiled once and kept outside of ctemplate's own cache; several threads may
+// expand it at once.
 const ctemplate::Template* PageTemplate() {
   static const ctemplate::Template* const page =
       ctemplate::Template::StringToTemplate(kPage_html, sizeof(kPage_html) - 1,
@@ -47,8 +47,8 @@ std::string Policy() {
       "'; base-uri 'none'; form-action 'none'");
 }
 
-// For the inside of <script>, which no text may end and where "<!--" has a
-// meaning: these stand inside JSON strings only. Without fields that have no
+// JSON for the inside of <script>, which no text may end and where "<!--" has a
+// meaning: these stand inside JSON strings only. Leaves out fields without a
 // value, of which each finding has many.
 std::string JsonForScript(const Report& report) {
   return absl::StrReplaceAll(
@@ -57,20 +57,20 @@ std::string JsonForScript(const Report& report) {
 }
 
 constexpr int kAll = std::numeric_limits<int>::max();
-// Failures are shown at once where they are no more than these.
+// Up to this number failures are open at first.
 constexpr size_t kOpenFindings = 20;
-// Where there is more than this it is printed only if somebody opens it.
+// Further entries are folded, and printed only if the reader opens them.
 constexpr size_t kPrintedFindings = 100;
 constexpr size_t kPrintedHosts = 50;
-// A host's page names so many findings; with the script it has all.
+// The limit of findings on a host's page; with the script it has all.
 constexpr size_t kLinesOfHost = 40;
-// Of texts in all pages of hosts together. Where every host has much, the
+// Bytes of texts in all pages of hosts together. If every host has many, the
 // pages name rules, and the texts stand with the findings and in the JSON.
 constexpr size_t kHostTextBytes = size_t{1} << 20;
 // JSON has all of them.
 constexpr int kMaxChanges = 1000;
 
-// Letters, digits and dashes, whatever the name holds.
+// Keeps only letters, digits and dashes.
 std::string AnchorName(absl::string_view rule) {
   std::string name = "r-";
   for (const char c : rule) {
@@ -93,7 +93,7 @@ void AddFinding(const FindingBlock& block, const Finding& finding,
   ShowLines("COMMAND", finding.command(), row);
 }
 
-// What a host's page says of one finding.
+// The line of one finding on a host's page.
 struct HostLine {
   const Finding* finding;
   std::string devices;
@@ -187,7 +187,9 @@ void AddSinceTexts(const ReportDiff& since, PageDictionary* page) {
   if (since.spec_changed()) ShowText("SINCE", Say("html-spec-changed"), page);
   ShowText("SINCE", hosts(since.hosts_added()), page, "html-hosts-added");
   ShowText("SINCE", hosts(since.hosts_removed()), page, "html-hosts-removed");
-  for (const std::string& note : since.notes()) ShowText("SINCE", note, page);
+  for (const std::string& note : DiffNotes(since)) {
+    ShowText("SINCE", note, page);
+  }
 }
 
 // The words of the template in the current language: {{SAY_NO_HOSTS}} is the
@@ -204,9 +206,9 @@ void AddWords(PageDictionary* body) {
 
 bool IsEnglish() { return CurrentLanguage() == Language::kEnglish; }
 
-// The whole report in the current language, from one in English.
+// The whole report in the current language, from one in any.
 void AddBody(const Report& kept, const Report* before, PageDictionary* page) {
-  const Report report = IsEnglish() ? kept : Rendered(kept);
+  const Report report = Rendered(kept);
   PageDictionary* const body = page->AddSectionDictionary("BODY");
   SetText("ID", IsEnglish() ? "" : "zh-", body);
   SetText("LANG", IsEnglish() ? "en" : "zh-CN", body);
@@ -283,19 +285,19 @@ void AddCauses(const Report& report, const PageFindings& findings,
   const std::vector<Repair> repairs = ListRepairs(report);
   if (repairs.empty()) return page->ShowSection("NO_CAUSES");
   PageDictionary* const causes = page->AddSectionDictionary("CAUSES");
-  for (auto repair = repairs.rbegin(); repair != repairs.rend(); ++repair) {
+  for (const Repair& repair : repairs) {
     PageDictionary* const row = causes->AddSectionDictionary("CAUSE");
-    SetText("LETTER", StateLetter(repair->state), row);
-    SetText("WHERE", SubjectsText(repair->subjects, 20, 160), row);
+    SetText("LETTER", StateLetter(repair.state), row);
+    SetText("WHERE", SubjectsText(repair.subjects, 20, 160), row);
     // Every second part was in backquotes.
     bool is_code = false;
-    for (const absl::string_view part : absl::StrSplit(repair->how, '`')) {
+    for (const absl::string_view part : absl::StrSplit(repair.how, '`')) {
       PageDictionary* const how = row->AddSectionDictionary("HOW");
       ShowText(is_code ? "CODE" : "WORDS", part, how);
       is_code = !is_code;
     }
-    ShowLines("COMMAND", repair->command, row);
-    findings.AddLinks(repair->rules, row);
+    ShowLines("COMMAND", repair.command, row);
+    findings.AddLinks(repair.rules, row);
   }
 }
 
@@ -343,8 +345,7 @@ void AddFindings(const Report& report, const PageFindings& findings,
 
 void AddSince(const Report* old, const Report& report, PageDictionary* page) {
   if (old == nullptr) return ShowText("SINCE", Say("html-not-compared"), page);
-  const ReportDiff since =
-      DiffReports(IsEnglish() ? *old : Rendered(*old), report);
+  const ReportDiff since = DiffReports(Rendered(*old), report);
   AddSinceTexts(since, page);
   const int shown = std::min(since.changes_size(), kMaxChanges);
   if (shown < since.changes_size()) {

@@ -15,6 +15,7 @@
 #include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
@@ -40,7 +41,7 @@ std::string Html(const Report& report, const Report* before = nullptr) {
   return html.value_or("");
 }
 
-// What stands between the two, which is cut out of `html` then.
+// Returns the text between the two, and cuts it out of `html`.
 std::string Cut(const std::string& from, const std::string& to,
                 std::string* html) {
   const size_t begin = html->find(from);
@@ -52,8 +53,8 @@ std::string Cut(const std::string& from, const std::string& to,
   return text;
 }
 
-// The page as its elements; style and scripts, which are not XML, apart. Of the
-// bodies only the one in that language is left; "" leaves both.
+// The page as its elements, without style and scripts, which are not XML. Keeps
+// only the body in that language; "" keeps both.
 struct PageTree {
   explicit PageTree(std::string html, const std::string& language = "en") {
     style = Cut("<style>", "</style>", &html);
@@ -143,7 +144,7 @@ TEST(ReportHtmlTest, HasCausesWorstFirstWithTheCommandToCopy) {
   EXPECT_EQ(causes[0][0], 'F');
   EXPECT_THAT(causes[0], HasSubstr("server1 device 3"));
   EXPECT_THAT(causes[0], HasSubstr("link"));
-  // A button to copy stands behind what it copies, and behind nothing else.
+  // A button to copy stands only behind the text that it copies.
   const auto copied =
       page.Texts("//button[@class='copy']/preceding-sibling::*[1]");
   EXPECT_THAT(copied, Contains(HasSubstr("hccn_tool -i 3 ")));
@@ -288,7 +289,7 @@ TEST(ReportHtmlTest, SaysTheSameInChinese) {
   EXPECT_THAT(page.Texts("//section[contains(@class,'box')]")[0],
               HasSubstr("1 台主机（共 2 台）server1"));
   EXPECT_THAT(page.Texts("//section[@id='zh-findings']//th"), Contains("实测"));
-  // Findings are in the words of the rules.
+  // Findings are in the messages of the rules.
   InLanguage chinese(Language::kChinese);
   const Report rendered = Rendered(report);
   for (const RuleResult& rule : rendered.rules()) {
@@ -351,8 +352,10 @@ TEST(ReportHtmlTest, TheJsonInItIsTheReport) {
 struct Filled {
   explicit Filled(absl::Span<const std::string> texts) {
     FillTexts(texts, &report);
+    RenderWords(&report);  // A text is that of the words beside it.
     report.set_schema_version(kReportSchemaVersion);
     report.clear_error();
+    report.clear_error_words();
     before = report;
     before.set_network_namespace("another");
     for (RuleResult& rule : *before.mutable_rules()) {
@@ -374,7 +377,7 @@ TEST(ReportHtmlTest, NoTextBecomesAnythingElseThanText) {
     SCOPED_TRACE(absl::CHexEscape(hostile));
     const Filled filled({hostile});
     const PageTree page(Html(filled.report, &filled.before), "");
-    // Lines and commands are taken apart; all else has the same elements.
+    // Lines and commands are split; otherwise the elements are the same.
     if (!absl::StrContains(hostile, '`')) {
       EXPECT_EQ(page.Shape(), expected.Shape());
     }

@@ -39,12 +39,12 @@ constexpr size_t kMaxUriBytes = 1024;
 constexpr size_t kMaxClusterBytes = 255;
 constexpr size_t kMaxNameBytes = 253;
 
-// By the number of their kind and role in the enumerations.
+// Indexed by the kinds and roles of the enumerations.
 constexpr absl::string_view kKindNames[] = {"controller", "host", "user"};
 constexpr absl::string_view kRoleNames[] = {"hook", "viewer", "operator",
                                             "admin"};
-// What histories and journals call our own programs: a user of that name would
-// pass for them.
+// Names of our own programs in histories and journals: a user of that name
+// would pass for them.
 constexpr absl::string_view kOurNames[] = {"clusterd", "clusterd-controller"};
 
 bool IsName(absl::string_view name) {
@@ -53,19 +53,16 @@ bool IsName(absl::string_view name) {
          HasForm(name, *kForm);
 }
 
-// The peer chose the text: it is cut and escaped before anybody prints it.
-absl::Status Malformed(absl::string_view uri, absl::string_view what) {
-  return InvalidArgument(
-      "SPIFFE id \"", absl::CHexEscape(uri.substr(0, 200)), "\": ", what,
-      ", expected spiffe://CLUSTER/controller, "
-      "spiffe://CLUSTER/host/NAME or "
-      "spiffe://CLUSTER/user/NAME[/role/hook|viewer|operator|admin]");
+// The peer chose the text: it is cut and escaped for messages.
+absl::Status Malformed(absl::string_view uri, const FindingValue& what) {
+  return InvalidWords("msg-trust-id-not-valid",
+                      absl::CHexEscape(uri.substr(0, 200)), what);
 }
 
-// The first certificate in the text, until this thread asks for another; null:
-// there is none. A call asks for its own several times, and to read one takes
-// OpenSSL 3.0 longer than a signature: it looks at every decoder that it has
-// for the one of the key.
+// Returns the first certificate in the text, valid until this thread asks for
+// another; null if there is none. The cache matters: a call asks for its own
+// several times, and OpenSSL 3.0 takes longer to read one than to sign, since
+// it tries every decoder for the key.
 X509* FirstCertificate(absl::string_view pem) {
   thread_local std::string last;
   thread_local Owned<X509> certificate;
@@ -136,7 +133,7 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
       "spiffe://([^/]+)/(controller|host|user)(?:/([^/]+))?"
       "(?:/role/(hook|viewer|operator|admin))?",
       RE2::Latin1};
-  if (uri.size() > kMaxUriBytes) return Malformed(uri, "too long");
+  if (uri.size() > kMaxUriBytes) return Malformed(uri, Worded("id-too-long"));
   SpiffeId id;
   absl::string_view kind;
   absl::string_view role;
@@ -144,11 +141,11 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
     static const LazyRE2 kOtherRole = {"spiffe://[^/]+/user/[^/]+/role/([^/]+)",
                                        RE2::Latin1};
     if (!HasForm(uri, *kOtherRole, &role)) {
-      return Malformed(uri, "unknown shape");
+      return Malformed(uri, Worded("id-unknown-shape"));
     }
     return Malformed(
-        uri, absl::StrCat("\"", absl::CHexEscape(role.substr(0, 64)),
-                          "\" is not a role", DidYouMean(role, kRoleNames)));
+        uri, Worded("id-unknown-role", absl::CHexEscape(role.substr(0, 64)),
+                    DidYouMeanWords(role, kRoleNames)));
   }
   id.kind = static_cast<IdentityKind>(absl::c_find(kKindNames, kind) -
                                       std::begin(kKindNames));
@@ -159,13 +156,17 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
   const bool is_controller = id.kind == IdentityKind::kController;
   if (is_controller != id.name.empty() ||
       (!role.empty() && id.kind != IdentityKind::kUser)) {
-    return Malformed(uri, "unknown shape");
+    return Malformed(uri, Worded("id-unknown-shape"));
   }
-  if (!IsClusterName(id.cluster)) return Malformed(uri, "bad cluster name");
-  if (!is_controller && !IsName(id.name)) return Malformed(uri, "bad name");
+  if (!IsClusterName(id.cluster)) {
+    return Malformed(uri, Worded("id-bad-cluster"));
+  }
+  if (!is_controller && !IsName(id.name)) {
+    return Malformed(uri, Worded("id-bad-name"));
+  }
   if (id.kind == IdentityKind::kUser &&
       absl::c_linear_search(kOurNames, absl::AsciiStrToLower(id.name))) {
-    return Malformed(uri, "a user cannot have the name of one of our programs");
+    return Malformed(uri, Worded("id-our-name"));
   }
   return id;
 }
@@ -173,9 +174,7 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri) {
 absl::StatusOr<SpiffeId> ParseUriNames(
     absl::Span<const std::string> uri_names) {
   if (uri_names.size() == 1) return ParseSpiffeId(uri_names[0]);
-  return InvalidArgument(
-      "certificate: ", uri_names.size(),
-      " URI names, expected exactly one, which is the SPIFFE id");
+  return InvalidWords("msg-trust-uri-names", uri_names.size());
 }
 
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
@@ -186,7 +185,7 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem) {
   const auto begin = TimeOf(X509_get0_notBefore(certificate));
   const auto end = TimeOf(X509_get0_notAfter(certificate));
   if (!begin || !end) {
-    return absl::InvalidArgumentError("certificate: malformed validity");
+    return InvalidWords("msg-trust-validity");
   }
   info.not_before = *begin;
   info.not_after = *end;
@@ -236,12 +235,10 @@ absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
       key && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
   if (!key) {
-    return InvalidArgument(
-        "no private key, expected unencrypted PEM text with \"BEGIN PRIVATE "
-        "KEY\"");
+    return InvalidWords("msg-trust-no-private-key");
   }
   if (belongs) return absl::OkStatus();
-  return InvalidArgument("the key is not the certificate's, expected a pair");
+  return InvalidWords("msg-trust-not-a-pair");
 }
 
 std::vector<NamedCertificate> SplitCertificates(absl::string_view pem) {
@@ -260,7 +257,7 @@ absl::Status CheckChain(absl::string_view certificate_pem,
   const std::string trouble =
       ChainTrouble(chain[0].get(), chain, AllCertificates(ca_pem), now);
   if (trouble.empty()) return absl::OkStatus();
-  return PermissionDenied("the certificate: ", trouble);
+  return DeniedWords("msg-trust-chain", Term(trouble));
 }
 
 absl::Status CheckHasCertificate(absl::string_view pem) {
@@ -268,8 +265,7 @@ absl::Status CheckHasCertificate(absl::string_view pem) {
   const auto cut = static_cast<size_t>(absl::c_count(begun, nullptr));
   if (cut == begun.size()) return NoCertificate();
   if (cut == 0) return absl::OkStatus();
-  return InvalidArgument("cut short: ", begun.size(), " certificates begin, ",
-                         begun.size() - cut, " can be read, expected as many");
+  return InvalidWords("msg-trust-cut-short", begun.size(), begun.size() - cut);
 }
 
 }  // namespace clusterd

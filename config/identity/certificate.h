@@ -1,4 +1,4 @@
-// Who somebody is, as the one URI in their certificate says it:
+// The identity of a peer, from the one URI in its certificate:
 //   spiffe://CLUSTER/controller
 //   spiffe://CLUSTER/host/NAME               a server; NAME as in cluster.yaml
 //   spiffe://CLUSTER/user/NAME               a person or program, viewer
@@ -22,9 +22,8 @@ namespace clusterd {
 
 enum class IdentityKind { kController, kHost, kUser };
 
-// What a user may do; each role includes the ones before it. A hook is a
-// scheduler's identity. daemon/controller/gate/call_roles.h has what each may
-// call.
+// Each role includes the permissions of the ones before it. A hook is a
+// scheduler's identity. See daemon/controller/gate/call_roles.h for the calls.
 enum class Role { kHook, kViewer, kOperator, kAdmin };
 
 struct SpiffeId {
@@ -32,9 +31,9 @@ struct SpiffeId {
   std::string cluster;
   IdentityKind kind = IdentityKind::kHost;
   // Letters, digits, '.', '-', '_', not "." or ".."; at most 253. Empty for the
-  // controller. A user's is none of our own, which histories tell apart by it.
+  // controller. A user's differs from our programs' names in histories.
   std::string name;
-  // Only users have one.
+  // Meaningful for users only.
   Role role = Role::kViewer;
 
   // Parses back to the same value. A viewer is written without a role.
@@ -46,10 +45,8 @@ struct SpiffeId {
   }
 };
 
-// "host", "user" or "controller".
 absl::string_view KindName(IdentityKind kind);
 
-// "hook", "viewer", "operator" or "admin".
 absl::string_view RoleName(Role role);
 
 // InvalidArgument, quoting the text, unless it is one of the shapes above.
@@ -59,16 +56,15 @@ absl::StatusOr<SpiffeId> ParseSpiffeId(absl::string_view uri);
 // exactly one and ParseSpiffeId takes it.
 absl::StatusOr<SpiffeId> ParseUriNames(absl::Span<const std::string> uri_names);
 
-// Whether `name` can be a cluster's name, which is its trust domain.
+// True if `name` can be a cluster's name, which is its trust domain.
 bool IsClusterName(absl::string_view name);
 
-// The texts of the three PEM files of one identity.
 struct TlsPem {
   std::string ca;
   std::string certificate;
   std::string key;
-  // Of a host that has joined: the signed text that `ca` came in
-  // (root_bundle.h); empty: it came in none.
+  // For a host that has joined: the signed text that contained `ca`
+  // (root_bundle.h); empty: there was none.
   std::string roots_bundle = {};
 
   friend bool operator==(const TlsPem& a, const TlsPem& b) {
@@ -85,8 +81,8 @@ struct CertificateInfo {
   std::string spki_sha256;  // The same; which key it names.
 };
 
-// Of the first certificate in the text. InvalidArgument if there is none, or if
-// it does not carry exactly one URI that is a SPIFFE id of ours.
+// Reads the first certificate in the text. InvalidArgument if there is none, or
+// if it does not carry exactly one URI that is a SPIFFE id of ours.
 absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem);
 
 // The serial number of the first certificate in the text, in hex as openssl
@@ -94,22 +90,21 @@ absl::StatusOr<CertificateInfo> ParseCertificate(absl::string_view pem);
 std::string CertificateSerial(absl::string_view pem);
 
 struct CertificateEnd {
-  // The SPIFFE id, else the X.509 name: "CN=clusterd CA of demo".
+  // The SPIFFE id, otherwise the X.509 name: "CN=clusterd CA of demo".
   std::string subject;
   absl::Time not_after;
 };
 
-// Of every certificate in the text.
+// The ends of all certificates in the text.
 std::vector<CertificateEnd> CertificateEnds(absl::string_view pem);
 
-// InvalidArgument if the text holds no private key (an encrypted one counts as
-// none: nobody is there to type a password), or the key is not the first
-// certificate's.
+// InvalidArgument if the text holds no private key (an encrypted one does not
+// count, since it needs a password), or the key is not the first certificate's.
 absl::Status CheckKeyBelongs(absl::string_view certificate_pem,
                              absl::string_view key_pem);
 
-// Whether a certificate in `ca_pem` signed one in `certificate_pem`, which may
-// be a chain. To explain a refusal, not to trust anybody.
+// True if a certificate in `ca_pem` signed one in `certificate_pem`, which may
+// be a chain. For explaining a refusal, never for trust.
 bool IsSignedBy(absl::string_view certificate_pem, absl::string_view ca_pem);
 
 struct NamedCertificate {

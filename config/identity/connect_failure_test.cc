@@ -1,25 +1,29 @@
 #include "absl/strings/str_cat.h"
 #include "config/identity/tls_credentials.h"
+#include "config/words/message.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
 
-// As gRPC 1.51 of Debian 12 says it.
+// The message of gRPC 1.51 in Debian 12.
 std::string Failed(absl::string_view why) {
-  return UnavailableReason(
-      absl::StrCat("failed to connect to all addresses; last error: UNKNOWN: "
-                   "ipv4:10.0.0.1:7443: ",
-                   why),
-      {"/etc/ca.crt", "/etc/host.crt", "/etc/host.key"});
+  return std::string(
+      ExplainUnavailable(
+          absl::UnavailableError(absl::StrCat(
+              "failed to connect to all addresses; last error: UNKNOWN: "
+              "ipv4:10.0.0.1:7443: ",
+              why)),
+          {"/etc/ca.crt", "/etc/host.crt", "/etc/host.key"})
+          .message());
 }
 
-TEST(UnavailableReasonTest, NamesTheFileThatMayBeWrong) {
+TEST(ExplainUnavailableTest, NamesTheFileThatMayBeWrong) {
   EXPECT_EQ(Failed("Tls handshake failed: SSL_ERROR_SSL: error:06880006:asn1 "
                    "encoding routines::EVP lib"),
             "wrong certificate: not signed by our CA (/etc/ca.crt), or not "
             "valid now");
-  // Which one it is depends on how soon the other end closes.
+  // The message depends on how soon the other end closes.
   for (const char* const closed :
        {"Socket closed", "Connection reset by peer", "Broken pipe"}) {
     EXPECT_EQ(Failed(closed),
@@ -29,11 +33,11 @@ TEST(UnavailableReasonTest, NamesTheFileThatMayBeWrong) {
   }
 }
 
-TEST(UnavailableReasonTest, KeepsTheSystemsReason) {
+TEST(ExplainUnavailableTest, KeepsTheSystemsReason) {
   EXPECT_EQ(Failed("Failed to connect to remote host: Connection refused"),
             "not reachable: Connection refused");
-  EXPECT_EQ(UnavailableReason("the controller is stopping", {}),
-            "the controller is stopping");
+  const absl::Status stops = UnavailableWords("msg-call-interrupted");
+  EXPECT_EQ(ExplainUnavailable(stops, {}), stops);
 }
 
 TEST(CheckOneClusterTest, LeavesFilesThatCannotBeReadToOthers) {

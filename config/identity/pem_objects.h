@@ -1,5 +1,5 @@
-// OpenSSL's objects out of PEM texts, freed by who holds them. For the files of
-// this folder, and for who issues certificates.
+// OpenSSL's objects out of PEM texts, freed by their owner. For the files of
+// this folder, and for the issuer of certificates.
 #ifndef CONFIG_IDENTITY_PEM_OBJECTS_H_
 #define CONFIG_IDENTITY_PEM_OBJECTS_H_
 
@@ -16,6 +16,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "config/words/message.h"
 #include "openssl/bio.h"
 #include "openssl/bn.h"
 #include "openssl/err.h"
@@ -41,14 +42,14 @@ struct FreeOpenssl {
   void operator()(EVP_MD_CTX* digest) const { EVP_MD_CTX_free(digest); }
   void operator()(X509_STORE* store) const { X509_STORE_free(store); }
   void operator()(X509_STORE_CTX* check) const { X509_STORE_CTX_free(check); }
-  // Not what is in it.
+  // Frees the list, not its certificates.
   void operator()(STACK_OF(X509) * list) const { sk_X509_free(list); }
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };
 template <typename T>
 using Owned = std::unique_ptr<T, FreeOpenssl>;
 
-// OpenSSL asks on the terminal unless it is given somebody who never answers.
+// Without a callback OpenSSL would ask for a password on the terminal.
 inline int NoPassword(char*, int, int, void*) { return -1; }
 
 // The first that `read` finds in the text; null if there is none.
@@ -66,7 +67,7 @@ Owned<T> FirstOf(absl::string_view pem,
   return first;
 }
 
-// All that was written into memory.
+// All bytes written into memory.
 inline std::string TextOf(BIO* memory) {
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(memory, &bytes);
@@ -98,7 +99,7 @@ inline std::string PublicKeyDer(EVP_PKEY* key) {
   return DerOf(key, i2d_PUBKEY);
 }
 
-// The text that openssl x509 prints; empty if there is no memory.
+// The text that openssl x509 prints; empty if memory is exhausted.
 inline std::string PemOf(X509* certificate) {
   const Owned<BIO> text(BIO_new(BIO_s_mem()));
   const bool made = text && PEM_write_bio_X509(text.get(), certificate) == 1;
@@ -112,7 +113,7 @@ inline std::string BytesOf(const ASN1_STRING* text) {
                      static_cast<size_t>(ASN1_STRING_length(text)));
 }
 
-// Nothing for a null and for one that is malformed.
+// Nothing for a null or malformed time.
 inline std::optional<absl::Time> TimeOf(const ASN1_TIME* time) {
   std::tm tm = {};
   if (time == nullptr || ASN1_TIME_to_tm(time, &tm) != 1) return std::nullopt;
@@ -154,11 +155,9 @@ inline std::vector<Owned<X509>> AllCertificates(absl::string_view pem) {
 }
 
 inline absl::Status NoCertificate() {
-  return absl::InvalidArgumentError(
-      "no certificate, expected PEM text with \"BEGIN CERTIFICATE\"");
+  return InvalidWords("msg-trust-no-certificate");
 }
 
-// Whether this key made the signature over the text, with SHA-256.
 bool IsMadeBy(EVP_PKEY* key, absl::string_view signature,
               absl::string_view text);
 

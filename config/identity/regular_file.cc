@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
@@ -22,13 +23,12 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
     return FileStatus(path, errno);
   }
   if (!S_ISREG(info.st_mode)) {
-    return InvalidArgument(path, ": not a regular file");
+    return InvalidWords("msg-trust-not-regular", path);
   }
   ASSIGN_OR_RETURN(std::string text, ReadToEnd(fd.get(), path, max_bytes));
   if ((info.st_mode & forbidden) == 0) return text;
-  return PermissionDenied(
-      path, ": others have access to the private key (mode ",
-      absl::StrFormat("%04o", info.st_mode & 07777), "), expected ", expected);
+  return DeniedWords("msg-trust-key-open", path,
+                     absl::StrFormat("%04o", info.st_mode & 07777), expected);
 }
 
 absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
@@ -42,20 +42,24 @@ absl::StatusOr<std::string> ReadToEnd(int fd, const std::string& path,
     if (count == 0) return text;
     text.append(buffer, static_cast<size_t>(count));
     if (text.size() > max_bytes) {
-      return InvalidArgument(path, ": over ", max_bytes, " bytes");
+      return InvalidWords("msg-trust-file-too-long", path, max_bytes);
     }
   }
 }
 
 absl::Status FileStatus(const std::string& path, int error) {
-  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
-  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
-  return absl::PermissionDeniedError(message);
+  const FindingValue words =
+      Worded("msg-trust-file-failed", path, Term(std::strerror(error)));
+  return WithWords(error == ENOENT || error == ENOTDIR
+                       ? absl::NotFoundError("")
+                       : absl::PermissionDeniedError(""),
+                   words);
 }
 
 absl::Status WriteStatus(const std::string& path, int error) {
   if (error != ENOSPC && error != EDQUOT) return FileStatus(path, error);
-  return ResourceExhausted(path, ": ", std::strerror(error));
+  return ExhaustedWords("msg-trust-disk-full", path,
+                        Term(std::strerror(error)));
 }
 
 absl::Status SyncFolder(const std::string& folder) {

@@ -29,8 +29,8 @@ constexpr size_t kMaxNumberDigits = 40;
 
 constexpr char kNoName[] = "a CA without a name";
 
-absl::Status Lacks(const char* what) {
-  return InvalidArgument("has no ", what);
+absl::Status Lacks(const char* field) {
+  return InvalidWords("crl-lacks", field);
 }
 
 // The CAs of the bundle, and those beside the lists that lead to one of them.
@@ -55,7 +55,7 @@ std::vector<Owned<X509>> Signers(const std::vector<std::string>& texts,
   return signers;
 }
 
-// As in ListAge. InvalidArgument for one that RFC 5280 does not allow.
+// The number for ListAge. InvalidArgument if RFC 5280 does not allow it.
 absl::StatusOr<std::string> NumberOf(const X509_CRL* list) {
   int found = 0;
   const Owned<ASN1_INTEGER> number(static_cast<ASN1_INTEGER*>(
@@ -63,8 +63,7 @@ absl::StatusOr<std::string> NumberOf(const X509_CRL* list) {
   if (number == nullptr && found == -1) return "";
   const std::string digits = SerialText(number.get());
   if (digits.empty() || digits[0] == '-' || digits.size() > kMaxNumberDigits) {
-    return absl::InvalidArgumentError(
-        "has a cRLNumber that is none, expected one of 1 to 20 bytes");
+    return InvalidWords("crl-number-not-valid");
   }
   return digits == "0" ? digits : std::string(absl::StripPrefix(digits, "0"));
 }
@@ -77,14 +76,14 @@ CertificateKey KeyOf(X509* certificate) {
           SerialText(X509_get0_serialNumber(certificate))};
 }
 
-// The key in ListAges. A list's own word about its CA's key does not count: a
-// CA may leave it out of the next list.
+// The key in ListAges. The list's own id of its CA's key does not count: a CA
+// may leave it out of the next list.
 std::string AgeKeyOf(X509* ca) {
   return absl::StrCat(DerOf(X509_get_subject_name(ca), i2d_X509_NAME),
                       Sha256(PublicKeyDer(X509_get0_pubkey(ca))));
 }
 
-// InvalidArgument if it is not all that its CA has taken back, and no more.
+// InvalidArgument if it does not have exactly all that its CA has revoked.
 absl::Status CheckWhole(const X509_CRL* list, STACK_OF(X509_REVOKED) * all) {
   bool whole = X509_CRL_get_ext_by_critical(list, 1, -1) < 0;
   for (const int part : {NID_issuing_distribution_point, NID_delta_crl}) {
@@ -96,17 +95,12 @@ absl::Status CheckWhole(const X509_CRL* list, STACK_OF(X509_REVOKED) * all) {
             X509_REVOKED_get_ext_by_NID(entry, NID_certificate_issuer, -1) < 0;
   }
   if (whole) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "is of a part of its CA's certificates (issuingDistributionPoint, "
-      "delta), "
-      "names other CAs, or has a critical extension, expected a whole list of "
-      "its CA");
+  return InvalidWords("crl-not-whole");
 }
 
-std::string AgeText(const ListAge& age) {
-  return absl::StrCat(
-      age.number.empty() ? "" : absl::StrCat("number 0x", age.number, " "),
-      "of ", UtcText(age.begins), " with ", age.entries, " entries");
+FindingValue AgeWords(const ListAge& age) {
+  return Worded(age.number.empty() ? "crl-age" : "crl-age-with-number",
+                UtcText(age.begins), age.entries, age.number);
 }
 
 X509* SignerOf(X509_CRL* list, const std::vector<Owned<X509>>& signers) {
@@ -139,29 +133,26 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
     for (const Owned<X509_CRL>& each :
          AllOf(text, "-----BEGIN X509 CRL", PEM_read_bio_X509_CRL)) {
       if (each == nullptr) {
-        return absl::InvalidArgumentError(
-            "a list that cannot be read, expected PEM text of an X.509 CRL");
+        return InvalidWords("msg-trust-crl-not-readable");
       }
       X509_NAME* const issuer = X509_CRL_get_issuer(each.get());
       List list;
       list.issuer_text = NameText(issuer, kNoName);
-      const std::string name = absl::StrCat("the list of ", list.issuer_text);
       const auto begins = TimeOf(X509_CRL_get0_lastUpdate(each.get()));
       const auto ends = TimeOf(X509_CRL_get0_nextUpdate(each.get()));
       const auto number = NumberOf(each.get());
       STACK_OF(X509_REVOKED)* const entries = X509_CRL_get_REVOKED(each.get());
       for (const absl::Status& status :
-           {begins ? number.status() : Lacks("begin (lastUpdate)"),
-            ends ? absl::OkStatus() : Lacks("end (nextUpdate)"),
+           {begins ? number.status() : Lacks("lastUpdate"),
+            ends ? absl::OkStatus() : Lacks("nextUpdate"),
             CheckWhole(each.get(), entries)}) {
-        RETURN_IF_ERROR(InFront(name, status));
+        if (status.ok()) continue;
+        return InvalidWords("msg-trust-crl-not-valid", list.issuer_text,
+                            MessageWords(status));
       }
       X509* const signer = SignerOf(each.get(), signers);
       if (signer == nullptr) {
-        return PermissionDenied(
-            name,
-            ": is signed by none of our CAs, nor by one below them whose "
-            "certificate is beside it");
+        return DeniedWords("msg-trust-crl-not-signed", list.issuer_text);
       }
       for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
         list.serials.insert(SerialText(
@@ -178,8 +169,7 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
     }
   }
   if (result.lists_.empty()) {
-    return absl::InvalidArgumentError(
-        "no list, expected PEM text with \"BEGIN X509 CRL\"");
+    return InvalidWords("msg-trust-no-crl");
   }
   for (const Owned<X509>& signer : signers) {
     const auto own = result.lists_.find(AgeKeyOf(signer.get()));
@@ -193,14 +183,12 @@ absl::StatusOr<RevocationLists> RevocationLists::Parse(
   return result;
 }
 
-std::string RevocationLists::Trouble(const List& list, absl::Time now) {
+absl::Status RevocationLists::CheckInForce(const List& list, absl::Time now) {
   const bool has_ended = now >= list.ends;
-  if (!has_ended && now >= list.age.begins) return "";
-  return absl::StrCat(
-      "the list of ", list.issuer_text,
-      has_ended ? ": ended at " : ": begins at ",
-      UtcText(has_ended ? list.ends : list.age.begins),
-      has_ended ? ", expected a newer one" : ", expected one in force");
+  if (!has_ended && now >= list.age.begins) return absl::OkStatus();
+  return PreconditionWords(
+      has_ended ? "msg-trust-crl-ended" : "msg-trust-crl-not-begun",
+      list.issuer_text, UtcText(has_ended ? list.ends : list.age.begins));
 }
 
 // OpenSSL finds the chains of those that sign lists. Its own search of lists
@@ -213,30 +201,28 @@ std::string RevocationLists::Trouble(const List& list, absl::Time now) {
 // - it prefers the later lastUpdate to the higher number.
 absl::Status RevocationLists::Check(const CertificateKey& key,
                                     absl::Time now) const {
-  std::string trouble = absl::StrCat("no list of ", key.issuer_text,
-                                     " by the key that issued the certificate");
+  absl::Status status =
+      PreconditionWords("msg-trust-crl-missing", key.issuer_text);
   bool is_covered = false;
   for (const auto& [ca, list] : lists_) {
     if (!Covers(list, key)) continue;
     if (list.issuer_is_revoked || list.serials.contains(key.serial)) {
-      return PermissionDenied(
-          list.issuer_is_revoked ? "the CA " : "the certificate ",
-          list.issuer_is_revoked ? list.issuer_text : key.serial,
-          " is revoked");
+      return DeniedWords(
+          list.issuer_is_revoked ? "msg-trust-ca-revoked" : "msg-trust-revoked",
+          list.issuer_is_revoked ? list.issuer_text : key.serial);
     }
-    std::string own = Trouble(list, now);
-    if (!is_covered || !own.empty()) trouble = std::move(own);
+    absl::Status own = CheckInForce(list, now);
+    if (!is_covered || !own.ok()) status = std::move(own);
     is_covered = true;
   }
-  return trouble.empty() ? absl::OkStatus()
-                         : absl::FailedPreconditionError(trouble);
+  return status;
 }
 
 std::string RevocationLists::NotInForce(absl::Time now) const {
   std::vector<std::string> troubles;
   for (const auto& [issuer, list] : lists_) {
-    std::string trouble = Trouble(list, now);
-    if (!trouble.empty()) troubles.push_back(std::move(trouble));
+    const absl::Status status = CheckInForce(list, now);
+    if (!status.ok()) troubles.emplace_back(status.message());
   }
   return absl::StrJoin(troubles, "\n");
 }
@@ -255,10 +241,8 @@ absl::Status RevocationLists::CheckNotOlder(const ListAges& seen) const {
   for (const auto& [ca, list] : lists_) {
     const auto before = seen.find(ca);
     if (before == seen.end() || !IsOlder(list.age, before->second)) continue;
-    return FailedPrecondition(
-        "the list of ", list.issuer_text, ": is ", AgeText(list.age),
-        ", and one was read before that is ", AgeText(before->second),
-        "; take the CA's newest, or have it make one with a higher number");
+    return PreconditionWords("msg-trust-crl-older", list.issuer_text,
+                             AgeWords(list.age), AgeWords(before->second));
   }
   return absl::OkStatus();
 }
@@ -295,8 +279,8 @@ absl::StatusOr<std::vector<std::string>> ReadRevocationTexts(
     if (error) return FileStatus(path, error.value());
     std::sort(files.begin(), files.end());
     if (files.empty() || files.size() > kMaxFiles) {
-      return NotFound(path, ": ", files.size(),
-                      " files *.pem and *.crl, expected 1 to ", kMaxFiles);
+      return NotFoundWords("msg-trust-crl-files", path, files.size(),
+                           kMaxFiles);
     }
   } else {
     files.push_back(path);

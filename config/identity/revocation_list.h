@@ -1,15 +1,15 @@
-// Which certificates a site's own PKI has taken back: lists as RFC 5280 has
+// Certificates that a site's own PKI has revoked: lists as RFC 5280 defines
 // them (CRLs), in PEM.
 //   -----BEGIN X509 CRL-----
 // A list counts if it is signed by a CA that we trust, or by one below it whose
-// certificate stands beside the list. Of several lists of one CA the newest
-// counts: the highest cRLNumber, which rises with every list (5.2.3); of those
-// that have none or the same the latest lastUpdate. A CA is a name and a key:
-// two keys under one name have a list each. Lists that cover only a
-// part (delta lists, any issuingDistributionPoint, critical or not) or speak
-// for other CAs (indirect ones) are refused, since the rest would pass unseen.
+// certificate stands beside the list. The newest list of each CA counts: the
+// highest cRLNumber, which rises with every list (5.2.3); without numbers, or
+// with equal ones, the latest lastUpdate. A CA is a name and a key: two keys
+// under one name have a list each. Lists that cover only a part (delta lists,
+// any issuingDistributionPoint, critical or not) or speak for other CAs
+// (indirect ones) are refused, since the rest would pass unseen.
 //
-// Of what can be wrong with a list nothing is passed over:
+// Every defect of a list is an error:
 //   not PEM, no list in it, no end (nextUpdate), signed   Parse fails: nothing
 //   by none of our CAs, partial, or critical words not    of it is taken
 //   understood
@@ -33,7 +33,7 @@
 
 namespace clusterd {
 
-// What a list names a certificate by.
+// The fields by which a list names a certificate.
 struct CertificateKey {
   std::string issuer;         // DER of its name.
   std::string issuer_key_id;  // authorityKeyIdentifier; empty: none.
@@ -41,40 +41,39 @@ struct CertificateKey {
   std::string serial;         // Hex digits.
 };
 
-// Of the first certificate in the text; InvalidArgument if there is none.
+// Reads the first certificate in the text; InvalidArgument if there is none.
 absl::StatusOr<CertificateKey> ReadCertificateKey(absl::string_view pem);
 
-// How new a list is. One without a number is compared with others by the rest.
+// The age of a list. Without a number, the other fields are compared.
 struct ListAge {
   std::string number;  // cRLNumber: hex digits, none leading; empty: none.
   absl::Time begins;   // lastUpdate.
   size_t entries = 0;  // Tells lists of one second apart: they only grow.
 };
 bool IsOlder(const ListAge& list, const ListAge& than);
-// By the name of the CA in DER and the SHA-256 of its public key.
+// Keyed by the name of the CA in DER and the SHA-256 of its public key.
 using ListAges = std::map<std::string, ListAge>;
 
 // A value; safe for concurrent reading.
 class RevocationLists {
  public:
-  // Of PEM texts that hold lists, and certificates of CAs that signed some.
-  // `ca_pem`: the CAs that are trusted. InvalidArgument for what is no list or
-  // none that is understood, PermissionDenied for a wrong signature.
+  // Parses PEM texts that hold lists, and certificates of CAs that signed some.
+  // `ca_pem`: the trusted CAs. InvalidArgument for a text that is not an
+  // understood list, PermissionDenied for a wrong signature.
   static absl::StatusOr<RevocationLists> Parse(
       const std::vector<std::string>& texts, absl::string_view ca_pem);
 
   // PermissionDenied if a list names the certificate, or its CA's;
-  // FailedPrecondition if there is no list of its CA that is in force.
+  // FailedPrecondition if its CA has no list in force.
   absl::Status Check(const CertificateKey& key, absl::Time now) const;
 
-  // "the list of CN=…: ended at …" of each that is not in force, a line each;
-  // empty: all are.
+  // "the list of CN=…: ended at …" of each that is not in force, a line each.
   std::string NotInForce(absl::Time now) const;
 
-  // FailedPrecondition, naming both, if a list is older than what was seen of
-  // its CA: it would let in again whom the newer one named.
+  // FailedPrecondition, naming both, if a list is older than one seen of its
+  // CA: it would admit again those that the newer one revoked.
   absl::Status CheckNotOlder(const ListAges& seen) const;
-  // The newer of what was seen and of these.
+  // The newer of those seen and these.
   ListAges Newest(ListAges seen) const;
 
   size_t lists() const { return lists_.size(); }
@@ -91,20 +90,19 @@ class RevocationLists {
     bool issuer_is_revoked = false;
   };
 
-  // Whether a CA of that name and, where both ends say it, key signed the list.
+  // True if a CA of that name and, if both ends state it, key signed the list.
   static bool Covers(const List& list, const CertificateKey& key) {
     return list.issuer == key.issuer &&
            (list.issuer_key_id.empty() || key.issuer_key_id.empty() ||
             list.issuer_key_id == key.issuer_key_id);
   }
-  static std::string Trouble(const List& list, absl::Time now);
+  static absl::Status CheckInForce(const List& list, absl::Time now);
 
   std::map<std::string, List> lists_;  // By the same keys as ListAges.
 };
 
 // The texts of a file, or of every regular file of a folder whose name ends in
-// ".pem" or ".crl". Errors as ReadRegularFile; NotFound for a folder without
-// any.
+// ".pem" or ".crl". Errors as ReadRegularFile; NotFound for an empty folder.
 absl::StatusOr<std::vector<std::string>> ReadRevocationTexts(
     const std::string& path);
 

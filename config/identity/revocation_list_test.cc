@@ -58,7 +58,7 @@ TEST_F(RevocationListsTest, OfOneCaTheNewestCounts) {
 }
 
 TEST_F(RevocationListsTest, OfOneCaTheHighestNumberCounts) {
-  // Whatever their times are: a CA's clock may have been set.
+  // The times do not matter: a CA's clock may have been set.
   const std::string older =
       ca_->RevocationList({}, {-absl::Hours(1)}, {{NID_crl_number, "0x9"}});
   const std::string newer = ca_->RevocationList(
@@ -70,7 +70,7 @@ TEST_F(RevocationListsTest, OfOneCaTheHighestNumberCounts) {
   }
 }
 
-// Whichever it is: the certificates of the other parts would pass.
+// For every kind: the certificates of the other parts would pass.
 TEST_F(RevocationListsTest, ListOfAPartIsRefused) {
   const TestAuthority::ListExtensions parts[] = {
       {{NID_issuing_distribution_point, "onlyuser:TRUE"}},
@@ -146,13 +146,13 @@ TEST_F(RevocationListsTest, NoListIsTakenThatIsOlderThanWhatWasSeen) {
   const ListAges both = list(-absl::Minutes(1), "").Newest(numbered);
   EXPECT_FALSE(list(late, "0xf").CheckNotOlder(both).ok());
   EXPECT_FALSE(list(-absl::Seconds(30), "0xf").CheckNotOlder(both).ok());
-  // Another CA's are none of its business.
+  // Another CA's certificates are not affected.
   EXPECT_TRUE(
       list(early, "0x1").CheckNotOlder({{"another", {"ff", now_, 9}}}).ok());
 }
 
-// A CA that got a new key has two: the list of one must not replace that of the
-// other, whatever their numbers are.
+// A CA with a new key has two lists: that of one key must not replace that of
+// the other, whatever their numbers.
 TEST_F(RevocationListsTest, TwoKeysUnderOneNameHaveAListEach) {
   const auto other = TestAuthority::Create();
   const std::string both = ca_->certificate_pem() + other->certificate_pem();
@@ -181,7 +181,7 @@ TEST_F(RevocationListsTest, TwoKeysUnderOneNameHaveAListEach) {
   EXPECT_TRUE(alone->Check(Key(by_other), now_).ok());
   EXPECT_EQ(alone->Check(Key(by_ca), now_).code(),
             absl::StatusCode::kFailedPrecondition);
-  // Where a certificate does not say its key, no list may have ended.
+  // For a certificate without its CA's key id, all lists must be in force.
   const std::string ended = other->RevocationList(
       {}, {-absl::Hours(2), -absl::Hours(1)}, {{NID_crl_number, "9"}});
   const auto half = RevocationLists::Parse({own + ended}, both);
@@ -261,7 +261,7 @@ TEST_F(RevocationListsTest, TextThatIsNoListIsRefused) {
     EXPECT_EQ(Parse({text}).status().code(), absl::StatusCode::kInvalidArgument)
         << text;
   }
-  // One good list does not make up for it.
+  // One good list does not replace a bad one.
   EXPECT_FALSE(Parse({ca_->RevocationList({}), cut}).ok());
 }
 

@@ -14,7 +14,7 @@ SpiffeId User(Role role) {
   return user;
 }
 
-// What certificates are refused altogether is in tests/component.
+// The refusal of whole certificates is tested in tests/component.
 
 TEST(RequireRoleTest, EachRoleIncludesTheOnesBeforeIt) {
   const Role roles[] = {Role::kHook, Role::kViewer, Role::kOperator,

@@ -13,12 +13,10 @@ namespace clusterd {
 namespace {
 
 constexpr absl::string_view kHead = "clusterd roots of ";
-// Whoever sends thousands fills no log.
+// Bounds the log lines of a sender of thousands.
 constexpr size_t kMaxNews = 32;
-constexpr char kJoinAgain[] =
-    "; join again: clusterd join with a token of clusterctl token create";
 
-// No intermediate passes for one, a controller's least of all.
+// An intermediate is not a root, a controller's least of all.
 bool IsRoot(const Owned<X509>& certificate) {
   return X509_check_ca(certificate.get()) == 1 &&
          X509_self_signed(certificate.get(), /*verify_signature=*/1) == 1;
@@ -52,43 +50,40 @@ absl::StatusOr<RootBundle> ParseBundle(absl::string_view text) {
   ERR_clear_error();
   bundle.text = std::string(text);
   if (is_read) return bundle;
-  return absl::InvalidArgumentError(
-      "not a bundle of roots as deploy/certificates.sh roots makes it");
+  return InvalidWords("msg-trust-bundle-not-valid");
 }
 
-// Why the host stays without this bundle; empty: it has it now.
-std::string TakeBundle(const RootBundle& bundle, absl::string_view cluster,
-                       absl::Time now, uint64_t* number, Roots* held) {
+// Why the host refuses this bundle; no words: it has taken it.
+FindingValue TakeBundle(const RootBundle& bundle, absl::string_view cluster,
+                        absl::Time now, uint64_t* number, Roots* held) {
   if (bundle.text == held->bundle) {
-    // Another ca.crt may have been put back beside it.
+    // An older ca.crt may have been restored beside it.
     held->pem = bundle.roots_pem;
-    return "";
+    return {};
   }
-  const std::string name = absl::StrCat("bundle ", bundle.number, " is ");
   if (bundle.cluster != cluster) {
-    return absl::StrCat(name, "of cluster ", bundle.cluster);
+    return Worded("bundle-of-cluster", bundle.number, bundle.cluster);
   }
   if (bundle.number <= *number) {
-    return absl::StrCat(name, "not above ", *number, ", which this host has");
+    return Worded("bundle-not-above", bundle.number, *number);
   }
   if (!IsSignedByRoot(bundle, held->pem, now)) {
-    return absl::StrCat(name, "signed by no root that this host has",
-                        kJoinAgain);
+    return Worded("bundle-not-signed", bundle.number);
   }
   *number = bundle.number;
   held->pem = bundle.roots_pem;
   held->bundle = bundle.text;
-  return "";
+  return {};
 }
 
 // A line for each that is in `some` and not in `others`.
-void AddNews(absl::string_view word, const std::vector<std::string>& some,
+void AddNews(absl::string_view row, const std::vector<std::string>& some,
              const std::vector<std::string>& others,
-             std::vector<std::string>* news) {
+             std::vector<FindingValue>* news) {
   for (const std::string& hash : some) {
     if (absl::c_binary_search(others, hash)) continue;
     if (news->size() == kMaxNews) return;
-    news->push_back(absl::StrCat(word, hash));
+    news->push_back(Worded(row, hash));
   }
 }
 
@@ -98,7 +93,7 @@ absl::StatusOr<std::vector<RootBundle>> ReadRootBundles(
     absl::string_view text) {
   std::vector<RootBundle> bundles;
   if (text.size() > kMaxBundleBytes) {
-    return absl::InvalidArgumentError("bundles of roots above 256 KiB");
+    return InvalidWords("msg-trust-bundle-too-long", kMaxBundleBytes >> 10);
   }
   while (!text.empty()) {
     const size_t next = std::min(text.find(kHead, 1), text.size());
@@ -112,14 +107,14 @@ Roots TakeRootBundles(const Roots& held, absl::string_view bundles,
                       absl::string_view unsigned_pem, absl::string_view cluster,
                       absl::Time now) {
   Roots roots{held.pem, held.bundle};
-  std::string refused;
+  FindingValue refused;
   const auto own = ReadRootBundles(held.bundle);
   const auto sent = ReadRootBundles(bundles);
   if (!own.ok()) {
-    // Else an old one would count as new.
-    refused = absl::StrCat("this host's roots.bundle is damaged", kJoinAgain);
+    // Without this check an old bundle would count as new.
+    refused = Worded("bundle-damaged");
   } else if (!sent.ok()) {
-    refused = std::string(sent.status().message());
+    refused = MessageWords(sent.status());
   } else {
     uint64_t number = own->empty() ? 0 : own->back().number;
     for (const RootBundle& bundle : *sent) {
@@ -128,19 +123,19 @@ Roots TakeRootBundles(const Roots& held, absl::string_view bundles,
   }
   const std::vector<std::string> before = RootHashes(held.pem);
   const std::vector<std::string> after = RootHashes(roots.pem);
-  AddNews("root added ", after, before, &roots.news);
-  AddNews("root removed ", before, after, &roots.news);
-  if (!refused.empty()) {
-    roots.news.push_back(absl::StrCat("roots not taken: ", refused));
+  AddNews("root-added", after, before, &roots.news);
+  AddNews("root-removed", before, after, &roots.news);
+  if (!refused.words().empty()) {
+    roots.news.push_back(Worded("msg-trust-roots-not-taken", refused));
   }
-  AddNews("roots not taken: no root of this host has signed a bundle with ",
+  AddNews("msg-trust-root-not-signed",
           RootHashes(unsigned_pem.substr(0, kMaxBundleBytes)), after,
           &roots.news);
   return roots;
 }
 
 std::vector<std::string> RootHashes(absl::string_view pem) {
-  // Asked of the same text with every host's facts.
+  // The cache matters: the same text comes with every host's facts.
   thread_local std::string last;
   thread_local std::vector<std::string> hashes;
   if (last == pem) return hashes;

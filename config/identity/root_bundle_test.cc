@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/test_authority.h"
@@ -21,24 +22,30 @@ std::string HashOf(const TestAuthority& root) {
   return RootHashes(root.certificate_pem()).front();
 }
 
+std::vector<std::string> Texts(const std::vector<FindingValue>& words) {
+  std::vector<std::string> texts;
+  for (const FindingValue& each : words) texts.push_back(EnglishText(each));
+  return texts;
+}
+
 class RootBundleTest : public testing::Test {
  protected:
   std::string Both() const {
     return old_->certificate_pem() + next_->certificate_pem();
   }
-  // What a host has that has joined under the old root.
+  // The roots of a host that has joined under the old root.
   Roots Joined() const { return {old_->certificate_pem(), ""}; }
   Roots Take(const Roots& held, const std::string& bundles,
              const std::string& unsigned_pem = "") const {
     return TakeRootBundles(held, bundles, unsigned_pem, "demo", absl::Now());
   }
-  // Checks that nothing has changed but for this news.
+  // Checks that only this news has changed.
   void ExpectRefused(const Roots& held, const std::string& bundles,
                      const std::string& why) const {
     const Roots after = Take(held, bundles);
     EXPECT_EQ(after.pem, held.pem) << why;
     EXPECT_EQ(after.bundle, held.bundle) << why;
-    EXPECT_THAT(after.news, ElementsAre(HasSubstr(why)));
+    EXPECT_THAT(Texts(after.news), ElementsAre(HasSubstr(why)));
   }
 
   const std::unique_ptr<TestAuthority> old_ = TestAuthority::Create("old");
@@ -53,21 +60,21 @@ TEST_F(RootBundleTest, GoesFromTheOldRootToBothAndToTheNewOneAlone) {
   const Roots middle = Take(Joined(), both_);
   EXPECT_EQ(middle.pem, Both());
   EXPECT_EQ(middle.bundle, both_);
-  EXPECT_THAT(middle.news, ElementsAre("root added " + HashOf(*next_)));
+  EXPECT_THAT(Texts(middle.news), ElementsAre("root added " + HashOf(*next_)));
   const Roots end = Take(middle, both_ + new_alone_);
   EXPECT_EQ(end.pem, next_->certificate_pem());
   EXPECT_EQ(end.bundle, new_alone_);
-  EXPECT_THAT(end.news, ElementsAre("root removed " + HashOf(*old_)));
-  // The same again is no news.
+  EXPECT_THAT(Texts(end.news), ElementsAre("root removed " + HashOf(*old_)));
+  // The same bundles again change nothing.
   EXPECT_THAT(Take(end, both_ + new_alone_).news, ElementsAre());
 }
 
 TEST_F(RootBundleTest, LeadsAHostThatWasAwayThroughTheStepThatItMissed) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   EXPECT_EQ(end.pem, next_->certificate_pem());
-  EXPECT_THAT(end.news, ElementsAre("root added " + HashOf(*next_),
-                                    "root removed " + HashOf(*old_)));
-  // Without that step there is no way.
+  EXPECT_THAT(Texts(end.news), ElementsAre("root added " + HashOf(*next_),
+                                           "root removed " + HashOf(*old_)));
+  // Without that step no path leads to the new root.
   ExpectRefused(Joined(), new_alone_, "join again: clusterd join");
 }
 
@@ -75,7 +82,7 @@ TEST_F(RootBundleTest, TakesNoRootThatNoHeldOneHasSigned) {
   const std::string planted = Both() + thief_->certificate_pem();
   ExpectRefused(Joined(), thief_->RootBundle("demo", "9", planted),
                 "signed by no root that this host has");
-  // What a controller has the key of.
+  // The controller holds the key of this certificate.
   const auto intermediate = old_->MakeBelow("intermediate");
   ExpectRefused(Joined(), intermediate->RootBundle("demo", "9", planted),
                 "signed by no root that this host has");
@@ -94,11 +101,11 @@ TEST_F(RootBundleTest, TakesNoRootThatNoHeldOneHasSigned) {
 TEST_F(RootBundleTest, SaysWhichUnsignedRootsItDoesNotTake) {
   const Roots after = Take(Joined(), "", Both());
   EXPECT_EQ(after.pem, old_->certificate_pem());
-  EXPECT_THAT(after.news,
+  EXPECT_THAT(Texts(after.news),
               ElementsAre("roots not taken: no root of this host has signed a "
                           "bundle with " +
                           HashOf(*next_)));
-  EXPECT_THAT(Take(Joined(), both_, Both()).news,
+  EXPECT_THAT(Texts(Take(Joined(), both_, Both()).news),
               ElementsAre("root added " + HashOf(*next_)));
 }
 
@@ -113,14 +120,14 @@ TEST_F(RootBundleTest, ThousandsOfRootsFillNoLog) {
 TEST_F(RootBundleTest, OlderBundleDoesNotComeBack) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   ExpectRefused(end, both_, "not above 2, which this host has");
-  // Nor one that the held root has signed, of the same number.
+  // The same for one of this number that the held root has signed.
   ExpectRefused(end, next_->RootBundle("demo", "2", Both()), "not above 2");
-  // Without its number the host would not know.
+  // Without its number the host could not compare.
   ExpectRefused({end.pem, "cut"}, next_->RootBundle("demo", "1", Both()),
                 "roots.bundle is damaged");
 }
 
-// A thief of its key cannot bring it back.
+// A thief of its key cannot restore it.
 TEST_F(RootBundleTest, RootThatWasRemovedSignsNothing) {
   const Roots end = Take(Joined(), both_ + new_alone_);
   const std::string back = old_->RootBundle("demo", "3", Both());
@@ -136,11 +143,11 @@ TEST_F(RootBundleTest, FilesThatWerePutBackComeForwardAgain) {
   const Roots end = Take(middle, both_ + new_alone_);
   EXPECT_EQ(Take(Joined(), both_ + new_alone_).pem, end.pem);
   EXPECT_EQ(Take(middle, both_ + new_alone_).pem, end.pem);
-  // ca.crt alone; then the bundle that the host holds says what it was.
+  // ca.crt alone was replaced; the bundle that the host holds has the old one.
   const Roots half = Take({middle.pem, end.bundle}, both_ + new_alone_);
   EXPECT_EQ(half.pem, end.pem);
   EXPECT_EQ(half.bundle, end.bundle);
-  EXPECT_THAT(half.news, ElementsAre("root removed " + HashOf(*old_)));
+  EXPECT_THAT(Texts(half.news), ElementsAre("root removed " + HashOf(*old_)));
 }
 
 TEST_F(RootBundleTest, BundleOfAnotherClusterIsRefused) {
@@ -170,7 +177,7 @@ TEST_F(RootBundleTest, RefusesWhatIsNoBundle) {
         old_->RootBundle("Demo", "1", Both()),
         old_->RootBundle("demo", "1", ""),
         old_->RootBundle("demo", "1", Both().substr(0, 1000)),
-        // What stands there alone would be believed for itself.
+        // A certificate that stands there alone would be trusted directly.
         old_->RootBundle("demo", "1", Both() + leaf),
         old_->RootBundle(
             "demo", "1",

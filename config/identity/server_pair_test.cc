@@ -1,4 +1,4 @@
-// How a server goes over to new files while it runs.
+// Tests the switch of a running server to new files.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,12 +27,12 @@ namespace {
 
 constexpr char kController[] = "spiffe://demo/controller";
 
-// What a server was told of its files; outlives the server's last thread.
+// Refusals reported to a server; outlives the server's last thread.
 struct Refusals {
   absl::Mutex mutex;
   std::vector<std::string> all ABSL_GUARDED_BY(mutex);
 
-  // Until one of them holds `text`; how many do.
+  // Waits until one of them holds `text`; returns how many do.
   int WaitFor(const std::string& text) {
     absl::MutexLock lock(&mutex);
     const auto count = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex) {
@@ -69,7 +69,7 @@ class ServerPairTest : public testing::Test {
   }
   ~ServerPairTest() override { server_->Shutdown(); }
 
-  // Each file by one rename.
+  // Replaces each file by one rename.
   void Write(const TlsPem& pem) {
     const auto replace = [](const std::string& path, const std::string& text,
                             unsigned mode) {
@@ -80,12 +80,12 @@ class ServerPairTest : public testing::Test {
     replace(files_.certificate, pem.certificate, 0644);
     replace(files_.key, pem.key, 0600);
   }
-  // Whether a new handshake with a client of this authority comes to its end,
-  // perhaps not the first one.
+  // True once a new handshake with a client of this authority succeeds, perhaps
+  // not the first one.
   bool ShakesHands(const TestAuthority& authority) {
     return ClientOf(authority)->WaitForConnected(PatientDeadline());
   }
-  // Whether the first handshake with a client of this authority fails.
+  // True if the first handshake with a client of this authority fails.
   bool IsRefused(const TestAuthority& authority) {
     const auto channel = ClientOf(authority);
     for (;;) {

@@ -11,9 +11,9 @@
 namespace clusterd {
 namespace {
 
-// What the controller signs with this key in a TLS handshake is partly of the
-// peer's choice. As TLS 1.3 tells its own signatures apart (RFC 8446, 4.4.3):
-// longer than the 32 bytes that a client of TLS 1.2 chooses at the front.
+// The peer partly chooses what the controller signs with this key in a TLS
+// handshake. This prefix marks our texts, as in TLS 1.3 (RFC 8446, 4.4.3):
+// longer than the 32 bytes that a TLS 1.2 client chooses at the front.
 std::string Framed(absl::string_view text) {
   return absl::StrCat(std::string(64, ' '), "clusterd, signed text",
                       absl::string_view("\0", 1), text);
@@ -27,8 +27,8 @@ const unsigned char* Bytes(absl::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-absl::Status Refused(absl::string_view why) {
-  return absl::PermissionDeniedError(absl::StrCat("signature: ", why));
+absl::Status Refused(const FindingValue& why) {
+  return DeniedWords("msg-trust-signature", why);
 }
 
 }  // namespace
@@ -49,9 +49,7 @@ bool IsMadeBy(EVP_PKEY* key, absl::string_view signature,
 absl::StatusOr<TextSigner> TextSigner::Create(absl::string_view key_pem) {
   std::shared_ptr<EVP_PKEY> key = FirstOf(key_pem, PEM_read_bio_PrivateKey);
   if (key) return TextSigner(std::move(key));
-  return absl::InvalidArgumentError(
-      "signature: no private key, expected unencrypted PEM text with \"BEGIN "
-      "PRIVATE KEY\"");
+  return InvalidWords("msg-trust-no-private-key");
 }
 
 absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {
@@ -69,9 +67,7 @@ absl::StatusOr<std::string> TextSigner::Sign(absl::string_view text) const {
                      Bytes(framed), framed.size()) == 1;
   ERR_clear_error();
   if (!good) {
-    return absl::InvalidArgumentError(
-        "signature: the private key cannot sign with SHA-256, expected one of "
-        "RSA or of an elliptic curve");
+    return InvalidWords("msg-trust-key-cannot-sign");
   }
   signature.resize(size);
   return signature;
@@ -83,10 +79,10 @@ struct SignatureVerifier::Certificates {
   absl::StatusOr<CertificateInfo> info;
   std::vector<Owned<X509>> chain;
   std::vector<Owned<X509>> authorities;
-  // Of the chain under the authorities when it was read.
+  // The chain's defect under the authorities when it was read.
   const absl::Time read_at;
   const std::string trouble;
-  // The first end of these all, when what was a chain ends to be one.
+  // The first end of all these, after which the chain is not valid.
   const absl::Time ends;
 
   std::string TroubleAt(absl::Time now) const {
@@ -134,27 +130,24 @@ absl::Status SignatureVerifier::Verify(absl::string_view text,
                                        absl::Time now) {
   if (certificate_pem.size() > kMaxCertificateBytes ||
       signature.size() > kMaxSignatureBytes) {
-    return Refused("longer than any of ours");
+    return Refused(Worded("signature-too-long"));
   }
   const auto certificates = Read(certificate_pem, ca_pem, now);
   const absl::StatusOr<CertificateInfo>& info = certificates->info;
-  if (!info.ok()) return Refused(info.status().message());
+  if (!info.ok()) return Refused(MessageWords(info.status()));
   if (info->id.kind != IdentityKind::kController ||
       info->id.cluster != cluster) {
-    return Refused(absl::StrCat("of ", info->id.ToString(),
-                                ", expected spiffe://", cluster,
-                                "/controller"));
+    return Refused(Worded("signature-of", info->id.ToString(), cluster));
   }
   const std::vector<Owned<X509>>& chain = certificates->chain;
   const std::string trouble = certificates->TroubleAt(now);
   ERR_clear_error();
   if (!trouble.empty()) {
-    return Refused(absl::StrCat("the certificate: ", trouble));
+    return Refused(Worded("msg-trust-chain", Term(trouble)));
   }
   const bool good =
       IsMadeBy(X509_get0_pubkey(chain[0].get()), signature, Framed(text));
-  return good ? absl::OkStatus()
-              : Refused("not made over this text by the certificate's key");
+  return good ? absl::OkStatus() : Refused(Worded("signature-not-over-this"));
 }
 
 }  // namespace clusterd

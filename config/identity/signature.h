@@ -1,5 +1,5 @@
-// Texts that a controller signs with the key of its certificate, so that who
-// keeps them can prove later that nobody else wrote them.
+// Texts that a controller signs with the key of its certificate, so that a
+// reader can prove later that the controller wrote them.
 #ifndef CONFIG_IDENTITY_SIGNATURE_H_
 #define CONFIG_IDENTITY_SIGNATURE_H_
 
@@ -38,9 +38,9 @@ class TextSigner {
 // take OpenSSL 3.0 longer than to verify a text. Safe for concurrent use.
 class SignatureVerifier {
  public:
-  // OK if `certificate_pem`, with what follows it in the chain, was issued by
-  // `ca_pem`, is valid at `now` and names the controller of `cluster`, and its
-  // key made the signature over `text`; PermissionDenied otherwise, and why.
+  // OK if `certificate_pem`, with its chain, was issued by `ca_pem`, is valid
+  // at `now` and names the controller of `cluster`, and its key made the
+  // signature over `text`; PermissionDenied otherwise, and why.
   absl::Status Verify(absl::string_view text, absl::string_view signature,
                       absl::string_view certificate_pem,
                       absl::string_view ca_pem, absl::string_view cluster,

@@ -72,7 +72,7 @@ TEST_F(SignatureTest, OfAnotherAuthorityIsRefused) {
   const auto signature = SignText(signer.key, "text");
   ASSERT_TRUE(signature.ok());
   EXPECT_FALSE(Verify(signer, "text", *signature).ok());
-  // Nor does it help to bring the authority along.
+  // Sending the authority along does not help.
   TlsPem with_ca = signer;
   with_ca.certificate += stranger->certificate_pem();
   EXPECT_FALSE(Verify(with_ca, "text", *signature).ok());

@@ -14,10 +14,7 @@ namespace {
 constexpr size_t kMaxRequestBytes = 16 << 10;
 
 absl::Status Wrong(absl::string_view what) {
-  return InvalidArgument(
-      "signing request: ", what,
-      ", expected PEM text with \"BEGIN CERTIFICATE REQUEST\" of "
-      "a P-256 or Ed25519 key, signed by it");
+  return InvalidWords("msg-trust-signing-request", Worded(what));
 }
 
 bool IsAccepted(EVP_PKEY* key) {
@@ -38,7 +35,7 @@ absl::StatusOr<std::string> MakePrivateKey() {
       PEM_write_bio_PrivateKey(text.get(), key.get(), nullptr, nullptr, 0,
                                nullptr, nullptr) != 1) {
     ERR_clear_error();
-    return absl::InternalError("OpenSSL makes no P-256 key");
+    return InternalWords("msg-trust-no-new-key");
   }
   return TextOf(text.get());
 }
@@ -56,24 +53,22 @@ absl::StatusOr<std::string> MakeSigningRequest(absl::string_view key_pem) {
                     PEM_write_bio_X509_REQ(text.get(), request.get()) == 1;
   ERR_clear_error();
   if (made) return TextOf(text.get());
-  return absl::InvalidArgumentError(
-      "signing request: no private key that can sign, expected unencrypted "
-      "PEM text with \"BEGIN PRIVATE KEY\"");
+  return InvalidWords("msg-trust-no-private-key");
 }
 
 absl::StatusOr<RequestedKey> ReadSigningRequest(absl::string_view pem) {
-  if (pem.size() > kMaxRequestBytes) return Wrong("too long");
+  if (pem.size() > kMaxRequestBytes) return Wrong("id-too-long");
   const Owned<X509_REQ> request = FirstOf(pem, PEM_read_bio_X509_REQ);
-  if (!request) return Wrong("none");
-  // Before its signature, which could be of a key that takes minutes.
+  if (!request) return Wrong("request-none");
+  // Checked before its signature, which could be of a key that takes minutes.
   EVP_PKEY* const key = X509_REQ_get0_pubkey(request.get());
   if (key == nullptr || !IsAccepted(key)) {
     ERR_clear_error();
-    return Wrong("of another kind of key");
+    return Wrong("request-other-key");
   }
   const bool signed_by_it = X509_REQ_verify(request.get(), key) == 1;
   ERR_clear_error();
-  if (!signed_by_it) return Wrong("not signed by its key");
+  if (!signed_by_it) return Wrong("request-not-signed");
   RequestedKey asked;
   asked.public_key_der = PublicKeyDer(key);
   asked.spki_sha256 = Sha256Hex(asked.public_key_der);

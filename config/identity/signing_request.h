@@ -1,6 +1,6 @@
-// A host's own key, and the request that it asks for a certificate with (PKCS
-// #10, RFC 2986). The key never leaves the host; the request proves that who
-// sends it has the key, and nothing else in it is looked at.
+// A host's own key, and its certificate request (PKCS #10, RFC 2986). The key
+// never leaves the host; the request proves that its sender has the key, and
+// all other fields of it are ignored.
 #ifndef CONFIG_IDENTITY_SIGNING_REQUEST_H_
 #define CONFIG_IDENTITY_SIGNING_REQUEST_H_
 
@@ -11,11 +11,10 @@
 
 namespace clusterd {
 
-// A new P-256 key, as unencrypted PEM. Internal if OpenSSL makes none.
+// A new P-256 key, as unencrypted PEM. Internal if OpenSSL fails.
 absl::StatusOr<std::string> MakePrivateKey();
 
-// A request for the key, as PEM, without a name. InvalidArgument if the text
-// holds no key.
+// A request for the key, as PEM, without a name. InvalidArgument without a key.
 absl::StatusOr<std::string> MakeSigningRequest(absl::string_view key_pem);
 
 struct RequestedKey {
@@ -23,11 +22,11 @@ struct RequestedKey {
   std::string spki_sha256;     // Hex, as SpkiSha256 of its certificate.
 };
 
-// The key that asks. InvalidArgument unless the text is a request of at most
-// 16 KiB, of a key on P-256 or Ed25519, which has signed it.
+// The requested key. InvalidArgument unless the text is a request of at most 16
+// KiB, of a key on P-256 or Ed25519, which has signed it.
 absl::StatusOr<RequestedKey> ReadSigningRequest(absl::string_view pem);
 
-// The same digest of a private key's public half; empty if it is none.
+// The same digest of a private key's public half; empty for another text.
 std::string SpkiOfPrivateKey(absl::string_view key_pem);
 
 }  // namespace clusterd

@@ -13,7 +13,6 @@
 #include "absl/base/attributes.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
-#include "absl/strings/substitute.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/types/span.h"
@@ -22,6 +21,7 @@
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/security/tls_certificate_provider.h"
@@ -33,26 +33,19 @@ namespace {
 
 namespace tls = ::grpc::experimental;
 
-// The files in memory that gRPC watches for a server.
+// The interval at which gRPC reads a server's files in memory.
 constexpr unsigned kMemoryRefreshSeconds = 1;
 
 absl::StatusOr<std::string> ReadPem(const std::string& path,
                                     bool secret = false) {
   if (path.empty()) {
-    return absl::InvalidArgumentError(
-        "certificate files: a path is empty, expected ca, cert and key");
+    return InvalidWords("msg-trust-path-empty");
   }
   return secret ? ReadRegularFile(path, kMaxPemBytes, S_IRWXO, "0600 or 0640")
                 : ReadRegularFile(path);
 }
 
-std::string TimeLeftText(absl::Duration left) {
-  const int64_t hours = absl::ToInt64Hours(left);
-  return hours > 72 ? absl::StrCat(hours / 24, " days")
-                    : absl::StrCat(hours, " h");
-}
-
-// Lets only the controller of one cluster be at the other end.
+// Accepts only the controller of one cluster as the peer.
 class ControllerVerifier final : public tls::ExternalCertificateVerifier {
  public:
   explicit ControllerVerifier(std::string cluster)
@@ -99,12 +92,12 @@ std::shared_ptr<grpc::ChannelCredentials> ForController(
   options.set_verify_server_certs(true);
   options.set_certificate_verifier(
       tls::ExternalCertificateVerifier::Create<ControllerVerifier>(cluster));
-  // The verifier above looks at the SPIFFE id; addresses are not names here.
+  // The verifier above checks the SPIFFE id; addresses are not names here.
   options.set_check_call_host(false);
   return tls::TlsCredentials(options);
 }
 
-// OpenSSL's threads and ours share it; held for reading while it is called.
+// OpenSSL's threads and ours share it; held for reading during a call.
 ABSL_CONST_INIT absl::Mutex ended_mutex(absl::kConstInit);
 // Never deleted: those threads may run until the process ends.
 std::function<bool(const std::string& pem)>* const admits_ended
@@ -112,7 +105,7 @@ std::function<bool(const std::string& pem)>* const admits_ended
         new std::function<bool(const std::string& pem)>();
 
 // OpenSSL's verdict on one certificate of a chain, but for the end of the
-// lowest: then it goes on with what it has not looked at yet.
+// lowest: then it continues with the checks that it has not made yet.
 int VerifyButForTheEnd(int is_good, X509_STORE_CTX* chain) {
   if (is_good == 1 ||
       X509_STORE_CTX_get_error(chain) != X509_V_ERR_CERT_HAS_EXPIRED ||
@@ -174,13 +167,12 @@ void SetUpContexts() {
   (void)index;
 }
 
-// Where gRPC reads what a server shows. gRPC 1.51 ends every new handshake of a
-// server whose key and certificate are no pair, or are no PEM
-// (tls_security_connector.cc drops the factory before it makes the next), and
-// its own watcher takes whatever stands in the files. So it watches two files
-// in memory, which only get what ReadPairOf took: the key never stands on
-// another disk, and a file there is replaced as a whole, key and certificate in
-// one.
+// The files from which gRPC reads a server's certificate. gRPC 1.51 ends every
+// new handshake of a server whose key and certificate do not match, or are not
+// PEM (tls_security_connector.cc drops the factory before it makes the next),
+// and its own watcher takes whatever stands in the files. So it watches two
+// files in memory, which only get what ReadPairOf took: the key never reaches
+// another disk, and a file is replaced as a whole, key and certificate in one.
 struct Shown {
   MemoryFile pair;
   MemoryFile roots;
@@ -194,9 +186,9 @@ struct Shown {
   }
 };
 
-// The last good set of a server's files, at which it looks on a thread of its
-// own. It is a verifier, which lets everybody through whom TLS let through,
-// because that is what gRPC keeps as long as it shows the pair.
+// The last good set of a server's files, which it checks on a thread of its
+// own. It is a verifier that accepts every peer that TLS accepted, because gRPC
+// keeps a verifier as long as it shows the pair.
 class ServerPair final : public tls::ExternalCertificateVerifier {
  public:
   // `shown` holds `first`, which came from `files`.
@@ -254,7 +246,7 @@ class ServerPair final : public tls::ExternalCertificateVerifier {
   std::thread thread_;  // Last: uses the rest.
 };
 
-// What servers of both kinds have: what they show, and where gRPC reads it.
+// The shared part of both kinds of servers: their files, and gRPC's source.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
     const TlsFiles& files, unsigned refresh_seconds, bool wants_clients,
     CertificatesRefused refused) {
@@ -269,7 +261,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
           wants_clients ? shown->roots.path() : "", kMemoryRefreshSeconds));
   if (wants_clients) options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  // Who the client is gets decided per call; see RequirePeer.
+  // RequirePeer decides about the client's identity on each call.
   options.set_certificate_verifier(
       tls::ExternalCertificateVerifier::Create<ServerPair>(
           files, std::move(info.id), std::move(pem), std::move(shown),
@@ -282,9 +274,9 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerOf(
 }
 
 // "… last error: UNKNOWN: ipv4:127.0.0.1:1: Tls handshake failed: …" is cut to
-// what stands behind the address. The texts are those of gRPC 1.51.
+// the text behind the address. The texts are those of gRPC 1.51.
 absl::string_view LastError(absl::string_view message) {
-  // Behind the mark stand the code and the address.
+  // The code and the address follow the mark.
   static const LazyRE2 kForm = {R"((?s).*?last error: (?:.*?: ){0,2}(.*))",
                                 RE2::Latin1};
   absl::string_view last;
@@ -296,43 +288,35 @@ absl::string_view After(absl::string_view text, absl::string_view mark) {
   return at == absl::string_view::npos ? text : text.substr(at + mark.size());
 }
 
-constexpr char kNotSigned[] =
-    "wrong certificate: not signed by our CA ($1), or not valid now";
-constexpr char kClosed[] =
-    "closed the connection before any answer ($0); it may not trust our "
-    "certificate ($2), or be ending";
-
-// What gRPC and OpenSSL say, and what that means; the first row with a text
-// that is in theirs.
+// Messages of gRPC and OpenSSL, and their meaning; the first row whose text is
+// in theirs applies.
 struct FailureWords {
   const char* theirs;
-  // In it $0 is what they say behind `after`, $1 our CA, $2 our certificate.
-  const char* ours;
+  // Its values: what they say behind `after`, our CA and our certificate.
+  const char* row;
   const char* after;
 };
 
-// Of a connection that could not be made.
+// For a connection that could not be made.
 constexpr FailureWords kConnectWords[] = {
-    {"Custom verification check failed", "wrong certificate: $0",
+    {"Custom verification check failed", "msg-call-wrong-certificate",
      "UNAUTHENTICATED: "},
-    {"wrong version number",
-     "does not speak TLS; another program may be listening there", ""},
-    {"certificate verify failed", kNotSigned, ""},
+    {"wrong version number", "msg-call-no-tls", ""},
+    {"certificate verify failed", "msg-call-not-signed", ""},
     // OpenSSL says this when a signature was made by another key.
-    {"EVP lib", kNotSigned, ""},
-    {"handshake failed", "no TLS connection: $0", "handshake failed: "},
-    {"Socket closed", kClosed, ""},
-    {"Connection reset", kClosed, ""},
-    {"Broken pipe", kClosed, ""},
-    {"", "not reachable: $0", "Failed to connect to remote host: "}};
+    {"EVP lib", "msg-call-not-signed", ""},
+    {"handshake failed", "msg-call-handshake-failed", "handshake failed: "},
+    {"Socket closed", "msg-call-closed", ""},
+    {"Connection reset", "msg-call-closed", ""},
+    {"Broken pipe", "msg-call-closed", ""},
+    {"", "msg-call-not-reachable", "Failed to connect to remote host: "}};
 
-// Of a call that has or needs none.
+// For calls with or without a connection; others have the peer's own message.
 constexpr FailureWords kCallWords[] = {
-    {"DNS resolution failed", "host name not resolved: $0", "is_balancer=0: "},
-    {"Socket closed", "the connection broke: $0", ""},
-    {"Connection reset", "the connection broke: $0", ""},
-    {"Broken pipe", "the connection broke: $0", ""},
-    {"", "$0", ""}};
+    {"DNS resolution failed", "msg-call-name-not-resolved", "is_balancer=0: "},
+    {"Socket closed", "msg-call-broken", ""},
+    {"Connection reset", "msg-call-broken", ""},
+    {"Broken pipe", "msg-call-broken", ""}};
 
 }  // namespace
 
@@ -341,59 +325,53 @@ absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files) {
   ASSIGN_OR_RETURN(pem.ca, ReadPem(files.ca));
   ASSIGN_OR_RETURN(pem.certificate, ReadPem(files.certificate));
   ASSIGN_OR_RETURN(pem.key, ReadPem(files.key, /*secret=*/true));
-  RETURN_IF_ERROR(InFront(files.ca, CheckHasCertificate(pem.ca)));
+  RETURN_IF_ERROR(About(files.ca, CheckHasCertificate(pem.ca)));
   RETURN_IF_ERROR(
-      InFront(files.certificate, CheckHasCertificate(pem.certificate)));
+      About(files.certificate, CheckHasCertificate(pem.certificate)));
   const auto info = ParseCertificate(pem.certificate);
-  RETURN_IF_ERROR(InFront(files.certificate, info.status()));
-  RETURN_IF_ERROR(
-      InFront(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
+  RETURN_IF_ERROR(About(files.certificate, info.status()));
+  RETURN_IF_ERROR(About(files.key, CheckKeyBelongs(pem.certificate, pem.key)));
   const absl::Time now = absl::Now();
   if (now >= info->not_before && now <= info->not_after) return pem;
-  return FailedPrecondition(files.certificate, ": not valid now, only from ",
-                            UtcText(info->not_before), " to ",
-                            UtcText(info->not_after));
+  return PreconditionWords("msg-trust-not-valid-now", files.certificate,
+                           UtcText(info->not_before), UtcText(info->not_after));
 }
 
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files) {
   absl::StatusOr<TlsPem> pair = ReadTlsFiles(files);
-  // A pair that is swapped between two reads looks as if it were none.
+  // A pair that is replaced between two reads looks like a mismatch.
   if (!pair.ok()) pair = ReadTlsFiles(files);
   RETURN_IF_ERROR(pair.status());
   ASSIGN_OR_RETURN(const CertificateInfo info,
                    ParseCertificate(pair->certificate));
   if (!(info.id == self)) {
-    return PermissionDenied(files.certificate, ": is ", info.id.ToString(),
-                            ", expected ", self.ToString());
+    return DeniedWords("msg-trust-other-identity", files.certificate,
+                       info.id.ToString(), self.ToString());
   }
-  RETURN_IF_ERROR(InFront(
-      files.certificate, CheckChain(pair->certificate, pair->ca, absl::Now())));
+  RETURN_IF_ERROR(About(files.certificate,
+                        CheckChain(pair->certificate, pair->ca, absl::Now())));
   return pair;
 }
 
-std::vector<std::string> EndingCertificates(const TlsFiles& files,
-                                            absl::Time now,
-                                            absl::string_view noticed) {
+std::vector<FindingValue> EndingCertificates(const TlsFiles& files,
+                                             absl::Time now,
+                                             absl::string_view noticed) {
   const std::pair<const std::string&, const char*> kinds[] = {
-      {files.certificate,
-       "make a new one with deploy/certificates.sh and put "
-       "it there with its key"},
-      {files.ca,
-       "make a new CA, and with it every certificate, with "
-       "deploy/certificates.sh"}};
-  std::vector<std::string> lines;
+      {files.certificate, "make-certificate"}, {files.ca, "make-ca"}};
+  std::vector<FindingValue> lines;
   for (const auto& [path, what_to_do] : kinds) {
     const auto pem = ReadPem(path);
     if (!pem.ok()) continue;
     for (const auto& [subject, end] : CertificateEnds(*pem)) {
       const absl::Duration left = end - now;
       if (left > kCertificateNotice) continue;
-      lines.push_back(absl::StrCat(
-          "certificate ", subject, " in ", path,
-          left > absl::ZeroDuration()
-              ? absl::StrCat(" ends in ", TimeLeftText(left), ", at ")
-              : " ended at ",
-          UtcText(end), "; ", what_to_do, ", ", noticed));
+      const auto hours = absl::ToInt64Hours(left);
+      lines.push_back(Worded(
+          left > absl::ZeroDuration() ? "msg-trust-certificate-ends"
+                                      : "msg-trust-certificate-ended",
+          subject, path, UtcText(end), Worded(what_to_do), Worded(noticed),
+          hours > 72 ? Counted(hours / 24, "day")
+                     : ToFindingValue(absl::StrCat(hours, " h"))));
     }
   }
   return lines;
@@ -420,9 +398,8 @@ absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
   ASSIGN_OR_RETURN(CertificateInfo info, ParseCertificate(pem.certificate));
   const std::string& expected = cluster.empty() ? info.id.cluster : cluster;
   if (info.id.cluster != expected || info.id.kind != kind) {
-    return PermissionDenied(files.certificate, ": is ", info.id.ToString(),
-                            ", expected a ", KindName(kind), " of cluster \"",
-                            expected, "\"");
+    return DeniedWords("msg-trust-other-kind", files.certificate,
+                       info.id.ToString(), Term(KindName(kind)), expected);
   }
   return std::move(info.id);
 }
@@ -453,10 +430,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>
 MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
                        unsigned refresh_seconds) {
   if (!IsClusterName(cluster)) {
-    return InvalidArgument(
-        "cluster name \"", cluster,
-        "\": expected lower-case letters, digits, \".\", \"-\" or "
-        "\"_\"");
+    return InvalidWords("msg-trust-cluster-name", cluster);
   }
   ASSIGN_OR_RETURN(const TlsPem pem, ReadTlsFiles(files));
   return ForController(
@@ -476,7 +450,7 @@ std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
 MakeOneSidedServerCredentials(const TlsFiles& files, unsigned refresh_seconds) {
-  // Whoever serves hosts that join serves others, too, and hears it there.
+  // Another server of the same program reports refused certificates.
   return ServerOf(files, refresh_seconds, /*wants_clients=*/false, nullptr);
 }
 
@@ -500,35 +474,46 @@ absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
                                             const std::string& cluster,
                                             IdentityKind kind) {
   absl::StatusOr<CertificateInfo> peer = ParseCertificate(pem);
-  if (!peer.ok()) return absl::UnauthenticatedError(peer.status().message());
+  if (!peer.ok()) {
+    return WithWords(absl::UnauthenticatedError(""),
+                     MessageWords(peer.status()));
+  }
   const SpiffeId& id = peer->id;
   if (id.cluster != cluster) {
-    return PermissionDenied(id.ToString(), " is not of this cluster, \"",
-                            cluster, "\"");
+    return DeniedWords("msg-trust-other-cluster", id.ToString(), cluster);
   }
   if (id.kind == kind) return peer;
-  return PermissionDenied(id.ToString(), " is a ", KindName(id.kind),
-                          ", and only a ", KindName(kind), " may do this");
+  return DeniedWords("msg-trust-wrong-kind", id.ToString(),
+                     Term(KindName(id.kind)), Term(KindName(kind)));
 }
 
 absl::Status RequireRole(const SpiffeId& user, Role needed,
                          absl::string_view call) {
   if (user.role >= needed) return absl::OkStatus();
-  return PermissionDenied(call, ": ", user.ToString(), " has the role ",
-                          RoleName(user.role), ", expected ", RoleName(needed));
+  return DeniedWords("msg-trust-role", call, user.ToString(),
+                     RoleName(user.role), RoleName(needed));
 }
 
-std::string UnavailableReason(absl::string_view message,
-                              const TlsFiles& named) {
+absl::Status ExplainUnavailable(const absl::Status& failure,
+                                const TlsFiles& named) {
+  static const LazyRE2 kOtherEnd = {
+      "(?s).*: the other end is (.*), expected (.*)", RE2::Latin1};
+  const absl::string_view message = failure.message();
   const bool is_connect = absl::StartsWith(message, "failed to connect");
   const absl::string_view reason = is_connect ? LastError(message) : message;
+  std::string peer;
+  std::string expected;
+  if (is_connect && HasForm(reason, *kOtherEnd, &peer, &expected)) {
+    return UnavailableWords("msg-call-wrong-peer", peer, expected);
+  }
   const absl::Span<const FailureWords> rows =
       is_connect ? absl::MakeSpan(kConnectWords) : absl::MakeSpan(kCallWords);
   const auto words = absl::c_find_if(rows, [reason](const FailureWords& row) {
     return absl::StrContains(reason, row.theirs);
   });
-  return absl::Substitute(words->ours, After(reason, words->after), named.ca,
-                          named.certificate);
+  if (words == rows.end()) return failure;
+  return UnavailableWords(words->row, Term(After(reason, words->after)),
+                          named.ca, named.certificate);
 }
 
 absl::Status CheckOneCluster(const TlsFiles& files) {
@@ -536,12 +521,8 @@ absl::Status CheckOneCluster(const TlsFiles& files) {
   if (!pem.ok() || IsSignedBy(pem->certificate, pem->ca)) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the CA in ", files.ca, " did not sign the certificate in ",
-      files.certificate,
-      ": one of them is of another cluster; put both there as "
-      "deploy/certificates.sh made them for this one, which is noticed within "
-      "a minute"));
+  return PreconditionWords("msg-trust-two-clusters", files.ca,
+                           files.certificate);
 }
 
 }  // namespace clusterd

@@ -1,10 +1,9 @@
-// Mutual TLS for gRPC out of three PEM files. There is no other mode. Each side
-// requires a certificate of the cluster's CA from the other; a client also
+// Mutual TLS for gRPC out of three PEM files; there is no other mode. Each side
+// requires a certificate of the cluster's CA from the other. A client also
 // requires that the other end is the controller of its cluster, by SPIFFE id
-// and not by host name, so no host's certificate passes for the controller.
-// Files that are renewed on disk are taken up within a refresh interval, by new
-// connections; a server takes up only a good set, and else goes on with the
-// last one that was. TLS 1.2 or 1.3.
+// and not by host name, so no host's certificate passes for the controller. New
+// connections use renewed files within a refresh interval; a server takes only
+// a valid set, and otherwise keeps the last one. TLS 1.2 or 1.3.
 #ifndef CONFIG_IDENTITY_TLS_CREDENTIALS_H_
 #define CONFIG_IDENTITY_TLS_CREDENTIALS_H_
 
@@ -19,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "config/identity/certificate.h"
+#include "config/words/words.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
 
@@ -32,48 +32,46 @@ struct TlsFiles {
   std::string key;
 };
 
-// How often the files are looked at for a renewal.
+// The interval between checks of the files for a renewal.
 inline constexpr unsigned kTlsRefreshSeconds = 60;
 
 // Reads and checks the three files. An error names the file: NotFound if it is
 // not there; PermissionDenied if it cannot be read, or if others may read the
-// key; InvalidArgument if it is no PEM or one of its certificates is cut short,
-// if key and certificate do not belong together, or if the certificate has no
-// SPIFFE id; FailedPrecondition if the certificate is not valid now.
+// key; InvalidArgument if it is not PEM or one of its certificates is cut
+// short, if key and certificate do not belong together, or if the certificate
+// has no SPIFFE id; FailedPrecondition if the certificate is not valid now.
 absl::StatusOr<TlsPem> ReadTlsFiles(const TlsFiles& files);
 
-// A set of files to go over to: errors as ReadTlsFiles, and PermissionDenied if
+// A replacement set of files: errors as ReadTlsFiles, and PermissionDenied if
 // the certificate is not of `self` or does not lead to the CA now.
 absl::StatusOr<TlsPem> ReadPairOf(const SpiffeId& self, const TlsFiles& files);
 
-// How long before its end a certificate is spoken of that nobody renews.
+// A certificate without automatic renewal is reported this long before its end.
 inline constexpr absl::Duration kCertificateNotice = absl::Hours(30 * 24);
-// The same of one that renews itself, at half of its life: by then that has
-// gone wrong for long.
+// The same with automatic renewal, at half of its life, when renewal is late.
 inline constexpr absl::Duration kRenewedNotice = absl::Hours(48);
 
 // A line for each certificate in the two files that ends within
-// kCertificateNotice of `now`, or has ended: whose it is, the file, the end and
-// what to do. `noticed`: when a new one counts. Files that cannot be read are
-// told elsewhere.
-std::vector<std::string> EndingCertificates(
+// kCertificateNotice of `now`, or has ended: its subject, the file, the end and
+// the remedy. `noticed`: the words for when a new one counts. Other checks
+// report unreadable files.
+std::vector<FindingValue> EndingCertificates(
     const TlsFiles& files, absl::Time now,
-    absl::string_view noticed = "which is noticed within a minute");
+    absl::string_view noticed = "noticed-within-a-minute");
 
-// The earliest end of the certificates in each PEM file that has one and can be
-// read, by the name that stands before its path.
+// The earliest end of the certificates in each readable PEM file that has one,
+// by the name that stands before its path.
 std::vector<std::pair<std::string, absl::Time>> FirstEnds(
     const std::vector<std::pair<std::string, std::string>>& files);
 
-// The identity that the certificate of `files` gives; an empty `cluster` lets
-// it say which cluster that is. Errors as ReadTlsFiles, and PermissionDenied if
-// it is of another cluster or of another kind.
+// The identity in the certificate of `files`; an empty `cluster` accepts any.
+// Errors as ReadTlsFiles, and PermissionDenied for another cluster or kind.
 absl::StatusOr<SpiffeId> ReadOwnIdentity(const TlsFiles& files,
                                          const std::string& cluster,
                                          IdentityKind kind);
 
-// Hears why files were refused while a server runs, once for each reason, on a
-// thread of its own, until gRPC has let go of the credentials: a moment after
+// Receives why files were refused while a server runs, once for each reason, on
+// a thread of its own, until gRPC has released the credentials: a moment after
 // the server's end.
 using CertificatesRefused = std::function<void(const std::string& why)>;
 
@@ -83,20 +81,20 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const TlsFiles& files, unsigned refresh_seconds = kTlsRefreshSeconds,
     CertificatesRefused refused = nullptr);
 
-// Which certificates, PEM, get through the handshake with servers of this
-// process although they have ended; all else that is wrong with one, or with
-// those above it, is still refused. None, where it is null, as at first. What
-// such a peer may then call is for the server to decide, by each call. `admits`
-// is called on any thread, and not any more once another one was set.
+// Sets the predicate for ended certificates, PEM, that pass the handshake with
+// servers of this process; any other defect of one, or of those above it, is
+// still refused. Null, the initial state, admits none. The server decides on
+// each call what such a peer may call. `admits` is called on any thread, and
+// never after another one was set.
 void AdmitEndedCertificates(std::function<bool(const std::string& pem)> admits);
 
 // Why a handshake failed with a server of this process, of the client whose
-// ClientHello has this random (RFC 8446, 4.1.2). Known are those whose
-// certificate was refused, the last some hundred; else what is likely.
+// ClientHello has this random (RFC 8446, 4.1.2). Known for about the last
+// hundred refused certificates; otherwise the likely cause.
 std::string WhyHandshakeFailed(const std::string& random);
 
-// Credentials for dialling spiffe://`cluster`/controller. Errors as
-// ReadTlsFiles; InvalidArgument also if `cluster` can be no cluster's name.
+// Credentials for connecting to spiffe://`cluster`/controller. Errors as
+// ReadTlsFiles; InvalidArgument also if `cluster` is not a valid cluster name.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>
 MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
                        unsigned refresh_seconds = kTlsRefreshSeconds);
@@ -105,7 +103,7 @@ MakeChannelCredentials(const TlsFiles& files, const std::string& cluster,
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromPem(
     const TlsPem& pem, const std::string& cluster);
 
-// For hosts that have no certificate yet. A server's, that asks clients for
+// For hosts that have no certificate yet: a server's, that asks clients for
 // none; errors as ReadTlsFiles.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>
 MakeOneSidedServerCredentials(const TlsFiles& files,
@@ -114,15 +112,15 @@ MakeOneSidedServerCredentials(const TlsFiles& files,
 // spiffe://`cluster`/controller by these roots.
 std::shared_ptr<grpc::ChannelCredentials> MakeChannelCredentialsFromRoots(
     const std::string& ca_pem, const std::string& cluster);
-// A client's that believes whoever answers. Nothing secret may be sent over it,
-// and nothing that comes over it be believed before it has been compared.
+// A client's that accepts any server. Send no secrets over it, and trust
+// nothing from it that has not been compared.
 std::shared_ptr<grpc::ChannelCredentials> MakeUnverifiedChannelCredentials();
 
-// Who is at the other end of a call that a server has received: read from the
-// certificate, PEM, that TLS has verified, never from a message, header or
-// address. Unauthenticated for one without exactly one SPIFFE id of ours;
+// The peer of a call that a server has received: read from the certificate,
+// PEM, that TLS has verified, never from a message, header or address.
+// Unauthenticated for one without exactly one SPIFFE id of ours;
 // PermissionDenied if it is of another cluster or of another kind than `kind`.
-// The messages are for the peer to read.
+// The messages are for the peer.
 absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
                                             const std::string& cluster,
                                             IdentityKind kind);
@@ -132,18 +130,19 @@ absl::StatusOr<CertificateInfo> RequirePeer(absl::string_view pem,
 absl::Status RequireRole(const SpiffeId& user, Role needed,
                          absl::string_view call);
 
-// Why a call over mutual TLS could not be made, in words for who runs the
-// program that made it, out of what gRPC 1.51 and OpenSSL 3 say. `message` is
-// that of a call that ended as Unavailable. `named` has what the
-// files are called there: paths, or the options that name them.
-//   cannot connect   the system's own reason, what to look at
+// Explains why a call over mutual TLS failed to the user of the calling
+// program, from what gRPC 1.51 and OpenSSL 3 say. `failure` is that of a call
+// that ended as Unavailable. `named` has the files' names there: paths, or the
+// options that name them.
+//   cannot connect   the system's own reason, what to check
 //   bad certificate  which side refused which certificate
-//   all else         the message
-std::string UnavailableReason(absl::string_view message, const TlsFiles& named);
+//   all else         the same error
+absl::Status ExplainUnavailable(const absl::Status& failure,
+                                const TlsFiles& named);
 
-// FailedPrecondition, with what to do, if `ca` signed no certificate in the
-// chain of `certificate`: one of the two files is of another cluster. Ok also
-// where the files cannot be read, which is told elsewhere.
+// FailedPrecondition, with the remedy, if `ca` signed no certificate in the
+// chain of `certificate`: one of the two files is of another cluster. OK also
+// if the files cannot be read, which other checks report.
 absl::Status CheckOneCluster(const TlsFiles& files);
 
 }  // namespace clusterd

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "openssl/ssl.h"
@@ -120,7 +121,7 @@ TEST(ReadOwnIdentityTest, TakesTheClustersNameFromTheCertificate) {
   const auto host = ReadOwnIdentity(files, "", IdentityKind::kHost);
   ASSERT_TRUE(host.ok()) << host.status();
   EXPECT_EQ(host->cluster, "demo");
-  // Its kind is no matter of taste.
+  // The kind must match.
   EXPECT_THAT(std::string(ReadOwnIdentity(files, "", IdentityKind::kController)
                               .status()
                               .message()),
@@ -149,8 +150,8 @@ TEST(MakeServerCredentialsTest, SetsUpEachContextBeforeGrpcHasIt) {
   EXPECT_NE(SSL_CTX_get_mode(context.get()) & SSL_MODE_RELEASE_BUFFERS, 0);
 }
 
-// As a host of "demo", with these URI names; tests over real connections are in
-// tests/component.
+// RequirePeer for a host of "demo" with these URI names; tests/component tests
+// real connections.
 absl::StatusOr<CertificateInfo> RequireHost(
     const std::vector<std::string>& uris) {
   return RequirePeer(TestAuthority::Create()->Issue(uris).certificate, "demo",
@@ -197,18 +198,22 @@ TEST(EndingCertificatesTest, SpeaksThirtyDaysBeforeTheEnd) {
       WriteFiles(authority->Issue({"spiffe://demo/host/a"}, options));
   const absl::Time now = absl::Now();
   EXPECT_TRUE(EndingCertificates(files, now + absl::Hours(279)).empty());
-  EXPECT_THAT(EndingCertificates(files, now + absl::Hours(281)).at(0),
-              HasSubstr(" ends in 29 days, at 2"));
+  EXPECT_THAT(
+      EnglishText(EndingCertificates(files, now + absl::Hours(281)).at(0)),
+      HasSubstr(" ends in 29 days, at 2"));
   const auto lines = EndingCertificates(files, now + absl::Hours(953));
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_THAT(lines[0], HasSubstr("certificate spiffe://demo/host/a in " +
-                                  files.certificate + " ends in 4"));
-  EXPECT_THAT(lines[0], HasSubstr("h, at 2"));
-  EXPECT_THAT(lines[0], HasSubstr("make a new one with "
-                                  "deploy/certificates.sh and put it there"));
-  EXPECT_THAT(lines[0], HasSubstr("noticed within a minute"));
-  EXPECT_THAT(EndingCertificates(files, now + absl::Hours(1001)).at(0),
-              HasSubstr(" ended at 2"));
+  EXPECT_THAT(EnglishText(lines[0]),
+              HasSubstr("certificate spiffe://demo/host/a in " +
+                        files.certificate + " ends in 4"));
+  EXPECT_THAT(EnglishText(lines[0]), HasSubstr("h, at 2"));
+  EXPECT_THAT(EnglishText(lines[0]),
+              HasSubstr("make a new one with "
+                        "deploy/certificates.sh and put it there"));
+  EXPECT_THAT(EnglishText(lines[0]), HasSubstr("noticed within a minute"));
+  EXPECT_THAT(
+      EnglishText(EndingCertificates(files, now + absl::Hours(1001)).at(0)),
+      HasSubstr(" ended at 2"));
 }
 
 TEST(EndingCertificatesTest, SpeaksOfTheCaToo) {
@@ -217,9 +222,10 @@ TEST(EndingCertificatesTest, SpeaksOfTheCaToo) {
   const auto lines =
       EndingCertificates(files, absl::Now() + absl::Hours(24 * 364));
   ASSERT_EQ(lines.size(), 2u);
-  EXPECT_THAT(lines[1], HasSubstr("certificate CN=clusterd test authority in " +
-                                  files.ca + " ends in 2"));
-  EXPECT_THAT(lines[1], HasSubstr("make a new CA"));
+  EXPECT_THAT(EnglishText(lines[1]),
+              HasSubstr("certificate CN=clusterd test authority in " +
+                        files.ca + " ends in 2"));
+  EXPECT_THAT(EnglishText(lines[1]), HasSubstr("make a new CA"));
   EXPECT_TRUE(EndingCertificates({}, absl::Now()).empty());
 }
 

@@ -1,9 +1,8 @@
 // Replaces a function of gRPC (core/tsi/transport_security.h). gRPC 1.51
-// encrypts a frame of TLS at a time. Where a write fills its frames to the last
-// byte, its flush has nothing to do and returns without setting *size: so many
-// bytes of freed memory go out unencrypted, and the connection breaks. That is
-// one size of a report in 4,000, and a cluster's reports often have the same
-// size.
+// encrypts a frame of TLS at a time. If a write fills its frames to the last
+// byte, gRPC's flush returns without setting *size: that many bytes of freed
+// memory go out unencrypted, and the connection breaks. This hits one size of a
+// report in 4,000, and a cluster's reports often have the same size.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -15,7 +14,7 @@ struct tsi_frame_protector;
   "P19tsi_frame_protectorPhPmS2_"
 using Flush = int(tsi_frame_protector*, unsigned char*, size_t*, size_t*);
 
-// gRPC's own where its archive is linked, with --wrap.
+// gRPC's own if its archive is linked, with --wrap.
 Flush RealFlush __asm__("__real_" CLUSTERD_FLUSH) __attribute__((weak));
 Flush WrappedFlush __asm__("__wrap_" CLUSTERD_FLUSH);
 // Found before that of a shared gRPC; an archive has a stronger one.

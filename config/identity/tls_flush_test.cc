@@ -1,5 +1,5 @@
-// Messages of every size arrive, also those that fill the buffers of gRPC's TLS
-// to the last byte, which gRPC 1.51 alone does not send whole.
+// Messages of every size arrive whole. gRPC 1.51 alone does not send those that
+// fill the buffers of its TLS to the last byte.
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@
 namespace clusterd {
 namespace {
 
-// Answers a call with what came.
+// Answers a call with its message.
 class Echo : public grpc::ServerGenericBidiReactor {
  public:
   Echo() { StartRead(&message_); }
@@ -42,7 +42,7 @@ class EchoService : public grpc::CallbackGenericService {
   }
 };
 
-// Or why the call failed.
+// Returns the answer, or why the call failed.
 std::string Echoed(grpc::GenericStub& stub, const std::string& text) {
   grpc::ClientContext context;
   context.set_deadline(PatientDeadline());

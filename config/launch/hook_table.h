@@ -1,5 +1,12 @@
-// The hooks of schedulers, a row each: for clusterctl hook, its help, and the
-// daemon that answers them (daemon/agent/hooks/hook_desk.h).
+// The hooks of schedulers, a row each: for clusterctl hook, the table in its
+// help, and the daemon that answers them (daemon/agent/hooks/hook_service.h).
+//
+//   kJob       the controller's verdict; while the controller is away, fresh
+//   own
+//              facts and a kept verdict. Drains under Slurm.
+//   kHost      fresh own facts. Drains, and ends a drain of ours.
+//   kAfterJob  the same, when the job's devices are idle or `grace` is over
+//   kNothing   gives only the kept verdict's variables
 //
 // Slurm drains the node automatically where Prolog or Epilog does not exit with
 // 0 (slurm.conf(5)): these two fail only for what this node is the cause of;
@@ -28,21 +35,21 @@ struct HookRow {
   int wait_s;
   int refused;  // The exit status for REFUSE,
   int drained;  // and for REFUSE_AND_DRAIN.
-  // What help says behind these.
-  absl::string_view on_refused = "";
-  absl::string_view on_drained = "";
+  // The help's words about these, with the status.
+  const char* on_refused = "hook-status";
+  const char* on_drained = "hook-status";
 };
 inline constexpr HookRow kHooks[] = {
     {"slurm-prolog", HOOK_SLURM_PROLOG, HookJudges::kJob, true, 8, 0, 1,
-     ", with a line", ": Slurm drains the node"},
+     "hook-status", "hook-slurm-drains"},
     {"slurm-controller-prolog", HOOK_KIND_UNSPECIFIED, HookJudges::kJob, true,
-     30, 1, 1, ": requeued"},
+     30, 1, 1, "hook-requeued", "hook-left-to-prolog"},
     {"slurm-health", HOOK_SLURM_HEALTH, HookJudges::kHost, true, 20, 0, 0,
-     ", with a line", ": clusterd drains the node"},
+     "hook-status", "hook-clusterd-drains"},
     {"slurm-task-prolog", HOOK_SLURM_TASK_PROLOG, HookJudges::kNothing, true, 3,
      0, 0},
     {"slurm-epilog", HOOK_SLURM_EPILOG, HookJudges::kAfterJob, true, 30, 0, 1,
-     ", with a line", ": Slurm drains the node"},
+     "hook-status", "hook-slurm-drains"},
     {"pbs", HOOK_PBS, HookJudges::kJob, false, 20, 1, 1},
     {"lsf", HOOK_LSF, HookJudges::kJob, false, 20, 1, 1},
     {"plain", HOOK_PLAIN, HookJudges::kJob, false, 20, 1, 1},

@@ -27,7 +27,7 @@ constexpr YamlLimits kLimits = {size_t{32} << 20, size_t{4} << 20};
 
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kMaxRanks = 1 << 24;
-// Far above what any product takes: the rules say what does.
+// Far above any product's limit, which the rules check.
 constexpr uint32_t kMaxProcesses = 1024;
 
 // A number of devices, or their ids.
@@ -45,9 +45,8 @@ absl::StatusOr<Devices> ParseDevices(absl::string_view text) {
   Devices devices;
   if (ParseDigits(text, &devices.count) && !text.empty()) {
     if (devices.count > 0 && devices.count <= kMaxDeviceId + 1) return devices;
-    return absl::InvalidArgumentError(
-        absl::StrCat(QuoteValue(text), ", expected a number of devices from 1 ",
-                     "to ", kMaxDeviceId + 1, ", or ids such as 0-3"));
+    return InvalidWords("msg-job-device-number", QuoteValue(text),
+                        kMaxDeviceId + 1);
   }
   ASSIGN_OR_RETURN(devices.ids, ParseIdList(text, kMaxDeviceId));
   return devices;
@@ -69,11 +68,10 @@ class Loader {
     }
     const YamlMap map(&root, "", keys, mistakes_);
     if (root.kind == YamlNode::Kind::kNothing) {
-      mistakes_->Add(root.position, "is empty");
+      mistakes_->Add(root.position, "msg-job-file-empty");
     }
     if (root.kind != YamlNode::Kind::kMap) return {};
-    job_.set_id(Formed(map["id"], 256, R"([!-~]+)",
-                       "printable characters without blanks"));
+    job_.set_id(Formed(map["id"], 256, R"([!-~]+)", "job-say-no-blanks"));
     job_.set_user(User(map["user"]));
     LoadProduct(map["product"]);
     LoadTypes(map["dtypes"]);
@@ -93,22 +91,21 @@ class Loader {
   }
 
  private:
-  // Empty if absent or wrong.
+  // Empty if absent or wrong. `expected` is words.
   static std::string Formed(const YamlValue& value, size_t most,
                             const char* form, absl::string_view expected) {
     const std::string text = value.Text().value_or("");
     if (text.empty() || (text.size() <= most && RE2::FullMatch(text, form))) {
       return text;
     }
-    value.Wrong(" is ", QuoteValue(text), ", expected ", expected, ", at most ",
-                most);
+    value.Wrong("msg-job-form", QuoteValue(text), Worded(expected), most);
     return "";
   }
 
   // It goes on the command line of ssh.
   static std::string User(const YamlValue& value) {
     return Formed(value, 64, R"([A-Za-z_][A-Za-z0-9_.@-]*\$?)",
-                  "the name of an account");
+                  "job-say-account");
   }
 
   void LoadProduct(const YamlValue& value) {
@@ -116,7 +113,7 @@ class Loader {
     if (product.empty()) return;
     const auto profile = FindProductProfile(product, "");
     if (!profile.ok()) {
-      mistakes_->Add(value.position(), profile.status().message());
+      mistakes_->AddError(value.position(), profile.status());
     }
     job_.set_product(product);
   }
@@ -128,9 +125,9 @@ class Loader {
       if (name.empty()) continue;
       const absl::string_view type = HcclDataType(name);
       if (type.empty()) {
-        item.Wrong(" has ", QuoteValue(name), ", expected ",
+        item.Wrong("msg-job-word", QuoteValue(name),
                    absl::StrJoin(HcclDataTypes(), ", "),
-                   DidYouMean(name, HcclDataTypes()));
+                   DidYouMeanWords(name, HcclDataTypes()));
       }
       job_.add_dtypes(std::string(type));
     }
@@ -148,9 +145,9 @@ class Loader {
   }
 
   void LoadPython(const YamlMap& map) {
-    job_.set_python(
-        Formed(map["python"], 512, R"(/(?:[^\x00-\x1f]*/)?python[0-9.]*)",
-               "the absolute path of an interpreter such as /usr/bin/python3"));
+    job_.set_python(Formed(map["python"], 512,
+                           R"(/(?:[^\x00-\x1f]*/)?python[0-9.]*)",
+                           "job-say-interpreter"));
     job_.set_script_file(map["script"].Text().value_or(""));
     const YamlValue requirements = map["requirements"];
     if (!requirements.Is(YamlNode::Kind::kList)) {
@@ -162,20 +159,18 @@ class Loader {
     }
   }
 
-  // Variables that the job sets itself, whatever their names.
   void LoadEnvironment(const YamlValue& value) {
     static const LazyRE2 kName = {R"([A-Za-z_][A-Za-z0-9_]*)"};
     if (value.node() == nullptr) return;
     if (!value.Is(YamlNode::Kind::kMap)) {
-      value.WrongKind("a mapping such as {HCCL_IF_BASE_PORT: 50000}");
+      value.WrongKind("job-say-variables", "{HCCL_IF_BASE_PORT: 50000}");
       return;
     }
     for (const YamlEntry& entry : value.node()->entries) {
       const YamlValue inner =
           value.Inner(entry.value, absl::StrCat("environment.", entry.key));
       if (!HasForm(entry.key, *kName)) {
-        inner.Wrong(" is not the name of a variable, expected letters, digits ",
-                    "and _");
+        inner.Wrong("msg-job-variable-name");
       }
       EnvironmentVariable* const variable = job_.add_environment();
       variable->set_name(entry.key);
@@ -185,13 +180,12 @@ class Loader {
     }
   }
 
-  // What the launch gives the servers of one mapping.
+  // Loads the launch's values for the servers of one mapping.
   static void LoadLaunch(const YamlMap& map, JobServer* server) {
     const std::string address = map["master_addr"].Text().value_or("");
     if (!address.empty()) {
       if (!IsHostName(address)) {
-        map["master_addr"].Wrong(" is ", QuoteValue(address),
-                                 ", expected an IPv4 address or a host name");
+        map["master_addr"].Wrong("msg-job-master-addr", QuoteValue(address));
       }
       server->set_master_addr(address);
     }
@@ -203,7 +197,7 @@ class Loader {
     }
     if (map["logic_super_pod"].node() != nullptr) {
       server->set_logic_super_pod(Formed(map["logic_super_pod"], 128,
-                                         R"([!-~]+)", "printable characters"));
+                                         R"([!-~]+)", "job-say-no-blanks"));
     }
   }
 
@@ -220,7 +214,7 @@ class Loader {
     if (parsed.ok()) {
       devices.ids = *parsed;
     } else {
-      value.Wrong(": ", parsed.status().message());
+      value.Wrong("job-say-of", MessageWords(parsed.status()));
     }
     return devices;
   }
@@ -233,16 +227,14 @@ class Loader {
     FillFromVariables(HostFacts::default_instance(), job_, &common);
     LoadDevices(map["devices"]).Fill(&common);
     if (nodes.node() != nullptr && servers.node() != nullptr) {
-      servers.Wrong(" stands beside nodes at ", ToString(nodes.position()),
-                    ", expected one of the two");
+      servers.Wrong("msg-job-nodes-and-servers", ToString(nodes.position()));
     } else if (nodes.node() == nullptr && servers.node() == nullptr) {
-      mistakes_->Add(map.position(), "nodes is missing, expected nodes, such ",
-                     "as node[01-16], or a list of servers");
+      mistakes_->Add(map.position(), "msg-job-nodes-missing");
     }
     AddHosts(nodes, common);
     if (servers.node() == nullptr) return;
     if (!servers.Is(YamlNode::Kind::kList)) {
-      servers.WrongKind("a list of servers, such as {host: node01}");
+      servers.WrongKind("job-say-servers", "{host: node01}");
       return;
     }
     for (size_t i = 0; i < servers.node()->items.size(); ++i) {
@@ -263,12 +255,11 @@ class Loader {
     }
     const size_t hosts = AddHosts(map.Require("host"), server);
     if (hosts > 1 && server.has_node_rank()) {
-      map["node_rank"].Wrong(" is given to ", hosts,
-                             " hosts, expected one server for each rank");
+      map["node_rank"].Wrong("msg-job-rank-of-several", hosts);
     }
   }
 
-  // Of a hostlist or a list of them; how many.
+  // Adds the hosts of a hostlist or a list of them; returns their number.
   size_t AddHosts(const YamlValue& value, const JobServer& like) {
     size_t added = 0;
     if (value.node() == nullptr) return added;
@@ -289,20 +280,19 @@ class Loader {
                const JobServer& like) {
     const auto [first, is_new] = seen_.try_emplace(name, position);
     if (!is_new) {
-      mistakes_->Add(position, "host ", QuoteValue(name),
-                     " stands twice, first at ", ToString(first->second));
-      return;
+      return mistakes_->Add(position, "msg-job-file-host-twice",
+                            QuoteValue(name), ToString(first->second));
     }
     if (static_cast<size_t>(job_.servers_size()) == kMaxServers) {
-      return mistakes_->AddOnce(position, "too many", "more than ", kMaxServers,
-                                " servers, expected fewer");
+      return mistakes_->AddOnce(position, "too many",
+                                "msg-job-too-many-servers", kMaxServers);
     }
     JobServer* server = job_.add_servers();
     *server = like;
     server->set_host(name);
   }
 
-  std::string* const rank_table_path_;  // Null: nobody reads it.
+  std::string* const rank_table_path_;  // Null: not read.
   Mistakes* const mistakes_;
   absl::flat_hash_map<std::string, TextPosition> seen_;
   JobSpec job_;
@@ -323,7 +313,7 @@ absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
 
 absl::Status SetJobDevices(absl::string_view text, JobSpec* job) {
   const absl::StatusOr<Devices> devices = ParseDevices(text);
-  RETURN_IF_ERROR(InFront("devices", devices.status()));
+  RETURN_IF_ERROR(devices.status());
   for (JobServer& server : *job->mutable_servers()) {
     if (server.devices().empty() && server.device_count() == 0) {
       devices->Fill(&server);

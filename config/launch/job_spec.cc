@@ -36,13 +36,10 @@ class Narrower {
 
   absl::StatusOr<ClusterSpec> Narrow(absl::string_view only_host) {
     if (!job_.product().empty() && job_.product() != spec_.product()) {
-      Wrong("product: ", QuoteValue(job_.product()), ", expected ",
-            spec_.product(), " as the cluster has");
+      Wrong("msg-job-product", QuoteValue(job_.product()), spec_.product());
     }
     CheckWords();
-    if (job_.servers().empty()) {
-      Wrong("job: has no server, expected at least one");
-    }
+    if (job_.servers().empty()) Wrong("msg-job-without-server");
     bool is_found = only_host.empty();
     for (const JobServer& server : job_.servers()) {
       NarrowPorts(server);
@@ -57,35 +54,34 @@ class Narrower {
       *narrowed_.add_ports() = range;
     }
     if (job_.ssh().container_port() != 0) {
-      narrowed_.set_ssh_port(
-          Port(job_.ssh().container_port(), "ssh: container_port"));
+      narrowed_.set_ssh_port(Port(job_.ssh().container_port(),
+                                  ToFindingValue("ssh: container_port")));
     }
     if (count_ > mistakes_.size()) {
       mistakes_.push_back(
-          absl::StrCat("job: ", count_ - mistakes_.size(), " more mistakes"));
+          Worded("more-mistakes", "job", count_ - mistakes_.size()));
     }
     if (!mistakes_.empty()) {
-      return absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
+      return WithWords(absl::InvalidArgumentError(""), Lines(mistakes_));
     }
     if (is_found) return std::move(narrowed_);
-    return absl::NotFoundError(absl::StrCat(
-        "job: ", QuoteValue(only_host), " is no server of it, expected one"));
+    return NotFoundWords("msg-job-not-its-host", QuoteValue(only_host));
   }
 
  private:
-  template <typename... Parts>
-  void Wrong(const Parts&... parts) {
+  template <typename... Values>
+  void Wrong(absl::string_view row, const Values&... values) {
     if (count_++ < Mistakes::kMaxShown) {
-      mistakes_.push_back(absl::StrCat(parts...));
+      mistakes_.push_back(Worded(row, values...));
     }
   }
 
   void CheckWords() {
     for (const std::string& type : job_.dtypes()) {
       if (!HcclDataType(type).empty()) continue;
-      Wrong("dtypes: ", QuoteValue(type), ", expected ",
+      Wrong("msg-job-word", "dtypes", QuoteValue(type),
             absl::StrJoin(HcclDataTypes(), ", "),
-            DidYouMean(type, HcclDataTypes()));
+            DidYouMeanWords(type, HcclDataTypes()));
     }
     CheckWord("method", job_.method(), kLaunchMethods);
     CheckWord("framework", job_.framework(), kFrameworks);
@@ -94,14 +90,14 @@ class Narrower {
   void CheckWord(absl::string_view key, const std::string& word,
                  absl::Span<const absl::string_view> words) {
     if (word.empty() || absl::c_linear_search(words, word)) return;
-    Wrong(key, ": ", QuoteValue(word), ", expected ",
-          absl::StrJoin(words, ", "), DidYouMean(word, words));
+    Wrong("msg-job-word", key, QuoteValue(word), absl::StrJoin(words, ", "),
+          DidYouMeanWords(word, words));
   }
 
-  // 0 if it is none, which is recorded.
-  uint32_t Port(uint32_t port, absl::string_view subject) {
+  // 0 for a port that is not valid, which is recorded.
+  uint32_t Port(uint32_t port, const FindingValue& subject) {
     if (port <= kMaxPort) return port;
-    Wrong(subject, ": ", port, ", expected a port up to ", kMaxPort);
+    Wrong("msg-job-out-of-range", subject, port, 1, kMaxPort);
     return 0;
   }
 
@@ -110,12 +106,12 @@ class Narrower {
     if (server.master_port() == 0) return;
     const uint32_t port =
         Port(server.master_port(),
-             absl::StrCat("host ", QuoteValue(server.host()), ": master_port"));
+             Worded("job-say-master-port-of", QuoteValue(server.host())));
     if (!has_port_ && port != 0) narrowed_.set_rendezvous_port(port);
     has_port_ = true;
   }
 
-  // What the spec calls it; the name itself if the spec does not know it.
+  // The spec's name of the host; the name itself if the spec lacks it.
   const std::string& NameOf(const std::string& host) {
     if (index_.contains(host)) return host;
     if (names_.empty()) names_ = HostsByAnyName(spec_);
@@ -127,18 +123,15 @@ class Narrower {
     const std::string& name = NameOf(server.host());
     const auto found = index_.find(name);
     if (found == index_.end()) {
-      return Wrong(
-          "host ", QuoteValue(server.host()),
-          " is no server of the cluster, expected a host of cluster.yaml",
-          count_ < Mistakes::kMaxShown
-              ? DidYouMean(
-                    server.host(),
-                    Each<absl::string_view>(spec_.servers(), &ServerSpec::host))
-              : "");
+      return Wrong("msg-job-host-not-in-cluster", QuoteValue(server.host()),
+                   count_ < Mistakes::kMaxShown
+                       ? DidYouMeanWords(server.host(), Each<absl::string_view>(
+                                                            spec_.servers(),
+                                                            &ServerSpec::host))
+                       : FindingValue());
     }
     if (!seen_.insert(name).second) {
-      return Wrong("host ", QuoteValue(server.host()),
-                   " stands twice, expected every server once");
+      return Wrong("msg-job-host-twice", QuoteValue(server.host()));
     }
     const ServerSpec& planned = spec_.servers(found->second);
     ServerSpec* added = narrowed_.add_servers();
@@ -153,8 +146,7 @@ class Narrower {
     std::vector<uint32_t> ids(server.devices().begin(), server.devices().end());
     absl::c_sort(ids);
     if (std::adjacent_find(ids.begin(), ids.end()) != ids.end()) {
-      Wrong("host ", planned.host(), ": a device stands twice, expected every ",
-            "one once");
+      Wrong("msg-job-device-twice", planned.host());
     }
     std::vector<std::string> strangers;
     for (const uint32_t id : ids) {
@@ -167,22 +159,20 @@ class Narrower {
       }
     }
     if (strangers.empty()) return;
-    Wrong("host ", planned.host(), ": no device ",
-          absl::StrJoin(strangers, ", "), ", expected ids of ",
-          PlannedText(planned));
+    Wrong("msg-job-no-such-device", planned.host(),
+          absl::StrJoin(strangers, ", "), PlannedText(planned));
   }
 
   void AddFirst(const JobServer& server, const ServerSpec& planned,
                 ServerSpec* added) {
     const auto there = static_cast<uint32_t>(planned.devices_size());
     if (server.device_count() > there || there == 0) {
-      return Wrong("host ", planned.host(), ": ", server.device_count(),
-                   " devices, expected at most the ", there,
-                   " of cluster.yaml (", PlannedText(planned), ")");
+      return Wrong("msg-job-too-few-devices", planned.host(),
+                   server.device_count(), there, PlannedText(planned));
     }
     const uint32_t count =
         server.device_count() == 0 ? there : server.device_count();
-    // In the order of ids.
+    // Devices are in the order of ids.
     for (uint32_t i = 0; i < count; ++i) {
       *added->add_devices() = planned.devices(static_cast<int>(i));
     }
@@ -201,7 +191,7 @@ class Narrower {
   std::map<std::string, std::string> names_;  // Made when one is asked for.
   absl::flat_hash_set<std::string> seen_;
   bool has_port_ = false;
-  std::vector<std::string> mistakes_;
+  std::vector<FindingValue> mistakes_;
   size_t count_ = 0;
 };
 
@@ -214,8 +204,8 @@ absl::StatusOr<ClusterSpec> NarrowToJob(const ClusterSpec& spec,
 }
 
 std::string JobDigest(const JobSpec& job) {
-  // All of its servers are not copied to leave out the id, which comes first;
-  // there is no map whose order could differ.
+  // Cuts off the id, which is serialized first, to avoid a copy of all servers.
+  // JobSpec has no map whose order could differ.
   JobSpec id;
   id.set_id(job.id());
   return Sha256Hex(

@@ -12,12 +12,12 @@
 
 namespace clusterd {
 
-// What JobSpec.method may be.
+// The values of JobSpec.method.
 inline constexpr absl::string_view kLaunchMethods[] = {
     "torchrun", "torch-npu-run", "torch-distributed-launch",
     "mp-spawn", "shell",         "horovodrun"};
 
-// What JobSpec.framework may be.
+// The values of JobSpec.framework.
 inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
                                                     "mindspore"};
 
@@ -45,10 +45,9 @@ inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
 //     - {host: node01, devices: 0-3, node_rank: 0, master_addr: 10.0.0.1}
 //     - {host: "node[02-16]", devices: 8}
 // InvalidArgument with every mistake, one per line with line and column, value,
-// expectation and nearest key.
-// `rank_table_path`, if one is given, gets the path behind rank_table, which is
-// for the caller to read into the job, as it does the files behind requirements
-// and script; else these keys are mistakes.
+// expectation and nearest key. `rank_table_path`, if given, gets the path
+// behind rank_table. The caller reads that file into the job, and those behind
+// requirements and script; without it these keys are mistakes.
 absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
                                     absl::string_view text,
                                     std::string* rank_table_path = nullptr);
@@ -58,14 +57,14 @@ absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
 absl::Status SetJobDevices(absl::string_view text, JobSpec* job);
 
 // The cluster as the job sees it: its servers in its order and its devices
-// alone, one_job set; MASTER_PORT and the containers' ssh port in place of the
-// spec's where the job names them. A server may be named by its address or
-// with the spec's domain behind it. InvalidArgument with every mistake, at most
-// 100, one per line: servers that the spec does not name, with the nearest
-// name, or names twice; devices that it does not plan; another product; what
-// LoadJobSpec would refuse of ports, data types and methods; no server at all.
-// `only_host`: that server alone, for a host that judges itself and need know
-// no other. NotFound if it is none of the job's.
+// alone, one_job set; the job's MASTER_PORT and containers' ssh port, if given,
+// replace the spec's. A server may be named by its address or with the spec's
+// domain behind it. InvalidArgument with every mistake, at most 100, one per
+// line: servers that the spec does not name, with the nearest name, or names
+// twice; devices that it does not plan; another product; LoadJobSpec's mistakes
+// of ports, data types and methods; no server at all. `only_host`: that server
+// alone, for a host that judges itself and need not know others. NotFound if it
+// is not the job's.
 absl::StatusOr<ClusterSpec> NarrowToJob(const ClusterSpec& spec,
                                         const JobSpec& job,
                                         absl::string_view only_host = "");

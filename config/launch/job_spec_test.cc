@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "config/hccl/job_ports.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -126,15 +128,15 @@ ssh: yes
       R"(job.yaml:1:1: unknown key "nodess", expected id, nodes, devices, product, dtypes, method, framework, user, processes_per_device, ports, environment, master_addr, master_port, world_size, logic_super_pod, servers, ssh, did you mean "nodes"?
 job.yaml:2:10: devices: "0", expected a number of devices from 1 to 100, or ids such as 0-3
 job.yaml:3:10: product "atlas-a4" is not known, expected one of atlas-training, atlas-a2, atlas-a2-box16, atlas-a3, atlas-a3-superpod, atlas-300t, ascend-950, did you mean "atlas-a2"?
-job.yaml:4:10: dtypes has "fp8", expected int8, int16, int32, fp16, fp32, int64, uint64, uint8, uint16, uint32, fp64, bfp16, int128, hif8, fp8e4m3, fp8e5m2, fp8e8m0
+job.yaml:4:10: dtypes: "fp8" is not known, expected int8, int16, int32, fp16, fp32, int64, uint64, uint8, uint16, uint32, fp64, bfp16, int128, hif8, fp8e4m3, fp8e5m2, fp8e8m0
 job.yaml:5:9: method is "torchrn", expected torchrun, torch-npu-run, torch-distributed-launch, mp-spawn, shell, horovodrun, did you mean "torchrun"?
-job.yaml:6:7: user is "-oProxyCommand=x", expected the name of an account, at most 64
+job.yaml:6:7: user is "-oProxyCommand=x", expected the name of an account, at most 64 characters
 job.yaml:8:5: servers[0].host is missing
 job.yaml:8:6: unknown key "hosts" in servers[0], expected host, devices, node_rank, master_addr, master_port, world_size, logic_super_pod, did you mean "host"?
 job.yaml:8:31: servers[0].node_rank is "-1", expected a number from 0 to 16777216
 job.yaml:9:36: servers[1].node_rank is given to 2 hosts, expected one server for each rank
 job.yaml:9:52: servers[1].master_port is "70000", expected a number from 1 to 65535
-job.yaml:10:12: host "node2" stands twice, first at 9:12
+job.yaml:10:12: host "node2" appears twice, first at 9:12
 job.yaml:10:28: servers[2].devices: "3-1" runs backwards, expected 1-3
 job.yaml:11:6: ssh is "yes", expected a mapping with user, port, container_port, before)");
 }
@@ -143,14 +145,14 @@ TEST(LoadJobSpecTest, TakesNodesOrServersAndOneOfThem) {
   EXPECT_THAT(Mistakes("devices: 8\n"),
               HasSubstr("job.yaml:1:1: nodes is missing"));
   EXPECT_THAT(Mistakes("nodes: a1\nservers: [{host: a2}]\n"),
-              HasSubstr("servers stands beside nodes at 1:8"));
+              HasSubstr("servers: nodes is given too, at 1:8"));
   EXPECT_THAT(Mistakes("nodes: a[1-2],a1\nservers: a\n"),
               HasSubstr("expected a list of servers"));
 }
 
 TEST(LoadJobSpecTest, RefusesAHostThatStandsTwice) {
   EXPECT_THAT(Mistakes("nodes: [a1, 'a[1-2]']\n"),
-              HasSubstr("host \"a1\" stands twice, first at 1:9"));
+              HasSubstr("host \"a1\" appears twice, first at 1:9"));
 }
 
 TEST(LoadJobSpecTest, ReadsNoFileWhereNobodyTakesItsPath) {
@@ -240,6 +242,20 @@ TEST(NarrowToJobTest, TakesThePortsThatTheJobNames) {
   EXPECT_EQ(narrowed->ssh_port(), 12345);
 }
 
+TEST(NarrowToJobTest, AddsPortsOfTheJobsOtherServicesToThoseOfTheSpec) {
+  ClusterSpec spec = MakeSpec("atlas-a2", "", 2);
+  ObserveRequest::PortRange* const range = spec.add_ports();
+  range->set_first(8265);
+  range->set_last(8265);
+  const auto narrowed = NarrowToJob(
+      spec, Load("nodes: [server0, server1]\nports: [6379-6389, 10001]\n"));
+  ASSERT_TRUE(narrowed.ok()) << narrowed.status();
+  EXPECT_EQ(JobPorts(*narrowed).Minus(HcclPorts(*narrowed)).ToString(),
+            "6379-6389,8265,10001");
+  EXPECT_THAT(Mistakes("nodes: server0\nports: [0]\n"),
+              HasSubstr("has no port of 1-65535"));
+}
+
 // The same facts as master_port, master_addr and world_size.
 TEST(LoadJobSpecTest, TakesLaunchVariablesOfTheEnvironment) {
   const std::string variables =
@@ -271,7 +287,7 @@ TEST(NarrowToJobTest, KnowsHostsByAddressAndDomain) {
   EXPECT_EQ(narrowed->servers(0).host(), "server1");
   EXPECT_EQ(narrowed->servers(1).host(), "server0");
   EXPECT_THAT(NotNarrowed(spec, JobOf({"server1", spec.servers(1).address()})),
-              HasSubstr("stands twice"));
+              HasSubstr("appears twice"));
 }
 
 TEST(NarrowToJobTest, SaysEveryMistake) {
@@ -285,21 +301,32 @@ TEST(NarrowToJobTest, SaysEveryMistake) {
   EXPECT_EQ(
       NotNarrowed(MakeSpec("atlas-a2", "", 2), job),
       "product: \"atlas-a3\", expected atlas-a2 as the cluster has\n"
-      "dtypes: \"bf17\", expected int8, int16, int32, fp16, fp32, int64, "
+      "dtypes: \"bf17\" is not known, expected int8, int16, int32, fp16, fp32, "
+      "int64, "
       "uint64, uint8, uint16, uint32, fp64, bfp16, int128, hif8, fp8e4m3, "
       "fp8e5m2, fp8e8m0\n"
-      "method: \"rsh\", expected torchrun, torch-npu-run, "
+      "method: \"rsh\" is not known, expected torchrun, torch-npu-run, "
       "torch-distributed-launch, mp-spawn, shell, horovodrun\n"
-      "host \"server0\": master_port: 70000, expected a port up to 65535\n"
+      "host \"server0\": master_port: 70000, expected 1 to 65535\n"
       "host server0: no device 8, expected ids of 0-7\n"
-      "host \"servr1\" is no server of the cluster, expected a host of "
+      "host \"servr1\" is not a server of the cluster, expected a host of "
       "cluster.yaml, did you mean \"server1\"?\n"
-      "host \"server0\" stands twice, expected every server once\n"
+      "host \"server0\" appears twice, expected every server once\n"
       "host server1: 9 devices, expected at most the 8 of cluster.yaml (0-7)\n"
-      "host \"\\033[31m\" is no server of the cluster, expected a host of "
+      "host \"\\033[31m\" is not a server of the cluster, expected a host of "
       "cluster.yaml");
   EXPECT_EQ(NotNarrowed(ClusterSpec(), JobSpec()),
             "job: has no server, expected at least one");
+}
+
+TEST(NarrowToJobTest, SaysItsMistakesInTheUsersLanguage) {
+  const auto lines = MessageLines(
+      NarrowToJob(MakeSpec("atlas-a2", "", 2), JobOf({"x", "x"})).status());
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].words(), "msg-job-host-not-in-cluster");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(ValueText(lines[0]),
+            "主机 \"x\" 不是集群的服务器，应为 cluster.yaml 中的主机");
 }
 
 TEST(NarrowToJobTest, ShowsAHundredMistakesAndCountsTheRest) {

@@ -20,6 +20,7 @@
 #include "config/values/port_set.h"
 #include "config/values/text_form.h"
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -57,16 +58,20 @@ class Maker {
       launch.nodes.push_back(Node(s));
     }
     if (!mistakes_.empty()) {
-      return absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
+      return WithWords(absl::InvalidArgumentError(""), Lines(mistakes_));
     }
     launch.notes = std::move(notes_);
     return launch;
   }
 
  private:
-  template <typename... Parts>
-  void Wrong(const Parts&... parts) {
-    mistakes_.push_back(absl::StrCat(parts...));
+  template <typename... Values>
+  void Wrong(absl::string_view row, const Values&... values) {
+    mistakes_.push_back(Worded(row, values...));
+  }
+  template <typename... Values>
+  void Note(absl::string_view row, const Values&... values) {
+    notes_.push_back(Worded(row, values...));
   }
 
   const LaunchMethod* FindMethod() {
@@ -74,47 +79,42 @@ class Maker {
       if (method.name == options_.method) return &method;
     }
     const std::vector<absl::string_view> names = LaunchMethods();
-    Wrong("--method: ", QuotedText(options_.method), " is not known, expected ",
-          absl::StrJoin(names, ", "), DidYouMean(options_.method, names));
+    Wrong("msg-job-word", "--method", QuotedText(options_.method),
+          absl::StrJoin(names, ", "), DidYouMeanWords(options_.method, names));
     return nullptr;
   }
 
   void CheckServers() {
     if (job_.servers().empty() ||
         facts_.size() != static_cast<size_t>(job_.servers_size())) {
-      return Wrong("facts: of ", Count(facts_.size(), "host"),
-                   ", expected those of the ",
-                   Count(job_.servers_size(), "server"), " of the job");
+      return Wrong("msg-job-facts-count", Counted(facts_.size(), "host"),
+                   Counted(job_.servers_size(), "server"));
     }
     const ServerSpec& first = job_.servers(0);
     if (options_.standalone && job_.servers_size() > 1) {
-      Wrong("--standalone: the job has ", job_.servers_size(),
-            " servers, expected one");
+      Wrong("msg-job-standalone-servers", job_.servers_size());
     } else if (options_.standalone) {
-      notes_.push_back("standalone: PyTorch's own store, not the parallel one");
+      Note("job-say-standalone");
     }
     for (const ServerSpec& server : job_.servers()) {
       world_size_ += server.devices_size();
       if (!IsHostName(server.host())) {
-        Wrong("host: ", QuotedText(server.host()), ", expected a host's name");
+        Wrong("msg-job-host-name", "host", QuotedText(server.host()));
       }
       if (!Ipv4Address::Parse(server.address()).ok()) {
-        Wrong(server.host(),
-              ": cluster.yaml gives it no address, expected one "
-              "for MASTER_ADDR and HCCL_IF_IP");
+        Wrong("msg-job-host-without-address", server.host(),
+              "MASTER_ADDR, HCCL_IF_IP");
       }
       if (server.devices_size() == first.devices_size()) continue;
       uniform_ = false;
       if (method_->from_master) continue;
-      Wrong(server.host(), ": ", Count(server.devices_size(), "device"),
-            " and ", first.host(), " ", first.devices_size(),
-            ", expected as many on all: ranks are NODE_RANK x NPUS_PER_NODE, "
-            "only horovodrun counts them by server");
+      Wrong("msg-job-uneven-devices", server.host(),
+            Counted(server.devices_size(), "device"), first.host(),
+            first.devices_size());
     }
     if (method_->from_master && options_.rank_table.empty() &&
         world_size_ > kMostCmWorkers) {
-      Wrong("CM_WORKER_SIZE: ", world_size_, " devices, expected at most ",
-            kMostCmWorkers, ", or a rank table");
+      Wrong("msg-job-too-many-workers", world_size_, kMostCmWorkers);
     }
   }
 
@@ -127,31 +127,28 @@ class Maker {
     std::optional<uint32_t> most;
     if (!HasForm(options_.nnodes, *kNodes, &least, &most) || least == 0 ||
         most.value_or(least) != servers || least > servers) {
-      return Wrong("--nnodes: ", QuotedText(options_.nnodes), ", expected ",
-                   servers, " or MIN:", servers,
-                   " for a job of that many servers");
+      return Wrong("msg-job-nnodes", QuotedText(options_.nnodes), servers);
     }
     if (!most.has_value() || *most == least) return;
     if (method_ != nullptr && !method_->takes_range) {
-      return Wrong("--nnodes: ", QuotedText(options_.nnodes), ", ",
-                   options_.method, " takes no range, expected ", servers);
+      return Wrong("msg-job-nnodes-range", QuotedText(options_.nnodes),
+                   options_.method, servers);
     }
     static const LazyRE2 kId = {"[A-Za-z0-9_.:+@-]*"};
     if (!HasForm(options_.job_id, *kId)) {
-      Wrong("job id: ", QuotedText(options_.job_id),
-            ", expected letters, digits and _.:+@-");
+      Wrong("msg-job-letters", "--job-id", QuotedText(options_.job_id));
     }
     nnodes_ = options_.nnodes;
     range_ = true;
-    notes_.push_back(
-        "NNODES is a range: WORLD_SIZE is not set, the launcher works it out "
-        "from the nodes that come");
+    Note("job-say-node-range");
   }
 
   void ChoosePort() {
     absl::StatusOr<MasterPort> chosen = ChooseMasterPort(
         job_, *facts_[0], options_.master_port, options_.port_option);
-    if (!chosen.ok()) return Wrong(chosen.status().message());
+    if (!chosen.ok()) {
+      return mistakes_.push_back(MessageWords(chosen.status()));
+    }
     port_ = chosen->port;
     // torch_npu/distributed/rendezvous.py: the store is that of --master_addr
     // and --master_port, whatever the endpoint is.
@@ -160,9 +157,7 @@ class Maker {
     const std::string expected = job_.servers(0).address() + port;
     if (!endpoint.empty() && endpoint != expected &&
         endpoint != job_.servers(0).host() + port) {
-      return Wrong("--rdzv-endpoint: ", QuotedText(endpoint), ", expected ",
-                   expected, ": the store of torch_npu_run is on the first ",
-                   "server, at MASTER_PORT");
+      return Wrong("msg-job-endpoint", QuotedText(endpoint), expected);
     }
     if (method_->from_master && !options_.rank_table.empty()) return;
     absl::c_move(chosen->notes, std::back_inserter(notes_));
@@ -173,11 +168,8 @@ class Maker {
     const size_t connections = world_size_ + job_.servers_size();
     tiered_ = options_.tiered.value_or(connections >= kTieredFrom);
     if (options_.tiered.has_value()) return;
-    notes_.push_back(absl::StrCat(
-        "tiers are ", tiered_ ? "on" : "off", ": without them ", connections,
-        " agents and workers connect to the master; the guide advises tiers "
-        "for large clusters and names no number, here they begin at ",
-        kTieredFrom, ", the usual limit of a process's open files (--tiered)"));
+    Note(tiered_ ? "job-say-tiers-on" : "job-say-tiers-off", connections,
+         kTieredFrom);
   }
 
   Values ValuesOf(int index) {
@@ -225,25 +217,23 @@ class Maker {
       const HostInterface* const found =
           FindInterface(*facts_[s], job_.servers(s).address());
       if (found == nullptr) {
-        Wrong(job_.servers(s).host(), ": the interface of ",
-              job_.servers(s).address(), " is not known: ",
+        Wrong("msg-job-interface-not-known", job_.servers(s).host(),
+              job_.servers(s).address(),
               IsKnown(facts_[s]->interfaces())
-                  ? "none has the address"
-                  : WhyMissing(MissingOf(facts_[s]->interfaces())));
+                  ? Worded("job-say-interface-without-address")
+                  : MissingWords(MissingOf(facts_[s]->interfaces())));
         continue;
       }
       if (!HasForm(found->name(), *kPlain)) {
-        Wrong(job_.servers(s).host(), ": interface ", QuotedText(found->name()),
-              ", expected a name of letters, digits and _.:@-");
+        Wrong("msg-job-interface-name", job_.servers(s).host(),
+              QuotedText(found->name()));
         continue;
       }
       names.insert(found->name());
     }
     interfaces_ = absl::StrJoin(names, ",");
     if (names.size() > 1) {
-      notes_.push_back(absl::StrCat(
-          "hosts have their addresses on interfaces of different names, ",
-          PrintableText(interfaces_), ": horovodrun is given all of them"));
+      Note("job-say-interfaces-differ", PrintableText(interfaces_));
     }
   }
 
@@ -317,17 +307,14 @@ class Maker {
     auto pods = options_.super_pods;
     pods.resize(job_.servers_size());
     if (method_->from_master && pods[index] != pods[0]) {
-      Wrong("logic_super_pod: horovodrun hands one environment on to all ",
-            "servers, expected the same on all");
+      Wrong("msg-job-one-environment", "logic_super_pod");
     }
     if (!pods[index].empty()) {
       environment.emplace_back("HCCL_LOGIC_SUPERPOD_ID", pods[index]);
     }
     for (const auto& [name, value] : environment) {
       if (absl::c_linear_search(method_->variables, name)) {
-        if (index > 0) continue;
-        notes_.push_back(absl::StrCat("environment: ", name, " of the job ",
-                                      "file is left out, the launch sets it"));
+        if (index == 0) Note("job-say-variable-left-out", name);
         continue;
       }
       auto ours = variables.begin();
@@ -337,9 +324,9 @@ class Maker {
     }
   }
 
-  // Scripts take the device of their local rank. Where the job's devices are
-  // not the first ones, CANN is told which count (ASCEND_RT_VISIBLE_DEVICES of
-  // its environment variable reference: ids ascending, index 0 is the first).
+  // Scripts take the device of their local rank. If the job's devices are not
+  // the first ones, ASCEND_RT_VISIBLE_DEVICES gives CANN their ids (CANN's
+  // environment variable reference: ids ascending, index 0 is the first).
   void AddVisibleDevices(const ServerSpec& server,
                          std::vector<LaunchVariable>& variables) {
     const auto ids = Each<uint32_t>(server.devices(), &DeviceSpec::id);
@@ -351,9 +338,7 @@ class Maker {
     };
     if (method_->from_master && !absl::c_all_of(job_.servers(), same) &&
         server.host() == job_.servers(0).host()) {
-      Wrong(
-          "devices: horovodrun hands one environment on to all servers, "
-          "expected the same device ids on all");
+      Wrong("msg-job-one-environment", "devices");
     }
     if (ids.empty() || ids.back() + 1 == ids.size()) return;
     variables.push_back({"ASCEND_RT_VISIBLE_DEVICES", absl::StrJoin(ids, ",")});
@@ -421,11 +406,12 @@ class Maker {
     }
   }
 
-  // In the words of the Rec SDK's guide.
+  // The remarks use the words of the Rec SDK's guide.
   void AddRemarks(NodeLaunch& node) {
     node.remarks.push_back(absl::StrCat(
-        "Nothing is started here: horovodrun of ", job_.servers(0).host(),
-        " logs in. What it needs of this host's own belongs into ~/.bashrc."));
+        "Nothing is started on this host: horovodrun of ",
+        job_.servers(0).host(),
+        " logs in. Put what it needs on this host alone into ~/.bashrc."));
     if (!options_.rank_table.empty()) return;
     const std::string& address = job_.servers(node.node_rank).address();
     node.remarks.insert(
@@ -448,8 +434,8 @@ class Maker {
   size_t world_size_ = 0;
   uint32_t port_ = 0;
   std::string interfaces_;
-  std::vector<std::string> mistakes_;
-  std::vector<std::string> notes_;
+  std::vector<FindingValue> mistakes_;
+  std::vector<FindingValue> notes_;
 };
 
 // net.ipv4.ip_local_port_range as Linux has it (ip-sysctl).
@@ -460,7 +446,7 @@ std::string PortsText(const PortSet::Range& range) {
   return absl::StrCat(range.first, "-", range.second);
 }
 
-// As many as any version of CANN takes, and those that the spec says.
+// The most that any version of CANN takes, and the ports of the spec.
 PortSet HcclRange(const ClusterSpec& job) {
   PortSet ports;
   const uint32_t first = job.hccl().base_port();
@@ -471,34 +457,35 @@ PortSet HcclRange(const ClusterSpec& job) {
   return ports;
 }
 
-// Who has the port on the host, as far as sockets were looked at; else empty.
-std::string HolderOf(uint32_t port, const HostFacts& host) {
+// The process that holds the port on the host, as far as sockets were read.
+std::optional<FindingValue> HolderOf(uint32_t port, const HostFacts& host) {
   for (const BoundSocket& socket : host.sockets().value().sockets()) {
     // The kernel lets a listener have what waits for its end alone.
     if (socket.port() != port || !absl::StartsWith(socket.protocol(), "tcp") ||
         socket.state() == "TIME_WAIT") {
       continue;
     }
-    return socket.pid() == 0
-               ? std::string("a process that cannot be seen from here")
-               : absl::StrCat("pid ", socket.pid(), " (",
-                              PrintableText(socket.command()), ")");
+    return socket.pid() == 0 ? Worded("job-say-process-not-seen")
+                             : Worded("job-say-process", socket.pid(),
+                                      PrintableText(socket.command()));
   }
-  return "";
+  return std::nullopt;
 }
 
-// Why the port cannot be taken; empty: nothing is against it.
-std::string WhyNot(uint32_t port, const ClusterSpec& job,
-                   const HostFacts& master) {
-  if (port > 65535) return "is no port";
+// Why the port cannot be taken; nothing: it is free.
+std::optional<FindingValue> WhyNot(uint32_t port, const ClusterSpec& job,
+                                   const HostFacts& master) {
+  if (port > 65535) return Worded("job-say-port-not-valid");
   const PortSet hccl = HcclRange(job);
   if (hccl.Contains(port)) {
-    return absl::StrCat("lies in HCCL's range ", PortsText(hccl.ranges()[0]));
+    return Worded("job-say-port-of-hccl", PortsText(hccl.ranges()[0]));
   }
-  if (port == job.ssh_port() || port == kSshPort) return "is ssh's";
-  const std::string holder = HolderOf(port, master);
-  if (holder.empty()) return "";
-  return absl::StrCat("is taken on ", master.host(), " by ", holder);
+  if (port == job.ssh_port() || port == kSshPort) {
+    return Worded("job-say-port-of-ssh");
+  }
+  const auto holder = HolderOf(port, master);
+  if (!holder.has_value()) return std::nullopt;
+  return Worded("job-say-port-taken", master.host(), *holder);
 }
 
 }  // namespace
@@ -517,44 +504,39 @@ absl::StatusOr<MasterPort> ChooseMasterPort(const ClusterSpec& job,
                                             const HostFacts& master,
                                             uint32_t asked,
                                             absl::string_view option) {
+  const std::string handed_out = PortsText({kFirstEphemeral, kLastEphemeral});
   MasterPort chosen = {asked != 0 ? asked : job.rendezvous_port(), {}};
   if (chosen.port != 0) {
-    const std::string why_not = WhyNot(chosen.port, job, master);
-    if (!why_not.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          asked != 0 ? option : "rendezvous port of cluster.yaml", ": ",
-          chosen.port, " ", why_not,
-          ", expected a free port up to 65535 outside HCCL's range"));
+    const auto why_not = WhyNot(chosen.port, job, master);
+    if (why_not.has_value()) {
+      return InvalidWords("msg-job-port-not-usable",
+                          asked != 0 ? option : "cluster.yaml: rendezvous_port",
+                          chosen.port, *why_not);
     }
   } else {
     chosen.port = kFirstMasterPort;
-    while (!WhyNot(chosen.port, job, master).empty()) {
+    while (WhyNot(chosen.port, job, master).has_value()) {
       if (++chosen.port > kLastMasterPort) {
-        return absl::InvalidArgumentError(
-            "--master-port: no port is free to choose, expected a port");
+        return InvalidWords("msg-job-no-free-port", kFirstMasterPort,
+                            kLastMasterPort);
       }
     }
-    chosen.notes.push_back(absl::StrCat(
-        "MASTER_PORT ", chosen.port, " was chosen: below the ports ",
-        PortsText({kFirstEphemeral, kLastEphemeral}),
-        " that Linux gives to outgoing connections, and not HCCL's"));
+    chosen.notes.push_back(
+        Worded("job-say-port-chosen", chosen.port, handed_out));
   }
-  // Hosts were asked about the port that the job names, else about all that
-  // could be chosen (MakeObserveRequest).
+  // Hosts were asked about the port that the job names, or about all that could
+  // be chosen (MakeObserveRequest).
   if (!IsKnown(master.sockets())) {
-    chosen.notes.push_back(absl::StrCat(
-        "whether MASTER_PORT ", chosen.port, " is free on ", master.host(),
-        " is not known: ", WhyMissing(MissingOf(master.sockets()))));
+    chosen.notes.push_back(Worded("job-say-port-not-known", chosen.port,
+                                  master.host(),
+                                  MissingWords(MissingOf(master.sockets()))));
   }
   const auto reserved =
       PortSet::Parse(master.kernel().reserved_ports().value());
   if (chosen.port >= kFirstEphemeral && chosen.port <= kLastEphemeral &&
       !(reserved.ok() && reserved->Contains(chosen.port))) {
-    chosen.notes.push_back(absl::StrCat(
-        "MASTER_PORT ", chosen.port, " is one that Linux gives to outgoing ",
-        "connections (", PortsText({kFirstEphemeral, kLastEphemeral}),
-        ") and is not reserved on ", master.host(),
-        ": one of them may have it when the job starts"));
+    chosen.notes.push_back(Worded("job-say-port-handed-out", chosen.port,
+                                  handed_out, master.host()));
   }
   return chosen;
 }

@@ -1,7 +1,7 @@
-// How each server of a job is started: variables and command line, with this
+// The start of each server of a job: variables and command line, with this
 // cluster's values, as the vendor's documents write them for six ways to launch
-// (the pages are named beside the rows in launch_methods.cc). Pure: facts and
-// options in, words out; launch_text.h puts them into the forms that are run.
+// (launch_methods.cc names the pages beside the rows). Pure: facts and options
+// in, words out; launch_text.h turns them into runnable forms.
 #ifndef CONFIG_LAUNCH_LAUNCH_H_
 #define CONFIG_LAUNCH_LAUNCH_H_
 
@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -30,29 +31,29 @@ struct LaunchOptions {
   std::string nnodes;
   std::string python = "python3";
   std::string script = "train.py";
-  // Of the script. {MASTER_ADDR}, {MASTER_PORT}, {NODE_RANK}, {NNODES},
+  // The script's. {MASTER_ADDR}, {MASTER_PORT}, {NODE_RANK}, {NNODES},
   // {NPUS_PER_NODE} and {WORLD_SIZE} stand for the node's values.
   std::vector<std::string> arguments;
-  // Where the hosts have it; empty: there is none.
+  // The path on the hosts; empty: without a rank table.
   std::string rank_table;
-  // Of torch-npu-run; unset: by size.
+  // For torch-npu-run; unset: by size.
   std::optional<bool> tiered;
   uint32_t asd = 1;  // NPU_ASD_ENABLE.
-  // Files to source where a host has them; unset: those of the method.
+  // Files to source if a host has them; unset: those of the method.
   std::optional<std::vector<std::string>> sources;
   std::string job_id;  // Names an elastic job; may be empty.
-  // Of horovodrun.
+  // For horovodrun.
   std::string mpi_args;
-  uint32_t ssh_port = 0;  // Where the containers' sshd answers; 0: 22.
-  // Of torch-npu-run.
+  uint32_t ssh_port = 0;  // The containers' sshd; 0: 22.
+  // For torch-npu-run.
   std::string rdzv_endpoint;  // The first server and MASTER_PORT; or empty.
   std::string rdzv_id;
   bool standalone = false;
-  bool local_addr = false;  // Each server is told its own address.
-  // Name and value of what the job file sets itself; it wins over what HCCL is
-  // told, and not over what the launch counts by, such as MASTER_PORT.
+  bool local_addr = false;  // Each server gets its own address.
+  // Name and value of what the job file sets itself. Overrides the variables
+  // for HCCL, but not those that the launch counts by, such as MASTER_PORT.
   std::vector<std::pair<std::string, std::string>> environment;
-  // HCCL_LOGIC_SUPERPOD_ID of each server, which wins over `environment`; empty
+  // HCCL_LOGIC_SUPERPOD_ID of each server, which overrides `environment`; empty
   // text: the job does not set it. No entries: no server has one.
   std::vector<std::string> super_pods;
 };
@@ -61,20 +62,19 @@ struct LaunchVariable {
   std::string name;
   std::string value;
   bool exported = true;
-  // What a shell works the value out of, e.g. "$(($NPUS_PER_NODE*$NNODES))";
+  // The shell expression of the value, e.g. "$(($NPUS_PER_NODE*$NNODES))";
   // empty: the value.
   std::string formula;
 };
 
-// A word of a command line.
 struct LaunchWord {
   std::string value;
-  // As a shell is told it, with names of variables in place of their values;
+  // The form for a shell, with names of variables in place of their values;
   // empty: the value, quoted.
   std::string shell;
 };
 
-// In front of a variable that is a list of folders, where there is such one.
+// A folder to prepend to a variable that is a list of folders, if it exists.
 struct SearchFolder {
   std::string name;  // "PATH"
   std::string folder;
@@ -94,26 +94,26 @@ struct NodeLaunch {
   // gathers; empty name: none.
   std::string gathered_name;
   size_t gathered = 0;
-  // Not 0: the command is started so often, each time with the next LOCAL_RANK
-  // and RANK.
+  // Not 0: the command is started this many times, each time with the next
+  // LOCAL_RANK and RANK.
   uint32_t processes = 0;
-  // What a person has to do here, a line each.
+  // Manual steps on this host, a line each.
   std::vector<std::string> remarks;
 };
 
 struct Launch {
   std::string method;
   std::vector<NodeLaunch> nodes;  // The master first.
-  // Why a value was chosen, and what is not known to be right, a line each.
-  std::vector<std::string> notes;
+  // Why a value was chosen, and which values are not known to be right.
+  std::vector<FindingValue> notes;
 };
 
 // `job` is the cluster narrowed to it (job_spec.h), whose first server is the
 // master; `facts` are of its servers, in its order. InvalidArgument with every
-// mistake, one per line: options that the method does not have or that cannot
-// be, a port that is taken or HCCL's, servers with different numbers of devices
-// where ranks are counted by them, a host without an address, a network
-// interface that is not known.
+// mistake, one per line: options that the method does not have or that are not
+// valid, a port that is taken or HCCL's, servers with different numbers of
+// devices where ranks are counted by them, a host without an address, an
+// unknown network interface.
 absl::StatusOr<Launch> MakeLaunch(const ClusterSpec& job,
                                   absl::Span<const HostFacts* const> facts,
                                   const LaunchOptions& options);
@@ -121,14 +121,14 @@ absl::StatusOr<Launch> MakeLaunch(const ClusterSpec& job,
 // The port of the rendezvous on the master.
 struct MasterPort {
   uint32_t port = 0;
-  std::vector<std::string> notes;
+  std::vector<FindingValue> notes;
 };
 
-// `asked`, else the one of cluster.yaml, else the first from 29501 on (the
-// vendor's example has that one) that is not HCCL's, ssh's or seen in use:
-// below the ports that Linux hands out by itself, 32768-60999, so that no
-// outgoing connection takes it before the job does. InvalidArgument if the
-// asked one, or that of cluster.yaml, is HCCL's or taken.
+// Chooses `asked`, or the port of cluster.yaml, or the first from 29501 on (the
+// vendor's example has that one) that is not HCCL's, ssh's or seen in use.
+// Stays below the ports that Linux hands out automatically, 32768-60999, so
+// that no outgoing connection takes it before the job does. InvalidArgument if
+// the asked port, or that of cluster.yaml, is HCCL's or taken.
 absl::StatusOr<MasterPort> ChooseMasterPort(
     const ClusterSpec& job, const HostFacts& master, uint32_t asked,
     absl::string_view option = "--master-port");

@@ -6,11 +6,12 @@
 #include "config/hccl/job_variables.h"
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
 
-// Where CANN's installer puts it; the Rec SDK's multi-server guide sources it.
+// CANN's installer puts it here; the Rec SDK's multi-server guide sources it.
 constexpr absl::string_view kToolkit =
     "/usr/local/Ascend/ascend-toolkit/set_env.sh";
 constexpr absl::string_view kTestEnvironment = "./test/env_npu.sh";
@@ -24,13 +25,20 @@ const std::vector<absl::string_view>& TorchVariables() {
   return names;
 }
 
-// Of a script's arguments, and of each of them.
+// Limits of a script's arguments: their number, and the bytes of each.
 constexpr size_t kMostWords = 1000;
 constexpr size_t kMostBytes = 4096;
 
+FindingValue OfOtherMethod(absl::string_view given,
+                           const LaunchOptions& options,
+                           absl::string_view expected) {
+  return Worded("msg-job-option-of-other-method", given, options.method,
+                expected);
+}
+
 void AddRendezvousMistakes(const LaunchMethod& method,
                            const LaunchOptions& options,
-                           std::vector<std::string>* mistakes) {
+                           std::vector<FindingValue>* mistakes) {
   static const LazyRE2 kId = {"[A-Za-z0-9_.:+@-]{0,128}"};
   std::vector<absl::string_view> given;
   if (!options.rdzv_endpoint.empty()) given.push_back("--rdzv-endpoint");
@@ -40,8 +48,7 @@ void AddRendezvousMistakes(const LaunchMethod& method,
       (options.standalone || !given.empty())) {
     if (options.standalone) given.push_back("--standalone");
     return mistakes->push_back(
-        absl::StrCat(absl::StrJoin(given, ", "), ": ", options.method,
-                     " is not started so, expected --method torch-npu-run"));
+        OfOtherMethod(absl::StrJoin(given, ", "), options, "torch-npu-run"));
   }
   if (options.tiered.value_or(false)) given.push_back("--tiered on");
   if (!options.nnodes.empty()) given.push_back("--nnodes");
@@ -50,13 +57,12 @@ void AddRendezvousMistakes(const LaunchMethod& method,
   }
   // torch/distributed/run.py: c10d on localhost and a free port.
   if (options.standalone && !given.empty()) {
-    mistakes->push_back(absl::StrCat(
-        "--standalone: does not go with ", absl::StrJoin(given, ", "),
-        ": PyTorch then chooses store, address, port and id itself"));
+    mistakes->push_back(
+        Worded("msg-job-standalone-with", absl::StrJoin(given, ", ")));
   }
   if (!HasForm(options.rdzv_id, *kId)) {
-    mistakes->push_back(absl::StrCat("--rdzv-id: ", QuotedText(options.rdzv_id),
-                                     ", expected letters, digits and _.:+@-"));
+    mistakes->push_back(
+        Worded("msg-job-letters", "--rdzv-id", QuotedText(options.rdzv_id)));
   }
 }
 
@@ -117,9 +123,9 @@ absl::Span<const LaunchMethod> AllLaunchMethods() {
        {},
        /*exports=*/false,
        {kToolkit, "./env_npu.sh"}},
-      // The migration guide asks of both: the same MASTER_ADDR and MASTER_PORT
-      // in all scripts, a world size of devices x servers, one process per
-      // device.
+      // The migration guide requires for both: the same MASTER_ADDR and
+      // MASTER_PORT in all scripts, a world size of devices x servers, one
+      // process per device.
       {"mp-spawn",
        {{"{PYTHON}"}},
        "",
@@ -166,30 +172,26 @@ absl::Span<const LaunchMethod> AllLaunchMethods() {
   return methods;
 }
 
-std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
-                                            const LaunchOptions& options) {
-  std::vector<std::string> mistakes;
-  const auto wrong = [&](const auto&... parts) {
-    mistakes.push_back(absl::StrCat(parts...));
+std::vector<FindingValue> FindOptionMistakes(const LaunchMethod& method,
+                                             const LaunchOptions& options) {
+  std::vector<FindingValue> mistakes;
+  const auto wrong = [&](absl::string_view row, const auto&... values) {
+    mistakes.push_back(Worded(row, values...));
   };
-  const auto check_word = [&](absl::string_view option,
-                              const std::string& word) {
+  const auto check_word = [&](const auto& subject, const std::string& word) {
     if (!word.empty() && word.size() <= kMostBytes &&
         SafeText(word, /*utf8=*/true) == word) {
       return;
     }
-    wrong(option, ": ", QuotedText(word),
-          ", expected text on one line of at most ", kMostBytes,
-          " bytes without signs that cannot be seen");
+    wrong("msg-job-text-not-valid", subject, QuotedText(word), kMostBytes);
   };
   check_word("--python", options.python);
   check_word("--script", options.script);
   if (options.arguments.size() > kMostWords) {
-    wrong("arguments of the script: ", options.arguments.size(),
-          ", expected at most ", kMostWords);
+    wrong("msg-job-too-many-arguments", options.arguments.size(), kMostWords);
   }
   for (const std::string& argument : options.arguments) {
-    if (!argument.empty()) check_word("argument of the script", argument);
+    if (!argument.empty()) check_word(Worded("job-say-argument"), argument);
   }
   for (const std::string& file :
        options.sources.value_or(std::vector<std::string>())) {
@@ -197,37 +199,33 @@ std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
   }
   // https://www.hiascend.com/document/detail/zh/Pytorch/700/comref/
   // Envvariables/Envir_028.html
-  if (options.asd > 3) wrong("--asd: ", options.asd, ", expected 0 to 3");
+  if (options.asd > 3) {
+    wrong("msg-job-out-of-range", "--asd", options.asd, 0, 3);
+  }
   for (const auto& [name, value] : options.environment) {
     if (!value.empty()) check_word(absl::StrCat("environment.", name), value);
   }
   const std::string& table = options.rank_table;
   if (!table.empty()) check_word("--rank-table", table);
-  // HCCL refuses a table under another name (facts of topoinfo_ranktableParser:
-  // EI0004).
+  // HCCL refuses another name of a table (topoinfo_ranktableParser: EI0004).
   if (!table.empty() &&
       (!absl::StartsWith(table, "/") || !IsRankTableName(table))) {
-    wrong("--rank-table: ", QuotedText(table),
-          ", expected a path from / on that ends in .json and has no .json "
-          "before: HCCL reads no other");
+    wrong("msg-job-table-path", QuotedText(table));
   }
   const std::string& mpi = options.mpi_args;
   if (!method.from_master && (!mpi.empty() || options.ssh_port != 0)) {
-    wrong("--mpi-args, --ssh-port: ", options.method,
-          " uses neither, expected --method horovodrun");
+    mistakes.push_back(
+        OfOtherMethod("--mpi-args, --ssh-port", options, "horovodrun"));
   }
   if (!mpi.empty()) check_word("--mpi-args", mpi);
-  // The Rec SDK's guide has it taken out: it leaves MPI all other interfaces,
-  // and contradicts the one that is named.
+  // The Rec SDK's guide removes it: it leaves MPI all other interfaces, and
+  // contradicts the one that is named.
   if (absl::StrContains(mpi, "btl_tcp_if_exclude")) {
-    wrong("--mpi-args: ", QuotedText(mpi),
-          ", expected no btl_tcp_if_exclude: the interface of each host's "
-          "address is named instead");
+    wrong("msg-job-mpi-exclude", QuotedText(mpi));
   }
   AddRendezvousMistakes(method, options, &mistakes);
   if (options.tiered.has_value() && method.name != "torch-npu-run") {
-    wrong("--tiered: ", options.method,
-          " has no tiers, expected --method torch-npu-run");
+    mistakes.push_back(OfOtherMethod("--tiered", options, "torch-npu-run"));
   }
   return mistakes;
 }

@@ -1,5 +1,4 @@
-// The table of the ways to launch: a row each. Part of launch.cc, which fills
-// in the values.
+// The table of the ways to launch: a row each. launch.cc fills in the values.
 #ifndef CONFIG_LAUNCH_LAUNCH_METHODS_H_
 #define CONFIG_LAUNCH_LAUNCH_METHODS_H_
 
@@ -12,7 +11,7 @@
 
 namespace clusterd {
 
-// What is so of a launch, for words that are not always there.
+// Properties of a launch that decide which optional words it gets.
 struct LaunchConditions {
   bool several_nodes = false;  // The job has more than one server.
   bool fixed_nodes = false;    // NNODES is a number.
@@ -36,7 +35,7 @@ struct MethodWord {
 
 struct LaunchMethod {
   absl::string_view name;
-  std::vector<MethodWord> words;  // In front of the script.
+  std::vector<MethodWord> words;  // Before the script.
   // The shell's variable that holds all words but the first; empty: none.
   absl::string_view gathered_name;
   std::vector<absl::string_view> variables;
@@ -44,16 +43,16 @@ struct LaunchMethod {
   std::vector<absl::string_view> sources;
   std::vector<SearchFolder> folders;
   bool takes_range = false;  // NNODES may be "min:max".
-  bool of_torch = true;      // Else of TensorFlow.
+  bool of_torch = true;      // False: TensorFlow's.
   bool per_device = false;   // Started once for each device of a server.
   bool from_master = false;  // The master starts it everywhere, over ssh.
 };
 
 absl::Span<const LaunchMethod> AllLaunchMethods();
 
-// What of the options cannot be, whatever the job is.
-std::vector<std::string> FindOptionMistakes(const LaunchMethod& method,
-                                            const LaunchOptions& options);
+// Finds options that are not valid, whatever the job is.
+std::vector<FindingValue> FindOptionMistakes(const LaunchMethod& method,
+                                             const LaunchOptions& options);
 
 }  // namespace clusterd
 

@@ -1,5 +1,5 @@
-// The examples of the vendor's documents, with addresses in place of what they
-// mask; and what is chosen, refused and noted.
+// The examples of the vendor's documents, with addresses in place of masked
+// ones; and choices, refusals and notes.
 #include "config/launch/launch.h"
 
 #include <cstdlib>
@@ -11,6 +11,8 @@
 #include "absl/strings/str_split.h"
 #include "config/launch/job_spec.h"
 #include "config/launch/launch_text.h"
+#include "config/words/message.h"
+#include "config/words/subject_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -74,7 +76,7 @@ struct Job {
     const auto launch = Make();
     return launch.ok() ? "none" : std::string(launch.status().message());
   }
-  std::string Notes() const { return absl::StrJoin(Make()->notes, "\n"); }
+  std::string Notes() const { return EnglishText(Lines(Make()->notes)); }
 
   void Bind(uint32_t port, const std::string& state = "LISTEN") {
     BoundSocket* const socket =
@@ -91,12 +93,16 @@ struct Job {
   LaunchOptions options;
 };
 
-// With the breaks of lines inside of a shell's string or command undone.
+std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
+  return Each<std::string>(notes, EnglishText);
+}
+
+// Joins lines inside of a shell's string or command.
 std::string OneLinePerCommand(absl::string_view text) {
   return absl::StrJoin(absl::StrSplit(text, " \\\n"), "");
 }
 
-// Every line stands in the text, in this order.
+// The text has every line, in this order.
 void ExpectLines(const std::string& text,
                  const std::vector<std::string>& lines) {
   const std::string flat = absl::StrCat("\n", OneLinePerCommand(text));
@@ -108,9 +114,9 @@ void ExpectLines(const std::string& text,
   }
 }
 
-// "Start script" of the migration guide (several servers and devices), its
-// comments left out. Its source line is guarded here, and what it wrote behind
-// a comment in the middle of its command stands as arguments of the script.
+// "Start script" of the migration guide (several servers and devices), without
+// its comments. Its source line is guarded here, and words behind a comment in
+// the middle of its command become arguments of the script.
 TEST(LaunchDocumentTest, TorchrunIsAsInTheMigrationGuide) {
   Job job;
   job.options.master_port = 6004;
@@ -205,8 +211,8 @@ Job HorovodJob() {
   return job;
 }
 
-// Steps 1.4 (what ~/.bashrc gets) and 2.3 (changes of run.sh) of the Rec SDK's
-// guide for several servers, with a rank table. "xxx" is horovodrun there.
+// Steps 1.4 (~/.bashrc) and 2.3 (changes of run.sh) of the Rec SDK's guide for
+// several servers, with a rank table. "xxx" is horovodrun there.
 TEST(LaunchDocumentTest, HorovodrunIsAsInTheGuideWithARankTable) {
   Job job = HorovodJob();
   job.options.rank_table = "/job/hccl_json_16p_2_host.json";
@@ -252,8 +258,8 @@ TEST(LaunchDocumentTest, HorovodrunIsAsInTheGuideWithoutARankTable) {
   ExpectLaunchFile("horovodrun_without_table_node1.sh", job.Text(1));
 }
 
-// The migration guide names mp.spawn and shell scripts beside the three; what
-// it asks of all: one MASTER_ADDR and MASTER_PORT, ranks, a world size, a
+// The migration guide names mp.spawn and shell scripts beside the three, with
+// requirements for all: one MASTER_ADDR and MASTER_PORT, ranks, a world size, a
 // process per device.
 TEST(LaunchDocumentTest, MpSpawnAndShellGetWhatTheMigrationGuideAsksFor) {
   Job job;
@@ -324,7 +330,8 @@ TEST(MakeLaunchTest, ARangeOfNodesMeetsAtARendezvous) {
   EXPECT_THAT(text, Not(HasSubstr("--node_rank")));
   EXPECT_THAT(text, Not(HasSubstr("WORLD_SIZE")));
   job.options.job_id = "$(id)";
-  EXPECT_THAT(job.Refusal(), HasSubstr("job id: \"$(id)\", expected letters"));
+  EXPECT_THAT(job.Refusal(),
+              HasSubstr("--job-id: \"$(id)\", expected letters"));
   job.options.method = "mp-spawn";
   EXPECT_THAT(job.Refusal(), HasSubstr("mp-spawn takes no range, expected 4"));
 }
@@ -353,11 +360,11 @@ TEST(MakeLaunchTest, DevicesThatAreNotTheFirstOnesAreMadeVisible) {
 TEST(MakeLaunchTest, UnequalServersAreForHorovodrunAlone) {
   Job job = HorovodJob();
   job.spec.mutable_servers(1)->mutable_devices()->DeleteSubrange(4, 4);
-  EXPECT_THAT(job.Refusal(), HasSubstr("the same device ids on all"));
+  EXPECT_THAT(job.Refusal(), HasSubstr("devices: horovodrun hands one"));
   job = Job();
   job.spec.mutable_servers(1)->mutable_devices()->DeleteSubrange(4, 4);
   EXPECT_THAT(job.Refusal(),
-              HasSubstr("server1: 4 devices and server0 8, expected as many"));
+              HasSubstr("server1: 4 devices and server0 8, expected the same"));
 }
 
 TEST(MakeLaunchTest, TiersBeginWhereAProcessRunsOutOfFilesAndTheReasonIsTold) {
@@ -433,7 +440,7 @@ TEST(ChooseMasterPortTest, TakesTheFirstThatNobodyHas) {
   job.Bind(29502, "TIME_WAIT");
   const auto chosen = ChooseMasterPort(job.spec, job.facts[0], 0);
   EXPECT_EQ(chosen->port, 29502u);
-  EXPECT_THAT(chosen->notes, ElementsAre(HasSubstr("29502 was chosen")));
+  EXPECT_THAT(Texts(chosen->notes), ElementsAre(HasSubstr("29502 was chosen")));
 }
 
 TEST(ChooseMasterPortTest, TheClustersOwnIsKnownToBeFree) {
@@ -443,7 +450,7 @@ TEST(ChooseMasterPortTest, TheClustersOwnIsKnownToBeFree) {
   EXPECT_EQ(chosen->port, 29700u);
   EXPECT_THAT(chosen->notes, IsEmpty());
   job.facts[0].clear_sockets();
-  EXPECT_THAT(ChooseMasterPort(job.spec, job.facts[0], 0)->notes,
+  EXPECT_THAT(Texts(ChooseMasterPort(job.spec, job.facts[0], 0)->notes),
               ElementsAre(HasSubstr("is not known: not asked for")));
 }
 
@@ -457,8 +464,8 @@ TEST(ChooseMasterPortTest, RefusesWhatHcclSshOrAProcessHas) {
   EXPECT_THAT(refusal(60000), HasSubstr("lies in HCCL's range 60000-60031"));
   EXPECT_THAT(refusal(60031), HasSubstr("HCCL's range"));
   EXPECT_EQ(refusal(60032), "");
-  EXPECT_THAT(refusal(22), HasSubstr("is ssh's"));
-  EXPECT_THAT(refusal(70000), HasSubstr("is no port"));
+  EXPECT_THAT(refusal(22), HasSubstr("is used by ssh"));
+  EXPECT_THAT(refusal(70000), HasSubstr("is not a valid port"));
   EXPECT_THAT(refusal(29600),
               HasSubstr("is taken on server0 by pid 7 (python\\x1b[2J)"));
 }
@@ -475,7 +482,7 @@ TEST(MakeLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   EXPECT_THAT(job.Refusal(),
               AllOf(HasSubstr("--rdzv-endpoint: 29600 is taken on server0 by"),
                     Not(HasSubstr("--master-port"))));
-  // Both were given, and only one of them is in use.
+  // Both were given, but only one is used.
   job.options.rdzv_endpoint = "192.168.10.22:29601";
   job.options.port_option = "--master-port";
   EXPECT_THAT(job.Refusal(), HasSubstr("--master-port: 29600 is taken"));
@@ -483,13 +490,13 @@ TEST(MakeLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   job.options.master_port = 0;
   job.options.rdzv_endpoint = "";
   EXPECT_THAT(job.Refusal(),
-              HasSubstr("rendezvous port of cluster.yaml: 29600 is taken"));
+              HasSubstr("cluster.yaml: rendezvous_port: 29600 is taken"));
 }
 
 TEST(ChooseMasterPortTest, AnEphemeralPortIsFineOnceItIsReserved) {
   Job job;
   job.spec.set_rendezvous_port(40000);
-  EXPECT_THAT(ChooseMasterPort(job.spec, job.facts[0], 0)->notes,
+  EXPECT_THAT(Texts(ChooseMasterPort(job.spec, job.facts[0], 0)->notes),
               ElementsAre(HasSubstr("is not reserved on server0")));
   job.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value(
       "40000,60000-60031");
@@ -577,7 +584,7 @@ TEST(MakeLaunchTest, SaysWhichOptionsOfTheRendezvousDoNotFit) {
                         options.standalone = true;
                         options.rdzv_id = "a";
                       }),
-              HasSubstr("--rdzv-id, --standalone: torchrun is not started so"));
+              HasSubstr("--rdzv-id, --standalone: torchrun does not take"));
 }
 
 TEST(MakeLaunchTest, ExportsWhatTheJobFileSets) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "config/values/text_form.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -31,7 +32,7 @@ std::string Assignment(const LaunchVariable& variable) {
       "\n");
 }
 
-// As the vendor's example lays it out: an option on each line.
+// Puts an option on each line, as the vendor's example does.
 std::string Gathered(const NodeLaunch& node) {
   std::string text = absl::StrCat(node.gathered_name, "=\"");
   for (size_t i = 1; i <= node.gathered; ++i) {
@@ -54,7 +55,7 @@ std::string CommandLine(const NodeLaunch& node) {
   return absl::StrJoin(words, " ");
 }
 
-// A process per device, and a status that tells whether one of them failed.
+// Starts a process per device, and fails if one of them failed.
 std::string Loop(const NodeLaunch& node) {
   std::string ranks;
   for (uint32_t i = 0; i < node.processes; ++i) absl::StrAppend(&ranks, " ", i);
@@ -133,7 +134,7 @@ std::string NodeText(const Launch& launch, const NodeLaunch& node,
   if (form == LaunchForm::kShell) return ShellText(launch, node);
   std::string text;
   for (const LaunchVariable& variable : AllVariables(node)) {
-    // Neither a task prolog's reader nor docker takes quotes off.
+    // A task prolog's reader and docker keep quotes.
     absl::StrAppend(&text, form == LaunchForm::kDotenv ? "" : "export ",
                     variable.name, "=", variable.value, "\n");
   }
@@ -149,7 +150,10 @@ google::protobuf::Struct LaunchDocument(const Launch& launch) {
   for (const NodeLaunch& node : launch.nodes) {
     SetNode(node, nodes->add_values()->mutable_struct_value());
   }
-  SetTexts(launch.notes, fields["notes"].mutable_list_value());
+  ListValue* const notes = fields["notes"].mutable_list_value();
+  for (const FindingValue& note : launch.notes) {
+    notes->add_values()->set_string_value(EnglishText(note));
+  }
   return json;
 }
 

@@ -1,6 +1,5 @@
-// A launch in the forms in which it is run: for a shell, as a file of
-// variables, as JSON, or as what a Slurm task prolog prints. Same launch, same
-// bytes.
+// A launch in its runnable forms: for a shell, as a file of variables, as JSON,
+// or as the output of a Slurm task prolog. Same launch, same bytes.
 #ifndef CONFIG_LAUNCH_LAUNCH_TEXT_H_
 #define CONFIG_LAUNCH_LAUNCH_TEXT_H_
 
@@ -21,13 +20,13 @@ enum class LaunchForm {
 };
 std::vector<absl::string_view> LaunchForms();  // In the order of LaunchForm.
 
-// What is run on one node. A file is sourced only where it is there. A shell
-// gets every text of a person or host as one quoted word. The forms of
+// The text to run on one node. It sources a file only if the file exists. A
+// shell gets every text of a person or host as one quoted word. The forms of
 // variables hold no command. REQUIRES: not kJson.
 std::string NodeText(const Launch& launch, const NodeLaunch& node,
                      LaunchForm form);
 
-// To be printed as JSON:
+// The launch as JSON:
 //   {"schema_version": 1, "method": "torchrun", "notes": [], "nodes": [
 //     {"host": "node0", "node_rank": 0, "source": [], "environment": {},
 //      "command": [], "processes": 1, "remarks": []}]}

@@ -54,7 +54,7 @@ struct RankTable {
   size_t behind_line = 0;
 };
 
-// Largest file that is looked at: 1,152 servers of 16 devices fit twice, with
+// The largest file that is read: 1,152 servers of 16 devices fit twice, with
 // every value on a line of its own.
 inline constexpr size_t kMaxRankTableBytes = 8 << 20;
 
@@ -62,21 +62,19 @@ inline constexpr size_t kMaxRankTableBytes = 8 << 20;
 // mistake, one per line, each with its place as a path into the file and the
 // code HCCL would answer with where it has one:
 //   server_list[0].device[3].rank_id: number 3, expected a JSON string (EI0017)
-// A byte order mark is skipped, as HCCL does. A file of another program that
-// goes by the same name is called by its own: MindIE's server_group_list.
-// Unimplemented, naming the version, for tables of another kind: 1.1
-// (heterogeneous), 2.0 (Ascend 950), the old second template (group_list) and
-// one of which only the status is written yet.
-// Of a refused table, server_ids of Docker's default bridge are named too.
+// Skips a byte order mark, as HCCL does. Names another program's file of the
+// same name: MindIE's server_group_list. Unimplemented, naming the version, for
+// other tables: 1.1 (heterogeneous), 2.0 (Ascend 950), the old second template
+// (group_list) and one of which only the status is written yet. For a refused
+// table, also names server_ids of Docker's default bridge.
 absl::StatusOr<RankTable> ParseRankTable(absl::string_view json);
 
-// InvalidArgument for the first byte that is no part of UTF-8, which HCCL's
+// InvalidArgument for the first byte that is not part of UTF-8, which HCCL's
 // parser refuses: "hccl.json: line 3: byte 17 is not UTF-8".
 absl::Status CheckUtf8(absl::string_view file, absl::string_view text);
 
-// Whether it is an address of the bridge that Docker makes by default,
-// 172.17.0.0/16 (docs.docker.com, bridge network driver): of a container, and
-// no other host reaches it.
+// True for an address of Docker's default bridge, 172.17.0.0/16
+// (docs.docker.com, bridge network driver): other hosts cannot reach it.
 bool IsOfDockerBridge(const std::string& server_id);
 
 }  // namespace clusterd

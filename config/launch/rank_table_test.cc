@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -74,6 +75,19 @@ TEST(RankTableTest, ReadsASuperPodWithoutDeviceAddresses) {
   EXPECT_EQ(table->servers[1].devices[0].super_device_id, 65536u);
 }
 
+// As the vendor's operator for Kubernetes writes them.
+TEST(RankTableTest, TakesFurtherKeys) {
+  const std::string text = absl::StrReplaceAll(
+      kSuperPod, {{R"("server_id":"node_0","device")",
+                   R"("server_id":"node_0","host_ip":"10.0.3.2",)"
+                   R"("container_ip":"192.168.149.17",)"
+                   R"("hardware_type":"800I-A3-64G","device")"}});
+  ASSERT_NE(text, kSuperPod);
+  const absl::StatusOr<RankTable> table = ParseRankTable(text);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(table->servers[0].host_ip, "10.0.3.2");
+}
+
 TEST(RankTableTest, KeepsATableThatIsStillBeingWritten) {
   const std::string text =
       absl::StrReplaceAll(kTwoServers, {{"completed", "initializing"}});
@@ -93,6 +107,21 @@ TEST(RankTableTest, NamesEveryMistakeAtOnce) {
   EXPECT_THAT(message, HasSubstr("server_list[1].device[1].device_ip: "
                                  "\"192.168.101.300\", expected an IP"));
   EXPECT_THAT(message, HasSubstr("server_list[1].server_id: \"\""));
+}
+
+TEST(RankTableTest, SaysItsMistakesInTheUsersLanguage) {
+  const absl::Status refused =
+      ParseRankTable(absl::StrReplaceAll(kTwoServers, {{"\"3\"", "3"}}))
+          .status();
+  ASSERT_EQ(MessageLines(refused).size(), 1u);
+  EXPECT_EQ(MessageLines(refused)[0].words(), "msg-job-table-not-text");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_THAT(ValueText(MessageWords(refused)),
+              HasSubstr("rank_id：数字 3，应为 JSON 字符串"));
+  EXPECT_EQ(
+      ValueText(MessageWords(ParseRankTable("{]").status())),
+      "ranktable：不是 JSON 对象（EI0004）：第 1 行：第 2 列是 ]，应为 }，"
+      "与第 1 行第 1 列的 { 对应");
 }
 
 TEST(RankTableTest, LeavesOtherVersionsAlone) {
@@ -117,13 +146,13 @@ TEST(RankTableTest, IsStrictJson) {
                    "line 12: status, expected it in "
                    "double quotes"),
         std::tuple("\"version\":\"1.0\"", "\"version\":\"1.0\",",
-                   "line 13: a comma behind the last entry"),
+                   "line 13: a comma after the last entry"),
         std::tuple("\"server_list\":[", "\"server_list\":[ # two",
                    "line 3: JSON has no comments"),
         std::tuple("\"server_list\":[", "\"server_list\":[ // two",
                    "line 3: JSON has no comments"),
         std::tuple("\"rank_id\":\"3\"}]", "\"rank_id\":\"3\"},\n]",
-                   "a comma behind the last entry"),
+                   "a comma after the last entry"),
         std::tuple("\"completed\"", "True", "True, expected it in double"),
         std::tuple("\"1.0\"", "\"1.0\n\"", "closing double quote"),
         std::tuple("\"1.0\"", "\"1.0\\\"", "closing double quote"),
@@ -155,7 +184,7 @@ TEST(RankTableTest, NamesTheLineWhereTheObjectIsCut) {
         std::pair("\n[" + good + "]", "line 2: expected { first"),
         std::pair(std::string("null"), "line 1: expected { first"),
         std::pair(absl::StrReplaceAll(good, {{"\"2\",", "\"2\""}}),
-                  "line 3: a comma or colon is missing in front of it")}) {
+                  "line 3: a comma or colon is missing before it")}) {
     EXPECT_THAT(MessageOf(text), HasSubstr(mistake)) << text;
   }
   EXPECT_EQ(MessageOf(absl::StrReplaceAll(
@@ -173,14 +202,14 @@ TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
         std::tuple("\"rank_id\":\"1\"}],", "\"rank_id\":\"1\"]],",
                    "line 6: column 68 has ], expected } for the { at line 6: "
                    "column 8"),
-        // One closes too few.
+        // One bracket too few.
         std::tuple("7.23\"}],", "7.23\"],",
                    "line 11: column 32 has ], expected } for the { at line 8: "
                    "column 5"),
         std::tuple("\"1.0\"}", "\"1.0\"]",
                    "line 13: column 18 has ], expected } for the { at line 1: "
                    "column 1"),
-        // One closes too many.
+        // One bracket too many.
         std::tuple("7.23\"}],", "7.23\"}]],",
                    "line 11: column 34 has ], expected } for the { at line 1: "
                    "column 1"),
@@ -193,7 +222,7 @@ TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
                 HasSubstr(mistake));
   }
   EXPECT_THAT(MessageOf("\xef\xbb\xbf{]"), HasSubstr("column 2 has ]"));
-  // A bracket within a text is none.
+  // A bracket within a text does not count.
   EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"{\n", "{\"a\":\"]}\",\n"}})),
             "ok");
 }
@@ -207,7 +236,7 @@ TEST(RankTableTest, SaysWhatStandsBehindTheTable) {
     ASSERT_TRUE(table.ok()) << table.status();
     EXPECT_EQ(table->behind_line, behind);
   }
-  // A table that ends too early lacks what stands behind it.
+  // A table that ends too early lacks the fields behind its end.
   const std::string message = MessageOf(absl::StrReplaceAll(
       kTwoServers, {{"\"server_count\":\"2\",", "\"version\":\"1.0\"}"}}));
   EXPECT_THAT(message, HasSubstr("server_list: is missing"));
@@ -269,7 +298,7 @@ TEST(RankTableTest, NamesTheFirstByteThatIsNotUtf8) {
   for (const auto& [text, mistake] :
        {std::pair("{\n\"a\":\"\xb9\xfa\"}", "f: line 2: byte 6 is not UTF-8"),
         std::pair("\xff\xfe{",
-                  "f: line 1: byte 1 is not UTF-8: the text is UTF-16")}) {
+                  "f: line 1: byte 1 is not UTF-8, the text is UTF-16")}) {
     EXPECT_EQ(CheckUtf8("f", text).message(), mistake);
   }
   EXPECT_TRUE(CheckUtf8("f", "\xef\xbb\xbf{\n\u4e2d}").ok());
@@ -279,7 +308,7 @@ TEST(RankTableTest, CountsNoDeviceWhoseIdIsNoNumber) {
   const std::string message = MessageOf(absl::StrReplaceAll(
       kTwoServers, {{"\"device_id\":\"1\"", "\"device_id\":\"0x1\""}}));
   EXPECT_THAT(message, HasSubstr("device_id: \"0x1\", expected a decimal"));
-  EXPECT_THAT(message, testing::Not(HasSubstr("stands at")));
+  EXPECT_THAT(message, testing::Not(HasSubstr("already at")));
 }
 
 TEST(RankTableTest, NamesFilesOfOtherPrograms) {
@@ -351,16 +380,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "\"server_count\":\"3\"",
                 "server_count: \"3\", expected \"2\""},
         Mistake{"ServerIdTwice", "192.168.7.23", "192.168.7.22",
-                "server_list[1].server_id: \"192.168.7.22\" stands at "
+                "server_list[1].server_id: \"192.168.7.22\" is already at "
                 "server_list[0].server_id"},
         Mistake{"RankTwice", "\"rank_id\":\"3\"", "\"rank_id\":\"2\"",
-                "rank_id: twice 2, expected 0 to 3"},
+                "rank_id: 2 appears twice, expected 0 to 3"},
         Mistake{"RankMissing", "\"rank_id\":\"3\"", "\"rank_id\":\"4\"",
-                "rank_id: out of turn 4"},
+                "rank_id: 4 is out of sequence"},
         Mistake{"RankNegative", "\"rank_id\":\"3\"", "\"rank_id\":\"-3\"",
                 "rank_id: \"-3\", expected a decimal number"},
         Mistake{"AddressTwice", "192.168.100.111", "192.168.100.101",
-                "stands at server_list[0].device[0].device_ip already"},
+                "is already at server_list[0].device[0].device_ip"},
         Mistake{"NoAddress", "\"device_ip\":\"192.168.100.111\",", "",
                 "device_ip: is not set"},
         Mistake{"AddressCounts", "\"192.168.100.111\"",
@@ -368,7 +397,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"DeviceTwice",
                 "\"device_id\":\"1\",\"device_ip\":\"192.168.101.111\"",
                 "\"device_id\":\"0\",\"device_ip\":\"192.168.101.111\"",
-                "server_list[1].device[1].device_id: \"0\" stands at"},
+                "server_list[1].device[1].device_id: \"0\" is already at"},
         Mistake{"PortTooHigh", "\"rank_id\":\"3\"",
                 "\"rank_id\":\"3\",\"device_port\":\"65536\"",
                 "device_port: \"65536\", expected a port from 1 to 65535"},
@@ -390,9 +419,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "{\"server_id\":\"node_7\"}]}]",
                 "\"node_7\" is not in server_list"},
         Mistake{"PodServerLeftOut", ",{\"server_id\":\"node_1\"}]}]", "]}]",
-                "\"node_1\" is in no super pod"},
+                "\"node_1\" is not in a super pod"},
         Mistake{"PodDeviceTwice", "65537", "65536",
-                "\"0/65536\" stands at server_list[1].device[0]"},
+                "\"0/65536\" is already at server_list[1].device[0]"},
         Mistake{"PodBackupIsNoAddress", "\"rank_id\":\"3\"",
                 "\"rank_id\":\"3\",\"backup_device_ip\":\"x\"",
                 "device[1].backup_device_ip: \"x\""},
@@ -409,7 +438,7 @@ TEST(RankTableTest, ReportsServersOfDifferentSize) {
         "\"rank_id\":\"3\"}",
         ""}});
   EXPECT_THAT(MessageOf(text),
-              HasSubstr("server_list[1].device: 1 devices, expected 2"));
+              HasSubstr("server_list[1].device: 1 device, expected 2"));
 }
 
 }  // namespace

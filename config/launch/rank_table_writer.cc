@@ -8,6 +8,7 @@
 #include "config/values/ipv4.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -16,7 +17,7 @@ namespace {
 constexpr absl::string_view kNotInSuperPod = "1.0";
 constexpr absl::string_view kInSuperPod = "1.2";
 
-// Nothing in it needs an escape: addresses are parsed, ids are numbers.
+// Values need no escapes: addresses are parsed, ids are numbers.
 class Writer {
  public:
   Writer(const ClusterSpec& job, absl::Span<const HostFacts* const> facts)
@@ -35,15 +36,15 @@ class Writer {
                         "    \"version\":\"", version, "\"\n}\n");
   }
 
-  const std::vector<std::string>& reasons() const { return reasons_; }
+  const std::vector<FindingValue>& reasons() const { return reasons_; }
 
  private:
-  template <typename... Parts>
-  void Refuse(const Parts&... parts) {
-    reasons_.push_back(absl::StrCat(parts...));
+  template <typename... Values>
+  void Refuse(absl::string_view row, const Values&... values) {
+    reasons_.push_back(Worded(row, values...));
   }
 
-  // Of version 1.2: the servers of each pod.
+  // For version 1.2: the servers of each pod.
   void FindPods() {
     std::string last;
     for (int s = 0; s < job_.servers_size(); ++s) {
@@ -51,10 +52,8 @@ class Writer {
       if (pod.empty()) continue;
       std::vector<int>& servers = pods_[pod];
       if (!servers.empty() && pod != last) {
-        Refuse(job_.servers(s).host(), ": is in super pod ", pod, " as ",
-               job_.servers(servers.back()).host(),
-               " is, and others stand between them, expected the job's servers "
-               "pod by pod");
+        Refuse("msg-job-table-pods-mixed", job_.servers(s).host(), pod,
+               job_.servers(servers.back()).host());
       }
       servers.push_back(s);
       last = pod;
@@ -66,75 +65,70 @@ class Writer {
     const SuperPodPlace* first = nullptr;
     for (const DeviceSpec& planned : server.devices()) {
       const DeviceFacts* const device = FindDevice(host, planned.id());
-      // Of those the addresses tell.
+      // The checks of addresses report these.
       if (host.has_missing() || device == nullptr) continue;
-      const std::string name =
-          absl::StrCat(server.host(), " device ", planned.id());
+      const FindingValue name =
+          Worded("table-device", server.host(), planned.id());
       if (!IsKnown(device->super_pod())) {
-        Refuse(name, ": its super pod id and SDID are not known: ",
-               WhyMissing(MissingOf(device->super_pod())),
-               ", expected them for version 1.2");
+        Refuse("msg-job-table-place-not-known", name,
+               MissingWords(MissingOf(device->super_pod())));
         return "";
       }
       const SuperPodPlace& place = device->super_pod().value();
       if (first == nullptr) first = &place;
       if (place.super_pod_id() == kOfNoSuperPod ||
           place.super_pod_id() != first->super_pod_id()) {
-        Refuse(name, ": has super pod id ", place.super_pod_id(),
-               ", expected one that its server has (rule subnet-superpod)");
+        Refuse("msg-job-table-pod-differs", name, place.super_pod_id());
         return "";
       }
     }
     return first == nullptr ? "" : absl::StrCat(first->super_pod_id());
   }
 
-  // What to do is what the check advises: this is not another diagnosis.
+  // The check advises on repairs; this only reports the reason.
   std::string DeviceIp(const ServerSpec& server, const HostFacts& host,
                        const DeviceSpec& planned) {
-    const std::string name =
-        absl::StrCat(server.host(), " device ", planned.id());
+    const FindingValue name =
+        Worded("table-device", server.host(), planned.id());
     const DeviceFacts* const device = FindDevice(host, planned.id());
     if (device == nullptr) {
-      Refuse(name, ": the host has no such device (rule device-count)");
+      Refuse("msg-job-table-no-device", name);
       return "";
     }
     if (!IsKnown(device->address())) {
-      Refuse(name, ": its address is not known: ",
-             WhyMissing(MissingOf(device->address())));
+      Refuse("msg-job-table-address-not-known", name,
+             MissingWords(MissingOf(device->address())));
       return "";
     }
     const auto& settings = device->address().value().settings();
-    // Only between servers, or with HCCL_INTRA_ROCE_ENABLE, HCCL asks for one;
-    // within a super pod it uses the virtual NICs.
+    // HCCL needs a device IP only between servers, or with
+    // HCCL_INTRA_ROCE_ENABLE; within a super pod it uses the virtual NICs.
     if (settings.empty() &&
         (job_.roce_unused() || (in_super_pod_ && pods_.size() < 2) ||
          job_.servers_size() == 1)) {
       return "";
     }
     if (settings.size() != 1) {
-      Refuse(name, ": has ",
-             settings.empty() ? "no address" : "several addresses",
-             ", expected one (rule device-ip-set)");
+      Refuse(settings.empty() ? "msg-job-table-no-address"
+                              : "msg-job-table-several-addresses",
+             name);
       return "";
     }
     return LiveIp(name, settings[0].address(), planned.address());
   }
 
-  std::string LiveIp(const std::string& name, const std::string& live,
+  std::string LiveIp(const FindingValue& name, const std::string& live,
                      const std::string& planned) {
     if (!Ipv4Address::Parse(live).ok()) {
-      Refuse(name, ": address ", QuotedText(live),
-             ", expected an IPv4 address");
+      Refuse("msg-job-table-live-not-ipv4", name, QuotedText(live));
       return "";
     }
     if (!planned.empty() && live != planned) {
-      Refuse(name, ": has ", live, ", cluster.yaml plans ", planned,
-             " (rule device-ip-planned)");
+      Refuse("msg-job-table-not-planned", name, live, planned);
     }
     const auto [first, is_new] = owners_.emplace(live, name);
     if (!is_new) {
-      Refuse(name, ": has ", live, ", which ", first->second,
-             " has too (rule ip-unique, EI0014)");
+      Refuse("msg-job-table-address-twice", name, live, first->second);
     }
     return live;
   }
@@ -143,12 +137,12 @@ class Writer {
     const ServerSpec& server = job_.servers(index);
     const HostFacts& host = *facts_[index];
     if (!Ipv4Address::Parse(server.address()).ok()) {
-      Refuse(server.host(), ": cluster.yaml gives it no address, expected one ",
-             "for server_id");
+      Refuse("msg-job-host-without-address", server.host(), "server_id");
     }
     const bool silent = host.has_missing();
     if (silent) {
-      Refuse(server.host(), ": no facts: ", WhyMissing(host.missing()));
+      Refuse("msg-job-host-without-facts", server.host(),
+             MissingWords(&host.missing()));
     }
     std::vector<std::string> lines;
     for (int d = 0; d < server.devices_size(); ++d) {
@@ -166,8 +160,7 @@ class Writer {
                         server.address(), "\"\n        }");
   }
 
-  // REQUIRES: the host has the device, and the fact is known, or something is
-  // refused.
+  // REQUIRES: the host has the device, and the fact is known or was refused.
   static std::string SuperDeviceId(const HostFacts& host, uint32_t id) {
     const DeviceFacts* const device = FindDevice(host, id);
     if (device == nullptr) return "";
@@ -197,10 +190,10 @@ class Writer {
   const absl::Span<const HostFacts* const> facts_;
   bool in_super_pod_ = false;
   // Numbers of servers by super pod.
-  FirstMet<std::string, std::vector<int>> pods_;
+  FirstSeen<std::string, std::vector<int>> pods_;
   size_t next_rank_ = 0;
-  std::map<std::string, std::string> owners_;  // Device by address.
-  std::vector<std::string> reasons_;
+  std::map<std::string, FindingValue> owners_;  // Device by address.
+  std::vector<FindingValue> reasons_;
 };
 
 }  // namespace
@@ -209,9 +202,7 @@ absl::StatusOr<std::string> RankTableVersionOf(const ClusterSpec& job) {
   // A table of the wrong generation is refused with EI0014 (HCCL user guide,
   // docs/zh/user_guide/cluster_info_config).
   if (job.product() == "ascend-950") {
-    return absl::UnimplementedError(
-        "rank table: the Ascend 950 reads version 2.0, which is not written, "
-        "expected a product of version 1.0 or 1.2");
+    return UnimplementedWords("msg-job-table-ascend-950");
   }
   return std::string(job.product() == "atlas-a3-superpod" ? kInSuperPod
                                                           : kNotInSuperPod);
@@ -221,28 +212,32 @@ absl::StatusOr<std::string> WriteRankTable(
     const ClusterSpec& job, absl::Span<const HostFacts* const> facts,
     absl::string_view version) {
   if (version != kNotInSuperPod && version != kInSuperPod) {
-    return InvalidArgument("version: ", QuotedText(version),
-                           " is not written, expected 1.0 or 1.2");
+    return InvalidWords("msg-job-table-version-not-written",
+                        QuotedText(version));
   }
   if (facts.size() != static_cast<size_t>(job.servers_size())) {
-    return FailedPrecondition(
-        "facts: of ", Count(facts.size(), "host"), ", expected those of the ",
-        Count(job.servers_size(), "server"), " of the job");
+    return PreconditionWords("msg-job-facts-count",
+                             Counted(facts.size(), "host"),
+                             Counted(job.servers_size(), "server"));
   }
   for (int s = 0; s < job.servers_size(); ++s) {
     if (facts[s]->host() == job.servers(s).host()) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "facts: ", QuotedText(facts[s]->host()), " stands in place of ",
-        job.servers(s).host(), ", expected the servers' order"));
+    return PreconditionWords("msg-job-facts-order",
+                             QuotedText(facts[s]->host()),
+                             job.servers(s).host());
   }
   Writer writer(job, facts);
   std::string text = writer.Write(version);
   if (!writer.reasons().empty()) {
-    return absl::FailedPreconditionError(absl::StrJoin(writer.reasons(), "\n"));
+    return WithWords(absl::FailedPreconditionError(""),
+                     Lines(writer.reasons()));
   }
-  // What HCCL would refuse never leaves here, whatever this forgets.
+  // Parses the result, so that a table that HCCL would refuse is an error.
   const absl::StatusOr<RankTable> read = ParseRankTable(text);
-  if (!read.ok()) return absl::FailedPreconditionError(read.status().message());
+  if (!read.ok()) {
+    return WithWords(absl::FailedPreconditionError(""),
+                     MessageWords(read.status()));
+  }
   return text;
 }
 

@@ -171,7 +171,7 @@ TEST(WriteRankTableTest,
 TEST(WriteRankTableTest, FactsOfOtherServersAreRefused) {
   Job job(2);
   std::swap(job.facts[0], job.facts[1]);
-  EXPECT_THAT(job.Refusal(), HasSubstr("stands in place of server0"));
+  EXPECT_THAT(job.Refusal(), HasSubstr("instead of server0"));
   job.facts.pop_back();
   EXPECT_THAT(job.Refusal(), HasSubstr("of 1 host"));
 }

@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "config/spec/mistakes.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
@@ -37,11 +39,8 @@ std::string SumText(int64_t constant,
 }
 
 constexpr size_t kLineNames = 8;
-constexpr char kHostsFile[] =
-    "; a hosts file gives them: --hosts-file of config learn, one more FILE of "
-    "config import";
 
-// How far hosts from `first` on has addresses that count by one each.
+// The number of hosts from `first` on whose addresses count up by one each.
 size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
              bool by_name) {
   const auto number = [&](size_t s) {
@@ -58,7 +57,7 @@ size_t RunBy(absl::Span<const SeenHost* const> hosts, size_t first,
   return end;
 }
 
-// Folded where that expands in the same order.
+// Folded if that expands in the same order.
 std::string HostsOf(const std::vector<std::string>& names) {
   const std::string folded = FoldHostlist(names);
   const auto again = ExpandHostlist(folded);
@@ -66,7 +65,7 @@ std::string HostsOf(const std::vector<std::string>& names) {
   return ListText(Each<std::string>(names, YamlName));
 }
 
-// How servers are counted: letter `x` from `first`, `per_subnet` of them to a
+// The count of servers: letter `x` from `first`, `per_subnet` of them to a
 // subnet; 0: all to one.
 struct Counting {
   int64_t FormulaInputs::*x = &FormulaInputs::n;
@@ -75,7 +74,7 @@ struct Counting {
   int64_t per_subnet = 0;
   bool by_group = false;
 
-  // Which subnet, and which place in it.
+  // The subnet, and the place in it.
   std::pair<int64_t, int64_t> Of(const FormulaInputs& inputs) const {
     if (by_group) return {inputs.g, inputs.i};
     const int64_t x_value = inputs.*x - first;
@@ -107,7 +106,7 @@ struct Fit {
 
 using Votes = std::map<int64_t, size_t>;
 
-// Of equals the one that goes on from `before`.
+// Breaks a tie in favour of the value that continues `before`.
 int64_t Elect(const Votes& votes, std::optional<int64_t> before) {
   const int64_t best = Majority(votes).value_or(0);
   for (const int64_t next : {int64_t{0}, int64_t{1}}) {
@@ -166,7 +165,6 @@ class Finder {
     int64_t host;
   };
 
-  // The simplest first.
   std::vector<Counting> Countings() const {
     std::vector<Counting> all;
     const bool named = absl::c_none_of(servers_, [](const auto& server) {
@@ -177,7 +175,7 @@ class Finder {
     absl::c_stable_sort(all, [](const Counting& a, const Counting& b) {
       return a.per_subnet < b.per_subnet;
     });
-    // Groups say more than how many servers happen to be in each.
+    // Groups mean more than the number of servers in each.
     const int64_t groups = servers_.rbegin()->inputs.g + 1;
     if (groups > 1 && groups < static_cast<int64_t>(servers_.size())) {
       all.insert(absl::c_find_if(
@@ -227,7 +225,7 @@ class Finder {
     return fit;
   }
 
-  // One server goes on from the other by a whole number for each.
+  // Votes for the step of one place, if it is a whole number.
   static void Vote(int64_t difference, int64_t places, Votes* votes) {
     if (places != 0 && difference % places == 0)
       ++(*votes)[difference / places];
@@ -246,7 +244,7 @@ class Finder {
       std::optional<int64_t> host;
       if (k > 0) subnet = fit->subnets.back();
       if (k > 0) host = fit->hosts.back();
-      // A device of which nothing is known goes on from the one before.
+      // An unknown device continues from the one before.
       const bool follows = k > 0 && subnets[k].empty();
       fit->subnets.push_back(follows ? *subnet : Elect(subnets[k], subnet));
       fit->hosts.push_back(follows ? *host + 1 : Elect(hosts[k], host));
@@ -267,8 +265,7 @@ class Finder {
       size_t end = k + 1;
       int64_t slope = 0;
       while (end < ids_.size() && GoesOn(fit, k, end, &slope)) ++end;
-      // The constant as it counts from d, and from the letter itself where
-      // that gives no negative number.
+      // The constant as it counts from d, or from the letter itself if >= 0.
       int64_t constant = fit.hosts[k] - slope * ids_[k];
       Counting shown = counting;
       if (!counting.by_group && counting.per_subnet == 0 &&
@@ -288,7 +285,7 @@ class Finder {
     return rails;
   }
 
-  // Whether device `k` continues the rail that begins at `first`.
+  // True if device `k` continues the rail that begins at `first`.
   bool GoesOn(const Fit& fit, size_t first, size_t k, int64_t* slope) const {
     const int64_t ids = int64_t{ids_[k]} - ids_[first];
     const int64_t difference = fit.hosts[k] - fit.hosts[first];
@@ -303,7 +300,7 @@ class Finder {
            absl::c_count_if(Octets(fit, first, k + 1), is_list) <= 1;
   }
 
-  // Of the subnets of devices from `k` to before `end`: "10", "[20-27]".
+  // The octets of the subnets of devices from `k` until `end`: "10", "[20-27]".
   std::vector<std::string> Octets(const Fit& fit, size_t k, size_t end) const {
     std::vector<std::string> octets;
     for (int shift = 24; shift >= 0; shift -= 8) {
@@ -353,14 +350,14 @@ std::string ListText(const std::vector<std::string>& items) {
 }
 
 absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
-    absl::Span<const SeenHost> hosts, std::vector<std::string>* notes) {
+    absl::Span<const SeenHost> hosts, std::vector<FindingValue>* notes) {
   std::map<std::string, const SeenHost*> by_name;
   std::map<uint32_t, std::string> by_address;
   std::vector<std::string> names;
   std::vector<std::string> lost;
   for (const SeenHost& host : hosts) {
     if (!by_name.emplace(host.name, &host).second) {
-      return InvalidArgument("host ", host.name, " stands twice");
+      return InvalidWords("msg-learn-host-twice", host.name);
     }
     if (!host.address.has_value() ||
         !CheckUsableAddress(*host.address, 32).ok()) {
@@ -370,24 +367,19 @@ absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
     const auto [first, is_new] =
         by_address.emplace(host.address->bits(), host.name);
     if (!is_new) {
-      return InvalidArgument("hosts ", first->second, " and ", host.name,
-                             " have one address, ", host.address->ToString(),
-                             ": expected their own ones", kHostsFile);
+      return InvalidWords("msg-learn-one-address", first->second, host.name,
+                          host.address->ToString());
     }
     names.push_back(host.name);
   }
-  const std::string who = HostsText(lost, 100);
+  if (names.empty() && lost.empty()) {
+    return InvalidWords("msg-learn-no-host");
+  }
+  const FindingValue who = HostsValue(lost, 100);
   if (names.empty()) {
-    return InvalidArgument(
-        "no host has an address that others reach it by",
-        lost.empty() ? "" : absl::StrCat(": ", who, kHostsFile));
+    return InvalidWords("msg-learn-no-address", who);
   }
-  if (!lost.empty()) {
-    notes->push_back(
-        absl::StrCat("left out, since no address is known that others reach "
-                     "them by: ",
-                     who, kHostsFile));
-  }
+  if (!lost.empty()) notes->push_back(Worded("spec-note-no-address", who));
   ASSIGN_OR_RETURN(names, ExpandHostlist(FoldHostlist(names)));
   std::vector<const SeenHost*> ordered;
   for (const std::string& name : names) ordered.push_back(by_name.at(name));
@@ -412,8 +404,8 @@ std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
       server.inputs.g = groups;
       server.inputs.name = NumberInName(names.back());
     }
-    // Counted from 0 where that is an address of the same /24, which is what a
-    // person reads; else from the lowest number.
+    // Counts from 0 if that address is in the same /24, which people expect;
+    // otherwise from the lowest number.
     int64_t least = NumberInName(names[0]);
     uint32_t start = hosts[first]->address->bits();
     for (size_t s = first + 1; named && s < end; ++s) {
@@ -441,14 +433,18 @@ std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
   return Finder(servers, ids).Find();
 }
 
-std::string PatternWords(absl::string_view rails) {
-  const std::string words =
-      absl::StrReplaceAll(rails, {{"  rails:\n", ""},
-                                  {"    - device: ", "; devices "},
-                                  {"\n      subnet: ", " in "},
-                                  {"\n      host: ", ", host part "},
-                                  {"\n", ""}});
-  return words.substr(std::min<size_t>(words.size(), 2));
+FindingValue PatternWords(absl::string_view rails) {
+  FindingValue words;
+  for (const absl::string_view rail : absl::StrSplit(rails, "    - device: ")) {
+    const std::vector<absl::string_view> lines = absl::StrSplit(rail, '\n');
+    if (lines.size() < 3) continue;  // The key before the first one.
+    const FindingValue one =
+        Worded("spec-one-rail", lines[0],
+               absl::StripPrefix(lines[1], "      subnet: "),
+               absl::StripPrefix(lines[2], "      host: "));
+    words = words.words().empty() ? one : Worded("spec-both", words, one);
+  }
+  return words;
 }
 
 std::string DeviceComments(const ClusterSpec& spec) {

@@ -37,8 +37,8 @@ struct AddressLayout {
   size_t explained = 0;
 };
 
-// The layouts that explain at least one address, the best first; of equals the
-// one whose addresses stay when a server is taken out, then the simplest.
+// The layouts that explain at least one address, the best first; on a tie the
+// one whose addresses stay when a server is removed, then the simplest.
 // REQUIRES: as many addresses of every server as there are ids.
 std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
                                        absl::Span<const uint32_t> ids);
@@ -49,16 +49,15 @@ std::vector<AddressLayout> FindLayouts(absl::Span<const PlacedServer> servers,
 // InvalidArgument, naming them, if two have one name or address, or if none is
 // left. They point into `hosts`.
 absl::StatusOr<std::vector<const SeenHost*>> OrderHosts(
-    absl::Span<const SeenHost> hosts, std::vector<std::string>* notes);
+    absl::Span<const SeenHost> hosts, std::vector<FindingValue>* notes);
 
 // The YAML of `servers`. `placed` gets each host's place in it, without
 // addresses of devices. REQUIRES: hosts from OrderHosts.
 std::string GroupHosts(absl::Span<const SeenHost* const> hosts,
                        std::vector<PlacedServer>* placed);
 
-// Rails in words: "devices 0-7 in 10.20.0.0/24, host part 1 + n; devices 8 in
-// …".
-std::string PatternWords(absl::string_view rails);
+// Rails in words: "devices 0-7 in 10.20.0.0/24, host part 1 + n; devices 8 …".
+FindingValue PatternWords(absl::string_view rails);
 
 // The addresses that a file plans, as its reader knows them: lines of comments,
 // "# Devices of node01: 10.20.0.1 to 10.20.0.8", of the first and last server.
@@ -67,13 +66,13 @@ std::string DeviceComments(const ClusterSpec& spec);
 // "[a, b]", in lines of eight.
 std::string ListText(const std::vector<std::string>& items);
 
-// Plans to begin with where no address is known, the best first: `rails` as
-// above for as many servers, in networks that are often free.
+// Initial plans without known addresses, the best first: `rails` as above for
+// as many servers, in networks that are often free.
 std::vector<std::string> ExampleRails(const ProductProfile& profile,
                                       absl::Span<const uint32_t> ids,
                                       size_t servers);
 
-// The file with what stands below `devices:` as a comment to be filled in.
+// The file with the part below `devices:` as a comment to be filled in.
 std::string AsExample(const std::string& yaml);
 
 }  // namespace clusterd

@@ -21,7 +21,6 @@
 #include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
-#include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -38,8 +37,8 @@ std::optional<Ipv4Address> ServerAddress(absl::string_view text) {
 
 struct OpenFile {
   Mistakes mistakes;
-  // Lines that are not taken, by the reason.
-  std::map<std::string, std::set<uint32_t>> left_out;
+  // Ignored lines, by the reason, which has its English text first.
+  std::map<std::string, std::pair<FindingValue, std::set<uint32_t>>> left_out;
 };
 
 class Importer {
@@ -48,7 +47,7 @@ class Importer {
     cluster_.name = options.cluster;
   }
 
-  // What it is shows in it, unless it is known to be a hosts file.
+  // Detects the kind from the content, unless the file is a known hosts file.
   void Read(const ImportedFile& file, bool is_hosts = false) {
     InFile(file.name, [&] { ReadAs(file, is_hosts); });
   }
@@ -56,14 +55,14 @@ class Importer {
   absl::Status Problems() const {
     return problems_.empty()
                ? absl::OkStatus()
-               : absl::InvalidArgumentError(absl::StrJoin(problems_, "\n"));
+               : WithWords(absl::InvalidArgumentError(""), Lines(problems_));
   }
 
   absl::StatusOr<SeenCluster> Finish() {
     RETURN_IF_ERROR(Problems());
     if (cluster_.hosts.empty()) cluster_.hosts = std::move(named_);
     if (cluster_.hosts.empty()) {
-      return absl::InvalidArgumentError("no file names a server");
+      return InvalidWords("msg-learn-no-server");
     }
     for (SeenHost& host : cluster_.hosts) NameHost(&host);
     RETURN_IF_ERROR(SetMasks());
@@ -77,34 +76,48 @@ class Importer {
   }
 
  private:
-  template <typename... Parts>
-  void Note(const Parts&... parts) {
-    cluster_.notes.push_back(absl::StrCat(parts...));
+  // All three: the words of that row with these values.
+  template <typename... Values>
+  void Note(absl::string_view row, const Values&... values) {
+    cluster_.notes.push_back(Worded(row, values...));
   }
-  template <typename... Parts>
-  void Wrong(const ImportLine& line, const Parts&... parts) {
-    file_->mistakes.Add(line.position, parts...);
+  template <typename... Values>
+  void Wrong(const ImportLine& line, absl::string_view row,
+             const Values&... values) {
+    file_->mistakes.Add(line.position, row, values...);
   }
-
   // The line might be about a server: a note of the file names it.
-  template <typename... Parts>
-  void LeaveOut(const ImportLine& line, const Parts&... why) {
-    file_->left_out[absl::StrCat(why...)].insert(line.position.line);
+  template <typename... Values>
+  void LeaveOut(const ImportLine& line, absl::string_view row,
+                const Values&... values) {
+    const FindingValue why = Worded(row, values...);
+    auto& [kept, lines] = file_->left_out[EnglishText(why)];
+    kept = why;
+    lines.insert(line.position.line);
+  }
+  void WrongValue(const ImportLine& line, absl::string_view key,
+                  const absl::Status& error) {
+    Wrong(line, "spec-of", key, MessageWords(error));
   }
 
-  // Calls read() to read the file. A file that includes it goes on afterwards.
+  // Calls read() on the file, and restores the including file afterwards.
   void InFile(const std::string& name, absl::FunctionRef<void()> read) {
     OpenFile file = {Mistakes(name), {}};
     OpenFile* const outer = std::exchange(file_, &file);
     read();
     file_ = outer;
-    for (const auto& [why, lines] : file.left_out) {
-      Note(QuoteValue(name), ": line ",
-           FoldIds(std::vector<uint32_t>(lines.begin(), lines.end())),
-           " not taken: ", why);
+    for (const auto& [english, each] : file.left_out) {
+      const auto& [why, lines] = each;
+      Note("spec-note-not-taken", QuoteValue(name),
+           FoldIds(std::vector<uint32_t>(lines.begin(), lines.end())), why);
     }
-    if (file.mistakes.empty()) return;
-    problems_.emplace_back(file.mistakes.ToStatus().message());
+    if (!file.mistakes.empty()) AddProblems(file.mistakes.ToStatus());
+  }
+
+  void AddProblems(const absl::Status& error, absl::string_view file = "") {
+    for (const FindingValue& line : MessageLines(error)) {
+      problems_.push_back(file.empty() ? line : Worded("spec-of", file, line));
+    }
   }
 
   void ReadAs(const ImportedFile& file, bool is_hosts) {
@@ -117,9 +130,8 @@ class Importer {
     } else if (absl::c_any_of(lines, IsOfInventory)) {
       ReadInventory(file, lines);
     } else if (of_hccn_conf != lines.end()) {
-      Wrong(*of_hccn_conf, Shown(of_hccn_conf->words[0]),
-            " is a key of hccn.conf, which names no server, expected a file "
-            "with servers; config learn reads hccn.conf on all hosts");
+      Wrong(*of_hccn_conf, "msg-learn-hccn-conf",
+            Shown(of_hccn_conf->words[0]));
     } else if (absl::c_any_of(lines, IsOfSlurm)) {
       folder_ = file.name.substr(0, file.name.rfind('/') + 1);
       including_ = {file.name};
@@ -135,20 +147,14 @@ class Importer {
 
   void ReadRankTable(const ImportedFile& file) {
     const absl::StatusOr<RankTable> table = ParseRankTable(file.text);
-    if (!table.ok()) {
-      for (absl::string_view mistake :
-           absl::StrSplit(table.status().message(), '\n')) {
-        problems_.push_back(absl::StrCat(file.name, ": ", mistake));
-      }
-      return;
-    }
+    if (!table.ok()) return AddProblems(table.status(), file.name);
     for (const RankTableServer& server : table->servers) {
       SeenHost host;
       host.name = server.server_id;
       if (!IsHostName(host.name)) {
-        problems_.push_back(absl::StrCat(file.name, ": server_id ",
-                                         QuoteValue(host.name),
-                                         " is no host name"));
+        problems_.push_back(Worded(
+            "spec-of", file.name,
+            Worded("msg-learn-host-name", "server_id", QuoteValue(host.name))));
         continue;
       }
       for (const std::string& text : {server.host_ip, server.server_id}) {
@@ -162,9 +168,11 @@ class Importer {
         if (address.ok()) {
           seen.address = Ipv4Interface(*address, 32);
         } else {
-          problems_.push_back(absl::StrCat(
-              file.name, ": ", host.name, " device ", seen.id, ": ",
-              address.status().message(), "; IPv6 is not planned"));
+          problems_.push_back(
+              Worded("spec-of", file.name,
+                     Worded("msg-learn-address",
+                            Worded("spec-device", host.name, seen.id),
+                            MessageWords(address.status()))));
         }
       }
       cluster_.hosts.push_back(std::move(host));
@@ -182,8 +190,7 @@ class Importer {
         section = first;
         has_hccn |= section == "[hccn]";
         if (section == "[hccn:children]") {
-          Note(QuoteValue(file.name), ": groups of ", section,
-               " are not followed");
+          Note("spec-note-groups", QuoteValue(file.name), section);
         }
       } else if (section == "[hccn]") {
         ReadHccnHost(line);
@@ -195,19 +202,15 @@ class Importer {
       }
     }
     if (!has_hccn) {
-      problems_.push_back(absl::StrCat(
-          file.name,
-          ": is an inventory without [hccn], expected that section "
-          "with a row for each server"));
+      problems_.push_back(Worded("msg-learn-no-hccn", file.name));
     }
     for (const SeenHost& host : cluster_.hosts) others.erase(host.name);
     if (others.empty()) return;
-    Note(QuoteValue(file.name),
-         ": not taken, since [hccn] does not have them: ",
-         HostsText({others.begin(), others.end()}, 100));
+    Note("spec-note-not-in-hccn", QuoteValue(file.name),
+         HostsValue({others.begin(), others.end()}, 100));
   }
 
-  // Addresses by commas; nothing, and a mistake, if one is none.
+  // Addresses by commas; nothing, and a mistake, if one is not valid.
   std::vector<Ipv4Address> Addresses(const ImportLine& line,
                                      absl::string_view key,
                                      absl::string_view text) {
@@ -217,13 +220,13 @@ class Importer {
       item = absl::StripAsciiWhitespace(item);
       const auto address = Ipv4Address::Parse(item);
       if (item.empty()) {
-        Wrong(line, key, ": an entry is empty, expected addresses by commas, ",
-              "without blanks");
+        Wrong(line, "msg-learn-empty-entry", key);
       } else if (address.ok()) {
         addresses.push_back(*address);
+      } else if (absl::StrContains(item, ':')) {
+        Wrong(line, "msg-learn-address", key, MessageWords(address.status()));
       } else {
-        Wrong(line, key, ": ", address.status().message(),
-              absl::StrContains(item, ':') ? "; IPv6 is not planned" : "");
+        WrongValue(line, key, address.status());
       }
     }
     return addresses;
@@ -233,26 +236,21 @@ class Importer {
     SeenHost host;
     host.name = line.words[0];
     if (!IsHostName(host.name)) {
-      return Wrong(line, "host ", Shown(host.name),
-                   " is no address and no host name");
+      return Wrong(line, "msg-learn-host", Shown(host.name));
     }
     host.address = ServerAddress(host.name);
     LeaveOutOthers(line, 1, {"deviceip", "detectip"});
     const auto devices = line.Find("deviceip");
-    if (!devices) {
-      return Wrong(line,
-                   "has no deviceip=, expected the addresses of NPU 0 on");
-    }
+    if (!devices) return Wrong(line, "msg-learn-no-deviceip");
     const auto own = Addresses(line, "deviceip", *devices);
     const auto detects = line.Find("detectip");
     const auto detected = Addresses(line, "detectip", detects.value_or(""));
     if (own.empty() || own.size() > kMaxDevices) {
-      return Wrong(line, "deviceip has ", own.size(),
-                   " addresses, expected 1 to ", kMaxDevices);
+      return Wrong(line, "msg-learn-deviceip-count", own.size(), kMaxDevices);
     }
     if (!detected.empty() && detected.size() != own.size()) {
-      return Wrong(line, "detectip has ", detected.size(),
-                   " addresses, expected ", own.size(), ", as deviceip");
+      return Wrong(line, "msg-learn-detectip-count", detected.size(),
+                   own.size());
     }
     for (size_t k = 0; k < own.size(); ++k) {
       SeenDevice& device = host.devices.emplace_back();
@@ -263,8 +261,8 @@ class Importer {
     cluster_.hosts.push_back(std::move(host));
   }
 
-  // Settings from the word `first` on that are neither known nor Ansible's. A
-  // word that is no setting may be part of a password.
+  // Reports settings from word `first` on that are neither known nor Ansible's.
+  // A word without "=" is not quoted: it may be part of a password.
   void LeaveOutOthers(const ImportLine& line, size_t first,
                       absl::Span<const absl::string_view> known) {
     for (size_t k = first; k < line.words.size(); ++k) {
@@ -272,11 +270,11 @@ class Importer {
       const std::string key =
           absl::AsciiStrToLower(line.words[k].substr(0, equals));
       if (equals == std::string::npos) {
-        LeaveOut(line, "a word without \"=\"");
+        LeaveOut(line, "spec-no-equals-sign");
       } else if (!absl::StartsWith(key, "ansible_") &&
                  !absl::c_linear_search(known, key)) {
-        LeaveOut(line, QuoteValue(key), " is not known in [hccn]",
-                 DidYouMean(key, known));
+        LeaveOut(line, "spec-not-of-hccn", QuoteValue(key),
+                 DidYouMeanWords(key, known));
       }
     }
   }
@@ -290,8 +288,8 @@ class Importer {
     const auto value_of = [&](absl::string_view key) {
       const std::string text = line.Find(key).value_or("");
       if (!absl::StrContains(text, '=')) return text;
-      // Which may be a password.
-      Wrong(line, key, ": another setting stands in its line");
+      // The value is not quoted: it may be a password.
+      Wrong(line, "msg-learn-two-settings", key);
       return std::string();
     };
     const auto take = [&](absl::string_view key, const auto& parse,
@@ -302,7 +300,7 @@ class Importer {
       if (parsed.ok()) {
         *value = *parsed;
       } else {
-        Wrong(line, key, ": ", parsed.status().message());
+        WrongValue(line, key, parsed.status());
       }
     };
     take("netmask", ParseNetmask, &prefix_length_);
@@ -326,8 +324,8 @@ class Importer {
     const auto address = Ipv4Address::Parse(line.words[0]);
     if (!name || !address.ok()) return;
     if (!IsHostName(*name)) {
-      return Wrong(line, "set_hostname: ", QuoteValue(*name),
-                   " is no host name");
+      return Wrong(line, "msg-learn-host-name", "set_hostname",
+                   QuoteValue(*name));
     }
     names_.emplace(address->bits(), *name);
   }
@@ -339,10 +337,10 @@ class Importer {
       if (IsInclude(line)) {
         ReadIncluded(line);
       } else if (key == word) {
-        Wrong(line, Shown(word), " is not a setting, expected KEY=VALUE");
+        Wrong(line, "msg-learn-not-a-setting", Shown(word));
       } else if (!absl::EqualsIgnoreCase(key, "NodeName") &&
                  IsOneEditAway(key, "NodeName")) {
-        Wrong(line, Shown(word), " is not known, did you mean \"NodeName\"?");
+        Wrong(line, "msg-learn-node-name", Shown(word));
       } else {
         slurm_cluster_ = line.Find("ClusterName").value_or(slurm_cluster_);
         ReadNodeLine(line);
@@ -350,33 +348,31 @@ class Importer {
     }
   }
 
-  // Also what an included file includes is relative to slurm.conf's folder.
+  // Nested includes are relative to slurm.conf's folder, too.
   void ReadIncluded(const ImportLine& line) {
     if (line.words.size() != 2) {
-      return Wrong(line, "Include: expected the name of one file");
+      return Wrong(line, "msg-learn-include-one-file");
     }
-    const auto wrong = [&](const auto&... parts) {
-      Wrong(line, "Include: ", parts...);
-    };
-    // slurm.conf(5), INCLUDE MODIFIERS, has no other one.
+    // slurm.conf(5), INCLUDE MODIFIERS, has only this one.
     std::string path =
         absl::StrReplaceAll(line.words[1], {{"%c", slurm_cluster_}});
     if (!absl::StartsWith(path, "/")) path.insert(0, folder_);
     if (absl::c_linear_search(including_, path)) {
-      return wrong(QuoteValue(path), " includes itself");
+      return Wrong(line, "msg-learn-include-itself", QuoteValue(path));
     }
     if (++included_ > kMaxIncluded) {
-      return wrong("more than ", kMaxIncluded, " files");
+      return Wrong(line, "msg-learn-too-many-includes", kMaxIncluded);
     }
     if (options_.read_file == nullptr) {
-      return wrong(QuoteValue(path), " is not read here");
+      return Wrong(line, "msg-learn-include-not-read", QuoteValue(path));
     }
     const auto text = options_.read_file(path);
-    const char* const why =
-        !absl::StrContains(path, '%')
-            ? ""
-            : "; only %c is replaced, by a ClusterName before it";
-    if (!text.ok()) return wrong(PrintableText(text.status().message()), why);
+    if (!text.ok()) {
+      return Wrong(line,
+                   absl::StrContains(path, '%') ? "msg-learn-include-percent"
+                                                : "msg-learn-include-failed",
+                   MessageWords(text.status()));
+    }
     including_.push_back(path);
     InFile(path, [&] { ReadSlurm(SplitLines(*text)); });
     including_.pop_back();
@@ -386,17 +382,17 @@ class Importer {
     const auto nodes = line.Find("NodeName");
     if (!nodes || absl::EqualsIgnoreCase(*nodes, "DEFAULT")) return;
     const auto names = ExpandHostlist(*nodes);
-    if (!names.ok()) return Wrong(line, "NodeName: ", names.status().message());
+    if (!names.ok()) return WrongValue(line, "NodeName", names.status());
     // Without both the name is the address, as Slurm has it.
     const auto addresses = ExpandHostlist(
         line.Find("NodeAddr")
             .value_or(line.Find("NodeHostname").value_or(*nodes)));
     if (!addresses.ok()) {
-      return Wrong(line, "NodeAddr: ", addresses.status().message());
+      return WrongValue(line, "NodeAddr", addresses.status());
     }
     if (addresses->size() != names->size()) {
-      return Wrong(line, "NodeAddr has ", addresses->size(),
-                   " addresses, expected ", names->size(), ", one per node");
+      return Wrong(line, "msg-learn-nodeaddr-count", addresses->size(),
+                   names->size());
     }
     for (size_t k = 0; k < names->size(); ++k) {
       SeenHost& host = cluster_.hosts.emplace_back();
@@ -407,12 +403,11 @@ class Importer {
     }
   }
 
-  // Of a file that has no settings: a password of another kind of file.
+  // A node list has no settings: this may be another file's password.
   bool HasSetting(const ImportLine& line) {
     for (const std::string& word : line.words) {
       if (!absl::StrContains(word, '=')) continue;
-      Wrong(line, Shown(word),
-            " is set here, expected names and addresses alone");
+      Wrong(line, "msg-learn-setting", Shown(word));
       return true;
     }
     return false;
@@ -424,15 +419,13 @@ class Importer {
       const auto addresses = absl::c_count_if(
           line.words, [](const auto& word) { return ServerAddress(word); });
       if (addresses > 0 && addresses < ptrdiff_t(line.words.size())) {
-        Wrong(line,
-              "has names and addresses, expected one kind, or address "
-              "and name as in /etc/hosts");
+        Wrong(line, "msg-learn-mixed");
         continue;
       }
       for (const std::string& word : line.words) {
         const auto names = ExpandHostlist(word);
         if (!names.ok()) {
-          Wrong(line, names.status().message());
+          file_->mistakes.AddError(line.position, names.status());
           continue;
         }
         for (const std::string& name : *names) {
@@ -450,28 +443,28 @@ class Importer {
           absl::c_all_of(text.substr(0, text.find('%')), [](char c) {
             return absl::ascii_isxdigit(c) || c == ':' || c == '.';
           })) {
-        LeaveOut(line, "IPv6 is not planned");
+        LeaveOut(line, "spec-ipv6-not-planned");
         continue;
       }
       const auto address = Ipv4Address::Parse(text);
       if (!address.ok()) {
-        Wrong(line, address.status().message());
+        file_->mistakes.AddError(line.position, address.status());
         continue;
       }
-      if (line.words.size() < 2) Wrong(line, "has no name behind the address");
+      if (line.words.size() < 2) Wrong(line, "msg-learn-no-name");
       if (!ServerAddress(text)) {
-        LeaveOut(line, "no server is reached by such an address");
+        LeaveOut(line, "spec-not-an-address-of-servers");
         continue;
       }
       for (size_t k = 1; k < line.words.size(); ++k) {
         const std::string& name = line.words[k];
         if (!IsHostName(name)) {
-          Wrong(line, QuoteValue(name), " is no host name");
+          Wrong(line, "msg-learn-host-name", "host", QuoteValue(name));
           continue;
         }
         const auto [known, is_first] = addresses_.emplace(name, *address);
         if (known->second != *address) {
-          LeaveOut(line, QuoteValue(name), " has another address already");
+          LeaveOut(line, "spec-has-another-address", QuoteValue(name));
         }
         const bool is_new = names_.emplace(address->bits(), name).second;
         if (k > 1 || !is_new || !is_first) continue;
@@ -481,7 +474,7 @@ class Importer {
     }
   }
 
-  // By its name where only its address is known, and the other way round.
+  // Adds the name if only the address is known, or the address to a name.
   void NameHost(SeenHost* host) const {
     const auto dns_name = dns_names_.find(host->name);
     auto address = addresses_.find(host->name);
@@ -512,9 +505,7 @@ class Importer {
       ASSIGN_OR_RETURN(prefix_length_, ParseNetmask(options_.netmask));
     }
     if (prefix_length_ < 1 || prefix_length_ > 30) {
-      return absl::InvalidArgumentError(
-          "--netmask: no file has the netmask of the devices, expected e.g. "
-          "--netmask 255.255.255.0");
+      return InvalidWords("msg-learn-no-netmask");
     }
     for (SeenDevice* device : devices) {
       device->address =
@@ -528,8 +519,7 @@ class Importer {
         if (!device->gateway) device->gateway = gateway;
       }
       if (is_near) continue;
-      Note("gateway ", gateway.ToString(),
-           " is in no device's subnet, not taken");
+      Note("spec-note-gateway-outside", gateway.ToString());
     }
     return absl::OkStatus();
   }
@@ -541,9 +531,9 @@ class Importer {
   std::string slurm_cluster_ = "%c";  // ClusterName, once it is read.
   std::vector<std::string> including_;
   size_t included_ = 0;
-  std::vector<std::string> problems_;
+  std::vector<FindingValue> problems_;
   SeenCluster cluster_;
-  std::vector<SeenHost> named_;  // Of hosts files.
+  std::vector<SeenHost> named_;  // From hosts files.
   std::map<std::string, Ipv4Address> addresses_;
   std::map<uint32_t, std::string> names_;
   std::map<std::string, std::string> dns_names_;  // NodeAddr by NodeName.

@@ -10,13 +10,13 @@
 //     and what it includes                  Include nodes.conf
 //   hosts file                              10.10.0.11 node001 n1
 //   Slurm's list of nodes                   node[001-500],login
-// The form of the inventory is the Deployer's documentation
-// (hiascend.com, mindcluster/730, deployerug/deployer_0025) and what its own
-// writer of that file makes (ascend-deployer, tool that turns a table into
-// inventory_file: `deviceip` from NPU 0 on, `detectip` as many, several
-// `gateways` by commas of which each device has one in its subnet,
-// `set_hostname` of the [worker] and [master] rows); of slurm.conf its manual
-// page. Text in, value or every mistake out.
+// Sources for the inventory: the Deployer's documentation (hiascend.com,
+// mindcluster/730, deployerug/deployer_0025) and its own writer of that file
+// (ascend-deployer, tool that turns a table into inventory_file): `deviceip`
+// from NPU 0 on, `detectip` as many, several `gateways` by commas of which each
+// device has one in its subnet, `set_hostname` of the [worker] and [master]
+// rows. Source for slurm.conf: its manual page. Text in, value or every mistake
+// out.
 #ifndef CONFIG_LEARN_IMPORT_H_
 #define CONFIG_LEARN_IMPORT_H_
 
@@ -37,28 +37,27 @@ struct ImportedFile {
 
 struct ImportOptions {
   std::string cluster;
-  std::string product;  // As ChooseProduct takes it.
-  std::string netmask;  // Of devices, where no file has it.
+  std::string product;  // For ChooseProduct.
+  std::string netmask;  // Devices' default.
   // The text of a file that slurm.conf includes, by its path; a failure's
   // message begins with the path. Empty: an Include is a mistake.
   std::function<absl::StatusOr<std::string>(const std::string& path)> read_file;
 };
 
-// What the files say together: hosts files give names and addresses to the
-// servers of the others, and are the servers themselves only where no other
-// file is given. A server that has no name is called by its address. Notes of
-// the result name the lines that might be about a server and were not taken.
-// Includes are followed as Slurm does: relative to the folder of slurm.conf.
-// InvalidArgument with every mistake, one per line, as "FILE:LINE:COLUMN: …",
-// or as path into a rank table; if no file names a server; what ChooseProduct
-// says. Passwords of an inventory are never quoted.
+// Combines the files: hosts files give names and addresses to the servers of
+// the others, and define servers only if no other file is given. A server
+// without a name is called by its address. Notes of the result name the lines
+// that might describe a server and were ignored. Includes are followed as Slurm
+// does: relative to the folder of slurm.conf. InvalidArgument with every
+// mistake, one per line, as "FILE:LINE:COLUMN: …", or as path into a rank
+// table; if no file names a server; or with ChooseProduct's error. Never quotes
+// passwords of an inventory.
 absl::StatusOr<SeenCluster> ImportCluster(absl::Span<const ImportedFile> files,
                                           const ImportOptions& options);
 
-// The IPv4 addresses of a hosts file by every name of their lines; of a name
-// that stands twice the first, as a resolver takes it. Loopback and other
-// addresses that no server can have, and IPv6, are passed over.
-// InvalidArgument as ImportCluster.
+// The IPv4 addresses of a hosts file by every name of their lines; the first
+// one of a repeated name, as a resolver takes it. Ignores IPv6, loopback and
+// other addresses that no server can have. InvalidArgument as ImportCluster.
 absl::StatusOr<std::map<std::string, Ipv4Address>> ParseHostsFile(
     const ImportedFile& file);
 

@@ -13,7 +13,7 @@
 namespace clusterd {
 namespace {
 
-// "key = value" as "key=value": Slurm takes blanks there.
+// Turns "key = value", as Slurm allows, into "key=value".
 void JoinSettings(std::vector<std::string>* words) {
   std::vector<std::string> joined;
   for (std::string& word : *words) {
@@ -90,7 +90,7 @@ std::vector<ImportLine> SplitLines(absl::string_view text) {
   for (const absl::string_view part : absl::StrSplit(text, '\n')) {
     line.position.line = ++number;
     for (std::string& word : Words(part)) line.words.push_back(std::move(word));
-    // slurm.conf goes on behind a backslash, unless that is of a comment.
+    // slurm.conf continues a line behind a backslash, unless in a comment.
     if (!line.words.empty() && absl::EndsWith(line.words.back(), "\\")) {
       line.words.back().pop_back();
       if (line.words.back().empty()) line.words.pop_back();

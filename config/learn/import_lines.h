@@ -1,8 +1,7 @@
 // Lines of the files that config import reads, as words:
 //   10.10.0.11 ansible_ssh_pass="hush" deviceip=10.20.0.1  # comment
 //   NodeName = node[001-500] NodeAddr=10.1.0.[1-500]
-// and what a line shows of the kind of its file. What the words mean is
-// import.cc's.
+// and the kind of file that a line suggests. import.cc interprets the words.
 #ifndef CONFIG_LEARN_IMPORT_LINES_H_
 #define CONFIG_LEARN_IMPORT_LINES_H_
 
@@ -16,21 +15,20 @@
 namespace clusterd {
 
 // The words of a line, without its comment; at least one. Quotes hold a word
-// together and are taken off, blanks around "=" are, too.
+// together and are removed, as are blanks around "=".
 struct ImportLine {
-  // The value of `key=value`, keys in any case as in slurm.conf; nullopt: there
-  // is none.
+  // The value of `key=value`, keys in any case as in slurm.conf; or nullopt.
   std::optional<std::string> Find(absl::string_view key) const;
 
   TextPosition position;
   std::vector<std::string> words;
 };
 
-// Lines without words are left out. A backslash at the end joins the next line,
+// Leaves out lines without words. A backslash at the end joins the next line,
 // whose number counts.
 std::vector<ImportLine> SplitLines(absl::string_view text);
 
-// For a message, quoted: the text behind "=" may be a password.
+// Quoted for a message, without the text behind "=": it may be a password.
 std::string Shown(const std::string& word);
 
 // "[all:vars]", not a hostlist; variables of Ansible are of an inventory, too.

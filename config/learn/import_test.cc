@@ -4,6 +4,7 @@
 #include "absl/strings/str_replace.h"
 #include "config/learn/spec_writer.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/subject_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -16,8 +17,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Written after the sample of the Deployer's documentation (deployer_0025),
-// with the quotes that its own writer of the file puts, and set_hostname.
+std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
+  return Each<std::string>(notes, ValueText);
+}
+
+// Follows the sample of the Deployer's documentation (deployer_0025), with the
+// quotes of its own writer of the file, and set_hostname.
 constexpr char kInventory[] = R"([hccn]
 10.10.0.11 ansible_ssh_user="root" ansible_ssh_pass="hush" deviceip=10.20.0.1,10.20.0.2,10.20.0.3,10.20.0.4,10.20.0.5,10.20.0.6,10.20.0.7,10.20.0.8 detectip=10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254 // one line for each node
 10.10.0.12 ansible_ssh_user="root" deviceip=10.20.0.9,10.20.0.10,10.20.0.11,10.20.0.12,10.20.0.13,10.20.0.14,10.20.0.15,10.20.0.16 detectip=10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254,10.20.0.254
@@ -143,16 +148,34 @@ TEST(ImportClusterTest, SaysWhatOfAnInventoryIsNotTaken) {
   ASSERT_TRUE(seen.ok()) << seen.status();
   EXPECT_EQ(seen->hosts.size(), 2);
   EXPECT_THAT(
-      seen->notes,
+      Texts(seen->notes),
       ElementsAre(
           "\"file0\": groups of [hccn:children] are not followed",
           "\"file0\": not taken, since [hccn] does not have them: 10.10.0.13",
           "gateway 10.9.0.254 is in no device's subnet, not taken"));
   EXPECT_THAT(WriteSpec(*seen)->yaml, HasSubstr("# Note: gateway 10.9.0.254"));
-  EXPECT_THAT(Import({kInventory})->notes, IsEmpty());
+  EXPECT_THAT(Texts(Import({kInventory})->notes), IsEmpty());
 }
 
-// Such a byte in a note made a cluster.yaml that does not load.
+TEST(ImportClusterTest, NotesAreInTheUsersLanguageAndTheFileIsEnglish) {
+  const auto seen = Import({absl::StrReplaceAll(
+      kInventory,
+      {{"gateways=\"10.20.0.254\"", "gateways=\"10.20.0.254,10.9.0.254\""}})});
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  const auto english = WriteSpec(*seen);
+  const InLanguage chinese(Language::kChinese);
+  const auto written = WriteSpec(*seen);
+  ASSERT_TRUE(written.ok() && english.ok()) << written.status();
+  EXPECT_EQ(written->yaml, english->yaml);
+  EXPECT_THAT(Texts(written->notes),
+              Contains("网关 10.9.0.254 不在任何设备的网段内，未采用"));
+  EXPECT_THAT(written->pattern, HasSubstr("主机部分"));
+  const absl::Status error = Import({""}).status();
+  EXPECT_EQ(error.message(), "no file names a server");
+  EXPECT_EQ(ValueText(MessageWords(error)), "没有文件列出服务器");
+}
+
+// Such a byte in a note used to make a cluster.yaml that does not load.
 TEST(ImportClusterTest, EscapesWhatANoteQuotes) {
   const auto seen = Import({absl::StrReplaceAll(
       kInventory, {{"roce_port=4791", "netmas\xcdk=1\nroce_port=4791"}})});
@@ -219,9 +242,10 @@ TEST(ImportClusterTest, NamesEveryMistakeOfAnInventoryByLineAndNoPassword) {
   EXPECT_THAT(text, HasSubstr("file0:7:1: netmask: "));
   EXPECT_THAT(text, HasSubstr("file0:8:1: roce_port: is \"80\", expected "));
   EXPECT_THAT(text, HasSubstr("file0:9:1: bitmap: is \"0,0,0,2,"));
-  EXPECT_THAT(text, HasSubstr("file0:10:1: dscp_tc: \"25:9\" is no DSCP"));
-  EXPECT_THAT(text,
-              HasSubstr("file0:18:1: set_hostname: \"no de\" is no host"));
+  EXPECT_THAT(text, HasSubstr("file0:10:1: dscp_tc: \"25:9\" is not valid"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("file0:18:1: set_hostname: \"no de\" is not a valid host"));
   EXPECT_THAT(text, Not(HasSubstr("hush")));
 }
 
@@ -295,10 +319,10 @@ TEST(ImportClusterTest, HostsWithIpv6AddressesAloneAreLeftOutAndNamed) {
   EXPECT_THAT(Names(*seen), ElementsAre("node01 none", "node02 10.10.0.12"));
   const auto written = WriteSpec(*seen);
   ASSERT_TRUE(written.ok()) << written.status();
-  EXPECT_THAT(written->notes,
+  EXPECT_THAT(Texts(written->notes),
               Contains(HasSubstr("no address is known that others reach them "
                                  "by: node01; a hosts file gives them")));
-  EXPECT_THAT(written->notes,
+  EXPECT_THAT(Texts(written->notes),
               Contains("\"file1\": line 1-2 not taken: IPv6 is not planned"));
 }
 
@@ -358,7 +382,8 @@ TEST(ImportClusterTest, TakesAListOfNodesAndAHostsFileAndLeavesDevicesOpen) {
   EXPECT_EQ(written->pattern, "");
   EXPECT_THAT(written->yaml, HasSubstr("  - hosts: node[01-02]\n"
                                        "    address: 10.10.0.10 + name\n"));
-  EXPECT_THAT(written->notes, ElementsAre(HasSubstr("fill in `devices`")));
+  EXPECT_THAT(Texts(written->notes),
+              ElementsAre(HasSubstr("fill in `devices`")));
   const auto hosts_alone = Import({kHosts});
   ASSERT_TRUE(hosts_alone.ok()) << hosts_alone.status();
   EXPECT_THAT(Names(*hosts_alone),
@@ -394,7 +419,7 @@ TEST(ImportClusterTest, FollowsTheIncludesOfSlurm) {
   EXPECT_THAT(Names(*seen),
               ElementsAre("node01 10.10.0.11", "node02 10.10.0.12",
                           "node03 10.10.0.13", "node04 10.10.0.14"));
-  // Also where slurm.conf itself has no node.
+  // The same if slurm.conf itself has no node.
   EXPECT_TRUE(
       ImportSlurm("ClusterName=demo\nInclude nodes.conf\n", files).ok());
 }
@@ -448,12 +473,12 @@ TEST(ImportClusterTest, SaysWhichIncludeOfSlurmIsWrong) {
   EXPECT_EQ(mistake("Include\nInclude a b\n", {}),
             "conf/slurm.conf:2:1: Include: expected the name of one file\n"
             "conf/slurm.conf:3:1: Include: expected the name of one file");
-  // Mistakes of an included file stand with its own name.
+  // Mistakes of an included file are reported with its own name.
   EXPECT_EQ(
       mistake("Include a\n", {{"conf/a", "NodeName=b[1-2] NodeAddr=c\n"}}),
       "conf/a:1:1: NodeAddr has 1 addresses, expected 2, one per node");
   EXPECT_THAT(std::string(Import({node + "Include a\n"}).status().message()),
-              HasSubstr("file0:2:1: Include: \"a\" is not read here"));
+              HasSubstr("file0:2:1: Include: \"a\" is not read"));
 }
 
 TEST(ImportClusterTest, NoLineOfSlurmIsDroppedForItsSpelling) {
@@ -473,7 +498,7 @@ TEST(ImportClusterTest, NoLineOfSlurmIsDroppedForItsSpelling) {
               ElementsAre("node01 10.10.0.11", "node02 10.10.0.12"));
 }
 
-// None of them names a server: "address_0" is not one.
+// These lines name no server: "address_0" is not one.
 TEST(ImportClusterTest, LinesOfHccnConfAreNamedWhateverTheirSeparator) {
   for (const std::string text :
        {"address_0 10.20.0.2\nnetmask_0 255.255.255.0\n",
@@ -511,7 +536,7 @@ TEST(ImportClusterTest, LinesThatAreNotTakenAreNotedFolded) {
        "10.10.0.11 node01 alias\n"});
   ASSERT_TRUE(hosts.ok()) << hosts.status();
   EXPECT_THAT(
-      hosts->notes,
+      Texts(hosts->notes),
       ElementsAre("\"file0\": line 8 not taken: \"node01\" has another address "
                   "already",
                   "\"file0\": line 5-6 not taken: IPv6 is not planned",
@@ -525,7 +550,7 @@ TEST(ImportClusterTest, LinesThatAreNotTakenAreNotedFolded) {
        {"common_network=\"0.0.0.0/0\"", "MTU=9000\nhush secret"}})});
   ASSERT_TRUE(inventory.ok()) << inventory.status();
   EXPECT_THAT(
-      inventory->notes,
+      Texts(inventory->notes),
       ElementsAre(
           "\"file0\": line 2 not taken: \"detctip\" is not known in "
           "[hccn], did you mean \"detectip\"?",

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "config/spec/mistakes.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
@@ -35,7 +36,7 @@ SeenDevice DeviceOf(const DeviceFacts& facts) {
   device.id = facts.id();
   const auto& settings = facts.address().value().settings();
   if (facts.address().has_value() && settings.empty()) {
-    // What has an IPv6 address alone is in use.
+    // A device with an IPv6 address alone is in use.
     if (!HasIpv6(facts)) device.address = Ipv4Interface();
   } else if (facts.address().has_value()) {
     const auto address =
@@ -49,7 +50,7 @@ SeenDevice DeviceOf(const DeviceFacts& facts) {
   return device;
 }
 
-// Whether the next boot sets what runs now.
+// True if the next boot sets the value that runs now.
 std::optional<bool> IsKept(const NumberFact& now,
                            const PersistentValueFact& boot) {
   if (!now.has_value() || !boot.has_value()) return std::nullopt;
@@ -84,8 +85,8 @@ SeenHost HostOf(const HostFacts& facts) {
   return host;
 }
 
-// What an apply would make of addresses that the file cannot tell as they are.
-std::vector<std::string> AddressNotes(absl::Span<const HostFacts> facts) {
+// Notes on what an apply would do to addresses that the file cannot express.
+std::vector<FindingValue> AddressNotes(absl::Span<const HostFacts> facts) {
   google::protobuf::RepeatedPtrField<Subject> leased;
   google::protobuf::RepeatedPtrField<Subject> ipv6;
   for (const HostFacts& host : facts) {
@@ -103,15 +104,13 @@ std::vector<std::string> AddressNotes(absl::Span<const HostFacts> facts) {
     if (by_dhcp.devices_size() > 0) *leased.Add() = by_dhcp;
     if (by_ipv6.devices_size() > 0) *ipv6.Add() = by_ipv6;
   }
-  std::vector<std::string> notes;
-  const auto add = [&notes](const auto& subjects, absl::string_view what) {
+  std::vector<FindingValue> notes;
+  const auto add = [&notes](const auto& subjects, absl::string_view row) {
     if (subjects.empty()) return;
-    notes.push_back(absl::StrCat(SubjectsText(subjects, 8, 60), ": ", what));
+    notes.push_back(Worded(row, SubjectsText(subjects, 8, 60)));
   };
-  add(leased,
-      "the addresses are leases, since hccn.conf has udhcpc_enable; planned as "
-      "they are now");
-  add(ipv6, "IPv6 addresses alone, which cluster.yaml cannot say");
+  add(leased, "spec-note-leases");
+  add(ipv6, "spec-note-ipv6");
   return notes;
 }
 
@@ -170,19 +169,19 @@ absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
   std::set<std::string> names;
   for (const ProductProfile* profile : chosen) names.insert(profile->name);
   if (names.size() == 1) return chosen;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--product: what is known (series ",
-      series.empty() ? "not known" : series, ", ",
-      ids.empty() ? "no device" : absl::StrCat("devices ", FoldIds(ids)),
-      ") does not tell the product, expected --product with ",
-      names.empty() ? "a known product" : "one of ",
-      absl::StrJoin(names, ", ")));
+  return InvalidWords(
+      "msg-learn-product",
+      series.empty() ? Worded("spec-not-known") : ToFindingValue(series),
+      ids.empty() ? Worded("spec-no-device") : DevicesValue(ids),
+      names.empty() ? Worded("spec-known-product")
+                    : Worded("spec-one-of", absl::StrJoin(names, ", ")));
 }
 
 absl::StatusOr<SeenCluster> LearnCluster(
     const std::string& name, absl::string_view product,
     absl::Span<const HostFacts> facts,
     const std::map<std::string, Ipv4Address>& addresses) {
+  const InLanguage english(Language::kEnglish);  // The file has these texts.
   SeenCluster cluster;
   cluster.name = name;
   cluster.source = absl::StrCat("what ", Count(facts.size(), "host"), " had");
@@ -191,9 +190,7 @@ absl::StatusOr<SeenCluster> LearnCluster(
   std::map<bool, size_t> is_950;
   for (const HostFacts& host : facts) {
     if (!IsHostName(host.host())) {
-      return absl::InvalidArgumentError(
-          "a host is called what cluster.yaml cannot name, expected letters, "
-          "digits, \".\", \"-\" and \"_\"");
+      return InvalidWords("msg-learn-odd-name");
     }
     cluster.hosts.push_back(HostOf(host));
     const auto address = addresses.find(host.host());
@@ -201,7 +198,7 @@ absl::StatusOr<SeenCluster> LearnCluster(
       cluster.hosts.back().address = address->second;
     }
     if (host.has_missing()) continue;
-    // "A2 x 8"; what else the host says is no series.
+    // "A2 x 8"; the host's other texts are not a series.
     const std::string& text = host.identity().npu_series().value();
     const std::string first = text.substr(0, text.find(' '));
     const ProductProfile* const known =

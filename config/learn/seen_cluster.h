@@ -1,5 +1,5 @@
-// What a cluster has, as its hosts' facts or another tool's file say it: what a
-// cluster.yaml is written from. Values are parsed, and host names are
+// The state of a cluster, from its hosts' facts or another tool's file, from
+// which a cluster.yaml is written. Values are parsed, and host names are
 // IsHostName, so that a text from outside never gets into the file as it is.
 // Pure: no machine, file or clock.
 #ifndef CONFIG_LEARN_SEEN_CLUSTER_H_
@@ -18,12 +18,13 @@
 #include "absl/types/span.h"
 #include "config/spec/product_profile.h"
 #include "config/values/ipv4.h"
+#include "config/words/words.h"
 #include "proto/facts.pb.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
 
-// The value that most have; of equals the lowest. nullopt without any.
+// The most common value; on a tie the lowest. nullopt without any.
 template <typename Value>
 std::optional<Value> Majority(const std::map<Value, size_t>& votes) {
   std::optional<Value> best;
@@ -35,7 +36,7 @@ std::optional<Value> Majority(const std::map<Value, size_t>& votes) {
   return best;
 }
 
-// Unset: not known. 0.0.0.0: known that none is set.
+// Unset: not known. 0.0.0.0: known to be unset.
 struct SeenDevice {
   bool HasAddress() const {
     return address.has_value() && !address->address().IsUnset();
@@ -52,7 +53,7 @@ struct SeenDevice {
 struct SeenHost {
   std::string name;
   std::optional<Ipv4Address> address;
-  // It gave no facts, and why.
+  // The host gave no facts, and why.
   bool silent = false;
   std::vector<SeenDevice> devices;
   std::optional<uint64_t> somaxconn;
@@ -60,14 +61,14 @@ struct SeenHost {
   // A reboot keeps both. Unset: not known.
   std::optional<bool> persistent;
   std::optional<bool> firewall_runs;
-  // Those of LearnCluster, which must outlive it; null: of no attached host.
+  // Those of LearnCluster, which must outlive it; null: not an attached host.
   const HostFacts* facts = nullptr;
 };
 
 // nullptr: there is none.
 const SeenDevice* FindDevice(const SeenHost& host, uint32_t id);
 
-// A device without values where the host has none of this id.
+// Empty if the host has no device of this id.
 const SeenDevice& DeviceOf(const SeenHost& host, uint32_t id);
 
 struct SeenCluster {
@@ -75,22 +76,22 @@ struct SeenCluster {
   std::string source;  // e.g. "what 16 hosts have".
   std::vector<SeenHost> hosts;
   LosslessSpec lossless;
-  // What cluster.yaml cannot say of it, or what was passed over.
-  std::vector<std::string> notes;
+  // Settings that cluster.yaml cannot express, or that were ignored.
+  std::vector<FindingValue> notes;
   // The modes of the one product that fits, the likeliest first.
   std::vector<const ProductProfile*> profiles;
 };
 
-// Which product, of those that `known` fits: `product` names one, or with its
-// mode as "atlas-training amp"; empty: the facts must settle it.
+// Chooses the product among those that `known` fits: `product` names one, or
+// with its mode as "atlas-training amp"; empty: the facts must settle it.
 // InvalidArgument with the candidates if they do not, or with the known
-// products if there is none of that name.
+// products if none has that name.
 absl::StatusOr<std::vector<const ProductProfile*>> ChooseProduct(
     absl::string_view product, absl::Span<const SeenHost> hosts,
     const std::string& series = "", bool is_950 = false);
 
 // The hosts of `facts`, which must outlive it, with the addresses of
-// `addresses`, by name; what ChooseProduct says.
+// `addresses`, by name; errors as ChooseProduct.
 absl::StatusOr<SeenCluster> LearnCluster(
     const std::string& name, absl::string_view product,
     absl::Span<const HostFacts> facts,

@@ -11,6 +11,7 @@
 #include "config/learn/address_layout.h"
 #include "config/rules/judge.h"
 #include "config/spec/lossless_spec.h"
+#include "config/spec/mistakes.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
@@ -32,15 +33,15 @@ class ExceptionFinder {
   explicit ExceptionFinder(const ClusterSpec& spec)
       : spec_(spec), generation_(MakeObserveRequest(spec).generation()) {}
 
-  // Equal exceptions are folded together. An exception of the host itself is in
-  // the words of the rules, and needs the host's facts. REQUIRES: `hosts` are
-  // the servers of the file, in their order.
+  // Folds equal exceptions, in the current language. An exception of the host
+  // itself has the words of the rules, and needs the host's facts. REQUIRES:
+  // `hosts` are the servers of the file, in their order.
   std::vector<SpecException> Find(absl::Span<const SeenHost* const> hosts) {
     for (size_t s = 0; s < hosts.size(); ++s) {
       CompareHost(*hosts[s], spec_.servers(static_cast<int>(s)));
     }
     JudgeHosts(hosts);
-    FirstMet<std::pair<std::string, std::string>, std::vector<std::string>>
+    FirstSeen<std::pair<std::string, std::string>, std::vector<std::string>>
         folded;
     for (const auto& [key, ids] : found_) {
       folded[{DevicesText(ids), key.second}].push_back(key.first);
@@ -52,19 +53,19 @@ class ExceptionFinder {
 
  private:
   void CompareHost(const SeenHost& host, const ServerSpec& server) {
-    if (host.silent) return Add(host, "gave no facts, planned by the pattern");
+    if (host.silent) return Add(host, Say("spec-gave-no-facts"));
     if (host.facts != nullptr) {
       if (host.facts->hccn_tool().generation() != generation_) {
-        Add(host, "has the hccn_tool of another product");
+        Add(host, Say("spec-has-other-tool"));
       }
       if (host.facts->device_ids().has_missing()) {
-        return Add(host, "device ids not known, planned by the pattern");
+        return Add(host, Say("spec-ids-not-known"));
       }
     }
     for (const DeviceSpec& device : server.devices()) {
       const SeenDevice* const seen = FindDevice(host, device.id());
       if (seen == nullptr) {
-        Add(host, "is not there", device.id());
+        Add(host, Say("spec-is-not-there"), device.id());
       } else {
         CompareDevice(host, *seen, device);
       }
@@ -73,7 +74,7 @@ class ExceptionFinder {
     for (const SeenDevice& seen : host.devices) {
       if (!seen.HasAddress() || absl::c_linear_search(planned, seen.id))
         continue;
-      Add(host, "has an address and is not planned", seen.id);
+      Add(host, Say("spec-has-unplanned-address"), seen.id);
     }
   }
 
@@ -88,8 +89,8 @@ class ExceptionFinder {
     for (const RuleResult& rule : report.rules()) {
       for (const Finding& finding : rule.findings()) {
         if (finding.state() != FAIL && finding.state() != WARN) continue;
-        const std::string what = PrintableText(absl::StrCat(
-            finding.observed(), ", expected ", finding.expected()));
+        const std::string what = PrintableText(
+            Say("spec-observed", finding.observed(), finding.expected()));
         for (const Subject& subject : finding.subjects()) {
           if (!subject.host().empty()) found_[{subject.host(), what}];
         }
@@ -105,13 +106,14 @@ class ExceptionFinder {
 
   void CompareDevice(const SeenHost& host, const SeenDevice& seen,
                      const DeviceSpec& planned) {
+    const FindingValue none = Worded("spec-none");
     const auto compare = [&](absl::string_view name, const std::string& live,
                              const std::string& wanted) {
       // Rule gateway compares devices without a planned one.
       if (live == wanted || (wanted.empty() && name != "gateway")) return;
       Add(host,
-          absl::StrCat(live.empty() ? "no " : "", name, Part(" ", live),
-                       ", planned ", wanted.empty() ? "none" : wanted),
+          Say(live.empty() ? "spec-has-none" : "spec-has", Term(name),
+              wanted.empty() ? none : ToFindingValue(wanted), live),
           seen.id);
     };
     const auto text = [](const auto& address) {
@@ -123,7 +125,7 @@ class ExceptionFinder {
       compare("address", seen.HasAddress() ? seen.address->ToString() : "",
               wanted->ToString());
     } else if (wanted.ok()) {
-      Add(host, "address not known, planned by the pattern", seen.id);
+      Add(host, Say("spec-address-not-known"), seen.id);
     }
     if (seen.gateway && wanted.ok()) {
       compare("gateway", text(*seen.gateway), planned.gateway());
@@ -143,7 +145,7 @@ class ExceptionFinder {
 
   const ClusterSpec& spec_;
   const NpuToolFacts::Generation generation_;
-  // Device ids by host and what is different.
+  // Device ids by host and by difference.
   std::map<std::pair<std::string, std::string>, std::vector<uint32_t>> found_;
 };
 
@@ -171,26 +173,23 @@ class Writer {
       RETURN_IF_ERROR(DropUnlisted());
       servers = Servers();
       RETURN_IF_ERROR(Choose(servers, {ListedAddresses()}));
-      written_.pattern =
-          "no pattern explains more than half of the addresses: each is "
-          "listed";
+      written_.pattern = Say("spec-each-is-listed");
     }
     if (!refused_.empty()) {
-      Note("clusterctl config validate refuses what the hosts have: ",
-           refused_);
+      Note("spec-note-refused", refused_);
     }
     AddSources();
     return Settle();
   }
 
  private:
-  template <typename... Parts>
-  void Note(const Parts&... parts) {
-    written_.notes.push_back(absl::StrCat(parts...));
+  template <typename... Values>
+  void Note(absl::string_view row, const Values&... values) {
+    written_.notes.push_back(Worded(row, values...));
   }
 
   // Devices that have an address on no more than half of their hosts are not
-  // planned, unless all are so: two hosts of which one is not set up.
+  // planned, unless all are so: two hosts, one of them not set up.
   void ChooseIds() {
     std::vector<uint32_t> some, unused;
     for (const uint32_t id : MajorityIds(seen_.hosts)) {
@@ -208,8 +207,7 @@ class Writer {
     }
     unused.insert(unused.end(), some.begin(), some.end());
     if (!unused.empty() && !ids_.empty()) {
-      Note("not planned: ", DevicesText(unused),
-           ", without an address on half of the hosts or more");
+      Note("spec-note-not-planned", DevicesValue(unused));
     }
   }
 
@@ -235,7 +233,7 @@ class Writer {
         "\n");
   }
 
-  // Whether every device told that it has no address.
+  // True if every device reported that it has no address.
   bool AllAreUnset() const {
     bool any = false;
     for (const SeenHost* host : hosts_) {
@@ -251,13 +249,11 @@ class Writer {
   absl::StatusOr<WrittenSpec> WithoutAddresses(const std::string& servers) {
     const ProductProfile& profile = *seen_.profiles[0];
     if (profile.in_super_pod && AllAreUnset()) {
-      written_.pattern = "no device has an address: roce is unused";
+      written_.pattern = Say("spec-roce-is-unused");
       body_ = absl::StrCat(Head(profile), servers, "\nroce: unused\n");
       return Settle();
     }
-    Note(
-        "no device address is known: fill in `devices`, then clusterctl "
-        "config validate says whether it is right");
+    Note("spec-note-fill-in");
     ids_ = profile.device_ids;
     if (ids_.empty()) ids_ = {0, 1, 2, 3, 4, 5, 6, 7};
     const auto plans = ExampleRails(profile, ids_, hosts_.size());
@@ -269,9 +265,8 @@ class Writer {
     return Finish();
   }
 
-  // Takes the first of `devices` that makes a file which loads, and that the
-  // rules of the product do not refuse. Where the rules refuse all, takes the
-  // first that loads. Returns why none loads.
+  // Takes the first of `devices` whose file loads and passes the product's
+  // rules, otherwise the first whose file loads. Returns why none loads.
   absl::Status Choose(const std::string& servers,
                       const std::vector<std::string>& devices) {
     absl::Status why;
@@ -287,7 +282,7 @@ class Writer {
         refused_ = problem;
         body_ = body;
         spec_ = *std::move(spec);
-        written_.pattern = PatternWords(text);
+        written_.pattern = ValueText(PatternWords(text));
         if (problem.empty()) return absl::OkStatus();
       }
     }
@@ -296,6 +291,7 @@ class Writer {
   }
 
   static std::string Refusal(const ClusterSpec& spec) {
+    const InLanguage english(Language::kEnglish);  // The file has it.
     for (const Finding& finding : JudgePlannedAddresses(spec)) {
       if (finding.state() != FAIL) continue;
       return absl::StrCat(SubjectsText(finding.subjects(), 1, 60), ": ",
@@ -312,11 +308,10 @@ class Writer {
                             : absl::StrCat("  ids: ", FoldIds(ids_), "\n"));
   }
 
-  // Only hosts whose addresses are all known, and are on no other device, can
-  // be listed.
+  // Lists only hosts whose addresses are all known and on no other device.
   absl::Status DropUnlisted() {
     std::vector<const SeenHost*> kept;
-    FirstMet<std::string, std::vector<std::string>> dropped;
+    FirstSeen<std::string, std::vector<std::string>> dropped;
     std::set<uint32_t> taken;
     for (size_t s = 0; s < hosts_.size(); ++s) {
       std::set<uint32_t> own;
@@ -330,18 +325,14 @@ class Writer {
         taken.insert(own.begin(), own.end());
         kept.push_back(hosts_[s]);
       } else {
-        dropped[has_twice ? "two of their devices have one address"
-                          : "addresses of their devices are not known, not set "
-                            "or those of another host"]
+        dropped[has_twice ? "spec-note-one-address" : "spec-note-not-listed"]
             .push_back(hosts_[s]->name);
       }
     }
-    for (const auto& [why, names] : dropped) {
-      Note("left out, since ", why, ": ", HostsText(names, 100));
-    }
+    for (const auto& [row, names] : dropped) Note(row, HostsValue(names, 100));
     hosts_ = std::move(kept);
     if (!hosts_.empty()) return absl::OkStatus();
-    return InvalidArgument("no address pattern, and ", written_.notes.back());
+    return InvalidWords("msg-learn-no-pattern", written_.notes.back());
   }
 
   std::string ListedAddresses() const {
@@ -365,7 +356,7 @@ class Writer {
 
   using Source = std::optional<Ipv4Address> SeenDevice::*;
 
-  // Gateways, then detect addresses, which may lean on them.
+  // Gateways, then detect addresses, which may depend on them.
   void AddSources() {
     const Source gateway = &SeenDevice::gateway;
     const std::string whole = HostParts(gateway, true);
@@ -373,7 +364,7 @@ class Writer {
         gateway);
     const bool is_shared = seen_.profiles[0]->one_gateway_per_four;
     if (!is_shared && whole.find("none") < whole.size())
-      Note("gateway: some devices alone have one: ", whole);
+      Note("spec-note-some-gateways", whole);
     const Source detect = &SeenDevice::detect_address;
     Try("detect_address",
         {"gateway", hosts_.size() == 2 ? "peer(1 - n, d)" : "",
@@ -407,8 +398,7 @@ class Writer {
     return items[0] == "none" ? "" : items[0];
   }
 
-  // Writes the key with that of the texts which most devices have, if the file
-  // still loads.
+  // Writes the key with the most common text, if the file still loads.
   void Try(absl::string_view key, const std::vector<std::string>& texts,
            Field planned, Source live) {
     size_t best = Agreeing(spec_, planned, live);
@@ -440,8 +430,8 @@ class Writer {
     return agreeing;
   }
 
-  // The value that most hosts, or most of their devices, have. Where no value
-  // has a majority a note names the key.
+  // The value that most hosts, or most of their devices, have. Without a
+  // majority a note names the key.
   template <typename Value, typename Owner>
   std::optional<Value> Most(absl::string_view key,
                             std::optional<Value> Owner::*member) {
@@ -462,13 +452,12 @@ class Writer {
     const std::optional<Value> chosen = Majority(votes);
     if (chosen.has_value() && 2 * votes.at(*chosen) <= all) {
       is_tied_ = true;
-      Note(key, " is what ", votes.at(*chosen), " of ", all,
-           " have, which is no majority");
+      Note("spec-note-no-majority", key, votes.at(*chosen), all);
     }
     return chosen;
   }
 
-  // A value that most hosts run is written where an administrator raised it.
+  // Writes a value that most hosts run if an administrator raised it.
   void AddKernel() {
     std::string kernel;
     const auto add = [&](absl::string_view key, std::optional<uint64_t> value) {
@@ -476,8 +465,7 @@ class Writer {
       if (*value > kKernelBacklog && *value <= 2147483647) {
         absl::StrAppend(&kernel, "  ", key, ": ", *value, "\n");
       } else {
-        Note("kernel.", key,
-             " is left as advised: the hosts run the kernel's own, ", *value);
+        Note("spec-note-kernel", key, *value);
       }
     };
     add("somaxconn", Most("kernel.somaxconn", &SeenHost::somaxconn));
@@ -512,11 +500,15 @@ class Writer {
     AddSettings();
     ASSIGN_OR_RETURN(const ClusterSpec spec, LoadSpec(kFile, body_));
     written_.exceptions = ExceptionFinder(spec).Find(hosts_);
+    const InLanguage english(Language::kEnglish);
+    exceptions_ = ExceptionFinder(spec).Find(hosts_);
     examples_ = DeviceComments(spec);
     return Finish();
   }
 
+  // The file is English.
   WrittenSpec Finish() {
+    const InLanguage english(Language::kEnglish);
     written_.servers = hosts_.size();
     std::string& yaml = written_.yaml;
     const auto told = absl::c_count_if(
@@ -525,11 +517,11 @@ class Writer {
                     ". Read it before it is used: what it says\n# is what ",
                     WhoseText(told),
                     ", and an apply brings the others there.\n");
-    for (const std::string& note : written_.notes) {
-      absl::StrAppend(&yaml, "# Note: ", SafeText(note, true), "\n");
+    for (const FindingValue& note : written_.notes) {
+      absl::StrAppend(&yaml, "# Note: ", SafeText(ValueText(note), true), "\n");
     }
     yaml += examples_;
-    const std::vector<SpecException>& all = written_.exceptions;
+    const std::vector<SpecException>& all = exceptions_;
     if (!all.empty()) yaml += "# Exceptions, which a check finds:\n";
     const size_t shown = std::min(all.size(), kMaxShown);
     for (size_t i = 0; i < shown; ++i) {
@@ -542,7 +534,7 @@ class Writer {
     return std::move(written_);
   }
 
-  // Says "most" only where over half of the hosts gave their values.
+  // Says "most" only if over half of the hosts gave their values.
   std::string WhoseText(size_t told) const {
     if (2 * told > hosts_.size()) {
       return is_tied_ ? "most have, or one of as many" : "most have";
@@ -557,10 +549,11 @@ class Writer {
   std::vector<PlacedServer> placed_;  // As hosts_.
   size_t known_ = 0;                  // Addresses.
   std::string body_;
-  ClusterSpec spec_;      // Of the body.
+  ClusterSpec spec_;      // The body's.
   bool is_tied_ = false;  // Some value is of no more than half.
   std::string refused_;   // By the product's rules; empty: it is not.
   std::string examples_;  // DeviceComments of the file.
+  std::vector<SpecException> exceptions_;  // In English.
   WrittenSpec written_;
 };
 

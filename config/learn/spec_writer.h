@@ -1,6 +1,6 @@
-// Writes the cluster.yaml of a cluster that is there: the address pattern that
-// most devices follow, the settings that most have, and in comments what some
-// hosts have instead, which is what a check against the file finds.
+// Writes the cluster.yaml of an existing cluster: the address pattern that most
+// devices follow, and the settings that most have. Comments list what some
+// hosts have instead, which a check against the file would report.
 #ifndef CONFIG_LEARN_SPEC_WRITER_H_
 #define CONFIG_LEARN_SPEC_WRITER_H_
 
@@ -12,9 +12,8 @@
 
 namespace clusterd {
 
-// Hosts, or the same devices of each, that have other values than a
-// cluster.yaml written from them plans: what a check finds, and an apply
-// changes.
+// Hosts, or the same devices of each, whose values differ from the written
+// cluster.yaml: a check reports them, and an apply changes them.
 struct SpecException {
   std::vector<std::string> hosts;
   std::string devices;  // "device 3"; empty: it is about the host.
@@ -23,22 +22,21 @@ struct SpecException {
 
 struct WrittenSpec {
   std::string yaml;
-  // In words; empty: no device's address is known, and `devices` of the file is
-  // for the user to fill in.
+  // The pattern in the user's language; empty: no device's address is known,
+  // and the user has to fill in `devices` of the file.
   std::string pattern;
   size_t servers = 0;
   std::vector<SpecException> exceptions;
-  // What is not in the file and why, and what `config validate` will say.
-  std::vector<std::string> notes;
+  // Settings missing from the file, and messages of `config validate`.
+  std::vector<FindingValue> notes;
 };
 
 // "node[03,07] device 3: mtu 1500, planned 4200".
 std::string ExceptionText(const SpecException& exception);
 
-// Unless its pattern is empty, LoadSpec takes the file. Hosts without an
-// address of their own are left out, with a note.
-// InvalidArgument, naming them, if two hosts have one name or address, or if no
-// host is left.
+// Unless its pattern is empty, LoadSpec takes the file. Leaves out hosts
+// without an address of their own, with a note. InvalidArgument, naming them,
+// if two hosts share a name or address, or if no host is left.
 absl::StatusOr<WrittenSpec> WriteSpec(const SeenCluster& seen);
 
 }  // namespace clusterd

@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/subject_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -20,7 +21,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// A healthy cluster, and what is learned from its facts.
+std::vector<std::string> Texts(const std::vector<FindingValue>& notes) {
+  return Each<std::string>(notes, ValueText);
+}
+
+// A healthy cluster, and the result of learning from its facts.
 struct Learned {
   explicit Learned(const std::string& product, const std::string& mode = "",
                    int servers = 5)
@@ -57,8 +62,7 @@ struct Learned {
   std::vector<HostFacts> facts;
 };
 
-// What the written file says; fails the test unless it loads and no rule
-// refuses it.
+// Loads the written file; the test fails if a rule refuses it.
 ClusterSpec Load(const WrittenSpec& written) {
   const auto spec = LoadSpec("cluster.yaml", written.yaml);
   EXPECT_TRUE(spec.ok()) << spec.status() << "\n" << written.yaml;
@@ -70,8 +74,8 @@ ClusterSpec Load(const WrittenSpec& written) {
   return *spec;
 }
 
-// What a check finds on hosts and devices, each as "server2 device 3" with all
-// that its finding is about; without what another finding explains.
+// A check's findings on hosts and devices, each as "server2 device 3" with its
+// subjects; without those that another finding explains.
 std::vector<std::set<std::string>> Found(const ClusterSpec& spec,
                                          const std::vector<HostFacts>& facts) {
   std::vector<std::set<std::string>> found;
@@ -243,7 +247,7 @@ TEST(WriteSpecTest, OtherProductsAndUnreadFactsAreExceptions) {
       texts, Contains("server3: device ids not known, planned by the pattern"));
   EXPECT_THAT(texts, Contains("server4 device 5: address not known, planned by "
                               "the pattern"));
-  // The series also as that of the fewest.
+  // The series also as the one of the fewest hosts.
   EXPECT_EQ(texts.size(), 5) << written->yaml;
   EXPECT_EQ(Load(*written).servers(4).devices(5).address(),
             learned.spec.servers(4).devices(5).address());
@@ -283,7 +287,7 @@ TEST(WriteSpecTest, ServerWithOneAddressTwiceIsLeftOutForThat) {
   learned.SetAddress(1, 5, "10.0.0.252");
   const auto written = learned.Write();
   ASSERT_TRUE(written.ok()) << written.status();
-  EXPECT_THAT(written->notes,
+  EXPECT_THAT(Texts(written->notes),
               Contains("left out, since two of their devices have one address: "
                        "server1"));
   EXPECT_EQ(Load(*written).servers_size(), 2);
@@ -296,8 +300,9 @@ TEST(WriteSpecTest, OneOfTwoHostsIsNeverCalledMost) {
   }
   const auto tied = apart.Write();
   ASSERT_TRUE(tied.ok()) << tied.status();
-  EXPECT_THAT(tied->notes, Contains("mtu is what 8 of 16 have, which is no "
-                                    "majority"));
+  EXPECT_THAT(Texts(tied->notes),
+              Contains("mtu is what 8 of 16 have, which is not a "
+                       "majority"));
   EXPECT_THAT(tied->yaml, HasSubstr("what most have, or one of as many,"));
   Learned half("atlas-a2", "", 2);
   half.facts[1].mutable_device_ids()->mutable_missing()->set_reason(
@@ -322,7 +327,7 @@ TEST(WriteSpecTest, LeasesAndIpv6AddressesAreSaid) {
   const auto written = learned.Write();
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_THAT(
-      written->notes,
+      Texts(written->notes),
       ElementsAre(HasSubstr("server0 devices 0-2: the addresses are leases"),
                   HasSubstr("server2 device 7: IPv6 addresses alone")));
   EXPECT_THAT(written->yaml, HasSubstr("# Note: server0 devices 0-2: "));
@@ -343,7 +348,7 @@ TEST(WriteSpecTest, ASuperPodWithoutAddressesDoesWithoutRoce) {
   EXPECT_TRUE(Load(*written).roce_unused()) << written->yaml;
   EXPECT_THAT(written->pattern, HasSubstr("roce is unused"));
   EXPECT_THAT(Exceptions(*written), IsEmpty());
-  // One that did not answer may have an address.
+  // A device that did not answer may have an address.
   learned.Device(1, 3)->mutable_address()->mutable_missing()->set_reason(
       Missing::BUSY);
   EXPECT_EQ(learned.Write("atlas-a3-superpod")->pattern, "");
@@ -517,7 +522,7 @@ TEST(WriteSpecTest, HostsWithoutAnAddressOfTheirOwnAreLeftOutOrRefused) {
   const auto written = learned.Write();
   ASSERT_TRUE(written.ok()) << written.status();
   EXPECT_EQ(Load(*written).servers_size(), 4);
-  EXPECT_THAT(written->notes, ElementsAre(HasSubstr("server1")));
+  EXPECT_THAT(Texts(written->notes), ElementsAre(HasSubstr("server1")));
   learned.spec.mutable_servers(1)->set_address("172.16.0.1");
   EXPECT_THAT(std::string(learned.Write().status().message()),
               HasSubstr("hosts server0 and server1 have one address"));
@@ -534,10 +539,11 @@ TEST(ChooseProductTest, FactsSettleItOrTheMessageNamesWhatFits) {
               HasSubstr("product: atlas-a2-box16\n"));
   const absl::Status unsettled = Learned("atlas-a3").Write().status();
   EXPECT_EQ(unsettled.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(unsettled.message(),
-            "--product: what is known (series A3, devices 0-15) does not tell "
-            "the product, expected --product with one of atlas-a3, "
-            "atlas-a3-superpod");
+  EXPECT_EQ(
+      unsettled.message(),
+      "--product: cannot determine the product from what is known (series "
+      "A3, devices 0-15), expected --product with one of atlas-a3, "
+      "atlas-a3-superpod");
   EXPECT_THAT(
       std::string(Learned("atlas-a2").Write("atlas-b2").status().message()),
       HasSubstr("product \"atlas-b2\" is not known"));
@@ -553,7 +559,7 @@ TEST(WriteSpecTest, TheExampleOfDevicesValidates) {
       for (int i = 0; i < servers; ++i) {
         SeenHost& host = seen.hosts.emplace_back();
         host.name = absl::StrCat("node", 1000 + i);
-        // Where the first network of the example is.
+        // The first network of the example.
         host.address = Ipv4Address(0x0a140001 + i);
       }
       const auto written = WriteSpec(seen);

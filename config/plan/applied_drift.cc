@@ -10,20 +10,19 @@
 #include "config/plan/setting_rows.h"
 #include "config/values/change_kind.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
-// A controller takes no text over 16 KiB, and would end the stream of a host
-// that sent one.
+// A controller ends the stream of a host that sends a text over 16 KiB.
 constexpr size_t kMaxTextBytes = 512;
 
-// What was applied is compared with a new plan, so it is cut only where the
-// report would not be taken.
+// Targets and values are compared with a plan, so only the report limits them.
 constexpr size_t kMaxGoalBytes = 8 << 10;
 
-// Cut between characters, and marked.
+// Cuts between characters and appends "...".
 std::string Shortened(const std::string& text,
                       size_t max_bytes = kMaxTextBytes) {
   return absl::StrCat(CutUtf8(text, max_bytes),
@@ -36,12 +35,12 @@ struct Claim {
   const PlanStep* step;
 };
 
-// Which targets later steps have taken over.
+// The targets that later steps have taken over.
 class TakenTargets {
  public:
-  // What the step sets, and what it decides beside that: an address drops the
-  // gateway of the old subnet; a firewall that is stopped lets everything in;
-  // one that is opened is meant to run.
+  // Adds the targets that the step sets or decides. An address drops the
+  // gateway of the old subnet; a stopped firewall allows everything; an opened
+  // one must run.
   void Add(const PlanStep& step) {
     const Setting* const setting = SettingOf(step);
     if (setting == nullptr) return;
@@ -53,7 +52,7 @@ class TakenTargets {
     }
   }
 
-  // Whether a step that was added decides about this target.
+  // True if a step that was added decides about this target.
   bool Has(const std::string& target) const {
     return targets_.count(target) > 0 ||
            absl::c_any_of(prefixes_, [&target](const std::string& prefix) {
@@ -75,7 +74,7 @@ bool IsEnforced(const EndedApply& apply) {
   return IsController(apply.begin.actor());
 }
 
-// What it left in effect, of settings that this version knows.
+// The steps in effect, of settings that this version knows.
 std::vector<const PlanStep*> StepsInEffect(const EndedApply& apply) {
   std::set<uint32_t> in_effect;
   for (const StepOutcome& outcome : apply.end.steps()) {
@@ -93,7 +92,7 @@ std::vector<const PlanStep*> StepsInEffect(const EndedApply& apply) {
   return steps;
 }
 
-// What the applies still claim, the newest first, the steps of each in order.
+// Claims of the applies, the newest apply first, its steps in order.
 std::vector<Claim> ClaimsOf(absl::Span<const EndedApply> applies) {
   TakenTargets asked_for;  // By people.
   for (const EndedApply& apply : applies) {
@@ -105,8 +104,7 @@ std::vector<Claim> ClaimsOf(absl::Span<const EndedApply> applies) {
   for (auto apply = applies.rbegin(); apply != applies.rend(); ++apply) {
     if (!Counts(*apply)) continue;
     std::vector<const PlanStep*> steps = StepsInEffect(*apply);
-    // The last step first, so that it takes over from earlier ones; then turned
-    // round for the reader.
+    // The last step takes over from earlier ones; the order is restored below.
     absl::c_reverse(steps);
     const auto first = static_cast<std::ptrdiff_t>(claims.size());
     for (const PlanStep* step : steps) {
@@ -128,8 +126,11 @@ AppliedDrift DriftOf(const Claim& claim, const StepVerdict& verdict) {
   drift.set_apply_id(claim.apply->begin.apply_id());
   drift.set_step(step.id());
   drift.set_kind(ChangeKindName(step.kind()));
-  drift.set_change(Shortened(StepText(step)));
-  drift.set_why(Shortened(verdict.why));
+  drift.set_change(Shortened(EnglishText(StepWords(step))));
+  drift.set_why(Shortened(EnglishText(verdict.Why())));
+  drift.set_fact(verdict.fact);
+  drift.set_now(Shortened(verdict.now));
+  drift.set_was(Shortened(verdict.wanted));
   if (IsOfDevice(step)) drift.add_devices(step.target().device());
   drift.set_applied_by(claim.apply->begin.actor());
   drift.set_applied_at_ms(claim.apply->begin.started_at_ms());
@@ -138,7 +139,7 @@ AppliedDrift DriftOf(const Claim& claim, const StepVerdict& verdict) {
   return drift;
 }
 
-// A gateway that an address before it may drop is set again with it.
+// A gateway that an address step may drop is set again with the address.
 bool IsPutBack(const PlanStep& step) {
   return step.setting() == kGatewaySetting && !IsRewrite(step) &&
          step.from() == step.to();
@@ -210,7 +211,7 @@ class Repair {
     if (goes_with_address || why.empty()) chosen_.push_back(&step);
   }
 
-  // "": the step does.
+  // Returns "" if the step puts it back.
   std::string WhyNotPutBack(const PlanStep& step,
                             const AppliedDrift& lost) const {
     const std::string kind = ChangeKindName(step.kind());
@@ -226,7 +227,7 @@ class Repair {
                                lost.apply_id(), " set ", lost.to());
   }
 
-  // Whether a chosen step sets this of the device.
+  // True if a chosen step sets this setting of the device.
   bool Sets(uint32_t device, absl::string_view setting) const {
     return absl::c_any_of(chosen_, [&](const PlanStep* step) {
       return step->setting() == setting && !IsRewrite(*step) &&
@@ -268,9 +269,9 @@ class Repair {
 
   const HostPlan& planned_;
   const absl::Span<const std::string> enforced_;
-  // What drifted, by target, but for what a step, or a line, answers.
+  // Drift by target, except what a step or a line answers.
   std::map<std::string, const AppliedDrift*> lost_;
-  std::vector<const PlanStep*> chosen_;  // In the order of the plan.
+  std::vector<const PlanStep*> chosen_;  // In plan order.
   std::vector<std::string> left_;
 };
 

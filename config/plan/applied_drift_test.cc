@@ -111,7 +111,7 @@ TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
   EXPECT_EQ(Drifts({first, second}, facts), "");
-  // Taken back, it decides nothing.
+  // Once rolled back, it decides nothing.
   second.end.set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(Drifts({first, second}, facts),
             "aa:1 sysctl: net.core.somaxconn is 4096, applied was 65535\n");
@@ -123,7 +123,7 @@ TEST(FindAppliedDriftTest, EndsAnEnforcedApplyWithTheOneItHoldsUp) {
   enforced.begin.set_actor("spiffe://demo/controller");
   EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()),
             "bb:1 sysctl: net.core.somaxconn is 128, applied was 65535\n");
-  // Nobody asks for the value any more: the controller must not fight that.
+  // The value is no longer wanted: the controller must not fight that.
   asked_for.end.set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()), "");
 }
@@ -215,13 +215,13 @@ TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
   EXPECT_EQ(Drifts({opened}, facts),
             "aa:1 firewall: ufw: active is no, applied was yes\n");
   EXPECT_EQ(Drifts({opened, stopped}, facts), "");
-  // Stopped by an apply first and opened by a later one: it is to run.
+  // The firewall must run: one apply stopped it and a later one opened ports.
   ufw->mutable_active()->set_value(true);
   ufw->mutable_enabled_at_boot()->set_value(true);
   ufw->mutable_allowed()->mutable_value();
   EXPECT_EQ(Drifts({stopped, opened}, facts),
             "aa:1 firewall: ufw: lets in lacks 22-22/tcp from 10.0.0.0/24\n");
-  // Of another firewall it decides nothing.
+  // An apply to another firewall decides nothing.
   EXPECT_EQ(Drifts({stopped,
                     Applied("cc", {OpenStep(FIREWALLD,
                                             TcpPorts(22, 22, "10.0.0.0/24"))})},
@@ -292,7 +292,7 @@ TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
   EndedApply inner = Applied("bb", {SysctlStep(kSomaxconnKey, "1024")});
   inner.begin.mutable_plan()->mutable_network_namespace()->set_container("t");
   EXPECT_EQ(Drifts({inner}, LowSomaxconn()), "");
-  // Nor does it take over what was applied to the host.
+  // An apply in a container does not take over settings of the host either.
   EXPECT_NE(Drifts({apply, inner}, LowSomaxconn()), "");
 }
 
@@ -374,7 +374,7 @@ TEST(FindAppliedDriftTest, RulesOfAFirewallDoNotCrowdOutOtherSettings) {
   HostFacts facts = LowSomaxconn();
   facts.mutable_firewalld()->mutable_installed()->set_value(true);
   facts.mutable_firewalld()->mutable_active()->set_value(false);
-  // The older apply, which comes last where all are told alike.
+  // The older apply comes last among equals.
   const DriftFact drift =
       FindAppliedDrift({Applied("aa", {SysctlStep(kSomaxconnKey, "65535")}),
                         Applied("bb", open)},

@@ -7,47 +7,48 @@
 #include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 
-std::string WhyNobodys(const ClusterSpec& spec, Ipv4Address address) {
+Obstruction WhyUnassigned(const ClusterSpec& spec, Ipv4Address address) {
   if (address.IsUnset() || address.IsLoopback() || address.IsMulticast() ||
       address.IsClassE()) {
-    return "it is no address of a network port";
+    return Worded("plan-say-not-a-port-address");
   }
   const auto profile = FindProductProfile(spec.product(), spec.mode());
-  if (!profile.ok()) return "";
+  if (!profile.ok()) return std::nullopt;
   for (const ReservedSubnet& reserved : (*profile)->reserved) {
     if (reserved.subnet.Contains(address)) {
-      return absl::StrCat("hccn_tool refuses ", reserved.subnet.ToString(),
-                          ": ", reserved.why);
+      return Worded("plan-say-tool-refuses", reserved.subnet.ToString(),
+                    Term(reserved.why));
     }
   }
-  return "";
+  return std::nullopt;
 }
 
-std::string WhyNoSetCommands(const HostFacts& facts) {
+Obstruction WhyNoSetCommands(const HostFacts& facts) {
   if (!IsKnown(facts.hccn_tool().path())) {
-    return absl::StrCat("hccn_tool: ", WhyUnknown(facts.hccn_tool().path()));
+    return Worded("about", "hccn_tool", UnknownWords(facts.hccn_tool().path()));
   }
   if (facts.hccn_tool().generation() == NpuToolFacts::ASCEND_950) {
-    return "the set commands of the Ascend 950 hccn_tool are not known";
+    return Worded("plan-say-set-commands-unknown");
   }
   if (!IsKnown(facts.hccn_conf())) {
-    return absl::StrCat("/etc/hccn.conf: ", WhyUnknown(facts.hccn_conf()));
+    return Worded("about", "/etc/hccn.conf", UnknownWords(facts.hccn_conf()));
   }
   return WhyConfStops(facts.hccn_conf().value());
 }
 
-std::string WhyNoMap(const DeviceSetting& setting, uint32_t device,
+Obstruction WhyNoMap(const DeviceSetting& setting, uint32_t device,
                      const HostPlanBuilder& plan) {
   const std::string key = HccnConfKey(setting.conf_keys, device);
   const std::string text = plan.ConfValue(key);
-  return !setting.is_map || setting.is_legal(StoredPart(setting, text))
-             ? ""
-             : absl::StrCat("/etc/hccn.conf has ", key, "=", text,
-                            ", which is no such map, and hccn_tool adds to it");
+  if (!setting.is_map || setting.is_legal(StoredPart(setting, text))) {
+    return std::nullopt;
+  }
+  return Worded("plan-say-not-such-a-map", absl::StrCat(key, "=", text));
 }
 
 TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,
@@ -73,7 +74,7 @@ namespace {
 constexpr const char* kReadWithAddress[] = {"ip_route", "send_arp_status",
                                             "send_arp_period"};
 
-// Whether the tool reads the line when it sets the device's address.
+// True if the tool reads the line when it sets the device's address.
 bool IsReadWithAddress(absl::string_view line, uint32_t device) {
   const absl::string_view key = HccnConfKeyOf(line);
   return (IsRouteLine(line) &&
@@ -84,118 +85,107 @@ bool IsReadWithAddress(absl::string_view line, uint32_t device) {
 }
 
 struct Obstacle {
-  std::string why;  // "": there is none.
-  std::string fix = kCorrectTheLine;
+  FindingValue why;
+  FindingValue fix;
 };
 
-// The line of hccn.conf that keeps the device from an address that stays.
-Obstacle ObstacleOf(uint32_t device, const HostPlanBuilder& plan) {
+// The line of hccn.conf that keeps the device from getting a lasting address.
+std::optional<Obstacle> ObstacleOf(uint32_t device,
+                                   const HostPlanBuilder& plan) {
   const std::string dhcp = HccnConfKey("udhcpc_enable", device);
   if (plan.HasConfLine(dhcp)) {
-    return {
-        absl::StrCat("/etc/hccn.conf has ", dhcp,
-                     ", and whatever its value the device gets its address "
-                     "by DHCP"),
-        absl::StrCat("for this address release DHCP with hccn_tool -i ", device,
-                     " -udhcpc -r, which removes the line; for DHCP name "
-                     "no address of the device in the spec; then plan "
-                     "again")};
+    return Obstacle{Worded("plan-say-address-by-dhcp", dhcp),
+                    Worded("plan-say-release-dhcp", device)};
   }
   for (const auto& problem : plan.facts().hccn_conf().value().problems()) {
     if (problem.kind() != HccnConf::Problem::BAD_VALUE ||
         !IsReadWithAddress(problem.text(), device)) {
       continue;
     }
-    return {absl::StrCat("/etc/hccn.conf line ", problem.line(), ", ",
-                         problem.text(), ": hccn_tool -ip -s fails over it")};
+    return Obstacle{
+        Worded("plan-say-set-fails-over", problem.line(), problem.text()),
+        Worded("plan-say-correct-line")};
   }
-  return {""};
+  return std::nullopt;
 }
 
-constexpr char kCorrectSpec[] = "correct the address in the spec";
-
-// Why no network would work with this address; "": nothing is known against it.
-std::string WhyUnusable(const ClusterSpec& spec, const Ipv4Interface& wanted) {
+// Why no network would work with this address.
+Obstruction WhyUnusable(const ClusterSpec& spec, const Ipv4Interface& wanted) {
   const Ipv4Address address = wanted.address();
   const Ipv4Subnet subnet = wanted.subnet();
-  if (wanted.prefix_length() == 0) return "its netmask is 0.0.0.0";
+  if (wanted.prefix_length() == 0) return Worded("plan-say-netmask-zero");
   if (wanted.prefix_length() < 31 &&
       (address == subnet.network() || address == subnet.broadcast())) {
-    return absl::StrCat("it is the first or last address of ",
-                        subnet.ToString());
+    return Worded("plan-say-first-or-last", subnet.ToString());
   }
-  return WhyNobodys(spec, address);
+  return WhyUnassigned(spec, address);
 }
 
-// Reads the live address, if one is set. Why it cannot be told, or is not one;
-// "": it can.
-std::string ReadLive(const DeviceFacts* facts,
+// Reads the live address, if one is set; returns why it is unknown or invalid.
+Obstruction ReadLive(const DeviceFacts* facts,
                      std::optional<Ipv4Interface>* live) {
-  if (facts == nullptr) {
-    return "the host has no such device, or sent nothing about it";
-  }
+  if (facts == nullptr) return Worded("plan-say-no-such-device");
   if (!IsKnown(facts->address())) {
-    return absl::StrCat("its live address is not known: ",
-                        WhyUnknown(facts->address()));
+    return Worded("plan-say-live-not-known", Term("address"),
+                  UnknownWords(facts->address()));
   }
   const auto& settings = facts->address().value().settings();
   if (settings.size() > 1) {
-    return absl::StrCat("it has ", settings.size(),
-                        " live addresses, and hccn_tool sets one");
+    return Worded("plan-say-several-live", settings.size());
   }
-  if (settings.empty()) return "";
+  if (settings.empty()) return std::nullopt;
   const auto read =
       Ipv4Interface::Parse(settings[0].address(), settings[0].netmask());
-  if (read.ok()) *live = *read;
-  return read.ok() ? ""
-                   : absl::StrCat("its live address is not readable: ",
-                                  read.status().message());
+  if (!read.ok()) {
+    return Worded("plan-say-live-not-readable", MessageWords(read.status()));
+  }
+  *live = *read;
+  return std::nullopt;
 }
 
-// Adds what is to be done about the device's address; blocks it if that is not
-// known.
+// Adds the change of the device's address; blocks it if that is unknown.
 void Collect(const ClusterSpec& spec, const DeviceSpec& device,
              HostPlanBuilder* plan, std::vector<DeviceChange>* changes) {
   DeviceChange change = {&device, FindDevice(plan->facts(), device.id())};
   const bool names_one = !device.address().empty();
-  const auto block = [&](absl::string_view why, absl::string_view fix) {
+  const auto block = [&](const FindingValue& why, const FindingValue& fix) {
     plan->Block(CHANGE_DEVICE_ADDRESS, {device.id()},
-                names_one ? absl::StrCat("address ", device.address(),
-                                         " netmask ", device.netmask())
-                          : "network settings",
+                names_one ? Worded("plan-say-address-netmask", device.address(),
+                                   device.netmask())
+                          : Worded("plan-say-network-settings"),
                 why, fix);
   };
-  const std::string unknown = ReadLive(change.facts, &change.live);
-  if (!unknown.empty()) {
-    // Else the spec asks for no address, and nothing that goes with one.
+  const FindingValue correct = Worded("plan-say-correct-address");
+  if (const Obstruction unknown = ReadLive(change.facts, &change.live)) {
+    // Otherwise the spec asks for no address, and no setting that needs one.
     const bool matters =
         absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
           return setting.always_saved && setting.wanted(spec, device);
         });
-    if (matters) block(unknown, kAskTheTool);
+    if (matters) block(*unknown, Worded("plan-say-ask-the-tool"));
     return;
   }
   if (names_one) {
     const auto wanted =
         Ipv4Interface::Parse(device.address(), device.netmask());
-    if (!wanted.ok()) return block(wanted.status().message(), kCorrectSpec);
-    const std::string why = WhyUnusable(spec, *wanted);
-    if (!why.empty()) return block(why, kCorrectSpec);
+    if (!wanted.ok()) return block(MessageWords(wanted.status()), correct);
+    const Obstruction why = WhyUnusable(spec, *wanted);
+    if (why) return block(*why, correct);
     change.wanted = *wanted;
     const std::string id = absl::StrCat(device.id());
     const bool is_stored =
         plan->ConfValue("address_" + id) == device.address() &&
         plan->ConfValue("netmask_" + id) == device.netmask();
-    const Obstacle obstacle = ObstacleOf(device.id(), *plan);
-    if (!obstacle.why.empty() && (change.sets_address() || !is_stored)) {
-      return block(obstacle.why, obstacle.fix);
+    const auto obstacle = ObstacleOf(device.id(), *plan);
+    if (obstacle && (change.sets_address() || !is_stored)) {
+      return block(obstacle->why, obstacle->fix);
     }
   }
   changes->push_back(change);
 }
 
-// The first other device of the host that has what this one gets; nullptr: it
-// is free. `moved`: devices that have given their address up by then.
+// The first other device that has the address of this change; nullptr: it is
+// free. `moved`: devices that have given up their address by then.
 const DeviceFacts* FindHolder(const DeviceChange& change,
                               const HostFacts& facts,
                               const std::set<uint32_t>& moved) {
@@ -220,10 +210,12 @@ std::vector<DeviceChange> InOrder(std::vector<DeviceChange> waiting,
       return other.sets_address() && other.spec->id() == holder.id();
     });
   };
-  const auto block = [plan](const DeviceChange& change, absl::string_view why,
+  const auto block = [plan](const DeviceChange& change, const FindingValue& why,
                             absl::string_view fix) {
-    plan->Block(CHANGE_DEVICE_ADDRESS, {change.spec->id()},
-                absl::StrCat("address ", change.spec->address()), why, fix);
+    plan->Block(
+        CHANGE_DEVICE_ADDRESS, {change.spec->id()},
+        Worded("plan-say-value", Term("address"), change.spec->address()), why,
+        Worded(fix));
   };
   while (true) {
     const DeviceFacts* holder = nullptr;
@@ -236,20 +228,13 @@ std::vector<DeviceChange> InOrder(std::vector<DeviceChange> waiting,
       if (next->sets_address()) moved.insert(next->spec->id());
       ordered.push_back(*next);
     } else {
-      block(*next,
-            absl::StrCat("device ", holder->id(),
-                         " of this host has it and keeps it"),
-            "correct the spec, or the other device");
+      block(*next, Worded("plan-say-another-keeps-it", holder->id()),
+            "plan-say-correct-either");
     }
     waiting.erase(next);
   }
   for (const DeviceChange& change : waiting) {
-    block(change,
-          "devices of this host take over each other's addresses in a circle, "
-          "so one of them needs another address in between, and which address "
-          "is free in its network cannot be told from the cluster alone",
-          "give one of these devices an unused address by hand, then plan "
-          "again");
+    block(change, Worded("plan-say-circle"), "plan-say-break-circle");
   }
   return ordered;
 }

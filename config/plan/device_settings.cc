@@ -165,7 +165,7 @@ constexpr DeviceSetting kDeviceSettings[] = {
 static_assert(HasRowForEach(kDeviceSettingNames, kDeviceSettings),
               "a setting without its row");
 
-// A route of the device, or its gateway: what the tool drops with a subnet.
+// True for the device's gateway or route, which the tool drops with a subnet.
 bool IsDroppable(const HccnConf::Entry& entry, uint32_t device) {
   return (entry.key() == "gateway" || IsRouteKey(entry.key())) &&
          entry.has_device() && entry.device() == device &&
@@ -173,22 +173,49 @@ bool IsDroppable(const HccnConf::Entry& entry, uint32_t device) {
          !absl::StrContains(entry.value(), '\n');
 }
 
-std::string Text(const PlanStep& step) {
+FindingValue Text(const PlanStep& step) {
   const DeviceSetting& setting = *SettingOf(step)->device;
-  const std::string device =
-      absl::StrCat("device ", step.target().device(), ": ");
+  const auto of_device = [&step](const FindingValue& what) {
+    return Worded("plan-say-of-device", step.target().device(), what);
+  };
   if (IsRewrite(step)) {
     const std::pair<absl::string_view, absl::string_view> keys =
         absl::StrSplit(setting.conf_keys, absl::MaxSplits('/', 1));
-    return absl::StrCat(device, "hccn.conf ", keys.first, " ", step.from(),
-                        " -> ", ConfSpelling(setting, step.to()));
+    return of_device(
+        Worded("plan-say-set", absl::StrCat("hccn.conf ", keys.first),
+               Term(step.from()), ConfSpelling(setting, step.to())));
   }
-  const std::string to = ShownValue(step.to());
+  const FindingValue to = ValueWords(step.to());
   if (step.from() == step.to()) {
-    return absl::StrCat(device, setting.words, " ", to, " put back");
+    return of_device(Worded("plan-say-put-back", Term(setting.words), to));
   }
-  return absl::StrCat(device, setting.words, " ", ShownValue(step.from()),
-                      " -> ", to);
+  return of_device(
+      Worded("plan-say-set", Term(setting.words), ValueWords(step.from()), to));
+}
+
+FindingValue Condition(const PlanStep& step) {
+  const DeviceSetting& setting = *SettingOf(step)->device;
+  const std::string& now = IsRewrite(step) ? step.to() : step.from();
+  FindingValue has =
+      now == kNoneFact ? Worded("plan-say-no-setting", Term(setting.words))
+                       : Worded("plan-say-value", Term(setting.words),
+                                IsRewrite(step) ? Term(now) : ValueWords(now));
+  if (!IsRewrite(step) && step.setting() == kGatewaySetting) {
+    has = Worded("plan-say-planned-address");
+  }
+  return Worded(!IsRewrite(step) && setting.needs_idle_device
+                    ? "plan-say-if-idle"
+                    : "plan-say-if-device",
+                step.target().device(), has);
+}
+
+FindingValue Undo(const PlanStep& step) {
+  if (IsRewrite(step) || step.from() == kNoneFact) {
+    return Worded("plan-say-undo-conf");
+  }
+  return Worded(step.setting() == kTlsSetting ? "plan-say-undo-switch"
+                                              : "plan-say-undo-set",
+                ValueWords(step.from()));
 }
 
 absl::Status Check(const PlanStep& step) {
@@ -274,16 +301,19 @@ std::string ConfSpelling(const DeviceSetting& setting,
                        });
 }
 
-std::string ShownValue(const std::string& value) {
+FindingValue ValueWords(const std::string& value) {
+  if (value == kNoneFact) return Worded("plan-say-none");
   const std::pair<std::string, std::string> parts =
       absl::StrSplit(value, absl::MaxSplits('/', 1));
   const auto parsed = Ipv4Interface::Parse(parts.first, parts.second);
-  return parsed.ok() ? parsed->ToString() : value;
+  return Term(parsed.ok() ? parsed->ToString() : value);
 }
 
 Setting RowOf(const DeviceSetting& setting) {
-  return {setting.name, setting.kind, SettingTarget::kDevice, Text,    Check,
-          Judge,        nullptr,      DroppedGateway,         &setting};
+  return {setting.name,   setting.kind, SettingTarget::kDevice,
+          Text,           Condition,    Undo,
+          Check,          Judge,        nullptr,
+          DroppedGateway, &setting};
 }
 
 }  // namespace clusterd

@@ -10,14 +10,7 @@
 namespace clusterd {
 namespace {
 
-constexpr char kUnseenRoutes[] =
-    "routes that only the device has, and hccn.conf does not, are not seen "
-    "here and may go with the old address";
-constexpr char kNoClear[] =
-    "no command of hccn_tool is known to clear it: a rollback takes it out of "
-    "hccn.conf, and the device keeps it until it restarts";
-
-// With that key `-gateway -s` sets the gateway live, removes a stored one and
+// With this key `-gateway -s` sets the gateway live, removes a stored one and
 // stores none (recorded run x-gateway-set-udhcpc-stored).
 constexpr char kDhcpKey[] = "udhcpc_enable";
 
@@ -44,12 +37,13 @@ bool Is(const DeviceSetting& setting, absl::string_view name) {
 }
 
 // "TLS switch off", "gateway 10.0.0.254".
-std::string WhatText(const DeviceSetting& setting, absl::string_view wanted) {
-  return absl::StrCat(setting.words,
-                      Is(setting, kTlsSetting) ? " switch " : " ", wanted);
+FindingValue WhatWords(const DeviceSetting& setting, absl::string_view wanted) {
+  return Worded("plan-say-value",
+                Term(Is(setting, kTlsSetting) ? "TLS switch" : setting.words),
+                Term(wanted));
 }
 
-// Only the TLS switch is of use to a device whose RoCE port is not used.
+// A device whose RoCE port is unused needs only the TLS switch.
 bool IsUnused(const ClusterSpec& spec, const DeviceSetting& setting) {
   return spec.roce_unused() && !Is(setting, kTlsSetting);
 }
@@ -62,8 +56,8 @@ class DevicePlanner {
     if (profile.ok()) profile_ = **profile;
   }
 
-  // First the settings that the tool may change with the device's address, each
-  // with it; the others for themselves.
+  // Plans settings that the tool may change with the device's address right
+  // after it, then the others, setting by setting.
   void Plan(const ServerSpec& server) {
     std::vector<DeviceChange> changes;
     if (!spec_.roce_unused()) changes = OrderedChanges(spec_, server, &plan_);
@@ -102,23 +96,25 @@ class DevicePlanner {
       if (through && subnet.Contains(*through)) continue;
       *step->add_dropped() = entry;
       if (is_gateway && sets_gateway) continue;
-      step->add_consequences(absl::StrCat(
-          "the tool deletes ", HccnConfKey(entry.key(), id), "=", entry.value(),
-          ": it is outside ", subnet.ToString(), ", and no step sets another"));
+      *step->mutable_consequences_said()->add_values() =
+          Worded("plan-say-tool-deletes",
+                 absl::StrCat(HccnConfKey(entry.key(), id), "=", entry.value()),
+                 subnet.ToString());
     }
     const std::string& gateway = change.facts->gateway().value();
     const auto live = Ipv4Address::Parse(gateway);
     const bool is_stored = !plan_.ConfValue(HccnConfKey("gateway", id)).empty();
     if (!sets_gateway && live.ok() && !subnet.Contains(*live) && !is_stored) {
-      step->add_consequences(absl::StrCat("the live gateway ", gateway,
-                                          " is outside ", subnet.ToString(),
-                                          " and is lost"));
+      *step->mutable_consequences_said()->add_values() =
+          Worded("plan-say-gateway-lost", gateway, subnet.ToString());
     } else if (!MaySetGateway(id) && live.ok() && !is_stored) {
-      step->add_consequences(absl::StrCat(
-          "the live gateway ", gateway,
-          " may go with the old address, and no step sets it again"));
+      *step->mutable_consequences_said()->add_values() =
+          Worded("plan-say-gateway-may-go", gateway);
     }
-    if (change.live) step->add_consequences(kUnseenRoutes);
+    if (change.live) {
+      *step->mutable_consequences_said()->add_values() =
+          Worded("plan-say-unseen-routes");
+    }
   }
 
   void PlanAddress(const DeviceChange& change) {
@@ -139,38 +135,33 @@ class DevicePlanner {
                                    : setting.live(*change.facts).value;
   }
 
-  // Why the wanted value would not work; "": nothing is known against it.
-  std::string WhyNot(const DeviceSetting& setting, const DeviceChange& change,
+  // Why the wanted value would not work.
+  Obstruction WhyNot(const DeviceSetting& setting, const DeviceChange& change,
                      const std::string& wanted) const {
     const auto parsed = Ipv4Address::Parse(wanted);
     if (Is(setting, kGatewaySetting)) {
       const auto& own = change.wanted ? change.wanted : change.live;
-      return parsed.ok() && own && own->subnet().Contains(*parsed)
-                 ? ""
-                 : "it is outside the device's subnet, and hccn_tool refuses "
-                   "it";
+      if (parsed.ok() && own && own->subnet().Contains(*parsed)) return {};
+      return Worded("plan-say-outside-subnet");
     }
     if (Is(setting, kDetectSetting) &&
         (!parsed.ok() || parsed->IsUnset() || parsed->IsMulticast())) {
-      return "it is no address that can answer";
+      return Worded("plan-say-cannot-answer");
     }
     if (Is(setting, kPfcSetting) &&
         absl::c_count(wanted, '1') > MostPausing(profile_)) {
-      return absl::StrCat("hccn_tool takes at most ", MostPausing(profile_),
-                          " priorities on this product");
+      return Worded("plan-say-priorities", MostPausing(profile_));
     }
-    return setting.is_legal(wanted)
-               ? ""
-               : absl::StrCat("it is no ", setting.words,
-                              " that hccn_tool sets without a question");
+    if (setting.is_legal(wanted)) return {};
+    return Worded("plan-say-asks-a-question", Term(setting.words));
   }
 
   bool HasDhcp(uint32_t device) const {
     return plan_.HasConfLine(HccnConfKey(kDhcpKey, device));
   }
 
-  // The device that gets, or keeps, the gateway of those that have one
-  // together; nullptr: none of them has, or could get, one.
+  // The device that gets, or keeps, the gateway of those that share one;
+  // nullptr: none has, or could get, one.
   const DeviceChange* KeeperFor(uint32_t device) const {
     for (const auto& [id, keeper] : keepers_) {
       if (ShareGateway(profile_, id, device)) return &keeper;
@@ -178,9 +169,9 @@ class DevicePlanner {
     return nullptr;
   }
 
-  // Of the devices that have a gateway together: one that the spec names and
-  // that has it, else one that could get it, else one that has any, and of
-  // equals the lowest. So no step takes away what another one sets.
+  // Chooses among the devices that share a gateway: first one that has the
+  // spec's gateway, then one that could get it, then one that has any; of
+  // equals the lowest. So no step removes what another one sets.
   void ChooseKeeper(const DeviceChange& change) {
     if (KeeperRank(change) == kNoKeeper) return;
     const DeviceChange* const keeper = KeeperFor(change.spec->id());
@@ -201,65 +192,53 @@ class DevicePlanner {
     const std::string live = LiveOf(gateway, change);
     if (live == kUnknownFact || HasDhcp(change.spec->id())) return kNoKeeper;
     if (asked.empty()) return live == kNoneFact ? kNoKeeper : 2;
-    if (!WhyNot(gateway, change, asked).empty()) return kNoKeeper;
+    if (WhyNot(gateway, change, asked)) return kNoKeeper;
     return live == asked ? 0 : 1;
   }
 
-  // Whether `-gateway -s` gives the device a gateway that stays.
+  // True if `-gateway -s` gives the device a gateway that stays.
   bool MaySetGateway(uint32_t device) const {
     const DeviceChange* const keeper = KeeperFor(device);
     return !HasDhcp(device) &&
            (keeper == nullptr || keeper->spec->id() == device);
   }
 
-  // Whether there is something that a step could do about the device's
-  // gateway. Blocks what the spec asks and no step can do.
+  // True if a step could change the device's gateway. Blocks what the spec asks
+  // and no step can do.
   bool PlansGateway(const DeviceSetting& setting, const DeviceChange& change) {
     const uint32_t id = change.spec->id();
     const std::string& asked = change.spec->gateway();
     const std::string live = LiveOf(setting, change);
-    const auto block = [&](absl::string_view why, absl::string_view fix) {
-      plan_.Block(setting.kind, {id}, WhatText(setting, asked), why, fix);
+    const auto block = [&](const FindingValue& why, const FindingValue& fix) {
+      plan_.Block(setting.kind, {id}, WhatWords(setting, asked), why, fix);
       return false;
     };
     const bool is_right = live == asked && !change.sets_address();
     if (live == kUnknownFact ||
-        (!asked.empty() && !WhyNot(setting, change, asked).empty())) {
+        (!asked.empty() && WhyNot(setting, change, asked))) {
       return true;  // Blocked for that, where the spec names one.
     }
     if (HasDhcp(id)) {
       const std::string key = HccnConfKey(kDhcpKey, id);
       if (asked.empty() || is_right) return false;
-      return block(absl::StrCat("/etc/hccn.conf has ", key,
-                                ", and with that hccn_tool sets a gateway "
-                                "live, but stores none and removes a stored "
-                                "one"),
-                   absl::StrCat("if its gateway is not to come by DHCP, take "
-                                "the line ",
-                                key,
-                                " out of /etc/hccn.conf, in place and under "
-                                "flock; else name no gateway for it in the "
-                                "spec; then plan again"));
+      return block(Worded("plan-say-stores-no-gateway", key),
+                   Worded("plan-say-take-out-dhcp", key));
     }
-    if (MaySetGateway(id)) return StandsAfterSet(setting, change);
+    if (MaySetGateway(id)) return SurvivesAddressChange(setting, change);
     const DeviceChange& keeper = *KeeperFor(id);
     const std::string& kept = keeper.spec->gateway();
     const bool is_served = live == kNoneFact || live == asked;
     if (asked.empty() || is_right || (asked == kept && is_served)) return false;
-    return block(
-        absl::StrCat("hccn_tool keeps one gateway for devices ", FourOf(id),
-                     " of this product, and the one of device ",
-                     keeper.spec->id(), " would go"),
-        absl::StrCat("name a gateway in the spec for one of devices ",
-                     FourOf(id), " and none for the others, then plan again"));
+    return block(Worded("plan-say-one-gateway", FourOf(id), keeper.spec->id()),
+                 Worded("plan-say-name-one-gateway", FourOf(id)));
   }
 
   static const char* FourOf(uint32_t id) { return id < 4 ? "0-3" : "4-7"; }
 
-  // The same for the one device that may have one. False also where the spec
-  // names none and setting it would take another device's.
-  bool StandsAfterSet(const DeviceSetting& setting,
-                      const DeviceChange& change) {
+  // The same for the one device that may have one. False also if the spec names
+  // none and setting it would take another device's.
+  bool SurvivesAddressChange(const DeviceSetting& setting,
+                             const DeviceChange& change) {
     const uint32_t id = change.spec->id();
     const std::string& asked = change.spec->gateway();
     const std::string live = LiveOf(setting, change);
@@ -272,21 +251,17 @@ class DevicePlanner {
     }
     const uint32_t other = taken.entry->device();
     const DeviceFacts* const facts = FindDevice(plan_.facts(), other);
-    std::string why;
+    Obstruction why;
     if (!Ipv4Address::Parse(taken.value).ok()) {
-      why = absl::StrCat("hccn_tool sets none for devices ", FourOf(id),
-                         " of this product while that is in /etc/hccn.conf");
+      why = Worded("plan-say-sets-none-while", FourOf(id));
     } else if (facts == nullptr || !IsKnown(facts->gateway())) {
-      why = absl::StrCat("hccn_tool takes that gateway away, and what device ",
-                         other,
-                         " has is not known, so it could not be put "
-                         "back");
+      why = Worded("plan-say-takes-gateway", other);
     }
-    if (why.empty()) return true;
+    if (!why) return true;
     const std::string line =
         absl::StrCat(HccnConfKey("gateway", other), "=", taken.value);
-    plan_.Block(setting.kind, {id}, WhatText(setting, asked),
-                absl::StrCat(line, ": ", why), kCorrectTheLine);
+    plan_.Block(setting.kind, {id}, WhatWords(setting, asked),
+                Worded("about", line, *why), Worded("plan-say-correct-line"));
     return false;
   }
 
@@ -301,40 +276,37 @@ class DevicePlanner {
     step->mutable_dropped(0)->set_value(taken.value);
     const std::string& has =
         FindDevice(plan_.facts(), other)->gateway().value();
-    step->add_consequences(absl::StrCat(
-        "hccn_tool keeps one gateway for devices ", FourOf(device),
-        ": it deletes ", HccnConfKey("gateway", other), "=", taken.value,
-        has.empty() ? ""
-                    : absl::StrCat(", and device ", other,
-                                   " may lose its live gateway ", has)));
+    *step->mutable_consequences_said()->add_values() = Worded(
+        has.empty() ? "plan-say-deletes-gateway" : "plan-say-loses-gateway",
+        FourOf(device),
+        absl::StrCat(HccnConfKey("gateway", other), "=", taken.value), other,
+        has);
   }
 
   void BlockUnknown(const DeviceSetting& setting, const DeviceChange& change,
                     const std::string& wanted) {
     const bool is_tls = Is(setting, kTlsSetting);
-    std::string why = "the host sent nothing about this device";
+    FindingValue why = Worded("plan-say-nothing-about-device");
     if (change.facts != nullptr) {
-      why = absl::StrCat(
-          "its ", is_tls ? "switch" : absl::StrCat("live ", setting.words),
-          " is not known: ", WhyMissing(setting.live(*change.facts).missing));
+      const FindingValue missing =
+          MissingWords(setting.live(*change.facts).missing);
+      why = is_tls ? Worded("plan-say-switch-not-known", missing)
+                   : Worded("plan-say-live-not-known", Term(setting.words),
+                            missing);
     }
-    plan_.Block(setting.kind, {change.spec->id()}, WhatText(setting, wanted),
-                why,
-                is_tls ? "remove what the reason names, or set the switch by "
-                         "hand, then plan again"
-                       : kAskTheTool);
+    plan_.Block(
+        setting.kind, {change.spec->id()}, WhatWords(setting, wanted), why,
+        Worded(is_tls ? "plan-say-remove-reason" : "plan-say-ask-the-tool"));
   }
 
-  // Its switch is off and cannot be set, and nothing is to be stored.
+  // A TLS switch without certificate is off; blocks any other value.
   void PlanNoCertificate(const DeviceSetting& setting,
                          const DeviceChange& change,
                          const std::string& wanted) {
     if (wanted == LiveOf(setting, change)) return;
-    plan_.Block(setting.kind, {change.spec->id()}, WhatText(setting, wanted),
-                "the device has no certificate, and without one hccn_tool does "
-                "not set the switch",
-                "give it certificates, or say tls: false in the spec, then "
-                "plan again");
+    plan_.Block(setting.kind, {change.spec->id()}, WhatWords(setting, wanted),
+                Worded("plan-say-no-certificate"),
+                Worded("plan-say-give-certificates"));
   }
 
   void PlanSetting(const DeviceSetting& setting, const DeviceChange& change) {
@@ -354,37 +326,34 @@ class DevicePlanner {
         change.facts->tls().value().no_certificate()) {
       return PlanNoCertificate(setting, change, wanted);
     }
-    const std::string no_map = WhyNoMap(setting, id, plan_);
-    if (!no_map.empty()) {
-      return plan_.Block(setting.kind, {id}, WhatText(setting, wanted), no_map,
-                         kCorrectTheLine);
+    if (const Obstruction no_map = WhyNoMap(setting, id, plan_)) {
+      return plan_.Block(setting.kind, {id}, WhatWords(setting, wanted),
+                         *no_map, Worded("plan-say-correct-line"));
     }
     if (!setting.always_saved && live != wanted && !setting.is_legal(live)) {
       return plan_.Block(
-          setting.kind, {id}, WhatText(setting, wanted),
-          absl::StrCat("the device has ", setting.words, " ", live,
-                       ", which no command of hccn_tool that clusterd knows "
-                       "could put back"),
-          "set it by hand on this device, then plan again");
+          setting.kind, {id}, WhatWords(setting, wanted),
+          Worded("plan-say-not-put-back", Term(setting.words), live),
+          Worded("plan-say-set-on-device"));
     }
-    const std::string why = WhyNot(setting, change, wanted);
+    const Obstruction why = WhyNot(setting, change, wanted);
     const TakenGateway taken = Is(setting, kGatewaySetting)
                                    ? TakenBy(profile_, plan_.facts(), id)
                                    : TakenGateway();
-    if (why.empty() && taken.entry != nullptr) {
+    if (!why && taken.entry != nullptr) {
       PlanGatewayOver(setting, id, live, wanted, taken);
-    } else if (why.empty() && live == wanted && !may_be_dropped) {
+    } else if (!why && live == wanted && !may_be_dropped) {
       PlanRewrite(setting, id, live);
-    } else if (why.empty()) {
+    } else if (!why) {
       PlanSet(setting, id, live, wanted);
     } else if (asked) {
-      plan_.Block(setting.kind, {id}, WhatText(setting, wanted), why,
-                  absl::StrCat("correct the ", setting.words, " in the spec"));
+      plan_.Block(setting.kind, {id}, WhatWords(setting, wanted), *why,
+                  Worded("plan-say-correct-in-spec", Term(setting.words)));
     }
   }
 
-  // Whether hccn.conf brings the device's own address back, now or after the
-  // plan: the recovery at boot refuses a gateway without it.
+  // True if hccn.conf restores the device's own address, now or after the plan:
+  // the recovery at boot refuses a gateway without it.
   bool FileKeepsAddress(const DeviceChange& change) const {
     if (change.wanted) return true;  // A step sees to it.
     const uint32_t id = change.spec->id();
@@ -394,13 +363,13 @@ class DevicePlanner {
     return in_file.ok() && change.live && *in_file == *change.live;
   }
 
-  // What the spec does not name: the file gets the live value.
+  // Writes the live value, which the spec does not name, to the file.
   void Keep(const DeviceSetting& setting, const DeviceChange& change) {
     const uint32_t id = change.spec->id();
     const std::string live = LiveOf(setting, change);
     const auto address = Ipv4Address::Parse(live);
     if (!address.ok()) return;
-    if (Is(setting, kDetectSetting) && WhyNobodys(spec_, *address).empty()) {
+    if (Is(setting, kDetectSetting) && !WhyUnassigned(spec_, *address)) {
       return PlanRewrite(setting, id, live);
     }
     if (Is(setting, kGatewaySetting) && change.live &&
@@ -420,7 +389,6 @@ class DevicePlanner {
     }
     PlanStep* step = plan_.AddStep(setting.name, from, to, std::move(rests_on));
     step->mutable_target()->set_device(device);
-    step->set_undo("hccn.conf byte for byte");
     return step;
   }
 
@@ -437,29 +405,15 @@ class DevicePlanner {
     if (from == ConfSpelling(setting, live)) return;
     PlanStep* step = AddStep(setting, device, from, live, std::move(rests_on));
     step->set_kind(CHANGE_HCCN_CONF);
-    step->set_precondition(
-        absl::StrCat("device ", device, " has ", setting.words, " ", live));
   }
 
   PlanStep* PlanSet(const DeviceSetting& setting, uint32_t device,
                     const std::string& from, const std::string& to,
                     std::vector<std::string> rests_on = {}) {
     PlanStep* step = AddStep(setting, device, from, to, std::move(rests_on));
-    const bool is_set = from != kNoneFact;
-    const std::string now =
-        is_set ? absl::StrCat(setting.words, " ", ShownValue(from))
-               : absl::StrCat("no ", setting.words);
-    step->set_precondition(absl::StrCat(
-        "device ", device, " has ",
-        Is(setting, kGatewaySetting) ? "its planned address" : now,
-        setting.needs_idle_device ? " and no process uses it" : ""));
-    if (is_set) {
-      step->set_undo(
-          absl::StrCat(Is(setting, kTlsSetting) ? "switch TLS " : "set ",
-                       ShownValue(from), " again; ", step->undo()));
-    } else {
-      step->add_consequences(
-          absl::StrCat("the device has ", now, " now: ", kNoClear));
+    if (from == kNoneFact) {
+      *step->mutable_consequences_said()->add_values() =
+          Worded("plan-say-no-clear", Term(setting.words));
     }
     return step;
   }
@@ -467,30 +421,31 @@ class DevicePlanner {
   const ClusterSpec& spec_;
   HostPlanBuilder& plan_;
   ProductProfile profile_;
-  // By their ids.
+  // By device id.
   std::map<uint32_t, DeviceChange> keepers_;
 };
 
 // Blocks everything that the spec asks of devices.
 void BlockAll(const ClusterSpec& spec, const ServerSpec& server,
-              const std::string& why, HostPlanBuilder* plan) {
-  // What is asked for, by its kind: settings of one kind are one change.
-  std::map<ChangeKind, std::pair<std::string, std::set<uint32_t>>> asked;
+              const FindingValue& why, HostPlanBuilder* plan) {
+  // The request of each kind: settings of one kind are one change.
+  std::map<ChangeKind, std::pair<FindingValue, std::set<uint32_t>>> asked;
   for (const DeviceSetting& setting : DeviceSettings()) {
     if (IsUnused(spec, setting)) continue;
     for (const DeviceSpec& device : server.devices()) {
       const auto wanted = setting.wanted(spec, device);
       if (!wanted) continue;
       auto& [what, ids] = asked[setting.kind];
-      what = setting.kind == CHANGE_DEVICE_ADDRESS ? "device addresses"
-                                                   : WhatText(setting, *wanted);
+      what = setting.kind == CHANGE_DEVICE_ADDRESS
+                 ? Worded("plan-say-device-addresses")
+                 : WhatWords(setting, *wanted);
       ids.insert(device.id());
     }
   }
   for (const auto& [kind, change] : asked) {
     const auto& [what, ids] = change;
     plan->Block(kind, {ids.begin(), ids.end()}, what, why,
-                "repair that by hand, then plan again");
+                Worded("plan-say-repair-by-hand"));
   }
 }
 
@@ -498,8 +453,8 @@ void BlockAll(const ClusterSpec& spec, const ServerSpec& server,
 
 void PlanDeviceSteps(const ClusterSpec& spec, const ServerSpec& server,
                      HostPlanBuilder* plan) {
-  const std::string why = WhyNoSetCommands(plan->facts());
-  if (!why.empty()) return BlockAll(spec, server, why, plan);
+  const Obstruction why = WhyNoSetCommands(plan->facts());
+  if (why) return BlockAll(spec, server, *why, plan);
   DevicePlanner(spec, plan).Plan(server);
 }
 

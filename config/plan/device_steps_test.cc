@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
 #include "config/plan/settings.h"
@@ -70,7 +72,7 @@ TEST(PlanDeviceStepsTest, PutsAGatewayBackThatTheNewAddressMayDrop) {
   ASSERT_EQ(plan.steps(0).consequences_size(), 1);
   EXPECT_EQ(plan.steps(0).consequences(0),
             "routes that only the device has, and hccn.conf does not, are not "
-            "seen here and may go with the old address");
+            "seen and may go with the old address");
   EXPECT_EQ(StepText(plan.steps(1)), "device 0: gateway 10.0.0.254 put back");
 }
 
@@ -107,7 +109,7 @@ TEST(PlanDeviceStepsTest, DropsNothingThatARepairMakesReadable) {
   ASSERT_FALSE(plan.steps().empty());
   EXPECT_TRUE(plan.steps(0).dropped().empty())
       << plan.steps(0).ShortDebugString();
-  // Routes of the device alone, which it says of every change.
+  // Every change warns of routes of the device alone.
   EXPECT_EQ(plan.steps(0).consequences_size(), 1);
 }
 
@@ -132,11 +134,11 @@ TEST(PlanDeviceStepsTest, SaysThatAnUnsetAddressCannotBeTakenBack) {
   EXPECT_NE(plan.steps(0).consequences(0).find(
                 "no command of hccn_tool is known to clear it"),
             std::string::npos);
-  // Without an address it had no routes either.
+  // Without an address it had no routes.
   EXPECT_EQ(plan.steps(0).consequences_size(), 1);
 }
 
-// The spec names nothing of device 0.
+// The spec does not name any setting of device 0.
 ClusterSpec SilentSpec() {
   ClusterSpec spec = GoodSpec();
   DeviceSpec* device = spec.mutable_servers(0)->mutable_devices(0);
@@ -158,7 +160,7 @@ TEST(PlanUnnamedTest, LetsTheFileHaveWhatTheDeviceHas) {
                 "device 0: hccn.conf netdetect 10.0.0.77 -> 10.0.0.254"}));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
-  // An address alone in the spec leaves the other two to the device as well.
+  // If the spec names only an address, the device keeps the other two as well.
   ClusterSpec address_only = GoodSpec();
   address_only.mutable_servers(0)->mutable_devices(0)->clear_gateway();
   address_only.mutable_servers(0)->mutable_devices(0)->clear_detect_address();
@@ -308,6 +310,14 @@ TEST(PlanDeviceStepsTest, BlocksWhatTheToolCannotTakeOrPutBack) {
   EXPECT_NE(pfc.blocked(0).reason().find("at most 4 priorities"),
             std::string::npos)
       << pfc.blocked(0).reason();
+  // The tool of the A1 generation takes eight.
+  spec.set_product("atlas-training");
+  spec.set_mode("smp");
+  const std::vector<std::string> texts = Texts(Plan(spec, facts));
+  EXPECT_EQ(std::count(texts.begin(), texts.end(),
+                       "device 0: PFC 0,0,0,0,0,0,0,0 -> 1,1,1,1,1,0,0,0"),
+            1)
+      << absl::StrJoin(texts, "\n");
 }
 
 TEST(PlanDeviceStepsTest, BlocksAGatewayOutsideTheSubnet) {
@@ -329,8 +339,8 @@ TEST(PlanDeviceStepsTest, FreesAnAddressBeforeAnotherDeviceTakesIt) {
   EXPECT_EQ(texts[2], "device 0: address 10.0.0.9/24 -> 10.0.0.1/24");
 }
 
-// Boards from 0x30 on compare no addresses, so that the tool refuses one that
-// another device has is no reason that is true everywhere.
+// Boards from 0x30 on do not compare addresses, so a tool that refuses another
+// device's address is not a reason that is true everywhere.
 TEST(PlanDeviceStepsTest, BlocksASwapForAReasonThatIsTrueOnEveryBoard) {
   HostFacts facts = GoodFacts("node-01");
   SetLive(&facts, 0, "10.0.0.2");
@@ -341,8 +351,8 @@ TEST(PlanDeviceStepsTest, BlocksASwapForAReasonThatIsTrueOnEveryBoard) {
   EXPECT_EQ(BlockedText(plan.blocked(0)),
             "device 0: address 10.0.0.1 cannot be planned: devices of this "
             "host take over each other's addresses in a circle, so one of them "
-            "needs another address in between, and which address is free in "
-            "its network cannot be told from the cluster alone; give one of "
+            "needs another address in between; the cluster alone does not "
+            "show which address is free in its network; give one of "
             "these devices an unused address by hand, then plan again");
 }
 
@@ -391,7 +401,7 @@ TEST(PlanDeviceStepsTest, RestsOnEveryFactThatDecided) {
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
 }
 
-// The devices have no address, and a detect address that nobody stored.
+// The devices have no address, and a live detect address that is not stored.
 TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
   ClusterSpec spec = GoodSpec();
   spec.set_roce_unused(true);
@@ -408,7 +418,7 @@ TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
     device.mutable_gateway()->set_value("");
     SetConf(&facts, HccnConfKey("netdetect", device.id()), "");
   }
-  // Of these nothing is set either, with and without hccn.conf.
+  // None of these settings is set either, with and without hccn.conf.
   spec.set_mtu(9000);
   spec.mutable_lossless()->set_pfc("0,0,0,0,1,0,0,0");
   spec.mutable_lossless()->set_dscp_to_tc("33:4");

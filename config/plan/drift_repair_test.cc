@@ -20,9 +20,10 @@ StepVerdict VerdictOn(const PlanStep& step, const HostFacts& facts) {
   return JudgeStep(step, SettingFacts(facts));
 }
 
-// "": it is so.
+// Returns "" if the step holds.
 std::string WhyNotSo(const PlanStep& step, const HostFacts& facts) {
-  return VerdictOn(step, facts).why;
+  const StepVerdict verdict = VerdictOn(step, facts);
+  return verdict.state == StepVerdict::kSo ? "" : ValueText(verdict.Why());
 }
 
 TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {
@@ -175,7 +176,7 @@ TEST(JudgeStepTest, SeesAProblemThatIsBackInTheFile) {
   HostFacts facts = GoodFacts("node-01");
   EXPECT_EQ(WhyNotSo(step, facts), "");
   HccnConf* conf = facts.mutable_hccn_conf()->mutable_value();
-  // Nobody repairs that, so its repair cannot be gone.
+  // No step repairs that, so its repair cannot be gone.
   conf->add_problems()->set_kind(HccnConf::Problem::MALFORMED_LINE);
   EXPECT_EQ(WhyNotSo(step, facts), "");
   conf->add_problems()->set_kind(HccnConf::Problem::NO_FINAL_NEWLINE);
@@ -194,11 +195,11 @@ TEST(JudgeStepTest, PrefersWhatMovedToWhatIsNotKnown) {
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kSo);
   MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::TIMED_OUT, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
-  EXPECT_EQ(VerdictOn(step, facts).why,
+  EXPECT_EQ(WhyNotSo(step, facts),
             "device 0: gateway is unknown, applied was 10.0.0.254");
   SetConf(&facts, "gateway_0", "10.0.0.253");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
-  EXPECT_EQ(VerdictOn(step, facts).why,
+  EXPECT_EQ(WhyNotSo(step, facts),
             "hccn.conf: gateway_0 is 10.0.0.253, applied was 10.0.0.254");
 }
 
@@ -209,7 +210,7 @@ TEST(JudgeStepTest, TellsAFileThatIsGoneFromOneThatCannotBeRead) {
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kUntold);
   MakeMissing(facts.mutable_hccn_conf(), Missing::ABSENT, "");
   EXPECT_EQ(VerdictOn(step, facts).state, StepVerdict::kMoved);
-  EXPECT_EQ(VerdictOn(step, facts).why,
+  EXPECT_EQ(WhyNotSo(step, facts),
             "hccn.conf: tls_enable_0 is none, applied was 0");
 }
 
@@ -238,7 +239,7 @@ TEST(JudgeStepTest, CannotTellAPortWithoutTheRules) {
   *facts.mutable_firewalld()->mutable_allowed()->mutable_value()->add_ports() =
       port;
   EXPECT_EQ(VerdictOn(open, facts).state, StepVerdict::kUntold);
-  EXPECT_EQ(VerdictOn(open, facts).why,
+  EXPECT_EQ(WhyNotSo(open, facts),
             "firewalld: lets in permanently is unknown, applied was 22-22/tcp "
             "from 10.0.0.0/24");
 }
@@ -247,7 +248,7 @@ TEST(JudgeStepTest, CannotTellWhatItDoesNotKnow) {
   PlanStep step = DeviceStep(0, kGatewaySetting, "none", "10.0.0.254");
   step.set_setting("colour");
   EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).state, StepVerdict::kUntold);
-  EXPECT_EQ(VerdictOn(step, GoodFacts("node-01")).why,
+  EXPECT_EQ(WhyNotSo(step, GoodFacts("node-01")),
             "a change that this version does not know");
 }
 
@@ -278,7 +279,7 @@ TEST(IsAlreadySoTest, IsSoWhereOnlyWhatTheStepsSetHasMovedAndAllOfItIsSo) {
       {kSomaxconnKey, "4096"}};
   EXPECT_TRUE(IsSoNow(PlanOf(steps, seen), facts));
   EXPECT_TRUE(IsSoNow(HostPlan(), facts));
-  // As it was seen: there is something to do.
+  // Unchanged facts: there is something to do.
   EXPECT_FALSE(IsSoNow(PlanOf(steps, {{kSomaxconnKey, "65535"}}), facts));
 }
 
@@ -307,7 +308,7 @@ TEST(IsAlreadySoTest, KnowsWhatTheToolDropsWithAnAddress) {
       PlanOf({DeviceStep(0, kAddressSetting, "none", wanted)}, seen), facts));
 }
 
-// What the spec plans for a host with these facts.
+// The plan of a host with these facts.
 HostPlan Planned(const HostFacts& facts, const ClusterSpec& spec = GoodSpec()) {
   return MakePlan(spec, {&facts}).hosts(0);
 }

@@ -1,4 +1,4 @@
-// Steps for a map, of which the tool is told pair by pair.
+// Steps for a map, which the tool takes pair by pair.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace clusterd {
 namespace {
 
-// One device, which has this map; and what hccn.conf has.
+// The plan for one device with this live map and this hccn.conf.
 HostPlan PlanOfMap(const std::string& wanted, const std::string& live,
                    const std::string& stored) {
   ClusterSpec spec = GoodSpec();
@@ -68,11 +68,12 @@ TEST(PlanDscpTest, BlocksWhereTheFileHasWhatIsNoMap) {
   const HostPlan plan = PlanOfMap("33:1", "", "33:7,");
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_EQ(BlockedText(plan.blocked(0)),
-            "device 0: DSCP to TC 33:1 cannot be planned: /etc/hccn.conf has "
-            "dscp_tc_0=33:7,, which is no such map, and hccn_tool adds to it; "
-            "correct that line or take it out, in place and under flock, then "
-            "plan again");
+  EXPECT_EQ(
+      BlockedText(plan.blocked(0)),
+      "device 0: DSCP to TC 33:1 cannot be planned: /etc/hccn.conf has "
+      "dscp_tc_0=33:7,, which is not such a map, and hccn_tool adds to "
+      "it; correct that line or take it out, in place and under flock, then "
+      "plan again");
 }
 
 }  // namespace

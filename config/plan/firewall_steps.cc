@@ -4,6 +4,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/host_interfaces.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -26,14 +27,14 @@ std::string LetsInName(FirewallProgram program, bool permanently) {
       program, permanently ? kLetsInPermanentlyFact : kLetsInSetting);
 }
 
-// Then nothing else is known about it, and it stops nothing.
+// A missing firewall has no other known facts, and stops nothing.
 bool IsNotInstalled(const FirewallFacts& facts) {
   return facts.installed().state_case() == BoolFact::kValue &&
          !facts.installed().value() &&
          facts.active().state_case() == BoolFact::STATE_NOT_SET;
 }
 
-// Whether the firewall lets the rule's ports in, now or permanently.
+// OK if the firewall allows the rule's ports, now or permanently.
 StepVerdict ExpectLetIn(const FirewallRule& rule, bool permanently,
                         const SettingFacts& facts) {
   if (facts.LetsIn(rule.program(), permanently).Contains(rule.port())) {
@@ -45,12 +46,28 @@ StepVerdict ExpectLetIn(const FirewallRule& rule, bool permanently,
   if (!IsKnown(LetIn(rule.program(), firewall, permanently))) {
     return NotSo(name, kUnknownFact, wanted);
   }
-  return {StepVerdict::kMoved, absl::StrCat(name, " lacks ", wanted)};
+  return {StepVerdict::kMoved, name, "", wanted};
 }
 
-std::string ActiveText(const PlanStep& step) {
-  return absl::StrCat(FirewallName(step.target().firewall()), ": ", step.from(),
-                      " -> stopped, does not start at boot");
+constexpr char kActiveFact[] = "active";
+
+// The words `name` for a firewall that is active, starts at boot, or both.
+FindingValue OfState(absl::string_view name, const PlanStep& step) {
+  const bool active = absl::StartsWith(step.from(), kActiveFact);
+  const bool enabled = absl::EndsWith(step.from(), kStartsAtBootFact);
+  return Worded(absl::StrCat(name, !active    ? "-at-boot"
+                                   : !enabled ? "-active"
+                                              : "-both"),
+                FirewallName(step.target().firewall()));
+}
+FindingValue ActiveText(const PlanStep& step) {
+  return OfState("plan-say-stop", step);
+}
+FindingValue ActiveCondition(const PlanStep& step) {
+  return OfState("plan-say-if", step);
+}
+FindingValue ActiveUndo(const PlanStep& step) {
+  return OfState("plan-say-start", step);
 }
 
 absl::Status CheckActive(const PlanStep& step) {
@@ -68,23 +85,31 @@ StepVerdict JudgeActive(const PlanStep& step, const SettingFacts& facts) {
   return verdict;
 }
 
-// One that is stopped lets everything in.
+// A stopped firewall allows everything.
 std::vector<std::string> AllItLetsIn(const PlanStep& step) {
   return {absl::StrCat(
       FirewallFactName(step.target().firewall(), kLetsInSetting), "*")};
 }
 
-std::string LetsInText(const PlanStep& step) {
+FindingValue LetsInText(const PlanStep& step) {
   const AllowedPort& port = step.target().rule().port();
-  return absl::StrCat(FirewallName(step.target().rule().program()), ": let in ",
-                      RangeText(port.first_port(), port.last_port()), "/",
-                      port.protocol(), " from ", port.source());
+  return Worded("plan-say-let-in", FirewallName(step.target().rule().program()),
+                absl::StrCat(RangeText(port.first_port(), port.last_port()),
+                             "/", port.protocol()),
+                port.source());
+}
+FindingValue LetsInCondition(const PlanStep& step) {
+  return Worded("plan-say-if-active",
+                FirewallName(step.target().rule().program()));
+}
+FindingValue LetsInUndo(const PlanStep&) {
+  return Worded("plan-say-remove-rule");
 }
 
 absl::Status CheckLetsIn(const PlanStep& step) {
   const AllowedPort& port = step.target().rule().port();
   const auto source = Ipv4Subnet::Parse(port.source());
-  // Never from everywhere, in one piece or in halves.
+  // A plan never opens a port to everyone, in one piece or in halves.
   if (!source.ok() || source->prefix_length() < kMinSourcePrefix) {
     return NotOneToSet("source", port.source());
   }
@@ -99,7 +124,7 @@ absl::Status CheckLetsIn(const PlanStep& step) {
 StepVerdict JudgeLetsIn(const PlanStep& step, const SettingFacts& facts) {
   const FirewallRule& rule = step.target().rule();
   if (IsNotInstalled(facts.Firewall(rule.program()))) return {};
-  // Opening keeps the firewall running; of a stopped one no rules are known.
+  // An opened firewall must run; the rules of a stopped one are unknown.
   StepVerdict verdict =
       Expect(facts, FirewallFactName(rule.program(), kActiveSetting), kYesFact);
   if (verdict.state != StepVerdict::kSo) return verdict;
@@ -109,19 +134,18 @@ StepVerdict JudgeLetsIn(const PlanStep& step, const SettingFacts& facts) {
   return verdict;
 }
 
-// One that is opened is meant to run.
+// An opened firewall must run.
 std::vector<std::string> ThatItIsActive(const PlanStep& step) {
   return {FirewallFactName(step.target().rule().program(), kActiveSetting)};
 }
 
-// Why its state cannot be told; "": it can.
-std::string WhyStateUnknown(const FirewallFacts& facts) {
-  if (!IsKnown(facts.installed())) return WhyUnknown(facts.installed());
-  if (!facts.installed().value()) return "";
+Obstruction WhyStateUnknown(const FirewallFacts& facts) {
+  if (!IsKnown(facts.installed())) return UnknownWords(facts.installed());
+  if (!facts.installed().value()) return std::nullopt;
   for (const BoolFact& fact : {facts.active(), facts.enabled_at_boot()}) {
-    if (!IsKnown(fact)) return WhyUnknown(fact);
+    if (!IsKnown(fact)) return UnknownWords(fact);
   }
-  return "";
+  return std::nullopt;
 }
 
 void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
@@ -131,36 +155,24 @@ void PlanDisable(FirewallProgram program, const FirewallFacts& facts,
   if (!active && !enabled) return;
   PlanStep* step = plan->AddStep(
       kActiveSetting,
-      absl::StrCat(active ? "active" : "", active && enabled ? ", " : "",
+      absl::StrCat(active ? kActiveFact : "", active && enabled ? ", " : "",
                    enabled ? kStartsAtBootFact : ""),
       kNoFact,
       {FirewallFactName(program, kActiveSetting),
        FirewallFactName(program, kStartsAtBootFact)});
   step->mutable_target()->set_firewall(program);
-  step->set_precondition(absl::StrCat(FirewallName(program),
-                                      active ? " is active" : " is stopped",
-                                      enabled ? " and starts at boot" : ""));
-  step->set_undo(absl::StrCat(active ? "start it" : "",
-                              active && enabled ? " and " : "",
-                              enabled ? "let it start at boot" : ""));
   if (program == FIREWALLD && active) {
-    step->add_consequences(
-        "rules that exist only in the running firewalld are lost when it "
-        "stops; `firewall-cmd --runtime-to-permanent` first would keep them");
+    *step->mutable_consequences_said()->add_values() =
+        Worded("plan-say-runtime-rules-lost");
     // moby issue 28476: "Stopping firewalld flushes the whole iptables, it also
     // removes the chains that docker created."
-    step->add_consequences(
-        plan->facts().docker_running().value()
-            ? "Docker runs on this host, and its chains in iptables go when "
-              "firewalld stops: published ports and networks of containers "
-              "fail until `systemctl restart docker`, which may restart "
-              "containers"
-            : "chains that other programs have in iptables, such as Docker, go "
-              "when firewalld stops; restart those programs then");
+    *step->mutable_consequences_said()->add_values() = Worded(
+        plan->facts().docker_running().value() ? "plan-say-docker-chains-go"
+                                               : "plan-say-chains-go");
   }
 }
 
-// What must be open, and for whom.
+// Ports that must be open, and their sources.
 struct Needed {
   std::vector<PortSet::Range> ranges;
   std::vector<Ipv4Address> hosts;
@@ -180,32 +192,29 @@ absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
   for (const ServerSpec& server : spec.servers()) {
     const auto address = Ipv4Address::Parse(server.address());
     if (!address.ok()) {
-      return InvalidArgument("the spec gives no address for ", server.host());
+      return InvalidWords("plan-say-no-host-address", server.host());
     }
     needed.hosts.push_back(*address);
   }
   return needed;
 }
 
-// Nothing is in the way of a firewall that is stopped. If an apply had opened
-// ports in it, it is drift all the same, and no step starts it again.
+// A stopped firewall blocks nothing. If an apply had opened ports in it, it is
+// drift all the same, and no step starts it again.
 void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
-  const std::string lets_in = FirewallFactName(program, kLetsInSetting);
+  const std::string allows = FirewallFactName(program, kLetsInSetting);
   for (const AppliedDrift& drift : plan->facts().drift().value().drifts()) {
-    if (!absl::StartsWith(drift.target(), lets_in)) continue;
-    return plan->Note(absl::StrCat(
-        FirewallName(program),
-        " is stopped and does not start at boot, and apply ", drift.apply_id(),
-        " had opened ports in it and kept it running: start it, or take that "
-        "apply back; no step does either"));
+    if (!absl::StartsWith(drift.target(), allows)) continue;
+    return plan->Note(Worded("plan-say-stopped-since", FirewallName(program),
+                             drift.apply_id()));
   }
 }
 
-// What lacks of one range, now and permanently.
+// The sources that lack one range, now and permanently.
 struct ShutRange {
   PortSet::Range range;
-  std::vector<Ipv4Subnet> sources;  // Of those that are shut out.
-  std::string consequence;          // "": it is shut in both alike.
+  std::vector<Ipv4Subnet> sources;  // Those that are shut out.
+  FindingValue consequence;         // Empty: it is shut in both alike.
 };
 
 ShutRange FindShut(const PortSet::Range& range,
@@ -222,14 +231,11 @@ ShutRange FindShut(const PortSet::Range& range,
     shut_later |= !in_later;
     if (!in_now || !in_later) shut_out.push_back(address);
   }
-  ShutRange shut = {range, CoverExactly(std::move(shut_out)), ""};
+  ShutRange shut = {range, CoverExactly(std::move(shut_out)), {}};
   if (shut_now == shut_later) return shut;
-  shut.consequence = absl::StrCat(
-      RangeText(range.first, range.second), "/tcp: open ",
-      shut_now ? "permanently but not now: this step lets it in without a "
-                 "reload"
-               : "now but not permanently: without this step the next reload "
-                 "or reboot shuts it");
+  shut.consequence =
+      Worded(shut_now ? "plan-say-open-permanently" : "plan-say-open-now",
+             RangeText(range.first, range.second));
   return shut;
 }
 
@@ -247,35 +253,30 @@ void OpenRange(FirewallProgram program, const ShutRange& shut,
     rule->mutable_port()->set_last_port(shut.range.second);
     rule->mutable_port()->set_protocol("tcp");
     rule->mutable_port()->set_source(source.ToString());
-    step->set_precondition(absl::StrCat(FirewallName(program), " is active"));
-    step->set_undo("remove exactly this rule; its files byte for byte");
-    if (!shut.consequence.empty()) step->add_consequences(shut.consequence);
+    if (!shut.consequence.words().empty()) {
+      *step->mutable_consequences_said()->add_values() = shut.consequence;
+    }
   }
 }
 
-// Steps open ports in firewalld's default zone; "": the host's address is
-// there.
-std::string WhyNotInDefaultZone(const ClusterSpec& spec,
+// Steps open ports in firewalld's default zone.
+Obstruction WhyNotInDefaultZone(const ClusterSpec& spec,
                                 FirewallProgram program,
                                 const HostPlanBuilder& plan) {
-  if (program != FIREWALLD) return "";
+  if (program != FIREWALLD) return std::nullopt;
   std::string address;
   for (const ServerSpec& server : spec.servers()) {
     if (server.host() == plan.facts().host()) address = server.address();
   }
   const auto zone = FindOtherZone(plan.facts(), address);
-  if (!zone.ok()) return std::string(zone.status().message());
-  if (*zone == nullptr) return "";
-  return absl::StrCat(
-      "the interface with the host's address is in firewalld's "
-      "zone ",
-      QuotedText((*zone)->name()),
-      ", and steps open ports in the default zone alone");
+  if (!zone.ok()) return MessageWords(zone.status());
+  if (*zone == nullptr) return std::nullopt;
+  return Worded("plan-say-other-zone", QuotedText((*zone)->name()));
 }
 
-// Why what it lets in is not known for every server; "": it is.
-std::string WhyLetInUnknown(const ClusterSpec& spec, const AllowedFact& fact) {
-  if (!IsKnown(fact)) return WhyUnknown(fact);
+// Why the ports that it allows are not known for every server.
+Obstruction WhyLetInUnknown(const ClusterSpec& spec, const AllowedFact& fact) {
+  if (!IsKnown(fact)) return UnknownWords(fact);
   AllowedFact::Allowed others;
   for (const std::string& source : fact.value().other_sources()) {
     others.add_ports()->set_source(source);
@@ -284,60 +285,53 @@ std::string WhyLetInUnknown(const ClusterSpec& spec, const AllowedFact& fact) {
   for (const ServerSpec& server : spec.servers()) {
     const auto address = Ipv4Address::Parse(server.address());
     if (!address.ok() || ports.For(*address).empty()) continue;
-    return absl::StrCat(server.address(), " meets another zone of firewalld");
+    return Worded("plan-say-meets-other-zone", server.address());
   }
-  return "";
+  return std::nullopt;
 }
 
 void PlanOpen(const ClusterSpec& spec, FirewallProgram program,
               const FirewallFacts& facts, HostPlanBuilder* plan) {
-  const std::string what =
-      absl::StrCat("open ports in ", FirewallName(program));
-  const auto block = [&](absl::string_view reason, absl::string_view fix) {
-    plan->Block(CHANGE_FIREWALL, {}, what, reason, fix);
+  const auto block = [&](const FindingValue& reason, absl::string_view fix) {
+    plan->Block(CHANGE_FIREWALL, {},
+                Worded("plan-say-open-ports", FirewallName(program)), reason,
+                Worded(fix));
   };
   const bool starts_at_boot = facts.enabled_at_boot().value();
   if (!facts.active().value() && !starts_at_boot) {
     return NoteIfStoppedSince(program, plan);
   }
   if (!facts.active().value()) {
-    return block(absl::StrCat(FirewallName(program),
-                              " is stopped but starts at boot, and its rules "
-                              "can be changed only while it runs"),
-                 "start it, or keep it from starting at boot, then plan again");
+    return block(Worded("plan-say-stopped-at-boot", FirewallName(program)),
+                 "plan-say-start-or-disable");
   }
-  const std::string elsewhere = WhyNotInDefaultZone(spec, program, *plan);
-  if (!elsewhere.empty()) {
-    return block(elsewhere,
-                 "open the ports in that zone by hand, as the fix of rule "
-                 "firewall says, or move the interface to the default zone");
+  if (const Obstruction why = WhyNotInDefaultZone(spec, program, *plan)) {
+    return block(*why, "plan-say-open-by-hand");
   }
-  std::vector<AllowedPorts> lets_in;  // Now and permanently.
+  std::vector<AllowedPorts> allows;  // Now and permanently.
   for (const bool permanently : {false, true}) {
     const AllowedFact& fact = LetIn(program, facts, permanently);
-    const std::string why = WhyLetInUnknown(spec, fact);
-    if (!why.empty()) {
-      return block(
-          absl::StrCat("what it ",
-                       permanently ? kLetsInPermanentlyFact : kLetsInSetting,
-                       " is not known: ", why),
-          "let clusterd ask it, then plan again");
+    if (const Obstruction why = WhyLetInUnknown(spec, fact)) {
+      return block(Worded(permanently ? "plan-say-permanent-not-known"
+                                      : "plan-say-lets-in-not-known",
+                          *why),
+                   "plan-say-let-clusterd-ask");
     }
-    lets_in.emplace_back(fact.value());
+    allows.emplace_back(fact.value());
   }
   const auto needed = NeededBy(spec, plan->facts());
-  if (!needed.ok()) return block(needed.status().message(), "correct the spec");
+  if (!needed.ok()) {
+    return block(MessageWords(needed.status()), "plan-say-correct-spec");
+  }
   std::vector<ShutRange> shut;
   size_t rules = 0;
   for (const PortSet::Range& range : needed->ranges) {
-    shut.push_back(FindShut(range, needed->hosts, lets_in[0], lets_in[1]));
+    shut.push_back(FindShut(range, needed->hosts, allows[0], allows[1]));
     rules += shut.back().sources.size();
   }
   if (rules > kMaxRules) {
-    return block(absl::StrCat("it takes ", rules,
-                              " rules, and one plan adds at most ", kMaxRules),
-                 "give the hosts addresses that follow each other, or open "
-                 "the ports by hand");
+    return block(Worded("plan-say-too-many-rules", rules, kMaxRules),
+                 "plan-say-fewer-sources");
   }
   for (const ShutRange& each : shut) OpenRange(program, each, plan);
 }
@@ -393,12 +387,13 @@ std::string RuleText(const AllowedPort& port) {
 
 const Setting kActiveRow = {
     kActiveSetting, CHANGE_FIREWALL, SettingTarget::kFirewall,
-    ActiveText,     CheckActive,     JudgeActive,
-    nullptr,        AllItLetsIn};
+    ActiveText,     ActiveCondition, ActiveUndo,
+    CheckActive,    JudgeActive,     nullptr,
+    AllItLetsIn};
 const Setting kLetsInRow = {
-    kLetsInSetting, CHANGE_FIREWALL, SettingTarget::kRule,
-    LetsInText,     CheckLetsIn,     JudgeLetsIn,
-    nullptr,        ThatItIsActive};
+    kLetsInSetting,  CHANGE_FIREWALL, SettingTarget::kRule, LetsInText,
+    LetsInCondition, LetsInUndo,      CheckLetsIn,          JudgeLetsIn,
+    nullptr,         ThatItIsActive};
 
 void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   if (spec.firewall() != FIREWALL_DISABLED &&
@@ -408,11 +403,10 @@ void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   const std::pair<FirewallProgram, const FirewallFacts*> firewalls[] = {
       {UFW, &plan->facts().ufw()}, {FIREWALLD, &plan->facts().firewalld()}};
   for (const auto& [program, facts] : firewalls) {
-    const std::string why = WhyStateUnknown(*facts);
-    if (!why.empty()) {
-      plan->Block(CHANGE_FIREWALL, {}, FirewallName(program),
-                  absl::StrCat("its state is not known: ", why),
-                  "let clusterd ask it, then plan again");
+    if (const Obstruction why = WhyStateUnknown(*facts)) {
+      plan->Block(CHANGE_FIREWALL, {}, ToFindingValue(FirewallName(program)),
+                  Worded("plan-say-state-not-known", *why),
+                  Worded("plan-say-let-clusterd-ask"));
       continue;
     }
     if (!facts->installed().value()) continue;

@@ -131,9 +131,9 @@ TEST(PlanFirewallStepsTest, OpensThreePortsOnlyFromTheClustersHosts) {
   const HostPlan plan = Plan(OpenPorts(), facts);
   EXPECT_EQ(Texts(plan),
             (std::vector<std::string>{
-                "firewalld: let in 60000-60015/tcp from 192.168.7.22/31",
-                "firewalld: let in 29500/tcp from 192.168.7.22/31",
-                "firewalld: let in 22/tcp from 192.168.7.22/31"}));
+                "firewalld: allow 60000-60015/tcp from 192.168.7.22/31",
+                "firewalld: allow 29500/tcp from 192.168.7.22/31",
+                "firewalld: allow 22/tcp from 192.168.7.22/31"}));
 }
 
 void LetIn(uint32_t first, uint32_t last, AllowedFact* fact) {
@@ -152,8 +152,8 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   const HostPlan plan = Plan(OpenPorts(), facts);
   EXPECT_EQ(Texts(plan),
             (std::vector<std::string>{
-                "firewalld: let in 60000-60015/tcp from 192.168.7.22/31",
-                "firewalld: let in 29500/tcp from 192.168.7.22/31"}));
+                "firewalld: allow 60000-60015/tcp from 192.168.7.22/31",
+                "firewalld: allow 29500/tcp from 192.168.7.22/31"}));
   ASSERT_EQ(plan.steps(0).consequences_size(), 1);
   EXPECT_EQ(plan.steps(0).consequences(0),
             "60000-60015/tcp: open now but not permanently: without this step "
@@ -166,7 +166,7 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
   EXPECT_EQ(names,
             (std::vector<std::string>{"firewalld: active", "firewalld: lets in",
                                       "firewalld: lets in permanently"}));
-  // Stored since, by somebody else: the plan is not of this host any more.
+  // Another program stored the rules since: the plan no longer fits this host.
   LetIn(1, 65535, firewalld->mutable_allowed_permanently());
   EXPECT_EQ(FindMovedFacts(plan, facts).size(), 1u);
   EXPECT_TRUE(Plan(OpenPorts(), facts).steps().empty());
@@ -199,10 +199,9 @@ TEST(PlanFirewallStepsTest, OpensNowInFirewalldWhatIsStoredAlone) {
   ASSERT_EQ(plan.steps_size(), 3);
   for (const PlanStep& step : plan.steps()) {
     ASSERT_EQ(step.consequences_size(), 1);
-    EXPECT_NE(
-        step.consequences(0).find("/tcp: open permanently but not now: "
-                                  "this step lets it in without a reload"),
-        std::string::npos);
+    EXPECT_NE(step.consequences(0).find("/tcp: open permanently but not now: "
+                                        "this step opens it without a reload"),
+              std::string::npos);
   }
 }
 
@@ -215,8 +214,8 @@ TEST(PlanFirewallStepsTest, BlocksFirewalldOfWhichTheStoredRulesAreUnknown) {
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(plan.blocked(0).reason(),
-            "what it lets in permanently is not known: timed out");
-  // ufw has no such facts and needs none.
+            "what it allows permanently is not known: timed out");
+  // ufw does not have or need such facts.
   *facts.mutable_ufw() = Firewall(true, true);
   facts.mutable_ufw()->clear_allowed_permanently();
   EXPECT_EQ(Plan(OpenPorts(), facts).steps_size(), 3);
@@ -234,7 +233,7 @@ TEST(PlanFirewallStepsTest, NotesAFirewallThatWasOpenedAndIsStoppedSince) {
   EXPECT_TRUE(plan.blocked().empty());
   ASSERT_EQ(plan.notes_size(), 1);
   EXPECT_EQ(plan.notes(0).find("firewalld is stopped and does not start at "
-                               "boot, and apply a1 had opened ports in it"),
+                               "boot, although apply a1 opened ports in it"),
             0u);
 }
 
@@ -252,8 +251,8 @@ TEST(PlanFirewallStepsTest, OpensOnlyWhatIsShut) {
   port->set_source("192.168.7.22");
   const HostPlan plan = Plan(OpenPorts(), facts);
   EXPECT_EQ(Texts(plan), (std::vector<std::string>{
-                             "ufw: let in 60000-60015/tcp from 192.168.7.23/32",
-                             "ufw: let in 29500/tcp from 192.168.7.23/32"}));
+                             "ufw: allow 60000-60015/tcp from 192.168.7.23/32",
+                             "ufw: allow 29500/tcp from 192.168.7.23/32"}));
 }
 
 TEST(PlanFirewallStepsTest, ASecondPlanAfterOpeningIsEmpty) {
@@ -318,7 +317,7 @@ TEST(PlanFirewallStepsTest, StoppingFirewalldNamesDockerWhereItRuns) {
             "when firewalld stops; restart those programs then");
   facts.mutable_docker_running()->set_value(true);
   EXPECT_EQ(consequence().find("Docker runs on this host, and its chains"), 0u);
-  // A firewalld that is stopped takes nothing along.
+  // A stopped firewalld does not drop anything.
   *facts.mutable_firewalld() = Firewall(false, true);
   EXPECT_EQ(Plan(GoodSpec(), facts).steps(0).consequences_size(), 0);
 }

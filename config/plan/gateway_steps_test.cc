@@ -1,5 +1,4 @@
-// Gateways that hccn_tool would not keep: of devices with DHCP, and of devices
-// that have one together.
+// Gateways that hccn_tool drops: of devices with DHCP, and shared ones.
 #include <string>
 #include <vector>
 
@@ -80,8 +79,8 @@ TEST(PlanDhcpGatewayTest, BlocksAPlannedGatewayWithKeyAndWhatToDo) {
                   "sets a gateway live, but stores none and removes a stored "
                   "one; if its gateway is not to come by DHCP, take the line "
                   "udhcpc_enable_0 out of /etc/hccn.conf, in place and under "
-                  "flock; else name no gateway for it in the spec; then plan "
-                  "again"));
+                  "flock; otherwise name no gateway for it in the spec, and in "
+                  "both cases plan again"));
 }
 
 TEST(PlanDhcpGatewayTest, LeavesTheRightOneAloneWhateverTheFileHas) {
@@ -118,6 +117,11 @@ TEST(PlanAddressTest, IsBlockedByALineOverWhichTheToolFails) {
   EXPECT_THAT(Blocked(Plan(GoodSpec(), facts)),
               Contains(HasSubstr("/etc/hccn.conf line 7, send_arp_status_0=2: "
                                  "hccn_tool -ip -s fails over it")));
+  // The tool ends with 16 over this one.
+  problem->set_text("ip_route_0=x");
+  EXPECT_THAT(Blocked(Plan(GoodSpec(), facts)),
+              Contains(HasSubstr("/etc/hccn.conf line 7, ip_route_0=x: "
+                                 "hccn_tool -ip -s fails over it")));
   problem->set_text("send_arp_status_1=2");
   EXPECT_THAT(Texts(Plan(GoodSpec(), facts)),
               Contains("device 0: address 10.0.0.99/24 -> 10.0.0.1/24"));
@@ -130,7 +134,7 @@ ClusterSpec TrainingSpec(const std::string& mode) {
   return spec;
 }
 
-// Device 1 lies in a subnet of its own, as the rails of SMP do.
+// Device 1 is in a subnet of its own, as the rails of SMP are.
 ClusterSpec RailSpec() {
   ClusterSpec spec = TrainingSpec("smp");
   DeviceSpec* device = spec.mutable_servers(0)->mutable_devices(1);
@@ -205,7 +209,7 @@ TEST(PlanSharedGatewayTest, TellsWhoseGatewayGoesAndRestsOnIt) {
                   "gateway_0=10.0.0.254, and device 0 may lose its live "
                   "gateway 10.0.0.254"));
   EXPECT_EQ(CheckHostPlan(plan), absl::OkStatus());
-  // What the tool takes away belongs to the step: applied again, it is so.
+  // The removed gateway belongs to the step: applied again, it holds.
   HostFacts after = facts;
   SetGateway(&after, 0, "", "");
   SetGateway(&after, 1, "10.1.0.254", "10.1.0.254");

@@ -13,6 +13,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/hccn_conf_line.h"
 #include "config/values/number_list.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -28,7 +29,7 @@ std::string KeyOf(absl::string_view line) {
   return std::string(HccnConfKeyOf(line));
 }
 
-// Comments, what the tool does not read, and rules, of which each line counts.
+// True for comments, lines that the tool ignores, and rules, which all count.
 bool MayRepeat(absl::string_view line) {
   return line.size() < 3 || line[0] == '#' || !absl::StrContains(line, '=') ||
          absl::StartsWith(line, "ip_route_") ||
@@ -42,20 +43,20 @@ bool IsBareRoute(absl::string_view key, absl::string_view value) {
 
 using Problem = HccnConf::Problem;
 
-// A host names its first 100 problems only, and those that no step repairs are
-// not among a step's; the repair itself goes through the whole file.
+// A host reports only its first 100 problems, and a step lists the repairable
+// ones. From this count on some may be missing; the repair covers the file.
 constexpr size_t kMayBeCut = 64;
 
-// What a repair does about the kinds of problems that it knows.
+// The repair of each known kind of problem.
 constexpr struct {
   Problem::Kind kind;
   const char* repair;
 } kRepairs[] = {
-    {Problem::NO_FINAL_NEWLINE, "add the final newline"},
-    {Problem::CARRIAGE_RETURN, "remove carriage returns"},
-    {Problem::MALFORMED_ROUTE, "write the route as gateway_ADDRESS"},
-    {Problem::DUPLICATE_KEY, "remove the repeated key"},
-    {Problem::TRAILING_BLANK, "remove the blanks at the end"},
+    {Problem::NO_FINAL_NEWLINE, "plan-say-add-newline"},
+    {Problem::CARRIAGE_RETURN, "plan-say-remove-returns"},
+    {Problem::MALFORMED_ROUTE, "plan-say-write-route"},
+    {Problem::DUPLICATE_KEY, "plan-say-remove-repeated"},
+    {Problem::TRAILING_BLANK, "plan-say-remove-blanks"},
 };
 
 // nullptr: none.
@@ -66,17 +67,23 @@ const char* RepairOf(Problem::Kind kind) {
   return nullptr;
 }
 
-// "lines 1-112,115: "; empty for line 0, the file as a whole.
-std::string LinesText(const std::set<uint32_t>& lines) {
-  if (lines.empty()) return "";
+// "lines 1-112,115: remove …"; without lines for line 0, the file as a whole.
+FindingValue RepairWords(const std::set<uint32_t>& lines, const char* repair) {
+  if (lines.empty()) return Worded(repair);
   const std::vector<uint32_t> sorted(lines.begin(), lines.end());
-  return absl::StrCat(lines.size() == 1 ? "line " : "lines ", FoldIds(sorted),
-                      ": ");
+  return Worded(lines.size() == 1 ? "plan-say-in-line" : "plan-say-in-lines",
+                FoldIds(sorted), Worded(repair));
 }
 
-std::string FormText(const PlanStep& step) {
-  return absl::StrCat(step.target().file(), ": ", step.from());
+FindingValue FormText(const PlanStep& step) {
+  return Worded(
+      "about", step.target().file(),
+      step.has_from_said() ? step.from_said() : ToFindingValue(step.from()));
 }
+FindingValue FormCondition(const PlanStep&) {
+  return Worded("plan-say-sets-the-same");
+}
+FindingValue FormUndo(const PlanStep&) { return Worded("plan-say-undo-conf"); }
 
 absl::Status CheckForm(const PlanStep& step) {
   if (step.target().file() != kHccnConfFile) {
@@ -102,7 +109,7 @@ StepVerdict JudgeForm(const PlanStep& step, const SettingFacts& facts) {
   return {};
 }
 
-// Whether the tool writes the key anew where the spec names its setting.
+// True if the tool rewrites the key when the spec names its setting.
 bool IsOfSetting(const Problem& problem) {
   return problem.kind() == Problem::BAD_VALUE &&
          absl::c_any_of(DeviceSettings(), [&](const DeviceSetting& setting) {
@@ -114,25 +121,22 @@ bool IsOfSetting(const Problem& problem) {
          });
 }
 
-// Folded without loss: plans are told apart, and folded, by this text.
-// REQUIRES: IsRepairable of each.
-std::string RepairsText(const std::vector<Problem>& problems) {
-  FirstMet<Problem::Kind, std::set<uint32_t>> lines;
+// Folds lines without loss, since this text distinguishes plans. REQUIRES: not
+// empty, and IsRepairable of each.
+FindingValue RepairsWords(const std::vector<Problem>& problems) {
+  FirstSeen<Problem::Kind, std::set<uint32_t>> lines;
   uint32_t last = 0;
   for (const Problem& problem : problems) {
     std::set<uint32_t>& of_kind = lines[problem.kind()];
     if (problem.line() > 0) of_kind.insert(problem.line());
     last = std::max(last, problem.line());
   }
-  const std::string repairs =
-      absl::StrJoin(lines, ", ", [](std::string* out, const auto& each) {
-        absl::StrAppend(out, LinesText(each.second), RepairOf(each.first));
-      });
-  return problems.size() < kMayBeCut
-             ? repairs
-             : absl::StrCat(repairs,
-                            "; the whole file is repaired so, also after line ",
-                            last);
+  const auto repairs = Each<FindingValue>(lines, [](const auto& each) {
+    return RepairWords(each.second, RepairOf(each.first));
+  });
+  const FindingValue all = Listed(repairs, repairs.size());
+  return problems.size() < kMayBeCut ? all
+                                     : Worded("plan-say-also-after", all, last);
 }
 
 }  // namespace
@@ -163,7 +167,7 @@ std::optional<std::string> RepairedRouteLine(absl::string_view line) {
   if (!IsBareRoute(entry.first, entry.second)) return std::nullopt;
   const std::string route = absl::StrCat(entry.first, "=gateway_", entry.second,
                                          line.substr(body.size()));
-  // Without a netmask or a device the tool would stop at it all the same.
+  // Without a netmask or a device the tool would still stop at it.
   return IsScannedRoute(route) ? std::make_optional(route) : std::nullopt;
 }
 
@@ -184,18 +188,17 @@ bool IsRepairable(const Problem& problem) {
           RepairedRouteLine(problem.text()).has_value());
 }
 
-std::string WhyConfStops(const HccnConf& conf) {
+std::optional<FindingValue> WhyConfStops(const HccnConf& conf) {
   for (const Problem& problem : conf.problems()) {
     const auto kind = problem.kind();
     const bool breaks = kind == Problem::MALFORMED_ROUTE ||
                         kind == Problem::LINE_TOO_LONG ||
                         kind == Problem::FILE_TOO_LARGE;
     if (!breaks || IsRepairable(problem)) continue;
-    return absl::StrCat("/etc/hccn.conf line ", problem.line(), " is ",
-                        ProblemWords(kind),
-                        ", which breaks the tool's next write");
+    return Worded("plan-say-breaks-next-write", problem.line(),
+                  Term(ProblemWords(kind)));
   }
-  return "";
+  return std::nullopt;
 }
 
 std::string RepairHccnConf(absl::string_view text) {
@@ -229,7 +232,7 @@ std::string WithLostLines(absl::string_view before, absl::string_view after,
         may_vanish.count(std::string(line)) > 0) {
       continue;
     }
-    // Somebody has set it to another value since.
+    // The key has another value since.
     if (lines_after.count(line) == 0 && keys_after.count(KeyOf(line)) > 0 &&
         !MayRepeat(line)) {
       continue;
@@ -275,7 +278,8 @@ std::string WithToolsOwnLines(absl::string_view text, absl::string_view now) {
 }
 
 const Setting kFormRow = {kFormSetting, CHANGE_HCCN_CONF, SettingTarget::kFile,
-                          FormText,     CheckForm,        JudgeForm};
+                          FormText,     FormCondition,    FormUndo,
+                          CheckForm,    JudgeForm};
 
 void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series) {
   if (plan->facts().hccn_conf().state_case() != HccnConfFact::kValue) return;
@@ -289,20 +293,19 @@ void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series) {
     const bool is_harmless = problem.kind() == Problem::BAD_VALUE &&
                              !BreaksRecoveryOf(npu_series, problem.text());
     if (is_harmless || IsOfSetting(problem)) continue;
-    plan->Block(CHANGE_HCCN_CONF, {},
-                absl::StrCat("/etc/hccn.conf line ", problem.line()),
-                absl::StrCat(ProblemWords(problem.kind()),
-                             ": what was meant cannot be told from \"",
-                             problem.text().substr(0, 80), "\""),
-                "correct the line by hand, keeping the file's inode");
+    plan->Block(
+        CHANGE_HCCN_CONF, {}, Worded("plan-say-conf-line", problem.line()),
+        Worded("plan-say-meaning-unknown", Term(ProblemWords(problem.kind())),
+               problem.text().substr(0, 80)),
+        Worded("plan-say-correct-in-place"));
   }
   if (repaired.empty()) return;
-  PlanStep* step = plan->AddStep(kFormSetting, RepairsText(repaired), kGoodForm,
-                                 {kHccnConfFormFact});
+  PlanStep* step =
+      plan->AddStep(kFormSetting, "", kGoodForm, {kHccnConfFormFact});
+  *step->mutable_from_said() = RepairsWords(repaired);
+  step->set_from(EnglishText(step->from_said()));
   step->mutable_target()->set_file(kHccnConfFile);
   step->set_from_sha256(conf.sha256());
-  step->set_precondition("/etc/hccn.conf sets what it set when planned");
-  step->set_undo("hccn.conf byte for byte");
 }
 
 }  // namespace clusterd

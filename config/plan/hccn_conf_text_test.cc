@@ -41,7 +41,7 @@ TEST(RepairedEntryTest, IsWhatTheFileSaysAfterTheRepair) {
     return RepairedEntry(entry).value();
   };
   const char* const route = "route_address_172.16.0.0_netmask_255.255.0.0";
-  // As the reader of the file spells a carriage return.
+  // The reader of the file spells a carriage return like this.
   EXPECT_EQ(value("address", "10.0.0.1\\r"), "10.0.0.1");
   EXPECT_EQ(value(route, "10.0.0.253\\r"), "gateway_10.0.0.253");
   EXPECT_EQ(value(route, "gateway_10.0.0.253"), "gateway_10.0.0.253");
@@ -221,7 +221,7 @@ TEST(PlanFormStepTest, FoldsTheLinesOfARepairIntoRuns) {
   EXPECT_EQ(RepairText(facts),
             "/etc/hccn.conf: lines 1-4,7: remove carriage returns, line 3: "
             "remove the repeated key, add the final newline");
-  // Another repair has another text: by it hosts are folded together.
+  // Another repair has another text, so hosts are not folded together.
   HostFacts other = facts;
   other.mutable_hccn_conf()->mutable_value()->mutable_problems(1)->set_line(5);
   EXPECT_NE(RepairText(other), RepairText(facts));

@@ -10,6 +10,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "config/words/words.h"
 
@@ -19,7 +20,7 @@ namespace {
 constexpr char kHeading[] =
     "# Written by clusterd. Lines that clusterd does not set are kept.\n";
 
-// What HCCL itself advises at most.
+// HCCL's own advice at most.
 constexpr uint64_t kMostDialers = 65535;
 constexpr uint32_t kLargestNumber = 2147483647;
 
@@ -27,9 +28,7 @@ constexpr KernelParameter kParameters[] = {
     {kReservedPortsKey, nullptr, &KernelFacts::reserved_ports_at_boot, nullptr,
      nullptr},
     {kSomaxconnKey, &KernelFacts::somaxconn, &KernelFacts::somaxconn_at_boot,
-     &KernelSpec::somaxconn,
-     "sockets that listen already keep their old limit until they are opened "
-     "again"},
+     &KernelSpec::somaxconn, "plan-say-old-limit"},
     {kSynBacklogKey, &KernelFacts::tcp_max_syn_backlog,
      &KernelFacts::tcp_max_syn_backlog_at_boot,
      &KernelSpec::tcp_max_syn_backlog, nullptr},
@@ -39,8 +38,7 @@ const KernelParameter* FindKernelParameter(absl::string_view key) {
   return FirstWith(kParameters, &KernelParameter::key, key);
 }
 
-// What the spec asks for; "": nothing. InvalidArgument: more than the kernel
-// takes.
+// The spec's value; "": none. InvalidArgument: more than the kernel accepts.
 absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
                                      const HostFacts& host,
                                      const KernelParameter& parameter) {
@@ -51,10 +49,10 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
   const uint32_t asked = (spec.kernel().*parameter.asked)();
   if (asked == 0) return "";
   if (asked > kLargestNumber) {
-    return InvalidArgument("the kernel takes at most ", kLargestNumber);
+    return InvalidWords("plan-say-kernel-takes", kLargestNumber);
   }
-  // What the root needs when all dial it at once: a rank for each device and an
-  // agent for each server.
+  // All ranks, one a device, and one agent a server connect to the root at
+  // once.
   uint64_t dialers = 0;
   for (const ServerSpec& server : spec.servers()) {
     dialers += server.devices_size() + 1;
@@ -66,10 +64,10 @@ absl::StatusOr<std::string> WantedBy(const ClusterSpec& spec,
 absl::StatusOr<uint64_t> ParseNumber(absl::string_view text) {
   uint64_t number = 0;
   if (absl::SimpleAtoi(text, &number)) return number;
-  return InvalidArgument("\"", text, "\" is not a number");
+  return InvalidWords("plan-say-not-a-number", text);
 }
 
-// The key that a line sets, dotted; empty: it sets none.
+// The key that a line sets, dotted; empty: none.
 std::string SysctlKeyOf(absl::string_view line) {
   line = absl::StripAsciiWhitespace(line);
   if (line.empty() || line[0] == '#' || line[0] == ';') return "";
@@ -84,17 +82,36 @@ const KernelParameter* ParameterOf(const PlanStep& step) {
   return FindKernelParameter(step.target().kernel_parameter());
 }
 
-std::string RunningText(const PlanStep& step) {
-  return absl::StrCat(step.target().kernel_parameter(), ": ",
-                      step.from() == kNoneFact ? "empty" : step.from(), " -> ",
-                      step.to());
+FindingValue OrEmpty(const std::string& value) {
+  return value == kNoneFact ? Worded("plan-say-empty") : ToFindingValue(value);
 }
 
-std::string AtBootText(const PlanStep& step) {
-  return absl::StrCat(
+FindingValue RunningText(const PlanStep& step) {
+  return Worded("plan-say-change", step.target().kernel_parameter(),
+                OrEmpty(step.from()), step.to());
+}
+FindingValue RunningCondition(const PlanStep& step) {
+  return Worded("plan-say-is", step.target().kernel_parameter(),
+                OrEmpty(step.from()));
+}
+FindingValue RunningUndo(const PlanStep& step) {
+  return step.from() == kNoneFact ? Worded("plan-say-write-empty")
+                                  : Worded("plan-say-write", step.from());
+}
+
+FindingValue AtBootText(const PlanStep& step) {
+  return ToFindingValue(absl::StrCat(
       kSysctlFile, ": ", step.target().kernel_parameter(), " = ",
       step.from() == kNoneFact ? "" : absl::StrCat(step.from(), " -> "),
-      step.to());
+      step.to()));
+}
+FindingValue AtBootCondition(const PlanStep& step) {
+  return Worded(step.from() == kNoneFact ? "plan-say-not-set-in"
+                                         : "plan-say-as-it-was-seen",
+                kSysctlFile);
+}
+FindingValue AtBootUndo(const PlanStep&) {
+  return Worded("plan-say-undo-boot-file", kSysctlFile);
 }
 
 absl::Status CheckKernelStep(const PlanStep& step) {
@@ -108,10 +125,10 @@ absl::string_view BaseName(absl::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// What of sysctl.d decides about one parameter.
+// The sysctl.d files' assignments to one parameter.
 struct AtBoot {
-  std::optional<std::string> wins;  // The last assignment.
-  std::string ours = kNoneFact;     // What our own file sets.
+  std::optional<std::string> wins;                     // The last assignment.
+  std::string ours = kNoneFact;                        // Our own file's value.
   const PersistentValue::Assignment* later = nullptr;  // One after our file.
 };
 
@@ -125,7 +142,7 @@ AtBoot ReadAtBoot(const PersistentValue& value) {
   return at_boot;
 }
 
-// What runs, or what the next boot sets, is enough.
+// Checks that the running value, or that of the next boot, is enough.
 StepVerdict JudgeKernelStep(const PlanStep& step, const SettingFacts& facts) {
   const KernelParameter* const parameter = ParameterOf(step);
   std::string now = kUnknownFact;
@@ -139,8 +156,8 @@ StepVerdict JudgeKernelStep(const PlanStep& step, const SettingFacts& facts) {
   return NotSo(GoalName(step), now, step.to());
 }
 
-// Ports that others reserved meanwhile are kept. At boot there may be others,
-// too; a running set that is larger for another reason is no restoring.
+// Keeps ports that others reserved meanwhile. Only the value at boot may have
+// more ports; a running set that is larger for another reason is not a restore.
 bool Restores(const PlanStep& step, const std::string& applied) {
   const KernelParameter* const parameter = ParameterOf(step);
   if (step.to() == applied) return true;
@@ -156,47 +173,39 @@ bool IsOfNamespace(const HostPlanBuilder& plan) {
   return !plan.facts().network_namespace().empty();
 }
 
-void BlockUnknown(const std::string& what, const Missing* missing,
+void BlockUnknown(const FindingValue& what, const Missing* missing,
                   HostPlanBuilder* plan) {
   const bool is_absent = IsOfNamespace(*plan) && missing != nullptr &&
                          missing->reason() == Missing::ABSENT;
   plan->Block(
       CHANGE_SYSCTL, {}, what,
-      absl::StrCat(is_absent ? absl::StrCat("it does not exist in ",
-                                            plan->facts().network_namespace())
-                             : "its running value is not known",
-                   ": ", WhyMissing(missing)),
-      is_absent ? "set it on the host (clusterctl plan without --netns), where "
-                  "it holds for all, or update the host's kernel"
-                : "let clusterd read /proc/sys on this host, then plan again");
+      is_absent ? Worded("plan-say-absent-in", MissingWords(missing),
+                         plan->facts().network_namespace())
+                : Worded("plan-say-running-not-known", MissingWords(missing)),
+      Worded(is_absent ? "plan-say-set-on-host" : "plan-say-read-proc-sys"));
 }
 
-// Whether the value can be written at all; blocks it if not.
+// True if the value can be written at all; otherwise blocks it.
 bool IsWritable(const std::string& key, const std::string& wanted,
                 HostPlanBuilder* plan) {
   const BoolFact& writable = plan->facts().kernel().proc_sys_writable();
   if (writable.state_case() != BoolFact::kValue || writable.value()) {
     return true;
   }
-  const std::string by_hand =
-      "run clusterd on the host itself, where /proc/sys is writable";
-  plan->Block(CHANGE_SYSCTL, {}, absl::StrCat(key, " ", wanted),
-              "/proc/sys is read-only where clusterd runs",
+  plan->Block(CHANGE_SYSCTL, {}, ToFindingValue(absl::StrCat(key, " ", wanted)),
+              Worded("plan-say-proc-sys-read-only"),
               IsOfNamespace(*plan) && !SharesHostNetwork(plan->facts())
-                  ? absl::StrCat("make the container anew with docker run "
-                                 "--sysctl ",
-                                 key, "=", wanted, ", or ", by_hand)
-                  : by_hand);
+                  ? Worded("plan-say-recreate-container", key, wanted)
+                  : Worded("plan-say-run-on-host"));
   return false;
 }
 
-// Returns what the parameter will be after the plan; nothing if that is not
-// known.
+// Returns the parameter's value after the plan; nullopt if it is unknown.
 std::optional<std::string> PlanRunning(const KernelParameter& parameter,
                                        const std::string& needed,
                                        HostPlanBuilder* plan) {
   const std::string key = parameter.key;
-  const std::string what = absl::StrCat(key, " ", needed);
+  const FindingValue what = ToFindingValue(absl::StrCat(key, " ", needed));
   const FactReading now = RunningValue(parameter, plan->facts().kernel());
   if (now.value == kUnknownFact) {
     BlockUnknown(what, now.missing, plan);
@@ -204,10 +213,10 @@ std::optional<std::string> PlanRunning(const KernelParameter& parameter,
   }
   const auto wanted = RaisedTo(parameter, now.value, needed);
   if (!wanted.ok()) {
-    plan->Block(CHANGE_SYSCTL, {}, what,
-                absl::StrCat("its running value is not readable: ",
-                             wanted.status().message()),
-                "set it by hand, then plan again");
+    plan->Block(
+        CHANGE_SYSCTL, {}, what,
+        Worded("plan-say-running-not-readable", MessageWords(wanted.status())),
+        Worded("plan-say-set-by-hand"));
     return std::nullopt;
   }
   if (Reaches(parameter, now.value, needed)) return *wanted;
@@ -216,34 +225,32 @@ std::optional<std::string> PlanRunning(const KernelParameter& parameter,
   if (IsOfNamespace(*plan)) rests_on.push_back(kNetworkNamespaceFact);
   PlanStep* step = plan->AddStep(kRunningSetting, now.value, *wanted, rests_on);
   step->mutable_target()->set_kernel_parameter(key);
-  const bool empty = now.value == kNoneFact;
-  step->set_precondition(
-      absl::StrCat(key, " is ", empty ? "empty" : now.value));
-  step->set_undo(absl::StrCat("write ", empty ? "an empty list" : now.value));
   if (parameter.consequence != nullptr) {
-    step->add_consequences(parameter.consequence);
+    *step->mutable_consequences_said()->add_values() =
+        Worded(parameter.consequence);
   }
   return *wanted;
 }
 
-// Plans what the next boot lacks. `running`: after the plan.
+// Plans what the next boot lacks. `running`: the value after the plan.
 void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
                 const std::optional<std::string>& running,
                 HostPlanBuilder* plan) {
   const std::string key = parameter.key;
-  const std::string what = absl::StrCat(key, " ", needed, " at boot");
+  const FindingValue what =
+      Worded("plan-say-at-boot", absl::StrCat(key, " ", needed));
   const PersistentValueFact& fact =
       (plan->facts().kernel().*parameter.at_boot)();
   if (!IsKnown(fact)) {
     return plan->Block(
         CHANGE_SYSCTL, {}, what,
-        absl::StrCat("what sysctl.d sets is not known: ", WhyUnknown(fact)),
-        "let clusterd read /etc/sysctl.d, then plan again");
+        Worded("plan-say-sysctl-d-not-known", UnknownWords(fact)),
+        Worded("plan-say-read-sysctl-d"));
   }
   if (!running) return;  // Blocked already, with the running value.
   const AtBoot at_boot = ReadAtBoot(fact.value());
   if (at_boot.wins && Reaches(parameter, *at_boot.wins, needed)) return;
-  // Both what runs now and what the next boot would have set are kept.
+  // Keeps the running ports and, in `wanted`, also those of the next boot.
   const std::string& kept = parameter.is_ports() ? *running : needed;
   std::string wanted = *running;
   if (at_boot.wins) {
@@ -251,22 +258,17 @@ void PlanAtBoot(const KernelParameter& parameter, const std::string& needed,
     if (raised.ok()) wanted = *raised;
   }
   if (at_boot.later != nullptr) {
-    plan->Block(CHANGE_SYSCTL, {}, what,
-                absl::StrCat(at_boot.later->file(), ":", at_boot.later->line(),
-                             " sets \"", at_boot.later->value(),
-                             "\" and is applied after ", kSysctlFile),
-                absl::StrCat("write \"", key, " = ", wanted,
-                             "\" in that line, or delete it, then plan again"));
+    plan->Block(
+        CHANGE_SYSCTL, {}, what,
+        Worded("plan-say-applied-after",
+               absl::StrCat(at_boot.later->file(), ":", at_boot.later->line()),
+               at_boot.later->value(), kSysctlFile),
+        Worded("plan-say-write-in-line", absl::StrCat(key, " = ", wanted)));
     return;
   }
   PlanStep* step = plan->AddStep(kAtBootSetting, at_boot.ours, wanted,
                                  {AtBootFactName(key)});
   step->mutable_target()->set_kernel_parameter(key);
-  step->set_precondition(absl::StrCat(kSysctlFile, at_boot.ours == kNoneFact
-                                                       ? " does not set it"
-                                                       : " is as it was seen"));
-  step->set_undo(absl::StrCat(
-      kSysctlFile, " byte for byte, or removed if it was not there"));
 }
 
 }  // namespace
@@ -287,8 +289,7 @@ FactReading RunningValue(const KernelParameter& parameter,
 absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key) {
   const KernelParameter* const parameter = FindKernelParameter(key);
   if (parameter != nullptr) return parameter;
-  return InvalidArgument("kernel parameter \"", key,
-                         "\" is not one that clusterd sets");
+  return InvalidWords("msg-plan-not-our-parameter", key);
 }
 
 absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
@@ -304,9 +305,7 @@ absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
       number <= kLargestNumber && absl::StrCat(number) == value) {
     return std::string(value);
   }
-  return InvalidArgument(key, ": \"", value,
-                         "\" is not a number, expected 1 to ", kLargestNumber,
-                         " without leading zeros");
+  return InvalidWords("msg-plan-number-not-valid", key, value, kLargestNumber);
 }
 
 absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
@@ -315,7 +314,7 @@ absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
   if (hccl.port_count() == 0) return PortSet();
   const uint64_t last = uint64_t{hccl.base_port()} + hccl.port_count() - 1;
   if (last <= 65535) return HcclPortsOn(spec, host).possible;
-  return InvalidArgument("the HCCL range ends at port ", last);
+  return InvalidWords("plan-say-range-ends", last);
 }
 
 absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
@@ -363,13 +362,13 @@ std::string EditSysctlFile(absl::string_view text, absl::string_view key,
 }
 
 const Setting kRunningRow = {
-    kRunningSetting, CHANGE_SYSCTL,   SettingTarget::kKernelParameter,
-    RunningText,     CheckKernelStep, JudgeKernelStep,
-    Restores};
+    kRunningSetting, CHANGE_SYSCTL,    SettingTarget::kKernelParameter,
+    RunningText,     RunningCondition, RunningUndo,
+    CheckKernelStep, JudgeKernelStep,  Restores};
 const Setting kAtBootRow = {
-    kAtBootSetting, CHANGE_SYSCTL,   SettingTarget::kKernelParameter,
-    AtBootText,     CheckKernelStep, JudgeKernelStep,
-    Restores};
+    kAtBootSetting,  CHANGE_SYSCTL,   SettingTarget::kKernelParameter,
+    AtBootText,      AtBootCondition, AtBootUndo,
+    CheckKernelStep, JudgeKernelStep, Restores};
 
 void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   struct Planned {
@@ -377,13 +376,14 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
     std::string needed;
     std::optional<std::string> running;
   };
-  // First all that runs, then all that the next boot sets.
+  // Running values come first, then those of the next boot.
   std::vector<Planned> planned;
   for (const KernelParameter& parameter : KernelParameters()) {
     const auto needed = WantedBy(spec, plan->facts(), parameter);
     if (!needed.ok()) {
-      plan->Block(CHANGE_SYSCTL, {}, parameter.key, needed.status().message(),
-                  "correct the spec");
+      plan->Block(CHANGE_SYSCTL, {}, ToFindingValue(parameter.key),
+                  MessageWords(needed.status()),
+                  Worded("plan-say-correct-spec"));
     } else if (!needed->empty()) {
       planned.push_back(
           {&parameter, *needed, PlanRunning(parameter, *needed, plan)});
@@ -391,10 +391,9 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan) {
   }
   const HostFacts& facts = plan->facts();
   if (SharesHostNetwork(facts)) {
-    plan->Note(absl::StrCat(
-        ValueText(HostNetworkNote(facts.network_namespace(), {facts.host()})),
-        "; clusterctl plan without --netns also sets what the next boot "
-        "takes"));
+    plan->Note(
+        Worded("plan-say-also-at-boot",
+               HostNetworkNote(facts.network_namespace(), {facts.host()})));
   }
   if (IsOfNamespace(*plan) || !spec.kernel().persistent()) return;
   for (const Planned& each : planned) {

@@ -80,7 +80,7 @@ TEST(PlanSysctlStepsTest, AddsTheRangeToWhatIsReserved) {
                 "8080,60000-60015"}));
 }
 
-// Of every login: the ports that jobs will have.
+// Every login has the variable: its jobs use these ports.
 TEST(PlanSysctlStepsTest, ReservesTheBasePortOfLogins) {
   HostFacts facts = GoodFacts("node-01");
   EnvironmentVariable* const base =

@@ -4,7 +4,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/step_planners.h"
 #include "config/values/change_kind.h"
@@ -13,6 +12,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "config/words/words.h"
@@ -48,14 +48,18 @@ PlanStep* HostPlanBuilder::AddStep(absl::string_view setting, std::string from,
 
 void HostPlanBuilder::Block(ChangeKind kind,
                             const std::vector<uint32_t>& devices,
-                            absl::string_view what, absl::string_view reason,
-                            absl::string_view fix) {
+                            const FindingValue& what,
+                            const FindingValue& reason,
+                            const FindingValue& fix) {
   BlockedChange* blocked = plan_.add_blocked();
   blocked->set_kind(kind);
   *blocked->mutable_devices() = {devices.begin(), devices.end()};
-  blocked->set_what(std::string(what));
-  blocked->set_reason(std::string(reason));
-  blocked->set_fix(std::string(fix));
+  *blocked->mutable_what_said() = what;
+  *blocked->mutable_reason_said() = reason;
+  *blocked->mutable_fix_said() = fix;
+  blocked->set_what(EnglishText(what));
+  blocked->set_reason(EnglishText(reason));
+  blocked->set_fix(EnglishText(fix));
 }
 
 void HostPlanBuilder::BlockWhatIsNotAllowed() {
@@ -69,30 +73,27 @@ void HostPlanBuilder::BlockWhatIsNotAllowed() {
     form_stays_bad |=
         step.setting() == kFormSetting && allowed.count(step.kind()) == 0;
   }
-  const std::string fix =
-      absl::StrCat(HowToAllow(allows, needed), ", then plan again");
+  const FindingValue fix =
+      Worded("plan-say-then-plan", HowToAllow(allows, needed));
   std::vector<Planned> kept;
   for (Planned& planned : planned_) {
     const PlanStep& step = planned.step;
     const bool is_allowed = allowed.count(step.kind()) > 0;
-    // Whatever the tool does to a device, it writes the file.
+    // The tool writes the file in every step of a device.
     if (is_allowed && !(form_stays_bad && IsOfDevice(step))) {
       kept.push_back(std::move(planned));
       continue;
     }
-    const std::string why =
-        is_allowed ? "hccn_tool would write /etc/hccn.conf, whose repair this "
-                     "host does not allow"
-                   : absl::StrCat("this host does not allow ",
-                                  ChangeKindName(step.kind()));
-    // A blocked change names its device by itself.
-    const std::string text = StepText(step);
+    const FindingValue allowed_words = WhatIsAllowed(allows);
+    const FindingValue text = StepWords(step);
     std::vector<uint32_t> devices;
     if (IsOfDevice(step)) devices.push_back(step.target().device());
-    Block(step.kind(), devices,
-          absl::StripPrefix(
-              text, absl::StrCat("device ", step.target().device(), ": ")),
-          absl::StrCat(why, "; ", WhatIsAllowed(allows)), fix);
+    // A blocked change lists its devices separately.
+    Block(step.kind(), devices, devices.empty() ? text : text.values(1),
+          is_allowed ? Worded("plan-say-repair-not-allowed", allowed_words)
+                     : Worded("plan-say-not-allowed",
+                              ChangeKindName(step.kind()), allowed_words),
+          fix);
   }
   planned_ = std::move(kept);
 }
@@ -101,8 +102,14 @@ HostPlan HostPlanBuilder::Finish() {
   BlockWhatIsNotAllowed();
   NamedFacts facts;
   for (Planned& planned : planned_) {
-    planned.step.set_id(plan_.steps_size() + 1);
-    *plan_.add_steps() = std::move(planned.step);
+    PlanStep* const step = plan_.add_steps();
+    *step = std::move(planned.step);
+    step->set_id(plan_.steps_size());
+    for (const FindingValue& each : step->consequences_said().values()) {
+      step->add_consequences(EnglishText(each));
+    }
+    step->set_precondition(EnglishText(SettingOf(*step)->condition(*step)));
+    step->set_undo(EnglishText(SettingOf(*step)->undo(*step)));
     for (const std::string& name : planned.rests_on) {
       facts[name] = NamedFactText(named_, name);
     }
@@ -111,6 +118,9 @@ HostPlan HostPlanBuilder::Finish() {
     PlanFact* fact = plan_.add_facts();
     fact->set_name(name);
     fact->set_value(value);
+  }
+  for (const FindingValue& note : plan_.notes_said().values()) {
+    plan_.add_notes(EnglishText(note));
   }
   return std::move(plan_);
 }
@@ -160,14 +170,7 @@ bool Needs(const PlanStep& step, const PlanStep& other) {
          AddressPart(other.from()) == AddressPart(step.to());
 }
 
-constexpr char kMovedNote[] =
-    "all its devices have addresses of the planned subnets, and other ones are "
-    "planned: a pattern that counts by index (n, i) does that when a host is "
-    "taken out or put in before this one. To keep them, pin the pattern by "
-    "name: in place of n, `name`, the number in the host's name; clusterctl "
-    "config validate FILE --against OLD shows what moved";
-
-// Whether each device has an address of its planned subnet, and none has its
+// True if each device has an address of its planned subnet, and none has its
 // planned one: such addresses were good under another plan.
 bool HaveMoved(const google::protobuf::RepeatedPtrField<DeviceSpec>& devices,
                const HostPlanBuilder& plan) {
@@ -193,18 +196,15 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
   const bool whole_host = facts.network_namespace().empty();
   HostPlanBuilder plan(facts);
   if (server == nullptr) {
-    plan.Block(CHANGE_OBSERVE, {}, "the host", "the spec does not name it",
-               "add it to the spec, or leave it out");
+    plan.Block(CHANGE_OBSERVE, {}, Worded("plan-say-the-host"),
+               Worded("plan-say-not-named"), Worded("plan-say-name-it"));
     return plan.Finish();
   }
   if (facts.has_missing()) {
-    plan.Block(CHANGE_OBSERVE, {}, "the host",
-               absl::StrCat("nothing is known about it: ",
-                            WhyMissing(facts.missing())),
-               whole_host
-                   ? "let its clusterd attach, then plan again"
-                   : "start the container there, or name another target with "
-                     "--netns");
+    plan.Block(CHANGE_OBSERVE, {}, Worded("plan-say-the-host"),
+               Worded("plan-say-nothing-known", MissingWords(&facts.missing())),
+               Worded(whole_host ? "plan-say-let-it-connect"
+                                 : "plan-say-start-container"));
     return plan.Finish();
   }
   if (whole_host) {
@@ -215,16 +215,16 @@ HostPlan PlanHost(const ClusterSpec& spec, const ServerSpec* server,
   PlanSysctlSteps(spec, &plan);
   if (whole_host) PlanFirewallSteps(spec, &plan);
   if (!selection.words.empty()) plan.Narrow(selection);
-  HostPlan host_plan = plan.Finish();
   if (whole_host && selection.words.empty() &&
       HaveMoved(server->devices(), plan)) {
-    host_plan.add_notes(kMovedNote);
+    plan.Note(Worded("plan-say-moved-by-index"));
   }
+  HostPlan host_plan = plan.Finish();
   host_plan.set_command_ms(spec.deadlines().command_ms());
   return host_plan;
 }
 
-// Another netmask, too: it decides which peers the device reaches.
+// Includes another netmask: it decides which peers the device reaches.
 bool IsReaddressing(const PlanStep& step) {
   return step.setting() == kAddressSetting &&
          step.kind() == CHANGE_DEVICE_ADDRESS && step.from() != kNoneFact;
@@ -235,54 +235,50 @@ constexpr int kMaxFacts = 65536;
 absl::Status CheckStep(const HostPlan& plan, int index) {
   const PlanStep& step = plan.steps(index);
   if (step.id() != static_cast<uint32_t>(index) + 1) {
-    return InvalidArgument("it has number ", step.id(), ", expected ",
-                           index + 1);
+    return InvalidWords("msg-plan-step-number", step.id(), index + 1);
   }
   const Setting* const setting = SettingOf(step);
-  if (setting == nullptr) return absl::InvalidArgumentError(StepText(step));
+  if (setting == nullptr) {
+    return InvalidWords("msg-plan-step-unknown");
+  }
   if (step.kind() != setting->kind && !IsRewrite(step)) {
-    return InvalidArgument("kind \"", ChangeKindName(step.kind()),
-                           "\" is not that of its change, expected \"",
-                           ChangeKindName(setting->kind), "\"");
+    return InvalidWords("msg-plan-step-kind", ChangeKindName(step.kind()),
+                        ChangeKindName(setting->kind));
   }
   return setting->check(step);
 }
 
-// In another network namespace there are only running parameters, and a plan
-// for it must notice when the name leads to a new one.
+// A plan for another network namespace has only running parameters, and must
+// detect that the name leads to a new namespace.
 absl::Status CheckNamespace(const HostPlan& plan) {
   if (!plan.has_network_namespace()) return absl::OkStatus();
   const NetworkNamespace& target = plan.network_namespace();
   if (target.target_case() == NetworkNamespace::TARGET_NOT_SET) {
-    return InvalidArgument("plan: its network namespace has no name");
+    return InvalidWords("msg-plan-namespace-name");
   }
   RETURN_IF_ERROR(InFront("plan", CheckNetworkNamespace(target)));
   for (const PlanStep& step : plan.steps()) {
     if (step.setting() == kRunningSetting) continue;
-    return InvalidArgument(
-        "plan step ", step.id(), ": \"", StepText(step),
-        "\" is no change of a network namespace, expected only running kernel "
-        "parameters in ",
-        NetworkNamespaceText(target));
+    return InvalidWords("msg-plan-namespace-step", step.id(), StepWords(step),
+                        NetworkNamespaceText(target));
   }
   if (plan.steps().empty() || FirstWith(plan.facts(), &PlanFact::name,
                                         kNetworkNamespaceFact) != nullptr) {
     return absl::OkStatus();
   }
-  return InvalidArgument("plan: its steps do not rest on the fact \"",
-                         kNetworkNamespaceFact, "\"");
+  return InvalidWords("msg-plan-namespace-fact", kNetworkNamespaceFact);
 }
 
 }  // namespace
 
 void HostPlanBuilder::Narrow(const PlanSelection& selection) {
-  const auto note = [this](size_t count, const char* one, const char* why) {
-    if (count > 0) Note(absl::StrCat(Count(count, one), why));
+  const auto note = [this](size_t count, const char* row) {
+    if (count > 0) Note(Worded(row, count));
   };
   std::vector<Planned> all = std::exchange(planned_, {});
   std::vector<bool> stays(all.size());
   size_t added = 0;
-  // Until no step that stays needs another one.
+  // Repeats until no step that stays needs another one.
   for (bool grows = true; grows;) {
     grows = false;
     for (size_t i = 0; i < all.size(); ++i) {
@@ -300,15 +296,15 @@ void HostPlanBuilder::Narrow(const PlanSelection& selection) {
   for (size_t i = 0; i < all.size(); ++i) {
     if (stays[i]) planned_.push_back(std::move(all[i]));
   }
-  note(added, "step", " added, which others need");
-  note(all.size() - planned_.size(), "step", " left out by --only");
+  note(added, "plan-say-steps-added");
+  note(all.size() - planned_.size(), "plan-say-steps-left-out");
   const std::set<ChangeKind> kinds = KindsOf(selection);
   auto* const blocked = plan_.mutable_blocked();
   const int before = blocked->size();
   DropIf(blocked, [&kinds](const BlockedChange& change) {
     return kinds.count(change.kind()) == 0;
   });
-  note(before - blocked->size(), "blocked change", " left out by --only");
+  note(before - blocked->size(), "plan-say-blocked-left-out");
 }
 
 std::string SpecSha256(const ClusterSpec& spec) {
@@ -322,21 +318,18 @@ std::string PlanDigest(const ClusterPlan& plan) {
   content.clear_created_at_ms();
   content.clear_created_by();
   content.clear_not_kept();
+  content.clear_not_kept_words();
   return Sha256Hex(
       absl::StrCat("clusterd plan\n", content.SerializeAsString()));
 }
 
 absl::Status VerifyPlan(const ClusterPlan& plan) {
   if (plan.schema_version() != kPlanSchemaVersion) {
-    return FailedPrecondition("plan: schema version ", plan.schema_version(),
-                              ", expected ", kPlanSchemaVersion,
-                              "; plan again");
+    return PreconditionWords("msg-plan-schema-version", plan.schema_version(),
+                             kPlanSchemaVersion);
   }
   if (PlanDigest(plan) != plan.digest()) {
-    return InvalidArgument(
-        "plan: digest \"", plan.digest().substr(0, 64),
-        "\" is not that of its content; the file was damaged or "
-        "edited: plan again");
+    return InvalidWords("msg-plan-digest-differs", plan.digest().substr(0, 64));
   }
   return absl::OkStatus();
 }
@@ -346,18 +339,18 @@ PlanCounts CountPlan(const ClusterPlan& plan) {
   const bool is_whole = plan.only().empty();
   for (const HostPlan& host : plan.hosts()) {
     const bool fails =
-        FirstWith(host.unmended(), &UnmendedRule::state, FAIL) != nullptr;
+        FirstWith(host.unfixed(), &UnfixedRule::state, FAIL) != nullptr;
     ++counts.hosts;
     counts.steps += host.steps_size();
     counts.hosts_with_steps += !host.steps().empty();
     counts.blocked += host.blocked_size();
     counts.hosts_with_blocked += !host.blocked().empty();
     counts.hosts_failing += is_whole && fails;
-    counts.hosts_in_doubt += is_whole && !fails && !host.unmended().empty();
+    counts.hosts_in_doubt += is_whole && !fails && !host.unfixed().empty();
     counts.hosts_readdressed += absl::c_any_of(host.steps(), IsReaddressing);
   }
   counts.only = absl::StrJoin(plan.only(), ",");
-  // Of a plan that does not tell, those that it is for.
+  // A plan without the cluster's size counts its own hosts.
   counts.cluster_hosts = plan.cluster_hosts();
   if (counts.cluster_hosts == 0) counts.cluster_hosts = counts.hosts;
   return counts;
@@ -368,25 +361,29 @@ std::string ReaddressedText(const PlanCounts& counts) {
              Count(counts.cluster_hosts, "host"));
 }
 
-std::string PlanCountsText(const PlanCounts& counts) {
-  const std::string hosts = Count(counts.hosts, "host");
-  const std::string text =
-      counts.nothing_to_do()
-          ? Say("plan-nothing", hosts)
-          : JoinParts(
-                ", ",
-                {counts.steps == 0
-                     ? Say("plan-no-step")
-                     : Say("plan-steps", Count(counts.steps, "step"),
-                           Count(counts.hosts_with_steps, "host")),
-                 counts.blocked == 0
-                     ? ""
-                     : Say("plan-blocked-on", Count(counts.blocked, "change"),
-                           Count(counts.hosts_with_blocked, "host")),
-                 SayPart("plan-failing", counts.hosts_failing),
-                 SayPart("plan-in-doubt", counts.hosts_in_doubt),
-                 Say("plan-of", hosts)});
-  return counts.only.empty() ? text : Say("plan-only", counts.only, text);
+FindingValue PlanCountsWords(const PlanCounts& counts) {
+  const FindingValue hosts = Counted(counts.hosts, "host");
+  FindingValue text = Worded("plan-nothing", hosts);
+  if (!counts.nothing_to_do()) {
+    std::vector<FindingValue> parts = {
+        counts.steps == 0 ? Worded("plan-no-step")
+                          : Worded("plan-steps", Counted(counts.steps, "step"),
+                                   Counted(counts.hosts_with_steps, "host"))};
+    if (counts.blocked > 0) {
+      parts.push_back(Worded("plan-blocked-on",
+                             Counted(counts.blocked, "change"),
+                             Counted(counts.hosts_with_blocked, "host")));
+    }
+    if (counts.hosts_failing > 0) {
+      parts.push_back(Worded("plan-failing", counts.hosts_failing));
+    }
+    if (counts.hosts_in_doubt > 0) {
+      parts.push_back(Worded("plan-in-doubt", counts.hosts_in_doubt));
+    }
+    parts.push_back(Worded("plan-of", hosts));
+    text = Listed(parts, parts.size());
+  }
+  return counts.only.empty() ? text : Worded("plan-only", counts.only, text);
 }
 
 ClusterPlan MakePlan(const ClusterSpec& spec,
@@ -429,16 +426,17 @@ ClusterPlan MakePlan(const ClusterSpec& spec,
 
 absl::Status CheckHostPlan(const HostPlan& plan) {
   if (plan.steps_size() > kMaxPlanSteps || plan.facts_size() > kMaxFacts) {
-    return InvalidArgument("plan: ", plan.steps_size(), " steps on ",
-                           plan.facts_size(), " facts, expected at most ",
-                           kMaxPlanSteps, " on ", kMaxFacts);
+    return InvalidWords("msg-plan-too-long", plan.steps_size(),
+                        plan.facts_size(), kMaxPlanSteps, kMaxFacts);
   }
   if (!plan.steps().empty() && plan.facts().empty()) {
-    return absl::InvalidArgumentError("plan: its steps rest on no fact");
+    return InvalidWords("msg-plan-without-facts");
   }
   for (int i = 0; i < plan.steps_size(); ++i) {
-    RETURN_IF_ERROR(
-        InFront(absl::StrCat("plan step ", i + 1), CheckStep(plan, i)));
+    const absl::Status checked = CheckStep(plan, i);
+    if (checked.ok()) continue;
+    return WithWords(
+        checked, Worded("plan-say-of-plan-step", i + 1, MessageWords(checked)));
   }
   return CheckNamespace(plan);
 }

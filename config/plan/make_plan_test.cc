@@ -11,6 +11,7 @@
 #include "config/plan/step_planners.h"
 #include "config/values/change_kind.h"
 #include "config/values/sha256.h"
+#include "config/words/message.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
 
@@ -49,6 +50,23 @@ TEST(MakePlanTest, BlocksASilentHostAndAStranger) {
             "nothing is known about it: no answer");
   ASSERT_EQ(plan.hosts(1).blocked_size(), 1);
   EXPECT_EQ(plan.hosts(1).blocked(0).reason(), "the spec does not name it");
+}
+
+// A user may read translated messages; the texts are English.
+TEST(MakePlanTest, SaysTheSameInTextsAndInWords) {
+  HostFacts facts = GoodFacts("node-01");
+  facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+  SetConf(&facts, "gateway_0", "10.0.0.9");
+  MakeMissing(DeviceOf(&facts, 1)->mutable_gateway(), Missing::TIMED_OUT, "");
+  const ClusterPlan plan = MakePlan(GoodSpec(), {&facts});
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(MakePlan(GoodSpec(), {&facts}).digest(), plan.digest());
+  ASSERT_FALSE(plan.hosts(0).blocked().empty());
+  for (const BlockedChange& blocked : plan.hosts(0).blocked()) {
+    EXPECT_EQ(EnglishText(blocked.reason_said()), blocked.reason());
+    EXPECT_NE(ValueText(blocked.reason_said()), blocked.reason());
+    EXPECT_EQ(EnglishText(blocked.fix_said()), blocked.fix());
+  }
 }
 
 TEST(MakePlanTest, EmptyFactsGiveReasonsAndNoStep) {
@@ -107,7 +125,7 @@ TEST(MakePlanTest, LeavesOutWhatOneHostDoesNotAllowAndKeepsTheOthers) {
   }
 }
 
-// Facts of container train-1 on the host, everything too low.
+// Facts of container train-1 on the host; all values are too low.
 HostFacts ContainerFacts(const std::string& host) {
   HostFacts facts;
   facts.set_host(host);
@@ -152,7 +170,7 @@ TEST(MakePlanInNamespaceTest, RestsOnTheInode) {
   const HostPlan plan = PlanContainer(facts);
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
   facts.mutable_kernel()->mutable_network_namespace()->set_value(4026532001);
-  EXPECT_EQ(MovedFactsText(FindMovedFacts(plan, facts)),
+  EXPECT_EQ(ValueText(MovedFactsWords(FindMovedFacts(plan, facts))),
             "network namespace was 4026532000, now 4026532001");
 }
 
@@ -180,7 +198,7 @@ TEST(MakePlanInNamespaceTest, TellsTheThreeTroublesApart) {
             "/proc/sys is read-only where clusterd runs");
   EXPECT_EQ(
       read_only.blocked(0).fix(),
-      "make the container anew with docker run --sysctl "
+      "create the container again with docker run --sysctl "
       "net.ipv4.ip_local_reserved_ports=8080,60000-60015, or run clusterd "
       "on the host itself, where /proc/sys is writable");
 }
@@ -240,8 +258,12 @@ TEST(MakePlanTest, BlocksAHostWhoseProcSysIsReadOnly) {
 TEST(HostPlanBuilderTest, NumbersStepsAndKeepsTheirFactsOnceAndSorted) {
   const HostFacts facts = GoodFacts("node-01");
   HostPlanBuilder builder(facts);
-  builder.AddStep(kTlsSetting, "on", "off", {"device 1: tls", "device 0: tls"});
-  builder.AddStep(kTlsSetting, "on", "off", {"device 0: tls"});
+  builder.AddStep(kTlsSetting, "on", "off", {"device 1: tls", "device 0: tls"})
+      ->mutable_target()
+      ->set_device(1);
+  builder.AddStep(kTlsSetting, "on", "off", {"device 0: tls"})
+      ->mutable_target()
+      ->set_device(0);
   const HostPlan plan = builder.Finish();
   EXPECT_EQ(plan.host(), "node-01");
   EXPECT_EQ(plan.steps(1).id(), 2u);
@@ -295,7 +317,9 @@ class AllowedStepsTest : public testing::Test {
 TEST_F(AllowedStepsTest, KeepsThemAllOnAHostThatDoesNotTell) {
   facts_.clear_allows();
   HostPlanBuilder builder(facts_);
-  builder.AddStep(kRunningSetting, "1", "2", {"net.core.somaxconn"});
+  builder.AddStep(kRunningSetting, "1", "2", {"net.core.somaxconn"})
+      ->mutable_target()
+      ->set_kernel_parameter("net.core.somaxconn");
   EXPECT_EQ(builder.Finish().steps_size(), 1);
 }
 
@@ -421,8 +445,8 @@ TEST(VerifyPlanTest, RefusesAnotherSchema) {
   EXPECT_EQ(VerifyPlan(plan).code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// What is left of a cluster after its first host was taken out of a pattern by
-// index: node-02 keeps its addresses and is to have those of node-01.
+// A cluster whose first host was taken out of a pattern by index: node-02 keeps
+// its addresses, and the spec wants those of node-01.
 ClusterSpec SpecAfterTakingOut() {
   ClusterSpec spec = GoodSpec();
   ServerSpec second = spec.servers(1);
@@ -504,7 +528,7 @@ TEST(CountPlanTest, KnowsWhenAddressesOfMoreThanATenthOfTheHostsChange) {
   EXPECT_FALSE(many(PlanOfCluster(20, 2, old_one, new_one)));
   EXPECT_TRUE(many(PlanOfCluster(20, 3, old_one, new_one)));
   EXPECT_TRUE(many(PlanOfCluster(19, 2, old_one, new_one)));
-  // A controller that does not tell how large the cluster is.
+  // A controller that does not report the size of the cluster.
   EXPECT_TRUE(many(PlanOfCluster(0, 1, old_one, new_one)));
   EXPECT_FALSE(many(PlanOfCluster(20, 20, kNoneFact, new_one)));
   // Another netmask is another address.
@@ -595,7 +619,8 @@ TEST_F(NarrowTest, KeepsWhatIsBlockedOfKindsThatTheStepsCouldHave) {
   for (const ChangeKind kind :
        {CHANGE_OBSERVE, CHANGE_SYSCTL, CHANGE_DEVICE_ADDRESS, CHANGE_FIREWALL,
         CHANGE_HCCN_CONF}) {
-    builder_.Block(kind, {}, ChangeKindName(kind), "why", "fix");
+    builder_.Block(kind, {}, ToFindingValue(ChangeKindName(kind)),
+                   ToFindingValue("why"), ToFindingValue("fix"));
   }
   Narrow(OfSetting(kMtuSetting));
   Texts left;
@@ -618,7 +643,7 @@ TEST(MakePlanTest, NarrowedSaysToWhatAndLeavesNothingFailing) {
   EXPECT_EQ(plan.only(0), "sysctl");
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
   EXPECT_NE(plan.digest(), MakePlan(GoodSpec(), {&facts}).digest());
-  plan.mutable_hosts(0)->add_unmended()->set_state(FAIL);
+  plan.mutable_hosts(0)->add_unfixed()->set_state(FAIL);
   EXPECT_EQ(PlanCountsText(CountPlan(plan)),
             "only sysctl: 1 step on 1 host, of 1 host");
   plan.mutable_hosts(0)->clear_steps();

@@ -57,8 +57,7 @@ std::string NamespaceText(const HostFacts& facts) {
   return text;
 }
 
-// The kernel's spelling of ports may differ between two reads; the set does
-// not.
+// Two reads may spell the same set of ports differently.
 std::string RunningText(const KernelParameter& parameter,
                         const KernelFacts& facts) {
   const std::string value = RunningValue(parameter, facts).value;
@@ -90,7 +89,7 @@ std::string FormText(const HccnConf& conf) {
   return CountsList(kinds);
 }
 
-// Every key that a setting of a device is stored in, and the routes.
+// Names every key that a setting of a device is stored in, and the routes.
 void NameHccnConf(const HostFacts& facts, uint32_t device, NamedFacts* named) {
   const bool is_known = IsKnown(facts.hccn_conf());
   // The tool obeys the first of a repeated key.
@@ -198,18 +197,18 @@ std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
   return moved;
 }
 
-std::string MovedFactsText(const std::vector<MovedFact>& moved) {
-  const auto shown = absl::MakeConstSpan(moved).subspan(0, kShownFacts);
-  std::string text =
-      absl::StrJoin(shown, "; ", [](std::string* out, const MovedFact& fact) {
-        absl::StrAppend(out, fact.name, " was ",
-                        PrintableText(fact.planned, kShownBytes), ", now ",
-                        PrintableText(fact.now, kShownBytes));
-      });
-  if (moved.size() > kShownFacts) {
-    absl::StrAppend(&text, "; and ", moved.size() - kShownFacts, " more");
+FindingValue MovedFactsWords(const std::vector<MovedFact>& moved) {
+  FindingValue all;
+  for (const MovedFact& fact :
+       absl::MakeConstSpan(moved).subspan(0, kShownFacts)) {
+    const FindingValue one = Worded("plan-say-was-now", fact.name,
+                                    PrintableText(fact.planned, kShownBytes),
+                                    PrintableText(fact.now, kShownBytes));
+    all = all.words().empty() ? one : Worded("plan-say-both", all, one);
   }
-  return text;
+  return moved.size() <= kShownFacts
+             ? all
+             : Worded("plan-say-and-more", all, moved.size() - kShownFacts);
 }
 
 }  // namespace clusterd

@@ -1,10 +1,10 @@
-// The facts that a plan can rest on, each as a name and a text, so that "the
-// facts moved" can say which:
+// The facts that a plan can rest on, each as a name and a text, so that a
+// message can name the facts that moved:
 //   device 3: address                  10.20.0.17/255.255.255.0
 //   hccn.conf: gateway_3               none
 //   net.core.somaxconn                 4096
 //   ufw: active                        yes
-// A fact that nobody knows is kUnknownFact: it equals no planned value.
+// An unknown fact is kUnknownFact: it equals no planned value.
 #ifndef CONFIG_PLAN_NAMED_FACTS_H_
 #define CONFIG_PLAN_NAMED_FACTS_H_
 
@@ -16,6 +16,7 @@
 
 #include "absl/strings/string_view.h"
 #include "proto/facts.pb.h"
+#include "proto/finding.pb.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {
@@ -26,10 +27,9 @@ inline constexpr char kYesFact[] = "yes";
 inline constexpr char kNoFact[] = "no";
 inline constexpr char kGoodForm[] = "good";
 inline constexpr char kHccnConfFormFact[] = "hccn.conf: form";
-// "4026532000, cookie 4097, boot 0a1b…": the inode for people, which the kernel
-// may give to a new namespace when one has ended; its cookie (Linux 5.14),
-// which it gives once until the next boot; and that boot. Without what is not
-// known.
+// "4026532000, cookie 4097, boot 0a1b…", without unknown parts. The inode is
+// for people: the kernel may reuse it after a namespace has ended. The cookie
+// (Linux 5.14) is unique until the next boot, which the boot id names.
 inline constexpr char kNetworkNamespaceFact[] = "network namespace";
 
 inline constexpr char kStartsAtBootFact[] = "starts at boot";
@@ -47,22 +47,22 @@ std::string FirewallName(FirewallProgram program);
 // Every fact of the host that has a name, known or not.
 NamedFacts NameFacts(const HostFacts& facts);
 
-// kUnknownFact if none has that name.
+// Returns kUnknownFact if no fact has that name.
 std::string NamedFactText(const NamedFacts& named, const std::string& name);
 
-// Whether two texts of one fact say the same. Of a network namespace an older
-// clusterd or kernel says less: then what both say decides.
+// True if two texts of one fact say the same. An older clusterd or kernel gives
+// less about a network namespace: then the parts that both give decide.
 bool IsSameFact(absl::string_view name, absl::string_view a,
                 absl::string_view b);
 
-// What a kNetworkNamespaceFact says.
+// The parts of a kNetworkNamespaceFact.
 struct NamespaceIdentity {
   uint64_t inode = 0;
   std::optional<uint64_t> cookie;
   std::string boot;  // Empty: not known.
 };
 
-// Nothing for a text that names no inode.
+// Returns nullopt for a text without an inode.
 std::optional<NamespaceIdentity> ParseNamespaceFact(absl::string_view text);
 
 struct MovedFact {
@@ -71,13 +71,13 @@ struct MovedFact {
   std::string now;
 };
 
-// Facts of the plan that are not as they were, in the order of their names.
+// Facts of the plan that have changed since, in the order of their names.
 std::vector<MovedFact> FindMovedFacts(const HostPlan& plan,
                                       const HostFacts& now);
 
 // `device 3: address was 10.0.0.1/…, now 10.0.0.2/…; …`: at most eight, then
-// how many more.
-std::string MovedFactsText(const std::vector<MovedFact>& moved);
+// the number of the others.
+FindingValue MovedFactsWords(const std::vector<MovedFact>& moved);
 
 }  // namespace clusterd
 

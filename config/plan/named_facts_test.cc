@@ -133,7 +133,7 @@ TEST(FindMovedFactsTest, NamesTheFactWithBothValues) {
   const auto moved = FindMovedFacts(
       PlanOn("device 0: address", "10.9.9.9/255.0.0.0"), GoodFacts("node-01"));
   ASSERT_EQ(moved.size(), 1u);
-  EXPECT_EQ(MovedFactsText(moved),
+  EXPECT_EQ(ValueText(MovedFactsWords(moved)),
             "device 0: address was 10.9.9.9/255.0.0.0, now "
             "10.0.0.1/255.255.255.0");
 }
@@ -153,9 +153,9 @@ TEST(FindMovedFactsTest, NothingMovedWhereAllIsAsPlanned) {
                   .empty());
 }
 
-TEST(MovedFactsTextTest, CutsALongListAndControlCharacters) {
+TEST(MovedFactsWordsTest, CutsALongListAndControlCharacters) {
   const std::vector<MovedFact> moved(11, {"x", "a", "b\x1b[31m"});
-  const std::string text = MovedFactsText(moved);
+  const std::string text = ValueText(MovedFactsWords(moved));
   EXPECT_NE(text.find("and 3 more"), std::string::npos);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }

@@ -1,4 +1,4 @@
-// What the rows of settings.h and the planners of steps share.
+// Shared parts of the rows of settings.h and the planners of steps.
 #ifndef CONFIG_PLAN_SETTING_ROWS_H_
 #define CONFIG_PLAN_SETTING_ROWS_H_
 
@@ -12,9 +12,8 @@
 
 namespace clusterd {
 
-// What a firewall lets in, to ask it about addresses and ports. TCP only.
-// Sources that are no IPv4 address or subnet let in none of our hosts, so they
-// are left out. Immutable.
+// The TCP ports that a firewall allows, by address. Sources that are not IPv4
+// addresses or subnets allow none of our hosts and are left out. Immutable.
 class AllowedPorts {
  public:
   explicit AllowedPorts(const AllowedFact::Allowed& allowed);
@@ -24,18 +23,18 @@ class AllowedPorts {
     return OfAll(Ipv4Subnet(address, 32));
   }
 
-  // Whether every address of the source may reach every port. Only rules for
+  // True if every address of the source may reach every port. Only rules for
   // the whole source count.
   bool Contains(const AllowedPort& port) const;
 
  private:
-  // What every address of the source may reach.
+  // Ports that every address of the source may reach.
   PortSet OfAll(const Ipv4Subnet& source) const;
 
   std::map<Ipv4Subnet, PortSet> ports_;  // By their source.
 };
 
-// What the firewall lets in; ufw stores what it lets run.
+// The ports that the firewall allows; ufw always stores its running rules.
 inline const AllowedFact& LetIn(FirewallProgram program,
                                 const FirewallFacts& facts, bool permanently) {
   return permanently && program != UFW ? facts.allowed_permanently()
@@ -53,10 +52,9 @@ class SettingFacts {
   const FirewallFacts& Firewall(FirewallProgram program) const {
     return program == UFW ? facts_.ufw() : facts_.firewalld();
   }
-  // The text of a named fact. Of an hccn.conf that is not there every key is
-  // known not to be there.
+  // The text of a named fact. A missing hccn.conf is known to have no key.
   std::string Now(const std::string& name) const;
-  // A firewall may have thousands of rules, and be asked for each of them.
+  // Cached: a firewall may have thousands of rules, each looked up here.
   const AllowedPorts& LetsIn(FirewallProgram program, bool permanently) const;
 
  private:
@@ -65,17 +63,17 @@ class SettingFacts {
   mutable std::optional<AllowedPorts> lets_in_[2][2];
 };
 
-// What a fact says whose value reads so; an empty one is kNoneFact.
+// The reading of a fact with this value; an empty one is kNoneFact.
 template <typename Fact>
 FactReading ReadingOf(const Fact& fact, std::string value) {
   if (!IsKnown(fact)) return {kUnknownFact, MissingOf(fact)};
   return {value.empty() ? kNoneFact : std::move(value)};
 }
 
-// "gateway "10.0.0.300" is not one to set", InvalidArgument.
+// gateway: "10.0.0.300" is not a value that a plan sets, InvalidArgument.
 absl::Status NotOneToSet(absl::string_view what, absl::string_view value);
 
-// Whether the fact reads so.
+// Compares the fact with the wanted text.
 StepVerdict Expect(const SettingFacts& facts, const std::string& name,
                    const std::string& wanted);
 // "NAME is NOW, applied was WANTED".
@@ -84,17 +82,17 @@ StepVerdict NotSo(absl::string_view name, const std::string& now,
 
 // A value as hccn.conf spells it, e.g. "1" for TLS "on".
 std::string ConfSpelling(const DeviceSetting& setting, absl::string_view value);
-// The value of a device's setting for people: "10.0.0.1/255.255.255.0" as
-// "10.0.0.1/24".
-std::string ShownValue(const std::string& value);
+// A value for people: "10.0.0.1/255.255.255.0" as "10.0.0.1/24"; kNoneFact,
+// "on" and "off" in words.
+FindingValue ValueWords(const std::string& value);
 // "22-22/tcp from 10.0.0.0/24".
 std::string RuleText(const AllowedPort& port);
 // "22", "60000-60015" with that dash.
 std::string RangeText(uint32_t first, uint32_t last,
                       absl::string_view dash = "-");
 
-// The kernel parameters that clusterd sets, one row each: what the spec asks of
-// it, what runs, what the next boot sets, and when that is enough.
+// The kernel parameters that clusterd sets, one row each: the spec's value, the
+// running value, that of the next boot, and when one is enough.
 //   net.ipv4.ip_local_reserved_ports   a set of ports: more is as good
 //   net.core.somaxconn                 a number: a larger one is as good
 //   net.ipv4.tcp_max_syn_backlog       a number
@@ -104,12 +102,12 @@ inline constexpr char kSynBacklogKey[] = "net.ipv4.tcp_max_syn_backlog";
 
 struct KernelParameter {
   const char* key;
-  // What runs, of a number; nullptr: it is a set of ports.
+  // The running value of a number; nullptr: it is a set of ports.
   const NumberFact& (KernelFacts::*number)() const;
   const PersistentValueFact& (KernelFacts::*at_boot)() const;
-  // What the spec asks for, of a number.
+  // The spec's value of a number.
   uint32_t (KernelSpec::*asked)() const;
-  // What a change of it does not reach; nullptr: nothing.
+  // Names what a change does not reach; nullptr: nothing.
   const char* consequence;
 
   bool is_ports() const { return number == nullptr; }
@@ -117,33 +115,33 @@ struct KernelParameter {
 
 absl::Span<const KernelParameter> KernelParameters();
 
-// As the kernel prints it, without blanks around it; of no ports kNoneFact.
+// As the kernel prints it, without blanks around it; kNoneFact for no ports.
 FactReading RunningValue(const KernelParameter& parameter,
                          const KernelFacts& facts);
 
-// InvalidArgument, naming it: not one of ours.
+// InvalidArgument, naming the key: clusterd does not set it.
 absl::StatusOr<const KernelParameter*> OurParameter(absl::string_view key);
 
-// The ports that HCCL will have on the host, if the spec has a range of it.
-// InvalidArgument: that ends above the last port.
+// The ports that HCCL will have on the host, if the spec has an HCCL range.
+// InvalidArgument: the range ends above the last port.
 absl::StatusOr<PortSet> HcclRange(const ClusterSpec& spec,
                                   const HostFacts& host);
 
-// `value`, kNoneFact for no ports, in canonical form, changed as little as
-// possible so that it is enough for `needed`. InvalidArgument: one of them is
-// no value of it.
+// Changes `value` (kNoneFact: no ports) as little as possible so that it is
+// enough for `needed`, in canonical form. InvalidArgument: one of them is not a
+// value of the parameter.
 absl::StatusOr<std::string> RaisedTo(const KernelParameter& parameter,
                                      absl::string_view value,
                                      absl::string_view needed);
 
-// Whether `value` is enough; false for what is not a value.
+// True if `value` is enough; false for an invalid value.
 bool Reaches(const KernelParameter& parameter, absl::string_view value,
              absl::string_view needed);
 
-// The spelling that is written to the kernel and to files: decimal numbers
-// without leading zeros (the kernel reads 060000 as octal), port lists sorted
-// and merged. InvalidArgument, naming key and value, if it is not a value that
-// clusterd sets: a number from 1 to 2147483647, ports up to 65535.
+// The spelling for the kernel and files: decimal numbers without leading zeros
+// (the kernel reads 060000 as octal), port lists sorted and merged.
+// InvalidArgument, naming key and value, for a value that clusterd does not
+// set. It sets numbers from 1 to 2147483647, and ports up to 65535.
 absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
                                                  absl::string_view value);
 
@@ -151,15 +149,13 @@ absl::StatusOr<std::string> CanonicalSysctlValue(absl::string_view key,
 //   # Written by clusterd. Lines that clusterd does not set are kept.
 //   net.core.somaxconn = 65535
 // sysctl.d(5) applies files in the order of their names, whatever their folder,
-// and the last assignment wins. 90 comes after what distributions ship (10- to
-// 60-) and before 99-sysctl.conf, the link to /etc/sysctl.conf: what the
-// administrator wrote there keeps the last word, and a plan names it when it is
-// in the way. Nothing is overruled behind anybody's back.
+// and the last assignment wins. 90 comes after the files of distributions (10-
+// to 60-) and before 99-sysctl.conf, the link to /etc/sysctl.conf. The
+// administrator's lines there win, and a plan names a line that is in the way.
 inline constexpr char kSysctlFile[] = "/etc/sysctl.d/90-clusterd.conf";
 
-// `text` of that file with this assignment and every other line as it was. The
-// first line that sets the key is replaced, further ones go; if no line sets
-// it, one is appended. Empty text gets a heading.
+// Sets this assignment in `text` and keeps every other line. Replaces the key's
+// first line and removes others, or appends one. Empty text gets a heading.
 std::string EditSysctlFile(absl::string_view text, absl::string_view key,
                            absl::string_view value);
 

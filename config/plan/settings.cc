@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/setting_rows.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -27,12 +28,12 @@ std::vector<Setting> MakeRows() {
   return rows;
 }
 
-// Whether the step sets that fact, or the tool drops it on the way.
+// True if the step sets that fact, or the tool drops it on the way.
 bool SetsFact(const PlanStep& step, const std::string& fact) {
   const std::string goal = GoalName(step);
   const uint32_t device = step.target().device();
   if (fact == goal || step.target().has_kernel_parameter()) return fact == goal;
-  // Of a firewall, and of the file whose form is repaired, all.
+  // Steps of a firewall or of the file's form set all of its facts.
   if (!IsOfDevice(step)) {
     return absl::StartsWith(fact, goal.substr(0, goal.find(' ')));
   }
@@ -40,7 +41,7 @@ bool SetsFact(const PlanStep& step, const std::string& fact) {
   for (const HccnConf::Entry& each : step.dropped()) {
     const std::string key = IsRouteKey(each.key()) ? "routes" : each.key();
     lines.push_back({HccnConfKey(key, each.device()), ""});
-    // Of another device, whose gateway goes with its line.
+    // Another device, which loses its gateway with its line.
     if (each.device() != device &&
         fact == DeviceFactName(each.device(), kGatewaySetting)) {
       return true;
@@ -87,15 +88,20 @@ std::string GoalName(const PlanStep& step) {
   return "";
 }
 
-std::string StepText(const PlanStep& step) {
+FindingValue StepWords(const PlanStep& step) {
   const Setting* const setting = SettingOf(step);
-  return setting == nullptr ? "a change that this version does not know"
+  return setting == nullptr ? Worded("plan-say-change-unknown")
                             : setting->text(step);
+}
+
+FindingValue StepVerdict::Why() const {
+  return fact.empty() ? Worded("plan-say-change-unknown")
+                      : DriftWords(fact, now, wanted);
 }
 
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts) {
   const Setting* const setting = SettingOf(step);
-  if (setting == nullptr) return {StepVerdict::kUntold, StepText(step)};
+  if (setting == nullptr) return {StepVerdict::kUntold};
   return setting->judge(step, facts);
 }
 
@@ -143,14 +149,13 @@ const AllowedPorts& SettingFacts::LetsIn(FirewallProgram program,
 }
 
 absl::Status NotOneToSet(absl::string_view what, absl::string_view value) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " \"", value.substr(0, 80), "\" is not one to set"));
+  return InvalidWords("msg-plan-value-not-valid", what, value.substr(0, 80));
 }
 
 StepVerdict NotSo(absl::string_view name, const std::string& now,
                   absl::string_view wanted) {
   return {now == kUnknownFact ? StepVerdict::kUntold : StepVerdict::kMoved,
-          absl::StrCat(name, " is ", now, ", applied was ", wanted)};
+          std::string(name), now, std::string(wanted)};
 }
 
 StepVerdict Expect(const SettingFacts& facts, const std::string& name,

@@ -1,7 +1,7 @@
-// What can be set on a host, one row for each setting, and when it is right.
-// Pure: daemon/agent/apply has the other half of each row, how it is done.
+// The settings of a host, one row each, and when each is right. Pure:
+// daemon/agent/apply has the acting half of each row.
 //
-//   setting         of                  kind            facts that tell
+//   setting         of                  kind            facts
 //   form            /etc/hccn.conf      hccn-conf       hccn.conf: form
 //   address         a device            device-address  device 3: address
 //                                                       hccn.conf: address_3
@@ -19,10 +19,9 @@
 //                                                       ufw: starts at boot
 //   lets in         a firewall's rule   firewall        ufw: lets in
 //
-// A setting of a device is both what the device has and what the next boot
-// gives it: hccn_tool sets both, and both must read so. The words of a value
-// are those of its first fact, "10.0.0.1/255.255.255.0", "on", "1500"; "none":
-// none is set.
+// A device setting covers the device's value and that of the next boot:
+// hccn_tool sets both, and both must match. The words of a value are those of
+// its first fact: "10.0.0.1/255.255.255.0", "on", "1500"; "none": none is set.
 #ifndef CONFIG_PLAN_SETTINGS_H_
 #define CONFIG_PLAN_SETTINGS_H_
 
@@ -31,6 +30,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "config/plan/named_facts.h"
+#include "config/words/words.h"
 #include "proto/spec.pb.h"
 
 namespace clusterd {
@@ -49,8 +49,7 @@ inline constexpr char kAtBootSetting[] = "at boot";
 inline constexpr char kActiveSetting[] = "active";
 inline constexpr char kLetsInSetting[] = "lets in";
 
-// Settings of devices, and those of a host. Each half of the table has its rows
-// in this order.
+// Settings of devices, and of a host, in the order of both halves of the table.
 inline constexpr const char* kDeviceSettingNames[] = {
     kAddressSetting, kGatewaySetting, kDetectSetting,   kMtuSetting,
     kTlsSetting,     kPfcSetting,     kRocePortSetting, kDscpSetting};
@@ -58,8 +57,8 @@ inline constexpr const char* kHostSettingNames[] = {
     kFormSetting, kRunningSetting, kAtBootSetting, kActiveSetting,
     kLetsInSetting};
 
-// For a static_assert beside a table: whether its rows, by their constexpr
-// `name`, are these settings in their order.
+// For a static_assert beside a table: true if the rows' constexpr `name`s are
+// these settings in this order.
 template <typename Row, size_t kRows, size_t kNames>
 constexpr bool HasRowForEach(const char* const (&names)[kNames],
                              const Row (&rows)[kRows]) {
@@ -70,44 +69,44 @@ constexpr bool HasRowForEach(const char* const (&names)[kNames],
   return true;
 }
 
-// What a fact says.
+// The value of a fact.
 struct FactReading {
-  std::string value;  // kUnknownFact: nobody knows, and `missing` says why.
+  std::string value;  // kUnknownFact: unknown, and `missing` says why.
   const Missing* missing = nullptr;
 };
 
-// What a setting of a device has beside a Setting.
+// The additional columns of a device setting.
 struct DeviceSetting {
   const char* name;
   const char* words;  // For people, e.g. "TLS" for "tls".
-  ChangeKind kind;    // What a host must allow.
-  // What the device has.
+  ChangeKind kind;    // The kind that a host must allow.
+  // Reads the device's value.
   FactReading (*live)(const DeviceFacts& facts);
-  // Keys of hccn.conf that bring it back at boot, without the device and
-  // separated by "/", as are the parts of a value, one for each key.
+  // Keys of hccn.conf that bring it back at boot, without the device, separated
+  // by "/". A value has one part for each key.
   const char* conf_keys;
-  // What hccn_tool is told: `-ip -s address A netmask M`. The words stand
-  // before the parts of a value, and are separated as the keys are.
+  // The arguments of hccn_tool: `-ip -s address A netmask M`. A word stands
+  // before each part of a value; words are separated as the keys are.
   const char* tool_option;
   const char* tool_words;
-  // How hccn.conf spells a part of a value; nullptr: as it is.
+  // Spells a part of a value for hccn.conf; nullptr: unchanged.
   std::string (*conf_spelling)(absl::string_view part);
-  // What the spec asks for; nullopt: nothing.
+  // The spec's value; nullopt: it asks for none.
   std::optional<std::string> (*wanted)(const ClusterSpec& spec,
                                        const DeviceSpec& device);
-  // Whether it is a value that a plan may set.
+  // True if a plan may set this value.
   bool (*is_legal)(absl::string_view value);
   // Setting it breaks what uses the device.
   bool needs_idle_device;
-  // The tool may change it with another setting of the device: it must be
-  // known, and is saved, before any of them is set.
+  // The tool may change it together with another setting of the device: it must
+  // be known, and is saved, before any of them is set.
   bool always_saved;
-  // A value that the tool is told without a word before it; nullptr: none.
+  // A value that the tool takes without a word before it; nullptr: none.
   const char* word_alone = nullptr;
   // Keys of hccn.conf that the tool drops with it, separated as conf_keys are.
   const char* dropped_keys = "";
-  // The value is DscpClasses: the tool is told each pair that differs by a
-  // command of its own, and hccn.conf may also have pairs of class 0.
+  // The value is DscpClasses: each pair that differs needs its own command, and
+  // hccn.conf may also have pairs of class 0.
   bool is_map = false;
 };
 
@@ -115,18 +114,23 @@ absl::Span<const DeviceSetting> DeviceSettings();
 
 class SettingFacts;
 
-// Whether what a step set is so.
+// Result of checking what a step set against the facts.
 struct StepVerdict {
   enum State {
     kSo,
     kMoved,
-    kUntold,  // A fact that would tell is not known.
+    kUntold,  // A fact for it is unknown.
   };
   State state = kSo;
-  // Both values: `device 3: address is 10.0.0.1/…, applied was 10.20.0.17/…`.
-  std::string why;
+  // `device 3: address`, `10.0.0.1/…`, applied was `10.20.0.17/…`. Empty: the
+  // change is not known, or the fact lacks it.
+  std::string fact;
+  std::string now;
+  std::string wanted;
 
-  // What has moved says more than what is not known; else the first counts.
+  FindingValue Why() const;
+
+  // A moved fact outranks an unknown one; otherwise the first verdict stays.
   void Take(const StepVerdict& other) {
     if (state == kSo || (state == kUntold && other.state == kMoved)) {
       *this = other;
@@ -134,32 +138,34 @@ struct StepVerdict {
   }
 };
 
-// What can be done with any setting, whatever it is of.
+// The operations that every setting has, whatever its target.
 struct Setting {
-  const char* name;  // In plans, journals, JSON.
+  const char* name;  // As in plans, journals, JSON.
   ChangeKind kind;
   SettingTarget::OfCase target;
 
   // One line for people, e.g. "net.core.somaxconn: 4096 -> 65535".
-  std::string (*text)(const PlanStep& step);
+  FindingValue (*text)(const PlanStep& step);
+  // The condition that must hold right before the step, and the undo.
+  FindingValue (*condition)(const PlanStep& step);
+  FindingValue (*undo)(const PlanStep& step);
   // InvalidArgument, quoting the value: config/plan would not have planned it.
   absl::Status (*check)(const PlanStep& step);
   // kSo: as the step set it, or better.
   StepVerdict (*judge)(const PlanStep& step, const SettingFacts& facts);
-  // Whether the step, made from what is now, gives back all of `applied`;
+  // True if the step, made from the current value, restores all of `applied`;
   // nullptr: only the same value does.
   bool (*restores)(const PlanStep& step, const std::string& applied) = nullptr;
-  // What else the step decides about, as GoalName has it; where a name ends in
-  // "*", all that begin so. nullptr: nothing.
+  // Other targets that the step decides about, as GoalName has them; a trailing
+  // "*" matches every target with that prefix. nullptr: none.
   std::vector<std::string> (*also)(const PlanStep& step) = nullptr;
   const DeviceSetting* device = nullptr;  // nullptr: no setting of a device.
 };
 
-// The row; nullptr: this version knows no such setting.
+// Returns nullptr if this version does not know the setting.
 const Setting* FindSetting(absl::string_view name);
 
-// The row of a step; nullptr: its setting is not known, or is none of what its
-// target is.
+// The step's row; nullptr: its setting is unknown or does not fit its target.
 const Setting* SettingOf(const PlanStep& step);
 
 // A step for people:
@@ -167,26 +173,27 @@ const Setting* SettingOf(const PlanStep& step);
 //   net.core.somaxconn: 4096 -> 65535
 //   /etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535
 // Never empty; a setting that this version does not know says so.
-std::string StepText(const PlanStep& step);
+FindingValue StepWords(const PlanStep& step);
+inline std::string StepText(const PlanStep& step) {
+  return ValueText(StepWords(step));
+}
 
-// Whether what the step set is so. It is with more reserved ports, with larger
-// numbers, and with a firewall that is no longer installed. It has moved with a
-// firewall that should let ports in and is stopped, or lets them in only until
-// it restarts, and with keys of an /etc/hccn.conf that is gone. A setting that
-// this version does not know is untold.
+// Checks that the step's setting still holds. More reserved ports, larger
+// numbers, and a firewall that is no longer installed hold too. Moved are: a
+// firewall that should allow ports and is stopped, or allows them only until it
+// restarts; keys of a missing /etc/hccn.conf. An unknown setting is untold.
 StepVerdict JudgeStep(const PlanStep& step, const SettingFacts& facts);
 
-// Whether nothing is left to do: the plan has no step, or every step is so and
-// each of `moved`, the facts that moved since, is known and one that a step
-// sets.
+// True if nothing is left to do: the plan has no step, or every step holds and
+// each of `moved`, the facts that moved since, is known and set by a step.
 bool IsAlreadySo(const HostPlan& plan, const std::vector<MovedFact>& moved,
                  const SettingFacts& facts);
 
 // "device 3: gateway 10.0.0.254 cannot be planned: …; correct the …"
 std::string BlockedText(const BlockedChange& blocked);
 
-// What a step sets, as a name; two steps with the same name set the same thing,
-// and the later one decides:
+// The name of a step's target. If two steps have the same name, the later one
+// decides:
 //   device 3: gateway
 //   net.core.somaxconn, net.core.somaxconn at boot
 //   ufw: active
@@ -194,17 +201,16 @@ std::string BlockedText(const BlockedChange& blocked);
 //   hccn.conf: form
 std::string GoalName(const PlanStep& step);
 
-// Whether it changes a device or its lines of hccn.conf by hccn_tool.
+// True if it changes a device or its lines of hccn.conf by hccn_tool.
 inline bool IsOfDevice(const PlanStep& step) {
   return step.target().has_device();
 }
-// Whether the device has it already and only hccn.conf is rewritten.
+// True if the device has the value already and only hccn.conf is rewritten.
 inline bool IsRewrite(const PlanStep& step) {
   return IsOfDevice(step) && step.kind() == CHANGE_HCCN_CONF;
 }
 
-// A key of hccn.conf with its device, and what the file has for it, as
-// StoredPart gives it.
+// A key of hccn.conf with its device, and its value as StoredPart gives it.
 struct ConfLine {
   std::string key;  // e.g. "netmask_3"
   std::string value;
@@ -214,8 +220,8 @@ struct ConfLine {
 std::vector<ConfLine> ConfLinesOf(const DeviceSetting& setting, uint32_t device,
                                   absl::string_view value);
 
-// What the text of a line stands for, to be compared with a ConfLine; "" for a
-// line that is not there. Only of a map not always the text itself.
+// The value of a line's text, to compare with a ConfLine; "" for a missing
+// line. Only the text of a map may differ from its value.
 std::string StoredPart(const DeviceSetting& setting, absl::string_view text);
 
 }  // namespace clusterd

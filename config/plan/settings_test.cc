@@ -151,9 +151,9 @@ TEST(StepTextTest, SaysEachSettingInOneLine) {
       {StopStep(UFW),
        "ufw: active, starts at boot -> stopped, does not start at boot"},
       {OpenStep(FIREWALLD, TcpPorts(22, 22, "10.0.0.0/24")),
-       "firewalld: let in 22/tcp from 10.0.0.0/24"},
+       "firewalld: allow 22/tcp from 10.0.0.0/24"},
       {OpenStep(UFW, TcpPorts(60000, 60015, "10.0.0.0/24")),
-       "ufw: let in 60000-60015/tcp from 10.0.0.0/24"},
+       "ufw: allow 60000-60015/tcp from 10.0.0.0/24"},
       {FormStep("line 2: remove carriage returns", ""),
        "/etc/hccn.conf: line 2: remove carriage returns"},
   };
@@ -225,7 +225,7 @@ TEST(CheckHostPlanTest, RefusesAStepUnderAKindThatTheHostMayAllow) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("expected \"device-address\""),
             absl::string_view::npos);
-  // Only what the tool writes into the file may be a change of the file.
+  // Only settings that the tool writes into the file may have this kind.
   PlanStep sysctl = RunningStep(kSomaxconnKey, "128", "65535");
   sysctl.set_kind(CHANGE_HCCN_CONF);
   EXPECT_FALSE(IsGood(sysctl));

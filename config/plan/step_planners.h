@@ -1,6 +1,5 @@
-// The planners of steps: each goes over one part of a host's facts and adds
-// what the spec wants otherwise to the host's plan. make_plan.h calls them in
-// order.
+// The planners of steps: each compares one part of a host's facts with the spec
+// and adds the differences to the host's plan. make_plan.h calls them in order.
 #ifndef CONFIG_PLAN_STEP_PLANNERS_H_
 #define CONFIG_PLAN_STEP_PLANNERS_H_
 
@@ -12,8 +11,8 @@ namespace clusterd {
 
 struct PlanSelection;
 
-// Collects the plan of one host while the step families go over its facts:
-// numbers steps, remembers which facts they rest on, and what is blocked.
+// Collects the plan of one host while the planners read its facts: numbers
+// steps, and records the facts they rest on and what is blocked.
 class HostPlanBuilder {
  public:
   // `facts` must outlive the builder.
@@ -24,37 +23,39 @@ class HostPlanBuilder {
   // there is none. REQUIRES: facts().hccn_conf() has a value.
   std::string ConfValue(absl::string_view full_key) const;
 
-  // Whether there is such a line, whatever its value.
+  // True if there is such a line, whatever its value.
   bool HasConfLine(const std::string& full_key) const {
     return conf_.count(full_key) > 0;
   }
 
-  // A new step after all others, of the setting's kind; the caller sets its
-  // target. `rests_on` are names of named_facts.h; all are known, or the step
-  // should have been blocked. Valid until the next call. REQUIRES: there is
-  // such a setting.
+  // Appends a step of the setting's kind; the caller sets its target.
+  // `rests_on` are names of named_facts.h; all are known, or the caller should
+  // have blocked the step. Valid until the next call. REQUIRES: the setting
+  // exists.
   PlanStep* AddStep(absl::string_view setting, std::string from, std::string to,
                     std::vector<std::string> rests_on);
 
-  // Something the spec asks for that cannot be planned, and what to do.
+  // Records a request of the spec that cannot be planned, and how to fix that.
   void Block(ChangeKind kind, const std::vector<uint32_t>& devices,
-             absl::string_view what, absl::string_view reason,
-             absl::string_view fix);
-  void Note(const std::string& text) { plan_.add_notes(text); }
+             const FindingValue& what, const FindingValue& reason,
+             const FindingValue& fix);
+  void Note(const FindingValue& words) {
+    *plan_.mutable_notes_said()->add_values() = words;
+  }
 
-  // Leaves out what the selection does not ask for, and notes how much:
-  //   a step of another kind, setting and kernel parameter; not where a step
-  //   that stays needs it (make_plan.cc has the table)
-  //   a blocked change of a kind that no asked-for step could have
+  // Removes what the selection does not ask for, and notes how much:
+  //   a step of another kind, setting and kernel parameter, unless a step that
+  //   stays needs it (make_plan.cc has the table)
+  //   a blocked change of a kind that no selected step could have
   // REQUIRES: called at most once, after the planners and before Finish.
   void Narrow(const PlanSelection& selection);
 
-  // The plan. Of a host that tells what it allows (facts().allows()), steps of
-  // other kinds are blocked instead, each with its text and what to write into
-  // which file there; and if one of them was the repair of /etc/hccn.conf, so
-  // is every step in which the tool would write that file. A host that does not
-  // tell keeps its steps, and refuses by itself.
-  // REQUIRES: called once, last.
+  // Returns the plan. If the host reports what it allows (facts().allows()),
+  // steps of other kinds become blocked, each with its text and what to write
+  // into which file there. If the repair of /etc/hccn.conf is among them, so is
+  // every step in which the tool would write that file. Other hosts keep their
+  // steps, and refuse them themselves. REQUIRES: called once,
+  // last; each step has a setting and its target.
   HostPlan Finish();
 
  private:
@@ -73,14 +74,13 @@ class HostPlanBuilder {
 };
 
 // Plans the repair of an hccn.conf whose form would ruin the tool's next write
-// or the recovery at boot. First of all steps: the tool writes the file in
-// every other device step. Nothing if the file is in order, or could not be
-// read. A problem that cannot be repaired without guessing is blocked, with its
-// line.
+// or the recovery at boot. It is the first step: the tool writes the file in
+// every other device step. Adds nothing if the file is in order or unreadable.
+// Blocks a problem that cannot be repaired without guessing, with its line.
 void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series = "");
 
-// Plans what the spec says about devices: address, gateway and detect address
-// of each, then the other settings of settings.h, each through hccn_tool.
+// Plans the spec's device settings: address, gateway and detect address of
+// each, then the other settings of settings.h, each through hccn_tool.
 //
 //   live     hccn.conf   step
 //   differs  any         set (address, gateway or detect address)
@@ -88,47 +88,46 @@ void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series = "");
 //   equal    equal       none
 //   unknown  any         blocked
 //
-// A live gateway or detect address that the spec does not name is kept: where
-// hccn.conf has another or none it is set again as well, if the tool takes it
-// and the file has, or gets, the device's address. Nothing is planned and
-// nothing blocked where that cannot be told, or where the file alone has one:
-// hccn_tool has no command that takes one away.
+// The plan keeps a live gateway or detect address that the spec does not name.
+// If hccn.conf has another or none, it is set again, provided that the tool
+// takes it and the file has, or gets, the device's address. Otherwise, or if
+// only the file has one, nothing is planned or blocked: hccn_tool has no
+// command to remove one.
 //
 // Setting an address makes the tool drop a gateway, route or ip_route of the
 // device that is outside the new subnet (hccn_tool source, hicann/driver
-// ef377e95, tool_ops.c). A gateway that fits is put back; the rest is listed
-// with the step, which also says that routes of the device alone, which no fact
-// tells, may go with the old address. Devices that take over each other's
-// addresses are ordered so that an address is free before it is set; a cycle is
-// blocked, since no address in between is known to be free.
+// ef377e95, tool_ops.c). A gateway that fits is put back; the step lists the
+// rest. It also says that routes of the device alone, which no fact shows, may
+// go with the old address. Devices that take over each other's addresses are
+// ordered so that an address is free before it is set. A cycle is blocked,
+// since no address in between is known to be free.
 //
-// Of devices that keep one gateway together (ProductProfile) one is planned:
-// one that has its planned one already, else the lowest. Its step names the
-// gateway that goes for it. Others of the four are served by it where the spec
-// names the same, and blocked where it names another. A gateway of a device
-// with udhcpc_enable_N is blocked, unless it is live: the tool stores none
+// Only one of the devices that share a gateway (ProductProfile) is planned: one
+// that already has its planned gateway, otherwise the lowest. Its step names
+// the gateway that it replaces. The others of the four are served by it if the
+// spec names the same gateway, and blocked otherwise. A gateway of a device
+// with udhcpc_enable_N is blocked unless it is live, since the tool stores none
 // then.
 //
-// The live TLS switch is what the tool said, as it is asked where a spec states
-// one (ObserveRequest.ask_tls).
+// The live TLS switch is the tool's answer, which is queried if a spec states a
+// switch (ObserveRequest.ask_tls).
 void PlanDeviceSteps(const ClusterSpec& spec, const ServerSpec& server,
                      HostPlanBuilder* plan);
 
 // Plans the kernel parameters: the running value, and with `persistent: true`
-// what the next boot sets.
+// that of the next boot.
 //
 //   net.ipv4.ip_local_reserved_ports   the HCCL range is added to what is
 //                                      reserved already
 //   net.core.somaxconn,                raised to the spec's value; a higher one
 //   net.ipv4.tcp_max_syn_backlog       stays
 //
-// At boot the last assignment of sysctl.d wins. Where that is not good enough
-// our own file gets the key; where a file after ours would still win, the key
-// is blocked and the plan names file, line and what to write there. Where
-// /proc/sys is read-only for clusterd, a value that would have to change is
-// blocked.
+// At boot the last assignment of sysctl.d wins. If that is not enough, our own
+// file gets the key. If a file after ours would still win, the key is blocked
+// and the plan names file, line and what to write there. If /proc/sys is
+// read-only for clusterd, a value that would have to change is blocked.
 //
-// Of facts of a network namespace the running values alone: systemd applies
+// For another network namespace it plans only running values: systemd applies
 // sysctl.d to the host's own only.
 void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 
@@ -142,35 +141,27 @@ void PlanSysctlSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 //   open-ports  stopped, not at boot either    none: nothing is in the way
 //   ignore      any                            none
 //
-// Blocked, too, where firewalld has the interface with the host's address in
-// another zone than the default one, or that cannot be told. Stopping firewalld
-// takes Docker's chains along, which the step says.
+// Also blocked: firewalld has the interface with the host's address in another
+// zone than the default one, or the zone is unknown. Stopping firewalld removes
+// Docker's chains, which the step says.
 //
-// Opened: the HCCL range, the rendezvous port and the ssh port, TCP, only from
-// the host addresses of the cluster, running and permanently. With firewalld,
-// which keeps the two apart, what is open in one of them alone is missing too.
+// It opens the HCCL range, the rendezvous port and the ssh port, TCP, only from
+// the host addresses of the cluster, running and permanently. firewalld keeps
+// the two apart, so what is open in only one of them is missing too.
 //
-// open-ports never starts a firewall and never stops one. Where it opened ports
-// it keeps the firewall running: one that is found stopped later is drift
-// (settings.h), since whoever applied that relied on a firewall that runs.
-// Started again it is as applied. No step starts it, not with `enforce` either:
-// the plan notes it for a person.
+// open-ports never starts or stops a firewall. A firewall in which it opened
+// ports must keep running: one that is stopped later is drift (settings.h),
+// since the user relied on a running firewall. Once started it is as applied.
+// No step starts it, not with `enforce` either: the plan notes it for a person.
 void PlanFirewallSteps(const ClusterSpec& spec, HostPlanBuilder* plan);
 
-// What a spec wants of the devices of a host beside what they have, with every
-// address parsed and in an order in which the addresses can be set.
-// device_steps.cc makes steps of it.
+// Changes that a spec asks of a host's devices, with parsed addresses, in an
+// order in which these can be set. device_steps.cc makes steps of them.
 
-// What a person does where a fact is missing.
-inline constexpr char kAskTheTool[] =
-    "let hccn_tool answer on this host, then plan again";
+// Why something cannot be planned; nullopt: no reason is known.
+using Obstruction = std::optional<FindingValue>;
 
-// Where a line of hccn.conf stands in the way of the tool.
-inline constexpr char kCorrectTheLine[] =
-    "correct that line or take it out, in place and under flock, then plan "
-    "again";
-
-// What is wanted of one device, and what it has. Pointers into spec and facts.
+// Spec and state of one device. Pointers into spec and facts.
 struct DeviceChange {
   const DeviceSpec* spec;
   const DeviceFacts* facts;                  // nullptr: the host sent nothing.
@@ -180,35 +171,33 @@ struct DeviceChange {
   bool sets_address() const { return wanted && live != wanted; }
 };
 
-// Why this is no address that anybody could have, by the product too; "":
-// nothing is known against it.
-std::string WhyNobodys(const ClusterSpec& spec, Ipv4Address address);
+// Why no port could have this address, by the product too.
+Obstruction WhyUnassigned(const ClusterSpec& spec, Ipv4Address address);
 
-// Why hccn_tool cannot be used for changes on this host; "": it can.
-std::string WhyNoSetCommands(const HostFacts& facts);
+// Why hccn_tool cannot be used for changes on this host.
+Obstruction WhyNoSetCommands(const HostFacts& facts);
 
-// Why no command puts right what hccn.conf has of a map; "": one does, or it is
-// no map.
-std::string WhyNoMap(const DeviceSetting& setting, uint32_t device,
+// Why no command can correct hccn.conf's value of a map.
+Obstruction WhyNoMap(const DeviceSetting& setting, uint32_t device,
                      const HostPlanBuilder& plan);
 
-// A line that hccn_tool deletes with what the device of it has.
+// A line that hccn_tool deletes together with its device's live value.
 struct TakenGateway {
   const HccnConf::Entry* entry = nullptr;  // nullptr: none.
   std::string value = {};                  // As a repair of the file leaves it.
 };
 
-// What setting the device's gateway takes from another one: of those that have
-// one together, the stored line of the lowest id (recorded runs x-A1-gateway).
-// REQUIRES: facts.hccn_conf() has a value.
+// The gateway that another device loses when this one's is set: of the devices
+// that share one, the stored line of the lowest id (recorded runs
+// x-A1-gateway). REQUIRES: facts.hccn_conf() has a value.
 TakenGateway TakenBy(const ProductProfile& profile, const HostFacts& facts,
                      uint32_t device);
 
-// One for each device whose live address is known and whose wanted one could
-// be set; the others are blocked. Those whose address is wrong come in an order
-// in which an address is free before it is set. Blocks an address that another
-// device has and keeps, maybe because its own change is blocked, and devices
-// that take over each other's addresses in a circle.
+// One change for each device whose live address is known and whose wanted one
+// could be set; the others are blocked. Wrong addresses are ordered so that
+// each is free before it is set. Blocks an address that another device keeps,
+// maybe because its own change is blocked, and circles of devices that take
+// over addresses.
 std::vector<DeviceChange> OrderedChanges(const ClusterSpec& spec,
                                          const ServerSpec& server,
                                          HostPlanBuilder* plan);

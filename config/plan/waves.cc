@@ -19,7 +19,7 @@ Hosts FewestWithAllKinds(const ClusterPlan& plan) {
   for (const HostPlan& host : plan.hosts()) {
     uint32_t kinds = 0;
     for (const PlanStep& step : host.steps()) kinds |= 1u << (step.kind() % 32);
-    // One host before it will do in its place.
+    // An earlier host with the same kinds replaces this one.
     const auto known = best.find(kinds);
     if (known != best.end() && known->second.size() < 2) continue;
     for (auto& [before, hosts] : std::map<uint32_t, Hosts>(best)) {
@@ -45,7 +45,7 @@ Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size) {
     if (canary.hosts.size() >= canary.size) break;
     if (!host.steps().empty()) canary.hosts.insert(host.host());
   }
-  // From behind: the first wave then takes out what it has.
+  // Goes backwards: the kinds of the first wave are erased last.
   std::set<std::string> missing;
   std::string names;  // "node07 (sysctl, tls), node09 (firewall)"
   for (size_t i = fewest.size(); i-- > 0;) {
@@ -61,19 +61,14 @@ Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size) {
     names = absl::StrCat(fewest[i]->host(), " (", absl::StrJoin(kinds, ", "),
                          ")", Part(", ", names));
   }
-  canary.why = absl::StrCat(
-      missing.empty() ? "canary: a step of every kind in the plan"
-                      : absl::StrCat("warning: canary: no step of ",
-                                     absl::StrJoin(missing, ", ")),
-      " is on ", names,
-      missing.empty() ? ""
-                      : absl::StrCat(", expected one of every kind in the "
-                                     "plan; apply with --canary ",
-                                     fewest.size()),
-      canary.size > wished
-          ? absl::StrCat("; so the first wave has ", Count(canary.size, "host"),
-                         ", not ", wished)
-          : "");
+  canary.why = missing.empty()
+                   ? Worded("hub-canary-every", names)
+                   : Worded("hub-canary-lacks", absl::StrJoin(missing, ", "),
+                            names, fewest.size());
+  if (canary.size > wished) {
+    canary.why = Worded("hub-canary-wider", canary.why,
+                        Counted(canary.size, "host"), wished);
+  }
   return canary;
 }
 

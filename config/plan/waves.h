@@ -1,9 +1,9 @@
-// How an apply or rollback goes over its hosts: so many at once, in the order
-// of its plan; where a canary was asked for, that many alone at first, and then
-// in each wave twice as many as in the one before, up to that size.
+// Waves of an apply or rollback: `size` hosts at once, in the order of the
+// plan. A canary makes the first wave that small; each later wave is then twice
+// as large, up to `size`.
 //   9 hosts, canary 1, size 4:  host 0 | hosts 1, 2 | hosts 3 to 6 | 7, 8
 // The canary has a step of every kind in the plan, so that the first wave tries
-// all that later waves do:
+// everything that later waves do:
 //   node01 sysctl | node02 tls | node03 sysctl, tls      canary 1: node03
 //   node01 sysctl | node02 tls                           canary 1: both
 #ifndef CONFIG_PLAN_WAVES_H_
@@ -34,8 +34,7 @@ class Waves {
   }
 
   size_t count() const { return begins_.size() - 1; }
-  // The first host of that wave, both from 0; of the one behind the last: how
-  // many hosts there are.
+  // The first host of that wave, both from 0; after the last: the host count.
   size_t begin(size_t wave) const { return begins_[std::min(wave, count())]; }
 
  private:
@@ -45,13 +44,13 @@ class Waves {
 struct Canary {
   size_t size = 0;              // Hosts of the first wave; 0: there is none.
   std::set<std::string> hosts;  // They go before all others.
-  std::string why;  // Which hosts, why them, what they lack; for people.
+  FindingValue why;  // Names hosts, reasons and missing kinds, for people.
 };
 
-// The fewest hosts with a step of every kind, the first ones of equals, filled
-// up from the plan's begin until they are `wished` many. Where so few do not do
-// they are more, but at most `wave_size`; the rest of them is in the next wave,
-// and `why` warns of the kinds that only they have. `wished` 0: no canary.
+// Chooses the fewest hosts with a step of every kind, the first ones of equals,
+// and fills up to `wished` in plan order. It takes more if needed, but at most
+// `wave_size`. The remaining hosts are in the next wave, and `why` warns of
+// kinds that only they have. `wished` 0: no canary.
 Canary ChooseCanary(const ClusterPlan& plan, size_t wished, size_t wave_size);
 
 }  // namespace clusterd

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 
 namespace clusterd {
@@ -70,7 +71,7 @@ TEST(ChooseCanaryTest, IsTheFirstHostWhereAllHaveTheSameKinds) {
   const Canary canary = ChooseCanary(PlanOf({{}, {kTls}, {kTls}}), 1, 32);
   EXPECT_EQ(canary.size, 1u);
   EXPECT_THAT(canary.hosts, ElementsAre("h1"));
-  EXPECT_EQ(canary.why,
+  EXPECT_EQ(EnglishText(canary.why),
             "canary: a step of every kind in the plan is on h1 "
             "(tls)");
 }
@@ -89,10 +90,10 @@ TEST(ChooseCanaryTest, GrowsWhereNoSoFewHostsHaveEveryKind) {
   const Canary canary = ChooseCanary(plan, 1, 32);
   EXPECT_EQ(canary.size, 2u);
   EXPECT_THAT(canary.hosts, ElementsAre("h3", "h4"));
-  EXPECT_EQ(canary.why,
+  EXPECT_EQ(EnglishText(canary.why),
             "canary: a step of every kind in the plan is on h3 (sysctl, tls), "
             "h4 (firewall); so the first wave has 2 hosts, not 1");
-  // Only so many may be asked at once.
+  // Limited by the size of a wave.
   EXPECT_EQ(ChooseCanary(plan, 1, 1).size, 1u);
   EXPECT_THAT(ChooseCanary(plan, 1, 1).hosts, ElementsAre("h3", "h4"));
 }
@@ -102,17 +103,17 @@ TEST(ChooseCanaryTest, WarnsOfKindsThatTheFirstWaveHasNoRoomFor) {
       PlanOf({{kSysctl}, {kTls}, {kSysctl}, {kFirewall}, {kTls}});
   const Canary alone = ChooseCanary(plan, 1, 1);
   EXPECT_EQ(alone.size, 1u);
-  EXPECT_EQ(alone.why,
+  EXPECT_EQ(EnglishText(alone.why),
             "warning: canary: no step of firewall, tls is on h0 (sysctl), "
             "expected one of every kind in the plan; apply with --canary 3");
-  EXPECT_EQ(ChooseCanary(plan, 1, 2).why,
+  EXPECT_EQ(EnglishText(ChooseCanary(plan, 1, 2).why),
             "warning: canary: no step of firewall is on h0 (sysctl), h1 (tls), "
             "expected one of every kind in the plan; apply with --canary 3; so "
             "the first wave has 2 hosts, not 1");
-  // The advice is enough for waves of any size.
+  // The advised size is enough for waves of any size.
   const Canary advised = ChooseCanary(plan, 3, 1);
   EXPECT_EQ(advised.size, 3u);
-  EXPECT_EQ(advised.why,
+  EXPECT_EQ(EnglishText(advised.why),
             "canary: a step of every kind in the plan is on h0 (sysctl), h1 "
             "(tls), h3 (firewall)");
 }

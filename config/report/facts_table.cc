@@ -38,15 +38,15 @@ void AddFact(const std::string& label, const Message& fact, const Page& page,
   }
 }
 
-// All facts of one message, and what is told by a plain enum. Other fields (an
-// id, a list of messages) are left to the caller.
+// All facts of one message, and plain enums. The caller adds other fields (an
+// id, a list of messages).
 std::vector<Row> RowsOf(const Message& group, const Page& page) {
   std::vector<Row> rows;
   const google::protobuf::Reflection& reflection = *group.GetReflection();
   for (int i = 0; i < group.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor& field = *group.GetDescriptor()->field(i);
     if (field.is_repeated()) continue;
-    // It is asked for only where there is no IPv4 address.
+    // The host asks for it only without an IPv4 address.
     if (field.name() == "ipv6_address" && !reflection.HasField(group, &field)) {
       continue;
     }

@@ -7,7 +7,7 @@
 //   ...
 //   Device 3
 //     address         192.168.103.100, netmask 255.255.255.0
-// Follows the messages field by field, so that a new fact shows up by itself.
+// Follows the messages field by field, so new facts appear automatically.
 #ifndef CONFIG_REPORT_FACTS_TABLE_H_
 #define CONFIG_REPORT_FACTS_TABLE_H_
 
@@ -19,9 +19,9 @@
 
 namespace clusterd {
 
-// A fact with a value, with the reason why it is missing, or "not asked for".
-// Lists are cut after 20 lines and say so. All texts are made safe for a
-// terminal. Ages are by our clock, `now`.
+// Prints a fact's value, why it is missing, or "not asked for". Lists are cut
+// after 20 lines and say so. All texts are made safe for a terminal. Ages are
+// by our clock, `now`.
 void PrintFactsTable(const HostFacts& facts, const Style& style, absl::Time now,
                      std::ostream& out);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kLongestChain = 8;  // Longer ones come from no judge of ours.
 
-// Whether two lists of devices have one in common; none: the whole host.
+// True if two lists of devices share one; an empty list is the whole host.
 bool Meet(const Subject& a, const Subject& b) {
   return a.devices().empty() || b.devices().empty() ||
          absl::c_any_of(a.devices(), [&b](uint32_t device) {
@@ -19,9 +19,9 @@ bool Meet(const Subject& a, const Subject& b) {
          });
 }
 
-// The rule that the finding follows from about all of its subjects; empty: it
-// stands for itself. What cannot be told follows from its cause even where the
-// report does not have that.
+// The rule from which the finding follows about all of its subjects; empty: the
+// finding is independent. An unknown result follows from its cause even if the
+// report lacks the cause.
 std::string RootRule(const Finding& finding, const FindingRoots& roots) {
   const State state = KnownState(finding.state());
   if (finding.caused_by().empty() || state < WARN) return "";
@@ -37,7 +37,7 @@ std::string RootRule(const Finding& finding, const FindingRoots& roots) {
   return root;
 }
 
-// By state; what follows from another rule stands before the roots of trouble.
+// Sorts by state; findings with a cause come before the root causes.
 std::pair<int, bool> Weight(const FindingBlock& block) {
   const bool is_root = absl::c_any_of(
       block.findings,
@@ -74,7 +74,7 @@ const Finding& FindingRoots::Of(const Finding& finding,
   const Finding* root = &finding;
   for (int i = 0; i < kLongestChain && !root->caused_by().empty(); ++i) {
     const Finding* next = Behind(*root, subject);
-    // What is found about several together follows from what one of them has.
+    // A finding about several follows from the finding of one of them.
     for (int k = 0; i == 0 && next == nullptr && k < finding.subjects_size();
          ++k) {
       next = Behind(finding, finding.subjects(k));
@@ -88,7 +88,7 @@ const Finding& FindingRoots::Of(const Finding& finding,
 FindingOverview ArrangeFindings(const Report& report, bool whole) {
   const FindingRoots roots(report);
   FindingOverview overview;
-  FirstMet<std::pair<std::string, bool>, CauseGroup> causes;
+  FirstSeen<std::pair<std::string, bool>, CauseGroup> causes;
   for (const RuleResult& rule : report.rules()) {
     std::map<State, FindingBlock> blocks;
     for (const Finding& finding : rule.findings()) {
@@ -126,9 +126,9 @@ std::string CauseText(const std::string& cause, const CauseGroup& group,
              SubjectsText(group.subjects, groups, columns));
 }
 
-FirstMet<std::string, std::vector<std::string>> SilentHosts(
+FirstSeen<std::string, std::vector<std::string>> SilentHosts(
     const Report& report) {
-  FirstMet<std::string, std::vector<std::string>> silent;
+  FirstSeen<std::string, std::vector<std::string>> silent;
   for (const HostStatus& host : report.hosts()) {
     if (host.no_facts_reason().empty()) continue;
     silent[host.no_facts_reason()].push_back(host.host());
@@ -172,10 +172,10 @@ std::string ReportSubject(
   return where.empty() ? Say("the-cluster") : where;
 }
 
-std::string JobName(const Report& report) {
-  if (report.job_id().empty() && report.job_servers() == 0) return "";
-  return report.job_id().empty() ? Say("job-without-id")
-                                 : Say("job", report.job_id());
+FindingValue JobWords(const Report& report) {
+  if (report.job_id().empty() && report.job_servers() == 0) return {};
+  return report.job_id().empty() ? Worded("job-without-id")
+                                 : Worded("job", report.job_id());
 }
 
 std::string JobText(const Report& report) {

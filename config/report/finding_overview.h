@@ -1,5 +1,5 @@
-// The findings of a report by what explains them: those that follow from
-// another one stand behind its rule, and only the others have a headline.
+// The findings of a report by their causes: those that follow from another one
+// stand behind its rule, and only the others have a headline.
 #ifndef CONFIG_REPORT_FINDING_OVERVIEW_H_
 #define CONFIG_REPORT_FINDING_OVERVIEW_H_
 
@@ -16,51 +16,50 @@
 
 namespace clusterd {
 
-// A warning, a failure, or what cannot be told.
+// A warning, a failure or an unknown result.
 inline bool IsTrouble(State state) {
   return WorseState(KnownState(state), SKIPPED) != SKIPPED;
 }
 
-// The words of a fix before its command; all of it for a finding that is in
-// words alone, as one of the controller itself.
+// The words of a fix before its command; the whole fix for a finding in words
+// alone, such as the controller's own.
 inline const std::string& FixWords(const Finding& finding) {
   const bool is_split =
       !finding.fix_words().empty() || !finding.command().empty();
   return is_split ? finding.fix_words() : finding.fix();
 }
 
-// The findings of one report by what explains them; it must outlive this.
+// The findings of one report by their causes; it must outlive this.
 class FindingRoots {
  public:
   explicit FindingRoots(const Report& report);
 
-  // The end of the chain of causes about that subject of the finding, or about
-  // another one: itself where it names none, or one that the report lacks.
+  // The end of the chain of causes about that subject of the finding, or
+  // another one: itself if it names none, or one that the report lacks.
   const Finding& Of(const Finding& finding, const Subject& subject) const;
 
  private:
   const Finding* Behind(const Finding& finding, const Subject& subject) const;
 
-  // By rule and host.
+  // Keyed by rule and host.
   std::map<std::pair<absl::string_view, absl::string_view>,
            std::vector<std::pair<const Finding*, const Subject*>>>
       findings_;
 };
 
-// The findings of one rule that have one state.
 struct FindingBlock {
-  // Of a finding of the block.
+  // `finding` belongs to the block.
   absl::string_view WhyOf(const Finding& finding) const {
     return finding.why().empty() ? why : finding.why();
   }
 
   std::string rule;
   State state;
-  std::string why;  // What the rule says of those that do not say it.
+  std::string why;  // The rule's default.
   std::vector<const Finding*> findings;
 };
 
-// Everything that follows from what one other rule found.
+// All findings that follow from one other rule.
 struct CauseGroup {
   State state = WARN;
   std::vector<std::string> rules;
@@ -81,24 +80,27 @@ struct FindingOverview {
 FindingOverview ArrangeFindings(const Report& report, bool whole = false);
 
 // Hosts without facts, by the reason, in the report's order.
-FirstMet<std::string, std::vector<std::string>> SilentHosts(
+FirstSeen<std::string, std::vector<std::string>> SilentHosts(
     const Report& report);
 
 // "FAIL", "FAIL (partial)", "NO VERDICT".
 std::string VerdictWord(const Report& report);
 
-// "is not ready": what the verdict says of the cluster or job.
+// "is not ready": the verdict about the cluster or job.
 std::string VerdictSentence(const Report& report);
 
-// Whose report it is: "demo", or of no cluster that of its one host; and in a
+// The report's subject: "demo", or the one host without a cluster; and in a
 // sentence, "job slurm:1234.0 on demo" or "the cluster", names through `shown`.
 std::string ReportName(const Report& report);
 std::string ReportSubject(
     const Report& report,
     const std::function<std::string(absl::string_view)>& shown);
 
-// "job slurm:1234.0"; empty for a report that is about none.
-std::string JobName(const Report& report);
+// "job slurm:1234.0"; empty for a report without one.
+FindingValue JobWords(const Report& report);
+inline std::string JobName(const Report& report) {
+  return ValueText(JobWords(report));
+}
 
 // "job slurm:1234.0: 16 servers, 128 devices". Not safe for a terminal.
 std::string JobText(const Report& report);

@@ -11,12 +11,15 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 #include "config/words/terminal.h"
+#include "config/words/waiver_text.h"
 
 namespace clusterd {
 namespace {
@@ -35,21 +38,21 @@ std::string OneLine(absl::string_view text, int columns) {
 }
 
 // A finding about one host, or about none.
-struct Told {
+struct Reported {
   const Finding* finding;
   std::set<uint32_t> devices;
   const Finding* root;  // Itself where nothing explains it.
   size_t place;         // Among those of the host.
 };
-using ToldByHost = std::map<absl::string_view, std::vector<Told>>;
+using ReportedByHost = std::map<absl::string_view, std::vector<Reported>>;
 
-// Of one host, or of all and of none.
-ToldByHost FindingsByHost(const Report& report, const std::string* only) {
+// Findings of one host, or of all and of none.
+ReportedByHost FindingsByHost(const Report& report, const std::string* only) {
   const FindingRoots roots(report);
-  ToldByHost told;
+  ReportedByHost told;
   const auto add = [&](const Finding& finding, const Subject& subject) {
     if (only != nullptr && subject.host() != *only) return;
-    std::vector<Told>& of_host = told[subject.host()];
+    std::vector<Reported>& of_host = told[subject.host()];
     if (of_host.empty() || of_host.back().finding != &finding) {
       of_host.push_back(
           {&finding, {}, &roots.Of(finding, subject), of_host.size()});
@@ -67,22 +70,22 @@ ToldByHost FindingsByHost(const Report& report, const std::string* only) {
   return told;
 }
 
-// What one cause explains stands together, behind it; the group with the worst
-// finding is the first.
-void Sort(std::vector<Told>* told) {
+// Groups findings by cause, behind it; the worst group comes first.
+void Sort(std::vector<Reported>* told) {
   std::map<const Finding*, std::pair<State, size_t>> groups;  // Worst, first.
-  for (const Told& each : *told) {
+  for (const Reported& each : *told) {
     auto& group = groups.emplace(each.root, std::make_pair(WARN, each.place))
                       .first->second;
     group.first = WorseState(group.first, KnownState(each.finding->state()));
   }
-  const auto key = [&groups](const Told& each) {
+  const auto key = [&groups](const Reported& each) {
     const auto& [worst, first] = groups.at(each.root);
     return std::make_tuple(-worst, first, each.root != each.finding,
                            -KnownState(each.finding->state()), each.place);
   };
-  absl::c_sort(
-      *told, [&key](const Told& a, const Told& b) { return key(a) < key(b); });
+  absl::c_sort(*told, [&key](const Reported& a, const Reported& b) {
+    return key(a) < key(b);
+  });
 }
 
 std::string SeenText(const Finding& finding) {
@@ -91,13 +94,31 @@ std::string SeenText(const Finding& finding) {
       kTextColumns);
 }
 
-JobReason ReasonOf(const Told& told) {
+FindingValue WordsOf(const Finding& finding) {
+  FindingValue words;
+  words.set_words(absl::StrCat(finding.rule(), "/", finding.finding()));
+  *words.mutable_values() = finding.values();
+  const Waiver& waiver = finding.waiver();
+  if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return words;
+  const FindingValue waived = Worded(
+      waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
+      Worded(absl::StrCat("hook-state-", StateWord(waiver.waived_from()))),
+      WaiverWords(waiver));
+  words.set_text(
+      std::string(absl::StripSuffix(finding.observed(), EnglishText(waived))));
+  return Worded("headed", words, waived);
+}
+
+JobReason ReasonOf(const Reported& told) {
   const Finding& finding = *told.finding;
   JobReason reason;
   reason.set_rule(OneLine(finding.rule(), kRuleColumns));
   reason.set_state(KnownState(finding.state()));
   reason.mutable_devices()->Add(told.devices.begin(), told.devices.end());
   reason.set_text(SeenText(finding));
+  if (!finding.finding().empty() && reason.text() == finding.observed()) {
+    *reason.mutable_said() = WordsOf(finding);
+  }
   reason.set_waived(finding.has_waiver());
   reason.set_waived_from(finding.waiver().waived_from());
   reason.set_caused_by(OneLine(finding.caused_by(), kRuleColumns));
@@ -110,11 +131,11 @@ JobReason ReasonOf(const Told& told) {
   return reason;
 }
 
-std::vector<JobReason> ReasonsOf(std::vector<Told> told, size_t most) {
+std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
   Sort(&told);
   if (told.size() > most) {
-    // No failure is left out for what another one explains.
-    absl::c_stable_partition(told, [](const Told& each) {
+    // Keeps every failure rather than consequences of another one.
+    absl::c_stable_partition(told, [](const Reported& each) {
       return KnownState(each.finding->state()) == FAIL;
     });
     told.erase(told.begin() + most, told.end());
@@ -122,8 +143,8 @@ std::vector<JobReason> ReasonsOf(std::vector<Told> told, size_t most) {
   return Each<JobReason>(told, ReasonOf);
 }
 
-// The first of each host, then the second of each, until there is no room.
-void AddReasons(const ToldByHost& told, JobVerdict* verdict) {
+// Adds the first of each host, then the second of each, up to the limit.
+void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   std::vector<std::vector<JobReason>> reasons;
   for (JobVerdict::Host& host : *verdict->mutable_hosts()) {
     const auto of_host = told.find(host.host());
@@ -131,7 +152,7 @@ void AddReasons(const ToldByHost& told, JobVerdict* verdict) {
                           ? std::vector<JobReason>()
                           : ReasonsOf(of_host->second, kMaxReasonsOfHost));
     if (of_host == told.end()) continue;
-    for (const Told& each : of_host->second) {
+    for (const Reported& each : of_host->second) {
       host.set_state(
           WorseState(host.state(), KnownState(each.finding->state())));
     }
@@ -140,6 +161,8 @@ void AddReasons(const ToldByHost& told, JobVerdict* verdict) {
   for (size_t depth = 0; depth < kMaxReasonsOfHost; ++depth) {
     for (size_t i = 0; i < reasons.size(); ++i) {
       if (depth >= reasons[i].size()) continue;
+      // Reasons of another host matter more than a second language.
+      if (bytes > kMaxReasonsBytes / 4) reasons[i][depth].clear_said();
       bytes += reasons[i][depth].ByteSizeLong();
       if (bytes > kMaxReasonsBytes) return;
       *verdict->mutable_hosts(static_cast<int>(i))->add_reasons() =
@@ -174,7 +197,7 @@ void AddHosts(const Report& report, const JobSpec& job, JobVerdict* verdict) {
 std::vector<JobReason> ReasonsAbout(const Report& report,
                                     absl::string_view host) {
   const std::string only(host);
-  ToldByHost told = FindingsByHost(report, &only);
+  ReportedByHost told = FindingsByHost(report, &only);
   return told.empty() ? std::vector<JobReason>()
                       : ReasonsOf(std::move(told.begin()->second),
                                   std::numeric_limits<size_t>::max());
@@ -189,7 +212,7 @@ JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
   verdict.set_run_id(report.run_id());
   verdict.set_verdict(SupportedVerdict(report));
   AddHosts(report, job, &verdict);
-  ToldByHost told = FindingsByHost(report, nullptr);
+  ReportedByHost told = FindingsByHost(report, nullptr);
   AddReasons(told, &verdict);
   for (const JobVerdict::Host& host : verdict.hosts()) {
     verdict.set_verdict(WorseState(verdict.verdict(), host.state()));
@@ -234,7 +257,8 @@ Report ReportForHook(const Report& report) {
   cut.set_job_servers(report.job_servers());
   cut.set_job_devices(report.job_devices());
   *cut.mutable_rule_counts() = report.rule_counts();
-  cut.add_notes("role hook is told what fails, and nothing else");
+  *cut.add_said() = Worded("report-of-hook-role");
+  cut.add_notes(EnglishText(cut.said(0)));
   for (const HostStatus& host : report.hosts()) {
     HostStatus* const told = cut.add_hosts();
     told->set_host(host.host());
@@ -253,17 +277,34 @@ Report ReportForHook(const Report& report) {
       failing->set_state(FAIL);
       *failing->mutable_subjects() = finding.subjects();
       failing->set_observed(SeenText(finding));
+      // The same in words, as hosts of a job get them.
+      failing->set_finding(finding.finding());
+      *failing->mutable_values() = finding.values();
     }
   }
   return cut;
 }
 
+FindingValue TextWords(const JobReason& reason) {
+  FindingValue words = reason.said();
+  words.set_text(reason.text());
+  return words;
+}
+
+FindingValue ReasonWords(const JobReason& reason) {
+  FindingValue text = TextWords(reason);
+  const auto& ids = reason.devices();
+  if (!ids.empty()) {
+    text = Worded("hook-about", DevicesValue({ids.begin(), ids.end()}), text);
+  }
+  if (!reason.host().empty()) {
+    text = Worded(ids.empty() ? "hook-about" : "hook-on", reason.host(), text);
+  }
+  return Worded("hook-reason", reason.rule(), text);
+}
+
 std::string ReasonLine(const JobReason& reason) {
-  const std::string devices =
-      DevicesText({reason.devices().begin(), reason.devices().end()});
-  return OneLine(absl::StrCat(kReasonPrefix, reason.rule(), ": ", devices,
-                              devices.empty() ? "" : ": ", reason.text()),
-                 kLineColumns);
+  return OneLine(EnglishText(ReasonWords(reason)), kLineColumns);
 }
 
 }  // namespace clusterd

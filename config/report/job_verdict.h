@@ -7,45 +7,48 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "config/words/message.h"
 #include "proto/finding.pb.h"
 #include "proto/job.pb.h"
 
 namespace clusterd {
 
-// What our drain reasons and refusals begin with: "clusterd: ".
+// The prefix of our drain reasons and refusals: "clusterd: ".
 inline constexpr absl::string_view kReasonPrefix = "clusterd: ";
 
 // Reasons of a report about one host, and (host "") about none; worst first,
-// causes before what they explain; no PASS or SKIPPED among them. Texts are
-// printable ASCII on one line, at most 120 characters; a longer repair, which
-// must not be cut, is "clusterctl explain RULE".
+// causes before consequences; without PASS and SKIPPED. Texts are printable
+// ASCII on one line, at most 120 characters; a longer repair, which must not be
+// cut, is "clusterctl explain RULE". An uncut text has its words, too.
 std::vector<JobReason> ReasonsAbout(const Report& report,
                                     absl::string_view host);
 
-// What a report concluded about the job, but for job_digest. `report` is of
-// that job. Every host of the job has its state. Of the reasons at most 8 a
-// host and 16 of the cluster are there, and never so many that the whole takes
-// much more than 400 kB: the worst of every host comes before the second of
-// any.
+// The report's conclusion about the job, without job_digest. `report` is of
+// that job. Every host of the job has its state. Holds at most 8 reasons a host
+// and 16 of the cluster, and never much more than 400 kB in all: the worst of
+// every host comes before the second of any.
 JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job);
 
 // Bytes of a verdict: `common` and one host's `own`, one after the other, are
 // the verdict as that host needs it. Of other hosts it has the first, which is
-// the master, and those of which more is told than that they pass.
+// the master, and those with more to report than a pass.
 struct VerdictBytes {
   std::string common;
-  absl::flat_hash_map<std::string, std::string> own;  // Of every host.
+  absl::flat_hash_map<std::string, std::string> own;  // Has every host.
 };
 VerdictBytes BytesForHosts(JobVerdict verdict);
 
-// The report of a job as role hook is told it, which may name any host in a
-// job: the verdict, a state for each rule and host, and which findings fail,
-// with what was seen, cut to one line. No fact, and nothing of what does not
-// fail.
+// The report of a job for role hook, which may name any host in a job: the
+// verdict, a state for each rule and host, and the failing findings, with what
+// was seen, cut to one line. Without facts and other findings.
 Report ReportForHook(const Report& report);
 
-// One printable line of at most 200 bytes without a line break, e.g.
-// "clusterd: link: device 3: DOWN".
+// The words of `text`, which are that text in English.
+FindingValue TextWords(const JobReason& reason);
+
+// "clusterd: link: device 3: DOWN", behind the name of another host. The line
+// is English: printable ASCII of at most 200 bytes without a line break.
+FindingValue ReasonWords(const JobReason& reason);
 std::string ReasonLine(const JobReason& reason);
 
 }  // namespace clusterd

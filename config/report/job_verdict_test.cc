@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/report/verdict.h"
 #include "config/values/version.h"
+#include "config/words/waiver_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
@@ -112,6 +113,41 @@ TEST(ReasonsAboutTest, SaysWhatAWaiverCoversAndTheCause) {
   EXPECT_EQ(reasons[0].caused_by(), "link");
 }
 
+TEST(ReasonsAboutTest, HasTheWordsOfATextThatIsNotCut) {
+  Report report;
+  Finding& finding = AddFinding("link", FAIL, "a", &report);
+  finding.set_finding("down");
+  finding.mutable_subjects(0)->add_devices(3);
+  *finding.add_values() = ToFindingValue("DOWN");
+  JobReason reason = ReasonsAbout(report, "a")[0];
+  EXPECT_EQ(reason.said().words(), "link/down");
+  EXPECT_EQ(reason.said().values(0).text(), "DOWN");
+  // Behind the rule, and behind the device.
+  const FindingValue words = ReasonWords(reason).values(1).values(1);
+  EXPECT_EQ(words.words(), "link/down");
+  EXPECT_EQ(words.text(), "link is wrong");
+  reason.set_host("b");
+  EXPECT_EQ(ReasonLine(reason), "clusterd: link: b device 3: link is wrong");
+  finding.set_observed(std::string(200, 'x'));
+  EXPECT_FALSE(ReasonsAbout(report, "a")[0].has_said());
+}
+
+TEST(ReasonsAboutTest, HasTheWordsOfAWaiver) {
+  Report report;
+  Finding& finding = AddFinding("link", WARN, "a", &report);
+  finding.set_finding("down");
+  Waiver& waiver = *finding.mutable_waiver();
+  waiver.set_rule("link");
+  waiver.set_waived_from(FAIL);
+  const std::string waived = EnglishText(
+      Worded("waived", Worded("hook-state-fail"), WaiverWords(waiver)));
+  finding.set_observed("DOWN" + waived);
+  const JobReason reason = ReasonsAbout(report, "a")[0];
+  EXPECT_EQ(reason.said().words(), "headed");
+  EXPECT_EQ(reason.said().values(0).text(), "DOWN");
+  EXPECT_EQ(ReasonLine(reason), "clusterd: link: DOWN" + waived);
+}
+
 TEST(ReasonsAboutTest, CutsNoRepair) {
   Report report;
   AddFinding("link", FAIL, "a", &report).set_fix(std::string(300, 'x'));
@@ -140,6 +176,8 @@ TEST(ReportForHookTest, HasTheVerdictAndWhatFailsAndNoMore) {
   report.add_switches()->set_name("silent");
   Finding& failing = AddFinding("link", FAIL, "a", &report);
   failing.set_observed("DOWN\nsince today");
+  failing.set_finding("down");
+  *failing.add_values() = ToFindingValue("today");
   failing.set_expected("silent");
   failing.set_why("silent");
   failing.set_fix("silent");
@@ -161,6 +199,9 @@ TEST(ReportForHookTest, HasTheVerdictAndWhatFailsAndNoMore) {
   EXPECT_EQ(cut.rules(0).category(), "device");
   ASSERT_EQ(cut.rules(0).findings_size(), 1);
   EXPECT_EQ(cut.rules(0).findings(0).observed(), "DOWN; since today");
+  EXPECT_EQ(cut.rules(0).findings(0).finding(), "down");
+  ASSERT_EQ(cut.rules(0).findings(0).values_size(), 1);
+  EXPECT_EQ(cut.rules(0).findings(0).values(0).text(), "today");
   EXPECT_EQ(cut.rules(0).findings(0).subjects(0).host(), "a");
   EXPECT_EQ(cut.rules(1).findings_size() + cut.rules(2).findings_size(), 0);
   EXPECT_THAT(cut.DebugString(),
@@ -195,7 +236,6 @@ TEST(MakeJobVerdictTest, ServerThatTheReportLacksIsUnknown) {
   EXPECT_EQ(verdict.hosts(0).state(), PASS);
   EXPECT_EQ(verdict.hosts(1).host(), "b");
   EXPECT_EQ(verdict.hosts(1).state(), UNKNOWN);
-  // Nothing was judged.
   EXPECT_EQ(verdict.verdict(), UNKNOWN);
 }
 

@@ -1,8 +1,11 @@
 #include "config/report/message_json.h"
 
+#include <memory>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/coded_stream.h"
@@ -18,13 +21,19 @@ std::string MessageJson(const google::protobuf::Message& message,
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = with_defaults;
-  // Maps in the order of their keys: the same message, the same bytes.
+  std::unique_ptr<google::protobuf::Message> english(message.New());
+  english->CopyFrom(message);
+  {
+    const InLanguage in_english(Language::kEnglish);
+    RenderWords(english.get(), /*drop=*/true);
+  }
+  // Maps are in the order of their keys: the same message, the same bytes.
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
     google::protobuf::io::CodedOutputStream out(&stream);
     out.SetSerializationDeterministic(true);
-    message.SerializeToCodedStream(&out);
+    english->SerializeToCodedStream(&out);
   }
   static auto* const resolver =
       google::protobuf::util::NewTypeResolverForDescriptorPool(
@@ -36,7 +45,7 @@ std::string MessageJson(const google::protobuf::Message& message,
       absl::StrCat("type.googleapis.com/",
                    message.GetDescriptor()->full_name()),
       bytes, &json, options);
-  // Our messages have no Any; nothing else can fail but our own mistakes.
+  // Our messages have no Any; only a mistake of ours can fail here.
   if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
   while (!json.empty() && json.back() == '\n') json.pop_back();
   std::string safe = SafeJson(json);

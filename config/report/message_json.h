@@ -1,6 +1,6 @@
 // Any message as JSON: the protobuf JSON mapping with the names of the .proto
-// files, every field written, also zeros. 64-bit numbers are strings there. The
-// keys of a map are in order: equal messages are equal bytes.
+// files, every field written, also zeros. 64-bit numbers are strings there. Map
+// keys are in order: equal messages are equal bytes.
 #ifndef CONFIG_REPORT_MESSAGE_JSON_H_
 #define CONFIG_REPORT_MESSAGE_JSON_H_
 

@@ -18,20 +18,18 @@ namespace clusterd {
 
 inline constexpr char kMetricsType[] = "text/plain; version=0.0.4";
 
-// Names and values. Values may come from anybody: they are escaped, and bytes
-// that are no UTF-8 are replaced. Names are ours.
+// Names and values. Values may be untrusted: they are escaped, and bytes that
+// are not UTF-8 are replaced. Names are ours.
 using MetricLabels = std::vector<std::pair<absl::string_view, std::string>>;
 
 class MetricsText {
  public:
-  // All samples of a metric follow its beginning. `type`: gauge, counter or
-  // histogram.
+  // All samples of a metric follow. `type`: gauge, counter or histogram.
   void Begin(absl::string_view name, absl::string_view type,
              absl::string_view help);
-  // A sample of the metric that was begun last.
+  // A sample of the last metric.
   void Add(double value, const MetricLabels& labels = {});
   void AddHistogram(const Histogram& histogram);
-  // A metric of one sample.
   void AddGauge(absl::string_view name, absl::string_view help, double value);
 
   std::string Take() && { return std::move(text_); }

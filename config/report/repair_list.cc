@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -21,6 +22,8 @@ constexpr int kHostsColumns = 40;
 constexpr size_t kOwnCommands = 4;    // Beside one line for `clusterctl plan`.
 constexpr size_t kRepairsOfRule = 3;  // More of one rule become one.
 constexpr absl::string_view kPlan = "`clusterctl plan`";
+// Findings of rule device-ip-set, whose value is the number of planned values.
+constexpr absl::string_view kNeverConfigured = "never-configured";
 
 std::string ExplainCommand(absl::string_view rule) {
   return Say("repair-explain", rule);
@@ -57,24 +60,56 @@ struct Draft {
   Repair repair;
   std::set<const Finding*> roots;
   bool by_plan = false;
+  size_t devices = 0, values = 0;  // On hosts never configured.
 };
 using RuleOrWaived = std::pair<std::string, bool>;
-using Drafts = FirstMet<std::pair<RuleOrWaived, std::string>, Draft>;
+using Drafts = FirstSeen<std::pair<RuleOrWaived, std::string>, Draft>;
+
+// The name of the words for the cabling rules' result about the host.
+const char* CablingOf(const Report& report, absl::string_view host) {
+  State worst = PASS;
+  int judging = 0;
+  for (const RuleResult& rule : report.rules()) {
+    const bool sees_all = rule.rule() == "link" || rule.rule() == "lldp";
+    if (!sees_all && rule.rule() != "lldp-rail") continue;
+    if (sees_all && rule.state() != SKIPPED) ++judging;
+    for (const Finding& finding : rule.findings()) {
+      if (FirstWith(finding.subjects(), &Subject::host, host) != nullptr) {
+        worst = WorseState(worst, finding.state());
+      }
+    }
+  }
+  if (worst == FAIL || worst == WARN) return "cabling-faulty";
+  return worst == PASS && judging == 2 ? "cabling-fine" : "cabling-unknown";
+}
 
 Drafts DraftsOf(const Report& report) {
   const FindingRoots roots(report);
   Drafts drafts;
   const auto add = [&](const Finding& finding, const Subject& subject) {
     const Finding& root = roots.Of(finding, subject);
+    const bool is_new =
+        absl::StartsWith(root.finding(), kNeverConfigured) &&
+        !root.values().empty() &&
+        FirstWith(root.subjects(), &Subject::host, subject.host()) != nullptr;
     const std::string& cause = root.caused_by();
-    Draft& draft =
-        drafts[{{cause.empty() ? root.rule() : cause, root.has_waiver()},
-                root.mended_by_plan() ? std::string(kPlan) : HowText(root)}];
-    draft.by_plan = root.mended_by_plan();
+    Draft& draft = drafts[{{is_new          ? root.finding()
+                            : cause.empty() ? root.rule()
+                                            : cause,
+                            root.has_waiver()},
+                           is_new ? CablingOf(report, subject.host())
+                           : root.fixed_by_plan() ? std::string(kPlan)
+                                                  : HowText(root)}];
+    draft.by_plan = root.fixed_by_plan() && !is_new;
     draft.roots.insert(&root);
     Repair& repair = draft.repair;
     repair.state = WorseState(repair.state, finding.state());
     if (&root == &finding) *repair.subjects.Add() = subject;
+    if (&root == &finding && is_new) {
+      repair.subjects.rbegin()->clear_devices();
+      draft.devices += subject.devices_size();
+      draft.values += root.values(0).number();
+    }
     if (repair.rules.empty()) AddRule(root.rule(), &repair);
     AddRule(finding.rule(), &repair);
   };
@@ -94,7 +129,7 @@ std::set<std::string> HostsOf(const Repair& repair) {
   return hosts;
 }
 
-// One line for all that a plan mends; and lines of their own for the few that
+// One line for all that a plan fixes; and lines of their own for the few that
 // are one command on a host that needs no other.
 std::vector<Repair> PlanRepairs(const Drafts& drafts, bool waived) {
   std::map<std::string, int> needs;
@@ -136,12 +171,16 @@ std::vector<Repair> ListRepairs(const Report& report) {
   std::vector<Repair> repairs = PlanRepairs(drafts, /*waived=*/false);
   absl::c_move(PlanRepairs(drafts, /*waived=*/true),
                std::back_inserter(repairs));
-  FirstMet<RuleOrWaived, std::vector<Repair>> by_rule;
+  FirstSeen<RuleOrWaived, std::vector<Repair>> by_rule;
   for (const auto& [key, draft] : drafts) {
     if (draft.by_plan) continue;
     by_rule[key.first].push_back(draft.repair);
     Repair& repair = by_rule[key.first].back();
-    repair.how = key.second;
+    repair.how = draft.values == 0
+                     ? key.second
+                     : Say(absl::StrCat("repair-", key.first.first),
+                           Count(draft.devices, "device"), Say(key.second),
+                           draft.values);
     const Finding& root = **draft.roots.begin();
     const bool is_one = draft.roots.size() == 1 && !FixWords(root).empty();
     if (is_one) repair.command = root.command();
@@ -156,29 +195,16 @@ std::vector<Repair> ListRepairs(const Report& report) {
     absl::c_copy(all, std::back_inserter(repairs));
   }
   absl::c_stable_sort(repairs, [](const Repair& a, const Repair& b) {
-    return std::make_pair(a.state, a.rules.size()) <
+    return std::make_pair(a.state, a.rules.size()) >
            std::make_pair(b.state, b.rules.size());
   });
   return repairs;
 }
 
-void FoldRepairs(size_t most, std::vector<Repair>* repairs) {
-  for (const State state : {WARN, UNKNOWN, FAIL}) {
-    const auto is_of_it = [state](const Repair& repair) {
-      return repair.state == state;
-    };
-    const size_t of_it = absl::c_count_if(*repairs, is_of_it);
-    if (repairs->size() <= most || of_it < 2) continue;
-    // As many of the first ones as need be; the others stay as they are.
-    const size_t folded = std::min(of_it, repairs->size() - most + 1);
-    const auto first = absl::c_find_if(*repairs, is_of_it);
-    Repair line;
-    for (auto it = first; it != first + folded; ++it) Merge(*it, &line);
-    line.state = state;
-    line.how = Say("repair-folded", Count(line.causes, "cause"));
-    *first = line;
-    repairs->erase(first + 1, first + folded);
-  }
+std::string MoreCauses(const Report& report, size_t causes) {
+  const std::string more = Count(causes, "more cause");
+  return report.run_id().empty() ? Say("repair-more-here", more)
+                                 : Say("repair-more", more, report.run_id());
 }
 
 std::string RepairLine(const Repair& repair) {

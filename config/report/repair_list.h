@@ -1,7 +1,9 @@
-// What a report comes down to: one line per cause, with its repair and with the
-// rules that the repair puts in order, e.g.
+// The repairs of a report: one line per cause, with its repair and with the
+// rules that the repair fixes, e.g.
 //   node24 device 2: `hccn_tool -i 2 -ip -s …` (4 rules: …)
-//   10 hosts: `clusterctl plan` mends them (6 rules: …)
+//   10 hosts: `clusterctl plan` has the changes (6 rules: …)
+//   s[1-3]: the device network was never configured (24 devices, cabling is
+//   fine); `clusterctl plan` has 72 values (2 rules: …)
 #ifndef CONFIG_REPORT_REPAIR_LIST_H_
 #define CONFIG_REPORT_REPAIR_LIST_H_
 
@@ -14,20 +16,20 @@ namespace clusterd {
 
 struct Repair {
   State state = WARN;  // The worst of all that it puts in order.
-  google::protobuf::RepeatedPtrField<Subject> subjects;  // Of the causes alone.
-  std::vector<std::string> rules;  // That of the cause first.
-  std::string how;                 // In words, or commands in backquotes.
-  std::string command;  // Of a single cause, beside words in `how`, if it has.
+  google::protobuf::RepeatedPtrField<Subject> subjects;  // The causes' only.
+  std::vector<std::string> rules;                        // The cause's first.
+  std::string how;      // In words, or commands in backquotes.
+  std::string command;  // A single cause's, beside words in `how`.
   size_t causes = 1;
 };
 
-// Worst last. Nothing for what is skipped. What one `clusterctl plan` mends is
-// one line, but for hosts with a single such cause, which have their command.
+// Worst first, and among equals the one that explains most. Leaves out skipped
+// rules. All that one `clusterctl plan` fixes is one line, but for hosts with a
+// single such cause, which have their command, and for those never configured.
 std::vector<Repair> ListRepairs(const Report& report);
 
-// The best ones of a state as one line, until no more than `most` are left or
-// each state has one; WARN first, FAIL last.
-void FoldRepairs(size_t most, std::vector<Repair>* repairs);
+// "and 12 more causes: clusterctl show 3fa2… --verbose".
+std::string MoreCauses(const Report& report, size_t causes);
 
 // "node24 device 2: `hccn_tool …` (link, net-health)".
 std::string RepairLine(const Repair& repair);

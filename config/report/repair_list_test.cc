@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/report/report_table.h"
 #include "config/words/terminal.h"
@@ -72,7 +73,7 @@ TEST(RepairListTest, HasTheCommandBesideTheWordsOfASingleCause) {
 TEST(RepairListTest, NamesTheOneCommandAndAllThatItPutsInOrder) {
   Report report;
   Finding& address = Add(report, "device-ip-planned", FAIL, "node24", 2);
-  address.set_mended_by_plan(true);
+  address.set_fixed_by_plan(true);
   SetCommand("hccn_tool -i 2 -ip -s address 10.0.0.1 netmask 255.0.0.0",
              address);
   for (const char* rule : {"subnet-pairs", "subnet-distinct", "ip-unique"}) {
@@ -89,14 +90,14 @@ TEST(RepairListTest, PutsWhatAPlanMendsOnOneLine) {
   Report report;
   for (int i = 1; i <= 10; ++i) {
     const std::string host = absl::StrCat("node", i);
-    Add(report, "ports-reserved", FAIL, host).set_mended_by_plan(true);
-    Add(report, "listen-backlog", WARN, host).set_mended_by_plan(true);
+    Add(report, "ports-reserved", FAIL, host).set_fixed_by_plan(true);
+    Add(report, "listen-backlog", WARN, host).set_fixed_by_plan(true);
   }
   Add(report, "link", FAIL, "node3", 1).set_fix("check the cable");
   EXPECT_THAT(Lines(report),
-              ElementsAre("node3 device 1: check the cable (link)",
-                          "node[1-10]: `clusterctl plan` has the changes "
-                          "(ports-reserved, listen-backlog)"));
+              ElementsAre("node[1-10]: `clusterctl plan` has the changes "
+                          "(ports-reserved, listen-backlog)",
+                          "node3 device 1: check the cable (link)"));
 }
 
 TEST(RepairListTest, KeepsApartWhatHasAnotherCause) {
@@ -132,16 +133,16 @@ TEST(RepairListTest, WhatIsWaivedStandsApartAsAWarning) {
         Finding& finding = Add(report, rule, waived ? WARN : FAIL, host, 3);
         if (waived) finding.mutable_waiver()->set_rule("link");
         if (rule == std::string("net-health")) finding.set_caused_by("link");
-        finding.set_mended_by_plan(by_plan);
+        finding.set_fixed_by_plan(by_plan);
         if (by_plan) finding.clear_fix();
       }
     }
     const std::vector<Repair> repairs = ListRepairs(report);
     ASSERT_EQ(repairs.size(), 2u);
-    EXPECT_EQ(repairs[0].state, WARN);
-    EXPECT_THAT(RepairLine(repairs[0]), testing::StartsWith("s01"));
-    EXPECT_EQ(repairs[1].state, FAIL);
-    EXPECT_THAT(RepairLine(repairs[1]), testing::StartsWith("s02"));
+    EXPECT_EQ(repairs[0].state, FAIL);
+    EXPECT_THAT(RepairLine(repairs[0]), testing::StartsWith("s02"));
+    EXPECT_EQ(repairs[1].state, WARN);
+    EXPECT_THAT(RepairLine(repairs[1]), testing::StartsWith("s01"));
     std::ostringstream out;
     PrintReportTable(report, Style(), /*verbose=*/false, out);
     EXPECT_THAT(out.str(), HasSubstr("1 rule because of link on s01 device 3"));
@@ -149,14 +150,14 @@ TEST(RepairListTest, WhatIsWaivedStandsApartAsAWarning) {
   }
 }
 
-TEST(RepairListTest, PutsTheWorstLast) {
+TEST(RepairListTest, PutsTheWorstFirst) {
   Report report;
   Add(report, "link", FAIL, "a");
   Add(report, "host-identity", UNKNOWN, "b");
   Add(report, "drift", WARN, "c");
   EXPECT_THAT(Lines(report),
-              ElementsAre(HasSubstr("(drift)"), HasSubstr("(host-identity)"),
-                          HasSubstr("(link)")));
+              ElementsAre(HasSubstr("(link)"), HasSubstr("(host-identity)"),
+                          HasSubstr("(drift)")));
 }
 
 TEST(RepairListTest, LeavesLongWordsToExplainAndCutsNoCommand) {
@@ -199,10 +200,17 @@ Report MixedFaults(int rules) {
   return report;
 }
 
-TEST(RepairListTest, TheLastScreenHasEveryCauseOfSixtyFourServers) {
+size_t CausesOf(const std::vector<Repair>& repairs) {
+  size_t causes = 0;
+  for (const Repair& repair : repairs) causes += repair.causes;
+  return causes;
+}
+
+TEST(RepairListTest, TheLastScreenCountsEveryCauseOfSixtyFourServers) {
   for (const int width : {0, 80}) {
     for (const int rules : {3, 9, 36}) {
-      const Report report = MixedFaults(rules);
+      Report report = MixedFaults(rules);
+      report.set_run_id("3fa2");
       Style style;
       style.width = width;
       std::ostringstream out;
@@ -210,18 +218,104 @@ TEST(RepairListTest, TheLastScreenHasEveryCauseOfSixtyFourServers) {
       std::vector<std::string> lines = absl::StrSplit(out.str(), '\n');
       if (lines.size() > 24) lines.erase(lines.begin(), lines.end() - 24);
       const std::string screen = absl::StrJoin(lines, "\n");
-      EXPECT_THAT(screen, HasSubstr("What to repair, worst last\n")) << rules;
-      size_t causes = 0;
-      std::vector<Repair> all = ListRepairs(report);
-      for (const Repair& repair : all) causes += repair.causes;
-      EXPECT_GE(causes, static_cast<size_t>(rules));
-      FoldRepairs(3, &all);
-      size_t after = 0;
-      for (const Repair& repair : all) after += repair.causes;
-      EXPECT_EQ(after, causes) << "folding counts every cause";
-      EXPECT_THAT(screen, HasSubstr("x fail "));
+      EXPECT_THAT(screen, HasSubstr("Repairs, worst first\n")) << rules;
+      EXPECT_THAT(screen, HasSubstr("\n  x fail "));
+      const std::vector<Repair> all = ListRepairs(report);
+      EXPECT_GE(CausesOf(all), static_cast<size_t>(rules));
+      // Those with a line, and those that are counted.
+      size_t shown = 0;
+      while (
+          shown < all.size() &&
+          absl::StrContains(absl::StrReplaceAll(screen, {{"\n    ", " "}}),
+                            absl::StrCat("  ", RepairLine(all[shown]), "\n"))) {
+        ++shown;
+      }
+      const size_t left =
+          CausesOf({all.begin() + static_cast<int>(shown), all.end()});
+      EXPECT_GE(shown, 1u);
+      EXPECT_EQ(absl::StrContains(
+                    screen, absl::StrCat("  ", MoreCauses(report, left), "\n")),
+                left > 0)
+          << screen;
     }
   }
+}
+
+TEST(MoreCausesTest, NamesTheCommandThatHasThem) {
+  Report report;
+  EXPECT_EQ(MoreCauses(report, 2), "and 2 more causes; --verbose has all");
+  report.set_run_id("3fa2c4d5e6f70812");
+  EXPECT_EQ(MoreCauses(report, 1),
+            "and 1 more cause: clusterctl show 3fa2c4d5e6f70812 --verbose");
+}
+
+// A host in its initial state, with eight devices, and 24 values in its plan.
+void AddNew(Report& report, const std::string& host,
+            const std::string& name = "never-configured") {
+  Finding& finding = Add(report, "device-ip-set", FAIL, host);
+  finding.set_finding(name);
+  finding.set_fixed_by_plan(name == "never-configured");
+  for (int i = 0; i < 8; ++i) finding.mutable_subjects(0)->add_devices(i);
+  finding.add_values()->set_name("values");
+  finding.mutable_values(0)->set_number(24);
+  Add(report, "net-health", FAIL, host, 3).set_caused_by("device-ip-set");
+}
+
+TEST(NeverConfiguredTest, IsOneSentence) {
+  Report report;
+  AddNew(report, "server1");
+  for (const char* rule : {"link", "lldp"}) Rule(report, rule).set_state(PASS);
+  Add(report, "ports-reserved", FAIL, "server1").set_fixed_by_plan(true);
+  EXPECT_THAT(
+      Lines(report),
+      ElementsAre("server1: the device network was never configured (8 "
+                  "devices, cabling is fine); `clusterctl plan` has 24 values "
+                  "(device-ip-set, net-health)",
+                  HasSubstr("(ports-reserved)")));
+}
+
+TEST(NeverConfiguredTest, FoldsHostsOfTheSameCabling) {
+  Report report;
+  for (const int host : {1, 2, 3, 7}) {
+    AddNew(report, absl::StrCat("server", host));
+  }
+  for (const char* rule : {"link", "lldp"}) Rule(report, rule).set_state(PASS);
+  Add(report, "link", FAIL, "server2", 3);
+  Add(report, "lldp", UNKNOWN, "server3", 3);
+  EXPECT_THAT(
+      Lines(report),
+      testing::UnorderedElementsAre(
+          HasSubstr("server[1,7]: the device network was never configured (16 "
+                    "devices, cabling is fine); `clusterctl plan` has 48 "
+                    "values ("),
+          HasSubstr("server2: the device network was never configured (8 "
+                    "devices, cabling has faults); "),
+          HasSubstr("server3: the device network was never configured (8 "
+                    "devices, cabling is not known); "),
+          "server2 device 3: see to it (link)",
+          "server3 device 3: see to it (lldp)"));
+}
+
+TEST(NeverConfiguredTest, CannotTellCablingThatWasNotChecked) {
+  Report report;
+  AddNew(report, "server1");
+  EXPECT_THAT(Lines(report),
+              ElementsAre(HasSubstr("(8 devices, cabling is not known)")));
+  Rule(report, "link").set_state(PASS);
+  Rule(report, "lldp").set_state(SKIPPED);
+  EXPECT_THAT(Lines(report),
+              ElementsAre(HasSubstr("(8 devices, cabling is not known)")));
+}
+
+TEST(NeverConfiguredTest, NamesTheFileThatAPlanNeedsFirst) {
+  Report report;
+  AddNew(report, "server1", "never-configured-without-file");
+  Add(report, "hccn-conf", FAIL, "server1").set_caused_by("device-ip-set");
+  EXPECT_THAT(Lines(report),
+              ElementsAre(HasSubstr(
+                  "; after `install -m 0644 /dev/null /etc/hccn.conf`, "
+                  "`clusterctl plan` has 24 values (device-ip-set, net-health, "
+                  "hccn-conf)")));
 }
 
 TEST(CheckOnlyTest, CountsTheRulesThatDidNotRun) {

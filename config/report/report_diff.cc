@@ -11,14 +11,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
-#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -30,7 +29,7 @@ constexpr int kHostColumnsInNote = 60;
 // A host ("": the cluster) and a device of it, or all of it.
 using Place = std::pair<absl::string_view, int64_t>;
 
-// What the finding says but for values that differ whenever they are read.
+// Hashes the finding without values that change on every read.
 uint64_t HashOfWords(const Finding& finding) {
   if (finding.finding().empty()) return absl::HashOf(finding.observed());
   Finding lasting;
@@ -45,7 +44,7 @@ uint64_t HashOfWords(const Finding& finding) {
 struct Seen {
   State state = STATE_UNSPECIFIED;
   const Finding* finding = nullptr;  // The first of the worst; null: none.
-  uint64_t texts = 0;                // Of all of the worst, in any order.
+  uint64_t texts = 0;                // All of the worst, in any order.
   bool told = false;
 };
 
@@ -53,7 +52,7 @@ bool IsWrong(const Seen& seen) {
   return seen.state != STATE_UNSPECIFIED && IsTrouble(seen.state);
 }
 
-// What one report says, for look-ups.
+// One report, indexed for look-ups.
 class Side {
  public:
   // Both must outlive it. Sets of hosts that are in it and gave facts.
@@ -105,7 +104,6 @@ bool HasDowngraded(const RuleResult* rule) {
          });
 }
 
-// One rule of one report.
 class RuleSide {
  public:
   // `rule` may be null. `undo_downgrade`: its warnings are failures.
@@ -135,8 +133,8 @@ class RuleSide {
     const auto found = places_.find(place);
     return found == places_.end() ? nullptr : &found->second;
   }
-  // What holds there: what was found about it, its host or the cluster, else
-  // that it passed, if it was judged. SKIPPED is not judged.
+  // The state of the place: its finding, its host's or the cluster's, otherwise
+  // a pass if it was judged. SKIPPED is not judged.
   Seen At(const Place& place) {
     Seen seen;
     if (rule_ == nullptr || !side_.Judged(place.first)) {
@@ -174,7 +172,7 @@ class RuleChanges {
       : rule_(std::move(rule)), changes_(*changes) {}
 
   void Add(const Place& place, const Seen& before, const Seen& after) {
-    // What is wrong now says more than what was.
+    // A present failure says more than a past one.
     const Finding& told = IsWrong(after) ? *after.finding : *before.finding;
     const std::string& fix = IsWrong(after) ? after.finding->fix() : no_fix_;
     const auto known =
@@ -197,11 +195,24 @@ class RuleChanges {
       change.set_after(after.state);
       change.set_observed(told.observed());
       change.set_fix(fix);
+      AddFinding(told, &change);
     }
     AddSubject(place, &changes_[at]);
   }
 
  private:
+  // Only what its texts are made of.
+  static void AddFinding(const Finding& told, ReportDiff::Change* change) {
+    if (told.finding().empty()) return;
+    Finding& named = *change->mutable_finding();
+    named.set_rule(told.rule());
+    named.set_finding(told.finding());
+    *named.mutable_values() = told.values();
+    if (told.has_expects()) *named.mutable_expects() = told.expects();
+    if (told.has_waiver()) *named.mutable_waiver() = told.waiver();
+    if (told.subjects().empty()) return;
+    *named.add_subjects()->mutable_devices() = told.subjects(0).devices();
+  }
   static void AddSubject(const Place& place, ReportDiff::Change* change) {
     auto* subjects = change->mutable_subjects();
     if (subjects->empty() || subjects->rbegin()->host() != place.first ||
@@ -253,7 +264,7 @@ void DiffRule(const Side& before_side, const Side& after_side,
            }));
       ForEachPlace(finding, [&](const Place& place) {
         Seen& own = *mine.Find(place);
-        // The worst about it speaks for it, and once.
+        // Only the worst finding about a place counts, once.
         if (own.finding != &finding || own.told) return;
         own.told = true;
         Seen here = own;
@@ -273,7 +284,7 @@ void DiffRule(const Side& before_side, const Side& after_side,
   walk(after, after_side, before, before_side, false);
 }
 
-// In `report` and not in `other`.
+// Adds hosts of `report` that are missing in `other`.
 template <typename Names>
 void AddHostsMissingIn(const Side& other, const Report& report, Names* names) {
   for (const HostStatus& host : report.hosts()) {
@@ -281,21 +292,22 @@ void AddHostsMissingIn(const Side& other, const Report& report, Names* names) {
   }
 }
 
-// One report as notes call it.
+// One report with its name in notes.
 struct Named {
   const Side& side;
-  absl::string_view name;
+  FindingValue name;
 };
 
 void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
   const Report& report = one.side.report();
   if (!report.error().empty()) {
-    diff->add_notes(
-        absl::StrCat(one.name, " one has no verdict: ", report.error()));
+    AddNote(Worded("diff-no-verdict", one.name,
+                   report.has_error_words() ? report.error_words()
+                                            : ToFindingValue(report.error())),
+            diff);
   }
   if (report.partial()) {
-    diff->add_notes(absl::StrCat(
-        one.name, " one was stopped before all hosts had answered"));
+    AddNote(Worded("diff-stopped", one.name), diff);
   }
   std::vector<std::string> silent;
   for (const HostStatus& host : report.hosts()) {
@@ -304,9 +316,9 @@ void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
     }
   }
   if (!silent.empty()) {
-    diff->add_notes(absl::StrCat(one.name, " one has no facts of ",
-                                 HostsText(silent, kHostColumnsInNote),
-                                 ": nothing is judged there"));
+    AddNote(Worded("diff-no-facts", one.name,
+                   HostsValue(silent, kHostColumnsInNote)),
+            diff);
   }
   std::vector<std::string> rules, downgraded;
   for (const RuleResult& rule : report.rules()) {
@@ -318,13 +330,13 @@ void AddOneSidedNotes(const Named& one, const Named& other, ReportDiff* diff) {
     }
   }
   if (!rules.empty() && other.side.report().error().empty()) {
-    diff->add_notes(absl::StrCat("only ", one.name, " one judged ",
-                                 FirstOf(rules, kRulesInNote)));
+    AddNote(Worded("diff-only-judged", one.name, Listed(rules, kRulesInNote)),
+            diff);
   }
   if (!downgraded.empty()) {
-    diff->add_notes(absl::StrCat(
-        one.name, " one has failures as warnings, compared as failures, of ",
-        FirstOf(downgraded, kRulesInNote)));
+    AddNote(
+        Worded("diff-downgraded", one.name, Listed(downgraded, kRulesInNote)),
+        diff);
   }
 }
 
@@ -332,34 +344,32 @@ void AddNotes(const Side& before, const Side& after, ReportDiff* diff) {
   const Report& a = before.report();
   const Report& b = after.report();
   if (a.cluster() != b.cluster()) {
-    diff->add_notes(absl::StrCat("the reports are of two clusters, ",
-                                 a.cluster(), " and ", b.cluster()));
+    AddNote(Worded("diff-two-clusters", a.cluster(), b.cluster()), diff);
   }
   if (a.started_at_ms() > b.started_at_ms()) {
-    diff->add_notes(
-        "the first report is the newer one: worse and resolved tell the way "
-        "back in time");
+    AddNote(Worded("diff-backwards"), diff);
   }
+  const auto name = [](const FindingValue& name, const char* none) {
+    return ValueText(name).empty() ? Worded(none) : name;
+  };
   if (a.network_namespace() != b.network_namespace()) {
-    const auto name = [](const Report& report) {
-      return report.network_namespace().empty() ? std::string("the hosts' own")
-                                                : report.network_namespace();
-    };
-    diff->add_notes(absl::StrCat("the reports are of two network namespaces, ",
-                                 name(a), " and ", name(b)));
+    AddNote(Worded("diff-two-namespaces",
+                   name(ToFindingValue(a.network_namespace()), "ctl-own"),
+                   name(ToFindingValue(b.network_namespace()), "ctl-own")),
+            diff);
   }
   if (a.job_id() != b.job_id() || JobName(a).empty() != JobName(b).empty()) {
-    const auto name = [](const Report& report) {
-      return JobName(report).empty() ? std::string("no job") : JobName(report);
-    };
-    diff->add_notes(absl::StrCat("the reports are about ", name(a), " and ",
-                                 name(b), ": rules of jobs are not compared"));
+    AddNote(Worded("diff-two-jobs", name(JobWords(a), "diff-no-job"),
+                   name(JobWords(b), "diff-no-job")),
+            diff);
   }
-  AddOneSidedNotes({before, "the older"}, {after, "the newer"}, diff);
-  AddOneSidedNotes({after, "the newer"}, {before, "the older"}, diff);
+  const Named older = {before, Worded("diff-older")};
+  const Named newer = {after, Worded("diff-newer")};
+  AddOneSidedNotes(older, newer, diff);
+  AddOneSidedNotes(newer, older, diff);
 }
 
-// What is worst first within a turn.
+// Within a turn the worst change comes first.
 std::pair<Turn, int> WeightOf(const ReportDiff::Change& change) {
   return {TurnOf(change), -std::max<int>(change.before(), change.after())};
 }
@@ -371,7 +381,7 @@ Turn TurnOf(const ReportDiff::Change& change) {
   const State after = change.after();
   if (before == STATE_UNSPECIFIED) return Turn::kNew;
   if (before == after) return Turn::kChanged;
-  // Nobody knows whether the failure is still there.
+  // The failure may still be there.
   if (after == STATE_UNSPECIFIED || (before == FAIL && after == UNKNOWN)) {
     return Turn::kNotJudged;
   }
@@ -397,7 +407,7 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
   AddHostsMissingIn(second, before, diff.mutable_hosts_removed());
   AddNotes(first, second, &diff);
   const bool same_job = before.job_id() == after.job_id();
-  FirstMet<std::string, bool> rules;
+  FirstSeen<std::string, bool> rules;
   for (const RuleResult& rule : after.rules()) rules[rule.rule()] = true;
   for (const RuleResult& rule : before.rules()) rules[rule.rule()] = true;
   std::vector<ReportDiff::Change> changes;
@@ -414,27 +424,40 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
   return diff;
 }
 
-std::string DiffSummary(const ReportDiff& diff) {
+void AddNote(const FindingValue& words, ReportDiff* diff) {
+  *diff->mutable_notes_words()->add_values() = words;
+  diff->add_notes(EnglishText(words));
+}
+
+std::vector<std::string> DiffNotes(const ReportDiff& diff) {
+  std::vector<std::string> notes(diff.notes().begin(), diff.notes().end());
+  const auto& words = diff.notes_words().values();
+  for (int i = 0; i < std::min(words.size(), diff.notes_size()); ++i) {
+    notes[i] = ValueText(words[i]);
+  }
+  return notes;
+}
+
+FindingValue DiffSummaryWords(const ReportDiff& diff) {
   std::map<Turn, size_t> count;
   for (const ReportDiff::Change& change : diff.changes()) {
     ++count[TurnOf(change)];
   }
-  const auto hosts = [](int number, absl::string_view words) {
-    return number == 0 ? "" : Say(words, Count(number, "host"));
-  };
-  std::string turns;
+  std::vector<FindingValue> parts;
   for (const TurnRow& row : kTurns) {
-    turns = JoinParts(", ", {turns, SayPart(row.words, count[row.turn])});
+    if (count[row.turn] > 0)
+      parts.push_back(Worded(row.words, count[row.turn]));
   }
-  const std::string text =
-      JoinParts(", ", {turns, hosts(diff.hosts_added_size(), "history-added"),
-                       hosts(diff.hosts_removed_size(), "history-removed"),
-                       diff.spec_changed() ? Say("history-spec-changed") : ""});
-  if (!text.empty() || diff.before_verdict() == diff.after_verdict()) {
-    return text;
+  for (const auto& [words, number] :
+       {std::pair("history-added", diff.hosts_added_size()),
+        std::pair("history-removed", diff.hosts_removed_size())}) {
+    if (number > 0) parts.push_back(Worded(words, Counted(number, "host")));
   }
-  return Say("history-verdict", StateWord(KnownState(diff.after_verdict())),
-             StateWord(KnownState(diff.before_verdict())));
+  if (diff.spec_changed()) parts.push_back(Worded("history-spec-changed"));
+  if (!parts.empty()) return Listed(parts, parts.size());
+  if (diff.before_verdict() == diff.after_verdict()) return {};
+  return Worded("history-verdict", StateWords(diff.after_verdict()),
+                StateWords(diff.before_verdict()));
 }
 
 }  // namespace clusterd

@@ -116,6 +116,28 @@ TEST(DiffReportsTest, NamesBothReportsWithTimeAndVerdict) {
   EXPECT_EQ(diff.after_verdict(), FAIL);
 }
 
+TEST(DiffReportsTest, GivesTheFindingOfAChangeWithItsValues) {
+  Report after = Healthy();
+  Finding& found = Find("link", FAIL, "DOWN", "node0", {3, 4}, &after);
+  found.set_finding("down");
+  *found.add_values() = ToFindingValue(7);
+  found.set_why("training stops");
+  const ReportDiff diff = DiffReports(Healthy(), after);
+  ASSERT_EQ(diff.changes_size(), 1);
+  const Finding& given = diff.changes(0).finding();
+  EXPECT_EQ(given.rule(), "link");
+  EXPECT_EQ(given.finding(), "down");
+  ASSERT_EQ(given.values_size(), 1);
+  EXPECT_EQ(given.values(0).number(), 7);
+  ASSERT_EQ(given.subjects_size(), 1);
+  EXPECT_EQ(given.subjects(0).host(), "");
+  EXPECT_THAT(given.subjects(0).devices(), ElementsAre(3, 4));
+  EXPECT_EQ(given.why(), "");
+  // Findings of an older controller have texts alone.
+  found.clear_finding();
+  EXPECT_FALSE(DiffReports(Healthy(), after).changes(0).has_finding());
+}
+
 TEST(DiffReportsTest, FoldsHostsAndDevicesOfOneChangeAndTellsWhatIsWorseFirst) {
   Report before = Healthy();
   Find("mtu", WARN, "MTU is 1500", "node1", {}, &before);
@@ -164,7 +186,7 @@ TEST(DiffReportsTest, TellsOfAnotherWrongValue) {
   EXPECT_EQ(DiffSummary(diff), "1 wrong with another value");
 }
 
-// Counter `counter` rose by `rise`, which is another number at every look.
+// Counter `counter` rose by `rise`, which differs on every read.
 Report WithRise(const std::string& counter, int rise) {
   Report report = Healthy();
   Finding& finding =
@@ -191,7 +213,7 @@ TEST(DiffReportsTest, TellsNothingOfValuesThatMoveByThemselves) {
   EXPECT_THAT(Lines(DiffReports(before, other)), SizeIs(1));
 }
 
-// The words are those of the reader's language.
+// Messages are in the reader's language.
 TEST(DiffReportsTest, TellsNothingOfOtherWordsForTheSameValues) {
   Report after = WithRise("rx_err", 12);
   after.mutable_rules(0)->mutable_findings(0)->set_observed("rx_err 增加");
@@ -345,6 +367,16 @@ TEST(DiffReportsTest, ComparesRulesOfJobsOfOneJobOnly) {
   EXPECT_THAT(Notes(diff), HasSubstr("about job slurm:1 and job slurm:2"));
 }
 
+TEST(DiffReportsTest, SaysItsNotesInTheReadersLanguage) {
+  Report after = Healthy();
+  after.set_job_servers(1);
+  const InLanguage chinese(Language::kChinese);
+  const ReportDiff diff = DiffReports(Healthy(), after);
+  EXPECT_THAT(Notes(diff), HasSubstr("the reports are about no job and "));
+  EXPECT_THAT(DiffNotes(diff),
+              ElementsAre(HasSubstr("两份报告分别针对无作业和")));
+}
+
 TEST(DiffReportsTest, NotesOtherClustersAndNamespaces) {
   Report after = Healthy();
   after.set_cluster("other");
@@ -356,7 +388,7 @@ TEST(DiffReportsTest, NotesOtherClustersAndNamespaces) {
                   "and container:train"));
 }
 
-// Quadratic in hosts or findings it would end by the test's time limit.
+// Quadratic time in hosts or findings would exceed the test's limit.
 TEST(DiffReportsTest, NeedsTimeInProportionToFindingsAndSubjects) {
   constexpr int kFindings = 200;
   Report before, after;

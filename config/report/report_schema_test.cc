@@ -1,6 +1,6 @@
 // proto/report.schema.json: the JSON schema of what MessageJson prints of a
-// Report, made here from the message's own description, so that it cannot say
-// anything else. Readers rely on the fields that it has: none may go.
+// Report, made from the message's own description, so that the two agree.
+// Readers rely on its fields: none may be removed.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -123,7 +123,7 @@ Struct ReportSchema() {
 
 // ---- Reading it ----
 
-// The value there; an empty one where there is none.
+// The value at `key`; an empty one if it is missing.
 const Value& At(const Struct& object, const std::string& key) {
   const auto found = object.fields().find(key);
   return found == object.fields().end() ? Value::default_instance()
@@ -153,8 +153,8 @@ bool HasAll(const Value& list, const Value& names) {
   return std::includes(all.begin(), all.end(), wanted.begin(), wanted.end());
 }
 
-// Whether a reader of the one type can read the other. Words may be added to an
-// enum: a state that is not known counts as unknown.
+// True if a reader of the one type can read the other. New enum values are
+// allowed: an unknown state counts as unknown.
 bool IsReadAs(Value was, Value is) {
   if (!HasAll(At(is.struct_value(), "enum"), At(was.struct_value(), "enum"))) {
     return false;
@@ -164,7 +164,7 @@ bool IsReadAs(Value was, Value is) {
   return google::protobuf::util::MessageDifferencer::Equals(was, is);
 }
 
-// What readers of the schema `was` miss in `is`.
+// Names that readers of the schema `was` miss in `is`.
 Texts Lost(const Struct& was, const Struct& is) {
   Texts lost;
   for (const auto& [type, schema] : Inside(was, "$defs").fields()) {
@@ -206,7 +206,7 @@ std::string MisfitOfObject(const Struct& schema, const Struct& type,
   return "";
 }
 
-// Empty, or the first place where the value is not as the type says.
+// Empty, or the first place where the value does not match the type.
 std::string Misfit(const Struct& schema, const Struct& type,
                    const Value& value) {
   const std::string reference = At(type, "$ref").string_value();
@@ -243,7 +243,7 @@ Struct CheckedIn() {
 
 TEST(ReportSchemaTest, KeepsEveryFieldThatReadersKnow) {
   const Struct was = CheckedIn();
-  // Readers of another version's reports are told by the version.
+  // The version warns readers of another version's reports.
   if (VersionOf(was) != kReportSchemaVersion) return;
   EXPECT_THAT(Lost(was, ReportSchema()), IsEmpty())
       << "readers of schema version " << kReportSchemaVersion

@@ -76,7 +76,7 @@ TEST(ReportShortTest, SaysOnceThatHostsAreAbsent) {
   AddHost("server1", "", &report);
   EXPECT_EQ(ReportShort(report, true),
             "demo: UNKNOWN: 1 unknown: server0: no answer; 2 hosts in 30 s");
-  // What is not known of a host that answered is said too.
+  // Unknown facts of a host that answered are printed too.
   finding.add_subjects()->set_host("server1");
   EXPECT_NE(ReportShort(report, true).find("host-identity: "),
             std::string::npos);

@@ -30,25 +30,25 @@ constexpr int kKeyColumns = 10;
 constexpr TableLayout kCutTable = {2, TableLayout::Last::kIsCut, 120};
 constexpr TableLayout kWholeTable = {2, TableLayout::Last::kIsWrapped, 0};
 
-// How much one table shows, unless it is verbose. Failing hosts are never cut.
+// Limits of one table, unless it is verbose. Failing hosts are never cut.
 constexpr size_t kFindings = 24;  // Then one of each rule that is left.
 constexpr size_t kFindingsPerRule = 4;
 constexpr int kSubjectGroups = 4;   // Per finding.
 constexpr int kHostsColumns = 100;  // Folded names of one subject.
 constexpr size_t kHostGroups = 10;  // Lines under "Hosts".
-// The last screen of 24 lines is the answer: what to repair, and the verdict.
-constexpr size_t kRepairLines = 18;
+// The last screen of 24 lines has the answer: repairs, and the verdict.
+constexpr int kRepairLines = 18;
 constexpr int kUnbounded = std::numeric_limits<int>::max();
 
 using Subjects = google::protobuf::RepeatedPtrField<Subject>;
 using HostNames = std::set<std::string>;
 
-// How many findings of each block to print: the first ones, at least one.
+// The number of findings of each block to print: the first ones, at least one.
 std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks,
                           bool verbose) {
   std::vector<size_t> shown(blocks.size());
   size_t left = kFindings;
-  // The worst blocks stand last and take what they want.
+  // The worst blocks stand last and take what they need.
   for (size_t i = blocks.size(); i-- > 0;) {
     const size_t all = blocks[i].findings.size();
     const size_t room = std::min(kFindingsPerRule, std::max<size_t>(left, 1));
@@ -92,7 +92,7 @@ class ReportPrinter {
                names.empty() ? ""
                              : Say("report-hosts", Count(names.size(), "host"),
                                    page_.Safe(HostsText(names, columns_)))});
-    if (!head.empty()) page_.out() << head << "\n";
+    if (!head.empty()) page_.Wrapped("", head);
     const std::string job = JobText(report_);
     if (!job.empty()) page_.Whole("", page_.Safe(job));
     if (!report_.network_namespace().empty()) {
@@ -107,8 +107,8 @@ class ReportPrinter {
   // One line for each category, in the report's order; when verbose, one for
   // each rule, worst first.
   void PrintRules() {
-    FirstMet<std::string, Rules> categories;
-    FirstMet<std::string, size_t> not_run;
+    FirstSeen<std::string, Rules> categories;
+    FirstSeen<std::string, size_t> not_run;
     Rules rules;
     for (const RuleResult& rule : report_.rules()) {
       if (rule.not_run()) {
@@ -196,14 +196,14 @@ class ReportPrinter {
     page_.Wrapped(absl::StrCat("    ", Padded(Say(key), kKeyColumns)), text);
   }
 
-  // `why`: empty where it has just been said.
+  // `why`: empty if it was just printed.
   void PrintFinding(const Finding& finding, absl::string_view why) {
     const std::string subjects = page_.Safe(Who(finding.subjects()));
     for (const std::string& line :
          WrapText(subjects, page_.style().width - 2)) {
       page_.out() << "  " << page_.Strong(line) << "\n";
     }
-    // What was observed may quote a host: it never gets a second line. Our own
+    // Observed text may quote a host: it never gets a second line. Our own
     // texts (why, fix) may have several.
     PrintField("report-found", page_.Safe(finding.observed()));
     PrintField("report-expected", page_.Safe(finding.expected()));
@@ -212,16 +212,22 @@ class ReportPrinter {
     PrintFix(finding);
   }
 
-  // Words are wrapped; a command stands as it is.
+  // Words are wrapped; a command stands as it is, and further to the left where
+  // it would not fit.
   void PrintFix(const Finding& finding) {
     std::string head =
         absl::StrCat("    ", Padded(Say("report-fix"), kKeyColumns));
+    const std::string command = page_.SafeLines(finding.command());
+    const int width = page_.style().width;
+    const bool is_wide =
+        width > 0 && TextColumns(head) + TextColumns(command) > width;
     if (!FixWords(finding).empty()) {
       page_.Wrapped(head, page_.SafeLines(FixWords(finding)));
       head = std::string(TextColumns(head), ' ');
+    } else if (is_wide) {
+      page_.out() << "    " << Say("report-fix") << "\n";
     }
-    if (finding.command().empty()) return;
-    page_.Whole(head, page_.SafeLines(finding.command()));
+    if (!command.empty()) page_.Whole(is_wide ? "    " : head, command);
   }
 
   void PrintBlock(const FindingBlock& block, size_t shown) {
@@ -246,7 +252,7 @@ class ReportPrinter {
     }
     if (shown < block.findings.size()) {
       page_.Wrapped(
-          absl::StrCat("  ", Say("report-and"), " "),
+          absl::StrCat("  ", Say("report-and")),
           page_.Safe(Say("report-more-findings",
                          Count(block.findings.size() - shown, "more finding"),
                          Who(rest))));
@@ -274,45 +280,41 @@ class ReportPrinter {
       for (; i > 0 && overview.blocks[i - 1].state == state; --i) {
         PrintBlock(overview.blocks[i - 1], shown[i - 1]);
       }
-      // What follows from others stands behind the causes that are known.
+      // Findings with a cause stand behind the known causes.
       for (const auto& [cause, group] : overview.causes) {
         if (group.state == state) PrintCause(cause, group);
       }
     }
   }
 
-  std::vector<std::string> LinesOf(const Repair& repair, int columns) const {
-    return WrapText(page_.Safe(RepairLine(repair)), columns);
-  }
-
-  // Lines of the screen, on which a command may need more than one.
-  size_t Height(const std::vector<Repair>& repairs, int columns) const {
-    size_t height = 0;
+  // Worst first, as many as the last screen has lines for.
+  void PrintRepairs() {
+    const std::vector<Repair> repairs = ListRepairs(report_);
+    if (repairs.empty()) return;
+    page_.Title(Say("report-repairs"));
+    const int window = page_.style().width;
+    int used = 0;
+    size_t left_out = 0;
     for (const Repair& repair : repairs) {
-      for (const std::string& line : LinesOf(repair, columns)) {
-        height += columns > 0 ? 1 + TextColumns(line) / (columns + 1) : 1;
+      const std::vector<std::string> lines =
+          WrapText(absl::StrCat("  ", StateText(repair.state, page_.style()),
+                                "  ", page_.Safe(RepairLine(repair))),
+                   window > 0 ? std::max(window - 4, 20) : 0);
+      for (const std::string& line : lines) {
+        // A command may need more lines of the screen.
+        used += window > 0 ? 1 + (TextColumns(line) + 3) / window : 1;
+      }
+      const bool fits =
+          left_out == 0 &&
+          used <= kRepairLines - (&repair == &repairs.back() ? 0 : 1);
+      if (verbose_ || fits || &repair == &repairs.front()) {
+        page_.out() << absl::StrJoin(lines, "\n    ") << "\n";
+      } else {
+        left_out += repair.causes;
       }
     }
-    return height;
-  }
-
-  void PrintRepairs() {
-    std::vector<Repair> repairs = ListRepairs(report_);
-    if (repairs.empty()) return;
-    const std::string head = StateText(FAIL, page_.style()) + "  ";
-    const int window = page_.style().width;
-    const int columns =
-        window > 0 ? std::max(window - TextColumns(head) - 2, 20) : 0;
-    for (size_t most = kRepairLines;
-         !verbose_ && most > 0 && Height(repairs, columns) > kRepairLines;
-         --most) {
-      FoldRepairs(most, &repairs);
-    }
-    page_.Title(Say("report-repairs"));
-    for (const Repair& repair : repairs) {
-      page_.Whole(
-          absl::StrCat("  ", StateText(repair.state, page_.style()), "  "),
-          absl::StrJoin(LinesOf(repair, columns), "\n"));
+    if (left_out > 0) {
+      page_.out() << "  " << page_.Safe(MoreCauses(report_, left_out)) << "\n";
     }
   }
 
@@ -338,7 +340,7 @@ class ReportPrinter {
   Page page_;
 };
 
-// How much the one line shows.
+// Limits of the one line.
 constexpr size_t kReasons = 3;
 constexpr int kReasonColumns = 100;
 constexpr int kFailingColumns = 160;
@@ -347,7 +349,7 @@ constexpr int kErrorColumns = 300;
 using Subjects = google::protobuf::RepeatedPtrField<Subject>;
 using HostNames = std::set<std::string>;
 
-// Says no more than that these hosts are absent.
+// True if it only says that these hosts are absent.
 bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
   return !subjects.empty() &&
          absl::c_all_of(subjects, [&](const Subject& subject) {
@@ -355,7 +357,7 @@ bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
          });
 }
 
-// What made the verdict beside absent hosts, most telling first.
+// Reasons of the verdict beside absent hosts, most important first.
 std::vector<std::string> Reasons(const Report& report, State verdict) {
   HostNames absent;
   for (const HostStatus& host : report.hosts()) {
@@ -381,7 +383,7 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
                                    Part(": ", first.observed())));
   }
   for (const auto& [cause, group] : overview.causes) {
-    // What follows from a failure is not told beside it.
+    // A consequence of a failure is not printed beside it.
     const bool is_told = verdict != UNKNOWN && !reasons.empty();
     if (group.state != verdict || is_told ||
         IsOnlyAbout(absent, group.subjects)) {
@@ -420,7 +422,7 @@ std::string ReportShort(const Report& report, bool utf8) {
     return name.empty() ? line : Say("short-head", name, line);
   };
   if (!report.error().empty()) {
-    // Every mistake has a line of its own, and this is one line.
+    // Each mistake has its own line, and this is one line.
     const std::string error =
         absl::StrReplaceAll(report.error(), {{"\n", "; "}});
     return with_head(
@@ -432,7 +434,7 @@ std::string ReportShort(const Report& report, bool utf8) {
   const std::string hosts =
       safe(HostsText(failing, kFailingColumns, "failing host"),
            kFailingColumns + 40);
-  // A long list of them takes the place of one reason.
+  // A long list of hosts replaces one reason.
   const size_t most = TextColumns(hosts) > 40 ? kReasons - 1 : kReasons;
   const std::string counts = CountsText(CountStates(report.rules()));
   const std::string line = with_head(
@@ -441,12 +443,12 @@ std::string ReportShort(const Report& report, bool utf8) {
   std::vector<std::string> reasons = Reasons(report, verdict);
   std::vector<std::string> absent = AbsentReasons(report);
   const size_t all = reasons.size() + absent.size();
-  // However much else is wrong, one group of absent hosts is named.
+  // One group of absent hosts is always named.
   if (!absent.empty()) {
     reasons.resize(std::min(reasons.size(), most - 1));
     absent.resize(std::min(absent.size(), most - reasons.size()));
   }
-  // An unknown verdict is theirs first; a failure weighs more than they do.
+  // For an unknown verdict absent hosts come first; a failure weighs more.
   reasons.insert(verdict == UNKNOWN ? reasons.begin() : reasons.end(),
                  absent.begin(), absent.end());
   reasons.resize(std::min(reasons.size(), most));

@@ -17,16 +17,17 @@
 //     device   2 failed, 22 passed
 //     cluster  12 passed
 //   ...
-//   What to repair, worst last
+//   Repairs, worst first
 //     × fail     server1 device 3: check the cable (link, net-health)
 //
 //   FAIL: 2 failed, 34 passed of 36 rules; 2 hosts in 1.3 s
 //
-// Findings come first, the worst of them before the others, and rules are
-// folded by category. Unless it is verbose, a finding that follows from another
-// has no block, and the last 24 lines have every cause. A rule shows a bounded
-// number of findings, failures first, and says how many are left out and on
-// which hosts. "Hosts" names every host that fails.
+// Findings come first, the worst before the others, and rules are folded by
+// category. Unless it is verbose, a finding that follows from another has no
+// block, and the last 24 lines have the worst causes, a line each, and how many
+// more there are. A rule shows a bounded number of findings, failures first,
+// and says how many are left out and on which hosts. "Hosts" names every host
+// that fails.
 #ifndef CONFIG_REPORT_REPORT_TABLE_H_
 #define CONFIG_REPORT_REPORT_TABLE_H_
 
@@ -38,18 +39,18 @@
 
 namespace clusterd {
 
-// Every text of the report is made safe for a terminal. `verbose`: every
-// finding, every rule and every host.
+// Makes every text of the report safe for a terminal. `verbose`: every finding,
+// every rule and every host.
 void PrintReportTable(const Report& report, const Style& style, bool verbose,
                       std::ostream& out);
 
 // The report as one line that fits a chat message:
 //   demo: FAIL on s1: 1 failed: link: s1 device 3: DOWN; 2 hosts in 1.3 s
 // At most some 500 characters without a line end; made safe for a terminal.
-// Begins with the cluster's name, or with that of a host that reports on itself
-// alone. Names every host that fails, as far as they fit: "and 12 more failing
-// hosts". Then the worst findings, causes first, and the first of the hosts
-// without facts, with the reason.
+// Begins with the cluster's name, or with the host's for its report on itself.
+// Names every failing host, as far as they fit: "and 12 more failing hosts".
+// Then the worst findings, causes first, and the first of the hosts without
+// facts, with the reason.
 std::string ReportShort(const Report& report, bool utf8);
 
 }  // namespace clusterd

@@ -3,9 +3,7 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 #include "config/words/words.h"
@@ -51,18 +49,17 @@ std::vector<std::string> FailingHosts(const Report& report) {
   return hosts;
 }
 
-std::string CountsText(const Counts& counts) {
-  std::vector<std::string> texts;
+FindingValue CountsWords(const Counts& counts) {
+  std::vector<FindingValue> texts;
   for (const auto& [count, words] :
        {std::pair(counts.fail(), "counts-failed"),
         std::pair(counts.unknown(), "counts-unknown"),
         std::pair(counts.warn(), "counts-warned"),
         std::pair(counts.pass(), "counts-passed"),
         std::pair(counts.skipped(), "counts-skipped")}) {
-    if (count > 0) texts.push_back(Say(words, count));
+    if (count > 0) texts.push_back(Worded(words, count));
   }
-  return texts.empty() ? Say("counts-none")
-                       : absl::StrJoin(texts, Say("list-comma"));
+  return texts.empty() ? Worded("counts-none") : Listed(texts, texts.size());
 }
 
 std::string StandingWord(const ApplyReport& report) {
@@ -86,13 +83,13 @@ std::string StandingWord(const ApplyReport& report) {
                                          : "not confirmed everywhere";
 }
 
-std::string ConfirmedText(const Confirmation& confirmation) {
+FindingValue ConfirmedWords(const Confirmation& confirmation) {
   const auto& untold = confirmation.untold();
   const std::string names = HostsText({untold.begin(), untold.end()}, 60);
-  return Say(untold.empty()                    ? "apply-confirmed"
-             : confirmation.deadlines_passed() ? "apply-confirmed-reverts"
-                                               : "apply-confirmed-untold",
-             ActorName(confirmation.confirmed_by()), names);
+  return Worded(untold.empty()                    ? "apply-confirmed"
+                : confirmation.deadlines_passed() ? "apply-confirmed-reverts"
+                                                  : "apply-confirmed-untold",
+                ActorName(confirmation.confirmed_by()), names);
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {

@@ -1,6 +1,5 @@
-// What a report really says, and what the exit status says to a script. A
-// report is never read as better than its rules and hosts are, whatever its
-// verdict field holds.
+// The verdict that a report supports, and the exit status for scripts. The
+// verdict is never better than rules and hosts, whatever its field holds.
 #ifndef CONFIG_REPORT_VERDICT_H_
 #define CONFIG_REPORT_VERDICT_H_
 
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "config/words/words.h"
 #include "proto/finding.pb.h"
 #include "proto/plan.pb.h"
 
@@ -23,24 +23,30 @@ namespace clusterd {
 State SupportedVerdict(const Report& report);
 
 // Every host that is failed or that a failed finding names, whatever its own
-// state says: those of report.hosts in its order, then any others.
+// state is: those of report.hosts in its order, then any others.
 std::vector<std::string> FailingHosts(const Report& report);
 
 // "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; zeros are left out.
-std::string CountsText(const Counts& counts);
+FindingValue CountsWords(const Counts& counts);
+inline std::string CountsText(const Counts& counts) {
+  return ValueText(CountsWords(counts));
+}
 
-// What has become of an apply since its run ended, as the outcome of its entry
-// in the history, in English:
-//   "rolled back"         it was taken back, and no host has anything of it
-//   "partly rolled back"  it was taken back, and a host has or may have some
+// The state of an apply since its run ended, as the outcome of its entry in the
+// history, in English:
+//   "rolled back"         it was rolled back, and no host keeps any of it
+//   "partly rolled back"  it was rolled back, and a host has or may have some
 //   "confirmed"           it would have been rolled back, and stays
 //   "not confirmed everywhere"  so, but a host was not reached and reverts it
-// Empty: nothing, so that the outcome of the run says it all.
+// Empty: the outcome of the run says it all.
 std::string StandingWord(const ApplyReport& report);
 
-// "confirmed by ann", with "; not yet notified: node07", or where the deadlines
-// have passed "; will roll back when reconnected: node07".
-std::string ConfirmedText(const Confirmation& confirmation);
+// "confirmed by ann", with "; not yet notified: node07", or after the deadlines
+// "; will roll back when reconnected: node07".
+FindingValue ConfirmedWords(const Confirmation& confirmation);
+inline std::string ConfirmedText(const Confirmation& confirmation) {
+  return ValueText(ConfirmedWords(confirmation));
+}
 
 enum ExitStatus {
   kExitPass = 0,       // Pass, or warnings only.
@@ -57,12 +63,11 @@ enum class FailOn { kWarn, kUnknown, kFail };
 //   WARN     | 0              | 0       | 1
 //   UNKNOWN  | 2              | 1       | 1
 //   FAIL     | 1              | 1       | 1
-// for a report of SupportedVerdict; a run without a report is kExitNoVerdict
-// whatever the line.
+// for a report of SupportedVerdict; without a report always kExitNoVerdict.
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on);
 
-// For a call that failed: 3 where the request or the configuration was wrong
-// (InvalidArgument, NotFound), else 2.
+// For a call that failed: 3 if the request or the configuration was wrong
+// (InvalidArgument, NotFound), otherwise 2.
 ExitStatus ExitStatusOf(const absl::Status& failure);
 
 }  // namespace clusterd

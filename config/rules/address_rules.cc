@@ -19,11 +19,10 @@
 namespace clusterd {
 namespace {
 
-// What is wrong with an address, in words that follow it; null: nothing.
+// A mistake of an address, in words that follow it; null: none.
 using Mistake = std::optional<FindingValue>;
 
-// That it is the network or broadcast address. A subnet of 31 or 32 bits has
-// none of the two.
+// The mistake of a network or broadcast address; not for 31 or 32 bits.
 Mistake EdgeOf(Ipv4Address address, const Ipv4Subnet& subnet) {
   const bool is_network = address == subnet.network();
   const bool is_edge = is_network || address == subnet.broadcast();
@@ -59,7 +58,7 @@ Mistake WhyNotAllowed(const Ipv4Interface& interface,
   return why ? why : EdgeOf(interface.address(), interface.subnet());
 }
 
-// What is set is not what it should be: the planned one is.
+// A finding about an observed value; the planned one is expected.
 NamedFinding UnlikePlan(const FindingValue& observed, const AddressKind& kind,
                         const DeviceView& device, const RuleReport& report) {
   const std::optional<Ipv4Address>& planned = device.*kind.planned;
@@ -78,7 +77,7 @@ void AddWarning(const FindingValue& observed, const AddressKind& kind,
   report.Add(device, std::move(text));
 }
 
-// `fits_plan`: beside the device's planned address it would do.
+// `fits_plan`: valid beside the device's planned address.
 void AddFailure(const FindingValue& observed, const AddressKind& kind,
                 const DeviceView& device, bool fits_plan, RuleReport& report) {
   const Ipv4Address live = *(device.*kind.live);
@@ -110,7 +109,7 @@ void JudgeGateway(const DeviceView& device, RuleReport& report) {
   }
 }
 
-// Whether a lower device is told to get the gateway for both.
+// True if a plan gives the gateway for both to a lower device.
 bool WaitsForAnother(const ClusterView& view, const DeviceView& device) {
   const auto& devices = device.host->devices;
   return device.gateway.IsUnset() &&
@@ -121,8 +120,8 @@ bool WaitsForAnother(const ClusterView& view, const DeviceView& device) {
          });
 }
 
-// False, with the finding added, where another device may have the gateway for
-// both, and whether it does is not known.
+// False, with the finding added, if it is not known whether another device has
+// the gateway for both.
 bool KnowsSharing(const ClusterView& view, const DeviceView& device,
                   RuleReport& report) {
   if (!device.gateway.IsUnset() || !device.planned_gateway) return true;
@@ -136,7 +135,7 @@ bool KnowsSharing(const ClusterView& view, const DeviceView& device,
   return true;
 }
 
-// Why the detect address is of no use to a device with the address `own`, and
+// Why the detect address does not work for a device with the address `own`, and
 // with a gateway or without, as a sentence.
 Mistake WhyNoDetection(const ClusterView& view, Ipv4Address detect,
                        const Ipv4Interface& own, bool has_gateway) {
@@ -153,7 +152,7 @@ Mistake WhyNoDetection(const ClusterView& view, Ipv4Address detect,
   return why;
 }
 
-// REQUIRES: it cannot tell anything, which `broken` says.
+// REQUIRES: detection does not work, for the reason in `broken`.
 void AddNoDetection(const ClusterView& view, const DeviceView& device,
                     const FindingValue& broken, RuleReport& report) {
   const auto does = [&](const Ipv4Interface& own, bool has_gateway) {
@@ -202,7 +201,7 @@ void JudgeDetectAddress(const ClusterView& view, const DeviceView& device,
   AddWarning(observed, kDetectAddress, device, report);
 }
 
-// Owners that a finding names one by one.
+// The limit of owners that a finding names.
 constexpr size_t kMaxNamed = 8;
 constexpr size_t kUsableHostParts = 254;
 constexpr int kLastOctet = 24;
@@ -213,7 +212,7 @@ struct Use {
   // address last: their text is long and the same for many.
   uint64_t key;
   const DeviceView* device;  // Null for a host address.
-  const ServerSpec* server;  // Of a host address; else null.
+  const ServerSpec* server;  // A host address's, or null.
 
   uint32_t address() const { return static_cast<uint32_t>(key >> 32); }
   bool is_gateway() const { return (key >> 31 & 1) != 0; }
@@ -246,7 +245,7 @@ std::vector<Use> AllUses(const ClusterView& view) {
   return uses;
 }
 
-// A device that the spec leaves out answers for its address all the same.
+// A device that the spec leaves out still answers for its address.
 bool IsUnplanned(const Use& use) {
   return use.device != nullptr &&
          use.device->host->Find(use.device->id) == nullptr;
@@ -260,7 +259,7 @@ FindingValue UseWords(const Use& use) {
   return use.is_gateway() ? Worded("use-as-gateway", device) : device;
 }
 
-// Devices whose live address is not the planned one are the ones to change.
+// Devices whose live address is not the planned one should change.
 FindingValue UniqueFix(absl::Span<const Use> uses) {
   std::string fix;
   size_t commands = 0;
@@ -289,7 +288,7 @@ void AddConflict(absl::Span<const Use> uses, RuleReport& report) {
              Listed(owners, kMaxNamed), UniqueFix(uses));
 }
 
-// An address of a subnet, and whose it is.
+// An address of a subnet, and its device.
 struct Member {
   uint32_t address;
   const DeviceView* device;
@@ -301,9 +300,9 @@ size_t DistinctAddresses(const std::vector<Member>& members) {
   return addresses.size();
 }
 
-// How many addresses the subnet has in the whole cluster, of which a job sees
-// those of its own servers: with pairs every server has as many in it, also
-// where the job takes one device of a pair.
+// The number of addresses that the subnet has in the whole cluster, of which a
+// job sees those of its own servers. With pairs every server has as many in it,
+// even if the job takes one device of a pair.
 size_t AddressesOf(const Ipv4Subnet& subnet, const ClusterView& view,
                    std::vector<Member> members) {
   const size_t servers = view.spec().cluster_servers();
@@ -345,16 +344,28 @@ void AddEndings(const Ipv4Subnet& subnet, const std::vector<Member>& members,
 
 }  // namespace
 
-void CheckDeviceIpSet(const ClusterView&, RuleReport& report) {
+void CheckDeviceIpSet(const ClusterView& view, RuleReport& report) {
+  const HostView* host = nullptr;
+  size_t never_set = 0;  // The host's.
   report.ForEachKnown(
       "address", &DeviceView::addresses, [&](const DeviceView& device) {
+        if (device.host != host) {
+          host = device.host;
+          never_set = ValuesNeverSet(view.spec(), *host);
+        }
         const std::string& ipv6 = device.facts->ipv6_address().value();
         if (!device.HasAddress() && !ipv6.empty()) {
           return report.Add(device, "ipv6-only", PrintableText(ipv6));
         }
         report.Judged(device);
         if (device.HasAddress()) return;
-        if (device.planned.has_value()) {
+        if (never_set > 0) {
+          report.Add(device,
+                     host->facts->hccn_conf().has_value()
+                         ? "never-configured"
+                         : "never-configured-without-file",
+                     never_set);
+        } else if (device.planned.has_value()) {
           report.Add(device, "none-as-planned", device.planned->ToString(),
                      SetPlanned(device));
         } else {
@@ -363,7 +374,7 @@ void CheckDeviceIpSet(const ClusterView&, RuleReport& report) {
       });
 }
 
-// Devices that the spec plans no address for are not judged.
+// Does not judge devices without a planned address.
 void CheckDeviceIpPlanned(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (!device.planned.has_value()) return;
@@ -407,7 +418,7 @@ void CheckDeviceIpAllowed(const ClusterView& view, RuleReport& report) {
 // | set on some alone, and the spec names none| warn  |
 // | that of a device that shares it, or none | pass  |
 void CheckGateway(const ClusterView& view, RuleReport& report) {
-  std::vector<const DeviceView*> with, without;  // Where none is planned.
+  std::vector<const DeviceView*> with, without;  // None is planned.
   report.ForEachAddress([&](const DeviceView& device) {
     if (!report.Knows(device, "gateway", device.gateway)) return;
     const bool by_other =
@@ -422,11 +433,13 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
       (has_one ? with : without).push_back(&device);
     }
   });
-  const bool few_have = with.size() < without.size();
-  const size_t others = (few_have ? without : with).size();
-  for (const DeviceView* device : few_have ? with : without) {
-    report.Add(*device, few_have ? "few-with" : "few-without",
-               device->gateway->ToString(), Counted(others, "device"));
+  for (const auto* some : {&with, &without}) {
+    const size_t others = with.size() + without.size() - some->size();
+    if (others < some->size()) continue;
+    for (const DeviceView* device : *some) {
+      report.Add(*device, some == &with ? "few-with" : "few-without",
+                 device->gateway->ToString(), Counted(others, "device"));
+    }
   }
 }
 
@@ -438,8 +451,7 @@ void CheckGateway(const ClusterView& view, RuleReport& report) {
 // | outside the subnet, no gateway is set          | fail  |
 // | outside the subnet, a gateway is set           | warn  |
 // | in the subnet, and the spec names another      | warn  |
-// Outside the subnet and the planned one is what the spec wants: it passes with
-// a gateway.
+// A planned address outside the subnet passes with a gateway.
 void CheckDetectAddress(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (!report.Knows(device, "detect address", device.detect_address)) return;
@@ -448,10 +460,10 @@ void CheckDetectAddress(const ClusterView& view, RuleReport& report) {
   });
 }
 
-// Among live device addresses, live gateways and the host addresses of the
-// spec (also of hosts that did not answer). What unplanned devices have counts
-// where a planned one or a host has it, too. Devices that share a gateway are
-// no conflict; a gateway that is a device's or a host's address is.
+// Compares live device addresses, live gateways and the host addresses of the
+// spec (also of hosts that did not answer). Addresses of unplanned devices
+// count if a planned one or a host has them, too. Devices that share a gateway
+// are not a conflict; a gateway that is a device's or a host's address is.
 void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     if (report.Knows(device, "gateway", device.gateway)) report.Judged(device);
@@ -465,7 +477,7 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
          ++end) {
       first = std::min(first, uses[end].order());
     }
-    // Where a gateway comes first, nobody owns the address.
+    // If a gateway comes first, the address has no owner.
     if (end - begin == 1 || uses[begin].is_gateway()) continue;
     const auto owners = absl::MakeConstSpan(uses).subspan(begin, end - begin);
     if (!absl::c_all_of(owners, IsUnplanned)) conflicts[first] = owners;
@@ -473,13 +485,13 @@ void CheckIpUnique(const ClusterView& view, RuleReport& report) {
   for (const auto& [order, owners] : conflicts) AddConflict(owners, report);
 }
 
-// Where the profile asks for it, and in subnets that 8 bits can tell apart: a
-// larger one cannot obey it.
+// Judges profiles that require it, and subnets that 8 bits can number: a larger
+// one cannot obey it.
 void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
   if (!view.profile().host_part_must_differ) {
     return report.SkipFor("no-such-rule", Term(view.profile().title));
   }
-  FirstMet<Ipv4Subnet, std::vector<Member>> subnets;
+  FirstSeen<Ipv4Subnet, std::vector<Member>> subnets;
   report.ForEachAddress([&](const DeviceView& device) {
     for (const Ipv4Interface& interface : device.interfaces()) {
       subnets[interface.subnet()].push_back(
@@ -494,7 +506,7 @@ void CheckIpHostPart(const ClusterView& view, RuleReport& report) {
       continue;
     }
     for (const Member& member : members) judged.insert(member.device);
-    // In /24 and narrower only equal addresses end alike.
+    // Addresses in /24 and narrower end alike only if they are equal.
     if (subnet.prefix_length() < kLastOctet) {
       AddEndings(subnet, members, report);
     }

@@ -1,3 +1,6 @@
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "config/plan/make_plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
@@ -25,6 +28,85 @@ TEST(CheckDeviceIpSetTest, AsksForAPlanWhereThereIsNone) {
   EXPECT_THAT(Lines(cluster.Check("device-ip-set")), HasSubstr("none"));
 }
 
+// An initial host has one finding, with as many values as its plan has steps.
+TEST(CheckDeviceIpSetTest, SaysOnceThatAHostWasNeverConfigured) {
+  for (const char* product : {"atlas-a2", "atlas-training", "atlas-a3"}) {
+    TestCluster cluster(product, "", 3);
+    cluster.MakeNew(0);
+    cluster.MakeNew(2);
+    const ClusterPlan plan = MakePlan(cluster.spec, Pointers(cluster.facts));
+    ASSERT_GT(plan.hosts(0).steps_size(), 0) << product;
+    const RuleResult result = cluster.Check("device-ip-set");
+    ASSERT_EQ(result.findings_size(), 1) << product << Lines(result);
+    const Finding& finding = result.findings(0);
+    EXPECT_EQ(Brief(finding), absl::StrCat("never-configured values=",
+                                           plan.hosts(0).steps_size()));
+    EXPECT_EQ(finding.subjects_size(), 2);
+    EXPECT_TRUE(finding.fixed_by_plan());
+    EXPECT_EQ(cluster.Check("net-health").findings(0).caused_by(),
+              "device-ip-set");
+  }
+}
+
+TEST(CheckDeviceIpSetTest, CountsTheValuesThatThePlanHas) {
+  TestCluster cluster("atlas-a2");
+  cluster.MakeNew(0);
+  // The plan, not this rule, checks what the host allows.
+  cluster.facts[0].mutable_allows()->add_kinds("observe");
+  EXPECT_EQ(Lines(cluster.Check("device-ip-set")),
+            "FAIL server0:0-7 never-configured values=24\n");
+  for (DeviceSpec& device :
+       *cluster.spec.mutable_servers(0)->mutable_devices()) {
+    device.clear_gateway();
+  }
+  EXPECT_EQ(Lines(cluster.Check("device-ip-set")),
+            "FAIL server0:0-7 never-configured values=16\n");
+}
+
+TEST(CheckDeviceIpSetTest, CountsAMissingFileToWhatWasNeverConfigured) {
+  TestCluster cluster("atlas-a2");
+  cluster.MakeNew(0);
+  SetMissing(Missing::ABSENT, "no such file",
+             cluster.facts[0].mutable_hccn_conf());
+  const RuleResult result = cluster.Check("device-ip-set");
+  EXPECT_EQ(Lines(result),
+            "FAIL server0:0-7 never-configured-without-file values=24\n");
+  // A plan is blocked until there is a file.
+  EXPECT_FALSE(result.findings(0).fixed_by_plan());
+  EXPECT_EQ(cluster.Check("hccn-conf").findings(0).caused_by(),
+            "device-ip-set");
+}
+
+TEST(CheckDeviceIpSetTest, KnowsAHostThatSomebodyConfigured) {
+  const auto says_so = [](const TestCluster& cluster) {
+    return absl::StrContains(Lines(cluster.Check("device-ip-set")),
+                             "never-configured");
+  };
+  TestCluster made("atlas-a2");
+  made.MakeNew(0);
+  ASSERT_TRUE(says_so(made));
+  TestCluster cluster = made;
+  cluster.device(0, 3).mutable_gateway()->set_value("10.0.0.254");
+  EXPECT_FALSE(says_so(cluster));
+  cluster = made;
+  cluster.device(0, 3).mutable_detect_address()->set_value("10.0.0.254");
+  EXPECT_FALSE(says_so(cluster));
+  cluster = made;
+  SetMissing(Missing::TIMED_OUT, "gateway",
+             cluster.device(0, 3).mutable_gateway());
+  EXPECT_FALSE(says_so(cluster)) << "it may have one";
+  cluster = made;
+  HccnConf::Entry* const line =
+      cluster.facts[0].mutable_hccn_conf()->mutable_value()->add_entries();
+  line->set_key("address");
+  line->set_device(3);
+  line->set_value("10.0.0.4");
+  EXPECT_FALSE(says_so(cluster));
+  cluster = made;
+  cluster.PlanAddress(0, 3, "", "");
+  EXPECT_FALSE(says_so(cluster)) << "no plan sets all of it";
+}
+
 TEST(CheckDeviceIpSetTest, IsUnknownForWhatIsNoAddress) {
   TestCluster cluster;
   cluster.SetAddress(0, 3, "10.0.0.300", kMask);
@@ -44,7 +126,7 @@ TEST(CheckDeviceIpSetTest, IsUnknownForADeviceWithAnIpv6AddressAlone) {
               HasSubstr("UNKNOWN server0:3 ipv6-only address=fd00::17/64"));
   device.mutable_ipv6_address()->set_value("");
   EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
-  // As of a product whose tool knows no IPv6.
+  // The answer of a product whose tool knows no IPv6.
   SetMissing(Missing::NOT_SUPPORTED, "This device does not support IPV6!",
              device.mutable_ipv6_address());
   EXPECT_EQ(cluster.Check("device-ip-set").state(), FAIL);
@@ -197,7 +279,7 @@ TEST(CheckGatewayTest, BlamesTheAddressThatIsNotAsPlanned) {
   ASSERT_EQ(result.findings_size(), 1);
   EXPECT_EQ(result.findings(0).caused_by(), "device-ip-planned");
   EXPECT_THAT(result.findings(0).fix(), Not(HasSubstr("hccn_tool")));
-  // A plan that does not fit itself is not the address's fault.
+  // A plan that contradicts itself is not the address's fault.
   planned->set_gateway("10.0.0.1");
   cluster.device(0, 3).mutable_gateway()->set_value("10.0.0.1");
   EXPECT_THAT(
@@ -239,7 +321,7 @@ TEST(CheckGatewayTest, OneThatSomeDevicesAloneHaveIsAWarning) {
   EXPECT_THAT(Lines(one), HasSubstr("WARN server1:3 few-with gateway=" +
                                     RouterOf(1, 3) + ", others=15 devices\n"));
   ASSERT_EQ(one.findings_size(), 1);
-  EXPECT_FALSE(one.findings(0).mended_by_plan());
+  EXPECT_FALSE(one.findings(0).fixed_by_plan());
   // All but one.
   for (const int host : {0, 1}) {
     for (int id = 0; id < 8; ++id) {
@@ -253,7 +335,7 @@ TEST(CheckGatewayTest, OneThatSomeDevicesAloneHaveIsAWarning) {
           "WARN server0:5 few-without gateway=0.0.0.0, others=15 devices"));
   cluster.device(0, 5).mutable_gateway()->set_value(RouterOf(0, 5));
   EXPECT_EQ(cluster.Check("gateway").state(), PASS);
-  // A rail, which the spec plans one for.
+  // A rail, for which the spec plans a gateway.
   for (const int host : {0, 1}) {
     for (int id = 0; id < 8; ++id) {
       if (id == 2) {
@@ -265,6 +347,19 @@ TEST(CheckGatewayTest, OneThatSomeDevicesAloneHaveIsAWarning) {
     }
   }
   EXPECT_EQ(cluster.Check("gateway").state(), PASS);
+}
+
+TEST(CheckGatewayTest, AsManyWithAsWithoutOneNameBoth) {
+  TestCluster cluster = WithoutGateways("atlas-a2");
+  for (int id = 0; id < 8; ++id) {
+    cluster.device(1, id).mutable_gateway()->set_value(RouterOf(1, id));
+  }
+  const std::string lines = Lines(cluster.Check("gateway"));
+  EXPECT_THAT(lines, HasSubstr("WARN server0:0-7 few-without gateway=0.0.0.0, "
+                               "others=8 devices"));
+  EXPECT_THAT(lines, HasSubstr("WARN server1:0"));
+  EXPECT_THAT(lines, HasSubstr(" few-with gateway=" + RouterOf(1, 0) +
+                               ", others=8 devices"));
 }
 
 TEST(CheckGatewayTest, OneForFourOfAnA1ServerThatNobodyPlansIsCorrect) {
@@ -280,8 +375,8 @@ TEST(CheckGatewayTest, OneForFourOfAnA1ServerThatNobodyPlansIsCorrect) {
   EXPECT_EQ(Lines(cluster.Check("gateway")), "");
 }
 
-// As hccn_tool leaves a server of this product on which a gateway was set for
-// devices 0 and 4 last: live and stored for these two alone.
+// The state in which hccn_tool leaves a server of this product after gateways
+// were set for devices 0 and 4 last: live and stored for these two alone.
 TestCluster OneGatewayPerFour(const char* mode) {
   TestCluster cluster("atlas-training", mode);
   for (HostFacts& facts : cluster.facts) {
@@ -318,7 +413,7 @@ TEST(CheckGatewayTest, AFourWithoutAnyIsWarnedOf) {
   TestCluster cluster = OneGatewayPerFour("smp");
   cluster.device(0, 0).mutable_gateway()->set_value("");
   const RuleResult result = cluster.Check("gateway");
-  // Once, since each further command would take away what the first one set.
+  // Only one command is advised: each further one would undo the first.
   EXPECT_EQ(Lines(result),
             "WARN server0:0 not-as-planned observed=no gateway is set, "
             "command=-gateway -s gateway , planned=192.168.100.254\n");
@@ -368,7 +463,7 @@ TEST(CheckGatewayTest, IsUnknownForWhatIsNoAddress) {
       Lines(result),
       HasSubstr("not-known what=gateway, reason=not understood: \"router\", "
                 "how-to-learn=bring clusterd on the host to the controller's "
-                "version: it was not told to look, or does not know how"));
+                "version: it was not asked for this, or does not support it"));
 }
 
 // Device 3 of server0 has 192.168.103.1/24.

@@ -4,12 +4,10 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/plan/settings.h"
 #include "config/values/change_kind.h"
-#include "config/values/nearest_word.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -38,14 +36,10 @@ std::vector<absl::string_view> RuleNames() {
   return Each<absl::string_view>(kRules, &Rule::name);
 }
 
-std::string NearestRule(absl::string_view name) {
-  return NearestWord(name, RuleNames());
-}
-
 namespace {
 
 std::vector<std::string> MendersOf(const Rule& rule) {
-  return absl::StrSplit(rule.mended_by, '/', absl::SkipEmpty());
+  return absl::StrSplit(rule.fixed_by, '/', absl::SkipEmpty());
 }
 
 }  // namespace
@@ -66,15 +60,13 @@ std::vector<std::string> StepWords() {
 absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words) {
   const std::vector<std::string> known = StepWords();
   PlanSelection selection;
-  std::vector<std::string> mistakes;
+  std::vector<FindingValue> mistakes;
   for (const std::string& word : words) {
     if (!absl::c_linear_search(known, word)) {
       mistakes.push_back(
-          absl::StrCat("only: \"", word,
-                       "\" is not a kind of change that plans have, or a "
-                       "rule that a step mends",
-                       DidYouMean(word, std::vector<absl::string_view>(
-                                            known.begin(), known.end()))));
+          Worded("msg-plan-only", word,
+                 DidYouMeanWords(word, std::vector<absl::string_view>(
+                                           known.begin(), known.end()))));
     } else if (const auto kind = ParseChangeKind(word)) {
       selection.kinds.insert(*kind);
     } else {
@@ -84,7 +76,7 @@ absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words) {
     }
   }
   if (!mistakes.empty()) {
-    return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
+    return WithWords(absl::InvalidArgumentError(""), Lines(mistakes));
   }
   selection.words = std::move(words);
   return selection;

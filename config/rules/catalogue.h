@@ -1,6 +1,6 @@
-// Every rule by name: what it needs to see, who carries it out, and its texts,
-// those behind `clusterctl explain` and the headings of a report. The rows are
-// data in texts/*.textproto; the build makes the table of them.
+// Every rule by name: its input, its function, and its texts, those behind
+// `clusterctl explain` and the headings of a report. The rows are data in
+// texts/*.textproto, from which the build makes the table.
 #ifndef CONFIG_RULES_CATALOGUE_H_
 #define CONFIG_RULES_CATALOGUE_H_
 
@@ -19,25 +19,24 @@ namespace clusterd {
 class ClusterView;
 class RuleReport;
 
-// What a rule needs to see; texts/rule_row.proto explains each.
+// The input of a rule; texts/rule_row.proto explains each.
 enum class RuleScope { kNamespace, kHost, kDevice, kCluster, kSpec, kAnswers };
 
 struct RuleText {
   absl::string_view title;  // One line: what holds when it passes.
   absl::string_view fails_when;
-  absl::string_view why;     // What training does when it is broken.
+  absl::string_view why;     // The effect on training.
   absl::string_view fix;     // How to repair it.
   absl::string_view level;   // "fail", "warn", or when which.
   absl::string_view source;  // Public paper or source.
-  // What a hook does with the controller's verdict, what it does alone, and
-  // why that.
+  // The action of a hook with the controller's verdict, without it, and the
+  // reason for the latter.
   absl::string_view with_controller;
   absl::string_view alone;
   absl::string_view alone_why;
 };
 
-// A finding in words, with $0, $1, … for its values; texts/rule_row.proto
-// explains each.
+// A finding in words, with $0, $1, … for values; see texts/rule_row.proto.
 struct FindingText {
   absl::string_view observed;
   absl::string_view expected;
@@ -74,33 +73,33 @@ struct Rule {
   RuleText english;
   RuleText chinese;
   absl::Span<const RuleFinding> findings;
-  // Names of what a plan sets, "address/gateway": what mends the rule where it
-  // is found, and what may mend it where it is set elsewhere.
-  absl::string_view mended_by;
-  absl::string_view perhaps_by;
-  // About the devices' RoCE ports.
+  // Settings of a plan, "address/gateway": those that fix the rule where it is
+  // found, and those that may fix it when set elsewhere.
+  absl::string_view fixed_by;
+  absl::string_view possible_causes;
+  // It is about the devices' RoCE ports.
   bool needs_roce;
-  // About the job that is judged.
+  // It is about the judged job.
   bool needs_job;
-  // For hooks, as texts/rule_row.proto explains.
+  // For hooks; see texts/rule_row.proto.
   bool of_job;
   bool holds_alone;
 
   const RuleText& text() const {
     return CurrentLanguage() == Language::kChinese ? chinese : english;
   }
-  // Whether one host alone can be judged by it.
+  // True if it can judge one host alone.
   bool JudgesOneHost() const;
-  // Whether a network namespace other than the host's own can be.
+  // True if it can judge a network namespace other than the host's own.
   bool JudgesNamespaces() const;
-  // Whether it says anything about hosts; else about spec or job alone.
+  // False: it is about spec or job alone.
   bool JudgesHosts() const { return scope != RuleScope::kSpec; }
 };
 
-// In the order in which reports list them.
+// Reports follow this order.
 absl::Span<const Rule> RuleCatalogue();
 
-// Those that several rules have.
+// Findings of several rules.
 absl::Span<const RuleFinding> SharedFindings();
 
 // nullptr if there is none.
@@ -108,15 +107,12 @@ const Rule* FindRule(absl::string_view name);
 
 std::vector<absl::string_view> RuleNames();
 
-// The rule whose name is nearest to a mistyped one; empty if none is near.
-std::string NearestRule(absl::string_view name);
-
-// What `clusterctl plan --only` takes: kinds of change that plans have, and
-// rules that a step mends.
+// Arguments of `clusterctl plan --only`: kinds of change that plans have, and
+// rules that a step fixes.
 std::vector<std::string> StepWords();
 
-// Steps of these kinds, and those that mend these rules; a word that is both is
-// the kind. InvalidArgument, a line for each word that is none of StepWords,
+// Steps of these kinds, and those that fix these rules; a word that is both is
+// the kind. InvalidArgument, a line for each word that is not in StepWords,
 // with the nearest.
 absl::StatusOr<PlanSelection> SelectSteps(std::vector<std::string> words);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "config/values/nearest_word.h"
 #include "config/words/state_word.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -30,7 +31,7 @@ TEST(RuleCatalogueTest, TellsEverythingAboutEveryRuleInBothLanguages) {
         EXPECT_FALSE(part.empty()) << rule.name;
       }
     }
-    // One line under a heading.
+    // It fits into one line under a heading.
     EXPECT_LE(TextColumns(rule.english.title), 72) << rule.name;
     EXPECT_LE(TextColumns(rule.chinese.title), 72) << rule.name;
   }
@@ -142,21 +143,20 @@ TEST(FindRuleTest, FindsByWholeNameOnly) {
   EXPECT_EQ(FindRule(""), nullptr);
 }
 
-TEST(NearestRuleTest, FindsWhatWasMeant) {
-  EXPECT_EQ(NearestRule("ports-reserve"), "ports-reserved");
-  EXPECT_EQ(NearestRule("net-helth"), "net-health");
-  EXPECT_EQ(NearestRule("weather"), "");
-  EXPECT_EQ(NearestRule(std::string(100000, 'x')), "");
+TEST(RuleNamesTest, HaveTheOneThatWasMeant) {
+  EXPECT_EQ(NearestWord("ports-reserve", RuleNames()), "ports-reserved");
+  EXPECT_EQ(NearestWord("net-helth", RuleNames()), "net-health");
+  EXPECT_EQ(NearestWord("weather", RuleNames()), "");
+  EXPECT_EQ(NearestWord(std::string(100000, 'x'), RuleNames()), "");
 }
 
-// The table of deploy/slurm/README.md: what hooks do for each rule that may
-// fail.
+// The table of deploy/slurm/README.md: hooks' actions for rules that may fail.
 TEST(RuleCatalogueTest, IsTheTableOfHooks) {
   std::string table =
       "| rule | controller there | controller away | why "
       "|\n|---|---|---|---|\n";
   for (const Rule& rule : RuleCatalogue()) {
-    if (rule.english.with_controller == "let through") continue;
+    if (rule.english.with_controller == "allow") continue;
     table += "| `" + std::string(rule.name) + "` | " +
              std::string(rule.english.with_controller) + " | " +
              std::string(rule.english.alone) + " | " +
@@ -180,9 +180,9 @@ TEST(RuleTest, HoldsAloneOnlyWhereOneHostCanTell) {
   }
   EXPECT_EQ(FindRule("link")->english.alone, "refuse and drain");
   EXPECT_EQ(FindRule("hccn-conf")->english.alone, "in part: refuse and drain");
-  EXPECT_EQ(FindRule("firewall")->english.alone, "let through");
+  EXPECT_EQ(FindRule("firewall")->english.alone, "allow");
   EXPECT_EQ(FindRule("rank-table")->english.with_controller, "refuse");
-  EXPECT_EQ(FindRule("optics")->english.with_controller, "let through");
+  EXPECT_EQ(FindRule("optics")->english.with_controller, "allow");
 }
 
 TEST(SelectStepsTest, TakesKindsAndRulesThatStepsMend) {
@@ -206,13 +206,13 @@ TEST(SelectStepsTest, NamesTheNearestForEachWordThatNoStepIsOf) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(refused.message(),
             "only: \"sysclt\" is not a kind of change that plans have, or a "
-            "rule that a step mends, did you mean \"sysctl\"?\n"
+            "rule that a step fixes, did you mean \"sysctl\"?\n"
             "only: \"link\" is not a kind of change that plans have, or a rule "
-            "that a step mends\n"
+            "that a step fixes\n"
             "only: \"ssh-login\" is not a kind of change that plans have, or a "
-            "rule that a step mends\n"
+            "rule that a step fixes\n"
             "only: \"gatewya\" is not a kind of change that plans have, or a "
-            "rule that a step mends, did you mean \"gateway\"?");
+            "rule that a step fixes, did you mean \"gateway\"?");
 }
 
 TEST(StepWordsTest, AreTheKindsOfPlansAndNoOthers) {

@@ -1,6 +1,7 @@
-// Which finding explains which: link DOWN is why the same device's health probe
-// gets no answer, and a wrong netmask why its subnets overlap. What may explain
-// what is `explained_by` of the rows in texts/; here is what was really found.
+// Finds which finding explains which: link DOWN is why the same device's health
+// probe gets no answer, and a wrong netmask why its subnets overlap.
+// `explained_by` of the rows in texts/ has the possible causes; this file has
+// the actual ones.
 #ifndef CONFIG_RULES_CAUSES_H_
 #define CONFIG_RULES_CAUSES_H_
 
@@ -16,19 +17,18 @@
 
 namespace clusterd {
 
-// Explains what is gone once every device has its planned address.
+// Explains findings that disappear once all devices have planned addresses.
 inline constexpr absl::string_view kPlannedAddressRule = "device-ip-planned";
 
-// Whether a finding of the rule can be explained by that cause; empty: by any.
+// True if that cause can explain a finding of the rule; empty: any cause.
 bool IsExplained(const Rule& rule, absl::string_view cause = "");
 
-// How many rules, each explained by the one before, come before this one: 0 if
-// no other explains it.
+// The length of the longest chain of rules, each explained by the one before,
+// that ends in this one: 0 if no other explains it.
 int CausesBefore(const Rule& rule);
 
-// What the rules of the catalogue found about devices. One thread may note what
-// a rule found while others note for other rules, and ask about rules for which
-// nobody notes any more.
+// Findings of the catalogue's rules about devices. Different threads may note
+// findings of different rules, and ask about rules whose notes are complete.
 class Causes {
  public:
   Causes();
@@ -42,16 +42,15 @@ class Causes {
             State state);
   bool Has(absl::string_view rule) const { return !rules_.at(rule).empty(); }
 
-  // The first rule of "link/detect-address" that found as bad a thing, or a
-  // worse one, about one of the places; empty: none. What `as_planned` still
-  // has of `rule` there is not explained by a device's address.
+  // The first rule of "link/detect-address" that found an equally bad thing, or
+  // a worse one, about one of the places; empty: none. A device's address does
+  // not explain findings of `rule` that `as_planned` still has there.
   std::string Explaining(absl::string_view rule, absl::string_view explained_by,
                          absl::Span<const Place> places, State state,
                          const Causes* as_planned) const;
 
  private:
-  // Each place's worst; one number each, as they are looked up for every
-  // finding.
+  // Each place's worst; keyed by one number for fast look-ups.
   using Worst = absl::flat_hash_map<uint64_t, State>;
   static uint64_t KeyOf(const Place& place) {
     // A host may claim any 32 bits as the id of a device.
@@ -62,7 +61,7 @@ class Causes {
   bool HasOneOf(absl::string_view rule, absl::Span<const Place> places,
                 State at_least) const;
 
-  // Of every rule of the catalogue, from the beginning.
+  // Has every rule of the catalogue from the beginning.
   absl::flat_hash_map<absl::string_view, Worst> rules_;
 };
 

@@ -1,5 +1,5 @@
-// The cluster as a whole: how many servers, who answered, and which switches
-// the devices of each id are cabled to.
+// Rules about the whole cluster: the number of servers, the hosts that
+// answered, and the switches of the devices of each id.
 #include <map>
 #include <string>
 #include <tuple>
@@ -19,8 +19,8 @@ namespace {
 // The controller's sentence names both machines with two ids each.
 constexpr size_t kMaxConflictBytes = 600;
 
-// Of a host of which nothing is known, or not of the namespace that it was
-// asked about: there the host itself answers.
+// For a host without facts, or without those of the requested namespace: there
+// the host itself answers.
 NamedFinding SilentText(const HostFacts& facts, const RuleReport& report) {
   const Missing& missing = facts.missing();
   const FindingValue why = MissingWords(&missing);
@@ -57,8 +57,7 @@ bool IsCalled(const LldpNeighbour& neighbour, absl::string_view name) {
 }
 
 // The device whose port is planned to reach what `device` reaches, and which
-// reaches what `device` should; nullptr: none, the two cables are not
-// exchanged.
+// reaches what `device` should; nullptr: the cables are not exchanged.
 const DeviceView* ExchangedWith(const DeviceView& device) {
   for (const DeviceView& other : device.host->devices) {
     if (other.spec == nullptr || !other.neighbour_heard.value_or(false)) {
@@ -79,7 +78,7 @@ void JudgePlannedSwitch(const DeviceView& device, RuleReport& report) {
   const std::string& planned = device.spec->switch_name();
   if (neighbour.peer() != LldpNeighbour::NPU &&
       neighbour.system_name().empty() && !IsCalled(neighbour, planned)) {
-    // The plan may mean its name.
+    // The plan may use its name.
     return report.Add(device, "no-name", SwitchText(neighbour), planned);
   }
   report.Judged(device);
@@ -102,7 +101,7 @@ struct Port {
   uint32_t device;
   int to;
 };
-// Of one server, in the order of ids.
+// The ports of one server, in the order of ids.
 using Ports = std::vector<Port>;
 
 // Servers that are cabled alike.
@@ -111,17 +110,16 @@ struct Likes {
   const std::vector<const HostView*>* hosts;
 };
 
-// Cabling without a plan. In a large cluster a rail has many leaf switches, and
-// which servers share one is nobody's rule; a port of two cables may tell
-// either switch. So only a server is judged that has all switches with others
-// in common, or all but one, and there the port whose switch no other server
-// reaches with that device. Of two ways to cable, the one of more servers is
-// right.
+// Judges cabling without a plan. In a large cluster a rail has many leaf
+// switches, and no rule says which servers share one; a port of two cables may
+// report either switch. So it judges only a server that shares all switches
+// with others, or all but one, and there the port whose switch no other server
+// reaches with that device. Of two ways to cable, the more common is right.
 class RailJudge {
  public:
   explicit RailJudge(RuleReport& report) : report_(report) {}
 
-  // Servers come one after the other.
+  // REQUIRES: all devices of a server come in a row.
   void Add(const DeviceView& device) {
     if (host_ != device.host) Flush();
     host_ = device.host;
@@ -147,7 +145,7 @@ class RailJudge {
     ports_.clear();
   }
 
-  // A switch that serves most ports of a server is no rail's.
+  // A switch that serves most ports of a server does not belong to a rail.
   static bool IsOfRail(const Ports& ports, int to) {
     constexpr size_t kLeastShare = 4;
     const size_t times =
@@ -155,7 +153,7 @@ class RailJudge {
     return times == 1 || times * kLeastShare <= ports.size();
   }
 
-  // Whether no other server reaches it with that device.
+  // True if no other server reaches it with that device.
   bool IsAlone(const Likes& likes, const Port& port) const {
     return reached_by_.at(port) == likes.hosts->size();
   }
@@ -172,8 +170,8 @@ class RailJudge {
 
   // Servers with the same switches on the same devices, in another order.
   void JudgeExchanges() {
-    FirstMet<std::pair<std::vector<uint32_t>, std::vector<int>>,
-             std::vector<Likes>>
+    FirstSeen<std::pair<std::vector<uint32_t>, std::vector<int>>,
+              std::vector<Likes>>
         groups;
     for (const auto& [ports, hosts] : patterns_) {
       auto switches = Each<int>(ports, &Port::to);
@@ -196,8 +194,8 @@ class RailJudge {
     for (size_t k = 0; k < likes.ports->size(); ++k) {
       if ((*likes.ports)[k].to != (*right.ports)[k].to) others.push_back(k);
     }
-    // More is another plan, not a slip. One server against one tells only that
-    // two cables were exchanged, on the one or on the other: both are named.
+    // More differences are another plan, not a slip. With one server against
+    // one, two cables were exchanged on either: both are named.
     const bool is_pair = others.size() == 2;
     if (!is_pair && others.size() * 2 > likes.ports->size()) return;
     if (AreTied(likes, right) && (!is_pair || likes.hosts->size() > 1)) return;
@@ -217,11 +215,10 @@ class RailJudge {
     }
   }
 
-  // Servers that have all switches but one in common, two of them or more also
-  // that one.
+  // Servers that share all switches but one, of which two or more share that.
   void JudgeOddOnes() {
     constexpr int kAnySwitch = -1;
-    FirstMet<Ports, std::vector<Likes>> groups;
+    FirstSeen<Ports, std::vector<Likes>> groups;
     for (const auto& [ports, hosts] : patterns_) {
       Ports key = ports;
       for (Port& port : key) {
@@ -268,14 +265,13 @@ class RailJudge {
   Ports ports_;
   absl::flat_hash_map<std::string, int> numbers_;
   std::vector<std::string> names_;  // By number.
-  FirstMet<Ports, std::vector<const HostView*>> patterns_;
+  FirstSeen<Ports, std::vector<const HostView*>> patterns_;
   std::map<Port, size_t> reached_by_;
 };
 
 }  // namespace
 
-// Both judge the spec's servers, whatever hosts are asked, and only where one
-// job takes them all.
+// Both judge the spec's servers, whichever hosts are asked, for a single job.
 void CheckClusterSize(const ClusterView& view, RuleReport& report) {
   if (!IsOneJob(view, report)) return;
   const uint32_t servers = view.spec().servers_size();
@@ -303,8 +299,7 @@ void CheckClusterSizePower(const ClusterView& view, RuleReport& report) {
       report.Named("no-power", Counted(servers, "server"), below, below * 2));
 }
 
-// The one unknown that a silent host costs; and the failure of a name under
-// which two machines came.
+// The only unknown of a silent host; and the failure of a name of two machines.
 void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.silent()) {
     report.Add(host, SilentText(*host.facts, report));
@@ -328,7 +323,7 @@ void CheckHostIdentity(const ClusterView& view, RuleReport& report) {
 // | an NPU, most a switch       | fail            | warn                    |
 // | an NPU, as most             | fail            | not compared            |
 // | a switch, most an NPU       | as above        | warn                    |
-// | nobody                      | skipped         | skipped                 |
+// | none                        | skipped         | skipped                 |
 // | not known                   | unknown         | unknown                 |
 void CheckLldpRail(const ClusterView& view, RuleReport& report) {
   RailJudge judge(report);
@@ -372,7 +367,7 @@ void CheckLldpRail(const ClusterView& view, RuleReport& report) {
   }
   if (!cabled_to_npus.empty() &&
       cabled_to_switches.size() > cabled_to_npus.size()) {
-    // Among so many leaves it is a slip, and no way to wire servers.
+    // Among so many leaves it is a slip, not a way to cable servers.
     for (const DeviceView* device : cabled_to_npus) {
       report.Judged(*device);
       report.Add(*device, "to-npu",

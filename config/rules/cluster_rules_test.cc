@@ -109,7 +109,7 @@ TEST(CheckLldpRailTest, SeesASwapOfTwoServers) {
   Exchange(1, 0, 4, &cluster);
   const RuleResult result = cluster.Check("lldp-rail");
   EXPECT_EQ(result.state(), WARN);
-  // On the one or on the other: both are named.
+  // On either server: both are named.
   EXPECT_EQ(result.findings_size(), 4);
   for (const char* line :
        {"WARN server0:0 exchanged-somewhere switch=leaf-0-0, right=leaf-0-4, "
@@ -151,7 +151,7 @@ TEST(CheckLldpRailTest, AllowsManyLeafsPerRail) {
   EXPECT_EQ(result.state(), PASS) << Lines(result);
 }
 
-// Each port has two cables, and LLDP tells either switch.
+// Each port has two cables, and LLDP reports either switch.
 TEST(CheckLldpRailTest, AllowsDualHomedPortsAndSwitchesOfARack) {
   for (const int servers : {2, 3, 4, 8, 64}) {
     TestCluster homed("atlas-a2", "", servers);
@@ -204,7 +204,7 @@ TEST(CheckLldpRailTest, OnePortOnALeafAmongNpusIsNamed) {
             "WARN server1:3 to-switch others=31 other ports\n");
   EXPECT_THAT(cluster.Check("lldp-rail").summary(),
               HasSubstr("31 devices cabled to an NPU, not to a switch"));
-  // It is meant to be there.
+  // The port is planned like that.
   cluster.spec.mutable_servers(1)->mutable_devices(3)->set_switch_name(
       "leaf-0-3");
   EXPECT_EQ(cluster.Check("lldp-rail").state(), PASS);

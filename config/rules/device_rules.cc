@@ -1,5 +1,5 @@
-// The devices of each host and their ports: is the tool there, are the devices,
-// do link, health probe and LLDP say that a switch answers.
+// Rules about the devices of each host and their ports: the tool, the devices,
+// and whether link, health probe and LLDP show an answering switch.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -27,7 +27,7 @@ FindingValue CommandLineOf(NpuToolFacts::Generation generation) {
 void CheckToolAnswers(const HostView& host, RuleReport& report) {
   bool answered = true;
   for (const DeviceView& device : host.devices) {
-    // Of a dead device device-count tells it.
+    // Rule device-count reports a dead device.
     if (device.silence == nullptr || device.dead) continue;
     answered = false;
     const bool readable = device.silence->reason() != Missing::UNREADABLE;
@@ -37,7 +37,7 @@ void CheckToolAnswers(const HostView& host, RuleReport& report) {
   if (answered) report.Judged(host);
 }
 
-// The ids that the host should have; empty: nobody says.
+// The expected ids of the host; empty: not known.
 std::vector<uint32_t> ExpectedIds(const ClusterView& view,
                                   const HostView& host) {
   if (host.spec == nullptr || host.spec->devices().empty()) {
@@ -53,7 +53,7 @@ std::string ShortIds(absl::Span<const uint32_t> ids) {
   return PrintableText(FoldIds(ids));
 }
 
-// A dead device fails only where somebody counts on it.
+// A dead device fails only if it is expected.
 void AddDeadDevices(const HostView& host, const std::vector<uint32_t>& expected,
                     RuleReport& report) {
   for (const DeviceView& device : host.devices) {
@@ -77,8 +77,8 @@ void CompareIds(const ClusterView& view, const HostView& host,
   if (found == expected) return;
   std::vector<uint32_t> lacking;
   absl::c_set_difference(expected, found, std::back_inserter(lacking));
-  // What the spec leaves out of the product's devices is for somebody else. One
-  // that no server of the product has says that it is another product.
+  // The spec may leave devices of the product out. An id that no server of the
+  // product has is a sign of another product.
   std::vector<uint32_t> extra;
   if (!known.empty()) {
     absl::c_set_difference(found, known, std::back_inserter(extra));
@@ -132,7 +132,7 @@ FindingValue NpuIdsTakenForDevices(const ClusterView& view,
   const Ids planned(listed.begin(), listed.end());
   for (const auto& [words, ids] : {std::pair("npu-ids-planned", &planned),
                                    std::pair("npu-ids-found", &there)}) {
-    // What may be the number of a device is taken for one.
+    // Ids that may be device numbers are taken for those.
     if (!absl::c_includes(cards, *ids) || absl::c_includes(numbers, *ids)) {
       continue;
     }
@@ -142,8 +142,8 @@ FindingValue NpuIdsTakenForDevices(const ClusterView& view,
   return FindingValue();
 }
 
-// Unknown, never fail, also of a tool that says nothing or rubbish: what it
-// would have told is not known, and the devices may be in order.
+// Unknown, never fail, also for a tool that prints nothing or rubbish: its
+// answers are not known, and the devices may be in order.
 void CheckHccnTool(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     const NpuToolFacts& tool = host.facts->hccn_tool();
@@ -163,8 +163,8 @@ void CheckHccnTool(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Against the spec's devices of the host, or the product's ids where it lists
-// none. Skipped if neither says anything and no device is dead.
+// Compares with the spec's devices of the host, or the product's ids if it
+// lists none. Skipped if neither gives ids and no device is dead.
 void CheckDeviceCount(const ClusterView& view, RuleReport& report) {
   bool any_expected = false;
   for (const HostView& host : view.hosts()) {
@@ -189,10 +189,10 @@ void CheckLink(const ClusterView&, RuleReport& report) {
   });
 }
 
-// Success passes; everything else fails with its own explanation, but for
-// "Detect ip set", a result still to come, and for Init, which is no broken
-// port where no detect address is set: a warning if the spec names none, and
-// unknown if nobody knows the address.
+// Success passes; every other result fails with its own explanation, with two
+// exceptions. "Detect ip set" is a result still to come. Init without a detect
+// address is not a broken port: a warning if the spec names none, and unknown
+// if the address is not known.
 void CheckNetHealth(const ClusterView&, RuleReport& report) {
   report.ForEachKnown("net health", &DeviceView::net_health,
                       [&](const DeviceView& device) {
@@ -227,8 +227,7 @@ void CheckLldp(const ClusterView&, RuleReport& report) {
   });
 }
 
-// By the tool's own word; a device that was not asked, and one without a
-// certificate, are not judged.
+// The tool decides; not for a device that was not asked or has no certificate.
 void CheckTlsCertificates(const ClusterView&, RuleReport& report) {
   report.ForEachDevice([&](const DeviceView& device) {
     if (!device.tls_enabled.has_value()) {

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// As a host without the tool reports: nothing is known of any device.
+// The report of a host without the tool: nothing is known of any device.
 void RemoveTool(HostFacts* host) {
   SetMissing(Missing::ABSENT, "/usr/bin/hccn_tool",
              host->mutable_hccn_tool()->mutable_path());
@@ -385,7 +385,7 @@ TEST(CheckDeviceCountTest, CallsNoDeviceDeadWhereTheToolMayBeWhatIsBroken) {
   EXPECT_EQ(cluster.Check("device-count").state(), PASS);
   EXPECT_EQ(cluster.Check("hccn-tool").state(), UNKNOWN);
   EXPECT_EQ(cluster.Check("link").findings(0).caused_by(), "hccn-tool");
-  // It could not be started, and then nothing more was asked.
+  // The tool could not be started, and then nothing more was asked.
   TestCluster other;
   other.Mute(0, 3, Missing::TOOL_FAILED, "");
   DeviceFacts& device = other.device(0, 3);

@@ -1,5 +1,5 @@
-// Whether hosts are still as applies left them. The facts say what drifted
-// (config/plan/applied_drift.h); the rule says what that means.
+// Checks that hosts still are as applies left them. The facts say what drifted
+// (config/plan/applied_drift.h); the rule explains it.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -20,17 +20,17 @@
 namespace clusterd {
 namespace {
 
-// A host lists fewer; one that sends more is not believed further.
+// A host lists fewer; further ones are ignored.
 constexpr int kMaxDriftsOfHost = 512;
 
-// A firewall may let in many ports from many addresses.
+// A firewall may open many ports to many addresses.
 constexpr size_t kMaxRulesShown = 8;
 constexpr size_t kMaxWhyBytes = 600;
 
 constexpr char kLetsIn[] = ": lets in ";
 
-// Hosts run one apply minutes apart: its first start stands for all of them, so
-// that what is the same on many hosts reads the same.
+// Hosts run one apply minutes apart: the first start stands for all, so that
+// equal findings of many hosts read the same.
 using FirstStarts = std::map<std::string, int64_t>;
 
 template <typename Visit>
@@ -55,7 +55,7 @@ FirstStarts FindFirstStarts(const ClusterView& view) {
   return starts;
 }
 
-// As a word of a command: the id came from a host.
+// The id for a command line: it came from a host and may need quotes.
 std::string IdWord(const std::string& id) {
   const bool plain = !id.empty() && absl::c_all_of(id, absl::ascii_isalnum);
   return plain ? PrintableText(id) : ShellQuoted(PrintableText(id));
@@ -76,11 +76,10 @@ std::vector<uint32_t> DevicesOf(const AppliedDrift& drift) {
           ids.begin() + std::min<size_t>(ids.size(), kMaxDevicesOfHost)};
 }
 
-// The steps of one finding: one, or several of one apply that let ports in
-// through one firewall.
+// The steps of one finding: one, or all of an apply that open one firewall.
 using Group = std::vector<const AppliedDrift*>;
 
-// Whether both belong together.
+// True if both are one finding: ports of one firewall and apply.
 bool AreOneGroup(const AppliedDrift& a, const AppliedDrift& b) {
   const size_t end = a.target().find(kLetsIn);
   return end != std::string::npos && a.apply_id() == b.apply_id() &&
@@ -100,8 +99,7 @@ std::vector<Group> Grouped(
   return groups;
 }
 
-// The ports of "firewalld: lets in 22-22/tcp from 10.0.0.1/32" are "22/tcp from
-// 10.0.0.1/32".
+// "firewalld: lets in 22-22/tcp from 10.0.0.1/32" gives "22/tcp from …".
 std::string PortsText(const AppliedDrift& drift) {
   std::string rule =
       drift.target().substr(drift.target().find(kLetsIn) + strlen(kLetsIn));
@@ -113,7 +111,7 @@ std::string PortsText(const AppliedDrift& drift) {
   return PrintableText(rule);
 }
 
-// The ports that were let in; of any other target, the value that was set.
+// The ports that were opened; for any other target, the value that was set.
 FindingValue AppliedWords(const Group& group) {
   const AppliedDrift& first = *group.front();
   const size_t end = first.target().find(kLetsIn);
@@ -127,20 +125,29 @@ FindingValue AppliedWords(const Group& group) {
   return ToFindingValue(PrintableText(first.to()));
 }
 
-// A reason that they share, such as a stopped firewall, stands there once.
-std::string WhyText(const Group& group) {
-  std::string text = group.front()->why();
-  for (size_t i = 1; i < group.size() && text.size() < kMaxWhyBytes; ++i) {
+FindingValue WhyWords(const AppliedDrift& drift) {
+  const bool is_text = drift.fact().empty();
+  absl::string_view fact = is_text ? drift.why() : drift.fact();
+  // The subject names the device, and without it devices fold.
+  if (drift.devices_size() == 1) {
+    absl::ConsumePrefix(&fact, absl::StrCat("device ", drift.devices(0), ": "));
+  }
+  if (is_text) return ToFindingValue(PrintableText(fact, kMaxWhyBytes));
+  return DriftWords(PrintableText(fact, kMaxWhyBytes),
+                    PrintableText(drift.now(), kMaxWhyBytes),
+                    PrintableText(drift.was(), kMaxWhyBytes));
+}
+
+// A shared reason, such as a stopped firewall, stands there once.
+FindingValue WhyWords(const Group& group) {
+  FindingValue all = WhyWords(*group.front());
+  size_t bytes = 0;
+  for (size_t i = 1; i < group.size() && bytes < kMaxWhyBytes; ++i) {
+    bytes += group[i - 1]->why().size();
     if (group[i]->why() == group[i - 1]->why()) continue;
-    absl::StrAppend(&text, "; ", group[i]->why());
+    all = Worded("plan-say-both", all, WhyWords(*group[i]));
   }
-  absl::string_view why = text;
-  const AppliedDrift& first = *group.front();
-  // The subject says it, and without it devices fold.
-  if (first.devices_size() == 1) {
-    absl::ConsumePrefix(&why, absl::StrCat("device ", first.devices(0), ": "));
-  }
-  return PrintableText(why, kMaxWhyBytes);
+  return all;
 }
 
 bool HasRecord(const HostView& host) {
@@ -150,9 +157,8 @@ bool HasRecord(const HostView& host) {
 }  // namespace
 
 // Warns for every step that no longer holds; the value itself fails in its own
-// rule where the spec asks for it. A value that a host cannot read is unknown.
-// Passes only if every host keeps a record of its applies; a host without one
-// is skipped.
+// rule if the spec requires it. A value that a host cannot read is unknown.
+// Passes only if every host keeps a record of its applies; others are skipped.
 void CheckDrift(const ClusterView& view, RuleReport& report) {
   const FirstStarts starts = FindFirstStarts(view);
   const bool all_have_records = absl::c_all_of(view.hosts(), HasRecord);
@@ -163,7 +169,7 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
       report.Add(host, "no-record");
       continue;
     }
-    // A host does not compare only while a change of its own is under way.
+    // A host skips the comparison only during a change of its own.
     if (fact.missing().reason() == Missing::NOT_QUERIED) {
       report.Add(host, "not-compared", MissingWords(&fact.missing()));
     } else if (report.Knows(host, "drift", fact) && all_have_records) {
@@ -177,13 +183,13 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
       const AppliedDrift& drift = *group.front();
       report.Add(
           host, DevicesOf(drift),
-          report.Named("drifted", WhyText(group), AppliedWords(group),
+          report.Named("drifted", WhyWords(group), AppliedWords(group),
                        ApplyWords(drift, starts), IdWord(drift.apply_id())));
     }
     for (const Group& group : Grouped(fact.value().untold())) {
       const AppliedDrift& drift = *group.front();
       report.Add(host, DevicesOf(drift),
-                 report.Named("unreadable", WhyText(group),
+                 report.Named("unreadable", WhyWords(group),
                               ApplyWords(drift, starts)));
     }
     left_out += fact.value().left_out();

@@ -60,7 +60,7 @@ TEST(CheckDriftTest, WarnsWithBothValuesTheApplyAndTheWayBack) {
   EXPECT_EQ(result.summary(), "2 hosts");
 }
 
-// Drift of a firewall that is stopped and that an apply had opened for these.
+// Drift of a stopped firewall that an apply had opened for these.
 std::vector<AppliedDrift> FirewallDrift(const std::vector<std::string>& rules) {
   std::vector<AppliedDrift> drifts;
   for (const std::string& rule : rules) {
@@ -86,7 +86,7 @@ TEST(CheckDriftTest, NamesTheRulesOfAFirewallAsTheirStepsDo) {
   EXPECT_EQ(Brief(result.findings(0)),
             "drifted why=firewalld: active is no, applied was yes, "
             "applied=firewalld: 22/tcp from 10.0.0.1/32, 60000-60015/tcp from "
-            "10.0.0.0/24 let in, apply=apply 0123456789abcdef by alice, "
+            "10.0.0.0/24 allowed, apply=apply 0123456789abcdef by alice, "
             "2023-11-14 22:13 UTC, id=0123456789abcdef");
 }
 
@@ -97,7 +97,7 @@ TEST(CheckDriftTest, SaysOfEachRuleOfAFirewallWhyItIsGone) {
   EXPECT_EQ(
       Brief(Check(drifts).findings(0)),
       "drifted why=firewalld: lets in lacks a; firewalld: lets in permanently "
-      "lacks b, applied=firewalld: a, b let in, apply=apply 0123456789abcdef "
+      "lacks b, applied=firewalld: a, b allowed, apply=apply 0123456789abcdef "
       "by alice, 2023-11-14 22:13 UTC, id=0123456789abcdef");
 }
 
@@ -144,7 +144,7 @@ TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
   for (int host = 0; host < 2; ++host) {
     for (const uint32_t device : {3, 4}) {
       AppliedDrift drift = GatewayDrift(device);
-      // Each host begins in its own moment.
+      // Each host starts at its own moment.
       drift.set_applied_at_ms(kApplied + host * 600000);
       *DriftsOf(&cluster, host)->add_drifts() = drift;
     }
@@ -192,7 +192,7 @@ TEST(CheckDriftTest, PassesOnlyIfEveryHostKeepsARecord) {
   RuleResult result = cluster.Check("drift");
   EXPECT_EQ(result.state(), SKIPPED);
   EXPECT_EQ(result.skip_reason(), "the host keeps no record of applies");
-  // What is known of another host is told all the same.
+  // Drift of another host is still reported.
   *DriftsOf(&cluster, 0)->add_drifts() = SomaxconnDrift();
   EXPECT_EQ(cluster.Check("drift").state(), WARN);
 }

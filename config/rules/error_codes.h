@@ -1,4 +1,4 @@
-// The codes that a job ends with, and the rules that are about them.
+// The error codes of jobs, and the rules about them.
 #ifndef CONFIG_RULES_ERROR_CODES_H_
 #define CONFIG_RULES_ERROR_CODES_H_
 
@@ -10,13 +10,13 @@
 
 namespace clusterd {
 
-// What HCCL says with the code, "EI0006", in one sentence; the same for the
-// name of a rule that logs lead to. Empty: not known. The rows are those of
+// The meaning of HCCL's code, "EI0006", in one sentence; the same for the name
+// of a rule that logs lead to. Empty: not known. The rows are those of
 // config/words/texts/codes.textproto; releases have renumbered some codes.
 std::string ErrorCodeMeaning(absl::string_view code);
 
 // The rules whose texts, or those of one of their findings, name the code,
-// since their failing leads to it; in the catalogue's order.
+// since their failure leads to it; in the catalogue's order.
 std::vector<const Rule*> RulesOfErrorCode(absl::string_view code);
 
 }  // namespace clusterd

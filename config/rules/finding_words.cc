@@ -1,8 +1,11 @@
 #include "config/rules/finding_words.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/product_profile.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/waiver_text.h"
@@ -21,8 +24,8 @@ std::string CommandFor(const Finding& finding, const std::string& arguments) {
 // Puts findings of one report into words.
 class Writer {
  public:
-  explicit Writer(const Report& report) {
-    const auto profile = FindProductProfile(report.product(), "");
+  explicit Writer(absl::string_view product) {
+    const auto profile = FindProductProfile(product, "");
     is_950_ =
         profile.ok() && (*profile)->generation == NpuToolFacts::ASCEND_950;
   }
@@ -60,7 +63,7 @@ class Writer {
     const bool names_tool = absl::StrContains(command, "hccn_tool -i ") ||
                             absl::StrContains(words, "hccn_tool -i ");
     if (is_950_ && names_tool) {
-      // Nothing public gives every command of that generation's spelling.
+      // The spelling of that generation's commands is not fully published.
       words = Say("spelled-for-950", WordsAndCommand(words, command));
       command.clear();
     }
@@ -105,11 +108,8 @@ std::string ToolCommand(uint32_t device, absl::string_view arguments) {
 
 namespace {
 
-// What is said of the rule as a whole.
+// Renders the words about the rule as a whole.
 void RenderAround(RuleResult* result) {
-  if (result->has_skip_words()) {
-    result->set_skip_reason(ValueText(result->skip_words()));
-  }
   if (!result->has_seen()) return;
   std::string summary = ValueText(result->seen());
   for (const FindingValue& note : result->notes()) {
@@ -121,16 +121,8 @@ void RenderAround(RuleResult* result) {
 }  // namespace
 
 void RenderReport(Report* report) {
-  const Writer writer(*report);
-  // Its first notes are those; others may have added more behind them.
-  for (int i = 0; i < report->said_size(); ++i) {
-    if (i == report->notes_size()) report->add_notes();
-    report->set_notes(i, ValueText(report->said(i)));
-  }
-  for (HostStatus& host : *report->mutable_hosts()) {
-    if (!host.has_no_facts()) continue;
-    host.set_no_facts_reason(ValueText(host.no_facts()));
-  }
+  const Writer writer(report->product());
+  RenderWords(report);
   for (RuleResult& result : *report->mutable_rules()) {
     const Rule* const rule = FindRule(result.rule());
     for (Finding& finding : *result.mutable_findings()) {
@@ -142,6 +134,53 @@ void RenderReport(Report* report) {
     result.set_source(std::string(rule->text().source));
     if (result.state() == SKIPPED && result.skip_is_finding()) {
       result.set_skip_reason(result.findings(0).observed());
+    }
+  }
+}
+
+void RenderDiff(absl::string_view product, ReportDiff* diff) {
+  const Writer writer(product);
+  for (ReportDiff::Change& change : *diff->mutable_changes()) {
+    if (!change.has_finding()) continue;
+    Finding finding = change.finding();
+    writer.Write(FindRule(finding.rule()), &finding);
+    change.set_observed(finding.observed());
+    if (!change.fix().empty()) change.set_fix(finding.fix());
+  }
+}
+
+void DropTexts(Report* report) {
+  // Other code may have added notes behind those.
+  for (int i = 0; i < std::min(report->said_size(), report->notes_size());
+       ++i) {
+    report->mutable_notes(i)->clear();
+  }
+  for (HostStatus& host : *report->mutable_hosts()) {
+    if (host.has_no_facts()) host.clear_no_facts_reason();
+  }
+  for (RuleResult& result : *report->mutable_rules()) {
+    if (result.has_seen()) result.clear_summary();
+    if (result.has_skip_words() || result.skip_is_finding()) {
+      result.clear_skip_reason();
+    }
+    const Rule* const rule = FindRule(result.rule());
+    if (rule == nullptr) continue;
+    if (!result.findings().empty()) {
+      result.clear_why();
+      result.clear_source();
+    }
+    for (Finding& finding : *result.mutable_findings()) {
+      if (finding.finding().empty() ||
+          FindRuleFinding(*rule, finding.finding()) == nullptr) {
+        continue;
+      }
+      finding.clear_observed();
+      finding.clear_expected();
+      finding.clear_why();
+      finding.clear_fix();
+      finding.clear_fix_words();
+      finding.clear_short_fix();
+      finding.clear_command();
     }
   }
 }

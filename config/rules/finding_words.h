@@ -1,6 +1,5 @@
-// What findings say, in a language: reports carry the names of findings and
-// their values, and whoever shows one puts it into words. Rows and words are
-// those of texts/.
+// The words of findings, in a language: reports carry the names of findings and
+// their values, and readers put them into words. texts/ has the rows and words.
 #ifndef CONFIG_RULES_FINDING_WORDS_H_
 #define CONFIG_RULES_FINDING_WORDS_H_
 
@@ -22,13 +21,19 @@ const RuleFinding* FindRuleFinding(const Rule& rule, absl::string_view name);
 std::string ToolCommand(uint32_t device, absl::string_view arguments);
 
 // Writes into every finding, in the current language, observed, expected, why,
-// fix and its parts, and command; into every rule that has findings why and
-// source, and skip_reason where a finding is the reason; into hosts why they
-// have no facts; and the notes that are in `said`. Rules and findings
-// that are not known here, of a newer controller, are shown by their names.
+// fix and its parts, and command; into every rule with findings why and source,
+// and skip_reason if a finding is the reason; into hosts why they have no
+// facts; and the notes that are in `said`. Rules and findings unknown here, of
+// a newer controller, are shown by their names.
 void RenderReport(Report* report);
 
-// The same report in the current language, from one in any.
+// Writes the texts of changes from their findings, in the current language.
+void RenderDiff(absl::string_view product, ReportDiff* diff);
+
+// Empties every text that RenderReport writes, so that it can be kept without.
+void DropTexts(Report* report);
+
+// The same report in the current language, from one in any, or without texts.
 Report Rendered(Report report);
 
 }  // namespace clusterd

@@ -1,4 +1,4 @@
-// Whether a firewall of the host stands between the servers of the cluster.
+// Checks that no firewall of a host blocks the servers of the cluster.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -16,19 +16,19 @@
 namespace clusterd {
 namespace {
 
-// Blocks of addresses that a fix has a command each for, and that it names.
+// The limit of address blocks in a fix, with a command each.
 constexpr size_t kMaxShownCommands = 8;
 constexpr size_t kMaxShownSources = 64;
 
-// Why a job may do without the ports that are shut, which is a warning alone;
-// empty if they are certain.
+// Why a job may not need the closed ports, which is a warning alone; empty if
+// they are certain.
 FindingValue WhyPerhaps(const HcclPortNeed& need, bool certain) {
   if (certain) return {};
   return need.is_any ? Worded("perhaps-chosen", SourceWords(need))
                      : Worded("perhaps-by-cann");
 }
 
-// Who must get in, the same for every host, and through which of its ports.
+// The peers that need access, the same for every host, and the ports.
 struct Demand {
   HcclPortNeed need;
   // Host addresses of the cluster, ascending.
@@ -73,7 +73,7 @@ std::optional<Ipv4Address> FirstUncovered(const std::vector<Ipv4Address>& peers,
                                           std::vector<Ipv4Subnet> covered,
                                           std::optional<Ipv4Address> own) {
   absl::c_sort(covered);
-  uint64_t end = 0;  // Of the subnets that begin before the peer.
+  uint64_t end = 0;  // Subnets that begin before the peer.
   auto subnet = covered.begin();
   for (const Ipv4Address peer : peers) {
     for (; subnet != covered.end() && !(peer < subnet->network()); ++subnet) {
@@ -84,7 +84,7 @@ std::optional<Ipv4Address> FirstUncovered(const std::vector<Ipv4Address>& peers,
   return std::nullopt;
 }
 
-// An IPv6 source lets no IPv4 peer in; other words may.
+// An IPv6 source admits no IPv4 peer; other words may.
 bool IsIpv6(const std::string& source) {
   return source.find(':') != std::string::npos &&
          source.find_first_not_of("0123456789abcdefABCDEF:./") ==
@@ -111,7 +111,7 @@ std::vector<PortSet::Range> Pieces(const PortSet& ports,
   return pieces;
 }
 
-// What of the demand is shut.
+// A closed part of the demand.
 struct Shut {
   bool is_any = false;
   FindingValue words = {};  // "TCP 60000-60031 from 192.168.7.23".
@@ -152,7 +152,7 @@ Shut FindShut(const HostView& host, const Demand& demand,
   return shut;
 }
 
-// `zone`: of firewalld, "": the default one.
+// `zone`: firewalld's, "": the default one.
 std::string OpenCommand(bool is_ufw, absl::string_view zone,
                         absl::string_view source, const PortSet::Range& range) {
   const auto& [first, last] = range;
@@ -170,7 +170,7 @@ std::string OpenCommand(bool is_ufw, absl::string_view zone,
       "\" port port=\"", ports, "\" protocol=\"tcp\" accept'");
 }
 
-// `reload`: firewalld is to let run what it has stored.
+// `reload`: firewalld should load its stored rules.
 FindingValue OpenFix(absl::string_view name, absl::string_view zone,
                      const Demand& demand, bool reload) {
   const bool is_ufw = name == "ufw";
@@ -234,8 +234,8 @@ struct FirewallCheck {
     return Worded(active ? "firewall-active" : "firewall-at-boot", name);
   }
 
-  // Of the zone that meets what comes to the host's address, where that is not
-  // the default one: `zone`. Of no active firewalld none.
+  // Finds the zone of the host's address, if that is not the default one. True
+  // without a zone if firewalld is not active.
   bool FindZone(bool active, const FirewallZone** zone) const {
     if (!active || name == "ufw") return true;
     if (!Knows("firewall-zones", facts.other_zones())) return false;
@@ -288,7 +288,7 @@ struct FirewallCheck {
     return true;
   }
 
-  // What runs lets all in; the next reload or reboot may not.
+  // All is open now; the next reload or reboot may close it.
   bool StaysOpen(const AllowedFact& stored, absl::string_view zone_name) const {
     if (name == "ufw") return true;  // It stores what it lets run.
     if (!Knows("firewall-permanent-rules", stored)) return false;
@@ -306,8 +306,8 @@ struct FirewallCheck {
     return true;
   }
 
-  // Whether no zone for other sources takes what the peers send. Which
-  // addresses an ipset has is not known; most have none of the cluster.
+  // True if no zone for other sources takes the peers' packets. The addresses
+  // of an ipset are not known; most have none of the cluster.
   bool MeetAllowed(bool active, const AllowedFact::Allowed& allowed,
                    const AllowedFact::Allowed& stored) const {
     std::set<std::string> sources(allowed.other_sources().begin(),
@@ -339,9 +339,8 @@ struct FirewallCheck {
   }
 };
 
-// Rules beside the two firewalls that drop what a job needs, or may: which
-// other rule, set or mark lets it pass is not followed. Returns whether they
-// could be read.
+// Rules beside the two firewalls that drop what a job needs, or may; other
+// rules, sets or marks that pass it are not followed. False if not readable.
 bool CheckDropRules(const HostView& host, const HcclPortNeed& need,
                     RuleReport& report) {
   const PortSet& needed = need.possible;
@@ -374,19 +373,18 @@ bool CheckDropRules(const HostView& host, const HcclPortNeed& need,
 // | policy      | active              | stopped, starts at boot        |
 // |-------------|---------------------|--------------------------------|
 // | disabled    | fail                | warn                           |
-// | open-ports  | fail unless it lets | the same as a warning; warn    |
-// |             | in every needed TCP | too if a stopped firewall does |
-// |             | port from every     | not tell what it would let in  |
-// |             | host of the spec    |                                |
+// | open-ports  | fail unless each    | the same as a warning; warn    |
+// |             | needed TCP port is  | too if the rules of a stopped  |
+// |             | open to every host  | firewall are not known         |
+// |             | of the spec         |                                |
 // | ignore      | skipped             | skipped                        |
-// With both, a rule or policy of the packet filter that is neither firewall's
-// fails if it surely drops new connections to a needed port, and is a warning
-// if it may: most that are not understood are for others. A spec without a
-// policy means disabled. One that is stopped and does not start at boot passes:
-// nothing is in the way.
+// With the first two, another rule or policy of the packet filter fails if it
+// surely drops new connections to a needed port, and is a warning if it may:
+// most that are not understood are for others. A spec without a policy means
+// disabled. A firewall that is stopped and does not start at boot passes.
 //
 // firewalld stores rules apart from those that run. With open-ports, active:
-// | needed ports are let in   | state                                        |
+// | needed ports are open     | state                                        |
 // |---------------------------|----------------------------------------------|
 // | now and permanently       | pass                                         |
 // | now alone                 | warn: the next reload or reboot shuts them   |

@@ -81,7 +81,7 @@ void AddDropRule(const std::string& ports, HostFacts* host) {
   rule->set_ports(ports);
 }
 
-// With neither ufw nor firewalld all of them passed.
+// With neither ufw nor firewalld all of them used to pass.
 TEST(CheckFirewallTest, RuleThatMayDropIsAWarning) {
   for (const char* ports : {"60000-60031", "60003", ""}) {
     TestCluster cluster;
@@ -109,7 +109,7 @@ TEST(CheckFirewallTest, PolicyThatSurelyDropsNeededPortsFails) {
   EXPECT_EQ(cluster.Check("firewall").state(), WARN);
 }
 
-// Row 6, where nobody knows which CANN runs.
+// Row 6: the version of CANN is not known.
 TestCluster ClusterOfUnknownCann() {
   TestCluster cluster;
   cluster.spec.mutable_hccl()->set_port_count_auto(true);
@@ -137,7 +137,7 @@ TEST(CheckFirewallTest, PortsOfNewerCannThatARuleDropsAreAWarning) {
           "the version on this host is not known)"));
   rule->set_surely_ports("0-21,23-60000,60016-65535");
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
-  // The rendezvous port is sure, whatever CANN it is.
+  // The rendezvous port is certain for any CANN.
   rule->set_surely_ports("29500,60016-65535");
   cluster.spec.set_rendezvous_port(29500);
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
@@ -247,7 +247,7 @@ TEST(CheckFirewallOpenPortsTest, NamesThePartOfTheRangeThatIsShut) {
                 "from 172.16.0.2 to any port 60000:60031"));
 }
 
-// ufw lets in 60000:60015, as the documents have it.
+// ufw opens 60000:60015, as the documents say.
 TEST(CheckFirewallOpenPortsTest, PortsOfNewerCannThatAreShutAreAWarning) {
   TestCluster cluster = ClusterOfUnknownCann();
   cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
@@ -315,7 +315,7 @@ TEST(CheckFirewallOpenPortsTest, PortsThatTheKernelChoosesAreAWarning) {
                 "in /etc/environment:1), ports=32768-60999, fix="));
   Allow(32768, 60999, "", ufw);
   EXPECT_EQ(cluster.Check("firewall").state(), PASS);
-  // What the job surely needs is no matter of chance.
+  // A port that the job surely needs fails.
   cluster.spec.set_rendezvous_port(29500);
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
 }
@@ -342,7 +342,7 @@ TEST(CheckFirewallTest, PortsThatOnlyAShellKnowsAreUnknown) {
   for (HostFacts& host : cluster.facts) {
     SetInLogins("HCCL_IF_BASE_PORT", "", &host).set_computed(true);
   }
-  // Nothing filters on the other host.
+  // The other host has no filter.
   EXPECT_EQ(Lines(cluster.Check("firewall")),
             "UNKNOWN server0 unclear variable=HCCL_IF_BASE_PORT, "
             "where=/etc/environment:1\n");
@@ -420,7 +420,7 @@ TEST(CheckFirewalldZonesTest, DockersZoneIsNoneOfTheHostsAddress) {
   LetIn(firewalld->mutable_allowed_permanently());
   EXPECT_EQ(cluster.Check("firewall").state(), PASS)
       << Lines(cluster.Check("firewall"));
-  // What Docker's zone lets in is of no use to the host's address.
+  // Docker's zone does not open ports of the host's address.
   firewalld->mutable_allowed()->mutable_value()->clear_ports();
   LetIn(firewalld->mutable_other_zones()
             ->mutable_value()
@@ -487,7 +487,7 @@ TEST(CheckFirewalldZonesTest, SourcesOfOtherZonesCountByThePeersInThem) {
     return cluster.Check("firewall");
   };
   EXPECT_EQ(check("203.0.113.0/24").state(), PASS);
-  // The host's own address is no peer.
+  // The host's own address is not a peer's.
   EXPECT_EQ(check("172.16.0.1").state(), PASS);
   EXPECT_EQ(check("172.16.0.0/24").state(), UNKNOWN);
   EXPECT_EQ(check("172.16.0.0/24", true).state(), UNKNOWN);
@@ -569,7 +569,7 @@ TEST(CheckFirewalldStoredTest, IsUnknownWithoutTheStoredRules) {
   firewalld->mutable_active()->set_value(true);
   SetMissing(Missing::TIMED_OUT, "no answer in 10s",
              firewalld->mutable_allowed_permanently());
-  // What is shut now is shut, whatever is stored.
+  // Ports closed now fail, even if they are stored as open.
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
   Allow(60000, 60031, "", firewalld);
   const RuleResult result = cluster.Check("firewall");

@@ -16,7 +16,7 @@
 namespace clusterd {
 namespace {
 
-// Problems of one file that are reported one by one.
+// The limit of problems of one file that are reported separately.
 constexpr int kMaxProblems = 16;
 
 // Findings by HccnConf::Problem::Kind; the first is of a newer host's kinds.
@@ -33,8 +33,8 @@ const HccnConf::Entry* EntryAt(const HccnConf& conf, uint32_t line) {
   return nullptr;
 }
 
-// hccn_tool's own write removes every line of a key and adds one. Arguments of
-// that write; empty if the key or its planned value is not known here.
+// hccn_tool's own write removes every line of a key and adds one. The arguments
+// of that write; empty if the key or its planned value is not known here.
 std::string RewriteCommand(const DeviceView* device, absl::string_view key) {
   if (device == nullptr) return "";
   if (key == "address" || key == "netmask") return SetPlanned(*device);
@@ -59,14 +59,13 @@ void AddDuplicate(const HostView& host, const HccnConf::Problem& problem,
                           RewriteCommand(host.Find(device), entry->key())));
 }
 
-// A value over which the recovery of a device fails; with some of them the
-// device loses its address.
+// A value over which a device's recovery fails, perhaps without an address.
 void AddBadValue(const ClusterView& view, const HostView& host,
                  const HccnConf::Problem& problem, RuleReport& report) {
   if (!BreaksRecoveryOf(view.profile().npu_series, problem.text())) return;
   const HccnConf::Entry* entry =
       EntryAt(host.facts->hccn_conf().value(), problem.line());
-  // The recovery goes over the devices that there are.
+  // The recovery covers only existing devices.
   if (entry != nullptr && IsKnown(host.facts->device_ids()) &&
       host.Find(entry->device()) == nullptr) {
     return;
@@ -111,8 +110,8 @@ void AddProblems(const ClusterView& view, const HostView& host,
   }
 }
 
-// How `-cfg status` says that the last recovery of each device ended. Counts
-// devices whose tool does not know that word, which costs no verdict.
+// Judges the result that `-cfg status` reports for the last recovery of each
+// device. Counts devices whose tool lacks that query, which costs no verdict.
 void JudgeRecovery(const HostView& host, size_t* not_supported,
                    RuleReport& report) {
   if (host.facts->hccn_tool().generation() == NpuToolFacts::ASCEND_950) return;
@@ -143,8 +142,8 @@ bool NamesNothing(absl::string_view value) {
   return value.empty() || value == "0.0.0.0";
 }
 
-// Whether the device has what the line says. A line that is no address says
-// nothing that a device could have.
+// True if the device has what the line says. A line that is not an address
+// matches no value.
 bool Agrees(const AddressReading& live, absl::string_view value) {
   if (live.IsUnset()) return NamesNothing(value);
   const auto address = Ipv4Address::Parse(value);
@@ -171,14 +170,14 @@ NamedFinding StoredText(const AddressKind& kind, const DeviceView& device,
     return report.Named("stored-alone", Term(kind.name), in_file, entry->line(),
                         SetPlanned(kind, device), published);
   }
-  // The live one is kept where no other is planned.
+  // Keeps the live one if no other is planned.
   const Ipv4Address wanted = (device.*kind.planned).value_or(*live);
   return report.Named("not-stored", Term(kind.name), in_file, live->ToString(),
                       wanted.ToString(), SetCommand(kind, wanted), published);
 }
 
-// Whether the file of the device's host is known; if not, adds that, caused by
-// hccn-conf.
+// True if the file of the device's host is known; otherwise adds a finding,
+// caused by hccn-conf.
 bool KnowsFile(const DeviceView& device, RuleReport& report) {
   if (IsKnown(device.host->facts->hccn_conf())) return true;
   report.Add(device, "no-hccn-conf");
@@ -212,11 +211,11 @@ void JudgeStored(const DeviceView& device, const AddressKind& kind,
   AddStored(device, std::move(text), report);
 }
 
-// A setting of a device that one line of the file brings back at boot.
+// A setting of a device that one line of the file restores at boot.
 struct StoredSetting {
-  const char* name;  // Of DeviceSettings().
+  const char* name;  // See DeviceSettings().
   const HccnConf::Entry* DeviceView::*stored;
-  // The value of a device that nobody set.
+  // The default value of a device.
   absl::string_view unset;
   // The rule that compares it between hosts.
   absl::string_view elsewhere;
@@ -226,7 +225,7 @@ struct StoredSetting {
 constexpr std::pair<absl::string_view, absl::string_view> kPortModes[] = {
     {"multi_qp", "multi_qp"}, {"code(nslb_dp)", "code:nslb_dp"}};
 
-// Whether the line brings the value back; "01" is 1 to the tool.
+// True if the line restores the value at boot; "01" is 1 to the tool.
 bool BringsBack(const DeviceSetting& setting, absl::string_view in_file,
                 const std::string& live) {
   const std::string wanted = ConfLinesOf(setting, 0, live)[0].value;
@@ -236,7 +235,7 @@ bool BringsBack(const DeviceSetting& setting, absl::string_view in_file,
                               absl::SimpleAtoi(wanted, &b) && a == b);
 }
 
-// The words that set it, after `hccn_tool -i N`; empty: no single command does.
+// The arguments after `hccn_tool -i N` that set it; empty: no single command.
 std::string SettingCommand(const DeviceSetting& setting,
                            const std::string& value) {
   if (setting.is_map || !setting.is_legal(value)) return "";
@@ -248,7 +247,7 @@ std::string SettingCommand(const DeviceSetting& setting,
                       ConfLinesOf(setting, 0, value)[0].value);
 }
 
-// The line of the file, or that it has none with the key.
+// The line of the file, or that the key is missing.
 FindingValue LineWords(absl::string_view key, const HccnConf::Entry* entry,
                        const DeviceView& device) {
   if (entry == nullptr) {
@@ -260,7 +259,7 @@ FindingValue LineWords(absl::string_view key, const HccnConf::Entry* entry,
                 entry->line());
 }
 
-// The line that counts for the setting, and whether it brings `live` back.
+// The line in force for the setting, and whether it restores `live`.
 std::pair<const HccnConf::Entry*, bool> FindStored(const DeviceView& device,
                                                    const StoredSetting& kind,
                                                    const DeviceSetting& setting,
@@ -279,7 +278,7 @@ std::pair<const HccnConf::Entry*, bool> FindStored(const DeviceView& device,
 // |------------|--------------|---------------------------------------------|
 // | V          | V            | pass                                        |
 // | V          | another      | warn: the next boot sets that one           |
-// | V          | none         | warn, unless V is what nobody has set       |
+// | V          | none         | warn, unless V is the default               |
 void JudgeSetting(const ClusterView& view, const DeviceView& device,
                   const StoredSetting& kind, RuleReport& report) {
   const DeviceSetting& setting = *FindSetting(kind.name)->device;
@@ -322,7 +321,7 @@ void CheckStored(const StoredSetting& kind, const ClusterView& view,
   });
 }
 
-// Whether the two lines are an address that the device has.
+// True if the device has the address of the two lines.
 bool HasAddressOf(const DeviceView& device, absl::string_view address,
                   absl::string_view netmask) {
   const auto stored = Ipv4Interface::Parse(address, netmask);
@@ -331,10 +330,10 @@ bool HasAddressOf(const DeviceView& device, absl::string_view address,
 
 }  // namespace
 
-// A file that is missing fails where RoCE is used, as does one that is not a
-// text file; one that may not be read is unknown. A line that the tool would
-// ignore is a warning. How the last recovery ended shows any other problem; a
-// tool whose word for that is not published is not asked.
+// A missing file fails if RoCE is used, as does one that is not a text file;
+// one without read permission is unknown. A line that the tool would ignore is
+// a warning. The result of the last recovery reveals any other problem; a tool
+// whose query for that is not published is not asked.
 void CheckHccnConf(const ClusterView& view, RuleReport& report) {
   size_t not_supported = 0;
   for (const HostView& host : view.hosts()) {
@@ -345,8 +344,14 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
       report.Add(host, "file-not-needed");
     } else if (reason == Missing::ABSENT || reason == Missing::UNREADABLE) {
       report.Judged(host);
-      report.Add(host, reason == Missing::ABSENT ? "absent" : "unreadable",
-                 MissingWords(&fact.missing()));
+      NamedFinding text =
+          report.Named(reason == Missing::ABSENT ? "absent" : "unreadable",
+                       MissingWords(&fact.missing()));
+      // Then device-ip-set reports the file too.
+      if (ValuesNeverSet(view.spec(), host) > 0) {
+        text.caused_by = "device-ip-set";
+      }
+      report.Add(host, std::move(text));
     } else if (report.Knows(host, "/etc/hccn.conf", fact)) {
       report.Judged(host);
       AddProblems(view, host, report);
@@ -359,8 +364,8 @@ void CheckHccnConf(const ClusterView& view, RuleReport& report) {
 
 // Live addresses against the file. Without the file this is unknown, caused by
 // hccn-conf; so is a difference that the repair of the file ends. A device with
-// udhcpc_enable_N, whatever its value, has its address from a server: a warning
-// where an address is planned, which a plan cannot store either.
+// udhcpc_enable_N, whatever its value, gets its address from a server: a
+// warning if an address is planned, which a plan cannot store either.
 void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
   const auto judge = [&report](const DeviceView& device) {
     if (device.conf_dhcp != nullptr && device.planned.has_value()) {
@@ -388,7 +393,7 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
         HasAddressOf(device, RepairedValue(*device.host, *address),
                      RepairedValue(*device.host, *netmask));
     const Ipv4Interface live = device.Address();
-    // The live address is kept where no other is planned.
+    // Keeps the live address if no other is planned.
     const Ipv4Interface wanted = device.planned.value_or(live);
     report.Add(device, "another", live.ToString(),
                LineWords("address", address, device),
@@ -410,8 +415,8 @@ void CheckDeviceIpPersistent(const ClusterView&, RuleReport& report) {
 // | any two that differ, Ascend 950 | unknown: what its recovery takes from   |
 // |                                 | the file is not published               |
 // A gateway of a device with udhcpc_enable_N is skipped: the recovery at boot
-// does not take it from the file (hccn_tool source, hicann/driver ef377e95).
-// One that another device has for it too is stored for that one alone.
+// does not take it from the file (hccn_tool source, hicann/driver ef377e95). A
+// gateway shared with another device is stored for that one alone.
 void CheckGatewayPersistent(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress([&](const DeviceView& device) {
     const bool by_other = IsKnown(device.host->facts->hccn_conf()) &&

@@ -23,7 +23,7 @@ void AddProblem(HccnConf::Problem::Kind kind, uint32_t line,
   problem->set_text(text);
 }
 
-// Takes the entry of a key for a device out of the file.
+// Removes the entry of a key for a device from the file.
 void Erase(const std::string& key, uint32_t device, HccnConf* conf) {
   for (int i = 0; i < conf->entries_size(); ++i) {
     if (conf->entries(i).key() != key || conf->entries(i).device() != device) {
@@ -105,7 +105,7 @@ TEST(CheckHccnConfTest, SaysWhatBlanksAfterAValueDo) {
   EXPECT_THAT(result.findings(0).why(), Not(HasSubstr("ignore")));
 }
 
-// One line of a device, which the recovery does not take.
+// Adds a line of a device that the recovery does not take.
 void AddBadLine(const std::string& key, uint32_t device,
                 const std::string& value, HccnConf* conf) {
   HccnConf::Entry* entry = conf->add_entries();
@@ -250,7 +250,7 @@ TEST(CheckHccnConfTest, FailsForProblemsThatItDoesNotShow) {
   EXPECT_EQ(Brief(result.findings(16)), "more problems=1 more problem");
 }
 
-// Every line ends in CR LF, as clusterd tells it.
+// Makes every line end in CR LF, as clusterd reports it.
 void EndLinesInCrLf(HccnConf* conf) {
   for (HccnConf::Entry& entry : *conf->mutable_entries()) {
     entry.set_value(entry.value() + "\\r");
@@ -448,7 +448,7 @@ TEST(CheckGatewayPersistentTest, IsUnknownWithoutTheFileOrTheAnswer) {
   EXPECT_EQ(result.findings(0).caused_by(), "hccn-conf");
 }
 
-// Nothing but the line: the address of DHCP stands in no file.
+// Removes only the line: the file never has the address of DHCP.
 TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcpWhateverTheValue) {
   TestCluster cluster = UnplannedCluster();
   cluster.spec.mutable_servers(0)->mutable_devices(3)->clear_address();
@@ -469,7 +469,7 @@ TEST(CheckDeviceIpPersistentTest, SkipsADeviceUnderDhcpWhateverTheValue) {
   }
 }
 
-// Everything else is as planned, so no other rule would say it.
+// All other values are as planned, so no other rule would report it.
 TEST(CheckDeviceIpPersistentTest, DhcpOfAPlannedDeviceIsSaidWhateverTheValue) {
   for (const char* value : {"0", "on", "1", ""}) {
     TestCluster cluster;
@@ -485,8 +485,8 @@ TEST(CheckDeviceIpPersistentTest, DhcpOfAPlannedDeviceIsSaidWhateverTheValue) {
               absl::StrCat("WARN server1:3 planned-by-dhcp value=\"", value,
                            "\", planned=192.168.103.3/24\n"));
     EXPECT_THAT(result.findings(0).fix(), HasSubstr("hccn_tool -i 3 -udhcpc"));
-    EXPECT_FALSE(result.findings(0).mended_by_plan());
-    // Also where the device has no address.
+    EXPECT_FALSE(result.findings(0).fixed_by_plan());
+    // The same if the device has no address.
     cluster.device(1, 3).mutable_address()->mutable_value()->clear_settings();
     EXPECT_THAT(Lines(cluster.Check("device-ip-persistent")),
                 HasSubstr("WARN server1:3 planned-by-dhcp "));
@@ -545,11 +545,11 @@ void AddLine(const std::string& key, const std::string& value,
 struct StoredCase {
   const char* rule;
   const char* key;
-  const char* stored;   // As the file spells what `change` sets.
+  const char* stored;   // The file's form of `change`.
   const char* another;  // A value that the tool takes, too.
   void (*change)(DeviceFacts* device);
-  const char* kind;   // As the finding calls it.
-  const char* value;  // That the finding has.
+  const char* kind;   // The finding's name for it.
+  const char* value;  // The finding's.
 };
 
 constexpr StoredCase kStored[] = {
@@ -603,6 +603,12 @@ TEST(CheckTlsPersistentTest, JudgesALineThatSaysAnother) {
   EXPECT_THAT(Lines(cluster.Check("tls-persistent")),
               HasSubstr("not-stored kind=TLS, in-file=tls_enable_3=1 (line "
                         "20), live=off, wanted=off, command=-tls -s enable 0"));
+  // The tool reads a number.
+  for (const auto& [stored, state] :
+       {std::pair("00", PASS), std::pair("+0", PASS), std::pair("01", WARN)}) {
+    SetInFile("tls_enable", stored, &cluster);
+    EXPECT_EQ(cluster.Check("tls-persistent").state(), state) << stored;
+  }
   Erase("tls_enable", 3, ConfOf(0, &cluster));
   EXPECT_EQ(cluster.Check("tls-persistent").state(), PASS);
   // Without a line the next boot leaves it off.

@@ -1,6 +1,6 @@
-// What npu-smi and the driver tell of the chips: health and fault codes, memory
-// errors, HCCS links, the place in a super pod, and whether driver and firmware
-// go together.
+// Reports of npu-smi and the driver about the chips: health and fault codes,
+// memory errors, HCCS links, the place in a super pod, and whether driver and
+// firmware are compatible.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -27,7 +27,7 @@ constexpr std::pair<absl::string_view, absl::string_view> kFaultLevels[] = {
 #include "config/rules/texts/fault_levels.inc"
 };
 
-// No fault by the table: the vendor's scheduler leaves the device in use.
+// Not a fault by the table: the vendor's scheduler leaves the device in use.
 constexpr absl::string_view kNoFault = "not-handle";
 
 // The vendor's level of the code, which is the name of its finding.
@@ -41,19 +41,19 @@ absl::string_view LevelOf(absl::string_view code) {
 // (A3) and 1,853 MB (310P).
 constexpr uint64_t kIdleMemoryMb = 4096;
 
-// Whether a healthy host may lack the fact: npu-smi is not there or does not
-// know the question.
+// True if a healthy host may lack the fact: npu-smi is missing or does not
+// support the query.
 bool MayLack(const Missing* missing) {
   return missing != nullptr && (missing->reason() == Missing::ABSENT ||
                                 missing->reason() == Missing::NOT_SUPPORTED ||
                                 missing->reason() == Missing::NOT_QUERIED);
 }
 
-// What npu-smi tells of devices, and what of it healthy ones lack: that costs
-// no verdict, and the summary says so.
+// One query of npu-smi about devices. Facts that healthy devices may lack cost
+// no verdict; the summary names them.
 class Question {
  public:
-  // `unknown`: the finding of what it should have told.
+  // `unknown`: the finding for a missing answer.
   Question(absl::string_view what, absl::string_view unknown,
            RuleReport& report)
       : what_(what), unknown_(unknown), report_(report) {}
@@ -91,7 +91,7 @@ class Question {
 };
 
 // Adds a finding for the codes of each level, and for the tool's word unless a
-// code says as bad a thing.
+// code is equally bad.
 void JudgeHealth(const DeviceView& device, const ChipHealth& health,
                  RuleReport& report) {
   if (health.health() == ChipHealth::OK && health.error_codes().empty()) return;
@@ -133,7 +133,7 @@ void JudgeMemory(const DeviceView& device, const MemoryErrors& errors,
 
 using VersionNumbers = std::vector<uint64_t>;
 
-// Empty: it is none.
+// Empty if it is not a version.
 VersionNumbers NumbersOf(absl::string_view version) {
   VersionNumbers numbers;
   for (const absl::string_view part : absl::StrSplit(version, '.')) {
@@ -144,8 +144,8 @@ VersionNumbers NumbersOf(absl::string_view version) {
   return numbers;
 }
 
-// Whether "7.5.0.1.129" lies in "[6.4.0,6.4.99],[7.0.0,8.9.9]": as far as a
-// bound goes. None: one of them is not of that form.
+// True if "7.5.0.1.129" lies in "[6.4.0,6.4.99],[7.0.0,8.9.9]", compared to a
+// bound's length. None: one of them does not have that form.
 std::optional<bool> IsInside(absl::string_view version,
                              absl::string_view intervals) {
   static const LazyRE2 kForm = {R"(\[([\d.]+),([\d.]+)\])"};
@@ -172,11 +172,11 @@ std::optional<bool> IsInside(absl::string_view version,
 // A later one counts for more.
 enum class Answer { kNotTold, kNotKnown, kTold };
 
-// Of firmware and intervals: nearly all hosts have the same.
+// Results by firmware and intervals: nearly all hosts have the same.
 using Compared = std::map<std::pair<absl::string_view, absl::string_view>,
                           std::optional<bool>>;
 
-// What the driver's own file says.
+// Judges by the driver's own file.
 Answer JudgeFirmware(const HostView& host, Compared* compared,
                      RuleReport& report) {
   const VersionFacts& versions = host.facts->versions();
@@ -200,7 +200,7 @@ Answer JudgeFirmware(const HostView& host, Compared* compared,
   return Answer::kTold;
 }
 
-// What npu-smi says of the host's devices.
+// Judges by npu-smi's answers about the host's devices.
 Answer JudgeCompatibility(const HostView& host, RuleReport& report) {
   Answer answer = Answer::kNotTold;
   for (const DeviceView& device : host.devices) {
@@ -218,7 +218,7 @@ Answer JudgeCompatibility(const HostView& host, RuleReport& report) {
   return answer;
 }
 
-// Of equals the most lanes: a port loses some, and never gains any.
+// Prefers the most lanes on a tie: a port loses lanes, and never gains any.
 uint32_t MostCommonLanes(const Ballot<uint32_t>& ballot) {
   const auto most =
       absl::c_max_element(ballot, [](const auto& a, const auto& b) {
@@ -228,7 +228,7 @@ uint32_t MostCommonLanes(const Ballot<uint32_t>& ballot) {
   return most->first;
 }
 
-// Each port against the same one of all devices with the same id.
+// Compares each port with the same one of all devices of the same id.
 void CompareLanes(const ClusterView& view, RuleReport& report) {
   std::map<std::pair<uint32_t, int>, Ballot<uint32_t>> ballots;
   for (const DeviceView& device : view.devices()) {
@@ -250,7 +250,7 @@ void CompareLanes(const ClusterView& view, RuleReport& report) {
 }
 
 // Owners of a virtual NIC's address.
-using NicOwners = FirstMet<std::string, std::vector<const DeviceView*>>;
+using NicOwners = FirstSeen<std::string, std::vector<const DeviceView*>>;
 
 // False: not known.
 bool JudgeNic(const DeviceView& device, Question* question, NicOwners* owners,
@@ -275,8 +275,8 @@ bool JudgeNic(const DeviceView& device, Question* question, NicOwners* owners,
   return true;
 }
 
-// What several devices have, by the hosts of those: one finding for the same
-// hosts, whatever they have twice.
+// Values that several devices share, grouped by their hosts: one finding for
+// the same hosts, whatever they have twice.
 class Doubles {
  public:
   void Add(absl::Span<const DeviceView* const> owners, std::string what) {
@@ -301,7 +301,7 @@ class Doubles {
     std::vector<const DeviceView*> devices;
     std::vector<std::string> what;
   };
-  FirstMet<std::vector<const HostView*>, Doubled> found_;
+  FirstSeen<std::vector<const HostView*>, Doubled> found_;
 };
 
 std::optional<uint32_t> PodOf(const DeviceView& device) {
@@ -315,7 +315,7 @@ bool AreOfOneHost(absl::Span<const DeviceView* const> devices) {
   });
 }
 
-// Super pods may well have the same addresses as each other.
+// Different super pods may have the same addresses.
 void AddSharedNics(const NicOwners& owners, RuleReport& report) {
   Doubles of_pod, perhaps;
   for (const auto& [address, devices] : owners) {
@@ -345,7 +345,7 @@ void AddSharedNics(const NicOwners& owners, RuleReport& report) {
 // Devices whose place in a super pod is known.
 using Seats = std::vector<std::pair<const DeviceView*, const SuperPodPlace*>>;
 
-// Adds the finding about those that say otherwise than most.
+// Adds the finding about those that differ from most.
 void JudgeAlike(const Seats& seats, uint32_t (SuperPodPlace::*number)() const,
                 absl::string_view finding, RuleReport& report) {
   Ballot<uint32_t> ballot;
@@ -367,7 +367,7 @@ void JudgeAlike(const Seats& seats, uint32_t (SuperPodPlace::*number)() const,
   }
 }
 
-// Of one pod.
+// Judges the seats of one pod.
 void JudgeSdids(Seats seats, RuleReport& report) {
   const auto less = [](const auto& a, const auto& b) {
     return a.second->sdid() < b.second->sdid();
@@ -420,7 +420,7 @@ void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
       report.Judged(device);
       JudgeHealth(device, device.facts->health().value(), report);
     }
-    // Where neither is told, it is said once.
+    // If neither fact is known, only one is reported.
     if (IsKnown(errors) || (told && memory.Told(device, errors))) {
       JudgeMemory(device, errors.value(), report);
     }
@@ -429,7 +429,7 @@ void CheckDeviceHealth(const ClusterView&, RuleReport& report) {
   health.Finish();
 }
 
-// Warns: whose memory it is, only the driver knows.
+// Warns: only the driver knows the owner of memory.
 void CheckDeviceMemory(const ClusterView&, RuleReport& report) {
   Question memory("memory in use", "not-told", report);
   report.ForEachDevice([&](const DeviceView& device) {
@@ -467,7 +467,7 @@ void CheckDriverCompat(const ClusterView& view, RuleReport& report) {
 }
 
 void CheckHccs(const ClusterView& view, RuleReport& report) {
-  // In a healthy cluster nothing differs, and nothing need be counted.
+  // A healthy cluster has no differences, and skips the counting.
   std::map<uint32_t, const HccsLinks*> first_of;
   bool differ = false;
   Question question("HCCS", "not-told", report);
@@ -484,8 +484,8 @@ void CheckHccs(const ClusterView& view, RuleReport& report) {
   if (differ) CompareLanes(view, report);
 }
 
-// What a super pod talks over, and what its chips say of their places. Driver
-// and BMC set both: nothing is planned.
+// Checks the network of a super pod, and the places that its chips report.
+// Driver and BMC set both: nothing is planned.
 void CheckSubnetSuperpod(const ClusterView& view, RuleReport& report) {
   if (!view.profile().in_super_pod) {
     return report.SkipFor("no-such-rule", Term(view.profile().title));

@@ -17,7 +17,7 @@ ChipHealth* Health(TestCluster& cluster, int host, int device) {
   return cluster.device(host, device).mutable_health()->mutable_value();
 }
 
-// As npu-smi is missing on a host: every fact has the same reason.
+// A host without npu-smi: every fact has the same reason.
 void RemoveNpuSmi(HostFacts* host, Missing::Reason reason) {
   for (DeviceFacts& device : *host->mutable_devices()) {
     SetMissing(reason, "npu-smi", device.mutable_health());
@@ -29,7 +29,9 @@ void RemoveNpuSmi(HostFacts* host, Missing::Reason reason) {
 }
 
 TEST(CheckDeviceHealthTest, AlarmFailsWhateverItsCodesAre) {
-  for (const char* code : {"80E18401", "", "see", "80E1FFFF"}) {
+  // The last three are warnings, or harmless, without an alarm.
+  for (const char* code : {"80E18401", "", "see", "80E1FFFF", "81078605",
+                           "8C0E4E00", "81078603"}) {
     TestCluster cluster;
     Health(cluster, 0, 3)->set_health(ChipHealth::ALARM);
     if (*code != 0) Health(cluster, 0, 3)->add_error_codes(code);
@@ -86,7 +88,7 @@ TEST(CheckDeviceHealthTest, JudgesEveryLevelOfTheVendorsTable) {
                 {"A4025021", PASS, ""}};
   for (const auto& test_case : kCases) {
     TestCluster cluster;
-    // The tool's word is OK where it could read no code in time.
+    // The tool reports OK if it could read no code in time.
     Health(cluster, 0, 3)->add_error_codes(test_case.code);
     const RuleResult result = cluster.Check("device-health");
     EXPECT_EQ(result.state(), test_case.state) << test_case.code;
@@ -94,7 +96,7 @@ TEST(CheckDeviceHealthTest, JudgesEveryLevelOfTheVendorsTable) {
   }
 }
 
-// Every level of the data file has its words, so no code falls through.
+// Every level of the data file has its message, so no code is missing.
 TEST(CheckDeviceHealthTest, HasWordsForEveryLevelAndEveryHealth) {
   for (const char* level :
        {"sub-health-fault", "free-restart-npu", "restart-request",
@@ -184,7 +186,7 @@ TEST(CheckDeviceHealthTest, IsSkippedOnHostsWithoutNpuSmi) {
                   AllOf(HasSubstr(" not reported: "), HasSubstr("npu-smi")));
       EXPECT_EQ(result.findings_size(), 0) << Lines(result);
     }
-    // The driver's own file still tells.
+    // The driver's own file still decides.
     EXPECT_EQ(cluster.Check("driver-compat").state(), PASS);
   }
 }
@@ -196,7 +198,7 @@ TEST(CheckDeviceHealthTest, IsUnknownWhereTheToolDidNotAnswer) {
     const RuleResult result = cluster.Check(rule);
     EXPECT_EQ(result.state(), UNKNOWN) << rule;
     ASSERT_EQ(result.findings_size(), 1) << Lines(result);
-    // One cause has the headline.
+    // One of the causes has the headline.
     EXPECT_EQ(result.findings(0).caused_by(),
               rule == std::string("device-health") ? "" : "device-health");
   }
@@ -276,7 +278,7 @@ TEST(CheckDriverCompatTest, JudgesNoVersionOfAnotherForm) {
     for (HostFacts& host : cluster.facts) {
       host.mutable_versions()->mutable_firmware_of_driver()->set_value(odd);
     }
-    // npu-smi's word is enough then.
+    // npu-smi's answer is enough then.
     EXPECT_EQ(cluster.Check("driver-compat").state(), PASS) << odd;
     for (HostFacts& host : cluster.facts) {
       RemoveNpuSmi(&host, Missing::ABSENT);

@@ -1,5 +1,5 @@
-// What a host must have for a job: ports that are reserved, and kernel
-// parameters, now and after the next boot.
+// A host's requirements for a job: reserved ports and kernel parameters, now
+// and after the next boot.
 #include "config/rules/host_rules.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr uint64_t kLeastStandard = 128;
 constexpr char kOwnFolder[] = "/etc/sysctl.d/";
 constexpr char kOwnFile[] = "90-clusterd.conf";
 
-// Whether the values are of a namespace that was asked for.
+// True if the values are of a requested namespace.
 bool IsOfNamespace(const HostView& host) {
   return !host.facts->network_namespace().empty();
 }
@@ -45,8 +45,7 @@ FindingValue KeptSince(absl::string_view key) {
   return {};
 }
 
-// Which namespace was asked for, or the one that clusterd itself lives in;
-// empty: the host's own.
+// The requested namespace, or clusterd's own; empty: the host's own.
 FindingValue NamespaceWords(const HostView& host) {
   const KernelFacts& kernel = host.facts->kernel();
   if (IsOfNamespace(host)) {
@@ -69,7 +68,7 @@ FindingValue WhereWords(const HostView& host) {
                           : in_namespace;
 }
 
-// A target as one word for a shell; it is one already but for odd paths.
+// A target as one word for a shell; only odd paths need quotes.
 std::string ShellQuotedIfNeeded(absl::string_view target) {
   static const LazyRE2 kPlain = {R"([\w.:/-]+)"};
   return HasForm(target, *kPlain) ? std::string(target) : ShellQuoted(target);
@@ -89,10 +88,10 @@ std::string EnterCommand(absl::string_view target) {
       name);
 }
 
-// Whether a running value is known; if not, adds that. A key that does not
-// exist has findings of its own: a kernel that does not keep it per network
-// namespace has no such file in a container. Kept per namespace since
-// Linux 3.16 (ip_local_reserved_ports, mainline 122ff243f5f1) and about 4.10
+// True if a running value is known; otherwise adds a finding. A missing key has
+// findings of its own: a kernel that does not keep it per network namespace has
+// no such file in a container. Kept per namespace since Linux 3.16
+// (ip_local_reserved_ports, mainline 122ff243f5f1) and about 4.10
 // (tcp_max_syn_backlog).
 template <typename Fact>
 bool KnowsParameter(const HostView& host, absl::string_view key,
@@ -132,7 +131,7 @@ struct BootKey {
   const PersistentValueFact* fact;
   const HcclPortNeed* ports = nullptr;  // Null: a number.
   BacklogNeed number = {};
-  // What the kernel begins with, at least.
+  // The kernel's initial value, at least.
   uint64_t standard = 0;
 };
 
@@ -169,14 +168,14 @@ FindingValue LineWords(const PersistentValue::Assignment& assignment) {
       QuotedText(assignment.value()));
 }
 
-// The value that a file should set: what the spec needs, with the reservations
-// that run now or that the file makes for other programs.
+// The value that a file should set: the spec's, with the reservations that run
+// now or that the file makes for other programs.
 std::string WantedValue(const HostView& host, const BootKey& key,
                         absl::string_view in_file) {
   if (key.ports == nullptr) return absl::StrCat(key.number.advised);
   PortSet wanted = key.ports->possible;
   const TextFact& running = host.facts->kernel().reserved_ports();
-  // The value of a fact that is not known is empty.
+  // An unknown fact has an empty value.
   for (const absl::string_view text :
        {in_file, absl::string_view(running.value())}) {
     const absl::StatusOr<PortSet> reserved = PortSet::Parse(text);
@@ -185,7 +184,7 @@ std::string WantedValue(const HostView& host, const BootKey& key,
   return wanted.ToString();
 }
 
-// Only the line that was seen, and only if it still has the key.
+// Edits only the line that was seen, and only if it still has the key.
 std::string EditLine(const BootKey& key, absl::string_view line,
                      uint32_t number, absl::string_view file) {
   return absl::StrCat("sed -i --follow-symlinks '", number, "{/",
@@ -206,8 +205,8 @@ std::string BootFix(const BootKey& key, absl::string_view wanted,
   if (name <= kOwnFile) {
     return absl::StrCat("echo '", line, "' >> ", kOwnFolder, kOwnFile);
   }
-  // It sorts after our file and would win; one of its name under /etc takes its
-  // place (sysctl.d(5)).
+  // It sorts after our file and would override it; one of its name under /etc
+  // replaces it (sysctl.d(5)).
   return absl::StrCat(
       "cp ", ShellQuoted(file), " ", kOwnFolder, " && ",
       EditLine(key, line, winner->line(), absl::StrCat(kOwnFolder, name)));
@@ -226,7 +225,7 @@ NamedFinding BootFinding(const HostView& host, const BootKey& key,
   }
   const PersistentValue::Assignment& winner = *assignments.rbegin();
   FindingValue in_file = LineWords(winner);
-  // An earlier line that is right and loses is what puzzles people.
+  // A correct earlier line that is overridden would confuse the reader.
   for (const PersistentValue::Assignment& earlier : assignments) {
     if (&earlier == &winner || JudgeAtBoot(key, &earlier.value()) != PASS) {
       continue;
@@ -249,7 +248,7 @@ BacklogNeed NeedOf(uint64_t planned, bool is_auto, uint64_t all_dialers) {
   return {dialers, dialers == 0 ? kAdvisedBacklog : twice, kAdvisedBacklog};
 }
 
-// Whether it is known which ports HCCL takes; if not, adds that.
+// True if HCCL's ports are known; otherwise adds a finding.
 bool KnowsPorts(const HostView& host, const HcclPortNeed& needed,
                 RuleReport& report) {
   const EnvironmentFact& environment = host.facts->environment();
@@ -259,7 +258,7 @@ bool KnowsPorts(const HostView& host, const HcclPortNeed& needed,
           report.Knows(host, Worded("login-variables"), environment));
 }
 
-// Why ports that are not reserved do no harm; empty: all are reserved.
+// Why unreserved ports do no harm; empty: all are reserved.
 FindingValue WhyNeedless(const HcclPortNeed& needed, const PortSet& lacking,
                          const TextFact& range) {
   const FindingValue source = SourceWords(needed);
@@ -384,8 +383,8 @@ void CheckSynBacklog(const ClusterView& view, RuleReport& report) {
                &KernelFacts::tcp_max_syn_backlog, {}, report);
 }
 
-// Only peers of the host's own subnet take an entry, and its prefix is not
-// known here: a warning.
+// A warning: only peers of the host's own subnet take an entry, and its prefix
+// is not known here.
 void CheckNeighbourTable(const ClusterView& view, RuleReport& report) {
   const uint64_t peers = view.spec().servers_size();
   size_t elsewhere = 0;
@@ -413,7 +412,7 @@ void CheckNeighbourTable(const ClusterView& view, RuleReport& report) {
   report.Note("neighbours-not-shown", Counted(elsewhere, "host"));
 }
 
-// How much a job needs is not known: what takes memory from it is said.
+// The memory that a job needs is not known: reports what reduces it.
 void CheckHostMemory(const ClusterView& view, RuleReport& report) {
   constexpr uint64_t kDaySeconds = 24 * 60 * 60;
   constexpr uint64_t kOfRank = uint64_t{8} << 30;
@@ -429,8 +428,8 @@ void CheckHostMemory(const ClusterView& view, RuleReport& report) {
     for (const MemoryLimit& limit : memory.limits()) {
       // Kubernetes keeps some for the host's own services.
       if (limit.bytes() >= memory.total_bytes() / 4 * 3) continue;
-      // Other jobs of Slurm have what they asked for, and containers with less
-      // than a rank takes only help, as one that exports metrics.
+      // Other jobs of Slurm have what they requested, and containers with less
+      // than a rank takes only help, such as metrics exporters.
       const absl::string_view slice = limit.slice();
       const std::string id =
           absl::StrCat("slurm:", slice.substr(slice.rfind('_') + 1), ".");
@@ -480,7 +479,7 @@ void CheckSysctlPersistent(const ClusterView& view, RuleReport& report) {
           key, assignments.empty() ? nullptr : &assignments.rbegin()->value());
       if (state == PASS) continue;
       NamedFinding text = BootFinding(host, key, report);
-      // A plan writes files only where the spec asks for that.
+      // A plan writes files only if the spec asks for that.
       const bool is_kept = view.spec().kernel().persistent();
       text.by_hand = !is_kept || (key.ports && key.ports->is_of_job) ||
                      key.number.is_beyond_plan;

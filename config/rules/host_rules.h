@@ -1,4 +1,4 @@
-// What a job needs of every host, for the rules and for who asks the hosts.
+// Requirements of a job on every host, for the rules and for requests to hosts.
 #ifndef CONFIG_RULES_HOST_RULES_H_
 #define CONFIG_RULES_HOST_RULES_H_
 
@@ -16,26 +16,26 @@
 
 namespace clusterd {
 
-// What a host is asked so that rule ssh-ready can judge it; the servers of the
-// spec that have an address are those of the job.
+// The question to a host for rule ssh-ready; the servers of the spec that have
+// an address are those of the job.
 SshQuestion MakeSshQuestion(const ClusterSpec& spec, const JobSsh& ssh);
 
-// What a host is asked so that rule job-python can judge it.
+// The question to a host for rule job-python.
 PythonQuestion MakePythonQuestion(const JobSpec& job);
 
-// Who dials the root of a job over all servers: one rank for each device and
-// one agent for each server; of a job as many ranks for each device as it says.
-// 0: the spec has no devices.
+// The number of clients that connect to the root of a job over all servers: one
+// rank for each device and one agent for each server; a job may state its ranks
+// for each device. 0: the spec has no devices.
 uint64_t RootDialers(const ClusterSpec& spec, const JobSpec* job = nullptr);
 
-// What HCCL itself advises for both backlogs; more is as good as that.
+// HCCL's own advice for both backlogs; larger values are as good.
 inline constexpr uint64_t kAdvisedBacklog = 65535;
 
-// What a backlog must be: less than `least` fails, less than `enough` warns.
+// The required backlog: less than `least` fails, less than `enough` warns.
 // | kernel.* of the spec      | least              | enough     | advised    |
 // |---------------------------|--------------------|------------|------------|
-// | a number                  | it, or who dials   | least      | least      |
-// | none, or auto             | who dials          | twice that | 65535      |
+// | a number                  | it, or the clients | least      | least      |
+// | none, or auto             | the clients        | twice that | 65535      |
 // | the same, without devices | 0                  | 65535      | 65535      |
 // Never more than the 65535 that HCCL itself advises unless the spec says so.
 struct BacklogNeed {
@@ -57,17 +57,16 @@ std::optional<FindingValue> HolderOfPort(const HostView& host, uint32_t port);
 // " (HCCL_IF_BASE_PORT is 53000 in /etc/environment:1)"; empty: by the spec.
 FindingValue SourceWords(const HcclPortNeed& needed);
 
-// Adds that only a shell knows which ports HCCL takes on the host, if so.
+// Adds a finding if only a shell knows which ports HCCL takes on the host.
 void AddUnclearPorts(const HostView& host, const HcclPortNeed& needed,
                      RuleReport& report);
 
-// The numbers of devices that the spec plans, or that the host has, where they
-// are NPU IDs of npu-smi and not the numbers of /dev/davinciN, in words;
-// otherwise there are no words.
+// Names devices of the spec or the host that are NPU IDs of npu-smi and not the
+// numbers of /dev/davinciN; otherwise empty.
 FindingValue NpuIdsTakenForDevices(const ClusterView& view,
                                    const HostView& host);
 
-// How to set a running parameter where the values come from, ready to paste:
+// The command that sets a running parameter in its namespace, ready to paste:
 // | values of       | /proc/sys | fix                                        |
 // |-----------------|-----------|--------------------------------------------|
 // | host            | writable  | sysctl -w                                  |

@@ -232,7 +232,7 @@ TEST(CheckPortsReservedTest, PortsThatTheKernelNeverHandsOutNeedNone) {
         AllOf(HasSubstr("need no reservation"), HasSubstr("32768-60999"),
               HasSubstr(absl::StrCat("HCCL_IF_BASE_PORT is ", base, " in "))));
   }
-  // Ten of them are.
+  // Ten of them are reserved.
   EXPECT_THAT(Lines(ReservedWith("", "8.2.RC1", "", "60990")),
               HasSubstr("not-reserved reserved=none, missing=60990-60999, "
                         "needed=60990-60999, source= (HCCL_IF_BASE_PORT is "
@@ -262,7 +262,7 @@ TEST(CheckPortsReservedTest, NeedsOnlySixteenUpToCann80) {
   EXPECT_EQ(ReservedWith("60000-60015", "8.0.0").state(), PASS);
   // A container of the host may have a newer one.
   EXPECT_EQ(ReservedWith("60000-60015", "", "8.0.RC3").state(), WARN);
-  // What the spec says holds before what the host has.
+  // The spec overrides the host's version.
   EXPECT_EQ(ReservedWith("60000-60015", "8.5.0", "8.0.0").state(), WARN);
 }
 
@@ -428,7 +428,7 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
     const RuleResult result = cluster.Check(rule);
     EXPECT_GT(result.findings_size(), 0) << rule;
     for (const Finding& finding : result.findings()) {
-      EXPECT_FALSE(finding.mended_by_plan()) << rule;
+      EXPECT_FALSE(finding.fixed_by_plan()) << rule;
     }
     return Lines(result);
   };
@@ -438,13 +438,13 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
   for (const char* rule : {"ports-reserved", "sysctl-persistent"}) {
     EXPECT_THAT(repairs(rule), HasSubstr("50000-50031,60000-60031")) << rule;
   }
-  // A plan mends all that the spec itself needs.
+  // A plan fixes all that the spec itself needs.
   cluster.job->clear_environment();
   cluster.facts[0].mutable_kernel()->mutable_reserved_ports()->set_value("");
   const RuleResult ports = cluster.Check("ports-reserved");
   ASSERT_EQ(ports.findings_size(), 1);
-  EXPECT_TRUE(ports.findings(0).mended_by_plan());
-  // A number of the spec that more processes per device do not fit in.
+  EXPECT_TRUE(ports.findings(0).fixed_by_plan());
+  // A number of the spec that is too small for more processes per device.
   cluster.spec.mutable_kernel()->set_somaxconn(100);
   cluster.spec.mutable_kernel()->set_tcp_max_syn_backlog(100);
   for (HostFacts& host : cluster.facts) {
@@ -458,7 +458,7 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
   }
 }
 
-// What the kernel begins with: 128, or 4096 from Linux 5.4 on.
+// The kernel's initial value: 128, or 4096 from Linux 5.4 on.
 TEST(CheckSysctlPersistentTest, ComparesWithTheKernelsOwnWhereNoFileSetsIt) {
   TestCluster cluster = SilentCluster(16);  // 144 dial the root.
   const auto on = [&cluster](const char* release) {
@@ -491,6 +491,31 @@ TEST(CheckSysctlPersistentTest, OnlyWarnsOfPortsThatMayNotBeNeeded) {
   EXPECT_EQ(cluster.Check("sysctl-persistent").state(), WARN);
   cluster.spec.mutable_hccl()->set_base_port_auto(false);
   EXPECT_EQ(cluster.Check("sysctl-persistent").state(), FAIL);
+}
+
+TEST(CheckSysctlPersistentTest, PortsThatTheKernelNeverHandsOutNeedNone) {
+  TestCluster cluster = SilentCluster();
+  for (HostFacts& host : cluster.facts) {
+    SetBoot({}, host.mutable_kernel()->mutable_reserved_ports_at_boot());
+    EnvironmentVariable* const base =
+        host.mutable_environment()->mutable_value()->add_variables();
+    base->set_name("HCCL_IF_BASE_PORT");
+    base->set_file("/etc/environment");
+    base->set_line(1);
+  }
+  const auto with = [&cluster](const char* port) {
+    for (HostFacts& host : cluster.facts) {
+      host.mutable_environment()
+          ->mutable_value()
+          ->mutable_variables()
+          ->rbegin()
+          ->set_value(port);
+    }
+    return cluster.Check("sysctl-persistent").state();
+  };
+  EXPECT_EQ(with("53000"), FAIL);
+  EXPECT_EQ(with("27544"), PASS);
+  EXPECT_EQ(with("64021"), PASS);
 }
 
 TEST(CheckSysctlPersistentTest, OnlyWarnsUnlessTheSpecWantsPersistence) {

@@ -11,8 +11,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/hccl/job_ports.h"
 #include "config/hccl/job_variables.h"
@@ -26,6 +24,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 
@@ -43,8 +42,8 @@ bool IsSelected(const RuleSelection& selection, absl::string_view rule) {
          !IsIn(selection.skip(), rule);
 }
 
-// Queries of hccn_tool that few rules need, and which. Of the others live
-// whole groups of rules, or what tells whether a device answers.
+// Queries of hccn_tool that few rules need, with those rules. All others serve
+// whole groups of rules, or show whether a device answers.
 constexpr std::pair<const char*, absl::string_view> kQueries[] = {
     {"-optical", "optics"},
     {"-link_stat", "link-flaps"},
@@ -59,7 +58,7 @@ constexpr std::pair<const char*, absl::string_view> kQueries[] = {
     {"-vnic", "subnet-superpod"},
 };
 
-// The result is then as bad as its worst finding.
+// The result then has the state of its worst finding.
 void ChangeEach(RuleResult* result,
                 absl::FunctionRef<void(Finding* finding)> change) {
   State worst = STATE_UNSPECIFIED;
@@ -76,7 +75,7 @@ void Downgrade(Finding* finding) {
   finding->set_downgraded(true);
 }
 
-// What is waived stays in the report, and its verdict is never a pass.
+// A waived finding stays in the report, and its verdict is never a pass.
 void Waive(Finding* finding) {
   if (!finding->has_waiver()) return;
   Waiver* const waiver = finding->mutable_waiver();
@@ -85,7 +84,7 @@ void Waive(Finding* finding) {
   finding->set_state(WARN);
 }
 
-// Words without a name: it runs.
+// Empty words: the rule runs.
 FindingValue WhySkipped(const Rule& rule, const JudgeOptions& options) {
   if (IsIn(options.selection.skip(), rule.name)) return Worded("rule-skipped");
   if (!IsSelected(options.selection, rule.name))
@@ -100,7 +99,7 @@ FindingValue WhySkipped(const Rule& rule, const JudgeOptions& options) {
   return FindingValue();
 }
 
-// What is wrong with its file matters to RoCE ports alone.
+// The mistakes of hccn.conf matter to RoCE ports alone.
 constexpr absl::string_view kPortFileRule = "hccn-conf";
 
 RuleResult RunRule(const Rule& rule, const ClusterView& view,
@@ -118,7 +117,7 @@ RuleResult RunRule(const Rule& rule, const ClusterView& view,
   }
   rule.check(view, report);
   RuleResult result = std::move(report).Finish();
-  // As the other rules about jobs, where it has nothing to say without one.
+  // Reported like other rules about jobs if it has no result without one.
   if (rule.category == "job" && options.job == nullptr &&
       result.state() == SKIPPED) {
     result.set_not_run(true);
@@ -154,14 +153,14 @@ void RunEach(const ClusterView& view, size_t count,
   try {
     while (others.size() + 1 < threads) others.emplace_back(work);
   } catch (const std::system_error&) {
-    // The system gives no more of them: it takes longer.
+    // Without further threads the work only takes longer.
   }
   work();
   for (std::thread& other : others) other.join();
 }
 
-// What the rules still find that a device's address may explain, once every
-// device has the planned one. Their findings there are of no other use.
+// The findings that rules still have, and a device's address may explain, once
+// every device has the planned address. Not used otherwise.
 Causes FoundAsPlanned(const ClusterView& live, const JudgeOptions& options,
                       const JobNetwork& network) {
   const ClusterView view(live, ClusterView::Addresses::kPlanned);
@@ -175,8 +174,8 @@ Causes FoundAsPlanned(const ClusterView& live, const JudgeOptions& options,
   return std::move(found.as_is);
 }
 
-// The places in the catalogue of rules that explain none of each other; those
-// of each element may be explained by those of the elements before.
+// Groups of places in the catalogue: rules of a group explain none of each
+// other; only those of earlier groups may explain them.
 const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
   static const auto* const rules = [] {
     auto* made = new std::vector<std::vector<size_t>>;
@@ -190,7 +189,7 @@ const std::vector<std::vector<size_t>>& RulesByCausesBefore() {
   return *rules;
 }
 
-// In catalogue order. Those that explain others run first.
+// Results are in catalogue order. Rules that explain others run first.
 void RunRules(const ClusterView& view, const JudgeOptions& options,
               Report* report) {
   const JobNetwork network =
@@ -336,7 +335,7 @@ void DescribeJob(const ClusterView& view, Report* report) {
     devices += server.devices_size();
   }
   if (!view.HasWholeJob()) {
-    // What it says itself of servers that are not known here.
+    // The job's own numbers for servers that are not known here.
     devices = 0;
     for (const JobServer& server : job.servers()) {
       devices +=
@@ -348,8 +347,7 @@ void DescribeJob(const ClusterView& view, Report* report) {
   report->set_job_devices(devices);
 }
 
-// Fills in launch variables of login files where the job, that of the view,
-// says nothing.
+// Fills in launch variables of login files that the view's job lacks.
 void AddLogins(const ClusterView& view, JobSpec* job) {
   auto host = view.hosts().begin();
   for (int i = 0; i < job->servers_size() && host != view.hosts().end(); ++i) {
@@ -361,27 +359,25 @@ void AddLogins(const ClusterView& view, JobSpec* job) {
 }  // namespace
 
 absl::Status ValidateSelection(const RuleSelection& selection) {
-  std::vector<std::string> mistakes;
+  std::vector<FindingValue> mistakes;
   for (const auto* names :
        {&selection.only(), &selection.skip(), &selection.downgrade()}) {
     for (const std::string& name : *names) {
       if (FindRule(name) != nullptr) continue;
-      const std::string nearest = NearestRule(name);
-      mistakes.push_back(absl::StrCat(
-          "rule \"", name, "\" does not exist",
-          nearest.empty() ? ", expected a name of `clusterctl explain`"
-                          : absl::StrCat(", expected \"", nearest, "\"")));
+      const FindingValue meant = DidYouMeanWords(name, RuleNames());
+      mistakes.push_back(
+          Worded("msg-rule-not-known", name,
+                 meant.words().empty() ? Worded("spec-see-explain") : meant));
     }
   }
   if (!mistakes.empty()) {
-    return absl::NotFoundError(absl::StrJoin(mistakes, "\n"));
+    return WithWords(absl::NotFoundError(""), Lines(mistakes));
   }
   const bool any_selected = absl::c_any_of(
       RuleCatalogue(),
       [&](const Rule& rule) { return IsSelected(selection, rule.name); });
   if (any_selected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "rules: every one is skipped, expected at least one to check");
+  return InvalidWords("msg-no-rule-selected");
 }
 
 Report BuildReport(const ClusterSpec& spec,
@@ -417,8 +413,7 @@ constexpr const char* kPlannedRules[] = {
     "subnet-pairs",  "subnet-distinct", "subnet-across-hosts",
     "subnet-shared", "ip-host-part",    "netmask-uniform"};
 
-// Of a host whose devices have what is planned, and of which nothing else is
-// known.
+// The facts of a host with the planned values, and all others unknown.
 HostFacts FactsAsPlanned(const ServerSpec& server,
                          NpuToolFacts::Generation generation) {
   HostFacts facts;
@@ -436,7 +431,7 @@ HostFacts FactsAsPlanned(const ServerSpec& server,
     if (planned.gateway().empty()) {
       Missing* missing = device->mutable_gateway()->mutable_missing();
       missing->set_reason(Missing::NOT_QUERIED);
-      missing->set_detail("cluster.yaml names none");
+      SetDetail(Worded("fact-not-planned"), missing);
     } else {
       device->mutable_gateway()->set_value(planned.gateway());
     }

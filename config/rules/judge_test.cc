@@ -213,11 +213,11 @@ TEST(ValidateSelectionTest, NamesEveryMistakeWithTheNearestRule) {
   const absl::Status status = ValidateSelection(selection);
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(std::string(status.message()),
-            "rule \"port-reserved\" does not exist, expected "
-            "\"ports-reserved\"\n"
+            "rule \"port-reserved\" does not exist, did you mean "
+            "\"ports-reserved\"?\n"
             "rule \"weather\" does not exist, expected a name of `clusterctl "
             "explain`\n"
-            "rule \"lnk\" does not exist, expected \"link\"");
+            "rule \"lnk\" does not exist, did you mean \"link\"?");
 }
 
 TEST(ValidateSelectionTest, RefusesToCheckNothing) {
@@ -264,9 +264,8 @@ TEST(BuildReportTest, CountsRulesByState) {
   const Counts counts = cluster.MakeReport().rule_counts();
   EXPECT_EQ(counts.fail(), 1u);
   EXPECT_EQ(counts.unknown(), 1u);
-  // Of another product subnet-shared and subnet-superpod, and what the spec
-  // says: backlog-uniform, ports-uniform; and what needs a job, job-super-pod
-  // too.
+  // For another product: subnet-shared and subnet-superpod. In the spec:
+  // backlog-uniform, ports-uniform. For a job: those, with job-super-pod.
   const auto of_jobs = static_cast<size_t>(absl::c_count_if(
       RuleCatalogue(), [](const Rule& rule) { return rule.needs_job; }));
   EXPECT_EQ(counts.skipped(), 5 + of_jobs);
@@ -355,7 +354,7 @@ TEST(BuildReportTest, SkipsRulesAboutRocePortsThatTheSpecSaysAreUnused) {
   EXPECT_TRUE(JudgePlannedAddresses(cluster.spec).empty());
 }
 
-// Nobody ever set a device of these hosts, and recovery finds nothing to set.
+// These hosts' devices were never set, and recovery finds nothing to set.
 TEST(BuildReportTest, HostsWithoutHccnConfPassWhereRoceIsUnused) {
   TestCluster cluster("atlas-a3-superpod");
   const auto state = [&](const std::string& rule) {
@@ -380,7 +379,7 @@ TEST(BuildReportTest, HostsWithoutHccnConfPassWhereRoceIsUnused) {
                 HasSubstr("/etc/hccn.conf does not exist, and the devices' "
                           "RoCE ports are unused (cluster.yaml)"));
   }
-  // What the spec demands and nobody read is unknown all the same.
+  // A value that the spec demands and that was not read is still unknown.
   cluster.spec.set_tls(true);
   EXPECT_EQ(state("tls-uniform"), UNKNOWN);
   cluster.spec.set_roce_unused(false);
@@ -402,6 +401,14 @@ TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
   EXPECT_EQ(request.host_ms(), 30000u);
   EXPECT_TRUE(request.ask_tls());
   EXPECT_EQ(request.generation(), NpuToolFacts::CLASSIC);
+  // Ray's, which cluster.yaml or the job names.
+  ObserveRequest::PortRange* const ray = spec.add_ports();
+  ray->set_first(6379);
+  ray->set_last(6389);
+  const ObserveRequest with_ray = MakeObserveRequest(spec);
+  ASSERT_EQ(with_ray.socket_ports_size(), 4);
+  EXPECT_EQ(with_ray.socket_ports(1).first(), 6379u);
+  EXPECT_EQ(with_ray.socket_ports(1).last(), 6389u);
 }
 
 TEST(MakeObserveRequestTest, AsksWhichPortsAJobWithoutOneCouldTake) {
@@ -462,8 +469,8 @@ TEST(MakeObserveRequestTest, SkipsQueriesThatNoSelectedRuleNeeds) {
                           "-dscp_to_tc", "-cfg", "-speed", "-vnic"));
 }
 
-// A rule that reads an answer is named with its query, or its finding would be
-// unknown where it alone is asked for.
+// A rule that reads an answer must name its query, or its finding would be
+// unknown when it alone is selected.
 TEST(MakeObserveRequestTest, AsksWhatEachRuleNeedsByItself) {
   for (const Rule& rule : RuleCatalogue()) {
     RuleSelection selection;
@@ -527,7 +534,7 @@ TEST(MakeObserveRequestTest, SpeaksTheProductsCommandLine) {
             NpuToolFacts::ASCEND_950);
   EXPECT_EQ(MakeObserveRequest(MakeSpec("atlas-a2", "", 1)).generation(),
             NpuToolFacts::CLASSIC);
-  // As while the controller learns: the tool itself tells.
+  // The request of a learning controller: the tool itself reports it.
   EXPECT_EQ(MakeObserveRequest(ClusterSpec()).generation(),
             NpuToolFacts::GENERATION_UNSPECIFIED);
 }
@@ -538,7 +545,7 @@ Report NamespaceReport(const TestCluster& cluster) {
   return cluster.MakeReport(options);
 }
 
-// What a healthy container on each host sends.
+// The facts of a healthy container on each host.
 TestCluster ContainerCluster() {
   TestCluster cluster;
   for (HostFacts& host : cluster.facts) {
@@ -612,7 +619,7 @@ TEST(JudgeInNamespaceTest, IsUnknownWhereTheContainerIsNot) {
   }
 }
 
-// What is at the root, and what follows: "link", "net-health [link]".
+// Root causes and their consequences: "link", "net-health [link]".
 std::vector<std::string> Troubles(const Report& report) {
   std::vector<std::string> troubles;
   for (const RuleResult& result : report.rules()) {
@@ -678,7 +685,7 @@ TEST(OneCauseOneHeadlineTest, AWrongNetmaskCarriesItsSubnetFindings) {
 TEST(OneCauseOneHeadlineTest, APlanThatIsWrongItselfIsACauseOfItsOwn) {
   TestCluster cluster("atlas-training", "", 2);
   // Devices 1 and 2 are planned, and set, in one subnet; the netmask of device
-  // 0 is no reason for that.
+  // 0 is not the cause.
   cluster.PlanAddress(0, 2, "192.168.101.77", "255.255.255.0");
   cluster.SetAddress(0, 2, "192.168.101.77", "255.255.255.0");
   cluster.PlanAddress(0, 1, "192.168.101.78", "255.255.255.0");
@@ -696,10 +703,10 @@ TEST(OneCauseOneHeadlineTest, SaysWhatAPlanMends) {
   cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   const Report report = cluster.MakeReport();
   const Finding& address = ResultOf(report, "device-ip-planned").findings(0);
-  EXPECT_TRUE(address.mended_by_plan());
+  EXPECT_TRUE(address.fixed_by_plan());
   EXPECT_EQ(address.command(), address.fix());
   const Finding& link = ResultOf(report, "link").findings(0);
-  EXPECT_FALSE(link.mended_by_plan());
+  EXPECT_FALSE(link.fixed_by_plan());
   EXPECT_EQ(link.command(), "hccn_tool -i 3 -link_stat -g");
 }
 
@@ -725,7 +732,7 @@ TEST(JudgeJobTest, SaysWhichJobIsJudgedAndHowLargeItIs) {
   EXPECT_EQ(report.verdict(), PASS);
 }
 
-// What only speaks of the job says nothing about hosts.
+// A rule about the job alone judges no host.
 TEST(JudgeJobTest, IsNotKnownWithoutTheHosts) {
   TestCluster cluster("atlas-a2");
   cluster.StartJob().add_dtypes("fp16");
@@ -736,7 +743,7 @@ TEST(JudgeJobTest, IsNotKnownWithoutTheHosts) {
   EXPECT_EQ(answers.MakeReport({Only({"job-dtype"})}).verdict(), UNKNOWN);
 }
 
-// As a daemon does while the controller is away.
+// A daemon does so while the controller is away.
 TEST(JudgeJobTest, JudgesAHostAloneByWhatItKnows) {
   TestCluster cluster("atlas-training");
   JobSpec& job = cluster.StartJob();
@@ -748,7 +755,7 @@ TEST(JudgeJobTest, JudgesAHostAloneByWhatItKnows) {
     server.set_device_count(2);
     server.set_node_rank(0);
   }
-  // The second server has devices of both groups, and two servers may.
+  // The second server has devices of both groups, which two servers may have.
   cluster.spec.mutable_servers()->DeleteSubrange(0, 1);
   cluster.facts.erase(cluster.facts.begin());
   ServerSpec* own = cluster.spec.mutable_servers(0);
@@ -812,7 +819,7 @@ TEST(JudgePlannedAddressesTest, WarnsOfPlannedRailsAndOfServersApart) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].rule(), "subnet-shared");
   EXPECT_EQ(found[0].state(), WARN);
-  // Whether the devices keep a gateway of their own is not known.
+  // It is not known whether the devices keep a gateway of their own.
   const std::vector<Finding> unknown = JudgePlannedAddresses(apart);
   ASSERT_FALSE(unknown.empty());
   EXPECT_EQ(unknown[0].rule(), "subnet-shared");
@@ -821,7 +828,7 @@ TEST(JudgePlannedAddressesTest, WarnsOfPlannedRailsAndOfServersApart) {
 
 constexpr absl::Time kNow = absl::FromUnixSeconds(1'735'689'600);  // 2025.
 
-// In force for an hour.
+// Adds a waiver that is in force for an hour.
 Waiver& AddWaiver(const std::string& rule,
                   const std::vector<std::string>& hosts, TestCluster* cluster) {
   cluster->now = kNow;

@@ -1,5 +1,5 @@
-// What carries a job's packets: the optical module, the link's history, and
-// the settings that keep RoCE from losing packets.
+// Checks the path of a job's packets: the optical module, the link's history,
+// and the settings that keep RoCE from losing packets.
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -16,8 +16,8 @@
 namespace clusterd {
 namespace {
 
-// Whether the reading has a value; else adds why not. Nobody misses what the
-// host's release of the tool has no query for, unless it is `demanded`.
+// True if the reading has a value; otherwise adds why not. A query that the
+// host's release of the tool lacks matters only if it is `demanded`.
 template <typename Value>
 bool Tells(const DeviceView& device, absl::string_view what,
            const Reading<Value>& reading, RuleReport& report,
@@ -38,7 +38,7 @@ bool Tells(const DeviceView& device, absl::string_view what,
   return report.Knows(device, what, reading);
 }
 
-// A port that comes up notes a DOWN and the UP after it in one second.
+// A port that comes up records a DOWN and the UP after it in one second.
 void JudgeFalls(const DeviceView& device, RuleReport& report) {
   constexpr uint64_t kDaySeconds = 24 * 60 * 60;
   const LinkHistoryFact::History& history = **device.link_history;
@@ -67,18 +67,18 @@ void JudgeRises(const DeviceView& device, RuleReport& report) {
   }
 }
 
-// One setting that the devices of a rail have in common.
+// One setting that the devices of a rail share.
 struct LosslessKind {
   absl::string_view name;
   Reading<absl::string_view> DeviceView::*live;
-  // Of the spec; empty: it says nothing.
+  // The spec's value; empty: not given.
   std::string (*wanted)(const LosslessSpec& spec);
-  // What sets it, after `hccn_tool -i N`; empty: no single command does.
+  // Its command, after `hccn_tool -i N`; empty: no single one does.
   std::string (*command)(absl::string_view value);
 };
 
-// What most hosts say ends in a command that somebody pastes into a root
-// shell, so it has to be such a list and nothing else.
+// The value of most hosts ends in a command that an administrator pastes into a
+// root shell, so it has to be exactly such a list.
 std::string SetList(absl::string_view option, absl::string_view value) {
   static const LazyRE2 kForm = {R"(\d(?:,\d){7})"};
   return HasForm(value, *kForm) ? absl::StrCat(option, value) : "";
@@ -117,7 +117,7 @@ constexpr LosslessKind kLosslessKinds[] = {
      },
      SetPort}};
 
-// The map of DSCP has only those that are not of class 0.
+// The map of DSCP lists only those outside of class 0.
 FindingValue Shown(absl::string_view value) {
   return value.empty() ? Worded("every-dscp-0")
                        : ToFindingValue(PrintableText(value));
@@ -145,7 +145,7 @@ void JudgeRails(const LosslessKind& kind, const ClusterView& view,
       });
 }
 
-// The digit of each priority in "0,0,0,0,1,0,0,0"; '0' for what is not there.
+// The digit of each priority in "0,0,0,0,1,0,0,0"; '0' for a missing one.
 char DigitOf(absl::string_view list, size_t priority) {
   return 2 * priority < list.size() ? list[2 * priority] : '0';
 }
@@ -161,7 +161,7 @@ char ClassOf(absl::string_view classes, uint32_t dscp) {
 
 constexpr size_t kPriorities = 8;
 
-// Whether PFC is on for a priority of the class.
+// True if PFC is on for a priority of the class.
 bool HasPfc(const DeviceView& device, char traffic_class) {
   for (size_t priority = 0; priority < kPriorities; ++priority) {
     if (DigitOf(*device.priority_to_tc, priority) == traffic_class &&
@@ -190,8 +190,8 @@ struct JobValues {
   std::optional<JobValue> service_level;
 };
 
-// Of the job, or of every login on the host. What HCCL refuses, and files that
-// could not be read, are the matter of rule hccl-environment.
+// The value of the job, or of every login on the host. Rule hccl-environment
+// reports values that HCCL refuses, and files that could not be read.
 std::optional<JobValue> ValueOfLogins(const ClusterView& view,
                                       const HostView& host,
                                       absl::string_view name, uint32_t last,
@@ -204,9 +204,8 @@ std::optional<JobValue> ValueOfLogins(const ClusterView& view,
   return is_legal ? std::make_optional(value) : std::nullopt;
 }
 
-// HCCL_RDMA_TC is the byte of the IP header in which DSCP is the upper six
-// bits, HCCL_RDMA_SL the priority with PFC (HCCL environment variable
-// reference).
+// DSCP is the upper six bits of HCCL_RDMA_TC, the byte of the IP header;
+// HCCL_RDMA_SL is the priority with PFC (HCCL environment variable reference).
 JobValues ValuesOfJobs(const ClusterView& view, const HostView& host) {
   const HcclSpec& spec = view.spec().hccl();
   JobValues jobs;
@@ -237,7 +236,7 @@ void JudgeJobs(const JobValues& jobs, const DeviceView& device,
              PrintableText(absl::string_view(&traffic_class, 1)));
 }
 
-// Where the switch tells by DCBX what it pauses.
+// For switches that report by DCBX which priorities they pause.
 void JudgeSwitch(const DeviceView& device, RuleReport& report) {
   if (!device.pfc.has_value()) return;
   const std::string& on_switch = device.facts->lldp().value().pfc();
@@ -254,7 +253,7 @@ void CheckOptics(const ClusterView&, RuleReport& report) {
     if (!Tells(device, "optical module", device.optical, report)) return;
     report.Judged(device);
     const OpticalFact::Module& module = **device.optical;
-    // Whether a port does without a module, only a link that is known tells.
+    // A missing module matters only if the link is known to be down.
     if (!module.present() && device.link == LinkFact::DOWN) {
       report.Add(device, "absent");
     }
@@ -271,8 +270,8 @@ void CheckOptics(const ClusterView&, RuleReport& report) {
   });
 }
 
-// Both warn: of the last falls the tool keeps the times, of error counters the
-// host tells the rise since an earlier look.
+// Both warn: the tool keeps the times of the last falls, and the host reports
+// the rise of error counters since an earlier read.
 void CheckLinkFlaps(const ClusterView&, RuleReport& report) {
   size_t not_compared = 0;
   report.ForEachDevice([&](const DeviceView& device) {
@@ -292,8 +291,8 @@ void CheckLinkFlaps(const ClusterView&, RuleReport& report) {
   }
 }
 
-// Device i of all hosts, the spec, and what the spec, or else the host, says of
-// the jobs.
+// Compares device i of all hosts, the spec, and the jobs' values from the spec,
+// otherwise from the host.
 void CheckLossless(const ClusterView& view, RuleReport& report) {
   const HostView* host = nullptr;
   JobValues jobs;

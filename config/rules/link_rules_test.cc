@@ -19,7 +19,7 @@ void ForEachDevice(TestCluster* cluster,
   }
 }
 
-// Priority 4 and DSCP 33 in class 1, with PFC: as HCCL's defaults want it.
+// Priority 4 and DSCP 33 in class 1, with PFC, to match HCCL's defaults.
 TestCluster LosslessCluster() {
   TestCluster cluster("atlas-a2");
   ForEachDevice(&cluster, [](DeviceFacts& device) {
@@ -84,12 +84,12 @@ TEST(LosslessTest, DeviceUnlikeTheSpecFailsAndAPlanMendsWhatItSets) {
   EXPECT_EQ(Brief(result.findings(0)),
             "unlike-spec what=PFC, now=0,0,0,0,1,0,0,0, right=0,0,0,1,0,0,0,0, "
             "command=-pfc -s bitmap 0,0,0,1,0,0,0,0");
-  EXPECT_TRUE(result.findings(0).mended_by_plan());
-  EXPECT_TRUE(result.findings(1).mended_by_plan());
+  EXPECT_TRUE(result.findings(0).fixed_by_plan());
+  EXPECT_TRUE(result.findings(1).fixed_by_plan());
   EXPECT_EQ(Brief(result.findings(2)),
             "unlike-spec what=RoCE port, now=4791, right=4792, command=-udp -s "
             "port 4792");
-  EXPECT_TRUE(result.findings(2).mended_by_plan());
+  EXPECT_TRUE(result.findings(2).fixed_by_plan());
 }
 
 TEST(LosslessTest, SpecThatWantsNoClassIsMetByNone) {
@@ -102,7 +102,7 @@ TEST(LosslessTest, TrafficClassOfTheJobsNeedsPfc) {
   TestCluster cluster = LosslessCluster();
   cluster.spec.mutable_hccl()->set_rdma_tc(132);
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
-  // DSCP 3 is of class 2, which has no priority.
+  // DSCP 3 has class 2, which lacks a priority.
   cluster.spec.mutable_hccl()->set_rdma_tc(12);
   const RuleResult result = cluster.Check("lossless");
   EXPECT_EQ(result.state(), WARN);
@@ -237,7 +237,7 @@ TEST(OpticsTest, PortThatIsUpNeedsNoModule) {
   OpticalFact* optical = cluster.device(0, 3).mutable_optical();
   optical->mutable_value()->set_present(false);
   EXPECT_EQ(cluster.Check("optics").state(), PASS);
-  // Rule link says that it is not known.
+  // Rule link reports it as unknown.
   SetMissing(Missing::TIMED_OUT, "10s", cluster.device(0, 3).mutable_link());
   EXPECT_EQ(cluster.Check("optics").state(), PASS);
   cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);

@@ -7,19 +7,20 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "config/plan/step_planners.h"
+#include "config/values/hccn_conf_line.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
-// What findings are folded by. Those of a rule that differ in their row differ
-// in their name.
+// The key for folding findings. Findings of different rows differ in name.
 std::string KeyOf(const NamedFinding& named) {
   Finding key;
   key.set_finding(std::string(named.name));
   key.set_state(named.state);
   key.set_caused_by(named.caused_by);
-  key.set_mended_by_plan(named.by_hand);
+  key.set_fixed_by_plan(named.by_hand);
   *key.mutable_values() = named.values;
   *key.mutable_expects() = named.expects;
   return key.SerializeAsString();
@@ -190,8 +191,8 @@ void RuleReport::WriteFinding(NamedFinding&& named,
     *finding->mutable_expects() = std::move(named.expects);
   }
   finding->set_caused_by(std::move(named.caused_by));
-  finding->set_mended_by_plan(!rule_.mended_by.empty() && !named.by_hand &&
-                              (named.state == FAIL || named.state == WARN));
+  finding->set_fixed_by_plan(!rule_.fixed_by.empty() && !named.by_hand &&
+                             (named.state == FAIL || named.state == WARN));
   if (named.row->holds_alone) finding->set_holds_alone(true);
   if (named.waiver == nullptr) return;
   *finding->mutable_waiver() = *named.waiver;
@@ -205,7 +206,7 @@ void RuleReport::WriteGroup(Group* group, RuleResult* result) const {
   if (!view_.HasWaivers() || group->finding.state == SKIPPED) {
     return WriteMembers(std::move(group->finding), members, result);
   }
-  FirstMet<const Waiver*, Members> parts;
+  FirstSeen<const Waiver*, Members> parts;
   for (const Member& member : members) {
     absl::string_view host;
     if (member.host != nullptr) host = member.host->host();
@@ -228,7 +229,7 @@ void RuleReport::WriteMembers(NamedFinding&& named,
     return WriteFinding(std::move(named), members, result);
   }
   // The command names devices, so only hosts with the same ones share it.
-  FirstMet<std::string, std::vector<Member>> parts;
+  FirstSeen<std::string, std::vector<Member>> parts;
   for (auto begin = members.begin(); begin != members.end();) {
     auto end = begin;
     std::string devices;
@@ -311,6 +312,37 @@ std::string SetPlanned(const DeviceView& device) {
 std::string SetPlanned(const AddressKind& kind, const DeviceView& device) {
   const std::optional<Ipv4Address>& planned = device.*kind.planned;
   return planned.has_value() ? SetCommand(kind, *planned) : "";
+}
+
+size_t ValuesNeverSet(const ClusterSpec& spec, const HostView& host) {
+  const HccnConfFact& conf = host.facts->hccn_conf();
+  const auto has_nothing = [](const DeviceView& device) {
+    return device.planned.has_value() && device.addresses.has_value() &&
+           !device.HasAddress() && device.gateway.IsUnset() &&
+           device.detect_address.IsUnset() &&
+           device.facts->ipv6_address().value().empty();
+  };
+  const auto is_tools_own = [](const HccnConf::Entry& entry) {
+    return IsToolsOwnLine(absl::StrCat(entry.key(), "_", entry.device(), "="));
+  };
+  if (host.spec == nullptr || host.devices.empty() ||
+      !absl::c_all_of(host.devices, has_nothing) ||
+      !(conf.has_value() || conf.missing().reason() == Missing::ABSENT) ||
+      !conf.value().problems().empty() ||
+      !absl::c_all_of(conf.value().entries(), is_tools_own)) {
+    return 0;
+  }
+  HostFacts facts = *host.facts;
+  facts.mutable_hccn_conf()->mutable_value();
+  facts.clear_allows();
+  HostPlanBuilder builder(facts);
+  PlanDeviceSteps(spec, *host.spec, &builder);
+  const HostPlan plan = builder.Finish();
+  return absl::c_count_if(plan.steps(), [](const PlanStep& step) {
+    return step.setting() == kAddressSetting ||
+           step.setting() == kGatewaySetting ||
+           step.setting() == kDetectSetting;
+  });
 }
 
 }  // namespace clusterd

@@ -1,5 +1,5 @@
-// Collects what one rule finds and folds it: findings that read the same become
-// one with many subjects, devices of one host one subject. Also keeps count of
+// Collects and folds the findings of one rule: findings that read the same
+// become one with many subjects, devices of one host one subject. Also counts
 // what was judged, because a rule that judged nothing has not passed.
 #ifndef CONFIG_RULES_RULE_REPORT_H_
 #define CONFIG_RULES_RULE_REPORT_H_
@@ -27,9 +27,8 @@
 
 namespace clusterd {
 
-// Findings of one rule that are written out; what reads differently from all of
-// them is gathered into one more per state. More than the devices of the
-// largest supported cluster (1,152 x 16).
+// The limit of findings of one rule; others are gathered into one more per
+// state. More than the devices of the largest supported cluster (1,152 x 16).
 inline constexpr size_t kMaxFindings = 20000;
 
 // A finding without its subjects.
@@ -38,24 +37,24 @@ struct NamedFinding {
   absl::string_view name = {};
   FindingValues values = {};   // In the order of the row.
   std::string caused_by = {};  // Another rule, which says it too.
-  FindingValue expects = {};   // In place of what the row expects.
+  FindingValue expects = {};   // Replaces the row's.
   const RuleFinding* row = nullptr;
   bool has_command = false;        // For each device, as the row says.
   bool by_hand = false;            // No plan sets it right.
   const Waiver* waiver = nullptr;  // In force for all subjects.
 };
 
-// What rules found so far, and what is still found of those that addresses may
-// explain once every device has its planned one.
+// Findings of rules so far, and those that addresses may explain and that
+// remain once every device has its planned one.
 struct FoundSoFar {
   Causes as_is;
   Causes as_planned;
-  // Only what is noted in `as_is` is asked for.
+  // Only the notes in `as_is` are used.
   bool causes_only = false;
 };
 
-// Not safe for concurrent use; all that it is given must outlive it. Notes what
-// it finds in `found->as_is`, and looks there for causes; null: neither.
+// Not safe for concurrent use; its arguments must outlive it. Notes its
+// findings in `found->as_is`, and reads causes there; null: neither.
 class RuleReport {
  public:
   RuleReport(const Rule& rule, const ClusterView& view,
@@ -71,9 +70,9 @@ class RuleReport {
   // The same for a rule about the cluster as a whole.
   void JudgedCluster(FindingValue seen) { seen_ = std::move(seen); }
 
-  // The finding of that name among the shared ones and the rule's, else the
-  // rule's one without a name, with the values that its row in texts/ asks for.
-  // REQUIRES: there is one.
+  // The finding of that name among the shared ones and the rule's, otherwise
+  // the rule's one without a name, with the values that its row in texts/ asks
+  // for. REQUIRES: there is one.
   template <typename... Values>
   NamedFinding Named(absl::string_view name, const Values&... values) const {
     FindingValues made;
@@ -96,8 +95,8 @@ class RuleReport {
     Add(whom, Named(name, values...));
   }
 
-  // Whether the fact has a value; if not, adds that `what` of the host, a term
-  // or words, is not known, why, and how to learn it.
+  // True if the fact has a value; otherwise adds that `what` of the host, a
+  // term or words, is not known, why, and how to learn it.
   template <typename What, typename Fact>
   bool Knows(const HostView& host, const What& what, const Fact& fact) {
     if (IsKnown(fact)) return true;
@@ -106,8 +105,8 @@ class RuleReport {
         LearnWords(missing));
     return false;
   }
-  // The same for a device. Hosts and devices on which hccn_tool gives no answer
-  // are folded under rule hccn-tool, dead devices under device-count.
+  // The same for a device. Hosts and devices without answers of hccn_tool are
+  // folded under rule hccn-tool, dead devices under device-count.
   template <typename What, typename Value>
   bool Knows(const DeviceView& device, const What& what,
              const Reading<Value>& reading) {
@@ -140,8 +139,7 @@ class RuleReport {
       AddSkipped(d, "no address is set", "device-ip-set");
     });
   }
-  // The device is not judged since another rule says what is wrong with it;
-  // `observed` is a term or words.
+  // Skips a device of another rule's finding; `observed` is a term or words.
   template <typename What>
   void AddSkipped(const DeviceView& device, const What& observed,
                   absl::string_view caused_by) {
@@ -155,7 +153,7 @@ class RuleReport {
   void SkipFor(absl::string_view name, const Values&... values) {
     skip_ = Worded(name, values...);
   }
-  // What stands in the summary behind what was judged.
+  // Adds words to the summary, behind what was judged.
   template <typename... Values>
   void Note(absl::string_view name, const Values&... values) {
     *notes_.Add() = Worded(name, values...);
@@ -164,12 +162,12 @@ class RuleReport {
   // PASS only if something was judged and nothing found; SKIPPED findings do
   // not count beside a verdict.
   RuleResult Finish() &&;
-  // Of a rule that did not run.
+  // The result of a rule that did not run.
   RuleResult Skip(FindingValue reason) const;
 
  private:
   struct Member {
-    // In spec order; a host itself before its devices.
+    // Sorts by spec order; a host itself before its devices.
     bool operator<(const Member& other) const {
       return std::tie(order, device) < std::tie(other.order, other.device);
     }
@@ -209,7 +207,7 @@ class RuleReport {
   absl::flat_hash_set<const HostView*> judged_hosts_;
   size_t judged_devices_ = 0;
   bool counts_devices_ = false;
-  FindingValue seen_;  // Of the cluster as a whole.
+  FindingValue seen_;  // The whole cluster's.
   FindingValues notes_;
   FindingValue skip_;
 };
@@ -217,14 +215,20 @@ class RuleReport {
 // The name of the finding about a value of an enum, "socket-fail".
 std::string FindingName(absl::string_view enum_name);
 
-// What hccn_tool takes after `-i N` to set an address, e.g. "-ip -s address A
-// netmask M".
+// The arguments of hccn_tool after `-i N` to set an address, e.g. "-ip -s
+// address A netmask M".
 std::string SetCommand(const Ipv4Interface& interface);
 std::string SetCommand(const AddressKind& kind, Ipv4Address address);
 
 // The same with the planned values; empty without a plan.
 std::string SetPlanned(const DeviceView& device);
 std::string SetPlanned(const AddressKind& kind, const DeviceView& device);
+
+// The number of addresses, gateways and detect addresses that a plan sets on a
+// host whose device network was never configured: every device has an address
+// planned and nothing set, and hccn.conf is absent or has the tool's own lines
+// alone. Assumes that the file exists and all changes are allowed. Otherwise 0.
+size_t ValuesNeverSet(const ClusterSpec& spec, const HostView& host);
 
 }  // namespace clusterd
 

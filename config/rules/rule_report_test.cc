@@ -131,11 +131,11 @@ TEST_F(RuleReportTest, TakesTheWordsInPlaceOfACommandThatIsNotThere) {
   conf.Add(host(0).devices[3], "duplicate-key", 7, "\"address_3\"", "");
   const RuleResult result = RenderedBy(std::move(conf));
   EXPECT_EQ(result.findings(0).fix(), "hccn_tool -i 3 -ip -g");
-  EXPECT_TRUE(result.findings(0).mended_by_plan() ||
-              FindRule("hccn-conf")->mended_by.empty());
+  EXPECT_TRUE(result.findings(0).fixed_by_plan() ||
+              FindRule("hccn-conf")->fixed_by.empty());
   EXPECT_EQ(result.findings(1).observed(), "line 7 repeats \"address_3\"");
   EXPECT_THAT(result.findings(1).fix(), HasSubstr("remove the repeated line"));
-  EXPECT_FALSE(result.findings(1).mended_by_plan());
+  EXPECT_FALSE(result.findings(1).fixed_by_plan());
 }
 
 TEST_F(RuleReportTest, DoesNotPassWhenNothingWasJudged) {
@@ -263,7 +263,7 @@ TEST_F(RuleReportTest, IsInChineseWhereThatIsAskedFor) {
               EndsWith("：hccn_tool -i 3 -link_stat -g"));
 }
 
-// A controller that is newer than the program that shows its report.
+// The controller is newer than the program that shows its report.
 TEST_F(RuleReportTest, NamesAFindingThatIsNotKnownHere) {
   Report report;
   RuleResult* const rule = report.add_rules();

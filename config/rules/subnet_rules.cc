@@ -1,5 +1,5 @@
-// How device addresses spread over subnets, as the product's profile demands.
-// Subnets are those of the live addresses, from address and netmask both.
+// Checks how device addresses spread over subnets, as the product's profile
+// demands. Subnets are those of the live addresses, from address and netmask.
 #include <iterator>
 #include <map>
 #include <optional>
@@ -14,14 +14,14 @@
 namespace clusterd {
 namespace {
 
-// False, with the reason told, where the product does not ask for the plan.
+// Skips the rule and returns false if the product does not ask for the plan.
 bool Applies(const ClusterView& view, SubnetPlan plan, RuleReport& report) {
   if (view.profile().subnet_plan == plan) return true;
   report.SkipFor("no-such-rule", Term(view.profile().title));
   return false;
 }
 
-// Commands that bring the devices to the plan; words where they are there.
+// Commands that bring the devices to the plan; words if they match it.
 FindingValue PlanFix(const std::vector<const DeviceView*>& devices) {
   std::vector<std::string> commands;
   for (const DeviceView* device : devices) {
@@ -42,11 +42,11 @@ FindingValue AddressesOf(const std::vector<const DeviceView*>& devices) {
 using Ids = std::vector<uint32_t>;
 
 // Calls judge(ids, devices) for the devices with an address of every host and
-// every group of ids, where there are two or more; these count as judged.
+// every group of ids with two or more; these count as judged.
 template <typename Judge>
 void ForEachGroup(RuleReport& report, const std::vector<Ids>& groups,
                   Judge judge) {
-  std::vector<const DeviceView*> devices;  // Of one host.
+  std::vector<const DeviceView*> devices;  // One host's.
   const auto judge_host = [&] {
     for (const Ids& ids : groups) {
       std::vector<const DeviceView*> group;
@@ -60,7 +60,7 @@ void ForEachGroup(RuleReport& report, const std::vector<Ids>& groups,
     }
     devices.clear();
   };
-  // It meets all devices of a host, then the next host.
+  // All devices of a host come in a row.
   report.ForEachAddress([&](const DeviceView& device) {
     if (!devices.empty() && devices.back()->host != device.host) judge_host();
     devices.push_back(&device);
@@ -68,7 +68,7 @@ void ForEachGroup(RuleReport& report, const std::vector<Ids>& groups,
   judge_host();
 }
 
-// Those whose subnet another one's overlaps.
+// Devices whose subnet overlaps another one's.
 std::vector<const DeviceView*> Sharing(
     const std::vector<const DeviceView*>& devices) {
   std::vector<const DeviceView*> sharing;
@@ -82,7 +82,7 @@ std::vector<const DeviceView*> Sharing(
   return sharing;
 }
 
-// Of subnets: how many devices lie in one, and how many are planned there.
+// By subnet: how many devices lie in one, and how many are planned there.
 using SubnetBallot = Ballot<Ipv4Subnet>;
 
 void Vote(const DeviceView& device, SubnetBallot* ballot) {
@@ -95,7 +95,7 @@ void Vote(const DeviceView& device, SubnetBallot* ballot) {
   ++(planned == own ? votes : (*ballot)[planned]).planned;
 }
 
-// A gateway inside its subnet, also one that another device keeps for it.
+// True with a gateway inside its subnet, even if another device keeps it.
 bool HasRoute(const ClusterView& view, const DeviceView& device) {
   const Ipv4Interface own = device.Address();
   const DeviceView* const keeper = GatewayKeeper(view, device);
@@ -129,16 +129,16 @@ bool IsMisplaced(const DeviceView& device) {
 size_t CountInCommon(const std::map<uint32_t, Rail>& rails) {
   size_t sum = 0;
   for (const auto& [id, rail] : rails) {
-    // Not where it is planned, a device alone is no rail.
+    // A device alone and not at its planned address is not a rail.
     if (rail.devices.size() == 1 && IsMisplaced(*rail.devices[0])) continue;
     sum += rail.ballot.at(MostCommon(rail.ballot)).live;
   }
   return sum;
 }
 
-// Devices whose ids have a subnet each, and that no gateway takes to the
-// others. Cabled to an NPU there is nothing to route: only that one can be
-// reached. | every neighbour heard is an NPU | others | verdict |
+// Devices whose ids have a subnet each, without a gateway between them. A
+// device cabled to an NPU reaches only that one, without routes.
+// | every neighbour heard is an NPU | others | verdict                      |
 // |---------------------------------|--------|------------------------------|
 // | yes, one at least               | none   | pass                         |
 // | yes                             | not    | unknown for those not known; |
@@ -162,8 +162,7 @@ void JudgeRails(const Rail& all, RuleReport& report) {
   }
 }
 
-// The devices in the most common subnet, or outside it, that no gateway takes
-// to the others.
+// The devices in the most common subnet, or outside it, without a route.
 void AddUnrouted(const Rail& rail, bool inside, const ClusterView& view,
                  RuleReport& report) {
   const Ipv4Subnet common = MostCommon(rail.ballot);
@@ -184,8 +183,8 @@ void AddUnrouted(const Rail& rail, bool inside, const ClusterView& view,
 }
 
 // With several subnets, devices outside the most common one need a gateway
-// inside their own; if all of them have one, so do the others, for the way
-// back, and where no subnet is the most common.
+// inside their own. If all of them have one, so must the others, for the way
+// back, and if no subnet is the most common.
 void JudgeRoutes(const Rail& rail, const ClusterView& view,
                  RuleReport& report) {
   const Ipv4Subnet common = MostCommon(rail.ballot);
@@ -213,8 +212,7 @@ void CheckSubnetPairs(const ClusterView& view, RuleReport& report) {
                });
 }
 
-// Devices 0-3, and 4-7, of one host: equal or overlapping subnets fail; profile
-// kPairs only.
+// Devices 0-3, and 4-7, of one host: overlapping subnets fail; kPairs only.
 void CheckSubnetDistinct(const ClusterView& view, RuleReport& report) {
   if (!Applies(view, SubnetPlan::kPairs, report)) return;
   ForEachGroup(report, {{0, 1, 2, 3}, {4, 5, 6, 7}},
@@ -226,8 +224,8 @@ void CheckSubnetDistinct(const ClusterView& view, RuleReport& report) {
                });
 }
 
-// Device i of all hosts; profile kPairs only. The subnet of most hosts is taken
-// as right, of equals the planned one. Skipped with fewer than two hosts.
+// Device i of all hosts; profile kPairs only. The subnet of most hosts counts
+// as right, on a tie the planned one. Skipped with fewer than two hosts.
 void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   if (!Applies(view, SubnetPlan::kPairs, report)) return;
   if (view.hosts().size() < 2) {
@@ -237,7 +235,7 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   report.ForEachAddress(
       [&](const DeviceView& device) { rails[device.id].push_back(&device); });
   for (const DeviceView& device : view.devices()) {
-    // A device alone on its rail has nothing to agree with.
+    // A device alone on its rail is not compared.
     const bool compared = device.HasAddress() && rails[device.id].size() > 1;
     if (compared) report.Judged(device);
   }
@@ -264,9 +262,9 @@ void CheckSubnetAcrossHosts(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// All devices of the cluster, where the profile wants one subnet for them or
-// one per server. Where more devices fit a subnet per device id than one for
-// all, only those of one id have to meet, and JudgeRails tells the rest.
+// All devices of the cluster, if the profile wants one subnet for them or one
+// per server. If more devices fit a subnet per device id than one for all, only
+// those of one id have to meet, and JudgeRails decides.
 void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
   if (view.profile().subnet_plan != SubnetPlan::kPerServer &&
       !Applies(view, SubnetPlan::kShared, report)) {
@@ -287,10 +285,10 @@ void CheckSubnetShared(const ClusterView& view, RuleReport& report) {
       [&](const DeviceView* device) { return HasRoute(view, *device); });
   const size_t devices = all.devices.size();
   if (in_common == devices || routed == devices) return;
-  // Where gateways route for most, the one without is what is wrong.
+  // If most have a route by gateway, the ones without are wrong.
   if (2 * routed > devices) return JudgeRoutes(all, view, report);
   const std::map<uint32_t, Rail> rails = RailsOf(all.devices);
-  // Rails that share their subnet are none, unless all of them are whole.
+  // Rails with a common subnet do not count, unless all of them are whole.
   const size_t on_rails = CountInCommon(rails);
   const size_t alike = absl::c_count_if(rails, [&](const auto& rail) {
     return MostCommon(rail.second.ballot) == common;

@@ -204,8 +204,8 @@ TEST(CheckSubnetSharedTest, IsUnknownForADeviceWithoutAnswer) {
   EXPECT_EQ(cluster.Check("subnet-shared").state(), UNKNOWN);
 }
 
-// A subnet per device id and no gateway, as servers have that are cabled port
-// to port; all neighbours are what `peer` says.
+// A subnet per device id and no gateway, as on servers cabled port to port; all
+// neighbours are of kind `peer`.
 TestCluster Rails(LldpNeighbour::Peer peer, int servers = 2) {
   TestCluster cluster("atlas-a2", "", servers);
   for (int host = 0; host < servers; ++host) {
@@ -222,7 +222,7 @@ TestCluster Rails(LldpNeighbour::Peer peer, int servers = 2) {
 
 TEST(CheckSubnetSharedTest, PassesRailsThatAreCabledToNpus) {
   EXPECT_EQ(Rails(LldpNeighbour::NPU).Check("subnet-shared").state(), PASS);
-  // That a port hears nobody is for rule lldp.
+  // Rule lldp reports a port without a neighbour.
   TestCluster cluster = Rails(LldpNeighbour::NPU);
   cluster.device(0, 3).mutable_lldp()->mutable_value()->Clear();
   EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
@@ -236,7 +236,7 @@ TEST(CheckSubnetSharedTest, WarnsOfWholeRailsOverSwitches) {
     ASSERT_EQ(result.findings_size(), 1);
     EXPECT_EQ(Who(result.findings(0)), "cluster");
     EXPECT_THAT(Brief(result.findings(0)), HasSubstr("whole-rails subnets=8"));
-    EXPECT_FALSE(result.findings(0).mended_by_plan());
+    EXPECT_FALSE(result.findings(0).fixed_by_plan());
   }
 }
 
@@ -305,7 +305,7 @@ TEST(CheckSubnetSharedTest, PassesRailsWithGateways) {
     }
   }
   EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
-  // What is wrong then is the one without, and no word of whole rails.
+  // Then the one without a gateway is wrong, and rails are not mentioned.
   cluster.device(1, 3).mutable_gateway()->set_value("");
   const RuleResult result = cluster.Check("subnet-shared");
   ASSERT_EQ(result.findings_size(), 1) << Lines(result);
@@ -394,8 +394,7 @@ TEST(CheckSubnetSuperpodTest, WantsAVirtualNicOfItsOwnForEveryDie) {
   EXPECT_THAT(lines, Not(HasSubstr("192.168.2.199")));
 }
 
-// Servers whose identity was never set: pod id 0 and SDID 0 are valid, but not
-// on both.
+// Servers whose identity was never set: pod id 0 or SDID 0 is valid, not both.
 TEST(CheckSubnetSuperpodTest, VirtualNicsOfTwoHostsOfOnePodDiffer) {
   TestCluster cluster("atlas-a3-superpod");
   for (int i = 0; i < 16; ++i) {
@@ -410,7 +409,7 @@ TEST(CheckSubnetSuperpodTest, VirtualNicsOfTwoHostsOfOnePodDiffer) {
       HasSubstr(
           "twice-in-pod addresses=192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, "
           "192.0.2.5, 192.0.2.6, 192.0.2.7, 192.0.2.8 and 8 more"));
-  // Of two pods they may be the same.
+  // Two pods may have the same.
   for (int i = 0; i < 16; ++i) {
     cluster.device(1, i).mutable_super_pod()->mutable_value()->set_super_pod_id(
         1);
@@ -432,7 +431,7 @@ TEST(CheckSubnetSuperpodTest, FailsForAnSdidThatIsThereTwiceInAPod) {
   EXPECT_EQ(Lines(cluster.Check("subnet-superpod")),
             absl::StrCat("FAIL server0:5 server1:3 sdid-twice sdids=",
                          place(0, 5)->sdid(), ", pod=0\n"));
-  // Pods have theirs each.
+  // Each pod has its own.
   for (int i = 0; i < 16; ++i) place(1, i)->set_super_pod_id(1);
   EXPECT_EQ(cluster.Check("subnet-superpod").state(), PASS);
 }

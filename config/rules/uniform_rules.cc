@@ -1,6 +1,5 @@
-// What must be the same everywhere: netmask of a subnet, TLS switch, MTU,
-// backlogs, reserved ports, versions, roots. What most have is taken as right
-// unless the spec says it.
+// Values that must be the same everywhere: netmask of a subnet, TLS switch,
+// MTU, backlogs, ports, versions, roots. The spec decides, otherwise most.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -69,7 +68,7 @@ void JudgeMask(const DeviceView& device, const Ipv4Subnet& widest,
                      : SetCommand(Ipv4Interface(own.address(), right)));
 }
 
-// Whether the file tells the switch once hccn-conf's finding is repaired. An
+// True if the file has the switch once hccn-conf's finding is repaired. An
 // Ascend 950 device may have another device's number in the file.
 bool RepairedFileTellsTls(const DeviceView& device) {
   const HccnConf::Entry* in_file = device.conf_tls;
@@ -81,8 +80,8 @@ bool RepairedFileTellsTls(const DeviceView& device) {
   return value != in_file->value() && (value == "0" || value == "1");
 }
 
-// Whether the switch is known; if not, adds that. What /etc/hccn.conf fails to
-// tell is no fault of the tool, what the tool says of a mute device is.
+// True if the switch is known; otherwise adds a finding. An unreadable entry of
+// /etc/hccn.conf is not a fault of the tool; an error about a mute device is.
 bool KnowsTls(const ClusterView& view, const DeviceView& device,
               RuleReport& report) {
   const Missing& missing = device.facts->tls().missing();
@@ -105,9 +104,8 @@ bool KnowsTls(const ClusterView& view, const DeviceView& device,
 
 FindingValue SwitchWords(bool on) { return Term(on ? "on" : "off"); }
 
-// The tool was asked, and hccn.conf has another value for the next boot, also
-// once hccn-conf's finding is repaired. A file without the key lets the device
-// keep what it has.
+// True if hccn.conf has another value for the next boot than the tool, also
+// once hccn-conf's finding is repaired. A missing key changes nothing.
 bool FileHasOtherSwitch(const DeviceView& device) {
   absl::string_view in_file = device.facts->tls().value().in_file();
   if (device.conf_tls != nullptr && in_file == device.conf_tls->value()) {
@@ -121,7 +119,6 @@ bool FileHasOtherSwitch(const DeviceView& device) {
 
 constexpr char kNpuSeries[] = "NPU series";
 
-// One thing that hosts have a version of.
 struct VersionKind {
   absl::string_view name;
   const TextFact& (*fact)(const HostFacts& facts);
@@ -144,8 +141,8 @@ constexpr VersionKind kVersionKinds[] = {
     {"kernel", FactOf<&HostFacts::identity, &IdentityFacts::kernel_release>,
      "mixed"}};
 
-// Whether a healthy host may lack it, which is said and costs no verdict: CANN
-// lives in containers, and of some products no PCI id is published.
+// True if a healthy host may lack it, which is reported without a verdict: CANN
+// lives in containers, and PCI ids of some products are not published.
 bool MayLack(const VersionKind& kind, const ClusterView& view,
              Missing::Reason missing) {
   if (kind.name == "CANN") {
@@ -155,10 +152,10 @@ bool MayLack(const VersionKind& kind, const ClusterView& view,
          missing == Missing::ABSENT;
 }
 
-using HostsByValue = FirstMet<std::string, std::vector<const HostView*>>;
+using HostsByValue = FirstSeen<std::string, std::vector<const HostView*>>;
 
-// `fix_names_right`: the finding's fix names the value of most hosts, and
-// nothing can be advised without.
+// `fix_names_right`: the finding's fix names the value of most hosts, without
+// which no advice is possible.
 void AddGroups(absl::string_view finding, absl::string_view what,
                HostsByValue versions, RuleReport& report,
                bool fix_names_right = false) {
@@ -224,14 +221,14 @@ constexpr BacklogKind kBacklogKinds[] = {
     {"net.ipv4.tcp_max_syn_backlog", &KernelFacts::tcp_max_syn_backlog,
      &KernelSpec::tcp_max_syn_backlog_auto}};
 
-// Whether there are hosts to compare with each other; if not, says so.
+// True if there are hosts to compare with each other; otherwise skips the rule.
 bool HasTwoHosts(const ClusterView& view, RuleReport& report) {
   if (view.hosts().size() > 1) return true;
   report.SkipFor("fewer-than-two-hosts");
   return false;
 }
 
-// Whether all of "A2 x 7, A3 x 1" are of the series.
+// True if all of "A2 x 7, A3 x 1" are of the series.
 bool AllOfSeries(absl::string_view text, absl::string_view series) {
   for (absl::string_view part : absl::StrSplit(text, ',')) {
     part = absl::StripAsciiWhitespace(part);
@@ -240,7 +237,7 @@ bool AllOfSeries(absl::string_view text, absl::string_view series) {
   return true;
 }
 
-// The series against the product; not known ones have their finding already.
+// Compares the series with the product; unknown ones were reported before.
 void JudgeSeries(const ClusterView& view, RuleReport& report) {
   const std::string& expected = view.profile().npu_series;
   for (const HostView& host : view.hosts()) {
@@ -285,7 +282,7 @@ void CheckNetmaskUniform(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Every device of the cluster; spec.tls decides where it is set.
+// Compares all devices of the cluster with each other, or with spec.tls.
 void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
   Ballot<bool> switches;
   bool files_agree = true;
@@ -312,7 +309,7 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
           report.Named(planned ? "unlike-spec" : "other", SwitchWords(!right),
                        SwitchWords(right), right ? 1 : 0, others);
     } else if (FileHasOtherSwitch(device)) {
-      // A wrong switch is set in both by the one command.
+      // One command sets a wrong switch in both.
       text = report.Named("other-in-file", SwitchWords(right),
                           QuotedText(device.facts->tls().value().in_file()),
                           right ? 1 : 0);
@@ -324,7 +321,7 @@ void CheckTlsUniform(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Device i of all hosts; spec.mtu decides where it is set. Warns.
+// Warns. Compares device i of all hosts with each other, or with spec.mtu.
 void CheckMtuUniform(const ClusterView& view, RuleReport& report) {
   report.ForEachKnown("MTU", &DeviceView::mtu,
                       [&](const DeviceView& device) { report.Judged(device); });
@@ -365,8 +362,8 @@ void CheckBacklogUniform(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Warns. Only of HCCL's range, since other programs of a host may have theirs;
-// ports-reserved says what no list is.
+// Warns. Compares HCCL's range only, since other programs of a host may have
+// theirs; ports-reserved reports invalid lists.
 void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
   const HcclSpec& hccl = view.spec().hccl();
   if (!hccl.base_port_auto() || !hccl.port_count_auto()) {
@@ -382,7 +379,7 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
     const PortSet own =
         HandedOut(HcclPortsOn(view.spec(), *host.facts, view.job()).possible,
                   *host.facts);
-    // Whose variables give HCCL other ports, environment-uniform says.
+    // Rule environment-uniform reports hosts whose variables give other ports.
     if (own != range.emplace(range.value_or(own))) continue;
     const absl::StatusOr<PortSet> ports = PortSet::Parse(fact.value());
     const std::string list = ports.ok()
@@ -394,8 +391,7 @@ void CheckPortsUniform(const ClusterView& view, RuleReport& report) {
             report);
 }
 
-// Device i of all hosts, where the tool tells a speed. A port without a link
-// has none.
+// Compares device i of all hosts with a known speed, which needs a link.
 void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
   size_t untold = 0;
   FindingValue why;
@@ -416,9 +412,9 @@ void CheckSpeedUniform(const ClusterView& view, RuleReport& report) {
 }
 
 // Driver, firmware, CANN and kernel warn, the NPU series fails. The smallest
-// group comes first. Versions of a single host have nothing to agree with.
-// What a healthy host may lack is a part of the rule and may not hide the rest
-// behind an eternal unknown: the summary says that it was not compared.
+// group comes first. A single host has no versions to compare with. Values that
+// a healthy host may lack must not hide the others behind a permanent unknown:
+// the summary says that they were not compared.
 void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   absl::flat_hash_set<const HostView*> unknown;
   for (const VersionKind& kind : kVersionKinds) {
@@ -432,9 +428,8 @@ void CheckVersionUniform(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// A root that the controller does not have fails; one that is lacking warns: a
-// bundle is on its way. Hosts that no controller has told of itself are
-// compared with each other.
+// A root that the controller does not have fails; a missing one warns: a bundle
+// is on its way. If the controller's roots are not known, compares the hosts.
 void CheckRootsUniform(const ClusterView& view, RuleReport& report) {
   const auto set_of = [](const RootsFact::Roots& roots) {
     return std::set<std::string>(roots.hashes().begin(), roots.hashes().end());

@@ -117,7 +117,7 @@ TEST(CheckTlsUniformTest, BelievesTheDeviceWhereTheFileSaysOtherwise) {
             "others=15 other devices\n");
 }
 
-// The device answers on all of them, whatever the spec says.
+// Every device reports "on", whatever the spec says.
 TEST(CheckTlsUniformTest, ComparesTheNumberInTheFileAlsoWithoutTlsInTheSpec) {
   TestCluster cluster;
   for (int i = 0; i < 8; ++i) {
@@ -152,7 +152,7 @@ TEST(CheckTlsUniformTest, FoldsDevicesThatCannotBeAskedOverACopy) {
       HasSubstr("not-asked why=not queried: it cannot be given a copy"));
 }
 
-// Nobody touched the hosts, and the tool was asked.
+// The hosts were never configured, and the tool was asked.
 TEST(CheckTlsUniformTest, TakesTheToolsWordWhereNoFileHasTheKey) {
   TestCluster cluster;
   for (int i = 0; i < 8; ++i) {
@@ -344,7 +344,7 @@ TEST(CheckVersionUniformTest, NotesASeriesThatNobodyPublished) {
                  host.mutable_identity()->mutable_npu_series());
     }
     const RuleResult result = cluster.Check("version-uniform");
-    // Of A2 it is published, and so it should be there.
+    // The A2's id is published, and so it should be there.
     const bool published = product == std::string("atlas-a2");
     EXPECT_EQ(result.state(), published ? UNKNOWN : PASS) << Lines(result);
     EXPECT_EQ(result.summary().find("NPU series not compared on 2 hosts") !=
@@ -418,7 +418,7 @@ TEST(CheckRootsUniformTest, FailsForARootThatTheControllerDoesNotHave) {
       Lines(cluster.Check("roots-uniform")),
       StartsWith("FAIL server2 more roots=" + good +
                  " sha256:bad, right=" + good + ", who=the controller\n"));
-  // Also where all hosts have it: the controller was cleaned, they were not.
+  // Also if all hosts have it: the controller was cleaned, they were not.
   for (HostFacts& host : cluster.facts) {
     *host.mutable_roots() = cluster.facts[2].roots();
   }
@@ -588,12 +588,12 @@ TEST(CheckSpeedUniformTest, LeavesAPortWithoutALinkToRuleLink) {
   EXPECT_EQ(cluster.Check("speed-uniform").state(), UNKNOWN);
 }
 
-// A value that some hosts get, of a rule that else advises what most have.
+// A change of some hosts, and the rule that then advises the value of most.
 struct Split {
   const char* rule;
   void (*change)(HostFacts& host);
   State state = WARN;
-  // The advice holds whatever most have.
+  // The advice does not depend on the majority.
   bool advises = false;
 };
 

@@ -26,7 +26,7 @@ TEST(CheckIpUniqueTest, SeesTwoDevicesOfOneHost) {
   EXPECT_THAT(Lines(cluster.Check("ip-unique")), HasSubstr("server0:3,7"));
 }
 
-// It answers for the address, whoever uses it.
+// An unplanned device still answers for the address.
 TEST(CheckIpUniqueTest, CountsAnUnplannedDeviceWhereAPlannedOneHasItsAddress) {
   TestCluster cluster;
   cluster.spec.mutable_servers(1)->mutable_devices()->DeleteSubrange(4, 4);
@@ -192,7 +192,7 @@ TEST(CheckIpHostPartTest, LeavesASubnetThatCannotHoldItsDevicesSo) {
   EXPECT_EQ(all.state(), SKIPPED);
   EXPECT_EQ(all.findings_size(), 0);
   EXPECT_THAT(all.skip_reason(), HasSubstr("more than 254 addresses in"));
-  // The rest is judged beside it.
+  // The other devices are judged, too.
   cluster.SetAddress(0, 3, "10.201.0.5", "255.255.0.0");
   cluster.SetAddress(1, 3, "10.201.1.6", "255.255.0.0");
   const RuleResult some = cluster.Check("ip-host-part");

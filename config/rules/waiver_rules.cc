@@ -1,5 +1,5 @@
-// The rule about waivers themselves: hosts in maintenance, and waivers that
-// have ended or end too late. judge.cc marks what a waiver covers.
+// The rule about waivers: hosts in maintenance, and waivers that have ended or
+// end too late. judge.cc marks waived findings.
 #include "config/rules/catalogue.h"
 #include "config/rules/rule_report.h"
 #include "config/rules/view/cluster_view.h"

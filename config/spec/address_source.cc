@@ -1,4 +1,4 @@
-// Gateways and detect addresses, and what is wrong with any address of a plan.
+// Gateways and detect addresses, and mistakes of any address of a plan.
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,12 +17,7 @@ namespace {
 
 using PlannedAddress = std::optional<Ipv4Address> PlannedDevice::*;
 
-template <typename... Parts>
-absl::Status WrongAddress(Ipv4Address address, const Parts&... parts) {
-  return InvalidArgument("address \"", address.ToString(), "\" ", parts...);
-}
-
-// Without an address, or without its mask, there is a mistake already.
+// An address or mask is missing only after a recorded mistake.
 bool HasSubnet(const PlannedDevice& device) {
   return device.address.has_value() && device.address->prefix_length() <= 30;
 }
@@ -31,10 +26,9 @@ absl::Status CheckReserved(Ipv4Address address, const ProductProfile* product) {
   if (product == nullptr) return absl::OkStatus();
   for (const ReservedSubnet& reserved : product->reserved) {
     if (!reserved.subnet.Contains(address)) continue;
-    return WrongAddress(address, "is in ", reserved.subnet.ToString(),
-                        ", which hccn_tool refuses on ", product->name,
-                        product->mode.empty() ? "" : " ", product->mode, ": ",
-                        reserved.why);
+    return InvalidWords("msg-spec-address-reserved", address.ToString(),
+                        reserved.subnet.ToString(), product->name,
+                        Part(" ", product->mode), Term(reserved.why));
   }
   return absl::OkStatus();
 }
@@ -43,11 +37,11 @@ absl::Status CheckGateway(Ipv4Address gateway, const PlannedDevice& device) {
   if (!HasSubnet(device)) return absl::OkStatus();
   const Ipv4Subnet subnet = device.address->subnet();
   if (!subnet.Contains(gateway)) {
-    return WrongAddress(gateway, "is outside of the device's subnet ",
+    return InvalidWords("msg-spec-address-outside", gateway.ToString(),
                         subnet.ToString());
   }
   if (gateway == device.address->address()) {
-    return WrongAddress(gateway, "is the device's own");
+    return InvalidWords("msg-spec-gateway-own", gateway.ToString());
   }
   return CheckUsableAddress(gateway, subnet.prefix_length());
 }
@@ -61,14 +55,12 @@ absl::Status CheckDetectAddress(Ipv4Address detect_address,
   RETURN_IF_ERROR(CheckUsableAddress(
       detect_address, inside ? device.address->prefix_length() : 32));
   if (judged && detect_address == device.address->address()) {
-    return WrongAddress(detect_address,
-                        "is the device's own, which detects nothing");
+    return InvalidWords("msg-spec-detect-own", detect_address.ToString());
   }
   if (judged && !inside && !device.gateway.has_value() &&
       !device.gateway_unknown) {
-    return WrongAddress(detect_address, "is outside of the device's subnet ",
-                        device.address->subnet().ToString(),
-                        " and the device has no gateway");
+    return InvalidWords("msg-spec-detect-outside", detect_address.ToString(),
+                        device.address->subnet().ToString());
   }
   return CheckReserved(detect_address, product);
 }
@@ -83,12 +75,12 @@ void CheckAddresses(const DevicePlan& plan, const ProductProfile* product,
         CheckUsableAddress(address, device.address->prefix_length());
     if (status.ok()) status = CheckReserved(address, product);
     if (status.ok()) continue;
-    mistakes->AddOnce(device.position, "refused", device.Name(), ": ",
-                      status.message());
+    mistakes->AddOnce(device.position, "refused", "spec-of", device.Name(),
+                      MessageWords(status));
   }
 }
 
-// Who has an address: a server, or one of its devices.
+// The owner of an address: a server, or one of its devices.
 struct Owner {
   const PlannedServer* server = nullptr;
   const PlannedDevice* device = nullptr;  // nullptr: the server itself.
@@ -96,8 +88,8 @@ struct Owner {
   TextPosition position() const {
     return device == nullptr ? server->position : device->position;
   }
-  std::string Name() const {
-    return device == nullptr ? absl::StrCat("server ", server->host)
+  FindingValue Name() const {
+    return device == nullptr ? Worded("spec-server", server->host)
                              : device->Name();
   }
 };
@@ -111,9 +103,8 @@ void CheckDuplicates(const DevicePlan& plan, const ServerGroups& groups,
   const auto add = [&](Ipv4Address address, const Owner& owner) {
     const auto [first, is_new] = owners.try_emplace(address, owner);
     if (is_new) return;
-    mistakes->AddOnce(owner.position(), "twice", owner.Name(), ": address \"",
-                      address.ToString(), "\" is also that of ",
-                      first->second.Name(), " at ",
+    mistakes->AddOnce(owner.position(), "twice", "msg-spec-address-twice",
+                      owner.Name(), address.ToString(), first->second.Name(),
                       ToString(first->second.position()));
   };
   for (const PlannedServer& server : groups.servers) {
@@ -127,14 +118,14 @@ void CheckDuplicates(const DevicePlan& plan, const ServerGroups& groups,
     if (!device.gateway.has_value()) continue;
     const auto owner = owners.find(*device.gateway);
     if (owner == owners.end()) continue;
-    mistakes->AddOnce(owner->second.position(), "gateway", owner->second.Name(),
-                      ": address \"", device.gateway->ToString(),
-                      "\" is also the gateway of ", device.Name());
+    mistakes->AddOnce(owner->second.position(), "gateway",
+                      "msg-spec-address-is-gateway", owner->second.Name(),
+                      device.gateway->ToString(), device.Name());
   }
 }
 
-// What one text gives a device. nullopt: what it hangs on could not be read.
-// InvalidArgument if there is no such address.
+// The address that one text gives a device. nullopt: a value it depends on
+// could not be read. InvalidArgument for an impossible address.
 using Address = absl::StatusOr<std::optional<Ipv4Address>>;
 using Source = std::function<Address(const PlannedDevice&)>;
 
@@ -148,7 +139,7 @@ class SourceReader {
 
   void Set(const YamlValue& value) {
     if (value.node() == nullptr) return;
-    // Until it has been read, and for good where there is a mistake.
+    // The gateway is unknown until it has been read, and after a mistake.
     for (PlannedDevice& device : plan_.devices) {
       device.gateway_unknown |= IsGateway();
     }
@@ -156,7 +147,7 @@ class SourceReader {
                  [this](const YamlValue& one, absl::Span<PlannedDevice> devices,
                         std::optional<uint32_t> id) {
                    if (one.Is(YamlNode::Kind::kMap) && !id.has_value()) {
-                     one.Wrong(" is a mapping, expected a list");
+                     one.WrongKind("spec-a-list");
                    } else {
                      SetDevices(one, devices, id);
                    }
@@ -169,7 +160,7 @@ class SourceReader {
     return IsGateway() ? "gateway" : "detect_address";
   }
 
-  // Of those that have the id, if one is given.
+  // Sets the devices with this id, if one is given.
   void SetDevices(const YamlValue& value, absl::Span<PlannedDevice> devices,
                   std::optional<uint32_t> id) {
     const std::optional<Source> source = value.Parsed(
@@ -179,8 +170,9 @@ class SourceReader {
       if (id.value_or(device.id) != device.id) continue;
       const absl::Status status = SetDevice(*source, &device);
       if (status.ok()) continue;
-      value.mistakes()->AddOnce(value.position(), Name(), device.Name(), ": ",
-                                Name(), ": ", status.message());
+      value.mistakes()->AddOnce(
+          value.position(), Name(), "spec-of", device.Name(),
+          Worded("spec-of", Name(), MessageWords(status)));
     }
   }
 
@@ -207,10 +199,8 @@ class SourceReader {
     if (absl::StrContains(text, '.')) return ParsePattern(text);
     const absl::StatusOr<Formula> host = Formula::Parse(text);
     if (!host.ok()) {
-      return InvalidArgument(
-          QuoteValue(text), " is not known, expected ",
-          IsGateway() ? "" : "gateway, peer(SERVER, DEVICE), ",
-          "none, an address, a pattern or a host part such as 1");
+      return InvalidWords("msg-spec-source", QuoteValue(text),
+                          IsGateway() ? "" : "gateway, peer(SERVER, DEVICE), ");
     }
     return Source([host = *host](const PlannedDevice& device) -> Address {
       ASSIGN_OR_RETURN(const int64_t part, host.Evaluate(device.Inputs()));
@@ -222,9 +212,8 @@ class SourceReader {
   absl::StatusOr<Source> ParsePattern(const std::string& text) const {
     ASSIGN_OR_RETURN(const AddressPattern pattern, AddressPattern::Parse(text));
     if (pattern.size() != 1 && pattern.size() != plan_.ids.size()) {
-      return InvalidArgument(QuoteValue(text), " has ", pattern.size(),
-                             " addresses, expected 1 or ", plan_.ids.size(),
-                             ", one per device");
+      return InvalidWords("msg-spec-source-count", QuoteValue(text),
+                          pattern.size(), plan_.ids.size());
     }
     return Source([pattern](const PlannedDevice& device) -> Address {
       return pattern.At(device.index, device.Inputs());
@@ -236,9 +225,7 @@ class SourceReader {
     static const LazyRE2 kForm = {R"(peer\(([^,]*),(.*)\))"};
     absl::string_view server_text, device_text;
     if (!HasForm(text, *kForm, &server_text, &device_text)) {
-      return InvalidArgument(QuoteValue(text),
-                             " is malformed, expected peer(SERVER, DEVICE), "
-                             "e.g. peer((n+1) % servers, d)");
+      return InvalidWords("msg-spec-peer", QuoteValue(text));
     }
     ASSIGN_OR_RETURN(const Formula server, Formula::Parse(server_text));
     ASSIGN_OR_RETURN(const Formula device, Formula::Parse(device_text));
@@ -253,20 +240,19 @@ class SourceReader {
     if (device.gateway.has_value() || device.gateway_unknown) {
       return device.gateway;
     }
-    return InvalidArgument("the device has no gateway");
+    return InvalidWords("msg-spec-no-gateway");
   }
 
   Address PeerAddress(int64_t server, int64_t device) const {
     const auto servers = static_cast<int64_t>(groups_.servers.size());
     if (server < 0 || server >= servers) {
-      return InvalidArgument("peer server ", server,
-                             " does not exist, expected 0-", servers - 1);
+      return InvalidWords("msg-spec-no-peer-server", server, servers - 1);
     }
     const absl::Span<const PlannedDevice> devices =
         plan_.OfServer(static_cast<size_t>(server));
     const auto* peer = FirstWith(devices, &PlannedDevice::id, device);
     if (peer == nullptr) {
-      return InvalidArgument("peer device ", device, " does not exist");
+      return InvalidWords("msg-spec-no-peer-device", device);
     }
     if (!peer->address.has_value()) return std::nullopt;
     return peer->address->address();
@@ -285,13 +271,12 @@ std::vector<YamlValue> PerDevice(const YamlValue& value,
   const std::vector<YamlNode>& items = value.node()->items;
   std::vector<YamlValue> values;
   if (items.size() != ids.size()) {
-    value.Wrong(" has ", items.size(), " entries, expected ", ids.size(),
-                ", one per device");
+    value.Wrong("msg-spec-entry-count", items.size(), ids.size());
     return values;
   }
   for (size_t k = 0; k < ids.size(); ++k) {
     values.push_back(value.Inner(
-        items[k], absl::StrCat(value.subject(), ": device ", ids[k])));
+        items[k], Worded("spec-of", value.subject(), DevicesValue({ids[k]}))));
   }
   return values;
 }
@@ -312,8 +297,8 @@ void ForEachPlace(const YamlValue& value, const ServerGroups& groups,
   for (size_t s = 0; s < nodes.size(); ++s) {
     if (nodes[s] == nullptr) continue;
     const auto own = Each<uint32_t>(plan->OfServer(s), &PlannedDevice::id);
-    visit(value.Inner(*nodes[s], absl::StrCat(value.subject(), ": ",
-                                              groups.servers[s].host)),
+    visit(value.Inner(*nodes[s], Worded("spec-of", value.subject(),
+                                        groups.servers[s].host)),
           plan->OfServer(s), own.empty() ? plan->ids : own);
   }
 }

@@ -48,20 +48,15 @@ absl::StatusOr<int> ParseDeviceNetmask(const std::string& text) {
   if (prefix_length >= kMinPrefixLength && prefix_length <= kMaxPrefixLength) {
     return prefix_length;
   }
-  return InvalidArgument("netmask ", QuoteValue(text),
-                         " leaves no subnet of hosts, expected 128.0.0.0 to "
-                         "255.255.255.252");
+  return InvalidWords("msg-spec-netmask", QuoteValue(text));
 }
 
-// As LLDP tells it: a system name, a chassis id or a management address.
+// The switch as LLDP reports it: system name, chassis id or management address.
 absl::StatusOr<std::string> ParseSwitch(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._:/-]{0,254})"};
   if (text == "none") return std::string();
   if (HasForm(text, *kForm)) return text;
-  return InvalidArgument(
-      "switch ", QuoteValue(text),
-      " is malformed, expected its name, chassis id or management address of "
-      "letters, digits, \".\", \":\", \"_\", \"/\" and \"-\", or none");
+  return InvalidWords("msg-spec-switch", QuoteValue(text));
 }
 
 Netmask ReadNetmask(const YamlValue& value) {
@@ -80,19 +75,17 @@ class Reader {
     const bool has_addresses = addresses.node() != nullptr;
     ReadIds();
     if (has_addresses == (rails.node() != nullptr)) {
-      mistakes_->Add(
-          has_addresses ? rails.position() : map_.position(),
-          has_addresses
-              ? "devices has both addresses and rails, expected one"
-              : "devices has no addresses, expected addresses or rails");
-      // There is nothing to use them for, but a wrong one is still named.
+      mistakes_->Add(has_addresses ? rails.position() : map_.position(),
+                     has_addresses ? "msg-spec-addresses-and-rails"
+                                   : "msg-spec-no-addresses");
+      // Netmasks are not used then, but a wrong one is still reported.
       for (const YamlValue& mask : map_["netmask"].Items()) ReadNetmask(mask);
     } else if (has_addresses) {
       ReadAddresses(addresses);
     } else {
       ReadRails(rails);
     }
-    // Without ids there are no devices; how many a list should have is unknown.
+    // Without ids there are no devices, and the length of a list is unknown.
     if (!plan_.ids.empty()) {
       MakeDevices();
       ReadAddressSources(map_, product_, groups_, mistakes_, &plan_);
@@ -108,7 +101,7 @@ class Reader {
   }
 
  private:
-  // Ids by key, else by product; empty if neither says.
+  // Ids by key, otherwise by product; empty if neither gives them.
   void ReadIds() {
     if (product_ != nullptr) plan_.ids = product_->device_ids;
     const YamlValue value = map_["ids"];
@@ -126,7 +119,7 @@ class Reader {
     return {};
   }
 
-  // By hostlist; hosts without an entry have the product's.
+  // Ids by hostlist; hosts without an entry have the product's.
   void ReadIdsByHost(const YamlValue& value) {
     absl::flat_hash_map<std::string, size_t> by_name;
     for (size_t s = 0; s < groups_.servers.size(); ++s) {
@@ -137,10 +130,10 @@ class Reader {
     for (const YamlEntry& entry : value.node()->entries) {
       const auto hosts = ExpandHostlist(entry.key, room);
       const std::vector<uint32_t> ids = ReadIdList(value.Inner(
-          entry.value, absl::StrCat(value.subject(), ": ", entry.key)));
+          entry.value, Worded("spec-of", value.subject(), entry.key)));
       if (!hosts.ok()) {
-        mistakes_->Add(entry.position, value.subject(), ": ",
-                       hosts.status().message());
+        mistakes_->Add(entry.position, "spec-of", value.subject(),
+                       MessageWords(hosts.status()));
         continue;
       }
       room -= hosts->size();
@@ -148,12 +141,12 @@ class Reader {
         const auto found = by_name.find(host);
         if (found == by_name.end()) {
           if (!groups_.complete) continue;
-          mistakes_->AddOnce(entry.position, "strangers", value.subject(),
-                             ": host ", QuoteValue(host),
-                             " is in no group of servers");
+          mistakes_->AddOnce(entry.position, "strangers",
+                             "msg-spec-unknown-host", value.subject(),
+                             QuoteValue(host), "");
         } else if (!ids_by_server_[found->second].empty()) {
-          mistakes_->AddOnce(entry.position, "twice", value.subject(),
-                             ": host ", QuoteValue(host), " stands twice");
+          mistakes_->AddOnce(entry.position, "twice", "msg-spec-ids-twice",
+                             value.subject(), QuoteValue(host));
         } else {
           ids_by_server_[found->second] = ids;
         }
@@ -172,23 +165,22 @@ class Reader {
     }
     plan_.ids.assign(all.begin(), all.end());
     if (without.empty() || !mistakes_->empty()) return;
-    value.Wrong(" has nothing for ", without.front(), ", and the product has ",
-                "no fixed ids");
+    value.Wrong("msg-spec-no-ids-for", without.front());
   }
 
   static void AddTooMany(const YamlValue& value, size_t devices) {
-    value.Wrong(" has ", devices, " devices, expected at most ", kMaxDevices);
+    value.Wrong("msg-spec-too-many-devices", devices, kMaxDevices);
   }
 
-  // Whether the product's servers have these devices.
+  // True if the product's servers have these devices.
   bool ProductHas(const std::vector<uint32_t>& ids, const YamlValue& value) {
     if (product_ == nullptr || product_->device_ids.empty()) return true;
     const std::vector<uint32_t>& known = product_->device_ids;
     bool has_all = true;
     for (uint32_t id : ids) {
       if (absl::c_linear_search(known, id)) continue;
-      value.Wrong(": ", product_->name, " has no device ", id, ", expected ",
-                  known.front(), "-", known.back());
+      value.Wrong("msg-spec-no-such-device", product_->name, id, known.front(),
+                  known.back());
       has_all = false;
     }
     return has_all;
@@ -214,7 +206,7 @@ class Reader {
     plan_.begins.push_back(plan_.devices.size());
   }
 
-  // One per device, or one for all; nothing where it is wrong.
+  // One per device, or one for all; nothing after a mistake.
   void ReadNetmasks() {
     const YamlValue value = map_["netmask"];
     if (value.Is(YamlNode::Kind::kList)) {
@@ -229,11 +221,11 @@ class Reader {
 
   void ReadAddresses(const YamlValue& value) {
     if (map_["netmask"].node() == nullptr) {
-      map_["netmask"].Wrong(" is missing, expected e.g. 255.255.255.0");
+      map_["netmask"].Wrong("msg-spec-netmask-missing");
     }
     if (!value.Is(YamlNode::Kind::kMap)) {
-      return value.Wrong(" is ", KindName(value.node()->kind),
-                         ", expected a mapping from host to a list");
+      value.WrongKind("spec-mapping-of-hosts");
+      return;
     }
     const std::vector<const YamlNode*> hosts = ValuesByServer(value, groups_);
     if (plan_.ids.empty()) GuessIds(hosts);
@@ -247,13 +239,11 @@ class Reader {
   }
 
   // Products without fixed ids must name them. After a mistake about the
-  // product, the first list's length stands in, so that the lists can still be
-  // looked at.
+  // product, the first list's length stands in, so that lists are checked.
   void GuessIds(const std::vector<const YamlNode*>& hosts) {
     const YamlValue ids = map_["ids"];
     if (product_ != nullptr && ids.node() == nullptr) {
-      ids.Wrong(" is missing, ", product_->name,
-                " has no fixed ids, expected e.g. 0-1");
+      ids.Wrong("msg-spec-ids-missing", product_->name);
     }
     for (const YamlNode* host : hosts) {
       if (host == nullptr || host->kind != YamlNode::Kind::kList) continue;
@@ -264,8 +254,8 @@ class Reader {
 
   void ReadHost(const YamlValue& value, absl::Span<PlannedDevice> devices) {
     const auto ids = Each<uint32_t>(devices, &PlannedDevice::id);
-    const std::string each =
-        absl::StrCat("one per device ", absl::StrJoin(ids, ","));
+    const FindingValue each =
+        Worded("spec-one-per-device", absl::StrJoin(ids, ","));
     if (!value.Is(YamlNode::Kind::kList)) {
       std::vector<PlannedServer> owners;
       for (const PlannedDevice& device : devices) {
@@ -284,11 +274,12 @@ class Reader {
       AddWrongCount(value, items.size(), devices.size(), each);
     }
     for (size_t k = 0; k < std::min(items.size(), devices.size()); ++k) {
-      const YamlValue item = value.Inner(
-          items[k], absl::StrCat(value.subject(), " device ", devices[k].id));
-      const auto address = item.Parsed(Ipv4Address::Parse);
-      if (!address.has_value()) continue;
-      SetAddress(*address, item.position(), &devices[k]);
+      const auto address = Ipv4Address::Parse(items[k].text);
+      if (address.ok()) {
+        SetAddress(*address, items[k].position, &devices[k]);
+      } else {
+        value.Inner(items[k], devices[k].Name()).Parsed(Ipv4Address::Parse);
+      }
     }
   }
 
@@ -297,21 +288,20 @@ class Reader {
     const int prefix_length = masks_[device->index].prefix_length;
     device->position = position;
     // Without a mask there is a mistake already. The address itself is still
-    // worth checking: a /32 is in no network.
+    // checked: a /32 is in no network.
     device->address =
         Ipv4Interface(address, prefix_length == 0 ? 32 : prefix_length);
   }
 
   void ReadRails(const YamlValue& value) {
     if (!value.Is(YamlNode::Kind::kList) || value.node()->items.empty()) {
-      return value.Wrong(
-          " is no list with items, expected a list of mappings with device, "
-          "subnet and host");
+      value.WrongKind("spec-rails");
+      return;
     }
     std::vector<Rail> rails;
     for (const YamlNode& item : value.node()->items) {
       rails.push_back(ReadRail(
-          item, absl::StrCat(value.subject(), "[", rails.size(), "]")));
+          item, absl::StrCat(value.subject().text(), "[", rails.size(), "]")));
     }
     if (!CoverIds(value, rails)) return;
     MakeDevices();
@@ -333,14 +323,14 @@ class Reader {
     rail.host = host.Parsed(Formula::Parse);
     if (rail.subnet.has_value() && !rail.ids.empty() &&
         rail.subnet->size() != 1 && rail.subnet->size() != rail.ids.size()) {
-      subnet.Wrong(" has ", rail.subnet->size(), " subnets, expected 1 or ",
-                   rail.ids.size(), ", one per device");
+      subnet.Wrong("msg-spec-subnet-count", rail.subnet->size(),
+                   rail.ids.size());
       rail.subnet.reset();
     }
     return rail;
   }
 
-  // Sets the ids if nothing else did. False if it makes no sense to go on.
+  // Sets the ids unless another key did. False if reading on makes no sense.
   bool CoverIds(const YamlValue& value, const std::vector<Rail>& rails) {
     std::vector<uint32_t> covered;
     bool all_known = true;
@@ -351,7 +341,7 @@ class Reader {
     absl::c_sort(covered);
     const auto twice = std::adjacent_find(covered.begin(), covered.end());
     if (twice != covered.end()) {
-      value.Wrong(": device ", *twice, " is in two rails");
+      value.Wrong("msg-spec-device-in-two-rails", *twice);
       return false;
     }
     if (plan_.ids.empty()) plan_.ids = covered;
@@ -364,9 +354,9 @@ class Reader {
     std::vector<uint32_t> left;
     absl::c_set_difference(plan_.ids, covered, std::back_inserter(left));
     if (left.empty()) {
-      value.Wrong(" has devices that devices.ids lacks");
+      value.Wrong("msg-spec-rail-without-ids");
     } else {
-      value.Wrong(" has no rail for device ", absl::StrJoin(left, ","));
+      value.Wrong("msg-spec-no-rail", absl::StrJoin(left, ","));
     }
     return false;
   }
@@ -389,8 +379,9 @@ class Reader {
       if (address.ok()) {
         device.address = *address;
       } else {
-        mistakes_->AddOnce(rail.position, "expand", rail.subject, ": ",
-                           device.Name(), ": ", address.status().message());
+        mistakes_->AddOnce(
+            rail.position, "expand", "spec-of", rail.subject,
+            Worded("spec-of", device.Name(), MessageWords(address.status())));
       }
     }
   }
@@ -414,9 +405,8 @@ class Reader {
     const int prefix_length = rail.subnet->prefix_length();
     if (mask.prefix_length == 0 || mask.prefix_length == prefix_length) return;
     const Ipv4Subnet subnet(Ipv4Address(), prefix_length);
-    mistakes_->AddOnce(mask.position, rail.subject,
-                       "devices.netmask is not that of ", rail.subject,
-                       ".subnet, expected ", subnet.netmask().ToString());
+    mistakes_->AddOnce(mask.position, rail.subject, "msg-spec-rail-netmask",
+                       rail.subject, subnet.netmask().ToString());
   }
 
   static absl::StatusOr<Ipv4Interface> AddressOnRail(
@@ -441,8 +431,8 @@ class Reader {
 
 }  // namespace
 
-std::string PlannedDevice::Name() const {
-  return absl::StrCat(server->host, " device ", id);
+FindingValue PlannedDevice::Name() const {
+  return Worded("spec-device", server->host, id);
 }
 
 FormulaInputs PlannedDevice::Inputs() const {
@@ -459,8 +449,8 @@ DevicePlan ReadDevicePlan(const YamlNode* node, const ProductProfile* product,
     return Reader(map, product, groups, mistakes).Read();
   }
   if (node->kind == YamlNode::Kind::kNothing) {
-    mistakes->Add(node->position,
-                  "devices is empty, expected addresses or rails");
+    mistakes->Add(node->position, "msg-spec-wrong-value", "devices",
+                  Worded("spec-empty"), Worded("spec-addresses-or-rails"));
   }
   return {};
 }
@@ -471,8 +461,7 @@ DevicePlan ReadDeviceIds(const YamlNode* node, const ProductProfile* product,
   for (const absl::string_view key : {"netmask", "addresses", "rails",
                                       "gateway", "detect_address", "switch"}) {
     if (map[key].node() == nullptr) continue;
-    map[key].Wrong(" is given beside roce: unused, expected ids alone: remove ",
-                   "it, or remove roce: unused");
+    map[key].Wrong("msg-spec-beside-roce-unused");
   }
   return Reader(map, product, groups, mistakes).ReadWithoutAddresses();
 }

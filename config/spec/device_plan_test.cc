@@ -350,8 +350,10 @@ TEST(ReadDevicePlanTest, RailsWantTheirKeys) {
             "f:1:9: devices.rails[0].host is missing\n"
             "f:1:23: unknown key \"subnt\" in devices.rails[0], expected "
             "device, subnet, host, did you mean \"subnet\"?");
-  EXPECT_THAT(A2("rails: []\n"), HasSubstr("devices.rails is no list"));
-  EXPECT_THAT(A2("rails: {device: 0}\n"), HasSubstr("is no list with items"));
+  EXPECT_THAT(A2("rails: []\n"),
+              HasSubstr("devices.rails is empty, expected a list"));
+  EXPECT_THAT(A2("rails: {device: 0}\n"),
+              HasSubstr("expected a list of mappings with device"));
 }
 
 TEST(ReadDevicePlanTest, RailsQuoteMalformedValues) {
@@ -510,17 +512,17 @@ TEST(ReadDevicePlanTest, PeersMustExist) {
 }
 
 TEST(ReadDevicePlanTest, OneMistakeDoesNotBreedOthers) {
-  // A gateway that cannot be read is not "no gateway" as well.
+  // An unreadable gateway is not reported as missing as well.
   EXPECT_EQ(A2(absl::StrCat(kRail, "gateway: x\ndetect_address: gateway\n")),
             "f:2:10: devices.gateway: \"x\" is not known, expected none, an "
             "address, a pattern or a host part such as 1");
-  // Without a mask nothing can be said about subnets.
+  // Without a mask subnets are unknown.
   EXPECT_EQ(A2("netmask: 255.0.255.0\n"
                "addresses: {n0: 10.0.0.1 + d, n1: 10.0.0.11 + d}\n"
                "gateway: 254\ndetect_address: gateway\n"),
             "f:1:10: devices.netmask: netmask \"255.0.255.0\" has a hole, "
             "expected ones and then zeros");
-  // Nor without addresses.
+  // The same without addresses.
   EXPECT_EQ(A2("rails: [{device: 0-7, subnet: x, host: 1+d}]\n"
                "gateway: 254\ndetect_address: gateway\n"),
             "f:1:31: devices.rails[0].subnet: subnet \"x\" has no prefix "

@@ -14,7 +14,7 @@ std::map<std::string, std::string> HostsByAnyName(const ClusterSpec& spec) {
   for (const ServerSpec& server : spec.servers()) {
     hosts.emplace(server.host(), server.host());
   }
-  // Whatever is a host's own name by now stays that.
+  // A host's own name always means that host.
   for (const ServerSpec& server : spec.servers()) {
     if (!server.address().empty())
       hosts.emplace(server.address(), server.host());

@@ -1,5 +1,5 @@
-// What else a host of the spec may be called where people name hosts: by the
-// address that the spec gives it, or with the spec's `domain` behind its name.
+// Alternative names of a host where people name hosts: the address that the
+// spec gives it, or its name followed by the spec's `domain`.
 #ifndef CONFIG_SPEC_HOST_NAMES_H_
 #define CONFIG_SPEC_HOST_NAMES_H_
 
@@ -11,11 +11,11 @@
 
 namespace clusterd {
 
-// Whether the spec has a server of this name.
+// True if the spec has a server of this name.
 bool NamesHost(const ClusterSpec& spec, absl::string_view host);
 
-// The hosts' names by everything that the spec knows them by, also by
-// themselves. The name of one host is never taken for another.
+// The hosts' names by every name that the spec knows, including their own. The
+// name of one host is never taken for another.
 std::map<std::string, std::string> HostsByAnyName(const ClusterSpec& spec);
 
 // The host's name in the spec; `name` itself if the spec does not know it.

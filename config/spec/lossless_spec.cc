@@ -13,8 +13,7 @@
 namespace clusterd {
 namespace {
 
-// What `-udp -s port` takes (usage text of hccn_tool, hicann/driver 05354178,
-// cmd.c).
+// The range of `-udp -s port` (hccn_tool usage, hicann/driver 05354178, cmd.c).
 constexpr uint32_t kMinRocePort = 4097;
 constexpr uint32_t kMaxRocePort = 65535;
 // HCCL environment variable reference, HCCL_RDMA_TC and HCCL_RDMA_SL.
@@ -26,9 +25,7 @@ constexpr uint32_t kMaxServiceLevel = 7;
 absl::StatusOr<std::string> ParsePfc(const std::string& text) {
   static const LazyRE2 kForm = {"[01](?:,[01]){7}"};
   if (HasForm(text, *kForm)) return text;
-  return InvalidArgument("is \"", text,
-                         "\", expected 0 or 1 for each of the eight "
-                         "priorities, such as 0,0,0,0,1,0,0,0");
+  return InvalidWords("msg-spec-pfc", text);
 }
 
 absl::StatusOr<std::string> ParseDscpToTc(const std::string& text) {
@@ -42,8 +39,7 @@ absl::StatusOr<uint32_t> ParseRocePort(const std::string& text) {
       port <= kMaxRocePort) {
     return port;
   }
-  return InvalidArgument("is \"", text, "\", expected ", kMinRocePort, " to ",
-                         kMaxRocePort);
+  return InvalidWords("msg-spec-roce-port", text, kMinRocePort, kMaxRocePort);
 }
 
 void LoadLossless(const YamlValue& value, ClusterSpec* spec) {
@@ -55,9 +51,7 @@ void LoadLossless(const YamlValue& value, ClusterSpec* spec) {
   const auto profile = FindProductProfile(spec->product(), spec->mode());
   const auto on = absl::c_count(lossless->pfc(), '1');
   if (profile.ok() && on > MostPausing(**profile)) {
-    pfc.Wrong(" has ", on, " priorities on, expected at most ",
-              MostPausing(**profile),
-              ": hccn_tool of this product refuses more");
+    pfc.Wrong("msg-spec-too-many-priorities", on, MostPausing(**profile));
   }
   lossless->set_dscp_to_tc(
       map["dscp_to_tc"].Parsed(ParseDscpToTc).value_or(""));
@@ -69,8 +63,8 @@ void LoadRdma(const YamlMap& map, HcclSpec* hccl) {
   const YamlValue given = map["rdma_tc"];
   const auto traffic_class = given.Number(0, kMaxTrafficClass);
   if (traffic_class.has_value() && *traffic_class % 4 != 0) {
-    given.Wrong(" is ", *traffic_class,
-                ", expected a multiple of 4: it is four times the DSCP");
+    given.Wrong("msg-spec-wrong-value", *traffic_class,
+                Worded("spec-multiple-of-4"));
   } else if (traffic_class.has_value()) {
     hccl->set_rdma_tc(*traffic_class);
   }

@@ -17,17 +17,17 @@
 
 namespace clusterd {
 
-// Both record the mistakes of what they read.
+// Both record mistakes.
 void LoadLossless(const YamlValue& value, ClusterSpec* spec);
 void LoadRdma(const YamlMap& map, HcclSpec* hccl);
 
-// What `-pfc -s bitmap`, `-dscp_to_tc` and `-udp -s port` of hccn_tool take, in
-// the form of cluster.yaml. InvalidArgument, quoting it.
+// Arguments of hccn_tool's `-pfc -s bitmap`, `-dscp_to_tc` and `-udp -s port`,
+// in the form of cluster.yaml. InvalidArgument, quoting the text.
 absl::StatusOr<std::string> ParsePfc(const std::string& text);
 absl::StatusOr<std::string> ParseDscpToTc(const std::string& text);
 absl::StatusOr<uint32_t> ParseRocePort(const std::string& text);
 
-// The keys again, indented as they stand; empty if none was given.
+// The keys as text, indented; empty if none was given.
 std::string LosslessText(const LosslessSpec& lossless);
 std::string RdmaText(const HcclSpec& hccl);
 

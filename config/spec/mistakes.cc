@@ -10,8 +10,8 @@
 namespace clusterd {
 namespace {
 
-// Reading goes on a while beyond what is shown: the first mistakes of the file
-// are not always the first ones found.
+// Reading continues a while beyond the shown mistakes: the first ones of the
+// file are not always found first.
 constexpr size_t kMaxKept = 10 * Mistakes::kMaxShown;
 
 }  // namespace
@@ -26,7 +26,13 @@ std::string ToString(TextPosition position) {
   return absl::StrCat(position.line, ":", position.column);
 }
 
-void Mistakes::AddMessage(TextPosition position, std::string message) {
+void Mistakes::AddError(TextPosition position, const absl::Status& error) {
+  for (FindingValue& line : MessageLines(error)) {
+    AddMessage(position, std::move(line));
+  }
+}
+
+void Mistakes::AddMessage(TextPosition position, FindingValue message) {
   ++count_;
   if (kept_.size() < kMaxKept) kept_.push_back({position, std::move(message)});
 }
@@ -42,7 +48,7 @@ void Mistakes::AddUnknownOf(const Mistakes& other) {
   for (const Mistake& mistake : other.kept_) {
     const bool known = absl::c_any_of(kept_, [&mistake](const Mistake& mine) {
       return mine.position == mistake.position &&
-             mine.message == mistake.message;
+             EnglishText(mine.message) == EnglishText(mistake.message);
     });
     if (known) continue;
     ++count_;
@@ -58,19 +64,21 @@ absl::Status Mistakes::ToStatus() const {
                      return a.position < b.position;
                    });
   if (sorted.size() > kMaxShown) sorted.resize(kMaxShown);
-  std::string text;
+  std::vector<FindingValue> lines;
   for (const Mistake& mistake : sorted) {
-    absl::StrAppend(&text, text.empty() ? "" : "\n", file_name_, ":",
-                    ToString(mistake.position), ": ", mistake.message);
-    if (mistake.repeats > 0) {
-      absl::StrAppend(&text, " (and ", mistake.repeats, " more like it)");
-    }
+    const FindingValue line =
+        Worded("headed",
+               absl::StrCat(file_name_, ":", ToString(mistake.position), ": "),
+               mistake.message);
+    lines.push_back(mistake.repeats == 0
+                        ? line
+                        : Worded("more-like-it", line, mistake.repeats));
   }
   if (count_ > sorted.size()) {
-    absl::StrAppend(&text, "\n", file_name_, ": ", count_ - sorted.size(),
-                    " more mistakes");
+    lines.push_back(
+        Worded("more-mistakes", file_name_, count_ - sorted.size()));
   }
-  return absl::InvalidArgumentError(text);
+  return WithWords(absl::InvalidArgumentError(""), Lines(lines));
 }
 
 }  // namespace clusterd

@@ -1,5 +1,4 @@
-// Collects what is wrong with one file, so that a person sees all of it in one
-// run:
+// Collects all mistakes of one file, so that a person sees them in one run:
 //   cluster.yaml:14:11: device 3: address "10.20.0.300" is not IPv4, expected …
 #ifndef CONFIG_SPEC_MISTAKES_H_
 #define CONFIG_SPEC_MISTAKES_H_
@@ -12,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 
@@ -38,47 +38,50 @@ std::string ToString(TextPosition position);
 // Not safe for concurrent use.
 class Mistakes {
  public:
-  // Mistakes that are kept and shown; the rest is counted.
+  // The limit of mistakes that are shown; the rest is counted.
   static constexpr size_t kMaxShown = 100;
 
   // `file_name` is only used in messages.
   explicit Mistakes(absl::string_view file_name) : file_name_(file_name) {}
 
-  // The message is `parts` in one, as absl::StrCat takes them.
-  template <typename... Parts>
-  void Add(TextPosition position, const Parts&... parts) {
-    AddMessage(position, absl::StrCat(parts...));
+  // The message is the words of that row with these values.
+  template <typename... Values>
+  void Add(TextPosition position, absl::string_view row,
+           const Values&... values) {
+    AddMessage(position, Worded(row, values...));
   }
-  // For what one line of the file does wrong many times, e.g. a pattern on a
-  // thousand servers: only the first message of a `kind` at a position is kept,
-  // followed by how many more there were.
-  template <typename... Parts>
+  // One for each line of the error.
+  void AddError(TextPosition position, const absl::Status& error);
+  // For mistakes that one line of the file causes many times, e.g. a pattern on
+  // a thousand servers: keeps only the first message of a `kind` at a position,
+  // followed by the number of others.
+  template <typename... Values>
   void AddOnce(TextPosition position, absl::string_view kind,
-               const Parts&... parts) {
-    if (IsFirst(position, kind)) Add(position, parts...);
+               absl::string_view row, const Values&... values) {
+    if (IsFirst(position, kind)) Add(position, row, values...);
   }
 
-  // Empty, and for the same file.
+  // An empty list for the same file.
   Mistakes OfSameFile() const { return Mistakes(file_name_); }
-  // Those that it keeps and that are not here, by place and message.
+  // Adds mistakes of `other` that are missing here, by place and message.
   void AddUnknownOf(const Mistakes& other);
 
   bool empty() const { return count_ == 0; }
-  // Also those that are not shown; what AddOnce folds counts once.
+  // Includes mistakes that are not shown; AddOnce's count once.
   size_t count() const { return count_; }
 
-  // OK if there are none. Else InvalidArgument: one line each, in the order of
-  // the file; at most kMaxShown and then how many more there are.
+  // OK without mistakes. Otherwise InvalidArgument: one line each, in the order
+  // of the file; at most kMaxShown and then the number of others.
   absl::Status ToStatus() const;
 
  private:
   struct Mistake {
     TextPosition position;
-    std::string message;
+    FindingValue message;
     size_t repeats = 0;
   };
 
-  void AddMessage(TextPosition position, std::string message);
+  void AddMessage(TextPosition position, FindingValue message);
   // Counts the others.
   bool IsFirst(TextPosition position, absl::string_view kind);
 

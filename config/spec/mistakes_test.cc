@@ -3,14 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 TEST(MistakesTest, NoMistakeIsOk) {
   const Mistakes mistakes("a.yaml");
@@ -52,25 +51,6 @@ TEST(MistakesTest, FoldsWhatOneLineDoesManyTimes) {
             "a.yaml:3:5: server 0 (and 1151 more like it)\n"
             "a.yaml:3:5: another kind\n"
             "a.yaml:4:5: another place");
-}
-
-TEST(QuoteValueTest, EscapesWhatATerminalWouldObey) {
-  EXPECT_EQ(QuoteValue("10.20.0.300"), "\"10.20.0.300\"");
-  EXPECT_EQ(QuoteValue("a\x1b[2J\n"), "\"a\\033[2J\\n\"");
-  EXPECT_EQ(QuoteValue("服务器"), "\"服务器\"");
-  EXPECT_EQ(QuoteValue(""), "\"\"");
-}
-
-TEST(QuoteValueTest, CutsLongTextBetweenCharacters) {
-  EXPECT_EQ(QuoteValue(std::string(80, 'a')),
-            absl::StrCat("\"", std::string(80, 'a'), "\""));
-  EXPECT_EQ(QuoteValue(std::string(81, 'a')),
-            absl::StrCat("\"", std::string(80, 'a'), "…\""));
-  // Three bytes each: 26 fit into 80 bytes.
-  std::string text;
-  for (int i = 0; i < 40; ++i) text += "器";
-  EXPECT_EQ(QuoteValue(text),
-            absl::StrCat("\"", text.substr(0, 26 * 3), "…\""));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where the values come from, by the words that each product names:
+// Sources of the values, by the words that each product names:
 //   adapt      Ascend "multi-node multi-device" guide,
 //              https://www.hiascend.com/document/detail/zh/Pytorch/700/
 //              ptmoddevg/trainingmigrguide/PT_LMTMOG_0022.html
@@ -24,8 +24,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
-#include "config/values/nearest_word.h"
-#include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -160,7 +159,7 @@ ProductProfile Ascend950() {
   profile.name = "ascend-950";
   profile.title = "Ascend 950";
   profile.device_ids = FirstIds(8);
-  // No plan is published. What no gateway connects cannot meet all the same.
+  // The plan is not published. Devices without a common gateway cannot meet.
   profile.subnet_plan = SubnetPlan::kShared;
   profile.reserved = {HostVnic()};
   profile.generation = NpuToolFacts::ASCEND_950;
@@ -197,15 +196,16 @@ absl::StatusOr<const ProductProfile*> FindProductProfile(
     if (!profile.mode.empty()) modes.push_back(profile.mode);
   }
   if (!absl::c_linear_search(names, product)) {
-    return NotFound("product \"", product, "\" is not known, expected one of ",
-                    absl::StrJoin(names, ", "), DidYouMean(product, names));
+    return NotFoundWords("msg-spec-product", product,
+                         absl::StrJoin(names, ", "),
+                         DidYouMeanWords(product, names));
   }
   if (modes.empty()) {
-    return NotFound("mode \"", mode, "\": product ", product, " has no modes");
+    return NotFoundWords("msg-spec-no-modes", mode, product);
   }
-  return NotFound("mode \"", mode, "\" is not known for ", product,
-                  ", expected one of ", absl::StrJoin(modes, ", "),
-                  DidYouMean(mode, modes));
+  return NotFoundWords("msg-spec-mode", mode, product,
+                       absl::StrJoin(modes, ", "),
+                       DidYouMeanWords(mode, modes));
 }
 
 }  // namespace clusterd

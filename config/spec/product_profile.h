@@ -1,7 +1,6 @@
-// What is true of a product line and not of one cluster: how many devices a
-// server has, which subnets they need, which addresses hccn_tool refuses.
-// Data, with its sources in product_profile.cc; rules and the spec loader read
-// it.
+// Properties of a product line: how many devices a server has, which subnets
+// they need, which addresses hccn_tool refuses. Data, with its sources in
+// product_profile.cc; rules and the spec loader read it.
 #ifndef CONFIG_SPEC_PRODUCT_PROFILE_H_
 #define CONFIG_SPEC_PRODUCT_PROFILE_H_
 
@@ -20,15 +19,14 @@ namespace clusterd {
 // (Ascend/mind-cluster, InvalidSuperPodID).
 inline constexpr uint32_t kOfNoSuperPod = UINT32_MAX;
 
-// How device addresses of one product must be spread over subnets.
+// The required spread of a product's device addresses over subnets.
 enum class SubnetPlan {
   // Devices 0/4, 1/5, 2/6, 3/7 of a host in one subnet each; 0-3 in four
   // different ones; device i of every host in the same one.
   kPairs,
   // One subnet for all devices of the cluster, or a gateway between several.
   kShared,
-  // Each server may have a subnet of its own (A1 in AMP mode), with gateways
-  // between them.
+  // Each server may have its own subnet (A1 in AMP mode), routed by gateways.
   kPerServer,
   // No rule.
   kFree,
@@ -50,10 +48,10 @@ struct ReservedSubnet {
 
 // One product in one mode.
 struct ProductProfile {
-  std::string name;   // As cluster.yaml and rules.md spell it.
+  std::string name;   // In cluster.yaml and rules.md.
   std::string mode;   // Empty where the product has no modes.
   std::string title;  // For people, e.g. "Atlas training series (SMP)".
-  // As facts.proto IdentityFacts.npu_series names it; empty: not known.
+  // The name in facts.proto's IdentityFacts.npu_series; empty: not known.
   std::string npu_series;
   // Ids every server has; empty: any ids, gaps allowed.
   std::vector<uint32_t> device_ids;
@@ -62,30 +60,29 @@ struct ProductProfile {
   bool in_super_pod = false;
   // Servers one job may span; 0: no bound known.
   uint32_t max_servers = 0;
-  // hccn_tool answers "conflicted" to an address in these.
+  // hccn_tool refuses addresses in these as "conflicted".
   std::vector<ReservedSubnet> reserved;
-  // Whether addresses of one subnet must differ in their last 8 bits.
+  // True if addresses of one subnet must differ in their last 8 bits.
   bool host_part_must_differ = false;
-  // Devices 0-3 keep one gateway together, and so do the others: setting one
-  // takes a stored one of the same four, and what that device has.
+  // Devices 0-3 share one gateway, and so do the others: setting one replaces a
+  // stored one of the same four, and that device's own.
   bool one_gateway_per_four = false;
   ProcessLimit process_limit = ProcessLimit::kNotPublished;
-  // How many devices of a server a job may take; empty: not known.
+  // Possible numbers of devices of a job on a server; empty: not known.
   std::vector<uint32_t> job_device_counts;
   // A job of 2 or 4 devices on one server takes all of 0-3, or all of 4-7.
   bool job_in_one_four = false;
-  // Servers of a job must have as many devices each; else it is advised.
+  // True: servers of a job must have equally many devices; false: should.
   bool job_equal_counts = false;
-  // Data types of allreduce and reduce_scatter, as HCCL names them; empty: not
-  // known.
+  // HCCL's names of data types of allreduce and reduce_scatter; or empty.
   std::vector<absl::string_view> job_dtypes;
-  // HCCS connects so many devices of a server, and RoCE such rings with each
+  // HCCS connects this many devices of a server, and RoCE such rings with each
   // other; 0: HCCS connects all.
   uint32_t hccs_ring = 0;
   NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC;
 };
 
-// Whether the two devices of a server keep one gateway together.
+// True if the two devices of a server keep one gateway together.
 bool ShareGateway(const ProductProfile& profile, uint32_t a, uint32_t b);
 
 // Priorities that hccn_tool lets pause at once (PFC): eight on A1, four on A2
@@ -95,8 +92,8 @@ int MostPausing(const ProductProfile& profile);
 // Every product in every mode, default mode first.
 const std::vector<ProductProfile>& AllProductProfiles();
 
-// NotFound, naming the known products (or modes) and the nearest one, if there
-// is no such product or it lacks the mode. An empty mode takes the default.
+// NotFound, naming the known products (or modes) and the nearest one, for an
+// unknown product or mode. An empty mode takes the default.
 absl::StatusOr<const ProductProfile*> FindProductProfile(
     absl::string_view product, absl::string_view mode);
 

@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Whether hccn_tool would refuse `address` on the product.
+// True if hccn_tool would refuse `address` on the product.
 bool Refuses(const ProductProfile& profile, absl::string_view address) {
   for (const ReservedSubnet& reserved : profile.reserved) {
     if (reserved.subnet.Contains(*Ipv4Address::Parse(address))) return true;

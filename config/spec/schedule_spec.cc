@@ -11,7 +11,6 @@
 #include "config/spec/spec_loader.h"
 #include "config/spec/yaml_keys.inc"
 #include "config/values/hostlist.h"
-#include "config/values/nearest_word.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
@@ -25,13 +24,13 @@ constexpr size_t kMaxSchedules = 32;
 constexpr size_t kMaxNotifiers = 16;
 constexpr size_t kMaxWaivers = 256;
 constexpr size_t kMaxTextBytes = 4096;
-// Each check asks every host of it everything.
+// Each check asks every host for all facts.
 constexpr absl::Duration kLeastEvery = absl::Minutes(1);
 constexpr absl::Duration kMostEvery = absl::Hours(7 * 24);
 constexpr absl::Duration kLeastTry = absl::Seconds(1);
 constexpr absl::Duration kMostTry = absl::Minutes(5);
 constexpr absl::Duration kUsualTry = absl::Seconds(10);
-// Candidates for "did you mean"; more would take long and help nobody.
+// Candidates for "did you mean"; more would take too long.
 constexpr size_t kMaxMeant = 1000;
 
 // Rules whose findings name hosts, or the cluster, and no device.
@@ -47,33 +46,32 @@ constexpr absl::string_view kOnly = "only";
 constexpr absl::string_view kSkip = "skip";
 constexpr absl::string_view kDowngrade = "downgrade";
 
-// The items of a list that may have so many.
-std::vector<YamlValue> ListOf(const YamlValue& value, absl::string_view what,
-                              size_t most) {
+// The items of a list with a bounded number; `expected`: a row.
+std::vector<YamlValue> ListOf(const YamlValue& value,
+                              absl::string_view expected, size_t most) {
   if (value.node() == nullptr) return {};
   if (!value.Is(YamlNode::Kind::kList)) {
-    value.WrongKind(absl::StrCat("a list of ", what));
+    value.WrongKind(expected);
     return {};
   }
   std::vector<YamlValue> items;
   for (const YamlNode& item : value.node()->items) {
     items.push_back(value.Inner(
-        item, absl::StrCat(value.subject(), "[", items.size(), "]")));
+        item, absl::StrCat(value.subject().text(), "[", items.size(), "]")));
   }
   if (items.size() > most) {
-    value.Wrong(" has ", items.size(), " ", what, ", expected at most ", most);
+    value.Wrong("msg-spec-list-too-long", items.size(), most);
     items.clear();
   }
   return items;
 }
 
-// What can be written again as it stands, and shown anywhere.
+// A text that can be rewritten and shown unchanged.
 std::string PlainText(const YamlValue& value) {
   static const LazyRE2 kForm = {R"([\x20-\x7e]*)"};
   std::string text = value.Text().value_or("");
   if (text.size() <= kMaxTextBytes && HasForm(text, *kForm)) return text;
-  value.Wrong(" is ", QuoteValue(text), ", expected printable ASCII, at most ",
-              kMaxTextBytes, " characters");
+  value.WrongKind("spec-printable", kMaxTextBytes);
   return "";
 }
 
@@ -89,13 +87,13 @@ class ScheduleLoader {
   }
 
   void Load(const YamlValue& value, ScheduledCheck* check) {
-    const YamlMap map(value.node(), value.subject(), kClusterKeys,
+    const YamlMap map(value.node(), value.subject().text(), kClusterKeys,
                       value.mistakes());
     LoadName(map.Require("name"), check);
     const YamlValue every = map.Require("every");
     const auto given = every.Duration(kLeastEvery, kMostEvery);
     if (given.has_value() && *given % absl::Seconds(1) != absl::Duration()) {
-      every.WrongKind("whole seconds");
+      every.WrongKind("spec-whole-seconds");
     } else if (given.has_value()) {
       check->set_every_s(static_cast<uint32_t>(absl::ToInt64Seconds(*given)));
     }
@@ -110,17 +108,17 @@ class ScheduleLoader {
              !absl::c_linear_search(selection->skip(), rule);
     };
     if (!rules_.empty() && absl::c_none_of(rules_, is_checked)) {
-      value.Wrong(": every rule is skipped, expected at least one to check");
+      value.Wrong("msg-spec-every-rule-skipped");
     }
   }
 
   void Load(const YamlValue& value, Waiver* waiver) {
-    const YamlMap map(value.node(), value.subject(), kClusterKeys,
+    const YamlMap map(value.node(), value.subject().text(), kClusterKeys,
                       value.mistakes());
     google::protobuf::RepeatedPtrField<std::string> rules;
     const YamlValue rule = map.Require("rule");
     if (rule.Is(YamlNode::Kind::kList)) {
-      rule.WrongKind("one rule");
+      rule.WrongKind("spec-one-rule");
     } else {
       LoadRules(rule, &rules);
     }
@@ -142,8 +140,7 @@ class ScheduleLoader {
     std::string text = value.Text().value_or("");
     if (text.size() > kMaxWaiverReason ||
         absl::c_any_of(text, absl::ascii_iscntrl)) {
-      value.Wrong(" is ", QuoteValue(text), ", expected one line of at most ",
-                  kMaxWaiverReason, " bytes");
+      value.WrongKind("spec-one-line", kMaxWaiverReason);
     }
     return text;
   }
@@ -153,16 +150,14 @@ class ScheduleLoader {
     const std::string name = value.Text().value_or("");
     if (name.empty()) return;
     if (!HasForm(name, *kForm)) {
-      value.Wrong(" is ", QuoteValue(name),
-                  ", expected up to 64 lower-case letters, digits, \".\", "
-                  "\"-\" and \"_\" that begin and end with a letter or digit");
+      value.WrongKind("spec-schedule-name");
     } else if (!names_.insert(name).second) {
-      value.Wrong(" is ", QuoteValue(name), ", which another one has");
+      value.Wrong("msg-spec-name-taken", QuoteValue(name));
     }
     check->set_name(name);
   }
 
-  // In the order of the file's servers.
+  // Hosts are in the order of the file's servers.
   void LoadHosts(const YamlValue& value,
                  google::protobuf::RepeatedPtrField<std::string>* hosts) {
     if (value.node() == nullptr) return;
@@ -176,7 +171,7 @@ class ScheduleLoader {
         if (!hosts_.contains(name)) AddStranger(item, name);
       }
     }
-    if (wanted.empty()) value.Wrong(" is empty, expected host names");
+    if (wanted.empty()) value.WrongKind("spec-host-names");
     for (const PlannedServer& server : groups_.servers) {
       if (wanted.contains(server.host)) hosts->Add(std::string(server.host));
     }
@@ -190,10 +185,9 @@ class ScheduleLoader {
       if (candidates.size() == kMaxMeant) break;
       candidates.push_back(server.host);
     }
-    item.mistakes()->AddOnce(item.position(), "stranger", item.subject(),
-                             ": host ", QuoteValue(name),
-                             " is in no group of servers",
-                             DidYouMean(name, candidates));
+    item.mistakes()->AddOnce(
+        item.position(), "stranger", "msg-spec-unknown-host", item.subject(),
+        QuoteValue(name), DidYouMeanWords(name, candidates));
   }
 
   void LoadRules(const YamlValue& value,
@@ -201,7 +195,7 @@ class ScheduleLoader {
     static const LazyRE2 kForm = {"[a-z](?:[a-z0-9-]{0,62}[a-z0-9])?"};
     if (value.node() == nullptr) return;
     const std::vector<YamlValue> items = value.Items();
-    if (items.empty()) value.Wrong(" is empty, expected names of rules");
+    if (items.empty()) value.WrongKind("spec-rule-names");
     for (const YamlValue& item : items) {
       const std::string name = item.Text().value_or("");
       if (name.empty()) continue;
@@ -211,10 +205,9 @@ class ScheduleLoader {
         rules->Add(std::string(name));
         continue;
       }
-      const std::string meant = DidYouMean(name, rules_);
-      item.Wrong(
-          ": rule ", QuoteValue(name), " does not exist",
-          meant.empty() ? ", expected a name of `clusterctl explain`" : meant);
+      const FindingValue meant = DidYouMeanWords(name, rules_);
+      item.Wrong("msg-spec-no-such-rule", QuoteValue(name),
+                 meant.words().empty() ? Worded("spec-see-explain") : meant);
     }
   }
 
@@ -227,17 +220,16 @@ class ScheduleLoader {
 
 void LoadCommand(const YamlValue& value, Notifier* notifier) {
   const std::vector<YamlValue> words = value.Items();
-  if (words.empty()) value.Wrong(" is empty, expected a program");
+  if (words.empty()) value.WrongKind("spec-a-program");
   for (const YamlValue& word : words) notifier->add_command(PlainText(word));
   if (words.empty()) return;
   const std::string& program = notifier->command(0);
   if (program.empty() || absl::StartsWith(program, "/")) return;
-  words[0].Wrong(" is ", QuoteValue(program),
-                 ", expected the program with its absolute path");
+  words[0].WrongKind("spec-absolute-program");
 }
 
 void LoadNotifier(const YamlValue& value, Notifier* notifier) {
-  const YamlMap map(value.node(), value.subject(), kClusterKeys,
+  const YamlMap map(value.node(), value.subject().text(), kClusterKeys,
                     value.mistakes());
   if (!value.Is(YamlNode::Kind::kMap)) return;
   LoadCommand(map.Require("command"), notifier);
@@ -249,7 +241,7 @@ void LoadNotifier(const YamlValue& value, Notifier* notifier) {
   notifier->set_deadline_ms(ToMs(of_try));
 }
 
-// Of text without control characters.
+// REQUIRES: a text without control characters.
 std::string InQuotes(absl::string_view text) {
   return absl::StrCat(
       "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
@@ -307,7 +299,8 @@ void LoadSchedule(const YamlValue& value, const ServerGroups& groups,
                   absl::Span<const absl::string_view> rules,
                   ClusterSpec* spec) {
   ScheduleLoader loader(groups, rules);
-  for (const YamlValue& item : ListOf(value, "checks", kMaxSchedules)) {
+  for (const YamlValue& item :
+       ListOf(value, "spec-list-of-checks", kMaxSchedules)) {
     loader.Load(item, spec->add_schedule());
   }
 }
@@ -316,13 +309,15 @@ void LoadWaivers(const YamlValue& value, const ServerGroups& groups,
                  absl::Span<const absl::string_view> rules,
                  absl::Span<const uint32_t> devices, ClusterSpec* spec) {
   ScheduleLoader loader(groups, rules, devices);
-  for (const YamlValue& item : ListOf(value, "waivers", kMaxWaivers)) {
+  for (const YamlValue& item :
+       ListOf(value, "spec-list-of-waivers", kMaxWaivers)) {
     loader.Load(item, spec->add_waivers());
   }
 }
 
 void LoadNotify(const YamlValue& value, ClusterSpec* spec) {
-  for (const YamlValue& item : ListOf(value, "notifiers", kMaxNotifiers)) {
+  for (const YamlValue& item :
+       ListOf(value, "spec-list-of-notifiers", kMaxNotifiers)) {
     LoadNotifier(item, spec->add_notify());
   }
 }
@@ -333,19 +328,17 @@ absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
   auto ids = ParseIdList(text, kMaxDeviceId);
   if (!ids.ok()) return ids;
   if (rule == kMaintenanceRule) {
-    return absl::InvalidArgumentError(
-        "maintenance is of whole hosts, expected no devices");
+    return InvalidWords("msg-spec-maintenance-devices");
   }
   if (IsOfForm<kWithoutDevices>(rule)) {
-    return InvalidArgument(
-        rule, " says nothing of single devices, expected no devices");
+    return InvalidWords("msg-spec-rule-without-devices", rule);
   }
   std::vector<uint32_t> strange = *ids;
   DropIf(&strange,
          [known](uint32_t id) { return absl::c_linear_search(known, id); });
   if (strange.empty() || known.empty()) return ids;
-  return InvalidArgument("no host has ", DevicesText(strange),
-                         ", expected ids of ", FoldIds(known));
+  return InvalidWords("msg-spec-waived-devices", DevicesValue(strange),
+                      FoldIds(known));
 }
 
 std::string ScheduleText(const ClusterSpec& spec) {
@@ -374,15 +367,13 @@ absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text) {
        {"%Y-%m-%d", "%Y-%m-%dT%H:%MZ", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M",
         "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M UTC"}) {
     absl::Time time;
-    // Written again it is another text if a field was out of range.
+    // A field out of range would be formatted as another text.
     if (absl::ParseTime(format, text, &time, nullptr) &&
         absl::FormatTime(format, time, absl::UTCTimeZone()) == text) {
       return time;
     }
   }
-  return InvalidArgument(
-      QuoteValue(text),
-      " is not a moment, expected UTC such as 2026-12-01T10:00Z");
+  return InvalidWords("msg-spec-moment", QuoteValue(text));
 }
 
 }  // namespace clusterd

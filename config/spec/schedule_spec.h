@@ -1,5 +1,5 @@
-// Keys of cluster.yaml about checks that the controller begins by itself, and
-// about who is told when the verdict of one of them changes:
+// Keys of cluster.yaml about checks that the controller starts automatically,
+// and about notifiers that run when the verdict of one changes:
 //   schedule:
 //     - name: links
 //       every: 10m
@@ -33,8 +33,8 @@
 
 namespace clusterd {
 
-// All record the mistakes of what they read. `groups`: the servers of the
-// file. `rules`: the names of all rules; empty: any name that may be one.
+// All record mistakes. `groups`: the servers of the file. `rules`: the names of
+// all rules; empty: any valid name.
 void LoadSchedule(const YamlValue& value, const ServerGroups& groups,
                   absl::Span<const absl::string_view> rules, ClusterSpec* spec);
 // `devices`: the ids of all servers' devices; empty: they are not known.
@@ -43,18 +43,18 @@ void LoadWaivers(const YamlValue& value, const ServerGroups& groups,
                  absl::Span<const uint32_t> devices, ClusterSpec* spec);
 void LoadNotify(const YamlValue& value, ClusterSpec* spec);
 
-// Ids such as "0-3,7" of a waiver of the rule, those of all hosts being
-// `known`. InvalidArgument for others, if any is known, for maintenance, and
-// for a rule whose findings name no device.
+// Ids such as "0-3,7" of a waiver of the rule; `known`: the ids of all hosts.
+// InvalidArgument for others, if any is known, for maintenance, and for a rule
+// whose findings name no device.
 absl::StatusOr<std::vector<uint32_t>> ParseWaivedDevices(
     const std::string& text, absl::string_view rule,
     absl::Span<const uint32_t> known);
 
-// The keys again; empty if none was given.
+// The keys as text; empty if none was given.
 std::string ScheduleText(const ClusterSpec& spec);
 
-// A moment in UTC: "2026-12-01", which is its first second, or
-// "2026-12-01T10:00Z". InvalidArgument, quoting it, for anything else.
+// Parses a moment in UTC: "2026-12-01", which is its first second, or
+// "2026-12-01T10:00Z". InvalidArgument, quoting it, for other texts.
 absl::StatusOr<absl::Time> ParseUtcTime(const std::string& text);
 
 }  // namespace clusterd

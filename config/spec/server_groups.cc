@@ -13,11 +13,10 @@
 namespace clusterd {
 namespace {
 
-// Server addresses are dialled, and no netmask is known: only the address
-// itself is looked at.
+// No netmask of server addresses is known: only the address itself is checked.
 constexpr int kNoSubnet = 32;
 
-// Candidates for "did you mean"; more would take long and help nobody.
+// Candidates for "did you mean"; more would take too long.
 constexpr size_t kMaxCandidates = 1000;
 
 // The names of one `hosts`, which is a hostlist or a list of them.
@@ -32,7 +31,7 @@ std::optional<std::vector<std::string>> ReadHosts(const YamlValue& value,
     hosts.insert(hosts.end(), names->begin(), names->end());
   }
   if (hosts.empty()) {
-    value.Wrong(" is empty, expected host names");
+    value.WrongKind("spec-host-names");
     return std::nullopt;
   }
   return hosts;
@@ -41,14 +40,11 @@ std::optional<std::vector<std::string>> ReadHosts(const YamlValue& value,
 absl::StatusOr<std::string> ParseRack(const std::string& text) {
   static const LazyRE2 kForm = {R"([A-Za-z0-9][A-Za-z0-9._/-]{0,63})"};
   if (HasForm(text, *kForm)) return text;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "rack ", QuoteValue(text),
-      " is malformed, expected at most 64 letters, digits, \".\", \"_\", "
-      "\"/\" and \"-\""));
+  return InvalidWords("msg-spec-rack", QuoteValue(text));
 }
 
-// What a stranger was probably meant to be is taken out of `missing`: one slip
-// is one mistake.
+// Removes an unknown name's likely meaning from `missing`, to report one
+// mistake.
 void AddStrangers(const std::vector<const YamlEntry*>& strangers,
                   const YamlValue& value, std::vector<std::string>* missing) {
   for (size_t i = 0; i < strangers.size(); ++i) {
@@ -61,9 +57,9 @@ void AddStrangers(const std::vector<const YamlEntry*>& strangers,
                               missing->begin(), missing->begin() + candidates));
     }
     value.mistakes()->Add(
-        entry.position, value.subject(), ": host ", QuoteValue(entry.key),
-        " is in no group of servers",
-        meant.empty() ? "" : absl::StrCat(", did you mean \"", meant, "\"?"));
+        entry.position, "msg-spec-unknown-host", value.subject(),
+        QuoteValue(entry.key),
+        meant.empty() ? FindingValue() : Worded("did-you-mean", meant));
     if (meant.empty()) continue;
     missing->erase(std::find(missing->begin(), missing->end(), meant));
   }
@@ -77,13 +73,13 @@ std::string Shortened(std::string hostlist) {
 
 // One item of `servers` whose hosts could be read.
 struct Group {
-  size_t first = 0;  // Of its servers.
+  size_t first = 0;  // Index of its first server.
   size_t count = 0;
   YamlValue address;
 };
 
 // Reads groups one after the other; addresses wait until all hosts are known,
-// because formulas may ask how many there are.
+// because formulas may use their number.
 class GroupReader {
  public:
   explicit GroupReader(Mistakes* mistakes) : mistakes_(mistakes) {}
@@ -124,8 +120,8 @@ class GroupReader {
     for (size_t i = 0; i < names.size(); ++i) {
       const auto [first, inserted] = seen_.try_emplace(names[i], position);
       if (!inserted) {
-        mistakes_->Add(position, "host ", QuoteValue(names[i]),
-                       " stands twice, first at ", ToString(first->second));
+        mistakes_->Add(position, "msg-spec-host-twice", QuoteValue(names[i]),
+                       ToString(first->second));
         is_new = false;
         continue;
       }
@@ -146,7 +142,8 @@ class GroupReader {
     const bool is_list = group.address.Is(YamlNode::Kind::kList);
     const std::vector<YamlValue> items = group.address.Items();
     if (is_list && items.size() != group.count) {
-      AddWrongCount(group.address, items.size(), group.count, "one per host");
+      AddWrongCount(group.address, items.size(), group.count,
+                    Worded("spec-one-per-host"));
       return;
     }
     for (size_t k = 0; k < items.size(); ++k) {
@@ -154,19 +151,20 @@ class GroupReader {
     }
   }
 
-  // Of `count` servers from `first` on.
+  // Sets the addresses of `count` servers from `first` on.
   void SetAddresses(const YamlValue& value, size_t first, size_t count) {
     const auto owners =
         absl::MakeConstSpan(groups_.servers).subspan(first, count);
     PlannedServer* server = &groups_.servers[first];
     for (const Ipv4Address address :
-         ReadAddressPattern(value, owners, "one per host")) {
+         ReadAddressPattern(value, owners, Worded("spec-one-per-host"))) {
       const absl::Status usable = CheckUsableAddress(address, kNoSubnet);
       if (usable.ok()) {
         server->address = address;
         server->position = value.position();
       } else {
-        mistakes_->Add(value.position(), server->host, ": ", usable.message());
+        mistakes_->Add(value.position(), "spec-of", server->host,
+                       MessageWords(usable));
       }
       ++server;
     }
@@ -182,12 +180,10 @@ class GroupReader {
 
 ServerGroups ReadServerGroups(const YamlNode* node, Mistakes* mistakes) {
   const YamlValue value(node, "servers", mistakes);
-  const bool is_list = value.Is(YamlNode::Kind::kList);
-  if (is_list && !node->items.empty()) return GroupReader(mistakes).Read(*node);
-  if (node != nullptr) {
-    value.Wrong(" is ", is_list ? "empty" : KindName(node->kind),
-                ", expected a list of groups with hosts and address");
+  if (value.Is(YamlNode::Kind::kList) && !node->items.empty()) {
+    return GroupReader(mistakes).Read(*node);
   }
+  value.WrongKind("spec-groups");
   return {{}, /*complete=*/false};
 }
 
@@ -207,8 +203,7 @@ std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
       strangers.push_back(&entry);
     }
   }
-  // A group that could not be read has its own mistake, and would make many
-  // false ones here.
+  // An unreadable group has its own mistake, and would cause false ones here.
   if (!groups.complete) return values;
   std::vector<std::string> missing;
   for (size_t s = 0; s < values.size(); ++s) {
@@ -216,14 +211,14 @@ std::vector<const YamlNode*> ValuesByServer(const YamlValue& value,
   }
   AddStrangers(strangers, value, &missing);
   if (!missing.empty()) {
-    value.Wrong(" has nothing for ", Shortened(FoldHostlist(missing)));
+    value.Wrong("msg-spec-nothing-for", Shortened(FoldHostlist(missing)));
   }
   return values;
 }
 
 std::vector<Ipv4Address> ReadAddressPattern(
     const YamlValue& value, absl::Span<const PlannedServer> owners,
-    absl::string_view each) {
+    const FindingValue& each) {
   std::vector<Ipv4Address> addresses;
   const auto pattern = value.Parsed(AddressPattern::Parse);
   if (!pattern.has_value()) return addresses;
@@ -235,8 +230,8 @@ std::vector<Ipv4Address> ReadAddressPattern(
   for (size_t k = 0; k < owners.size(); ++k) {
     const auto address = pattern->At(k, owners[k].inputs);
     if (!address.ok()) {
-      value.mistakes()->Add(value.position(), owners[k].host, ": ",
-                            address.status().message());
+      value.mistakes()->Add(value.position(), "spec-of", owners[k].host,
+                            MessageWords(address.status()));
       break;
     }
     addresses.push_back(*address);
@@ -245,9 +240,9 @@ std::vector<Ipv4Address> ReadAddressPattern(
 }
 
 void AddWrongCount(const YamlValue& value, size_t addresses, size_t owners,
-                   absl::string_view each) {
-  value.Wrong(" has ", addresses, addresses == 1 ? " address" : " addresses",
-              ", expected ", owners, ", ", each);
+                   const FindingValue& each) {
+  value.Wrong("msg-spec-address-count", Worded("spec-addresses", addresses),
+              owners, each);
 }
 
 }  // namespace clusterd

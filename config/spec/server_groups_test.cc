@@ -165,7 +165,7 @@ TEST(ReadServerGroupsTest, BoundsTheNumberOfServers) {
       HasSubstr("is too long, expected at most 131072 names"));
 }
 
-// What ValuesByServer says about a mapping when the servers are n0, n1, n2.
+// The mistakes of ValuesByServer about a mapping with servers n0, n1, n2.
 std::string MappingMistakes(absl::string_view text, bool complete = true) {
   Section section("- hosts: n[0-2]\n  address: 10.0.0.1 + n\n");
   section.groups.complete = complete;

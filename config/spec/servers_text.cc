@@ -45,8 +45,7 @@ bool HaveSameIds(const ClusterSpec& spec) {
   });
 }
 
-// One value where all devices agree, one list where all servers do, else one
-// list per server.
+// One value if all devices agree, one list if all servers do, or many lists.
 void AppendField(const ClusterSpec& spec, absl::string_view key, Field field,
                  std::string* out) {
   std::set<std::string> lists, values;

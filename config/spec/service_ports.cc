@@ -14,15 +14,14 @@ void LoadServicePorts(const YamlValue& value, ServicePorts* ports) {
         [](const std::string& text) { return PortSet::Parse(text); });
     if (!each.has_value()) continue;
     if (each->empty() || each->Contains(0)) {
-      item.Wrong(" has no port of 1-65535, expected one, such as 6379");
+      item.Wrong("msg-spec-no-port");
     }
     all.Add(*each);
   }
   // A host takes 64 in all.
   constexpr size_t kMaxRanges = 32;
   if (all.ranges().size() > kMaxRanges) {
-    value.Wrong(" has ", all.ranges().size(), " ranges, expected at most ",
-                kMaxRanges);
+    value.Wrong("msg-spec-too-many-ranges", all.ranges().size(), kMaxRanges);
   }
   for (const auto& [first, last] : all.ranges()) {
     ObserveRequest::PortRange* const range = ports->Add();

@@ -36,11 +36,11 @@ constexpr uint32_t kMaxBasePort = 65520;
 constexpr uint32_t kDefaultBasePort = 60000;
 constexpr uint32_t kMaxPortCount = 4096;
 
-// What HCCL itself advises (HCOMM source, topoinfo_exchange_base.cc).
+// HCCL's own advice (HCOMM source, topoinfo_exchange_base.cc).
 constexpr uint32_t kDefaultBacklog = 65535;
 constexpr uint32_t kMaxBacklog = 2147483647;
 
-// Below this hccn_tool asks whether IPv6 may go; above the other it refuses.
+// Below this hccn_tool asks whether to drop IPv6; above the other it refuses.
 constexpr uint32_t kMinMtu = 1280;
 constexpr uint32_t kMaxMtu = 9702;
 
@@ -51,7 +51,7 @@ constexpr absl::Duration kMaxCommand = absl::Minutes(5);
 constexpr absl::Duration kMaxHost = absl::Minutes(30);
 constexpr absl::Duration kMaxRun = absl::Hours(2);
 
-// Of `job`: one takes all servers. Without the key nothing is said of jobs.
+// The value of `job`: one job takes all servers. Without the key: not known.
 constexpr absl::string_view kOneJob = "all-servers";
 
 constexpr std::pair<absl::string_view, FirewallPolicy> kFirewallPolicies[] = {
@@ -72,6 +72,10 @@ bool IsClusterName(absl::string_view name) {
   return name.size() <= kMaxNameBytes && HasForm(name, *kForm);
 }
 
+std::string DurationText(uint32_t ms) {
+  return absl::FormatDuration(absl::Milliseconds(ms));
+}
+
 class Loader {
  public:
   Loader(Mistakes* mistakes, SpecPlaces* places,
@@ -80,10 +84,10 @@ class Loader {
 
   ClusterSpec Load(const YamlNode& root) {
     const YamlMap map(&root, "", kClusterKeys, mistakes_);
-    // What is no mapping has its mistake already, but for "nothing"; that all
-    // keys are missing would add nothing.
+    // A file that is not a mapping has its mistake already, but for "nothing";
+    // missing keys would add no information.
     if (root.kind == YamlNode::Kind::kNothing) {
-      mistakes_->Add(root.position, "is empty");
+      mistakes_->Add(root.position, "msg-spec-file-empty");
     }
     if (root.kind != YamlNode::Kind::kMap) return {};
     spec_.set_version(
@@ -120,16 +124,12 @@ class Loader {
   void LoadName(const YamlMap& map) {
     const std::string name = map.RequireText("name");
     if (!name.empty() && !IsClusterName(name)) {
-      map["name"].Wrong(" is ", QuoteValue(name),
-                        ", expected lower-case letters, digits, \".\", \"-\" "
-                        "and \"_\" that begin and end with a letter or digit");
+      map["name"].WrongKind("spec-cluster-name");
     }
     spec_.set_name(name);
     const std::string domain = map["domain"].Text().value_or("");
     if (map["domain"].node() != nullptr && !IsHostName(domain)) {
-      map["domain"].Wrong(" is ", QuoteValue(domain),
-                          ", expected the DNS domain of the hosts, such as ",
-                          "dc1.example.com");
+      map["domain"].WrongKind("spec-domain");
     }
     spec_.set_domain(domain);
   }
@@ -146,15 +146,16 @@ class Loader {
     if (profile.ok()) {
       product_ = *profile;
     } else {
-      mistakes_->Add(map[product_ == nullptr ? "product" : "mode"].position(),
-                     profile.status().message());
+      mistakes_->AddError(
+          map[product_ == nullptr ? "product" : "mode"].position(),
+          profile.status());
     }
     if (product_ == nullptr) return;
     spec_.set_product(product_->name);
     spec_.set_mode(product_->mode);
   }
 
-  // Left out, or said in so many words.
+  // True for an absent key and for "auto".
   static bool IsAuto(const YamlValue& value) {
     const YamlNode* node = value.node();
     return node == nullptr || (!node->quoted && node->text == "auto");
@@ -173,17 +174,17 @@ class Loader {
     const bool is_auto = IsAuto(hccl["port_count"]);
     if (!is_auto) {
       count = YamlValue(hccl["port_count"].node(),
-                        "hccl.port_count (where it is not auto)", mistakes_)
+                        Worded("spec-where-not", "hccl.port_count", "auto"),
+                        mistakes_)
                   .Number(1, kMaxPortCount)
                   .value_or(count);
     }
     if (base + count - 1 > kMaxPort) {
-      hccl["base_port"].Wrong(" is ", base, " and ", count,
-                              " ports from there end at ", base + count - 1,
-                              ", expected at most ", kMaxPort + 1 - count,
+      hccl["base_port"].Wrong("msg-spec-base-port", base, count,
+                              base + count - 1, kMaxPort + 1 - count,
                               is_auto && count == CannPorts().possible
-                                  ? " (or cann, where it is before 8.1)"
-                                  : "");
+                                  ? Worded("spec-or-cann")
+                                  : FindingValue());
     }
     spec_.mutable_hccl()->set_base_port(base);
     spec_.mutable_hccl()->set_base_port_auto(base_auto);
@@ -196,19 +197,17 @@ class Loader {
   static uint32_t PortCountOf(absl::string_view cann, const YamlValue& value) {
     const std::optional<CannPorts> ports = CannPortsOf(cann);
     if (!ports.has_value()) {
-      value.Wrong(" is ", QuoteValue(cann),
-                  ", expected a version such as 8.0.0 or 8.2.RC1");
+      value.WrongKind("spec-cann-version");
     }
     return ports.value_or(CannPorts()).possible;
   }
 
-  // After LoadHccl.
+  // REQUIRES: LoadHccl was called.
   void LoadPorts(const YamlMap& map) {
     spec_.set_rendezvous_port(LoadPort(map["rendezvous_port"]));
     spec_.set_ssh_port(LoadPort(map["ssh_port"]));
     if (spec_.ssh_port() != 0 && spec_.ssh_port() == spec_.rendezvous_port()) {
-      map["ssh_port"].Wrong(" is ", spec_.ssh_port(),
-                            ", which is the rendezvous_port too");
+      map["ssh_port"].Wrong("msg-spec-port-twice", spec_.ssh_port());
     }
     LoadServicePorts(map["ports"], spec_.mutable_ports());
   }
@@ -218,8 +217,8 @@ class Loader {
     const uint32_t first = spec_.hccl().base_port();
     const uint32_t last = first + spec_.hccl().port_count() - 1;
     if (port != 0 && port >= first && port <= last) {
-      value.Wrong(" is ", port, ", expected a port outside of HCCL's ", first,
-                  "-", last);
+      value.Wrong("msg-spec-wrong-value", port,
+                  Worded("spec-port-outside", first, last));
     }
     return port;
   }
@@ -266,7 +265,7 @@ class Loader {
     CheckOrder(host, spec->host_ms(), run, spec->run_ms());
   }
 
-  // In milliseconds; zero if it is wrong.
+  // Returns milliseconds; zero for an invalid value.
   static uint32_t LoadDeadline(const YamlValue& value, absl::Duration max,
                                absl::Duration standard) {
     const absl::Duration deadline =
@@ -281,11 +280,9 @@ class Loader {
                   const YamlValue& outer, uint32_t outer_ms) {
     if (outer_ms == 0 || inner_ms <= outer_ms) return;
     const YamlValue& blamed = outer.node() != nullptr ? outer : inner;
-    mistakes_->Add(blamed.position(), outer.subject(), " is ",
-                   absl::FormatDuration(absl::Milliseconds(outer_ms)),
-                   ", expected at least ",
-                   absl::FormatDuration(absl::Milliseconds(inner_ms)), " (",
-                   inner.subject(), ")");
+    mistakes_->Add(blamed.position(), "msg-spec-deadline-order",
+                   outer.subject(), DurationText(outer_ms),
+                   DurationText(inner_ms), inner.subject());
   }
 
   void LoadDeviceSettings(const YamlMap& map) {
@@ -356,19 +353,15 @@ class Loader {
   ClusterSpec spec_;
 };
 
-std::string DurationText(uint32_t ms) {
-  return absl::FormatDuration(absl::Milliseconds(ms));
-}
-
 absl::string_view BoolText(bool value) { return value ? "true" : "false"; }
 
-// Nothing for what the spec leaves out.
+// Empty for keys that the spec leaves out.
 std::string Line(absl::string_view key, bool is_given,
                  const absl::AlphaNum& value) {
   return is_given ? absl::StrCat(key, ": ", value, "\n") : "";
 }
 
-// "auto  # 32", with what it stands for.
+// "auto  # 32", with its meaning.
 std::string NumberText(bool is_auto, uint32_t number) {
   return absl::StrCat(is_auto ? "auto  # " : "", number);
 }

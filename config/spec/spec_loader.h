@@ -15,44 +15,42 @@
 
 namespace clusterd {
 
-// Of one device's address in the file.
+// The place of one device's address in the file.
 struct AddressPlace {
   TextPosition position;
-  // It comes from a formula that counts servers, so that one that is taken out
-  // moves those behind it.
+  // Its formula counts servers: removing one moves those behind it.
   bool by_index = false;
 };
-// By server and device, in the order of the spec.
+// Indexed by server and device, in the order of the spec.
 using SpecPlaces = std::vector<std::vector<AddressPlace>>;
 
 // InvalidArgument when the file has any mistake. The message then holds every
 // mistake of the file, one per line, each as
 //   cluster.yaml:14:11: n1 device 3: address "10.20.0.300" is not IPv4,
 //   expected four numbers 0-255
-// in the order of the file (without the break); at most 100 and then how many
-// more. `file_name` is only used in messages.
-// `places`, if one is given, gets where the devices' addresses stand. `rules`:
-// the names of all rules (RuleNames), which this folder does not know; without
-// them a name in `schedule` is not looked up.
+// in the order of the file (without the break); at most 100 and then the number
+// of others. `file_name` is only used in messages. `places`, if given, gets the
+// places of the devices' addresses. `rules`: the names of all rules
+// (RuleNames), which this folder does not know; without them names in
+// `schedule` are not checked.
 absl::StatusOr<ClusterSpec> LoadSpec(
     absl::string_view file_name, absl::string_view yaml,
     SpecPlaces* places = nullptr,
     absl::Span<const absl::string_view> rules = {});
 
-// A spec of that name that names no server, with the default of every setting
-// that is not about devices: what hosts are asked by before there is a
-// cluster.yaml.
+// A spec of that name without servers, with the default of every setting that
+// is not about devices, for asking hosts before there is a cluster.yaml.
 ClusterSpec DefaultSpec(absl::string_view name);
 
-// The spec as a person reads it: YAML with every host, device and default
-// written out. LoadSpec of the result is the same spec (but for the digest).
+// The spec as YAML with every host, device and default written out. LoadSpec of
+// the result is the same spec (but for the digest).
 std::string SpecToYaml(const ClusterSpec& spec);
 
 // Its keys `servers` and `devices`.
 void AppendServers(const ClusterSpec& spec, std::string* out);
 
-// A host's or cluster's name there, which may be what YAML reads as nothing.
-// Such names have no other character that needs quotes.
+// A host's or cluster's name in YAML, which may need quotes if YAML would read
+// it as nothing. No other name needs them.
 std::string YamlName(absl::string_view name);
 
 }  // namespace clusterd

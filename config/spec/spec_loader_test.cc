@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -62,7 +63,7 @@ std::string Wrong(absl::string_view text) {
   return std::string(status.message());
 }
 
-// What is wrong with line 9 of File(line).
+// The mistake in line 9 of File(line).
 std::string WrongLine(absl::string_view line) {
   return Wrong(File(absl::StrCat(line, "\n")));
 }
@@ -192,7 +193,7 @@ TEST(LoadSpecTest, RefusesWhatIsNoSpecAtAll) {
   EXPECT_EQ(Wrong("name: \xff\n"), "f:1:7: is not UTF-8");
   EXPECT_EQ(Wrong("devices:\n\trails: []\n"),
             "f:2:1: a tab in the indentation, expected spaces");
-  EXPECT_THAT(Wrong("a: [\n"), HasSubstr("is not YAML here"));
+  EXPECT_THAT(Wrong("a: [\n"), HasSubstr("is not YAML"));
   EXPECT_THAT(Wrong(std::string((32 << 20) + 1, 'a')),
               HasSubstr("has 33554433 bytes, expected at most 33554432"));
 }
@@ -238,7 +239,7 @@ TEST(LoadSpecTest, PortCountFollowsTheCannVersion) {
   EXPECT_EQ(count("6.3.RC2"), 16u);
   EXPECT_EQ(count("8.0.0"), 16u);
   EXPECT_EQ(count("8.0"), 16u);
-  // Not published: the larger range covers both.
+  // The number is not published: the larger range covers both.
   EXPECT_EQ(count("8.1.RC1"), 32u);
   EXPECT_EQ(count("8.2.RC1"), 32u);
   EXPECT_EQ(count("8.5.0"), 32u);
@@ -287,6 +288,21 @@ TEST(LoadSpecTest, JobPortsStayClearOfHcclAndOfEachOther) {
   EXPECT_THAT(WrongLine("ssh_port: 65536"), HasSubstr("from 1 to 65535"));
 }
 
+// Ray takes some, which `ports-free` expects to be free on every host.
+TEST(LoadSpecTest, PortsOfOtherServicesMayBeRanges) {
+  const ClusterSpec spec = Load(File("ports: [8265, 6379-6389, 6389-6390]\n"));
+  ASSERT_EQ(spec.ports_size(), 2);
+  EXPECT_EQ(spec.ports(0).first(), 6379u);
+  EXPECT_EQ(spec.ports(0).last(), 6390u);
+  EXPECT_EQ(spec.ports(1).first(), 8265u);
+  EXPECT_EQ(spec.ports(1).last(), 8265u);
+  EXPECT_THAT(SpecToYaml(spec), HasSubstr("\nports: [6379-6390, 8265]\n"));
+  std::string many = "ports: [1";
+  for (int port = 3; port <= 65; port += 2) absl::StrAppend(&many, ", ", port);
+  EXPECT_THAT(WrongLine(many + "]"),
+              HasSubstr("ports has 33 ranges, expected at most 32"));
+}
+
 TEST(LoadSpecTest, DeadlinesContainEachOther) {
   EXPECT_EQ(WrongLine("deadlines: {command: 40s}"),
             "f:9:22: deadlines.host is 30s, expected at least 40s "
@@ -327,7 +343,7 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
   EXPECT_THAT(WrongLine("lossless: {pfc: \"0,0,0,0,1,0,0\"}"),
               HasSubstr("expected 0 or 1 for each of the eight priorities"));
   EXPECT_THAT(WrongLine("lossless: {dscp_to_tc: \"64:1\"}"),
-              HasSubstr("\"64:1\" is no DSCP from 0 to 63"));
+              HasSubstr("\"64:1\" is not valid, expected a DSCP"));
   EXPECT_THAT(WrongLine("lossless: {dscp_to_tc: \"33:1,33:2\"}"),
               HasSubstr("each once"));
   EXPECT_THAT(WrongLine("lossless: {roce_port: 4096}"),
@@ -338,6 +354,15 @@ TEST(LoadSpecTest, SettingsHaveRangesAndTypes) {
               HasSubstr("hccl.rdma_sl is \"8\""));
   EXPECT_THAT(WrongLine("domain: .example"),
               HasSubstr("domain is \".example\", expected the DNS domain"));
+}
+
+TEST(LoadSpecTest, PfcHasAsManyPrioritiesAsTheProductsToolTakes) {
+  const std::string training =
+      absl::StrReplaceAll(File(), {{"atlas-a2", "atlas-training"}});
+  const std::string all = "lossless: {pfc: \"1,1,1,1,1,1,1,1\"}\n";
+  EXPECT_EQ(Load(training + all).lossless().pfc(), "1,1,1,1,1,1,1,1");
+  EXPECT_THAT(WrongLine(all), HasSubstr("8 priorities on, expected at most 4"));
+  EXPECT_EQ(WrongLine("lossless: {pfc: \"1,1,1,1,0,0,0,0\"}"), "");
 }
 
 constexpr char kSuperPod[] =
@@ -353,7 +378,7 @@ TEST(LoadSpecTest, NeedsNoAddressesWhereRoceIsUnused) {
     EXPECT_EQ(spec.servers(1).devices_size(), *devices == '\0' ? 16 : 8);
     EXPECT_EQ(spec.servers(1).devices(7).id(), 7u);
     EXPECT_EQ(spec.servers(1).devices(7).address(), "");
-    // What `config show` prints is read as the same again.
+    // The output of `config show` loads as the same spec.
     ClusterSpec again = Load(SpecToYaml(spec));
     again.set_digest(spec.digest());
     EXPECT_EQ(again.DebugString(), spec.DebugString());
@@ -420,6 +445,21 @@ TEST(LoadSpecTest, ReportsTenMistakesInOneRun) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(absl::StrCat(status.message(), "\n"),
             ReadRunfile("tests/testdata/spec/ten-mistakes.txt"));
+}
+
+TEST(LoadSpecTest, ReportsMistakesInTheUsersLanguage) {
+  const std::string text = ReadRunfile("tests/testdata/spec/ten-mistakes.yaml");
+  const absl::Status english = LoadSpec("cluster.yaml", text).status();
+  const InLanguage chinese(Language::kChinese);
+  const absl::Status status = LoadSpec("cluster.yaml", text).status();
+  EXPECT_EQ(status.message(), english.message());
+  const std::string shown = ValueText(MessageWords(status));
+  EXPECT_THAT(shown, HasSubstr("cluster.yaml:10:14: servers[1].address 有 1 "
+                               "个地址，应为 2 个，每台主机一个\n"));
+  EXPECT_THAT(shown, HasSubstr("cluster.yaml:24:40: kernel.persistent 为 "
+                               "\"yes\"，应为 true 或 false\n"));
+  EXPECT_THAT(shown, HasSubstr("，您要用的是 “disabled” 吗？"));
+  EXPECT_THAT(shown, HasSubstr("地址 “192.168.103.300” 不是 IPv4 地址，应为"));
 }
 
 TEST(LoadSpecTest, AliasBombsAreRefusedQuickly) {
@@ -639,7 +679,7 @@ mut: 1
         "c.yaml:17:18: devices.rails", "c.yaml:18:1: unknown key \"mut\""}) {
     EXPECT_THAT(message, HasSubstr(line));
   }
-  // Also read twice or three times, each is named once.
+  // Each is named once, even if read two or three times.
   const size_t mut = message.find("\"mut\", expected");
   EXPECT_EQ(message.find("\"mut\", expected", mut + 1), std::string::npos)
       << message;

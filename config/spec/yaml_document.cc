@@ -13,7 +13,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "config/values/nearest_word.h"
 #include "config/values/text_form.h"
 
 namespace clusterd {
@@ -25,10 +24,10 @@ TextPosition PositionOf(const YAML::Mark& mark) {
   return {mark.line + 1, mark.column + 1};
 }
 
-// What must not reach the parser. Records the first broken character and every
-// line that is indented with a tab.
+// Keeps invalid text from the parser. Records the first broken character and
+// every line that is indented with a tab.
 void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
-  // Surrogates are no characters either, and named so that RE2 refuses them.
+  // Surrogates are invalid too; the form names them so that RE2 refuses them.
   static const LazyRE2 kGood = {
       R"((?:[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x{d800}-\x{dfff}])*)"};
   TextPosition at;
@@ -36,7 +35,7 @@ void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
     const size_t indent = line.find_first_not_of(' ');
     if (indent != absl::string_view::npos && line[indent] == '\t') {
       at.column = static_cast<int>(indent) + 1;
-      mistakes->Add(at, "a tab in the indentation, expected spaces");
+      mistakes->Add(at, "msg-spec-tab");
     }
     re2::StringPiece rest(line.data(), line.size());
     RE2::Consume(&rest, *kGood);
@@ -44,9 +43,9 @@ void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
       at.column = static_cast<int>(line.size() - rest.size()) + 1;
       const auto byte = static_cast<unsigned char>(rest[0]);
       if (absl::ascii_iscntrl(byte)) {
-        mistakes->Add(at, "has a control character, byte ", int{byte});
+        mistakes->Add(at, "msg-spec-control-character", int{byte});
       } else {
-        mistakes->Add(at, "is not UTF-8");
+        mistakes->Add(at, "msg-spec-not-utf8");
       }
       return;
     }
@@ -54,12 +53,12 @@ void CheckCharacters(absl::string_view text, Mistakes* mistakes) {
   }
 }
 
-// Of one mapping; more are named and not looked at.
+// The limit for one mapping; further keys are named and not read.
 constexpr size_t kMaxRepeats = 100;
 
-// The line with its hostlists in quotes, if yaml-cpp stumbles over a bracket of
-// one there, or over what goes on behind it: at the start of a value, and
-// anywhere in {} and [], a bracket begins a list. Empty: it is something else.
+// The line with its hostlists in quotes, if yaml-cpp fails at a bracket of one
+// there, or at the text behind it: at the start of a value, and anywhere in {}
+// and [], a bracket begins a list. Empty: another problem.
 std::string WithQuotedHostlists(absl::string_view text, TextPosition at) {
   static const LazyRE2 kHostlist = {
       R"((^|[{\[,:\s]))"
@@ -80,6 +79,13 @@ std::string WithQuotedHostlists(absl::string_view text, TextPosition at) {
   return any ? quoted.substr(0, kMaxLine) : "";
 }
 
+// "nothing", "text", "a list" or "a mapping".
+FindingValue KindWords(YamlNode::Kind kind) {
+  constexpr absl::string_view kRows[] = {"spec-nothing", "spec-text",
+                                         "spec-a-list", "spec-a-mapping"};
+  return Worded(kRows[static_cast<size_t>(kind)]);
+}
+
 // Builds the tree from yaml-cpp's events. After a limit is passed it ignores
 // all further events, so that memory stays bounded too.
 class TreeBuilder : public YAML::EventHandler {
@@ -98,7 +104,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    mistakes_->Add(PositionOf(mark), "aliases (*name) are not supported");
+    mistakes_->Add(PositionOf(mark), "msg-spec-alias");
     OnNull(mark, YAML::NullAnchor);
   }
 
@@ -133,9 +139,9 @@ class TreeBuilder : public YAML::EventHandler {
     absl::flat_hash_map<std::string, TextPosition> keys;
   };
 
-  template <typename... Parts>
-  void Stop(TextPosition position, const Parts&... parts) {
-    mistakes_->Add(position, parts...);
+  template <typename... Values>
+  void Stop(TextPosition position, const Values&... words) {
+    mistakes_->Add(position, words...);
     over_limit_ = true;
   }
 
@@ -147,16 +153,15 @@ class TreeBuilder : public YAML::EventHandler {
     node.position = PositionOf(mark);
     if (over_limit_) return node;
     if (++nodes_ > max_nodes_) {
-      Stop(node.position, "too many values, expected at most ", max_nodes_);
+      Stop(node.position, "msg-spec-too-many-values", max_nodes_);
       return node;
     }
     if (anchor != YAML::NullAnchor) {
-      mistakes_->Add(node.position, "anchors (&name) are not supported");
+      mistakes_->Add(node.position, "msg-spec-anchor");
     }
     // yaml-cpp's own marks: "?" plain, "!" quoted.
     if (!tag.empty() && tag != "?" && tag != "!") {
-      mistakes_->Add(node.position, "tag ", QuoteValue(tag),
-                     " is not supported");
+      mistakes_->Add(node.position, "msg-spec-tag", QuoteValue(tag));
     }
     return node;
   }
@@ -166,8 +171,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (over_limit_) return;
     YamlNode node = Begin(kind, mark, tag, anchor);
     if (stack_.size() >= kMaxYamlDepth) {
-      return Stop(node.position, "too deep, expected at most ", kMaxYamlDepth,
-                  " lists and mappings within each other");
+      return Stop(node.position, "msg-spec-too-deep", kMaxYamlDepth);
     }
     stack_.push_back({std::move(node), std::nullopt, {}});
   }
@@ -183,7 +187,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (over_limit_) return;
     if (stack_.empty()) {
       if (root_.has_value()) {
-        return Stop(node.position, "a second document, expected one per file");
+        return Stop(node.position, "msg-spec-second-document");
       }
       root_ = std::move(node);
       return;
@@ -195,8 +199,8 @@ class TreeBuilder : public YAML::EventHandler {
       FinishEntry(std::move(node), &parent);
     } else {
       if (node.kind != YamlNode::Kind::kText) {
-        mistakes_->Add(node.position, "a key is ", KindName(node.kind),
-                       ", expected a word");
+        mistakes_->Add(node.position, "msg-spec-key-kind",
+                       KindWords(node.kind));
       }
       parent.entry = YamlEntry{std::move(node.text), node.position, {}};
     }
@@ -208,8 +212,8 @@ class TreeBuilder : public YAML::EventHandler {
     const auto [first, is_new] =
         parent->keys.try_emplace(entry.key, entry.position);
     if (!is_new) {
-      mistakes_->Add(entry.position, "key ", QuoteValue(entry.key),
-                     " stands twice, first at ", ToString(first->second));
+      mistakes_->Add(entry.position, "msg-spec-key-twice",
+                     QuoteValue(entry.key), ToString(first->second));
     }
     entry.value = std::move(value);
     YamlNode& map = parent->node;
@@ -227,8 +231,8 @@ class TreeBuilder : public YAML::EventHandler {
   std::optional<YamlNode> root_;
 };
 
-// Takes the next value of every key that has one; false if none has. What
-// stands twice within a value comes first: it goes with the value.
+// Takes the next value of every key that has one; false if none has. Repeats
+// inside a value come first: they go with the value.
 bool TakeRepeats(YamlNode* node) {
   bool any = false;
   for (YamlNode& item : node->items) any |= TakeRepeats(&item);
@@ -249,7 +253,7 @@ bool TakeRepeats(YamlNode* node) {
 }
 
 // " such as 10s or 500ms": two that the range holds; empty: none fits.
-std::string ExampleText(absl::Duration min, absl::Duration max) {
+FindingValue ExampleWords(absl::Duration min, absl::Duration max) {
   std::vector<std::string> examples;
   for (const absl::Duration example :
        {absl::Seconds(10), absl::Milliseconds(500), absl::Minutes(5),
@@ -257,8 +261,9 @@ std::string ExampleText(absl::Duration min, absl::Duration max) {
     if (example < min || example > max || examples.size() == 2) continue;
     examples.push_back(absl::FormatDuration(example));
   }
-  if (examples.empty()) return "";
-  return absl::StrCat(" such as ", absl::StrJoin(examples, " or "));
+  if (examples.empty()) return {};
+  if (examples.size() == 1) return Worded("spec-such-as", examples[0]);
+  return Worded("spec-such-as-two", examples[0], examples[1]);
 }
 
 // The keys of the mapping at `path`, such as "servers[3]", in a table of all
@@ -277,23 +282,16 @@ std::vector<absl::string_view> KeysAt(
   return keys;
 }
 
-// A mapping of another kind of file should not be spelt out.
+// Does not list all keys of another kind of file.
 constexpr int kMaxUnknownKeys = 100;
 
 }  // namespace
-
-absl::string_view KindName(YamlNode::Kind kind) {
-  constexpr absl::string_view kNames[] = {"nothing", "text", "a list",
-                                          "a mapping"};
-  return kNames[static_cast<size_t>(kind)];
-}
 
 std::optional<YamlNode> ParseYaml(absl::string_view text,
                                   const YamlLimits& limits,
                                   Mistakes* mistakes) {
   if (text.size() > limits.max_bytes) {
-    mistakes->Add({}, "has ", text.size(), " bytes, expected at most ",
-                  limits.max_bytes);
+    mistakes->Add({}, "msg-spec-file-too-large", text.size(), limits.max_bytes);
     return std::nullopt;
   }
   const size_t before = mistakes->count();
@@ -310,16 +308,14 @@ std::optional<YamlNode> ParseYaml(absl::string_view text,
     const std::string quoted = WithQuotedHostlists(text, at);
     if (!builder.over_limit()) {
       mistakes->Add(at,
-                    quoted.empty() ? "is not YAML here: "
-                                   : "a bracket begins a list here; quote this "
-                                     "hostlist: ",
+                    quoted.empty() ? "msg-spec-not-yaml" : "msg-spec-bracket",
                     quoted.empty() ? exception.msg : quoted);
     }
     return std::nullopt;
   }
   if (builder.over_limit()) return std::nullopt;
   if (!builder.root().has_value()) {
-    mistakes->Add({}, "is empty");
+    mistakes->Add({}, "msg-spec-file-empty");
     return std::nullopt;
   }
   return std::move(builder.root());
@@ -341,21 +337,20 @@ absl::Status ReadYaml(
   return mistakes.ToStatus();
 }
 
-std::nullopt_t YamlValue::WrongKind(absl::string_view expected) const {
-  if (Is(YamlNode::Kind::kText)) {
-    Wrong(" is ", node_->quoted ? "the text " : "", QuoteValue(node_->text),
-          ", expected ", expected);
-  } else if (node_ != nullptr) {
-    Wrong(" is ", KindName(node_->kind), ", expected ", expected);
+FindingValue YamlValue::Found() const {
+  if (Is(YamlNode::Kind::kList) && node_->items.empty()) {
+    return Worded("spec-empty");
   }
-  return std::nullopt;
+  if (!Is(YamlNode::Kind::kText)) return KindWords(node_->kind);
+  const std::string text = QuoteValue(node_->text);
+  return node_->quoted ? Worded("spec-quoted-text", text)
+                       : ToFindingValue(text);
 }
 
 std::optional<std::string> YamlValue::Text() const {
   if (Is(YamlNode::Kind::kText) && !node_->text.empty()) return node_->text;
-  return WrongKind(Is(YamlNode::Kind::kList)
-                       ? "text: a bracket begins a list; quote a hostlist"
-                       : "text");
+  return WrongKind(Is(YamlNode::Kind::kList) ? "spec-text-no-list"
+                                             : "spec-text");
 }
 
 std::optional<uint32_t> YamlValue::Number(uint32_t min, uint32_t max) const {
@@ -365,13 +360,13 @@ std::optional<uint32_t> YamlValue::Number(uint32_t min, uint32_t max) const {
       number <= max) {
     return number;
   }
-  return WrongKind(absl::StrCat("a number from ", min, " to ", max));
+  return WrongKind("spec-a-number", min, max);
 }
 
 std::optional<bool> YamlValue::Bool() const {
   if (IsPlain() && node_->text == "true") return true;
   if (IsPlain() && node_->text == "false") return false;
-  return WrongKind("true or false");
+  return WrongKind("spec-true-or-false");
 }
 
 std::optional<absl::Duration> YamlValue::Duration(absl::Duration min,
@@ -383,9 +378,8 @@ std::optional<absl::Duration> YamlValue::Duration(absl::Duration min,
       duration == absl::Trunc(duration, absl::Milliseconds(1))) {
     return duration;
   }
-  return WrongKind(absl::StrCat("a duration from ", absl::FormatDuration(min),
-                                " to ", absl::FormatDuration(max),
-                                ExampleText(min, max)));
+  return WrongKind("spec-a-duration", absl::FormatDuration(min),
+                   absl::FormatDuration(max), ExampleWords(min, max));
 }
 
 std::optional<std::string> YamlValue::Word(
@@ -393,8 +387,8 @@ std::optional<std::string> YamlValue::Word(
   const absl::string_view word =
       Is(YamlNode::Kind::kText) ? absl::string_view(node_->text) : "";
   if (absl::c_linear_search(words, word)) return std::string(word);
-  return WrongKind(
-      absl::StrCat(absl::StrJoin(words, ", "), DidYouMean(word, words)));
+  return WrongKind("spec-a-word", absl::StrJoin(words, ", "),
+                   DidYouMeanWords(word, words));
 }
 
 std::vector<YamlValue> YamlValue::Items() const {
@@ -415,8 +409,10 @@ YamlMap::YamlMap(const YamlNode* node, absl::string_view path,
   const std::vector<absl::string_view> known_keys = KeysAt(path, table);
   const std::string keys = absl::StrJoin(known_keys, ", ");
   if (node->kind != YamlNode::Kind::kMap) {
-    YamlValue(node, path_.empty() ? "the file" : path_, mistakes_)
-        .WrongKind(absl::StrCat("a mapping with ", keys));
+    YamlValue(node,
+              path_.empty() ? Worded("spec-the-file") : ToFindingValue(path_),
+              mistakes_)
+        .WrongKind("spec-mapping-with", keys);
     return;
   }
   node_ = node;
@@ -424,9 +420,10 @@ YamlMap::YamlMap(const YamlNode* node, absl::string_view path,
   for (const YamlEntry& entry : node_->entries) {
     if (absl::c_linear_search(known_keys, entry.key)) continue;
     if (++unknown > kMaxUnknownKeys) break;
-    mistakes_->Add(entry.position, "unknown key ", QuoteValue(entry.key),
-                   path_.empty() ? "" : " in ", path_, ", expected ", keys,
-                   DidYouMean(entry.key, known_keys));
+    mistakes_->Add(
+        entry.position, "msg-spec-unknown-key", QuoteValue(entry.key),
+        path_.empty() ? FindingValue() : Worded("spec-in-mapping", path_), keys,
+        DidYouMeanWords(entry.key, known_keys));
   }
 }
 
@@ -444,7 +441,7 @@ YamlValue YamlMap::operator[](absl::string_view key) const {
 
 YamlValue YamlMap::Require(absl::string_view key) const {
   YamlValue value = (*this)[key];
-  if (value.node() == nullptr) value.Wrong(" is missing");
+  if (value.node() == nullptr) value.Wrong("msg-spec-missing");
   return value;
 }
 

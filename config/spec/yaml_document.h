@@ -1,11 +1,10 @@
-// Reads YAML into a tree that knows where everything stands. The only place
-// that touches yaml-cpp. Made for configuration: one document; no anchors,
-// aliases or tags, so a small file stays small; no key twice.
+// Reads YAML into a tree with positions. The only file that uses yaml-cpp. Made
+// for configuration: one document; no anchors, aliases or tags, so a small file
+// stays small; no key twice.
 //
-// And typed values out of that tree. A value that is not what it should be is
-// recorded with its position, what was found and what was expected, and reading
-// goes on: `nullopt` means absent or recorded, so a caller takes the default
-// and need not ask which.
+// Also reads typed values out of that tree. An invalid value is recorded with
+// its position, what was found and what was expected, and reading goes on.
+// `nullopt` means absent or recorded: the caller takes the default either way.
 //
 //   YamlMap map(&root, "", {"listen", "deadline"}, &mistakes);
 //   config.listen = map.RequireText("listen");
@@ -45,7 +44,7 @@ struct YamlNode {
   // Written in quotes or as a block: never a number or a boolean.
   bool quoted = false;
   std::vector<YamlNode> items;
-  // In the order of the file; keys are unique.
+  // Follow the order of the file; keys are unique.
   std::vector<YamlEntry> entries;
   // Those whose key stands among `entries`: a mistake, and recorded.
   std::vector<YamlEntry> repeats;
@@ -57,9 +56,6 @@ struct YamlEntry {
   YamlNode value;
 };
 
-// "nothing", "text", "a list" or "a mapping".
-absl::string_view KindName(YamlNode::Kind kind);
-
 struct YamlLimits {
   size_t max_bytes = 1 << 20;
   // Values and keys, each counted.
@@ -70,44 +66,44 @@ struct YamlLimits {
 inline constexpr int kMaxYamlDepth = 16;
 
 // The document's top value. Records every mistake it finds: not UTF-8, control
-// characters, tabs in the indentation, what YAML does not allow, anchors,
-// aliases, tags, keys that are no text or stand twice (the first one stays),
-// a second document, over the limits. Empty text is a mistake too. nullopt if
-// the tree would be incomplete, so nothing further can be said.
+// characters, tabs in the indentation, invalid YAML, anchors, aliases, tags,
+// keys that are not text or stand twice (the first one stays), a second
+// document, over the limits. Empty text is a mistake too. nullopt if the tree
+// would be incomplete.
 std::optional<YamlNode> ParseYaml(absl::string_view text,
                                   const YamlLimits& limits, Mistakes* mistakes);
 
-// Parses the text and calls read(tree, mistakes). Where keys stand twice, it
-// then takes their next values and calls again, so that one mistake does not
-// hide those behind it; each mistake is recorded once. Looks at kMaxReadings
-// values of a key. InvalidArgument, with every mistake: nothing that `read`
-// made is to be used then.
+// Parses the text and calls read(tree, mistakes). For repeated keys it then
+// takes their next values and calls again, up to kMaxReadings times, so that
+// one mistake does not hide others; each mistake is recorded once.
+// InvalidArgument with every mistake: then discard the results of `read`.
 absl::Status ReadYaml(absl::string_view file_name, absl::string_view text,
                       const YamlLimits& limits,
                       absl::FunctionRef<void(const YamlNode&, Mistakes*)> read);
 inline constexpr int kMaxReadings = 8;
 
-// What stands in one place of the file, or that nothing does. Keeps pointers to
-// the tree and to the mistakes. The readers record and return nullopt if it is
-// something else; what is absent is nullopt and no mistake.
+// The value at one place of the file, or its absence. Keeps pointers to the
+// tree and to the mistakes. The readers record an invalid value and return
+// nullopt; an absent value is nullopt and not a mistake.
 class YamlValue {
  public:
-  // `node` is nullptr if it is absent; `subject` opens messages, e.g.
-  // "hccl.base_port".
-  YamlValue(const YamlNode* node, std::string subject, Mistakes* mistakes,
+  // `node` is nullptr if it is absent; `subject`, a text or words, opens
+  // messages, e.g. "hccl.base_port".
+  template <typename Subject>
+  YamlValue(const YamlNode* node, const Subject& subject, Mistakes* mistakes,
             TextPosition where_absent = {})
       : node_(node),
         position_(node == nullptr ? where_absent : node->position),
-        subject_(std::move(subject)),
+        subject_(ToFindingValue(subject)),
         mistakes_(mistakes) {}
 
   const YamlNode* node() const { return node_; }
   bool Is(YamlNode::Kind kind) const {
     return node_ != nullptr && node_->kind == kind;
   }
-  // Of the mapping if the value is absent.
+  // The position of the mapping if the value is absent.
   TextPosition position() const { return position_; }
-  const std::string& subject() const { return subject_; }
+  const FindingValue& subject() const { return subject_; }
   Mistakes* mistakes() const { return mistakes_; }
 
   // Any non-empty scalar, also `5` or `true`.
@@ -134,43 +130,54 @@ class YamlValue {
     if (parsed.ok()) {
       value = *std::move(parsed);
     } else {
-      Wrong(": ", parsed.status().message());
+      Wrong("spec-of", MessageWords(parsed.status()));
     }
     return value;
   }
 
-  // Those of a list, under its subject; what is no list, or absent, is the only
-  // one.
+  // The items of a list, under its subject; any other value, or an absent one,
+  // is the only item.
   std::vector<YamlValue> Items() const;
 
   // A part of the value, under a subject of its own.
-  YamlValue Inner(const YamlNode& node, std::string subject) const {
-    return YamlValue(&node, std::move(subject), mistakes_);
+  template <typename Subject>
+  YamlValue Inner(const YamlNode& node, const Subject& subject) const {
+    return YamlValue(&node, subject, mistakes_);
   }
 
-  // Records the subject with `parts` behind it.
-  template <typename... Parts>
-  void Wrong(const Parts&... parts) const {
-    mistakes_->Add(position_, subject_, parts...);
+  // Records the words of that row: the subject is their first value.
+  template <typename... Values>
+  void Wrong(absl::string_view row, const Values&... values) const {
+    mistakes_->Add(position_, row, subject_, values...);
   }
-  // Records "SUBJECT is WHAT STANDS THERE, expected …" unless it is absent.
-  std::nullopt_t WrongKind(absl::string_view expected) const;
+  // Records "SUBJECT is WHAT STANDS THERE, expected …", the words of that row,
+  // unless it is absent.
+  template <typename... Values>
+  std::nullopt_t WrongKind(absl::string_view row,
+                           const Values&... values) const {
+    if (node_ != nullptr) {
+      Wrong("msg-spec-wrong-value", Found(), Worded(row, values...));
+    }
+    return std::nullopt;
+  }
 
  private:
+  // Describes the value. REQUIRES: it is not absent.
+  FindingValue Found() const;
   bool IsPlain() const { return Is(YamlNode::Kind::kText) && !node_->quoted; }
 
   const YamlNode* node_;
   TextPosition position_;
-  std::string subject_;
+  FindingValue subject_;
   Mistakes* mistakes_;
 };
 
 // A mapping with known keys. Keeps pointers to the tree and to the mistakes.
 class YamlMap {
  public:
-  // Records unless `node` is a mapping, and every key (of the first 100) that
-  // is not known with the nearest one that is. nullptr, "nothing" and what is
-  // no mapping are read as an empty mapping. `path` names it in messages, e.g.
+  // Records unless `node` is a mapping, and every unknown key (of the first
+  // 100) with the nearest known one. nullptr, "nothing" and values that are not
+  // mappings are read as an empty mapping. `path` names it in messages, e.g.
   // "servers[3]"; empty: the file. `table` has all keys of the file, those of
   // this mapping as "servers[].hosts": see config/spec/keys.
   YamlMap(const YamlNode* node, absl::string_view path,

@@ -132,13 +132,13 @@ TEST(ParseYamlTest, RefusesControlCharacters) {
 }
 
 TEST(ParseYamlTest, SaysWhereYamlEnds) {
-  EXPECT_THAT(Wrong("a: 1\n b: 2\n"), HasSubstr("f:2:3: is not YAML here"));
-  EXPECT_THAT(Wrong("a: [1, 2\n"), HasSubstr("is not YAML here"));
-  EXPECT_THAT(Wrong("a: @x\n"), HasSubstr("f:1:4: is not YAML here"));
+  EXPECT_THAT(Wrong("a: 1\n b: 2\n"), HasSubstr("f:2:3: is not YAML"));
+  EXPECT_THAT(Wrong("a: [1, 2\n"), HasSubstr("is not YAML"));
+  EXPECT_THAT(Wrong("a: @x\n"), HasSubstr("f:1:4: is not YAML"));
 }
 
 TEST(ParseYamlTest, AnUnquotedHostlistInFlowYamlIsShownInQuotes) {
-  const std::string why = "a bracket begins a list here; quote this hostlist: ";
+  const std::string why = "a bracket begins a YAML list; quote this hostlist: ";
   const struct {
     const char* line;
     const char* quoted;
@@ -168,11 +168,11 @@ TEST(ParseYamlTest, AnUnquotedHostlistInFlowYamlIsShownInQuotes) {
   }
   EXPECT_EQ(Wrong("a: {b: s[0-1]}\n"),
             absl::StrCat("f:1:9: ", why, "a: {b: \"s[0-1]\"}"));
-  EXPECT_THAT(Wrong("a: {b: c [0]}\n"), HasSubstr("is not YAML here"));
+  EXPECT_THAT(Wrong("a: {b: c [0]}\n"), HasSubstr("is not YAML"));
 }
 
 TEST(ParseYamlTest, ABracketAtTheStartOfABlockValueIsShownInQuotes) {
-  const std::string why = "a bracket begins a list here; quote this hostlist: ";
+  const std::string why = "a bracket begins a YAML list; quote this hostlist: ";
   const std::pair<const char*, const char*> kCases[] = {
       {"hosts: [1-3]node", "hosts: \"[1-3]node\""},
       {"hosts: [r1,r2]n[1-3].site\r", "hosts: \"[r1,r2]n[1-3].site\""},
@@ -184,10 +184,10 @@ TEST(ParseYamlTest, ABracketAtTheStartOfABlockValueIsShownInQuotes) {
   for (const auto& [text, quoted] : kCases) {
     EXPECT_THAT(Wrong(text), EndsWith(why + quoted)) << text;
   }
-  // Lists are lists, and what no hostlist looks like is no hostlist.
+  // Lists stay lists, and other texts are not taken for hostlists.
   EXPECT_EQ(Wrong("hosts: [node1,node2]\nids:\n  [0, 1]\n"), "");
   for (const char* text : {"a: [1, 2]x", "a: [1] x", "a: []]", "a: ]"}) {
-    EXPECT_THAT(Wrong(text), HasSubstr("is not YAML here")) << text;
+    EXPECT_THAT(Wrong(text), HasSubstr("is not YAML")) << text;
   }
 }
 

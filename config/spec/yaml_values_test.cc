@@ -111,7 +111,7 @@ TEST(YamlMapTest, AMappingWithNothingInItIsEmpty) {
   EXPECT_EQ(file.Wrong(), "");
 }
 
-// What ReadNumber says about one value.
+// The mistake that ReadNumber records for one value.
 std::string NumberMistake(absl::string_view value) {
   File file(std::string("n: ") + std::string(value) + "\n");
   const std::optional<uint32_t> number = file.Map({"n"})["n"].Number(1, 65535);
@@ -181,6 +181,14 @@ TEST(ReadTextTest, OfAListSaysThatBracketsNeedQuotes) {
             "f:1:4: a is a list, expected text: a bracket begins a list; quote "
             "a hostlist\n"
             "f:2:4: b is a mapping, expected text");
+}
+
+TEST(ReadTextTest, OfAnEmptyListSaysThatItIsEmpty) {
+  File file("a: []\n");
+  const YamlMap map = file.Map({"a"});
+  map["a"].WrongKind("spec-host-names");
+  map["b"].WrongKind("spec-host-names");
+  EXPECT_EQ(file.Wrong(), "f:1:4: a is empty, expected host names");
 }
 
 TEST(ReadWordTest, NamesAllWordsAndTheNearest) {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
@@ -11,6 +10,7 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/values/value_error.h"
 
 namespace clusterd {
 namespace {
@@ -19,14 +19,7 @@ constexpr int64_t kAddresses = int64_t{1} << 32;
 constexpr size_t kMaxFormulaBytes = 256;
 constexpr int kMaxFormulaDepth = 32;
 
-template <typename... Parts>
-absl::Status Wrong(absl::string_view what, absl::string_view text,
-                   const Parts&... parts) {
-  return InvalidArgument(what, " \"", absl::Utf8SafeCEscape(text.substr(0, 80)),
-                         "\" ", parts...);
-}
-
-// What may stand for a number.
+// The letters that may stand for a number.
 struct Input {
   absl::string_view word;
   int64_t FormulaInputs::*value;
@@ -41,7 +34,7 @@ constexpr Input kInputs[] = {{"n", &FormulaInputs::n},
 // Recursive descent over the text: sums of products of signed terms.
 class Evaluation {
  public:
-  // Without `inputs` the text is only read, and every number is 0.
+  // Without `inputs` only parses the text, with 0 for every number.
   Evaluation(absl::string_view text, const FormulaInputs* inputs)
       : text_(text), inputs_(inputs), rest_(text) {}
 
@@ -59,13 +52,9 @@ class Evaluation {
 
   absl::Status Unexpected() {
     if (Peek() == '\0') {
-      return Wrong("formula", text_,
-                   "ends early, expected a number or one of n, d, i, g, name");
+      return WrongValue("value-formula-ends", text_);
     }
-    return Wrong("formula", text_, "has \"",
-                 absl::Utf8SafeCEscape(rest_.substr(0, 16)),
-                 "\", expected numbers, n, d, i, g, servers, name, "
-                 "+ - * / % and parentheses");
+    return WrongValue("value-formula-has", text_, rest_.substr(0, 16));
   }
 
   absl::StatusOr<int64_t> Apply(char op, int64_t a, int64_t b) const {
@@ -79,16 +68,16 @@ class Evaluation {
     } else if (op == '*') {
       overflows = __builtin_mul_overflow(a, b, &result);
     } else if (b == 0) {
-      return Wrong("formula", text_, "divides by zero");
+      return WrongValue("value-formula-zero", text_);
     } else {
       overflows = a == INT64_MIN && b == -1;
       if (!overflows) result = op == '/' ? a / b : a % b;
     }
-    if (overflows) return Wrong("formula", text_, "leaves 64 bits");
-    return result;
+    if (!overflows) return result;
+    return WrongValue("value-formula-large", text_);
   }
 
-  // What `part` reads, any number of times with one of `operators` between.
+  // Reads `part` any number of times with one of `operators` between.
   absl::StatusOr<int64_t> Chain(absl::string_view operators,
                                 absl::StatusOr<int64_t> (Evaluation::*part)()) {
     ASSIGN_OR_RETURN(int64_t value, (this->*part)());
@@ -110,15 +99,14 @@ class Evaluation {
     if (absl::ascii_isalpha(c)) return Letter();
     if (c != '-' && c != '(') return Unexpected();
     if (++depth_ > kMaxFormulaDepth) {
-      return Wrong("formula", text_, "is nested too deep, expected at most ",
-                   kMaxFormulaDepth, " levels");
+      return WrongValue("value-formula-deep", text_, kMaxFormulaDepth);
     }
     rest_.remove_prefix(1);
     ASSIGN_OR_RETURN(const int64_t value, c == '-' ? Term() : Sum());
     --depth_;
     if (c == '-') return Apply('-', 0, value);
     if (Peek() != ')') {
-      return Wrong("formula", text_, "has an open parenthesis, expected \")\"");
+      return WrongValue("value-formula-open", text_);
     }
     rest_.remove_prefix(1);
     return value;
@@ -127,7 +115,7 @@ class Evaluation {
   absl::StatusOr<int64_t> Number() {
     int64_t number = 0;
     if (!absl::SimpleAtoi(TakeWhile(absl::ascii_isdigit), &number)) {
-      return Wrong("formula", text_, "has a number that is too large");
+      return WrongValue("value-formula-number", text_);
     }
     return number;
   }
@@ -140,8 +128,7 @@ class Evaluation {
       if (inputs_ == nullptr) return 0;
       const int64_t value = inputs_->*input.value;
       if (value != FormulaInputs::kNoNumber) return value;
-      return Wrong("formula", text_,
-                   "has name, and the server's name ends in no number");
+      return WrongValue("value-formula-name", text_);
     }
     rest_ = before;
     return Unexpected();
@@ -166,21 +153,25 @@ absl::StatusOr<std::vector<uint32_t>> ParseOctet(absl::string_view octet) {
   absl::string_view list = octet;
   const bool bracket = absl::ConsumePrefix(&list, "[");
   if (bracket && !absl::ConsumeSuffix(&list, "]")) {
-    return Wrong("octet", octet, "has an open bracket, expected \"]\"");
+    return WrongValue("value-octet-open", octet);
   }
   ASSIGN_OR_RETURN(const std::vector<NumberRange> ranges,
                    ParseNumberList(list));
   std::vector<uint32_t> values;
   for (const NumberRange& range : ranges) {
-    if (range.last > 255) return Wrong("octet", octet, "is over 255");
-    if (range.width > 0) return Wrong("octet", octet, "has leading zeros");
+    if (range.last > 255) {
+      return WrongValue("value-octet-over", octet);
+    }
+    if (range.width > 0) {
+      return WrongValue("value-octet-zeros", octet);
+    }
     for (uint64_t value = range.first; value <= range.last;
          value += range.step) {
       values.push_back(static_cast<uint32_t>(value));
     }
   }
   if (bracket || values.size() == 1) return values;
-  return Wrong("octet", octet, "is a list, expected it in brackets");
+  return WrongValue("value-octet-list", octet);
 }
 
 // A list of numbers has no dots inside, so every dot counts.
@@ -190,8 +181,7 @@ absl::StatusOr<std::vector<Ipv4Address>> ExpandQuad(absl::string_view quad) {
   for (absl::string_view octet : octets) {
     ASSIGN_OR_RETURN(const std::vector<uint32_t> values, ParseOctet(octet));
     if (expanded.size() * values.size() > kMaxPatternAddresses) {
-      return Wrong("address", quad, "lists too many, expected at most ",
-                   kMaxPatternAddresses);
+      return WrongValue("value-address-many", quad, kMaxPatternAddresses);
     }
     std::vector<uint32_t> longer;
     longer.reserve(expanded.size() * values.size());
@@ -201,7 +191,7 @@ absl::StatusOr<std::vector<Ipv4Address>> ExpandQuad(absl::string_view quad) {
     expanded = std::move(longer);
   }
   if (octets.size() != 4) {
-    return Wrong("address", quad, "is not IPv4, expected four octets");
+    return WrongValue("value-address-octets", quad);
   }
   return std::vector<Ipv4Address>(expanded.begin(), expanded.end());
 }
@@ -227,8 +217,7 @@ int64_t NumberInName(absl::string_view host) {
 
 absl::StatusOr<Formula> Formula::Parse(absl::string_view text) {
   if (text.size() > kMaxFormulaBytes) {
-    return Wrong("formula", text, "is too long, expected at most ",
-                 kMaxFormulaBytes, " bytes");
+    return WrongValue("value-formula-long", text, kMaxFormulaBytes);
   }
   RETURN_IF_ERROR(Evaluation(text, nullptr).Run().status());
   Formula formula;
@@ -247,7 +236,7 @@ bool Formula::CountsByIndex() const {
 
 absl::StatusOr<AddressPattern> AddressPattern::Parse(absl::string_view text) {
   const auto [quad, offset] = SplitOffset(text);
-  // The plain case gets the plain message.
+  // A plain address gets the plain message.
   if (quad.find_first_of("[]") == absl::string_view::npos) {
     RETURN_IF_ERROR(Ipv4Address::Parse(quad).status());
   }
@@ -263,16 +252,14 @@ absl::StatusOr<AddressPattern> AddressPattern::ParseSubnets(
   int prefix_length = 0;
   if (!HasForm(quad_and_length, *kForm, &quad, &prefix_length) ||
       prefix_length < 1 || prefix_length > 30) {
-    return Wrong("subnet", text,
-                 "has no prefix length 1-30, expected e.g. 192.168.100.0/24");
+    return WrongValue("value-subnet-prefix", text, "1-30");
   }
   ASSIGN_OR_RETURN(AddressPattern pattern,
                    ParseList(text, quad, prefix_length, offset));
   for (Ipv4Address base : pattern.bases_) {
     const Ipv4Subnet subnet(base, prefix_length);
     if (subnet.network() == base) continue;
-    return Wrong("subnet", text, "has host bits set, expected ",
-                 subnet.ToString());
+    return WrongValue("value-subnet-host-bits", text, subnet.ToString());
   }
   return pattern;
 }
@@ -286,9 +273,12 @@ absl::StatusOr<AddressPattern> AddressPattern::ParseList(
   pattern.has_formula_ = absl::StrContains(text, '+');
   absl::StatusOr<std::vector<Ipv4Address>> bases = ExpandQuad(quad);
   if (!bases.ok()) {
-    return Wrong(
-        pattern.what(), text, "is malformed: ", bases.status().message(),
-        absl::StrContains(quad, ':') ? "; IPv6 is not judged yet" : "");
+    const absl::Status malformed =
+        WrongValue(prefix_length == 32 ? "value-address-malformed"
+                                       : "value-subnet-malformed",
+                   text, bases.status());
+    if (!absl::StrContains(quad, ':')) return malformed;
+    return WrongValue("value-not-ipv6", malformed);
   }
   pattern.bases_ = *std::move(bases);
   ASSIGN_OR_RETURN(pattern.offset_, Formula::Parse(offset));
@@ -299,14 +289,16 @@ absl::StatusOr<Ipv4Address> AddressPattern::At(
     size_t k, const FormulaInputs& inputs) const {
   ASSIGN_OR_RETURN(const int64_t offset, offset_.Evaluate(inputs));
   const Ipv4Address base = bases_[bases_.size() == 1 ? 0 : k];
-  // How many there are in all of IPv4. The product of an offset that is not
-  // past that stays within 2^32.
+  // The number of subnets in all of IPv4. With an offset up to that, the
+  // product stays within 2^32.
   const int64_t count = int64_t{1} << prefix_length_;
   const bool is_near = -count <= offset && offset <= count;
   const int64_t bits =
       base.bits() + (is_near ? offset * (kAddresses / count) : kAddresses);
   if (bits < 0 || bits >= kAddresses) {
-    return Wrong(what(), text_, "leads out of IPv4");
+    return WrongValue(
+        prefix_length_ == 32 ? "value-address-outside" : "value-subnet-outside",
+        text_);
   }
   return Ipv4Address(static_cast<uint32_t>(bits));
 }
@@ -318,30 +310,25 @@ absl::StatusOr<Ipv4Address> HostAddress(const Ipv4Subnet& subnet,
     return Ipv4Address(subnet.network().bits() +
                        static_cast<uint32_t>(host_part));
   }
-  absl::string_view problem = "is outside";
-  if (host_part == 0) problem = "is the network address of";
-  if (host_part == broadcast) problem = "is the broadcast address of";
-  return InvalidArgument("host part ", host_part, " ", problem, " ",
-                         subnet.ToString(), ", expected 1-", broadcast - 1);
+  return WrongValue(host_part == 0           ? "value-host-network"
+                    : host_part == broadcast ? "value-host-broadcast"
+                                             : "value-host-outside",
+                    host_part, subnet.ToString(), broadcast - 1);
 }
 
 absl::Status CheckUsableAddress(Ipv4Address address, int prefix_length) {
   const Ipv4Subnet subnet(address, prefix_length);
   const bool has_edges = prefix_length <= 30;
-  const std::pair<bool, absl::string_view> problems[] = {
-      {address.bits() >> 24 == 0, "means \"this network\""},
-      {address.IsLoopback(), "is loopback"},
-      {address.IsMulticast(), "is multicast"},
-      {address.IsClassE(), "is class E"},
-      {has_edges && address == subnet.network(),
-       "is the network address of its subnet"},
-      {has_edges && address == subnet.broadcast(),
-       "is the broadcast address of its subnet"},
+  const std::pair<bool, const char*> problems[] = {
+      {address.bits() >> 24 == 0, "value-this-network"},
+      {address.IsLoopback(), "value-loopback"},
+      {address.IsMulticast(), "value-multicast"},
+      {address.IsClassE(), "value-class-e"},
+      {has_edges && address == subnet.network(), "value-network-address"},
+      {has_edges && address == subnet.broadcast(), "value-broadcast-address"},
   };
-  for (const auto& [holds, problem] : problems) {
-    if (!holds) continue;
-    return Wrong("address", address.ToString(), problem,
-                 ", expected a host's address");
+  for (const auto& [holds, row] : problems) {
+    if (holds) return WrongValue(row, address.ToString());
   }
   return absl::OkStatus();
 }

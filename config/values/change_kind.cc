@@ -8,7 +8,7 @@
 namespace clusterd {
 namespace {
 
-// In the order in which they are explained.
+// Explanations follow this order.
 constexpr std::pair<ChangeKind, absl::string_view> kKinds[] = {
     {CHANGE_OBSERVE, "observe"},
     {CHANGE_SYSCTL, "sysctl"},
@@ -19,15 +19,15 @@ constexpr std::pair<ChangeKind, absl::string_view> kKinds[] = {
     {CHANGE_SSH_LOGIN, "ssh-login"},
     {CHANGE_LOGS, "logs"}};
 
+}  // namespace
+
 std::string KindsText(const std::set<ChangeKind>& kinds) {
   std::vector<absl::string_view> names;
   for (const auto& [kind, name] : kKinds) {
     if (kinds.count(kind) > 0) names.push_back(name);
   }
-  return names.empty() ? "nothing" : absl::StrJoin(names, ", ");
+  return absl::StrJoin(names, ", ");
 }
-
-}  // namespace
 
 std::string ChangeKindName(ChangeKind kind) {
   for (const auto& [known, name] : kKinds) {
@@ -59,25 +59,6 @@ std::set<ChangeKind> AllowedKinds(const HostAllows& allows) {
 
 std::string AllowLine(const std::set<ChangeKind>& kinds) {
   return absl::StrCat("\"allow: [", KindsText(kinds), "]\"");
-}
-
-std::string WhatIsAllowed(const HostAllows& allows) {
-  return absl::StrCat(
-      "it allows ", KindsText(AllowedKinds(allows)),
-      allows.mistake().empty() ? "" : " until its file is right");
-}
-
-std::string HowToAllow(const HostAllows& allows,
-                       const std::set<ChangeKind>& kinds) {
-  if (!allows.mistake().empty()) {
-    return absl::StrCat("correct the mistake there (", allows.mistake(), ")");
-  }
-  const std::string line = AllowLine(kinds);
-  if (allows.file().empty()) {
-    return absl::StrCat("start clusterd there with --config and a file with ",
-                        line, " in it");
-  }
-  return absl::StrCat("put ", line, " into ", allows.file(), " there");
 }
 
 }  // namespace clusterd

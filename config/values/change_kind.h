@@ -1,6 +1,4 @@
-// The kinds of change as people write them: in agent.yaml, in findings, in a
-// printed plan. And what a host allows, and what to write where so that it
-// allows more; said alike by a plan and by the host's refusal.
+// The kinds of change as written in agent.yaml, findings and printed plans.
 #ifndef CONFIG_VALUES_CHANGE_KIND_H_
 #define CONFIG_VALUES_CHANGE_KIND_H_
 
@@ -19,7 +17,7 @@ namespace clusterd {
 // value that is none of them gives "unknown kind 17".
 std::string ChangeKindName(ChangeKind kind);
 
-// Exact; nullopt for anything else.
+// Exact; nullopt for an unknown name.
 std::optional<ChangeKind> ParseChangeKind(absl::string_view name);
 
 // All of them, "observe" first.
@@ -28,16 +26,11 @@ std::vector<ChangeKind> AllChangeKinds();
 // The kinds that this version knows; a newer host may name others.
 std::set<ChangeKind> AllowedKinds(const HostAllows& allows);
 
+// "observe, sysctl"; empty for none.
+std::string KindsText(const std::set<ChangeKind>& kinds);
+
 // "allow: [observe, sysctl]", in quotes.
 std::string AllowLine(const std::set<ChangeKind>& kinds);
-
-// "it allows observe, sysctl"; "it allows observe until its file is right".
-std::string WhatIsAllowed(const HostAllows& allows);
-
-// What a person does so that the host allows all of these:
-//   put "allow: [observe, sysctl]" into /etc/clusterd/agent.yaml there
-std::string HowToAllow(const HostAllows& allows,
-                       const std::set<ChangeKind>& kinds);
 
 }  // namespace clusterd
 

@@ -3,8 +3,8 @@
 #include <bitset>
 
 #include "absl/strings/str_split.h"
-#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/values/value_error.h"
 
 namespace clusterd {
 
@@ -16,10 +16,7 @@ absl::StatusOr<DscpClasses> ParseDscpClasses(absl::string_view text) {
     uint32_t dscp = 0, traffic_class = 0;
     if (!HasForm(pair, *kPair, &dscp, &traffic_class) || dscp >= kDscps ||
         named[dscp]) {
-      return InvalidArgument(
-          "\"", pair,
-          "\" is no DSCP from 0 to 63 with its traffic class from "
-          "0 to 3, each once, such as 33:1,46:2");
+      return WrongValue("value-dscp", pair);
     }
     named.set(dscp);
     classes[dscp] = traffic_class;

@@ -1,8 +1,8 @@
 // The traffic class of each DSCP, as a text that names those of another class
 // than 0:
 //   33:1,46:2     in specs, facts and plans
-//   0:0           there, of a map with class 0 alone
-//   33:1,46:0,    in hccn.conf, where hccn_tool keeps what was put back to 0
+//   0:0           there, for a map with class 0 alone
+//   33:1,46:0,    in hccn.conf, where hccn_tool keeps entries reset to 0
 //                 (vendor-tool.md, 3.23)
 #ifndef CONFIG_VALUES_DSCP_CLASSES_H_
 #define CONFIG_VALUES_DSCP_CLASSES_H_
@@ -21,10 +21,10 @@ inline constexpr size_t kDscps = 64;
 using DscpClasses = std::array<uint32_t, kDscps>;
 
 // Pairs in any order, without a comma at the end. InvalidArgument, quoting the
-// pair: it is no DSCP with a class from 0 to 3, or its DSCP was named before.
+// pair, if it is not a DSCP with a class from 0 to 3, or repeats a DSCP.
 absl::StatusOr<DscpClasses> ParseDscpClasses(absl::string_view text);
 
-// As specs, facts and plans have it, in the order of the DSCPs.
+// The form in specs, facts and plans, in the order of the DSCPs.
 std::string DscpClassesText(const DscpClasses& classes);
 
 }  // namespace clusterd

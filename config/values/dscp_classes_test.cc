@@ -24,8 +24,9 @@ TEST(DscpClassesTest, RefusesWhatIsNoMapOrNamesADscpTwice) {
         "33:1 46:2", "-1:1", "33:1\n", "4294967297:1"}) {
     EXPECT_FALSE(ParseDscpClasses(text).ok()) << text;
   }
-  EXPECT_EQ(Canonical("33:1,64:1").find("\"64:1\" is no DSCP from 0 to 63"),
-            0u);
+  EXPECT_EQ(
+      Canonical("33:1,64:1").find("\"64:1\" is not valid, expected a DSCP"),
+      0u);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr char kAddress[] = R"((?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3})"
                             R"((?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d))";
 
 // A whole number as strtol takes it, from `first` to `last`: blanks and a sign
-// may stand before it, and no digit at all is 0.
+// may stand before it, and a text without digits is 0.
 bool IsNumber(absl::string_view value, int64_t first, int64_t last) {
   const std::string text(value);
   char* end = nullptr;
@@ -82,7 +82,7 @@ bool IsMacAddress(absl::string_view value) {
 bool IsRocePort(absl::string_view value) {
   return absl::StartsWith(value, "-1") || IsDigitsIn<4097, 65535>(value);
 }
-// How many ports there must be, another line says.
+// Another line gives the number of ports.
 bool IsPortList(absl::string_view value) { return value.size() > 8; }
 
 // The tool refuses another form; the tools of A2 and A3 refuse more priorities.
@@ -93,7 +93,7 @@ bool IsShortBitmap(absl::string_view value) {
          std::count(value.begin(), value.end(), '1') <= kMostPausing;
 }
 
-// A limit that is too long is no limit to the tool.
+// The tool ignores a limit that is too long.
 bool IsBandwidth(absl::string_view value) {
   constexpr size_t kMaxChars = 6;
   return value.size() > kMaxChars || IsDigitsIn<10000, 200000>(value);
@@ -102,8 +102,7 @@ bool IsSpeed(absl::string_view value) {
   return IsNumber(value, 100000, 100000) || IsNumber(value, 200000, 200000);
 }
 
-// "33:1,46:2,"; what is shorter than a pair is skipped, and a pair has at most
-// four characters.
+// "33:1,46:2,"; skips parts shorter than a pair, which has at most 4 bytes.
 bool IsDscpMap(absl::string_view value) {
   static const LazyRE2 kPair = {
       R"(\d:0?[0-3]|(?:[0-5]\d|6[0-3]):[0-3]|\d:[0-3][^\d])"};
@@ -177,9 +176,9 @@ constexpr char kFec[] = "rs|off|auto";
 // NPU series whose tool reads a key; one bit each.
 enum Series { kA1 = 1, kA2 = 2, kA3 = 4, kEvery = kA1 | kA2 | kA3 };
 
-// Keys over whose values the recovery of their device fails, with what it takes
-// and how long that may be. Some it reads only where the device has a line with
-// another key, or, of DHCP, has none.
+// Keys over whose values the recovery of their device fails, with their valid
+// form and length. The recovery reads some only if the device has a line with
+// another key, or, with DHCP, has none.
 constexpr char kDhcp[] = "udhcpc_enable";
 constexpr struct {
   absl::string_view keys;
@@ -212,7 +211,7 @@ constexpr struct {
     {"dcqcn_g_shift/dcqcn_tkp/dcqcn_tmp/dcqcn_alp_shift", 29, IsGivenIn<0, 15>,
      kEvery, "dcqcn_alg_mode"},
     {"dcqcn_ai/dcqcn_alp", 29, IsGivenIn<0, 65535>, kEvery, "dcqcn_alg_mode"},
-    // On A+K boards alone; no fact tells the board.
+    // For A+K boards alone; no fact identifies the board.
     {"xsfp_reset_max_times", 2, IsIn<0, 30>, kA2},
     {"xsfp_reset_wait_times", 2, IsIn<0, 40>, kA2},
     {"tls_enable", 29, IsGivenIn<0, 1>},

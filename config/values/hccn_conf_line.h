@@ -15,39 +15,36 @@ namespace clusterd {
 // "gateway_3" of "gateway_3=10.0.0.1"; the whole of a line without "=".
 absl::string_view HccnConfKeyOf(absl::string_view line);
 
-// Whether the tool keeps the line for itself: the recovery at boot writes
-// xsfp_reset_max_times_N, xsfp_reset_wait_times_N and tls_ca_recovered_N by
-// itself. Nobody else means anything by them.
+// True if the tool owns the line: its recovery at boot automatically writes
+// xsfp_reset_max_times_N, xsfp_reset_wait_times_N and tls_ca_recovered_N, which
+// neither clusterd nor people set.
 bool IsToolsOwnLine(absl::string_view line);
 
-// Whether the tool reads the line as a route: "route_" in column 0, and a "=".
+// True if the tool reads the line as a route: "route_" in column 0, and a "=".
 bool IsRouteLine(absl::string_view line);
 
-// Whether the tool's scan gets through such a line. What follows a good gateway
-// is not looked at. One line that it does not get through costs every device of
-// the host its address at boot.
+// True if the tool's scan accepts such a line. It ignores text behind a good
+// gateway. A line that it refuses costs every device its address at boot.
 bool IsScannedRoute(absl::string_view line);
 
-// Whether it is a line that the recovery at boot takes for a setting of a
-// device: key_N=value with a key that it is known to fail over, or a route that
-// its scan gets through.
+// True if the recovery at boot takes the line for a setting of a device: a
+// key_N=value that it is known to fail over, or a route that its scan accepts.
 bool IsRecoveredLine(absl::string_view line);
 
-// Whether the recovery may take the line, or does not read it beside the other
-// lines of the file: false where it is known to fail over it, be it the tool of
-// one product only, where a line that it needs is lacking, or where two lines
-// were joined. What is missed here, `-cfg status` tells.
-// REQUIRES: IsRecoveredLine(line).
+// False if the recovery is known to fail over the line, on at least one
+// product, because a line that it needs is missing, or because two lines were
+// joined. True if it may take the line, or does not read it beside the other
+// lines of the file. `-cfg status` reports failures missed here. REQUIRES:
+// IsRecoveredLine(line).
 bool MayBeRecovered(absl::string_view line, absl::string_view file);
 
-// Whether the tool of that series, "A1", "A2" or "A3", fails over the line; of
-// a series that is not known (empty) it may. REQUIRES: !MayBeRecovered().
+// True if the tool of that series, "A1", "A2" or "A3", fails over the line; for
+// an unknown series (empty) it may. REQUIRES: !MayBeRecovered().
 bool BreaksRecoveryOf(absl::string_view npu_series, absl::string_view line);
 
-// SHA-256, in hex, of what we and people set: of the lines in the order of
-// their keys, without those that are the tool's own. The tool's write moves a
-// key to the end of the file and sets nothing by that; of equal keys it obeys
-// the first, so those keep their order.
+// SHA-256, in hex, of all lines but the tool's own, in the order of their keys.
+// The tool's write moves a key to the end of the file without any effect; of
+// equal keys it obeys the first, so those keep their order.
 std::string HccnConfDigest(absl::string_view text);
 
 }  // namespace clusterd

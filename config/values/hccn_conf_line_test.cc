@@ -9,7 +9,7 @@
 namespace clusterd {
 namespace {
 
-// Of the records: what the published tool ended with 244 over.
+// From the records: the published tool ended with 244 over these.
 TEST(IsScannedRouteTest, RefusesEveryRouteThatStopsTheTool) {
   for (const char* line :
        {"route_address_172.16.0.0_5=gateway_10.0.0.253",
@@ -95,7 +95,7 @@ const std::vector<Values>& KeyValues() {
   return *values;
 }
 
-// What must go with lines of device 5 above.
+// Lines that those of device 5 above require.
 constexpr char kOthers[] =
     "multi_qp_count_5=2\nmulti_qp_udp_ports_5=5000,5001\n";
 
@@ -141,7 +141,7 @@ TEST(BreaksRecoveryOfTest, DependsOnTheProductWhereItsToolReadsTheKey) {
   EXPECT_EQ(broken("encoding_5=x"), "A1");
   EXPECT_EQ(broken("xsfp_reset_max_times_5=31"), "A2");
   EXPECT_EQ(broken("udp_port_mode_5=x"), "A2A3");
-  // Five priorities are one too many of two products.
+  // Five priorities are one too many for two products.
   EXPECT_EQ(broken("bitmap_5=1,1,1,1,1,0,0,0"), "A2A3");
   EXPECT_TRUE(BreaksRecoveryOf("", "encoding_5=x"));
 }

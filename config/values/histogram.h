@@ -1,4 +1,4 @@
-// How many of some durations were how long, for metrics.
+// The distribution of durations, for metrics.
 #ifndef CONFIG_VALUES_HISTOGRAM_H_
 #define CONFIG_VALUES_HISTOGRAM_H_
 
@@ -10,7 +10,6 @@
 
 namespace clusterd {
 
-// A value.
 class Histogram {
  public:
   // `bounds` ascend; each is the largest value of its bucket.
@@ -24,7 +23,7 @@ class Histogram {
   }
 
   const std::vector<double>& bounds() const { return bounds_; }
-  // Of each bucket alone; the last is of what is beyond all bounds.
+  // The count of each bucket alone; the last is for values beyond all bounds.
   const std::vector<uint64_t>& counts() const { return counts_; }
   double sum() const { return sum_; }
 

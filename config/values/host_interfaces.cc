@@ -3,10 +3,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "config/values/status_macros.h"
+#include "config/values/value_error.h"
 
 namespace clusterd {
-
 const HostInterface* FindInterface(const HostFacts& facts,
                                    absl::string_view address) {
   for (const HostInterface& each : facts.interfaces().value().interfaces()) {
@@ -19,15 +18,18 @@ absl::StatusOr<const FirewallZone*> FindOtherZone(const HostFacts& facts,
                                                   absl::string_view address) {
   const ZonesFact& zones = facts.firewalld().other_zones();
   if (!zones.has_value()) {
-    return absl::UnavailableError("its zones are not known");
+    return ErrorIn(absl::StatusCode::kUnavailable,
+                   ErrorWords("value-no-zones", {}));
   }
   if (zones.value().zones().empty()) return nullptr;
   if (!facts.interfaces().has_value()) {
-    return absl::UnavailableError("the host's interfaces are not known");
+    return ErrorIn(absl::StatusCode::kUnavailable,
+                   ErrorWords("value-no-interfaces", {}));
   }
   const HostInterface* const interface = FindInterface(facts, address);
   if (interface == nullptr) {
-    return NotFound("no interface has the host's address ", address);
+    return ErrorIn(absl::StatusCode::kNotFound,
+                   ErrorWords("value-no-interface-of", {ErrorValue(address)}));
   }
   for (const FirewallZone& zone : zones.value().zones()) {
     for (absl::string_view pattern : zone.interfaces()) {

@@ -1,5 +1,5 @@
-// Which interface of a host carries an address, and which of firewalld's zones
-// meets what comes in by it.
+// Finds the interface of a host that carries an address, and the firewalld zone
+// of that interface.
 #ifndef CONFIG_VALUES_HOST_INTERFACES_H_
 #define CONFIG_VALUES_HOST_INTERFACES_H_
 

@@ -10,24 +10,17 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/values/value_error.h"
 
 namespace clusterd {
 namespace {
 
 constexpr size_t kMaxHostNameBytes = 253;
-
-template <typename... Parts>
-absl::Status Wrong(absl::string_view text, const Parts&... parts) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("hostlist: \"", absl::Utf8SafeCEscape(text.substr(0, 80)),
-                   "\" ", parts...));
-}
 
 // The items between commas that stand outside of brackets.
 std::vector<absl::string_view> SplitItems(absl::string_view text) {
@@ -46,7 +39,7 @@ std::vector<absl::string_view> SplitItems(absl::string_view text) {
 }
 
 absl::Status TooMany(absl::string_view item, size_t max_names) {
-  return Wrong(item, "is too long, expected at most ", max_names, " names");
+  return WrongValue("value-hosts-too-many", item, max_names);
 }
 
 std::vector<std::string> WithNumbers(const std::vector<std::string>& names,
@@ -73,16 +66,18 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(absl::string_view item,
     const size_t open = std::min(rest.find_first_of("[]"), rest.size());
     // Before it is copied for every name.
     if (names[0].size() + open > kMaxHostNameBytes) {
-      return Wrong(item, "is no host name, expected at most 253 characters");
+      return WrongValue("value-host-too-long", item);
     }
     const absl::string_view text = rest.substr(0, open);
     for (std::string& name : names) absl::StrAppend(&name, text);
     rest.remove_prefix(open);
     if (rest.empty()) break;
-    if (rest[0] == ']') return Wrong(item, "closes no bracket");
+    if (rest[0] == ']') {
+      return WrongValue("value-hosts-close", item);
+    }
     const size_t close = rest.find(']');
     if (close == absl::string_view::npos) {
-      return Wrong(item, "has an open bracket, expected \"]\"");
+      return WrongValue("value-hosts-open", item);
     }
     const auto ranges = ParseNumberList(rest.substr(1, close - 1));
     RETURN_IF_ERROR(InFront("hostlist", ranges.status()));
@@ -154,11 +149,10 @@ std::string Spell(absl::string_view text, const Box& box,
   return spelt;
 }
 
-// Of all names with the same text.
+// Folds all names with the same text.
 void FoldFamily(absl::string_view text, const std::vector<Counters>& family,
                 std::vector<std::string>* items) {
-  // Which numbers are padded, by axis and length: "10" belongs to "08" and "09"
-  // where they are.
+  // The padded numbers, by axis and length: "10" belongs to "08" and "09".
   std::set<std::pair<size_t, size_t>> padded;
   for (const Counters& counters : family) {
     for (size_t axis = 0; axis < counters.size(); ++axis) {
@@ -196,7 +190,7 @@ void FoldFamily(absl::string_view text, const std::vector<Counters>& family,
 }  // namespace
 
 bool IsHostName(absl::string_view name) {
-  // Without an expression: every hook looks at all names of its job.
+  // Without a regular expression: every hook checks all names of its job.
   return !name.empty() && name.size() <= kMaxHostNameBytes &&
          absl::ascii_isalnum(name.front()) &&
          absl::ascii_isalnum(name.back()) &&
@@ -215,16 +209,14 @@ absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text,
   size_t room = max_names;
   for (absl::string_view item : SplitItems(text)) {
     if (item.empty()) {
-      return Wrong(text, "has an empty name, expected e.g. node[1-8],login");
+      return WrongValue("value-hosts-empty", text);
     }
     ASSIGN_OR_RETURN(std::vector<std::string> of_item,
                      ExpandItem(item, room, max_names));
     room -= of_item.size();
     for (std::string& name : of_item) {
       if (!IsHostName(name)) {
-        return Wrong(name,
-                     "is no host name, expected letters, digits, \".\", \"-\" "
-                     "and \"_\" that begin and end with a letter or digit");
+        return WrongValue("value-host-name", name);
       }
       if (seen.insert(name).second) names.push_back(std::move(name));
     }

@@ -16,7 +16,7 @@ namespace clusterd {
 // Names one list may expand to.
 inline constexpr int kMaxHostlistNames = 1 << 20;
 
-// Whether `name` can be a host's: letters, digits, ".", "-" and "_"; begins and
+// True for a valid host name: letters, digits, ".", "-" and "_"; begins and
 // ends with a letter or digit; no ".."; at most 253 bytes. Such a name is safe
 // as a file name, in a certificate and as a command's argument.
 bool IsHostName(absl::string_view name);
@@ -29,8 +29,8 @@ absl::StatusOr<std::vector<std::string>> ExpandHostlist(
     absl::string_view text, size_t max_names = kMaxHostlistNames);
 
 // The shortest usual spelling; ExpandHostlist of it gives the same set. Names
-// come out sorted: by text, then by number. Text that is no host name stands in
-// the result as it is. 100,000 names take tens of milliseconds.
+// come out sorted: by text, then by number. Text that is not a host name stands
+// unchanged in the result. 100,000 names take tens of milliseconds.
 std::string FoldHostlist(const std::vector<std::string>& hosts);
 
 }  // namespace clusterd

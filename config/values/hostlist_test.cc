@@ -74,9 +74,10 @@ TEST(ExpandHostlistTest, RefusesWhatNoHostIsCalled) {
   for (absl::string_view text :
        {"a b", "a/b", "..", ".", "-rf", "n_", "a..b", "n[1-2]-", "ö", "a;b",
         "$(id)", "a\nb", "@all"}) {
-    EXPECT_THAT(Expanded(text), HasSubstr("is no host name")) << text;
+    EXPECT_THAT(Expanded(text), HasSubstr("is not a valid host name")) << text;
   }
-  EXPECT_THAT(Expanded(std::string(254, 'a')), HasSubstr("is no host name"));
+  EXPECT_THAT(Expanded(std::string(254, 'a')),
+              HasSubstr("is not a valid host name"));
 }
 
 TEST(ExpandHostlistTest, BoundsTheNumberOfNamesBeforeMakingThem) {

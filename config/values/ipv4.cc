@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/values/value_error.h"
 
 namespace clusterd {
 namespace {
@@ -44,9 +45,10 @@ absl::StatusOr<Ipv4Address> Ipv4Address::Parse(absl::string_view text) {
     good = at != end && *at++ == '.' && TakeOctet(&at, end, &bits);
   }
   if (good && at == end) return Ipv4Address(bits);
-  return InvalidArgument(
-      "address \"", text, "\" is not IPv4, expected four numbers 0-255",
-      absl::StrContains(text, ':') ? "; IPv6 is not judged yet" : "");
+  if (absl::StrContains(text, ':')) {
+    return WrongValue("value-ipv6", text);
+  }
+  return WrongValue("value-ipv4", text);
 }
 
 std::string Ipv4Address::ToString() const {
@@ -73,15 +75,12 @@ absl::StatusOr<Ipv4Subnet> Ipv4Subnet::Parse(absl::string_view text) {
   absl::string_view quad;
   int prefix_length = 0;
   if (!HasForm(text, *kForm, &quad, &prefix_length) || prefix_length > 32) {
-    return InvalidArgument("subnet \"", text,
-                           "\" has no prefix length 0-32, "
-                           "expected e.g. 192.168.100.0/24");
+    return WrongValue("value-subnet-prefix", text, "0-32");
   }
   ASSIGN_OR_RETURN(const Ipv4Address address, Ipv4Address::Parse(quad));
   const Ipv4Subnet subnet(address, prefix_length);
   if (subnet.network() == address) return subnet;
-  return InvalidArgument("subnet \"", text, "\" has host bits set, expected ",
-                         subnet.ToString());
+  return WrongValue("value-subnet-host-bits", text, subnet.ToString());
 }
 
 Ipv4Address Ipv4Subnet::netmask() const {
@@ -130,13 +129,11 @@ std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses) {
 absl::StatusOr<int> ParseNetmask(absl::string_view text) {
   absl::StatusOr<Ipv4Address> mask = Ipv4Address::Parse(text);
   if (!mask.ok()) {
-    return InvalidArgument("netmask \"", text,
-                           "\" is not IPv4, expected e.g. 255.255.255.0");
+    return WrongValue("value-netmask", text);
   }
   const int prefix_length = absl::countl_one(mask->bits());
   if (MaskOf(prefix_length) == mask->bits()) return prefix_length;
-  return InvalidArgument("netmask \"", text,
-                         "\" has a hole, expected ones and then zeros");
+  return WrongValue("value-netmask-hole", text);
 }
 
 absl::StatusOr<Ipv4Interface> Ipv4Interface::Parse(absl::string_view address,

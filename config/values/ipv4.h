@@ -82,9 +82,8 @@ class Ipv4Subnet {
   int prefix_length_ = 0;
 };
 
-// The fewest subnets that hold exactly these addresses and no other, sorted:
-// 1,152 hosts in a row need a handful of rules, not 1,152. Repeated addresses
-// count once.
+// The fewest subnets that hold exactly these addresses, sorted: 1,152 hosts in
+// a row need a handful of rules, not 1,152. Repeated addresses count once.
 std::vector<Ipv4Subnet> CoverExactly(std::vector<Ipv4Address> addresses);
 
 // Prefix length of a netmask, 0 to 32. InvalidArgument, quoting the text, if it

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 
 namespace clusterd {
 namespace {
@@ -57,13 +56,6 @@ bool IsOneEditAway(absl::string_view a, absl::string_view b) {
   return lengths <= kMaxWordBytes &&
          lengths - std::min(a.size(), b.size()) <= 1 &&
          Edits(absl::AsciiStrToLower(a), absl::AsciiStrToLower(b)) <= 1;
-}
-
-std::string DidYouMean(absl::string_view word,
-                       absl::Span<const absl::string_view> candidates) {
-  const std::string nearest = NearestWord(word, candidates);
-  if (nearest.empty()) return "";
-  return absl::StrCat(", did you mean \"", nearest, "\"?");
 }
 
 }  // namespace clusterd

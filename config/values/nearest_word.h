@@ -1,4 +1,4 @@
-// Finds what a person probably meant: "ports-reserve" for "ports-reserved".
+// Finds the probable meaning of a typo: "ports-reserved" for "ports-reserve".
 #ifndef CONFIG_VALUES_NEAREST_WORD_H_
 #define CONFIG_VALUES_NEAREST_WORD_H_
 
@@ -16,12 +16,8 @@ namespace clusterd {
 std::string NearestWord(absl::string_view word,
                         absl::Span<const absl::string_view> candidates);
 
-// Whether one edit at most leads from one to the other; letter case is free.
+// True if at most one edit leads from one to the other; ignores letter case.
 bool IsOneEditAway(absl::string_view a, absl::string_view b);
-
-// ", did you mean \"smp\"?" or, when nothing is near, empty.
-std::string DidYouMean(absl::string_view word,
-                       absl::Span<const absl::string_view> candidates);
 
 }  // namespace clusterd
 

@@ -10,59 +10,40 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/values/value_error.h"
 
 namespace clusterd {
 namespace {
 
-constexpr absl::string_view kForms =
-    "container:NAME, pid:NUMBER or path:/run/netns/NAME";
 constexpr size_t kMaxNameBytes = 128;
 constexpr size_t kMaxPathBytes = 1024;
-constexpr size_t kMaxQuotedBytes = 80;
 constexpr uint32_t kMaxPid = 4194304;  // PID_MAX_LIMIT of 64-bit kernels.
 
-std::string Quote(absl::string_view text) {
-  return absl::StrCat(
-      "\"", absl::Utf8SafeCEscape(text.substr(0, kMaxQuotedBytes)), "\"");
-}
-
-absl::Status Bad(absl::string_view what, absl::string_view expected) {
-  return InvalidArgument("network namespace: ", what, ", expected ", expected);
-}
-
-// `form` is what `expected` describes; what has another one is no `noun`.
-absl::Status CheckForm(absl::string_view kind, absl::string_view noun,
-                       const std::string& text, size_t max_bytes,
-                       const RE2& form, absl::string_view expected) {
-  const std::string subject = absl::StrCat(kind, " ", Quote(text));
+// A text of another form than `form` is wrong in the words of `row`.
+absl::Status CheckForm(absl::string_view kind, const std::string& text,
+                       size_t max_bytes, const RE2& form,
+                       absl::string_view row) {
   if (text.size() > max_bytes) {
-    return Bad(absl::StrCat(subject, " has ", text.size(), " bytes"),
-               absl::StrCat("at most ", max_bytes));
+    return WrongValue("value-netns-long", kind, text, text.size(), max_bytes);
   }
-  if (HasForm(text, form)) return absl::OkStatus();
-  return Bad(absl::StrCat(subject, " is no ", noun), expected);
+  return HasForm(text, form) ? absl::OkStatus() : WrongValue(row, text);
 }
 
 absl::Status BadPid(absl::string_view pid) {
-  return Bad(absl::StrCat("pid ", Quote(pid), " is no process"),
-             absl::StrCat("1 to ", kMaxPid));
+  return WrongValue("value-netns-pid", pid, kMaxPid);
 }
 
 absl::Status CheckPath(const std::string& path) {
   static const LazyRE2 kOfProcess = {R"(/proc/\d+/ns/net)"};
   static const LazyRE2 kBelowRun = {"/(?:var/)?run/[^[:cntrl:]]*", RE2::Latin1};
-  constexpr absl::string_view kExpected =
-      "a file below /run or /var/run such as /run/netns/NAME";
   const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
   if (absl::c_linear_search(parts, "..")) {
-    return Bad(absl::StrCat("path ", Quote(path), " has \"..\""), kExpected);
+    return WrongValue("value-netns-dots", path);
   }
-  if (absl::StartsWith(path, "/proc/")) {
-    return CheckForm("path", "namespace", path, kMaxPathBytes, *kOfProcess,
-                     "/proc/PID/ns/net");
-  }
-  return CheckForm("path", "namespace", path, kMaxPathBytes, *kBelowRun,
-                   kExpected);
+  const bool of_process = absl::StartsWith(path, "/proc/");
+  return CheckForm("path", path, kMaxPathBytes,
+                   of_process ? *kOfProcess : *kBelowRun,
+                   of_process ? "value-netns-proc" : "value-netns-path");
 }
 
 HostFacts UnknownHost(const HostFacts& facts,
@@ -74,14 +55,15 @@ HostFacts UnknownHost(const HostFacts& facts,
   unknown.set_simulation(facts.simulation());
   Missing* missing = unknown.mutable_missing();
   missing->set_reason(Missing::NOT_SUPPORTED);
-  missing->set_detail(
-      network_namespace.empty()
-          ? absl::StrCat("it sent facts of network namespace ",
-                         facts.network_namespace(), " instead of its own")
-          : absl::StrCat("its clusterd sent the host's own facts instead of "
-                         "those of network namespace ",
-                         network_namespace,
-                         "; bring it to the controller's version"));
+  FindingValue name;
+  name.set_text(network_namespace.empty() ? facts.network_namespace()
+                                          : std::string(network_namespace));
+  const FindingValue why =
+      ErrorWords(network_namespace.empty() ? "value-facts-of-namespace"
+                                           : "value-facts-of-host",
+                 {name});
+  *missing->mutable_detail_words() = why;
+  missing->set_detail(why.text());
   return unknown;
 }
 
@@ -108,9 +90,8 @@ absl::Status CheckNetworkNamespace(const NetworkNamespace& target) {
   static const LazyRE2 kContainer = {"[A-Za-z0-9][A-Za-z0-9_.-]*"};
   switch (target.target_case()) {
     case NetworkNamespace::kContainer:
-      return CheckForm(
-          "container", "name", target.container(), kMaxNameBytes, *kContainer,
-          "a letter or digit, then letters, digits, \"_\", \".\" and \"-\"");
+      return CheckForm("container", target.container(), kMaxNameBytes,
+                       *kContainer, "value-netns-container");
     case NetworkNamespace::kPid:
       if (target.pid() >= 1 && target.pid() <= kMaxPid) break;
       return BadPid(absl::StrCat(target.pid()));
@@ -125,8 +106,7 @@ absl::Status CheckNetworkNamespace(const NetworkNamespace& target) {
 absl::StatusOr<NetworkNamespace> ParseNetworkNamespace(absl::string_view text) {
   const size_t colon = text.find(':');
   if (colon == absl::string_view::npos) {
-    return Bad(absl::StrCat(Quote(text), " does not say what it names"),
-               kForms);
+    return WrongValue("value-netns-form", text);
   }
   const absl::string_view kind = text.substr(0, colon);
   const absl::string_view value = text.substr(colon + 1);
@@ -141,9 +121,8 @@ absl::StatusOr<NetworkNamespace> ParseNetworkNamespace(absl::string_view text) {
     target.set_pid(pid);
   } else {
     const std::string nearest = NearestWord(kind, {"container", "pid", "path"});
-    return Bad(absl::StrCat(Quote(kind), " is no kind of target"),
-               nearest.empty() ? std::string(kForms)
-                               : absl::StrCat("\"", nearest, "\""));
+    return nearest.empty() ? WrongValue("value-netns-kind", kind)
+                           : WrongValue("value-netns-near", kind, nearest);
   }
   RETURN_IF_ERROR(CheckNetworkNamespace(target));
   return target;

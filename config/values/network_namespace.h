@@ -1,5 +1,5 @@
-// The network namespace that a command of clusterctl is about, as people write
-// it and as reports name it:
+// The network namespace of a command of clusterctl, as people write it and as
+// reports name it:
 //   container:train-1   the container engine's name or id
 //   pid:4711            the namespace of that process
 //   path:/run/netns/x   a file of the namespace, as `ip netns` makes it
@@ -19,27 +19,24 @@
 
 namespace clusterd {
 
-// As above; "" if no target is set: the host's own. What the other side sent is
-// made printable, so that it fits a line of a terminal.
+// The text above; "" if no target is set: the host's own. Makes a peer's target
+// printable, so that it fits a line of a terminal.
 std::string NetworkNamespaceText(const NetworkNamespace& target);
 
-// InvalidArgument, saying what is wrong and what was expected: no kind in
-// front, one that is not known (with the nearest), or what
-// CheckNetworkNamespace refuses.
+// InvalidArgument, naming the mistake and the expected form: no kind in front,
+// an unknown one (with the nearest), or the error of CheckNetworkNamespace.
 absl::StatusOr<NetworkNamespace> ParseNetworkNamespace(absl::string_view text);
 
-// OK for a target that a root daemon may look up; also for none. A container
-// is a letter or digit and then letters, digits, '_', '.' and '-', at most 128
-// of them: what the engines allow, and never an option. A pid is 1 to 4194304,
-// the kernel's largest. A path is /proc/PID/ns/net or below /run or /var/run,
-// where `ip netns` and the engines keep theirs: whoever may only look must not
-// learn through a root daemon which files there are elsewhere. No "..", no
-// control characters, at most 1024 bytes.
+// OK for a target that a root daemon may look up; also for none. A container is
+// a letter or digit and then letters, digits, '_', '.' and '-', at most 128 of
+// them: what the engines allow, and never an option. A pid is 1 to 4194304, the
+// kernel's largest. A path is /proc/PID/ns/net or below /run or /var/run, where
+// `ip netns` and the engines keep theirs: a viewer must not learn through a
+// root daemon which files exist. No "..", no control characters, at most 1 KiB.
 absl::Status CheckNetworkNamespace(const NetworkNamespace& target);
 
-// Facts that are about the network namespace that was asked for, and no other:
-// a clusterd that does not know how to look into one sends its host's own
-// facts, and nobody may judge or plan by them.
+// Facts about the requested network namespace only: an older clusterd sends its
+// host's own facts, which must not be judged or planned by.
 class NamespaceFacts {
  public:
   // `network_namespace`: as NetworkNamespaceText has it; "" the hosts' own.
@@ -49,9 +46,8 @@ class NamespaceFacts {
   NamespaceFacts(const NamespaceFacts&) = delete;
   NamespaceFacts& operator=(const NamespaceFacts&) = delete;
 
-  // One for each of `hosts`, in their order: the same, or, where the facts are
-  // of another namespace, those of a host of which nothing is known, with the
-  // reason.
+  // One for each of `hosts`, in their order: the same, or, if the facts are of
+  // another namespace, those of an unknown host, with the reason.
   const std::vector<const HostFacts*>& hosts() const { return hosts_; }
 
  private:
@@ -59,8 +55,7 @@ class NamespaceFacts {
   std::deque<HostFacts> replaced_;
 };
 
-// Whether the facts are of a container, process or file that shares the host's
-// own network.
+// True if the facts are of a target that shares the host's own network.
 bool SharesHostNetwork(const HostFacts& facts);
 
 }  // namespace clusterd

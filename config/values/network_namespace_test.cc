@@ -29,10 +29,10 @@ TEST(ParseNetworkNamespaceTest, SaysWhichKindsThereAre) {
             "network namespace: \"train-1\" does not say what it names, "
             "expected container:NAME, pid:NUMBER or path:/run/netns/NAME");
   EXPECT_EQ(Refusal("contaner:train-1"),
-            "network namespace: \"contaner\" is no kind of target, expected "
+            "network namespace: \"contaner\" is not a kind of target, expected "
             "\"container\"");
   EXPECT_EQ(Refusal("zebra:1"),
-            "network namespace: \"zebra\" is no kind of target, expected "
+            "network namespace: \"zebra\" is not a kind of target, expected "
             "container:NAME, pid:NUMBER or path:/run/netns/NAME");
 }
 
@@ -52,7 +52,7 @@ TEST(ParseNetworkNamespaceTest, TakesNoOptionForAContainer) {
 TEST(ParseNetworkNamespaceTest, TakesOnlyNumbersOfProcesses) {
   for (const char* text : {"pid:", "pid:0", "pid:-1", "pid:+7", "pid: 7",
                            "pid:4194305", "pid:99999999999", "pid:self"}) {
-    EXPECT_NE(Refusal(text).find("is no process, expected 1 to 4194304"),
+    EXPECT_NE(Refusal(text).find("is not a process ID, expected 1 to 4194304"),
               std::string::npos)
         << text;
   }

@@ -3,23 +3,17 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/values/value_error.h"
 
 namespace clusterd {
 namespace {
 
 bool IsPadded(absl::string_view digits) {
   return digits.size() > 1 && digits[0] == '0';
-}
-
-template <typename... Parts>
-absl::Status WrongNumber(absl::string_view text, const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", absl::Utf8SafeCEscape(text.substr(0, 64)), "\" ", parts...));
 }
 
 absl::StatusOr<NumberRange> ParseRange(absl::string_view part) {
@@ -32,22 +26,21 @@ absl::StatusOr<NumberRange> ParseRange(absl::string_view part) {
   NumberRange range;
   if (!has_form || !ParseDigits(first, &range.first) ||
       !ParseDigits(last, &range.last)) {
-    return WrongNumber(
-        part, "is not a number or range, expected e.g. 7, 1-12 or 01-12");
+    return WrongValue("value-number", part);
   }
   range.step = step.value_or(1);
-  if (range.step == 0)
-    return WrongNumber(part, "has a step of 0, expected 1 up");
+  if (range.step == 0) {
+    return WrongValue("value-number-step", part);
+  }
   if (range.first > range.last) {
-    return WrongNumber(part, "runs backwards, expected ", last, "-", first);
+    return WrongValue("value-number-backwards", part, last, first);
   }
   if (IsPadded(first) || IsPadded(last)) {
-    // "08-112" grows out of its padding; "8-012" and "008-12" contradict
-    // themselves.
+    // "08-112" grows out of its padding; "8-012" and "008-12" contradict it.
     const bool grows =
         IsPadded(first) && !IsPadded(last) && last.size() > first.size();
     if (first.size() != last.size() && !grows) {
-      return WrongNumber(part, "pads its ends differently");
+      return WrongValue("value-number-padding", part);
     }
     range.width = static_cast<int>(first.size());
   }
@@ -77,13 +70,12 @@ absl::StatusOr<std::vector<uint32_t>> ParseIdList(absl::string_view text,
   std::vector<uint32_t> ids;
   for (const NumberRange& range : ranges) {
     if (range.last > max) {
-      return WrongNumber(absl::StrCat(range.last), "is too large, expected 0-",
-                         max);
+      return WrongValue("value-id-too-large", absl::StrCat(range.last), max);
     }
     // A range that repeats ids cannot grow the list without bound: `max` of
     // them is all there is.
     if (ids.size() + range.size() > uint64_t{max} + 1) {
-      return WrongNumber(text, "has an id twice");
+      return WrongValue("value-an-id-twice", text);
     }
     for (uint64_t id = range.first; id <= range.last; id += range.step) {
       ids.push_back(static_cast<uint32_t>(id));
@@ -91,7 +83,9 @@ absl::StatusOr<std::vector<uint32_t>> ParseIdList(absl::string_view text,
   }
   std::sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
-  if (twice != ids.end()) return WrongNumber(text, "has id ", *twice, " twice");
+  if (twice != ids.end()) {
+    return WrongValue("value-id-twice", text, *twice);
+  }
   return ids;
 }
 

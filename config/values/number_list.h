@@ -24,7 +24,7 @@ struct NumberRange {
   // Digits to pad to with zeros; 0: none, as written.
   int width = 0;
 
-  // How many numbers, at least 1. Cannot overflow.
+  // The number of numbers, at least 1. Cannot overflow.
   uint64_t size() const { return (last - first) / step + 1; }
 };
 

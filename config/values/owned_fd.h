@@ -1,5 +1,5 @@
-// A file descriptor that one object owns, whole writes to a descriptor, and
-// files in memory; and names in a folder that survive a crash.
+// A file descriptor that one object owns, whole writes to a descriptor, files
+// in memory, and names in a folder that survive a crash.
 #ifndef CONFIG_VALUES_OWNED_FD_H_
 #define CONFIG_VALUES_OWNED_FD_H_
 
@@ -15,8 +15,8 @@
 
 namespace clusterd {
 
-// Closes the descriptor at its end; negative: there is none. Whoever waits for
-// a lock on the file gets it then.
+// Closes the descriptor in its destructor, which releases a lock on the file;
+// negative: there is none.
 class OwnedFd {
  public:
   explicit OwnedFd(int fd = -1) : fd_(fd) {}
@@ -51,10 +51,10 @@ inline bool WriteAll(int fd, absl::string_view text) {
 // text is replaced.
 class MemoryFile {
  public:
-  // False, and errno says why: then it is as before.
+  // False, with errno set: then the text is as before.
   bool Replace(absl::string_view text) {
     OwnedFd fd(memfd_create("clusterd-certificates", MFD_CLOEXEC));
-    // Who opens the path gets the old text or the new one, never a half.
+    // Readers of the path get the old text or the new one, never a part.
     const bool is_done =
         fd.get() >= 0 && WriteAll(fd.get(), text) &&
         (fd_.get() < 0 || dup3(fd.get(), fd_.get(), O_CLOEXEC) >= 0);
@@ -70,8 +70,7 @@ class MemoryFile {
   OwnedFd fd_;
 };
 
-// Makes the name of a new file last, whose own bytes are synced already. False:
-// errno says why.
+// Makes the name of a new, synced file durable. False: errno says why.
 inline bool SyncFolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder =

@@ -8,8 +8,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/values/value_error.h"
 
 namespace clusterd {
 absl::StatusOr<PortSet> PortSet::Parse(absl::string_view text) {
@@ -23,15 +23,10 @@ absl::StatusOr<PortSet> PortSet::Parse(absl::string_view text) {
     const bool has_form = HasForm(part, *kForm, &first, &second);
     const uint32_t last = second.value_or(first);
     if (!has_form || first > 65535 || last > 65535) {
-      return InvalidArgument("port list: \"", part, "\" in \"", stripped,
-                             "\", expected a port 0-65535 or a range like "
-                             "60000-60015");
+      return WrongValue("value-port", part, stripped);
     }
     if (first > last) {
-      return InvalidArgument("port list: range \"", part,
-                             "\" ends before it begins, "
-                             "expected ",
-                             last, "-", first);
+      return WrongValue("value-port-backwards", part, last, first);
     }
     set.Add(first, last);
   }

@@ -34,13 +34,13 @@ class PortSet {
   bool empty() const { return ranges_.empty(); }
   bool Contains(uint32_t port) const;
   bool Contains(const PortSet& other) const;
-  // What `this` has and `other` has not.
+  // The ports of `this` that `other` lacks.
   PortSet Minus(const PortSet& other) const;
-  // Not of a temporary: the ranges live as long as the set.
+  // Deleted for a temporary: the ranges live as long as the set.
   const std::vector<Range>& ranges() const& { return ranges_; }
   const std::vector<Range>& ranges() && = delete;
 
-  // In the kernel's spelling; "" when empty.
+  // The kernel's spelling; "" when empty.
   std::string ToString() const;
 
   friend bool operator==(const PortSet& a, const PortSet& b) {

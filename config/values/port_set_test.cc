@@ -14,7 +14,7 @@ PortSet Ports(absl::string_view text) {
   return parsed.ok() ? *parsed : PortSet();
 }
 
-// Left: what was written to a 6.18 kernel; right: what it read back.
+// Left: written to a 6.18 kernel; right: read back from it.
 TEST(PortSetTest, SpellsSetsAsTheKernelDoes) {
   EXPECT_EQ(Ports("60000-60007,60008-60015").ToString(), "60000-60015");
   EXPECT_EQ(Ports("60000-60010,60005-60015").ToString(), "60000-60015");

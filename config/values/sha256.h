@@ -1,5 +1,5 @@
-// The one digest that we use: what a file, a plan or a record held, to tell it
-// from another one. No proof of who wrote it.
+// The only digest that we use: identifies the content of a file, a plan or a
+// record. It does not prove who wrote it.
 #ifndef CONFIG_VALUES_SHA256_H_
 #define CONFIG_VALUES_SHA256_H_
 
@@ -12,7 +12,6 @@
 
 namespace clusterd {
 
-// The 32 bytes.
 inline std::string Sha256(absl::string_view bytes) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
@@ -20,7 +19,7 @@ inline std::string Sha256(absl::string_view bytes) {
   return digest;
 }
 
-// In lower-case hex.
+// Lower-case hex.
 inline std::string Sha256Hex(absl::string_view bytes) {
   return absl::BytesToHexString(Sha256(bytes));
 }

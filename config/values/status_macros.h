@@ -1,5 +1,5 @@
-// The two macros of this project: what stops a function that returns
-// absl::Status or absl::StatusOr stops its caller, with the same status. And
+// The two macros of this project: an error that ends a function that returns
+// absl::Status or absl::StatusOr ends its caller, with the same status. And
 // errors, with a message of parts as absl::StrCat takes them.
 //
 //   RETURN_IF_ERROR(WriteAll(file, text));
@@ -7,9 +7,9 @@
 //   ASSIGN_OR_RETURN(const HccnConf conf, ParseHccnConf(text));
 //   return NotFound(path, ": no line of ", key);
 //
-// Not for a place that cleans up first; there the status has a name. A type
-// with a comma needs an alias or `auto`. Who includes this has absl::Status,
-// absl::StatusOr and absl::StrCat with it.
+// Not for code that cleans up first; there the status has a name. A type with a
+// comma needs an alias or `auto`. This header exports absl::Status,
+// absl::StatusOr and absl::StrCat.
 #ifndef CONFIG_VALUES_STATUS_MACROS_H_
 #define CONFIG_VALUES_STATUS_MACROS_H_
 
@@ -30,7 +30,6 @@ struct ErrorOf {
   }
 };
 inline constexpr ErrorOf<absl::AbortedError> Aborted = {};
-inline constexpr ErrorOf<absl::DataLossError> DataLoss = {};
 inline constexpr ErrorOf<absl::DeadlineExceededError> DeadlineExceeded = {};
 inline constexpr ErrorOf<absl::FailedPreconditionError> FailedPrecondition = {};
 inline constexpr ErrorOf<absl::InvalidArgumentError> InvalidArgument = {};
@@ -40,13 +39,9 @@ inline constexpr ErrorOf<absl::ResourceExhaustedError> ResourceExhausted = {};
 inline constexpr ErrorOf<absl::UnavailableError> Unavailable = {};
 inline constexpr ErrorOf<absl::UnimplementedError> Unimplemented = {};
 
-// The same error with "what: " before its message.
-inline absl::Status InFront(absl::string_view what,
-                            const absl::Status& status) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(what, ": ", status.message()));
-}
+// The same error with "what: " before its message and before its words
+// (config/words/message.h).
+absl::Status InFront(absl::string_view what, const absl::Status& status);
 
 }  // namespace clusterd
 
@@ -58,7 +53,7 @@ inline absl::Status InFront(absl::string_view what,
 
 #define ASSIGN_OR_RETURN(target, expression) \
   ASSIGN_OR_RETURN_AT_LINE(target, expression, __LINE__)
-// A line's number is a number only one expansion further down.
+// The line number is expanded only one level further down.
 #define ASSIGN_OR_RETURN_AT_LINE(target, expression, line) \
   ASSIGN_OR_RETURN_NAMED(target, expression, returned_from_line_, line)
 #define ASSIGN_OR_RETURN_NAMED(target, expression, prefix, line)   \

@@ -1,5 +1,5 @@
-// Takes texts of a known form apart: a regular expression of RE2, which needs
-// time in proportion to the text whatever the text is.
+// Parses texts of a known form by a regular expression of RE2, which takes time
+// in proportion to any text.
 //
 //   static const LazyRE2 kRow = {R"((\d+) +([A-Za-z]+))"};
 //   if (!HasForm(line, *kRow, &number, &word)) return UnexpectedRow(line);
@@ -18,9 +18,8 @@
 
 namespace clusterd {
 
-// What a group of a form is written to. A view points into the text; nothing
-// is written to an optional where the group has no text, and a number that does
-// not fit its type is a mismatch.
+// The target of a group of a form. A view points into the text; an optional
+// stays unset for a group without text; a number too large is a mismatch.
 template <typename Value>
 RE2::Arg FormPart(Value* part) {
   return RE2::Arg(part);
@@ -41,9 +40,8 @@ RE2::Arg FormPart(std::optional<Value>* part) {
           }};
 }
 
-// Whether all of `text` has the form. The groups of `form` go to `parts` in
-// their order, as many of them as there are parts. On false some parts may be
-// written.
+// True if all of `text` has the form. The groups of `form` go to `parts` in
+// their order, as many as there are parts. On false some parts may be written.
 template <typename... Parts>
 bool HasForm(absl::string_view text, const RE2& form, Parts*... parts) {
   return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), form,

@@ -1,6 +1,6 @@
-// Which clusterd this is. One number for the daemon, the controller and
+// The version of clusterd. One number for the daemon, the controller and
 // clusterctl, which are released together; and one for the protocol between
-// them, which goes up when an old peer could misread a new one.
+// them, which increases when an old peer could misread a new one.
 #ifndef CONFIG_VALUES_VERSION_H_
 #define CONFIG_VALUES_VERSION_H_
 

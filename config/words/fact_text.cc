@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "config/values/change_kind.h"
 #include "config/values/number_list.h"
 #include "config/words/subject_text.h"
 
@@ -127,7 +128,7 @@ Lines Describe(const DriftFact::Drifts& value) {
     lines.push_back(DriftText(drift));
   }
   for (const AppliedDrift& drift : value.untold()) {
-    lines.push_back(absl::StrCat("cannot be told: ", DriftText(drift)));
+    lines.push_back(absl::StrCat("not judged: ", DriftText(drift)));
   }
   if (value.left_out() > 0) {
     lines.push_back(absl::StrCat(value.left_out(), " more not listed"));
@@ -272,7 +273,7 @@ Lines Describe(const SshFact::Ssh& value) {
   for (const SshServer& server : value.servers()) {
     const std::string listens =
         server.command().empty()
-            ? "nobody listens"
+            ? "no process listens"
             : absl::StrCat(server.command(), " (pid ", server.pid(),
                            ") listens", server.answers() ? " and answers" : "");
     lines.push_back(absl::StrCat("port ", server.port(), ": ", listens));
@@ -355,8 +356,7 @@ Lines Describe(const DeviceMemory& value) {
           : absl::StrCat("by pid ", absl::StrJoin(value.pids(), " ")))};
 }
 
-// Tries one type after the other; an unknown one, of a newer .proto, is told in
-// protobuf's own words.
+// Tries one type after the other; protobuf prints one of a newer .proto.
 template <typename... Types>
 Lines DescribeAs(const Message& value) {
   Lines lines;
@@ -428,13 +428,42 @@ FactText DescribeFact(const Message& fact) {
   if (set->name() != "missing") return {true, DescribeValue(fact, *set)};
   const auto* missing = DynamicCastToGenerated<const Missing>(
       &fact.GetReflection()->GetMessage(fact, set));
-  return {false, {absl::StrCat("missing: ", WhyMissing(missing))}};
+  return {false, {Say("fact-missing", MissingWords(missing))}};
+}
+
+FindingValue DriftWords(absl::string_view fact, absl::string_view now,
+                        absl::string_view was) {
+  return now.empty() ? Worded("plan-say-lacks", fact, was)
+                     : Worded("plan-say-drifted", fact, now, was);
+}
+
+FindingValue WhatIsAllowed(const HostAllows& allows) {
+  const std::string kinds = KindsText(AllowedKinds(allows));
+  if (!allows.mistake().empty()) return Worded("plan-say-allows-until", kinds);
+  return kinds.empty() ? Worded("plan-say-allows-nothing")
+                       : Worded("plan-say-allows", kinds);
+}
+
+FindingValue HowToAllow(const HostAllows& allows,
+                        const std::set<ChangeKind>& kinds) {
+  if (!allows.mistake().empty()) {
+    return Worded("plan-say-allow-correct", allows.mistake());
+  }
+  const std::string line = AllowLine(kinds);
+  return allows.file().empty()
+             ? Worded("plan-say-allow-start", line)
+             : Worded("plan-say-allow-put", line, allows.file());
 }
 
 std::string DriftText(const AppliedDrift& drift) {
-  return absl::StrCat(drift.why().empty() ? drift.change() : drift.why(),
-                      " (apply ", drift.apply_id(),
-                      Part(" by ", ActorName(drift.applied_by())), ")");
+  FindingValue what =
+      ToFindingValue(drift.why().empty() ? drift.change() : drift.why());
+  if (!drift.fact().empty()) {
+    what = DriftWords(drift.fact(), drift.now(), drift.was());
+  }
+  return Say(
+      drift.applied_by().empty() ? "plan-say-of-apply" : "plan-say-of-apply-by",
+      what, drift.apply_id(), ActorName(drift.applied_by()));
 }
 
 std::string ProblemWords(HccnConf::Problem::Kind kind) {

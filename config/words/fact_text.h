@@ -1,9 +1,9 @@
-// Words for facts: the value of one, or why it is missing and what to do about
-// it. A fact is a message with a oneof `state` of `value` and `missing`; see
-// facts.proto.
+// Words for facts: the value, or why it is missing and what to do. A fact is a
+// message with a oneof `state` of `value` and `missing` (facts.proto).
 #ifndef CONFIG_WORDS_FACT_TEXT_H_
 #define CONFIG_WORDS_FACT_TEXT_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,13 +11,15 @@
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/terminal.h"
+#include "config/words/words.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
+#include "proto/plan.pb.h"
 
 namespace clusterd {
 
-// Whether a fact message (TextFact, LinkFact, …) holds a value.
+// True if a fact message (TextFact, LinkFact, …) holds a value.
 template <typename Fact>
 bool IsKnown(const Fact& fact) {
   return fact.state_case() == Fact::kValue;
@@ -29,18 +31,10 @@ const Missing* MissingOf(const Fact& fact) {
   return fact.state_case() == Fact::kMissing ? &fact.missing() : nullptr;
 }
 
-// "timed out: no answer in 10s (deadlines.command)"; nullptr: "not asked for".
-// Printable.
+// Printable: "timed out: no answer in 10s (…)"; nullptr: "not asked for".
 std::string WhyMissing(const Missing* missing);
 inline std::string WhyMissing(const Missing& missing) {
   return WhyMissing(&missing);
-}
-
-// The same for a fact that holds no value of use: one of a newer clusterd, such
-// as an enum that is not known here, is "not understood".
-template <typename Fact>
-std::string WhyUnknown(const Fact& fact) {
-  return IsKnown(fact) ? "not understood" : WhyMissing(MissingOf(fact));
 }
 
 // "/etc/profile.d/hccl.sh:3", or without a line, safe for a terminal.
@@ -50,8 +44,8 @@ inline std::string PlaceOf(const EnvironmentVariable& variable) {
       variable.line() == 0 ? "" : absl::StrCat(":", variable.line()));
 }
 
-// The finding of that name about such a line: one of the job file is corrected
-// there, and no login reads it.
+// The finding of that name about such a line, which in a job file has another
+// one: no login reads it.
 inline std::string FindingOf(absl::string_view name,
                              const EnvironmentVariable& variable) {
   return absl::StrCat(name, variable.file() == "job file" ? "-of-job" : "");
@@ -65,19 +59,39 @@ struct FactText {
 // nullptr: the host sent nothing about this device.
 const DeviceFacts* FindDevice(const HostFacts& host, uint32_t id);
 
-// Whether the field holds facts.
 bool IsFact(const google::protobuf::FieldDescriptor& field);
 
 // The value, "missing: timed out: no answer in 10s", or "not asked for". An
-// empty value is told as such ("none set", "none"). REQUIRES: `fact` is of a
-// type that IsFact accepts.
+// empty value has words of its own ("none set", "none"). REQUIRES: `fact` is of
+// a type that IsFact accepts.
 FactText DescribeFact(const google::protobuf::Message& fact);
 
 // "NET_HEALTH_SOCKET_FAIL" as "socket fail".
 std::string EnumWords(const google::protobuf::EnumValueDescriptor& value);
 
+// The same as words of a fact that has no value of use: one of a newer
+// clusterd, such as an enum that is not known here, is "not understood".
+template <typename Fact>
+FindingValue UnknownWords(const Fact& fact) {
+  return IsKnown(fact) ? Worded("why-unreadable")
+                       : MissingWords(MissingOf(fact));
+}
+
 // "no final newline".
 std::string ProblemWords(HccnConf::Problem::Kind kind);
+
+// "net.core.somaxconn is 128, applied was 65535"; "ufw: lets in lacks 22/tcp …"
+// where `now` is empty.
+FindingValue DriftWords(absl::string_view fact, absl::string_view now,
+                        absl::string_view was);
+
+// Says what a host allows, and how to allow more, for a plan and its refusal:
+// "it allows observe, sysctl"; "it allows observe until its file is right".
+FindingValue WhatIsAllowed(const HostAllows& allows);
+// The step by which an administrator allows all of these on the host:
+//   put "allow: [observe, sysctl]" into /etc/clusterd/agent.yaml there
+FindingValue HowToAllow(const HostAllows& allows,
+                        const std::set<ChangeKind>& kinds);
 
 // "net.core.somaxconn is 128, applied was 65535 (apply 3fa2c4d5e6f70812 by
 // ann)". Not safe for a terminal.

@@ -1,5 +1,9 @@
 #include "config/words/fact_text.h"
 
+#include <initializer_list>
+#include <set>
+
+#include "config/values/change_kind.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -29,7 +33,7 @@ TEST(WhyMissingTest, GivesReasonAndDetail) {
 
 TEST(WhyMissingTest, SaysThatAFactWasNotAskedFor) {
   EXPECT_EQ(WhyMissing(nullptr), "not asked for");
-  EXPECT_EQ(WhyUnknown(TextFact()), "not asked for");
+  EXPECT_EQ(ValueText(UnknownWords(TextFact())), "not asked for");
 }
 
 TEST(WhyMissingTest, EscapesWhatATerminalObeys) {
@@ -77,7 +81,7 @@ TEST(HowToLearnTest, BlamesNoPermissionForWhatWasNotAsked) {
 TEST(WhyUnknownTest, CallsAValueOfNoUseNotUnderstood) {
   TextFact fact;
   fact.set_value("?");
-  EXPECT_EQ(WhyUnknown(fact), "not understood");
+  EXPECT_EQ(ValueText(UnknownWords(fact)), "not understood");
 }
 
 TEST(FindDeviceTest, FindsNoDeviceThatTheHostDidNotSend) {
@@ -86,6 +90,44 @@ TEST(FindDeviceTest, FindsNoDeviceThatTheHostDidNotSend) {
   facts.add_devices()->set_id(1);
   EXPECT_EQ(FindDevice(facts, 1), &facts.devices(1));
   EXPECT_EQ(FindDevice(facts, 2), nullptr);
+}
+
+HostAllows Allows(const char* file, std::initializer_list<const char*> kinds) {
+  HostAllows allows;
+  allows.set_file(file);
+  for (const char* kind : kinds) allows.add_kinds(kind);
+  return allows;
+}
+
+TEST(AllowTextTest, NamesTheLineAndTheFile) {
+  // This version cannot name a newer host's kind.
+  const HostAllows allows =
+      Allows("/etc/clusterd/agent.yaml", {"sysctl", "observe", "teleport"});
+  EXPECT_EQ(AllowedKinds(allows),
+            (std::set<ChangeKind>{CHANGE_OBSERVE, CHANGE_SYSCTL}));
+  EXPECT_EQ(ValueText(WhatIsAllowed(allows)), "it allows observe, sysctl");
+  EXPECT_EQ(ValueText(HowToAllow(allows,
+                                 {CHANGE_TLS, CHANGE_OBSERVE, CHANGE_SYSCTL})),
+            "put \"allow: [observe, sysctl, tls]\" into "
+            "/etc/clusterd/agent.yaml there");
+}
+
+TEST(AllowTextTest, SaysHowToBeginWithoutAFile) {
+  EXPECT_EQ(ValueText(HowToAllow(Allows("", {"observe"}),
+                                 {CHANGE_OBSERVE, CHANGE_TLS})),
+            "start clusterd there with --config and a file with \"allow: "
+            "[observe, tls]\" in it");
+  EXPECT_EQ(ValueText(WhatIsAllowed(Allows("", {}))), "it allows nothing");
+}
+
+TEST(AllowTextTest, PutsAMistakeInTheFileFirst) {
+  HostAllows allows = Allows("/etc/clusterd/agent.yaml", {"observe"});
+  allows.set_mistake("/etc/clusterd/agent.yaml:7:18: allow is \"sysctll\"");
+  EXPECT_EQ(ValueText(WhatIsAllowed(allows)),
+            "it allows observe until its file is right");
+  EXPECT_EQ(ValueText(HowToAllow(allows, {CHANGE_OBSERVE, CHANGE_SYSCTL})),
+            "correct the mistake there (/etc/clusterd/agent.yaml:7:18: allow "
+            "is \"sysctll\")");
 }
 
 }  // namespace

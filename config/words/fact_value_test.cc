@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "gtest/gtest.h"
 
 namespace clusterd {
@@ -70,13 +71,13 @@ TEST(DescribeFactTest, TellsOfSshWhoListensAndWhatDoesNotWork) {
   ssh->add_logins()->set_works(true);
   ssh->add_not_exported("LD_LIBRARY_PATH");
   const std::vector<std::string> expected = {
-      "port 22: nobody listens", "to node02 port 22: Connection refused",
+      "port 22: no process listens", "to node02 port 22: Connection refused",
       "1 of 2 logins as ann work", "not exported: LD_LIBRARY_PATH"};
   EXPECT_EQ(DescribeFact(fact).lines, expected);
 }
 
 TEST(DescribeFactTest, CoversEveryFactOfTheDataModel) {
-  // A fact type that DescribeFact has no words for would show protobuf's own.
+  // A fact type that DescribeFact does not know would show protobuf's own text.
   for (const auto* type :
        {HostFacts::descriptor(), IdentityFacts::descriptor(),
         NpuToolFacts::descriptor(), DeviceFacts::descriptor(),
@@ -99,6 +100,23 @@ TEST(DescribeFactTest, CoversEveryFactOfTheDataModel) {
   }
 }
 
+TEST(MissingWordsTest, SaysADetailInWordsAndMakesAHostsTextsPrintable) {
+  Missing missing;
+  missing.set_reason(Missing::TIMED_OUT);
+  SetDetail(Worded("about", "a\033[2J", Worded("hub-with-why", "b", "c\n")),
+            &missing);
+  EXPECT_EQ(WhyMissing(missing), "timed out: a\\x1b[2J: b (c\\n)");
+  {
+    const InLanguage chinese(Language::kChinese);
+    EXPECT_EQ(WhyMissing(missing), "超时：a\\x1b[2J：b（c\\n）");
+  }
+  // Long words are left out for the text, which is cut.
+  SetDetail(Worded("hub-with-why", std::string(3000, 'b'), "c"), &missing);
+  EXPECT_LT(WhyMissing(missing).size(), 700u);
+  SetDetail(ToFindingValue("plain"), &missing);
+  EXPECT_EQ(WhyMissing(missing), "timed out: plain");
+}
+
 TEST(DriftTextTest, SaysWhatMovedAndWhoSetIt) {
   AppliedDrift drift;
   drift.set_change("net.core.somaxconn");
@@ -108,6 +126,15 @@ TEST(DriftTextTest, SaysWhatMovedAndWhoSetIt) {
   drift.set_applied_by("ann");
   EXPECT_EQ(DriftText(drift),
             "net.core.somaxconn is 128, applied was 65535 (apply 3fa2 by ann)");
+  drift.set_fact("net.core.somaxconn");
+  drift.set_now("128");
+  drift.set_was("65535");
+  EXPECT_EQ(DriftText(drift),
+            "net.core.somaxconn is 128, applied was 65535 (apply 3fa2 by ann)");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(DriftText(drift),
+            "net.core.somaxconn 当前为 128，执行变更时设为 65535（变更 3fa2，"
+            "操作者 ann）");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Numbers and times as people say them: "3 steps", "0.8 s", "12 s", "3 min",
-// "2 h", "5 days"; and texts of parts of which some may not be there.
+// Numbers and times for people: "3 steps", "0.8 s", "12 s", "3 min", "2 h", "5
+// days"; and texts of optional parts.
 #ifndef CONFIG_WORDS_NUMBER_TEXT_H_
 #define CONFIG_WORDS_NUMBER_TEXT_H_
 
@@ -43,7 +43,7 @@ inline std::string UtcText(int64_t unix_ms) {
 // The same to the minute, for people: "2025-01-01 01:00 UTC".
 std::string UtcMinute(absl::Time time);
 
-// How long before `now` the moment `unix_ms` was. "never" if it is 0.
+// The time between the moment `unix_ms` and `now`. "never" if it is 0.
 std::string AgeText(int64_t unix_ms, absl::Time now);
 
 // "by ann"; empty if `text` is.
@@ -52,7 +52,7 @@ std::string Part(absl::string_view head, absl::string_view text);
 // "2 drifted"; empty for none.
 std::string Part(size_t count, absl::string_view what);
 
-// "10 applied, 1 undone", of pairs of a word and how many.
+// "10 applied, 1 undone", from pairs of a word and a number.
 template <typename Counts>
 std::string CountsList(const Counts& counts) {
   return absl::StrJoin(counts, ", ", [](std::string* out, const auto& count) {

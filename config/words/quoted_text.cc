@@ -60,7 +60,7 @@ void ForEachCharacter(absl::string_view text, const Visit& visit) {
   }
 }
 
-// What a terminal would obey, or show as nothing, or show in another order.
+// Characters that a terminal would obey, hide, or show in another order.
 bool IsUnsafe(uint32_t code) {
   constexpr uint32_t kRanges[][2] = {
       {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},      {0x61c, 0x61c},
@@ -80,7 +80,7 @@ std::string Escaped(uint32_t code) {
   return absl::StrFormat("\\U%08x", code);
 }
 
-// ASCII for the signs that our own texts use; else an escape.
+// ASCII for the signs that our own texts use; otherwise an escape.
 std::string AsciiForm(uint32_t code) {
   struct Sign {
     uint32_t code;
@@ -154,7 +154,7 @@ std::string SafeJson(absl::string_view json) {
   safe.reserve(json.size());
   ForEachCharacter(json, [&](const Character& next) {
     const uint32_t code = next.code.value_or(0xfffd);
-    // What is below is JSON's own layout, or escaped by it.
+    // Lower codes are JSON's own layout, or escaped by it.
     const bool keeps =
         next.code.has_value() && (code < 0x7f || !IsUnsafe(code));
     if (keeps) {

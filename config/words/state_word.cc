@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {
@@ -49,6 +50,10 @@ const char* StateWord(State state) {
 }
 
 Paint StatePaint(State state) { return RowOf(state).paint; }
+
+FindingValue StateWords(State state) {
+  return Worded(absl::StrCat("history-outcome-", RowOf(state).word));
+}
 
 std::string StateText(State state, const Style& style) {
   return absl::StrCat(StateSymbol(state, style.utf8), " ",

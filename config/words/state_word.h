@@ -1,5 +1,5 @@
-// How a state is called and drawn: √ pass, - skipped, ‼ warn, ? unknown, ×
-// fail. Symbol and word stand together, so that no meaning hangs on a colour.
+// Names and symbols of states: √ pass, - skipped, ‼ warn, ? unknown, × fail.
+// Symbol and word stand together, so that no meaning depends on a colour.
 #ifndef CONFIG_WORDS_STATE_WORD_H_
 #define CONFIG_WORDS_STATE_WORD_H_
 
@@ -13,15 +13,17 @@
 
 namespace clusterd {
 
-// A state that this program does not know (a newer peer, or none set) counts
-// as UNKNOWN.
+// An unknown state (a newer peer, or none set) counts as UNKNOWN.
 State KnownState(State state);
 
-// "√", or one of + - ! ? x where the style is not UTF-8.
+// "√", or one of + - ! ? x if the style is not UTF-8.
 const char* StateSymbol(State state, bool utf8);
 
 // "pass", "skipped", "warn", "unknown", "fail", or the same in Chinese.
 const char* StateWord(State state);
+
+// The same as words.
+FindingValue StateWords(State state);
 
 // Symbol and word with the word padded to the longest one: "√ pass   ".
 std::string StateText(State state, const Style& style);
@@ -34,7 +36,6 @@ State WorseState(State a, State b);
 
 Paint StatePaint(State state);
 
-// How many of the rules or hosts of a report are in each state.
 template <typename Items>
 Counts CountStates(const Items& items) {
   std::map<State, uint32_t> count;

@@ -1,7 +1,6 @@
 #include "config/words/subject_text.h"
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/values/hostlist.h"
 #include "config/values/number_list.h"
@@ -12,21 +11,25 @@ namespace {
 
 constexpr char kControllerName[] = "clusterd-controller";
 
-// Hosts that share one set of devices, in the order first met, by whether they
-// are the cluster itself, which never folds with hosts, and the devices' text.
+// Hosts that share one set of devices, in order of appearance, keyed by whether
+// they are the cluster, which never folds with hosts, and the devices' words.
 using SubjectGroups =
-    FirstMet<std::pair<bool, std::string>, std::vector<std::string>>;
+    FirstSeen<std::pair<bool, std::string>,
+              std::pair<FindingValue, std::vector<std::string>>>;
 
 SubjectGroups GroupSubjects(
     const google::protobuf::RepeatedPtrField<Subject>& subjects) {
-  FirstMet<std::string, std::vector<uint32_t>> devices_of;
+  FirstSeen<std::string, std::vector<uint32_t>> devices_of;
   for (const Subject& subject : subjects) {
     std::vector<uint32_t>& ids = devices_of[subject.host()];
     ids.insert(ids.end(), subject.devices().begin(), subject.devices().end());
   }
   SubjectGroups groups;
   for (const auto& [host, ids] : devices_of) {
-    groups[{host.empty(), DevicesText(ids)}].push_back(host);
+    const FindingValue devices = DevicesValue(ids);
+    auto& group = groups[{host.empty(), ValueText(devices)}];
+    group.first = devices;
+    group.second.push_back(host);
   }
   return groups;
 }
@@ -57,26 +60,30 @@ FindingValue HostsValue(const std::vector<std::string>& hosts, int columns,
                 Counted(rest, absl::StrCat("more ", one)));
 }
 
-std::string SubjectsText(
+FindingValue SubjectsValue(
     const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
     int columns) {
-  if (subjects.empty()) return Say("cluster");
-  std::vector<std::string> texts;
+  if (subjects.empty()) return Worded("cluster");
+  FindingValue all;
+  int shown = 0;
+  const auto add = [&](const FindingValue& next) {
+    all = shown++ == 0 ? next : Worded("subjects-and", all, next);
+  };
   size_t hidden_hosts = 0;
-  for (const auto& [group, hosts] : GroupSubjects(subjects)) {
-    const auto& [is_cluster, devices] = group;
-    if (static_cast<int>(texts.size()) < groups) {
-      texts.push_back(
-          absl::StrCat(is_cluster ? Say("cluster") : HostsText(hosts, columns),
-                       Part(" ", devices)));
-    } else {
+  for (const auto& [key, group] : GroupSubjects(subjects)) {
+    const auto& [devices, hosts] = group;
+    if (shown == groups) {
       hidden_hosts += hosts.size();
+      continue;
     }
+    const FindingValue who =
+        key.first ? Worded("cluster") : HostsValue(hosts, columns);
+    add(key.second.empty() ? who : Worded("subject-devices", who, devices));
   }
   if (hidden_hosts > 0) {
-    texts.push_back(Say("and-more", Count(hidden_hosts, "more host")));
+    add(Worded("and-more", Counted(hidden_hosts, "more host")));
   }
-  return absl::StrJoin(texts, "; ");
+  return all;
 }
 
 FindingValue HostNetworkNote(absl::string_view network_namespace,

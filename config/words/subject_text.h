@@ -1,6 +1,6 @@
-// Who a finding is about, folded and bounded:
+// The subjects of a finding, folded and bounded:
 //   server[0-1] device 3; server2 devices 0-3,5; and 17 more
-// who did something, and the map and list that such folding takes.
+// the author of an action, and the map and list that such folding takes.
 #ifndef CONFIG_WORDS_SUBJECT_TEXT_H_
 #define CONFIG_WORDS_SUBJECT_TEXT_H_
 
@@ -25,10 +25,9 @@
 
 namespace clusterd {
 
-// A map that keeps its keys in the order in which they were first met, for
-// what is folded over hosts that agree.
+// A map that keeps its keys in the order of insertion, for folding equal hosts.
 template <typename Key, typename Value>
-class FirstMet {
+class FirstSeen {
  public:
   // Makes an empty value for a new key.
   Value& operator[](const Key& key) {
@@ -50,7 +49,7 @@ class FirstMet {
   std::vector<std::pair<Key, Value>> items_;
 };
 
-// What `of` gives for each item: Each<std::string>(hosts, &HostPlan::host).
+// The result of `of` for each item: Each<std::string>(hosts, &HostPlan::host).
 template <typename Value, typename Items, typename Of>
 std::vector<Value> Each(const Items& items, Of of) {
   std::vector<Value> values;
@@ -58,15 +57,15 @@ std::vector<Value> Each(const Items& items, Of of) {
   return values;
 }
 
-// Takes out the items of which `drops` is so.
+// Removes the items for which `drops` is true.
 template <typename Items, typename Drops>
 void DropIf(Items* items, const Drops& drops) {
   items->erase(std::remove_if(items->begin(), items->end(), drops),
                items->end());
 }
 
-// The first item for which `of` gives the value; nullptr: there is none.
-// REQUIRES: `items` outlive the pointer.
+// The first item for which `of` gives the value, or nullptr. REQUIRES: `items`
+// outlive the pointer.
 template <typename Items, typename Of, typename Value>
 auto FirstWith(Items&& items, Of of, const Value& value)
     -> decltype(&*std::begin(items)) {
@@ -82,9 +81,8 @@ inline std::string DevicesText(std::vector<uint32_t> ids) {
   return ValueText(DevicesValue(std::move(ids)));
 }
 
-// Folded hosts; where the folded names would take more than `columns`, as many
-// as fit and "and 17 more hosts", or what else one of them is called. Names are
-// not made safe for a terminal.
+// Folded hosts; if the names would take more than `columns`, as many as fit and
+// "and 17 more hosts"; `one` is the singular. Not made safe for a terminal.
 FindingValue HostsValue(const std::vector<std::string>& hosts, int columns,
                         absl::string_view one = "host");
 inline std::string HostsText(const std::vector<std::string>& hosts, int columns,
@@ -109,23 +107,32 @@ FindingValue ByHosts(const Values& values) {
 // The hosts with their devices, hosts of the same devices folded together, at
 // most `groups` of them, each bounded as in HostsText. No subject, or one
 // without host and device, is "cluster". Not made safe for a terminal.
-std::string SubjectsText(
+FindingValue SubjectsValue(
     const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
     int columns);
+inline std::string SubjectsText(
+    const google::protobuf::RepeatedPtrField<Subject>& subjects, int groups,
+    int columns) {
+  return ValueText(SubjectsValue(subjects, groups, columns));
+}
+
+// The name of a finding's last value, where a message has only its first
+// subjects: the number of all.
+inline constexpr char kAllSubjects[] = "all-subjects";
 
 // "container train-1 on node[01-02] uses the host's network: host and container
 // are one". REQUIRES: hosts is not empty.
 FindingValue HostNetworkNote(absl::string_view network_namespace,
                              const std::vector<std::string>& hosts);
 
-// Who somebody is in a table or a sentence, from the SPIFFE id that is kept:
-// "ann" of spiffe://demo/user/ann/role/admin, "host node07", and
-// "clusterd-controller". What is no such id, as older versions kept, stays as
-// it is. Not made safe for a terminal.
+// The author of an action for a table or a sentence, from the SPIFFE id that is
+// kept: "ann" of spiffe://demo/user/ann/role/admin, "host node07", and
+// "clusterd-controller". Another text, as older versions kept, stays as it is.
+// Not made safe for a terminal.
 std::string ActorName(absl::string_view actor);
 
-// The SPIFFE id of what a cluster's controller begins by itself, and whether
-// somebody is a controller, also as older versions kept it.
+// The SPIFFE id of actions that a cluster's controller starts automatically,
+// and whether an id is a controller's, also as older versions kept it.
 std::string ControllerActor(absl::string_view cluster);
 bool IsController(absl::string_view actor);
 

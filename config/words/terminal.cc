@@ -31,8 +31,7 @@ struct Glyph {
   int columns;
 };
 
-// The first one. A byte that is not UTF-8 counts as a character. REQUIRES: not
-// empty.
+// The first one. A byte that is not UTF-8 counts as one. REQUIRES: not empty.
 Glyph FirstGlyph(absl::string_view text) {
   const auto* const bytes =
       reinterpret_cast<const utf8proc_uint8_t*>(text.data());
@@ -55,7 +54,7 @@ bool Opens(const Glyph& character) {
   return category == UTF8PROC_CATEGORY_PS || category == UTF8PROC_CATEGORY_PI;
 }
 
-// Where a line may end at the latest before it gets longer than the word that
+// The last place where a line may end before it gets longer than the word that
 // begins at `from`: at a space, or beside a double-width character, but for
 // punctuation, which stays with its word.
 size_t EndOfWord(absl::string_view text, size_t from) {
@@ -122,7 +121,7 @@ std::string Painted(const Style& style, Paint paint, absl::string_view text) {
   if (!style.color || paint == Paint::kNone || text.empty()) {
     return std::string(text);
   }
-  // In the order of Paint.
+  // Indexed by Paint.
   constexpr int kCodes[] = {0, 1, 2, 32, 33, 31, 35};
   return absl::StrCat("\x1b[", kCodes[static_cast<int>(paint)], "m", text,
                       "\x1b[0m");
@@ -165,9 +164,14 @@ std::vector<std::string> WrapText(absl::string_view text, int columns) {
     size_t end = EndOfWord(text, word);
     const absl::string_view first = text.substr(0, end);
     if (std::count(first.begin(), first.end(), '`') % 2 == 1) {
-      // Without a second one it begins no command.
+      // A single backquote begins no command.
       const size_t close = text.find('`', end);
       if (close != text.npos) end = EndOfWord(text, close);
+    }
+    const size_t comma = text.substr(0, word + columns).rfind(',');
+    if (end > word + columns && comma != text.npos && comma > word &&
+        text.substr(0, end).find('`') == text.npos) {
+      end = comma + 1;
     }
     const absl::string_view piece = text.substr(0, end);
     if (!lines.back().empty() &&

@@ -1,10 +1,10 @@
-// What a person's terminal can show, and what we therefore print: colour only
-// on a terminal, ASCII where the locale is not UTF-8, lines no wider than the
-// window. Pure: main.cc asks the system once and passes the answers in.
+// The abilities of a terminal and the resulting output: colour only on a
+// terminal, ASCII if the locale is not UTF-8, lines no wider than the window.
+// Pure: main.cc asks the system once and passes the answers in.
 //
 // And the layout that all printers share: columns counted, padded, cut and
 // wrapped, titles, tables of aligned columns. "Safe" means a text of SafeText;
-// all that is laid out must be one.
+// all laid out text must be one.
 #ifndef CONFIG_WORDS_TERMINAL_H_
 #define CONFIG_WORDS_TERMINAL_H_
 
@@ -17,7 +17,7 @@
 
 namespace clusterd {
 
-// What the system says about our streams.
+// The system's answers about our streams.
 struct Terminal {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
@@ -28,12 +28,12 @@ struct Terminal {
 
 enum class ColorMode { kAuto, kAlways, kNever };
 
-// The language of what people read. Commands, options, names, JSON, exit
+// The language of texts for people. Commands, options, names, JSON, exit
 // statuses, vendor output, logs and audit entries are English in both.
 enum class Language { kEnglish, kChinese };
 
-// The language of what this thread puts into words; English unless an
-// InLanguage lives. What is kept or sent, or read by programs, is English.
+// The language of this thread's words; English unless an InLanguage lives.
+// Texts that are kept or sent, or that programs read, are English.
 Language CurrentLanguage();
 
 class InLanguage {
@@ -47,7 +47,7 @@ class InLanguage {
   const Language before_;
 };
 
-// How one stream is written.
+// The style of one stream.
 struct Style {
   bool color = false;
   bool utf8 = false;
@@ -60,18 +60,19 @@ using Environment = std::map<std::string, std::string>;
 // The value of a variable; empty if it is not set.
 std::string ValueOf(const Environment& environment, const char* name);
 
-// By the first of CLUSTERD_LANG ("zh", "en"), LC_ALL, LC_MESSAGES and LANG
-// ("zh_CN.UTF-8") that is set. English where that names no known language, and
-// where the locale is not UTF-8.
+// By the first set variable of CLUSTERD_LANG ("zh", "en"), LC_ALL, LC_MESSAGES
+// and LANG ("zh_CN.UTF-8"). English if that names no known language, or the
+// locale is not UTF-8.
 Language LanguageOf(const Environment& environment);
 
-// The style of a stream, stdout or stderr, by whether it is a terminal.
+// The style of a stream, stdout or stderr, depending on whether it is a
+// terminal.
 //   mode    | result
 //   always  | colour
 //   never   | none
 //   auto    | colour on a terminal unless NO_COLOR is set or TERM is "dumb"
 // UTF-8 if the first set one of LC_ALL, LC_CTYPE, LANG names it. Lines are
-// wrapped on a terminal only. Progress is for a terminal that is not "dumb".
+// wrapped on a terminal only. Progress needs a terminal that is not "dumb".
 Style StyleOf(bool Terminal::*is_terminal, const Terminal& terminal,
               const Environment& environment, ColorMode mode);
 
@@ -80,8 +81,8 @@ enum class Paint { kNone, kBold, kDim, kGreen, kYellow, kRed, kMagenta };
 // `text` in that colour, or as it is when the style has no colour.
 std::string Painted(const Style& style, Paint paint, absl::string_view text);
 
-// At most `columns` columns of `text`, the last ones "..." (or "…") if
-// something was cut. REQUIRES: columns >= 4.
+// At most `columns` columns of `text`, ended by "..." (or "…") if cut.
+// REQUIRES: columns >= 4.
 std::string CutText(absl::string_view text, int columns, bool utf8);
 
 // Columns that `text` takes on a terminal: two for a Chinese character. Text
@@ -92,9 +93,9 @@ int TextColumns(absl::string_view text);
 std::string Padded(absl::string_view text, int columns);
 
 // Lines of at most `columns` columns, broken at spaces and between Chinese
-// characters, never before punctuation; a longer word, or a
-// command in backquotes, which is never broken, has a line of its own. One line
-// if `columns` is 0 or less; never an empty vector.
+// characters, never before punctuation; a long list of hosts breaks behind a
+// comma. Another longer word, or a command in backquotes, which is never
+// broken, has its own line. One line if `columns` is 0 or less; never empty.
 std::vector<std::string> WrapText(absl::string_view text, int columns);
 
 struct Cell {
@@ -107,9 +108,9 @@ using Row = std::vector<Cell>;
 
 struct TableLayout {
   int indent = 0;
-  // What becomes of a last cell that does not fit.
+  // The treatment of a last cell that does not fit.
   enum class Last { kStays, kIsCut, kIsWrapped } last = Last::kStays;
-  int unknown_width = 0;  // Of a window, for kIsCut; 0: not cut then.
+  int unknown_width = 0;  // For kIsCut; 0: not cut then.
 };
 
 // Prints to one stream. Lives for one print; not thread-safe.
@@ -124,7 +125,7 @@ class Page {
   // SafeText in this page's style; Strong is bold, too.
   std::string Safe(absl::string_view text) const;
   std::string Strong(absl::string_view text) const;
-  // Every line of `text` made safe by itself.
+  // Makes each line of `text` safe.
   std::string SafeLines(absl::string_view text) const;
 
   // An empty line, and the title, which is made safe, in bold.
@@ -134,7 +135,7 @@ class Page {
   // Both are safe; only `text` may have line ends.
   void Wrapped(absl::string_view head, absl::string_view text,
                Paint paint = Paint::kNone);
-  // The same, but lines are as long as they are: commands to be copied.
+  // The same without wrapping: commands to be copied.
   void Whole(absl::string_view head, absl::string_view text);
 
   // "note: ..." for each. Makes them safe.
@@ -156,7 +157,7 @@ class Page {
                 const TableLayout& layout);
 
  private:
-  // What is left of the window, at least 20; 0: its width is not known.
+  // The rest of the window, at least 20; 0: its width is not known.
   int ColumnsAfter(int used) const;
   void Lines(absl::string_view head, absl::string_view text, Paint paint,
              int columns);
@@ -168,7 +169,7 @@ class Page {
 // A bold row of titles, which stand with | between them.
 Row TitleRow(absl::string_view titles);
 
-// Of all cells but the last of each row.
+// The widths of all cells but the last of each row.
 std::vector<int> ColumnWidths(const std::vector<Row>& rows);
 
 }  // namespace clusterd

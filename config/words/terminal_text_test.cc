@@ -50,6 +50,13 @@ TEST(WrapTextTest, GivesALongWordItsOwnLine) {
             (std::vector<std::string>{"go", "/a/very/long/path", "on"}));
 }
 
+TEST(WrapTextTest, ContinuesAListOfHostsBehindAComma) {
+  EXPECT_EQ(WrapText("on node[1,2,3,4,5]", 10),
+            (std::vector<std::string>{"on", "node[1,2,", "3,4,5]"}));
+  EXPECT_EQ(WrapText("`map 0,0,0,0,1,0,0,0`", 10),
+            (std::vector<std::string>{"`map 0,0,0,0,1,0,0,0`"}));
+}
+
 TEST(WrapTextTest, NeverBreaksACommandInBackquotes) {
   EXPECT_EQ(WrapText("on a: `hccn_tool -i 2 -link -g` (link)", 12),
             (std::vector<std::string>{"on a:", "`hccn_tool -i 2 -link -g`",

@@ -3,30 +3,22 @@
 #include <algorithm>
 #include <array>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
+#include "config/values/nearest_word.h"
+#include "config/values/value_error.h"
 #include "config/words/fact_text.h"
 
 namespace clusterd {
 namespace {
 
-// With $0, $1, … for the values.
-struct WordRow {
-  absl::string_view name;
-  absl::string_view english;
-  absl::string_view english_of_one;  // Empty: as of any number.
-  absl::string_view chinese;
-};
-
-#include "config/rules/texts/word_table.inc"
-
 // Words that are not in texts/: their values are those of a list.
 constexpr char kListed[] = "listed";
 // Reasons quote commands and answers.
 constexpr size_t kMaxDetailBytes = 600;
+constexpr size_t kMaxDetailWordsBytes = 2000;
 
 // "why-timed-out". A reason of a newer clusterd counts as none.
 std::string ReasonName(absl::string_view head, const Missing& missing) {
@@ -38,17 +30,7 @@ std::string ReasonName(absl::string_view head, const Missing& missing) {
                 {{"_", "-"}})));
 }
 
-const WordRow* FindWords(absl::string_view name) {
-  static const auto* const words = [] {
-    auto* made = new absl::flat_hash_map<absl::string_view, const WordRow*>;
-    for (const WordRow& row : kWordRows) (*made)[row.name] = &row;
-    return made;
-  }();
-  const auto found = words->find(name);
-  return found == words->end() ? nullptr : found->second;
-}
-
-// Whether the three bytes there are a Han or full-width character.
+// True if the three bytes there are a Han or full-width character.
 bool IsWideAt(absl::string_view text, size_t i) {
   const auto lead = static_cast<unsigned char>(text[i]);
   return (lead >= 0xE3 && lead <= 0xE9) || lead == 0xEF;
@@ -85,6 +67,12 @@ FindingValue Listed(const std::vector<std::string>& texts, size_t most) {
   return Worded("first-of", list, texts.size() - shown);
 }
 
+FindingValue DidYouMeanWords(absl::string_view word,
+                             absl::Span<const absl::string_view> candidates) {
+  const std::string nearest = NearestWord(word, candidates);
+  return nearest.empty() ? FindingValue() : Worded("did-you-mean", nearest);
+}
+
 FindingValue PlaceWords(const EnvironmentVariable& variable) {
   if (variable.file() == "job file") {
     return Worded("job-file-line", variable.line());
@@ -95,6 +83,11 @@ FindingValue PlaceWords(const EnvironmentVariable& variable) {
 FindingValue MissingWords(const Missing* missing) {
   if (missing == nullptr) return Worded("why-not-asked");
   FindingValue why = Worded(ReasonName("why-", *missing));
+  if (missing->has_detail_words() &&
+      missing->detail_words().ByteSizeLong() <= kMaxDetailWordsBytes) {
+    return Worded("why-with-detail", why,
+                  PrintableWords(missing->detail_words()));
+  }
   if (missing->detail().empty()) return why;
   return Worded("why-with-detail", why,
                 PrintableText(missing->detail(), kMaxDetailBytes));
@@ -102,7 +95,7 @@ FindingValue MissingWords(const Missing* missing) {
 
 FindingValue LearnWords(const Missing* missing) {
   if (missing == nullptr) return Worded("learn-not-asked");
-  // Many a program can fail; only this one keeps that log.
+  // Many programs can fail; only this one keeps that log.
   if (missing->reason() == Missing::TOOL_FAILED &&
       absl::StrContains(missing->detail(), "hccn_tool")) {
     return Worded("learn-from-tool-log");
@@ -120,6 +113,15 @@ FindingValue Lasting(absl::Duration duration) {
   constexpr absl::Duration kDay = absl::Hours(24);
   return duration < 2 * kDay ? ToFindingValue(DurationText(duration))
                              : Counted(duration / kDay, "day");
+}
+
+FindingValue PrintableWords(FindingValue words) {
+  words.set_words(PrintableText(words.words()));
+  words.set_text(PrintableText(words.text(), kMaxDetailBytes));
+  for (FindingValue& value : *words.mutable_values()) {
+    value = PrintableWords(std::move(value));
+  }
+  return words;
 }
 
 std::string WithValuesIn(absl::string_view text, const FindingValues& values) {
@@ -141,14 +143,16 @@ std::string ValueText(const FindingValue& value) {
   if (value.words().empty()) {
     return value.has_number() ? absl::StrCat(value.number()) : value.text();
   }
-  if (value.words() == kListed) {
-    return absl::StrJoin(value.values(), Say("list-comma"),
+  if (value.words() == kListed || value.words() == kLinesWords) {
+    const bool is_list = value.words() == kListed;
+    return absl::StrJoin(value.values(), is_list ? Say("list-comma") : "\n",
                          [](std::string* out, const FindingValue& each) {
                            absl::StrAppend(out, ValueText(each));
                          });
   }
   const WordRow* const row = FindWords(value.words());
   if (row == nullptr) {
+    if (!value.text().empty()) return value.text();
     return absl::StrCat(value.words(),
                         Part(": ", NamedValuesText(value.values())));
   }

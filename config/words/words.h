@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "config/words/terminal.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/facts.pb.h"
@@ -46,10 +47,17 @@ FindingValue Worded(absl::string_view name, const Values&... values) {
   return words;
 }
 
-// "a, b and 3 more": at most that many of the values, or texts that stay as
-// they are in every language. REQUIRES: not empty.
+// "a, b and 3 more": at most that many of the values, or texts that are the
+// same in every language. REQUIRES: not empty.
 FindingValue Listed(const std::vector<FindingValue>& values, size_t most);
 FindingValue Listed(const std::vector<std::string>& texts, size_t most);
+
+// ", did you mean "smp"?"; empty where no candidate is near.
+FindingValue DidYouMeanWords(absl::string_view word,
+                             absl::Span<const absl::string_view> candidates);
+
+// Words without a row, whose values are rendered as a line each (message.h).
+inline constexpr char kLinesWords[] = "lines";
 
 // "/etc/profile.d/hccl.sh:3".
 FindingValue PlaceWords(const EnvironmentVariable& variable);
@@ -58,14 +66,16 @@ FindingValue PlaceWords(const EnvironmentVariable& variable);
 FindingValue MissingWords(const Missing* missing);
 FindingValue LearnWords(const Missing* missing);
 
+// Words of a host or tool, whose texts may be any bytes, as printable ones.
+FindingValue PrintableWords(FindingValue words);
+
 // A text of a row with its values, of which it may have ten.
 std::string WithValuesIn(absl::string_view text, const FindingValues& values);
 
 // "port 16666, owner ann": values that have no row here.
 std::string NamedValuesText(const FindingValues& values);
 
-// Words that are not known here, of a newer controller, are their name and
-// values.
+// Unknown words, of a newer controller, become their text, or name and values.
 std::string ValueText(const FindingValue& value);
 
 // "16 devices" as a value. REQUIRES: the nouns of texts/ have it.
@@ -75,8 +85,8 @@ inline FindingValue Counted(size_t number, absl::string_view singular) {
       number);
 }
 
-// "net health" in words, those of the row "term-net-health"; where there is
-// none it is the same in every language, e.g. the name of a kernel parameter.
+// "net health" in the words of the row "term-net-health"; without a row it is
+// the same in every language, e.g. the name of a kernel parameter.
 FindingValue Term(absl::string_view name);
 inline FindingValue Term(FindingValue words) { return words; }
 

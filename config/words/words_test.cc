@@ -14,6 +14,12 @@ TEST(ListedTest, IsOneTextAndCountsTheRest) {
             "2 hosts, a and 2 more");
 }
 
+TEST(DidYouMeanWordsTest, AreAPhraseOrNothing) {
+  EXPECT_EQ(ValueText(DidYouMeanWords("snp", {"smp", "amp"})),
+            ", did you mean \"smp\"?");
+  EXPECT_EQ(ValueText(DidYouMeanWords("other", {"smp", "amp"})), "");
+}
+
 TEST(ValueTextTest, NamesWordsThatItDoesNotKnow) {
   EXPECT_EQ(ValueText(Worded("of-a-newer-one", 3, "a")),
             "of-a-newer-one: 3, a");

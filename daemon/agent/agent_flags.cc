@@ -27,20 +27,19 @@ constexpr char kDefaultConfig[] = "/etc/clusterd/agent.yaml";
 
 constexpr size_t kMaxToldBytes = 512;
 constexpr size_t kMaxConfigBytes = 1 << 16;
-// An observation takes seconds; more often would keep the devices busy.
+// An observation takes seconds; a shorter interval would keep devices busy.
 constexpr absl::Duration kLeastDriftInterval = absl::Seconds(10);
 constexpr absl::Duration kMostDriftInterval = absl::Hours(24);
 
-// A setting that is text: its row reads it from the file, makes the flag, and
-// says what it is where neither has it.
+// A text setting: its row reads it, makes the flag, and has the default.
 struct TextSetting {
   const char* key;  // "--" before it: the flag.
   std::string* (*of)(AgentSettings*);
   bool is_path;  // Absolute in the file.
   const char* help;
-  // "": the certificate says it. Null: a daemon cannot be without it.
+  // "": the certificate names it. Null: a daemon requires it.
   const char* fallback = nullptr;
-  bool below_root = false;  // Where `fallback` stands.
+  bool below_root = false;  // `fallback` is below the root.
 };
 
 using Settings = AgentSettings;
@@ -48,7 +47,7 @@ constexpr TextSetting kTextSettings[] = {
     {"controller", [](Settings* s) { return &s->controller; }, false,
      "HOST:PORT of the controller"},
     {"cluster", [](Settings* s) { return &s->cluster; }, false,
-     "The cluster's name; else it is as the\ncertificate says", ""},
+     "The cluster's name; by default that of the\ncertificate", ""},
     {"ca", [](Settings* s) { return &s->tls.ca; }, true,
      "PEM certificates that sign others\n", "/etc/clusterd/ca.crt", true},
     {"cert", [](Settings* s) { return &s->tls.certificate; }, true,
@@ -98,12 +97,12 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
       ->capture_default_str();
   CLI::Option* const once = app->add_flag(
       "--once", flags->once, "Print this host's facts and findings, and end");
-  app->add_option("--format", flags->format, "Of --once: text or json")
+  app->add_option("--format", flags->format, "Format of --once: text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->needs(once)
       ->capture_default_str();
   app->add_option("--spec", flags->spec,
-                  "Of --once: cluster.yaml that this host belongs to")
+                  "cluster.yaml of this host, for --once")
       ->needs(once);
   app->add_flag("--record", flags->record,
                 "Write the runs of one observation into a pipe to\n"
@@ -113,11 +112,11 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
                         absl::StrCat("clusterd ", kClusterdVersion));
 }
 
-// Takes from the file what the command line left open.
+// Takes from the file what the command line lacks.
 absl::Status AddFile(AgentFlags* flags) {
   if (flags->config.empty() && !flags->record) {
     const std::string usual = BelowRoot(*flags, kDefaultConfig);
-    // One that may not be read is there, too, and its reader says so.
+    // An unreadable file counts too; its reader reports the error.
     if (access(usual.c_str(), F_OK) == 0) flags->config = usual;
   }
   if (flags->config.empty()) return absl::OkStatus();
@@ -139,7 +138,7 @@ void AddDefaults(AgentFlags* flags) {
     *value = setting.below_root ? BelowRoot(*flags, setting.fallback)
                                 : setting.fallback;
   }
-  // A host alone needs no certificate; it then has the machine's own name.
+  // A host alone needs no certificate and then has the machine's own name.
   const bool alone = flags->once || flags->record;
   if (alone && access(usual.tls.certificate.c_str(), R_OK) != 0) return;
   *flags = usual;
@@ -149,7 +148,7 @@ absl::Status CheckComplete(AgentFlags* flags) {
   if (flags->once || flags->record) return absl::OkStatus();
   if (flags->state[0] != '/') {
     return InvalidArgument("--state: \"", flags->state,
-                           "\" is no absolute path");
+                           "\" is not an absolute path");
   }
   std::vector<std::string> absent;
   for (const TextSetting& setting : kTextSettings) {
@@ -170,7 +169,7 @@ AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
     const YamlValue value = map[setting.key];
     const std::string read = value.Text().value_or("");
     if (setting.is_path && !read.empty() && read[0] != '/') {
-      value.Wrong(": ", QuoteValue(read), " is no absolute path");
+      value.Wrong("msg-spec-not-absolute", QuoteValue(read));
     }
     *setting.of(&config) = read;
   }
@@ -178,16 +177,16 @@ AgentConfig ReadConfig(const YamlNode& tree, Mistakes* mistakes) {
   config.drift_interval =
       interval.Is(YamlNode::Kind::kText) && interval.node()->text == "0"
           ? absl::ZeroDuration()
-          : YamlValue(interval.node(), "drift_interval (where it is not 0)",
+          : YamlValue(interval.node(),
+                      Worded("spec-where-not", "drift_interval", 0),
                       interval.mistakes())
                 .Duration(kLeastDriftInterval, kMostDriftInterval);
   const YamlValue metrics = map["metrics_file"];
   const std::string path = config.metrics_file = metrics.Text().value_or("");
-  // node_exporter reads no other.
+  // node_exporter reads only names like this.
   if (!path.empty() && (path[0] != '/' || !absl::EndsWith(path, ".prom") ||
                         absl::StrContains(path, "/../"))) {
-    metrics.Wrong(": ", QuoteValue(path),
-                  " is no absolute path of a file *.prom");
+    metrics.Wrong("msg-spec-metrics-file", QuoteValue(path));
   }
   config.allows = ReadAllows(map, mistakes);
   config.hooks = ReadHookSettings(map["hooks"]);
@@ -251,7 +250,7 @@ HostAllows ReadHostAllows(const std::string& config, Log* log) {
       log->Warning("this host is only observed until its file has no mistake: ",
                    all);
     }
-    // One line for each mistake; the first will do.
+    // Each mistake is one line; the first is enough.
     allows.set_mistake(
         PrintableText(all.substr(0, all.find('\n')), kMaxToldBytes));
   }
@@ -264,11 +263,11 @@ HookSettings ReadHooks(const std::string& config, Log* log) {
       config.empty() ? AgentConfig() : ReadAgentConfig(config);
   if (file.ok()) return std::move(file->hooks);
   log->Warning(
-      "hooks are answered by the defaults and drain nobody until "
+      "hooks are answered by the defaults and drain no host until "
       "the file has no mistake: ",
       file.status().message());
   HookSettings defaults;
-  defaults.drain = false;  // What it may have said before.
+  defaults.drain = false;  // The file may have had this.
   return defaults;
 }
 

@@ -1,22 +1,22 @@
-// What clusterd is told, on its command line and in the file of --config. The
-// file, /etc/clusterd/agent.yaml, says to whom this host's daemon belongs:
+// Settings of clusterd, from its command line and the file of --config. The
+// file, /etc/clusterd/agent.yaml, names the controller of this host's daemon:
 //   controller: controller.example:7443
-// what this host allows it to do:
+// what this host allows it to change:
 //   allow: [observe, sysctl]
-// and, where they are to be others than these, which need no line:
+// and these keys, which may be left out and have these defaults:
 //   ca: /etc/clusterd/ca.crt
 //   cert: /etc/clusterd/host.crt
 //   key: /etc/clusterd/host.key
 //   socket: /run/clusterd/agent.sock
 //   state: /var/lib/clusterd
 //   drift_interval: 10m
-// where it leaves metrics for node_exporter (metrics_file.h), which it does not
-// without:
+// the metrics file for node_exporter (metrics_file.h), which is not written
+// without this key:
 //   metrics_file: /var/lib/clusterd-metrics/clusterd.prom
-// and what a scheduler's hooks are answered by: `hooks`, hooks/hook_settings.h.
-// `cluster: demo` binds it to a cluster; without, the certificate says which.
-// The command line has every key but `allow`, `hooks`, `drift_interval` and
-// `metrics_file`, and wins.
+// and `hooks` for a scheduler's hooks (hooks/hook_settings.h). `cluster: demo`
+// binds it to a cluster; by default the certificate does. The command line
+// wins, and has every key but `allow`, `hooks`, `drift_interval` and
+// `metrics_file`.
 #ifndef DAEMON_AGENT_AGENT_FLAGS_H_
 #define DAEMON_AGENT_AGENT_FLAGS_H_
 
@@ -34,35 +34,33 @@
 
 namespace clusterd {
 
-// Where a daemon keeps its state unless it is told otherwise.
+// The default folder of a daemon's state.
 inline constexpr char kDefaultState[] = "/var/lib/clusterd";
 
-// What both can say. Empty: not said.
+// Settings of both sources. Empty: not given.
 struct AgentSettings {
   std::string controller;
   std::string cluster;
   TlsFiles tls;
   std::string socket;
-  // Folder below the root for what must outlive the daemon: journals of
-  // applies.
+  // Folder below the root for journals, which must outlive the daemon.
   std::string state;
-  // How often the host looks for drift; zero ("0"): only when it attaches and
-  // after changes.
+  // Interval of drift checks; zero ("0"): only after attaching and changes.
   std::optional<absl::Duration> drift_interval;
   // Below the root.
   std::string metrics_file;
 };
 
 struct AgentConfig : AgentSettings {
-  // Without the key: observing alone.
+  // Without the key, only observing is allowed.
   HostAllows allows = AllowsOnly({CHANGE_OBSERVE});
   HookSettings hooks;
 };
 
 struct AgentFlags : AgentSettings {
-  // Empty: none was named, and none is in its default place.
+  // Empty: none was named, and the default file is missing.
   std::string config;
-  // Where the machine's files begin.
+  // Root of the machine's files.
   std::string root;
   // Print facts and own findings and end, without any controller.
   bool once = false;
@@ -72,33 +70,33 @@ struct AgentFlags : AgentSettings {
   std::string spec;    // cluster.yaml to judge --once by; empty: none.
 };
 
-// Both: nothing when the program should go on; else the status that it should
-// exit with: 0 after --help and --version, 3 after wrong usage or a mistake in
-// the file. What there is to say has been printed then.
+// Both return nullopt if the program should go on; otherwise its exit status: 0
+// after --help and --version, 3 after wrong usage or a mistake in the file.
+// They have printed their messages then.
 
-// The command line alone, which is enough to recover by (FirstRecovery).
+// Reads the command line alone, which is enough for FirstRecovery.
 std::optional<int> ParseAgentFlags(int argc, const char* const* argv,
                                    AgentFlags* flags);
-// Adds what the file of --config says, and the defaults.
+// Adds the settings of the file of --config, and the defaults.
 std::optional<int> AddAgentConfig(AgentFlags* flags);
 
 // InvalidArgument with every mistake of the file, one per line with line and
-// column: what is no YAML, unknown keys with the nearest known one, values that
-// are no text, paths that are not absolute. Text in, value out.
+// column: invalid YAML, unknown keys with the nearest known one, values that
+// are not text, paths that are not absolute. Text in, value out.
 absl::StatusOr<AgentConfig> ParseAgentConfig(absl::string_view file_name,
                                              absl::string_view text);
 
 // Reads and parses a file; errors also as ReadRegularFile.
 absl::StatusOr<AgentConfig> ReadAgentConfig(const std::string& path);
 
-// What this host allows by the file of --config; "": there is none. Re-read for
-// every change, so that an edit counts at once. Observing alone, with the
-// reason in `log`, if the file cannot be read or has any mistake. Without `log`
-// it is told with the host's facts, so that a plan asks for nothing else.
+// The changes that the file of --config allows; "": no such file. Re-read
+// before every change, so that an edit takes effect at once. Only observing,
+// with the reason in `log`, if the file is unreadable or has a mistake. Without
+// `log` the reason is reported with the host's facts, for plans.
 HostAllows ReadHostAllows(const std::string& config, Log* log = nullptr);
 
-// Also read anew for every hook. The defaults, but nobody is drained, with the
-// reason in the log, if the file cannot be read or has any mistake.
+// Re-read for every hook. The defaults, but with drains off and the reason in
+// the log, if the file is unreadable or has a mistake.
 HookSettings ReadHooks(const std::string& config, Log* log);
 
 }  // namespace clusterd

@@ -74,7 +74,7 @@ TEST(ParseAgentFlagsTest, RefusesAStateFolderThatIsNoAbsolutePath) {
                   &flags),
             3);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("--state: \"state\" is no absolute path"));
+              HasSubstr("--state: \"state\" is not an absolute path"));
 }
 
 TEST(ParseAgentFlagsTest, NamesWhatIsNotSet) {
@@ -85,7 +85,7 @@ TEST(ParseAgentFlagsTest, NamesWhatIsNotSet) {
               HasSubstr("not set: --controller;"));
 }
 
-// A root with /etc/clusterd and these files in it; ends in no slash.
+// A root with /etc/clusterd and these files in it; without a slash at the end.
 std::string RootWith(const std::map<std::string, std::string>& files) {
   const std::string root = absl::StrCat(
       testing::TempDir(), "/root-",
@@ -251,10 +251,10 @@ TEST(ParseAgentConfigTest, NamesEveryMistakeWithItsPlace) {
   EXPECT_THAT(message, HasSubstr("agent.yaml:1:1: "));
   EXPECT_THAT(message, HasSubstr("\"controller\""));
   EXPECT_THAT(message, HasSubstr("agent.yaml:2:10: "));
-  EXPECT_THAT(message, HasSubstr("agent.yaml:3:6: key: \"host.key\" is no "
-                                 "absolute path"));
-  EXPECT_THAT(message, HasSubstr("agent.yaml:4:8: state: \"var/lib\" is no "
-                                 "absolute path"));
+  EXPECT_THAT(message, HasSubstr("agent.yaml:3:6: key: \"host.key\" is not "
+                                 "an absolute path"));
+  EXPECT_THAT(message, HasSubstr("agent.yaml:4:8: state: \"var/lib\" is not "
+                                 "an absolute path"));
   EXPECT_THAT(message, HasSubstr("agent.yaml:5:9: allow is \"sysctls\""));
 }
 

@@ -162,10 +162,10 @@ void AgentStream::GiveUpWaiting() {
 void AgentStream::OnMessage(const HubMessage& message) {
   if (!attached_ && message.kind_case() != HubMessage::kWelcome) {
     return connection_->Abort(absl::FailedPreconditionError(
-        "the controller's first message was no welcome"));
+        "the controller's first message was not a welcome"));
   }
   Take(message);
-  // Of a controller whose welcome was none, nothing is kept.
+  // Keeps nothing of a controller whose welcome was invalid.
   if (attached_ && message.has_audit_head() && parts_.audit != nullptr) {
     auto head = ParseAuditHead(AuditHeadText(message.audit_head()));
     if (head.ok()) {
@@ -200,8 +200,7 @@ void AgentStream::Take(const HubMessage& message) {
       asked_to_leave_ = true;
       return connection_->HangUp();
     case HubMessage::KIND_NOT_SET:
-      // A head alone, or a newer controller's message; what needs an answer is
-      // a task.
+      // A head alone, or a newer message; only tasks need an answer.
       return;
   }
 }
@@ -232,7 +231,7 @@ void AgentStream::OnWelcome(const Welcome& welcome) {
 }
 
 void AgentStream::OnTask(const Task& task) {
-  // That a confirmation came too late says nothing of the apply.
+  // The answer to a late confirmation is not a result of the apply.
   const bool late_too = !task.has_confirm();
   const auto send = [weak = weak_from_this(), loop = parts_.loop, late_too,
                      asker = std::weak_ptr<HubConnection>(connection_)](
@@ -306,8 +305,8 @@ void AgentStream::SendPast() {
   parts_.loop->Post([self = shared_from_this()] {
     if (self->connection_ == nullptr || !self->attached_) return;
     AgentMessage message;
-    // What is at work, and what has no journal, is told after a welcome alone:
-    // a task may be on its way.
+    // The running apply and those without a journal are only reported after a
+    // welcome: a task may be on its way.
     *message.mutable_past_applies()->mutable_results() =
         std::move(*self->parts_.applies->Past().mutable_results());
     self->Send(std::move(message));
@@ -336,9 +335,9 @@ void AgentStream::Ask(AgentMessage question, absl::Duration wait,
 
 absl::Status AgentStream::Explained(const absl::Status& why) const {
   if (!absl::IsUnavailable(why) || options_.tls.ca.empty()) return why;
-  const std::string reason = UnavailableReason(why.message(), options_.tls);
+  const std::string reason(ExplainUnavailable(why, options_.tls).message());
   const absl::Status files = CheckOneCluster(options_.tls);
-  // Either side may have a root that the other one does not know.
+  // Either side may have a root that the other one lacks.
   const bool is_told = absl::StrContains(reason, "certificate") &&
                        LeafRenewal::Renews(options_.tls);
   return absl::UnavailableError(JoinParts(
@@ -364,10 +363,10 @@ void AgentStream::OnEnd(const absl::Status& end) {
     return EndStop();
   }
   const bool wished = std::exchange(reattaching_, false);
-  if (wished) backoff_.Reset();  // One host is no crowd.
+  if (wished) backoff_.Reset();  // A single host needs no spread.
   const std::string error = wished ? "" : Explained(why).ToString();
   SetAttached(false, error);
-  // A controller that is away for a night is one line, not a thousand.
+  // Logs a controller that is away for a night once, not a thousand times.
   if (!wished && error != logged_error_) {
     parts_.log->Warning("not attached to ", options_.dial.controller, ": ",
                         error);

@@ -1,8 +1,8 @@
-// Keeps this host attached to its controller: dials, says hello, does the tasks
-// that come down the stream, and after any end of it waits and dials again.
+// Keeps this host attached to its controller: connects, says hello, runs the
+// tasks of the stream, and waits and reconnects after any end of it.
 //   attaching -> attached -> (ended: wait) -> attaching -> ...
-// An apply outlives the stream that asked for it: its result goes to whatever
-// stream there is when it ends, or among the past applies to the next.
+// An apply outlives its stream: its result goes to the stream that is open when
+// it ends, or to the next one among the past applies.
 #ifndef DAEMON_AGENT_AGENT_STREAM_H_
 #define DAEMON_AGENT_AGENT_STREAM_H_
 
@@ -14,12 +14,12 @@
 
 namespace clusterd {
 
-// Questions of one host that may be open; a host has no more hooks under way.
+// Open questions of one host at most; it runs no more hooks at once.
 inline constexpr size_t kMaxOpenQuestions = 512;
 
-// The questions that this host asks its controller over the stream: each has an
-// id of its stream and ends in exactly one answer, at the latest when its time
-// is over or the stream ends. Held by a shared_ptr. Safe for concurrent use.
+// The questions that this host asks its controller over the stream. Each has an
+// id of its stream and gets exactly one answer, at the latest when its time is
+// over or the stream ends. Held by a shared_ptr. Safe for concurrent use.
 class HubQuestions : public std::enable_shared_from_this<HubQuestions> {
  public:
   // Called once, from any thread.
@@ -28,20 +28,20 @@ class HubQuestions : public std::enable_shared_from_this<HubQuestions> {
   // `scheduler` must outlive it.
   explicit HubQuestions(Scheduler* scheduler) : scheduler_(scheduler) {}
 
-  // The id of a new question, to be sent then; 0, and `answered` has been
-  // called with ResourceExhausted, if there are too many. DeadlineExceeded
-  // after `wait`.
+  // Returns the id of a new question, to be sent then; 0 if there are too many,
+  // after it called `answered` with ResourceExhausted. DeadlineExceeded after
+  // `wait`.
   uint64_t Open(absl::Duration wait, Answered answered)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // An answer; one that nobody waits for is dropped.
+  // Answers a question; drops an answer to a closed one.
   void Answer(uint64_t id, absl::StatusOr<HubMessage> answer)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // No question waits for its answer.
+  // True if no question waits for its answer.
   bool IsIdle() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return waiting_.empty();
   }
-  // The stream has ended, or there is none.
+  // Answers all questions with `why`: the stream has ended, or there is none.
   void EndAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -56,36 +56,34 @@ class HubQuestions : public std::enable_shared_from_this<HubQuestions> {
   std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
-// From dialling to the controller's welcome: more than kConnectTimeout.
+// From connecting to the controller's welcome: more than kConnectTimeout.
 inline constexpr absl::Duration kWelcomeTimeout = absl::Seconds(90);
 
 struct AgentStreamOptions {
   DialOptions dial;
   std::string cluster;
-  // The files that the credentials come from, to name them where the controller
-  // is not reached; none where there are no files.
+  // Files of the credentials, named in errors if the controller cannot be
+  // reached; empty if there are no files.
   TlsFiles tls;
-  // As in the own certificate; the controller reads it there, not here.
+  // As in the own certificate; the controller reads it from there.
   std::string host;
-  // Which machine it is, and the name of the simulation where it is no real
-  // one; the rest is filled in.
+  // The machine's ids, and its simulation, if any; the rest is filled in.
   Hello hello;
   BackoffOptions backoff;
-  // The first dial waits a random part of it: racks are switched on at once.
+  // The first connect waits a random part of it: racks are switched on at once.
   absl::Duration first_dial_within;
-  // What the next connection shows, asked on the loop's thread before each.
+  // The next connection's credentials; called before each, on the loop.
   std::function<std::shared_ptr<grpc::ChannelCredentials>()> credentials;
   // Called on the loop's thread with Welcome.roots_bundle, before on_change.
   std::function<void(uint64_t bundle)> on_offered_roots;
-  // Called on the loop's thread with what replaces the waivers told before.
+  // Called on the loop's thread with waivers that replace all earlier ones.
   std::function<void(HostWaivers waivers)> on_waivers;
   // Called on the loop's thread whenever the host has attached or detached.
   std::function<void(bool attached)> on_change;
 };
 
-// What the stream needs and does not own. All must outlive it; `pool` and
-// `scheduler` must be destroyed, and `applies` stopped, before `loop` is
-// destroyed.
+// Objects that the stream uses and does not own. All must outlive it. Destroy
+// `pool` and `scheduler`, and stop `applies`, before destroying `loop`.
 struct AgentStreamParts {
   HostObserver* observer = nullptr;
   EventLoop* loop = nullptr;
@@ -96,48 +94,47 @@ struct AgentStreamParts {
   std::function<double()> random;
   // nullptr: this daemon observes only.
   ApplyTasks* applies = nullptr;
-  // What else it does when asked; work in `pool` calls it.
+  // Other tasks; work in `pool` calls them.
   OtherTasks others = {};
-  // Whose newest line the controller is told, and which keeps the
-  // controller's; nullptr: none.
+  // The stream sends its newest line to the controller, and notes the
+  // controller's line in it; nullptr: none.
   AuditLog* audit = nullptr;
 };
 
 // Held by a shared_ptr. The first eight members are safe for concurrent use;
-// all else happens on the loop's thread.
+// everything else runs on the loop's thread.
 class AgentStream : public std::enable_shared_from_this<AgentStream> {
  public:
   AgentStream(AgentStreamOptions options, const AgentStreamParts& parts);
 
-  // Begins to attach. Once; then it must be stopped before the owner lets go.
+  // Begins to attach. Call once; then it must be stopped before it is released.
   void Start();
   // Takes leave of the controller, without waiting for it.
   void BeginStop();
-  // BeginStop, and waits until all has ended: a second at most.
+  // Calls BeginStop and waits until all has ended: at most a second.
   void Stop();
 
-  // Tells the controller; dropped while there is none.
+  // Sends the report; drops it if there is no controller.
   void SendDrift(DriftReport report);
-  // How the newest applies ended, after one was taken back that no task's
-  // answer tells of. Without a controller the next one hears of it anyway.
+  // Sends the results of the newest applies, after an undo that no task's
+  // answer reports. Without a controller the next one gets them anyway.
   void SendPast();
 
-  // Asks the controller; the question's id is filled in. `answered` is called
-  // once, from any thread, with a message that answers this kind of question;
-  // Unavailable without a stream, or when it ends; DeadlineExceeded after
-  // `wait`.
+  // Asks the controller and fills in the question's id. Calls `answered` once,
+  // from any thread, with a message of the matching kind. Unavailable without a
+  // stream, or when it ends; DeadlineExceeded after `wait`.
   void Ask(AgentMessage question, absl::Duration wait,
            HubQuestions::Answered answered);
 
-  // Ends the stream and opens it anew, with what `credentials` give by then;
-  // does nothing while a task, a change or a question is under way.
+  // Ends the stream and opens it again with new `credentials`; does nothing
+  // while a task, a change or a question is open.
   void ReattachIfIdle();
 
   AgentStatus Status() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Attach();
-  // On the stream that there is, with the newest line of the audit file.
+  // Sends on the current stream, with the newest line of the audit file.
   void Send(AgentMessage message);
   void OnMessage(const HubMessage& message);
   void Take(const HubMessage& message);
@@ -145,14 +142,14 @@ class AgentStream : public std::enable_shared_from_this<AgentStream> {
   void OnTask(const Task& task);
   void OnChange(const Task& task,
                 const std::function<void(AgentMessage message)>& send);
-  // Sends what is to be said to who asked on that connection.
+  // Sends `message` to the controller that asked on that connection.
   void Answer(const std::weak_ptr<HubConnection>& asker, AgentMessage message);
   void OnEnd(const absl::Status& end);
-  // The same in words that name our files.
+  // Returns the same error, naming our files.
   absl::Status Explained(const absl::Status& why) const;
   void SetAttached(bool attached, const std::string& error)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Runs `run` on the loop after `delay`, if this object is still there.
+  // Runs `run` on the loop after `delay`, if this object still exists.
   void After(absl::Duration delay, void (AgentStream::*run)());
   void GiveUpWaiting();
   void Leave();

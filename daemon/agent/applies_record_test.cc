@@ -64,7 +64,7 @@ TEST(AppliesRecordTest, DoesNotTakeAnApplyUnderWayForDrift) {
   EXPECT_EQ(record.DriftOf(Drifted(), record.change_count()).missing().reason(),
             Missing::NOT_QUERIED);
   record.EndChange(std::vector<JournalState>{Applied("aa")});
-  // What was observed before it may be of another time.
+  // Facts observed before the change may be outdated.
   EXPECT_TRUE(record.DriftOf(Drifted(), before).has_missing());
   EXPECT_TRUE(record.DriftOf(Drifted(), record.change_count()).has_value());
 }
@@ -96,7 +96,7 @@ class FakeObserver final : public HostObserver {
   bool gone = false;
 };
 
-// Observes a host whose journals have been read and hold nothing.
+// Observes a host whose journals have been read and are empty.
 class AgentObserverTest : public testing::Test {
  protected:
   AgentObserverTest() { record_.EndChange(std::vector<JournalState>()); }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/task_runner.h"
@@ -14,13 +15,12 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxPastApplies = 16;
-// A controller takes no more; Applier drops the oldest long before.
+// A controller accepts no more; Applier drops the oldest long before.
 constexpr size_t kMaxJournalIds = 1024;
 // Results that are kept in memory besides the journals.
 constexpr size_t kMaxRecent = 8;
 constexpr size_t kMinTextBytes = 64;
-// Of what a controller calls an apply and who asks for it, which are logged and
-// kept before they are looked at.
+// Limits of apply id and actor, which are logged and kept before any check.
 constexpr size_t kMaxIdBytes = 256;
 constexpr size_t kMaxActorBytes = 512;
 
@@ -71,12 +71,18 @@ std::string RecoveryText(const absl::StatusOr<ApplyResult>& result) {
   return result.ok() ? Summary(*result) : OneLine(result.status().message());
 }
 
-// Never drops the outcome, the error or an entry of what is left over.
+// Never drops the outcome, the error or a residue.
 void BoundResult(ApplyResult* result) {
-  // One fact may hold all rules of a firewall: no controller takes such a text,
-  // and none needs it.
+  // One fact may hold all rules of a firewall: such a text is too long for a
+  // controller, which does not need it.
   result->clear_facts_after();
   CleanTexts(result);
+  if (result->ByteSizeLong() <= kMaxResultBytes) return;
+  // The texts repeat the words.
+  result->clear_error_words();
+  result->clear_residues_words();
+  result->clear_forced_words();
+  for (StepOutcome& step : *result->mutable_steps()) step.clear_detail_words();
   if (result->ByteSizeLong() <= kMaxResultBytes) return;
   for (StepOutcome& step : *result->mutable_steps()) step.clear_detail();
   if (result->ByteSizeLong() <= kMaxResultBytes) return;
@@ -109,11 +115,11 @@ void ApplyTasks::OnTimer() {
   if (stopping_) return;
   const absl::Duration left = TimeLeftLocked();
   if (recovered_ && left > absl::ZeroDuration()) {
-    // Nothing to do yet, or never.
+    // Nothing is due, or ever will be.
     if (waits_.has_value()) SetTimerLocked(std::min(left, kDeadlineLook));
     return;
   }
-  // The task that is at work has tried it itself.
+  // The running task has already tried it.
   if (at_work_ || !thread_.TryRun([this] { RecoverAgain(); })) {
     SetTimerLocked(kUndoRetry);
   }
@@ -148,7 +154,7 @@ void ApplyTasks::RecoverAgain() {
 absl::Status ApplyTasks::TryRecover(bool* undone) {
   UndoWatch watch;
   watch.begins = [this](const std::string& id) {
-    // It is logged if it cannot be written: a host half changed is worse.
+    // A failed write is only logged: a half-changed host is worse.
     audit_->Begin(RecoveryOf(id)).IgnoreError();
   };
   watch.ends = [this, undone](const std::string& id,
@@ -156,7 +162,7 @@ absl::Status ApplyTasks::TryRecover(bool* undone) {
     if (result.ok()) {
       *undone = true;
       log_->Warning(CutOffText(*result));
-      // Also told where the disk is full and the journal says nothing of it.
+      // Also reports results that a full disk kept out of the journal.
       ApplyResult told = *result;
       BoundResult(&told);
       absl::MutexLock lock(&mutex_);
@@ -167,8 +173,7 @@ absl::Status ApplyTasks::TryRecover(bool* undone) {
   return applier_->Recover(watch).status();
 }
 
-// A controller that was attached meanwhile still waits for the end of the
-// apply.
+// A controller that attached meanwhile still waits for the end of the apply.
 void ApplyTasks::TellUndone() {
   std::function<void()> undone;
   {
@@ -235,24 +240,24 @@ void ApplyTasks::Start(const Asked& asked, Change change, const Done& done) {
     }
     done(std::move(result));
   };
-  absl::string_view refused;
+  absl::Status refused;
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) {
-      refused = "its clusterd is stopping";
+      refused = UnavailableWords("msg-step-stopping");
     } else if (at_work_) {
-      refused = "another apply or rollback is running on this host";
+      refused = UnavailableWords("msg-step-busy");
     } else if (!thread_.TryRun(std::move(work))) {
-      // Never: only a task whose `done` has begun may be before it.
-      refused = "too many applies wait on this host";
+      // Never happens: only a task whose `done` has begun may be before it.
+      refused = UnavailableWords("msg-step-too-many");
     } else {
       at_work_ = asked.apply_id;
       return;
     }
   }
-  log_->Warning(asked.what, " refused: ", host_, ": ", refused);
-  audit_->Refuse(asked.audited, absl::UnavailableError(refused));
-  ApplyResult result = ResultFor(asked, absl::UnavailableError(refused));
+  log_->Warning(asked.what, " refused: ", host_, ": ", refused.message());
+  audit_->Refuse(asked.audited, refused);
+  ApplyResult result = ResultFor(asked, refused);
   {
     absl::MutexLock lock(&mutex_);
     if (!asked.confirm) RememberLocked(result);
@@ -271,7 +276,7 @@ ApplyResult ApplyTasks::Run(const Asked& asked, const Change& change) {
   bool undone = false;
   const absl::Status cleared =
       recovered ? absl::OkStatus() : TryRecover(&undone);
-  // An id that a controller makes up begins nothing, and is one line a minute.
+  // An id that a controller invents begins nothing, and is one line a minute.
   const absl::Status known = cleared.ok() && (asked.rollback || asked.confirm)
                                  ? applier_->CheckJournal(asked.apply_id)
                                  : cleared;
@@ -309,7 +314,10 @@ ApplyResult ApplyTasks::ResultFor(const Asked& asked,
   // The result names its host already.
   absl::string_view why = refused.message();
   absl::ConsumePrefix(&why, absl::StrCat(host_, ": "));
-  result.set_error(OutcomeText(OneLine(why)));
+  result.set_error(OneLine(why));
+  const FindingValue words = Behind(host_, MessageWords(refused));
+  if (!words.words().empty()) *result.mutable_error_words() = words;
+  CleanTexts(&result);
   return result;
 }
 
@@ -335,10 +343,10 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
                  absl::c_none_of(*states, [](const JournalState& s) {
                    return s.unfinished();
                  });
-    // One of another deadline may be set.
+    // The timer may be set for another deadline.
     if (scheduler_ != nullptr) scheduler_->Cancel(std::exchange(timer_, 0));
     if (!recovered_) {
-      // Also of what became due meanwhile, or could not be read.
+      // Also for an apply that became due meanwhile, or was unreadable.
       const bool unclosed = recovered.ok() && undone;
       SetTimerLocked(unclosed ? kUnclosedRetry : kUndoRetry);
     } else if (waits_.has_value()) {
@@ -351,7 +359,7 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
   std::vector<std::string> ids;
   for (const JournalState& state : *states) {
     ids.push_back(state.begin.apply_id());
-    // What was before an undo that is not made is no answer.
+    // A result from before a pending undo is not an answer.
     if (state.end.outcome() == ApplyResult::OUTCOME_UNSPECIFIED ||
         state.unfinished()) {
       continue;
@@ -401,7 +409,7 @@ PastApplies ApplyTasks::Past() const {
   past.set_at_work(at_work_.value_or(""));
   if (waits_.has_value()) {
     past.set_waits_for_confirmation(waits_->apply_id);
-    past.set_goes_back_in_ms(ToMs(TimeLeftLocked()));
+    past.set_reverts_in_ms(ToMs(TimeLeftLocked()));
   }
   past.set_knows_all(recovered_ && journal_ids_.size() <= kMaxJournalIds);
   if (!past.knows_all()) return past;

@@ -1,7 +1,7 @@
 // The controller's tasks that change this host: one at a time, on a thread of
-// their own, so that observations neither wait for them nor delay them. A begun
-// task is finished or undone even when the stream ends. Each ends in exactly
-// one result:
+// their own, so that observations and changes do not delay each other. A begun
+// task is finished or undone even if the stream ends. Each ends in exactly one
+// result:
 //   the applier's error                  outcome         `error`
 //   NotFound, of a rollback              REFUSED         its message, and
 //                                                        no_journal is set
@@ -9,9 +9,9 @@
 //   a change runs; this daemon stops     REFUSED         says so
 //   an apply waits to be confirmed       REFUSED         whose, and how long
 //   the audit file cannot be written     REFUSED         why
-// Messages without the name of this host in front: the result has it. All texts
-// as OutcomeText (apply/journal.h). An apply that is not confirmed by its
-// deadline is rolled back here, with or without a controller.
+// Messages omit the name of this host, which the result has. All texts are as
+// OutcomeText (apply/journal.h). An apply that is not confirmed by its deadline
+// is rolled back here, with or without a controller.
 #ifndef DAEMON_AGENT_APPLY_TASKS_H_
 #define DAEMON_AGENT_APPLY_TASKS_H_
 
@@ -24,45 +24,44 @@
 
 namespace clusterd {
 
-// Results are sent without the facts that they left, which the journal keeps
-// for a rollback. A larger one also loses the details of its steps, then the
-// end of its residues: a controller takes 1 MiB a message and 16 KiB a text.
+// Results are sent without the facts after them, which the journal keeps for a
+// rollback. A larger result also loses the details of its steps, then the end
+// of its residues: a controller accepts 1 MiB a message and 16 KiB a text.
 inline constexpr size_t kMaxResultBytes = 512 << 10;
 
-// From one try of an undo to the next, while it waits for a task,
-// or the journals cannot be read.
+// Retries of an undo that waits for a task, or for readable journals.
 inline constexpr absl::Duration kUndoRetry = absl::Seconds(10);
 
-// The same for an undo that is made and whose journal could not be closed:
-// every try loads the firewall again.
+// Interval if the undo is done but its journal could not be closed: every retry
+// loads the firewall again.
 inline constexpr absl::Duration kUnclosedRetry = absl::Minutes(10);
 
-// Longest sleep before a deadline: timers stand still while the machine is
-// suspended, deadlines do not.
+// Longest sleep before a deadline: timers stop while the machine is suspended,
+// deadlines do not.
 inline constexpr absl::Duration kDeadlineLook = absl::Minutes(1);
 
 // "apply a1 was cut off: UNDONE", or that it was not confirmed, for the log.
 std::string CutOffText(const ApplyResult& result);
 
-// An undo after a crash, for the audit file.
+// The audit entry of an undo after a crash.
 AuditEntry RecoveryOf(const std::string& apply_id);
-// And what came of it.
+// The result of that undo, for the audit file.
 std::string RecoveryText(const absl::StatusOr<ApplyResult>& result);
 
-// Makes a result one that is sent.
+// Makes a result small enough to be sent.
 void BoundResult(ApplyResult* result);
 
 // Safe for concurrent use.
 class ApplyTasks {
  public:
-  // Both are called on the thread of the changes, `done` once and last. `done`
-  // of a task that is refused at once is called before Apply returns.
+  // Both are called on the thread of the changes, `done` once and last. A task
+  // that is refused at once calls `done` before Apply returns.
   using Progress = std::function<void(const StepOutcome&)>;
   using Done = std::function<void(ApplyResult)>;
 
-  // `host`: the name in this host's certificate. `record` is told of every
-  // change, and `audit` before it and after it. All pointers must outlive this
-  // object; nobody else may use the applier.
+  // `host`: the name in this host's certificate. `record` gets every change;
+  // `audit` gets a line before and after it. All pointers must outlive this
+  // object, the only user of the applier.
   ApplyTasks(std::string host, Applier* applier, Log* log,
              AppliesRecord* record, AuditLog* audit)
       : host_(std::move(host)),
@@ -73,21 +72,21 @@ class ApplyTasks {
   ~ApplyTasks() { Stop(); }
 
   // Finishes what a crash cut off, on the calling thread, and logs the result.
-  // To be called once, first. After an error every task tries it again first,
-  // and is refused while the error lasts. With `scheduler`, which must outlive
-  // this object, it is also tried every kUndoRetry or kUnclosedRetry, even if
-  // the audit file cannot be written.
+  // Call it once, first. After an error every task retries it first, and is
+  // refused while the error lasts. With `scheduler`, which must outlive this
+  // object, it is also retried every kUndoRetry or kUnclosedRetry, even if the
+  // audit file cannot be written.
   void Recover(Scheduler* scheduler = nullptr);
 
-  // Calls `undone` after each undo that a later try made, on the thread of the
-  // changes: Past() tells how it ended. One listener; empty: none.
+  // Calls `undone` after each undo of a later retry, on the thread of the
+  // changes: Past() has its result. One listener; empty: none.
   void ListenForUndone(std::function<void()> undone)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     undone_ = std::move(undone);
   }
 
-  // Why an undo is not made yet and nothing is applied; empty: nothing waits.
+  // Why an undo is pending and nothing is applied; empty: none is.
   std::string Unfinished() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return unfinished_;
@@ -95,17 +94,17 @@ class ApplyTasks {
 
   void Apply(const ApplyTask& task, Progress progress, const Done& done);
   void RollBack(const RollbackTask& task, const Done& done);
-  // Nothing of it is among Past: a refusal would read as that of the apply.
+  // Its result is not among Past: a refusal would read as that of the apply.
   void Confirm(const ConfirmTask& task, const Done& done);
 
-  // How the newest applies ended, oldest first: by the journals, then results
-  // of the newest tasks that no journal has, such as refusals. At most 16, and
-  // kMaxResultBytes in all, without the apply at work. Also which one is at
-  // work, which have a journal, and which waits to be confirmed.
+  // Results of the newest applies, oldest first: from the journals, then
+  // results of the newest tasks without a journal, such as refusals. At most
+  // 16, and kMaxResultBytes in total, without the running apply. Also names the
+  // running one, those with a journal, and the one that waits to be confirmed.
   PastApplies Past() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Refuses tasks from now on and waits until the one that runs has ended and
-  // is answered. Must not be called by a `done`.
+  // Refuses tasks from now on and waits until the running one has ended and is
+  // answered. Must not be called by a `done`.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -120,7 +119,7 @@ class ApplyTasks {
   // An apply that waits to be confirmed.
   struct Waiting {
     std::string apply_id;
-    absl::Duration until;  // Of Applier::SinceBoot.
+    absl::Duration until;  // By Applier::SinceBoot.
   };
 
   // Runs `change` on the thread, or refuses it.
@@ -129,18 +128,18 @@ class ApplyTasks {
   ApplyResult Run(const Asked& asked, const Change& change);
   void RememberLocked(const ApplyResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // `undone`: whether something has been taken back.
+  // Sets `undone` if something has been rolled back.
   absl::Status TryRecover(bool* undone) ABSL_LOCKS_EXCLUDED(mutex_);
   void TellUndone() ABSL_LOCKS_EXCLUDED(mutex_);
-  // On the thread of the changes.
+  // Runs on the thread of the changes.
   void RecoverAgain() ABSL_LOCKS_EXCLUDED(mutex_);
   void SetTimerLocked(absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnTimer() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Until what waits to be confirmed goes back; zero: it is due.
+  // Time until an unconfirmed apply rolls back; zero: it is due.
   absl::Duration TimeLeftLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A change is over; `recovered`: whether the journals can be believed;
-  // `undone`: whether something has just been taken back.
+  // Called after a change. `recovered`: OK if the journals can be trusted;
+  // `undone`: something has just been rolled back.
   void ReadPast(const absl::Status& recovered, bool undone)
       ABSL_LOCKS_EXCLUDED(mutex_);
   ApplyResult ResultFor(const Asked& asked, const absl::Status& refused) const;
@@ -151,10 +150,10 @@ class ApplyTasks {
   AppliesRecord* const record_;
   AuditLog* const audit_;
   mutable absl::Mutex mutex_;
-  // The apply that is being made or taken back.
+  // The apply that is being made or rolled back.
   std::optional<std::string> at_work_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // No journal is unfinished or cannot be read.
+  // Every journal is finished and readable.
   bool recovered_ ABSL_GUARDED_BY(mutex_) = false;
   std::string unfinished_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> undone_ ABSL_GUARDED_BY(mutex_);
@@ -162,11 +161,11 @@ class ApplyTasks {
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<ApplyResult> journaled_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> journal_ids_ ABSL_GUARDED_BY(mutex_);
-  // The newest of each id, oldest first.
+  // The newest result of each id, oldest first.
   std::vector<ApplyResult> recent_ ABSL_GUARDED_BY(mutex_);
   std::optional<Waiting> waits_ ABSL_GUARDED_BY(mutex_);
   const CallbackGate gate_;
-  // A task, and trying to recover again. Last: uses everything above.
+  // Runs a task or a retried recovery. Last: uses everything above.
   WorkerPool thread_{1, 2};
 };
 

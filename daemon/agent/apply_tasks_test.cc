@@ -29,7 +29,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// One result that somebody waits for.
 class Answer {
  public:
   ApplyTasks::Done Expect() {
@@ -54,7 +53,7 @@ class ApplyTasksTest : public ::testing::Test {
   ApplyTasksTest() { Restart(); }
   ~ApplyTasksTest() override { tasks_.reset(); }
 
-  // As a new process would: what was in memory is gone.
+  // Simulates a new process, which has lost its memory.
   void Restart() {
     tasks_.reset();
     ApplierOptions options;
@@ -151,7 +150,7 @@ TEST_F(ApplyTasksTest, RefusesToCallWhatItHasNoJournalOfTakenBack) {
   tasks_->Recover();
   ASSERT_EQ(Apply(Task()).outcome(), ApplyResult::APPLIED);
   const auto applied = scenario_->State();
-  // As a disk that was replaced, or a person who cleaned up.
+  // Simulates a replaced disk, or a person who cleaned up.
   ASSERT_TRUE(machine()
                   .files()
                   .Remove(absl::StrCat(kScenarioStateFolder, "/a1.journal"))
@@ -161,7 +160,7 @@ TEST_F(ApplyTasksTest, RefusesToCallWhatItHasNoJournalOfTakenBack) {
   EXPECT_TRUE(lost.no_journal());
   EXPECT_EQ(lost.error(),
             "no journal of apply a1 in /var/lib/clusterd/apply: never begun "
-            "here, or lost with the folder, or dropped after 512 later "
+            "on this host, or lost with the folder, or dropped after 512 later "
             "applies");
   EXPECT_EQ(scenario_->State(), applied);
 }
@@ -180,7 +179,7 @@ TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
   veto_ = AllowsOnly({CHANGE_OBSERVE});
   EXPECT_THAT(refusal(Task()), HasSubstr("this host does not allow"));
   EXPECT_EQ(RollBack("../etc").outcome(), ApplyResult::REFUSED);
-  // What a controller makes up is neither kept nor sent whole.
+  // Overlong texts of a controller are neither kept nor sent whole.
   ApplyTask endless = Task();
   endless.set_apply_id(std::string(1 << 20, 'x'));
   endless.set_actor(std::string(1 << 20, 'y'));
@@ -194,12 +193,12 @@ TEST_F(ApplyTasksTest, AnswersEveryRefusalWithItsReasonInOneLine) {
   EXPECT_THAT(refusal(Task()),
               HasSubstr("device 1 is in use by process 4711 (python3)"));
   users_ = absl::PermissionDeniedError("/proc/1/fd: Permission denied");
-  EXPECT_THAT(refusal(Task()), HasSubstr("cannot be told: /proc/1/fd"));
+  EXPECT_THAT(refusal(Task()), HasSubstr("is not known: /proc/1/fd"));
   users_ = std::vector<DeviceUser>();
   ApplyTask elsewhere = Task();
   elsewhere.mutable_plan()->set_host("node-08\nnode-09");
   EXPECT_THAT(refusal(elsewhere),
-              HasSubstr("is for host \"node-08; node-09\""));
+              HasSubstr("is for host \"node-08\\nnode-09\""));
   const ApplyTask planned = Task();
   machine().sysctl()[kSomaxconnKey] = "777";
   EXPECT_THAT(refusal(planned), HasSubstr("facts moved since"));
@@ -244,7 +243,7 @@ TEST_F(ApplyTasksTest, RefusesASecondTaskWhileOneRuns) {
   EXPECT_EQ(RollBack("a1").outcome(), ApplyResult::REFUSED);
   go_on.Notify();
   EXPECT_EQ(first.Wait().outcome(), ApplyResult::APPLIED);
-  // An answer means that the next one may come.
+  // After an answer the next task may come.
   EXPECT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
 }
 
@@ -266,7 +265,7 @@ TEST_F(ApplyTasksTest, StopsAfterTheTaskThatRunsHasBeenAnswered) {
     tasks_->Stop();
     was_answered = running.arrived();
   });
-  // Stop has begun when its refusal comes instead of the other one.
+  // Once Stop has begun its refusal replaces the other one.
   std::string refusal;
   do {
     ApplyTask other;
@@ -294,7 +293,7 @@ TEST_F(ApplyTasksTest, FinishesWhatACrashCutOffBeforeAnythingElse) {
   EXPECT_EQ(Apply(Task("a2")).outcome(), ApplyResult::APPLIED);
 }
 
-// A host whose daemon crashed in an apply, and whose journals others can write.
+// A host whose daemon crashed in an apply; others can write its journals.
 class WaitingUndoTest : public ApplyTasksTest {
  protected:
   WaitingUndoTest() {
@@ -349,7 +348,7 @@ TEST_F(WaitingUndoTest, IsDoneSoonAfterTheJournalsAreRootsAgain) {
   });
   scheduler_.Advance(kUndoRetry);
   ASSERT_TRUE(scheduler_.WaitForPending(1));
-  // Nobody is told of what is as it was.
+  // Listeners are not called without a change.
   EXPECT_EQ(changes, 0);
   EXPECT_THAT(told, IsEmpty());
   EXPECT_NE(scenario_->State(), before_);
@@ -360,7 +359,7 @@ TEST_F(WaitingUndoTest, IsDoneSoonAfterTheJournalsAreRootsAgain) {
   EXPECT_EQ(scenario_->State(), before_);
   EXPECT_EQ(tasks_->Unfinished(), "");
   EXPECT_EQ(Drift().value().unfinished(), "");
-  // As Past() has it, for a controller that waits for it.
+  // As in Past(), for a controller that waits for it.
   EXPECT_THAT(told, ElementsAre(ApplyResult::UNDONE));
   EXPECT_EQ(scheduler_.pending(), 0);
 }
@@ -392,7 +391,7 @@ TEST_F(ApplyTasksTest, AuditsEachChangeBeforeItAndAfterItWithWhoAsked) {
   EXPECT_EQ(first.digest(), "digest");
   EXPECT_EQ(first.certificate(), "04d2");
   EXPECT_EQ(first.peer(), "ipv4:10.0.0.9:5123");
-  // Of a controller that tells no address.
+  // An older controller reports no address.
   EXPECT_EQ(audit_->entries().back().peer(), "controller");
   ASSERT_EQ(first.heads_size(), 1);
   EXPECT_EQ(first.heads(0).of(), kControllerFile);
@@ -500,7 +499,7 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
                   HasSubstr("needs room in /var/lib/clusterd/apply"));
     }
     machine().files().SetFreeBytes(std::nullopt);
-    // Undoes first, whatever it is asked for.
+    // Undoes first, whatever the task is.
     EXPECT_NE(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
     EXPECT_EQ(scenario_->State(), before);
     const ApplyResult after = Apply(Task("a3"));
@@ -563,7 +562,7 @@ TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {
   EXPECT_THAT(past.results(15).facts_after(), IsEmpty());
 }
 
-// Answers may be lost with a stream, and a refusal has no journal.
+// A stream can lose answers, and a refusal has no journal.
 TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
   tasks_->Recover();
   ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
@@ -574,7 +573,7 @@ TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
   ASSERT_EQ(RollBack("a9").outcome(), ApplyResult::REFUSED);
   PastApplies past = tasks_->Past();
   ASSERT_EQ(past.results_size(), 3);
-  // How the apply stands, before what became of its rollback.
+  // The result of the apply comes before that of its rollback.
   EXPECT_EQ(past.results(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(past.results(1).apply_id(), "a1");
   EXPECT_EQ(past.results(1).outcome(), ApplyResult::REFUSED);
@@ -611,7 +610,7 @@ TEST_F(ApplyTasksTest, TellsNothingOfTheApplyThatIsAtWork) {
   ASSERT_EQ(Apply(Task("a0")).outcome(), ApplyResult::APPLIED);
   ASSERT_EQ(RollBack("a0").outcome(), ApplyResult::ROLLED_BACK);
   ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
-  // A first rollback that could not put all back: it can be tried again.
+  // The first rollback leaves residues, so it can be tried again.
   machine().device(1).fault = FakeMachine::Fault::kDeviceRefuses;
   ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK_WITH_RESIDUES);
   machine().device(1).fault = FakeMachine::Fault::kNone;

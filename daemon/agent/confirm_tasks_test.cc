@@ -1,4 +1,4 @@
-// The part of ApplyTasks that takes back by itself what nobody confirms.
+// The part of ApplyTasks that rolls back unconfirmed applies automatically.
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,7 +45,7 @@ class ConfirmTasksTest : public ::testing::Test {
                                           &record_, audit_.log());
     tasks_->Recover(scheduler_.get());
   }
-  // Time for everybody.
+  // Advances both clocks.
   void Pass(absl::Duration time) {
     scenario_->clock.Advance(time);
     scheduler_->Advance(time);
@@ -84,7 +84,7 @@ class ConfirmTasksTest : public ::testing::Test {
   const std::unique_ptr<Scenario> scenario_ = OpenUfwScenario();
   const std::map<std::string, std::string> before_ = scenario_->State();
   std::vector<DeviceUser> users_;
-  std::function<void()> meanwhile_;  // While an apply is looked at.
+  std::function<void()> meanwhile_;  // Runs while an apply is checked.
   CapturedLog log_;
   TestAudit audit_;
   std::unique_ptr<ManualScheduler> scheduler_;
@@ -99,10 +99,10 @@ TEST_F(ConfirmTasksTest, TakesBackByItselfWhatNobodyConfirms) {
     const PastApplies past = tasks_->Past();
     told.assign(past.results().begin(), past.results().end());
   });
-  ASSERT_EQ(Apply().goes_back_in_ms(), 300000u);
+  ASSERT_EQ(Apply().reverts_in_ms(), 300000u);
   EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "a1");
   Pass(absl::Minutes(4));
-  EXPECT_EQ(tasks_->Past().goes_back_in_ms(), 60000u);
+  EXPECT_EQ(tasks_->Past().reverts_in_ms(), 60000u);
   EXPECT_NE(scenario_->State(), before_);
   Pass(absl::Minutes(1));
   ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
@@ -112,10 +112,12 @@ TEST_F(ConfirmTasksTest, TakesBackByItselfWhatNobodyConfirms) {
   EXPECT_EQ(told[0].outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_TRUE(told[0].not_confirmed());
   EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "");
-  EXPECT_THAT(audit_.Told(),
-              ElementsAre("ada apply a1: begins", "ada apply a1: APPLIED",
-                          "self recovery a1: begins",
-                          HasSubstr("self recovery a1: ROLLED_BACK: nobody")));
+  EXPECT_THAT(
+      audit_.Told(),
+      ElementsAre(
+          "ada apply a1: begins", "ada apply a1: APPLIED",
+          "self recovery a1: begins",
+          HasSubstr("self recovery a1: ROLLED_BACK: it was not confirmed")));
   EXPECT_EQ(scheduler_->pending(), 0);
 }
 
@@ -124,14 +126,14 @@ TEST_F(ConfirmTasksTest, TakesItBackAlsoAfterItWasKilled) {
   Pass(absl::Minutes(4));
   Restart();
   EXPECT_EQ(tasks_->Past().waits_for_confirmation(), "a1");
-  EXPECT_EQ(tasks_->Past().goes_back_in_ms(), 60000u);
+  EXPECT_EQ(tasks_->Past().reverts_in_ms(), 60000u);
   Pass(absl::Minutes(1));
   ASSERT_TRUE(log_.WaitFor("apply a1 was not confirmed: ROLLED_BACK"));
   tasks_->Stop();
   EXPECT_EQ(scenario_->State(), before_);
 }
 
-// Timers stand still meanwhile.
+// Timers stop during a suspend.
 TEST_F(ConfirmTasksTest, TakesItBackSoonAfterTheMachineWasSuspended) {
   ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
   scenario_->clock.Advance(absl::Hours(1));
@@ -154,7 +156,7 @@ TEST_F(ConfirmTasksTest, KeepsWhatIsConfirmed) {
 
 TEST_F(ConfirmTasksTest, TakesBackLaterWhatIsExtended) {
   ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
-  EXPECT_EQ(Confirm(600000).goes_back_in_ms(), 900000u);
+  EXPECT_EQ(Confirm(600000).reverts_in_ms(), 900000u);
   EXPECT_THAT(audit_.Told().back(), "bob extend a1: APPLIED");
   Pass(absl::Minutes(14));
   EXPECT_NE(scenario_->State(), before_);
@@ -236,7 +238,7 @@ TEST_F(ConfirmTasksTest, ClosesTheJournalOnceTheDiskHasRoomAgain) {
       journal, absl::ResourceExhaustedError("No space left on device"));
   Pass(absl::Minutes(5));
   ASSERT_TRUE(back.WaitForNotificationWithTimeout(kPatience));
-  // Not every few seconds: a firewall would be loaded anew each time.
+  // Not every few seconds: each retry reloads the firewall.
   EXPECT_EQ(scheduler_->UntilNext(), kUnclosedRetry);
   scenario_->machine.files().FailChanges(journal, absl::OkStatus());
   Pass(kUnclosedRetry);

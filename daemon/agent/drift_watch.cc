@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/change_kind.h"
+#include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/files/file_reader.h"
 
@@ -16,7 +18,7 @@ void AppliesRecord::EndChange(
   const size_t count = journals.ok() ? journals->size() : 0;
   for (size_t i = 0; i < count; ++i) {
     const JournalState& state = (*journals)[i];
-    // Only what holds: a journal is large, and most of it are old values.
+    // Keeps only applies in effect: a journal is large, and mostly old values.
     if (state.phase != JournalState::Phase::kApplied) continue;
     ended->push_back({state.begin, state.end});
     ended->back().begin.mutable_plan()->clear_facts();
@@ -49,14 +51,14 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
     changes = changes_;
   }
   if (changes != count_before || changes % 2 != 0) {
-    return MissingFact<DriftFact>(MakeMissing(
-        Missing::NOT_QUERIED, "an apply or rollback was running on this host"));
+    return MissingFact<DriftFact>(
+        MakeMissing(Missing::NOT_QUERIED, Worded("fact-changing")));
   }
   if (!applies.ok()) {
     return MissingFact<DriftFact>(MakeMissing(
         absl::IsPermissionDenied(applies.status()) ? Missing::NOT_PERMITTED
                                                    : Missing::UNREADABLE,
-        applies.status().message()));
+        MessageWords(applies.status())));
   }
   DriftFact drift = FindAppliedDrift(**applies, facts);
   if (!unfinished.empty()) drift.mutable_value()->set_unfinished(unfinished);
@@ -96,12 +98,12 @@ HostFacts AgentObserver::ObserveFor(const std::string& host,
     std::set<ChangeKind> wanted = AllowedKinds(allows);
     wanted.insert(CHANGE_SSH_LOGIN);
     SetMissing(Missing::NOT_PERMITTED,
-               absl::StrCat("this host does not allow ssh-login: ",
-                            HowToAllow(allows, wanted)),
+               Worded("fact-no-ssh-login", HowToAllow(allows, wanted)),
                facts.mutable_ssh());
   }
   if (!written.ok() && !facts.has_missing()) {
-    SetMissing(Missing::NOT_QUERIED, written.message(), facts.mutable_ssh());
+    SetMissing(Missing::NOT_QUERIED, MessageWords(written),
+               facts.mutable_ssh());
   }
   if (request.has_network_namespace()) return facts;
   *facts.mutable_drift() = record_->DriftOf(facts, count);
@@ -153,19 +155,19 @@ void DriftWatch::BeginLocked() {
     again_ = true;
     return;
   }
-  // The end of the change begins the next look.
+  // The end of the change begins the next check.
   if (parts_.record->change_count() % 2 != 0) {
     return SetTimerLocked(NextDelay());
   }
   looking_ = parts_.pool->TryRun(gate_.Wrap([this] { Look(); }));
-  // When the pool is full: soon, but not at once.
+  // If the pool is full it retries soon, but not at once.
   SetTimerLocked(looking_ ? absl::InfiniteDuration() : absl::Seconds(10));
 }
 
 void DriftWatch::Look() {
   const uint64_t count = parts_.record->change_count();
-  // A host that nothing was applied to is not looked at: a device that hangs
-  // would only be kept from those who ask about it.
+  // Does not read a host without applies: a hanging device would only be kept
+  // from those who ask about it.
   HostFacts facts;
   if (parts_.record->needs_facts()) {
     facts = parts_.observe();

@@ -1,11 +1,10 @@
-// What this host knows of its own drift. AppliesRecord keeps in memory what the
-// applies have left; journals are read at start and after every change, never
-// for a check. AgentObserver adds it to what is observed. DriftWatch tells the
-// controller when the host has attached, when a change has ended, and on an
-// interval, give or take a tenth so that hosts do not answer in step.
-//   never two looks at once; none while an apply runs, and what such a look
-//   would have seen is not sent; none while nobody listens; where nothing is
-//   applied the machine is not touched, and the report says no drift
+// The drift of this host. AppliesRecord keeps the settings of applies in
+// memory; it reads journals at start and after every change, never for a check.
+// AgentObserver adds drift to observations. DriftWatch reports to the
+// controller after attaching, after a change, and on an interval, varied by a
+// tenth so that hosts do not report in step. It runs one check at a time, and
+// none during an apply or without a controller. It drops a check that an apply
+// overlapped. Without applies it reports no drift and leaves the machine alone.
 #ifndef DAEMON_AGENT_DRIFT_WATCH_H_
 #define DAEMON_AGENT_DRIFT_WATCH_H_
 
@@ -33,30 +32,30 @@
 
 namespace clusterd {
 
-// Until EndChange, drift is missing. Each change of the host begins and ends
-// here, so that a host in the middle of an apply is not taken for one that has
-// drifted. Safe for concurrent use.
+// Drift is missing until EndChange. Each change of the host begins and ends
+// here, so that a host in the middle of an apply does not count as drifted.
+// Safe for concurrent use.
 class AppliesRecord {
  public:
-  // An apply, rollback or recovery begins, and is over. One at a time.
+  // An apply, rollback or recovery begins. One at a time.
   void BeginChange() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     changes_ |= 1;
   }
-  // `journals`: as Applier::ListApplies has them now, or why nobody knows.
-  // `unfinished`: why one of them is not taken back yet; empty: none waits.
+  // `journals`: the current result of Applier::ListApplies. `unfinished`: why
+  // an undo is still pending; empty: none is.
   void EndChange(const absl::StatusOr<std::vector<JournalState>>& journals,
                  const std::string& unfinished = "")
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // In place of EndChange, where all is as EndChange last had it.
+  // Replaces EndChange if nothing differs from the last EndChange.
   void EndUnchanged() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     changes_ = (changes_ | 1) + 1;
   }
 
-  // Called after each EndChange, on its thread; empty: nobody. One listener;
-  // not while a change may end.
+  // Calls `changed` after each EndChange, on its thread; empty: none. One
+  // listener; not while a change may end.
   void Listen(std::function<void()> changed) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     changed_ = std::move(changed);
@@ -68,16 +67,16 @@ class AppliesRecord {
     return changes_;
   }
 
-  // Whether drift can be told at all, and of something: the journals are known
-  // and hold an apply that stands. Else the facts of DriftOf need no machine.
+  // True if the journals are known and hold an apply in effect. Otherwise
+  // DriftOf needs no facts of the machine.
   bool needs_facts() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return applies_.ok() && !(*applies_)->empty();
   }
 
-  // Drift of facts that were observed since change_count() was
-  // `count_before`. Missing, NOT_QUERIED, if the host was being changed
-  // meanwhile; UNREADABLE or NOT_PERMITTED if the journals cannot be read.
+  // Drift of facts that were observed since change_count() was `count_before`.
+  // Missing, NOT_QUERIED, if the host was being changed meanwhile; UNREADABLE
+  // or NOT_PERMITTED if the journals cannot be read.
   DriftFact DriftOf(const HostFacts& facts, uint64_t count_before) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -92,17 +91,16 @@ class AppliesRecord {
       mutex_) = absl::UnavailableError("the journals have not been read yet");
 };
 
-// Observes through another observer and adds what this daemon knows besides:
-// what drifted since the applies, and what the host allows a controller to
-// change, so that plans leave out the rest. As safe for concurrent use as
-// `read_allows` is.
+// Observes through another observer and adds drift since the applies. Also adds
+// the changes that the host allows a controller, so that plans leave out the
+// rest. As safe for concurrent use as `read_allows` is.
 class AgentObserver final : public HostObserver {
  public:
   using ReadAllows = std::function<HostAllows()>;
   using ReadRootsFact = std::function<RootsFact()>;
 
-  // All pointers must outlive it. `audit` has a line before and after this host
-  // logs in to others; null: nobody asks for one.
+  // All pointers must outlive it. `audit` gets a line before and after this
+  // host logs in to others; null: no audit file.
   AgentObserver(HostObserver* observer, const AppliesRecord* record,
                 ReadAllows read_allows, AuditLog* audit = nullptr,
                 ReadRootsFact read_roots = nullptr)
@@ -112,10 +110,10 @@ class AgentObserver final : public HostObserver {
         read_roots_(std::move(read_roots)),
         audit_(audit) {}
 
-  // HostFacts.roots are as `read_roots` tells, unset without one.
-  // HostFacts.allows is as the file is now; unset where nothing is known about
-  // the host. A question about ssh is only asked where the file says ssh-login;
-  // otherwise HostFacts.ssh is NOT_PERMITTED, with the line to write, or why
+  // HostFacts.roots is the result of `read_roots`, unset without one.
+  // HostFacts.allows is the file's current content, unset if nothing is known
+  // about the host. Runs an ssh check only if the file allows ssh-login.
+  // Otherwise HostFacts.ssh is NOT_PERMITTED, with the line to write, or why
   // the audit file has no line. HostFacts.drift stays unset in another network
   // namespace.
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
@@ -136,7 +134,7 @@ class DriftWatch {
  public:
   // All pointers must live until Stop.
   struct Parts {
-    // Observes the host; on a thread of the pool, for minutes at worst.
+    // Observes the host; runs on a thread of the pool, for minutes at worst.
     std::function<HostFacts()> observe;
     const AppliesRecord* record = nullptr;
     // From any thread; must not block.
@@ -147,22 +145,21 @@ class DriftWatch {
     WorkerPool* pool = nullptr;
   };
 
-  // `interval` zero: only when attached and after changes.
+  // `interval` zero: only after attaching and after changes.
   DriftWatch(absl::Duration interval, Parts parts)
       : interval_(interval), parts_(std::move(parts)) {}
   ~DriftWatch() { Stop(); }
 
-  // The host has attached, or is so no more. Does not block.
+  // The host has attached or detached. Does not block.
   void OnAttached(bool attached) ABSL_LOCKS_EXCLUDED(mutex_);
-  // A change of the host has ended, or it is time to look. Does not block.
+  // A change of the host has ended, or a check is due. Does not block.
   void OnChanged() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Looks no more, and waits for the look under way. Nothing of the parts is
-  // used any more when this returns.
+  // Ends the checks and waits for a running one; then uses no parts.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // Infinite: none.
+  // An infinite delay sets no timer.
   void SetTimerLocked(absl::Duration delay)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -176,7 +173,7 @@ class DriftWatch {
   absl::Mutex mutex_;
   bool attached_ ABSL_GUARDED_BY(mutex_) = false;
   bool looking_ ABSL_GUARDED_BY(mutex_) = false;  // Or about to.
-  // What is seen now may be old news: look once more.
+  // The result of the running check may be outdated: check once more.
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -16,14 +16,14 @@
 namespace clusterd {
 namespace {
 
-// Of a host on which one apply stands.
+// Journals of a host with one apply in effect.
 std::vector<JournalState> OneApply() {
   std::vector<JournalState> journals(1);
   journals[0].phase = JournalState::Phase::kApplied;
   return journals;
 }
 
-// A host that is looked at, and what was told of it.
+// A host whose checks and reports are recorded.
 class Watched {
  public:
   Watched() { record.EndChange(OneApply()); }

@@ -13,8 +13,7 @@ namespace {
 constexpr char kPointers[] = "/var/lib/clusterd/state-folders";
 constexpr size_t kMaxBytes = 1 << 16;
 
-// NotFound: none were written. A damaged file is an error: there may be a
-// journal that nobody finds.
+// NotFound: none were written. Damage is an error: it might hide a journal.
 absl::StatusOr<std::vector<std::string>> ReadPointers(FileSystem* files) {
   ASSIGN_OR_RETURN(const FileAttributes folder, files->Stat(kDefaultState));
   ASSIGN_OR_RETURN(const FileAttributes file, files->Stat(kPointers));
@@ -32,7 +31,7 @@ absl::StatusOr<std::vector<std::string>> ReadPointers(FileSystem* files) {
   return paths;
 }
 
-// Whole or not at all, as the crash that it is for may come in between.
+// Writes the file whole or not at all, also in a crash.
 absl::Status WritePointers(FileSystem* files,
                            const std::vector<std::string>& paths) {
   for (const char* folder : {"/var", "/var/lib", kDefaultState}) {
@@ -44,11 +43,11 @@ absl::Status WritePointers(FileSystem* files,
                       absl::StrCat(absl::StrJoin(paths, "\n"), "\n"));
 }
 
-// Which identity this host has is not known yet.
+// The actor in the audit file, as the host's identity is not known yet.
 constexpr char kAuditWho[] = "clusterd";
 
 // Logs each undo, and has a line of the audit file before it and after it.
-// `audit` and what `parts` leads to must outlive it.
+// `audit` and the objects in `parts` must outlive it.
 UndoWatch WatchUndos(AuditFile* audit, const DaemonParts& parts) {
   const auto write = [audit, log = parts.log, clock = parts.access.clock](
                          const std::string& id, absl::string_view result) {
@@ -95,7 +94,7 @@ FirstRecovery::FirstRecovery(const AgentFlags& flags,
     };
     folders_.push_back(std::make_unique<Folder>());
     folders_.back()->path = path;
-    // Nothing is applied here, so nothing is asked for what may be.
+    // This applier only recovers, so the allowed kinds do not matter.
     folders_.back()->applier = std::make_unique<Applier>(
         std::move(options), parts.access, [] { return HostAllows(); },
         parts.device_users);
@@ -113,12 +112,12 @@ FirstRecovery::~FirstRecovery() = default;
 
 void FirstRecovery::RunIn(Folder* folder, bool also_waiting) {
   FileSystem* const files = parts_.access.files;
-  // Recovering would make the folder, which is not ours to make yet.
+  // Recover would make the folder, which does not belong to clusterd yet.
   if (!files->Stat(absl::StrCat(folder->path, "/apply")).ok()) {
     folder->status = absl::OkStatus();
     return;
   }
-  // Held by nobody afterwards: the daemon has its own.
+  // Released at the end of this function: the daemon opens its own.
   AuditFile audit(AuditPath(root_, folder->path), kMaxAuditBytes);
   const absl::Status status =
       folder->applier->Recover(WatchUndos(&audit, parts_), also_waiting)
@@ -143,7 +142,7 @@ void FirstRecovery::Finish(const std::string& except) {
 void FirstRecovery::Remember(const std::string& state) {
   FileSystem* const files = parts_.access.files;
   std::vector<std::string> paths = {state};
-  // Where a journal is that could not be undone stays known.
+  // Folders with a journal that could not be undone stay in the list.
   for (const auto& folder : folders_) {
     if (!folder->status.ok() && folder->path != state) {
       paths.push_back(folder->path);
@@ -151,7 +150,7 @@ void FirstRecovery::Remember(const std::string& state) {
   }
   const auto known = ReadPointers(files);
   if (known.ok() && *known == paths) return;
-  // The default is looked at anyway.
+  // The default folder is always read.
   const bool is_usual = paths.size() == 1 && state == kDefaultState;
   if (is_usual && absl::IsNotFound(known.status())) return;
   const absl::Status written = WritePointers(files, paths);

@@ -37,7 +37,7 @@ class FirstRecoveryTest : public ::testing::Test {
     return FirstRecovery(flags, "node-07.example", parts);
   }
 
-  // The journals of the crash, as if its clusterd had kept them there.
+  // Moves the crash's journal, as if its clusterd had kept it there.
   void MoveJournals(const std::string& state) {
     const std::string journal = "/apply/a1.journal";
     const auto content = files().Content("/var/lib/clusterd" + journal);
@@ -59,7 +59,7 @@ class FirstRecoveryTest : public ::testing::Test {
     return told;
   }
 
-  ScratchRoot root_;  // Where audit files are.
+  ScratchRoot root_;  // Folder of audit files.
   const std::unique_ptr<Scenario> untouched_ = OpenUfwScenario();
   const std::unique_ptr<Scenario> scenario_ = AlmostAppliedScenario();
   std::vector<DeviceUser> users_;
@@ -79,7 +79,7 @@ TEST_F(FirstRecoveryTest, LooksWhereTheCommandLineSays) {
   EXPECT_THAT(Audited("/srv/state"), SizeIs(2));
 }
 
-// A host that has an apply which waits to be confirmed, for five minutes.
+// A host with an apply that waits five minutes for its confirmation.
 class WaitingRecoveryTest : public FirstRecoveryTest {
  protected:
   WaitingRecoveryTest() {
@@ -115,8 +115,8 @@ TEST_F(WaitingRecoveryTest, TakesBackAfterARebootWhatIsOverdue) {
   Restart().Run();
   EXPECT_EQ(waiting_->State(), untouched_->State());
   EXPECT_THAT(log_.Lines(),
-              HasSubstr("apply a1 was not confirmed: ROLLED_BACK: nobody "
-                        "confirmed it in time"));
+              HasSubstr("apply a1 was not confirmed: ROLLED_BACK: it was "
+                        "not confirmed in time"));
   EXPECT_THAT(Audited(), ElementsAre("clusterd recovery a1: begins",
                                      HasSubstr("recovery a1: ROLLED_BACK")));
 }
@@ -128,7 +128,7 @@ TEST_F(WaitingRecoveryTest, LeavesToTheDaemonWhatItGoesOnWith) {
   EXPECT_EQ(waiting_->State(), applied_);
 }
 
-// agent.yaml has a mistake, or another state folder: no clusterd would do it.
+// agent.yaml has a mistake, or another folder: no clusterd would roll back.
 TEST_F(WaitingRecoveryTest, TakesBackAtOnceWhereNoDaemonGoesOnWithTheFolder) {
   FirstRecovery first = Restart();
   first.Run();
@@ -164,7 +164,7 @@ TEST_F(FirstRecoveryTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
   EXPECT_THAT(Audited(), SizeIs(2));
 }
 
-// agent.yaml said /srv/state, and cannot be read any more.
+// agent.yaml had /srv/state, and is now unreadable.
 TEST_F(FirstRecoveryTest, LooksWhereTheLastStartHadItsState) {
   MoveJournals("/srv/state");
   Start().Remember("/srv/state");
@@ -178,7 +178,7 @@ TEST_F(FirstRecoveryTest, BelievesNoPointerThatOthersCanWrite) {
   Start().Remember("/srv/state");
   files().SetOwner(kPointers, 12345, 0644);
   Start().Run();
-  EXPECT_THAT(log_.Lines(), HasSubstr("state-folders: not believed"));
+  EXPECT_THAT(log_.Lines(), HasSubstr("state-folders: not trusted"));
   EXPECT_NE(scenario_->State(), untouched_->State());
 }
 

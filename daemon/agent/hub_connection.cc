@@ -15,14 +15,13 @@
 namespace clusterd {
 namespace {
 
-// The largest message is the plan of one host. One that is believed has at most
-// 8192 steps and 65536 facts (config/plan/make_plan.h): at 600 bytes a
-// step and 150 bytes a fact that is 15 MB. Real ones have some hundred steps.
+// The largest message is the plan of one host. A valid one has at most 8192
+// steps and 65536 facts (config/plan/make_plan.h): at 600 bytes a step and 150
+// bytes a fact that is 15 MB. Real ones have some hundred steps.
 constexpr int kMaxFromController = 16 << 20;
 
-// What a tag points to. gRPC hands it from the thread that makes it to the
-// loop's; the flag says so in a way that a race detector can see without
-// looking into gRPC.
+// The target of a tag. gRPC hands it from the thread that makes it to the
+// loop's; the flag shows that to a race detector that cannot see into gRPC.
 struct OperationEnd {
   explicit OperationEnd(std::function<void(bool)> run) : run(std::move(run)) {
     made.store(true, std::memory_order_release);
@@ -200,7 +199,7 @@ void HubConnection::WriteNext() {
                    self->writing_ = false;
                    self->waiting_bytes_ -= bytes;
                    self->to_write_.pop_front();
-                   // When a write is refused, the read tells why.
+                   // If a write fails, the read reports why.
                    if (!ok) self->to_write_.clear();
                    if (ok) self->WriteNext();
                    self->EndIfQuiet();
@@ -218,7 +217,7 @@ void HubConnection::EndIfQuiet() {
         if (why.ok()) {
           why = absl::UnavailableError("the controller ended the stream");
         }
-        // The callbacks may hold what holds this object.
+        // The callbacks may own the owner of this object.
         const Callbacks callbacks = std::move(self->callbacks_);
         callbacks.on_end(std::move(why));
       }));

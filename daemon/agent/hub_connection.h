@@ -1,8 +1,7 @@
-// One attempt to attach to the controller, from dialling to its end, and how
-// long to wait before the next: moves messages, understands none. A controller
-// that does not read is left: what waits for it is bounded, and so is the time
-// that it has for each message (write_time.h).
-// agent_stream.h decides what they mean and when to try again.
+// One attempt to attach to the controller, from connecting to its end, and the
+// wait before the next. It moves messages; agent_stream.h interprets them and
+// retries. It leaves a controller that does not read: the messages that wait
+// are bounded, and so is the time for each message (write_time.h).
 #ifndef DAEMON_AGENT_HUB_CONNECTION_H_
 #define DAEMON_AGENT_HUB_CONNECTION_H_
 
@@ -27,14 +26,13 @@
 
 namespace clusterd {
 
-// One thread that everything of the streams to the controller happens on, so
-// that their state needs no lock. It sleeps until gRPC has something to tell;
-// gRPC's callback interface would wake up a process every second.
-// Safe for concurrent use.
+// One thread that runs everything of the streams to the controller, so that
+// their state needs no lock. It sleeps until gRPC has an event; gRPC's callback
+// interface would wake up a process every second. Safe for concurrent use.
 class EventLoop {
  public:
   EventLoop();
-  // Runs what was posted and ends. REQUIRES: nobody posts any more and every
+  // Runs what was posted and ends. REQUIRES: no thread posts any more and every
   // operation begun on queue() has a tag that will run.
   ~EventLoop();
 
@@ -45,7 +43,7 @@ class EventLoop {
   grpc::CompletionQueue* queue() { return &queue_; }
 
   // The tag of one operation on queue(): `run` is called on the loop's thread
-  // when it ends, with gRPC's word on whether it did what it should.
+  // when it ends; gRPC says in `ok` if it succeeded.
   static void* Tag(std::function<void(bool ok)> run);
 
  private:
@@ -53,7 +51,7 @@ class EventLoop {
 
   grpc::CompletionQueue queue_;
   absl::Mutex mutex_;
-  // What was posted: the queue keeps no order among alarms.
+  // A queue of its own, as gRPC's queue does not keep alarms in order.
   std::deque<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;  // Last: uses the queue.
 };
@@ -67,7 +65,7 @@ struct BackoffOptions {
   absl::Duration max = absl::Seconds(60);
 };
 
-// Waits that spread, so that a thousand hosts do not knock in one instant.
+// Random waits, so that a thousand hosts do not connect at the same time.
 class Backoff {
  public:
   // `random` draws from [0, 1).
@@ -77,8 +75,8 @@ class Backoff {
         bound_(options.initial) {}
 
   absl::Duration Next();
-  // After a success: the next wait is a first one. What a controller says is
-  // taken up to kMaxSpread.
+  // After a success: the next wait is a first one. A controller's `spread`
+  // counts up to kMaxSpread.
   void Reset(absl::Duration spread = absl::ZeroDuration());
 
   static constexpr absl::Duration kMaxSpread = absl::Minutes(5);
@@ -90,8 +88,8 @@ class Backoff {
   absl::Duration spread_;
 };
 
-// Until a connection is there, TLS included. gRPC's own 20 s end what a
-// controller with ten thousand hosts before us still lets wait.
+// Timeout of a connection, TLS included. gRPC's own 20 s are too short if a
+// controller first serves ten thousand other hosts.
 inline constexpr absl::Duration kConnectTimeout = absl::Seconds(75);
 
 struct DialOptions {
@@ -99,13 +97,13 @@ struct DialOptions {
   // A dead connection is noticed after about the sum of both.
   absl::Duration keepalive_time = absl::Seconds(30);
   absl::Duration keepalive_timeout = absl::Seconds(10);
-  // What a connection may hold of what has come in: gRPC 1.51 takes in a whole
-  // message before it finds that it is too long. A stream that needs more ends
-  // with ResourceExhausted, "Buffers full".
+  // Memory limit for received data of a connection: gRPC 1.51 reads a whole
+  // message before it checks its size. A stream that needs more ends with
+  // ResourceExhausted, "Buffers full".
   size_t wire_memory_bytes = size_t{128} << 20;
 };
 
-// A new connection with nothing shared: not even with another channel of this
+// A new connection that shares nothing, not even with another channel of this
 // process to the same address.
 std::shared_ptr<grpc::Channel> Dial(
     const DialOptions& options,
@@ -125,17 +123,16 @@ class HubConnection : public std::enable_shared_from_this<HubConnection> {
   HubConnection(const std::shared_ptr<grpc::Channel>& channel, EventLoop* loop,
                 Callbacks callbacks);
 
-  // What may wait to be written, so that no controller fills this host.
+  // Limits for unsent messages, so that no controller fills this host's memory.
   static constexpr size_t kMaxWaiting = 4096;
   static constexpr size_t kMaxWaitingBytes = 32 << 20;
 
   // Opens the stream; `first` is its first message.
   void Start(AgentMessage first);
   void Send(AgentMessage message);
-  // Tells the controller that no more will come, and waits for it to end the
-  // stream.
+  // Ends our half of the stream, and waits for the controller to end it.
   void HangUp();
-  // Breaks the stream off; `why` is what on_end will tell.
+  // Breaks the stream off and passes `why` to on_end.
   void Abort(absl::Status why);
 
  private:

@@ -67,7 +67,7 @@ TEST(BackoffTest, FirstWaitIsAPartOfWhatTheControllerSaid) {
   backoff.Reset(absl::Seconds(40));
   EXPECT_EQ(backoff.Next(), absl::Seconds(20));
   EXPECT_EQ(backoff.Next(), absl::Seconds(20));  // No more than all need.
-  backoff.Reset(absl::Seconds(1));  // Of a small cluster: as without.
+  backoff.Reset(absl::Seconds(1));               // A small cluster: no effect.
   EXPECT_EQ(backoff.Next(), absl::Seconds(1));
   EXPECT_EQ(backoff.Next(), absl::Seconds(2));
   backoff.Reset(absl::Hours(100));
@@ -102,7 +102,7 @@ TEST(AgentStreamTest, DialsFirstAfterTheDrawnPartOfTheTimeGivenAndNotBefore) {
                                   [draw] { return draw; }});
     const auto advance = [&](absl::Duration by) {
       scheduler.Advance(by);
-      absl::Notification done;  // Of what came due.
+      absl::Notification done;  // After the due timers.
       loop.Post([&done] { done.Notify(); });
       done.WaitForNotification();
     };

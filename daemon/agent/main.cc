@@ -21,13 +21,13 @@
 namespace clusterd {
 namespace {
 
-// Where hccn_tool finds the driver's libraries when the loader does not know
-// them; Ascend's container guides set the same two (vllm-ascend, installation).
+// The driver's libraries for hccn_tool, if the loader does not know them;
+// Ascend's container guides set the same two (vllm-ascend, installation).
 constexpr char kDriverLibraries[] =
     "/usr/local/Ascend/driver/lib64/driver:"
     "/usr/local/Ascend/driver/lib64/common";
 
-// Where clusterd of this host has its audit file, also when it is joining anew.
+// Folder of this host's audit file, also if the host joins again.
 std::string StateOf(const JoinFlags& flags) {
   const absl::StatusOr<AgentConfig> config = ReadAgentConfig(absl::StrCat(
       absl::StripSuffix(flags.root, "/"), flags.folder, "/agent.yaml"));
@@ -38,8 +38,8 @@ std::string StateOf(const JoinFlags& flags) {
 }  // namespace clusterd
 
 int main(int argc, char** argv) {
-  // It costs up to a quarter of the CPU in a storm and looks for mistakes of
-  // ours; the tests have it on.
+  // Costs up to a quarter of the CPU in a storm and finds only our own
+  // mistakes; the tests have it on.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   clusterd::KeepOutOfCores();
   if (argc > 1 && absl::string_view(argv[1]) == "join") {

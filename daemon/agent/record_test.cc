@@ -29,7 +29,7 @@ int Record(int descriptor, std::ostream* err) {
 TEST(RecordHostTest, WritesAWholeRecordingIntoAPipe) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  // Read while it is written: how much a pipe takes is up to the kernel.
+  // Reads during the write, since the kernel decides how much a pipe holds.
   HostRecording recording;
   bool is_read = false;
   std::thread reader([&recording, &is_read, from = ends[0]] {

@@ -30,7 +30,7 @@ constexpr size_t kMaxQueuedWork = 16;
 // No task has a deadline of half of that.
 constexpr absl::Duration kLongestWork = absl::Minutes(25);
 
-// Both are one short line; what is longer is something else.
+// Both ids are one short line; a longer file is invalid.
 std::string ReadId(const std::string& path) {
   char buffer[128] = {};
   std::ifstream(path).read(buffer, sizeof(buffer) - 1);
@@ -50,8 +50,7 @@ int64_t ReadBootTime(const std::string& path) {
   return time;
 }
 
-// The folder and what is missing above it. What cannot be made shows when the
-// journals are read.
+// Makes the folder and its parents. Errors show when the journals are read.
 void MakeStateFolder(const std::string& folder, FileSystem* files) {
   std::string path;
   for (absl::string_view part :
@@ -77,7 +76,7 @@ Applier MakeApplier(const AgentFlags& flags, const std::string& host,
       parts.device_users);
 }
 
-// What is pointed to must outlive them.
+// The arguments must outlive the tasks.
 OtherTasks TasksFor(const std::string& host, TicketTasks* tickets,
                     AuditLog* audit) {
   OtherTasks tasks;
@@ -92,11 +91,11 @@ OtherTasks TasksFor(const std::string& host, TicketTasks* tickets,
   return tasks;
 }
 
-// What a controller told this host last; null: none has since the start. Only
-// with std::atomic_load and std::atomic_store.
+// The controller's last waivers; null: none since the start. Only for
+// std::atomic_load and std::atomic_store.
 using ToldWaivers = std::shared_ptr<const HostWaivers>;
 
-// What answers a scheduler's hooks. All that is handed to it must outlive it.
+// Answers a scheduler's hooks. All its arguments must outlive it.
 struct Hooks {
   Hooks(const AgentFlags& flags, const SpiffeId& self, const DaemonParts& parts,
         HostObserver* observer, const std::shared_ptr<AgentStream>& stream,
@@ -123,12 +122,11 @@ struct Hooks {
   StreamLine line;
   VerdictStore verdicts;
   Drainer drainer;
-  HookDesk desk;
+  HookService desk;
 };
 
-// Not the thread of applies: each command of one has a deadline, but there may
-// be thousands, and a host that is killed half way is worse than one that
-// waits.
+// Excludes the thread of applies: each of its commands has a deadline, but
+// there may be thousands. A host killed half way is worse than one that waits.
 std::vector<WatchdogPart> PartsToWatch(EventLoop* loop, Scheduler* scheduler,
                                        WorkerPool* pool,
                                        const AgentStream* stream) {
@@ -138,7 +136,7 @@ std::vector<WatchdogPart> PartsToWatch(EventLoop* loop, Scheduler* scheduler,
           WorkersPart(pool, kLongestWork)};
 }
 
-// For the line that `systemctl status` shows.
+// Sets the line that `systemctl status` shows.
 void TellUnfinished(const std::string& socket, const std::string& unfinished,
                     Log* log) {
   const absl::Status told = NotifySystemd(
@@ -194,8 +192,8 @@ MetricsFile::Parts MetricsParts(const AgentFlags& flags,
           parts.log};
 }
 
-// Before there is a self to speak of, and with an audit file that is closed
-// before the daemon's own is opened.
+// Runs before the identity is read, with an audit file that is closed before
+// the daemon opens its own.
 void RenewBeforeAll(const AgentFlags& flags, const DaemonParts& parts) {
   const absl::Time now = absl::Now();
   if (!HasEnded(flags.tls, now)) return;
@@ -302,7 +300,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
       {flags.root, parts.access.runner, parts.access.clock, parts.access.locks,
        [&flags] { return ReadHostAllows(flags.config); }, &audit});
   WorkerPool pool(kWorkers, kMaxQueuedWork);
-  // They and the stream tell each other.
+  // These and the stream call each other.
   std::optional<DriftWatch> watch;
   std::optional<LeafRenewal> renewal;
   std::optional<MetricsFile> metrics;
@@ -372,8 +370,8 @@ absl::Status RunDaemon(const AgentFlags& flags,
            }}));
   RunEvery(&scheduler, absl::Hours(24), [&flags, log = parts.log] {
     if (LeafRenewal::Renews(flags.tls)) return;  // It speaks for itself.
-    for (const std::string& line : EndingCertificates(flags.tls, absl::Now())) {
-      log->Warning(line);
+    for (const auto& line : EndingCertificates(flags.tls, absl::Now())) {
+      log->Warning(EnglishText(line));
     }
   });
   renewal.emplace(RenewalParts(flags, &identity, stream, stream_parts));
@@ -396,7 +394,7 @@ absl::Status RunDaemon(const AgentFlags& flags,
   parts.log->Notice("stopping");
   renewal->Stop();
   hooks.desk.Stop();
-  // First, so that the controller still hears how an apply under way ends.
+  // First, so that the controller still gets the result of a running apply.
   applies.Stop();
   applies.ListenForUndone(nullptr);
   record.Listen(nullptr);

@@ -5,13 +5,13 @@
 
 #include "daemon/agent/agent_flags.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "daemon/process/signals.h"
 
 namespace clusterd {
 
-// A hook's questions to the controller, over this host's stream. Every call
-// returns once the stream has been stopped.
+// Sends a hook's questions to the controller over this host's stream. Every
+// call returns once the stream has been stopped.
 class StreamLine final : public ControllerLine {
  public:
   explicit StreamLine(std::shared_ptr<AgentStream> stream)
@@ -28,78 +28,71 @@ class StreamLine final : public ControllerLine {
   const std::shared_ptr<AgentStream> stream_;
 };
 
-// What the daemon stands on and does not own. `access` is to the machine that
-// `observer` observes, its locks those of the observer.
+// Objects that the daemon uses and does not own. `access` reaches the machine
+// that `observer` observes; both share the same locks.
 struct DaemonParts {
   HostObserver* observer = nullptr;
   MachineAccess access;
-  // Reads the host as an apply does, from any thread, to tell drift without
-  // being asked; empty: drift is told only with what is observed.
+  // Reads the host as an apply does, from any thread, to report drift unasked;
+  // empty: drift is only reported with observations.
   std::function<HostFacts()> look;
   Applier::DeviceUsers device_users;
   BlockedSignals* signals = nullptr;
   Log* log = nullptr;
-  // How long systemd waits for a sign of life (WatchdogLimit); zero: it does
-  // not.
+  // systemd expects a sign of life this often (WatchdogLimit); zero: never.
   absl::Duration watchdog = absl::ZeroDuration();
 };
 
-// A host's audit file has some 25,000 lines; then a new one is begun.
+// A host's audit file holds some 25,000 lines; then a new one is begun.
 inline constexpr size_t kMaxAuditBytes = 8 << 20;
-// Where it is, `state` being below `root`.
+// Path of the audit file; `state` is below `root`.
 std::string AuditPath(absl::string_view root, absl::string_view state);
 
-// What FirstRecovery had to leave unfinished is tried again and again;
-// meanwhile the host is observed and every apply is refused with the reason.
-// Returns OK after SIGTERM or SIGINT, once an apply under way has ended;
-// before, only when the daemon cannot start: errors as ReadOwnIdentity and
-// LocalServer::Start. A controller that is away is no reason. `notify_socket`
-// is systemd's, see signals.h.
+// Retries what FirstRecovery left unfinished; meanwhile the host is observed
+// and every apply is refused with the reason. Returns OK after SIGTERM or
+// SIGINT, once a running apply has ended. Returns earlier only if the daemon
+// cannot start: errors as ReadOwnIdentity and LocalServer::Start. A missing
+// controller does not end it. `notify_socket` is systemd's, see signals.h.
 absl::Status RunDaemon(const AgentFlags& flags,
                        const std::string& notify_socket,
                        const DaemonParts& parts);
 
-// Which machine this is, and which of its starts: what the hello tells the
-// controller, so that two machines under one name are noticed. machine_id and
-// boot_id of /etc/machine-id and /proc/sys/kernel/random/boot_id, empty where
-// there is no such file, as in some containers; the name of the simulation
-// where the machine is one, as its facts give it; booted_at_s of the line
-// "btime" of /proc/stat, proc(5), 0 where there is none. `root` is where the
-// machine's files begin.
+// Identifies this machine and its boot for the hello, so that the controller
+// notices two machines under one name. machine_id and boot_id are of
+// /etc/machine-id and /proc/sys/kernel/random/boot_id, empty without the file,
+// as in some containers. A simulated machine also has the name of its
+// simulation, from its facts. booted_at_s is the line "btime" of /proc/stat,
+// proc(5), 0 if it is missing. `root` is the folder of the machine's files.
 Hello ReadMachineIds(const std::string& root);
 
-// What clusterd does before it looks at certificates, agent.yaml or a
-// controller: it takes back what a crash cut off. A journal needs none of them,
-// and a host must not stay half changed because one of them is wrong. Where the
-// journals are:
+// Undoes what a crash cut off, before clusterd reads certificates, agent.yaml
+// or a controller's messages. A journal needs none of them, and a host must not
+// stay half changed because one of them is wrong. The journals are in
 //   --state of the command line    or, without it,
 //   /var/lib/clusterd              the default, and moreover
 //   the folders in /var/lib/clusterd/state-folders, one path in a line
-// That file is written at every start that gets as far as knowing where
-// agent.yaml has `state`, so that neither a mistake in agent.yaml nor another
-// folder in it hides a journal that a crash has left. It is believed only if
-// root alone can have written it.
-// One thread.
+// Every start that reads `state` from agent.yaml writes that file. So neither a
+// mistake in agent.yaml nor another folder in it hides a journal of a crash.
+// The file is trusted only if root alone can have written it. One thread.
 class FirstRecovery {
  public:
   // `flags` as ParseAgentFlags leaves them; `machine`: this host's name, for
-  // messages. What `parts` leads to must outlive it; of it the observer and
-  // `look` are not used.
+  // messages. `parts`, of which observer and `look` are unused, must outlive
+  // it.
   FirstRecovery(const AgentFlags& flags, const std::string& machine,
                 const DaemonParts& parts);
   ~FirstRecovery();
 
-  // Takes back what can be taken back, and says in the log what came of it, and
-  // in the audit file of that folder. One that cannot be written is logged, and
-  // keeps no undo from being made. A folder that is not there has nothing.
+  // Undoes what it can, and writes each result to the log and to the audit file
+  // of that folder. If that file cannot be written it logs so and still undoes.
+  // A missing folder has no journals.
   void Run();
 
-  // Takes back at once what waits to be confirmed, since nobody can confirm it
-  // where no clusterd goes on with the folder. Not in the folder `except`
-  // ("": in none is exempt).
+  // Rolls back at once all unconfirmed applies, except in the folder `except`
+  // ("": none). Without a clusterd for their folder they cannot be confirmed.
   void Finish(const std::string& except);
 
-  // From now on the journals are in this folder.
+  // Records that the journals are in this folder from now on.
   void Remember(const std::string& state);
 
  private:

@@ -28,8 +28,8 @@
 namespace clusterd {
 namespace {
 
-// What HCCL's own defaults need. 32 ports are the width that every CANN version
-// fits into; cluster.yaml's "auto" is the same.
+// The needs of HCCL's own defaults. Every CANN version fits into 32 ports;
+// cluster.yaml's "auto" is the same.
 constexpr char kAssumed[] = R"(
   version: 1
   hccl { base_port: 60000 base_port_auto: true
@@ -40,8 +40,8 @@ constexpr char kAssumed[] = R"(
   deadlines { command_ms: 10000 host_ms: 30000 run_ms: 60000 }
 )";
 
-// The default mode of the product that the PCI ids and the devices' ids speak
-// for; nullptr if they do not settle it. The fact reads "A2 x 8".
+// The default mode of the product that matches the PCI ids and the devices'
+// ids; nullptr if they are ambiguous. The fact reads "A2 x 8".
 const ProductProfile* ProfileOf(const HostFacts& facts) {
   const std::string& series = facts.identity().npu_series().value();
   if (absl::StrContains(series, ',')) return nullptr;  // A mixture.
@@ -60,8 +60,7 @@ absl::StatusOr<std::string> HostName(const AgentFlags& flags,
                                      const std::string& machine_name) {
   const std::string& file = flags.tls.certificate;
   if (file.empty()) return machine_name;
-  // Only for its name: that it has expired, or that the key is root's alone, is
-  // no reason to say nothing of this host.
+  // Only for its name: it may be expired, and its key readable by root alone.
   ASSIGN_OR_RETURN(const std::string pem, ReadRegularFile(file));
   const absl::StatusOr<CertificateInfo> info = ParseCertificate(pem);
   RETURN_IF_ERROR(InFront(file, info.status()));
@@ -114,9 +113,9 @@ Report JudgeSelf(const HostFacts& facts, const JobSpec* job,
                  const HostWaivers* waivers, absl::Time now) {
   ClusterSpec spec = AssumedSpec(facts);
   if (waivers != nullptr) *spec.mutable_waivers() = waivers->waivers();
-  // A port with a cable is there for RoCE: where no device has an address it
-  // has lost its own, as at a boot without hccn.conf. Whether the job needs it
-  // is then weighed; servers of A3 may meet over HCCS.
+  // A cabled port is meant for RoCE: where no device has an address it has lost
+  // its own, as at a boot without hccn.conf. Rules then weigh if the job needs
+  // RoCE; servers of A3 may meet over HCCS.
   const ProductProfile* const profile = ProfileOf(facts);
   const bool is_cabled =
       job != nullptr && profile != nullptr && profile->npu_series != "A3" &&
@@ -189,7 +188,7 @@ int RunOnce(const AgentFlags& flags, const std::string& machine_name,
   if (flags.format == "json") {
     *out << SparseJson(response);
   } else {
-    // As clusterctl prints it, in plain ASCII: this may be read on any console.
+    // Prints as clusterctl does, in plain ASCII for any console.
     const Style plain;
     PrintFactsTable(response.facts(), plain, absl::Now(), *out);
     *out << "\n";
@@ -204,8 +203,8 @@ int RecordHost(int descriptor, const std::string& root, CommandRunner* runner,
   struct stat info;
   if (fstat(descriptor, &info) != 0 ||
       (!S_ISFIFO(info.st_mode) && !S_ISSOCK(info.st_mode))) {
-    *err << "--record: standard output is no pipe, expected `clusterd --record "
-            "| clusterctl anonymise FILE`\n";
+    *err << "--record: standard output is not a pipe, expected "
+            "`clusterd --record | clusterctl anonymise FILE`\n";
     return kNotWritten;
   }
   const HostRecording recording =

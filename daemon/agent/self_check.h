@@ -1,7 +1,7 @@
-// What this host can say about itself with nobody's help: its facts, and the
-// rules that need one host only. Also the two modes that do nothing else:
-// `clusterd --once` prints it, `clusterd --record` writes one look with every
-// run of hccn_tool for `clusterctl anonymise`.
+// A host's check of itself without a controller: its facts, and the rules that
+// need one host only. Also two modes of the program: `clusterd --once` prints
+// the check, `clusterd --record` writes one observation with every run of
+// hccn_tool for `clusterctl anonymise`.
 #ifndef DAEMON_AGENT_SELF_CHECK_H_
 #define DAEMON_AGENT_SELF_CHECK_H_
 
@@ -17,41 +17,41 @@
 
 namespace clusterd {
 
-// A spec for a host that was given none: its product by the NPUs found (none if
-// that does not tell), the kernel values and HCCL ports that HCCL's own
-// defaults need, and no planned addresses.
+// A spec for a host without one: its product by the NPUs found (none if that is
+// ambiguous), the kernel values and HCCL ports that HCCL's own defaults need,
+// and no planned addresses.
 ClusterSpec AssumedSpec(const HostFacts& facts);
 
-// The rules that need one host only, over this host's facts by AssumedSpec, for
-// a hook. `job`: narrowed to this host; nullptr: no job. `waivers` in force at
-// `now` are heeded; null: none is known. Where no device has an address, their
-// ports are unused, unless a job may need RoCE (on A3 that is not known) and a
-// link is UP. They are unused, too, where the controller has told that.
+// Judges this host's facts by AssumedSpec and the rules that need one host
+// only, for a hook. `job`: narrowed to this host; nullptr: no job. Applies
+// `waivers` in force at `now`; null: none is known. Ports are unused if no
+// device has an address, unless a job may need RoCE (unknown on A3) and a link
+// is UP. They are also unused if the controller says so.
 Report JudgeSelf(const HostFacts& facts, const JobSpec* job,
                  const HostWaivers* waivers = nullptr,
                  absl::Time now = absl::InfiniteFuture());
 
-// Observes now, for at most `deadline`, what those rules need.
+// Observes now, for at most `deadline`, the facts for those rules.
 HostFacts ObserveSelf(HostObserver* observer, const std::string& host,
                       absl::Duration deadline);
 
-// Observes now, then judges by `spec`, or by AssumedSpec without one. The
+// Observes now, then judges by `spec`, or by AssumedSpec without one; the
 // report's notes say which. Its run id is empty; times are the observation's.
 // Blocks as long as the observation takes.
 CheckSelfResponse CheckSelf(HostObserver* observer, const std::string& host,
                             const std::optional<ClusterSpec>& spec);
 
 // Prints facts and findings to `out`, mistakes to `err`. The host's name is
-// that of the certificate where there is one, else the machine's own. Returns
-// the exit status: 0 pass or warnings only, 1 failure, 2 no complete verdict, 3
-// wrong configuration.
+// that of its certificate, otherwise the machine's. Returns the exit status: 0
+// pass or warnings only, 1 failure, 2 no complete verdict, 3 wrong
+// configuration.
 int RunOnce(const AgentFlags& flags, const std::string& machine_name,
             HostObserver* observer, std::ostream* out, std::ostream* err);
 
 // Observes the machine below `root` and writes a HostRecording, with every run
-// of hccn_tool as it was, to `descriptor`: a pipe or a socket and never a file,
-// for it holds the site's addresses and names. Returns the exit status: 0
-// written; 1 not written, and `err` says why.
+// of hccn_tool, to `descriptor`: a pipe or a socket and never a file, since it
+// holds the site's addresses and names. Returns the exit status: 0 written; 1
+// not written, with the reason in `err`.
 int RecordHost(int descriptor, const std::string& root, CommandRunner* runner,
                Clock* clock, std::ostream* err);
 

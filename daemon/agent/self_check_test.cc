@@ -58,7 +58,7 @@ TEST(CheckSelfTest, FindsFaultWithoutAnySpec) {
       CheckSelf(&observer, "server0", std::nullopt);
   EXPECT_EQ(response.report().verdict(), FAIL);
   EXPECT_EQ(StateOf(response.report(), "ports-reserved"), FAIL);
-  // Nobody says how many dial the root.
+  // The number of ranks that connect to the root is unknown.
   EXPECT_EQ(StateOf(response.report(), "listen-backlog"), WARN);
   ASSERT_FALSE(response.report().notes().empty());
   EXPECT_THAT(response.report().notes(response.report().notes_size() - 1),
@@ -135,7 +135,7 @@ TEST(JudgeSelfTest, AsksNothingOfPortsThatNobodyHasSetUp) {
   EXPECT_EQ(StateOf(JudgeSelf(facts, nullptr), "link"), SKIPPED);
 }
 
-// As after a boot without the file: what cables lead to has no address.
+// As after a boot without the file: cabled ports have no address.
 TEST(JudgeSelfTest, AJobThatNeedsRoceMissesTheFileThatGaveItAddresses) {
   const auto made_of = [](const char* product, const char* series) {
     HostFacts facts = MakeHealthyFacts(MakeSpec(product, "", 1))[0];
@@ -166,11 +166,11 @@ TEST(JudgeSelfTest, AJobThatNeedsRoceMissesTheFileThatGaveItAddresses) {
   EXPECT_EQ(state_of(facts, &job, &told), FAIL);
   told.set_roce_unused(true);
   EXPECT_EQ(state_of(facts, &job, &told), SKIPPED);
-  // Inside one server HCCL takes HCCS.
+  // Inside one server HCCL uses HCCS.
   job.clear_other_servers();
   EXPECT_EQ(state_of(facts, &job), WARN);
   job.set_other_servers(1);
-  // Nothing tells whether these servers are of one super pod.
+  // No fact shows if these servers are of one super pod.
   EXPECT_EQ(state_of(made_of("atlas-a3", "A3 x 16"), &job), SKIPPED);
   EXPECT_EQ(state_of(made_of("atlas-a2", "Z9 x 8"), &job), SKIPPED);
   for (DeviceFacts& device : *facts.mutable_devices()) {

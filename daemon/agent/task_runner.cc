@@ -5,6 +5,8 @@
 
 #include "config/values/change_kind.h"
 #include "config/values/status_macros.h"
+#include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
@@ -19,7 +21,7 @@ namespace clusterd {
 namespace {
 
 constexpr int kMaxPortRanges = 64;
-// 2,048 servers with names and addresses.
+// Enough for 2,048 servers with names and addresses.
 constexpr size_t kMaxRequestBytes = 1 << 20;
 constexpr absl::Duration kDefaultCommand = absl::Seconds(10);
 constexpr absl::Duration kDefaultHost = absl::Seconds(30);
@@ -54,7 +56,7 @@ AuditEntry EntryOf(const Task& task) {
                         kControllerFile);
 }
 
-// The value, or the error, as the result's outcome.
+// Sets the value, or the error, as the result's outcome.
 template <typename Value>
 void SetOutcome(absl::StatusOr<Value> value, Value* (TaskResult::*outcome)(),
                 TaskResult* result) {
@@ -62,20 +64,20 @@ void SetOutcome(absl::StatusOr<Value> value, Value* (TaskResult::*outcome)(),
   *(result->*outcome)() = *std::move(value);
 }
 
-// A controller takes no message over 1 MiB.
+// A controller accepts no message over 1 MiB.
 constexpr size_t kMaxRecordingBytes = 960 << 10;
-// For one run of `find` or `tail`: a file server that is away costs no more.
+// Limit of one run of `find` or `tail`: a dead file server costs no more.
 constexpr absl::Duration kLogCommand = absl::Seconds(10);
 
-// Of the time that the answer is waited for: what there is by then is sent.
+// Share of the caller's wait; what is read by then is sent.
 constexpr double kShare = 0.8;
-// For a run beside the observation.
+// Limit of a run beside the observation.
 constexpr absl::Duration kTicketCommand = absl::Seconds(5);
 constexpr size_t kMaxKernelBytes = 128 << 10;
 
-// What a vendor asks for besides. msnpureport exports more than a message
-// holds, into the folder that it is started in, and wants to be alone (CANN
-// 8.0.RC2, log reference, logreference_0016): only that it is there is said.
+// Adds data that a vendor also asks for. Of msnpureport it only notes the
+// presence: it exports more than a message holds, into its working folder, and
+// must run alone (CANN 8.0.RC2, log reference, logreference_0016).
 void AddForTicket(const HostAccess& host, HostRecording* recording) {
   absl::StatusOr<std::string> log = ReadKernelLog(host, /*errors_only=*/false);
   if (log.ok()) {
@@ -212,7 +214,7 @@ absl::StatusOr<TaskRunner::JobPtr> TaskRunner::PlaceLocked(const JobPtr& job) {
   if (busy_ >= kMaxRunningTasks) {
     return ResourceExhausted(busy_, " tasks run already on this host");
   }
-  // One that nobody waits for any more may hang: that must not be catching.
+  // One without callers may hang; an equal one must not hang behind it.
   const bool follows = has_equal && !found->second.begun->ids.empty();
   if (!follows && !QueueLocked(job)) {
     return absl::ResourceExhaustedError("too many tasks wait on this host");
@@ -257,7 +259,7 @@ void TaskRunner::RunJobs(JobPtr job) {
   }
 }
 
-// How long the last that joined has waited.
+// Returns how long the last task that joined has waited.
 absl::Duration TaskRunner::BeginLocked(const JobPtr& job) {
   job->began = scheduler_->Now();
   if (!job->key.empty()) {
@@ -270,7 +272,7 @@ absl::Duration TaskRunner::BeginLocked(const JobPtr& job) {
   return std::max(waited, absl::ZeroDuration());
 }
 
-// What follows it.
+// Returns the job that follows.
 TaskRunner::JobPtr TaskRunner::EndLocked(const JobPtr& job) {
   --busy_;
   const auto found = equal_.find(job->key);
@@ -292,7 +294,7 @@ void TaskRunner::LeaveLocked(uint64_t id, const JobPtr& job) {
   job->unwanted = true;
   const auto found = equal_.find(job->key);
   if (job->key.empty() || found == equal_.end()) return;
-  // What follows it does not wait for what may hang.
+  // The next job does not wait for one that may hang.
   Equal& equal = found->second;
   if (equal.begun != job || equal.next == nullptr || equal.next_is_queued) {
     return;
@@ -344,11 +346,11 @@ HostRecording MakeRecording(const std::string& host, const std::string& root,
     if (!conf.ok()) return std::nullopt;
     return std::move(conf->text);
   });
-  // What every ticket begins with, also where the observation needs it not.
+  // Every ticket begins with it, even if the observation does not need it.
   const auto npu_smi = LocateNpuSmi({root});
   const TimeBudget budget(clock, kTicketCommand, kTicketCommand);
   if (npu_smi.ok()) {
-    // The run says what there is to say.
+    // The recorder keeps the run with its errors.
     RunNpuSmi({*npu_smi, "info"}, {{root}, &recorder, &budget})
         .status()
         .IgnoreError();
@@ -386,7 +388,7 @@ void BoundRecording(size_t max_bytes, HostRecording* recording) {
     run.set_output_cut(true);
     recording->set_complete(false);
   }
-  // What is left of runs whose outputs were taken out.
+  // Drops runs whose outputs have been removed already.
   while (recording->ByteSizeLong() > max_bytes && recording->runs_size() > 0) {
     recording->mutable_runs()->RemoveLast();
     recording->set_complete(false);
@@ -397,10 +399,10 @@ absl::Status TicketTasks::CheckAllowed(const AuditEntry& entry) const {
   const HostAllows allows = parts_.allows();
   std::set<ChangeKind> kinds = AllowedKinds(allows);
   if (!kinds.insert(CHANGE_LOGS).second) return absl::OkStatus();
-  const absl::Status refused =
-      PermissionDenied("this host does not allow ", ChangeKindName(CHANGE_LOGS),
-                       "; ", WhatIsAllowed(allows), "; ",
-                       HowToAllow(allows, kinds), ", then ask again");
+  const absl::Status refused = PermissionDenied(
+      "this host does not allow ", ChangeKindName(CHANGE_LOGS), ", ",
+      EnglishText(WhatIsAllowed(allows)), "; ",
+      EnglishText(HowToAllow(allows, kinds)), ", then try again");
   if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
   return refused;
 }

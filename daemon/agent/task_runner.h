@@ -1,11 +1,10 @@
-// Does what the controller asks of this host. Every task has a deadline and
-// ends in exactly one result, also when the work behind it never returns; an
-// unknown task is answered `unsupported`. What runs at once is bounded here,
-// whatever the controller asks.
+// Runs the controller's tasks on this host. Every task has a deadline and ends
+// in exactly one result, even if its work never returns; an unknown task is
+// answered `unsupported`. Concurrency is bounded here, for any controller.
 //
-// Equal observations go one after the other: a caller that comes while one is
-// under way shares the next, and never gets what was read before it asked. One
-// without callers stops after the command it is at.
+// Equal observations run one after the other: a caller that comes during one
+// shares the next, and never gets facts from before its question. One without
+// callers stops after its current command.
 #ifndef DAEMON_AGENT_TASK_RUNNER_H_
 #define DAEMON_AGENT_TASK_RUNNER_H_
 
@@ -41,19 +40,18 @@
 
 namespace clusterd {
 
-// Work that has not returned, also that of tasks already answered.
+// Running work, also that of tasks already answered.
 inline constexpr int kMaxRunningTasks = 16;
-// Tasks that are not answered yet; a controller asks for no more of one host.
+// Tasks that are not answered yet; a controller sends no more to one host.
 inline constexpr size_t kMaxOpenTasks = 64;
 
-// The request as it will be carried out within `deadline`: absent deadlines
-// take their defaults (10 s a command, 30 s a host), none exceeds `deadline`.
-// InvalidArgument if a port range is malformed or there are over 64, or if the
-// request is longer than 1 MiB.
+// The request to run within `deadline`, which no other deadline exceeds; absent
+// ones are 10 s a command, 30 s a host. InvalidArgument if a port range is
+// malformed or there are over 64, or if the request is longer than 1 MiB.
 absl::StatusOr<ObserveRequest> NormalizeObserveRequest(
     const ObserveRequest& request, absl::Duration deadline);
 
-// What else than observing is done, on a thread of the pool; what is unset is
+// Tasks other than observing, run on a thread of the pool; an unset one is
 // unsupported. The deadline is the task's. Errors are the task's answer.
 struct OtherTasks {
   std::function<absl::StatusOr<HostLogs>(const LogsTask&, absl::Duration)>
@@ -61,19 +59,19 @@ struct OtherTasks {
   std::function<absl::StatusOr<HostRecording>(const RecordTask&,
                                               absl::Duration)>
       record = nullptr;
-  // Has a line of each task that is unknown or refused at once; null: nobody
-  // asks for one. Outlives whatever runs.
+  // Gets a line for each task that is unknown or refused at once; null: no
+  // audit file. Must outlive all work.
   AuditLog* audit = nullptr;
 };
 
-// Held by a shared_ptr, which work in the pool shares: it may end later than
-// whoever asked for it. Safe for concurrent use.
+// Held by a shared_ptr, which work in the pool shares: it may end after its
+// caller. Safe for concurrent use.
 class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
  public:
   // Called once, from any thread, possibly before Run returns.
   using Done = std::function<void(TaskResult)>;
 
-  // All pointers must outlive this object and whatever runs in `pool`.
+  // All pointers must outlive this object and all work in `pool`.
   TaskRunner(std::string host, HostObserver* observer, WorkerPool* pool,
              Scheduler* scheduler, OtherTasks others = {})
       : host_(std::move(host)),
@@ -85,24 +83,24 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   // Errors are results too: ResourceExhausted when too much runs already,
   // AlreadyExists for a repeated id, InvalidArgument, DeadlineExceeded.
   void Run(const Task& task, const Done& done) ABSL_LOCKS_EXCLUDED(mutex_);
-  // No call of the task's `done` begins any more.
+  // Afterwards no call of the task's `done` begins.
   void Cancel(uint64_t task_id) { Take(task_id); }
   void CancelAll() ABSL_LOCKS_EXCLUDED(mutex_);
-  // No task waits for its answer.
+  // True if no task waits for its answer.
   bool IsIdle() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return tasks_.empty();
   }
 
  private:
-  // What a task does: fills in the outcome. Observing stops soon after
-  // `unwanted` is set, and takes that much less time than it was given.
+  // Runs a task and fills in the outcome. Observing stops soon after `unwanted`
+  // is set, and its time is reduced by `waited`.
   using Work = std::function<void(
       absl::Duration waited, const std::atomic<bool>& unwanted, TaskResult*)>;
   // One piece of work, for all tasks that share it.
   struct Job {
     Work work;
-    std::string key;  // Of an observation, equal for equal ones; else empty.
+    std::string key;         // Equal for equal observations; others: empty.
     std::set<uint64_t> ids;  // Not yet answered.
     absl::Time began = absl::InfiniteFuture();
     std::atomic<bool> unwanted{false};
@@ -114,33 +112,33 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
     absl::Time came;
     JobPtr job;
   };
-  // Equal observations. Whoever comes now joins `next`.
+  // Equal observations. New callers join `next`.
   struct Equal {
     JobPtr begun;
     JobPtr next;
-    bool next_is_queued = false;  // In the pool; else it follows `begun`.
+    bool next_is_queued = false;  // In the pool, not after `begun`.
   };
 
-  // Null work: this daemon does not know the task.
+  // Returns null work for an unknown task.
   absl::StatusOr<JobPtr> JobOf(const Task& task, absl::Duration deadline);
   absl::Status Start(uint64_t id, JobPtr job, absl::Duration deadline,
                      const Done& done) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The job that an equal one joins, or itself, once it has its place.
+  // Queues the job, or returns an equal one to join.
   absl::StatusOr<JobPtr> PlaceLocked(const JobPtr& job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool QueueLocked(const JobPtr& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The job, and then equal ones that have come meanwhile.
+  // Runs the job, and then equal ones that have come meanwhile.
   void RunJobs(JobPtr job) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Duration BeginLocked(const JobPtr& job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   JobPtr EndLocked(const JobPtr& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes a task off. Empty if it was answered or cancelled before.
+  // Removes a task. Empty if it was answered or cancelled before.
   Open Take(uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
   void LeaveLocked(uint64_t id, const JobPtr& job)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Answer(TaskResult result);
 
-  // Tells the audit file, too.
+  // Also writes to the audit file.
   void AuditRefusal(const Task& task, const absl::Status& why) const;
 
   const std::string host_;
@@ -149,17 +147,17 @@ class TaskRunner : public std::enable_shared_from_this<TaskRunner> {
   Scheduler* const scheduler_;
   const OtherTasks others_;
   absl::Mutex mutex_;
-  // Not yet answered.
+  // Tasks that are not answered yet.
   std::map<uint64_t, Open> tasks_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Equal> equal_ ABSL_GUARDED_BY(mutex_);  // By key.
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// A controller's task as this host's audit file has it: who asked and from
-// where, as the controller tells it, and the newest line of its own file.
+// The audit entry of a controller's task: the user and address that the
+// controller reports, and the newest line of its own audit file.
 template <typename Task>
 AuditEntry AuditedTask(absl::string_view what, const Task& task) {
-  // One that is older, and what it does by itself, names no address.
+  // An older controller, and its automatic tasks, name no address.
   AuditEntry entry = MakeAuditEntry(
       std::string(what), "", task.actor(),
       task.actor_peer().empty() ? kControllerFile : task.actor_peer());
@@ -171,24 +169,23 @@ AuditEntry AuditedTask(absl::string_view what, const Task& task) {
   return entry;
 }
 
-// One look at the machine below `root` with every run of hccn_tool, as it was.
-// `locks` are waited for at each device; null: nobody else asks devices.
+// One observation of the machine below `root` with every run of hccn_tool.
+// Waits for `locks` at each device; null: no other user of devices.
 HostRecording MakeRecording(const std::string& host, const std::string& root,
                             CommandRunner* runner, Clock* clock,
                             DeviceLocks* locks, const ObserveRequest& request);
 
-// Makes a recording one that a controller takes: a file that a run did not
-// change stands once, before the first run that saw it, and outputs from the
-// first one that is too much are taken out, and of runs that are still too many
-// the last. Then it is not `complete`.
+// Shortens a recording until a controller takes it. It keeps a file that a run
+// did not change once, before the first run that saw it. It removes outputs
+// from the first one that is too much, and of too many runs the last ones. Then
+// the recording is not `complete`.
 void BoundRecording(size_t max_bytes, HostRecording* recording);
 
-// The controller's tasks that read what a vendor's ticket needs: a job's logs,
-// and one look with every run of hccn_tool and npu-smi. Both need the word
-// "logs" in this host's agent.yaml, since they tell what its users wrote. One
-// at a time: each reads up to 64 MiB, and the controller is not trusted with
-// this host's time.
-// Safe for concurrent use.
+// The controller's tasks that read data for a vendor's ticket: a job's logs,
+// and one observation with every run of hccn_tool and npu-smi. Both need the
+// word "logs" in this host's agent.yaml, since they reveal texts of its users.
+// One at a time: each reads up to 64 MiB, and the controller is not trusted
+// with this host's time. Safe for concurrent use.
 class TicketTasks {
  public:
   struct Parts {
@@ -197,15 +194,15 @@ class TicketTasks {
     Clock* clock = nullptr;
     DeviceLocks* locks = nullptr;
     std::function<HostAllows()> allows;
-    // Has a line before and after; null: nobody asks for one.
+    // Gets a line before and after a task; null: no audit file.
     AuditLog* audit = nullptr;
   };
 
-  // What the parts point to must outlive it.
+  // The objects in `parts` must outlive it.
   explicit TicketTasks(Parts parts) : parts_(std::move(parts)) {}
 
   // Blocks for up to `deadline`. PermissionDenied, naming the word, if the host
-  // does not allow it: of logs in HostLogs.missing. ResourceExhausted while
+  // does not allow it; for logs in HostLogs.missing. ResourceExhausted while
   // another is read; AuditLog's errors if its file cannot be written.
   absl::StatusOr<HostLogs> ReadLogs(const LogsTask& task,
                                     absl::Duration deadline);
@@ -215,7 +212,7 @@ class TicketTasks {
 
  private:
   absl::Status CheckAllowed(const AuditEntry& entry) const;
-  // Whether this one may begin, of which the audit file then has a line.
+  // OK if this task may begin; then the audit file has a line of it.
   absl::Status Begin(const AuditEntry& entry);
   void End(const AuditEntry& entry, absl::string_view result);
 

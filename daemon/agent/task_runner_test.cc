@@ -17,8 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Answers with the request's deadline, after the test lets it, or nobody wants
-// the answer any more.
+// Answers with the request's deadline once the gate opens or `unwanted` is set.
 class GatedObserver final : public HostObserver {
  public:
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
@@ -37,7 +36,7 @@ class GatedObserver final : public HostObserver {
     return facts;
   }
   void HoldUntil(absl::Notification* gate) { gate_ = gate; }
-  // Takes no notice of who wants it.
+  // Ignores `unwanted`.
   void BeDeaf() { is_deaf_ = true; }
   int begun() const { return begun_; }
   int stopped() const { return stopped_; }
@@ -49,7 +48,6 @@ class GatedObserver final : public HostObserver {
   absl::Notification* gate_ = nullptr;
 };
 
-// One result that somebody waits for.
 class Answer {
  public:
   TaskRunner::Done Expect() {
@@ -147,7 +145,7 @@ TEST(TaskRunnerTest, HasALineOfEachTaskThatIsUnknownOrRefused) {
   }
 }
 
-// It says that the stream lives, whatever the host has to do.
+// A ping shows that the stream lives, however busy the host is.
 TEST(TaskRunnerTest, AnswersAPingAtOnceAlsoWithoutADeadline) {
   GatedObserver observer;
   ManualScheduler scheduler;
@@ -222,7 +220,7 @@ TEST(TaskRunnerTest, ObservationThatNobodyWaitsForStops) {
   runner->Cancel(1);
   scheduler.Advance(absl::Seconds(3));
   EXPECT_EQ(CodeOf(late.Wait()), absl::StatusCode::kDeadlineExceeded);
-  // Would hang if they did not.
+  // Would hang if they did not stop.
   pool.Drain();
   EXPECT_EQ(observer.stopped(), observer.begun());
   EXPECT_FALSE(cancelled.arrived());
@@ -244,7 +242,7 @@ TEST(TaskRunnerTest, EqualObservationsShareTheNextAndNeverOneThatHasBegun) {
     runner->Run(ObserveTask(i, 5000), answers[i].Expect());
   }
   runner->Cancel(2);
-  // Another question waits for none of them.
+  // Another question does not wait for them.
   runner->Run(ObserveTask(9, 6000), another.Expect());
   EXPECT_TRUE(WaitUntil([&] { return observer.begun() > 1; }));
   scheduler.Advance(absl::Seconds(1));
@@ -255,7 +253,7 @@ TEST(TaskRunnerTest, EqualObservationsShareTheNextAndNeverOneThatHasBegun) {
   EXPECT_EQ(answers[1].Wait().task_id(), 1u);
   EXPECT_EQ(answers[1].Wait().waited_ms(), 1000u);
   EXPECT_EQ(answers[3].Wait().facts().host(), "server0");
-  // What it waited for is not there twice.
+  // Its wait is subtracted from its time.
   EXPECT_EQ(answers[3].Wait().facts().elapsed_ms(), 4000u);
   EXPECT_FALSE(answers[2].arrived());
   EXPECT_TRUE(another.arrived());
@@ -263,7 +261,7 @@ TEST(TaskRunnerTest, EqualObservationsShareTheNextAndNeverOneThatHasBegun) {
 
 TEST(TaskRunnerTest, ObservationThatHangsHoldsUpNoEqualOneForLong) {
   absl::Notification release;
-  // Takes no notice of who wants it.
+  // Ignores `unwanted`.
   class Hanging final : public HostObserver {
    public:
     explicit Hanging(absl::Notification* release) : release_(release) {}
@@ -329,13 +327,13 @@ TEST(TaskRunnerTest, RefusesMoreThanItsLimitAlsoAfterDeadlines) {
   WorkerPool pool(1, kMaxRunningTasks);
   const auto runner =
       std::make_shared<TaskRunner>("server0", &observer, &pool, &scheduler);
-  // Equal ones would be one.
+  // Different requests, since equal ones would be merged.
   for (int i = 0; i < kMaxRunningTasks; ++i) {
     Task task = ObserveTask(i, 1000);
     task.mutable_observe()->set_host_ms(i + 1);
     runner->Run(task, answers[i]->Expect());
   }
-  // What nobody waits for when its turn comes is not begun.
+  // A task without callers is not begun.
   EXPECT_TRUE(WaitUntil([&] { return observer.begun() > 0; }));
   // Answered, but the work behind them still hangs.
   scheduler.Advance(absl::Seconds(1));

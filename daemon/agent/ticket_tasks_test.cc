@@ -58,7 +58,7 @@ TEST_F(TicketTasksTest, AuditsWhatIsReadWithWhoAskedAndWhoIsRefused) {
   Tasks({CHANGE_LOGS}).ReadLogs(logs, absl::Seconds(10)).status().IgnoreError();
   const std::string read = "ada read-logs of user \"ann\", job \"4711\": ";
   std::vector<std::string> told = audit_->Told();
-  // A refusal is written soon: among whatever is read meanwhile.
+  // A refusal is written later, among other lines.
   const auto refused = absl::c_find_if(told, [](const std::string& line) {
     return absl::StrContains(line, "refused: ");
   });
@@ -71,7 +71,7 @@ TEST_F(TicketTasksTest, AuditsWhatIsReadWithWhoAskedAndWhoIsRefused) {
                                          read + "begins", HasSubstr(read)));
 }
 
-// Runs something as soon as it is asked for the time.
+// Runs a function when its time is first read.
 class InterruptedClock final : public Clock {
  public:
   explicit InterruptedClock(FakeClock* clock) : clock_(clock) {}

@@ -52,7 +52,7 @@ constexpr char kCluster[] =
     "devices:\n"
     "  rails: [{device: 0-7, subnet: 10.20.0.0/24, host: 1 + 8*n + d}]\n";
 
-// `text` is a whole file, or of cluster.yaml what stands below kCluster.
+// `text` is a whole file, or for cluster.yaml what is below kCluster.
 absl::Status Load(absl::string_view file, absl::string_view text) {
   std::string path;
   if (file == "job") return LoadJobSpec("f", text, &path).status();
@@ -62,7 +62,7 @@ absl::Status Load(absl::string_view file, absl::string_view text) {
   return LoadSpec("f", absl::StrCat(kCluster, text)).status();
 }
 
-// Without these a key of the mapping is not read.
+// The loader reads a key of the mapping only beside these.
 std::string Siblings(absl::string_view file, absl::string_view mapping) {
   if (mapping == "devices") {
     return "rails: [{device: 0-7, subnet: 10.20.0.0/24, host: 1 + 8*n + d}], ";
@@ -85,8 +85,8 @@ std::string LineWith(absl::string_view file, absl::string_view key,
              : LineWith(file, outer, inner);
 }
 
-// A list in a list is wrong for every key, so a loader that reads the key says
-// so, with the range that the table has.
+// A list in a list is wrong for every key, so a loader that reads the key
+// reports it, with the range of the table.
 TEST(YamlKeysTest, TheLoaderReadsEachKeyOfTheTableInItsRange) {
   for (const absl::string_view file : kFiles) {
     for (const Key& key : KeysOf(file)) {

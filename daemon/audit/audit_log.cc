@@ -69,9 +69,9 @@ absl::StatusOr<AuditEntry> ReadLast(const std::string& path,
 }
 
 constexpr size_t kMaxRefusals = 256;
-// Of one line.
+// The most heads in one line.
 constexpr int kMaxHeads = 256;
-// Hosts that are told of; who holds a certificate decides how many there are.
+// The most hosts with a known head; anyone with a certificate can add some.
 constexpr size_t kMaxOthers = 100000;
 
 bool OnlyReads(const AuditEntry& entry) {
@@ -103,7 +103,7 @@ absl::Status AuditFile::OpenFile() {
   const std::filesystem::path folder =
       std::filesystem::path(path_).parent_path();
   std::error_code ignored;
-  // What goes wrong here shows when the file is opened. The mode is given when
+  // A failure shows when the file is opened. The mode is given when
   // the folder is made, not set afterwards, when a link may stand there.
   std::filesystem::create_directories(folder.parent_path(), ignored);
   mkdir(folder.c_str(), 0700);
@@ -111,7 +111,7 @@ absl::Status AuditFile::OpenFile() {
   if (fd.get() < 0) return Trouble("opened for writing");
   struct stat is = {};
   if (fstat(fd.get(), &is) != 0 || !S_ISREG(is.st_mode)) {
-    return Unavailable("audit: ", path_, ": is no regular file");
+    return Unavailable("audit: ", path_, ": is not a regular file");
   }
   if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     return Unavailable("audit: ", path_, ": another process writes it");
@@ -196,8 +196,8 @@ absl::Status AuditFile::WriteLine(AuditEntry entry, absl::string_view before) {
   const std::string line = absl::StrCat(before, SealAuditLine(&entry), "\n");
   if (!WriteAll(fd_.get(), line) || fdatasync(fd_.get()) != 0) {
     const absl::Status trouble = Trouble("written and synced");
-    // What is there of it says what never began. Where even that cannot be
-    // done the next Open finds it, whole or torn.
+    // A written part would report what never began. If truncation fails, too,
+    // the next Open finds the line, whole or torn.
     if (ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) fd_ = OwnedFd();
     return trouble;
   }
@@ -429,7 +429,7 @@ void AuditLog::WriteCountLocked(const std::string& key) {
   if (refusals.more == 0) return;
   AuditEntry entry = refusals.first;
   if (of_many) {
-    // What they have in common.
+    // Removes what the calls do not share.
     entry.clear_who();
     entry.clear_certificate();
     entry.clear_subject();
@@ -472,7 +472,7 @@ void AuditLog::NoteHeadLocked(const AuditHead& head) {
     entry.set_result(absl::StrCat("its newest line is ", AuditHeadText(head),
                                   ", and was ", AuditHeadText(known)));
     log_->Warning("audit of ", head.of(), ": ", entry.result(),
-                  ": lines were cut off, or written anew");
+                  ": lines were cut off or rewritten");
   }
   unwritten_.insert(head.of());
   if (std::exchange(heads_due_, true)) return;

@@ -1,9 +1,9 @@
-// What a daemon writes down of who changed what, and of whom it refused. A line
-// is on the disk before its effect begins:
+// A daemon's record of who changed what, and of refused calls. A line is on the
+// disk before its effect begins:
 //   RETURN_IF_ERROR(audit->Begin(entry));   // Refused unless it is written.
 //   … the effect …
 //   audit->End(entry, "cancelled in wave 2");
-// Reads are not audited and go on without a file. What of it is chained:
+// Reads are not audited and go on without a file. The chain of lines:
 // config/audit/audit_chain.h.
 //
 // Equal refusals (one caller, one call, one status code) are one line and, a
@@ -79,9 +79,9 @@ class AuditFile {
   absl::Status Append(AuditEntry entry);
   // The newest line; nothing before the first one.
   const AuditHead& head() const { return head_; }
-  // Of the files that this one continues: grows with each that is begun.
+  // The sequence of this file's first line.
   uint64_t first_sequence() const { return first_sequence_; }
-  // What stands in the file about other files, when it was opened.
+  // The heads of other files that this file had when it was opened.
   const KnownHeads& known() const { return known_; }
   // By this object.
   uint64_t written_bytes() const { return written_bytes_; }
@@ -110,15 +110,15 @@ inline constexpr char kAuditRecord[] = "record";
 // As long as that refusals and heads of other files wait to be one line.
 inline constexpr absl::Duration kAuditRefusalWindow = absl::Minutes(1);
 inline constexpr absl::Duration kAuditHeadsWindow = absl::Seconds(5);
-// Of a host. As much as two hours give may be written at once, and then some 20
-// lines a minute.
+// The bounds of a host: the bytes of two hours may be written at once, then
+// some 20 lines a minute.
 inline constexpr size_t kHostAuditMinuteBytes = 8 << 10;
 inline constexpr absl::Duration kAuditBurst = absl::Hours(2);
 
 struct AuditLimits {
   size_t file_bytes;        // Of one file; then a new one is begun.
   size_t minute_bytes = 0;  // Of lines, in the long run; 0: no bound.
-  // That a line waits for another one to be written.
+  // The longest time that a line waits until another one is written.
   absl::Duration hung_after = absl::Seconds(5);
 };
 
@@ -137,7 +137,7 @@ class AuditLog {
   // and what is wrong with it, ResourceExhausted beyond AuditLimits: nothing
   // must then be done.
   absl::Status Begin(AuditEntry entry) ABSL_LOCKS_EXCLUDED(mutex_);
-  // What came of it. Logged if it cannot be written: it has happened.
+  // Writes the result. Only logs a failure to write: the effect has happened.
   void End(AuditEntry entry, absl::string_view result)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The same of a call that was never begun. The log's own thread writes it.
@@ -169,8 +169,8 @@ class AuditLog {
   };
 
   absl::Status Append(AuditEntry entry) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whoever writes has the turn, so that others see that the disk hangs. False:
-  // it has for that long, or somebody has just waited in vain.
+  // The writer has the turn, so that others see that the disk hangs. False: it
+  // has hung for that long, or another caller has just waited in vain.
   bool TakeTurn(absl::Duration wait) ABSL_LOCKS_EXCLUDED(turn_mutex_);
   void GiveTurn() ABSL_LOCKS_EXCLUDED(turn_mutex_);
   absl::Status AppendLocked(AuditEntry entry)
@@ -206,13 +206,13 @@ class AuditLog {
 
   absl::Mutex mutex_;
   AuditFile file_ ABSL_GUARDED_BY(mutex_);
-  // Of which all heads were written last.
+  // first_sequence() of the file in which all heads were written last.
   uint64_t heads_in_file_ ABSL_GUARDED_BY(mutex_) = 0;
   bool was_read_ ABSL_GUARDED_BY(mutex_) = false;  // With the heads in it.
-  // Of what may change something, and of what only reads.
+  // One for calls that may change something, one for those that only read.
   Room rooms_[2] ABSL_GUARDED_BY(mutex_) = {{1}, {0.25}};
 
-  // Of their own, so that who only tells or asks never waits for the disk.
+  // A mutex of its own, so that a refused call never waits for the disk.
   absl::Mutex refusals_mutex_;
   std::map<std::string, Refusals> refusals_ ABSL_GUARDED_BY(refusals_mutex_);
   std::atomic<bool> has_room_[2] = {{true}, {true}};  // Of each, as last seen.

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/audit/audit_chain.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
@@ -30,6 +31,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::ResultOf;
 
 constexpr size_t kLarge = 1 << 20;
 constexpr char kSelf[] = "spiffe://demo/controller";
@@ -81,7 +83,7 @@ class AuditLogTest : public testing::Test {
     }
     return entries;
   }
-  // Of all files, oldest first.
+  // Verifies all files, oldest first.
   AuditFindings Verify(const std::vector<AuditHead>& heads = {}) {
     std::map<uint64_t, AuditText> older;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
@@ -155,11 +157,14 @@ TEST_F(AuditLogTest, SaysOfALineThatACrashCutOffThatItWas) {
   ASSERT_TRUE(Open().Begin(Entry("run1")).ok());
   Close();
   Append(R"({"sequence":"2","at":"2024-01-0)");
-  EXPECT_THAT(Verify().breaks, ElementsAre(HasSubstr("audit.jsonl:2: ")));
+  EXPECT_THAT(Verify().breaks,
+              ElementsAre(ResultOf(EnglishText, HasSubstr("audit.jsonl:2: "))));
   ASSERT_TRUE(Open().Begin(Entry("run2")).ok());
   const AuditFindings found = Verify();
   EXPECT_THAT(found.breaks, IsEmpty());
-  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("audit.jsonl:2: cut off")));
+  EXPECT_THAT(
+      found.notes,
+      ElementsAre(ResultOf(EnglishText, HasSubstr("audit.jsonl:2: cut off"))));
   EXPECT_EQ(found.lines, 3u);
   EXPECT_EQ(Entries()[1].what(), kAuditTorn);
 }
@@ -173,7 +178,7 @@ TEST_F(AuditLogTest, TakesALineThatLacksItsEndAlone) {
   EXPECT_EQ(Verify().lines, 2u);
 }
 
-// Ends a process that writes without pause; what it was told is on the disk.
+// Ends a process that writes without pause; acknowledged lines are on the disk.
 TEST_F(AuditLogTest, HasEveryLineThatWasAcknowledgedBeforeAKill) {
   for (int round = 0; round < 5; ++round) {
     int pipe_ends[2];
@@ -450,7 +455,7 @@ TEST_F(AuditLogTest, KeepsTheHighestHeadThatAFileContradictsOverARestart) {
   EXPECT_THAT(texts(audit), kept);
   Close();
   EXPECT_THAT(texts(Open(1)), kept);
-  // Also in a new file, into which all heads are written anew.
+  // The same in a new file, which begins with all heads.
   ASSERT_TRUE(audit_->Begin(Entry("run")).ok());
   audit_->NoteHead(Head("node08", 1, 'a'));
   Close();
@@ -505,7 +510,7 @@ TEST_F(AuditLogTest, ReadingLogsAllTheTimeKeepsNobodyFromConfirming) {
   confirm.set_what("confirm");
   EXPECT_TRUE(audit.Begin(confirm).ok());
   audit.End(confirm, "APPLIED");
-  // And they come again.
+  // The reads come again.
   scheduler_.Advance(absl::Minutes(10));
   EXPECT_TRUE(audit.Begin(reads).ok());
 }
@@ -518,7 +523,7 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
     return static_cast<double>(std::filesystem::file_size(path_));
   };
   AuditLog& audit = Open(kLarge, kMinute);
-  // What an entry makes at most: a controller chooses all texts.
+  // An entry's size is bounded, because a controller chooses all texts.
   const std::string text(4096, 'x');
   absl::Status refused;
   int begun = 0;
@@ -529,7 +534,7 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("1000 bytes a minute"));
   const double full = size();
   EXPECT_LT(full, burst + 5000);
-  // Refusals are counted, heads wait, and what has begun still ends.
+  // Refusals are counted, heads wait, and begun entries still end.
   for (int i = 0; i < 1000; ++i) {
     audit.Refuse(Entry("a", absl::StrCat("u", i)),
                  absl::PermissionDeniedError("no"));
@@ -548,8 +553,8 @@ TEST_F(AuditLogTest, WritesNoMoreThanTheDiskHoldsForAYear) {
   EXPECT_EQ(counted, 1000u);
 }
 
-// Whoever writes reads the clock first: where that does not return, neither
-// does the disk.
+// A writer reads the clock first: a clock that hangs acts like a disk that
+// hangs.
 class HangingClock final : public Scheduler {
  public:
   absl::Time Now() override {
@@ -606,7 +611,7 @@ TEST_F(AuditLogTest, NobodyHangsWithTheDiskAndRefusalsAreCounted) {
   clock.GoOn();
   audit.Settle();
   EXPECT_TRUE(audit.Begin(Entry("run3")).ok());
-  // All refusals but those of the many have their line.
+  // All other refusals have a line of their own.
   EXPECT_EQ(Entries().size(), 1u + 256u + 1u + 1u);
   EXPECT_THAT(Verify().breaks, IsEmpty());
 }

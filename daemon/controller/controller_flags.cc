@@ -19,7 +19,7 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
                "clusterd-controller");
   app.add_option("--cluster", flags->cluster,
                  "The cluster's name, as the spec and every\n"
-                 "certificate have it; else as --cert says");
+                 "certificate have it; by default that of --cert");
   app.add_option("--spec", flags->spec, "cluster.yaml; SIGHUP reads it again")
       ->capture_default_str();
   app.add_flag("--learn", flags->learn,
@@ -35,8 +35,8 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
   app.add_option("--crl", flags->crl,
                  "PEM revocation lists of your PKI, a file or a\n"
                  "folder of *.pem and *.crl; read again within\n"
-                 "20 s. Without a list in force of its CA nobody is\n"
-                 "let in; an older or partial one is refused")
+                 "20 s. A peer is refused without a list in force\n"
+                 "of its CA; an older or partial list is refused")
       ->check(CLI::Validator(
           [](std::string& value) {
             return value.empty() ? std::string("is empty, expected a path")
@@ -53,16 +53,16 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
   app.add_option("--ca-dir", flags->ca_dir,
                  "Folder of an intermediate CA, to issue\n"
                  "certificates to hosts that join with a token;\n"
-                 "without, nobody can. deploy/certificates.sh ca-dir\n"
+                 "otherwise none can. deploy/certificates.sh ca-dir\n"
                  "makes it");
   app.add_option("--enrol-listen", flags->enrol_listen,
                  "ADDRESS:PORT for hosts that join, open while a\n"
-                 "token lives; else the port after that of --listen");
+                 "token lives; by default the port after --listen's");
   app.add_option("--status-listen", flags->status_listen,
                  "ADDRESS:PORT of /metrics, /healthz and the newest\n"
-                 "report: on a loopback address for everybody on\n"
+                 "report: on a loopback address for all users of\n"
                  "this machine, on any other by mutual TLS for users\n"
-                 "of role viewer; else 127.0.0.1 and the port two\n"
+                 "of role viewer; default: 127.0.0.1, the port two\n"
                  "after that of --listen; off: none");
   int leaf_days = static_cast<int>(absl::ToInt64Hours(flags->leaf_life) / 24);
   app.add_option("--leaf-days", leaf_days,

@@ -1,5 +1,4 @@
-// The command line of clusterd-controller. It needs no word: everything has a
-// default place.
+// The command line of clusterd-controller. Every option has a default.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_FLAGS_H_
 #define DAEMON_CONTROLLER_CONTROLLER_FLAGS_H_
 
@@ -13,19 +12,19 @@
 namespace clusterd {
 
 struct ControllerFlags {
-  std::string cluster;  // Empty: as the certificate says.
+  std::string cluster;  // Empty: the certificate's.
   std::string spec = "/etc/clusterd/cluster.yaml";
-  bool learn = false;  // Start also where there is no spec yet.
+  bool learn = false;  // Start even if cluster.yaml does not exist yet.
   std::string listen = "0.0.0.0:7443";
-  // The history; made, mode 0700, if its parent is there.
+  // The state folder; created, mode 0700, if its parent exists.
   std::string state = "/var/lib/clusterd-controller";
   std::string port_file;  // Empty: none.
   std::string crl;        // Revocation lists, file or folder; empty: none.
   TlsFiles tls = {"/etc/clusterd/ca.crt", "/etc/clusterd/controller.crt",
                   "/etc/clusterd/controller.key"};
   DrainLimits drain;
-  // Folder of the intermediate CA that hosts' certificates are issued with;
-  // empty: the site has its own PKI.
+  // Folder of the intermediate CA for hosts' certificates; empty: the site has
+  // its own PKI.
   std::string ca_dir;
   std::string enrol_listen;  // Empty: the port after that of `listen`.
   // Empty: 127.0.0.1, and the port two after that of `listen`; "off": none.
@@ -33,9 +32,8 @@ struct ControllerFlags {
   absl::Duration leaf_life = absl::Hours(30 * 24);
 };
 
-// Nothing when the program should go on; else the status that it should exit
-// with: 0 after --help and --version, 3 after wrong usage. What there is to say
-// has been printed then.
+// Returns nothing when the program should go on; otherwise its exit status: 0
+// after --help and --version, 3 after wrong usage. All output has been printed.
 std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
                                         ControllerFlags* flags);
 

@@ -16,6 +16,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
@@ -38,8 +39,7 @@ using ApplyStream = EventStream<ApplyEvent>;
 constexpr absl::Duration kLeastLogsDeadline = absl::Minutes(1);
 
 ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
-  // The run holds its watcher: were the stream held in turn, neither would ever
-  // go.
+  // The run holds its watcher; a strong reference would be a cycle.
   const std::weak_ptr<ApplyStream> weak = stream;
   ApplyWatcher watcher;
   watcher.on_progress = [weak](const std::shared_ptr<const ApplyRun>& run) {
@@ -64,10 +64,9 @@ ApplyWatcher WatchFor(const std::shared_ptr<ApplyStream>& stream) {
   return watcher;
 }
 
-// Ties a call that streams to its client's identity: when the gate does not let
-// it in any more, the stream ends with the reason, whether the client reads or
-// not, and the audit file has a line. Once the call was admitted, before its
-// handler returns.
+// Ties a streaming call to its client's identity. When the gate no longer
+// admits it, the stream ends with the reason and the audit file gets a line.
+// Call this once the call is admitted, before its handler returns.
 template <typename Event>
 void EndWhenRefused(const ControllerParts& parts,
                     const grpc::CallbackServerContext& context,
@@ -113,13 +112,11 @@ absl::Status ControllerService::ChooseHosts(const LearnRequest& request,
     }
   }
   if (!wanted.empty()) {
-    return InvalidArgument("never attached, and not in a spec: ",
-                           NamesText({wanted.begin(), wanted.end()}));
+    return InvalidWords("msg-hub-hosts-not-known",
+                        NameList({wanted.begin(), wanted.end()}));
   }
   if (!order->hosts.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "no host is attached: start clusterd on the hosts, clusterctl hosts "
-      "lists them");
+  return PreconditionWords("msg-hub-no-host-attached");
 }
 
 absl::Status ControllerService::ChooseHosts(const LaunchRequest& request,
@@ -142,7 +139,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     order->run_id = NewRunId();
     order->actor = user->ToString();
     order->spec = parts_.spec->spec();
-    // A stranger's list of wrong names, which takes long, is not read.
+    // Wrong names of an unauthorised caller, which take long, are not read.
     prepared = ChooseHosts(request, selection, order.get());
   }
   if (!prepared.ok()) {
@@ -150,7 +147,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     return stream.get();
   }
   using Callers = typename SharedRuns<Event>::Callers;
-  // The request may be gone by then, with the caller who came first.
+  // The request may be gone by then, together with the first caller.
   auto begin = [this, order,
                 selection = selection == nullptr
                                 ? std::nullopt
@@ -159,7 +156,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     order->started_at = parts_.scheduler->Now();
     FactRun::Callbacks callbacks;
     callbacks.on_progress = std::move(callers.on_progress);
-    // The result is kept even when its client has left at the last moment.
+    // Keep the result even if its client has just left.
     callbacks.on_facts = [order, conclude = std::move(conclude),
                           on_end = std::move(callers.on_end)](
                              const std::vector<HostFacts>& facts) {
@@ -170,7 +167,7 @@ grpc::ServerWriteReactor<Event>* ControllerService::AskHosts(
     if (selection.has_value()) running_->Note({order, *selection, run});
     return run;
   };
-  // Equal: the same question about the same spec, which the order keeps alive.
+  // Equal keys ask the same about the same spec, which the order keeps alive.
   runs->Join(Sha256(absl::StrCat(reinterpret_cast<uintptr_t>(order->spec.get()),
                                  " ", request.SerializeAsString())),
              order->hosts.size(), order->actor, stream, std::move(begin),
@@ -188,8 +185,7 @@ absl::Status ControllerService::Keep(const HistoryRecord& record) const {
   return parts_.history->AddOrLog(record, parts_.log);
 }
 
-// Reports and plans are moved into their record and out again: those of 10,000
-// hosts are large.
+// Reports and plans are moved, since those of 10,000 hosts are large.
 grpc::ServerWriteReactor<CheckEvent>* ControllerService::Check(
     Context* context, const CheckRequest* request) {
   if (request->has_job()) return CheckJob(context, *request);
@@ -218,8 +214,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
       calls_.Admit(*context, "Check", request);
   absl::Status refused = user.status();
   if (refused.ok() && !request.hosts().empty()) {
-    refused = absl::InvalidArgumentError(
-        "check: hosts and a job are named, expected one of the two");
+    refused = InvalidWords("msg-hub-hosts-and-job");
   }
   if (!refused.ok()) {
     stream->End(refused);
@@ -231,7 +226,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
   ask.network_namespace = request.network_namespace();
   ask.max_age = absl::Milliseconds(request.max_age_ms());
   ask.actor = user->ToString();
-  const JobDesk::CallId call = jobs_->NewCall();
+  const JobChecks::CallId call = jobs_->NewCall();
   EventStreamOptions options;
   options.on_end = [this, call] { jobs_->Leave(call); };
   options.room = std::make_shared<RoomForOne>(&room_, user->name);
@@ -240,14 +235,14 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
     *event->mutable_progress() = jobs_->ProgressOf(call);
   });
   const std::weak_ptr<EventStream<CheckEvent>> weak = stream;
-  JobDesk::Caller caller;
+  JobChecks::Caller caller;
   caller.on_progress = [weak] {
     if (const auto to = weak.lock()) to->NoteProgress();
   };
   caller.on_end = [weak, is_hook = user->role == Role::kHook,
                    audit = parts_.audit,
                    entry = AuditCaller(*context, "Check")](
-                      const absl::StatusOr<JobDesk::Result>& result) {
+                      const absl::StatusOr<JobChecks::Result>& result) {
     const auto to = weak.lock();
     if (to == nullptr) return;
     if (absl::IsResourceExhausted(result.status())) {
@@ -259,7 +254,7 @@ grpc::ServerWriteReactor<CheckEvent>* ControllerService::CheckJob(
       *cut.mutable_report() = ReportForHook((*result)->event.report());
       return to->End(std::move(cut));
     }
-    // All who ask share the one report.
+    // All callers share one report.
     to->End(std::shared_ptr<const CheckEvent>(*result, &(*result)->event));
   };
   jobs_->Ask(call, std::move(ask), caller);
@@ -317,7 +312,7 @@ grpc::ServerWriteReactor<PlanEvent>* ControllerService::Plan(
         PlanEvent last;
         *last.mutable_plan() = std::move(*record.mutable_plan());
         if (!kept.ok()) {
-          last.mutable_plan()->set_not_kept(std::string(kept.message()));
+          *last.mutable_plan()->mutable_not_kept_words() = MessageWords(kept);
         }
         return last;
       });
@@ -342,7 +337,7 @@ grpc::ServerWriteReactor<ApplyEvent>* ControllerService::RunChange(
   change.from = absl::StrCat(RoleName(user->role), ", ", context->peer());
   change.wave_size = request.wave_size();
   change.force = request.force();
-  // What begins a change waits for the history's disk.
+  // Beginning a change waits for the history's disk.
   const bool taken = parts_.pool->TryRun(
       [this, weak = std::weak_ptr<ApplyStream>(stream), call, change,
        complete = std::move(complete), watcher = WatchFor(stream)]() mutable {
@@ -404,7 +399,7 @@ grpc::ServerWriteReactor<ClusterNow>* ControllerService::Watch(
     slots_.watches.Give(who);
   };
   stream->Begin(std::move(options));
-  // A slow reader gets the newest only: it is taken when it is written.
+  // A slow reader gets only the newest state: it is read when it is written.
   stream->Show([this](ClusterNow* event) {
     if (const auto now = watch_->now()) *event = *now;
   });

@@ -18,6 +18,7 @@
 #include "config/identity/root_bundle.h"
 #include "config/identity/signature.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
@@ -30,38 +31,37 @@ namespace clusterd {
 namespace {
 
 constexpr absl::Duration kMaxIdle = absl::Minutes(5);
-// Messages are a few kilobytes; saves 8 MB with 1,152 hosts over the usual
-// 16384.
+// Small messages; saves 8 MB with 1,152 hosts over the usual 16384.
 constexpr int kTlsFrameBytes = 4096;
-// Of one call. Ours have some 300: path, authority, user agent and deadline.
+// For one call. Ours have some 300: path, authority, user agent and deadline.
 constexpr int kMaxHeaderBytes = 4096;
-// A host has one call, a client few. Who heeds it not is cut off.
+// A host has one call, a client few. A peer with more is cut off.
 constexpr int kMaxCallsPerConnection = 16;
 constexpr int kCutOffCalls = 2 * kMaxCallsPerConnection;
-// What gRPC counts of its memory for a connection.
+// gRPC counts this much of its memory for each connection.
 constexpr size_t kConnectionBytes = 32 << 10;
-// On which gRPC 1.51 serves at most, however many cores there are.
+// gRPC 1.51 serves on at most so many threads, however many cores there are.
 constexpr unsigned kMostThreads = 16;
-// For what is no connection: files, the database, programs that are asked.
+// Descriptors of files, the database and child programs.
 constexpr size_t kOtherFiles = 512;
 // The largest message may come twice in a row, then one every five seconds.
 constexpr AllowanceLimits kBytesOfConnection = {2.5 * kMaxMessageBytes,
                                                 kMaxMessageBytes / 5.0};
-// Before what hosts say is judged by itself.
+// The time that hosts have to attach before the first scheduled check.
 constexpr absl::Duration kHostsSettle = absl::Seconds(30);
 // Judging the largest cluster takes seconds, and so does a slow disk.
 constexpr absl::Duration kLongestWork = absl::Minutes(10);
-// As often as gRPC reads the files of its credentials, about.
+// About as often as gRPC re-reads the files of its credentials.
 constexpr absl::Duration kRootsInterval = absl::Seconds(10);
-// For checks under way, which end with what they have, to be judged and sent.
+// Time in which running checks end with partial results and send them.
 constexpr std::chrono::seconds kShutdownGrace(10);
 
 void SetArguments(const ControllerServerOptions& options,
                   grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder->SetMaxSendMessageSize(-1);  // A report is as long as the cluster.
-  // Where it is reached, gRPC closes idle connections, and ends calls last.
-  // Without, whoever has a certificate could have all memory.
+  // At this bound gRPC closes idle connections, and ends calls last. Without
+  // it, one peer with a certificate could take all memory.
   grpc::ResourceQuota memory("wire");
   memory.Resize(options.wire_memory_bytes);
   builder->SetResourceQuota(memory);
@@ -79,9 +79,8 @@ void SetArguments(const ControllerServerOptions& options,
                               ToMs<int>(kMaxIdle));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               kMaxCallsPerConnection);
-  // Headers are read before anybody knows whose they are, and gRPC 1.51 reads
-  // them badly (CVE-2023-33953, CVE-2023-1428): threat-model.md says what this
-  // stops, and what not.
+  // gRPC 1.51 reads headers before it knows the peer, and not safely
+  // (CVE-2023-33953, CVE-2023-1428). threat-model.md says what this stops.
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxHeaderBytes);
   // Every connection keeps buffers for one frame of TLS.
   builder->AddChannelArgument(GRPC_ARG_TSI_MAX_FRAME_SIZE, kTlsFrameBytes);
@@ -117,8 +116,7 @@ AcceptorOptions AcceptAs(const ControllerServerOptions& options,
   return accept;
 }
 
-// The port so many after the main one. A main port that is any leaves this one
-// to be any, too.
+// The port so many after the main one. If the main port is 0, this one is 0.
 std::string PortAfter(const std::string& listen, int places) {
   const size_t colon = listen.rfind(':');
   int port = 0;
@@ -127,7 +125,7 @@ std::string PortAfter(const std::string& listen, int places) {
   return absl::StrCat(is_number && port != 0 ? port + places : 0);
 }
 
-// Hosts join at the port after the main one, unless it is told.
+// Hosts join at the port after the main one, unless an option sets it.
 EnrolmentListener::Options EnrolmentOptions(
     const ControllerServerOptions& options) {
   EnrolmentListener::Options enrolment;
@@ -168,7 +166,7 @@ ControllerParts WithOwn(ControllerParts parts, AttachedHosts* hosts,
 ControllerServer::ControllerServer(const ControllerServerOptions& options,
                                    const ControllerParts& parts,
                                    Trusted trusted)
-    // No host attaches before all members are there.
+    // Last: no host may attach before all members exist.
     : hosts_(
           parts.scheduler, parts.log, {},
           {/*drift=*/[this](const std::string& host,
@@ -186,7 +184,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       trusted_(std::move(trusted)),
       desk_(trusted_.store == nullptr
                 ? nullptr
-                : std::make_unique<EnrolmentDesk>(
+                : std::make_unique<EnrolmentService>(
                       parts_, trusted_.authority.get(), trusted_.store.get(),
                       options.trust.leaf_life)),
       listener_(desk_ == nullptr
@@ -200,7 +198,7 @@ ControllerServer::ControllerServer(const ControllerServerOptions& options,
       news_(parts.scheduler, parts.log),
       schedule_(parts_, &running_, Notes(options, parts),
                 [this](VerdictNews news) { news_.Send(std::move(news)); }),
-      watch_(parts_.spec->cluster(), WhatIsWatched(), parts_.scheduler,
+      watch_(parts_.spec->cluster(), WatchedSettings(), parts_.scheduler,
              parts_.pool),
       hub_(parts_, Questions()),
       controller_(parts_, &changes_, &running_, &jobs_, &watch_,
@@ -304,7 +302,7 @@ HostFacts ControllerServer::WithOwnRoots(HostFacts facts) const {
   RootsFact::Roots* roots;
   {
     absl::MutexLock lock(&roots_mutex_);
-    // A file that cannot be read is told elsewhere.
+    // The reading thread logs a file that cannot be read.
     if (!roots_.has_value()) return facts;
     roots = facts.mutable_controller_roots();
     *roots = *roots_;
@@ -319,7 +317,7 @@ absl::Duration ControllerServer::Spread() const {
   return absl::Seconds(parts_.spec->spec()->servers_size() / start_rate_);
 }
 
-WatchSources ControllerServer::WhatIsWatched() {
+WatchSources ControllerServer::WatchedSettings() {
   WatchSources sources;
   sources.hosts = [this](ClusterNow* now) {
     hosts_.CountHosts(*parts_.spec->spec(), now);
@@ -330,10 +328,10 @@ WatchSources ControllerServer::WhatIsWatched() {
     return asked->Of(newest, newest ? newest_->Before(*newest) : nullptr);
   };
   sources.running = [this] {
-    std::vector<std::string> texts = RunningTexts(running_.All());
-    const std::string change = changes_.Running();
-    if (!change.empty()) texts.insert(texts.begin(), change);
-    return texts;
+    std::vector<FindingValue> running = RunningWords(running_.All());
+    const FindingValue change = changes_.Running();
+    if (!change.words().empty()) running.insert(running.begin(), change);
+    return running;
   };
   sources.pending = [this] { return changes_.Pending(); };
   return sources;
@@ -362,7 +360,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
     std::shared_ptr<grpc::ServerCredentials> credentials,
     const ControllerParts& parts) {
   if (parts.gate == nullptr) {
-    return absl::InternalError("a controller that lets everybody in");
+    return InternalWords("msg-hub-no-open-controller");
   }
   ASSIGN_OR_RETURN(Trusted trusted, OpenTrusted(options.trust, parts));
   if (trusted.authority != nullptr) {
@@ -370,7 +368,7 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
         options.tls, parts.spec->cluster(), parts.scheduler->Now()));
   }
   if (parts.audit == nullptr) {
-    return absl::FailedPreconditionError("no audit file, expected one");
+    return PreconditionWords("msg-hub-no-audit");
   }
   std::unique_ptr<ControllerServer> server(
       new ControllerServer(options, parts, std::move(trusted)));
@@ -392,15 +390,15 @@ absl::StatusOr<std::unique_ptr<ControllerServer>> ControllerServer::Start(
   builder.RegisterService(server->trust_.get());
   server->server_ = StartServer(&builder);
   if (server->server_ == nullptr) {
-    return absl::InternalError("gRPC starts no server");
+    return InternalWords("msg-hub-no-server");
   }
   server->acceptor_->Open();
   server->trust_->set_main_port(server->port());
   if (server->listener_ != nullptr) server->listener_->Start();
-  // Hosts that the one before has told wait up to once that long.
+  // Hosts that the previous controller sent away wait at most one Spread().
   server->ReadSpec(kHostsSettle + 2 * server->Spread());
   if (!parts.spec->learns()) {
-    // It reads a report, which nobody has to wait for.
+    // It reads a report that no start has to wait for.
     parts.pool->TryRun([newest = server->newest_, parts] {
       newest->Restore(*parts.history, *parts.spec->spec(),
                       parts.scheduler->Now());
@@ -478,7 +476,7 @@ ClusterNumbers ControllerServer::Numbers(const TlsFiles& tls,
     files.emplace_back("issuing-ca", trust.ca_dir + "/intermediate.crt");
   }
   numbers.certificate_ends = FirstEnds(files);
-  // Hosts begin at half of it.
+  // Hosts begin to renew at half of it.
   numbers.late_renewal = trust.leaf_life / 4;
   return numbers;
 }
@@ -504,11 +502,10 @@ ControllerServer::~ControllerServer() {
   watch_.Stop();
   if (server_ == nullptr) return;
   acceptor_->Close();
-  hosts_.CloseAll(absl::UnavailableError("the controller is stopping"),
-                  Spread());
+  hosts_.CloseAll(UnavailableWords("msg-hub-stopping"), Spread());
   server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   server_->Wait();
-  // What calls have left there uses our members.
+  // Work that calls have queued there uses these members.
   parts_.pool->Drain();
 }
 
@@ -525,14 +522,15 @@ void ControllerServer::ReadSpec(absl::Duration settle) {
 std::vector<std::string> EndingOfController(const TlsFiles& tls,
                                             const std::string& ca_dir,
                                             absl::Time now) {
-  std::vector<std::string> lines = EndingCertificates(tls, now);
+  std::vector<std::string> lines;
+  const auto add = [&lines](const std::vector<FindingValue>& ending) {
+    for (const FindingValue& line : ending) lines.push_back(EnglishText(line));
+  };
+  add(EndingCertificates(tls, now));
   if (ca_dir.empty()) return lines;
-  const TlsFiles issuer = {ca_dir + "/root.crt", ca_dir + "/intermediate.crt",
-                           ""};
-  for (std::string& line : EndingCertificates(
-           issuer, now, "and restart the controller, which reads it once")) {
-    lines.push_back(std::move(line));
-  }
+  add(EndingCertificates(
+      {ca_dir + "/root.crt", ca_dir + "/intermediate.crt", ""}, now,
+      "noticed-after-a-restart"));
   return lines;
 }
 
@@ -544,7 +542,7 @@ absl::Status WritePortFile(const std::string& path, int port) {
   if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
     const int error = errno;
     std::remove(beside.c_str());
-    return PermissionDenied(path, ": ", std::strerror(error));
+    return DeniedWords("msg-hub-port-file", path, std::strerror(error));
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,5 @@
-// The listening side of clusterd-controller: one port, mutual TLS, its
-// services; of a controller with a CA, the port of hosts that join; and the
-// status port, where there is to be one.
+// The listening side of clusterd-controller: its mutual-TLS port, with a CA the
+// port for joining hosts, and an optional status port.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
 #define DAEMON_CONTROLLER_CONTROLLER_SERVER_H_
 
@@ -27,14 +26,14 @@
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/jobs/drain_brake.h"
-#include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/jobs/job_checks.h"
 #include "daemon/controller/notify/news_sender.h"
 #include "daemon/controller/schedule/check_schedule.h"
 #include "daemon/controller/status/http_server.h"
 #include "daemon/controller/status/status_pages.h"
 #include "daemon/controller/trust/certificate_authority.h"
-#include "daemon/controller/trust/enrolment_desk.h"
 #include "daemon/controller/trust/enrolment_listener.h"
+#include "daemon/controller/trust/enrolment_service.h"
 #include "daemon/controller/trust/trust_service.h"
 #include "daemon/controller/trust/trust_store.h"
 #include "daemon/controller/watch/cluster_watch.h"
@@ -46,25 +45,23 @@
 
 namespace clusterd {
 
-// Of a controller that hosts join.
+// For a controller that issues certificates to hosts.
 struct TrustOptions {
-  // Folder of its intermediate CA (certificate_authority.h); empty: it issues
-  // no certificates.
+  // Folder of its CA (certificate_authority.h); empty: it issues nothing.
   std::string ca_dir;
   std::string state;  // Folder of trust.db, which exists.
-  // ADDRESS:PORT for hosts without a certificate; empty: the port after that of
-  // `listen`.
+  // ADDRESS:PORT for joining hosts; empty: the port after that of `listen`.
   std::string enrol_listen;
   absl::Duration leaf_life = kDefaultLeafLife;
-  // What serves that port; empty: this program.
+  // The program that serves that port; empty: this program.
   std::string enrolment_program;
 };
 
-// As the connect deadline of hosts (hub_connection.h): neither gives up on what
-// the other still works at.
+// Equals the hosts' connect deadline (hub_connection.h), so that neither side
+// gives up on a handshake that the other still works at.
 inline constexpr absl::Duration kHandshakeTimeout = absl::Seconds(75);
 
-// In place of an address.
+// Used instead of an address.
 inline constexpr char kNoStatusPort[] = "off";
 
 struct ControllerServerOptions {
@@ -75,52 +72,50 @@ struct ControllerServerOptions {
   absl::Duration keepalive_timeout = absl::Seconds(10);
   // The least time between two pings that a client may send.
   absl::Duration min_ping_interval = absl::Seconds(10);
-  // What gRPC may hold for all connections and the messages that come in: for
-  // 10,000 hosts and 6,000 further connections, of which it counts 32 kB each.
+  // gRPC's memory for all connections and incoming messages: enough for 10,000
+  // hosts and 6,000 further connections, each counted as 32 kB.
   size_t wire_memory_bytes = size_t{512} << 20;
-  // Who is let in how fast. Connections are further bounded by the memory above
-  // and by the descriptors that this process may have; the rate, to begin with,
-  // is for one core.
+  // Bounds and initial rate of admission; the rate is for one core. The memory
+  // above and this process's descriptors bound connections further.
   AdmissionLimits admission = {};
-  // Whose key signs verdicts of jobs: the files of the credentials, which are
-  // read again for each. What cannot be read costs hosts their answers.
+  // The key in these files signs verdicts of jobs; they are re-read for each.
+  // If they cannot be read, hosts get no answers.
   TlsFiles tls;
   DrainLimits drain;
   TrustOptions trust;
-  // ADDRESS:PORT of the status port; empty: 127.0.0.1, and the port two after
-  // that of `listen`.
+  // ADDRESS:PORT; empty: 127.0.0.1, and the port two after that of `listen`.
   std::string status_listen = kNoStatusPort;
 };
 
 class ControllerServer {
  public:
   // `parts`: all but the hosts and the newest report; all must outlive the
-  // server. Unavailable if the address cannot be listened on; errors also as
+  // server. Unavailable if it cannot listen on the address; also the errors of
   // CertificateAuthority::Open and TrustStore::Open.
   static absl::StatusOr<std::unique_ptr<ControllerServer>> Start(
       const ControllerServerOptions& options,
       std::shared_ptr<grpc::ServerCredentials> credentials,
       const ControllerParts& parts);
 
-  // Tells every host and client, and waits until all calls have ended. An apply
-  // that runs is interrupted.
+  // Notifies every host and client, and waits until all calls have ended. A
+  // running apply is interrupted.
   ~ControllerServer();
 
   int port() const { return acceptor_->port(); }
-  // Of hosts that join; null without a CA.
+  // Null without a CA.
   EnrolmentListener* enrolment() { return listener_.get(); }
 
-  // To be called when the spec was read again.
+  // The owner calls it after the spec was re-read.
   void OnSpecRead();
 
   // 0: it is off.
   int status_port() const { return status_ == nullptr ? 0 : status_->port(); }
 
-  // What has to get on. Not to be asked when the server has gone.
+  // The parts that must make progress. Must not be asked after destruction.
   std::vector<WatchdogPart> PartsToWatch();
 
  private:
-  // A CA and what has come of it; null: none.
+  // The CA and what it has issued; null: it issues no certificates.
   struct Trusted {
     std::unique_ptr<CertificateAuthority> authority;
     std::unique_ptr<TrustStore> store;
@@ -130,26 +125,26 @@ class ControllerServer {
                    const ControllerParts& parts, Trusted trusted);
   static absl::StatusOr<Trusted> OpenTrusted(const TrustOptions& options,
                                              const ControllerParts& parts);
-  // An address that nobody has named may be taken: that is only logged.
+  // A default address that is in use is only logged, not an error.
   absl::Status StartStatus(const ControllerServerOptions& options);
   absl::Status AdmitToStatus(const std::string& pem, const std::string& peer);
   ClusterNumbers Numbers(const TlsFiles& tls, const TrustOptions& trust);
   DriftEnforcer::Parts EnforcerParts();
   HostQuestions Questions();
-  // What every check's report says of the controller itself.
+  // Notes about the controller itself for every check's report.
   static std::function<std::vector<std::string>()> Notes(
       const ControllerServerOptions& options, const ControllerParts& parts);
-  WatchSources WhatIsWatched();
+  WatchSources WatchedSettings();
   // No check begins before `settle` has passed.
   void ReadSpec(absl::Duration settle);
-  // Reads the CA file: now, and then again and again on the pool.
+  // Reads the CA file now, and then periodically on the pool.
   void BeginOwnRoots(const std::string& ca);
   void ReadOwnRoots(const std::string& ca) ABSL_LOCKS_EXCLUDED(roots_mutex_);
-  // HostFacts.controller_roots; not of a simulated host. Never waits for the
-  // disk: it is on the threads of streams.
+  // HostFacts.controller_roots; not for a simulated host. It runs on threads of
+  // streams, so it never waits for the disk.
   HostFacts WithOwnRoots(HostFacts facts) const
       ABSL_LOCKS_EXCLUDED(roots_mutex_);
-  // In how long all hosts of the spec can attach.
+  // The time in which all hosts of the spec can attach.
   absl::Duration Spread() const;
 
   const std::shared_ptr<NewestReport> newest_ =
@@ -160,15 +155,15 @@ class ControllerServer {
   std::optional<RootsFact::Roots> roots_ ABSL_GUARDED_BY(roots_mutex_);
   bool reads_roots_ ABSL_GUARDED_BY(roots_mutex_) = false;
   AttachedHosts hosts_;
-  const double start_rate_;  // Of handshakes, a second.
+  const double start_rate_;  // Handshakes a second.
   const ControllerParts parts_;
   const Trusted trusted_;
-  const std::unique_ptr<EnrolmentDesk> desk_;
+  const std::unique_ptr<EnrolmentService> desk_;
   const std::unique_ptr<EnrolmentListener> listener_;
   ClusterChanges changes_;
   DriftEnforcer enforcer_;
   RunningChecks running_;
-  JobDesk jobs_;
+  JobChecks jobs_;
   DrainBrake brake_;
   NewsSender news_;
   CheckSchedule schedule_;
@@ -177,19 +172,18 @@ class ControllerServer {
   ControllerService controller_;
   const std::unique_ptr<TrustService> trust_;
   std::unique_ptr<ConnectionAcceptor> acceptor_;
-  std::unique_ptr<grpc::Server> server_;  // Ends before what it calls.
-  std::unique_ptr<HttpServer> status_;    // The same.
+  std::unique_ptr<grpc::Server> server_;  // Ends before its services.
+  std::unique_ptr<HttpServer> status_;    // Ends before its services.
 };
 
-// Lines as EndingCertificates has them, of the controller's own certificate and
-// CA and, unless `ca_dir` is empty, of those that it issues with.
+// EndingCertificates' lines for the controller's own certificate and CA and,
+// unless `ca_dir` is empty, for its issuing CA.
 std::vector<std::string> EndingOfController(const TlsFiles& tls,
                                             const std::string& ca_dir,
                                             absl::Time now);
 
-// Tells scripts which port a server that was told to take any has taken: the
-// number and a newline. Whoever sees the file sees all of it. PermissionDenied,
-// naming the file, if it cannot be written.
+// Writes the port that a server on port 0 has taken: the number and a newline,
+// atomically. PermissionDenied, naming the file, if it cannot be written.
 absl::Status WritePortFile(const std::string& path, int port);
 
 }  // namespace clusterd

@@ -1,6 +1,6 @@
-// The calls with one answer: hosts, spec and history; the end, confirmation and
-// extension of a run; locks of identities. Calls that stream events are in
-// controller_runs.cc.
+// The calls with one answer: hosts, spec, history, locks, and the end,
+// confirmation or extension of a run. controller_runs.cc has the streaming
+// calls.
 #include "daemon/controller/controller_service.h"
 
 #include <atomic>
@@ -12,6 +12,7 @@
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
@@ -23,7 +24,7 @@ namespace clusterd {
 
 ControllerService::ControllerService(
     const ControllerParts& parts, ClusterChanges* changes,
-    RunningChecks* running, JobDesk* jobs, ClusterWatch* watch,
+    RunningChecks* running, JobChecks* jobs, ClusterWatch* watch,
     std::function<std::vector<std::string>()> notes)
     : parts_(parts),
       changes_(changes),
@@ -49,7 +50,10 @@ ControllerService::Unary* ControllerService::ListHosts(
       [this](const SpiffeId&) {
         ListHostsResponse list;
         list.set_cluster(parts_.spec->cluster());
-        list.set_spec_refused(parts_.spec->Describe().refused());
+        const GetSpecResponse spec = parts_.spec->Describe();
+        if (spec.has_refused_words()) {
+          *list.mutable_spec_refused_words() = spec.refused_words();
+        }
         for (HostEntry& entry : parts_.hosts->Entries(*parts_.spec->spec())) {
           *list.add_hosts() = std::move(entry);
         }
@@ -96,9 +100,9 @@ ControllerService::Unary* ControllerService::DescribeHost(
   const std::string host = HostNamed(*spec, request->host());
   *response->mutable_entry() = parts_.hosts->Entry(*spec, host);
   if (!response->entry().in_spec() && !response->entry().attached()) {
-    reactor->Answer(NotFound("host \"", request->host(),
-                             "\" is neither in the spec nor attached"),
-                    *response);
+    reactor->Answer(
+        NotFoundWords("msg-hub-host-not-in-spec-nor-attached", request->host()),
+        *response);
     return reactor;
   }
   parts_.hosts->Observe(ObservationOf(*spec, host),
@@ -147,14 +151,14 @@ ControllerService::Unary* ControllerService::CheckSoFar(
         const RunningCheck check = running_->Find(request->run_id());
         const std::shared_ptr<const FactRun> run = check.run.lock();
         if (run == nullptr) {
-          return NotFound("check \"", request->run_id(), "\" is not under way");
+          return NotFoundWords("msg-hub-check-not-running", request->run_id());
         }
         std::vector<std::string> awaited;
         ASSIGN_OR_RETURN(const std::vector<HostFacts> facts,
                          run->FactsSoFar(&awaited));
         Report report = MakeCheckReport(*check.order, check.selection, facts,
                                         parts_.scheduler->Now());
-        // The history has no run for it.
+        // A check under way is not in the history.
         report.clear_run_id();
         report.set_partial(true);
         report.mutable_awaited()->Assign(awaited.begin(), awaited.end());
@@ -255,10 +259,7 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
     const std::string host = HostNamed(*spec, text);
     const HostEntry entry = parts_.hosts->Entry(*spec, host);
     if (!entry.in_spec() && entry.last_seen_ms() == 0) {
-      return NotFound(
-          "host ", QuotedText(text),
-          " is neither in the spec nor known, expected the name of a host, "
-          "user/NAME, or host/NAME for one that has yet to come");
+      return NotFoundWords("msg-hub-host-not-known", QuotedText(text));
     }
     return absl::StrCat(KindName(IdentityKind::kHost), "/", host);
   }
@@ -269,20 +270,17 @@ absl::StatusOr<std::string> ControllerService::IdentityNamed(
                         ? text
                         : absl::StrCat("spiffe://", cluster, "/", text)));
   if (id.cluster != cluster || id.kind == IdentityKind::kController) {
-    return InvalidArgument(id.ToString(),
-                           ": expected a host or user of cluster \"", cluster,
-                           "\"");
+    return InvalidWords("msg-hub-identity-of-other-cluster", id.ToString(),
+                        cluster);
   }
   return LockName(id);
 }
 
 namespace {
 
-// How long the answer to a lock waits for the disk.
+// The answer to a lock waits so long for the disk.
 constexpr absl::Duration kDiskWait = absl::Seconds(3);
-constexpr char kInMemoryAlone[] =
-    "the lock is in memory alone, and a restart before it can be written "
-    "forgets it: ";
+constexpr char kInMemoryAlone[] = "hub-lock-in-memory";
 
 // Holds the lock in memory, without waiting for the disk.
 absl::StatusOr<LockResponse> HoldLock(
@@ -290,13 +288,11 @@ absl::StatusOr<LockResponse> HoldLock(
     const absl::StatusOr<std::string>& identity, const LockRequest& request) {
   RETURN_IF_ERROR(identity.status());
   if (*identity == LockName(user)) {
-    return InvalidArgument(
-        user.ToString(),
-        ": is who asks, and nobody locks themselves: another admin can");
+    return InvalidWords("msg-hub-lock-own", user.ToString());
   }
   if (request.reason().size() > kMaxLockReason) {
-    return InvalidArgument("reason: ", request.reason().size(),
-                           " bytes, expected at most ", kMaxLockReason);
+    return InvalidWords("msg-hub-lock-reason-too-long", request.reason().size(),
+                        kMaxLockReason);
   }
   LockResponse answer;
   answer.set_schema_version(1);
@@ -311,21 +307,22 @@ absl::StatusOr<LockResponse> HoldLock(
   return answer;
 }
 
-// Waits for the disk. Returns what could not be written of a lock that holds,
-// and why, as LockResponse.not_on_disk. A lock is the one change whose first
-// audit line comes after it.
-std::string WriteLock(const ControllerParts& parts, const AuditEntry& entry,
-                      const std::string& identity) {
+// Waits for the disk. Returns which part of a lock that holds could not be
+// written, and why (LockResponse.not_on_disk). A lock is the only change whose
+// first audit line comes after it.
+FindingValue WriteLock(const ControllerParts& parts, const AuditEntry& entry,
+                       const std::string& identity) {
   const absl::Status saved = parts.gate->SaveLocks();
   const bool begun = parts.audit->Begin(entry).ok();
-  std::string lacks;
+  FindingValue lacks;
   if (!saved.ok()) {
-    lacks = absl::StrCat(kInMemoryAlone, saved.message());
+    lacks = Worded(kInMemoryAlone, MessageWords(saved));
   } else if (!begun) {
-    lacks = "the lock is on disk, but no audit line is";
+    lacks = Worded("hub-lock-not-audited");
   }
-  if (!lacks.empty()) parts.log->Warning(identity, ": ", lacks);
-  parts.audit->End(entry, lacks.empty() ? "done" : lacks);
+  const std::string text = ValueText(lacks);
+  if (!text.empty()) parts.log->Warning(identity, ": ", text);
+  parts.audit->End(entry, text.empty() ? "done" : text);
   return lacks;
 }
 
@@ -338,8 +335,8 @@ ControllerService::Unary* ControllerService::Lock(Context* context,
   if (!begun.ok()) return FinishWith(context, begun.status());
   UnaryAnswer* const reactor = begun->answer;
   const AuditEntry entry = AuditCaller(*context, "Lock", request->identity());
-  // The lock holds before a thread of the pool is free: an attacker who makes
-  // the disk hang, and all those threads with it, must not prevent the lock.
+  // Lock before a thread of the pool is free: an attacker who makes the disk
+  // and all those threads hang must not prevent it.
   const absl::StatusOr<LockResponse> locked = HoldLock(
       parts_, begun->user, IdentityNamed(request->identity()), *request);
   if (!locked.ok()) {
@@ -349,21 +346,23 @@ ControllerService::Unary* ControllerService::Lock(Context* context,
   }
   const auto answer = [reactor, response, locked = *locked,
                        answered = std::make_shared<std::atomic<bool>>(false)](
-                          const std::string& not_on_disk) {
+                          const FindingValue& not_on_disk) {
     if (answered->exchange(true)) return;
     *response = locked;
-    response->set_not_on_disk(not_on_disk);
+    if (!not_on_disk.words().empty()) {
+      *response->mutable_not_on_disk_words() = not_on_disk;
+    }
     reactor->Answer(absl::OkStatus(), *response);
   };
   const Scheduler::TimerId timer =
       parts_.scheduler->RunAfter(kDiskWait, [answer] {
-        answer(absl::StrCat(kInMemoryAlone, "the disk has not taken it in ",
-                            absl::FormatDuration(kDiskWait)));
+        answer(Worded(kInMemoryAlone, Worded("hub-disk-slow",
+                                             absl::FormatDuration(kDiskWait))));
       });
-  // If too much waits for the disk already, the timer answers.
+  // If the queue for the disk is full, the timer answers.
   lock_writer_.TryRun([parts = &parts_, answer, timer, entry,
                        identity = locked->lock().identity()] {
-    const std::string not_on_disk = WriteLock(*parts, entry, identity);
+    const FindingValue not_on_disk = WriteLock(*parts, entry, identity);
     parts->scheduler->Cancel(timer);
     answer(not_on_disk);
   });

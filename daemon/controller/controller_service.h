@@ -1,5 +1,5 @@
-// The gRPC service that clusterctl talks to: who may, on which thread, and what
-// the client sees. call_roles.h says in which role.
+// The gRPC service for clusterctl: authorisation, threads and the events that a
+// client sees. call_roles.h has the role that each call needs.
 #ifndef DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 #define DAEMON_CONTROLLER_CONTROLLER_SERVICE_H_
 
@@ -15,10 +15,10 @@
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/hosts/user_calls.h"
-#include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/jobs/job_checks.h"
 #include "daemon/controller/logs_run.h"
 #include "daemon/controller/run_turns.h"
-#include "daemon/controller/send_room.h"
+#include "daemon/controller/send_budget.h"
 #include "daemon/controller/shared_runs.h"
 #include "daemon/controller/watch/cluster_watch.h"
 #include "daemon/process/worker_pool.h"
@@ -27,57 +27,55 @@
 
 namespace clusterd {
 
-// Every call: Unauthenticated, PermissionDenied or FailedPrecondition unless
-// the gate lets the peer in as a user of this cluster, also while a stream is
-// open, and in the role that the call needs; ResourceExhausted when as many
-// are under way as may, of all users or of that one. What changes hosts, and
-// what its users read for it, waits for nobody's reading. What changes
-// something, and what tells users' logs, is in the audit file before it is
-// done, or it is refused.
+// Errors of every call: Unauthenticated, PermissionDenied or FailedPrecondition
+// unless the gate admits the peer as a user with the needed role, also while a
+// stream is open. ResourceExhausted when too many calls run, of all users or of
+// that one. Calls that change hosts, or read for a change, never wait for other
+// reads. A change, or a read of users' logs, is in the audit file before it
+// begins, or it is refused.
 class ControllerService final : public Controller::CallbackService {
  public:
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
 
-  // All must outlive it and its server. `notes`: what every check's report says
-  // of the controller itself.
+  // All must outlive it and its server. `notes`: remarks about the controller
+  // itself for every check's report.
   ControllerService(const ControllerParts& parts, ClusterChanges* changes,
-                    RunningChecks* running, JobDesk* jobs, ClusterWatch* watch,
+                    RunningChecks* running, JobChecks* jobs,
+                    ClusterWatch* watch,
                     std::function<std::vector<std::string>()> notes);
   ~ControllerService() override { lock_writer_.Drain(); }
 
-  // InvalidArgument for hosts that the spec does not name; NotFound or
-  // InvalidArgument for rules, as ValidateSelection; ResourceExhausted when as
-  // many calls wait for their turn as may. Of a job the errors are JobDesk's;
-  // InvalidArgument if the request also names hosts.
+  // InvalidArgument for hosts that the spec does not name; rules fail as in
+  // ValidateSelection; ResourceExhausted when the queue is full. Errors of a
+  // job's check are those of JobChecks; InvalidArgument if it also names hosts.
   grpc::ServerWriteReactor<CheckEvent>* Check(
       Context* context, const CheckRequest* request) override;
 
   // NotFound for a check that is not under way, FailedPrecondition for one that
-  // is about to end; ResourceExhausted when as many are asked for as may.
+  // is about to end; ResourceExhausted when too many are asked for.
   Unary* CheckSoFar(Context* context, const CheckSoFarRequest* request,
                     Report* response) override;
 
-  // InvalidArgument for hosts that are neither attached nor in the spec;
-  // FailedPrecondition if none is named and none is attached; ResourceExhausted
-  // as above. With ListHosts, ForgetHost and DescribeHost all that is served
-  // while the controller learns: then every other call is FailedPrecondition.
+  // InvalidArgument for hosts neither attached nor in the spec;
+  // FailedPrecondition if none is named or attached; ResourceExhausted as
+  // above. A learning controller serves only this, ListHosts, ForgetHost and
+  // DescribeHost: other calls are FailedPrecondition.
   grpc::ServerWriteReactor<LearnEvent>* Learn(
       Context* context, const LearnRequest* request) override;
 
-  // Errors as Check of a job. A run of its own, since it tells facts.
+  // Errors as Check of a job. It is a separate run, since it sends facts.
   grpc::ServerWriteReactor<LaunchEvent>* PrepareLaunch(
       Context* context, const LaunchRequest* request) override;
 
-  // InvalidArgument for hosts that the spec does not name; ResourceExhausted
-  // when as many calls wait for their turn as may. A plan that the history
-  // could not keep says so in not_kept.
+  // InvalidArgument for hosts that the spec lacks; ResourceExhausted when the
+  // queue is full. A plan not kept in the history says so in not_kept.
   grpc::ServerWriteReactor<PlanEvent>* Plan(
       Context* context, const PlanRequest* request) override;
 
-  // Errors are those of ClusterChanges, and for an apply those of ReadKeptPlan:
-  // what is applied is the plan that this controller has made and kept, and
-  // nothing that the client has.
+  // Errors are those of ClusterChanges, for an apply also those of
+  // ReadKeptPlan. Only a plan kept by this controller is applied, never a
+  // client's copy.
   grpc::ServerWriteReactor<ApplyEvent>* ApplyPlan(
       Context* context, const ApplyPlanRequest* request) override;
   grpc::ServerWriteReactor<ApplyEvent>* RollBack(
@@ -86,7 +84,7 @@ class ControllerService final : public Controller::CallbackService {
   // Errors are those of ClusterChanges::Cancel; ResourceExhausted as above.
   Unary* Cancel(Context* context, const CancelRequest* request,
                 CancelResponse* response) override;
-  // Admins. Errors are those of ClusterChanges::Abort.
+  // For admins. Errors are those of ClusterChanges::Abort.
   Unary* AbortApply(Context* context, const AbortApplyRequest* request,
                     AbortApplyResponse* response) override;
   // Errors are those of ClusterChanges::Confirm and Extend.
@@ -101,30 +99,29 @@ class ControllerService final : public Controller::CallbackService {
   // FailedPrecondition for one that is attached.
   Unary* ForgetHost(Context* context, const ForgetHostRequest* request,
                     ForgetHostResponse* response) override;
-  // NotFound for a host that is neither in the spec nor attached;
-  // ResourceExhausted when as many are being described as may. A host that does
-  // not answer has facts that say so.
+  // NotFound for a host neither in the spec nor attached; ResourceExhausted
+  // when too many are described. Facts of a host without an answer say so.
   Unary* DescribeHost(Context* context, const DescribeHostRequest* request,
                       DescribeHostResponse* response) override;
   Unary* GetSpec(Context* context, const GetSpecRequest* request,
                  GetSpecResponse* response) override;
-  // Errors are the store's; of GetHistory also ResourceExhausted when as many
-  // entries are on their way as may.
+  // Errors are the store's; GetHistory also returns ResourceExhausted when too
+  // many entries are on their way.
   Unary* ListHistory(Context* context, const ListHistoryRequest* request,
                      ListHistoryResponse* response) override;
   Unary* GetHistory(Context* context, const GetHistoryRequest* request,
                     HistoryRecord* response) override;
-  // ResourceExhausted when as many watch as may.
+  // ResourceExhausted when too many clients watch.
   grpc::ServerWriteReactor<ClusterNow>* Watch(
       Context* context, const WatchRequest* request) override;
-  // InvalidArgument for hosts that the spec does not name;
-  // ResourceExhausted when as many calls read logs as may.
+  // InvalidArgument for hosts that the spec does not name; ResourceExhausted
+  // when too many calls read logs.
   grpc::ServerWriteReactor<LogsEvent>* ReadLogs(
       Context* context, const LogsRequest* request) override;
-  // InvalidArgument for what is no identity, for who asks, and for a reason
-  // that is too long; NotFound for a bare name that is no host's, and of Unlock
-  // for what is not locked. Others are the gate's. Lock is answered also while
-  // the disk hangs.
+  // InvalidArgument for an invalid identity, the caller's own, or a reason that
+  // is too long; NotFound for a bare name that is not a host's, and by Unlock
+  // for an identity that is not locked. Other errors are the gate's. Lock is
+  // answered even if the disk hangs.
   Unary* Lock(Context* context, const LockRequest* request,
               LockResponse* response) override;
   Unary* Unlock(Context* context, const UnlockRequest* request,
@@ -137,7 +134,7 @@ class ControllerService final : public Controller::CallbackService {
                    WaiverResponse* response) override;
   Unary* ListWaivers(Context* context, const ListWaiversRequest* request,
                      ListWaiversResponse* response) override;
-  // Operators.
+  // For operators.
   Unary* GetAuditHeads(Context* context, const GetAuditHeadsRequest* request,
                        GetAuditHeadsResponse* response) override;
 
@@ -150,8 +147,8 @@ class ControllerService final : public Controller::CallbackService {
   using Conclusion = std::function<Event(const FactOrder& order,
                                          const std::vector<HostFacts>& facts)>;
 
-  // Chooses the order's hosts, or says why not. `selection`: the rules that the
-  // request names; null: it names none.
+  // Chooses the order's hosts, or returns why not. `selection`: the rules that
+  // the request names; null: none.
   template <typename Request>
   absl::Status ChooseHosts(const Request& request,
                            const RuleSelection* selection,
@@ -165,7 +162,7 @@ class ControllerService final : public Controller::CallbackService {
   absl::StatusOr<LogsOrder> PrepareLogs(const Context& context,
                                         const SpiffeId& user,
                                         const LogsRequest& request) const;
-  // Streams the facts' progress, and then what `conclude` makes of them.
+  // Streams the facts' progress, and then the result of `conclude`.
   template <typename Event, typename Request>
   grpc::ServerWriteReactor<Event>* AskHosts(Context* context,
                                             const Request& request,
@@ -175,16 +172,16 @@ class ControllerService final : public Controller::CallbackService {
                                             Conclusion<Event> conclude);
   grpc::ServerWriteReactor<CheckEvent>* CheckJob(Context* context,
                                                  const CheckRequest& request);
-  // What a request to lock or unlock means, as LockName has it.
+  // Parses the identity in a request to lock or unlock, as LockName does.
   absl::StatusOr<std::string> IdentityNamed(const std::string& text) const;
   template <typename Response>
   using EndOfRun = absl::StatusOr<Response> (ClusterChanges::*)(
       const std::string& id, const std::string& actor, const std::string& from);
-  // Has a run end, as `end` does it, and logs why not.
+  // Ends a run with `end`, and logs a failure.
   template <typename Request, typename Response>
   Unary* EndRun(Context* context, const char* call, const Request& request,
                 Response* response, EndOfRun<Response> end);
-  // Without `by` it stays.
+  // Confirms; with `by` extends.
   Unary* AnswerConfirm(Context* context, const char* call,
                        const google::protobuf::Message& request,
                        const std::string& id, std::optional<absl::Duration> by,
@@ -192,8 +189,8 @@ class ControllerService final : public Controller::CallbackService {
   // Keeps a check or plan, or logs why not.
   absl::Status Keep(const HistoryRecord& record) const;
 
-  // Streams a change that begins on a thread of the pool, once `complete` has
-  // filled in there what is to be done.
+  // Streams a change. It begins on a thread of the pool, after `complete` has
+  // filled in the request there.
   template <typename Request>
   grpc::ServerWriteReactor<ApplyEvent>* RunChange(
       Context* context, const char* call, const Request& request,
@@ -202,7 +199,7 @@ class ControllerService final : public Controller::CallbackService {
   const ControllerParts parts_;
   ClusterChanges* const changes_;
   RunningChecks* const running_;
-  JobDesk* const jobs_;
+  JobChecks* const jobs_;
   ClusterWatch* const watch_;
   const std::function<std::vector<std::string>()> notes_;
   const UserCalls calls_;
@@ -211,7 +208,7 @@ class ControllerService final : public Controller::CallbackService {
   SharedRuns<LearnEvent> learns_{{kMaxPlans}};
   SharedRuns<LaunchEvent> launches_{{kMaxPlans}};
   SharedRuns<PlanEvent> plans_{{kMaxPlans}};
-  SendRoom room_{64 << 20};  // Bytes on their way to one user.
+  SendBudget room_{64 << 20};  // Bytes on their way to one user.
   CallSlots slots_;
   WorkerPool lock_writer_{1, 1024};  // May hang with the disk.
 };

@@ -1,6 +1,7 @@
 #include "daemon/controller/controller_service.h"
 
 #include "absl/synchronization/notification.h"
+#include "config/words/message.h"
 #include "gtest/gtest.h"
 #include "proto/controller.pb.h"
 
@@ -8,23 +9,22 @@ namespace clusterd {
 namespace {
 
 TEST(SlotsTest, RefusesWhenAllAreTakenUntilOneIsGiven) {
-  Slots slots("lists are told", /*of_all=*/2, /*of_one=*/2);
+  Slots slots("hub-calls-lists", /*of_all=*/2, /*of_one=*/2);
   EXPECT_TRUE(slots.Take("ann").ok());
   EXPECT_TRUE(slots.Take("bob").ok());
-  EXPECT_EQ(slots.Take("eve"),
-            absl::ResourceExhaustedError(
-                "2 lists are told already, try again later"));
+  EXPECT_EQ(slots.Take("eve"), ExhaustedWords("msg-hub-too-many-calls", 2,
+                                              Worded("hub-calls-lists")));
   slots.Give("bob");
   EXPECT_TRUE(slots.Take("eve").ok());
   EXPECT_FALSE(slots.Take("ann").ok());
 }
 
 TEST(SlotsTest, OneUserNeverHoldsAllOfThem) {
-  Slots slots("lists are told", /*of_all=*/3, /*of_one=*/1);
+  Slots slots("hub-calls-lists", /*of_all=*/3, /*of_one=*/1);
   EXPECT_TRUE(slots.Take("ann").ok());
   EXPECT_EQ(slots.Take("ann"),
-            absl::ResourceExhaustedError(
-                "1 lists are told already for ann, try again later"));
+            ExhaustedWords("msg-hub-too-many-calls-of-user", 1,
+                           Worded("hub-calls-lists"), "ann"));
   EXPECT_TRUE(slots.Take("bob").ok());
   slots.Give("ann");
   EXPECT_TRUE(slots.Take("ann").ok());
@@ -58,7 +58,7 @@ TEST(AnswerOnPoolTest, GivesTheAnswerOrTheReason) {
 }
 
 TEST(AnswerOnPoolTest, IsRefusedWhenThePoolIsFull) {
-  // A pool that takes no queue takes no work at all.
+  // A pool without a queue takes no work at all.
   WorkerPool pool(1, 0);
   HistoryRecord record;
   HistoryRecord kept;

@@ -1,8 +1,8 @@
-// The answer to one call that streams events: progress, at most every 50 ms and
-// never faster than the client reads it; single events in between; then one
-// last event or a status. Whoever works never waits for the client
-// (stream_writer.h): one that reads too slowly misses single events, and large
-// last events to one user go by SendRoom.
+// The answer to one call that streams events: progress, single events, then one
+// last event or a status. Progress is sent at most every 50 ms, and no faster
+// than it is read. Producers never wait for the client (stream_writer.h): a
+// slow one misses single events. SendBudget bounds large last events to one
+// user.
 #ifndef DAEMON_CONTROLLER_EVENT_STREAM_H_
 #define DAEMON_CONTROLLER_EVENT_STREAM_H_
 
@@ -16,8 +16,9 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "config/words/message.h"
 #include "daemon/controller/hosts/stream_writer.h"
-#include "daemon/controller/send_room.h"
+#include "daemon/controller/send_budget.h"
 #include "daemon/process/scheduler.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
@@ -46,17 +47,17 @@ class EventStream final
     return stream;
   }
 
-  // Before the handler returns.
+  // Call it before the handler returns.
   void Begin(EventStreamOptions options) { options_ = std::move(options); }
 
-  // What fills in how far the work has come. Never called after on_end.
+  // `progress` fills in the progress. It is never called after on_end.
   void Show(std::function<void(Event* event)> progress)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     show_ = std::move(progress);
   }
 
-  // There is progress to tell, as Show has said how; the first time at once.
+  // Progress has changed. The first call sends it at once.
   void NoteProgress() ABSL_LOCKS_EXCLUDED(mutex_) {
     bool first;
     {
@@ -95,7 +96,7 @@ class EventStream final
     return queue_.size();
   }
 
-  // The last event, after what is queued and the last progress.
+  // Sends the last event, after queued events and the last progress.
   void End(Event last) { End(std::make_shared<const Event>(std::move(last))); }
   void End(std::shared_ptr<const Event> last) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
@@ -107,7 +108,7 @@ class EventStream final
     this->Advance();
   }
 
-  // Ends the call with a status, whatever is queued.
+  // Ends the call with a status, even if events are queued.
   void End(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
@@ -138,13 +139,13 @@ class EventStream final
     {
       absl::MutexLock lock(&mutex_);
       if (end_.has_value()) return;
-      end_ = absl::CancelledError("the client went away");
+      end_ = CancelledWords("msg-hub-client-left");
     }
     options_.on_leave();
     this->Advance();
   }
 
-  // False: Advance is called when the last event may go.
+  // False: Advance is called when the last event may be sent.
   bool HasRoomLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto go = [weak = this->weak_from_this()] {
       if (const auto stream = weak.lock()) stream->Advance();

@@ -35,7 +35,7 @@ CheckEvent Last(const std::string& run_id) {
   return event;
 }
 
-// A service whose one call is the stream under test.
+// A service whose only call is the stream under test.
 class StreamService final : public Controller::CallbackService {
  public:
   explicit StreamService(Scheduler* scheduler) : scheduler_(scheduler) {}
@@ -62,7 +62,7 @@ class StreamService final : public Controller::CallbackService {
   size_t max_queued_ = 1024;
   size_t max_queued_bytes_ = 32 << 20;
   std::shared_ptr<RoomForOne> room_;
-  uint32_t progress_ = 0;  // Only written by who writes an event.
+  uint32_t progress_ = 0;  // Only the thread that writes an event writes it.
   std::shared_ptr<Stream> stream_;
   absl::Notification begun_;
   absl::Notification left_;
@@ -84,7 +84,7 @@ class EventStreamTest : public testing::Test {
     ASSERT_TRUE(service_.begun_.WaitForNotificationWithTimeout(kPatience));
   }
 
-  // Everything to the end, in short: "3" is progress, "last" the report.
+  // Reads all events; "3" is progress, "last" the report.
   std::vector<std::string> ReadToEnd() {
     std::vector<std::string> all;
     CheckEvent event;
@@ -98,8 +98,7 @@ class EventStreamTest : public testing::Test {
     return all;
   }
 
-  // Blocks until the first progress has been read, so that nothing is being
-  // written.
+  // Blocks until the first progress has been read and no write is pending.
   void ReadFirst() {
     CheckEvent event;
     ASSERT_TRUE(reader_->Read(&event));
@@ -143,7 +142,7 @@ TEST_F(EventStreamTest, EndsWithTheStatusOfWhatCouldNotBeDone) {
 TEST_F(EventStreamTest, DropsSingleEventsThatDoNotFitAndKeepsTheLast) {
   service_.max_queued_ = 2;
   Call();
-  // The client reads nothing; what gRPC takes for it is less than this.
+  // The client reads nothing; gRPC's buffer is smaller than all of this.
   std::string much(1 << 20, 'x');
   for (int i = 0; i < 64; ++i) {
     CheckEvent event;
@@ -166,7 +165,7 @@ TEST_F(EventStreamTest, TellsWhoWorksThatTheClientHasLeft) {
   EXPECT_TRUE(service_.left_.WaitForNotificationWithTimeout(kPatience));
   ReadToEnd();
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::CANCELLED);
-  // Nothing of this reaches anybody, and nothing breaks.
+  // None of this is sent, and nothing breaks.
   service_.stream_->Add(Progress(9));
   service_.stream_->NoteProgress();
   service_.stream_->End(Last("last"));
@@ -177,9 +176,9 @@ TEST_F(EventStreamTest, CutsOffClientThatStopsReading) {
   Call();
   CheckEvent huge = Last("last");
   huge.mutable_report()->add_notes(std::string(3 << 20, 'x'));
-  // More than gRPC takes for a client that reads nothing; it has not ended.
+  // More than gRPC buffers for a client that does not read; it has not ended.
   for (int i = 0; i < 8; ++i) service_.stream_->Add(huge);
-  // A write that is taken has taken its timer off.
+  // A write that was taken has no timer any more, so advance again.
   while (
       !service_.ended_.WaitForNotificationWithTimeout(absl::Milliseconds(5))) {
     scheduler_.Advance(WriteTimeFor(huge.ByteSizeLong()));
@@ -189,7 +188,7 @@ TEST_F(EventStreamTest, CutsOffClientThatStopsReading) {
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::CANCELLED);
 }
 
-// What ends a call for good does not wait for a client that does not read.
+// EndForGood does not wait for a client that does not read.
 TEST_F(EventStreamTest, CutsOffClientThatDoesNotReadWhenTheCallIsEnded) {
   Call();
   CheckEvent huge = Last("last");
@@ -212,7 +211,7 @@ TEST_F(EventStreamTest, KeepsOnlySoManyBytesForAClientThatDoesNotRead) {
 }
 
 TEST_F(EventStreamTest, LargeLastEventWaitsForRoom) {
-  SendRoom room(1 << 20);
+  SendBudget room(1 << 20);
   service_.room_ = std::make_shared<RoomForOne>(&room, "ann");
   ASSERT_TRUE(room.Take("ann", 1 << 20, nullptr));
   Call();

@@ -1,7 +1,8 @@
 #include "daemon/controller/logs_run.h"
 
-#include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "daemon/controller/hosts/controller_parts.h"
+#include "daemon/controller/hosts/fact_limits.h"
 
 namespace clusterd {
 
@@ -16,7 +17,7 @@ bool LogsRun::TakeNext(size_t* index, bool* is_over) {
     return true;
   }
   if (again_) {
-    // Room may have been made since it was looked for.
+    // Room may have been made after the last search.
     again_ = false;
     *index = order_.hosts.size();
     return true;
@@ -74,7 +75,7 @@ void LogsRun::Ask(size_t index, const Task& task) {
   {
     absl::MutexLock lock(&mutex_);
     const auto found = asked_.find(index);
-    // It may have answered, and have been asked the next, before this.
+    // It may have answered, and have got its next task, before this.
     if (found != asked_.end() && found->second.tasks == number) {
       found->second.task = id;
     }
@@ -97,13 +98,16 @@ void LogsRun::OnAnswer(size_t index, absl::StatusOr<TaskResult> result) {
     } else if (!is_logs && result.ok() && result->has_recording()) {
       *answer.mutable_recording() = std::move(*result->mutable_recording());
     } else {
-      absl::StrAppend(
-          answer.mutable_error(), answer.error().empty() ? "" : "; ",
-          is_logs ? "logs: " : "recording: ",
-          !result.ok() ? std::string(result.status().message())
+      const FindingValue why = Worded(
+          "about", is_logs ? "logs" : "recording",
+          !result.ok() ? MessageWords(result.status())
           : result->has_error()
-              ? absl::StrCat("clusterd answered: ", result->error().message())
-              : "clusterd answered another question");
+              ? Worded("hub-clusterd-answered", MessageWords(result->error()))
+              : Worded("hub-clusterd-other-question"));
+      *answer.mutable_error_words() =
+          answer.has_error_words()
+              ? Worded("hub-and", answer.error_words(), why)
+              : why;
     }
   }
   if (is_whole) return Deliver(index);
@@ -120,7 +124,7 @@ void LogsRun::Deliver(size_t index) {
     if (found == asked_.end()) return;
     *event.mutable_host() = std::move(found->second.answer);
     const bool failed =
-        !event.host().error().empty() || event.host().logs().has_missing();
+        event.host().has_error_words() || event.host().logs().has_missing();
     failed_ += failed ? 1 : 0;
     asked_.erase(found);
   }

@@ -1,8 +1,6 @@
-// Reads the logs of hosts for one client, a few hosts at once, and hands each
-// on as soon as it is there. A host begins only while there is room: what is
-// asked for and what the client has not yet taken are together at most
-// kLogsAtOnce hosts, at 2 MiB each, however many hosts there are and however
-// slowly the client reads.
+// Reads the logs of hosts for one client, a few hosts at once, and sends each
+// as soon as it arrives. At most kLogsAtOnce hosts, at 2 MiB each, are asked or
+// not yet taken by the client, however slow it is.
 #ifndef DAEMON_CONTROLLER_LOGS_RUN_H_
 #define DAEMON_CONTROLLER_LOGS_RUN_H_
 
@@ -28,8 +26,8 @@ struct LogsOrder {
   std::vector<std::string> hosts;  // From SelectHosts.
   LogsQuery query;
   bool record = false;
-  absl::Duration host_deadline;  // Of each task.
-  // For the audit files: who asks, and the newest line of our own.
+  absl::Duration host_deadline;  // For each task.
+  // For the audit files: the caller, and the newest line of our own.
   AuditEntry caller;
   AuditHead audit_head;
 };
@@ -39,24 +37,24 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
  public:
   using Stream = EventStream<LogsEvent>;
 
-  // `hosts` must outlive it, and `stream` is held by gRPC.
+  // `hosts` must outlive it; gRPC holds `stream`.
   LogsRun(LogsOrder order, AttachedHosts* hosts,
           const std::shared_ptr<Stream>& stream)
       : order_(std::move(order)), hosts_(hosts), stream_(stream) {}
 
-  // Asks as many hosts as there is room for, and ends the stream after the
-  // last. To be called again whenever the client has taken something.
+  // Asks as many hosts as fit, and ends the stream after the last. The owner
+  // calls it again whenever the client has taken an event.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Nobody waits any more: tells the hosts.
+  // The client has gone: cancels the hosts' tasks.
   void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
 
   CheckProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // What is next; false: nothing is for now.
+  // The next host to ask; false: none can be asked now.
   bool TakeNext(size_t* index, bool* is_over) ABSL_LOCKS_EXCLUDED(mutex_);
   void Ask(size_t index, const Task& task) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Of its logs, and then of its recording.
+  // The answer about its logs, and then about its recording.
   void OnAnswer(size_t index, absl::StatusOr<TaskResult> result)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Deliver(size_t index) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -64,7 +62,7 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
   struct Asked {
     LogsOfHost answer;  // As far as it is there.
     AttachedHosts::TaskId task = 0;
-    uint64_t tasks = 0;  // How many it has been asked.
+    uint64_t tasks = 0;  // Tasks that were sent to it.
   };
 
   const LogsOrder order_;
@@ -72,12 +70,12 @@ class LogsRun : public std::enable_shared_from_this<LogsRun> {
   const std::weak_ptr<Stream> stream_;
 
   mutable absl::Mutex mutex_;
-  // Who has not answered yet, by index.
+  // Hosts that have not answered yet, by index.
   std::map<size_t, Asked> asked_ ABSL_GUARDED_BY(mutex_);
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
-  // A thread is in Advance, which is not entered twice: a host that is away
-  // answers at once, and ten thousand of them would be as many frames.
+  // A thread is in Advance, which must not nest: a detached host answers at
+  // once, and ten thousand of them would overflow the stack.
   bool advancing_ ABSL_GUARDED_BY(mutex_) = false;
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;

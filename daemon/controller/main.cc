@@ -26,8 +26,7 @@
 #include "daemon/process/watchdog.h"
 #include "daemon/process/worker_pool.h"
 
-// Of tcmalloc (gperftools/malloc_extension_c.h), which release builds have;
-// null in others.
+// gperftools/malloc_extension_c.h; only release builds link it.
 extern "C" __attribute__((weak)) void MallocExtension_ReleaseFreeMemory();
 
 namespace clusterd {
@@ -35,11 +34,11 @@ namespace {
 
 constexpr int kWorkers = 2;
 constexpr size_t kMaxQueuedWork = 64;
-// For what changes hosts, so that no reading holds it up.
+// Only changes of hosts run here, so that no read delays them.
 constexpr int kChangeWorkers = 1;
-// Some 200,000 lines; then a new file is begun.
+// Some 200,000 lines; then a new file begins.
 constexpr size_t kMaxAuditBytes = size_t{64} << 20;
-// Users, connections that have not said who they are, the history, the spec.
+// For users, unidentified connections, the history and the spec.
 constexpr rlim_t kFurtherFiles = 512;
 
 void LogLines(const absl::Status& status, Log* log) {
@@ -49,8 +48,8 @@ void LogLines(const absl::Status& status, Log* log) {
   }
 }
 
-// Raises the soft limit of open files to the hard one: a controller without
-// descriptors hears nobody. Says what the limit is good for.
+// Raises the soft limit of open files to the hard one: without descriptors the
+// controller cannot accept hosts. Logs how many hosts the limit suffices for.
 void RaiseOpenFiles(int hosts, Log* log) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
@@ -58,8 +57,7 @@ void RaiseOpenFiles(int hosts, Log* log) {
     limit.rlim_cur = limit.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) getrlimit(RLIMIT_NOFILE, &limit);
   }
-  // A connection of each host, and as many that come back before the old ones
-  // have gone.
+  // Each host has one connection, briefly two when it reconnects.
   const rlim_t wanted = 2 * static_cast<rlim_t>(hosts) + kFurtherFiles;
   if (limit.rlim_cur >= wanted) {
     log->Info(absl::StrCat("up to ", limit.rlim_cur, " open files; ", hosts,
@@ -73,7 +71,7 @@ void RaiseOpenFiles(int hosts, Log* log) {
       "-Hn"));
 }
 
-// What a flood of connections had taken, which the allocator keeps otherwise.
+// Otherwise the allocator keeps memory that a flood of connections took.
 void GiveBackMemory() {
   if (MallocExtension_ReleaseFreeMemory != nullptr) {
     MallocExtension_ReleaseFreeMemory();
@@ -167,8 +165,8 @@ absl::Status Run(const ControllerFlags& flags, BlockedSignals* signals,
 }  // namespace clusterd
 
 int main(int argc, char** argv) {
-  // It costs up to a quarter of the CPU in a storm and looks for mistakes of
-  // ours; the tests have it on.
+  // It costs up to a quarter of the CPU in a storm, and only finds our own
+  // errors; the tests enable it.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   clusterd::KeepOutOfCores();
   clusterd::DescriptorLog log(STDERR_FILENO, !isatty(STDERR_FILENO));

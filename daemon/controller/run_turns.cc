@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -47,10 +47,8 @@ RunTurns::RunPtr RunTurns::Join(const std::string& key, const std::string& who,
 }
 
 absl::Status RunTurns::WhyFull(const std::string& who) const {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "as many calls wait for their turn as may (", limits_.waiting, " runs, ",
-      limits_.callers, " calls; a quarter of them for ", who,
-      "), try again later"));
+  return ExhaustedWords("msg-hub-queue-full", limits_.waiting, limits_.callers,
+                        who);
 }
 
 bool RunTurns::Leave(const RunPtr& run, const std::string& who) {
@@ -82,7 +80,7 @@ RunTurns::RunPtr RunTurns::TakeNext() {
   size_t fewest = ShareOf(limits_.at_once, 2);
   for (const RunPtr& run : runs_) {
     if (!MayBegin(*run)) continue;
-    // It is for all of its callers, so in the share of one who has one left.
+    // All of its callers share it, so charge the caller with the fewest runs.
     for (const auto& [who, calls] : run->callers) {
       if (begun[who] >= fewest) continue;
       fewest = begun[who];

@@ -1,7 +1,7 @@
-// Whose run is next, where many want hosts asked: a few at once, further ones
-// wait. No user has more than half of the runs at once or a quarter of what may
-// wait, and next is a run of whoever has the fewest under way; of these the one
-// that came first. Equal runs do not go beside each other.
+// Schedules runs that ask hosts: a few at once, the others queue. A user has at
+// most half of the running runs and a quarter of the queue. The next run is of
+// the user with the fewest running ones, oldest first. Equal runs never
+// overlap.
 #ifndef DAEMON_CONTROLLER_RUN_TURNS_H_
 #define DAEMON_CONTROLLER_RUN_TURNS_H_
 
@@ -24,7 +24,7 @@ struct RunTurnsLimits {
   size_t callers = 4'096;  // Calls, over all runs.
 };
 
-// Under the lock of its owner.
+// The owner's lock guards it.
 class RunTurns {
  public:
   struct Run {
@@ -34,25 +34,25 @@ class RunTurns {
     std::string key;
     std::string maker;
     std::map<std::string, size_t> callers;  // Calls that are not over, by user.
-    std::string payer;  // In whose share it has begun; empty: it has not.
-    bool asks = false;  // Set when it begins; whoever ends it clears it.
+    std::string payer;  // User whose share it takes; empty: not begun.
+    bool asks = false;  // Set when it begins; its owner clears it.
   };
   using RunPtr = std::shared_ptr<Run>;
 
   explicit RunTurns(const RunTurnsLimits& limits) : limits_(limits) {}
 
-  // The run that the call joins: one that waits under the same key, or `fresh`.
-  // Null: as many wait as may, in all or of that user; WhyFull says so.
+  // Returns the run that the call joins: a queued one with the same key, or
+  // `fresh`. Null: the queue is full, in all or for that user; see WhyFull.
   RunPtr Join(const std::string& key, const std::string& who,
               const RunPtr& fresh);
   absl::Status WhyFull(const std::string& who) const;
-  // One of its calls is over. True: it was the last, and the run is taken off.
+  // One of its calls has ended. True: it was the last, and the run is removed.
   bool Leave(const RunPtr& run, const std::string& who);
-  // Begins the next run; null: none may.
+  // Begins the next run; null: none may begin.
   RunPtr TakeNext();
   // 1: the next; 0: it has begun.
   uint32_t PlaceOf(const Run& run) const;
-  // In the order in which they came.
+  // Oldest first.
   std::vector<RunPtr> All() const { return {runs_.begin(), runs_.end()}; }
 
  private:
@@ -64,21 +64,20 @@ class RunTurns {
   std::map<std::string, size_t> callers_of_;  // None is 0.
 };
 
-// How many calls of a kind may be under way, of all users and of one.
+// Bounds on calls of a kind under way, for all users and for one.
 struct CallSlots {
-  Slots lists{"lists are being told", 64, 8};
-  Slots describes{"hosts are being described", 64, 16};
-  // Each may be as long as the plan of a whole cluster, and a client may take
-  // it as slowly as it likes.
-  Slots records{"entries of the history are being read", 12, 4};
+  Slots lists{"hub-calls-lists", 64, 8};
+  Slots describes{"hub-calls-describes", 64, 16};
+  // A record may be as long as a cluster's plan, and a client may be slow.
+  Slots records{"hub-calls-records", 12, 4};
   // Each copies and judges the facts of a whole cluster.
-  Slots so_far{"checks are being judged so far", 4, 2};
-  Slots logs{"calls read logs", 4, 2};
-  Slots watches{"terminals watch", 128, 8};
-  // Runs that are ended, and identities that are unlocked.
-  Slots ends{"runs and identities are being ended", 64, 8};
-  // Apart from the ends, which may all wait for a disk that hangs.
-  Slots locks{"identities are being locked", 64, 8};
+  Slots so_far{"hub-calls-so-far", 4, 2};
+  Slots logs{"hub-calls-logs", 4, 2};
+  Slots watches{"hub-calls-watches", 128, 8};
+  // Ends of runs, and unlocks of identities.
+  Slots ends{"hub-calls-ends", 64, 8};
+  // Separate from the ends, which may all wait for a disk that hangs.
+  Slots locks{"hub-calls-locks", 64, 8};
 };
 
 }  // namespace clusterd

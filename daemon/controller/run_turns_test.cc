@@ -41,7 +41,7 @@ TEST(RunTurnsTest, NobodyHasMoreThanAQuarterOfWhatWaits) {
   EXPECT_EQ(Join(&turns, "3", "ann"), nullptr);
   EXPECT_THAT(std::string(turns.WhyFull("ann").message()),
               HasSubstr("a quarter of them for ann"));
-  // An equal one is joined all the same, and others have room.
+  // Calls may still join an equal run, and others have room.
   EXPECT_TRUE(Join(&turns, "1", "ann"));
   EXPECT_TRUE(Join(&turns, "3", "bob"));
 }
@@ -75,7 +75,7 @@ TEST(RunTurnsTest, EqualRunsGoOneAfterTheOther) {
   EXPECT_EQ(turns.TakeNext(), nullptr);
   first->asks = false;
   EXPECT_EQ(turns.TakeNext(), second);
-  // Until its callers have left, its answer is on its way to them.
+  // Its answer is on its way until its callers have left.
   EXPECT_TRUE(turns.Leave(first, "ann"));
   EXPECT_EQ(turns.All().size(), 1u);
 }

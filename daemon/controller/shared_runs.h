@@ -1,8 +1,7 @@
-// Runs that ask hosts for their facts, and the calls that wait for them: a few
-// at once, further ones in their turn (run_turns.h). Equal calls share a
-// run that has not begun yet, so that a thousand schedulers that ask at once
-// cost two runs. Nobody joins a run that has begun: what it was told may be
-// older than what its caller has just mended.
+// Runs that ask hosts for their facts, a few at once (run_turns.h), and the
+// calls that wait for them. Equal calls share a queued run, so that a thousand
+// concurrent schedulers cost two runs. Calls never join a run that has begun:
+// its facts may be older than what the caller has just fixed.
 //
 //   runs.Join(key, hosts, who, stream, begin, refused);  // From the handler.
 #ifndef DAEMON_CONTROLLER_SHARED_RUNS_H_
@@ -22,7 +21,7 @@
 #include "daemon/controller/event_stream.h"
 #include "daemon/controller/hosts/fact_run.h"
 #include "daemon/controller/run_turns.h"
-#include "daemon/controller/send_room.h"
+#include "daemon/controller/send_budget.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {
@@ -32,22 +31,21 @@ template <typename Event>
 class SharedRuns {
  public:
   using Stream = EventStream<Event>;
-  // Where a run tells how it is doing, from any thread.
+  // The run reports its progress and end here, from any thread.
   struct Callers {
     std::function<void()> on_progress;
     std::function<void(Event last)> on_end;
   };
-  // Makes the run, when it is its turn. Called once at most.
+  // Makes the run when it may begin. Called at most once.
   using Begin = std::function<std::shared_ptr<FactRun>(Callers callers)>;
   using Refused = std::function<void(const absl::Status& why)>;
 
   explicit SharedRuns(const RunTurnsLimits& limits) : turns_(limits) {}
 
-  // The call joins the run that waits under the same key, or one of its own
-  // over that many hosts, and begins what may begin. Ends the call with
-  // ResourceExhausted, after `refused` was told, if as many wait as may, in all
-  // or of that user, or if the controller has too much to do when it is its
-  // turn. From its handler, once.
+  // The call joins the queued run with the same key, or a new one over so many
+  // hosts; then runs that may begin do. The handler calls this once. If the
+  // queue is full, in all or for that user, or the controller is overloaded,
+  // calls `refused` and ends the call with ResourceExhausted.
   void Join(const std::string& key, size_t hosts, const std::string& who,
             const std::shared_ptr<Stream>& stream, Begin begin, Refused refused)
       ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -66,15 +64,14 @@ class SharedRuns {
   }
 
  private:
-  // What a user's streams hold of reports that are not yet taken.
+  // Bytes of reports that one user's streams hold until they are taken.
   static constexpr size_t kBytesToOne = 64 << 20;
 
   struct Call {
     std::weak_ptr<Stream> stream;
     Refused refused;
   };
-  // All members are guarded by the mutex of SharedRuns, which the analysis
-  // cannot be told.
+  // SharedRuns' mutex guards all members, which the analysis cannot express.
   struct Run final : RunTurns::Run {
     size_t hosts = 0;
     Begin begin;
@@ -95,7 +92,7 @@ class SharedRuns {
       const auto run =
           std::static_pointer_cast<Run>(turns_.Join(key, who, fresh));
       if (run != nullptr) {
-        // Whoever comes and goes leaves nothing behind.
+        // Drop streams that have ended, or they would accumulate.
         DropIf(&run->calls,
                [](const Call& each) { return each.stream.expired(); });
         run->calls.push_back(call);
@@ -114,8 +111,8 @@ class SharedRuns {
     stream->End(why);
   }
 
-  // One call of the run is over. With the last of them the run ends, too, and
-  // makes room: until then its answer may be on its way to somebody.
+  // One call of the run has ended. After the last one, the run ends and frees
+  // its place: until then its answer may be on its way to a client.
   void Leave(const std::shared_ptr<Run>& run, const std::string& who)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     std::shared_ptr<FactRun> unwanted;
@@ -138,7 +135,7 @@ class SharedRuns {
   }
 
   void BeginOne(const std::shared_ptr<Run>& run) ABSL_LOCKS_EXCLUDED(mutex_) {
-    // The run holds its callers' functions: a strong reference would be a ring.
+    // The run holds its callers' functions: avoid a cycle of references.
     const std::weak_ptr<Run> weak = run;
     Callers callers;
     callers.on_progress = [this, weak] {
@@ -180,7 +177,7 @@ class SharedRuns {
     for (const auto& stream : StreamsOf(run)) stream->NoteProgress();
   }
 
-  // Whoever waits has moved up.
+  // Queued runs have moved up.
   void NoteAllProgress() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::vector<RunTurns::RunPtr> runs;
     {
@@ -214,7 +211,7 @@ class SharedRuns {
     return facts == nullptr ? waiting : facts->progress();
   }
 
-  SendRoom room_{kBytesToOne};
+  SendBudget room_{kBytesToOne};
   mutable absl::Mutex mutex_;
   RunTurns turns_ ABSL_GUARDED_BY(mutex_);
 };

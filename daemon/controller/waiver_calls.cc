@@ -1,12 +1,11 @@
-// The calls of ControllerService about waivers: they are kept beside the
-// history and stand in the spec, so that every check heeds them from then on.
-// Making and ending one waits for the disk.
+// The calls of ControllerService about waivers. Waivers are kept beside the
+// history and added to the spec, so that every later check uses them. Making
+// and ending one waits for the disk.
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_join.h"
 #include "config/rules/catalogue.h"
 #include "config/spec/host_names.h"
 #include "config/spec/schedule_spec.h"
@@ -14,6 +13,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -37,26 +37,26 @@ absl::StatusOr<absl::Time> ParseUntil(const std::string& text, absl::Time now) {
   absl::Duration from_now;
   if (absl::ParseDuration(text, &from_now)) return now + from_now;
   const absl::StatusOr<absl::Time> moment = ParseUtcTime(text);
-  return moment.ok() ? moment
-                     : InvalidArgument(moment.status().message(),
-                                       ", or from now such as 2h or 30d");
+  if (moment.ok()) return moment;
+  return InvalidWords("msg-hub-waiver-until", MessageWords(moment.status()));
 }
 
-// InvalidArgument with every mistake, a line each.
+// InvalidArgument with every mistake, one a line.
 absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
                                   const ClusterSpec& spec, absl::Time now) {
   Waiver waiver;
-  std::vector<std::string> mistakes;
+  std::vector<FindingValue> mistakes;
   const auto note = [&mistakes](const char* what, const auto& value) {
     if (value.ok()) return true;
-    mistakes.push_back(absl::StrCat(what, ": ", value.status().message()));
+    for (const FindingValue& line : MessageLines(value.status())) {
+      mistakes.push_back(Worded("about", what, line));
+    }
     return false;
   };
   waiver.set_rule(request.rule());
   if (FindRule(request.rule()) == nullptr) {
-    mistakes.push_back(absl::StrCat("rule ", QuotedText(request.rule()),
-                                    " does not exist",
-                                    DidYouMean(request.rule(), RuleNames())));
+    mistakes.push_back(Worded("msg-hub-waiver-rule", QuotedText(request.rule()),
+                              DidYouMeanWords(request.rule(), RuleNames())));
   }
   auto hosts = ExpandHostlist(request.hosts());
   if (request.hosts() != kAllHosts && note("hosts", hosts)) {
@@ -78,26 +78,23 @@ absl::StatusOr<Waiver> ReadWaiver(const WaiveRequest& request,
   waiver.set_reason(ValidUtf8(absl::StripAsciiWhitespace(request.reason())));
   if (waiver.reason().empty() || waiver.reason().size() > kMaxWaiverReason ||
       waiver.reason().find_first_of("\r\n") != std::string::npos) {
-    mistakes.push_back(absl::StrCat("reason: has ", waiver.reason().size(),
-                                    " bytes, expected one line of 1 to ",
-                                    kMaxWaiverReason));
+    mistakes.push_back(Worded("msg-hub-waiver-reason", waiver.reason().size(),
+                              kMaxWaiverReason));
   }
   const auto until = ParseUntil(request.until(), now);
   if (note("until", until)) {
     waiver.set_until_ms(absl::ToUnixMillis(*until));
     if (!IsInForce(waiver, now)) {
-      mistakes.push_back(absl::StrCat("until: ", QuotedText(request.until()),
-                                      " is not in the 90 days after ",
-                                      UtcText(now)));
+      mistakes.push_back(Worded("msg-hub-waiver-out-of-range",
+                                QuotedText(request.until()), UtcText(now)));
     }
   }
   waiver.set_since_ms(absl::ToUnixMillis(now));
   if (spec.waivers_size() >= kMaxWaivers) {
-    mistakes.push_back(absl::StrCat(
-        kMaxWaivers, " waivers are kept, end one with clusterctl unwaive"));
+    mistakes.push_back(Worded("msg-hub-too-many-waivers", kMaxWaivers));
   }
   if (mistakes.empty()) return waiver;
-  return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
+  return WithWords(absl::InvalidArgumentError(""), Lines(mistakes));
 }
 
 WaiverResponse Done(const ControllerParts& parts, const Waiver& waiver) {
@@ -128,9 +125,7 @@ absl::StatusOr<WaiverResponse> RemoveWaiver(const ControllerParts& parts,
   const std::shared_ptr<const ClusterSpec> spec = parts.spec->spec();
   const Waiver* const ended = FirstWith(spec->waivers(), &Waiver::id, id);
   if (id.empty() || ended == nullptr) {
-    return NotFound("no waiver has the id ", QuotedText(id),
-                    ", expected one that clusterctl waivers lists; those of "
-                    "cluster.yaml end there");
+    return NotFoundWords("msg-hub-no-such-waiver", QuotedText(id));
   }
   RETURN_IF_ERROR(parts.history->DropWaiver(id));
   parts.spec->ChangeWaivers([&id](auto* waivers) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/ascend950/dialect.h"
 #include "daemon/host/files/file_reader.h"
@@ -14,10 +15,10 @@
 namespace clusterd {
 namespace {
 
-// The tool ends with it after the switch, over a certificate's date.
+// hccn_tool exits with it after printing the switch, for a certificate's date.
 constexpr int kTlsDateStatus = 8;
 
-// What a change can set, but for the switch.
+// Queries what a change can set, except the switch.
 void AskSettings(HccnSession* session, DeviceFacts* facts) {
   FillAddress(session->Ask("-ip"), facts->mutable_address());
   FillGateway(session->Ask("-gateway"), facts->mutable_gateway());
@@ -31,8 +32,8 @@ TlsFact ReadTls(uint32_t id, HccnAnswer answer) {
     ASSIGN_OR_RETURN(const bool enabled, ParseHccnTls(output, id));
     return MakeTlsSwitch(enabled, "hccn_tool -tls -g");
   };
-  // With an unreadable certificate date the command fails after the line that
-  // is wanted here has been printed.
+  // With an unreadable certificate date the command fails after the wanted
+  // line.
   if (answer.failure == HccnFailure::kOther &&
       answer.exit_status == kTlsDateStatus && parse(answer.output).ok()) {
     answer.missing.reset();
@@ -47,28 +48,26 @@ TlsFact ReadTls(uint32_t id, HccnAnswer answer) {
   return fact;
 }
 
-// The switch as hccn.conf has it.
+// Returns the switch that hccn.conf sets.
 TlsFact TlsFromFile(uint32_t slot, const std::string& value) {
   TlsFact fact;
   if (value == "0" || value == "1") {
     *fact.mutable_value() = MakeTlsSwitch(value == "1", "/etc/hccn.conf");
   } else {
     SetMissing(Missing::UNREADABLE,
-               absl::StrCat("/etc/hccn.conf: tls_enable_", slot, " is ",
-                            QuotedText(value), ", expected 0 or 1"),
-               &fact);
+               Worded("fact-tls-value", slot, QuotedText(value)), &fact);
   }
   return fact;
 }
 
-// What a device's lines of hccn.conf end in, and how its answer is read.
+// The suffix of a device's lines of hccn.conf, and the parser of its answer.
 struct TlsReader {
   uint32_t slot;
   std::function<TlsFact(const HccnAnswer&)> read;
 };
 
-// Huawei's checker takes a device without a certificate for one without TLS,
-// too (msprechecker of MSIT, tls check).
+// Huawei's checker also treats a device without a certificate as one without
+// TLS (msprechecker of MSIT, tls check).
 TlsFact ReadAnswer(const TlsReader& reader, const HccnAnswer& answer) {
   if (answer.missing || answer.failure != HccnFailure::kNoCertificate) {
     return reader.read(answer);
@@ -89,18 +88,16 @@ TlsFact AskOverCopy(const TlsReader& reader, const TlsAsking& tls,
 TlsFact LearnTls(const TlsReader& reader, const HccnConfFact& conf,
                  const TlsAsking& tls, HccnSession* session) {
   if (!conf.has_value()) {
-    return MissingFact<TlsFact>(MakeMissing(
-        Missing::NOT_QUERIED,
-        absl::StrCat("hccn_tool would write the TLS switch to /etc/hccn.conf, "
-                     "which is not known (",
-                     conf.missing().detail(), ")")));
+    return MissingFact<TlsFact>(
+        MakeMissing(Missing::NOT_QUERIED,
+                    Worded("fact-tls-would-write", DetailOf(conf.missing()))));
   }
   const std::string* in_file =
       FindHccnConfValue(conf.value(), "tls_enable", reader.slot);
   if (in_file == nullptr) return AskOverCopy(reader, tls, session);
   if (!tls.live) return TlsFromFile(reader.slot, *in_file);
   TlsFact fact = AskOverCopy(reader, tls, session);
-  // It waits for the lock of the file then, and writes nothing.
+  // This query waits for the file's lock, and writes nothing.
   if (fact.missing().reason() == Missing::NOT_QUERIED) {
     fact = ReadAnswer(reader, session->Ask("-tls"));
   }
@@ -120,20 +117,15 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
                              TlsAsking tls, HccnSession* session) {
   ascend950::DeviceReading reading = ascend950::ReadDevice(id, session);
   DeviceFacts& facts = reading.facts;
-  SetMissing(Missing::NOT_SUPPORTED,
-             "how the Ascend 950 tool tells a speed is not published",
+  SetMissing(Missing::NOT_SUPPORTED, Worded("fact-speed-950"),
              facts.mutable_speed_mbps());
-  // Rules compare the address with the lines that have the device's id.
+  // Rules compare the address with the lines that end in the device's id.
   if (reading.slot != id) {
-    SetMissing(
-        Missing::NOT_SUPPORTED,
-        absl::StrCat("device ", id, " has bond", reading.slot,
-                     ", and its lines in /etc/hccn.conf end in ", reading.slot,
-                     "; an address is compared only where "
-                     "device id and slot are the same"),
-        facts.mutable_address());
+    SetMissing(Missing::NOT_SUPPORTED,
+               Worded("fact-bond-slot", id, reading.slot),
+               facts.mutable_address());
   }
-  // The key that is there may be another device's.
+  // The key in the file may be another device's.
   if (!reading.slot_known) tls.live = false;
   const auto read = [id](const HccnAnswer& answer) {
     return ascend950::ReadTls(id, answer);
@@ -144,7 +136,7 @@ DeviceFacts ObserveAscend950(uint32_t id, const HccnConfFact& conf,
   return facts;
 }
 
-// A query that older tools have no word for.
+// Sends a query that older tools do not know.
 HccnAnswer AskOptional(absl::string_view query, HccnSession* session) {
   HccnAnswer answer = session->Ask(query);
   if (answer.failure == HccnFailure::kWrongCommandLine && answer.missing) {
@@ -160,8 +152,7 @@ void AskSpeed(HccnSession* session, NumberFact* fact) {
   };
   FillHccnFact(AskOptional("-speed", session), parse, fact);
   if (fact->has_value() && fact->value() == 0) {
-    SetMissing(Missing::NOT_SUPPORTED, "hccn_tool says \"Speed: Unknown!\"",
-               fact);
+    SetMissing(Missing::NOT_SUPPORTED, Worded("fact-speed-unknown"), fact);
   }
 }
 

@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 constexpr char kHealth[] = "hccn_tool -i 3 -net_health -g";
 constexpr char kTls[] = "hccn_tool -i 3 -tls -g";
 
-// The file that a question may write to.
+// The query may write to the file.
 TlsAsking OverCopy(bool live) {
   TlsAsking tls;
   tls.copy_conf = [] {
@@ -270,7 +270,7 @@ TEST_F(DeviceObserverTest, NeverAsksOverTheFileWhereThereCanBeNoCopy) {
                 "no mount namespace of its own: Operation not permitted"));
   const Missing missing = Observe().tls().missing();
   EXPECT_EQ(missing.reason(), Missing::NOT_QUERIED);
-  // Without the device's number: the devices of a cluster fold.
+  // The text omits the device's number: the devices of a cluster fold.
   EXPECT_EQ(missing.detail(),
             "hccn_tool would write to /etc/hccn.conf, and it cannot be given a "
             "copy: no mount namespace of its own: Operation not permitted");
@@ -288,7 +288,26 @@ TEST_F(DeviceObserverTest, TellsThatTheCopyCannotBeRead) {
   EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
 
-// As a host that nobody gave certificates has it.
+// The tool succeeds, and has the end of an expired one on the other stream.
+TEST_F(DeviceObserverTest, TellsTheEndOfEachCertificate) {
+  runner_.Fails(
+      kTls, 0,
+      "\t tls expiration status[2](0:normal, 1:near expiration, 2:has "
+      "expired)\n",
+      "dev_id:3, tls switch[1](0:disable, 1:enable), tls "
+      "preconfigured[1](0:non-preset, 1:preset), tls alarm time "
+      "threshold[60]days\ndev_id:3, [pub cert] info:\n"
+      "\t end_time[Mon Feb 19 03:19:21 2024 GMT]\n");
+  const TlsFact fact = Observe(true).tls();
+  ASSERT_EQ(fact.value().certificates_size(), 1) << fact.ShortDebugString();
+  EXPECT_TRUE(fact.value().enabled());
+  EXPECT_EQ(fact.value().certificates(0).name(), "pub");
+  EXPECT_EQ(fact.value().certificates(0).ends(),
+            "Mon Feb 19 03:19:21 2024 GMT");
+  EXPECT_EQ(fact.value().certificates(0).status(), TlsCertificate::EXPIRED);
+}
+
+// The state of a host without certificates.
 TEST_F(DeviceObserverTest, TakesADeviceWithoutACertificateForOneWithoutTls) {
   runner_.Fails(kTls, 14, "No certificate found, please set certs firstly!\n");
   const TlsFact fact = Observe().tls();
@@ -316,7 +335,7 @@ TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileThatIsNotKnown) {
 
 TEST_F(DeviceObserverTest, AsksTheDeviceWhoseKeyIsThereAndKeepsBothAnswers) {
   runner_.Answers(kTls, "dev_id:3, tls switch[1](0:disable, 1:enable)\n");
-  // Nothing is written, so the file's form does not matter.
+  // The query does not write, so the file's form does not matter.
   conf_.mutable_value()->add_problems()->set_kind(
       HccnConf::Problem::NO_FINAL_NEWLINE);
   SetConf("tls_enable", "0");
@@ -572,7 +591,7 @@ TEST_F(Ascend950ObserverTest, AsksTheDeviceWhoseKeyIsThere) {
   EXPECT_EQ(facts.tls().value().in_file(), "0");
 }
 
-// Then tls_enable_3 may be another device's, and the question would write.
+// Without the slot, tls_enable_3 may be another device's: the query may write.
 TEST_F(Ascend950ObserverTest, AsksNoDeviceOfWhichTheSlotIsNotKnown) {
   InsteadFails("-dev_info -i 3", 1, "Command execute failed!\n");
   SetTlsKey("0");

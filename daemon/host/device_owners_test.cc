@@ -63,7 +63,7 @@ class DeviceOwnersTest : public ::testing::Test {
   DeviceOwnersTest() {
     root_.Write(kTable, kIdle);
     root_.Write("/proc/731804/comm", "bash\n");
-    // 100 ticks a second: it began 36000 s after the boot.
+    // At 100 ticks a second it began 36000 s after the boot.
     root_.Write("/proc/731804/stat",
                 "731804 (a) b) S 1 1 1 0 -1 4194560 1 1 0 0 0 0 0 0 20 0 1 0 "
                 "3600000 9 9\n");

@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/identity_observer.h"
 #include "daemon/host/npu_smi/device_ids.h"
@@ -35,7 +36,7 @@ absl::Status Unexpected(absl::string_view line) {
   return InvalidArgument(kTable, ": unexpected ", QuotedText(line));
 }
 
-// Field 22 of stat, counted in ticks from boot. The name may hold anything.
+// Reads field 22 of stat, in ticks since boot. The name may hold any text.
 uint64_t AgeOf(const FileReader& files, const std::string& process) {
   static const LazyRE2 kStat = {R"((?s).*\)(?: +\S+){19} +(\d+) .*)",
                                 RE2::Latin1};
@@ -81,7 +82,7 @@ void Describe(const FileReader& files, const NpuProcessesFact& users,
       }));
 }
 
-// Of the first pid namespace, in every kernel (PROC_PID_INIT_INO of
+// The first pid namespace's id in every kernel (PROC_PID_INIT_INO of
 // include/linux/proc_ns.h).
 constexpr char kFirstPidNamespace[] = "pid:[4026531836]";
 
@@ -105,11 +106,10 @@ absl::StatusOr<std::vector<Node>> ReadNodes(const FileReader& files) {
     nodes.push_back(node);
   }
   if (!nodes.empty()) return nodes;
-  return absl::FailedPreconditionError(
-      "there is no node /dev/davinci<N> that a process could hold open");
+  return PreconditionWords("fact-no-node");
 }
 
-// Goes through the machine's processes.
+// Searches the machine's processes for open device nodes.
 class UserSearch {
  public:
   UserSearch(std::vector<Node> nodes, bool is_simulated, uint32_t self,
@@ -138,17 +138,15 @@ class UserSearch {
     if (!budget_.IsSpent() && budget_.Passed() < end_) return absl::OkStatus();
     const auto most = absl::c_max_element(
         files_of_, [](auto& a, auto& b) { return a.second < b.second; });
-    return DeadlineExceeded(
-        "processes that use NPUs: not found within 5s, or the host's ",
-        budget_.HostDeadline(), "; user ", most->first,
-        " has most of the open files, ", most->second, " of those looked at");
+    return DeadlineWords("fact-npu-users-late", budget_.HostDeadline(),
+                         most->first, most->second);
   }
 
   absl::Status SearchProcess(uint32_t pid) {
     const std::string process = absl::StrCat("/proc/", pid);
     const std::string folder = process + "/fd";
-    // Of more than it looks at the first: else a process with enough of them
-    // would keep it from being told who uses devices, and an undo from them.
+    // Lists only the first files of a process with too many: otherwise such a
+    // process would prevent the search, and with it an undo.
     const absl::StatusOr<std::vector<std::string>> fds =
         files_.List(folder, FileReader::Beyond::kLeftOut);
     struct stat owner = {};
@@ -179,9 +177,9 @@ class UserSearch {
   }
 
   std::optional<uint32_t> DeviceOf(const std::string& fd) const {
-    // The name first: only what may be a node is looked at. And that by what
-    // the kernel knows of it: a user may call a file so that lies on a server
-    // which is away, or in a file system of the user's own.
+    // Checks the name first, so that only possible nodes are examined, and then
+    // only the kernel's own data: a user may give such a name to a file on an
+    // unreachable server, or in a file system of the user's own.
     struct statx open;
     if (!absl::StrContains(files_.ReadLink(fd).value_or(""), "/davinci") ||
         statx(AT_FDCWD, fd.c_str(), AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
@@ -199,7 +197,7 @@ class UserSearch {
         node.st_ino == open.stx_ino) {
       return true;
     }
-    // A container has nodes of its own for the same device. Those of simulated
+    // A container has its own nodes for the same device. Those of simulated
     // servers all stand for /dev/null.
     return !is_simulated_ && S_ISCHR(node.st_mode) && S_ISCHR(open.stx_mode) &&
            node.st_rdev == makedev(open.stx_rdev_major, open.stx_rdev_minor);
@@ -210,9 +208,9 @@ class UserSearch {
   const bool is_simulated_;
   const uint32_t self_;
   const TimeBudget& budget_;
-  // Users decide how much there is to look through.
+  // Users determine how many files there are to search.
   const absl::Duration end_ = budget_.Passed() + absl::Seconds(5);
-  std::map<uid_t, size_t> files_of_;  // And processes, of each user.
+  std::map<uid_t, size_t> files_of_;  // Files and processes of each user.
   std::vector<DeviceUser> users_;
 };
 
@@ -220,7 +218,7 @@ class UserSearch {
 
 absl::StatusOr<DeviceOwnersFact::Owners> ParseNamespaceNode(
     absl::string_view text) {
-  // The kernel hides the pointer from some readers: "(null)".
+  // The kernel hides the pointer from some readers as "(null)".
   static const LazyRE2 kHead = {
       R"(ns_id +(\d+) +identify +([0-9a-fA-F]+) +root_tgid +(\d+) +)"
       R"(dev_num +(\d+) +namespace [^,]*, *udev list:)"};
@@ -262,7 +260,7 @@ DeviceOwnersFact ReadDeviceOwners(const FileReader& files,
   const absl::StatusOr<FileText> table = files.Read(kTable);
   auto owners = table.ok() ? ParseNamespaceNode(table->text) : table.status();
   if (absl::IsNotFound(table.status())) {
-    owners = Unimplemented(kTable, ": this driver does not have it");
+    owners = UnimplementedWords("fact-driver-lacks", kTable);
   }
   if (owners.ok()) {
     for (DeviceOwner& owner : *owners->mutable_owners()) {
@@ -282,9 +280,7 @@ absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
     ASSIGN_OR_RETURN(const std::string space,
                      files.ReadLink("/proc/self/ns/pid"));
     if (space != kFirstPidNamespace) {
-      return FailedPrecondition(
-          "/proc shows the processes of this container only (", space,
-          "), expected the host's");
+      return PreconditionWords("fact-container-proc", space);
     }
   }
   return UserSearch(std::move(nodes), is_simulated, self, budget).Run();
@@ -294,7 +290,7 @@ NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
                                   const TimeBudget& budget) {
   if (budget.asker().changes_host) {
     return MissingFact<NpuProcessesFact>(
-        MakeMissing(Missing::NOT_QUERIED, "no plan rests on them"));
+        MakeMissing(Missing::NOT_QUERIED, Worded("fact-no-plan")));
   }
   const auto users =
       ReadDeviceUsers(paths, static_cast<uint32_t>(getpid()), budget);

@@ -1,16 +1,16 @@
-// Which processes use an NPU now, and which own it.
-// Users hold its node /dev/davinci<N> open. The vendor's own manual finds them
-// so (hicann/driver, DCMI API reference, FAQ "Querying NPU Service Processes":
-// `fuser -uv /dev/davinci* …`, no output: no service process runs); <N> is the
-// physical id that `hccn_tool -i` takes. The list of `npu-smi info` is cut
-// after a number of processes for each chip and counts NPUs otherwise; whether
-// it shows those of other containers is not known. Owners stand in the driver's
-// own table, /proc/uda/namespace_node:
+// Finds the processes that use an NPU now, and those that own it. Users hold
+// its node /dev/davinci<N> open. The vendor's manual finds them the same way
+// (hicann/driver, DCMI API reference, FAQ "Querying NPU Service Processes":
+// `fuser -uv /dev/davinci* …`, no output: no service process runs). <N> is the
+// physical id that `hccn_tool -i` takes. The list of `npu-smi info` is
+// truncated for each chip and counts NPUs otherwise; whether it shows those of
+// other containers is not known. The driver lists owners in
+// /proc/uda/namespace_node:
 //   ns_id 0 identify 5b0c7e21d9f4 root_tgid 731804 dev_num 1 namespace …, udev
 //   list: logic_devid udevid
 //          0        3
-// The first mount namespace that initialises the driver owns its devices as
-// long as it lives, whether a process in it computes or not (driver source,
+// The first mount namespace that initialises the driver owns its devices while
+// it lives, whether a process in it computes or not (driver source,
 // uda_ns_node_single_show). Entries from ns_id 128 on are the host's own.
 #ifndef DAEMON_HOST_DEVICE_USERS_H_
 #define DAEMON_HOST_DEVICE_USERS_H_
@@ -36,31 +36,30 @@ struct DeviceUser {
 
 // Sorted by device and process. `self` and the processes that it started do not
 // count: they are this daemon and its hccn_tool. Nodes are those below the
-// root; processes are always this machine's. A process of a container counts
-// if its node is the same device, whatever its name there.
-// FailedPrecondition: there is no such node, or this process sees only the
-// processes of its own container. PermissionDenied: a process may not be looked
-// into. DeadlineExceeded: `budget` was spent first, or five seconds of it, with
-// the user who has most of the open files.
-// The codes of FileReader::List for /proc. Of a simulated server
-// (identity_observer.h), or below another root than "/", what may not be looked
-// into does not count.
+// root; processes are always this machine's. A process of a container counts if
+// its node is the same device, under any name. FailedPrecondition: no such node
+// exists, or this process sees only its own container's processes.
+// PermissionDenied: a process may not be inspected. DeadlineExceeded, naming
+// the user with most open files: `budget`, or five seconds of it, was spent.
+// The codes of FileReader::List for /proc. For a simulated server
+// (identity_observer.h), or another root than "/", processes that may not be
+// inspected do not count.
 absl::StatusOr<std::vector<DeviceUser>> ReadDeviceUsers(
     const HostPaths& paths, uint32_t self, const TimeBudget& budget);
 
-// The same by process, in the order of pids. NOT_SUPPORTED where no node is
-// there, or clusterd sees only the processes of its own container. NOT_QUERIED
-// for an asker who changes the host: users decide how long it takes.
+// Returns the same by process, in the order of pids. NOT_SUPPORTED where no
+// node exists, or clusterd sees only its own container's processes. NOT_QUERIED
+// for an asker who changes the host: users determine how long it takes.
 NpuProcessesFact ReadNpuProcesses(const HostPaths& paths,
                                   const TimeBudget& budget);
 
-// Pid, identity and devices of each entry that is not the host's.
-// InvalidArgument, quoting the line, for another form or a list that was cut.
+// Returns pid, identity and devices of each entry that is not the host's.
+// InvalidArgument, quoting the line, for another form or a truncated list.
 absl::StatusOr<DeviceOwnersFact::Owners> ParseNamespaceNode(
     absl::string_view text);
 
-// The same with what the processes are; `users` are those that have an NPU
-// open. NOT_SUPPORTED where the driver has no such file.
+// Adds process data to these; `users` are those that have an NPU open.
+// NOT_SUPPORTED where the driver has no such file.
 DeviceOwnersFact ReadDeviceOwners(const FileReader& files,
                                   const NpuProcessesFact& users);
 

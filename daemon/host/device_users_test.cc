@@ -25,7 +25,7 @@ using ::testing::MatchesRegex;
 
 constexpr uint32_t kNobody = 0;
 
-// A descriptor of this process, closed at the end.
+// A descriptor of this process; the destructor closes it.
 class OpenNode {
  public:
   explicit OpenNode(const std::string& path)
@@ -38,7 +38,7 @@ class OpenNode {
   const int fd_;
 };
 
-// A child with this process's descriptors that waits to be ended.
+// A child that inherits this process's descriptors and waits to be killed.
 class Child {
  public:
   Child() {
@@ -173,7 +173,7 @@ TEST_F(DeviceUsersTest, EndsWithTheHostsTime) {
   EXPECT_THAT(fact.missing().detail(), HasSubstr("deadlines.host"));
 }
 
-// Two seconds pass at each look at it.
+// Two seconds pass at each reading.
 class HastyClock final : public Clock {
  public:
   absl::Time Now() override { return absl::UnixEpoch() + passed_; }
@@ -184,7 +184,7 @@ class HastyClock final : public Clock {
   absl::Duration passed_;
 };
 
-// Unprivileged users decide how many processes and open files there are.
+// Unprivileged users determine how many processes and open files there are.
 TEST_F(DeviceUsersTest, EndsAfterFiveSecondsAndNamesWhoHasMost) {
   const Child first;
   const Child second;
@@ -208,7 +208,7 @@ TEST_F(DeviceUsersTest, IsNotAskedByWhoChangesTheHost) {
             Missing::NOT_QUERIED);
 }
 
-// A process that is neither this one nor started by it: an orphan.
+// The process is neither this one nor its child: an orphan.
 TEST_F(DeviceUsersTest, NamesEachProcessOnceWithItsDevices) {
   int pids[2];
   ASSERT_EQ(pipe2(pids, O_CLOEXEC), 0);

@@ -56,7 +56,7 @@ TEST(ParseKillsTest, ReadsEveryFormOfTheKernel) {
   }
 }
 
-// A user names processes as he likes.
+// Users choose the names of processes.
 TEST(ParseKillsTest, MakesNamesPrintableAndTakesNoneForALine) {
   const auto kills = ParseKills(
       "[1.1] Out of memory: Killed process 5 (\x1b[2J\xff) total-vm\n"
@@ -120,13 +120,13 @@ TEST_F(HostMemoryTest, AsksTheJournalWhereTheUnitKeepsDmesgFromReading) {
   runner_.Answers(question,
                   "[90.0] a kernel: Out of memory: Killed process 5 (b) x\n");
   EXPECT_THAT(Read().value().kills(), SizeIs(1));
-  // A journal without any line of the kernel tells nothing.
+  // A journal without kernel lines proves nothing.
   runner_.Forget(question);
   runner_.Answers(question, "-- No entries --\n");
   EXPECT_TRUE(Read().value().has_kills_missing());
 }
 
-// Both with cgroup v2 and with v1.
+// With both cgroup v2 and v1.
 TEST_F(HostMemoryTest, ReadsTheLimitsOfUsersWhoAreLoggedIn) {
   root_.Write("/sys/fs/cgroup/user.slice/user-1000.slice/memory.max",
               "1073741824\n");
@@ -141,7 +141,7 @@ TEST_F(HostMemoryTest, ReadsTheLimitsOfUsersWhoAreLoggedIn) {
   EXPECT_EQ(memory.limits(1).bytes(), 2ull << 30);
 }
 
-// As systemd and cgroupfs name containers, and Slurm jobs with v2 and v1.
+// Container names of systemd and cgroupfs, and Slurm's jobs with v2 and v1.
 TEST_F(HostMemoryTest, ReadsTheLimitsOfContainersAndOfJobsOfSlurm) {
   const std::string v2 = "/sys/fs/cgroup/";
   const std::string v1 = "/sys/fs/cgroup/memory/";
@@ -152,7 +152,7 @@ TEST_F(HostMemoryTest, ReadsTheLimitsOfContainersAndOfJobsOfSlurm) {
   root_.Write(v1 + "docker/5b0c/memory.limit_in_bytes", "1073741824\n");
   root_.Write(v1 + "slurm/uid_1000/job_8/memory.limit_in_bytes",
               "1073741824\n");
-  // None of these is such a one.
+  // None of these is a container or job.
   root_.Write(v2 + "system.slice/cron.service/memory.max", "1\n");
   root_.Write(v2 + "docker/cgroup.procs", "1\n");
   root_.Write(v1 + "slurm/uid_1000/job_8/step_0/memory.limit_in_bytes", "1\n");

@@ -1,4 +1,4 @@
-// Looks at one machine and says what it is. Changes nothing.
+// Observes one machine, changing nothing.
 #ifndef DAEMON_HOST_HOST_OBSERVER_H_
 #define DAEMON_HOST_HOST_OBSERVER_H_
 
@@ -15,10 +15,9 @@ class HostObserver {
  public:
   virtual ~HostObserver() = default;
 
-  // Facts of this machine under the name `host`. Always returns: what cannot be
-  // read within the request's deadlines is a reason in its fact. An asker may
-  // stop wanting it: it then returns without what it has not read yet, if it
-  // can.
+  // Returns facts of this machine under the name `host`. Always returns: what
+  // the request's deadlines do not allow is a reason in its fact. If the asker
+  // no longer wants the result, it skips what is not read yet, if it can.
   virtual HostFacts ObserveFor(const std::string& host,
                                const ObserveRequest& request,
                                const Asker& asker) = 0;

@@ -16,6 +16,7 @@
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/hccn/hccn_conf.h"
@@ -25,7 +26,7 @@ namespace {
 
 constexpr char kConf[] = "/etc/hccn.conf";
 constexpr size_t kMaxValueBytes = 256;
-// Far more than the tool's own bound, which is reported as a problem.
+// Far above the tool's own bound, which is reported as a problem.
 constexpr size_t kMaxConfBytes = 4 << 20;
 // The tool holds the lock for one rewrite; see ReadShared.
 constexpr absl::Duration kConfLockWait = absl::Milliseconds(500);
@@ -37,7 +38,7 @@ absl::StatusOr<std::string> ReadText(const FileReader& files,
   return InvalidArgument(path, ": is empty");
 }
 
-// What the file says for `key`.
+// Returns the file's value of `key`.
 absl::StatusOr<std::string> ReadValue(const FileReader& files,
                                       const std::string& path,
                                       absl::string_view key) {
@@ -48,21 +49,21 @@ absl::StatusOr<std::string> ReadValue(const FileReader& files,
 }
 
 // PCI ids of Huawei's NPUs; the labels are those of its msprechecker
-// (Ascend/msit). Other accelerators of the same vendor are no NPUs.
+// (Ascend/msit). Other accelerators of the vendor are not NPUs.
 constexpr absl::string_view kHuawei = "0x19e5";
 constexpr std::pair<absl::string_view, absl::string_view> kNpuSeries[] = {
     {"0xd100", "Atlas-300"}, {"0xd500", "300I-Duo"}, {"0xd801", "A1"},
     {"0xd802", "A2"},        {"0xd803", "A3"},
 };
 
-// "A2 x 8", or "A2 x 7, A3 x 1" with the most frequent first.
+// Returns "A2 x 8", or "A2 x 7, A3 x 1" with the most frequent first.
 absl::StatusOr<std::string> ReadSeries(const FileReader& files) {
   constexpr absl::string_view kFolder = "/sys/bus/pci/devices";
   ASSIGN_OR_RETURN(const std::vector<std::string> slots, files.List(kFolder));
   std::map<absl::string_view, int> counts;
   for (const std::string& slot : slots) {
     const auto read = [&](absl::string_view name) {
-      // A device may be unplugged meanwhile.
+      // A device may disappear meanwhile.
       return absl::AsciiStrToLower(
           files.ReadTrimmed(absl::StrCat(kFolder, "/", slot, "/", name))
               .value_or(""));
@@ -74,7 +75,7 @@ absl::StatusOr<std::string> ReadSeries(const FileReader& files) {
     }
   }
   if (counts.empty()) {
-    return NotFound(kFolder, ": no PCI id of a known NPU series");
+    return NotFoundWords("fact-no-series", kFolder);
   }
   std::vector<std::pair<absl::string_view, int>> sorted(counts.begin(),
                                                         counts.end());
@@ -88,9 +89,9 @@ std::string Architecture() {
   return uname(&name) == 0 ? PrintableText(name.machine, 64) : "";
 }
 
-// The toolkit's own file: its place since 8.5, then the one before, "Querying
-// the Software Package Version" (instg_0064) of the CANN software installation
-// guides 8.0 and 8.5. Captures of it have a line version=8.2.RC1.
+// Reads the toolkit's own file: its path since 8.5, then the earlier one,
+// "Querying the Software Package Version" (instg_0064) of the CANN software
+// installation guides 8.0 and 8.5. Captures of it have a line version=8.2.RC1.
 absl::StatusOr<std::string> ReadCann(const FileReader& files,
                                      const std::string& prefix) {
   constexpr absl::string_view kFile = "-linux/ascend_toolkit_install.info";
@@ -99,9 +100,7 @@ absl::StatusOr<std::string> ReadCann(const FileReader& files,
         files, absl::StrCat(prefix, folder, Architecture(), kFile), "version");
     if (!absl::IsNotFound(version.status())) return version;
   }
-  return NotFound(
-      "no ascend_toolkit_install.info in cann or ascend-toolkit/latest below ",
-      prefix, "; CANN may live in containers");
+  return NotFoundWords("fact-no-cann", prefix);
 }
 
 constexpr absl::string_view kDmesg[] = {"/usr/bin/dmesg", "/bin/dmesg"};
@@ -111,7 +110,7 @@ constexpr size_t kMaxKills = 16;
 constexpr size_t kMaxKilledNameBytes = 64;
 constexpr size_t kMaxLogBytes = 8 << 20;
 
-// What starts jobs, by who makes it: systemd, Slurm's step daemon, Docker,
+// Cgroups in which jobs start, made by systemd, Slurm's step daemon, Docker and
 // Kubernetes. "" is this process's own container.
 constexpr absl::string_view kSlices[] = {"",
                                          "system.slice",
@@ -132,10 +131,10 @@ absl::StatusOr<uint64_t> KilobytesOf(absl::string_view meminfo,
   return InvalidArgument("/proc/meminfo: unexpected ", QuotedText(meminfo));
 }
 
-// cgroup v2, or v1's memory controller.
+// Reads cgroup v2, or v1's memory controller.
 void ReadLimits(const FileReader& files, HostMemoryFact::Memory* memory) {
-  // Of a user who is logged in, where ranks of mpirun run, of a container, and
-  // of a job of Slurm, which with cgroup v1 lies in a folder of its user.
+  // Matches logged-in users, where ranks of mpirun run, containers, and Slurm's
+  // jobs, which cgroup v1 puts into a folder of their user.
   static const LazyRE2 kInner = {
       R"(user\.slice/user-[^/]*|(?:docker/|system\.slice/docker-)[0-9a-f]+)"
       R"((?:\.scope)?|system\.slice/slurmstepd\.scope/job_\d+|)"
@@ -178,7 +177,7 @@ absl::StatusOr<std::string> RunLogReader(
   ASSIGN_OR_RETURN(CommandResult result,
                    RunWithin(*host.budget, host.runner, name, std::move(argv),
                              kMaxLogBytes));
-  // The journal of a machine has no kernel lines where journald takes none.
+  // The journal has no kernel lines where journald does not collect them.
   if (result.exit_status == 0 && result.signal == 0 &&
       result.standard_output != "-- No entries --\n") {
     return std::move(result.standard_output);
@@ -249,7 +248,7 @@ VersionFacts ReadVersions(const FileReader& files) {
   };
   SetFact(read("/driver/version.info", "Version"), facts.mutable_driver());
   SetFact(read("/firmware/version.info", "Version"), facts.mutable_firmware());
-  // Not every driver tells it.
+  // Not every driver reports it.
   absl::StatusOr<std::string> compatible =
       read("/driver/version.info", "compatible_version_fw");
   if (absl::IsInvalidArgument(compatible.status())) {
@@ -306,8 +305,8 @@ std::vector<OutOfMemory> ParseKills(absl::string_view dmesg,
                                     uint64_t uptime_s) {
   // Before Linux 4.20 the first line says "Kill process". A kernel with
   // CONFIG_PRINTK_CALLER names the task, "[ T123]". With
-  // vm.oom_kill_allocating_task a word stands behind "memory". The name may
-  // hold anything but a line break.
+  // vm.oom_kill_allocating_task a word follows "memory". The name may hold any
+  // text but a line break.
   static const LazyRE2 kForm = {
       R"((?:<\d+>)?\[ *(\d+)\.\d+\](?: ?\[ *[TC]\d+\])? +(?:[\w.-]+ kernel: )?)"
       R"((Memory cgroup out|Out) of memory(?: \(\w+\))?: )"

@@ -1,6 +1,6 @@
-// Who this machine is, what is installed on it, and its memory: how much there
-// is, what the slices of jobs, and each container and job of Slurm in them, may
-// have of it, and which processes the kernel has ended for lack of it:
+// Reads this machine's identity, installed versions and memory: its size, the
+// limits of jobs' slices and of each container and Slurm job in them, and the
+// processes that the kernel killed for lack of it:
 //   [86400.123456] Out of memory: Killed process 4711 (python3) total-vm:…
 //   [86400.123456] Memory cgroup out of memory: Killed process 4711 (python3) …
 #ifndef DAEMON_HOST_IDENTITY_OBSERVER_H_
@@ -17,45 +17,45 @@
 
 namespace clusterd {
 
-// Names from /proc/sys/kernel, /etc/machine-id and /etc/os-release, the
-// architecture from uname, the NPU series from the PCI ids under
+// Reads names from /proc/sys/kernel, /etc/machine-id and /etc/os-release,
+// uname's architecture, and the NPU series from PCI ids of
 // /sys/bus/pci/devices.
 IdentityFacts ReadIdentity(const FileReader& files);
 
-// What every boot of this machine's kernel has anew.
+// Reads the id that the kernel generates at each boot.
 TextFact ReadBootId(const FileReader& files);
 
-// Driver and firmware from their version.info below the driver's install path,
-// the firmware that the driver goes with from the same file, ABSENT where it
-// does not tell, CANN from ascend_toolkit_install.info there; ABSENT where it
-// lives in containers, or elsewhere.
+// Reads driver and firmware from their version.info below the driver's install
+// path, and from the driver's file its required firmware, ABSENT where it has
+// none. CANN is from ascend_toolkit_install.info there; ABSENT where it is in
+// containers, or elsewhere.
 VersionFacts ReadVersions(const FileReader& files);
 
-// /etc/hccn.conf. ABSENT; NOT_PERMITTED; UNREADABLE for a directory or a file
-// that is not the tool's. Never half of what the tool writes; who holds the
-// file's lock for long keeps nobody from reading.
+// Reads /etc/hccn.conf. ABSENT; NOT_PERMITTED; UNREADABLE for a directory or a
+// file that is not the tool's. Never returns a half-written file; a process
+// that holds the file's lock for long does not prevent reading.
 HccnConfFact ReadHccnConf(const FileReader& files, Clock* clock);
 
-// The file's text and mode, read likewise, for a question that would write to
-// it. The codes of FileReader::ReadShared.
+// Returns the file's text and mode, read likewise, for a query that would write
+// to it. The codes of FileReader::ReadShared.
 absl::StatusOr<PrivateFile> CopyHccnConf(const FileReader& files, Clock* clock);
 
-// The first line of /etc/clusterd/simulation; "" on a real host.
+// Returns the first line of /etc/clusterd/simulation; "" on a real host.
 std::string ReadSimulation(const FileReader& files);
 
-// The kernel's log, its oldest line first: by dmesg, and where systemd keeps
-// that from this daemon (ProtectKernelLogs) by journalctl, whose lines name the
-// host, "[86400.123456] node07 kernel: Out of memory: …". Why dmesg did not
-// answer, if neither does.
+// Returns the kernel's log, oldest line first, from dmesg. Where systemd blocks
+// that for this daemon (ProtectKernelLogs), journalctl is used, whose lines
+// name the host: "[86400.123456] node07 kernel: Out of memory: …". If both
+// fail, the error is that of dmesg.
 absl::StatusOr<std::string> ReadKernelLog(const HostAccess& host,
                                           bool errors_only);
 
-// Processes that such a log names, the newest 16, newest first. Their names are
-// whatever their users wrote: they are made printable, and a line counts only
-// if the kernel's words begin it.
+// Returns the killed processes in such a log, at most 16, newest first. Users
+// choose their names, so these are made printable, and only lines that begin
+// with the kernel's words count.
 std::vector<OutOfMemory> ParseKills(absl::string_view dmesg, uint64_t uptime_s);
 
-// A limit of a slice counts if it is under the machine's total.
+// A slice's limit counts if it is below the machine's total.
 HostMemoryFact ReadHostMemory(const HostAccess& host);
 
 }  // namespace clusterd

@@ -31,7 +31,7 @@ TEST_F(IdentityObserverTest, KnowsEverySeriesByItsPciId) {
   const struct {
     const char* vendor;
     const char* device;
-    const char* series;  // Empty: no NPU.
+    const char* series;  // Empty: not an NPU.
   } kCases[] = {
       {"0x19e5", "0xd100", "Atlas-300 x 1"},
       {"0x19e5", "0xd500", "300I-Duo x 1"},

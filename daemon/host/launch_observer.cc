@@ -26,23 +26,23 @@ constexpr absl::string_view kGetent[] = {"/usr/bin/getent", "/bin/getent"};
 constexpr int kGetentNotFound = 2;  // getent(1)
 constexpr int kMaxInterfaces = 1024;
 constexpr int kMaxPeers = 8;
-// A resolver waits 5 s for a server by itself (resolv.conf(5)).
+// A resolver itself waits 5 s for a server (resolv.conf(5)).
 constexpr absl::Duration kPeerTime = absl::Seconds(2);
 
-// A child has the limits of what started it (getrlimit(2)), so a job has those
-// of these programs unless they say otherwise:
+// A child inherits its parent's limits (getrlimit(2)), so a job has those of
+// these programs unless configured otherwise:
 //   slurmd      the soft limit of the user who submitted, under slurmd's hard
 //               one; with PropagateResourceLimits=NONE its own (slurm.conf(5))
 //   dockerd     its own without --ulimit and default-ulimits (docker run)
 //   containerd  its own, for its shims and their containers, where the
 //               container's process.rlimits is unset (OCI runtime-spec)
 //   sshd        its own for a login, unless pam_limits(8) sets another
-// kubelet starts no container itself; what pbs_mom and sbatchd pass on is not
-// published well enough.
+// kubelet starts no container itself; the limits that pbs_mom and sbatchd pass
+// on are not published well enough.
 constexpr absl::string_view kStarters[] = {"slurmd", "dockerd", "containerd",
                                            "sshd"};
 
-// The answer of a run with status 0 or `none`; Unavailable for another.
+// Returns the answer of a run with status 0 or `none`; Unavailable otherwise.
 absl::StatusOr<CommandResult> Run(const HostAccess& host,
                                   absl::Span<const absl::string_view> programs,
                                   absl::string_view name,
@@ -59,8 +59,8 @@ absl::StatusOr<CommandResult> Run(const HostAccess& host,
                          result.standard_error, result.standard_output))));
 }
 
-// Drivers that do not keep the state say "unknown", and an interface that is
-// dormant or whose lower one is down carries nothing (Linux,
+// Drivers that do not keep the state report "unknown". An interface that is
+// dormant or whose lower one is down carries no traffic (Linux,
 // Documentation/networking/operstates.rst).
 bool IsUp(const FileReader& files, absl::string_view interface) {
   const auto state = files.ReadTrimmed(
@@ -97,15 +97,15 @@ absl::StatusOr<AddressesFact::Addresses> ReadOwnName(const HostAccess& host) {
   return ParseResolved(result.standard_output);
 }
 
-// torch.distributed asks for the name of each peer that connects, and waits
-// for a DNS that does not answer.
+// torch.distributed resolves the name of each peer that connects, and waits for
+// a DNS that does not answer.
 absl::StatusOr<PeerNamesFact::Names> ReadPeerNames(
     const HostAccess& host, const ObserveRequest& request) {
   ASSIGN_OR_RETURN(const std::string getent,
                    FindProgram(host.paths.root, kGetent));
   PeerNamesFact::Names names;
   for (const std::string& text : request.peers()) {
-    // It goes on a command line.
+    // Parsed first, since it becomes a command's argument.
     ASSIGN_OR_RETURN(const Ipv4Address address, Ipv4Address::Parse(text));
     if (names.names_size() == kMaxPeers) break;
     ASSIGN_OR_RETURN(
@@ -123,7 +123,7 @@ absl::StatusOr<PeerNamesFact::Names> ReadPeerNames(
   return names;
 }
 
-// Places of files that `docker -v` is given.
+// Reads the paths of files that `docker -v` is given.
 absl::StatusOr<PathsFact::Paths> ReadDirectories(const FileReader& files) {
   PathsFact::Paths paths;
   for (const char* path :
@@ -135,15 +135,14 @@ absl::StatusOr<PathsFact::Paths> ReadDirectories(const FileReader& files) {
   return paths;
 }
 
-// Where dockerd writes its pid unless it is told otherwise (dockerd(8),
-// --pidfile).
+// dockerd's default pid file (dockerd(8), --pidfile).
 bool IsDockerRunning(const FileReader& files) {
   const auto pid = files.ReadTrimmed("/run/docker.pid");
   return pid.ok() && files.ReadTrimmed(absl::StrCat("/proc/", *pid, "/comm"))
                              .value_or("") == "dockerd";
 }
 
-// Whether a file of pam_limits(8) has a line about open files.
+// Returns whether a file of pam_limits(8) has a line about open files.
 bool PamLimitsOpenFiles(const FileReader& files) {
   static const LazyRE2 kLine = {R"((?s)(?:.*\n)?[^#\n]*\snofile\s.*)"};
   constexpr absl::string_view kFolder = "/etc/security/limits.d";
@@ -157,8 +156,8 @@ bool PamLimitsOpenFiles(const FileReader& files) {
   });
 }
 
-// The program's name if root runs it and process 1 started it: a container's
-// sshd, a login's and whoever takes such a name are none.
+// Returns the program's name if root runs it and process 1 started it. Others,
+// such as a container's or a login's sshd, do not count.
 std::string StarterOf(absl::string_view status) {
   static const LazyRE2 kForm = {
       R"((?s)Name:\t([a-z]+)\n.*\nPPid:\t1\n.*\nUid:\t0\t0\t.*)"};
@@ -200,8 +199,8 @@ absl::StatusOr<OpenFilesFact::Limits> ReadOpenFiles(const HostAccess& host) {
 
 }  // namespace
 
-// Docker, Podman (podman-run(1)) and systemd (Container Interface) leave one,
-// and Kubernetes the account's folder, whatever runs the pod's containers
+// Docker, Podman (podman-run(1)) and systemd (Container Interface) leave such a
+// file, and Kubernetes the account's folder, with any container runtime
 // (kubernetes.io/docs/tasks/run-application/access-api-from-pod).
 absl::StatusOr<bool> IsContainer(const FileReader& files) {
   for (const char* file :

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// iproute2 6.1 on Debian 12, with Docker and a VLAN.
+// Output of iproute2 6.1 on Debian 12, with Docker and a VLAN.
 constexpr char kAddresses[] =
     "1: lo    inet 127.0.0.1/8 scope host lo\\       valid_lft forever "
     "preferred_lft forever\n"
@@ -80,7 +80,7 @@ class LaunchObserverTest : public ::testing::Test {
   ObserveRequest request_;
 };
 
-// A server without a name is an answer; a silent one is asked no more.
+// A server without a name is an answer; after a silent one no more are asked.
 TEST_F(LaunchObserverTest, AsksForTheNamesOfPeersWithATimeLimit) {
   for (const char* peer : {"10.0.3.1", "10.0.3.2", "10.0.3.3", "10.0.3.4"}) {
     request_.add_peers(peer);
@@ -181,7 +181,7 @@ TEST_F(LaunchObserverTest, KnowsAContainerByItsFile) {
   EXPECT_TRUE(Observe().in_container().value());
 }
 
-// containerd leaves no file of its own.
+// containerd leaves no file itself.
 TEST_F(LaunchObserverTest, KnowsAPodByItsServiceAccount) {
   for (const char* folder : {"/run/secrets", "/var/run/secrets"}) {
     ScratchRoot pod;
@@ -228,7 +228,7 @@ TEST_F(LaunchObserverTest, ReadsLimitsOfTheProgramsThatStartJobs) {
   run(10, "sshd", 1, 0);
   run(11, "sshd", 10, 0);      // A login.
   run(12, "sshd", 77, 0);      // Of a container.
-  run(13, "slurmd", 1, 1000);  // Somebody's own.
+  run(13, "slurmd", 1, 1000);  // A user's own.
   run(14, "containerd", 1, 0);
   run(15, "cron", 1, 0);
   const auto names = [&] {

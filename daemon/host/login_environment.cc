@@ -69,7 +69,7 @@ class LoginFile {
       CountTo(text);
       ShellLine line(is_broken_ ? text.substr(0, text.find('\n')) : text);
       std::vector<ShellCommand> commands = line.Split();
-      // A shell refuses what follows, or it is read wrongly here.
+      // A shell refuses the following text, or this reader misreads it.
       if (line.is_open() && !std::exchange(is_broken_, true)) continue;
       end_ = text.data() + line.end();
       carriage_return_ = absl::EndsWith(text.substr(0, line.end()), "\r");
@@ -78,7 +78,7 @@ class LoginFile {
     }
   }
 
-  // Makes line_ that on which the rest of the text begins.
+  // Sets line_ to the line on which `rest` begins.
   void CountTo(absl::string_view rest) {
     while (counted_ < rest.data()) line_ += *counted_++ == '\n';
   }
@@ -96,20 +96,20 @@ class LoginFile {
     return variable;
   }
 
-  // `rest` is what follows on the line. Behind export bash expands braces.
+  // `rest` follows on the line. After export bash expands braces.
   void AddValue(absl::string_view name, absl::string_view value, bool computed,
                 bool exported, absl::string_view rest = "") {
-    // Signs that cut the value off, and what looks like a part of it.
+    // Characters that cut the value off, with a likely rest of it.
     static const LazyRE2 kCut = {
         R"((?s)(; *[\w.-]+[:,{][^\s;]*|;\d[\w.-]*|;[\w.-]+$|#.*|[(].*|)"
         R"((?:\s|\\\n)+(?:\d[\w.:,/-]*|[a-z]+\d*|[\w.-]+[:,./][\w.:,/-]*)|)"
         R"([{][^{}]*(?:,[^{}]*[}]|[(]|[}]; *[\w.-]+[:,{])\S*)(?:[\s;&|].*)?)"};
     static const LazyRE2 kNoPart = {";(?:fi|done|esac|exit|return|true)"};
-    // A shell of its own sets it.
+    // A separate shell sets it.
     static const LazyRE2 kApart = {R"((\s*[&|](?:[^&|>].*)?))"};
     if (!IsJobVariable(name)) return;
     if (!exported && absl::StartsWith(rest, "{")) rest = "";
-    // Assigned once more, an exported variable stays exported.
+    // A further assignment keeps an exported variable exported.
     exported =
         exported || exports_all_ || exported_.count(std::string(name)) > 0;
     if (exported) exported_.emplace(name);
@@ -128,7 +128,7 @@ class LoginFile {
     }
   }
 
-  // Every line of it, earlier and later ones.
+  // Marks all its lines, earlier and later ones.
   void Export(absl::string_view name) {
     exported_.emplace(name);
     for (EnvironmentVariable& each : *variables_.mutable_variables()) {
@@ -139,7 +139,7 @@ class LoginFile {
     }
   }
 
-  // The first name of a job in a line that sets none.
+  // Adds the first job variable of a line that sets none.
   void AddNotRead(absl::string_view line, EnvironmentVariable::Effect effect =
                                               EnvironmentVariable::NOT_READ) {
     static const LazyRE2 kName = {R"(([A-Za-z_][\w-]*))"};
@@ -153,8 +153,8 @@ class LoginFile {
     }
   }
 
-  // pam_env skips blanks in front and "export ", ends at a # and takes off
-  // quotes around a value (Linux-PAM, _parse_env_file).
+  // pam_env skips leading blanks and "export ", ends at a # and removes quotes
+  // around a value (Linux-PAM, _parse_env_file).
   void ReadPamLine(absl::string_view line) {
     static const LazyRE2 kForm = {R"(([A-Za-z0-9_]+)=(.*))", RE2::Latin1};
     const size_t end = std::min(line.find('#'), line.size());
@@ -172,7 +172,7 @@ class LoginFile {
     for (const char c : value) {
       if (!is_quoted || (c != '"' && c != '\'')) bare += c;
     }
-    // A # within the value, quoted or not, begins no comment.
+    // A # within the value, quoted or not, does not begin a comment.
     if (is_quoted ? value.size() > 1 && value.back() == value[0]
                   : absl::ascii_isspace(line.back())) {
       rest = "";
@@ -180,8 +180,8 @@ class LoginFile {
     AddValue(name, bare, /*computed=*/false, /*exported=*/true, rest);
   }
 
-  // Takes off words that open and close blocks, and what stands in front of a
-  // command within one.
+  // Removes words that open and close blocks, and others before a command in
+  // one.
   void TakeBlocks(Words* words) {
     static const LazyRE2 kOpen = {R"(if|while|until|for|case|select|\{|\()"};
     static const LazyRE2 kClose = {R"(fi|done|esac|\}|\))"};
@@ -212,7 +212,7 @@ class LoginFile {
       }
       words->erase(words->begin());
       if (word != "for" && word != "case" && word != "select") continue;
-      // Their words are no command; behind a pattern there may be one.
+      // Pattern words are not commands; one may follow the pattern.
       const auto end = absl::c_find_if(*words, is(")"));
       words->erase(words->begin(), end == words->end() ? end : end + 1);
     }
@@ -255,7 +255,7 @@ class LoginFile {
       if (absl::StrContains(blocks_, '(')) return;
       (conditional_ || is_broken_ ? may_end_ : has_ended_) = true;
     } else if (name == "setenv" || IsOneEditAway(name, "export") ||
-               // With a program, it is for that alone.
+               // With a program, it applies only to that.
                (name == "env" && absl::c_all_of(arguments, IsAssignment))) {
       AddWithoutEffect(arguments);
     } else if (name == "eval" || name == ":") {
@@ -277,7 +277,7 @@ class LoginFile {
     return !absl::StartsWith(word.raw, "$") && HasForm(word.text, *kForm);
   }
 
-  // NAME=value; false: it is something else.
+  // Handles NAME=value; false for other words.
   bool TakeAssignment(const ShellWord& word, bool exported) {
     static const LazyRE2 kForm = {R"((?s)([A-Za-z_]\w*)(\+?)=(.*))",
                                   RE2::Latin1};
@@ -322,7 +322,7 @@ class LoginFile {
       } else if (TakeAssignment(word, exported)) {
         continue;
       } else if (exported && !word.computed &&
-                 // HCCL-IF-IP=…: no name of a variable.
+                 // HCCL-IF-IP=…: not a variable's name.
                  word.text.find_first_of("=:") == std::string::npos) {
         Export(word.text);
       } else {
@@ -335,13 +335,13 @@ class LoginFile {
   void Unset(const Words& arguments) {
     for (const ShellWord& word : arguments) {
       if (!IsJobVariable(word.text)) continue;
-      // Under a condition nobody knows whether an earlier value stays.
+      // Under a condition an earlier value may stay.
       AddValue(word.text, "", IsPerhaps(), /*exported=*/true);
       exported_.erase(word.text);
     }
   }
 
-  // Names that a builtin sets to what it works out.
+  // Adds names that a builtin sets to computed values.
   void AddWorkedOut(const Words& arguments) {
     static const LazyRE2 kName = {R"(\b([A-Za-z_]\w*)[+:]?=)"};
     for (const ShellWord& word : arguments) {
@@ -353,14 +353,14 @@ class LoginFile {
     }
   }
 
-  // Words that are no command of ours.
+  // Handles words that do not begin with a known command.
   void Assign(const Words& words) {
     if (absl::c_all_of(words, IsAssignment)) {
       for (const ShellWord& word : words) TakeAssignment(word, exports_all_);
       ends_well_ = !absl::c_any_of(words, [](auto& w) { return w.computed; });
       return;
     }
-    // For one program alone.
+    // Applies only to one program.
     if (IsAssignment(words[0]) && !absl::EndsWith(words[0].raw, "=")) return;
     static const LazyRE2 kMeant = {R"(([A-Za-z_][\w-]*)(?::|[:+]?=.*)?)"};
     absl::string_view name;
@@ -376,18 +376,18 @@ class LoginFile {
   EnvironmentFact::Variables& variables_;
   uint32_t line_ = 1;
   const char* counted_ = nullptr;  // line_ counts the lines before it.
-  const char* end_ = nullptr;      // The end of the line.
+  const char* end_ = nullptr;      // Where the line ends.
   bool carriage_return_ = false;
   bool conditional_ = false;
   bool exports_all_ = false;
   std::set<std::string> exported_;
-  std::string blocks_;  // A sign of each; ( of functions and subshells.
-  bool ends_ = false;   // A subshell ends behind the last command.
+  std::string blocks_;  // One character each; ( for functions and subshells.
+  bool ends_ = false;   // A subshell ends after the last command.
   bool begins_function_ = false;
-  bool ends_well_ = false;  // The last command, surely.
-  bool may_end_ = false;    // An earlier return under a condition.
+  bool ends_well_ = false;  // The last command surely succeeded.
+  bool may_end_ = false;    // An earlier return was conditional.
   bool has_ended_ = false;
-  bool is_broken_ = false;  // Quotes or here-documents that nothing ends.
+  bool is_broken_ = false;  // Quotes or here-documents that never end.
 };
 
 }  // namespace
@@ -423,7 +423,7 @@ absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
       AddLoginFile(path, file->text, &variables);
     } else if (!absl::IsNotFound(file.status()) &&
                !absl::IsFailedPrecondition(file.status())) {
-      // No shell reads a directory.
+      // Shells do not read directories.
       EnvironmentVariable* const unreadable = variables.add_variables();
       absl::string_view why = file.status().message();
       absl::ConsumePrefix(&why, path + ": ");

@@ -1,10 +1,10 @@
-// Variables of jobs that a host's own files set for every login:
+// Reads job variables that a host's own files set for every login:
 //   /etc/environment     as pam_env(8) reads it: NAME=value, perhaps behind
 //                        "export "; nothing is expanded
 //   /etc/profile.d/*.sh  as a shell reads it
-// No shell runs: a variable that only a shell could compute is named without a
-// value. Files that these include, other login files and other files of the
-// folder are not judged; the latter two are searched for names of variables.
+// Runs no shell: a variable that only a shell could compute is named without a
+// value. Included files, other login files and other files of the folder are
+// not judged; the latter two are searched for names of variables.
 #ifndef DAEMON_HOST_LOGIN_ENVIRONMENT_H_
 #define DAEMON_HOST_LOGIN_ENVIRONMENT_H_
 
@@ -15,9 +15,8 @@
 
 namespace clusterd {
 
-// Adds the variables of the file to those of earlier ones; its path says which
-// kind it is. Names that IsJobVariable does not know are left out. In a shell's
-// file:
+// Adds the file's variables to those of earlier ones; its path determines its
+// kind. Names that IsJobVariable does not know are omitted. In a shell's file:
 //   export A=1, declare -x A='1', typeset -x, A=1; export A  set
 //   A=1 alone, declare A=1, export -n A                      not exported
 //   setenv A 1, A = 1, export A = 1, A: 1, A-B=1             not read
@@ -34,7 +33,7 @@ namespace clusterd {
 void AddLoginFile(absl::string_view path, absl::string_view text,
                   EnvironmentFact::Variables* variables);
 
-// None of the files has to be there. The codes of FileReader.
+// None of the files needs to exist. The codes of FileReader.
 absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
     const FileReader& files);
 

@@ -110,7 +110,7 @@ TEST(AddLoginFileTest, ATextOfSeveralLinesIsOneValue) {
                   "4 RANK_ID=1", "8 HCCL_IF_IP?", "11 RANK_ID=3"));
 }
 
-// A shell refuses the rest of the file; a reader who errs hides nothing.
+// A shell refuses the rest of the file; a misreading must not hide values.
 TEST(AddLoginFileTest, WhatFollowsAnOpenQuoteIsNotSure) {
   for (const char* open : {"echo don't", "cat <<EOF", "X=\"$(a"}) {
     EXPECT_THAT(OfShell(absl::StrCat("export RANK_ID=1\n", open,
@@ -171,7 +171,7 @@ TEST(AddLoginFileTest, BlocksEndWhereTheyEnd) {
                   "9 RANK_ID=4", "10 RANK_ID=5"));
 }
 
-// In UTF-8 and in GBK.
+// Tests UTF-8 and GBK.
 TEST(AddLoginFileTest, KeepsTheLettersOfAValue) {
   EXPECT_THAT(OfShell("export MASTER_ADDR=本机IP\n"
                       "export HCCL_BUFFSIZE=“200”\n"
@@ -182,7 +182,7 @@ TEST(AddLoginFileTest, KeepsTheLettersOfAValue) {
               ElementsAre("1 HCCL_BUFFSIZE=２００"));
 }
 
-// "level1:ring: command not found", and no more at a login.
+// A login only prints "level1:ring: command not found".
 TEST(AddLoginFileTest, SaysWhatTheShellCutsOffAnUnquotedValue) {
   EXPECT_THAT(
       OfShell("export HCCL_ALGO=level0:NA;level1:ring\n"
@@ -310,7 +310,7 @@ TEST(AddLoginFileTest, KnowsWhatStandsUnderACondition) {
                   "20 WORLD_SIZE?"));
 }
 
-// A file that was written on Windows.
+// The file was written on Windows.
 TEST(AddLoginFileTest, TakesTheCarriageReturnOffAndSaysSo) {
   EXPECT_THAT(OfShell("export HCCL_BUFFSIZE=200\r\nexport RANK_ID='1'\r\n"),
               ElementsAre("1 HCCL_BUFFSIZE=200 CR", "2 RANK_ID=1 CR"));

@@ -9,6 +9,7 @@
 #include "config/hccl/job_ports.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/device_users.h"
 #include "daemon/host/firewall/firewall_observer.h"
@@ -23,23 +24,23 @@
 namespace clusterd {
 namespace {
 
-// Devices that are asked at the same time.
+// Number of devices queried in parallel.
 constexpr int kMaxParallelDevices = 16;
 
-// Work on threads of its own; what had no thread to be had is done on this one.
+// Runs work on other threads; without free threads, on this one.
 using Running = std::vector<std::future<void>>;
 
 void Finish(Running* running) {
   for (std::future<void>& each : *running) each.get();
 }
 
-// The ports whose sockets are asked for; else why they cannot be.
+// Returns the ports whose sockets are requested.
 absl::StatusOr<PortSet> AskedPorts(const ObserveRequest& request) {
   PortSet ports;
   for (const ObserveRequest::PortRange& range : request.socket_ports()) {
     if (range.first() > range.last() || range.last() > 65535) {
       return InvalidArgument("ports ", range.first(), "-", range.last(),
-                             " of the request are no range");
+                             " of the request are not a range");
     }
     ports.Add(range.first(), range.last());
   }
@@ -56,8 +57,7 @@ MachineObserver::MachineObserver(HostPaths paths, CommandRunner* runner,
       clock_(clock),
       locks_(locks == nullptr ? &own_locks_ : locks) {}
 
-// Fills the tool's facts and, in parallel, those of every device in
-// facts->device_ids().
+// Fills the facts of the tool and, in parallel, of all facts->device_ids().
 void MachineObserver::ObserveDevices(const ObserveRequest& request,
                                      const TimeBudget& budget,
                                      HostFacts* facts) {
@@ -95,7 +95,7 @@ void MachineObserver::ObserveDevices(const ObserveRequest& request,
   facts->mutable_hccn_tool()->set_generation(found);
 }
 
-// What another network namespace has of its own.
+// Reads the facts of another network namespace.
 HostFacts MachineObserver::ObserveNamespace(const ObserveRequest& request,
                                             const TimeBudget& budget) const {
   const NetworkNamespace& target = request.network_namespace();
@@ -105,7 +105,7 @@ HostFacts MachineObserver::ObserveNamespace(const ObserveRequest& request,
   if (opened.ok()) {
     facts =
         ReadOpenNamespace(*opened, target, files_, AskedPorts(request), budget);
-    // Whether a job of that container is what holds its ports.
+    // Shows whether that container's job holds its ports.
     if (!facts.has_missing()) {
       *facts.mutable_npu_processes() = ReadNpuProcesses(paths_, budget);
     }
@@ -113,7 +113,7 @@ HostFacts MachineObserver::ObserveNamespace(const ObserveRequest& request,
   }
   facts.set_network_namespace(NetworkNamespaceText(target));
   Missing missing = MissingFor(opened.status());
-  // Nor by the reason may anybody learn which files this host has.
+  // The reason must not reveal which files this host has.
   if (target.has_path()) missing.set_reason(Missing::ABSENT);
   SetMissing(missing, &facts);
   return facts;
@@ -123,7 +123,7 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
                                        const ObserveRequest& request,
                                        const TimeBudget& budget) {
   HostFacts facts;
-  // Every thread writes to a message of its own, made here.
+  // Every thread writes to its own message, made here.
   IdentityFacts* identity = facts.mutable_identity();
   KernelFacts* kernel = facts.mutable_kernel();
   SocketsFact* sockets = facts.mutable_sockets();
@@ -155,9 +155,9 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
     *versions = ReadVersions(files_);
     absl::StatusOr<PortSet> ports = AskedPorts(request);
     if (!ports.ok()) {
-      SetMissing(Missing::NOT_QUERIED, ports.status().message(), sockets);
+      SetMissing(Missing::NOT_QUERIED, MessageWords(ports.status()), sockets);
     } else if (!ports->empty()) {
-      // The controller cannot know those that a login's files give to HCCL.
+      // The controller cannot know the ports that login files assign to HCCL.
       ports->Add(PortsOfLogins(
           ReadLoginEnvironment(files_).value_or(EnvironmentFact::Variables())));
       *sockets = ReadSockets(files_, *ports, budget);
@@ -177,7 +177,7 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
     }));
   }
   *facts.mutable_device_ids() = ReadDeviceIds(host);
-  // What npu-smi tells comes meanwhile, into messages of its own.
+  // npu-smi runs meanwhile, into its own messages.
   const DeviceIdsFact::Ids ids = facts.device_ids().value();
   std::vector<DeviceFacts> chips;
   std::vector<uint32_t> npu_ids;
@@ -207,7 +207,7 @@ HostFacts MachineObserver::ObserveFor(const std::string& host,
   HostFacts facts = request.has_network_namespace()
                         ? ObserveNamespace(request, budget)
                         : ObserveHost(host, request, budget);
-  // Nobody knows the product yet, and the tool has named the other one.
+  // The request has no generation, and the tool reported the other one.
   if (request.generation() == NpuToolFacts::GENERATION_UNSPECIFIED &&
       facts.hccn_tool().generation() == NpuToolFacts::ASCEND_950) {
     ObserveRequest again = request;
@@ -236,7 +236,7 @@ HostFacts ReadOpenNamespace(const OpenNetworkNamespace& opened,
   *facts.mutable_kernel() = *std::move(kernel);
   *facts.mutable_identity()->mutable_boot_id() = ReadBootId(files);
   if (!ports.ok()) {
-    SetMissing(Missing::NOT_QUERIED, ports.status().message(),
+    SetMissing(Missing::NOT_QUERIED, MessageWords(ports.status()),
                facts.mutable_sockets());
   } else if (!ports->empty()) {
     *facts.mutable_sockets() = ReadSocketsIn(opened, files, *ports, budget);

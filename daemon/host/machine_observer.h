@@ -1,11 +1,11 @@
-// The observation of the machine this process runs on: devices through
-// hccn_tool and npu-smi, and files, sockets and firewalls beside them.
+// Observes the machine that this process runs on: devices through hccn_tool and
+// npu-smi, and files, sockets and firewalls.
 //
-// Devices are asked in parallel and everything else at the same time, so one
-// observation takes about as long as the slowest device's own chain of
-// commands. Nothing is changed on the machine; the one vendor query that
-// writes (`-tls -g`) does so to a copy that nobody else sees. Of what it saw,
-// only error counters are kept, for the next observation to compare with.
+// Devices are queried in parallel and all other facts at the same time, so an
+// observation takes about as long as the slowest device's chain of commands. It
+// changes nothing on the machine; the one vendor query that writes (`-tls -g`)
+// does so to a private copy. Only error counters are kept, for the next
+// observation to compare with.
 #ifndef DAEMON_HOST_MACHINE_OBSERVER_H_
 #define DAEMON_HOST_MACHINE_OBSERVER_H_
 
@@ -24,34 +24,31 @@
 
 namespace clusterd {
 
-// Safe for concurrent use; two observations at once wait for each other at each
-// device.
+// Safe for concurrent use; observations take turns at each device.
 class MachineObserver final : public HostObserver {
  public:
   // `runner` and `clock` must outlive this object:
   //   PosixCommandRunner runner;
   //   SystemClock clock;
   //   MachineObserver observer(HostPaths{}, &runner, &clock);
-  // `locks`: of who else runs hccn_tool on this machine; null: its own.
+  // `locks`: those of other users of hccn_tool on this machine; null: its own.
   MachineObserver(HostPaths paths, CommandRunner* runner, Clock* clock,
                   DeviceLocks* locks = nullptr);
 
-  // hccn_tool.generation is the one that the request names, unless the tool
-  // refused its command line as the other generation's does; then it is that
-  // one, and the devices' facts are missing for that reason. Where the request
-  // names none, the tool is asked in the command line that it has.
-  // With a network namespace in `request`, only what ReadOpenNamespace
-  // reads of it, and which processes use NPUs; `missing` if it cannot be found
-  // or entered.
-  // With a question about ssh, it logs in to the servers that it names.
-  // Absent deadlines in `request` are 10 s a command and 30 s a host. With a
-  // root folder that holds etc/clusterd/simulation, that file's first line goes
-  // to HostFacts.simulation.
+  // hccn_tool.generation is the requested one, unless the tool refused its
+  // command line as the other generation's does. Then it is that one, and the
+  // devices' facts are missing for that reason. If the request has none, the
+  // tool's own command line is used. With a network namespace in `request`,
+  // only ReadOpenNamespace's facts and the processes that use NPUs; `missing`
+  // if it cannot be found or entered. With a question about ssh, it logs in to
+  // the servers named there. Default deadlines are 10 s a command and 30 s a
+  // host. With a root folder that has etc/clusterd/simulation, that file's
+  // first line is HostFacts.simulation.
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker& asker) override;
 
-  // What it waits for at each device, for what else runs hccn_tool on this
-  // machine. Lives as long as this object.
+  // Locks of the devices, shared with all that runs hccn_tool on this machine.
+  // Live as long as this object.
   DeviceLocks* locks() { return locks_; }
 
  private:
@@ -72,11 +69,10 @@ class MachineObserver final : public HostObserver {
   CounterMemory counters_;
 };
 
-// Of one network namespace of this machine, and of nothing around it:
-// `network_namespace`, `kernel` and, unless `ports` is empty, `sockets` of the
-// open namespace that people call `target`, and the boot id, which with the
-// numbers in `kernel` tells it from every other. Otherwise `missing`, with the
-// reason why it cannot be entered.
+// Reads only one network namespace of this machine: `network_namespace`,
+// `kernel` and, unless `ports` is empty, `sockets` of `opened`, which people
+// call `target`. The boot id and the numbers in `kernel` identify it uniquely.
+// Otherwise `missing`, with the reason why it cannot be entered.
 HostFacts ReadOpenNamespace(const OpenNetworkNamespace& opened,
                             const NetworkNamespace& target,
                             const FileReader& files,

@@ -35,7 +35,7 @@ using ::testing::IsEmpty;
 
 constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
 
-// A tool that answers every query for any device.
+// The tool answers every query for any device.
 constexpr char kGoodTool[] = R"sh(#!/bin/sh
 [ "$1" = -i ] || exit 1
 case "$3" in
@@ -84,7 +84,7 @@ ObserveRequest Request(absl::Duration command = kPatience,
   return request;
 }
 
-// With the machine's own processes and clock.
+// Uses the machine's own processes and clock.
 HostFacts ObserveForReal(SimulatedHost& host,
                          const ObserveRequest& request = Request()) {
   PosixCommandRunner runner;
@@ -132,7 +132,7 @@ esac
   EXPECT_EQ(facts.devices(0).health().value().health(), ChipHealth::OK);
   EXPECT_EQ(facts.devices(1).health().value().health(), ChipHealth::ALARM);
   EXPECT_EQ(facts.devices(1).hccs().missing().reason(), Missing::NOT_SUPPORTED);
-  // What hccn_tool tells stays beside it.
+  // hccn_tool's answers stay beside it.
   EXPECT_EQ(facts.devices(1).id(), 1u);
   EXPECT_EQ(facts.devices(1).link().value(), LinkFact::UP);
 }
@@ -180,8 +180,7 @@ TEST(MachineObserverTest, DoesNotRunAToolThatAnybodyCouldReplace) {
   EXPECT_NE(access(trace.c_str(), F_OK), 0);
 }
 
-// Has no patience with device 1: its deadline comes soon, and has taken as long
-// as it should have. The others have all the time that they need.
+// Gives device 1 a short deadline, reported as the regular one.
 class HastyRunner final : public CommandRunner {
  public:
   absl::StatusOr<CommandResult> Run(const Command& command) override {
@@ -216,7 +215,7 @@ TEST(MachineObserverTest, KeepsOtherDevicesWhenOneHangs) {
 
 TEST(MachineObserverTest, EndsAtTheHostsDeadline) {
   SimulatedHost host(2, "#!/bin/sh\nsleep 1000\n");
-  // Whatever did not end there would be ended by the command's own deadline.
+  // Otherwise the command's own deadline would end it.
   const HostFacts facts =
       ObserveForReal(host, Request(kPatience, absl::Milliseconds(300)));
   EXPECT_EQ(facts.devices(0).address().missing().reason(), Missing::TIMED_OUT);
@@ -243,7 +242,7 @@ TEST(MachineObserverTest, TakesEndlessOutputForNoValue) {
 }
 
 TEST(MachineObserverTest, DoesNotWaitForAGrandchildOfTheTool) {
-  // It lives for longer than any command may take.
+  // The process outlives any command.
   SimulatedHost host(1, std::string("#!/bin/sh\nsleep 1000 &\n") +
                             (kGoodTool + sizeof("#!/bin/sh")));
   const HostFacts facts = ObserveForReal(host);
@@ -353,7 +352,7 @@ echo "roce_rx_err_pkt_num:$(cat "${0%/usr/local/*}/count")"
   ASSERT_EQ(second.value().rises_size(), 1) << second.ShortDebugString();
   EXPECT_EQ(second.value().rises(0).name(), "roce_rx_err_pkt_num");
   EXPECT_EQ(second.value().rises(0).rise(), 12u);
-  // A clusterd that starts anew has nothing to compare with.
+  // A restarted clusterd has nothing to compare with.
   MachineObserver another(host.root().paths(), &runner, &clock);
   EXPECT_FALSE(another.Observe("server0", Request())
                    .devices(0)
@@ -399,7 +398,7 @@ TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
     if (recorded.command.argv[2] != "0") continue;
     queries.push_back(recorded.command.argv[3]);
   }
-  // Asked once more where there can be no copy.
+  // Queried again where no copy is possible.
   queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
   EXPECT_THAT(queries,
               ElementsAre("-ip", "-gateway", "-netdetect", "-net_health",
@@ -408,8 +407,7 @@ TEST(MachineObserverTest, AsksForTlsIfTheRequestWantsTheDevicesWord) {
                           "-link_stat", "-stat"));
 }
 
-// A host that nobody touched. The tool writes to what it finds in the place of
-// /etc/hccn.conf.
+// The tool writes to the file that replaces an untouched /etc/hccn.conf.
 TEST(MachineObserverTest, AsksForTlsWithoutAKeyAndTheHostsFileStaysAsItIs) {
   SimulatedHost host(2);
   const std::string conf = host.root().path() + "/etc/hccn.conf";
@@ -437,10 +435,10 @@ TEST(MachineObserverTest, AsksForTlsWithoutAKeyAndTheHostsFileStaysAsItIs) {
   EXPECT_EQ(asked.value().source(), "hccn_tool -tls -g");
 }
 
-// By a user who may read it; the tool would wait for the lock.
+// A user who may read the file holds the lock, for which the tool would wait.
 TEST(MachineObserverTest, KnowsTheTlsSwitchWhileTheLockOfTheFileIsHeld) {
   SimulatedHost host(2);
-  // The device without a key tells whether there can be a copy.
+  // The device without a key shows whether a copy is possible.
   const TlsFact first = ObserveForReal(host).devices(1).tls();
   if (first.missing().reason() == Missing::NOT_QUERIED) {
     GTEST_SKIP() << first.missing().detail();
@@ -460,8 +458,8 @@ TEST(MachineObserverTest, KnowsTheTlsSwitchWhileTheLockOfTheFileIsHeld) {
   EXPECT_EQ(facts.devices(0).tls().value().in_file(), "0");
 }
 
-// Counts how many commands run at once, over all and for one device, and holds
-// the first `gather` of them until all of these have come.
+// Counts concurrent commands, in all and for one device, and holds the first
+// `gather` of them until all of these have come.
 class CountingRunner final : public CommandRunner {
  public:
   explicit CountingRunner(int gather) : gather_(gather) {}

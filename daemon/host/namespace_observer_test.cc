@@ -45,7 +45,7 @@ NetworkNamespace Process(uint32_t pid) {
   return target;
 }
 
-// Two of them, or the reason why not.
+// Two namespaces, or the reason why there are none.
 class NamespaceObserverTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -80,7 +80,7 @@ TEST_F(NamespaceObserverTest, ReadsEachNamespacesOwnValues) {
 TEST_F(NamespaceObserverTest, SaysNothingOfTheHostAround) {
   const HostFacts facts = Observe(Process(train_->pid()));
   EXPECT_FALSE(facts.has_ufw());
-  // But the boot, without which the cookie could be another's.
+  // Reads also the boot id, without which the cookie could be another's.
   IdentityFacts only_boot;
   only_boot.mutable_boot_id()->set_value(GetHere("kernel.random.boot_id"));
   EXPECT_EQ(facts.identity().SerializeAsString(),
@@ -97,8 +97,7 @@ TEST_F(NamespaceObserverTest, SaysNothingOfTheHostAround) {
 TEST_F(NamespaceObserverTest, SeesOnlyTheSocketsInside) {
   const auto train = OpenNetworkNamespace::Open(train_->path(), "train");
   ASSERT_TRUE(train.ok()) << train.status();
-  // A port of that namespace which the kernel chose; a socket stays where it
-  // was made.
+  // The kernel chose a port of that namespace; the socket stays in it.
   int listener = -1;
   ASSERT_TRUE(train
                   ->Run([&] {
@@ -117,7 +116,7 @@ TEST_F(NamespaceObserverTest, SeesOnlyTheSocketsInside) {
   close(listener);
 }
 
-// The first process's link is written: its real one may not be readable here.
+// The first process's link is fake: its real one may be unreadable here.
 TEST_F(NamespaceObserverTest, TellsThatHostAndContainerAreOne) {
   const auto place = OpenNetworkNamespace::Open(train_->path(), "train");
   ASSERT_TRUE(place.ok()) << place.status();
@@ -155,7 +154,7 @@ TEST_F(NamespaceObserverTest, TellsAReadOnlyProcSys) {
 TEST_F(NamespaceObserverTest, TellsAKeyThatTheKernelHasForTheHostAlone) {
   const bool had = WithOwnMounts(
       [&] {
-        // From inside: each namespace has a folder of its own there.
+        // Runs inside: there each namespace has its own folder.
         const auto place = OpenNetworkNamespace::Open(train_->path(), "train");
         ASSERT_TRUE(place.ok()) << place.status();
         ASSERT_TRUE(
@@ -226,7 +225,8 @@ TEST(MissingNamespaceTest, DoesNotReadASimulatedHostsFilesInstead) {
   root.Write("/proc/sys/net/core/somaxconn", "65535\n");
   root.Write("/proc/4711/ns/net", "");
   const HostFacts facts = Observe(Process(4711), root.paths());
-  EXPECT_THAT(facts.missing().detail(), HasSubstr("is no network namespace"));
+  EXPECT_THAT(facts.missing().detail(),
+              HasSubstr("is not a network namespace"));
   EXPECT_FALSE(facts.has_kernel());
 }
 

@@ -43,7 +43,7 @@ class PythonReading {
           ", expected an absolute path that ends in python3");
     }
     const absl::Status ready = FindReaders();
-    // It says nothing about the interpreter.
+    // A missing program or user is not a fault of the interpreter.
     if (absl::IsNotFound(ready)) return absl::CancelledError(ready.message());
     RETURN_IF_ERROR(ready);
     RETURN_IF_ERROR(FindFolders());
@@ -55,7 +55,7 @@ class PythonReading {
  private:
   using Lines = std::vector<std::pair<std::string, std::string>>;
 
-  // The programs that read, and who they run as.
+  // Finds the programs that read, and their user.
   absl::Status FindReaders() {
     const std::string& root = host_.paths.root;
     ASSIGN_OR_RETURN(find_, FindProgram(root, {"/usr/bin/find", "/bin/find"}));
@@ -75,8 +75,8 @@ class PythonReading {
     return ResourceExhausted("files of Python: signal ", result.signal);
   }
 
-  // The first lines of that form in regular files that `tests` of find(1) take
-  // below the paths, with their files. What is not there has none.
+  // Returns the first matching lines of the regular files below the paths that
+  // `tests` of find(1) select, with those files. Missing paths have none.
   absl::StatusOr<Lines> Search(const std::vector<std::string>& paths,
                                const std::vector<std::string>& tests,
                                const std::string& form) {
@@ -107,8 +107,7 @@ class PythonReading {
     return lines;
   }
 
-  // The order of Python's own sys.path (site.py; Debian's and Fedora's have
-  // folders of their own).
+  // The order of sys.path (site.py; Debian and Fedora have their own folders).
   void AddSites(const std::string& prefix, const std::string& library) {
     if (prefix == "/usr") {
       if (host_.files().CheckExists("/etc/debian_version").ok()) {
@@ -152,7 +151,7 @@ class PythonReading {
                {"-maxdepth", "0"},
                "^[[:blank:]]*(home|include-system-site-packages|version|"
                "version_info)[[:blank:]]*="));
-    // By the first word of their keys.
+    // By the first word of each key.
     std::map<std::string, std::string> settings = {
         {"home", ParentOf(real)}, {"version", real}, {"include", "true"}};
     if (!lines.empty()) settings["include"] = "false";
@@ -166,7 +165,7 @@ class PythonReading {
     if (!HasForm(settings["version"], *kVersion, python_.mutable_version(),
                  &minor)) {
       return FailedPrecondition(PrintableText(path),
-                                ": its version cannot be told from the name ",
+                                ": its version does not follow from the name ",
                                 QuotedText(real), " or pyvenv.cfg");
     }
     for (const absl::string_view folder :
@@ -192,7 +191,7 @@ class PythonReading {
         R"((.*)/(([^/]+?)(?:-v?\d[^-/]*(?:-[^/]*)?)?\.(?:dist-info|egg-info)))"
         R"((?:/[^/]*)?)"};
     std::vector<std::string> others = folders_;
-    // Then in what .pth files of these add.
+    // The second pass reads the folders that .pth files add.
     for (const bool is_first : {true, false}) {
       if (others.empty()) break;
       ASSIGN_OR_RETURN(
@@ -223,11 +222,11 @@ class PythonReading {
     return absl::OkStatus();
   }
 
-  // An earlier folder hides what a later one has.
+  // An earlier folder hides a later one's packages.
   absl::Status TakePackages() {
     std::set<std::string> taken;
     for (const std::string& path : folders_) {
-      // As find(1) names the folder of what it finds there.
+      // find(1) prints paths with the folder's name in this form.
       const auto folder =
           packages_.find(std::string(absl::StripSuffix(path, "/")));
       if (folder == packages_.end()) continue;
@@ -251,11 +250,11 @@ class PythonReading {
 
   const HostAccess& host_;
   const PythonQuestion& question_;
-  const std::string root_;  // Before every path of the machine.
+  const std::string root_;  // Prefix of every path of the machine.
   std::string find_, grep_, readlink_;
   RunAs user_;
   std::vector<std::string> folders_;  // In the order of sys.path.
-  // Versions, by folder, package and the folder or file that tells it.
+  // Versions by folder, package and the folder or file that has them.
   std::map<std::string,
            std::map<std::string, std::map<std::string, std::string>>>
       packages_;

@@ -1,5 +1,5 @@
-// Real `readlink`, `find` and `grep` as another user, which needs root outside
-// of a user namespace; as the test's own user where that cannot be had.
+// Runs real `readlink`, `find` and `grep` as another user, which needs root
+// outside a user namespace; otherwise as the test's own user.
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ class PythonObserverTest : public testing::Test {
     const uid_t self = geteuid();
     user_ = self == 0 ? 65534 : self;
     group_ = self == 0 ? 65534 : getegid();
-    // A user namespace may refuse to set groups: then there is nobody to be.
+    // A user namespace may refuse to set groups, so the user stays.
     if (self == 0) {
       std::vector<gid_t> own(64);
       const int count = getgroups(64, own.data());
@@ -47,13 +47,13 @@ class PythonObserverTest : public testing::Test {
                                     group_, ":Ann:/home/ann:/bin/sh'\n"));
     root_.WriteProgram("/usr/bin/id",
                        absl::StrCat("#!/bin/sh\necho ", group_, "\n"));
-    // Paths of the machine are those below the root here.
+    // Maps the machine's paths to those below the root here.
     for (const char* name : {"readlink", "find", "grep"}) {
       root_.WriteProgram(
           absl::StrCat("/usr/bin/", name),
           absl::StrCat("#!/bin/sh\nexec /usr/bin/", name, " \"$@\"\n"));
     }
-    // An interpreter that runs leaves a file, which TearDown() looks for.
+    // A run of the interpreter would leave a file, which TearDown() checks.
     root_.MakeFolder("/traces");
     root_.SetMode("/traces", 0777);
     root_.WriteProgram(
@@ -98,7 +98,7 @@ class PythonObserverTest : public testing::Test {
     const TimeBudget budget(&clock_, patience, patience);
     return ReadPython({root_.paths(), &runner_, &budget}, question_);
   }
-  // "torch 2.1.0" each.
+  // Returns "torch 2.1.0" for each.
   std::vector<std::string> Packages() {
     const PythonFact fact = Read();
     EXPECT_TRUE(fact.has_value()) << fact.DebugString();
@@ -109,7 +109,7 @@ class PythonObserverTest : public testing::Test {
     return packages;
   }
 
-  ScratchRoot root_{"/tmp"};  // Where the user may go.
+  ScratchRoot root_{"/tmp"};  // The user may enter it.
   uid_t user_ = 0;
   gid_t group_ = 0;
   bool can_become_ = true;
@@ -124,7 +124,7 @@ TEST_F(PythonObserverTest, ReadsEveryKindOfMetadataOfAVirtualEnvironment) {
   Install(kSites, "PyYAML-6.0-py3.10.egg-info", "6.0");
   root_.Write(absl::StrCat(kSites, "/six-1.16.0.egg-info"),
               "Metadata-Version: 1.1\nVersion: 1.16.0\n");
-  // As `pip install -e` did, and does.
+  // Forms of old and current `pip install -e`.
   root_.Write(absl::StrCat(kSites, "/mine.egg-link"), "/home/ann/mine\n.\n");
   root_.Write(absl::StrCat(kSites, "/easy-install.pth"),
               "import sys\n/home/ann/gone\n/home/ann/mine\r\n");
@@ -149,7 +149,7 @@ TEST_F(PythonObserverTest, SeesTheSystemsFoldersBehindItsOwnWhereItMay) {
   Install("/usr/lib/python3/dist-packages", "six-1.0.dist-info", "1.0");
   Install("/usr/lib/python3/dist-packages", "torch-1.0.dist-info", "1.0");
   Install("/usr/lib/python3/dist-packages", "PyYAML-5.0.egg-info", "5.0");
-  // Debian's interpreter does not look there.
+  // Debian's interpreter does not search it.
   Install("/usr/local/lib/python3.10/site-packages", "mine-1.0.dist-info",
           "1.0");
   EXPECT_THAT(Packages(),
@@ -160,7 +160,7 @@ TEST_F(PythonObserverTest, SeesTheSystemsFoldersBehindItsOwnWhereItMay) {
           "2.3.0");
   EXPECT_THAT(Packages(),
               ElementsAre("six 1.16.0", "torch 2.3.0", "pyyaml 5.0"));
-  // Neither a folder nor an option of find.
+  // The value is not a folder, and must not become an option of find.
   question_.set_user_base("-delete");
   EXPECT_THAT(Packages(), ElementsAre("six 1.16.0", "torch 1.0", "pyyaml 5.0"));
   question_.clear_user_base();
@@ -191,7 +191,7 @@ TEST_F(PythonObserverTest, TakesFoldersBelowUsrThatAreNotTheSystemsOnDebian) {
           "torch-2.1.0.dist-info", "2.1.0");
   question_.set_interpreter("/usr/local/venv/bin/python3");
   EXPECT_THAT(Packages(), ElementsAre("torch 2.1.0", "six 1.0"));
-  // Somebody built it.
+  // A locally built interpreter.
   root_.WriteProgram("/usr/local/bin/python3.10", "");
   Install("/usr/local/lib/python3.10/site-packages", "torch-2.2.0.dist-info",
           "2.2.0");
@@ -252,7 +252,7 @@ TEST_F(PythonObserverTest, WaitsForNoPipeAndGoesThroughLinksAsTheUserMay) {
   Install("/opt/cache", "torch-2.1.0.dist-info", "2.1.0");
   root_.Link(absl::StrCat(kSites, "/torch-2.1.0.dist-info"),
              "../../../../../../opt/cache/torch-2.1.0.dist-info");
-  // Of packages that nobody may enter, nothing is asked.
+  // Packages in an unreadable folder yield no reads.
   root_.MakeFolder(absl::StrCat(kSites, "/closed"), 0);
   EXPECT_THAT(Packages(), ElementsAre("torch 2.1.0", "six "));
   root_.SetMode(absl::StrCat(kSites, "/closed"), 0755);
@@ -290,10 +290,10 @@ TEST_F(PythonObserverTest, SaysWhyItCannotTell) {
               HasSubstr("none in "));
   root_.WriteProgram("/opt/own/bin/python", "");
   EXPECT_THAT(missing("/opt/own/bin/python").detail(),
-              HasSubstr("its version cannot be told"));
+              HasSubstr("its version does not follow"));
   question_.set_user("-x");
   EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::UNREADABLE);
-  // What is missing of ours says nothing about the interpreter.
+  // A missing program of ours is not a fault of the interpreter.
   question_.set_user("ann");
   root_.WriteProgram("/usr/bin/getent", "#!/bin/sh\nexit 2\n");
   EXPECT_EQ(missing("/usr/bin/python3.10").reason(), Missing::NOT_QUERIED);

@@ -88,7 +88,7 @@ void ShellLine::TakeQuoted(char quote) {
 void ShellLine::TakeExpansion(char around) {
   in_word_ = word_.computed = true;
   const size_t first = at_;
-  std::string ends(1, around);  // What closes each thing that is open.
+  std::string ends(1, around);  // Closing characters of all open constructs.
   do {
     const char c = text_[at_];
     const char end = ends.back();

@@ -1,5 +1,4 @@
-// A shell's words: how sh(1) splits a text into commands, as far as files of
-// logins need it. Nothing is run and nothing is expanded.
+// Splits text into commands as sh(1) does, for login files. Runs nothing.
 #ifndef DAEMON_HOST_SHELL_LINE_H_
 #define DAEMON_HOST_SHELL_LINE_H_
 
@@ -11,7 +10,7 @@
 
 namespace clusterd {
 
-// A word of a shell, without its quotes.
+// A shell word without its quotes.
 struct ShellWord {
   std::string text;
   std::string raw;
@@ -33,7 +32,7 @@ class ShellLine {
 
   std::vector<ShellCommand> Split();
 
-  // Where the newline behind the commands stands, and the one to go on from.
+  // end() is the newline behind the commands, size() the one to continue from.
   size_t end() const { return end_; }
   size_t size() const { return at_; }
   // The text ends within quotes or a here-document.
@@ -45,12 +44,12 @@ class ShellLine {
   void EndWord();
   void EndCommand(char c);
   void TakeQuoted(char quote);
-  // Takes an expansion, or an array, to its last character, so that no sign
-  // within it ends a word. `around`: the quotes that it stands in, or a blank.
+  // Consumes an expansion, or an array, whose characters do not end a word.
+  // `around`: the enclosing quotes, or a blank.
   void TakeExpansion(char around);
-  // "<<EOF", "<<-'EOF'": the lines behind this one are a text.
+  // Notes "<<EOF" or "<<-'EOF'": the following lines are a text.
   void NoteHereDocument();
-  // Goes from the newline in front of them to that of their last line.
+  // Moves from the newline before them to that of their last line.
   void SkipHereDocuments();
 
   const absl::string_view text_;
@@ -58,7 +57,7 @@ class ShellLine {
   size_t end_ = 0;
   bool is_open_ = false;
   std::vector<ShellCommand> commands_;
-  std::vector<std::string> documents_;  // The form of the last line of each.
+  std::vector<std::string> documents_;  // Form of each one's last line.
   ShellWord word_;
   bool in_word_ = false;
 };

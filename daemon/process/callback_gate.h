@@ -1,6 +1,5 @@
-// How an object that timers, streams and threads of the pool call back ends:
-// what comes late finds the gate closed, and who closes it waits for what is
-// inside.
+// Ends an object that timers, streams and pool threads call back: later
+// callbacks find the gate closed, and Close waits for running ones.
 //   void OnTimer() {
 //     const CallbackGate::Pass pass(gate_);
 //     if (!pass) return;
@@ -21,8 +20,8 @@
 
 namespace clusterd {
 
-// Copies are the same gate, so a callback that holds one may outlive the
-// object. Safe for concurrent use.
+// Copies share one gate, so a callback that holds one may outlive the object.
+// Safe for concurrent use.
 class CallbackGate {
  private:
   struct State {
@@ -32,7 +31,7 @@ class CallbackGate {
   };
 
  public:
-  // Keeps Close waiting; false if the gate is closed. Passes may be nested.
+  // Delays Close; false if the gate is closed. Passes may be nested.
   class Pass {
    public:
     explicit Pass(const CallbackGate& gate);
@@ -47,7 +46,7 @@ class CallbackGate {
     bool open_ = false;
   };
 
-  // The same function, which does nothing once the gate is closed.
+  // Returns the function, which does nothing once the gate is closed.
   template <typename Function>
   auto Wrap(Function function) const {
     return [gate = *this, function = std::move(function)](auto&&... arguments) {
@@ -56,14 +55,14 @@ class CallbackGate {
     };
   }
 
-  // Runs the work on the pool with a pass; tries again every 100 ms while the
-  // pool is full. For threads of gRPC, which must not wait for the disk. Pool
-  // and scheduler are not touched once the gate is closed.
+  // Runs `work` on the pool with a pass; retries every 100 ms while the pool is
+  // full. For threads of gRPC, which must not wait for the disk. Does not use
+  // pool or scheduler once the gate is closed.
   void RunSoon(WorkerPool* pool, Scheduler* scheduler,
                std::function<void()> work,
                WorkerPool::Place place = WorkerPool::Place::kInTurn) const;
 
-  // Nobody passes any more, and everybody is out. Must not be called inside.
+  // Refuses new passes and waits for held ones. Must not be called with a pass.
   void Close() const;
 
  private:

@@ -41,7 +41,7 @@ TEST(CallbackGateTest, RunSoonTriesAgainUntilThePoolHasRoom) {
     begun.Notify();
     go_on.WaitForNotification();
   }));
-  // Before it has begun, it fills the queue itself, and leaves room later.
+  // The work must have begun before the queue is filled behind it.
   begun.WaitForNotification();
   while (pool.TryRun([] {})) continue;
   int ran = 0;

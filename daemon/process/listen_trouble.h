@@ -1,4 +1,4 @@
-// Why an address cannot be listened on.
+// Errors of addresses that a daemon cannot listen on.
 #ifndef DAEMON_PROCESS_LISTEN_TROUBLE_H_
 #define DAEMON_PROCESS_LISTEN_TROUBLE_H_
 
@@ -20,7 +20,7 @@ inline absl::Status CannotListen(absl::string_view listen, const char* option,
       ", expected a free ADDRESS:PORT of this machine (", option, ")"));
 }
 
-// The same with the system's own answer, an errno.
+// The same for a system error, an errno.
 inline absl::Status CannotListen(absl::string_view listen, const char* option,
                                  int error) {
   const std::string in_use = absl::StrCat(

@@ -14,16 +14,15 @@
 namespace clusterd {
 namespace {
 
-// gRPC's hook has no room for a pointer.
+// gRPC's hook does not take a pointer.
 std::atomic<Log*> target{nullptr};
 
 void Forward(gpr_log_func_args* message) {
   Log* const log = target.load();
   if (log == nullptr || message->severity != GPR_LOG_SEVERITY_ERROR) return;
-  // gRPC 1.51 calls it an error that no certificate carries the name a client
-  // dialled. None of ours does: they carry SPIFFE ids. And what a server that
-  // stops breaks off. What it says of a handshake that failed names no peer,
-  // and who cannot listen says so in our words.
+  // gRPC 1.51 reports as an error that no certificate has the dialled name
+  // (ours have SPIFFE ids), and connections that a stopping server ends. Its
+  // handshake errors name no peer, and listening errors are logged elsewhere.
   const absl::string_view text = message->message;
   const bool is_news =
       !absl::StartsWith(text, "No match found for server name") &&

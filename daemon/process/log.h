@@ -1,7 +1,7 @@
-// What a daemon says about itself: one line per event on standard error, each
-// with the syslog level that journald understands:
+// A daemon's log: one line per event on standard error, each with the syslog
+// level that journald understands:
 //   <6>attached to controller.example:7443 as server0
-// Not for results: those go to who asked for them.
+// Results are not logged: they go to the caller.
 #ifndef DAEMON_PROCESS_LOG_H_
 #define DAEMON_PROCESS_LOG_H_
 
@@ -21,10 +21,10 @@ class Log {
  public:
   virtual ~Log() = default;
 
-  // Writes one event. The text may come from somebody hostile.
+  // Writes one event. The text may come from an attacker.
   virtual void Write(LogLevel level, absl::string_view text) = 0;
 
-  // The text is made of parts as absl::StrCat takes them.
+  // The text is made of parts, as for absl::StrCat.
   template <typename... Parts>
   void Error(const Parts&... parts) {
     Write(LogLevel::kError, absl::StrCat(parts...));
@@ -45,18 +45,18 @@ class Log {
 
 inline constexpr size_t kMaxLogLineBytes = 2000;
 
-// The line for an event: control bytes escaped, so that one event is one line
-// and no terminal obeys it; cut at kMaxLogLineBytes, newline included.
+// Returns an event's line: control bytes are escaped, so that one event is one
+// line and cannot control a terminal; cut at kMaxLogLineBytes with the newline.
 std::string FormatLogLine(LogLevel level, bool with_level,
                           absl::string_view text);
 
-// Writes to a file descriptor with one system call per line. What cannot be
-// written is dropped: neither a full disk must stop a daemon, nor a journald
-// that hangs with its disk and no longer reads its socket. In that case one
-// line waits for 200 ms, and the lines behind it do not wait.
+// Writes to a file descriptor with one system call per line. Drops what cannot
+// be written: neither a full disk must stop a daemon, nor a journald that hangs
+// with its disk and no longer reads its socket. Then one line waits for 200 ms,
+// and the lines behind it do not wait.
 class DescriptorLog final : public Log {
  public:
-  // `fd` stays the caller's. `with_level`: whether lines begin with "<N>".
+  // The caller keeps `fd`. `with_level`: whether lines begin with "<N>".
   DescriptorLog(int fd, bool with_level);
 
   void Write(LogLevel level, absl::string_view text) override;
@@ -64,14 +64,13 @@ class DescriptorLog final : public Log {
  private:
   const int fd_;
   const bool with_level_;
-  std::atomic<bool> hangs_{false};  // As the last line found it.
+  std::atomic<bool> hangs_{false};  // True after a lost line.
 };
 
-// From now on, for the whole process, takes gRPC's own messages. Only errors;
-// the `log` gets them as warnings, since they are about one connection, but not
-// of handshakes that went wrong: these lines name no peer, so whoever has
-// accepted the connection says it. `log` must live until the process ends or
-// this is called with another one; null drops everything.
+// From now on receives gRPC's own messages of the whole process. Only errors;
+// the `log` gets them as warnings, since they concern one connection. Handshake
+// errors name no peer and are omitted: the accepting code logs them. `log` must
+// live until the process ends or the next call; null drops all.
 void SendGrpcLogTo(Log* log);
 
 }  // namespace clusterd

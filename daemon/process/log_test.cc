@@ -50,7 +50,7 @@ TEST(DescriptorLogTest, WritesLinesToTheDescriptor) {
   EXPECT_EQ(std::string(buffer, static_cast<size_t>(size)), "<3>one\n<5>two\n");
 }
 
-// Every thread that logs would otherwise hang with journald and its disk.
+// Otherwise every logging thread would hang with journald and its disk.
 TEST(DescriptorLogTest, DropsLinesThatNobodyReadsAndGoesOnAfterwards) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);

@@ -1,5 +1,5 @@
-// absl::Notification for waits that have a bound: those of Abseil follow the
-// wall clock, so one that is set back at boot would hold them up by as much.
+// absl::Notification for bounded waits: Abseil's follow the wall clock, so
+// setting it back at boot would extend them by as much.
 #ifndef DAEMON_PROCESS_MONOTONIC_NOTIFICATION_H_
 #define DAEMON_PROCESS_MONOTONIC_NOTIFICATION_H_
 
@@ -12,19 +12,19 @@
 
 namespace clusterd {
 
-// Safe for concurrent use. What happened before Notify is seen after a wait
-// that returned true.
+// Safe for concurrent use. A wait that returned true sees effects before
+// Notify.
 class MonotonicNotification {
  public:
-  // Once.
+  // May be called once.
   void Notify() {
     const std::lock_guard<std::mutex> lock(mutex_);
     done_ = true;
-    // Under the lock: who has waited may destroy this next.
+    // Under the lock: a woken waiter may destroy this object.
     changed_.notify_all();
   }
 
-  // False: nobody has notified within `limit`.
+  // False: there was no Notify within `limit`.
   bool WaitFor(absl::Duration limit) {
     const absl::Duration bounded =
         std::min<absl::Duration>(limit, absl::Hours(24 * 365));

@@ -29,7 +29,7 @@ absl::Time ThreadScheduler::Now() { return absl::Now(); }
 
 Scheduler::TimerId ThreadScheduler::RunAfter(absl::Duration delay,
                                              std::function<void()> run) {
-  // Longer delays would overflow the clock's type, and nobody means them.
+  // Longer delays would overflow the clock's type, and are never intended.
   const absl::Duration bounded =
       std::min(std::max(delay, absl::ZeroDuration()), absl::Hours(24 * 365));
   const Due due =

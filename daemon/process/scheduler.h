@@ -1,5 +1,4 @@
-// Runs things later: deadlines and waits of both daemons, so that tests decide
-// when time passes.
+// Runs the deadlines and waits of both daemons, so that tests control the time.
 #ifndef DAEMON_PROCESS_SCHEDULER_H_
 #define DAEMON_PROCESS_SCHEDULER_H_
 
@@ -25,27 +24,26 @@ class Scheduler {
   // The wall clock.
   virtual absl::Time Now() = 0;
 
-  // Calls `run` once when `delay` has passed, unless the timer is cancelled or
-  // the scheduler is destroyed before. `run` must not block; it may call the
-  // scheduler.
+  // Calls `run` after `delay`, unless the timer is cancelled or the scheduler
+  // destroyed before. `run` must not block; it may call the scheduler.
   virtual TimerId RunAfter(absl::Duration delay, std::function<void()> run) = 0;
 
-  // Takes a timer off. Does not wait for one that is running. Ids of timers
-  // that have run, and 0, are ignored.
+  // Removes a timer without waiting for it to finish. Ignores 0 and ended
+  // timers.
   virtual void Cancel(TimerId timer) = 0;
 };
 
-// Calls `run` at once, and again whenever `interval` has passed, until the
-// scheduler is destroyed. As for RunAfter, `run` must not block.
+// Calls `run` now and after each `interval`, until the scheduler is destroyed.
+// As for RunAfter, `run` must not block.
 void RunEvery(Scheduler* scheduler, absl::Duration interval,
               const std::function<void()>& run);
 
-// One thread of its own; it wakes up when a timer is due and at no other time.
-// Delays do not notice when somebody sets the clock.
+// Has one thread, which wakes up only when a timer is due. Setting the system
+// clock does not affect delays.
 class ThreadScheduler final : public Scheduler {
  public:
   ThreadScheduler();
-  // Drops what is pending and waits for what is running.
+  // Drops pending timers and waits for a running one.
   ~ThreadScheduler() override;
 
   absl::Time Now() override;
@@ -58,8 +56,8 @@ class ThreadScheduler final : public Scheduler {
 
   void Run();
 
-  // Not absl::Mutex: its timed waits follow the wall clock, so a clock that is
-  // set back at boot would hold up every timer by as much.
+  // Not absl::Mutex: its timed waits follow the wall clock, so setting that
+  // back at boot would delay every timer by as much.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Key, std::function<void()>> pending_;

@@ -17,7 +17,7 @@ TEST(ThreadSchedulerTest, RunsWhatIsDueFirstFirst) {
   ThreadScheduler scheduler;
   scheduler.RunAfter(absl::Hours(1), [&] { order += 'c'; });
   scheduler.RunAfter(absl::ZeroDuration(), [&] { order += 'a'; });
-  // Never due before that, however long it takes to get here.
+  // Never due before the next timer, however slow this test is.
   scheduler.RunAfter(absl::Milliseconds(20), [&] {
     order += 'b';
     done.Notify();
@@ -31,7 +31,7 @@ TEST(ThreadSchedulerTest, NeverRunsWhatWasCancelled) {
   absl::Notification go_on;
   absl::Notification done;
   ThreadScheduler scheduler;
-  // Nothing else runs until all is set and cancelled.
+  // Blocks the thread until all timers are set and cancelled.
   scheduler.RunAfter(absl::ZeroDuration(),
                      [&] { go_on.WaitForNotification(); });
   const Scheduler::TimerId timer =

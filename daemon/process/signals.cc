@@ -46,7 +46,7 @@ std::optional<DaemonSignal> BlockedSignals::WaitFor(absl::Duration limit) {
 }
 
 void KeepOutOfCores() {
-  // A limit alone does not hold where cores go to a program (core(5)).
+  // RLIMIT_CORE alone does not apply where a program receives cores (core(5)).
   prctl(PR_SET_DUMPABLE, 0);
 }
 

@@ -1,6 +1,5 @@
-// How a daemon is told to stop, and tells systemd how it is doing. Its signals
-// are taken by a thread that waits for them, so that no work is ever done in a
-// signal handler.
+// Receives a daemon's stop signals, and reports its state to systemd. A thread
+// waits for the signals, so that no work is ever done in a signal handler.
 #ifndef DAEMON_PROCESS_SIGNALS_H_
 #define DAEMON_PROCESS_SIGNALS_H_
 
@@ -20,9 +19,9 @@ enum class DaemonSignal {
   kReload,  // SIGHUP.
 };
 
-// Blocks SIGTERM, SIGINT and SIGHUP for the calling thread and those that it
-// starts later, and ignores SIGPIPE. Make it first thing in main(). Programs
-// that the daemon starts inherit the mask unless the starter resets it.
+// Blocks SIGTERM, SIGINT and SIGHUP for the calling thread and its later ones,
+// and ignores SIGPIPE. Must be the first object in main(). Programs that the
+// daemon starts inherit the mask unless the starter resets it.
 class BlockedSignals {
  public:
   BlockedSignals();
@@ -33,7 +32,7 @@ class BlockedSignals {
 
   // Blocks until one of the three arrives.
   DaemonSignal Wait();
-  // The same for at most so long; nothing: none has arrived.
+  // The same for at most `limit`; no result: none has arrived.
   std::optional<DaemonSignal> WaitFor(absl::Duration limit);
 
  private:
@@ -42,15 +41,16 @@ class BlockedSignals {
   struct sigaction pipe_before_;
 };
 
-// From now on no crash writes this process's memory, with its keys, to a disk,
-// and no other process of its user may look into it. What it starts is free to.
+// From now on a crash never writes this process's memory, with its keys, to a
+// disk, and its user's other processes cannot inspect it. Neither
+// applies to programs that it starts.
 void KeepOutOfCores();
 
-// Tells systemd how a service of Type=notify is doing, as sd_notify(3)
-// documents: one datagram such as "READY=1" to the socket in $NOTIFY_SOCKET.
-// `socket` is the variable's value: a path, "@" before an abstract name, or
-// empty when nobody listens, which is fine. InvalidArgument if it is anything
-// else or too long; Unavailable if it does not take the message.
+// Reports the state of a Type=notify service to systemd (sd_notify(3)): one
+// datagram such as "READY=1" to the socket in $NOTIFY_SOCKET. `socket` is the
+// variable's value: a path, "@" before an abstract name, or empty for OK
+// without a report. InvalidArgument for any other or too long value;
+// Unavailable if the socket does not take the message.
 absl::Status NotifySystemd(const std::string& socket, absl::string_view state);
 
 }  // namespace clusterd

@@ -52,8 +52,8 @@ TEST(BlockedSignalsTest, RestoresMaskAfterwards) {
   EXPECT_EQ(sigismember(&mask, SIGTERM), 0);
 }
 
-// Plays systemd: a datagram socket bound to a path or, without one, to an
-// abstract name that the kernel chooses, so that no other process has it.
+// Acts as systemd: a datagram socket bound to a path or, without one, to a
+// unique abstract name that the kernel chooses.
 class Listener {
  public:
   explicit Listener(const std::string& path = "") {
@@ -68,7 +68,7 @@ class Listener {
   }
   ~Listener() { close(fd_); }
 
-  // Its abstract name, "@00001".
+  // Returns its abstract name, "@00001".
   std::string name() const {
     sockaddr_un address = {};
     socklen_t size = sizeof(address);
@@ -88,7 +88,7 @@ class Listener {
   int fd_;
 };
 
-// Where cores go to a program no limit holds.
+// Where a program receives cores, RLIMIT_CORE does not apply.
 TEST(KeepOutOfCoresTest, NoCoreIsWrittenAndWhatItStartsMayHaveOne) {
   const pid_t daemon = fork();
   if (daemon == 0) {

@@ -13,10 +13,10 @@
 
 namespace clusterd {
 
-// Parts answer to this, which lives as long as the last of them may. Not
-// absl::Mutex, for the reason that scheduler.h has.
+// State that the parts' answers share, since these may outlive the watchdog.
+// Not absl::Mutex, for the reason in scheduler.h.
 struct Watchdog::Round {
-  // Whether it came to that before the time was over.
+  // Returns whether the condition became true in time.
   template <typename Condition>
   bool WaitFor(absl::Duration time, Condition condition) {
     std::unique_lock<std::mutex> lock(mutex);
@@ -108,7 +108,7 @@ bool Watchdog::FinishRound() {
     if (round_->stopping) return false;
     if (over) return true;
     if (waits != 1) continue;
-    // Under the lock: parts that answer meanwhile have time.
+    // Under the lock: a part that answers meanwhile is not late.
     log_->Error("stuck: no answer in ", absl::FormatDuration(limit_ / 2),
                 " from ",
                 absl::StrJoin(round_->owing, ", ",

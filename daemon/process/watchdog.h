@@ -1,7 +1,7 @@
-// Proves to systemd's watchdog that a daemon gets on. One that is there but
-// stuck would keep its hosts waiting for ever; systemd ends a service of which
-// it hears nothing for WatchdogSec= and starts it again. So WATCHDOG=1 is sent
-// only after every part of the daemon has answered, one round after the other.
+// Proves to systemd's watchdog that a daemon makes progress. A stuck daemon
+// would keep its hosts waiting; systemd restarts a service that sends nothing
+// for WatchdogSec=. So WATCHDOG=1 is sent only after every part of the daemon
+// has answered, in successive rounds.
 #ifndef DAEMON_PROCESS_WATCHDOG_H_
 #define DAEMON_PROCESS_WATCHDOG_H_
 
@@ -21,32 +21,32 @@ namespace clusterd {
 
 struct WatchdogPart {
   std::string name;  // For the log: "timers".
-  // Calls `done` once the part has got on, from any thread, also much later. It
-  // must not block, and is called again while an answer is owed.
+  // Calls `done` from any thread, perhaps much later, once the part has made
+  // progress. Must not block, and is called again while an answer is due.
   std::function<void(std::function<void()> done)> ask;
-  // Closed when the watchdog ends, for what `ask` leaves to others to call.
+  // Closed when the watchdog ends, for callbacks that `ask` passes on.
   CallbackGate gate = {};
 };
 
-// How long systemd waits for a word, from WATCHDOG_USEC and WATCHDOG_PID as
-// sd_watchdog_enabled(3) has them; null: not set. Zero where it does not wait:
-// not set, another process meant, or no number.
+// Returns systemd's watchdog interval, from WATCHDOG_USEC and WATCHDOG_PID as
+// in sd_watchdog_enabled(3); null: not set. Zero without a watchdog: not set,
+// for another process, or not a number.
 absl::Duration WatchdogLimit(const char* usec, const char* pid);
 
-// Answers when the scheduler's thread has called `touch`, which takes for a
-// moment the locks that everybody takes; not once the watchdog has ended.
+// Answers when the scheduler's thread has called `touch`, which takes the
+// commonly used locks for a moment; not once the watchdog has ended.
 WatchdogPart TimersPart(Scheduler* scheduler, std::function<void()> touch);
 
-// Answers unless a thread of the pool has been at one piece of work for longer
-// than `longest`: more than any deadline that such work has.
+// Answers unless a pool thread has been busy with one item for longer than
+// `longest`, which must exceed the deadline of any such item.
 WatchdogPart WorkersPart(WorkerPool* pool, absl::Duration longest);
 
 class Watchdog {
  public:
-  // Calls `prove` from a thread of its own, after the first round and then some
-  // four times in `limit`. Before systemd acts, the log names the parts that
-  // owe an answer. Does nothing at all if `limit` is zero. What the parts ask
-  // must outlive it; answers may come later.
+  // Calls `prove` from its own thread, after the first round and then about
+  // four times in `limit`. The log names late parts before systemd acts. Does
+  // nothing if `limit` is zero. The parts' objects must outlive it; answers may
+  // come later.
   Watchdog(absl::Duration limit, std::vector<WatchdogPart> parts,
            std::function<void()> prove, Log* log);
   ~Watchdog();
@@ -57,7 +57,7 @@ class Watchdog {
   struct Round;
 
   void Run();
-  // Asks every part, until all have answered; false: told to stop.
+  // Asks every part until all have answered; false: the watchdog is stopping.
   bool FinishRound();
   void AskDebtors();
 

@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Short, so that a test needs no time; nothing below depends on how short.
+// Short, so that tests are fast; nothing below depends on its value.
 constexpr absl::Duration kLimit = absl::Milliseconds(40);
 
 TEST(WatchdogLimitTest, IsWhatSystemdSays) {
@@ -37,7 +37,7 @@ TEST(WatchdogLimitTest, IsZeroWhereNobodyWaitsForThisProcess) {
   EXPECT_EQ(WatchdogLimit("30000000", "me"), absl::ZeroDuration());
 }
 
-// How often it was proved that the daemon gets on.
+// Counts the proofs of progress.
 class Proofs {
  public:
   void Add() {
@@ -64,8 +64,8 @@ class Proofs {
 
 // A daemon's parts; a test blocks one of them.
 struct WatchedDaemon {
-  // Timers answer as soon as their thread runs, which on a loaded machine may
-  // be too late; workers answer at once or not at all.
+  // Timers answer as soon as their thread runs, perhaps too late on a loaded
+  // machine; workers answer at once or not at all.
   void Watch() {
     Watch({TimersPart(&scheduler, [this] { absl::MutexLock lock(&state); }),
            WorkersPart(&pool, absl::Hours(1))});
@@ -74,7 +74,7 @@ struct WatchedDaemon {
     watchdog = std::make_unique<Watchdog>(
         kLimit, std::move(parts), [this] { proofs.Add(); }, &log);
   }
-  // Nothing is proved while the log says that `part` is stuck.
+  // No proof is sent while the log reports that `part` is stuck.
   void ExpectStuck(const std::string& part) {
     ASSERT_TRUE(log.WaitFor("stuck: ")) << log.Lines();
     EXPECT_THAT(log.Lines(), HasSubstr(absl::StrCat("from ", part, ";")));
@@ -148,7 +148,7 @@ TEST(WatchdogTest, TakesLongWorkForNoStuckWorker) {
   release.Notify();
 }
 
-// An answer of the round before would speak for a part that is stuck by now.
+// An answer of the previous round must not count for a part that is now stuck.
 TEST(WatchdogTest, TakesNoAnswerForALaterRound) {
   CapturedLog log;
   Proofs proofs;
@@ -157,9 +157,9 @@ TEST(WatchdogTest, TakesNoAnswerForALaterRound) {
   const WatchdogPart part = {"part", [&](std::function<void()> done) {
                                absl::MutexLock lock(&mutex);
                                answers.push_back(done);
-                               // The first round has its answer at once.
+                               // The first round gets its answer at once.
                                if (answers.size() == 1) done();
-                               // Later ones get that of the first again.
+                               // Later rounds get the first one's answer again.
                                answers.front()();
                              }};
   const Watchdog watchdog(

@@ -55,7 +55,7 @@ void WorkerPool::Run(bool first_only) {
       began = began_.insert(Clock::now());
     }
     work();
-    // What it holds goes before it counts as done.
+    // Destroys what `work` holds before it counts as done.
     work = nullptr;
     absl::MutexLock lock(&mutex_);
     began_.erase(began);

@@ -1,6 +1,5 @@
-// A fixed number of threads for work that blocks or takes long, and a bounded
-// queue in front of them. What must not wait for the rest has a queue of its
-// own, which every thread looks at first, and threads that do nothing else.
+// A fixed number of threads for work that blocks or takes long, with a bounded
+// queue. Urgent work has a queue that all threads prefer, and its own threads.
 #ifndef DAEMON_PROCESS_WORKER_POOL_H_
 #define DAEMON_PROCESS_WORKER_POOL_H_
 
@@ -23,18 +22,17 @@ class WorkerPool {
  public:
   enum class Place { kInTurn, kFirst };
 
-  // `first_threads` do only what goes first. REQUIRES: threads >= 1.
+  // `first_threads` run only kFirst work. REQUIRES: threads >= 1.
   WorkerPool(int threads, size_t max_queued, int first_threads = 0);
-  // Waits for what is running; what is still queued never runs.
+  // Waits for running work; queued work never runs.
   ~WorkerPool();
 
-  // False, and `work` will not run, if max_queued items wait in that place
-  // already.
+  // Returns false without running `work` if that queue has max_queued items.
   bool TryRun(std::function<void()> work, Place place = Place::kInTurn)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Blocks until nothing runs and nothing is queued. Not from the pool itself.
+  // Blocks until all work is done. Must not be called from the pool itself.
   void Drain() ABSL_LOCKS_EXCLUDED(mutex_);
-  // How long the oldest work that runs has been running; zero if none runs.
+  // Returns how long the oldest running work has run; zero if none runs.
   absl::Duration LongestRunning() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -54,7 +52,7 @@ class WorkerPool {
 
   const size_t max_queued_;
   absl::Mutex mutex_;
-  // When each work that runs began.
+  // Start times of the running work.
   std::multiset<Clock::time_point> began_ ABSL_GUARDED_BY(mutex_);
   Queue first_ ABSL_GUARDED_BY(mutex_);
   Queue queue_ ABSL_GUARDED_BY(mutex_);

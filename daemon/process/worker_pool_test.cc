@@ -14,7 +14,7 @@ TEST(WorkerPoolTest, RunsAsManyAtOnceAsItHasThreads) {
   absl::Notification first;
   absl::Notification second;
   WorkerPool pool(2, 2);
-  // Each waits for the other: one thread alone would hang here.
+  // They wait for each other: a single thread would hang here.
   ASSERT_TRUE(pool.TryRun([&] {
     first.Notify();
     second.WaitForNotification();

@@ -1,5 +1,5 @@
-// How long the other end of a connection has to take what is written to it.
-// gRPC tells only when a whole message is taken, so a long one has longer.
+// Time limit for a peer to accept a written message. gRPC reports only whole
+// messages, so longer ones get more time.
 #ifndef DAEMON_PROCESS_WRITE_TIME_H_
 #define DAEMON_PROCESS_WRITE_TIME_H_
 

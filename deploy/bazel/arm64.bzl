@@ -24,7 +24,7 @@ _PACKAGES = [
     "zlib1g-dev",
 ]
 
-# $1 and further: packages. They are unpacked here.
+# $1 and further: packages, which are unpacked here.
 _FETCH = """
 set -eu
 mkdir -p apt/state/lists/partial apt/cache/archives/partial

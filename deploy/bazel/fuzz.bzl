@@ -17,14 +17,14 @@ def fuzz_test(name, srcs, deps, corpus = [], effort = 1):
     """
     seeds = name + "_seeds"
 
-    # libFuzzer would only replay files that are named alone; a list of seeds it
-    # takes as a file of comma-separated paths.
+    # libFuzzer only replays files that are named alone; it takes a list of
+    # seeds as a file of comma-separated paths.
     native.genrule(
         name = seeds,
         testonly = True,
         srcs = corpus,
         outs = [seeds + ".txt"],
-        # As the test sees them: without where Bazel puts what it makes.
+        # Paths as the test sees them, without Bazel's output folder.
         cmd = "for s in $(SRCS); do find -L \"$$s\" -type f; done | sort" +
               " | sed 's,^$(BINDIR)/,,' | paste -sd, | tr -d '\\n' > $@",
     )

@@ -1,9 +1,9 @@
 """One library and one test binary for a folder."""
 
-# More would keep one core busy with the last of them.
+# A larger number keeps one core busy with the last source.
 _FILES_IN_A_SOURCE = 8
 
-# Every test has these: GoogleTest, and the one limit for what a test waits for.
+# Dependencies of every test: GoogleTest, and the common limit for waits.
 _WAIT = "//tests/support/wait"
 _TEST_DEPS = [
     _WAIT,

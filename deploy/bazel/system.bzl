@@ -53,7 +53,7 @@ def _flags(repository_ctx, modules, static):
         fail("`%s`: %s" % (" ".join(command), result.stderr))
     flags = [flag for flag in result.stdout.strip().split(" ") if flag]
 
-    # Of equal libraries the last, which stands behind all that need it.
+    # Keeps the last of equal libraries, which follows all that need it.
     unique = [
         flag
         for at, flag in enumerate(flags)
@@ -81,7 +81,7 @@ def _headers(repository_ctx, name, modules):
     return ["%s_headers_%d" % (name, at + 1) for at in range(len(folders))]
 
 def _system_libraries_impl(repository_ctx):
-    # The generators that belong to the libraries: their code fits no others.
+    # The libraries' own generators: the code of others does not fit.
     for module, program in [("protobuf", "protoc"), ("grpc++", "grpc_cpp_plugin")]:
         prefix = _asked(repository_ctx, ["--variable=prefix", module])
         repository_ctx.symlink(prefix + "/bin/" + program, program)

@@ -1,8 +1,8 @@
-# Sourced by the notifiers beside it: reads the news of clusterd-controller on
-# standard input and posts JSON to the web address in a file. An address is a
-# secret: curl reads it on its standard input, so that no list of processes, no
-# log and no message has it. Needs curl, and no jq. NOTIFY_SECONDS, 8 if it is not
-# set, is how long an answer may take: less than the notifier's deadline.
+# The notifiers beside it source this: it reads the news of clusterd-controller
+# on standard input and posts JSON to the web address in a file. The address is
+# secret: curl reads it on its standard input, so that process lists, logs and
+# messages do not show it. Needs curl, not jq. NOTIFY_SECONDS, default 8, limits
+# the wait for an answer: keep it below the notifier's deadline.
 # shellcheck shell=sh
 set -u
 export LC_ALL=C
@@ -13,8 +13,8 @@ fi
 # EX_TEMPFAIL of sysexits.h: the controller sends the news again later.
 later=75
 
-# line FILE: the one line of a file that only the controller's user should read, as
-# it stands between quotes in a configuration of curl.
+# line FILE: the one line of a file that only the controller's user should read,
+# quoted for a configuration of curl.
 line() {
   text=$(sed -e 's/[[:space:]]*$//' -e 's/["\]/\\&/g' <"$1") || exit 1
   case $text in
@@ -26,9 +26,9 @@ line() {
   printf '%s' "$text"
 }
 
-# post URL_FILE [TOKEN_FILE]: posts standard input and prints the answer. Exits 75
-# without an answer, for a certificate that the system does not trust, and for the
-# HTTP statuses 429 and 5xx. Follows no redirection.
+# post URL_FILE [TOKEN_FILE]: posts standard input and prints the answer. Exits
+# 75 without an answer, for an untrusted certificate, and for the HTTP statuses
+# 429 and 5xx. Follows no redirection.
 post() {
   address=$(line "$1") || exit 1
   case $address in
@@ -63,16 +63,16 @@ post() {
   esac
 }
 
-# sentence: one sentence for people, still with the escapes of JSON.
+# sentence: one sentence for people, still with JSON's escapes.
 sentence() {
   word='"([^"]*)"'
   sed -nE 's/^\{"schema_version":1,"cluster":'"$word"',"schedule":'"$word"',"run_id":'"$word"',"verdict_before":'"$word"',"verdict":'"$word"',"summary":"(([^"\]|\\.)*)".*/clusterd \1: schedule \2: \5, was \4; \6. Details: clusterctl show \3/p' |
     sed -E 's/: ([a-z]+), was \1; /: still \1; /'
 }
 
-# robot FORMAT BUSY URL_FILE: posts that sentence in place of the %s of FORMAT. A
-# robot answers 200 and says in a number whether it took the message: 0. BUSY are
-# the numbers for which the same message may be taken later.
+# robot FORMAT BUSY URL_FILE: posts that sentence in place of the %s of FORMAT.
+# A robot answers 200 with a number: 0 if it took the message. For the numbers
+# BUSY the same message may be sent again later.
 robot() {
   news=$(sentence)
   if [ -z "$news" ]; then

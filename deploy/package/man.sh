@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A page for man, on standard output, from the texts that are there already.
+# Prints a man page made from existing texts.
 #   man.sh program NAME SECTION SUMMARY PROGRAM [PAGE...]
-#       what `PROGRAM --help` prints; of clusterctl also `PROGRAM help PAGE...`
+#       output of `PROGRAM --help`; for clusterctl also `PROGRAM help PAGE...`
 #       for each PAGE, such as "config show"
 #   man.sh keys NAME SUMMARY FILE.md...   Markdown files with tables of keys
-# DATE and VERSION of the environment stand in its foot. PROGRAM may be several
-# words, e.g. an emulator in front.
+# DATE and VERSION of the environment are its footer. PROGRAM may be several
+# words, e.g. with an emulator.
 set -euo pipefail
 
 begin() {
@@ -13,10 +13,10 @@ begin() {
   printf '.SH NAME\n%s \\- %s\n' "$1" "$3"
 }
 
-# Text as it is: no line of it is a request, no hyphen becomes another sign.
+# Escapes text, so that no line is a request and no hyphen becomes another sign.
 plain() { sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\\([.']\\)/\\\\\\&\\1/"; }
 
-# preformatted TITLE: of standard input, as a section or (SS) a part of one.
+# preformatted TITLE: prints standard input as a section, or (SS) a part of one.
 preformatted() {
   printf '.%s "%s"\n.nf\n' "$1" "$2"
   plain
@@ -59,7 +59,7 @@ keys() {
     /^## / { print ".SH \"" toupper(text(substr($0, 4))) "\""; next }
     /^### / { print ".SS \"" text(substr($0, 5)) "\""; next }
     /^\|[-|]*\|$/ { rows = 1; next }
-    # The head of a table. Of its rows, only the default needs its name.
+    # Skips the head of a table. Only the column of the default needs its name.
     /^\|/ && !rows { split($0, head, / *\| */); next }
     /^\|/ {
       line = $0; sub(/^\| */, "", line); sub(/ *\|$/, "", line)

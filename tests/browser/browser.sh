@@ -1,4 +1,4 @@
-# Headless Chromium for tests: sourced. Everything it writes is below $work.
+# Headless Chromium for tests; source it. It writes only below $work.
 # shellcheck shell=bash
 
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/browser.XXXXXX")
@@ -13,7 +13,7 @@ browser=(chromium-headless-shell --headless --no-sandbox --disable-gpu
 alone=(unshare --net)
 [ "$(id -u)" -eq 0 ] || alone=(unshare --user --map-root-user --net)
 
-# Why there is no browser to test with; nothing if there is.
+# Prints why no browser can be tested; prints nothing if one can.
 obstacle() {
   if ! command -v chromium-headless-shell >/dev/null; then
     echo "chromium-headless-shell is not installed"
@@ -22,8 +22,8 @@ obstacle() {
   fi
 }
 
-# browse FILE OPTION...: opens the file. What goes to the console, refusals of
-# its policy too, is in $work/console, what it asks the network for in $work/net.
+# browse FILE OPTION...: opens the file. $work/console gets the console's output, refusals of its
+# policy too, and $work/net the requests to the network.
 browse() {
   local file=$1
   shift

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# HTML reports in a real browser: no request is tried, the policy refuses
-# nothing of the page itself, hostile texts execute nothing, the script does what
-# it is for, and without it all is there.
+# HTML reports in a real browser. The page tries no request, its policy refuses nothing of its own,
+# and hostile texts execute nothing. The script works, and without it all content is there.
 set -uo pipefail
 . tests/browser/browser.sh
 
 why=$(obstacle)
 if [ -n "$why" ]; then
-  # What tests/run.sh installs is no excuse for root.
+  # For root a missing package of tests/run.sh is a failure.
   if [ "$(id -u)" -eq 0 ] && [[ $why = *"not installed"* ]]; then
     echo "FAILED: $why"
     exit 1
@@ -28,11 +27,11 @@ expect() {
   [ "$found" -eq "$2" ] || fail "$1: $found of /$3/, expected $2"
 }
 
-# What the page asked the network for, and what it said or was refused.
+# The page's requests to the network, and its output and refusals.
 asked() { grep -oE '"url": ?"[^"]*"' "$work/net" | grep -v '"file:' | sort -u; }
 said() { grep CONSOLE "$work/console"; }
 
-# open NAME: $work/NAME.html into $work/dom; nothing is asked, said or refused.
+# open NAME: $work/NAME.html into $work/dom; fails on any request or output.
 open_quietly() {
   browse "$work/$1.html" --dump-dom "${@:2}" >"$work/dom" || fail "$1: the browser ended with $?"
   [ -s "$work/net" ] || fail "$1: no log of the network"
@@ -44,7 +43,7 @@ for name in small large hostile; do
   tests/browser/sample_report "$name" >"$work/$name.html" || fail "no report $name"
 done
 
-# First that a page which does what it should not is found out.
+# First checks that a misbehaving page is found out.
 {
   echo '<!DOCTYPE html><title>t</title>'
   echo '<img src="http://127.0.0.1:9/x">'
@@ -52,7 +51,7 @@ done
 } >"$work/wrong.html"
 browse "$work/wrong.html" --dump-dom >"$work/dom"
 expect "a page that is fooled" 1 '<title>owned</title>'
-# Read through <(): whoever writes into a pipe that grep has left fails with it.
+# Read through <(): a writer into a pipe that grep has left fails with it.
 grep -q 'http://127.0.0.1:9/x' <(asked) || fail "a request is not seen"
 grep -q here <(said) || fail "the console is not seen"
 sed "s|</footer>|&<script>document.title='owned'</script>|" "$work/small.html" >"$work/added.html"
@@ -71,7 +70,7 @@ open_quietly hostile
 expect "a text became a title of its own" 0 '<title>owned'
 expect "the script runs beside hostile texts" 1 '<html lang="en" class="scripted">'
 
-# Nor does escaping lean on the policy: without it, with every page of a host open.
+# Escaping must not rely on the policy: without it, with every page of a host open.
 with_script() { # NAME, the script on standard input: a copy of $work/NAME.html that lets the script in.
   sed -E 's|<meta http-equiv="Content-Security-Policy"[^>]*>||; s|</body></html>||' "$work/$1.html"
   echo "<script>"
@@ -95,7 +94,7 @@ addEventListener('load', () => setTimeout(() => {
       ' filled=' + document.querySelectorAll('#body details.host table').length;
 }, 0));
 JS
-# Its clock is as far as that before the page is looked at: the script has ended.
+# The clock must have reached that time before the page is read: the script has ended.
 open_quietly bare --virtual-time-budget=10000
 title=$(grep -oE '<title>[^<]*' "$work/dom")
 wanted='<title>owned=false acting=0 strange=0 links=0 scripts=3 pages=4 filled='
@@ -106,7 +105,7 @@ open_quietly large
 expect "cells of 1,152 hosts" 1152 '<a class="[FUWPS]" href="#h[0-9]+"'
 expect "pages of 1,152 hosts" 1152 '<details class="host( passes| long)?" id="h[0-9]+"'
 
-# A script that was changed is refused, and then all is there but what it does.
+# A changed script is refused; all content is there without its effects.
 sed "s|'use strict';|'use strict'; |" "$work/small.html" >"$work/changed.html"
 browse "$work/changed.html" --dump-dom >"$work/dom"
 grep -q "violates the following Content Security Policy" <(said) || fail "a changed script is not refused"
@@ -115,7 +114,7 @@ expect "findings without a script" 1 '<td class="where">server1 device 3</td><td
 expect "a host's page without a script" 1 '<details class="host" id="h1">'
 expect "the bar is hidden" 1 '<div class="bar" id="bar" hidden="">'
 
-# What a hand would do, by a script that only a copy without the policy lets in.
+# Acts as a user would, by a script that only runs in a copy without the policy.
 with_script small >"$work/driven.html" <<'JS'
 const told = [];
 const one = (selector) => document.querySelector(selector);

@@ -24,7 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Reads the hello, sends what it was given, and collects results until the host
+// Reads the hello, sends its messages, and collects results until the host
 // hangs up.
 class ScriptedHub final : public AgentHub::Service {
  public:
@@ -111,6 +111,8 @@ class AgentTest : public testing::Test {
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", *credentials, &port);
+    // As in the controller, windows do not grow.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.RegisterService(hub);
     server_ = builder.BuildAndStart();
     TestHost::Options options;
@@ -154,7 +156,7 @@ TEST_F(AgentTest, KeepsTheControllersNewestLineOfTheWelcomeAndOfEachTask) {
   ASSERT_EQ(heads.size(), 2u);
   EXPECT_EQ(heads[0].of(), "controller");
   EXPECT_EQ(heads[0].sequence(), 12u);
-  // That of the welcome, behind which the task's went.
+  // The head of the welcome, after which the task's was sent.
   EXPECT_EQ(heads[1].sequence(), 9u);
   EXPECT_TRUE(heads[1].contradicted());
 }
@@ -233,7 +235,7 @@ TEST_F(AgentTest, RefusesControllerOfAnotherCluster) {
 
 TEST_F(AgentTest, RefusesTaskBeforeTheWelcome) {
   Start({ObserveTask(1)});
-  EXPECT_TRUE(host_->WaitError("first message was no welcome"));
+  EXPECT_TRUE(host_->WaitError("first message was not a welcome"));
   // It tries again, as after any other end.
   EXPECT_TRUE(hub_->WaitForAttached(2));
 }
@@ -257,7 +259,7 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   TestCertificates certificates;
   MemoryObserver observer{HostFacts()};
   TestHost::Options options;
-  // Nobody can listen on port 0.
+  // Port 0 cannot have a listener.
   options.controller = "127.0.0.1:0";
   options.name = "server0";
   options.tls = certificates.Host("server0");
@@ -268,8 +270,7 @@ TEST(AgentWithoutControllerTest, SaysWhyAndStopsBetweenAttempts) {
   EXPECT_FALSE(host.Status().attached());
 }
 
-// Never reads after the hello, and sends tasks of unknown kinds for as long as
-// somebody takes them.
+// Never reads after the hello.
 class DeafHub final : public AgentHub::Service {
  public:
   grpc::Status Attach(
@@ -278,29 +279,37 @@ class DeafHub final : public AgentHub::Service {
     AgentMessage hello;
     stream->Read(&hello);
     stream->Write(WelcomeTo("test"));
-    HubMessage unknown;
-    for (uint64_t id = 1; !has_to_end && stream->Write(unknown); ++id) {
-      unknown.mutable_task()->set_task_id(id);
-      unknown.mutable_task()->set_deadline_ms(1000);
-    }
+    // It never reads, so it does not notice that a host leaves.
+    has_to_end.WaitForNotification();
     return grpc::Status::OK;
   }
 
-  // It never reads, so it does not notice that a host takes its leave.
-  std::atomic<bool> has_to_end{false};
+  absl::Notification has_to_end;
 };
 
-TEST_F(AgentTest, LeavesAControllerThatDoesNotReadItsAnswers) {
+// Messages that the host makes itself: those that answer tasks would come as
+// slowly as the machine is, and one that is not taken for 30 s ends the stream
+// for another reason.
+TEST_F(AgentTest, LeavesAControllerThatDoesNotRead) {
   DeafHub deaf;
   Serve(&deaf);
+  ASSERT_TRUE(host_->WaitAttached());
+  DriftReport report;
+  report.mutable_drift()->mutable_value()->set_unfinished(
+      std::string(1024, 'a'));
+  // The window takes some of them.
+  constexpr size_t kOnTheWire = 1024;
+  for (size_t i = 0; i < HubConnection::kMaxWaiting + kOnTheWire; ++i) {
+    host_->stream().SendDrift(report);
+  }
   EXPECT_TRUE(host_->WaitError("the controller does not read"));
-  deaf.has_to_end = true;
+  deaf.has_to_end.Notify();
   host_.reset();
   server_->Shutdown();
   server_->Wait();
 }
 
-// Sends one message of that many bytes, and when the host comes back no more.
+// Sends one message of that many bytes, and ignores the host when it is back.
 class HugeHub final : public AgentHub::Service {
  public:
   explicit HugeHub(size_t bytes) : bytes_(bytes) {}
@@ -326,7 +335,7 @@ class HugeHub final : public AgentHub::Service {
   bool WaitForReturn() {
     return back_.WaitForNotificationWithTimeout(kPatience);
   }
-  // Whether the host took in all of it; known once the server has ended.
+  // True if the host took in all of it; valid once the server has ended.
   bool took() const { return took_; }
 
  private:
@@ -375,7 +384,7 @@ TEST_F(AgentTest, ManyEqualTasksCostNoMoreThanTwoObservations) {
   EXPECT_TRUE(absl::c_all_of(results, [](const TaskResult& result) {
     return result.has_facts() || result.task_id() == 41;
   }));
-  // The first may have begun before the others came, or not.
+  // The first may have begun before the others came.
   EXPECT_LE(observer_.begun(), 2);
 }
 

@@ -1,5 +1,5 @@
 // Applies and rollbacks from a client's request to its report, with hosts that
-// do as told, fail, refuse, die, or are asked by a controller that goes.
+// obey, fail, refuse, or die, or whose controller stops.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -11,6 +11,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -29,7 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Way = ScriptedHost::Way;
 
-// What a client saw of one call.
+// A client's view of one call.
 struct Seen {
   absl::Status status;
   ApplyReport report;
@@ -49,7 +50,7 @@ Seen ReadAll(grpc::ClientReader<ApplyEvent>* stream) {
     if (event.has_host()) seen.hosts.push_back(event.host());
     if (event.has_report()) {
       ++reports;
-      seen.report = event.report();
+      seen.report = Rendered(event.report());
     }
   }
   seen.status = ToAbslStatus(stream->Finish());
@@ -385,7 +386,7 @@ TEST_F(ApplyRunTest, HostThatDiesAndComesBackTellsHowItEnded) {
   ApplyResult result;
   result.set_apply_id(hosts_[0]->tasks()[0].apply().apply_id());
   result.set_outcome(ApplyResult::APPLIED);
-  // Before that, the news could not be told from what its answer will say.
+  // Before that, the news looks the same as the host's coming answer.
   EXPECT_TRUE(controller_.log().WaitFor("host server0: detached"));
   AttachOne(0, Way::kSucceeds, {result});
   apply.join();
@@ -462,7 +463,7 @@ TEST_F(ApplyRunTest, AdminAbortsARunThatHangsAndTheTurnIsFree) {
   EXPECT_THAT(response.given_up(), ElementsAre("server0"));
   EXPECT_EQ(response.not_started(), 1u);
   apply.join();
-  // What the host does after all is kept, while another may run.
+  // The store keeps the host's late result, while another run may begin.
   hosts_[0]->Finish(ApplyResult::APPLIED);
   EXPECT_TRUE(WaitUntil([&] {
     return Kept(request.id()).hosts(0).outcome() != ApplyResult::LOST;

@@ -44,8 +44,8 @@ constexpr char kAllowAll[] =
 // Longer than any task takes.
 constexpr uint32_t kDeadlineMs = 600'000;
 
-// Welcomes a host, keeps what it says, and speaks when the test does. One
-// stream at a time.
+// Welcomes a host, keeps its messages, and sends those of the test. One stream
+// at a time.
 class PlayedHub final : public AgentHub::Service {
  public:
   using Stream = grpc::ServerReaderWriter<HubMessage, AgentMessage>;
@@ -86,13 +86,13 @@ class PlayedHub final : public AgentHub::Service {
     ASSERT_NE(stream_, nullptr);
     EXPECT_TRUE(stream_->Write(message));
   }
-  // As a controller that loses power.
+  // Acts as a controller that loses power.
   void BreakStream() {
     absl::MutexLock lock(&mutex_);
     ASSERT_NE(stream_, nullptr);
     context_->TryCancel();
   }
-  // What came next and was not taken yet.
+  // The next message that was not taken yet.
   AgentMessage Next() {
     absl::MutexLock lock(&mutex_);
     const auto some = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
@@ -173,7 +173,7 @@ class ApplyTaskTest : public testing::Test {
     hello_ = hub_.WaitForHello();
     told_ = hub_.Next().past_applies();
   }
-  // What is there after the daemon has ended.
+  // Files after the daemon has ended.
   std::map<std::string, std::string> StateAtTheEnd() {
     EXPECT_TRUE(daemon_->Terminate().ok());
     return scenario_->State();
@@ -194,7 +194,7 @@ class ApplyTaskTest : public testing::Test {
   std::map<std::string, std::string> before_;
   std::unique_ptr<TestDaemon> daemon_;
   Hello hello_;
-  // What it said once it was welcome.
+  // The daemon's message after its welcome.
   PastApplies told_;
 };
 
@@ -234,7 +234,7 @@ TEST_F(ApplyTaskTest, TakesBackByItselfWhatNobodyConfirmsAndSaysSo) {
   hub_.Send(WaitingMessage(plan_));
   const ApplyResult applied = NextButProgress().result().apply();
   ASSERT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.error();
-  EXPECT_EQ(applied.goes_back_in_ms(), 1000u);
+  EXPECT_EQ(applied.reverts_in_ms(), 1000u);
   scenario_->clock.Advance(absl::Seconds(1));
   const PastApplies past = hub_.Next().past_applies();
   ASSERT_EQ(past.results_size(), 1) << past.ShortDebugString();
@@ -360,7 +360,7 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
   Start();
   hub_.Send(ApplyMessage(1, plan_));
   ASSERT_EQ(hub_.Next().result().apply().outcome(), ApplyResult::REFUSED);
-  // As if that answer had been lost: it is told again.
+  // As if that answer had been lost: the daemon sends it again.
   hub_.BreakStream();
   hub_.WaitForHello(2);
   const AgentMessage past = hub_.Next();
@@ -371,8 +371,8 @@ TEST_F(ApplyTaskTest, TellsTheNextStreamThatAChangeWasRefused) {
               HasSubstr("this host does not allow"));
 }
 
-// Users of devices are looked for before the first effect, so a test that holds
-// that up holds up the apply.
+// The applier searches for users of devices before the first effect, so a test
+// that blocks the search blocks the apply.
 TEST_F(ApplyTaskTest, FinishesWhenTheStreamBreaksAndTellsTheNextOne) {
   absl::Notification begun;
   absl::Notification go_on;

@@ -1,5 +1,5 @@
-// The real observer, with real processes, on simulated Ascend 950 servers: what
-// a check of such a host gets to know, and why it does not know the rest.
+// The real observer, with real processes, on simulated Ascend 950 servers: the
+// facts of such a host, and the reasons for missing ones.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -71,7 +71,7 @@ class Ascend950HostTest : public testing::Test {
   const sim::TestFolder folder_;
   PosixCommandRunner programs_;
   ImpatientRunner runner_{&programs_};
-  // Between tries of a busy device nobody has to wait.
+  // The test does not wait between tries of a busy device.
   FakeClock clock_;
 };
 
@@ -99,7 +99,7 @@ TEST_F(Ascend950HostTest, TellsWhatIsPublishedOfEveryDevice) {
   }
 }
 
-// As config learn does, while no cluster.yaml names the product.
+// Like config learn, while no cluster.yaml names the product.
 TEST_F(Ascend950HostTest, IsReadInItsOwnCommandLineWhereNobodyNamesTheProduct) {
   Make({});
   const HostFacts facts = Observe(NpuToolFacts::GENERATION_UNSPECIFIED);
@@ -150,8 +150,7 @@ TEST_F(Ascend950HostTest, GivesAReasonForWhatIsNotPublished) {
   EXPECT_EQ(facts.devices(5).link().value(), LinkFact::UP);
 }
 
-// hccn.conf then holds the lines of slots, and each looks like another
-// device's.
+// hccn.conf then has the lines of slots, which look like another device's.
 TEST_F(Ascend950HostTest, ComparesNoAddressWhereTheSlotIsAnother) {
   Make({"0:state=bond=4", "4:tls=1"});
   const DeviceFacts device = Observe().devices(0);

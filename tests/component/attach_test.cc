@@ -220,7 +220,7 @@ TEST(AttachTest, SecondMachineUnderOneNameIsRefusedAndReported) {
   EXPECT_TRUE(controller.Entry("server0").attached());
 }
 
-// Both ids can be read by everybody on the server.
+// Every user of the server can read both ids.
 TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
   TestCertificates certificates;
   PatientScheduler scheduler;
@@ -245,7 +245,7 @@ TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
               testing::Not(HasSubstr("host server0: detached")));
 }
 
-// Nor may it speak before it is known whether it has the name.
+// A stream without a name yet must not send either.
 TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
   TestCertificates certificates;
   PatientScheduler scheduler;
@@ -274,11 +274,11 @@ TEST(AttachTest, RefusedMachineIsNeverWelcomed) {
   options.machine_id = "another machine";
   TestHost second(options, &observer);
   EXPECT_TRUE(second.WaitError("two machines present themselves"));
-  // Else its waits would begin anew after each refusal.
+  // Otherwise its waits would start over after each refusal.
   EXPECT_THAT(second.log().Lines(), testing::Not(HasSubstr("<6>attached")));
 }
 
-// Somebody who watches the cluster over a connection of its own.
+// A client that watches the cluster over a connection of its own.
 class Watcher {
  public:
   explicit Watcher(TestController& controller)
@@ -290,7 +290,7 @@ class Watcher {
     if (!ended_) reader_->Finish();
   }
 
-  // Reads on until it is told so; false if the stream ends before.
+  // Reads on until `holds`; false if the stream ends before.
   template <typename Condition>
   bool ReadUntil(const Condition& holds) {
     while (reader_->Read(&now_)) {
@@ -349,7 +349,7 @@ TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
   host.stream().Stop();
   EXPECT_TRUE(watcher.ReadUntil(
       [](const ClusterNow& now) { return now.hosts_attached() == 0; }));
-  // It is told of changes alone, however often it was looked.
+  // The watcher only receives changes, however many rounds there were.
   EXPECT_LE(watcher.told(), 4);
 }
 
@@ -420,7 +420,7 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
   EXPECT_THAT(refused.error_message(),
               HasSubstr("8 terminals watch already for tester"));
   watchers.pop_back();
-  // The controller hears of it a moment later.
+  // The controller notices it a moment later.
   EXPECT_TRUE(WaitUntil(
       [&controller] { return Watcher(controller).WaitUntilToldOnce(); }));
 }

@@ -1,6 +1,6 @@
-// The controller's audit file over real gRPC: what changes hosts has a line
-// before and after it, who is refused has one, and a file that cannot be
-// written refuses changes and nothing else.
+// The controller's audit file over real gRPC. Each change of hosts has a line
+// before and after it, and each refusal one. A file that cannot be written only
+// refuses changes.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -38,7 +38,7 @@ class AuditTest : public testing::Test {
  protected:
   AuditTest() : controller_(&certificates_, 1, &scheduler_) {}
 
-  // server0, whose somaxconn is wrong.
+  // Starts with server0, whose somaxconn is wrong.
   void Start() {
     controller_.Start();
     const auto spec = controller_.spec().spec();
@@ -58,7 +58,7 @@ class AuditTest : public testing::Test {
     return controller_.ClientAs(Files(role));
   }
 
-  // Of a plan that an operator makes now.
+  // Applies a plan that an operator makes now.
   absl::Status Apply(const std::string& role) {
     const auto planner = As("operator");
     const TlsFiles files = Files(role);
@@ -98,8 +98,8 @@ class AuditTest : public testing::Test {
   ThreadScheduler scheduler_;
   TestController controller_;
   std::unique_ptr<ScriptedHost> host_;
-  std::string digest_;  // Of the plan that was applied last.
-  std::string serial_;  // Of who did.
+  std::string digest_;  // The last applied plan's.
+  std::string serial_;  // Its operator's.
 };
 
 TEST_F(AuditTest, HasALineBeforeAndAfterAnApplyWithWhoBeganIt) {
@@ -118,7 +118,7 @@ TEST_F(AuditTest, HasALineBeforeAndAfterAnApplyWithWhoBeganIt) {
   }
   EXPECT_EQ(entries[0].result(), kAuditBegins);
   EXPECT_EQ(entries[1].result(), "succeeded: 1 applied");
-  // The host is told the line that was written before it was asked.
+  // The host receives the line that was written before it was asked.
   const ApplyTask task = host_->tasks().at(0).apply();
   EXPECT_EQ(task.actor(), kOperator);
   EXPECT_EQ(task.actor_certificate(), serial_);
@@ -356,7 +356,7 @@ TEST_F(AuditTest, KeepsTheNewestLineThatAHostTellsForOperators) {
     return heads.heads_size() >= 2;
   }));
   EXPECT_EQ(heads.heads(0).of(), kControllerFile);
-  // Its certificate says who it is, and nothing that it writes.
+  // Only its certificate gives its name.
   EXPECT_EQ(heads.heads(1).of(), "server0");
   EXPECT_EQ(heads.heads(1).sequence(), 12u);
   EXPECT_EQ(

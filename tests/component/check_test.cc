@@ -1,5 +1,5 @@
 // Checks from a client's request to its report, with hosts that answer, lag,
-// die, lie or never come.
+// die, lie or stay away.
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -130,7 +130,7 @@ TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
   EXPECT_TRUE(stream->Finish().ok());
   EXPECT_EQ(report.verdict(), UNKNOWN) << report.DebugString();
   EXPECT_EQ(HostOf(report, "server1").state(), UNKNOWN);
-  // What the other said counts.
+  // The other host's answer counts.
   EXPECT_EQ(HostOf(report, "server0").state(), PASS);
   EXPECT_EQ(HostOf(report, "server0").no_facts_reason(), "");
 }
@@ -229,7 +229,7 @@ TEST(CheckTest, SilentHostCostsItsDeadline) {
   EXPECT_TRUE(cancel.has_cancel());
 }
 
-// Whatever a host makes of its answer.
+// Any answer of a host.
 TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
   struct Row {
     const char* name;
@@ -246,7 +246,7 @@ TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
          result->mutable_facts()->add_devices()->set_id(3);
          result->mutable_facts()->add_devices()->set_id(3);
        },
-       "device 3 stands twice"},
+       "device 3 is listed twice"},
       {"too many devices",
        [](TaskResult* result) {
          for (uint32_t i = 0; i < 5000; ++i) {
@@ -348,9 +348,9 @@ TEST(CheckTest, ConflictOfTwoMachinesFailsHostIdentity) {
   TestController controller(&certificates, 1, &scheduler);
   controller.Start();
   GoodHost host0(&certificates, &controller, 0);
-  RawHost rival(controller.address(), certificates.Host("server0"));
-  ASSERT_TRUE(rival.Send(RawHost::Hello("another machine", "boot")));
-  ASSERT_FALSE(rival.End().ok());
+  RawHost other_claimant(controller.address(), certificates.Host("server0"));
+  ASSERT_TRUE(other_claimant.Send(RawHost::Hello("another machine", "boot")));
+  ASSERT_FALSE(other_claimant.End().ok());
 
   Report report;
   ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
@@ -399,7 +399,7 @@ class OpenCheck {
     }
     return false;
   }
-  // The id of the run whose report comes; empty if none does.
+  // The id of the run whose report comes; empty without a report.
   std::string RunId() {
     std::string id;
     CheckEvent event;
@@ -461,13 +461,13 @@ TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
   const auto client = controller.Client();
   OpenCheck first(client.get(), CheckRequest());
   ASSERT_TRUE(host0.observer().WaitForBegun(1));
-  // What the first is told may be older than what these have mended.
+  // The first one's answer may be older than a fix before these.
   std::vector<std::unique_ptr<OpenCheck>> later;
   for (int i = 0; i < 12; ++i) {
     later.push_back(std::make_unique<OpenCheck>(client.get(), CheckRequest()));
     ASSERT_TRUE(later.back()->ReadUntilPlace(1));
   }
-  // One that goes away takes nothing from the others.
+  // A client that leaves does not affect the others.
   later.back()->Cancel();
   EXPECT_EQ(later.back()->Finish().error_code(), grpc::StatusCode::CANCELLED);
   later.pop_back();
@@ -513,7 +513,7 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   EXPECT_THAT(status.error_message(),
               HasSubstr("a quarter of them for spiffe://test/user/tester)"));
 
-  // One that runs goes away: the next begins, and all others move up.
+  // A running check leaves: the next begins, and all others move up.
   checks[0]->Cancel();
   EXPECT_FALSE(checks[0]->Finish().ok());
   EXPECT_TRUE(checks[kAtOnce]->ReadUntilPlace(0));
@@ -585,7 +585,7 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
   EXPECT_THAT(HostOf(report, "server1").no_facts_reason(),
               HasSubstr("still awaited when the check was stopped"));
 
-  // The check itself goes on, until its client leaves it.
+  // The check itself continues until its client leaves it.
   AgentMessage answer;
   answer.mutable_result()->set_task_id(silent.ReceiveTask());
   *answer.mutable_result()->mutable_facts() = Healthy(controller, 1);
@@ -633,7 +633,7 @@ TEST(DescribeTest, ShowsFactsOfOneHostNow) {
       grpc::StatusCode::NOT_FOUND);
 }
 
-// Of a large cluster several rules are judged at a time.
+// Several rules of a large cluster are judged at a time.
 TEST(LargeClusterTest, IsJudgedAlikeEveryTime) {
   const ClusterSpec spec = MakeSpec("atlas-training", "", 128);
   std::vector<HostFacts> facts = MakeHealthyFacts(spec);
@@ -657,7 +657,7 @@ TEST(LargeClusterTest, IsJudgedAlikeEveryTime) {
   for (const RuleResult& rule : first.rules()) {
     EXPECT_FALSE(rule.rule().empty());
     for (const Finding& finding : rule.findings()) {
-      // Nothing that a rule found is lost on the way to the rule it explains.
+      // No finding is lost on the way to the rule that it explains.
       if (rule.rule() == "net-health") {
         EXPECT_EQ(finding.caused_by(), "link");
       }
@@ -767,7 +767,7 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
               HasSubstr(absl::StrCat("\\\"", response.waiver().id(),
                                      "\\\" until ", until, ": link on")));
   EXPECT_THAT(audit, testing::Not(HasSubstr("\x1b")));
-  // Also over a restart.
+  // The same over a restart.
   controller.Start();
   ASSERT_TRUE(host.WaitAttached());
   EXPECT_EQ(link_state(), WARN);
@@ -778,6 +778,10 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   EXPECT_EQ(again->EndWaiver(NewContext().get(), end, &response).error_code(),
             grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(link_state(), FAIL);
+  controller.SettleAudit();
+  EXPECT_THAT(
+      TestCertificates::Text(controller.audit_path()),
+      testing::ContainsRegex(absl::StrCat("\"EndWaiver\"[^\n]*", end.id())));
 }
 
 TEST(WaiveTest, HostsAreToldWhatCoversThem) {

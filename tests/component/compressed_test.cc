@@ -1,5 +1,5 @@
-// Messages that are small on the wire and large when unpacked: sent to every
-// server, and answered to every channel, of ours. None unpacks them.
+// Messages that are small on the wire and large when unpacked, sent to every
+// server and answered to every channel of ours. None of them unpacks.
 #include <malloc.h>
 #include <zlib.h>
 
@@ -40,22 +40,21 @@
 namespace clusterd {
 namespace {
 
-// What a message unpacks to, and by how much the process may grow: whoever
-// unpacks a single one breaks that by far.
+// The unpacked size of a message, and the bound for the growth of the process:
+// unpacking a single message exceeds it by far.
 constexpr size_t kUnpacked = size_t{192} << 20;
 constexpr size_t kMayGrow = size_t{64} << 20;
 
 constexpr grpc_compression_algorithm kAlgorithms[] = {GRPC_COMPRESS_DEFLATE,
                                                       GRPC_COMPRESS_GZIP};
 
-// How much larger a process, this one or a child, has been since than it was
-// then.
+// Measures by how much a process, this one or a child, has grown since then.
 class Growth {
  public:
   explicit Growth(std::string process = "self")
       : folder_("/proc/" + process + "/") {
-    malloc_trim(0);  // What was freed would hide what is taken.
-    // Makes the peak what is there now: proc(5).
+    malloc_trim(0);  // Freed memory would hide growth.
+    // Resets the peak: proc(5).
     std::ofstream(folder_ + "clear_refs") << "5" << std::flush;
     start_ = Field("VmHWM:");
     EXPECT_LT(start_, Field("VmRSS:") + (size_t{8} << 20));
@@ -83,7 +82,7 @@ class Growth {
   size_t start_ = 0;
 };
 
-// Zeros, packed as gRPC's peer would: "deflate" is what zlib writes.
+// Zeros, packed as gRPC's peer would: zlib writes "deflate".
 std::string PackedZeros(grpc_compression_algorithm algorithm,
                         size_t unpacked = kUnpacked) {
   static const auto* const kZeros = new std::string(size_t{1} << 20, '\0');
@@ -116,7 +115,7 @@ const std::string& Packed(grpc_compression_algorithm algorithm) {
 }
 
 // A message that is marked as compressed, and that gRPC sends as it is. Its C++
-// interface makes none, but holds what its C interface makes.
+// interface cannot make one, but holds one from its C interface.
 grpc::ByteBuffer Marked(const std::string& bytes,
                         grpc_compression_algorithm algorithm) {
   grpc_slice slice = grpc_slice_from_copied_buffer(bytes.data(), bytes.size());
@@ -129,7 +128,7 @@ grpc::ByteBuffer Marked(const std::string& bytes,
   return buffer;
 }
 
-// How a call ends that begins with one message.
+// The end of a call that begins with one message.
 grpc::Status EndOfCall(const std::shared_ptr<grpc::Channel>& channel,
                        const std::string& method,
                        const grpc::ByteBuffer& message,
@@ -222,7 +221,7 @@ class PackedAnswers final : public grpc::CallbackGenericService {
 class CompressedTest : public testing::Test {
  protected:
   CompressedTest() {
-    // What they cost to make is not what is measured.
+    // Makes them now, so that their cost is not measured.
     for (const auto algorithm : kAlgorithms) Packed(algorithm);
   }
 
@@ -287,7 +286,7 @@ class CompressedTest : public testing::Test {
   ThreadScheduler scheduler_;
 };
 
-// So that the others prove something.
+// Proves that the other tests test something.
 TEST_F(CompressedTest, ChannelThatIsNotOursUnpacks) {
   const PackedAnswers server(GRPC_COMPRESS_GZIP, "127.0.0.1:0",
                              ControllersOwn());
@@ -343,7 +342,7 @@ TEST_F(CompressedTest, NorDoesTheEnrolmentPort) {
   ASSERT_TRUE(serves.ok()) << serves.error_message();
   const std::string process = EnrolmentProcess();
   const Growth growth(process);
-  // As much as a connection may send there.
+  // As much as a connection may send.
   ExpectAllRefused(Caller::kAnybody, connect,
                    [](grpc_compression_algorithm algorithm) {
                      return PackedZeros(algorithm, size_t{96} << 20);

@@ -1,5 +1,5 @@
-// What happens to connections while everybody behaves: they go dead without a
-// word, and certificates are renewed.
+// Connections between well-behaved peers: they die silently, and certificates
+// are renewed.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/root_bundle.h"
+#include "config/words/message.h"
 #include "daemon/process/log.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/worker_pool.h"
@@ -35,7 +36,7 @@ int PortOf(const std::string& address) {
   return port;
 }
 
-// Dials through the proxy, and soon notices that nothing comes through.
+// Dials through the proxy, and soon notices a dead connection.
 TestHost::Options ImpatientHost(const TcpProxy& proxy,
                                 TestCertificates& certificates) {
   TestHost::Options options;
@@ -59,8 +60,8 @@ TEST(ConnectionTest, ControllerNoticesHostThatIsSuddenlyGone) {
   TcpProxy proxy(PortOf(controller.address()));
   MemoryObserver observer{HostFacts()};
   TestHost host(ImpatientHost(proxy, certificates), &observer);
-  // On a slow machine both sides may take the other for gone before it is; then
-  // the host comes back.
+  // On a slow machine each side may give up the other too early; then the host
+  // comes back.
   const auto attached = [&] { return controller.Entry("server0").attached(); };
   ASSERT_TRUE(WaitUntil(attached)) << controller.log().Lines();
   proxy.CutAll();
@@ -72,7 +73,7 @@ TEST(ConnectionTest, ControllerNoticesHostThatIsSuddenlyGone) {
 
 TEST(ConnectionTest, NoSideGivesUpOnWhatTheOtherStillWorksAt) {
   EXPECT_EQ(kConnectTimeout, kHandshakeTimeout);
-  // As long as a crowd takes, and not for ever.
+  // Enough for a crowd, and bounded.
   EXPECT_GE(kConnectTimeout, absl::Seconds(60));
   EXPECT_LE(kConnectTimeout, absl::Seconds(90));
   EXPECT_GT(kWelcomeTimeout, kConnectTimeout);
@@ -93,7 +94,7 @@ TEST(ConnectionTest, HostsAreToldBeforehandAndAtTheEndWhenToComeBack) {
   ASSERT_TRUE(host.Receive(&welcome));
   EXPECT_EQ(welcome.welcome().reconnect_spread_ms(), spread_ms);
 
-  // As clusterd does, it reads all the time.
+  // Like clusterd, it reads all the time.
   HubMessage leave;
   bool received = false;
   std::thread reader([&] { received = host.Receive(&leave); });
@@ -102,7 +103,7 @@ TEST(ConnectionTest, HostsAreToldBeforehandAndAtTheEndWhenToComeBack) {
 
   ASSERT_TRUE(received);
   EXPECT_EQ(leave.leave().come_back_within_ms(), spread_ms);
-  EXPECT_EQ(host.End(), absl::UnavailableError("the controller is stopping"));
+  EXPECT_EQ(host.End(), UnavailableWords("msg-hub-stopping"));
 }
 
 TEST(ConnectionTest, HostNoticesControllerThatIsSuddenlyGoneAndReturns) {
@@ -148,8 +149,8 @@ TEST(ConnectionTest, RenewedCertificateIsTakenUpWithoutRestart) {
   EXPECT_TRUE(host.WaitAttached());
 }
 
-// For TLS and for rule roots-uniform, which compares hosts with what the
-// controller has read last.
+// TLS uses them, and rule roots-uniform, which compares hosts with the
+// controller's last reading.
 TEST(ConnectionTest, NewRootsCountWithoutARestartAndOldOnesDoNot) {
   TestCertificates old;
   TestCertificates next;
@@ -208,7 +209,7 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
   ThreadScheduler scheduler;
   TestController controller(&certificates, 1, &scheduler);
   controller.Start();
-  // Never deleted: a thread of gRPC may still write to it when all is over.
+  // Never deleted: a thread of gRPC may still write to it at the end.
   static auto* const grpc_log = new CapturedLog();
   SendGrpcLogTo(grpc_log);
   CapturedLog log;
@@ -233,7 +234,7 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
                 port,
                 "'` names it, expected a free ADDRESS:PORT of this machine "
                 "(--listen)")));
-  // Of a network for documentation: no machine has it.
+  // An address for documentation, which no machine has.
   options.listen = "192.0.2.1:0";
   EXPECT_EQ(listen(),
             absl::UnavailableError(
@@ -241,7 +242,7 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
                 "address, expected a free ADDRESS:PORT of this machine "
                 "(--listen)"));
   SendGrpcLogTo(nullptr);
-  // It is told once. What gRPC says of connections of other tests may come.
+  // It is logged once. gRPC may log about connections of other tests.
   EXPECT_EQ(log.Lines(), "");
   EXPECT_THAT(grpc_log->Lines(), Not(AnyOf(HasSubstr(controller.address()),
                                            HasSubstr("192.0.2.1"))));

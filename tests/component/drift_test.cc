@@ -1,5 +1,5 @@
-// Drift from end to end: clusterd as a service, on a machine from memory, and
-// the real controller. Somebody changes the machine while its clusterd is away.
+// Drift from end to end: clusterd as a service, on a machine in memory, and the
+// real controller. The machine changes while its clusterd is away.
 #include <signal.h>
 #include <unistd.h>
 
@@ -35,8 +35,8 @@ using ::testing::HasSubstr;
 // Before any thread of the process, gRPC's included.
 BlockedSignals process_signals;
 
-// Observes the machine of a scenario, one look after the other; the time of a
-// look is its number.
+// Observes the machine of a scenario, one round after the other; the time of a
+// round is its number.
 class MachineObserver final : public HostObserver {
  public:
   explicit MachineObserver(Scenario* scenario) : scenario_(scenario) {}
@@ -60,7 +60,7 @@ class MachineObserver final : public HostObserver {
   int64_t looks_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// clusterd with drift told, in a thread, until it is destroyed.
+// clusterd with drift reports, in a thread, until it is destroyed.
 class Daemon {
  public:
   Daemon(const AgentFlags& flags, Scenario* scenario, HostObserver* observer) {
@@ -131,8 +131,8 @@ class DriftTest : public testing::Test {
     })) << entry.ShortDebugString();
     return entry;
   }
-  // Once it has told so since it started or was last changed: then no look of
-  // its own is under way.
+  // Returns once it has reported so since it started or was last changed: then
+  // it has no check of its own under way.
   HostEntry WaitForDrifts(int count) {
     return WaitForEntry([this, count](const HostEntry& entry) {
       return entry.attached() && entry.drift().has_value() &&
@@ -173,7 +173,7 @@ class DriftTest : public testing::Test {
         << report.ShortDebugString();
     return report.apply_id();
   }
-  // Applies that the controller has begun by itself.
+  // The number of applies that the controller began itself.
   int EnforcedApplies() {
     ListHistoryRequest request;
     request.add_kinds(HISTORY_APPLY);
@@ -253,8 +253,8 @@ TEST_F(DriftTest, IsPutBackWhereTheSpecSaysSoAndNotInAStorm) {
   Stop();
   EXPECT_EQ(somaxconn(), "256");
   EXPECT_EQ(EnforcedApplies(), 1);
-  // Most of that passes while nothing is on its way to the host, which would be
-  // cut off as one that takes no message for so long.
+  // Most of that passes without a message to the host; otherwise the controller
+  // would cut it off as one that takes none for so long.
   constexpr absl::Duration kLeft = absl::Seconds(20);
   static_assert(kLeft < kWriteStall);
   scheduler_.Advance(absl::Minutes(10) - kLeft);
@@ -281,7 +281,7 @@ TEST_F(DriftTest, IsLeftAloneWhereTheHostDoesNotAllowTheKind) {
   Start();
   ASSERT_TRUE(controller_.log().WaitFor("does not allow sysctl"));
   WaitForDrifts(1);
-  // What the host would refuse is not tried.
+  // A change that the host would refuse is not tried.
   EXPECT_EQ(EnforcedApplies(), 0);
   Stop();
   EXPECT_EQ(somaxconn(), "128");

@@ -1,5 +1,5 @@
-// Hosts that join all at once; what a join and a renewal leave in the host's
-// audit file; and that clusterd itself renews.
+// Hosts that join all at once; the lines of a join and a renewal in the host's
+// audit file; and clusterd's own renewal.
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -101,15 +101,18 @@ class HerdTest : public testing::Test {
     std::ofstream(root + "/etc/machine-id") << "machine\n";
     return root;
   }
-  // Who has to wait lets the controller's clock go on meanwhile.
+  // A host that has to wait lets the controller's clock advance meanwhile.
   absl::Status Join(const JoinFlags& flags) {
     std::ostringstream out;
     JoinTools parts;
     parts.host_name = "unnamed";
     parts.machine_id = "machine";
     parts.now = [this] { return clock_.Now(); };
-    // The room that all waits make goes to whoever asks first.
+    // The first host to ask gets the room that all wait for.
     parts.patience.tries = 100 * kHerd;
+    // The port's process yields to others (nice), and a busy machine lets the
+    // herd wait. A try without an answer is not what this is about.
+    parts.patience.unanswered = parts.patience.tries;
     parts.patience.wait = [this](absl::Duration wait) {
       ++waits_;
       clock_.Move(wait);
@@ -147,7 +150,7 @@ class HerdTest : public testing::Test {
         TestCertificates::Text(FilesOf(flags).certificate));
   }
 
-  // Joins when the clock said so, and comes back to the present.
+  // Joins at an earlier time of the clock, and returns to the present.
   JoinFlags JoinedBefore(absl::Duration age) {
     clock_.Set(-age);
     JoinFlags flags = Line();
@@ -168,7 +171,7 @@ class HerdTest : public testing::Test {
     flags.state = "/var/lib/clusterd";
     return flags;
   }
-  // What a daemon that has renewed leaves behind.
+  // Checks the files of a daemon that has renewed.
   void ExpectRenewed(const JoinFlags& joined, const std::string& before) {
     EXPECT_NE(SerialOf(joined), before);
     const SpiffeId self{"test", IdentityKind::kHost, "server0", Role::kViewer};
@@ -285,7 +288,7 @@ TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
     }
     RawCall call(channel, row, RequestOf(row, false)->SerializeAsString());
     const grpc::Status refused = call.End();
-    // The one that it may call has no request in it.
+    // The one call that it may make has no request in it.
     const grpc::StatusCode code =
         row.caller == Caller::kEndedHost ? grpc::StatusCode::INVALID_ARGUMENT
         : row.caller == Caller::kHost    ? grpc::StatusCode::UNAUTHENTICATED
@@ -297,15 +300,15 @@ TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
   reset.set_name("server0");
   ResetHostResponse done;
   ASSERT_TRUE(Admin()->ResetHost(NewContext().get(), reset, &done).ok());
-  // Neither TLS nor anybody behind it knows it now.
+  // Now neither TLS nor the service behind it knows it.
   const absl::Status late = RenewIfEnded(files, joined.controller, absl::Now());
   EXPECT_TRUE(absl::IsUnavailable(late)) << late;
   EXPECT_THAT(std::string(late.message()),
               HasSubstr("clusterctl certificates reset"));
 }
 
-// A key that has the public half of the certificate's, and a private half of
-// its own: what somebody can make who has all but the host's key.
+// A key with the public half of the certificate's and another private half, as
+// an attacker without the host's key can make it.
 std::string KeyWithPublicHalfOf(const std::string& key_pem) {
   const auto read = [](const std::string& pem) {
     const Owned<BIO> text(
@@ -361,7 +364,7 @@ void SendAgain(const std::string& address, const std::string& bytes) {
   close(fd);
 }
 
-// There is no nonce in it: that TLS has verified the key is what counts.
+// The request lacks a nonce: it counts that TLS has verified the key.
 TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
   const JoinFlags joined = JoinedBefore(absl::Hours(24 * 90));
   const TlsFiles files = FilesOf(joined);
@@ -404,7 +407,7 @@ TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
   ASSERT_TRUE(Admin()->ListCertificates(NewContext().get(), {}, &list).ok());
   EXPECT_EQ(list.certificates(0).host(), "server0");
   EXPECT_EQ(list.certificates(0).late_renewals(), 1u);
-  // With the key the same bytes of a certificate come again.
+  // With the key the host gets the same bytes of a certificate again.
   const auto again = AskToRenewLate(controller_.address(), "test", pem);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->certificate_pem(), renewed->certificate_pem());

@@ -102,7 +102,7 @@ class JudgingHub final : public AgentHub::Service {
 HookRequest Prolog(const std::string& job, const std::string& product = "") {
   HookRequest request;
   request.set_kind(HOOK_SLURM_PROLOG);
-  request.set_wait_ms(300'000);  // As long as any hook may.
+  request.set_wait_ms(300'000);  // The longest wait of a hook.
   JobSpec spec;
   spec.set_id(job);
   spec.set_product(product);

@@ -1,5 +1,5 @@
-// How long somebody who was let in stays: over TLS sessions that are resumed,
-// and over streams that are open.
+// The gate's bound on admitted clients: over TLS sessions that are resumed, and
+// over open streams.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "openssl/x509v3.h"
@@ -34,7 +35,7 @@ using ::testing::HasSubstr;
 
 constexpr char kAdmin[] = "spiffe://test/user/eve/role/admin";
 
-// A clock that runs, and jumps when a test says so.
+// A clock that runs, and jumps when a test asks for it.
 class JumpingClock {
  public:
   absl::Time Now() {
@@ -92,7 +93,7 @@ class IdentityGateTest : public testing::Test {
     controller_.OpenGate(options_, &sweeps_);
     controller_.Start();
   }
-  // How often the audit file says that the stream of `who` was ended so.
+  // The number of audit lines that say that the stream of `who` was ended so.
   int AuditedEnds(const std::string& who, const std::string& call,
                   const std::string& result) {
     controller_.Stop();
@@ -302,7 +303,7 @@ TEST_F(IdentityGateTest, LockOutlivesTheController) {
   EXPECT_EQ(locks.locks(0).by(), "spiffe://test/user/tester/role/admin");
 }
 
-// As on a full disk: no file of this process grows.
+// Acts as a full disk: no file of this process grows.
 class FullDisk {
  public:
   FullDisk() {
@@ -335,7 +336,7 @@ TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
   }
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(locked.ended(), 1u);
-  EXPECT_THAT(locked.not_on_disk(),
+  EXPECT_THAT(Rendered(locked).not_on_disk(),
               AllOf(HasSubstr("the lock is in memory alone"),
                     HasSubstr(state_ + "/locks.")));
   EXPECT_EQ(check.End().code(), absl::StatusCode::kPermissionDenied);
@@ -372,7 +373,7 @@ TEST_F(IdentityGateTest, NobodyLocksThemselvesOrWhatIsNoIdentity) {
     const auto lock = Lock(self);
     EXPECT_EQ(lock.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(lock.status().message()),
-                HasSubstr("nobody locks themselves: another admin can"));
+                HasSubstr("no admin can lock their own identity"));
   }
   EXPECT_EQ(Lock("noed07").status().code(), absl::StatusCode::kNotFound);
   for (const std::string wrong :
@@ -413,8 +414,7 @@ TEST_F(IdentityGateTest, RevocationEndsOpenStreams) {
             1);
 }
 
-// While a list that cannot be trusted is there nobody comes in, and who is in
-// stays.
+// While a list is not usable, new clients are refused, and connected ones stay.
 TEST_F(IdentityGateTest, ListThatIsMissingOrWrongLetsNobodyIn) {
   const TestAuthority& ca = certificates_.authority();
   const std::string path =
@@ -453,7 +453,7 @@ TEST_F(IdentityGateTest, ListThatIsMissingOrWrongLetsNobodyIn) {
   EXPECT_TRUE(controller_.Entry("server0").attached());
 }
 
-// A stale mirror, or somebody with write access to the folder of lists.
+// A stale mirror, or an attacker with write access to the folder of lists.
 TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
   const TestAuthority& ca = certificates_.authority();
   const TlsFiles bad = certificates_.User("eve");
@@ -488,7 +488,7 @@ TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
   }
   controller_.Stop();
   controller_.OpenGate({}, &sweeps_);  // The other one has its files open.
-  // Nor after a restart, which has nothing to compare with but the disk.
+  // The same after a restart, which can only compare with the disk.
   CapturedLog log;
   certificates_.Write("list.crl", older);
   const absl::Status behind =
@@ -555,7 +555,7 @@ TEST_F(IdentityGateTest, ListThatHasEndedLetsNobodyIn) {
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("the list of CN=clusterd test authority: ended at "));
   Sweep();
-  EXPECT_TRUE(controller_.log().WaitFor("nobody whom that CA names is let in"));
+  EXPECT_TRUE(controller_.log().WaitFor("peers of that CA are refused"));
   certificates_.Write(
       "list.crl", ca.RevocationList({}, {-absl::Minutes(1), absl::Hours(3)}));
   Sweep();

@@ -1,4 +1,4 @@
-// Who may do what, and who is refused, over real connections.
+// Roles and refusals over real connections.
 #include <memory>
 #include <string>
 #include <vector>
@@ -148,7 +148,7 @@ TEST(IdentityTest, CertificateOfAnotherAuthorityIsRefused) {
   EXPECT_FALSE(controller.Entry("server0").attached());
 }
 
-// What the host's log says while it is not attached.
+// The host's log while it is not attached.
 std::string WhyNotAttached(const TestController& controller,
                            const TlsFiles& files) {
   MemoryObserver observer{HostFacts()};

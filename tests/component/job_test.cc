@@ -1,6 +1,5 @@
-// Checks of jobs: hosts that ask over their streams what became of the job that
-// is to start on them, all at once, late, wrongly; users who ask the same; and
-// the brake.
+// Checks of jobs. Hosts ask over their streams about a job that is to start on
+// them: all at once, late, or wrongly. Users ask the same. The brake.
 #include <map>
 #include <memory>
 #include <set>
@@ -15,6 +14,7 @@
 #include "config/identity/signature.h"
 #include "config/launch/job_spec.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -33,7 +33,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// A host that is healthy, and asks what a hook on it would.
+// A healthy host that asks like a hook.
 class JobHost {
  public:
   JobHost(TestCertificates* certificates, TestController* controller,
@@ -65,7 +65,7 @@ class JobHost {
     }
     for (const uint64_t task : held) AnswerTask(task);
   }
-  // How often it was asked for facts.
+  // The number of requests for facts.
   int observed() {
     absl::MutexLock lock(&mutex_);
     return observed_;
@@ -177,7 +177,7 @@ class JobTest : public testing::Test {
     }
   }
 
-  // Of the hosts from `first` up to `end`.
+  // A job of the hosts from `first` up to `end`.
   JobSpec Job(const std::string& id, size_t first, size_t end) {
     JobSpec job;
     job.set_id(id);
@@ -187,7 +187,7 @@ class JobTest : public testing::Test {
     return job;
   }
 
-  // What the answer holds, if its signature is the controller's.
+  // The content of the answer, if its signature is the controller's.
   JobVerdict Verdict(const JobAnswer& answer) {
     EXPECT_TRUE(answer.has_verdict()) << answer.ShortDebugString();
     const SignedVerdict& given = answer.verdict();
@@ -203,7 +203,7 @@ class JobTest : public testing::Test {
   ListHistoryResponse History() {
     const auto list = controller_->history().List({});
     EXPECT_TRUE(list.ok()) << list.status();
-    return *list;
+    return Rendered(*list);
   }
 
   absl::Status Check(const JobSpec& job, Report* report,
@@ -234,7 +234,7 @@ TEST_F(JobTest, SixtyFourHostsThatAskAtOnceCostOneRun) {
     const JobVerdict verdict = Verdict(hosts_[i]->Answer(questions[i]));
     runs.insert(verdict.run_id());
     EXPECT_EQ(hosts_[i]->observed(), 1);
-    // Each is told of itself and of the master.
+    // Each host receives its own address and the master's.
     std::map<std::string, std::string> addresses;
     for (const JobVerdict::Host& host : verdict.hosts()) {
       addresses[host.host()] = host.address();
@@ -271,12 +271,12 @@ TEST_F(JobTest, QuestionThatComesWhileTheRunAsksJoinsItAndALaterOneDoesNot) {
   hosts_[0]->Release();
   const std::string run = Verdict(hosts_[0]->Answer(first)).run_id();
   EXPECT_EQ(Verdict(hosts_[1]->Answer(second)).run_id(), run);
-  // What is young enough will do; else it is made anew, also when it starts
-  // again.
+  // A young enough verdict is reused; otherwise a new one is made, also when it
+  // starts again.
   EXPECT_EQ(Verdict(hosts_[1]->AskAndWait(job, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 1);
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(job)).run_id(), run);
-  clock_.SetPatient(false);  // Of this one the other host never asks.
+  clock_.SetPatient(false);  // The other host never asks.
   const JobSpec again = Job("slurm:1.1", 0, 2);
   EXPECT_NE(Verdict(hosts_[1]->AskAndWait(again, kHourMs)).run_id(), run);
   EXPECT_EQ(hosts_[1]->observed(), 3);
@@ -289,7 +289,7 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
   const JobSpec job = Job("slurm:7.0", 0, 2);
   hosts_[0]->Hold();
   const uint64_t question = hosts_[0]->Ask(job);
-  // Both know the job, so that also a user who comes late may join.
+  // Both know the job, so that a late user may join, too.
   hosts_[1]->Ask(job);
   hosts_[0]->WaitObserved(1);
   hosts_[1]->WaitObserved(1);
@@ -306,7 +306,7 @@ TEST_F(JobTest, UserAndHostsShareARunAndItsReport) {
   Report kept;
   ASSERT_TRUE(Check(job, &kept, kHourMs).ok());
   EXPECT_EQ(kept.run_id(), report.run_id());
-  // With other rules it is another question, of which no host learns.
+  // Other rules make another question, which hosts do not learn about.
   CheckRequest request;
   *request.mutable_job() = job;
   request.set_max_age_ms(kHourMs);
@@ -340,7 +340,7 @@ TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   Report whole;
   ASSERT_TRUE(controller_->Check(request, &whole).ok());
-  // The very same, cut: also what a prolog refuses the job for.
+  // The same report, cut: a prolog refuses the job for it, too.
   EXPECT_EQ(told.run_id(), whole.run_id());
   EXPECT_EQ(told.verdict(), FAIL);
   EXPECT_EQ(told.job_servers(), 2u);
@@ -416,7 +416,7 @@ TEST_F(JobTest, HostThatNamesOthersAsItsJobMakesNoneOfThemWork) {
   for (const size_t other : {1, 2, 3}) {
     EXPECT_EQ(hosts_[other]->observed(), 0);
   }
-  // Of a job that starts on both of them they are told as ever.
+  // For a job that starts on both of them they get verdicts as ever.
   clock_.SetPatient(true);
   const JobSpec job = Job("slurm:1.0", 1, 3);
   const uint64_t first = hosts_[1]->Ask(job);
@@ -438,12 +438,13 @@ TEST_F(JobTest, QuestionsThatMakeNoSenseAreAnsweredAndAtLastCutOff) {
   const JobSpec job = Job("slurm:1.0", 0, 2);
   EXPECT_TRUE(hosts_[0]->AskAndWait(job).has_verdict());
   for (int i = 0; i <= 129; ++i) hosts_[0]->Ask(garbage);
-  ASSERT_TRUE(controller_->log().WaitFor("questions in a row"));
+  ASSERT_TRUE(controller_->log().WaitFor(
+      "consecutive questions that had to be refused"));
   EXPECT_TRUE(hosts_[1]->AskAndWait(Job("a", 1, 2)).has_verdict());
 }
 
 TEST_F(JobTest, ManyJobsAtOnceAreAllServed) {
-  clock_.Stop();  // Nobody waits for a turn for too long.
+  clock_.Stop();  // Waits would not end.
   Start(16);
   struct Open {
     JobHost* host;

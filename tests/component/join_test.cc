@@ -1,4 +1,4 @@
-// A host joins, attaches and renews, over real connections; and who is refused.
+// A host joins, attaches and renews, over real connections; others are refused.
 #include <stdlib.h>
 
 #include <atomic>
@@ -121,7 +121,7 @@ struct JoinWorld {
     return {};
   }
 
-  // As whoever writes to the controller's folder, and restarts it.
+  // Acts as an attacker who writes to the controller's folder and restarts it.
   void ChangeCaDir(const std::map<std::string, std::string>& files,
                    const TlsFiles& shown) {
     controller.Stop();
@@ -191,8 +191,8 @@ class JoinedHost {
     parts.controller = controller;
     parts.ask = [this](AgentMessage question, absl::Duration wait,
                        LeafRenewal::Answered answered) {
-      // The controller's clock has not moved: by a later one, what it issues
-      // now would be due at once.
+      // The controller's clock has not moved: by a later one, certificates that
+      // it issues now would be due at once.
       clock_.Set(absl::ZeroDuration());
       stream_->Ask(std::move(question), wait, std::move(answered));
     };
@@ -217,7 +217,7 @@ class JoinedHost {
     };
     return mutex_.AwaitWithTimeout(absl::Condition(&reached), kPatience);
   }
-  // The host's clock, until it asks; its renewal begins to look.
+  // Moves the host's clock until it asks; its renewal begins to check.
   void RenewAfterDays(int days) {
     clock_.Set(absl::Hours(24) * days);
     renewal_->Start();
@@ -281,7 +281,7 @@ std::vector<std::string> HashesIn(const TlsFiles& files) {
   return RootHashes(TestCertificates::Text(files.ca));
 }
 
-// Whoever has the controller once appends a root that is good for 100 years.
+// An attacker with the controller once appends a root good for 100 years.
 TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   JoinWorld world;
   const TestAuthority& root = world.certificates.authority();
@@ -307,7 +307,7 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
   EXPECT_THAT(host.AuditText(), HasSubstr(HashOf(*thief)));
 
-  // With a bundle of his own; then as one who joins, and who was off.
+  // With his own bundle; then as a new host, and as one that was off.
   world.ChangeCaDir(
       {{"roots.bundle", thief->RootBundle("test", "9", planted)}});
   ASSERT_TRUE(host.log().WaitFor("bundle 9 is signed by no root"))
@@ -324,7 +324,7 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   ASSERT_TRUE(late.ok()) << late;
   EXPECT_THAT(log.Lines(), HasSubstr("bundle 9 is signed by no root"));
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
-  // So nobody whom the planted root names is their controller.
+  // A peer that the planted root names is therefore not their controller.
   const TlsPem stranger = thief->Issue({"spiffe://test/controller"});
   for (const TlsFiles& each : {files, FilesOf(fresh)}) {
     EXPECT_FALSE(CheckChain(stranger.certificate,
@@ -361,7 +361,7 @@ TEST(JoinTest, BundleThatAHostCannotTakeIsAskedForOnce) {
       << lines;
 }
 
-// What deploy/certificates.sh and daemon/docs/security.md do in files.
+// The steps of deploy/certificates.sh and daemon/docs/security.md, in files.
 struct Rotation {
   explicit Rotation(JoinWorld* joined) : world(joined) {
     const std::string folder =
@@ -404,7 +404,7 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
 
-  // It renews for it, long before half of its certificate's life.
+  // The host renews for it, long before half of its certificate's life.
   world.ChangeCaDir({{"roots.bundle", rotation.bundle_1}},
                     rotation.ControllerBy(rotation.old()));
   ASSERT_TRUE(host.log().WaitFor("root added " + new_hash))
@@ -423,7 +423,7 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
   EXPECT_EQ(ReadRoots(files).value().bundle(), 2u);
   ASSERT_TRUE(host.WaitAttached(5)) << host.log().Lines();
 
-  // A controller that goes back, or was put back, takes nobody along.
+  // A restored or downgraded controller does not downgrade the hosts.
   const std::string serial = SerialOf(files);
   world.ChangeCaDir({{"roots.bundle", rotation.bundle_1}},
                     rotation.ControllerBy(*rotation.next));
@@ -456,7 +456,7 @@ TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
                                                     HashOf(*rotation.next)));
 }
 
-// With its key, for which a certificate of the old root is on record.
+// The host has its key, for which a certificate of the old root is on record.
 TEST(JoinTest, HostThatMissedTheChangeJoinsAgain) {
   JoinWorld world;
   Rotation rotation(&world);
@@ -550,7 +550,7 @@ TEST(JoinTest, AnotherMachineMayNotTakeTheName) {
   EXPECT_FALSE(IdentityFolder(other.root + other.folder).HasJoined());
 }
 
-// What the host has is of its record's time before; its stream is refused.
+// The host's certificate is older than its record; its stream is refused.
 TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   JoinWorld world;
   ASSERT_TRUE(world.Join(world.FlagsFor(world.Token(), "server0")).ok());
@@ -566,7 +566,7 @@ TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   EXPECT_EQ(world.EntryOf("server1").state(), CertificateEntry::BY_HAND);
 }
 
-// A user of that host joins from its address, and says its machine's id.
+// A user of that host joins from its address, with its machine's id.
 TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
   JoinWorld world;
   const TlsFiles files = world.certificates.Host("server1");
@@ -576,17 +576,21 @@ TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
     ASSERT_TRUE(by_hand.Attach());
     EXPECT_TRUE(absl::IsPermissionDenied(world.Join(flags)));
   }
-  // Whether it is still attached or down.
+  // The same if it is attached or down.
   const absl::Status refused = world.Join(flags);
   EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("clusterctl certificates approve server1 "));
+  // The translatable message came along, for a host with a Chinese locale.
+  ASSERT_EQ(MessageWords(refused).values_size(), 2);
+  EXPECT_EQ(MessageWords(refused).values(1).words(),
+            "msg-trust-waits-for-approval");
   EXPECT_FALSE(IdentityFolder(flags.root + flags.folder).HasJoined());
   RawHost again(world.controller.address(), files);
   EXPECT_TRUE(again.Attach());
 }
 
-// What was copied from a host that is off, to another machine.
+// Files that were copied from a host that is off, to another machine.
 TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
   JoinWorld world;
   const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
@@ -618,8 +622,8 @@ TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
   EXPECT_EQ(world.EntryOf("server0").late_renewals(), 1u);
 }
 
-// Somebody who answers in the controller's place and keeps what it is sent.
-class RecordingEnrolment final : public Enrolment::Service {
+// An impostor that answers in the controller's place and keeps all requests.
+class RecordingEnrolment : public Enrolment::Service {
  public:
   RecordingEnrolment(const TlsFiles& files, std::string roots_pem)
       : roots_pem_(std::move(roots_pem)) {
@@ -688,7 +692,7 @@ TEST(JoinTest, TokenIsNotSentToAControllerOfAnotherAuthority) {
   EXPECT_EQ(fake.tokens_seen, 0);
 }
 
-// The roots are no secret: whoever sends the right ones still has to show a
+// The roots are public: a peer that sends the right ones still has to show a
 // certificate of theirs, and of the controller.
 TEST(JoinTest, TokenIsNotSentToAStrangerWithTheRightRoots) {
   JoinWorld world(/*trusted=*/false);
@@ -705,6 +709,47 @@ TEST(JoinTest, TokenIsNotSentToAStrangerWithTheRightRoots) {
     EXPECT_EQ(fake.asked_for_roots, 1);
     EXPECT_EQ(fake.tokens_seen, 0);
   }
+}
+
+// A controller that answers the first joins with these codes.
+class BusyEnrolment final : public RecordingEnrolment {
+ public:
+  BusyEnrolment(TestCertificates* certificates,
+                std::vector<grpc::StatusCode> codes)
+      : RecordingEnrolment(certificates->Controller(),
+                           certificates->authority().certificate_pem()),
+        codes_(std::move(codes)) {}
+
+  grpc::Status Join(grpc::ServerContext*, const JoinRequest*,
+                    Enrolled*) override {
+    const auto call = static_cast<size_t>(tokens_seen++);
+    return call < codes_.size() ? grpc::Status(codes_[call], "later")
+                                : grpc::Status::OK;
+  }
+
+ private:
+  const std::vector<grpc::StatusCode> codes_;
+};
+
+TEST(JoinTest, OnlyUnansweredTriesInARowEndIt) {
+  constexpr auto kBusy = grpc::StatusCode::RESOURCE_EXHAUSTED;
+  constexpr auto kAway = grpc::StatusCode::UNAVAILABLE;
+  TestCertificates certificates;
+  const TrustedRoots roots = {"test",
+                              certificates.authority().certificate_pem()};
+  const CallPatience patience = {30, [](absl::Duration) {}, [] { return 0.5; }};
+  const auto join = [&](const BusyEnrolment& busy) {
+    return AskToJoin(absl::StrCat("127.0.0.1:", busy.port()), roots, {},
+                     patience)
+        .status();
+  };
+  BusyEnrolment herd(&certificates,
+                     {kBusy, kBusy, kBusy, kAway, kAway, kBusy, kAway});
+  EXPECT_TRUE(join(herd).ok());
+  EXPECT_EQ(herd.tokens_seen, 8);
+  BusyEnrolment leaving(&certificates, {kBusy, kAway, kAway, kAway});
+  EXPECT_TRUE(absl::IsUnavailable(join(leaving)));
+  EXPECT_EQ(leaving.tokens_seen, 4);
 }
 
 TEST(JoinTest, ControllerWithoutAnAuthorityRefusesWithTheReason) {
@@ -742,7 +787,7 @@ TEST(JoinTest, OnlyAdminsDecide) {
   }
 }
 
-// Its first admission is still good; then somebody resets it, and finds no
+// Its first admission is still good; then an admin resets it, and finds no
 // stream to close.
 TEST(JoinTest, HostThatIsResetWhileItAttachesIsClosed) {
   JoinWorld world(/*trusted=*/false);
@@ -915,7 +960,7 @@ TEST(JoinTest, EndsOfTheControllersOwnCertificatesAreTold) {
                      HasSubstr("restart the controller, which reads it"))));
 }
 
-// Nothing but joining is to be had on a port that asks for no certificate.
+// A port that does not ask for a certificate only serves joining.
 TEST(JoinTest, EnrolmentPortServesNothingElse) {
   JoinWorld world;
   const CreateTokenResponse made = world.Token();
@@ -932,7 +977,7 @@ TEST(JoinTest, EnrolmentPortServesNothingElse) {
             grpc::StatusCode::UNIMPLEMENTED);
 }
 
-// The ninth call of a connection ends it, whatever the eight were.
+// The ninth call of a connection ends it, whatever the first eight were.
 TEST(JoinTest, EnrolmentConnectionIsGoodForEightCalls) {
   JoinWorld world;
   const auto channel = EnrolmentChannel(world, world.Token());
@@ -963,7 +1008,7 @@ TEST(JoinTest, EnrolmentPortIsClosedWhenTheLastTokenIsGone) {
   EXPECT_THAT(
       std::string(refused.message()),
       AllOf(HasSubstr("not reachable"), HasSubstr("clusterctl token create")));
-  // It opens again, on the port that hosts were told.
+  // It opens again, on the port that the hosts have.
   EXPECT_EQ(world.Token().enrol_port(), made.enrol_port());
 }
 

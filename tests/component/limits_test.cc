@@ -1,5 +1,5 @@
-// One user at full effort, and what others notice of it: an operator's rollback
-// goes through while a viewer holds everything that it can get.
+// One user at full effort, and the effect on others: an operator's rollback
+// succeeds while a viewer holds all resources that it can get.
 #include <memory>
 #include <string>
 #include <vector>
@@ -130,7 +130,7 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   ASSERT_TRUE(busy.BeginCalls());
 
   EXPECT_EQ(RollBack(operators.get(), id).outcome(), ApplyReport::SUCCEEDED);
-  // Nor an operator's check, which has a turn of its own.
+  // The same for an operator's check, which has its own queue.
   const auto context = NewContext();
   const auto check =
       operators->Check(context.get(), Of<CheckRequest>({"server0"}));
@@ -139,7 +139,7 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   while (check->Read(&event)) judged |= event.has_report();
   EXPECT_TRUE(judged);
   EXPECT_TRUE(check->Finish().ok());
-  // The viewer has given up nothing meanwhile: neither waited for it.
+  // The viewer still holds everything: neither waited for it.
   EXPECT_EQ(busy.HoldAnotherCheck().code(),
             absl::StatusCode::kResourceExhausted);
 }
@@ -157,7 +157,7 @@ TEST_F(LimitsTest, NobodyEndsARunByAnIdThatItKnows) {
         grpc::StatusCode::PERMISSION_DENIED)
         << role;
   }
-  // Nor by one that it guesses: it is told that there is none.
+  // Nor by a guessed id: the controller answers that it does not exist.
   const auto admins = controller_.ClientAs(User("admin"));
   abort.set_id("0000000000000000");
   EXPECT_EQ(

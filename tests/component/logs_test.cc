@@ -1,5 +1,5 @@
-// Logs of hosts over real gRPC: who may read them, what a host answers, and
-// that a client gets one event for each host whatever becomes of it.
+// Logs of hosts over real gRPC: roles that may read them, a host's answers, and
+// one event for each host, even if it fails.
 #include <map>
 #include <memory>
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
+#include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -21,7 +22,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// A host that answers every task with what `answer` makes of it.
+// A host that answers every task with the result of `answer`.
 class LogsHost {
  public:
   using AnswerFunction = std::function<void(const Task&, TaskResult*)>;
@@ -88,7 +89,7 @@ class LogsTest : public testing::Test {
     while (stream->Read(&event)) {
       if (event.has_host()) {
         EXPECT_EQ(answers_.count(event.host().host()), 0u);
-        answers_[event.host().host()] = event.host();
+        answers_[event.host().host()] = Rendered(event.host());
       } else {
         last_ = event.progress();
       }
@@ -105,7 +106,7 @@ class LogsTest : public testing::Test {
 };
 
 TEST_F(LogsTest, EveryHostIsAnEventWhateverBecomesOfIt) {
-  // Bytes over what a text may have, and such that no text has.
+  // More bytes than a text may have, and bytes that are not text.
   const std::string content = std::string(600 << 10, 'x') + "\x1b\xff\n";
   AddHost(0, true, [&](const Task& task, TaskResult* result) {
     if (task.has_record()) {
@@ -150,7 +151,7 @@ class ManyLogsTest : public LogsTest {
   ManyLogsTest() : LogsTest(2000) {}
 };
 
-// Each that is away answers at once, on the stack of who asks.
+// Each absent host answers at once, on the caller's stack.
 TEST_F(ManyLogsTest, HostsThatAreAwayCostNoStackAndNoEventIsLost) {
   const auto client = As("operator");
   EXPECT_EQ(Read(client.get(), {}), absl::OkStatus());

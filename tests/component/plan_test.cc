@@ -1,10 +1,11 @@
-// Plans from a client's request to the plan it gets, and what is kept of them.
+// Plans from a client's request to its plan, and the kept copies.
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
+#include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
@@ -132,7 +133,7 @@ TEST_F(LimitedHistoryTest, PlanThatDoesNotFitSaysSoAndIsNotApplied) {
   Start(limits);
   const ClusterPlan plan = MakePlan();
   EXPECT_EQ(plan.hosts(0).steps_size(), 1) << plan.DebugString();
-  EXPECT_THAT(plan.not_kept(), HasSubstr("expected at most 100"));
+  EXPECT_THAT(Rendered(plan).not_kept(), HasSubstr("expected at most 100"));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
   EXPECT_TRUE(controller_->log().WaitFor("is not kept: "));
   const absl::Status refused = Apply(plan);
@@ -145,7 +146,7 @@ TEST_F(LimitedHistoryTest, PlanThatHasMadeRoomForOthersIsNotApplied) {
   limits.max_entries = 2;
   Start(limits);
   const ClusterPlan older = MakePlan();
-  EXPECT_EQ(older.not_kept(), "");
+  EXPECT_EQ(Rendered(older).not_kept(), "");
   MakePlan();
   MakePlan();
   const absl::Status refused = Apply(older);
@@ -217,7 +218,7 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
   absl::Status status = Plan(&controller, request, &plan, &progress);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("container \"--help\" is no name"));
+              HasSubstr("container \"--help\" is not a valid name"));
   CheckRequest check;
   check.mutable_network_namespace()->set_path("/proc/1/../../etc");
   Report report;
@@ -254,7 +255,7 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
               HasSubstr("4 entries of the history are being read "
                         "already for tester"));
   readings.clear();
-  // The controller hears of it in its own time.
+  // The controller notices it in its own time.
   EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);
     return status.ok();
@@ -281,7 +282,7 @@ TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
   grpc::Status status =
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // None of them has left.
+  // All are still attached.
   scheduler.Advance(WriteTimeFor(2 * kBytes));
   EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);

@@ -1,4 +1,4 @@
-// Hosts that break the protocol: each costs its own stream, and nothing else.
+// Hosts that break the protocol: each loses only its own stream.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -62,7 +62,7 @@ TEST(ProtocolTest, FirstMessageMustBeTheHello) {
   ASSERT_TRUE(host.Send(result));
   const Ending end = EndOf(host);
   EXPECT_EQ(end.code, absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end.message, HasSubstr("first message was no hello"));
+  EXPECT_THAT(end.message, HasSubstr("first message was not a hello"));
   EXPECT_FALSE(controller.Entry("server0").attached());
 }
 
@@ -118,7 +118,7 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
       controller.Client()->DescribeHost(NewContext().get(), request, &response);
   EXPECT_EQ(huge.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED)
       << huge.error_message();
-  // Nor as the first word of a host.
+  // The same for a host's first message.
   RawHost host(controller.address(), certificates.Host("server0"));
   AgentMessage hello = RawHost::Hello();
   hello.mutable_hello()->set_clusterd_version(
@@ -133,7 +133,7 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
   Report report;
   EXPECT_EQ(controller.Check(check, &report).code(),
             absl::StatusCode::kInvalidArgument);
-  // And the longest rank table, which is judged.
+  // The longest rank table is accepted, and judged.
   CheckRequest job;
   job.mutable_job()->add_servers()->set_host("server0");
   job.mutable_job()->set_rank_table(std::string(kMaxRankTableBytes, ' '));
@@ -150,12 +150,12 @@ TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
   const auto other = controller.Client();
   ListHostsResponse response;
   EXPECT_TRUE(other->ListHosts(NewContext().get(), {}, &response).ok());
-  // Under what gRPC takes by itself, 8 KiB.
+  // Below gRPC's own limit of 8 KiB.
   const auto context = NewContext();
   context->AddMetadata("x-long", std::string(6000, 'a'));
   EXPECT_EQ(client->ListHosts(context.get(), {}, &response).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // gRPC 1.51 may close the connection that they came over, and no other.
+  // gRPC 1.51 may close only the connection that they came over.
   const grpc::Status next = other->ListHosts(NewContext().get(), {}, &response);
   EXPECT_TRUE(next.ok()) << next.error_message();
 }
@@ -183,7 +183,7 @@ TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {
     Controller::NewStub(flood.back())
         ->ListHosts(NewContext().get(), {}, &response);
   }
-  // A client hears in its own time that it was cut off.
+  // A client notices in its own time that it was cut off.
   EXPECT_TRUE(WaitUntil([&flood] {
     const auto open =
         std::count_if(flood.begin(), flood.end(), [](const auto& channel) {
@@ -216,7 +216,7 @@ TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
   }
   const Ending end = EndOf(host);
   EXPECT_EQ(end.code, absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end.message, HasSubstr("answers to nothing"));
+  EXPECT_THAT(end.message, HasSubstr("answers to unknown tasks"));
 }
 
 TEST(ProtocolTest, BrokenHostLeavesOthersAlone) {
@@ -248,7 +248,7 @@ TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsCutOff) {
   for (uint64_t i = 0; i < 16'000 && host.Send(DrainQuestionOf(i)); ++i) {
   }
   EXPECT_TRUE(controller.log().WaitFor(
-      "host server0: detached: clusterd does not read"));
+      "host server0: detached: send buffer full, clusterd is not reading"));
 }
 
 TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsCutOff) {
@@ -298,7 +298,7 @@ TEST(ProtocolTest, FloodOfWhatNobodyAskedForEndsTheStream) {
   const Ending end = EndOf(host);
   EXPECT_EQ(end.code, absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(end.message, HasSubstr("more than 16384 messages at once and 64 "
-                                     "a second that nobody asked for"));
+                                     "a second that were not asked for"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Calls by their rows in the table of roles: what holds for every call is tried
-// with every call, and one that is added is tried without a line of its own.
+// Calls by their rows in the table of roles: tests try common properties with
+// every call, including new ones.
 #ifndef TESTS_COMPONENT_RAW_CALL_H_
 #define TESTS_COMPONENT_RAW_CALL_H_
 
@@ -21,8 +21,7 @@ namespace clusterd {
 std::unique_ptr<google::protobuf::Message> RequestOf(const CallRole& row,
                                                      bool with_field);
 
-// A call with one request, which is sent at once. What the client streams stays
-// open on its side.
+// A call with one request, which is sent at once. Its client side stays open.
 class RawCall {
  public:
   RawCall(const std::shared_ptr<grpc::Channel>& channel, const CallRole& row,
@@ -58,7 +57,7 @@ class TlsSessions {
 
   // A new one.
   std::shared_ptr<grpc::Channel> Connect(const std::string& address) const;
-  // Whether the call's connection had resumed an earlier session.
+  // True if the call's connection had resumed an earlier session.
   static bool Resumed(const grpc::ClientContext& context);
 
  private:

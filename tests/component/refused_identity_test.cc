@@ -1,6 +1,6 @@
-// Who was let in and is not any more, generated from the table of roles: every
-// call, over a full handshake and over a TLS session that is resumed, and every
-// stream that is open.
+// Clients that were admitted and then refused, from the table of roles. Tests
+// try every call, over a full handshake and a resumed TLS session, and every
+// open stream.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "config/audit/audit_chain.h"
 #include "config/identity/grpc_status.h"
+#include "config/words/message.h"
 #include "daemon/controller/gate/call_roles.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/descriptor.h"
@@ -58,12 +59,12 @@ bool IsOfHosts(const CallRole& row) {
   return row.caller == Caller::kHost || row.caller == Caller::kEndedHost;
 }
 
-// Whether the refusal is one for this call, too.
+// True if the refusal applies to this call, too.
 bool Holds(Way way, const CallRole& row) {
   return way != Way::kExpired || row.caller != Caller::kEndedHost;
 }
 
-// Of all calls that certificates make, or of those that stream to the caller.
+// All calls that certificates make, or those that stream to the caller.
 std::vector<Called> Calls(bool only_streams) {
   std::vector<Called> calls;
   for (const CallRole& row : AllCallRoles()) {
@@ -78,8 +79,8 @@ std::vector<Called> Calls(bool only_streams) {
   return calls;
 }
 
-// server0 does what it is asked but changes, to which it says nothing; server1
-// says nothing at all; server2 is the caller where a host calls.
+// server0 obeys but never answers changes; server1 never answers; server2 is
+// the caller if a host calls.
 class RefusedIdentityTest : public testing::Test {
  protected:
   RefusedIdentityTest() : controller_(&certificates_, 3, &scheduler_) {
@@ -118,8 +119,8 @@ class RefusedIdentityTest : public testing::Test {
     return IsOfHosts(row) ? host_ : user_;
   }
 
-  // Both callers, from now on; open streams at the latest with the next sweep,
-  // which is done.
+  // Refuses both callers from now on; open streams at the latest with the next
+  // sweep, which is done.
   void Refuse(Way way) {
     if (way == Way::kLocked) {
       for (const char* identity : {"user/eve", "host/server2"}) {
@@ -172,8 +173,8 @@ class RefusedIdentityTest : public testing::Test {
     return id;
   }
 
-  // A request whose stream nobody ends but the gate. One of a kind that is not
-  // known here ends by itself, and its test fails: it has its place here.
+  // A request whose stream only the gate ends. A stream of a new kind ends
+  // early, and its test fails: add it here.
   std::string Lasting(const Called& call) {
     const auto request = RequestOf(*call.row, call.with_field);
     auto* const any = request.get();
@@ -204,7 +205,7 @@ class RefusedIdentityTest : public testing::Test {
   TestCertificates certificates_;
   ThreadScheduler scheduler_;
   ManualScheduler sweeps_;
-  std::atomic<int> hours_{0};  // That the gate's clock is ahead.
+  std::atomic<int> hours_{0};  // Added to the gate's clock.
   TestController controller_;
   TlsPem user_;
   TlsPem host_;
@@ -350,10 +351,10 @@ TEST_F(HangingDiskTest, LockHoldsAtOnceAndIsAnswered) {
     EXPECT_EQ(controller_.gate().Locks().size(), 1u);
   }
   ASSERT_TRUE(status.ok()) << status;
-  EXPECT_THAT(locked.not_on_disk(),
+  EXPECT_THAT(Rendered(locked).not_on_disk(),
               AllOf(HasSubstr("the lock is in memory alone"),
                     HasSubstr("the disk has not taken it in 3s")));
-  // The controller writes what waited for the disk before it ends.
+  // The controller writes delayed entries before it ends.
   EXPECT_EQ(Audited("Lock", "done"), 1);
   Start();
   EXPECT_TRUE(controller_.log().WaitFor("locked identities: 1"));

@@ -1,5 +1,5 @@
-// Certificates x calls: who is let in to which method, generated from the table
-// of roles, over full handshakes with the real server.
+// Certificates x calls: the table of roles generates which certificate may call
+// which method, over full handshakes with the real server.
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,20 +28,20 @@ namespace tls = ::grpc::experimental;
 
 const IssueOptions kEnded = {-absl::Hours(2), -absl::Hours(1)};
 
-// Somebody who knocks.
+// A client that tries to connect.
 struct Knocker {
   std::string label;
-  // Who it is, if it is let in at all.
+  // Its identity, if it is admitted at all.
   std::optional<SpiffeId> id;
-  // With what every call is refused, if it is not.
+  // The status that refuses every call, unless it is admitted.
   Code refused = Code::OK;
   TlsPem pem;  // Without a certificate: shows none.
-  // Of a certificate that has ended, and gets through TLS: with what the one
-  // call for ended hosts is refused.
+  // For an expired certificate that gets through TLS: the status of the one
+  // call for expired hosts.
   std::optional<Code> refused_late = std::nullopt;
 };
 
-// Trusts whoever listens: what it shows is what is tested.
+// Trusts any server: the test is about the client's certificate.
 std::shared_ptr<grpc::Channel> ChannelOf(const std::string& address,
                                          const TlsPem& pem) {
   tls::TlsChannelCredentialsOptions options;
@@ -107,7 +107,7 @@ class RoleMatrixTest : public testing::Test {
     AddRefused("expired admin", Code::UNAVAILABLE, Issue(admin, kEnded));
     AddRefused("expired host", Code::UNAVAILABLE,
                Issue("spiffe://test/host/server0", kEnded));
-    // What TLS lets through, in case that is ever too much.
+    // Identities that TLS accepts, in case it ever accepts too much.
     AddEnded("expired host on record", Code::FAILED_PRECONDITION,
              "spiffe://test/host/server0");
     AddEnded("expired admin on record", Code::PERMISSION_DENIED, admin);
@@ -152,7 +152,7 @@ class RoleMatrixTest : public testing::Test {
     return row.caller == Caller::kHost || row.caller == Caller::kEndedHost;
   }
 
-  // What the row and the knocker come to, said without the code under test.
+  // The expected result of the row and knocker, without the code under test.
   static bool MayCall(const CallRole& row, bool with_field,
                       const SpiffeId& id) {
     if (IsOfHosts(row)) return id.kind == IdentityKind::kHost;
@@ -187,7 +187,7 @@ class RoleMatrixTest : public testing::Test {
     } else if (!MayCall(row, with_field, *knocker.id)) {
       EXPECT_EQ(code, Code::PERMISSION_DENIED) << where;
     } else {
-      // Let in; what it asked for may be wrong in itself.
+      // An admitted client; its request may be invalid in itself.
       const Code never[] = {Code::PERMISSION_DENIED, Code::UNAUTHENTICATED,
                             Code::INTERNAL,          Code::UNAVAILABLE,
                             Code::UNIMPLEMENTED,     Code::DEADLINE_EXCEEDED};
@@ -209,11 +209,11 @@ TEST_F(RoleMatrixTest, EveryCallLetsInWhomItsRowNamesAndNobodyElse) {
     for (const CallRole& row : AllCallRoles()) {
       for (const bool with_field : {false, true}) {
         if (with_field && row.field.empty()) continue;
-        // Of a stream of hosts the controller says at once what it thinks of a
-        // first message that is no hello.
+        // On a host stream the controller refuses at once a first message that
+        // is not a hello.
         RawCall call(channel, row,
                      RequestOf(row, with_field)->SerializeAsString());
-        // Whoever watches is let in when it is told the first time.
+        // A watcher is admitted when it receives the first message.
         const bool is_told = row.method == "Watch" && call.Read();
         Compare(row, with_field, knocker,
                 is_told ? grpc::Status::OK : call.End());

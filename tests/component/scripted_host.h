@@ -19,12 +19,12 @@ namespace clusterd {
 
 class ScriptedHost {
  public:
-  // How it takes an apply or a rollback.
+  // Its reaction to an apply or a rollback.
   enum class Way {
-    kSucceeds,  // APPLIED or ROLLED_BACK, with every step told.
+    kSucceeds,  // APPLIED or ROLLED_BACK, and reports every step.
     kFails,     // UNDONE.
     kRefuses,   // REFUSED.
-    kNotFound,  // An error; of a rollback: it has no journal of that apply.
+    kNotFound,  // An error; for a rollback: its journal is missing.
     kDies,      // Its stream breaks in the middle.
     kIsSilent,  // Answers when Finish is called.
   };
@@ -33,9 +33,9 @@ class ScriptedHost {
     TlsFiles tls;
     HostFacts facts;
     Way way = Way::kSucceeds;
-    // What it tells when it has attached; empty: nothing.
+    // Its report after it has attached; empty: nothing.
     std::vector<ApplyResult> past;
-    // Says that this is all, and that it has no journal.
+    // Reports that this is all, and that it has no journal.
     bool knows_all = false;
   };
 
@@ -45,8 +45,7 @@ class ScriptedHost {
   ScriptedHost(const ScriptedHost&) = delete;
   ScriptedHost& operator=(const ScriptedHost&) = delete;
 
-  // Blocks until so many applies and rollbacks have come; false if that takes
-  // too long.
+  // Blocks until so many applies and rollbacks have come; false on a timeout.
   bool WaitForTasks(size_t count);
   std::vector<Task> tasks();
   // The answer to the newest task of a silent host.

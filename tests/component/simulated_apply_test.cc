@@ -1,5 +1,5 @@
 // The real applier, reader, file system and processes on a simulated server:
-// what clusterd's main() puts together, without a network.
+// the parts of clusterd's main(), without a network.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -46,9 +46,9 @@ constexpr char kSpec[] = "config/examples/two-servers.yaml";
 constexpr const char* kNotTheMachine[] = {
     "/var/lib/clusterd", "/var/lib/hccn_sim", "/var/log/hccn_tool"};
 
-// The machine's own, on which nobody waits long: the pauses between two
-// questions are not the matter here, and after a change of a detect address
-// every observation takes one of a second.
+// The machine's own clock, with short waits. The pauses between two questions
+// do not matter here, and after a change of a detect address every observation
+// takes one of a second.
 class ImpatientClock final : public Clock {
  public:
   absl::Time Now() override { return clock_.Now(); }
@@ -104,7 +104,7 @@ class SimulatedApplyTest : public testing::Test {
         });
   }
 
-  // As a check of the controller observes it.
+  // Like a check of the controller.
   HostPlan Plan() {
     HostFacts facts = observer_->Observe("server0", MakeObserveRequest(spec_));
     return MakePlan(spec_, {&facts}).hosts(0);
@@ -123,7 +123,7 @@ class SimulatedApplyTest : public testing::Test {
     return applier_->Rollback(request);
   }
 
-  // Every file of the server, and what its devices say.
+  // Every file of the server, and its devices' values.
   std::map<std::string, std::string> State() {
     std::map<std::string, std::string> state;
     for (const DeviceSpec& device : spec_.servers(0).devices()) {
@@ -144,7 +144,7 @@ class SimulatedApplyTest : public testing::Test {
     return state;
   }
 
-  // What is not as it was, with both texts.
+  // Differences from `before`, with both texts.
   std::vector<std::string> DifferencesFrom(
       const std::map<std::string, std::string>& before) {
     std::map<std::string, std::string> after = State();
@@ -169,8 +169,8 @@ class SimulatedApplyTest : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  // The whole way: one plan without a block, applied, nothing left to plan,
-  // and back to what the plan found. Returns that plan.
+  // The whole way: one plan without a block, applied, then an empty plan, and
+  // back to the first state. Returns that plan.
   HostPlan ApplyAndRollBack() {
     HostPlan plan = Plan();
     EXPECT_THAT(plan.blocked(), IsEmpty()) << plan.ShortDebugString();

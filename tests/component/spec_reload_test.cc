@@ -1,5 +1,5 @@
-// What SIGHUP does: the spec is read again, and a bad one never takes over; its
-// schedule begins.
+// SIGHUP: the spec is read again, and a bad one never takes over; its schedule
+// begins.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -29,7 +30,7 @@ GetSpecResponse GetSpec(TestController& controller) {
   const grpc::Status status =
       controller.Client()->GetSpec(NewContext().get(), {}, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
-  return response;
+  return Rendered(response);
 }
 
 TEST(SpecReloadTest, GoodSpecTakesOver) {
@@ -100,7 +101,7 @@ TEST(SpecReloadTest, SpecOfAnotherClusterIsRefused) {
   EXPECT_EQ(controller.spec().spec()->name(), "test");
 }
 
-// A schedule and a notifier, whose program writes what it reads to a file.
+// A schedule and a notifier, whose program writes its input to a file.
 std::string ScheduleTo(const std::string& file) {
   ClusterSpec spec = MakeSpec("atlas-training", "", 1);
   // Time is the test's; the host takes its own.
@@ -137,10 +138,10 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
   options.tls = certificates.Host("server0");
   TestHost host(options, &observer);
   ASSERT_TRUE(host.WaitAttached());
-  // The test's time runs so fast that a message may seem to take too long, and
-  // the host is between two streams just then: the next check finds it. While a
-  // check is under way, as its own deadlines say, time stands still but for a
-  // step now and then: other timers look the same, and end only by time.
+  // The test's time runs so fast that a message may seem too late, and the host
+  // is between two streams: the next check finds it. While a check's own
+  // deadlines run, time moves in single steps: other timers look the same, and
+  // end only by time.
   int idle = scheduler.pending();
   int looks = 0;
   ASSERT_TRUE(WaitUntil([&] {
@@ -152,7 +153,7 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
     }
     return absl::StrContains(controller.log().Lines(), "backlogs: fail");
   })) << controller.log().Lines();
-  ASSERT_TRUE(controller.log().WaitFor("told /bin/sh: 1"))
+  ASSERT_TRUE(controller.log().WaitFor("notified /bin/sh: 1"))
       << controller.log().Lines();
 
   ListHistoryResponse history;
@@ -161,7 +162,7 @@ TEST(SpecReloadTest, ScheduleLeadsToEntriesOfTheHistoryAndTellsANotifier) {
   std::ostringstream news;
   news << std::ifstream(file).rdbuf();
   EXPECT_THAT(news.str(), HasSubstr("\"schedule\":\"backlogs\""));
-  // Another check that fails, too, is no news.
+  // Another failing check does not notify.
   const auto told =
       absl::c_find_if(history.entries(), [&news](const HistoryEntry& entry) {
         return absl::StrContains(news.str(),

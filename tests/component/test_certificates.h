@@ -39,7 +39,7 @@ class TestCertificates {
   // A file of that name in the folder, replaced as a whole; its path.
   std::string Write(const std::string& name, const std::string& text);
 
-  // What one of the files holds.
+  // The content of one of the files.
   static std::string Text(const std::string& path);
 
  private:

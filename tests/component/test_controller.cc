@@ -8,6 +8,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/message.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "gtest/gtest.h"
@@ -18,7 +19,7 @@
 namespace clusterd {
 namespace {
 
-// The cluster's deadlines pass only where a test's own clock lets them.
+// The cluster's deadlines pass only by a test's own clock.
 ClusterSpec PatientSpec(int servers) {
   ClusterSpec spec = MakeSpec("atlas-training", "", servers);
   spec.mutable_deadlines()->set_host_ms(1'800'000);
@@ -169,7 +170,7 @@ ListHostsResponse TestController::ListHosts() {
   const grpc::Status status =
       Client()->ListHosts(NewContext().get(), {}, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
-  return response;
+  return Rendered(response);
 }
 
 HostEntry TestController::Entry(const std::string& host) {

@@ -1,5 +1,5 @@
-// A controller inside the test: the real server on a free port of 127.0.0.1,
-// with mutual TLS, a spec in a file, and what a client needs to ask it.
+// A controller inside the test: the real server on a free port of 127.0.0.1. It
+// has mutual TLS, a spec in a file, and clients.
 #ifndef TESTS_COMPONENT_TEST_CONTROLLER_H_
 #define TESTS_COMPONENT_TEST_CONTROLLER_H_
 
@@ -26,7 +26,7 @@
 
 namespace clusterd {
 
-// Of a controller that hosts may join, with such an intermediate CA.
+// Options of a controller that hosts may join, with such an intermediate CA.
 ControllerServerOptions TrustedOptions(const TestCertificates& certificates,
                                        const IssueOptions& intermediate = {});
 
@@ -41,8 +41,8 @@ class TestController {
                  const HistoryLimits& history = {});
   ~TestController();
 
-  // Who is let in from the next Start on; before, by the wall clock, no list,
-  // and a new folder. `cluster` and an empty `state` are filled in.
+  // Gate options from the next Start on; the defaults are the wall clock, no
+  // list, and a new folder. `cluster` and an empty `state` are filled in.
   // `gate_scheduler` must outlive the controller.
   void OpenGate(IdentityGateOptions options, Scheduler* gate_scheduler);
   IdentityGate& gate() { return *gate_; }
@@ -54,7 +54,7 @@ class TestController {
                unsigned refresh_seconds = kTlsRefreshSeconds);
   void Stop();
 
-  // As SIGHUP does while it runs; expects that the spec is good.
+  // Like SIGHUP while it runs; expects that the spec is good.
   void ReadSpecAgain();
 
   // HOST:PORT.
@@ -64,12 +64,12 @@ class TestController {
   SpecHolder& spec() { return *spec_; }
   const std::string& spec_path() const { return spec_path_; }
   CapturedLog& log() { return log_; }
-  // In memory; what is in it outlives Stop.
+  // Kept in memory; its content outlives Stop.
   HistoryStore& history() { return *history_; }
   WorkerPool& pool() { return pool_; }
-  // Of the controller that runs, or ran last.
+  // For the controller that runs, or ran last.
   const std::string& audit_path() const { return audit_path_; }
-  // What was refused by now stands in the file then.
+  // Writes all refusals so far to the file.
   void SettleAudit() { audit_->Settle(); }
 
   // A new connection of the user "tester".
@@ -93,7 +93,7 @@ class TestController {
   WorkerPool pool_{2, 64, 1};
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<HistoryStore> history_;
-  // Of its own: `scheduler` may stand still, and tests count its timers.
+  // A separate one: `scheduler` may stand still, and tests count its timers.
   ThreadScheduler gate_scheduler_;
   std::unique_ptr<IdentityGate> gate_;
   std::unique_ptr<AuditLog> audit_;
@@ -109,8 +109,8 @@ std::unique_ptr<grpc::ClientContext> NewContext();
 // The same for a stream that is open while others are waited for.
 std::unique_ptr<grpc::ClientContext> NewStreamContext();
 
-// An entry of the history that has begun to come and is not read: what does not
-// fit the connection's window stays at the controller.
+// A history entry on its way that is not read: bytes beyond the connection's
+// window stay at the controller.
 class UnreadRecord {
  public:
   UnreadRecord(Controller::Stub* client, const std::string& id);
@@ -124,7 +124,7 @@ class UnreadRecord {
   std::unique_ptr<grpc::ClientAsyncResponseReader<HistoryRecord>> reader_;
 };
 
-// What the report says about one rule; fails the test if it is not there.
+// The report's result of one rule; fails the test if it is missing.
 RuleResult RuleOf(const Report& report, const std::string& rule);
 HostStatus HostOf(const Report& report, const std::string& host);
 

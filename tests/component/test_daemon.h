@@ -23,14 +23,13 @@ AgentFlags FlagsFor(TestCertificates* certificates, const std::string& host,
 
 class TestDaemon {
  public:
-  // Nobody uses any device.
+  // The devices are unused.
   static absl::StatusOr<std::vector<DeviceUser>> NoUsers() {
     return std::vector<DeviceUser>();
   }
 
-  // Starts. `signals` was made before any thread of the process; `scenario` is
-  // what the daemon changes, and for nobody else while it runs. Both must
-  // outlive it.
+  // Starts. `signals` was made before any thread of the process; only the
+  // daemon changes `scenario` while it runs. Both must outlive it.
   TestDaemon(const AgentFlags& flags, Scenario* scenario,
              BlockedSignals* signals, const std::string& notify_socket = "",
              Applier::DeviceUsers device_users = &NoUsers);
@@ -52,7 +51,7 @@ class TestDaemon {
   std::thread thread_;  // Last: uses everything above.
 };
 
-// What a test hands to RunDaemon itself.
+// Parts that a test hands to RunDaemon itself.
 DaemonParts PartsFor(Scenario* scenario, HostObserver* observer,
                      BlockedSignals* signals, Log* log);
 

@@ -109,11 +109,11 @@ class RawHost {
   bool Receive(HubMessage* message) { return stream_->Read(message); }
   // Hello, then the welcome.
   bool Attach();
-  // The next task; 0 if something else comes.
+  // The next task; 0 if another message comes.
   uint64_t ReceiveTask();
-  // What the controller ended the stream with.
+  // The status with which the controller ended the stream.
   absl::Status End();
-  // As a host that loses power, as far as one process can play that.
+  // Acts as a host that loses power, as far as one process can.
   void Kill() { context_->TryCancel(); }
 
  private:

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
-#include <ctime>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -43,18 +42,21 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kDescribeHost[] = "/clusterd.Controller/DescribeHost";
-// Of HTTP/2: RFC 9113, section 6.
+// HTTP/2 constants: RFC 9113, section 6.
 constexpr uint8_t kData = 0;
 constexpr uint8_t kHeaders = 1;
 constexpr uint8_t kReset = 3;
 constexpr uint8_t kSettings = 4;
 constexpr uint8_t kContinuation = 9;
 constexpr uint8_t kEndStream = 1;
+constexpr uint8_t kAck = 1;
 constexpr uint8_t kEndHeaders = 4;
 constexpr size_t kLargestFrame = 16384;
 // More than a stranger can send before it is cut off, however late a busy
 // machine does so.
 constexpr size_t kMost = size_t{256} << 20;
+// kPatience: a server reads on, however late, or closes the connection.
+constexpr timeval kUntilItIsClosed = {120, 0};
 
 std::string Frame(uint8_t type, uint8_t flags, uint32_t stream,
                   absl::string_view payload) {
@@ -102,7 +104,7 @@ sockaddr_in Loopback(int last, int port) {
   return address;
 }
 
-// A connection of 127.0.0.`last` that begins TLS and does not go on.
+// A connection of 127.0.0.`last` that begins TLS and stops there.
 class HalfHello {
  public:
   HalfHello(const std::string& address, int last)
@@ -123,7 +125,7 @@ class HalfHello {
   HalfHello(const HalfHello&) = delete;
   HalfHello& operator=(const HalfHello&) = delete;
 
-  // Whether all of it is with the other side.
+  // True if the other side has all of it.
   bool is_acknowledged() const {
     return WaitUntil([this] {
       int unsent = 1;
@@ -135,12 +137,12 @@ class HalfHello {
   const int fd_;
 };
 
-// One connection that sends whatever it is told, over TLS.
+// One connection that sends any bytes, over TLS.
 class RawConnection {
  public:
   // The connection comes from 127.0.0.`last`. Without files it shows no
-  // certificate. A server that takes nothing for `patience` has stopped to
-  // read.
+  // certificate. A server that takes nothing for `patience` has stopped
+  // reading.
   RawConnection(const std::string& address, const TlsFiles& files, int last = 1,
                 const timeval& patience = {5, 0})
       : context_(SSL_CTX_new(TLS_client_method())),
@@ -182,13 +184,13 @@ class RawConnection {
   // Strangers may be turned away.
   bool opened() const { return opened_; }
 
-  // False once the other side has closed, or takes no more.
+  // False once the other side has closed, or does not read.
   bool Send(absl::string_view bytes) {
     return SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size())) ==
            static_cast<int>(bytes.size());
   }
 
-  // Reads until the words come; false: the other side has closed before.
+  // Reads until the words arrive; false: the other side has closed before.
   bool Hears(absl::string_view words) {
     std::string heard;
     char some[4096];
@@ -245,6 +247,8 @@ class WireTest : public testing::Test {
  protected:
   explicit WireTest(bool joins = false) {
     if (joins) options_ = TrustedOptions(certificates_);
+    // Raw peers answer no pings: a slow machine must not end them for that.
+    options_.keepalive_time = absl::Hours(1);
     controller_ = std::make_unique<TestController>(&certificates_, 1,
                                                    &scheduler_, options_);
     controller_->Start();
@@ -261,6 +265,13 @@ class WireTest : public testing::Test {
     ASSERT_TRUE(listed.ok()) << listed.error_message();
     EXPECT_TRUE(response.hosts(0).attached());
     EXPECT_THAT(controller_->log().Lines(), Not(HasSubstr("detached")));
+  }
+
+  // Until the acceptor has read the counters of all connections: it does so
+  // before it forgets one that has ended, and logs one without a call.
+  void WaitForSweep() {
+    RawConnection(controller_->address(), certificates_.User("bob"));
+    EXPECT_TRUE(controller_->log().WaitFor("TLS handshake with"));
   }
 
   TestCertificates certificates_;
@@ -281,21 +292,23 @@ void FloodHeaders(RawConnection* peer, uint32_t stream) {
   size_t sent = 0;
   const absl::Time began = absl::Now();
   while (sent < (size_t{1} << 30) && peer->Send(more)) sent += more.size();
-  // What it may, also by the second, and what the kernel holds of it.
+  // The allowed amount, also by the second, and the kernel's buffers.
   const double seconds = absl::ToDoubleSeconds(absl::Now() - began);
   EXPECT_LT(static_cast<double>(sent),
             (24 << 20) + seconds * kMaxMessageBytes / 5);
 }
 
 TEST_F(WireTest, CutsOffHeadersWithoutAnEnd) {
-  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  RawConnection peer(controller_->address(), certificates_.User("eve"),
+                     /*last=*/1, kUntilItIsClosed);
   FloodHeaders(&peer, 1);
   EXPECT_TRUE(controller_->log().WaitFor("without an answer"));
   ExpectServesOthers();
 }
 
 TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
-  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  RawConnection peer(controller_->address(), certificates_.User("eve"),
+                     /*last=*/1, kUntilItIsClosed);
   ASSERT_TRUE(peer.Send(absl::StrCat(
       Frame(kHeaders, kEndHeaders, 1, CallHeaders()),
       Frame(kData, kEndStream, 1, absl::string_view("\0\0\0\0\0", 5)))));
@@ -305,33 +318,40 @@ TEST_F(WireTest, CutsOffHeadersWithoutAnEndAfterAGoodCallToo) {
   ExpectServesOthers();
 }
 
-// The dearest headers: gRPC reads a string from its beginning with each frame,
-// so that the time grows with the square of what may come.
-TEST_F(WireTest, AHeaderInFramesOfAFewBytesCostsSecondsOfACoreAndNoMore) {
+// The most expensive headers: gRPC reads a string from its beginning with each
+// frame. The time grows with the square of the allowed size, so the size is
+// what counts, and not the time, which depends on the machine.
+TEST_F(WireTest, AHeaderInFramesOfAFewBytesIsCutOffAfterAMegabyteAndAHalf) {
   RawConnection peer(controller_->address(), certificates_.User("eve"));
+  std::signal(SIGPIPE, SIG_IGN);
+  // The server sends nothing more on its own, and the acceptor has seen that.
+  ASSERT_TRUE(peer.Hears(Frame(kSettings, kAck, 0, "")));
+  WaitForSweep();
   // The value of the last header has 512 MiB.
   const std::string begins = absl::StrCat(
       CallHeaders(), std::string("\0\7x-flood\x7f\x81\xff\xff\xff\1", 15));
-  std::signal(SIGPIPE, SIG_IGN);
-  const std::clock_t before = std::clock();
   ASSERT_TRUE(peer.Send(Frame(kHeaders, 0, 1, begins)));
-  std::string more;
-  while (more.size() < kLargestFrame) {
-    more += Frame(kContinuation, 0, 1, "aaaaaaaaa");
+  // The frames at its end cost most, so only those are small.
+  const std::string large =
+      Frame(kContinuation, 0, 1, std::string(kLargestFrame, 'a'));
+  std::string small;
+  while (small.size() < kLargestFrame) {
+    small += Frame(kContinuation, 0, 1, "aaaaaaaaa");
   }
+  constexpr size_t kInLargeFrames = size_t{23} << 16;
+  constexpr size_t kInAll = size_t{7} << 18;
   size_t sent = 0;
   EXPECT_TRUE(WaitUntil([&] {
-    if (peer.Send(more)) sent += more.size();
+    const std::string& more = sent < kInLargeFrames ? large : small;
+    if (sent < kInAll && peer.Send(more)) sent += more.size();
     return absl::StrContains(controller_->log().Lines(), "without an answer");
-  }));
-  // The kernel holds some of it.
-  EXPECT_LT(sent, size_t{9} << 20);
+  })) << sent;
+  // A good call may send 1 MiB and 64 KiB before it is answered.
+  EXPECT_GT(sent, size_t{17} << 16);
   ExpectServesOthers();
-  controller_->Stop();
-  EXPECT_LT(std::clock() - before, 60 * CLOCKS_PER_SEC);
 }
 
-// Who sends half a ClientHello waits for itself alone.
+// A client that sends half a ClientHello delays only itself.
 TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
   controller_->Stop();
   options_.admission.handshakes = 8;
@@ -351,10 +371,11 @@ TEST_F(WireTest, HalfHellosOfManyAddressesKeepNoHostWaiting) {
 }
 
 TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
-  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  RawConnection peer(controller_->address(), certificates_.User("eve"),
+                     /*last=*/1, kUntilItIsClosed);
   const std::string headers = CallHeaders();
-  // Who never acknowledges the settings is held to none by gRPC 1.51.
-  // Nor is anybody told of a call whose message has not come.
+  // gRPC 1.51 does not hold a client to settings that it never acknowledges.
+  // Nor is a call reported whose message has not come.
   uint32_t stream = 1;
   while (stream < 400000 &&
          peer.Send(Frame(kHeaders, kEndHeaders, stream, headers))) {
@@ -365,7 +386,8 @@ TEST_F(WireTest, CutsOffCallsBeyondTheLimitOfAConnection) {
 }
 
 TEST_F(WireTest, CutsOffCallsThatAreBegunAndTakenBack) {
-  RawConnection peer(controller_->address(), certificates_.User("eve"));
+  RawConnection peer(controller_->address(), certificates_.User("eve"),
+                     /*last=*/1, kUntilItIsClosed);
   // Long before it has sent as many bytes as it may, with all that kernels
   // hold.
   constexpr size_t kFew = size_t{16} << 20;
@@ -392,7 +414,7 @@ class StrangersTest : public WireTest {
   std::string address() const {
     return absl::StrCat("127.0.0.1:", token_.enrol_port());
   }
-  // Of one who does as all hosts do.
+  // A client that does as all hosts do.
   grpc::Status AskForRoots() {
     const auto context = NewContext();
     context->set_deadline(PatientDeadline());
@@ -520,7 +542,7 @@ TEST_F(StrangersTest, AttacksStayWithinTheMemoryOfTheProcess) {
     std::vector<std::thread> strangers;
     for (size_t i = 0; i < peers.size(); ++i) {
       strangers.emplace_back([&, i] {
-        // The kernels may tell a stranger that was cut off by taking nothing.
+        // The kernels may notify a stranger that was cut off by refusing data.
         peers[i] = std::make_unique<RawConnection>(
             address(), TlsFiles(), /*last=*/2 + static_cast<int>(i % 5),
             timeval{1, 0});

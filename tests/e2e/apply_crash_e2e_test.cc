@@ -1,6 +1,5 @@
-// Programs that are killed in the middle of an apply or rollback: a host is
-// afterwards as it was or as it was planned, never between, and the history
-// says which.
+// Programs that are killed in the middle of an apply or rollback. Afterwards a
+// host is as before or as planned, and the history says which.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -122,7 +121,7 @@ TEST(KilledControllerTest, GoesOnWithNoFurtherWaveOfACancelledRun) {
   EXPECT_THAT(DifferencesFrom(before1, cluster.Server("server1")), IsEmpty());
 }
 
-// With Ctrl-C and from elsewhere alike.
+// Ctrl-C and a cancel from elsewhere act alike.
 TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
   for (const bool from_elsewhere : {false, true}) {
     ChangeCluster cluster(2);
@@ -154,21 +153,21 @@ TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
     EXPECT_THAT(DifferencesFrom(before1, cluster.Server("server1")), IsEmpty());
     EXPECT_EQ(EntryOf(cluster, id).outcome(), "cancelled");
     EXPECT_EQ(cluster.RunClusterctl({"cancel", id}).exit_status, 3);
-    // The same plan goes on where it was left.
+    // The same plan continues where it stopped.
     const ChangeOutcome rest = cluster.Apply();
     EXPECT_EQ(rest.process.exit_status, 0) << rest.process.standard_error;
     EXPECT_EQ(rest.Host("server1").outcome(), ApplyResult::APPLIED);
   }
 }
 
-// One host, and what it is like before and after its plan.
+// One host, and its state before and after its plan.
 std::string ReadText(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What the audit file of server0 says of the undo of that apply; the file must
-// be whole.
+// The audit lines of server0 about the undo of that apply; the file must be
+// whole.
 std::vector<std::string> AuditedUndo(const ChangeCluster& cluster,
                                      const std::string& apply_id) {
   const std::string text =
@@ -196,7 +195,7 @@ class KilledHostTest : public testing::Test {
     before_ = cluster_.Server("server0");
   }
 
-  // The host must be what the report of the run says of it.
+  // The host must match its result in the run's report.
   void ExpectAsReported(const ChangeOutcome& outcome) {
     const ApplyResult result = outcome.Host("server0");
     const std::vector<std::string> changed =
@@ -225,7 +224,7 @@ class KilledHostTest : public testing::Test {
 
   // Applies, kills clusterd once its journal has so many entries, starts it.
   ChangeOutcome ApplyAndKillAt(size_t entries) {
-    // Ends of an apply, too, are seen where nothing holds it up.
+    // An apply that nothing holds up may also end.
     HangAtDevice5(entries <= kEntriesAtDevice5);
     const auto apply = cluster_.StartApply();
     const std::string id = WaitForRunId(apply.get());
@@ -271,13 +270,12 @@ TEST_F(KilledHostTest, IsAsBeforeOrAsPlannedWheneverItIsKilled) {
     ASSERT_THAT(DifferencesFrom(before_, cluster_.Server("server0")),
                 IsEmpty());
   }
-  // Both ends were seen; where nothing hangs, which entry was the last to count
-  // is a race.
+  // Both ends were seen; if nothing hangs, the last entry to count is a race.
   EXPECT_GE(seen[ApplyResult::UNDONE], 1);
   EXPECT_GE(seen[ApplyResult::APPLIED], 1);
 }
 
-// Of clusterd alone: there may be no service manager that ends its tools.
+// clusterd alone: there may be no service manager that ends its tools.
 TEST_F(KilledHostTest, IsAsBeforeWhenAToolWasAtWork) {
   DeviceGate gate(cluster_.Root("server0"));
   const auto apply = cluster_.StartApply();
@@ -300,7 +298,7 @@ TEST_F(KilledHostTest, IsAsBeforeWhenAToolWasAtWork) {
   const ChangeOutcome outcome = FinishChange(apply.get());
   gate.Open();
   for (const pid_t tool : tools) {
-    // Also where the first process of this machine does not ask for its status.
+    // The same if the first process of this machine does not read its status.
     const std::string words = absl::StrCat("/proc/", tool, "/cmdline");
     EXPECT_TRUE(WaitUntil([&] { return ReadText(words).empty(); }));
   }
@@ -327,7 +325,7 @@ TEST_F(KilledHostTest, FinishesARollback) {
   EXPECT_EQ(EntryOf(cluster_, back.report.run_id()).outcome(), "succeeded");
 }
 
-// Nothing that a start reads later keeps it from being taken back.
+// Later steps of a start cannot prevent the undo.
 TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
   const std::string config = cluster_.folder() + "/server0.yaml";
   const std::string good = ReadText(config);
@@ -356,7 +354,7 @@ TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
   }
 }
 
-// Whoever may open a device must not keep the host half applied.
+// A user who may open a device must not keep the host half applied.
 TEST_F(KilledHostTest, IsAsBeforeThoughAProcessKeepsTheDeviceOpen) {
   HangAtDevice5(true);
   const auto apply = cluster_.StartApply();

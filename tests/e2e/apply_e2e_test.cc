@@ -1,5 +1,5 @@
-// clusterctl plan, apply and rollback with the real programs: what people see
-// when all goes well, and everything that keeps a plan from being applied.
+// clusterctl plan, apply and rollback with the real programs: the output if all
+// goes well, and everything that prevents an apply.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ using ::testing::Not;
 const std::vector<std::string> kWrongSettings = {
     "host:somaxconn=4096", "host:reserved_ports=none", "host:persistent=none",
     "3:netmask=255.255.255.128", "5:detect=none"};
-// What another administrator may have left.
+// Settings that another administrator may have left.
 const std::vector<std::string> kOtherWrongSettings = {
     "host:syn_backlog=2048", "host:reserved_ports=8080,60000-60007",
     "2:address=192.168.9.9", "host:hccn_conf=crlf"};
@@ -160,8 +160,8 @@ TEST(ApplyTest, RefusesAnEditedPlanBeforeAnybodyIsAsked) {
               ElementsAre("HISTORY_PLAN changes by admin"));
 }
 
-// As an operator would who wants more than the spec does: the digest is right
-// again, so nothing in the file tells.
+// As by an operator who wants more than the spec does: the digest is right
+// again, so the file does not show it.
 TEST(ApplyTest, RefusesAnEditedPlanUnderARightDigest) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=4096"});
@@ -252,7 +252,7 @@ TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
   }
   cluster.StartAll();
   cluster.Plan();
-  // Since the plan was made: the host itself has the last word.
+  // Changed since the plan was made: the host itself decides.
   cluster.Allow("server1", "observe, device-address");
   const ChangeOutcome outcome = cluster.Apply({"--wave", "1"});
   EXPECT_EQ(outcome.process.exit_status, 1);
@@ -283,7 +283,7 @@ TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
   EXPECT_EQ(back.Host("server0").outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_THAT(DifferencesFrom(before[0], cluster.Server("server0")), IsEmpty());
 
-  // What agent.yaml says counts at once, and the plan is as good as it was.
+  // agent.yaml takes effect at once, and the plan is as good as it was.
   cluster.Allow("server1", "sysctl, device-address");
   const ChangeOutcome allowed = cluster.Apply();
   EXPECT_EQ(allowed.process.exit_status, 0) << allowed.process.standard_output;
@@ -361,7 +361,7 @@ TEST(LeavingClientTest, LeavesTheRunToTheController) {
   DeviceGate gate(cluster.Root("server0"));
   const auto apply = cluster.StartApply();
   const std::string id = WaitForRunId(apply.get());
-  // Cancelled before its host begins, there would be nothing to leave.
+  // If it is cancelled before its host begins, nothing is left to test.
   ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
   apply->Signal(SIGINT);
   const absl::Status told = apply->WaitForError("cancelled by admin");
@@ -391,7 +391,7 @@ TEST(TwoAppliesTest, SecondIsRefusedAndToldWhoIsAtIt) {
   EXPECT_EQ(second.process.exit_status, 2);
   EXPECT_THAT(second.process.standard_error,
               HasSubstr(absl::StrCat("apply ", id, " of alice runs since 20")));
-  // A rollback is refused as well, and that of the run itself.
+  // The host also refuses a rollback, and that of the run itself.
   const ChangeOutcome rollback = cluster.RollBack(id);
   EXPECT_EQ(rollback.process.exit_status, 2);
   EXPECT_THAT(rollback.process.standard_error,

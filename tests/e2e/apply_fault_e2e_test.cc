@@ -1,6 +1,6 @@
-// What an apply meets on real servers, with the real programs: a tool that
-// lies, one that hangs half way, files that cannot be written, a full disk.
-// Each time the host must be left as it was, and say why.
+// Faults during an apply on real servers, with the real programs: a lying or
+// hanging tool, files that cannot be written, a full disk. Each time the host
+// must be left as it was, and report why.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -32,15 +32,15 @@ std::string WhyNoMounts() {
   return absl::StrCat("no mounts of one's own here: ", result.standard_error);
 }
 
-// Starts of clusterd with mounts that nobody else sees, which `script` makes;
-// `$0` in it is the server's root folder.
+// Starts clusterd with private mounts that `script` makes; `$0` in it is the
+// server's root folder.
 std::vector<std::string> WithMounts(const std::string& script,
                                     const std::string& root) {
   return {"/usr/bin/unshare",       "--mount", "/bin/sh", "-ec",
           script + "\nexec \"$@\"", root};
 }
 
-// What one host answered, and that this left it and every other host well.
+// Returns one host's answer; fails unless it left all hosts well.
 ApplyResult ExpectTakenBack(const ChangeCluster& cluster,
                             const ChangeOutcome& outcome,
                             const ServerState& before) {
@@ -54,7 +54,7 @@ ApplyResult ExpectTakenBack(const ChangeCluster& cluster,
   return result;
 }
 
-// Whether a tool that this clusterd runs is there to change a device.
+// True if this clusterd runs a tool that changes a device.
 bool IsSetting(pid_t clusterd) {
   for (const pid_t child : ChildrenOf(clusterd)) {
     std::ifstream file(absl::StrCat("/proc/", child, "/cmdline"));
@@ -93,8 +93,8 @@ TEST(HangingToolTest, IsEndedAtItsDeadlineAndTheRestIsTakenBack) {
   EXPECT_THAT(result.error(), AllOf(HasSubstr("device 3"), HasSubstr("10s")));
 }
 
-// Behind the device and before the file: the device has the new value, and the
-// tool waits for the lock of hccn.conf until clusterd ends it.
+// Between device and file: the device has the new value, and the tool waits for
+// the lock of hccn.conf until clusterd ends it.
 TEST(HangingToolTest, IsTakenBackWhenTheDeviceIsSetAndTheFileIsNot) {
   ChangeCluster cluster(1, ChangeSpec(1, "10s"));
   cluster.Break("server0", {"3:detect=none"});
@@ -201,7 +201,7 @@ TEST(FullDiskTest, RefusesWhereTheJournalCannotBegin) {
   EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(result.error(), AllOf(HasSubstr("No space left on device"),
                                     HasSubstr(".journal")));
-  // And once more: what could not begin must not be in the way of the next.
+  // Once more: a failed start must not block the next one.
   const ApplyResult again = ExpectTakenBack(cluster, cluster.Apply(), before);
   EXPECT_THAT(again.error(), HasSubstr("No space left on device"));
 }

@@ -1,5 +1,5 @@
-// Audit files of the real programs: an apply leaves lines on both sides, each
-// side keeps the other's newest, and clusterctl finds what is altered or cut.
+// Audit files of the real programs. An apply leaves lines on both sides, each
+// side keeps the other's newest, and clusterctl finds altered or cut files.
 
 #include <filesystem>
 #include <fstream>
@@ -95,7 +95,7 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   EXPECT_THAT(altered.standard_output, HasSubstr(": altered: "));
 
   // Whole lines, cut off the end: only the other side knows. A line about the
-  // other's newest, which nobody keeps, may be behind that of the apply by now.
+  // other's newest head, which has no copy, may follow the apply's by now.
   std::string cut = Content(host);
   cut.resize(cut.rfind('\n', cut.find("\"result\":\"APPLIED")) + 1);
   std::ofstream(copy) << cut;
@@ -105,7 +105,7 @@ TEST(AuditE2eTest, AnApplyIsAuditedOnBothSidesAndTamperingIsFound) {
   EXPECT_THAT(short_one.standard_output, HasSubstr("1 lines are cut off"));
 }
 
-// Shakes hands without a certificate, as a stranger who knows TLS.
+// Handshakes without a certificate, like a stranger who knows TLS.
 void ShakeHandsAsAStranger(int port) {
   RunProgram({"/usr/bin/openssl", "s_client", "-alpn", "h2", "-connect",
               absl::StrCat("127.0.0.1:", port)});
@@ -147,10 +147,10 @@ TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
   ASSERT_NE(begins, std::string::npos);
   std::ofstream(host) << whole.substr(0, whole.find('\n', begins) + 1);
   cluster.StartHost("server0");
-  // It tells its new head right after the welcome.
+  // It sends its new head right after the welcome.
   EXPECT_TRUE(WaitUntil([&] {
     const ProcessResult heads = cluster.RunClusterctl({"audit", "head"});
-    return absl::StrContains(heads.standard_output, "went back");
+    return absl::StrContains(heads.standard_output, "contradicted");
   }));
   const ProcessResult found = verify();
   EXPECT_EQ(found.exit_status, 1) << found.standard_output;

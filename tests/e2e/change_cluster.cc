@@ -22,10 +22,10 @@ namespace {
 constexpr char kAllKinds[] =
     "observe, sysctl, device-address, firewall, tls, hccn-conf";
 constexpr char kDevices[] = "/var/lib/hccn_sim/state";
-// The journals, and what the tool keeps for itself.
+// The journals, and files that the tool keeps for itself.
 constexpr const char* kNotTheServer[] = {"/var/lib/clusterd",
                                          "/var/lib/hccn_sim", "/var/log/"};
-// What the fake device remembers of having been asked, and how it was broken.
+// Notes of the fake device about queries, and its injected faults.
 constexpr const char* kNotAValue[] = {"detect_pending.", "hang.", "lies.",
                                       "delay.", "busy."};
 
@@ -53,7 +53,7 @@ void AddDeviceValues(const std::string& root, ServerState* state) {
     }
     const std::pair<std::string, std::string> value =
         absl::StrSplit(line, absl::MaxSplits('=', 1));
-    // What the device says of a detect address that it was never given.
+    // The device's answer for a detect address that was never set.
     skip = skip ||
            (absl::StartsWith(line, "netdetect.") && value.second == "0.0.0.0");
     if (skip) continue;

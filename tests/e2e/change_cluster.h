@@ -1,5 +1,5 @@
-// A cluster of real programs whose servers allow every change, and what a test
-// of plan, apply and rollback asks of it.
+// A cluster of real programs whose servers allow every change, and helpers for
+// tests of plan, apply and rollback.
 #ifndef TESTS_E2E_CHANGE_CLUSTER_H_
 #define TESTS_E2E_CHANGE_CLUSTER_H_
 
@@ -16,18 +16,17 @@
 
 namespace clusterd {
 
-// Everything of a simulated server that an apply could touch: each file with
-// its mode and content, and the values that its devices hold.
+// The state of a simulated server that an apply could touch: each file with its
+// mode and content, and its devices' values.
 using ServerState = std::map<std::string, std::string>;
 
 ServerState ReadServer(const std::string& root);
-// What is not as it was, with both texts; empty: the same to the byte.
+// Differences with both texts; empty: the same to the byte.
 std::vector<std::string> DifferencesFrom(const ServerState& before,
                                          const ServerState& after);
 
-// While it lives, whatever would change a device of the server below `root`
-// waits, and reading goes on: a tool that hangs half way for as long as the
-// test likes.
+// While it lives, changes of a device of the server below `root` wait, and
+// reads continue. It stands for a tool that hangs half way.
 class DeviceGate {
  public:
   explicit DeviceGate(const std::string& root);
@@ -41,17 +40,17 @@ class DeviceGate {
   int fd_;
 };
 
-// What a run of clusterctl apply or rollback gave.
+// The result of clusterctl apply or rollback.
 struct ChangeOutcome {
   ProcessResult process;
   ApplyReport report;  // Empty unless standard output was a JSON report.
 
-  // Of that host; empty if the report has none.
+  // The host's result; empty if the report has none.
   ApplyResult Host(const std::string& host) const;
 };
 
-// As DemoSpec, with the longest deadline that an apply gives a command: a tool
-// waits at a DeviceGate for as long as a test needs.
+// Like DemoSpec, with the longest deadline that an apply gives a command: a
+// tool waits at a DeviceGate for as long as a test needs.
 std::string ChangeSpec(int servers, const std::string& command = "2m");
 
 // Not thread-safe.
@@ -64,14 +63,14 @@ class ChangeCluster : public DemoCluster {
   ServerState Server(const std::string& host) const {
     return ReadServer(Root(host));
   }
-  // What the host's journal of an apply holds as yet; empty if there is none.
+  // The host's journal of an apply so far; empty if there is none.
   std::vector<JournalEntry> Journal(const std::string& host,
                                     const std::string& apply_id) const;
-  // Until it has at least so many entries; false if it never gets them.
+  // Waits until it has at least so many entries; false if it never gets them.
   bool WaitForJournal(const std::string& host, const std::string& apply_id,
                       size_t entries) const;
 
-  // Where Plan saves, and Apply reads.
+  // Plan saves here, and Apply reads it.
   std::string PlanPath() const { return folder() + "/plan.json"; }
   // clusterctl plan --out; must succeed.
   ClusterPlan Plan(const std::vector<std::string>& arguments = {}) const;
@@ -96,8 +95,8 @@ class ChangeCluster : public DemoCluster {
 };
 
 ChangeOutcome FinishChange(Process* clusterctl);
-// The id that clusterctl tells when its run has begun; empty, with a failure of
-// the test, if it never does.
+// The id that clusterctl prints when its run has begun; empty, with a failure
+// of the test, if it never does.
 std::string WaitForRunId(Process* clusterctl);
 
 }  // namespace clusterd

@@ -26,7 +26,7 @@ using ::testing::Not;
 
 const std::vector<std::string> kTwoHosts = {"server0", "server1"};
 
-// Every finding of a rule as text, to look for what people must read.
+// Every finding of a rule as text, as users read it.
 std::string Shown(const Report& report, const std::string& rule) {
   std::string text;
   for (const Finding& finding : FindingsOf(report, rule)) {
@@ -49,7 +49,7 @@ bool Names(const Report& report, const std::string& rule,
   return false;
 }
 
-// With a deadline that a tool which hangs for good runs into.
+// With a deadline for a tool that hangs for ever.
 std::string HangingToolSpec() { return DemoSpec(2, "10s"); }
 
 class HealthyClusterTest : public testing::Test {
@@ -116,7 +116,7 @@ TEST_F(HealthyClusterTest, ChecksOnlyTheHostsAndRulesAskedFor) {
   EXPECT_EQ(StateOf(outcome.report, "ip-unique"), SKIPPED);
 }
 
-// A job that runs is no failure: this process has a node open.
+// A running job is not a failure: this process has a node open.
 TEST_F(HealthyClusterTest, NamesTheProcessThatUsesADevice) {
   const int node = open((cluster_.Root("server0") + "/dev/davinci3").c_str(),
                         O_RDONLY | O_CLOEXEC);
@@ -141,8 +141,8 @@ TEST_F(HealthyClusterTest, DescribesAHostAndListsBoth) {
   EXPECT_THAT(hosts.standard_output, HasSubstr("server"));
 }
 
-// One fault: what is broken, which rule must say so about whom, and a piece of
-// what a person reads.
+// One fault: the broken part, the rule that must report it, its subject, and a
+// piece of the text.
 struct FaultCase {
   const char* name;
   const char* host;
@@ -157,7 +157,8 @@ class FaultTest : public testing::TestWithParam<FaultCase> {};
 
 TEST_P(FaultTest, IsFoundAndNamedWithHostAndDevice) {
   const FaultCase& fault = GetParam();
-  DemoCluster cluster(HangingToolSpec(), kTwoHosts);
+  const bool hangs = absl::StrContains(fault.fault, "hang");
+  DemoCluster cluster(hangs ? HangingToolSpec() : DemoSpec(2), kTwoHosts);
   cluster.SetFault(fault.host, fault.fault);
   cluster.StartAll();
   const CheckOutcome outcome = cluster.Check();
@@ -204,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "60016-60031"},
         FaultCase{"ConfNewline", "server0", -1, "host:hccn_conf=no-newline",
                   "hccn-conf", FAIL, "newline"},
-        // npu-smi says OK of a bad state where it could read no code in time.
+        // npu-smi reports OK for a bad state if it could read no code in time.
         FaultCase{"ChipFaultCode", "server0", 2, "2:health=OK/8C03A000",
                   "device-health", FAIL, "8C03A000 (RestartNPU)"},
         FaultCase{"ChipNotStarted", "server0", 2, "2:health=UNKNOWN",
@@ -223,7 +224,7 @@ INSTANTIATE_TEST_SUITE_P(
       return info.param.name;
     });
 
-// What a healthy host may lack costs no verdict.
+// Facts that a healthy host may lack do not change the verdict.
 TEST(OptionalToolTest, AHostWithoutNpuSmiAndCannPassesAndIsNoted) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   cluster.SetFault("server0", "host:npu_smi=absent");
@@ -262,7 +263,7 @@ TEST(OneCauseOneHeadlineTest, ALinkThatIsDownIsTheCauseOfItsHealth) {
   EXPECT_EQ(FindingsOf(outcome.report, "net-health").size(), 1u);
 }
 
-// Whatever else is not known of that host refers to the one cause.
+// All other unknown facts of that host refer to the one cause.
 TEST(OneCauseTest, IsNamedForASilentToolADeadDeviceAndATimeOut) {
   DemoCluster cluster(absl::StrCat(HangingToolSpec(), "tls: false\n"),
                       kTwoHosts);
@@ -320,7 +321,7 @@ TEST(WrongCertificateTest, NeverAttaches) {
   DemoCluster strangers(DemoSpec(2), kTwoHosts);
   cluster.StartController();
   cluster.StartHost("server0");
-  // The same names out of another CA, which it itself believes as well.
+  // The same names from another CA, which it itself trusts as well.
   const std::string both = strangers.Certificates() + "/both.crt";
   std::ofstream(both)
       << std::ifstream(cluster.Certificates() + "/ca.crt").rdbuf()
@@ -425,7 +426,7 @@ std::string ConfOf(const DemoCluster& cluster, const std::string& host) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Nobody touched the switch of this device; the tool says what it has, and a
+// The switch of this device was never set; the tool reports its value, and a
 // check leaves the file as it is.
 TEST(TlsQueryTest, AHostWithoutTheKeyIsJudgedByItsToolsWord) {
   if (!sim::MayEnterPrivately()) GTEST_SKIP() << "needs mount namespaces";

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Completion of clusterctl as a person meets it: keys typed into the real bash
-# and zsh on a terminal of their own, and what fish says of a line. A completed
-# command runs, and what it prints shows what it was completed to.
+# Completion of clusterctl as a user sees it: keys typed into the real bash and
+# zsh on a terminal, and fish's offers for a line. A completed command runs, and
+# its output shows the completion.
 set -uo pipefail
 failed=0
 
@@ -22,9 +22,9 @@ for tool in script zsh fish; do
     { echo "FAILED: $tool is not installed, deploy/install-deps.sh test installs it" && exit 1; }
 done
 
-# type_into SHELL KEYS: a terminal on which SHELL is started and the keys are
-# typed; prints the screen without what moves the cursor. The shell ends by its
-# own "exit", and nothing here waits for a time.
+# type_into SHELL KEYS: starts SHELL on a terminal and types the keys; prints
+# the screen without cursor movements. The shell ends by its own "exit", without
+# time limits.
 type_into() {
   printf '%b' "$2" |
     env -i HOME="$PWD" PATH="$bin:/usr/bin:/bin" TERM=dumb LC_ALL=C.UTF-8 \
@@ -54,7 +54,7 @@ for shell in bash zsh; do
   expect "$shell: explain net-health" "what        the device reaches its detect address" "$screen"
   expect "$shell: explain netmask-uniform --help" "Usage: clusterctl explain" "$screen"
   expect "$shell: config validate 'some cluster.yaml'" "some cluster.yaml:1:1: " "$screen"
-  # Without a controller no host is completed, and nothing is said of it.
+  # Without a controller no host is completed, and no error is printed.
   expect "$shell: check --output=short --color never --only link,net-health nod" \
     'clusterctl check: no setting "controller"' "$screen"
   ! grep -qE '^clusterctl .*(is not known|does not exist,)' <<<"$screen" || fail "$shell: a word was not completed:
@@ -63,7 +63,7 @@ $screen"
 $screen"
 done
 
-# fish [LINE]: what it offers for the line, without what it is for.
+# fish [LINE]: its offers for the line, without descriptions.
 fish_offers() {
   HOME=$PWD PATH=$bin:/usr/bin:/bin LC_ALL=C.UTF-8 timeout 120 \
     fish --no-config -c "clusterctl completion fish | source; complete -C '$1'" | cut -f1 | tr '\n' ' '

@@ -1,6 +1,6 @@
-// A change that goes back by itself, with the real programs: kept by a person
-// after its host was killed, or by nobody and gone, and nothing else while it
-// waits.
+// A change that rolls back automatically, with the real programs. It blocks all
+// others while it waits. A person keeps it after its host was killed, or it is
+// rolled back.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -57,7 +57,7 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
 }
 
-// In the history, which has checks of what was applied, too.
+// Searches the history, which has checks of the applied changes, too.
 std::string SummaryOf(const ChangeCluster& cluster, const std::string& id) {
   for (const HistoryEntry& entry : cluster.History()) {
     if (entry.id() == id) return entry.summary();
@@ -75,7 +75,7 @@ TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
   const ServerState before = cluster.Server("server0");
   const absl::Duration within = absl::Seconds(60);
   const absl::Time start = absl::Now();
-  // Also on a machine so slow that the deadline is over by now.
+  // Also on a machine so slow that the deadline has passed by now.
   const auto expect_not_yet_back = [&] {
     const ServerState now = cluster.Server("server0");
     if (absl::Now() - start >= within) return;

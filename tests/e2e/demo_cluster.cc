@@ -38,7 +38,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// Stops every thread of it, so that it starts nothing more.
+// Stops every thread of it, so that it cannot start processes.
 void Freeze(pid_t pid) {
   kill(pid, SIGSTOP);
   // "pid (name) state ...": T is stopped, Z has ended.
@@ -51,8 +51,8 @@ void Freeze(pid_t pid) {
       << pid << " does not stop";
 }
 
-// A port of loopback that the kernel gives to nobody else while the socket is
-// open. It is not listened on, and both sides set SO_REUSEADDR, so that the
+// A port of loopback that the kernel gives to no other process while the socket
+// is open. It is not listened on, and both sides set SO_REUSEADDR, so that the
 // controller can bind it, and bind it again after a restart.
 int ReservePort(int* port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -237,7 +237,7 @@ void DemoCluster::StartAll() {
 }
 
 void DemoCluster::KillHost(const std::string& name) {
-  // -1 once somebody has waited for its end; then no tool is left.
+  // -1 after its end was waited for; then no tool is left.
   const pid_t pid = daemons_.at(name)->pid();
   if (pid > 0) {
     Freeze(pid);

@@ -1,4 +1,4 @@
-// A whole cluster out of the real programs on loopback: certificates from
+// A whole cluster of the real programs on loopback. It has certificates from
 // deploy/certificates.sh, simulated servers with a root folder each, a
 // controller and one clusterd per server over mutual TLS. Ends with its object.
 // Its servers allow observing alone, until Allow.
@@ -20,14 +20,14 @@ namespace clusterd {
 // take: a test with a tool that hangs for good asks for less than the default.
 std::string DemoSpec(int servers, const std::string& command = "1m");
 
-// What a run of clusterctl check gave.
+// The result of clusterctl check.
 struct CheckOutcome {
   ProcessResult process;
   Report report;  // Empty unless standard output was a JSON report.
 };
 
-// Not thread-safe. Every method fails the test by ADD_FAILURE when a program
-// cannot do what it should.
+// Not thread-safe. Every method fails the test by ADD_FAILURE if a program
+// misbehaves.
 class DemoCluster {
  public:
   // Folder, certificates, spec and servers; starts nothing yet. `tool` is the
@@ -41,16 +41,16 @@ class DemoCluster {
   // Folder of the certificates: ca.crt, NAME.crt, NAME.key.
   std::string Certificates() const;
   std::string Socket(const std::string& host) const;
-  // Of the controller, also while it is away: no other program gets it.
+  // The controller's port, reserved also while it is down.
   int port() const { return port_; }
 
-  // Writes the agent.yaml of the server: what it allows, e.g. "observe,
+  // Writes the agent.yaml of the server: the allowed kinds, e.g. "observe,
   // sysctl", from its next change on.
   void Allow(const std::string& host, const std::string& kinds);
   // A certificate of one more user, for Clusterctl.
   void AddUser(const std::string& name, const std::string& role);
-  // Starts of clusterd from now on: `launcher` with clusterd's own words behind
-  // it, which it must become by exec.
+  // Further starts of clusterd use `launcher`, followed by clusterd's command
+  // line, which it must become by exec.
   void LaunchWith(const std::string& host, std::vector<std::string> launcher);
 
   // `fault` as simhost takes it, e.g. "3:link=DOWN".
@@ -58,9 +58,9 @@ class DemoCluster {
 
   // Starts the controller and waits until it listens.
   void StartController(const std::vector<std::string>& more_flags = {});
-  // What that runs.
+  // The command that it runs.
   std::vector<std::string> ControllerCommand() const;
-  // Starts clusterd; waits until the controller says that it is attached.
+  // Starts clusterd; waits until the controller reports it as attached.
   void StartHost(const std::string& host);
   // Starts clusterd with another host's certificate, without waiting.
   Process& StartHostAs(const std::string& host, const std::string& certificate);

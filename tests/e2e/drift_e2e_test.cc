@@ -1,5 +1,5 @@
-// An applied value that somebody changes afterwards, with the real programs: it
-// is shown with both values, and put back only where the spec says so.
+// A user changes an applied value afterwards, with the real programs: it is
+// shown with both values, and restored only if the spec says so.
 #include <signal.h>
 
 #include <algorithm>
@@ -78,10 +78,10 @@ TEST_F(DriftTest, IsShownByHostsAndCheckWithBothValues) {
               AllOf(HasSubstr("65535"), HasSubstr(apply_id_)));
   EXPECT_THAT(findings[0].fix(),
               HasSubstr(absl::StrCat("clusterctl rollback ", apply_id_)));
-  // Never by itself, unless the spec says so.
+  // Never automatically, unless the spec says so.
   EXPECT_EQ(Somaxconn("server1"), "1024\n");
 
-  // A rollback would undo that change of somebody too.
+  // A rollback would also undo that user's change.
   const ChangeOutcome back = cluster_->RollBack(apply_id_);
   EXPECT_EQ(back.process.exit_status, 1);
   EXPECT_EQ(back.Host("server0").outcome(), ApplyResult::ROLLED_BACK);
@@ -120,7 +120,7 @@ TEST_F(DriftTest, IsPutBackByItselfWhereTheSpecSaysSo) {
   }));
   EXPECT_EQ(StateOf(cluster_->Check().report, "drift"), PASS);
 
-  // What was enforced ends with the apply that it held up.
+  // An enforced change ends with the apply that it held up.
   EXPECT_EQ(cluster_->RollBack(apply_id_).process.exit_status, 0);
   EXPECT_EQ(Somaxconn("server1"), "4096\n");
   EXPECT_EQ(StateOf(cluster_->Check().report, "drift"), PASS);

@@ -1,6 +1,6 @@
-// Every kind of fault of a simulated server, side by side and in namespaces:
-// the check of three servers names the one that has it, or simhost refuses it.
-// The cases are the table of tests/sim/fault.h.
+// Every kind of fault of a simulated server, side by side and in namespaces.
+// The check of three servers names the faulty one, or simhost refuses the
+// fault. The cases are the table of tests/sim/fault.h.
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -49,7 +49,7 @@ deadlines: {command: )",
 )");
 }
 
-// As namespaces.sh takes it.
+// Takes the command line of namespaces.sh.
 std::vector<std::string> Namespaces(std::vector<std::string> words) {
   words.insert(words.begin(),
                {"/bin/bash", Runfile("tests/sim/namespaces.sh")});
@@ -64,8 +64,8 @@ std::string WhyNoNamespaces() {
              : result.standard_output + result.standard_error;
 }
 
-// Whether the rule says so of server2, and of device 3 where it is about one.
-// One rule compares all versions: also the kernel's, which in namespaces is the
+// True if the rule names server2, and device 3 if it is about one. One rule
+// compares all versions: also the kernel's, which in namespaces is the
 // machine's own and not that of the servers beside it.
 bool Names(const Report& report, const FaultKey& key) {
   for (const Finding& finding : FindingsOf(report, key.noticed.rule)) {
@@ -127,7 +127,7 @@ class FaultyServer {
   FaultyServer(const FaultyServer&) = delete;
   FaultyServer& operator=(const FaultyServer&) = delete;
 
-  // What simhost said when it refused the faults; empty: it took them.
+  // simhost's refusal of the faults; empty: it took them.
   const std::string& refusal() const { return refusal_; }
   // Its file, as `Words` of the server see it.
   std::string Path(const std::string& file) const {
@@ -167,7 +167,7 @@ class FaultTest : public testing::Test {
 
   static std::string Folder() { return cluster_->folder(); }
 
-  // What clusterd sees of the server; `launcher` takes it there.
+  // clusterd's view of the server; `launcher` takes it there.
   static HostFacts Observe(std::vector<std::string> launcher,
                            const std::string& host, const std::string& root,
                            const std::string& spec) {
@@ -250,7 +250,7 @@ TEST_P(FaultOfEveryKindTest, IsNoticedOrRefused) {
                  .exit_status == 0;
     }));
   }
-  // Where a tool never answers, nothing is gained by a longer deadline.
+  // If a tool never answers, a longer deadline gains nothing.
   const bool hangs = key.key == "hang" || key.key == "delay" ||
                      key.noticed.change == Noticed::kChanging;
   const Report report = Check(server, hangs ? "hasty.yaml" : "cluster.yaml");
@@ -285,7 +285,7 @@ INSTANTIATE_TEST_SUITE_P(OfTheTable, FaultOfEveryKindTest,
                                    : "_side_by_side");
                          });
 
-// Otherwise the cases above could find what was there without them.
+// Otherwise the cases above could find earlier findings.
 TEST_F(FaultTest, HealthyServerIsNamedByNoRuleOfTheTable) {
   for (const Mode mode : {Mode::kSideBySide, Mode::kNamespaces}) {
     if (mode == Mode::kNamespaces && !WhyNoNamespaces().empty()) continue;

@@ -1,4 +1,4 @@
-// A controller that more connections come to than it was given descriptors for.
+// A controller with more connections than descriptors.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Connections that never say a word.
+// Connections that never send a byte.
 class SilentConnections {
  public:
   SilentConnections(int port, int count) {
@@ -84,7 +84,7 @@ TEST(FloodTest, ControllerWithoutDescriptorsHearsAgainWhenTheFloodIsOver) {
 TEST(FloodTest, SaysWhenTheLimitOfOpenFilesIsTooLowForTheSpec) {
   const DemoCluster cluster(DemoSpec(10), {"server0"});
   const std::string certificates = cluster.Certificates();
-  // It ends at once, for the address is none.
+  // It ends at once, for the address is not valid.
   const ProcessResult ended = RunProgram(
       {"/bin/bash", "-c", "ulimit -n 128 && exec \"$0\" \"$@\"",
        Runfile("daemon/controller/clusterd-controller"), "--spec",

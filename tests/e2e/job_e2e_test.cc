@@ -1,5 +1,5 @@
-// What a user does about one job, with the real programs: a check of it, its
-// rank table and launch, and, when it has failed, its logs and a ticket.
+// A user's steps for one job, with the real programs: a check of it, its rank
+// table and launch. When it has failed: its logs and a ticket.
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ TEST_F(JobE2eTest, IsNotStartedOnABrokenDeviceOrByATableOfOtherAddresses) {
 }
 
 // A server on which ann has run a job: her folder of logs, and the programs
-// that tell who she is and read as her.
+// that look her up and read as her.
 class FailedJobE2eTest : public JobE2eTest {
  protected:
   void SetUp() override {
@@ -169,7 +169,7 @@ TEST_F(FailedJobE2eTest, FillsATicketWithoutItsSecrets) {
 }
 
 // Two servers on which ann has a virtual environment, and the programs that
-// tell who she is and read as her.
+// look her up and read as her.
 class PythonJobE2eTest : public JobE2eTest {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// From a token to a checked cluster with the real programs: no certificate of a
-// host is made or copied by hand.
+// From a token to a checked cluster with the real programs: no host's
+// certificate is made or copied by hand.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -33,7 +33,7 @@ class JoinE2eTest : public testing::Test {
         {"/bin/bash", Runfile("deploy/certificates.sh"), "ca-dir",
          cluster_.Certificates(), "demo", cluster_.folder() + "/ca"});
     EXPECT_EQ(made.exit_status, 0) << made.standard_error;
-    // What follows gets by without.
+    // The following steps work without it.
     for (const std::string& host : kHosts) {
       for (const char* end : {".crt", ".key"}) {
         std::filesystem::remove(cluster_.Certificates() + "/" + host + end);
@@ -71,7 +71,7 @@ class JoinE2eTest : public testing::Test {
     });
     return is_there ? now[0] : 0;
   }
-  // By what join has written alone.
+  // Uses only the files that join has written.
   void StartHost(const std::string& host) {
     daemons_.push_back(std::make_unique<Process>(std::vector<std::string>{
         Runfile("daemon/agent/clusterd"), "--root", cluster_.Root(host),
@@ -149,7 +149,7 @@ TEST_F(JoinE2eTest, PortOfHostsThatJoinEndsWithTheController) {
   EXPECT_TRUE(WaitUntil([&] { return IsGone(process); }));
 }
 
-// As daemon/docs/security.md has it: the old root, both, the new one alone.
+// The order of daemon/docs/security.md: the old root, both, the new one alone.
 class RotationE2eTest : public JoinE2eTest {
  protected:
   RotationE2eTest() {
@@ -272,7 +272,7 @@ TEST_F(JoinE2eTest, RefusalsSayWhatToDo) {
   const ProcessResult hash = Join(wrong, "server0");
   EXPECT_EQ(hash.exit_status, 1);
   EXPECT_THAT(hash.standard_error, HasSubstr("the token was not sent"));
-  // Not even a key: what there is, the simulation has put there.
+  // Not even a key: the simulation has put the found files there.
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(
            cluster_.Root("server0") + "/etc/clusterd")) {

@@ -1,5 +1,5 @@
-// From servers that are there to the cluster.yaml that they are checked
-// against, with the real programs.
+// From existing servers to the cluster.yaml that they are checked against, with
+// the real programs.
 #include <signal.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 const std::vector<std::string> kHosts = {"server0", "server1", "server2"};
 
 // Learns from the servers of `spec`, of which server2 has a smaller backlog,
-// and checks them against what it wrote.
+// and checks them against the learned spec.
 void LearnAndCheck(const std::string& spec, const std::string& tool,
                    const std::string& product) {
   DemoCluster cluster(spec, kHosts, tool);
@@ -35,7 +35,7 @@ void LearnAndCheck(const std::string& spec, const std::string& tool,
   const ProcessResult learned = cluster.RunClusterctl(
       {"config", "learn", "--hosts-file", hosts, "-o", path});
   ASSERT_EQ(learned.exit_status, 0) << learned.standard_error;
-  EXPECT_THAT(learned.standard_error, HasSubstr("3 servers; devices 0-"));
+  EXPECT_THAT(learned.standard_error, HasSubstr("3 servers: devices 0-"));
   EXPECT_THAT(learned.standard_error,
               HasSubstr("exception: server2: net.core.somaxconn is 128, "
                         "expected at least 65535\n"));
@@ -44,7 +44,7 @@ void LearnAndCheck(const std::string& spec, const std::string& tool,
   const std::string yaml((std::istreambuf_iterator<char>(file)),
                          std::istreambuf_iterator<char>());
   EXPECT_THAT(yaml, HasSubstr("product: " + product + "\n"));
-  // Which a loaded machine keeps.
+  // Deadlines that a loaded machine keeps.
   std::ofstream(path, std::ios::app)
       << "deadlines: {command: 1m, host: 10m, run: 20m}\n";
   cluster.controller().Signal(SIGHUP);
@@ -63,7 +63,7 @@ TEST(LearnClusterTest, ServersOfAClassicToolAreLearnedAndChecked) {
   LearnAndCheck(DemoSpec(3), "tests/sim/hccn_tool", "atlas-training");
 }
 
-// Nobody has named the product whose command line the tool takes.
+// The spec does not name the product whose command line the tool takes.
 TEST(LearnClusterTest, ServersOfAnAscend950AreLearnedAndChecked) {
   LearnAndCheck(R"(version: 1
 name: demo

@@ -30,7 +30,7 @@ TEST(LockTest, HoldsForUsersAndHostsUntilItIsTakenBack) {
   EXPECT_THAT(host.standard_output, HasSubstr("stolen (1 stream ended)"));
   EXPECT_TRUE(cluster.host("server0").WaitForError("is locked since").ok());
 
-  // Asked to end, it starts again with what it had locked.
+  // After SIGTERM it starts again with its locks.
   cluster.controller().Signal(SIGTERM);
   cluster.controller().Wait();
   cluster.StartController();
@@ -47,7 +47,7 @@ TEST(LockTest, HoldsForUsersAndHostsUntilItIsTakenBack) {
       cluster.controller().WaitForError("host server0: attached from").ok());
 }
 
-// The history alone still tells that the folder is not new.
+// Only the history still shows that the folder is not new.
 TEST(LockTest, ControllerWithAHistoryDoesNotStartWithoutItsLocks) {
   DemoCluster cluster(DemoSpec(1), {"server0"});
   cluster.StartController();

@@ -1,6 +1,6 @@
 // The kernel parameters of a container's network namespace, with the real
-// programs and a real namespace of this machine's kernel. Needs root, and says
-// so where it is skipped.
+// programs and a real namespace of this machine's kernel. Needs root, otherwise
+// skipped with a note.
 #include <memory>
 #include <string>
 #include <vector>
@@ -77,8 +77,8 @@ TEST_F(NamespaceTest, IsCheckedPlannedAppliedAndRolledBackByItself) {
   EXPECT_THAT(DifferencesFrom(server, cluster_->Server("server0")), IsEmpty());
 }
 
-// As a container that shares the host's namespace, or a pod's: it stops, and
-// what was set stays.
+// A container that shares the host's namespace, or a pod's: it stops, and its
+// settings stay.
 TEST_F(NamespaceTest, IsRolledBackThoughItsNameLeadsThereNoMore) {
   const std::string ports = container_->Get(kReservedPorts);
   cluster_->Plan(netns_);

@@ -1,5 +1,5 @@
-// Starts one of our programs for an end-to-end test and never leaves it behind:
-// the destructor ends it by pid, and the kernel ends it if the test dies.
+// Starts one of our programs for an end-to-end test. The destructor ends it by
+// pid, and the kernel ends it if the test dies.
 #ifndef TESTS_E2E_PROCESS_H_
 #define TESTS_E2E_PROCESS_H_
 
@@ -37,10 +37,10 @@ class Process {
 
   // Waits until standard error has held `text` since the last call that found
   // its text. DeadlineExceeded after `limit`, Unavailable if the stream ends
-  // before; both messages hold everything it has said.
+  // before; both messages hold its whole output.
   absl::Status WaitForError(const std::string& text,
                             absl::Duration limit = kPatience);
-  // The same; `rest` is what stands between `text` and the end of its line.
+  // The same; `rest` is the text between `text` and the end of its line.
   absl::Status WaitForErrorLine(const std::string& text, std::string* rest,
                                 absl::Duration limit = kPatience);
 
@@ -49,7 +49,7 @@ class Process {
   ProcessResult Wait(absl::Duration limit = kPatience);
 
  private:
-  // Reads what is there; false once both streams have ended or `until` is past.
+  // Reads available data; false at the end of both streams or after `until`.
   bool Pump(absl::Time until);
 
   pid_t pid_ = -1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# deploy/quickstart.sh shows how far the build is while it builds: in a log as
-# lines, on a terminal in place. A stand-in for bazel says one step, and goes on
-# only when that step has been seen outside.
+# deploy/quickstart.sh shows its progress while it builds: in a log as lines, on
+# a terminal in place. A stand-in for bazel prints one step, and continues only
+# when that step has been seen outside.
 set -uo pipefail
 
 fail() {
@@ -25,8 +25,8 @@ EOT2
 chmod +x "$TEST_TMPDIR/bin/bazel" "$repo/deploy/install-deps.sh"
 export PATH=$TEST_TMPDIR/bin:$PATH
 
-# build COMMAND...: runs it, answers the first step that it shows, and leaves all
-# it said in $said and its status in $status.
+# build COMMAND...: runs it, answers the first step that it shows, and leaves its output in $said
+# and its status in $status.
 build() {
   local line
   said=

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# deploy/rehearse.sh as it is, with programs that are built already: the examples
-# of each product, files and faults with mistakes, a plan that does not lead to a
-# pass, and faults that are named, mended, stop the apply, or are none.
+# deploy/rehearse.sh as it is, with programs that are built already: the examples of each product,
+# mistakes in files and faults, a plan that does not lead to a pass. Faults are named, fixed, stop
+# the apply, or are not faults.
 set -uo pipefail
 
 fail() {
@@ -22,7 +22,7 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 chmod 0755 "$TMPDIR"
 
-# rehearse STATUS FILE OPTIONS...: leaves what it said in $said.
+# rehearse STATUS FILE OPTIONS...: leaves its output in $said.
 rehearse() {
   local expected=$1 status=0
   shift
@@ -58,13 +58,13 @@ for example in "$two" "$TEST_TMPDIR"/atlas-a{2,3}.yaml "$TEST_TMPDIR/ascend-950.
   rehearse 0 "$example" --namespaces 0
   expect '^check, at first +[0-9.]+  fail: '
   expect '^plan +[0-9.]+  [0-9,]+ steps on [0-9]+ hosts'
-  expect '^apply +[0-9.]+  ([0-9]+) of \1 hosts ended well in 2 waves$'
+  expect '^apply +[0-9.]+  ([0-9]+) of \1 hosts succeeded in 2 waves$'
   expect '^check, after the apply +[0-9.]+  (pass|warn): '
-  expect '^rollback +[0-9.]+  ([0-9]+) of \1 hosts taken back '
+  expect '^rollback +[0-9.]+  ([0-9]+) of \1 hosts rolled back '
   expect '^check, after the rollback +[0-9.]+  fail: '
 done
-# As many as fit in namespaces of their own, where there are any: where other
-# programs have the memory, that may be none.
+# As many as fit in namespaces of their own: if other programs have the memory,
+# that may be none.
 rehearse 0 "$two"
 if tests/sim/namespaces.sh available; then
   expect '^2 servers of atlas-training, (0 in memory, 2|1 in memory, 1|2 in memory, 0) with a clusterd each, in namespaces '
@@ -86,7 +86,7 @@ rehearse 3 "$two" --wave many
 bad=$TEST_TMPDIR/bad.yaml
 sed 's/192.168.101.1\([01]1\)/192.168.100.2\1/' "$two" >"$bad"
 rehearse 1 "$bad" --namespaces 0
-expect '^Not as it should be:'
+expect '^Failures:'
 expect 'after the apply: fail '
 
 if [ "$(id -u)" -ne 0 ]; then
@@ -95,17 +95,17 @@ if [ "$(id -u)" -ne 0 ]; then
   echo "rehearsals: all well, but for faults, which need root"
   exit 0
 fi
-# Servers in memory beside those with a clusterd, which agree on everything.
+# Servers in memory beside those with a clusterd; both agree.
 rehearse 0 "$TEST_TMPDIR/atlas-a2.yaml" --namespaces 0 --fault a2-02:3:address=192.168.9.9
 expect '^3 servers of atlas-a2, 2 in memory, 1 with a clusterd each'
-expect 'a2-02: mended by the apply'
+expect 'a2-02: fixed by the apply'
 
 rehearse 0 "$two" --namespaces 0 --fault server1:3:link=DOWN --fault 5:netmask=255.255.255.128
 expect 'server1: the check says: fail link, device 3: '
 expect 'server1: after the apply: fail link, device 3: '
 rehearse 0 "$two" --namespaces 0 --fault 3:address=192.168.9.9
-expect 'server1: mended by the apply'
-# Kinds that act in namespaces by what is real there.
+expect 'server1: fixed by the apply'
+# Kinds that act on real things in namespaces.
 if tests/sim/namespaces.sh available; then
   rehearse 3 "$two" --fault host:uda=5b0c7e21d9f4
   expect 'cannot act in namespaces: '
@@ -115,7 +115,7 @@ if tests/sim/namespaces.sh available; then
 fi
 rehearse 0 "$two" --namespaces 0 --fault server0:3:lies=1
 expect 'server0: apply: undone: '
-expect '^apply +[0-9.]+  0 of 2 hosts ended well in 2 waves, 1 not started'
+expect '^apply +[0-9.]+  0 of 2 hosts succeeded in 2 waves, 1 not started'
 rehearse 1 "$two" --namespaces 0 --fault 3:link=UP
 expect 'server1: nothing noticed its faults'
 echo "rehearsals: all well"

@@ -1,5 +1,5 @@
 // Setting a cluster up with the real programs: certificates, daemons that find
-// their files by themselves, and a shell that completes what is there.
+// their files automatically, and a shell that completes known names.
 #include <signal.h>
 
 #include <algorithm>
@@ -155,7 +155,26 @@ TEST_F(CertificatesTest, NamePairsOfAnotherIdentityAndMakeTheOthers) {
   EXPECT_TRUE(fs::exists(folder_ + "/node02.crt"));
   const ProcessResult cluster = Make("host", {"node03"}, "prod");
   EXPECT_EQ(cluster.exit_status, 1);
-  EXPECT_THAT(cluster.standard_error, HasSubstr("no CA of cluster \"prod\""));
+  EXPECT_THAT(cluster.standard_error,
+              HasSubstr("is not a CA of cluster \"prod\""));
+}
+
+TEST_F(CertificatesTest, ARoleThatIsMistypedIsNamedWithTheNearestOne) {
+  ASSERT_EQ(Make("init").exit_status, 0);
+  for (const auto& [typed, meant] :
+       {std::pair<std::string, std::string>{"opertor", "operator"},
+        {"Admin", "admin"},
+        {"viewr", "viewer"},
+        {"hok", "hook"}}) {
+    const ProcessResult refused = Make("user", {"ann", typed});
+    EXPECT_EQ(refused.exit_status, 3) << typed;
+    EXPECT_THAT(refused.standard_error,
+                HasSubstr(absl::StrCat("role \"", typed,
+                                       "\", expected hook, viewer, operator or "
+                                       "admin; did you mean \"",
+                                       meant, "\"?")));
+  }
+  EXPECT_THAT(Pairs(), IsEmpty());
 }
 
 TEST_F(CertificatesTest, LongNamesHaveRoomBesideTheNumber) {
@@ -204,7 +223,7 @@ TEST_F(CertificatesTest, BundleThatCannotBeSignedLeavesTheFileAsItWas) {
   }
 }
 
-// What an administrator lays below /etc/clusterd of a host, and nothing said.
+// Files that an administrator lays below /etc/clusterd of a host; no options.
 TEST(DefaultPlacesTest, ClusterdNeedsOnlyTheControllersAddress) {
   DemoCluster cluster(DemoSpec(1), {"server0"});
   cluster.StartController();
@@ -249,7 +268,7 @@ TEST(DefaultPlacesTest, ClusterctlNeedsOnlyTheControllersAddress) {
   EXPECT_THAT(hosts.standard_output, HasSubstr("server0"));
 }
 
-// What bash fills in for `line`, a word each, with the function that
+// Bash's completions for `line`, a word each, with the function that
 // `clusterctl completion bash` defines.
 std::vector<std::string> BashOffers(const DemoCluster& cluster,
                                     const std::string& line) {
@@ -261,7 +280,7 @@ std::vector<std::string> BashOffers(const DemoCluster& cluster,
     COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
     _clusterctl "$1"
     printf '%s\n' "${COMPREPLY[@]}")";
-  // Where the controller is stands in the environment, as a person has it.
+  // The environment has the controller's address, as a user has it.
   const std::string tls = cluster.Certificates();
   const ProcessResult result = RunProgram(
       {"/bin/bash", "-c", script, "bash", Runfile("client/clusterctl"), line},

@@ -1,5 +1,5 @@
-// A super pod with the real programs: its rank table is written from what the
-// chips tell of their places, and a place that is wrong is found.
+// A super pod with the real programs: its rank table uses the places that the
+// chips report, and a wrong place is found.
 #include <fstream>
 #include <iterator>
 #include <string>

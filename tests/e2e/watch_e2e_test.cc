@@ -1,5 +1,5 @@
-// clusterctl watch on a terminal of its own: a window that is redrawn, a
-// controller that goes and comes back, and what Ctrl-C leaves behind.
+// clusterctl watch on a terminal of its own: a resized window, a controller
+// that stops and starts, and the terminal after Ctrl-C.
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -63,8 +63,8 @@ class OnTerminal {
   OnTerminal(const OnTerminal&) = delete;
   OnTerminal& operator=(const OnTerminal&) = delete;
 
-  // Blocks until the terminal has got the text since the last one that came;
-  // false if it never does.
+  // Blocks until the terminal has shown the text after the last one; false if
+  // it never does.
   bool WaitFor(const std::string& text) {
     const absl::Time until = absl::Now() + kPatience;
     for (;;) {
@@ -79,7 +79,7 @@ class OnTerminal {
 
   void Press(char key) { ASSERT_EQ(write(terminal_, &key, 1), 1); }
 
-  // The exit status, once it has ended; -1: it did not by itself.
+  // The exit status after its end; -1: it did not end.
   int End() {
     const absl::Time until = absl::Now() + kPatience;
     while (Read(until)) {
@@ -99,7 +99,7 @@ class OnTerminal {
   }
 
  private:
-  // False when the program has left the terminal, or the time is over.
+  // False when the program has left the terminal, or the time has passed.
   bool Read(absl::Time until) {
     const int64_t left = absl::ToInt64Milliseconds(until - absl::Now());
     pollfd fd = {terminal_, POLLIN, 0};

@@ -1,4 +1,4 @@
-// Whatever parses gives addresses, or messages, for any server and device.
+// Patterns that parse give addresses, or messages, for any server and device.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -7,8 +7,8 @@
 #include "config/audit/audit_chain.h"
 #include "tests/fuzz/require.h"
 
-// Whatever is put into an entry comes back in one printable line; whatever is
-// put into a file between two lines of a chain is a break, told on one line.
+// Every entry comes back in one printable line; any text between two lines of a
+// chain is a break, reported on one line.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using clusterd::Require;
   const std::string bytes(reinterpret_cast<const char*>(data), size);
@@ -29,8 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       {"a", absl::StrCat(line, "\n", bytes, "\n", next, "\n")}};
   const clusterd::AuditFindings found = clusterd::VerifyAudit(files, {});
   Require(!found.breaks.empty());
-  for (const std::string& text : found.breaks) {
-    Require(!absl::StrContains(text, "\n"));
+  for (const clusterd::FindingValue& each : found.breaks) {
+    Require(!absl::StrContains(clusterd::ValueText(each), "\n"));
   }
   (void)clusterd::ParseAuditHead(bytes);
   return 0;

@@ -1,4 +1,4 @@
-// Reads records from hostile text, and arranges what they ask for on paper.
+// Reads records from hostile text, and arranges their conditions on paper.
 #include <string>
 
 #include "tests/sim/capture_record.h"

@@ -1,6 +1,6 @@
-// Text of a state comes back from what was read of it, and names a product
-// without running away. And over a line of hccn.conf that stands for the input
-// the simulated tool's recovery ends as config/values/hccn_conf_line.h has it.
+// A parsed state is written back as the same text, and names a product without
+// running away. Over a line of hccn.conf that stands for the input the
+// simulated tool's recovery ends as config/values/hccn_conf_line.h has it.
 #include <stdlib.h>
 
 #include <functional>
@@ -21,12 +21,12 @@ using clusterd::Require;
 using clusterd::sim::DeviceState;
 using clusterd::sim::TestServer;
 
-// What the table may do besides agreeing. It misses what only other lines or
-// the product decide, and has no spelling with blanks, signs or zeros in front
-// of maps, which nobody writes.
+// Ways in which the table may disagree. It misses what only other lines or the
+// product decide, and does not model unusual spellings of maps with blanks,
+// signs or zeros in front.
 enum Table { kAgrees, kMayMiss, kMayBeStricter };
 
-// What an input changes, with the lines beside which the recovery reads it.
+// The line that an input changes, with those that the recovery reads too.
 constexpr struct {
   const char* key;
   const char* value;
@@ -106,7 +106,7 @@ std::string Edited(std::string value, std::mt19937& random) {
   return value;
 }
 
-// Whether the recovery of device 1 succeeds with the file.
+// True if the recovery of device 1 succeeds with the file.
 bool Recovers(const std::string& conf) {
   static const auto* const server = new TestServer("");
   server->Write("/var/lib/hccn_sim/state", "retry.ms=0;ca_files=1");

@@ -1,8 +1,8 @@
 // Stands in for libFuzzer where the compiler lacks it:
 //   driver EFFORT FILE|FOLDER...
-// runs every corpus file given on the command line, alone or in a folder, then
-// EFFORT times a fixed number of seeded mutations of them: by bytes, or as the
-// target's own mutator has it. Where one run takes long, it ends earlier.
+// It runs every corpus file of the command line, alone or in a folder, then
+// EFFORT times a fixed number of seeded mutations of them: by bytes, or by the
+// target's own mutator. If one run takes long, it ends earlier.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-// Of targets that know the structure of their input (message_input.h).
+// For targets that know the structure of their input (message_input.h).
 extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data,
                                                                 size_t size,
                                                                 size_t max_size,
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   }
   std::printf("%zu corpus inputs, %d mutations\n", corpus.size(), mutations);
   std::fflush(nullptr);
-  // Targets keep servers to the end, whose threads may still work: nothing that
-  // they use is destroyed under them.
+  // Targets keep servers to the end, whose threads may still work: their data
+  // must not be destroyed under them.
   std::_Exit(0);
 }

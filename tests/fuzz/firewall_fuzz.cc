@@ -1,5 +1,5 @@
-// Whatever a firewall allows is a range of ports, and nothing is allowed by a
-// text of ufw's without "ALLOW" or a default that allows.
+// Every rule that a firewall allows is a range of ports. A text of ufw's
+// without "ALLOW" or a default that allows does not allow anything.
 #include <cstdint>
 #include <string>
 #include <vector>

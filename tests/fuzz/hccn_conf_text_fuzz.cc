@@ -5,8 +5,8 @@
 
 #include "config/plan/hccn_conf_text.h"
 
-// A repair is complete: doing it again changes nothing. Lines put back are
-// there: putting them back again changes nothing.
+// A repair is complete: repeating it changes nothing. Restored lines are there:
+// restoring them again changes nothing.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const std::string once = clusterd::RepairHccnConf(text);

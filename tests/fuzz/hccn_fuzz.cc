@@ -1,5 +1,5 @@
-// Every reader of the classic hccn_tool's answers gets the same text. None
-// crashes, and what one reads has the properties that its header promises;
+// Every reader of the classic hccn_tool's answers gets the same text. Readers
+// never crash, and their values have the properties that their headers promise;
 // mutation_fuzz.cc looks for values that are not in the text.
 #include <cmath>
 #include <cstdint>
@@ -42,7 +42,7 @@ void CheckAnswers(const std::string& text) {
   Require(accepted <= 1);
 }
 
-// Whatever parses has an address, and reads the same when it is printed again.
+// Answers that parse have an address, and read the same when printed again.
 void CheckIp(const std::string& text) {
   const auto interfaces = ParseHccnIp(text);
   if (!interfaces.ok()) return;
@@ -56,7 +56,7 @@ void CheckIp(const std::string& text) {
   Require(*ParseHccnIp(again) == *interfaces);
 }
 
-// Whatever parses is an address with its prefix length, or a link-local one.
+// Answers that parse are an address with its prefix length, or link-local.
 void CheckIpv6(const std::string& text) {
   const auto address = ParseHccnIpv6(text);
   if (!address.ok() || address->empty()) return;
@@ -67,7 +67,7 @@ void CheckIpv6(const std::string& text) {
               address->substr(slash + 1), "\n")) == *address);
 }
 
-// Whatever is heard has a port, and every value is short and printable.
+// Every neighbour has a port, and every value is short and printable.
 void CheckLldp(const std::string& text) {
   const auto neighbour = ParseHccnLldp(text);
   if (!neighbour.ok()) return;

@@ -1,5 +1,5 @@
-// Readers of the machine's files. None crashes, and what one reads has the
-// properties that its header promises.
+// Readers of the machine's files. They never crash, and their values have the
+// properties that their headers promise.
 #include <algorithm>
 #include <cstdint>
 #include <string>

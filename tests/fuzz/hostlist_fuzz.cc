@@ -1,4 +1,4 @@
-// Whatever expands has only host names, and folds back to the same set.
+// Every list that expands has only host names, and folds back to the same set.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Whatever is imported makes a file that loads, or is refused with its reason;
-// nothing of a file gets into it but host names and addresses.
+// Every import makes a file that loads, or is refused with its reason; only
+// host names and addresses of a file get into it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

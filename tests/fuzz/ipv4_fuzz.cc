@@ -1,4 +1,4 @@
-// Whatever parses is written back as the same text.
+// Every address that parses is written back as the same text.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

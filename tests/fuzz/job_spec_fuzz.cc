@@ -1,5 +1,5 @@
-// Whatever loads is a job of named servers that can be narrowed to, or not, and
-// everything else is a message that names the file.
+// Every text either loads as a job of named servers, which can be narrowed to
+// or not, or yields a message that names the file.
 #include <cstdint>
 #include <string>
 
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   ReadProgram(*spec, text);
   clusterd::JobSpec typed;
-  // What --devices takes.
+  // The values of --devices.
   typed.add_servers()->set_host("server0");
   (void)clusterd::SetJobDevices(text, &typed);
   std::string path;

@@ -1,4 +1,4 @@
-// What users' logs may hold, and how secrets leave them.
+// Contents of users' logs, and the removal of secrets from them.
 #include <cstdint>
 #include <string>
 
@@ -20,10 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     line = hit.line();
     clusterd::Require(hit.count() >= 1);
     clusterd::Require(hit.text().size() <= clusterd::kMaxHitTextBytes);
-    // A message whose texts are no UTF-8 is not sent.
+    // A message whose texts are not valid UTF-8 is not sent.
     clusterd::Require(clusterd::BoundedUtf8(hit.text(), 400) == hit.text());
   }
-  // Where it stands alone in the text it is no secret.
+  // A word that stands alone in the text is not a secret.
   if (absl::StrContains(text, "hunter2hunter2")) return 0;
   clusterd::RemovedSecrets removed;
   const std::string kept = clusterd::WithoutSecrets(

@@ -1,5 +1,5 @@
-// Whatever a parser reads in a damaged answer of the vendor's tool stands in
-// that answer.
+// Every value that a parser reads in a damaged answer of the vendor's tool is
+// in that answer.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

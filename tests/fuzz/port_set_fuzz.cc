@@ -1,4 +1,4 @@
-// Whatever parses is written back as the same set, sorted and merged.
+// Every set that parses is written back as the same set, sorted and merged.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::StatusOr<clusterd::RankTable> table =
       clusterd::ParseRankTable(text);
   if (!table.ok()) return 0;
-  // Whatever is accepted has servers, and every one of them devices.
+  // Every accepted table has servers, and all of them have devices.
   if (table->servers.empty()) std::abort();
   for (const clusterd::RankTableServer& server : table->servers) {
     if (server.devices.empty()) std::abort();

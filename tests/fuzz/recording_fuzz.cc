@@ -1,6 +1,5 @@
-// Anonymising never crashes, whatever a tool, a file or a program's arguments
-// hold. Whatever surrounds them, a known address and a known name never come
-// through.
+// Anonymising never crashes, for any output, file or arguments of a program.
+// Known addresses and names never come through, whatever surrounds them.
 #include <cstddef>
 #include <cstdint>
 #include <string>

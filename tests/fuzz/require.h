@@ -1,4 +1,4 @@
-// What a fuzz target demands of a value; ends the process where it is not so.
+// Checks a fuzz target's demand on a value; ends the process if it fails.
 #ifndef TESTS_FUZZ_REQUIRE_H_
 #define TESTS_FUZZ_REQUIRE_H_
 
@@ -33,7 +33,7 @@ inline void RequirePrintable(absl::string_view value, size_t max_bytes) {
   }
 }
 
-// Without the first lines of a golden input, which say where it is from.
+// Removes the first lines of a golden input, which give its origin.
 inline std::string WithoutOrigin(std::string text) {
   while (absl::StartsWith(text, "#") && absl::StrContains(text, "\n")) {
     text.erase(0, text.find('\n') + 1);

@@ -1,5 +1,5 @@
-// Whatever loads is written back to the same spec; everything else is a message
-// that names the file.
+// Every spec that loads is written back to the same spec; any other text yields
+// a message that names the file.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

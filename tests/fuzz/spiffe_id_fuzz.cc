@@ -1,4 +1,4 @@
-// Whatever parses is written back as the same text, or without "/role/viewer".
+// Ids that parse are written back as the same text, or without "/role/viewer".
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// Readers of what OpenSSH prints and sends: never a crash, and nothing but what
-// the text has, printable and bounded.
+// Readers of OpenSSH's output and messages: they never crash, and their values
+// are in the text, printable and bounded.
 #include <cstdint>
 #include <string>
 
@@ -34,13 +34,13 @@ void CheckLogin(const std::string& text) {
   if (NotExported({"PATH"}, text).empty()) RequireIn(text, "PATH=");
 }
 
-// Nothing of it can run a program, and reading it again changes nothing.
+// No line of it can run a program, and reading it again changes nothing.
 void CheckSafeLines(const std::string& text) {
   const SshConfig config = KeepSafeLines(text);
   for (const char* word : {"exec", "Command", "Include", "Provider"}) {
     for (size_t at = 0; (at = config.text.find(word, at)) != std::string::npos;
          ++at) {
-      // Not where a line begins, so that it is only a value.
+      // Not at the beginning of a line, so that it is only a value.
       Require(at != 0 && config.text[at - 1] != '\n');
     }
   }

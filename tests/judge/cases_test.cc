@@ -1,6 +1,6 @@
-// Failures of real jobs, each with what the hosts' facts looked like before it
-// and the rule that must say so. The numbers are those of the list of cases
-// that the rules were written from; each was reported in public.
+// Failures of real jobs, each with the hosts' facts before it and the rule that
+// must report it. The numbers are those of the list of cases that the rules
+// were written from; each was reported in public.
 #include <functional>
 #include <map>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 
 struct Case {
   int number;
-  const char* name;  // Of the test.
+  const char* name;  // The test's.
   const char* product;
   std::function<void(TestCluster&)> happen;
   const char* rule;
@@ -49,7 +49,7 @@ void CutLink(TestCluster& cluster) {
   cluster.device(0, 3).mutable_lldp()->mutable_value()->Clear();
 }
 
-// A job that hangs, or one of somebody else, has every device of server1.
+// A job that hangs, or another user's, has every device of server1.
 void HoldDevices(TestCluster& cluster) {
   NpuProcess* process = cluster.facts[1]
                             .mutable_npu_processes()

@@ -1,5 +1,5 @@
-// Proofs over the whole catalogue: no rule is blind, and none passes when what
-// it reads is missing.
+// Proofs over the whole catalogue: every rule can fail, and no rule passes
+// without the facts that it reads.
 #include <functional>
 #include <map>
 #include <set>
@@ -30,7 +30,7 @@ struct Fault {
   const char* rule;
   const char* product;
   std::function<void(TestCluster&)> make;
-  // Where the rule only judges in special circumstances.
+  // Set if the rule only judges in special circumstances.
   std::function<void(TestCluster&)> prepare = [](TestCluster&) {};
 };
 
@@ -42,7 +42,7 @@ void NameNoNumbers(TestCluster& c) {
   c.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
 }
 
-// A job that logs in, and what its hosts tell of that.
+// A job that logs in, and its hosts' facts about that.
 void LaunchBySsh(TestCluster& c) {
   c.StartJob().mutable_ssh()->set_user("ann");
   const SshQuestion question = MakeSshQuestion(c.spec, c.job->ssh());
@@ -51,7 +51,7 @@ void LaunchBySsh(TestCluster& c) {
   }
 }
 
-// A job with an interpreter, which has what it needs on every host.
+// A job with an interpreter, which has its packages on every host.
 void NeedPackages(TestCluster& c) {
   JobSpec& job = c.StartJob();
   job.set_user("ann");
@@ -450,7 +450,7 @@ TEST(CompletenessTest, EveryRuleNoticesAFaultAndPassesWithoutIt) {
     const State state = StateOf(cluster, fault.rule);
     EXPECT_TRUE(state == WARN || state == FAIL || state == UNKNOWN)
         << fault.rule << " is " << State_Name(state);
-    // What is not known is worse than a warning.
+    // Unknown is worse than a warning.
     EXPECT_TRUE(state <= FindRule(fault.rule)->level || state == UNKNOWN)
         << fault.rule << " is " << State_Name(state);
     proven.insert(fault.rule);
@@ -461,15 +461,15 @@ TEST(CompletenessTest, EveryRuleNoticesAFaultAndPassesWithoutIt) {
   }
 }
 
-// What a fact's absence must keep from passing.
+// A fact whose absence must keep rules from passing.
 struct Reader {
   const char* fact;  // Path in HostFacts.
   std::vector<std::string> rules;
   const char* product = "atlas-training";
-  // Where the fact only matters in special circumstances.
+  // Set if the fact only matters in special circumstances.
   std::function<void(TestCluster&)> prepare = [](TestCluster&) {};
-  // Of a fact that a host may well not have, such as a record of applies: what
-  // its rules then say instead of unknown or fail.
+  // For a fact that a host may well lack, such as a record of applies: the
+  // state of its rules then.
   State unset = UNKNOWN;
 };
 
@@ -613,9 +613,9 @@ const std::set<std::string>& ReadByNoRule() {
       "identity.architecture", "identity.os_release",
       "kernel.network_namespace", "kernel.initial_namespace",
       "kernel.proc_sys_writable", "kernel.network_namespace_cookie",
-      // They make a failure unknown, and nothing pass.
+      // They make a failure unknown, but do not let it pass.
       "devices.ipv6_address", "kernel.local_port_range",
-      // It never lets run what it does not store, and has no zones.
+      // ufw never runs rules that it does not store, and has no zones.
       "ufw.allowed_permanently", "ufw.other_zones",
       // A plan says it of its step.
       "docker_running"};
@@ -626,12 +626,15 @@ bool IsFact(const Descriptor& type) {
   return type.FindOneofByName("state") != nullptr;
 }
 
-// Paths of all facts below a message type.
+// Paths of all facts below a message type. Words only say why one is missing.
 void CollectFacts(const Descriptor& type, const std::string& prefix,
                   std::set<std::string>* facts) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor* field = type.field(i);
-    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
+        field->message_type() == FindingValue::descriptor()) {
+      continue;
+    }
     const std::string path = absl::StrCat(prefix, field->name());
     if (IsFact(*field->message_type())) {
       facts->insert(path);
@@ -705,8 +708,8 @@ TEST(CompletenessTest, EveryRuleAboutHostsReadsAFact) {
     reading.insert(reader.rules.begin(), reader.rules.end());
   }
   for (const Rule& rule : RuleCatalogue()) {
-    // Whether hosts answered is no fact of a host, and waivers stand in the
-    // spec. A switch that is not known is for tls-uniform to tell.
+    // Answers of hosts are not facts of a host, and waivers stand in the spec.
+    // Rule tls-uniform reports an unknown switch.
     if (!rule.JudgesHosts() || rule.scope == RuleScope::kAnswers ||
         rule.name == "tls-certificates" || rule.name == "maintenance") {
       continue;
@@ -727,7 +730,7 @@ TEST(CompletenessTest, NothingPassesAboutHostsThatSayNothing) {
     const Report report = cluster.MakeReport();
     for (const RuleResult& result : report.rules()) {
       const Rule& rule = *FindRule(result.rule());
-      // The hosts are there, they only know nothing.
+      // The hosts are there, but all facts are unknown.
       if (!rule.JudgesHosts() || rule.scope == RuleScope::kAnswers ||
           rule.name == "maintenance") {
         continue;

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Runs the launches of tests/testdata/launch, which launch_test.cc compares with
-# what is generated, under bash and dash: the launchers and python3 are
-# functions that print each of their words in brackets.
+# Runs the launches of tests/testdata/launch under bash and dash; launch_test.cc
+# compares them with generated ones. The launchers and python3 are functions
+# that print each of their words in brackets.
 set -u
 folder=$(cd "$(dirname "$0")/../testdata/launch" && pwd)
 scratch=$(mktemp -d)
@@ -21,7 +21,7 @@ words='show() { printf "[%s]" "$@"; printf "\n"; }
   python3.7() { show python3.7 "$@"; }
   python3() { printf "%s %s %s %s\n" "$RANK" "$LOCAL_RANK" "$WORLD_SIZE" "$(show "$@")"; [ "$RANK" != "${BROKEN:-}" ]; }'
 
-# run SHELL FILE [BROKEN_RANK]: what the launch prints, in order. dash takes no
+# run SHELL FILE [BROKEN_RANK]: the launch's output, in order. dash forbids a
 # dot in a function's name, so that it is left out there.
 run() {
   local functions=$words

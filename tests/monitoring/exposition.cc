@@ -1,5 +1,5 @@
-// Prints what a real controller of two hosts shows at /metrics after a check,
-// or with the word "host" what a host writes for node_exporter.
+// Prints /metrics of a real controller of two hosts after a check, or with the
+// word "host" a host's metrics for node_exporter.
 #include <iostream>
 #include <string>
 
@@ -22,7 +22,7 @@ std::string OfHost() {
   return HostMetrics(numbers);
 }
 
-// Empty: it did not come to that.
+// Empty if it was not reached.
 std::string OfController() {
   TestCertificates certificates;
   ThreadScheduler scheduler;

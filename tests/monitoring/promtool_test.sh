@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What clusterd and its controller expose, the alerts and the board, as promtool sees
-# them; and every metric is on the board, and every name on the board is a metric.
+# Metrics of clusterd and its controller, the alerts and the board, as promtool reads them. Every
+# metric is on the board, and every name on the board is a metric.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 files=$here/../../deploy/monitoring
@@ -50,7 +50,7 @@ for state in expected attached drifted; do
   grep -q "^clusterd_hosts{state=\"$state\"}" "$work/controller.prom" || fail "no hosts by state $state"
 done
 [ "$(grep -c '^clusterd_host_state{' "$work/controller.prom")" -eq 2 ] || fail "expected one series for each host"
-# Each alert tells where to read on.
+# Each alert names a section to read.
 while read -r anchor; do
   grep -qix "### $anchor" "$files/README.md" || fail "README.md has no heading $anchor"
 done < <(grep -o 'README.md#[a-z]*' "$files/alerts.yaml" | cut -d'#' -f2)

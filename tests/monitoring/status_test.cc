@@ -1,5 +1,5 @@
-// The status port of a real controller: what it shows of checks, and whom it
-// lets in.
+// The status port of a real controller: its pages about checks, and its access
+// control.
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -60,7 +60,7 @@ TEST(StatusTest, ShowsTheNewestCheckOfAllAndCountsHosts) {
   EXPECT_THAT(page.body, AllOf(HasSubstr("Content-Security-Policy"),
                                HasSubstr(report.run_id())));
   EXPECT_THAT(get("/report.json").body, HasSubstr(report.run_id()));
-  // Of one host alone: not the newest of all.
+  // A check of one host alone: not the newest of all.
   CheckRequest of_one;
   of_one.add_hosts("server0");
   Report other;
@@ -77,11 +77,11 @@ TEST(StatusTest, ShowsTheNewestCheckOfAllAndCountsHosts) {
             HasSubstr("clusterd_check_last_success_timestamp_seconds "),
             HasSubstr("kind=\"controller\"} "), HasSubstr("kind=\"ca\"} "),
             HasSubstr("kind=\"host\"} ")));
-  // The host's connection, and those of whoever asked.
+  // The host's connection, and those of the clients.
   EXPECT_THAT(metrics,
               Not(HasSubstr("clusterd_attach_wait_seconds_count 0\n")));
 
-  // What the history has is there again after a restart.
+  // The history's data is back after a restart.
   controller.Stop();
   controller.Start();
   HttpReply again;
@@ -95,8 +95,8 @@ TEST(StatusTest, ShowsTheNewestCheckOfAllAndCountsHosts) {
 TEST(StatusTest, AnAddressThatNobodyHasNamedIsLocalAndMayBeTaken) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
-  // Until there is one whose status port this test can have taken: another
-  // program may have it now, and leave it at any time.
+  // Repeats until this test can take the status port: another program may have
+  // it now, and leave it at any time.
   std::unique_ptr<TestController> controller;
   std::unique_ptr<HttpServer> other;
   HttpServerOptions taken;
@@ -104,6 +104,7 @@ TEST(StatusTest, AnAddressThatNobodyHasNamedIsLocalAndMayBeTaken) {
     controller = std::make_unique<TestController>(&certificates, 1, &scheduler,
                                                   StatusOn(""));
     controller->Start();
+    if (controller->status_port() == 0) continue;
     EXPECT_EQ(HttpClient(controller->status_port()).Get("/").code, 200);
     // Accepted before the call, and closed by the controller when it stops:
     // then no other program is given the main port meanwhile.

@@ -80,7 +80,7 @@ grep -q "^PASS: " "$work/out" || { cat "$work/out" && fail "the main job found s
 example=$work/tree/usr/share/doc/clusterd/examples/agent.yaml
 sed -E 's/^#((  )?[a-z_]+:)/\1/' "$example" >"$work/agent.yaml"
 mkdir -p "$work/machine"
-# What is wrong in a file is told with its name; that there is no certificate, not.
+# Prints mistakes in a file with its name; the missing certificate is not one.
 mistakes() {
   "${emulator[@]}" "$work/programs/clusterd" --once --config "$1" --root "$work/machine" 2>&1 | grep -F "$1:" || true
 }
@@ -90,7 +90,7 @@ done
 sed 's/^drift_interval: .*/drift_interval: often/' "$work/agent.yaml" >"$work/wrong.yaml"
 grep -q "drift_interval" <(mistakes "$work/wrong.yaml") || fail "the example is not read at all"
 
-# Read through <(): whoever writes into a pipe that grep has left fails with it.
+# Read through <(): a writer into a pipe that grep has left fails with it.
 for page in "$work"/tree/usr/share/man/man*/*; do
   zcat "$page" | preconv -e utf8 2>/dev/null | groff -man -Tutf8 -ww -rLL=100n >/dev/null 2>"$work/out" || fail "$page"
   [ ! -s "$work/out" ] || { cat "$work/out" && fail "${page##*/} is no clean page"; }
@@ -101,12 +101,12 @@ grep -q '^\\fIservers\[\].hosts' <(zcat "$work/tree/usr/share/man/man5/cluster.y
 grep -q '^\\fIhooks.fail_open' <(zcat "$work/tree/usr/share/man/man5/agent.yaml.5.gz") || fail "agent.yaml(5) lacks its keys"
 grep -q '^\\fIprocesses_per_device' <(zcat "$work/tree/usr/share/man/man5/job.yaml.5.gz") || fail "job.yaml(5) lacks its keys"
 
-# What rpm would put where, and what it would run.
+# The files that rpm would install, and its scripts.
 for package in "$work"/first/*.rpm; do
   command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts --ignorearch -i "$package" 2>"$work/out" ||
     { cat "$work/out" && fail "rpm cannot install ${package##*/}"; }
   command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts -V "$(basename "${package%-*-*}")"
-  # rpm has no purge: daemon/docs/install.md says what stays, and how to remove it.
+  # rpm cannot purge: daemon/docs/install.md lists the files that stay, and how to remove them.
   if [ -d "$work/root/etc/clusterd" ]; then touch "$work/root/etc/clusterd/agent.yaml"; fi
   command rpm --dbpath "$work/db" --root "$work/root" --nodeps --noscripts -e "$(basename "${package%-*-*}")" || fail "rpm cannot remove ${package##*/}"
   command rpm -qp --scripts "$package" | sed 's/^[a-z]* scriptlet (using .*):$//' | sh -n || fail "scripts of ${package##*/}"

@@ -1,6 +1,5 @@
-// Every recorded query of the vendor's tool that the daemon asks, read by it,
-// against the value that expected.tsv has beside its name, as read_answer.h
-// writes it.
+// Every recorded run of a query that the daemon asks. Its reading must match
+// the value in expected.tsv, as read_answer.h writes it.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -60,8 +59,8 @@ TEST(CapturesTest, NoOtherCommandsAnswerIsTakenForAValue) {
       SCOPED_TRACE(absl::StrCat(record.name, " read as ", query));
       const std::string read =
           ReadAnswer(query, DeviceOf(record), RunOf(record));
-      // Silence and success is what a set does, and what a device does that
-      // has heard no neighbour.
+      // A set prints nothing and succeeds, and so does a device without a heard
+      // neighbour.
       if (query == "-lldp" && record.exit == 0 &&
           record.standard_output.empty()) {
         EXPECT_THAT(read, AnyOf("none", StartsWith("missing ")));
@@ -102,8 +101,8 @@ std::vector<std::string> BrokenLines(const sim::CaptureRecord& record) {
   return broken;
 }
 
-// Runs whose end the lines decide: that of one device, with its certificates
-// recovered before, by root.
+// Runs whose end the lines decide: those of one device, by root, whose
+// certificates were recovered before.
 bool IsDecidedByLines(const sim::CaptureRecord& record) {
   const std::vector<std::string>& argv = record.argv;
   return argv.size() == 5 && argv[1] == "-i" && argv[4] == "recovery" &&

@@ -21,7 +21,7 @@ constexpr absl::string_view kMarkers[] = {
     "This pkt send fail!", "This pkt check recv msg fail!",
 };
 
-// Whether the percentage is the share of lost packets, rounded or cut to two
+// True if the percentage is the share of lost packets, rounded or cut to two
 // decimals. REQUIRES: ping.received <= ping.transmitted.
 bool IsLossOf(const HccnPing& ping, uint64_t hundredths) {
   const uint64_t lost = ping.transmitted - ping.received;

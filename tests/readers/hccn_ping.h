@@ -15,8 +15,8 @@
 //   max time 14.345us
 // The first is a published capture, the second follows the format strings of
 // the hccn_tool source (hicann/driver ef377e95); its numbers are invented.
-// The exit status says nothing about loss: either ping may lose every packet
-// and exit 0. Only this text tells. Text in, value out: runs nothing.
+// The exit status does not show loss: either ping may lose every packet and
+// exit 0. Only this text shows it. Text in, value out: runs nothing.
 #ifndef TESTS_READERS_HCCN_PING_H_
 #define TESTS_READERS_HCCN_PING_H_
 
@@ -44,9 +44,9 @@ struct HccnPing {
 };
 
 // `output` is standard output. InvalidArgument, quoting the text, if the line
-// with the loss is missing, stands there twice, is cut or is otherwise
-// unfamiliar, or if its numbers disagree: none transmitted, more received than
-// transmitted, or a percentage that is a hundredth or more off.
+// with the loss is missing, repeated, cut or unfamiliar, or if its numbers
+// disagree. They do with none transmitted, more received than transmitted, or a
+// percentage that is a hundredth or more off.
 absl::StatusOr<HccnPing> ParseHccnPing(absl::string_view output);
 
 }  // namespace clusterd

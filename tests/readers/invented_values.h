@@ -1,4 +1,4 @@
-// What the daemon's parsers read in a text that is not in it.
+// Finds values of the daemon's parsers that are not in their text.
 #ifndef TESTS_READERS_INVENTED_VALUES_H_
 #define TESTS_READERS_INVENTED_VALUES_H_
 
@@ -10,9 +10,9 @@
 namespace clusterd {
 
 // Gives `output` to the parser of every query, for device 0. Returns one text
-// for each value that does not stand in `output`; a number or address has to be
-// there whole, not as part of a longer one. Empty: every parser refused, or
-// repeated what it saw.
+// for each value that is not in `output`. A number or address must be there
+// whole, not as part of a longer one. Empty: every parser refused, or repeated
+// its input.
 std::vector<std::string> InventedValues(absl::string_view output);
 
 }  // namespace clusterd

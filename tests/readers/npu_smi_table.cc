@@ -204,13 +204,13 @@ class TableReader {
     return absl::OkStatus();
   }
 
-  // The reader of the next row, by what stands above it.
+  // The reader of the next row, chosen by the rows above it.
   absl::Status (TableReader::*read_row_)() = nullptr;
   absl::string_view line_;
   Cells cells_;
   Words first_;  // Those of the first cell.
   size_t device_cells_ = 0;
-  size_t ids_ = 0;  // In a chip's row: none, chip, or chip and Phy-ID.
+  size_t ids_ = 0;  // A chip's row: none, chip, or chip and Phy-ID.
   bool process_has_chip_ = false;
   size_t process_cells_ = 0;
   NpuSmiChip chip_;

@@ -1,5 +1,5 @@
 // Reads the tables of `npu-smi info`, devices and the processes on them. The
-// daemon does not ask for them: the kernel tells who has a device open.
+// daemon does not read them: the kernel shows which process has a device open.
 //   | NPU   Name       | Health        | Power(W)    Temp(C)  …               |
 //   | Chip  Phy-ID     | Bus-Id        | AICore(%)   Memory-Usage(MB) …       |
 //   | 0     Ascend910  | OK            | 182.0       36       …               |
@@ -8,7 +8,7 @@
 //   | 0     0          | 139667        | python       | 30780                 |
 //   | No running processes found in NPU 1                                     |
 // Column widths differ between releases and anonymised captures are misaligned:
-// cells end at a bar, words at blanks, nothing is taken by position. Layouts:
+// cells end at a bar, words at blanks, positions do not count. Layouts:
 //   A1, A2     second header "Chip", no Phy-ID
 //   A3         "Chip  Phy-ID", one pair of rows a die
 //   Ascend 950 "NPU ID" in a cell of its own, no chip
@@ -32,14 +32,14 @@ namespace clusterd {
 // One chip, or one die of an A3 NPU.
 struct NpuSmiChip {
   uint32_t npu = 0;
-  // Nothing on Ascend 950, which has no column for it.
+  // Unset on Ascend 950, which lacks the column.
   std::optional<uint32_t> chip;
   // A3 only: the id that `hccn_tool -i` takes there.
   std::optional<uint32_t> phy_id;
   std::string name;    // "910B2", "Ascend910"
-  std::string health;  // As the tool has it: OK, Warning, Alarm, Critical, …
+  std::string health;  // The tool's: OK, Warning, Alarm, Critical, …
   std::string bus_id;  // "NA" in some 950 releases.
-  // Nothing where the tool has no number.
+  // Unset if the tool prints no number.
   std::optional<uint64_t> hbm_used_mb;
   std::optional<uint64_t> hbm_total_mb;
 };
@@ -57,20 +57,20 @@ struct NpuSmiInfo {
   std::string software_version;  // "Version: 24.1.rc1"
   std::vector<NpuSmiChip> chips;
   std::vector<NpuSmiProcess> processes;
-  // NPUs for which the tool says that nothing runs.
+  // NPUs that are unused according to the tool.
   std::set<uint32_t> idle_npus;
 };
 
-// InvalidArgument, quoting the line, for any line it does not know, a table
-// without its header, a row without its second line, or an NPU that is both
-// idle and in use. A process name may hold anything, bars included.
+// InvalidArgument, quoting the line: an unknown line, a table without its
+// header, a row without its second line, an NPU both idle and in use. A process
+// name may hold any text, bars included.
 absl::StatusOr<NpuSmiInfo> ParseNpuSmiInfo(absl::string_view output);
 
 enum class NpuUse { kUnknown, kIdle, kInUse };
 
 // kUnknown if the table says neither, e.g. because it was cut. The tool lists a
 // limited number of processes a chip, and perhaps not those of other
-// containers: kIdle is what it says, not more.
+// containers: kIdle only repeats the tool.
 NpuUse UseOfNpu(const NpuSmiInfo& info, uint32_t npu);
 
 }  // namespace clusterd

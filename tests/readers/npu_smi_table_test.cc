@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The golden input without the lines that say where it is from.
+// The golden input without the lines about its origin.
 std::string Golden(const std::string& name) {
   std::ifstream file("tests/testdata/npu_smi/" + name);
   EXPECT_TRUE(file.is_open()) << name;

@@ -18,7 +18,7 @@ namespace {
 using ::testing::IsEmpty;
 
 // Received/transmitted, which ping, and the markers; "missing" for an answer
-// that tells no loss.
+// without a loss.
 const std::map<std::string, std::string>& Expectations() {
   static const auto* const expected = new std::map<std::string, std::string>{
       {"ping-ok-no-final-newline", "3/3 ping"},

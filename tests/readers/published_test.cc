@@ -23,7 +23,7 @@ constexpr char kWarning[] =
     "[WARNING] \"/var/log/hccn_tool\" is not a directory, hccn_tool logs may "
     "be lost.\n";
 
-// The tool printed `output` and nothing else.
+// Reads a run in which the tool printed only `output`.
 std::string Read(absl::string_view query, const std::string& output,
                  int exit_status = 0) {
   EXPECT_THAT(InventedValues(output), IsEmpty()) << output;
@@ -50,7 +50,7 @@ TEST(PublishedAddressTest, OfSeveralPortsIsReadOncePerAddress) {
             "10.0.0.1/255.255.255.0 10.0.1.1/255.255.254.0");
 }
 
-// Pipelines that drop stderr take this for "no address"; it does not say so.
+// Pipelines that drop stderr take this for "no address"; it does not mean that.
 TEST(PublishedAddressTest, IsMissingIfNothingIsPrinted) {
   EXPECT_THAT(Read("-ip", ""), StartsWith("missing UNREADABLE: "));
 }

@@ -27,8 +27,8 @@ inline constexpr std::array<absl::string_view, 9> kQueries = {
     "-ip",   "-gateway", "-netdetect",  "-net_health", "-link",
     "-lldp", "-mtu",     "-cfg status", "-tls"};
 
-// `run` is what the tool did when asked `query` about `device`.
-// REQUIRES: `query` is one of kQueries.
+// `run` is the tool's run for `query` about `device`. REQUIRES: `query` is one
+// of kQueries.
 std::string ReadAnswer(absl::string_view query, uint32_t device,
                        const CommandResult& run);
 

@@ -29,8 +29,8 @@ inline constexpr std::array<absl::string_view, 8> kUnaskedQueries = {
     "-stat", "-route", "-pfc",     "-dscp_to_tc",
 };
 
-// Queries that are not read, on purpose, and why. Their runs still say how the
-// tool fails.
+// Queries that are not read, on purpose, with the reason. Their runs still show
+// how the tool fails.
 struct UnreadQuery {
   absl::string_view query;
   absl::string_view reason;
@@ -52,8 +52,8 @@ inline constexpr std::array<UnreadQuery, 14> kUnreadQueries = {{
     {"-status", "-speed and -link say what matters in words of the tool"},
 }};
 
-// `run` is what the tool did when asked `query` about `device`.
-// REQUIRES: `query` is one of kUnaskedQueries or kUnreadQueries.
+// `run` is the tool's run for `query` about `device`. REQUIRES: `query` is one
+// of kUnaskedQueries or kUnreadQueries.
 std::string ReadUnasked(absl::string_view query, uint32_t device,
                         const CommandResult& run);
 

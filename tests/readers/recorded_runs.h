@@ -24,17 +24,17 @@ std::vector<sim::CaptureRecord> ReadRecords(
 // `path` from the root of the workspace.
 std::map<std::string, std::string> ReadExpectations(const std::string& path);
 
-// What was asked, the words from the command up to -g: "-ip", "-ip -inet6";
-// "-cfg status" has no -g. Empty: nothing that reads.
+// The query: the words from the command up to -g, e.g. "-ip", "-ip -inet6";
+// "-cfg status" has no -g. Empty: not a query.
 std::string QueryOf(const sim::CaptureRecord& record);
 
-// The id after -i, 0 if it is none of a device's.
+// The id after -i, 0 if it is not a device's.
 uint32_t DeviceOf(const sim::CaptureRecord& record);
 
 // The run as a CommandRunner would have returned it.
 CommandResult RunOf(const sim::CaptureRecord& record);
 
-// `read` is `expected`, which may say "missing".
+// `read` is `expected`, which may begin with "missing".
 void ExpectReadAs(const std::string& expected, const std::string& read);
 
 }  // namespace clusterd

@@ -1,5 +1,5 @@
-// What `clusterctl anonymise` writes is in the form of the published captures:
-// replay's reader takes it, with every field where it belongs.
+// The output of `clusterctl anonymise` is in the form of the published
+// captures: replay's reader takes it, with every field where it belongs.
 #include "client/recording/recording.h"
 
 #include <string>

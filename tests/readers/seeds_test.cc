@@ -1,6 +1,6 @@
-// What mutation_fuzz_test begins with: every recorded run is there, and every
-// query has an answer there that its reader reads, so that mutations reach the
-// inside of each reader.
+// Seeds of mutation_fuzz_test. Every recorded run is there, and every query has
+// an answer that its reader reads, so that mutations reach the inside of each
+// reader.
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -83,7 +83,7 @@ TEST(SeedsTest, EveryQueryOfTheDaemonHasAnAnswerThatItReads) {
     bool read = false;
     for (const std::string& seed : seeds) {
       const std::string value = ReadAnswer(query, 0, Prints(seed));
-      // "none" is also what a text without any value is read as.
+      // A text without any value also reads as "none".
       read |= value != "none" && !absl::StartsWith(value, "missing ");
     }
     EXPECT_TRUE(read) << query;

@@ -1,5 +1,5 @@
-// What stands in a text and what does not, for tests that look for values
-// which a parser made up. Knows nothing of the parsers.
+// Finds values in a text, for tests that look for values which a parser made
+// up. Does not know the parsers.
 #ifndef TESTS_READERS_SEEN_TEXT_H_
 #define TESTS_READERS_SEEN_TEXT_H_
 
@@ -36,7 +36,7 @@ class SeenText {
   const std::string without_blanks_;
 };
 
-// Collects what is not there.
+// Collects values that are not in the text.
 class InventedList {
  public:
   // Remembers `value`, read in the answer of `query`, unless it is there.

@@ -1,6 +1,6 @@
-// Every recorded run that reads: the queries that no observation asks against
-// the value that expected_unasked.tsv has beside their name, as read_unasked.h
-// writes it, and a census, so that no query goes without a reader.
+// Every recorded run that reads. Queries that no observation asks must match
+// the value in expected_unasked.tsv, as read_unasked.h writes it. A census
+// finds queries without a reader.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -34,11 +34,11 @@ bool IsUnread(absl::string_view query) {
       [&](const UnreadQuery& unread) { return unread.query == query; });
 }
 
-// Read in ping_test.cc: what they answer is no value of a setting.
+// ping_test.cc reads them: their answer is not a value of a setting.
 constexpr std::array<absl::string_view, 2> kPings = {"-ping", "-hccs_ping"};
 
-// -s sets, -a adds, -d deletes, -c clears, and recovery sets what hccn.conf
-// has.
+// -s sets, -a adds, -d deletes, -c clears, and recovery sets the values of
+// hccn.conf.
 bool Changes(const sim::CaptureRecord& record) {
   constexpr size_t kFirstOption = 4;
   const std::vector<std::string>& argv = record.argv;
@@ -50,8 +50,8 @@ bool Changes(const sim::CaptureRecord& record) {
          Has(options, "-c");
 }
 
-// Records that neither change anything nor ask what a reader could read, and
-// why. The tool refuses each of these lines.
+// Records that neither change a value nor make a readable query, and why. The
+// tool refuses each of these lines.
 const std::map<std::string, std::string>& NoQueries() {
   static const auto* const reasons = new std::map<std::string, std::string>{
       {"bond-ip-get-9000", "the tool has no command -bond"},

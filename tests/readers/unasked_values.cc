@@ -120,7 +120,7 @@ void CheckLinkStat(absl::string_view output, const Checker& check) {
   for (const LinkHistoryFact::Change& change : history->changes()) {
     const char* const words = change.up() ? "LINKUP" : "LINKDOWN";
     check.Pair(words);
-    // One that the device puts after now counts as just now.
+    // A change that the device dates after now counts as just now.
     if (!now.has_value() || change.seconds_ago() == 0) continue;
     check.Time(*now - static_cast<int64_t>(change.seconds_ago()), words);
   }

@@ -9,8 +9,8 @@
 namespace clusterd {
 
 // Gives `output` to every parser of daemon/host/hccn_query and to that of
-// pings, for device 0, and adds to `invented` each value that is not in `text`,
-// which is the same.
+// pings, for device 0. Adds each value that is not in `text` to `invented`.
+// REQUIRES: `text` is the same text.
 void CheckUnaskedValues(absl::string_view output, const SeenText& text,
                         InventedList* invented);
 

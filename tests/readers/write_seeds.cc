@@ -26,7 +26,7 @@ std::string FileName(size_t number, const std::string& record) {
   return absl::StrFormat("%04d-%s.txt", number, name);
 }
 
-// The number of seeds; 0 and a word on stderr if one record could not be taken.
+// The number of seeds; 0 and a message on stderr if one record is unusable.
 size_t WriteSeeds(std::ifstream& records, const std::filesystem::path& folder) {
   std::set<std::string> written;
   size_t line_number = 0;
@@ -38,8 +38,8 @@ size_t WriteSeeds(std::ifstream& records, const std::filesystem::path& folder) {
       std::cerr << "line " << line_number << ": " << record.status() << "\n";
       return 0;
     }
-    // Readers see standard output. What was said elsewhere must not become a
-    // value there.
+    // Readers see standard output. Text from elsewhere must not become a value
+    // there.
     for (const std::string& text :
          {record->standard_output, record->standard_error}) {
       if (text.empty() || !written.insert(text).second) continue;

@@ -72,7 +72,7 @@ TEST(SbomTest, NamesWhatIsLinkedWithTheVersionThatDpkgKnows) {
   EXPECT_EQ(names.count("googletest"), 0u);
 }
 
-// What SPDX has no name for, and what no machine can read, is nobody's guess.
+// Licences without an SPDX name, or unreadable to a machine, are not guessed.
 TEST(SbomTest, InventsNoLicence) {
   std::map<std::string, std::string> licences;
   for (const auto& package : ListOf("packages").values()) {

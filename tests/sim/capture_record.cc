@@ -56,7 +56,7 @@ class Fields {
     return texts;
   }
 
-  // Of "key": [old, new] the new ones.
+  // The new values of "key": [old, new].
   std::map<std::string, std::string> Changes(const std::string& name) {
     std::map<std::string, std::string> changes;
     auto it = object_.fields().find(name);

@@ -26,16 +26,16 @@ struct CaptureRecord {
   std::string precondition;
   std::string standard_output;
   std::string standard_error;
-  // Negative: ended by that signal. Nothing: it had not ended.
+  // Negative: ended by that signal. nullopt: it had not ended.
   std::optional<int> exit;
-  // Nothing: no such file. "<directory>" is one.
+  // nullopt: no such file. "<directory>" is one.
   std::optional<std::string> conf_before;
   std::optional<std::string> conf_after;
-  // What the device holds after the run, where the run changed it.
+  // The device's state after the run, if the run changed it.
   std::map<std::string, std::string> device_changes;
 };
 
-// InvalidArgument, naming the field, if the line is no JSON object or lacks
+// InvalidArgument, naming the field, if the line is not a JSON object or lacks
 // one.
 absl::StatusOr<CaptureRecord> ParseCaptureRecord(absl::string_view json);
 

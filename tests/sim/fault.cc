@@ -66,8 +66,8 @@ std::string WhyItCannotAct(const FaultKey& key, const ServerKind& server) {
   return "";
 }
 
-// Empty: the server has what the value names. What it gets by the fault is
-// there for the next one.
+// Empty if the server has the part that the value names. The fault's own
+// additions count for the next one.
 std::string WhyTheValueCannotAct(const Fault& fault, ServerKind& server) {
   const auto part = [&fault](char separator, size_t index) {
     const std::vector<std::string> parts =
@@ -97,9 +97,11 @@ std::string UnknownKey(const std::string& key, bool of_device) {
   for (const FaultRow& row : FaultRows()) {
     if (row.key.of_device == of_device) known.push_back(row.key.key);
   }
+  const std::string nearest = NearestWord(key, known);
   return absl::StrCat(
       "unknown key \"", key, "\" of ", of_device ? "a device" : "the host",
-      DidYouMean(key, known), ", expected one of ", absl::StrJoin(known, " "));
+      nearest.empty() ? "" : absl::StrCat(", did you mean \"", nearest, "\"?"),
+      ", expected one of ", absl::StrJoin(known, " "));
 }
 
 // Empty if the fault is well formed.

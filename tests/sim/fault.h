@@ -1,8 +1,8 @@
-// Faults of a simulated server, as people write them on a command line:
+// Faults of a simulated server, as written on a command line:
 //   3:link=DOWN          device 3
 //   host:somaxconn=128   the server itself
 // FaultKeys() is the one table of them: help, faults.md and the tests that each
-// is noticed come from it.
+// is noticed use it.
 #ifndef TESTS_SIM_FAULT_H_
 #define TESTS_SIM_FAULT_H_
 
@@ -18,15 +18,15 @@
 namespace clusterd {
 namespace sim {
 
-// Where a server runs: in its folder, on this machine's kernel, or in
+// The server's place: in its folder, on this machine's kernel, or in
 // namespaces, where namespaces.sh lays the folder over "/".
 enum class Mode { kSideBySide, kNamespaces };
 
-// The servers that show a fault; kChanged: whose devices clusterd changes.
+// The servers that show a fault; kChanged: if clusterd changes their devices.
 enum class Servers { kAll, kNotAscend950, kChanged, kSuperPod };
 
-// What the test of a kind injects into one of three servers of an Atlas A3
-// super pod, and what the check then says of that server.
+// The injection of a kind's test into one of three servers of an Atlas A3 super
+// pod, and the check's finding about that server.
 struct Noticed {
   std::string value;
   std::string rule;
@@ -40,7 +40,7 @@ struct Noticed {
 struct FaultKey {
   std::string key;
   bool of_device;
-  // What may stand behind `=`, e.g. "UP|DOWN".
+  // Values after `=`, e.g. "UP|DOWN".
   std::string values;
   std::string meaning;
   Noticed noticed;
@@ -65,7 +65,7 @@ struct Fault {
   std::string value;
 };
 
-// What decides whether a fault can act on a server.
+// Properties that decide if a fault can act on a server.
 struct ServerKind {
   std::vector<int> devices;
   std::string product;  // As tool/product.h has it, or "ascend-950".
@@ -73,10 +73,10 @@ struct ServerKind {
   std::vector<std::string> interfaces = {"eth0", "lo"};
 };
 
-// InvalidArgument with every mistake of every fault, one a line: not of the
-// form, no such device, unknown key (with the nearest one), a value that the
-// key does not take, or a fault that cannot act there, with the reason: of its
-// kind, or since that server has nothing that its value names.
+// InvalidArgument with every mistake of every fault, one a line: a wrong form,
+// a missing device, an unknown key (with the nearest one), a wrong value. Or
+// the fault cannot act there, with the reason: the kind of server, or a part
+// that the value names and the server lacks.
 absl::StatusOr<std::vector<Fault>> ParseFaults(
     absl::Span<const std::string> texts, const ServerKind& server);
 

@@ -115,8 +115,8 @@ TEST(ParseFaultsTest, RefusesAValueThatNamesNothingThere) {
   }
 }
 
-// A fault of the table either acts somewhere, and something notices it, or it
-// has a reason for each place.
+// A fault of the table either acts somewhere, and a rule reports it, or it has
+// a reason for each place.
 TEST(FaultKeysTest, EachIsNoticedOrRefusedEverywhere) {
   for (const FaultKey& key : FaultKeys()) {
     const bool acts =

@@ -76,7 +76,7 @@ absl::Status HostFolder::Write(absl::string_view relative,
       status = FromErrno(path);
     }
   }
-  // The umask has had its say at open; files of /proc keep their mode.
+  // The umask has acted at open; files of /proc keep their mode.
   struct stat found;
   if (status.ok() && fstat(fd, &found) == 0 &&
       (found.st_mode & 07777) != static_cast<mode_t>(mode) &&

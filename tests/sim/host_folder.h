@@ -17,8 +17,8 @@ inline constexpr char kStateFile[] = "var/lib/hccn_sim/state";
 // Below /usr/local/Ascend: CANN of the architecture that clusterd runs on.
 std::string CannInfoFile();
 
-// Every change returns FailedPrecondition or what errno says, with the path in
-// front.
+// Every change returns FailedPrecondition or the error of errno, with the path
+// in front.
 class HostFolder {
  public:
   explicit HostFolder(std::string root);
@@ -33,14 +33,14 @@ class HostFolder {
   // Makes missing folders; replaces the content in place.
   absl::Status Write(absl::string_view relative, absl::string_view content,
                      int mode = 0644) const;
-  // A file, a link or an empty folder; fine if there is none.
+  // Removes a file, a link or an empty folder; OK if it does not exist.
   absl::Status Remove(absl::string_view relative) const;
   absl::Status MakeFolder(absl::string_view relative) const;
   absl::Status Link(absl::string_view relative, absl::string_view target) const;
-  // A character device where this user may make one (it is /dev/null's), else
+  // A character device if this user may make one (it is /dev/null's), otherwise
   // an empty file.
   absl::Status MakeNode(absl::string_view relative) const;
-  // A hard link where that is possible, else a copy.
+  // A hard link if that is possible, otherwise a copy.
   absl::Status Adopt(absl::string_view relative, const std::string& file) const;
 
  private:

@@ -1,5 +1,5 @@
-// What a device hears from its neighbour by LLDP, in the layout of the text
-// that hccn_tool passes on.
+// A device's LLDP neighbour, in the layout of the text that hccn_tool passes
+// on.
 #ifndef TESTS_SIM_LLDP_TEXT_H_
 #define TESTS_SIM_LLDP_TEXT_H_
 
@@ -18,7 +18,7 @@ struct SwitchPort {
 std::string SwitchNeighbourText(const SwitchPort& port);
 // Two servers cabled device to device.
 std::string NpuNeighbourText(int device);
-// A switch that says more than the tool's 1999 bytes.
+// A switch that sends more than the tool's 1999 bytes.
 std::string LongNeighbourText(int device);
 
 }  // namespace sim

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # Runs simulated servers as machines of their own: each one has a network, a
-# mount and a UTS namespace, so that kernel values, sockets, /etc and the host
-# name are real and its own.
+# mount and a UTS namespace, so kernel values, sockets, /etc and the host name
+# are real and its own.
 #
-#   namespaces.sh available             can this machine do it? prints why not
+#   namespaces.sh available             fails if this machine cannot; prints why
 #   namespaces.sh up DIR TABLE          DIR: new folder; TABLE: a file, see below
 #   namespaces.sh exec DIR NAME CMD...  runs CMD, with its absolute path, in NAME
-#   namespaces.sh down DIR              ends what runs in them, leaves nothing behind
+#   namespaces.sh down DIR              ends their processes, leaves nothing behind
 #
 # TABLE has a line per namespace: its name, its address and the root folder that
 # `simhost create --namespaces` made; its faults come last. "-" for a folder makes
-# a network namespace only, which is what a controller needs:
+# a network namespace only, as a controller needs it:
 #   controller 192.168.7.1/24  -
 #   server0    192.168.7.22/24 /tmp/demo/server0
 # All hang on a bridge in one more namespace, so nothing changes in the machine's
-# own network. There is no pid namespace: `exec` becomes the command itself, and a
+# own network. They share the pid namespace: `exec` becomes the command itself, and a
 # signal reaches it.
 # Exit status: 0 done, 1 could not be done, 3 wrong usage.
 set -euo pipefail
@@ -26,7 +26,7 @@ wrong() {
   exit 3
 }
 
-# Prints why namespaces are not to be had; nothing if they are.
+# Prints why namespaces are not available; nothing if they are.
 obstacle() {
   local tool
   if [ "$(id -u)" -ne 0 ]; then
@@ -75,7 +75,7 @@ enter_server() {
     mount -t overlay overlay \
       -o "lowerdir=$root/$layer:/$layer,upperdir=$own/up/$layer,workdir=$own/work/$layer" "/$layer"
   done
-  # As an administrator sets servers up: each knows all by name. There is no DNS.
+  # As administrators set servers up: each resolves all names. There is no DNS.
   cp "${own%/*}/hosts" /etc/hosts
   echo "hosts: files" >/etc/nsswitch.conf
   mkdir -p /etc/clusterd
@@ -187,7 +187,7 @@ read_table() {
   [ "$mistakes" -eq 0 ]
 }
 
-# What `up` has begun and not finished.
+# The unfinished work of `up`.
 unfinished=
 take_down_unfinished() {
   local status=$?
@@ -212,7 +212,7 @@ up() {
   fi
   mkdir -p "$dir"
   dir=$(realpath "$dir")
-  # Whatever goes wrong from here on is taken down again.
+  # Errors from here on take everything down again.
   unfinished=$dir
   trap 'take_down_unfinished' EXIT
   trap 'exit 130' INT
@@ -250,9 +250,11 @@ inhabitants() {
 
 # Every process in our namespaces was started in there by `exec`.
 end_inhabitants() {
-  local file pids=() pid signal try
+  local file pids=() pid signal try tries=10
   for signal in TERM KILL; do
-    for try in 1 2 3 4 5 6 7 8 9 10; do
+    # A process that was killed goes as soon as a busy machine lets it run.
+    [ "$signal" = TERM ] || tries=1200
+    for ((try = 1; try <= tries; ++try)); do
       pids=()
       for file in "$1"/*/net "$1"/.wire/net; do
         mountpoint -q "$file" || continue
@@ -278,7 +280,7 @@ down() {
   for file in "$dir"/*/mnt "$dir"/*/uts "$dir"/*/net "$dir"/.wire/net; do
     if mountpoint -q "$file"; then umount "$file"; fi
   done
-  # A mount namespace lets go of its overlays a moment after its last user.
+  # A mount namespace releases its overlays a moment after its last user.
   local try
   for try in 1 2 3 4 5 6 7 8 9 10; do
     if umount "$dir" 2>/dev/null; then break; fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two servers and a controller in namespaces, and nothing left of them. Needs root
-# and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# Two servers and a controller in namespaces, and a clean end. Needs root and CAP_SYS_ADMIN; says so
+# and passes without them.
 set -euo pipefail
 namespaces=$PWD/tests/sim/namespaces.sh
 simhost=$PWD/tests/sim/simhost
@@ -17,7 +17,7 @@ expect() {
   [ "$actual" = "$expected" ] || fail "$what: expected \"$expected\", found \"$actual\""
 }
 
-# A table is checked before anything else, with every mistake.
+# A table is checked before anything starts, and every mistake is reported.
 printf 'server0 192.168.7.22\nb/d x -\nserver1 192.168.7.23/24 /nonexistent\n' >"$TEST_TMPDIR/bad"
 status=0
 "$namespaces" up "$dir" "$TEST_TMPDIR/bad" 2>"$TEST_TMPDIR/err" || status=$?
@@ -25,7 +25,7 @@ expect "status of a bad table" 3 "$status"
 expect "mistakes named" 4 "$(grep -c "bad:[123]: " "$TEST_TMPDIR/err")"
 [ ! -e "$dir" ] || fail "$dir was made"
 
-# A server for side by side lacks what makes its faults act in namespaces.
+# A server made for side by side lacks the parts for faults in namespaces.
 "$simhost" create --root "$TEST_TMPDIR/folder" --spec "$spec" --host server0 --tool "$tool"
 echo "server0 192.168.7.22/24 $TEST_TMPDIR/folder" >"$TEST_TMPDIR/bad"
 status=0
@@ -74,7 +74,7 @@ for i in 0 1; do
     "$(in_server $i /usr/bin/getent ahostsv4 server1 | sed -n '1s/ .*//p')"
 done
 
-# What one server does stays its own.
+# A change of one server stays its own.
 in_server 0 $hccn_tool -i 3 -netdetect -s address 10.9.9.9 >/dev/null
 expect "device of server0" "netdetect addr: 10.9.9.9" "$(in_server 0 $hccn_tool -i 3 -netdetect -g)"
 if in_server 1 /bin/grep -q 10.9.9.9 /etc/hccn.conf; then fail "server1 has server0's address"; fi
@@ -87,10 +87,10 @@ expect "changed kernel value" 77 "$(in_server 1 /bin/cat /proc/sys/net/ipv4/tcp_
 expect "changed device" "link status: DOWN" "$(in_server 1 $hccn_tool -i 3 -link -g)"
 expect "the machine's own value" "$somaxconn_before" "$(cat /proc/sys/net/core/somaxconn)"
 
-# The controller reaches a server, also one whose link has a fault: refused is
-# an answer, a time-out is none.
+# The controller reaches a server, also one whose link has a fault: a refusal is
+# an answer, a time-out is not.
 in_server 1 "$simhost" set --root / host:interface_down=eth0
-# The kernel looks at a new link a moment later.
+# The kernel reports a new link a moment later.
 for _ in $(seq 2400); do
   link=$(in_server 1 /bin/cat /sys/class/net/eth0/operstate)
   [ "$link" != dormant ] || break
@@ -103,7 +103,7 @@ case $answer in *refused*) ;; *) fail "controller to server1: $answer" ;; esac
 # `exec` is the command itself.
 "$namespaces" exec "$dir" server0 /bin/sleep 1000 &
 sleeper=$!
-# As long as a test waits for anything.
+# The longest wait of a test.
 for _ in $(seq 2400); do
   [ "$(cat "/proc/$sleeper/comm" 2>/dev/null)" != sleep ] || break
   sleep 0.05

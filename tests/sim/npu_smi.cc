@@ -47,7 +47,7 @@ absl::Status WriteAnswer(
   return folder.Write(AnswerFile(device, query), text);
 }
 
-// Only of a super pod is it known what npu-smi says.
+// npu-smi's answer is only known for a super pod.
 absl::Status WriteSuperPodPlace(const HostFolder& folder, int device,
                                 int server) {
   const SuperPodPlace place = MakeSuperPodPlace(server, device);

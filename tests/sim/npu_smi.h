@@ -1,6 +1,6 @@
-// The simulated server's npu-smi: a script below its root folder that answers
-// from a file for each device and query, as the real one would of a healthy
-// chip. What is wrong with a chip is written into these files.
+// The simulated server's npu-smi: a script below its root folder. It answers
+// from a file for each device and query, as for a healthy chip. Faults of a
+// chip are written into these files.
 #ifndef TESTS_SIM_NPU_SMI_H_
 #define TESTS_SIM_NPU_SMI_H_
 
@@ -16,8 +16,8 @@ namespace sim {
 
 inline constexpr char kNpuSmi[] = "usr/local/sbin/npu-smi";
 
-// `product` as in tool/product.h. On A3 two devices are a card, and only A2 and
-// A3 know HCCS. In a super pod `server`, a number in the cluster, tells where.
+// `product` as in tool/product.h. On A3 two devices are a card; only A2 and A3
+// know HCCS. In a super pod `server`, a number in the cluster, gives the place.
 absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
                          const std::vector<int>& devices, int server = 0);
 
@@ -26,7 +26,7 @@ absl::Status WriteNpuSmi(const HostFolder& folder, const std::string& product,
 absl::Status WriteBrokenNpuSmi(const HostFolder& folder,
                                const std::string& how);
 
-// "Alarm" or "Alarm/80E18402/80E01801": what health says, with its codes.
+// "Alarm" or "Alarm/80E18402/80E01801": the answer of `health`, with its codes.
 absl::Status SetChipHealth(const HostFolder& folder, int device,
                            const std::string& value);
 
@@ -34,7 +34,7 @@ absl::Status SetChipHealth(const HostFolder& folder, int device,
 absl::Status SetMemoryErrors(const HostFolder& folder, int device,
                              const std::string& value);
 
-// What board says of driver and firmware, of the card that has the device.
+// The driver and firmware lines of `board`, for the card that has the device.
 absl::Status SetCompatibility(const HostFolder& folder, int device,
                               const std::string& value);
 
@@ -42,7 +42,7 @@ absl::Status SetCompatibility(const HostFolder& folder, int device,
 absl::Status SetMemoryUse(const HostFolder& folder, int device,
                           const std::string& value);
 
-// Neither the mapping nor the table lists it, and no question finds it.
+// Neither the mapping nor the table lists it, and no query finds it.
 absl::Status HideChip(const HostFolder& folder, int device);
 
 // The text instead of each answer about the chip.
@@ -53,7 +53,7 @@ absl::Status SetChipAnswer(const HostFolder& folder, int device,
 absl::Status SetHccs(const HostFolder& folder, int device,
                      const std::string& value);
 
-// What spod-info says under that key, in a super pod. FailedPrecondition
+// The value of spod-info under that key, in a super pod. FailedPrecondition
 // elsewhere.
 absl::Status SetSuperPodValue(const HostFolder& folder, int device,
                               const std::string& key, const std::string& value);

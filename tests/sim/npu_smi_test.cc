@@ -88,7 +88,7 @@ TEST_F(NpuSmiTest, SaysWhatIsWrongWithTheChip) {
   EXPECT_EQ(facts[1].memory_errors().value().double_bit(), 3u);
   EXPECT_FALSE(facts[1].hccs().value().ok());
   EXPECT_EQ(facts[1].hccs().value().lanes(0), 2u);
-  // The board is the card's, so both chips of it say the same.
+  // The board is the card's, so both chips of it report the same.
   EXPECT_EQ(facts[0].compatibility().value(), "NOK");
   EXPECT_EQ(facts[1].compatibility().value(), "NOK");
   EXPECT_EQ(facts[2].compatibility().value(), "OK");

@@ -69,7 +69,7 @@ std::string PasswdText(const RunSetup& setup) {
 absl::Status Fill(const HostFolder& folder, const RunSetup& setup,
                   const std::optional<std::string>& conf) {
   DeviceState state = setup.state;
-  // Devices take changes from root alone; here that is whoever tests.
+  // Only root may change devices; here root is the test's user.
   if (geteuid() != 0) state.Set("root_uid", absl::StrCat(geteuid()));
   absl::Status status = WriteConf(folder, setup, conf);
   status.Update(folder.Write("etc/passwd", PasswdText(setup)));

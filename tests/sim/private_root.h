@@ -1,4 +1,4 @@
-// A temporary folder that holds what one run of the tool may see and change:
+// A temporary folder with all that one run of the tool may see and change:
 // etc/hccn.conf, etc/passwd, var/log, the state of the devices.
 #ifndef TESTS_SIM_PRIVATE_ROOT_H_
 #define TESTS_SIM_PRIVATE_ROOT_H_
@@ -18,7 +18,7 @@ namespace sim {
 // Deletes the folder when it goes.
 class PrivateRoot {
  public:
-  // `conf`: content of hccn.conf; nothing: no such file.
+  // `conf`: content of hccn.conf; nullopt: no such file.
   static absl::StatusOr<std::unique_ptr<PrivateRoot>> Create(
       const RunSetup& setup, const std::optional<std::string>& conf);
   ~PrivateRoot();
@@ -27,7 +27,7 @@ class PrivateRoot {
 
   const std::string& path() const { return path_; }
   std::string ConfPath() const { return path_ + "/etc/hccn.conf"; }
-  // As a record writes it: the content, "<directory>", or nothing.
+  // Uses a record's form: the content, "<directory>", or nullopt.
   std::optional<std::string> ReadConf() const;
   DeviceState ReadState() const;
 
@@ -36,12 +36,12 @@ class PrivateRoot {
   std::string path_;
 };
 
-// What a process does before it becomes the tool: own view of /etc and /var/log
-// and read-only mounts where the kernel allows them, then the setup's user.
-// False, with errno, if something that the setup needs cannot be had.
+// Prepares a process before it becomes the tool: own view of /etc and /var/log,
+// read-only mounts if the kernel allows them, the setup's user. False, with
+// errno, if the setup is not possible.
 bool EnterPrivateRoot(const PrivateRoot& root, const RunSetup& setup);
 
-// Whether this process may do what RunSetup::NeedsPrivilege asks for.
+// True if this process has the rights of RunSetup::NeedsPrivilege.
 bool MayEnterPrivately();
 
 }  // namespace sim

@@ -52,7 +52,7 @@ void Count(const CaptureRecord& record, const ReplayResult& result,
   }
 }
 
-// False, after saying why, if the file holds a line that is no record.
+// False, after printing why, if a line of the file is not a record.
 bool ReadRecords(const std::string& path, std::vector<CaptureRecord>* records) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {

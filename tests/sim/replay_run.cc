@@ -37,8 +37,8 @@ constexpr absl::Duration kSignalAfter = absl::Milliseconds(300);
 
 constexpr char kUsage[] = "<usage text>";
 
-// Commands of the vendor's tool that clusterd never runs, whose answers no
-// public text shows in full.
+// Commands of the vendor's tool that clusterd never runs, and whose full
+// answers are not public.
 struct NeverUsed {
   const char* command;
   const char* why;
@@ -52,7 +52,7 @@ constexpr NeverUsed kNeverUsed[] = {
     {"-dcqcn", "clusterd does not tune congestion control"},
 };
 
-// Where the record of the vendor's tool shows undefined behaviour: its text
+// True if the record of the vendor's tool shows undefined behaviour: its text
 // came from outside a table.
 bool IsUndefinedHealth(const CaptureRecord& record) {
   static const std::regex kMinusOne(
@@ -70,7 +70,7 @@ std::string Escaped(const std::string& line) {
   return absl::StrReplaceAll(line, {{"\r", "\\r"}, {"\t", "\\t"}});
 }
 
-// Lines of both without what they have in common at both ends.
+// Lines of both without their common beginning and end.
 std::string Diff(const std::string& name, const std::string& expected,
                  const std::string& actual) {
   const std::vector<std::string> want = absl::StrSplit(expected, '\n');
@@ -94,7 +94,7 @@ std::string Diff(const std::string& name, const std::string& expected,
   return text;
 }
 
-// "<usage text>" stands for anything; what is around it is compared.
+// "<usage text>" stands for any text; the text around it is compared.
 bool Matches(const std::string& expected, const std::string& actual) {
   const size_t at = expected.find(kUsage);
   if (at == std::string::npos) return expected == actual;
@@ -175,7 +175,7 @@ class ConfLock {
   int fd_ = -1;
 };
 
-// The kernel lists locks by inode, and behind each those who wait for it:
+// The kernel lists locks by inode, and behind each the processes that wait:
 //   1: FLOCK  ADVISORY  WRITE 4710 fe:01:1234 0 EOF
 //   1: -> FLOCK  ADVISORY  WRITE 4711 fe:01:1234 0 EOF
 // An inode of that number may have a lock in any file system: ours is the one
@@ -186,7 +186,7 @@ bool SomebodyWaitsForLock(const std::string& path) {
   std::ifstream locks("/proc/locks");
   const std::string inode = absl::StrCat(":", found.st_ino, " ");
   const std::string own = absl::StrCat(" ", getpid(), " ");
-  std::string number;  // Of our lock.
+  std::string number;  // Our lock's.
   for (std::string line; std::getline(locks, line);) {
     if (!absl::StrContains(line, inode)) continue;
     const std::string own_number = line.substr(0, line.find(' '));
@@ -218,8 +218,8 @@ void RenameOverWhileWaiting(const CaptureRecord& record,
   rename(fresh.c_str(), root.ConfPath().c_str());
 }
 
-// The other one of two runs. The record says only what the file held when both
-// were done: the line that came last is the one whose run began last.
+// The other one of two runs. The record only has the file after both were done:
+// the last line belongs to the run that began last.
 struct Partner {
   std::vector<std::string> argv;
   bool begins_first = true;
@@ -251,7 +251,7 @@ Partner PartnerOf(const CaptureRecord& record) {
   return partner;
 }
 
-// What a link led to is not in the records; it is what the run left alone.
+// The records lack a link's target; here it is the content left by the run.
 std::optional<std::string> ConfBefore(const CaptureRecord& record,
                                       const RunSetup& setup) {
   if (setup.conf_kind != RunSetup::ConfKind::kSymlink || record.conf_before) {
@@ -338,8 +338,8 @@ class Player {
                           root_, setup_);
   }
 
-  // Each change takes its time, in which its run is stopped: both have begun
-  // before either ends, and the second one ends last, on a busy machine, too.
+  // Each change takes time, in which its run is stopped. Both begin before
+  // either ends, and the second one ends last, on a busy machine, too.
   absl::StatusOr<ToolResult> PlayWithPartner() {
     const Partner partner = PartnerOf(record_);
     ToolProcess other, own;

@@ -13,7 +13,7 @@ struct ReplayOptions {
   // The tool: any program that takes the state of its devices from
   // $HCCN_SIM_ROOT/var/lib/hccn_sim/state.
   std::string tool;
-  // Compares what the device holds afterwards, too.
+  // Compares the device's state afterwards, too.
   bool compare_devices = false;
   // MayEnterPrivately().
   bool privileged = false;
@@ -22,8 +22,8 @@ struct ReplayOptions {
 struct ReplayResult {
   enum class Verdict { kMatched, kDifferent, kSkipped };
   Verdict verdict = Verdict::kMatched;
-  // What differs, as a diff; why it was skipped; what of the precondition the
-  // run went without.
+  // The differences, as a diff; why it was skipped; the parts of the
+  // precondition that were not available.
   std::string text;
 };
 

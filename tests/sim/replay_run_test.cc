@@ -1,5 +1,5 @@
-// Whether replay tells right from wrong: tools here are shell scripts. The real
-// one meets the real records in replay_test.sh.
+// Tests replay's verdicts: tools here are shell scripts. The real one meets the
+// real records in replay_test.sh.
 #include "tests/sim/replay_run.h"
 
 #include "gmock/gmock.h"

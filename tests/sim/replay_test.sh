@@ -11,9 +11,9 @@ fail() {
   exit 1
 }
 
-# What the devices held afterwards these records do not have: the stub device
-# did not note the setting, or nothing noted what it held; and a gateway of A1
-# is that of its whole group, which the stub device does not know.
+# These records lack the devices' state afterwards: the stub device did not note
+# the setting, or nothing noted its state. A gateway of A1 belongs to its whole
+# group, which the stub device does not know.
 unnoted=" shaping-set pfc-set dscp-set link-stat-clear y-udp-multi-qp-1 rename-while-tool-waits in-place-write x-A1-gateway-other-live "
 
 for file in "$captures" "$folder"/captures_[23].jsonl; do

@@ -19,14 +19,14 @@ namespace sim {
 namespace {
 
 constexpr uid_t kNobody = 65534;
-// The code of "Init", which a device of the records reports unless told.
+// The code of "Init", which a device of the records reports by default.
 constexpr char kHealthInit[] = "6";
 // Records hold this many characters of a value at most.
 constexpr size_t kRecordedValueChars = 120;
 
 using Match = std::smatch;
 
-// One condition in words: a pattern, and what it does to the setup.
+// One condition in words: a pattern, and its effect on the setup.
 struct Condition {
   std::regex pattern;
   void (*apply)(const Match&, RunSetup*);
@@ -53,7 +53,7 @@ std::vector<Condition> FileConditions() {
        [](const Match& match, RunSetup* setup) {
          setup->conf_mode = strtoul(match[1].str().c_str(), nullptr, 8);
        }},
-      // The record's "before" says so as well.
+      // The record's "before" has it as well.
       {std::regex("hccn\\.conf (?:is )?(?:absent|missing|empty)"), Nothing},
       {std::regex("hccn\\.conf on a read-only mount"),
        [](const Match&, RunSetup* setup) { setup->conf_read_only = true; }},
@@ -98,7 +98,7 @@ std::vector<Condition> CompanyConditions() {
        }},
       {std::regex("for ?ever|until the end|never release[ds]"),
        [](const Match&, RunSetup* setup) { setup->lock_for_ever = true; }},
-      // The record's status says so as well.
+      // The record's status has it as well.
       {std::regex("killed after [0-9]+ s"), Nothing},
       {std::regex("renames it over"),
        [](const Match&, RunSetup* setup) {
@@ -170,7 +170,7 @@ const std::vector<Condition>& Conditions() {
 }
 
 void ApplyWords(absl::string_view all, RunSetup* setup) {
-  // "root, hccn.conf ...": who runs it says nothing about the rest.
+  // "root, hccn.conf ...": the user does not affect the rest.
   absl::string_view rest = all;
   if (absl::ConsumePrefix(&rest, "root,")) {
     rest = absl::StripLeadingAsciiWhitespace(rest);
@@ -186,8 +186,8 @@ void ApplyWords(absl::string_view all, RunSetup* setup) {
   if (!understood) setup->not_understood.emplace_back(all);
 }
 
-// A long text is cut in the record's precondition. Where the output shows it,
-// what follows there is the rest: the tool adds one newline.
+// A long text is cut in the record's precondition. If the output shows it, its
+// continuation there is the rest: the tool adds one newline.
 std::string Completed(const std::string& value, const CaptureRecord& record) {
   const size_t at = record.standard_output.find(value);
   if (value.empty() || at == std::string::npos) return value;
@@ -204,8 +204,8 @@ bool IsKeyAndValue(const std::string& piece) {
   });
 }
 
-// Names of keys without the device: what README.md lists, and what the records
-// hold besides.
+// Names of keys without the device: those in README.md, and further ones of the
+// records.
 bool IsKnownKey(const std::string& key) {
   static const std::regex kNames(
       "(product|devices|board_id|mainboard_id|server_id|hccs_ok|tls_ncert|"
@@ -267,12 +267,12 @@ RunSetup SetupOf(const CaptureRecord& record) {
       ApplyWords(piece, &setup);
     }
   }
-  // No device of the records judged its health for itself.
+  // No device of the records judged its own health.
   for (int id : product.devices) {
     const std::string key = DeviceKey("net_health", id);
     if (!setup.state.Find(key)) setup.state.Set(key, kHealthInit);
   }
-  // The permission records say in words who ran them, one only in its name.
+  // The permission records name their user in words, one only in its name.
   if (absl::EndsWith(record.name, "-nonroot")) setup.uid = kNobody;
   // The records about locks and booting name no address; it had this one.
   const bool unnamed =

@@ -1,4 +1,4 @@
-// What a recorded run found around it, from its `precondition`: device state
+// The environment of a recorded run, from its `precondition`: device state
 // (`ip.0=10.0.0.1`) and conditions in words ("user nobody, hccn.conf 0640"),
 // with semicolons between them. Text in, value out.
 //
@@ -50,13 +50,13 @@ struct RunSetup {
   bool lock_for_ever = false;
   bool renamed_while_waiting = false;
   bool with_partner = false;
-  // So many devices are set together, and that so often; 0: one run.
+  // So many devices are set together, in so many rounds; 0: one run.
   int devices_at_once = 0;
   int rounds = 0;
   std::optional<int> signal;
-  // Conditions that nothing above can hold.
+  // Conditions that have no field above.
   std::vector<std::string> not_understood;
-  // Keys of the device state that mean nothing here. The run may not depend on
+  // Keys of the device state without a meaning here. The run may not depend on
   // them, so it takes place all the same.
   std::vector<std::string> unknown_keys;
 
@@ -70,7 +70,7 @@ RunSetup SetupOf(const CaptureRecord& record);
 
 inline constexpr int kShortDelayMs = 600;
 
-// Whether the tool reads a key of that name, "link.3", of its state.
+// True if the tool reads a key of that name, "link.3", of its state.
 bool IsKnownStateKey(const std::string& key);
 
 }  // namespace sim

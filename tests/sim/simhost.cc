@@ -66,7 +66,7 @@ int Create(const std::string& spec_path, SimulatedHostOptions options) {
   return Report(CreateSimulatedHost(*spec, options));
 }
 
-// What the check says of the fault, "link: fail".
+// The check's finding about the fault, "link: fail".
 std::string NoticedAs(const FaultKey& key) {
   if (key.noticed.rule.empty()) return "nothing";
   return absl::StrCat(key.noticed.rule, ": ",
@@ -78,7 +78,7 @@ std::string ExampleOf(const FaultKey& key) {
                       key.noticed.value);
 }
 
-// Where a fault of the kind is refused, with the reason.
+// The places where a fault of the kind is refused, with the reason.
 std::vector<std::string> RefusedWhere(const FaultKey& key) {
   std::vector<std::string> lines;
   if (!key.not_side_by_side.empty() &&

@@ -38,7 +38,7 @@ status=0
 "$tool" -i 3 -link -g >/dev/null 2>&1 || status=$?
 expect "status without a server" 127 "$status"
 
-# Eight devices set at once: nothing is lost.
+# Eight devices set at once: no change is lost.
 for id in 0 1 2 3 4 5 6 7; do
   "$hccn_tool" -i "$id" -netdetect -s "address" "10.1.1.$id" >/dev/null &
 done
@@ -48,7 +48,7 @@ for id in 0 1 2 3 4 5 6 7; do
   expect "device $id" "netdetect addr: 10.1.1.$id" "$("$hccn_tool" -i "$id" -netdetect -g)"
 done
 
-# A product of the other command line gets the other tool by itself.
+# A product of the other command line gets the other tool automatically.
 other=$TEST_TMPDIR/server950
 "$simhost" create --root "$other" --spec "$PWD/config/examples/ascend-950.yaml" --host a5-01 --fault 3:link=DOWN
 other_tool=$other/usr/local/Ascend/driver/tools/hccn_tool
@@ -59,7 +59,7 @@ status=0
 expect "status of the classic line" 2 "$status"
 expect "its text" "Please specify a valid mode." "$(head -n 1 "$TEST_TMPDIR/err")"
 
-# Refused where nothing would come of it, with the reason, and nothing else is done.
+# A fault without an effect is refused with its reason, and nothing is done.
 refused() {
   local why=$1 status=0
   shift
@@ -78,7 +78,7 @@ refused "cannot act in namespaces: " create --namespaces --root "$TEST_TMPDIR/ne
   --host server0 --fault host:uda=5b0c7e21d9f4
 [ ! -e "$TEST_TMPDIR/never" ] || fail "a refused server was made"
 
-# The firewall is what its commands made of it.
+# The firewall's state is the result of its commands.
 "$simhost" set --root "$root" host:ufw=active
 ufw=$root/usr/sbin/ufw
 expect "ufw with the fault" "Status: active" "$("$ufw" status verbose | head -n 1)"

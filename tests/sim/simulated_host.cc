@@ -21,7 +21,7 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-// Huawei's PCI vendor id, and an accelerator of an A3 server that is no NPU.
+// Huawei's PCI vendor id, and an A3 server's accelerator other than an NPU.
 constexpr char kPciVendor[] = "0x19e5";
 constexpr char kZipEngine[] = "0xa250";
 constexpr char kTool[] = "usr/local/Ascend/driver/tools/hccn_tool";
@@ -29,7 +29,7 @@ constexpr char kTool[] = "usr/local/Ascend/driver/tools/hccn_tool";
 struct Server {
   const ClusterSpec& spec;
   const ServerSpec& server;
-  // Its place in the spec, from 0: what makes its ids and ports its own.
+  // Its place in the spec, from 0: it makes its ids and ports unique.
   int number;
   std::string product;
 };
@@ -68,7 +68,7 @@ DeviceState HealthyState(const Server& of) {
   DeviceState state;
   state.Set("product", of.product);
   state.Set("devices", absl::StrJoin(DeviceIds(of.server), ","));
-  // Who may change devices, when the simulation does not run as root.
+  // The user who may change devices, when the simulation does not run as root.
   if (geteuid() != 0) state.Set("root_uid", absl::StrCat(geteuid()));
   for (const DeviceSpec& device : of.server.devices()) {
     const int id = static_cast<int>(device.id());
@@ -83,7 +83,7 @@ DeviceState HealthyState(const Server& of) {
     if (!device.detect_address().empty()) {
       state.Set(DeviceKey("netdetect", id), device.detect_address());
     }
-    // Of server 0 what the tool has where nothing else is set.
+    // On server 0 the tool's own default.
     if (of.product == "A3-superpod") {
       state.Set(DeviceKey("vnic_ip", id),
                 absl::StrCat("192.", of.number % 256, ".", 2 + id / 2, ".",
@@ -128,7 +128,7 @@ std::string HealthyConf(const Server& of) {
     add("mtu", of.spec.has_mtu() ? absl::StrCat(of.spec.mtu()) : "");
     const LosslessSpec& lossless = of.spec.lossless();
     add("bitmap", lossless.pfc());
-    // As the tool stores it, with a comma after each.
+    // The tool stores it so, with a comma after each.
     add("dscp_tc", lossless.dscp_to_tc().empty()
                        ? ""
                        : absl::StrCat(lossless.dscp_to_tc(), ","));
@@ -160,7 +160,7 @@ absl::Status WriteAscendFiles(const HostFolder& folder, const Server& of) {
         << folder.Write("usr/local/Ascend/" + CannInfoFile(),
                         absl::StrCat("version=", kCannVersion,
                                      "\npackage_name=Ascend-cann-toolkit\n"));
-  // What npu-smi of an Ascend 950 answers is not known.
+  // The answers of npu-smi on an Ascend 950 are not known.
   if (!HasAscend950Tool(of.spec)) {
     steps << WriteNpuSmi(folder, of.product, DeviceIds(of.server), of.number);
   }
@@ -245,7 +245,7 @@ absl::Status WriteIdentity(const HostFolder& folder, const Server& of) {
                "proc/sys/kernel/random/boot_id",
                absl::StrFormat("51a0b007-0000-4000-8000-%012x\n", of.number))
         << folder.Write("etc/hostname", name + "\n")
-        // What iproute2 and glibc print; both are programs of any server.
+        // Output of iproute2 and glibc; both are programs of any server.
         << folder.Write(
                "usr/sbin/ip",
                absl::StrCat("#!/bin/sh\n"
@@ -284,7 +284,7 @@ absl::Status RequireEmpty(const std::string& root) {
       absl::StrCat(root, ": is in use, expected a new or empty folder"));
 }
 
-// For namespaces.sh: what makes the server so, once it has its namespaces.
+// For namespaces.sh: the faults to add once the server has its namespaces.
 absl::Status NoteFaults(const std::vector<std::string>& texts,
                         const HostFolder& folder) {
   std::error_code error;
@@ -307,7 +307,7 @@ absl::Status ApplyFaults(absl::Span<const Fault> faults,
 
 OtherSettings OtherSettingsOf(const ClusterSpec& spec, int server,
                               const DeviceSpec& device) {
-  constexpr uint32_t kFirst = (100u << 24) + (64u << 16) + 1;  // Of a /10.
+  constexpr uint32_t kFirst = (100u << 24) + (64u << 16) + 1;  // In a /10.
   constexpr uint32_t kDevices = 64;
   OtherSettings other;
   if (device.address().empty()) return other;

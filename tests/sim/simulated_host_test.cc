@@ -111,7 +111,7 @@ TEST_F(SimulatedHostTest, FilesAreWhereAServerHasThem) {
       HasSubstr("2: eth0    inet " + TwoServers().servers(0).address()));
   EXPECT_THAT(host.Read("usr/bin/getent"),
               HasSubstr(TwoServers().servers(0).address()));
-  // A job's user is looked up as on any host.
+  // A job's user is found as on any host.
   EXPECT_THAT(host.Read("usr/bin/getent"), HasSubstr("passwd"));
 }
 

@@ -17,10 +17,10 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-// The child's word for "could not become the tool".
+// The child's status for "could not become the tool".
 constexpr int kNotStarted = 126;
 
-// What is needed after fork, made before it.
+// Data that is needed after fork, made before it.
 struct Launch {
   int tool = -1;
   std::vector<char*> argv;
@@ -53,7 +53,7 @@ std::vector<char*> Pointers(std::vector<std::string>* texts) {
   _exit(kNotStarted);
 }
 
-// A file, so that nobody has to write while the tool reads.
+// A file, so that the tool can read without a writer.
 int InputFile(const std::string& folder, const std::string& text) {
   const int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0) return -1;
@@ -173,7 +173,7 @@ void ToolProcess::PumpUntilAsleep(absl::Duration limit) {
   while (!exit_ && !IsAsleep() && absl::Now() < until) {
     Pump(absl::Milliseconds(5));
   }
-  // What it wrote before is in the pipes.
+  // Earlier output is in the pipes.
   Pump(absl::Milliseconds(5));
 }
 

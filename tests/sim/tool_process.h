@@ -17,8 +17,7 @@ namespace clusterd {
 namespace sim {
 
 struct ToolResult {
-  // Negative: ended by that signal. Nothing: had not ended at the limit, and
-  // was killed.
+  // Negative: ended by that signal. nullopt: it was killed at the limit.
   std::optional<int> exit;
   std::string standard_output;
   std::string standard_error;
@@ -32,7 +31,7 @@ class ToolProcess {
   ToolProcess(const ToolProcess&) = delete;
   ToolProcess& operator=(const ToolProcess&) = delete;
 
-  // `argv` with the name to give the program; `tool` is what is run.
+  // Runs `tool` with `argv`, which begins with the program's name.
   absl::Status Start(const std::string& tool,
                      const std::vector<std::string>& argv,
                      const std::string& standard_input, const PrivateRoot& root,
@@ -40,8 +39,8 @@ class ToolProcess {
   pid_t pid() const { return pid_; }
   // Reads both streams for `time`, or until the process has ended.
   void Pump(absl::Duration time);
-  // The same until it sleeps: waits for a lock or a device, or has nothing to
-  // do. `limit` at most.
+  // The same until it sleeps: waits for a lock or a device, or is idle. `limit`
+  // at most.
   void PumpUntilAsleep(absl::Duration limit);
   bool ended() const { return exit_.has_value(); }
   ToolResult Finish(absl::Duration limit);

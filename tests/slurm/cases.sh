@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# What the tests of this folder share: four nodes, a job's life, and cases whose
+# Shared by the tests of this folder: four nodes, a job's life, and cases whose
 # names are sentences. To be sourced in the folder of a test's runfiles.
 #   cases FUNCTION...  starts all, runs each as a case of its own, ends all
 # A case that fails prints what Slurm and the daemons said, and the next one
-# starts from idle nodes and healthy servers, too. Where there can be no Slurm
+# starts from idle nodes and healthy servers, too. If Slurm cannot run
 # it says so and passes; where tests/run.sh should have installed it, it fails.
 # shellcheck disable=SC2317  # functions that only `await` calls
 set -uo pipefail
 . tests/slurm/slurm.sh
 slurm_own_network "$0" "$@"
 . tests/slurm/servers.sh
-# More than the 8 s of a prolog, which a loaded machine may take.
-slurm_hook_wait=30s
+# A hook that gives up after the seconds of its default lets the job through: a
+# loaded machine takes longer.
+slurm_hook_wait=${slurm_patience}s
 
 await() { slurm_await "$@"; }
 nodes=(server0 server1 server2 server3)
@@ -49,7 +50,7 @@ job_field() { scontrol show job "$1" -o | head -n 1 | tr ' ' '\n' | sed -n "s/^$
 job_is() { [ "$(job_field "$1" JobState)" = "$2" ]; }
 job_restarted() { [ "$(job_field "$1" Restarts)" -ge 1 ]; }
 job_waits() { job_restarted "$1" && job_is "$1" PENDING; }
-# A requeued job waits for cred_expire; nobody has to.
+# A requeued job waits for cred_expire; a test does not have to.
 hurry() { scontrol update JobId="$1" StartTime=now; }
 # completes JOB; a case ends where it does not.
 completes() {
@@ -92,16 +93,16 @@ called_since() { [ "$(calls "$1" "$2")" -ge "$3" ]; }
 # Waits for two whole calls of the health check on a node from now on: the third
 # begins after the second has ended.
 await_health() { await "health checks of $1" called_since slurm-health "$1" $(($(calls slurm-health "$1") + 3)); }
-# An answer that does not come is not an empty one.
+# A missing answer is not an empty one.
 no_jobs() {
   local jobs
   jobs=$(squeue -h) && [ -z "$jobs" ]
 }
 
-# Back to idle nodes, healthy servers and everybody there.
+# Restores idle nodes, healthy servers and all processes.
 clean() {
   local node pid
-  # One that a case has stopped and not let go on.
+  # Resumes one that a case has stopped.
   for pid in "${server_pid[@]}"; do kill -CONT "$pid"; done
   timeout "$slurm_patience" scancel --user=daemon
   slurm_health_every 0
@@ -123,7 +124,7 @@ tell() {
   squeue >&2
   for log in "$slurm_dir"/hooks.log "$slurm_dir"/slurmctld.log "$slurm_dir"/slurmd.*.log "$slurm_dir"/*.log; do
     echo "--- ${log##*/}" >&2
-    # Slurm says at every turn which libraries and CPUs it does without.
+    # Slurm always prints which libraries and CPUs it does without.
     grep -v -e pmix -e 'MPI: ' -e 'CPU frequency' -e 'differs from hardware' -e select/cons -e ' usec=' "$log" | tail -n 15 >&2
   done
 }
@@ -143,7 +144,7 @@ start_all() {
   slurm_up "${nodes[@]}"
 }
 
-# XML of the cases for whoever counts them; GoogleTest's form.
+# XML of the cases, in GoogleTest's form.
 write_xml() {
   [ -n "${XML_OUTPUT_FILE:-}" ] || return 0
   {

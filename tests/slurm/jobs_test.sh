@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What clusterd's hooks do to jobs and nodes of a real Slurm. Needs root and the
-# packages of deploy/install-deps.sh's group "test".
+# The effects of clusterd's hooks on jobs and nodes of a real Slurm. Needs root
+# and the packages of deploy/install-deps.sh's group "test".
 # shellcheck disable=SC2317,SC2016  # functions that `cases` calls by name; texts of jobs
 . tests/slurm/cases.sh
 

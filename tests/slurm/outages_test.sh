@@ -50,7 +50,7 @@ a_hook_that_is_killed_leaves_nothing() {
   kill -CONT "${server_pid[server2]}"
   await "the hook's end" has_no_hook server2 || return 1
   host_answers server2 || fail "clusterd of server2 answers no more"
-  # What Slurm makes of it is its own affair: nothing of ours is left on the node.
+  # Slurm may treat it as it likes: nothing of ours is left on the node.
   [[ $(slurm_reason server2) != "clusterd: "* ]] || fail "drained by a hook that was killed: $(slurm_reason server2)"
   timeout "$slurm_patience" scancel "$job"
   clean || return 1

@@ -8,7 +8,7 @@ quickstart_repo() {
   touch "$repo"/{WORKSPACE,BUILD.bazel,.bazelrc}
   cp -rL tests/slurm "$repo/tests/"
   cp -rL deploy/certificates.sh deploy/quickstart.sh deploy/quickstart_slurm.sh deploy/simulation.sh deploy/slurm "$repo/deploy/"
-  # What tests/run.sh has installed.
+  # tests/run.sh has installed the packages.
   printf '#!/bin/sh\n' >"$repo/deploy/install-deps.sh"
   chmod +x "$repo/deploy/install-deps.sh"
   for program in daemon/agent/clusterd daemon/controller/clusterd-controller client/clusterctl \

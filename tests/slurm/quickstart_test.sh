@@ -25,8 +25,9 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 chmod 0755 "$TMPDIR"
 
-# More than the 3 s of a task prolog, which a loaded machine may take.
-export slurm_hook_wait=30s
+# A hook that gives up after the seconds of its default lets the job through: a
+# loaded machine takes longer.
+export slurm_hook_wait=${slurm_patience}s
 status=0
 said=$("$repo/deploy/quickstart.sh" --slurm 2>&1 </dev/null) || status=$?
 echo "$said"
@@ -38,9 +39,9 @@ for expected in "0: server0: HCCL_IF_IP=192.168.7.22 MASTER_ADDR=192.168.7.22" \
 done
 [ -z "$(ls -A "$TMPDIR")" ] || fail "it left $(ls -A "$TMPDIR")"
 slurm_dir=$TMPDIR
-slurm_gone || fail "processes are left behind: $(slurm_processes)"
+slurm_await "the end of all processes" slurm_gone || fail "processes are left behind: $(slurm_processes)"
 
-# What cannot be is said before anything is started.
+# Impossible requests are refused before anything is started.
 for wrong in "--servers 2" "--fix" "--fault server0:3:link=DOWN"; do
   status=0
   # shellcheck disable=SC2086  # words

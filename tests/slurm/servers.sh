@@ -14,7 +14,7 @@
 servers_bin=$PWD
 declare -A server_pid=()
 controller_port=0
-# The same after a restart: in a network of its own nobody else takes it.
+# The same after a restart: in a network of its own no other program takes it.
 ! $slurm_alone || controller_port=7443
 
 servers_make() {
@@ -58,7 +58,7 @@ EOT
   done
 }
 
-# Whether the controller's log says TEXT, since it was started last.
+# True if the controller's log has TEXT since its last start.
 controller_says() { grep -qF -- "$1" "$slurm_dir/controller.log"; }
 
 # server_start NAME PROGRAM...
@@ -92,7 +92,7 @@ as_admin() (
 
 host_answers() {
   "$servers_bin/client/clusterctl" check --local --socket "$slurm_dir/$1.sock" >/dev/null 2>&1
-  # 0 or 1: it has looked; 2 and 3 are no answer.
+  # 0 or 1: it has checked; 2 and 3 are errors.
   [ $? -le 1 ]
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A real Slurm on this machine alone: munged with a key of its own, slurmctld and
+# Runs a real Slurm on this machine alone: munged with a key of its own, slurmctld and
 # a slurmd per node on loopback, with clusterd's hooks in every place that Slurm
-# has for them. To be sourced; nothing here ends the shell.
-#   slurm_obstacle                 prints why it cannot be; nothing if it can
+# has for them. Source it; it never ends the shell.
+#   slurm_obstacle                 prints why it cannot run; nothing if it can
 #   slurm_hooks SCRIPTS CLUSTERCTL copies of deploy/slurm's scripts for slurm_dir
 #   slurm_up NODE...               starts it below slurm_dir, waits until all idle
 #   slurm_down                     ends all of it by pid, jobs included
@@ -12,19 +12,18 @@
 # long a hook may wait for clusterd. Tests call slurm_own_network first: Slurm's
 # ports are then their own.
 #
-# Every slurmd shares this machine, so "the host's own clusterd" needs a word
-# more: the scripts' /usr/bin/clusterctl becomes slurm_dir/bin/clusterctl, which
-# finds slurm_dir/NODE.sock by SLURMD_NODENAME, notes the call in
-# slurm_dir/hooks.log, and becomes clusterctl. Nothing else of them is changed, but
-# for slurm_hook_wait.
+# Every slurmd shares this machine, so the scripts' /usr/bin/clusterctl becomes
+# slurm_dir/bin/clusterctl. That finds slurm_dir/NODE.sock by SLURMD_NODENAME, notes
+# the call in slurm_dir/hooks.log, and becomes clusterctl. Besides, only
+# slurm_hook_wait changes the scripts.
 # shellcheck disable=SC2317  # functions that only `slurm_await` calls
 
 slurm_pids=()
 slurm_cpus=16
 slurm_hook_wait=${slurm_hook_wait:-}
-# How long anything may take that has to come: it only ends what hangs.
+# The longest time of any awaited event, in seconds: it only ends what hangs.
 slurm_patience=120
-# Slurm's commands of this shell; unset them from whatever job it may run in.
+# Slurm's commands must not inherit variables of an outer job.
 for slurm_name in ${!SLURM_*} ${!SLURMD_*}; do unset "$slurm_name"; done
 
 slurm_obstacle() {
@@ -41,9 +40,9 @@ slurm_obstacle() {
   done
 }
 
-# slurm_own_network SCRIPT ARGUMENT...: the script again, in a network of its own
-# where this host's name means what it means here. Returns where it is in there
-# already, with slurm_alone=true, or where there is none, with false.
+# slurm_own_network SCRIPT ARGUMENT...: the script again, in a network of its own where this host's
+# name has the same meaning. Returns if it is in there already, with slurm_alone=true, or if none is
+# available, with false.
 slurm_own_network() {
   if [ -n "${slurm_alone:-}" ] || ! unshare --net true 2>/dev/null; then
     slurm_alone=${slurm_alone:-false}
@@ -55,7 +54,7 @@ slurm_own_network() {
     addresses=$1
     shift
     ip link set lo up || exit 1
-    # Slurm resolves no address where there are none but 127.0.0.1.
+    # Slurm cannot resolve addresses if there is only 127.0.0.1.
     for address in 192.0.2.1 $addresses; do
       case $address in 127.*) ;; *) ip address add "$address/32" dev lo || exit 1 ;; esac
     done
@@ -78,7 +77,7 @@ slurm_await() {
 slurm_hooks() {
   local scripts=$1 clusterctl=$2 name
   mkdir -p "$slurm_dir/hooks" "$slurm_dir/bin"
-  # Where a job's user may go: a checkout may be closed to others.
+  # A job's user may enter it: a checkout may be closed to others.
   install -m 0755 "$clusterctl" "$slurm_dir/bin/program" || return 1
   clusterctl=$slurm_dir/bin/program
   : >"$slurm_dir/hooks.log"
@@ -104,8 +103,8 @@ EOT
   chmod 0755 "$slurm_dir/bin/clusterctl" "$slurm_dir/hooks"/*
 }
 
-# The first of COUNT free ports in a row, below those that the kernel gives out:
-# in a network of its own nobody takes them.
+# The first of COUNT free ports in a row, below the kernel's own range: in a
+# network of its own no other program takes them.
 slurm_free_ports() {
   local count=$1 base used port free
   used=" $(ss -Htan | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u | tr '\n' ' ') "
@@ -123,8 +122,8 @@ slurm_free_ports() {
   return 1
 }
 
-# slurm.conf(5) has every word. What is not as a site would have it: ports,
-# paths, CPUs that are not there, and bounds of time that a loaded machine keeps.
+# slurm.conf(5) has every word. A site would have other ports, paths and time bounds, which a loaded
+# machine keeps here, and existing CPUs.
 slurm_write_conf() {
   local base=$1 node port=$1
   shift
@@ -183,8 +182,8 @@ slurm_start() {
   disown # The shell has nothing to say about its end.
 }
 
-# e.g. IDLE, MIXED+DRAIN, IDLE* where it does not answer. By scontrol: sinfo -n
-# goes on saying "mixed" of a node that many jobs have left at once (22.05.8).
+# e.g. IDLE, MIXED+DRAIN, IDLE* if it does not answer. By scontrol: sinfo -n
+# still prints "mixed" for a node that many jobs have left at once (22.05.8).
 slurm_state() { scontrol show node "$1" -o | sed -n 's/.* State=\([^ ]*\) .*/\1/p'; }
 slurm_reason() { scontrol show node "$1" -o | sed -n 's/.* Reason=\(.*\) \[[^]]*\].*/\1/p'; }
 slurm_idle() {
@@ -224,10 +223,10 @@ slurm_health_every() {
   scontrol reconfigure
 }
 
-# Pids of what belongs to slurm_dir by its environment or its command line: job
-# steps and their programs are no children of this shell.
+# Pids of slurm_dir's processes by their environment or their command line: job
+# steps and their programs are not children of this shell.
 slurm_processes() {
-  # What searches must not find itself: no word and no variable names the folder.
+  # The search must not find itself: no word and no variable names the folder.
   env -i "PATH=$PATH" bash -c 'grep -lsaF -f - /proc/[0-9]*/environ /proc/[0-9]*/cmdline | cut -d/ -f3 | sort -un' <<<"$slurm_dir/"
 }
 
@@ -245,8 +244,8 @@ slurm_quiet() {
 slurm_askers_gone() { [ -z "$(slurm_askers)" ]; }
 slurm_gone() { [ -z "$(slurm_processes)" ]; }
 
-# Ends everything that belongs to slurm_dir, a clusterd there included. Fails if
-# something stays.
+# Ends all processes of slurm_dir, a clusterd there included. Fails if one
+# stays.
 slurm_down() {
   [ -n "${slurm_dir:-}" ] || return 0
   if [ -n "${SLURM_CONF:-}" ]; then
@@ -254,12 +253,12 @@ slurm_down() {
     timeout "$slurm_patience" scancel --user="$(id -un)" >/dev/null 2>&1
     timeout "$slurm_patience" scancel --user=daemon >/dev/null 2>&1
   fi
-  # Also a process that somebody has stopped.
+  # Also a process that is stopped.
   slurm_end CONT slurm_processes
-  # slurmd tells of each epilog, for as long as nobody listens.
+  # slurmd reports each epilog as long as slurmctld does not listen.
   [ ! -S "$slurm_dir/munge/socket" ] || slurm_await "the end of all epilogs" slurm_quiet
   slurm_end TERM slurm_askers
-  # Nothing rests on these: what has not ended by then is killed.
+  # These limits do not matter: processes that outlive them are killed.
   slurm_patience=10 slurm_await "the end of Slurm" slurm_askers_gone 2>/dev/null || slurm_end KILL slurm_askers
   slurm_end TERM slurm_processes
   slurm_patience=10 slurm_await "the end of munged" slurm_gone || slurm_end KILL slurm_processes

@@ -1,11 +1,11 @@
-// Other work for the machine while tests run beside it (tests/steady.sh): busy
+// Loads the machine while tests run beside it (tests/steady.sh): busy
 // processors, thousands of sockets, hundreds of processes and mounts that come
-// and go, and a page cache that is full. Nothing here knows the tests.
+// and go, and a page cache that is full. It does not know the tests.
 //   load FOLDER SECONDS
 // Prints "loaded" once all of it is there. SIGTERM, SIGINT, the end of the time
 // or of its parent ends it: children by their pid, mounts by their path. FOLDER
 // is its own and must exist; its mounts and its one file are below it. The exit
-// status is 1 if a part of the load could not begin or has ended by itself.
+// status is 1 if a part of the load could not begin or has ended early.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -84,8 +84,8 @@ int Listen(sockaddr_in* address) {
   return fd;
 }
 
-// Both ends of as many connections as the limit of descriptors lets be, some of
-// which end and begin again all the time. Says so through `ready`.
+// Both ends of as many connections as the descriptor limit allows, some of
+// which end and begin again all the time. Reports it through `ready`.
 void HoldSockets(int ready) {
   rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -118,7 +118,7 @@ void HoldSockets(int ready) {
   }
 }
 
-// Processes that come and go, beside those that only are there.
+// Short-lived processes, beside those that stay.
 void StartPrograms() {
   while (true) {
     const pid_t pid = Start([] { execl("/bin/true", "true", nullptr); });
@@ -149,8 +149,8 @@ void HoldMounts(const std::string& folder, int ready) {
   }
 }
 
-// A file as large as the memory that is left, or as half of the disk that is,
-// written once and then read for ever: every other page makes room for it.
+// A file as large as the memory, or half of the free disk at most, written once
+// and then read for ever. Every other page makes room for it.
 void FillPageCache(const std::string& folder, int ready) {
   struct sysinfo memory = {};
   sysinfo(&memory);
@@ -162,7 +162,7 @@ void FillPageCache(const std::string& folder, int ready) {
   const std::string path = absl::StrCat(folder, "/pages");
   const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0) return std::perror(path.c_str());
-  unlink(path.c_str());  // Gone with this process, whatever ends it.
+  unlink(path.c_str());  // Removed now, so that it ends with this process.
   std::vector<char> block(1 << 20, 'x');
   uint64_t written = 0;
   while (written < bytes && write(fd, block.data(), block.size()) > 0) {
@@ -177,15 +177,15 @@ void FillPageCache(const std::string& folder, int ready) {
   }
 }
 
-// No child ends by itself; a signal to all of the group ends them, too. Leaves
-// one that has ended to be waited for, so that its pid stays its own.
+// Children never end on their own; a signal to all of the group ends them, too.
+// Leaves one that has ended to be waited for, so that its pid stays its own.
 bool AllRun() {
   siginfo_t ended = {};
   const bool known = waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0;
   return must_end != 0 || (known && ended.si_pid == 0);
 }
 
-// Until so many children have written to `ready`, or something ends the load.
+// Waits until so many children have written to `ready`, or the load ends.
 void WaitReady(int ready, int count) {
   while (count > 0 && must_end == 0 && AllRun()) {
     pollfd readable = {ready, POLLIN, 0};
@@ -194,7 +194,7 @@ void WaitReady(int ready, int count) {
   }
 }
 
-// Adds nothing where fork fails: -1 would be everybody's pid.
+// Adds nothing if fork fails: kill(-1) would signal every process.
 bool StartInto(std::vector<pid_t>* children,
                const std::function<void()>& work) {
   const pid_t pid = Start(work);

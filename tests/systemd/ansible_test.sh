@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# deploy/ansible as its README has it: a controller, a server that joins and one that
-# is given its pair, each a machine of its own with a systemd. The first run installs
-# all, the second changes nothing, and a newer package and another setting reach a
-# server. Only ssh is a stand-in, which reaches into these machines. Needs root and
-# CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# deploy/ansible as its README has it: a controller, a server that joins and one that gets its pair,
+# each a booted machine with systemd. The first run installs all, the second changes nothing, and a
+# newer package and another setting reach a server. Only ssh is a stand-in, which reaches into these
+# machines. Needs root and CAP_SYS_ADMIN; says so and passes without them.
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh
@@ -23,7 +22,7 @@ on() { "$machine" exec "$TEST_TMPDIR/$1" "${@:2}"; }
 
 if ! why=$("$machine" available); then
   echo "no machine of its own is to be had here: ${why#no: }"
-  # What tests/run.sh installs is no excuse.
+  # A missing package of tests/run.sh is a failure.
   case $why in *"not installed"* | *"no root folder"*) exit 1 ;; esac
   exit 0
 fi
@@ -87,7 +86,7 @@ play() {
     { cat "$TEST_TMPDIR/out" && fail "ansible-playbook $*"; }
   grep -A 5 '^PLAY RECAP' "$TEST_TMPDIR/out"
 }
-# Read through <(): whoever writes into a pipe that grep has left fails with it.
+# Read through <(): a writer into a pipe that grep has left fails with it.
 attached() { grep -qE '^attached +node\[01-02\] ' <("$work/bin/clusterctl" hosts 2>/dev/null); }
 # identity HOST: a link where it has joined.
 identity() { on "$1" /usr/bin/readlink /etc/clusterd/host.crt || true; }
@@ -119,7 +118,7 @@ play -e clusterd_version="*-2" -e '{"clusterd_agent": {"allow": ["observe", "sys
 on node01 /bin/grep -q sysctl /etc/clusterd/agent.yaml || fail "no other setting"
 [ "$(on node01 /usr/bin/systemctl is-active clusterd)" = active ] || fail "clusterd does not run with it"
 
-# A server that was installed anew, with a token that somebody was given.
+# A reinstalled server, with a token from an administrator.
 on node01 /bin/sh -c 'rm -rf /etc/clusterd/identity /etc/clusterd/host.* /etc/clusterd/ca.crt; systemctl stop clusterd'
 "$work/bin/clusterctl" certificates reset node01 || fail "node01's key is not forgotten"
 line=$("$work/bin/clusterctl" token create --hosts node01 -o short)

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# How tests of this folder wait; sourced, by tests that have a function `fail`.
+# Waiting in tests of this folder; sourced by tests that have a function `fail`.
 #   await WHAT COMMAND...  until the command succeeds, or `fail`
 
-# How many seconds anything may take that has to come: it only ends what hangs.
+# The longest time of any awaited event, in seconds: it only ends what hangs.
 patience=120
 
 await() {

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Clusters that were set up by hand to the letter of the vendor's documents, with
-# nothing more than the commands that stand there, and a cluster.yaml of the
-# fewest keys: a check may find nothing to fail and nothing unknown, and warns of
-# what the documents leave temporary or open. Two servers and a controller, each
-# a machine of its own; the devices are simulated, the rest is real. Needs root
-# and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# Clusters that were set up by hand to the letter of the vendor's documents, with only their
+# commands, and a minimal cluster.yaml. A check must not find a failure or an unknown, and warns of
+# settings that the documents leave temporary or open. Two servers and a controller are booted
+# machines; the devices are simulated, the rest is real. Needs root and CAP_SYS_ADMIN; says so and
+# passes without them.
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh
@@ -21,7 +20,7 @@ fail() {
 cluster=none
 if ! why=$("$machine" available); then
   echo "no machine of its own is to be had here: ${why#no: }"
-  # What tests/run.sh installs is no excuse.
+  # A missing package of tests/run.sh is a failure.
   case $why in *"not installed"* | *"no root folder"*) exit 1 ;; esac
   exit 0
 fi
@@ -64,12 +63,12 @@ clusterctl() {
     CLUSTERD_CA=/etc/clusterd/ca.crt CLUSTERD_CERT=/etc/clusterd/user-bob.crt \
     CLUSTERD_KEY=/etc/clusterd/user-bob.key /usr/bin/clusterctl "$@"
 }
-# Read through <(): whoever writes into a pipe that grep has left fails with it.
+# Read through <(): a writer into a pipe that grep has left fails with it.
 both_attached() { grep -qE '^attached +server\[0-1\]' <(clusterctl hosts 2>/dev/null); }
 
 # --- Two servers as they are delivered: a driver, and nothing set. -----------
 
-# delivered NUMBER FAULT...: faults are what the cabling is, not what is wrong.
+# delivered NUMBER FAULT...: the faults describe the cabling.
 delivered() {
   local number=$1 name=server$1 folder
   shift
@@ -108,7 +107,7 @@ install() {
   push "$name" deploy/systemd/clusterd.service /etc/systemd/system/clusterd.service
   printf 'controller: 192.168.7.1:7443\nallow: [%s]\n' "$2" >"$TEST_TMPDIR/agent.yaml"
   push "$name" "$TEST_TMPDIR/agent.yaml" /etc/clusterd/agent.yaml
-  # What a driver keeps in the hardware, the simulated tool keeps in this folder.
+  # The simulated tool keeps the hardware's state in this folder.
   printf '[Service]\nReadWritePaths=/var/lib/hccn_sim\n' >"$TEST_TMPDIR/simulation.conf"
   push "$name" "$TEST_TMPDIR/simulation.conf" /etc/systemd/system/clusterd.service.d/simulation.conf
   on "$name" /usr/bin/systemctl daemon-reload
@@ -121,7 +120,7 @@ begin() {
   shift
   {
     cat
-    # Which a loaded machine keeps.
+    # Deadlines that a loaded machine keeps.
     echo "deadlines: {command: 1m, host: 10m, run: 20m}"
   } >"$TEST_TMPDIR/cluster.yaml"
   down server0 server1
@@ -132,8 +131,8 @@ begin() {
   on controller /usr/bin/systemctl restart clusterd-controller
 }
 
-# The check of what was set up so far. Each rule that warns must be among the
-# words of $warnings, each of these must warn, and one must say each of "${says[@]}".
+# Checks the setup so far. Each rule that warns must be in $warnings, each of these must warn, and
+# one must print each of "${says[@]}".
 warnings=""
 says=()
 check() {
@@ -187,15 +186,15 @@ for number in 0 1; do
   install "$number" observe
 done
 await "attaching" both_attached
-# The firewall starts again at boot, the ports are gone then; of CANN nobody knows
-# whether it takes 32; and nothing watches over the network.
+# The firewall starts again at boot, the ports are gone then; it is unknown if CANN takes 32; and
+# nothing watches over the network.
 warnings="firewall ports-reserved sysctl-persistent net-health detect-address host-name"
 says=("firewalld is stopped but starts at boot" "reserved ports: 60000-60015; not reserved: 60016-60031"
   "no file sets net.ipv4.ip_local_reserved_ports at boot" "Init (code 6): no detect address is configured"
   "no detect address is set" "resolves to")
 check
 
-# The same servers over a switch: what their devices see at the other end.
+# The same servers over a switch: their devices see other neighbours.
 for number in 0 1; do
   folder=$TEST_TMPDIR/switch-server$number
   tests/sim/simhost create --root "$folder" --spec "$TEST_TMPDIR/cluster.yaml" --host "server$number" \
@@ -205,7 +204,7 @@ for number in 0 1; do
 done
 check
 
-# --- The same by clusterctl, on servers on which nobody did anything. ---------
+# --- The same by clusterctl, on servers that were not set up. ------------------
 
 begin b "${fibre[@]}" < <(two_training_servers)
 for number in 0 1; do
@@ -214,7 +213,7 @@ for number in 0 1; do
 done
 await "attaching" both_attached
 clusterctl plan --out /tmp/plan.json || fail "no plan"
-# These machines have a pid namespace, so nobody can tell who uses a device.
+# These machines have a pid namespace, so the users of a device are unknown.
 clusterctl apply /tmp/plan.json --yes --confirm documents --force --no-confirm || fail "the apply did not end well"
 warnings="sysctl-persistent net-health detect-address host-name"
 says=("no file sets net.ipv4.ip_local_reserved_ports at boot" "Init (code 6): no detect address is configured"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # FirewallChanger against the real ufw and firewalld, in a machine of its own.
-# Needs root and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# Needs root and CAP_SYS_ADMIN; says so and passes without them.
 set -euo pipefail
 machine=$PWD/tests/systemd/machine.sh
 program=$PWD/daemon/host/change/firewall_changer_machine_test
@@ -8,7 +8,7 @@ dir=$TEST_TMPDIR/machine
 
 if ! why=$("$machine" available); then
   echo "no machine of its own is to be had here: ${why#no: }"
-  # What tests/run.sh installs is no excuse.
+  # A missing package of tests/run.sh is a failure.
   case $why in *"not installed"* | *"no root folder"*) exit 1 ;; esac
   exit 0
 fi

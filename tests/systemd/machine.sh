@@ -39,7 +39,7 @@ obstacle() {
   fi
 }
 
-# How many seconds anything may take that has to come: it only ends what hangs.
+# The longest time of any awaited event, in seconds: it only ends what hangs.
 patience=120
 # await COMMAND...: until it succeeds; 1 if it never does.
 await() {
@@ -50,7 +50,7 @@ await() {
   done
 }
 
-# Process 1 of the machine; nothing if it has ended. Before there is one,
+# Process 1 of the machine; nothing if it has ended. Before it exists,
 # systemd-nspawn has a child in the namespaces of this machine.
 leader() {
   local pid
@@ -62,7 +62,7 @@ leader() {
   done
 }
 
-# ended PID: it is gone, or nothing but a status that its parent has not asked for.
+# ended PID: it is gone, or only a status that its parent has not read.
 ended() {
   local stat
   stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 0
@@ -131,7 +131,7 @@ no_group() {
 down() {
   local dir=$1 pid init folder
   [ -e "$dir/name" ] || wrong "$dir: no machine was started there"
-  # Where `up` was cut off there may be no process yet.
+  # If `up` was interrupted there may be no process yet.
   if [ -s "$dir/pid" ]; then
     pid=$(cat "$dir/pid")
     init=$(leader "$dir")
@@ -156,7 +156,7 @@ enter() {
     say "$dir: the machine does not run"
     exit 1
   fi
-  # Of this machine's environment nothing holds there, paths least of all.
+  # This machine's environment, above all its paths, is not valid there.
   exec nsenter -t "$init" -a -- /usr/bin/env -i LC_ALL=C \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }

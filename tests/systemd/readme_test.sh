@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# The installation as daemon/docs/install.md has it, word by word: a controller and two
-# servers that join it, each a machine of its own with a systemd, on one network;
-# then upgrade, removal and purge of the packages. Only ssh and scp are stand-ins, which reach
-# into these machines, and dpkg on the machine that it is typed on. Needs root
-# and CAP_SYS_ADMIN; says so and passes where they are not to be had.
+# The installation as daemon/docs/install.md has it, word by word: a controller and two servers that
+# join it, booted machines on one network. Then upgrade, removal and purge of the packages.
+# Stand-ins replace ssh and scp, which reach into these machines, and the workstation's dpkg. Needs
+# root and CAP_SYS_ADMIN; says so and passes without them.
 set -euo pipefail
 here=$PWD
 machine=$here/tests/systemd/machine.sh
@@ -24,7 +23,7 @@ fail() {
 
 if ! why=$("$machine" available); then
   echo "no machine of its own is to be had here: ${why#no: }"
-  # What tests/run.sh installs is no excuse.
+  # A missing package of tests/run.sh is a failure.
   case $why in *"not installed"* | *"no root folder"*) exit 1 ;; esac
   exit 0
 fi
@@ -83,8 +82,8 @@ cat >"$stand_ins/dpkg" <<EOT
 EOT
 chmod +x "$stand_ins/ssh" "$stand_ins/scp" "$stand_ins/dpkg"
 
-# files MACHINE: every file and folder that a package could have left there, but
-# for what dpkg and systemd write down about their own work.
+# files MACHINE: every file and folder that a package could have left there,
+# without the records of dpkg and systemd about their own work.
 files() {
   on "$1" /bin/sh -c 'find /etc /usr /lib /opt /root /srv /var /run/systemd/system /run/clusterd* 2>/dev/null |
     grep -vE "^/(etc/(passwd|group|shadow|gshadow|subuid|subgid)-|var/(lib/(dpkg|systemd)|log|cache|tmp)/|run/systemd/system)" | sort -u'
@@ -122,7 +121,7 @@ run_blocks() {
 }
 run_blocks -e 1 2 3 4 5 || fail "a command of the blocks 1 to 5 ended with $?"
 
-# A server attaches when it has come up; whoever looks earlier looks again.
+# A server attaches when it has come up: retry an early query.
 both_attached() {
   status=0
   run_blocks +e 6 >"$TEST_TMPDIR/out" 2>&1 || status=$?
@@ -135,12 +134,12 @@ await_both() {
 await_both
 grep -q "Cluster mycluster, atlas-a2, 2 hosts: node\[01-02\]" "$TEST_TMPDIR/out" || fail "no check of both servers"
 ! grep -qE "not attached|no facts from|no answer" "$TEST_TMPDIR/out" || fail "a server did not answer"
-# These machines have no devices, and their kernel is as Debian leaves it.
+# These machines have no devices, and Debian's default kernel parameters.
 [ "$status" -eq 1 ] || fail "status of the check: expected 1, found $status"
 
-# What is written there again changes nothing.
+# Running it again changes nothing.
 run_blocks -e 1 2 || fail "certificates are not made a second time"
-# Nobody's key came from elsewhere: each server has made its own.
+# No key came from elsewhere: each server has made its own.
 for name in node01 node02; do
   [ ! -e "$work/tls/$name.key" ] || fail "a key of $name was made beside it"
   on "$name" /usr/bin/test -f /etc/clusterd/identity/current/host.key || fail "$name has not joined"
@@ -158,7 +157,7 @@ state() { on "$1" /usr/bin/systemctl is-active "$2" || true; }
 pid() { on "$1" /usr/bin/systemctl show -p MainPID --value "$2"; }
 kept() { on "$1" /bin/sh -c 'cd /etc/clusterd && ls -lnR && find . -type f -exec sha256sum {} +'; }
 
-# An upgrade restarts what runs, and nothing else; what is in /etc stays.
+# An upgrade only restarts running services; files in /etc stay.
 package --release 2 --out "$TEST_TMPDIR/newer" || fail "no newer packages"
 on node02 /usr/bin/systemctl stop clusterd
 before=$(kept node01)$(kept controller)
@@ -190,13 +189,13 @@ await "the restart of a clusterd that hangs" restarted
 for_its_watchdog() { grep -q "Watchdog timeout" <(on node02 /usr/bin/journalctl --no-pager -u clusterd); }
 await "the watchdog in the journal" for_its_watchdog
 
-# A wrong agent.yaml is said once, not again and again.
+# A wrong agent.yaml is reported once, not repeatedly.
 on node02 /bin/sh -c 'echo "contoller: x" >>/etc/clusterd/agent.yaml; systemctl restart clusterd' || true
 expect "a clusterd with a wrong agent.yaml" "failed" "$(state node02 clusterd)"
 expect "its restarts" 0 "$(on node02 /usr/bin/systemctl show -p NRestarts --value clusterd)"
 
-# Removal leaves what the administrator made, the server's identity, and the record of
-# what was done there; purge leaves nothing.
+# Removal keeps the administrator's files, the server's identity, and its record of changes; purge
+# removes all.
 left() { files "$1" | comm -13 "$TEST_TMPDIR/$1.before" - | grep -v -e '^/tmp/' || true; }
 on node01 /usr/bin/dpkg -r clusterd || fail "the removal of clusterd"
 expect "clusterd after its removal" inactive "$(state node01 clusterd)"
@@ -205,8 +204,8 @@ expect "what clusterd's removal leaves" \
   "$(left node01 | grep -v -e '^/var/lib/clusterd/.*/' -e '^/etc/clusterd/identity/')"
 on node01 /usr/bin/dpkg -P clusterd || fail "the purge of clusterd"
 
-# A server that has joined on the controller's machine takes its identity with it, but
-# not the CA that the controller reads, which was a link into that identity.
+# A server that has joined on the controller's machine takes its identity with it. The controller's
+# CA was a link into that identity, and stays.
 typed clusterctl certificates reset node01 || fail "node01's key is not forgotten"
 join=$(typed clusterctl token create --hosts node01 -o short)
 "$machine" push "$TEST_TMPDIR/controller" "$TEST_TMPDIR/newer"/clusterd_*-2_*.deb /tmp/clusterd.deb
@@ -222,7 +221,7 @@ on controller /usr/bin/dpkg -P clusterd-controller || fail "the purge of cluster
 expect "the controller after its purge" inactive "$(state controller clusterd-controller)"
 for name in node01 controller; do expect "what a purge leaves on $name" "" "$(left "$name")"; done
 ! on controller /usr/bin/getent passwd clusterd || fail "the purge leaves the user clusterd"
-# Nothing was started that nobody had given a certificate.
+# A service without a certificate was not started.
 on controller /bin/sh -c 'dpkg -i /tmp/clusterd-controller_*.deb' || fail "the installation after a purge"
 expect "a new controller" "inactive disabled" \
   "$(state controller clusterd-controller) $(on controller /usr/bin/systemctl is-enabled clusterd-controller || true)"

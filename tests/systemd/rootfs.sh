@@ -10,7 +10,7 @@ set -euo pipefail
 packages=(
   systemd systemd-sysv libpam-systemd dbus iproute2 procps
   ufw iptables nftables firewalld
-  # What programs built against this machine's libraries are linked with.
+  # Libraries of this machine with which the programs are linked.
   libgrpc++1.51 libprotobuf32 libabsl20220623 libyaml-cpp0.7 libpugixml1v5 libsqlite3-0 libssl3 zlib1g openssl
   libutf8proc2 libctemplate3 libevent-2.1-7 libevent-extra-2.1-7 libevent-openssl-2.1-7 libevent-pthreads-2.1-7
 )
@@ -57,7 +57,7 @@ prepare() {
     rm -rf --one-file-system "$new"
   done
   rm -rf "$new"/var/cache/apt/archives/*.deb "$new"/var/lib/apt/lists/*
-  # Nothing of this machine, and no firewall until a test wants one.
+  # Nothing of this machine, and no firewall until a test starts one.
   rm -f "$new/etc/resolv.conf" "$new/usr/sbin/policy-rc.d"
   chroot "$new" systemctl --quiet disable firewalld.service ufw.service
   rm -rf --one-file-system "$folder"

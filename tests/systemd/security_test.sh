@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How much our units leave a service that somebody has taken over, as systemd
-# judges it: a bound for each, and a reason beside every capability that is left.
+# The privileges that our units leave to a service under an attacker's control, as systemd judges
+# them. Each unit has a bound, and each capability that is left a reason.
 set -euo pipefail
 
 if ! command -v systemd-analyze >/dev/null; then
@@ -26,14 +26,14 @@ holds() {
 holds clusterd-controller 15
 holds clusterd 40
 
-# A threshold that nothing can pass: the tool does heed it.
+# A threshold that cannot be passed proves that the tool heeds it.
 if systemd-analyze security --no-pager --offline=true --threshold=1 deploy/systemd/clusterd.service >/dev/null 2>&1; then
   echo "FAILED: systemd-analyze knows no threshold"
   exit 1
 fi
 
-# has UNIT LINE: what its hardening does not show: bounds, order, and the end of one
-# that could never start.
+# has UNIT LINE: settings that the score does not show: bounds, order, and the end of one that could
+# never start.
 has() {
   grep -qxF -- "$2" "deploy/systemd/$1.service" || {
     echo "FAILED: $1 has no line $2"
@@ -54,8 +54,8 @@ for unit in clusterd clusterd-controller; do
   done
 done
 has clusterd 'Before=slurmd.service kubelet.service'
-# A journal is found also where the identity and agent.yaml are gone; what is always
-# there once clusterd has run is no journal.
+# A journal is found also without the identity and agent.yaml; files that every run of clusterd
+# leaves are not journals.
 has clusterd 'ConditionPathExistsGlob=|/var/lib/clusterd/apply/*.journal'
 has clusterd 'ConditionPathExists=|/var/lib/clusterd/state-folders'
 if grep -E '^Condition' deploy/systemd/clusterd.service | grep -vE '=\|(/etc/clusterd/(agent.yaml|host.crt)|/var/lib/clusterd/(state-folders|apply/\*\.journal))$'; then
@@ -68,7 +68,7 @@ if [ -n "$bare" ]; then
   echo "FAILED: without a reason in front: $bare"
   exit 1
 fi
-# One that nobody has thought about must not slip in.
+# A new capability must be reviewed.
 known=" CAP_CHOWN CAP_FOWNER CAP_FSETID CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_SETUID CAP_SETGID CAP_KILL
   CAP_SYS_PTRACE CAP_NET_ADMIN CAP_NET_RAW CAP_SYS_ADMIN "
 while read -r capability; do

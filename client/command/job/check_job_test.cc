@@ -1,5 +1,4 @@
-// clusterctl check of a job: which job reaches the controller, and which
-// options do not go together.
+// clusterctl check of a job: its request, and options that exclude each other.
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,7 +33,7 @@ Report JobReport(const std::string& id) {
   return report;
 }
 
-// What reached the controller from `check` with these options.
+// The request that `check` with these options sends.
 std::optional<CheckRequest> Asked(const Arguments& options, ProgramWorld world,
                                   int status = 0) {
   FakeController controller(world.script);
@@ -91,7 +90,7 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
           "\nscript: ", name_of(TestFile("train.py", "")), "\n"));
   const JobSpec job = Asked({"--job", file}, world)->job();
   EXPECT_EQ(job.requirements(), "torch==2.1.0\n");
-  // An empty script is one.
+  // An empty script is still a script.
   EXPECT_EQ(job.script(), "\n");
   EXPECT_TRUE(absl::EndsWith(job.script_file(), "-train.py"));
   EXPECT_EQ(job.user(), "ann");
@@ -114,7 +113,7 @@ TEST(CheckJobTest, ReadsRequirementsAndScriptBesideTheJobFile) {
   EXPECT_TRUE(absl::StrContains(output.err, "gone.txt")) << output.err;
 }
 
-// Nobody writes to it, and whoever opened it would wait for ever.
+// No process writes to it, so that opening it would block for ever.
 TEST(CheckJobTest, WaitsForNoFifoThatAJobNames) {
   ProgramWorld world = WorldWith(JobReport(""));
   world.environment["USER"] = "ann";
@@ -149,8 +148,7 @@ TEST(CheckJobTest, ReadsTextsInUtf16AndWithEveryLineEnd) {
     EXPECT_EQ(read(text).requirements(), "a==1 # b\nc\n");
     EXPECT_EQ(read(text).script(), "a==1 # b\nc\n");
   }
-  // As `pip freeze > requirements.txt` of PowerShell writes it. U+4E0A has the
-  // byte of a line end.
+  // As PowerShell writes requirements.txt. U+4E0A has the byte of a line end.
   std::string little = "\xFF\xFE", big = "\xFE\xFF";
   for (const char* pair :
        {"\0s", "\0i", "\0x", "\0 ", "\0#", "\x4E\x0A", "\0\r", "\0\n"}) {
@@ -165,7 +163,7 @@ TEST(CheckJobTest, ReadsTextsInUtf16AndWithEveryLineEnd) {
   EXPECT_EQ(read("\xFF\xFE").requirements(), "\n");
 }
 
-// As generate launch does, so that both judge the same.
+// As generate launch does, so that both give the same verdict.
 TEST(CheckJobTest, HasTheLoginsOfHorovodrunTried) {
   ProgramWorld world = WorldWith(JobReport(""));
   world.environment["USER"] = "ann";
@@ -266,7 +264,7 @@ TEST(CheckJobTest, RefusesATableWhoseServersTheSpecDoesNotKnow) {
                  WorldWith(JobReport("")));
   EXPECT_EQ(output.status, 3);
   EXPECT_TRUE(absl::StrContains(
-      output.err, "server_id \"10.0.0.2\", expected a host of the spec"))
+      output.err, "server_id \"10.0.0.2\", expected a host of cluster.yaml"))
       << output.err;
 }
 

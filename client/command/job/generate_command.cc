@@ -1,6 +1,5 @@
-// clusterctl generate: what a job is started with, made from facts that a check
-// of the job has just found to be right: its rank table, and the variables and
-// command line of each server.
+// clusterctl generate: a job's rank table, and each server's variables and
+// command line, from the facts of a check that the job has just passed.
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -28,18 +27,46 @@
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
-// Twice what a check may take where the spec says nothing else, and a little.
+// Twice the default limit of a check, and a little.
 constexpr absl::Duration kLaunchTimeout = absl::Seconds(140);
 constexpr mode_t kProgram = 0777;  // As far as umask lets.
 constexpr mode_t kData = 0666;
-constexpr int kGroups = 4, kHostsColumns = 100;  // Of hosts in a note.
+constexpr int kGroups = 4, kHostsColumns = 100;  // Hosts in a note.
 constexpr char kHostInPath[] = "%h";
 constexpr char kAllNodes[] = "all";
+
+// A rule about the job alone, and its options and keys of the job file.
+struct JobRule {
+  absl::string_view name;
+  absl::string_view options;
+  absl::string_view launch_options;  // Behind the others.
+  absl::string_view keys;
+};
+constexpr char kServers[] = "--nodes, --devices";
+constexpr char kServerKeys[] = "nodes, devices, servers";
+constexpr JobRule kJobRules[] = {
+    {"job-device-count", kServers, "", kServerKeys},
+    {"job-device-group", kServers, "", kServerKeys},
+    {"job-uniform", kServers, "", kServerKeys},
+    {"job-size", kServers, "", kServerKeys},
+    {"job-super-pod", kServers, "", "nodes, devices, servers, logic_super_pod"},
+    {"job-dtype", "--dtype", "", "dtypes"},
+    {"rendezvous", "", "--master-port",
+     "master_addr, master_port, environment"},
+    {"ranks", "", "", "world_size, node_rank, environment"},
+    {"rank-table", "", "--rank-table", "rank_table"},
+    {"device-process-limit", "", "", "processes_per_device"},
+    {"ssh-ready", "--method, --ssh-user, --ssh-port", "", "method, ssh, user"},
+    {"job-python", "", "--python, --requirements",
+     "python, requirements, user"},
+    {"job-script", "", "--script", "script"},
+};
 
 class GenerateCommand : public Command {
  public:
@@ -64,23 +91,20 @@ class GenerateCommand : public Command {
   void ReadJob() {
     const bool is_named = !named_.given().empty();
     if (!is_named && ValueOf(session().environment, "SLURM_JOB_ID").empty()) {
-      AddMistake("no job is named, expected --job or --nodes");
+      AddMistake("msg-job-none-to-generate");
     } else {
       named_.Read(session().environment, mistakes_);
       job_ = named_.job();
-      if (!is_named) Tell("for ", job_.id(), ", the job that this runs in");
+      if (!is_named) Tell("job-say-own-job", job_.id());
     }
     selection_.mutable_skip()->Assign(skip_.begin(), skip_.end());
     AddMistakes("", ValidateSelection(selection_), mistakes_);
-    if (!timeout_text_.empty() &&
-        (!absl::ParseDuration(timeout_text_, &timeout_) ||
-         timeout_ < absl::Milliseconds(1) || timeout_ > absl::Hours(24))) {
-      AddMistake("--timeout: \"", timeout_text_, "\", expected 1ms to 24h");
-    }
+    timeout_ = ReadDuration("--timeout", timeout_text_, absl::Milliseconds(1),
+                            kLaunchTimeout);
   }
 
-  // kExitPass once `facts_` are those of a job that no rule stops; else the
-  // exit status, and everything was told.
+  // kExitPass with `facts_` set if no rule stops the job. Otherwise the exit
+  // status, with all messages printed.
   int Prepare() {
     const auto client = Connect();
     if (!mistakes_.empty()) return Refuse(RejectUsage(), "wrong usage");
@@ -102,30 +126,54 @@ class GenerateCommand : public Command {
     report.set_verdict(SupportedVerdict(report));
     const int status = ExitStatusOf(report.verdict(), FailOn::kFail);
     if (status == kExitPass) return TellWaived(report);
-    const InLanguage spoken(LanguageOf(session().environment));
     PrintReportTable(Rendered(report), ErrStyle(), verbose_, session().err);
-    const char* const why =
-        "the check of the job is not passed, so nothing was written; mend what "
-        "it names, or leave a rule out with --skip RULE";
-    Tell(why);
-    return Refuse(status, why);
+    const FindingValue why = NotPassed(report);
+    ReportFailure(WithWords(absl::FailedPreconditionError(""), why));
+    return Refuse(status, EnglishText(why));
   }
 
-  // The job meets what is waived as long as nobody repairs it.
-  int TellWaived(const Report& report) {
+  // A line for each rule that the command line or the job file can change.
+  FindingValue NotPassed(const Report& report) const {
+    std::vector<FindingValue> lines;
+    std::vector<absl::string_view> rules;
     for (const RuleResult& rule : report.rules()) {
+      if (rule.state() != FAIL && rule.state() != UNKNOWN) continue;
+      rules.push_back(rule.rule());
+      const JobRule* const row =
+          FirstWith(kJobRules, &JobRule::name, rule.rule());
+      if (row == nullptr) continue;
+      const std::string options =
+          absl::StrCat(row->options, launches() ? row->launch_options : "");
+      const FindingValue keys = Worded("job-say-keys", row->keys);
+      lines.push_back(Worded(
+          "job-say-change-here", rule.rule(),
+          options.empty() ? keys
+                          : Worded("job-say-options-or-keys", options, keys)));
+    }
+    lines.push_back(Worded("msg-job-check-not-passed",
+                           rules.empty() ? "RULE" : absl::StrJoin(rules, ",")));
+    return Lines(lines);
+  }
+
+  // The job meets a waived problem until it is repaired.
+  int TellWaived(const Report& report) {
+    const Report rendered = Rendered(report);
+    for (const RuleResult& rule : rendered.rules()) {
       for (const Finding& finding : rule.findings()) {
         if (finding.waiver().waived_from() <= WARN) continue;
-        Tell("note: rule ", finding.rule(), ", ",
-             SubjectsText(finding.subjects(), kGroups, kHostsColumns), ": ",
-             finding.observed());
+        Tell("note",
+             Worded("job-say-waived", finding.rule(),
+                    SubjectsText(finding.subjects(), kGroups, kHostsColumns),
+                    finding.observed()));
       }
     }
     return kExitPass;
   }
 
-  // Where stdout is to have a document, it has one of an error too.
+  // If stdout has a document, prints one for an error too.
   virtual int Refuse(int status, absl::string_view /*why*/) { return status; }
+  // The command has the options of a launch.
+  virtual bool launches() const { return false; }
 
   uint32_t ssh_port() const { return named_.ssh_port(); }
 
@@ -133,8 +181,8 @@ class GenerateCommand : public Command {
     return {facts_.facts().pointer_begin(), facts_.facts().pointer_end()};
   }
 
-  // The exit status. An empty path is stdout. A file that says the same is left
-  // alone, one that says something else as well unless `overwrite`.
+  // Writes a file, or stdout if the path is empty; the exit status. An equal
+  // file stays as it is. A different one also stays unless `overwrite`.
   int Write(const std::string& path, const std::string& text, bool overwrite,
             mode_t mode) {
     if (path.empty()) {
@@ -145,13 +193,11 @@ class GenerateCommand : public Command {
     if (std::filesystem::is_regular_file(path, unknown)) {
       const auto there = ReadTextFile(path, kMaxRankTableBytes);
       if (there.ok() && *there == text) {
-        Tell(path, ": is so already");
+        Tell("job-say-same-content", path);
         return kExitPass;
       }
       if (!overwrite) {
-        Tell(path,
-             ": is there and says something else, expected a new file or "
-             "--overwrite; it was left alone");
+        Tell("msg-job-other-content", path);
         return kExitUsage;
       }
     }
@@ -160,19 +206,19 @@ class GenerateCommand : public Command {
       ReportFailure(written);
       return kExitNoVerdict;
     }
-    Tell("wrote ", path);
+    Tell("job-say-wrote", path);
     return kExitPass;
   }
 
+  JobOptions named_;
   JobSpec job_;
   LaunchFacts facts_;
 
  private:
-  JobOptions named_;
   std::vector<std::string> skip_;
   bool verbose_ = false;
   std::string timeout_text_;
-  absl::Duration timeout_ = kLaunchTimeout;
+  absl::Duration timeout_;
   RuleSelection selection_;
 };
 
@@ -193,13 +239,12 @@ class GenerateRankTableCommand final : public GenerateCommand {
 
  private:
   int Work() override {
+    named_.LeaveRankTable();
     ReadJob();
     if (!version_.empty()) ReadChoice("--version", version_, {"1.0", "1.2"});
     if (!out_.empty() && !IsRankTableName(out_) &&
         !absl::StartsWith(out_, "/dev/")) {
-      AddMistake("--out: ", out_,
-                 ", expected a path that ends in .json and has no .json "
-                 "before: HCCL reads no other (EI0004)");
+      AddMistake("msg-job-table-name", "--out", out_);
     }
     if (const int status = Prepare(); status != kExitPass) return status;
     const absl::StatusOr<std::string> table = Make();
@@ -282,7 +327,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
       AddMistakes("", launch.status(), mistakes_);
       return Refuse(RejectUsage(), launch.status().message());
     }
-    for (const std::string& note : launch->notes) Tell("note: ", note);
+    for (const FindingValue& note : launch->notes) Tell("note", note);
     return Deliver(*launch);
   }
 
@@ -302,7 +347,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
         !job_.servers().empty()) {
       JobServer first = job_.servers(0);
       FillFromVariables(HostFacts::default_instance(), job_, &first);
-      options_.port_option = "master_port of --job";
+      options_.port_option = "--job: master_port";
       options_.master_port = first.master_port();
     }
     ReadNumber("--asd", asd_, 0, 3, options_.asd);
@@ -320,14 +365,13 @@ class GenerateLaunchCommand final : public GenerateCommand {
                      job_.servers_size() == 1;
     if (!one && form_ != LaunchForm::kJson &&
         (form_ != LaunchForm::kShell || !out_.empty())) {
-      AddMistake("--node: is missing, expected a host, or --out with ",
-                 kHostInPath, ": servers differ in what they are given");
+      AddMistake("msg-job-node-missing", kHostInPath);
     }
     for (const LaunchMethod& method : AllLaunchMethods()) {
       if (method.name != options_.method) continue;
       if (method.from_master) options_.ssh_port = ssh_port();
-      for (const std::string& mistake : FindOptionMistakes(method, options_)) {
-        AddMistake(mistake);
+      for (FindingValue& mistake : FindOptionMistakes(method, options_)) {
+        mistakes_.push_back(std::move(mistake));
       }
     }
     job_.set_method(options_.method);
@@ -335,7 +379,7 @@ class GenerateLaunchCommand final : public GenerateCommand {
       server.set_master_port(options_.master_port);
       options_.super_pods.push_back(server.logic_super_pod());
     }
-    // The launch sets them, so that those of login files do not count.
+    // The launch sets them, so that values in login files do not count.
     for (const std::string name :
          {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES", "WORLD_SIZE"}) {
       if (!FirstWith(job_.environment(), &EnvironmentVariable::name, name)) {
@@ -352,17 +396,14 @@ class GenerateLaunchCommand final : public GenerateCommand {
       number = read;
       return;
     }
-    AddMistake(option, ": \"", text, "\", expected ", least, " to ", most);
+    AddMistake("msg-job-out-of-range", option, QuotedText(text), least, most);
   }
 
-  // The hosts read the file; where it can be read here too, the check judges
-  // it.
+  // The hosts read the file. The check judges it if it can be read locally.
   void ReadRankTable() {
     if (options_.rank_table.empty()) {
       if (job_.rank_table().empty()) return;
-      return AddMistake(
-          "--rank-table: is missing, expected where the hosts "
-          "have the rank table that --job names");
+      return AddMistake("msg-job-table-of-hosts");
     }
     std::error_code unknown;
     const auto path = std::filesystem::absolute(options_.rank_table, unknown);
@@ -374,20 +415,19 @@ class GenerateLaunchCommand final : public GenerateCommand {
       job_.set_rank_table(text->empty() ? "\n" : *text);
       job_.set_rank_table_file(options_.rank_table);
     } else {
-      Tell("note: the rank table is not judged, it cannot be read here: ",
-           text.status().message());
+      Tell("note",
+           Worded("job-say-table-not-judged", MessageWords(text.status())));
     }
   }
 
-  // What the launch starts is what the check judges, where it can.
+  // The check judges the program that the launch starts, if it can.
   void ReadProgram() {
     if (!job_.python().empty()) options_.python = job_.python();
     if (!absl::StartsWith(job_.python(), "/")) job_.clear_python();
     if (job_.script_file().empty()) return;
     options_.script = job_.script_file();
     if (!job_.script().empty() || !mistakes_.empty()) return;
-    Tell("note: the script is not judged, it cannot be read here: ",
-         job_.script_file());
+    Tell("note", Worded("job-say-script-not-judged", job_.script_file()));
   }
 
   int Deliver(const Launch& launch) {
@@ -410,16 +450,16 @@ class GenerateLaunchCommand final : public GenerateCommand {
       status = std::max(status, written);
     }
     if (found) return status;
-    AddMistake("--node: \"", node_, "\" is no server of the job",
-               DidYouMean(node_, hosts));
+    AddMistake("msg-job-node-not-known", node_, DidYouMeanWords(node_, hosts));
     return RejectUsage();
   }
 
+  bool launches() const override { return true; }
   int Refuse(int status, absl::string_view why) override {
     if (form_ == LaunchForm::kJson) {
       PrintErrorJson(
           name(),
-          mistakes_.empty() ? std::string(why) : absl::StrJoin(mistakes_, "\n"),
+          mistakes_.empty() ? std::string(why) : EnglishText(Lines(mistakes_)),
           status, session().out);
     }
     return status;

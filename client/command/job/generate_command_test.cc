@@ -17,12 +17,13 @@
 namespace clusterd {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 using Arguments = std::vector<std::string>;
 
-// A controller that finds two healthy servers in order.
+// A controller with two healthy servers that pass.
 ProgramWorld LaunchWorld(const char* product = "atlas-a2") {
   const ClusterSpec spec = MakeSpec(product, "", 2);
   LaunchEvent event;
@@ -95,13 +96,13 @@ TEST(GenerateRankTableTest, LeavesAnotherFileAloneAndTakesTheSameForDone) {
   const ProgramOutput again =
       RunProgram(Generate("ranktable", {"-o", path}), world);
   EXPECT_EQ(again.status, 0);
-  EXPECT_THAT(again.err, HasSubstr("is so already"));
+  EXPECT_THAT(again.err, HasSubstr("has this content already"));
 
   TestFile("table.json", "{}");
   const ProgramOutput refused =
       RunProgram(Generate("ranktable", {"-o", path}), world);
   EXPECT_EQ(refused.status, 3);
-  EXPECT_THAT(refused.err, HasSubstr("says something else"));
+  EXPECT_THAT(refused.err, HasSubstr("exists with other content"));
   EXPECT_EQ(FileContent(path), "{}");
   EXPECT_EQ(
       RunProgram(Generate("ranktable", {"-o", path, "--overwrite"}), world)
@@ -131,7 +132,7 @@ TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
   EXPECT_THAT(output.out, HasSubstr(" --local_addr="));
   EXPECT_EQ(controller.launch_request()->job().servers(0).master_port(),
             29600u);
-  // Those of login files do not count.
+  // Values of login files do not count.
   std::map<std::string, std::string> sets;
   const auto request = controller.launch_request();
   for (const auto& each : request->job().environment()) {
@@ -145,7 +146,7 @@ TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
   const ProgramOutput refused = RunProgram(
       Generate("launch", {"--method", "torchrun", "--standalone"}), world);
   EXPECT_EQ(refused.status, 3);
-  EXPECT_THAT(refused.err, HasSubstr("--standalone: torchrun is not started"));
+  EXPECT_THAT(refused.err, HasSubstr("--standalone: torchrun does not take"));
 }
 
 TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
@@ -178,15 +179,71 @@ TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
     EXPECT_EQ(output.status, state == FAIL ? 1 : 2);
     EXPECT_EQ(output.out, "");
     EXPECT_THAT(output.err, HasSubstr("link is DOWN"));
-    // What stops the job comes first, and what passes is counted alone.
+    // Failures come first; rules that passed are only counted.
     EXPECT_THAT(output.err, HasSubstr("no optical module"));
     EXPECT_LT(output.err.find("link is DOWN"),
               output.err.find("no optical module"));
     EXPECT_THAT(output.err, HasSubstr("cluster  1 passed"));
     EXPECT_THAT(output.err, Not(HasSubstr("tls-uniform")));
-    EXPECT_THAT(output.err, HasSubstr("--skip RULE"));
+    EXPECT_THAT(output.err, HasSubstr("--skip link\n"));
     EXPECT_NE(access(path.c_str(), F_OK), 0);
   }
+}
+
+TEST(GenerateTest, NamesWhatTheCommandCanChangeAboutTheRulesThatFailed) {
+  ProgramWorld world = LaunchWorld();
+  Report& report = *FactsOf(world).mutable_report();
+  report.set_verdict(FAIL);
+  for (const char* rule : {"rendezvous", "job-size"}) {
+    RuleResult& failed = *report.add_rules();
+    failed.set_rule(rule);
+    failed.set_category("job");
+    failed.set_state(FAIL);
+  }
+  const ProgramOutput launch = RunProgram(Generate("launch"), world);
+  EXPECT_EQ(launch.status, 1);
+  EXPECT_THAT(launch.err, HasSubstr("rule rendezvous: this job can be changed "
+                                    "with --master-port, or master_addr"));
+  EXPECT_THAT(launch.err, HasSubstr("rule job-size: this job can be changed "
+                                    "with --nodes, --devices, or nodes"));
+  EXPECT_THAT(launch.err, HasSubstr("--skip rendezvous,job-size\n"));
+  // `generate ranktable` has no such option.
+  EXPECT_THAT(RunProgram(Generate("ranktable"), world).err,
+              AllOf(HasSubstr("master_addr, master_port"),
+                    Not(HasSubstr("--master-port"))));
+}
+
+TEST(GenerateTest, SpeaksChineseAndKeepsItsDocument) {
+  ProgramWorld world = LaunchWorld();
+  for (const Arguments& more :
+       {Arguments{"--form", "json", "--tiered", "on", "--node", "server0"},
+        Arguments{"--form", "json", "--nnodes", "3"},
+        Arguments{"--form", "json"}}) {
+    world.environment["CLUSTERD_LANG"] = "en";
+    const ProgramOutput english = RunProgram(Generate("launch", more), world);
+    world.environment["CLUSTERD_LANG"] = "zh";
+    const ProgramOutput chinese = RunProgram(Generate("launch", more), world);
+    EXPECT_EQ(chinese.status, english.status);
+    EXPECT_EQ(chinese.out, english.out);
+    EXPECT_NE(chinese.err, english.err);
+  }
+  EXPECT_THAT(RunProgram(Generate("launch", {"--tiered", "on"}), world).err,
+              HasSubstr("--tiered：torchrun 不支持，应为 --method "));
+  EXPECT_THAT(RunProgram(Generate("launch"), world).err,
+              HasSubstr("说明：MASTER_PORT 已选择 29501"));
+}
+
+TEST(GenerateRankTableTest, DoesNotReadTheTableThatItIsToWrite) {
+  ProgramWorld world = LaunchWorld();
+  FakeController controller(world.script);
+  world.controller = &controller;
+  const std::string job =
+      TestFile("old_table.yaml",
+               "nodes: server[0-1]\ndevices: 8\nrank_table: no_such.json\n");
+  const ProgramOutput output =
+      RunProgram({"generate", "ranktable", "--job", job}, world);
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_EQ(controller.launch_request()->job().rank_table(), "");
 }
 
 TEST(GenerateTest, NotesTheWaivedFailuresThatTheJobMeets) {
@@ -277,7 +334,7 @@ TEST(GenerateLaunchTest, PrintsAllServersOrOne) {
   const ProgramOutput none =
       RunProgram(Generate("launch", {"--node", "server2"}), world);
   EXPECT_EQ(none.status, 3);
-  EXPECT_THAT(none.err, HasSubstr("is no server of the job, did you mean"));
+  EXPECT_THAT(none.err, HasSubstr("is not a server of the job, did you mean"));
 }
 
 TEST(GenerateLaunchTest, WritesAFileForEachServerThatCanBeRun) {
@@ -458,7 +515,7 @@ TEST(GenerateLaunchTest, GivesThePortAndTheSuperPodsThatTheCheckJudges) {
               HasSubstr("\nMASTER_PORT=29557\n"));
   EXPECT_EQ(port(), 29557u);
   EXPECT_THAT(launch("master_port: 60001\n").err,
-              HasSubstr("master_port of --job: 60001 lies in HCCL's range"));
+              HasSubstr("--job: master_port: 60001 lies in HCCL's range"));
 }
 
 TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {
@@ -483,6 +540,14 @@ TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {
       {"generate", "launch", "--job", job, "--method", "horovodrun"}, world);
   EXPECT_THAT(output.out, HasSubstr(" -p 2222 "));
   EXPECT_EQ(controller.launch_request()->job().ssh().user(), "bob");
+  const std::string of_user =
+      TestFile("user.yaml", "nodes: server[0-1]\ndevices: 8\nuser: eve\n");
+  EXPECT_EQ(RunProgram({"generate", "launch", "--job", of_user, "--method",
+                        "horovodrun"},
+                       world)
+                .status,
+            0);
+  EXPECT_EQ(controller.launch_request()->job().ssh().user(), "eve");
 }
 
 TEST(GenerateLaunchTest, RefusesWhatTheMethodDoesNotHaveBeforeItAsksAnyHost) {
@@ -495,7 +560,7 @@ TEST(GenerateLaunchTest, RefusesWhatTheMethodDoesNotHaveBeforeItAsksAnyHost) {
       world);
   EXPECT_EQ(output.status, 3);
   EXPECT_FALSE(controller.launch_request().has_value());
-  EXPECT_THAT(output.err, HasSubstr("has no tiers"));
+  EXPECT_THAT(output.err, HasSubstr("--tiered: torchrun does not take"));
   EXPECT_THAT(output.err, HasSubstr("expected --method horovodrun"));
   EXPECT_THAT(output.err, HasSubstr("expected no btl_tcp_if_exclude"));
 }

@@ -1,17 +1,17 @@
-// clusterctl hook: what a scheduler calls before and after a job. Asks this
-// host's own clusterd, which knows or learns the verdict, and turns the answer
-// into an exit status and the lines that this scheduler understands. One
-// that is killed leaves nothing; what a Slurm job's prolog leaves for its tasks
-// its epilog removes.
+// clusterctl hook: called by a scheduler before and after a job. It asks this
+// host's clusterd for the verdict, and turns the answer into this scheduler's
+// exit status and lines. A killed hook leaves nothing behind. A Slurm epilog
+// removes the variables that the prolog left for the job's tasks.
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -19,20 +19,16 @@
 #include "client/files/user_files.h"
 #include "config/launch/hook_table.h"
 #include "config/report/message_json.h"
-#include "config/rules/catalogue.h"
+#include "config/rules/finding_words.h"
 #include "config/values/hostlist.h"
 #include "config/values/text_form.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
 namespace {
 
-constexpr char kDefaultSocket[] = "/run/clusterd/agent.sock";
-// What every refusal begins with, as drain reasons do.
-constexpr char kPrefix[] = "clusterd: ";
-// The daemon's answer on its way back, and our own start and end.
+// For the daemon's answer on its way, and our own start and end.
 constexpr absl::Duration kMargin = absl::Milliseconds(500);
 constexpr absl::Duration kLongestWait = absl::Minutes(10);
 constexpr int kReasonColumns = 200;
@@ -44,39 +40,49 @@ constexpr size_t kMaxVariablesBytes = 64 << 10;
 using JobSource = absl::StatusOr<JobSpec> (*)(const Environment&);
 
 // nullptr: the options name the job, if any.
-JobSource SourceOf(HookKind kind) {
-  switch (kind) {
-    case HOOK_SLURM_HEALTH:
-    case HOOK_PLAIN:
-      return nullptr;
-    case HOOK_PBS:
-      return PbsJob;
-    case HOOK_LSF:
-      return LsfJob;
-    default:
-      return SlurmJob;
-  }
+JobSource SourceOf(const HookRow& row) {
+  if (row.kind == HOOK_PBS) return PbsJob;
+  if (row.kind == HOOK_LSF) return LsfJob;
+  return row.is_slurm && row.judges != HookJudges::kHost ? SlurmJob : nullptr;
 }
 
-// The rows as help shows them.
+// The table as help shows it, in the current language.
 std::string HookHelp() {
-  constexpr char kLine[] = "%-25s%-7s%-16s%s\n";
-  std::string text = absl::StrFormat(kLine, "HOOK", "waits", "refused",
-                                     "refused because of this host");
+  constexpr const char* kChecks[] = {"hook-checks-job", "hook-checks-host",
+                                     "hook-checks-host", "hook-checks-nothing"};
+  std::vector<Row> rows = {TitleRow(Say("hook-table"))};
   for (const HookRow& row : kHooks) {
-    const bool asks_controller = row.kind == HOOK_KIND_UNSPECIFIED;
-    absl::StrAppend(
-        &text, absl::StrFormat(kLine, row.name, absl::StrCat(row.wait_s, "s"),
-                               absl::StrCat(row.refused, row.on_refused),
-                               asks_controller ? "left to that host's prolog"
-                                               : absl::StrCat(row.drained,
-                                                              row.on_drained)));
+    rows.push_back({{std::string(row.name)},
+                    {Say(kChecks[static_cast<int>(row.judges)])},
+                    {absl::StrCat(row.wait_s, "s")},
+                    {Say(row.on_refused, row.refused)},
+                    {Say(row.on_drained, row.drained)}});
   }
-  return text;
+  std::ostringstream text;
+  Page(Style(), text).PrintTable(rows, {});
+  return text.str();
 }
 
-// The reason to refuse the job of a finding that no host is to blame for: its
-// rule is about jobs or what they bring, or it names no host.
+// The same words with each finding in them (JobReason.said) in the current
+// language. A newer clusterd's finding stays in English.
+FindingValue WithFindings(FindingValue words) {
+  const std::pair<absl::string_view, absl::string_view> names =
+      absl::StrSplit(words.words(), absl::MaxSplits('/', 1));
+  const Rule* const rule =
+      names.second.empty() ? nullptr : FindRule(names.first);
+  const RuleFinding* const row =
+      rule == nullptr ? nullptr : FindRuleFinding(*rule, names.second);
+  if (row != nullptr) {
+    return ToFindingValue(WithValuesIn(row->text().observed, words.values()));
+  }
+  for (FindingValue& value : *words.mutable_values()) {
+    value = WithFindings(std::move(value));
+  }
+  return words;
+}
+
+// The reason to refuse the job without blaming a host: the finding's rule is
+// about jobs or their files, or it names no host.
 std::string ClusterWideReason(const Report& report) {
   for (const RuleResult& rule : report.rules()) {
     const Rule* const row = FindRule(rule.rule());
@@ -87,12 +93,12 @@ std::string ClusterWideReason(const Report& report) {
           finding.subjects(),
           [](const Subject& subject) { return !subject.host().empty(); });
       if (finding.state() != FAIL || (names_host && !of_job)) continue;
-      return absl::StrCat(
-          kPrefix, rule.rule(), ": ",
-          names_host
-              ? absl::StrCat(SubjectsText(finding.subjects(), 2, 60), ": ")
-              : "",
-          finding.observed());
+      FindingValue text = ToFindingValue(finding.observed());
+      if (names_host) {
+        text =
+            Worded("hook-about", SubjectsText(finding.subjects(), 2, 60), text);
+      }
+      return Say("hook-reason", rule.rule(), text);
     }
   }
   return "";
@@ -122,12 +128,19 @@ class HookCommand final : public Command {
     AddOption(app, "-o,--output", "FORMAT", format_,
               "Output on stdout: text (default), json");
     AddOption(app, "--socket", "PATH", socket_,
-              absl::StrCat("Unix socket of this host's clusterd (default: ",
-                           kDefaultSocket, ")"));
+              "Unix socket of this host's clusterd (default: " + socket_ + ")");
   }
 
  private:
   int Work() override {
+    // A scheduler gives a hook its own locale, or none. Only --lang and
+    // CLUSTERD_LANG choose Chinese, then in UTF-8.
+    Environment& environment = session().environment;
+    const bool is_chinese =
+        absl::StartsWith(ValueOf(environment, "CLUSTERD_LANG"), "zh");
+    if (is_chinese) environment["LC_ALL"] = "C.UTF-8";
+    const InLanguage spoken(is_chinese ? Language::kChinese
+                                       : Language::kEnglish);
     ReadOptions();
     if (!mistakes_.empty()) return RejectUsage();
     opt_out_ = OptOut(session().environment);
@@ -143,48 +156,42 @@ class HookCommand final : public Command {
     prints_json_ = ReadChoice("--output", format_, {"text", "json"}) == 1;
     if (prints_json_ && (row_->kind == HOOK_SLURM_TASK_PROLOG ||
                          row_->kind == HOOK_KIND_UNSPECIFIED)) {
-      AddMistake("--output: json is not for ", hook_, ", expected text");
+      AddMistake("msg-hook-no-json", hook_);
     }
     max_age_ = ReadDuration("--max-age", max_age_text_, absl::Milliseconds(1),
                             absl::ZeroDuration(), kLongestWait);
     wait_ = ReadDuration("--timeout", timeout_text_, absl::Milliseconds(1),
                          absl::Seconds(row_->wait_s), kLongestWait);
-    if (!job_options_.given().empty() && SourceOf(row_->kind) != nullptr) {
-      AddMistake(job_options_.given(), ": ", hook_,
-                 " takes the job from its environment, expected no option ",
-                 "about it");
+    if (!job_options_.given().empty() && SourceOf(*row_) != nullptr) {
+      AddMistake("msg-hook-job-from-environment", job_options_.given(), hook_);
     }
     if (node_name_.empty() && row_->is_slurm) {
       node_name_ = ValueOf(session().environment, "SLURMD_NODENAME");
     }
     if (node_name_.empty() || IsHostName(node_name_)) return;
-    // A scheduler's own word is no mistake of the command line.
-    AddTrouble("node name ", QuotedText(node_name_), " is no host's name");
+    // A name that the scheduler has set is not wrong usage.
+    AddTrouble("msg-hook-host-name", QuotedText(node_name_));
     node_name_.clear();
   }
 
-  // What is wrong with the scheduler's words leaves the job unknown; this host
-  // alone is judged then.
+  // Without a readable job only this host is judged.
   void ReadJob() {
-    const JobSource source = SourceOf(row_->kind);
-    if (source == nullptr) {
-      if (!job_options_.given().empty()) {
-        job_options_.Read(session().environment, mistakes_);
-        job_ = job_options_.job();
+    if (const JobSource source = SourceOf(*row_)) {
+      absl::StatusOr<JobSpec> job = source(session().environment);
+      if (job.ok()) {
+        job_ = *std::move(job);
+      } else {
+        AddTrouble("msg-hook-job-not-known", MessageWords(job.status()));
       }
-      return;
-    }
-    absl::StatusOr<JobSpec> job = source(session().environment);
-    if (job.ok()) {
-      job_ = *std::move(job);
-    } else {
-      AddTrouble("the job is not known: ", job.status().message());
+    } else if (!job_options_.given().empty()) {
+      job_options_.Read(session().environment, mistakes_);
+      job_ = job_options_.job();
     }
   }
 
-  template <typename... Parts>
-  void AddTrouble(const Parts&... parts) {
-    trouble_.push_back(absl::StrCat(parts...));
+  template <typename... Values>
+  void AddTrouble(absl::string_view row, const Values&... values) {
+    trouble_.push_back(Worded(row, values...));
   }
 
   std::string Safe(absl::string_view text) const {
@@ -192,53 +199,41 @@ class HookCommand final : public Command {
                    ErrStyle().utf8);
   }
 
-  // A task prolog's stderr is the user's own, once for every task.
+  // A task prolog's stderr is the user's, once for every task.
   bool MayTalk() const {
     if (row_->kind != HOOK_SLURM_TASK_PROLOG) return true;
     return ValueOf(session().environment, "SLURM_PROCID") == "0";
   }
 
-  void TellTrouble() {
-    if (!MayTalk()) return;
-    for (const std::string& line : trouble_) Tell(hook_, ": ", Safe(line));
+  void Talk(const FindingValue& words) {
+    if (MayTalk()) Tell("hook-about", hook_, Safe(ValueText(words)));
   }
 
-  // Nobody could be asked: our own trouble, which stops no job unless it is
-  // told to.
+  // An internal error of clusterd blocks a job only with --fail-closed.
   int WithoutAnswer(const absl::Status& why) {
-    AddTrouble(why.message());
-    TellTrouble();
+    AddMistakes("", why, trouble_);
+    for (const FindingValue& line : trouble_) Talk(line);
     const bool refuses = fail_closed_ && row_->drained != 0;
-    if (MayTalk()) {
-      Tell(hook_, refuses ? ": refused, because nobody could be asked "
-                            "(--fail-closed)"
-                          : ": let through unchecked");
-    }
+    Talk(Worded(refuses ? "msg-hook-fail-closed" : "msg-hook-not-checked"));
     return refuses ? row_->drained : kExitPass;
   }
 
-  std::string SocketPath() const {
-    return socket_.empty() ? kDefaultSocket : socket_;
-  }
-
-  // A prolog is root and may ask; a task prolog is the job's user and may not,
-  // unless a site lets it. What the first was told lies beside the socket until
-  // the epilog. The id has no "/". Empty: the job is not known.
+  // A prolog is root and may ask. A task prolog runs as the job's user and may
+  // not, unless a site permits it. The prolog's answer is beside the socket
+  // until the epilog. The id has no "/". Empty: the job is not known.
   std::string VariablesFile() const {
     const size_t restarts = job_.id().rfind('.');
     if (!row_->is_slurm || restarts == std::string::npos) return "";
-    return absl::StrCat(SocketPath(), ".", job_.id().substr(0, restarts),
-                        ".env");
+    return absl::StrCat(socket_, ".", job_.id().substr(0, restarts), ".env");
   }
 
-  // What the job's prolog has left; false if it has left nothing.
+  // Reads the file that the job's prolog has left; false if there is none.
   bool ReadVariables(HookAnswer* answer) const {
     const auto text = ReadTextFile(VariablesFile(), kMaxVariablesBytes);
     if (!text.ok()) return false;
-    for (const absl::string_view line :
-         absl::StrSplit(*text, '\n', absl::SkipEmpty())) {
-      answer->add_environment(std::string(line));
-    }
+    const std::vector<std::string> lines =
+        absl::StrSplit(*text, '\n', absl::SkipEmpty());
+    answer->mutable_environment()->Assign(lines.begin(), lines.end());
     answer->set_decision(HookAnswer::ALLOW);
     return true;
   }
@@ -252,20 +247,19 @@ class HookCommand final : public Command {
     const absl::Status kept =
         WriteTextFile(path, absl::StrJoin(answer.environment(), "\n"), 0644);
     if (!kept.ok()) {
-      AddTrouble("the job is not told its variables: ", kept.message());
+      AddTrouble("msg-hook-variables-not-kept", MessageWords(kept));
     }
   }
 
   int AskOwnDaemon() {
-    const std::string socket = SocketPath();
     if (row_->kind == HOOK_SLURM_PROLOG || row_->kind == HOOK_SLURM_EPILOG) {
-      unlink(VariablesFile().c_str());  // Of the job's start before this one.
+      unlink(VariablesFile().c_str());  // Left by an earlier start of the job.
     }
     HookAnswer left;
     if (row_->kind == HOOK_SLURM_TASK_PROLOG && ReadVariables(&left)) {
       return Obey(left);
     }
-    const auto channel = session().connector.ToLocalDaemon(socket);
+    const auto channel = session().connector.ToLocalDaemon(socket_);
     if (!channel.ok()) return WithoutAnswer(channel.status());
     HookRequest request;
     request.set_kind(row_->kind);
@@ -274,8 +268,7 @@ class HookCommand final : public Command {
     request.set_max_age_ms(ToMs(max_age_));
     request.set_opt_out(opt_out_);
     request.set_node_name(node_name_);
-    LocalClient client(*channel,
-                       absl::StrCat("clusterd of this host, ", socket),
+    LocalClient client(*channel, Worded("daemon-here", socket_),
                        session().interrupt);
     const absl::StatusOr<HookAnswer> answer =
         client.Ask(&LocalAgent::Stub::RunHook, request, wait_ + kMargin);
@@ -287,19 +280,23 @@ class HookCommand final : public Command {
     size_t more = answer.let_through_size() + answer.let_through_more();
     const size_t most =
         std::max(kThroughLines, trouble_.size() + answer.let_through_worst());
-    for (const std::string& line : answer.let_through()) {
+    for (int i = 0; i < answer.let_through_size(); ++i) {
       if (trouble_.size() >= most) break;
-      AddTrouble("let through: ", line);
+      AddTrouble("hook-not-blocking",
+                 i < answer.let_through_words_size()
+                     ? WithFindings(answer.let_through_words(i))
+                     : ToFindingValue(answer.let_through(i)));
       --more;
     }
-    if (more > 0) AddTrouble("let through: and ", more, " more");
+    if (more > 0) AddTrouble("hook-more-not-blocking", more);
     KeepVariables(answer);
-    TellTrouble();
+    for (const FindingValue& line : trouble_) Talk(line);
     if (prints_json_) session().out << MessageJson(answer);
     if (row_->kind == HOOK_SLURM_TASK_PROLOG) PrintEnvironment(answer);
-    const std::string reason =
-        Safe(answer.reason().empty() ? "clusterd: refused without a reason"
-                                     : answer.reason());
+    FindingValue words = ToFindingValue(answer.reason());
+    if (answer.has_reason_words()) words = WithFindings(answer.reason_words());
+    if (answer.reason().empty()) words = Worded("msg-hook-without-reason");
+    const std::string reason = Safe(ValueText(words));
     switch (answer.decision()) {
       case HookAnswer::ALLOW:
         return kExitPass;
@@ -308,36 +305,32 @@ class HookCommand final : public Command {
       case HookAnswer::REFUSE_AND_DRAIN:
         return Refuse(row_->drained, reason);
       default:
-        return WithoutAnswer(absl::InternalError(
-            "clusterd of this host: its decision is not known here; use its "
-            "version of clusterctl"));
+        return WithoutAnswer(
+            InternalWords("msg-hook-other-version",
+                          Worded("hook-decision", answer.decision())));
     }
   }
 
-  // The one line that is all that many people will ever see.
+  // Many people see only this one line.
   int Refuse(int status, const std::string& reason) {
     if (!MayTalk()) return status;
     ClearProgress();
     session().err << reason << std::endl;
     if (status == kExitPass && row_->kind == HOOK_SLURM_PROLOG) {
-      Tell(hook_, ": let through: this host is not the cause, and Slurm would ",
-           "drain it; slurm-controller-prolog and the host in question refuse");
+      Talk(Worded("msg-hook-slurm-not-refused"));
     }
     return status;
   }
 
-  // "export NAME=value", which slurmstepd reads (srun(1), --task-prolog). What
-  // the user has set stays, but for what is each host's own: srun hands on what
-  // a task prolog has told the batch script on another host.
+  // Prints "export NAME=value", which slurmstepd reads (srun(1),
+  // --task-prolog). The user's values stay, except variables that differ by
+  // host: srun passes those of the batch script on to other hosts.
   void PrintEnvironment(const HookAnswer& answer) {
     static const LazyRE2 kVariable = {
         "[A-Z][A-Z0-9_]*=[A-Za-z0-9_.,:;%/@+=^ -]*"};
     for (const std::string& line : answer.environment()) {
       if (line.size() > kMaxVariableBytes || !HasForm(line, *kVariable)) {
-        if (MayTalk()) {
-          Tell(hook_, ": passed over ", QuotedText(line),
-               ", expected NAME=value");
-        }
+        Talk(Worded("msg-hook-variable-skipped", QuotedText(line)));
         continue;
       }
       const std::pair<std::string, std::string> variable =
@@ -347,43 +340,41 @@ class HookCommand final : public Command {
       if (own.empty() || absl::c_linear_search(kOfEachHost, variable.first)) {
         session().out << "export " << line << "\n";
       } else if (own != variable.second && MayTalk()) {
-        session().out << "print clusterd: " << variable.first << " is "
-                      << PrintableText(own) << " in the job, and "
-                      << variable.second << " was checked\n";
+        session().out << "print "
+                      << Say("hook-variable-differs", variable.first,
+                             PrintableText(own), variable.second)
+                      << "\n";
       }
     }
   }
 
-  // Where slurmctld runs: refuses what is wrong with the job or the cluster as
-  // a whole. What one host is the cause of, that host's own prolog refuses and
-  // drains: a job that is requeued from here would come back to it.
+  // Runs where slurmctld runs. Refuses for the job or the cluster as a whole. A
+  // faulty host refuses and drains in its own prolog; a job requeued by this
+  // hook would come back to it.
   int AskController() {
     if (!opt_out_.empty()) {
-      Tell(hook_, ": ", job_.id(), " is not checked: ", opt_out_);
+      Talk(Worded("hook-opted-out", job_.id(), opt_out_));
       return kExitPass;
     }
     if (job_.servers().empty()) {
-      return WithoutAnswer(absl::InvalidArgumentError("no job to ask about"));
+      return WithoutAnswer(InvalidWords("msg-hook-no-job"));
     }
     const auto client = Connect();
-    if (client == nullptr) {
-      const std::string why = absl::StrJoin(mistakes_, "; ");
-      return WithoutAnswer(absl::InvalidArgumentError(why));
-    }
+    if (client == nullptr) return WithoutAnswer(MistakesError(mistakes_));
     CheckRequest request;
     *request.mutable_job() = job_;
     request.set_max_age_ms(ToMs(max_age_));
-    const absl::StatusOr<Report> report =
+    absl::StatusOr<Report> report =
         client->Follow(&Controller::Stub::Check, request, wait_, "check",
                        [](const CheckEvent&) {});
     if (!report.ok()) return WithoutAnswer(report.status());
     if (report->job_servers() == 0 || !report->error().empty()) {
-      return WithoutAnswer(absl::UnknownError(
-          report->error().empty() ? "the controller knows no jobs; use a newer "
-                                    "one"
-                                  : report->error()));
+      return WithoutAnswer(report->error().empty()
+                               ? UnknownWords("msg-hook-old-controller")
+                               : absl::UnknownError(report->error()));
     }
-    TellTrouble();
+    RenderReport(&*report);
+    for (const FindingValue& line : trouble_) Talk(line);
     const std::string reason = ClusterWideReason(*report);
     if (reason.empty()) return kExitPass;
     return Refuse(row_->refused, Safe(reason));
@@ -394,7 +385,7 @@ class HookCommand final : public Command {
   std::string max_age_text_;
   std::string timeout_text_;
   std::string format_ = "text";
-  std::string socket_;
+  std::string socket_ = "/run/clusterd/agent.sock";
   bool fail_closed_ = false;
   JobOptions job_options_;
 
@@ -404,7 +395,7 @@ class HookCommand final : public Command {
   absl::Duration wait_;
   std::string opt_out_;
   JobSpec job_;
-  MistakeList trouble_;  // Ours, or let through; a line each.
+  MistakeList trouble_;  // Our own, or not blocking; a line each.
 };
 
 }  // namespace

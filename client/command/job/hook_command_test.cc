@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
@@ -15,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// As slurmd starts a prolog: nothing but Slurm's own words.
+// The environment in which slurmd starts a prolog: only Slurm's variables.
 Environment Prolog() {
   return {{"SLURM_JOB_ID", "1234"},
           {"SLURM_NODELIST", "node[01-02]"},
@@ -40,20 +41,20 @@ JobSpec JobOf(const HookRequest& request) {
   return job;
 }
 
-// Runs a hook. The daemon's socket, and the file that a prolog leaves beside it
-// for its tasks, are in the test's own folder and not in the machine's /run.
+// Runs a hook. The daemon's socket, and the prolog's file beside it, are in the
+// test's own folder instead of /run.
 ProgramOutput RunHook(std::vector<std::string> words,
                       const ProgramWorld& world = {}) {
   words.insert(words.begin(), "hook");
   words.insert(words.end(), {"--socket", TestFile("agent.sock", "")});
-  // Its usual three seconds are not what is tested.
+  // Its usual three seconds are not under test.
   if (words[1] == "slurm-task-prolog") {
     words.insert(words.end(), {"--timeout", "60s"});
   }
   return RunProgram(words, world);
 }
 
-// What reached the daemon.
+// The request that reached the daemon.
 HookRequest Asked(const std::vector<std::string>& arguments,
                   ProgramWorld world) {
   FakeController controller(world.script);
@@ -85,17 +86,19 @@ TEST_P(HookStatusTest, IsWhatTheSchedulerUnderstands) {
   }
 }
 
-TEST_P(HookStatusTest, LetsThroughWithALineWhereNobodyAnswers) {
+TEST_P(HookStatusTest, StartsUncheckedWithALineWithoutAnAnswer) {
   ProgramWorld world = WorldWith(HookAnswer::ALLOW);
   world.script.hook_status =
       grpc::Status(grpc::StatusCode::UNAVAILABLE, "no such socket");
   world.environment["SLURM_PROCID"] = "0";
   const ProgramOutput output = RunHook({GetParam().hook}, world);
   EXPECT_EQ(output.status, 0);
-  EXPECT_THAT(output.err, HasSubstr("let through unchecked"));
+  EXPECT_THAT(output.err, HasSubstr("not checked, because no answer came"));
   const ProgramOutput closed =
       RunHook({GetParam().hook, "--fail-closed"}, world);
   EXPECT_EQ(closed.status, GetParam().drained);
+  EXPECT_EQ(absl::StrContains(closed.err, "refused, because no answer came"),
+            GetParam().drained != 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Hooks, HookStatusTest,
@@ -110,24 +113,95 @@ INSTANTIATE_TEST_SUITE_P(Hooks, HookStatusTest,
 TEST(HookTest, HelpHasARowForEachHook) {
   const std::string help = RunProgram({"hook", "--help"}).out;
   for (const char* row :
-       {"slurm-prolog             8s     0, with a line  1: Slurm drains",
-        "slurm-controller-prolog  30s    1: requeued     left to that host's",
-        "slurm-health             20s    0, with a line  0: clusterd drains",
-        "slurm-task-prolog        3s     0               0\n",
-        "slurm-epilog             30s    0, with a line  1: Slurm drains",
-        "pbs                      20s    1               1\n"}) {
+       {"slurm-prolog             job     8s     0            1: Slurm drains",
+        "slurm-controller-prolog  job     30s    1: requeued  left to that "
+        "host",
+        "slurm-health             host    20s    0            0: clusterd drai",
+        "slurm-task-prolog        none    3s     0            0\n",
+        "slurm-epilog             host    30s    0            1: Slurm drains",
+        "pbs                      job     20s    1            1\n"}) {
     EXPECT_THAT(help, HasSubstr(row));
+  }
+  const std::string chinese =
+      RunProgram({"hook", "--help", "--lang", "zh"}).out;
+  for (const char* row :
+       {"拒绝时", "1：Slurm 排空节点\n", "由该主机的 prolog 拒绝\n"}) {
+    EXPECT_THAT(chinese, HasSubstr(row));
   }
 }
 
-TEST(HookTest, SaysHowManyLinesOfWhatWasLetThroughItLeavesOut) {
+// A finding in the daemon's words, and a text of its own.
+ProgramWorld WorldWithWords() {
+  ProgramWorld world = WorldWith(HookAnswer::REFUSE_AND_DRAIN);
+  HookAnswer& answer = world.script.hook;
+  FindingValue finding;
+  finding.set_words("maintenance/in-maintenance");
+  finding.set_text("in maintenance until 10:00");
+  *finding.add_values() = ToFindingValue("UNTIL");
+  *answer.mutable_reason_words() =
+      Worded("hook-reason", "maintenance", finding);
+  answer.set_reason("clusterd: maintenance: in maintenance UNTIL");
+  answer.add_let_through("waivers are not known");
+  *answer.add_let_through_words() = Worded("msg-hook-waivers-not-known");
+  finding.set_words("a-newer-rule/x");
+  answer.add_let_through("new");
+  *answer.add_let_through_words() =
+      Worded("hook-reason", "a-newer-rule", finding);
+  return world;
+}
+
+TEST(HookTest, SpeaksChineseOnlyWhereItIsAskedTo) {
+  ProgramWorld world = WorldWithWords();
+  // Schedulers store a hook's output.
+  world.environment["LANG"] = "zh_CN.UTF-8";
+  const std::string english =
+      "clusterctl hook: slurm-prolog: not blocking: waivers are not known: the "
+      "controller has sent none since clusterd started on this host\n"
+      "clusterctl hook: slurm-prolog: not blocking: clusterd: a-newer-rule: in "
+      "maintenance until 10:00\n"
+      "clusterd: maintenance: in maintenance UNTIL\n";
+  EXPECT_EQ(RunHook({"slurm-prolog"}, world).err, english);
+  // A hook runs without a locale.
+  world.environment.erase("LANG");
+  EXPECT_EQ(RunHook({"slurm-prolog"}, world).err, english);
+  for (const bool is_option : {true, false}) {
+    std::vector<std::string> words = {"slurm-prolog"};
+    if (is_option) words.insert(words.end(), {"--lang", "zh"});
+    if (!is_option) world.environment["CLUSTERD_LANG"] = "zh";
+    const std::string chinese = RunHook(words, world).err;
+    for (const char* text :
+         {"slurm-prolog：不阻止：豁免未知", "clusterd：maintenance：维护中：",
+          "a-newer-rule：in maintenance until 10:00\n"}) {
+      EXPECT_THAT(chinese, HasSubstr(text));
+    }
+  }
+}
+
+TEST(HookTest, SaysItsErrorsInChineseAndTheSameAnswerToPrograms) {
+  const auto json = [](std::vector<std::string> language) {
+    std::vector<std::string> words = {"plain", "-o", "json"};
+    words.insert(words.end(), language.begin(), language.end());
+    return RunHook(words, WorldWithWords()).out;
+  };
+  EXPECT_EQ(json({}), json({"--lang", "zh"}));
+  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  EXPECT_THAT(
+      RunHook({"slurm-prolog", "--nodes", "a", "--lang", "zh"}, world).err,
+      HasSubstr("--nodes：slurm-prolog 从环境变量获取作业"));
+  world.script.hook_status =
+      grpc::Status(grpc::StatusCode::UNAVAILABLE, "no such socket");
+  EXPECT_THAT(RunHook({"slurm-prolog", "--lang", "zh"}, world).err,
+              HasSubstr("未得到应答，未检查；退出状态为 0"));
+}
+
+TEST(HookTest, SaysHowManyLinesOfWhatDoesNotBlockItLeavesOut) {
   ProgramWorld world = WorldWith(HookAnswer::ALLOW);
   for (int i = 0; i < 5; ++i) world.script.hook.add_let_through("a line");
   EXPECT_THAT(RunHook({"slurm-prolog"}, world).err, Not(HasSubstr("more")));
   for (int i = 0; i < 3; ++i) world.script.hook.add_let_through("hidden");
   world.script.hook.set_let_through_more(20);
   const std::string err = RunHook({"slurm-prolog"}, world).err;
-  EXPECT_THAT(err, HasSubstr("let through: and 23 more\n"));
+  EXPECT_THAT(err, HasSubstr("not blocking: and 23 more\n"));
   EXPECT_THAT(err, Not(HasSubstr("hidden")));
 }
 
@@ -136,13 +210,13 @@ TEST(HookTest, LeavesOutNoFailureNorTheBrake) {
   for (int i = 0; i < 7; ++i) {
     world.script.hook.add_let_through("fail: " + std::to_string(i));
   }
-  world.script.hook.add_let_through("not drained, a person has to look");
+  world.script.hook.add_let_through("not drained, an operator must decide");
   world.script.hook.set_let_through_worst(8);
   for (int i = 0; i < 5; ++i) world.script.hook.add_let_through("unknown");
   const std::string err = RunHook({"slurm-health"}, world).err;
-  EXPECT_THAT(err, HasSubstr("let through: fail: 6\n"));
-  EXPECT_THAT(err, HasSubstr("let through: not drained, a person has to look"));
-  EXPECT_THAT(err, HasSubstr("let through: and 5 more\n"));
+  EXPECT_THAT(err, HasSubstr("not blocking: fail: 6\n"));
+  EXPECT_THAT(err, HasSubstr("not blocking: not drained, an operator must"));
+  EXPECT_THAT(err, HasSubstr("not blocking: and 5 more\n"));
   EXPECT_THAT(err, Not(HasSubstr("unknown")));
 }
 
@@ -203,7 +277,8 @@ TEST(HookTest, JudgesThisHostAloneWhereTheJobCannotBeRead) {
     EXPECT_EQ(JobOf(request).servers().empty(), !is_node) << name;
     EXPECT_EQ(request.node_name().empty(), is_node) << name;
     EXPECT_THAT(RunHook({"slurm-prolog"}, world).err,
-                HasSubstr(is_node ? "is no host's name" : "job is not known"));
+                HasSubstr(is_node ? "host name \"-all\" is not valid"
+                                  : "job is not known"));
   }
 }
 
@@ -243,7 +318,7 @@ TEST(HookTest, ReadsTheJobsOfPbsAndLsf) {
 TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
   ProgramWorld world = WorldWith(HookAnswer::ALLOW);
   world.environment["MASTER_PORT"] = "1234";
-  // From the batch script, on another host.
+  // Set by the batch script, on another host.
   world.environment["HCCL_IF_IP"] = "10.0.0.1";
   world.environment["SLURM_PROCID"] = "0";
   for (const char* const line :
@@ -258,7 +333,8 @@ TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
             "export HCCL_IF_IP=10.0.0.2\n"
             "print clusterd: MASTER_PORT is 1234 in the job, and 29500 was "
             "checked\n");
-  EXPECT_THAT(output.err, HasSubstr("passed over \"BAD=a\\nprint b\""));
+  EXPECT_THAT(output.err,
+              HasSubstr("skipped the variable \"BAD=a\\nprint b\""));
 }
 
 TEST(HookTest, TellsTasksThatMayNotAskWhatTheirPrologWasTold) {
@@ -275,7 +351,7 @@ TEST(HookTest, TellsTasksThatMayNotAskWhatTheirPrologWasTold) {
   RunHook({"slurm-epilog"}, WorldWith(HookAnswer::ALLOW));
   const ProgramOutput after = RunHook({"slurm-task-prolog"}, task);
   EXPECT_EQ(after.out, "");
-  EXPECT_THAT(after.err, HasSubstr("let through unchecked"));
+  EXPECT_THAT(after.err, HasSubstr("not checked, because no answer came"));
 }
 
 TEST(HookTest, IsSilentInTheTasksBehindTheFirst) {
@@ -367,6 +443,15 @@ TEST(ControllerPrologTest, RefusesWhatIsWrongWithTheJobOrTheCluster) {
             "clusterd: some-rule: node01: three servers\n");
 }
 
+TEST(ControllerPrologTest, SaysAFindingInTheLanguageThatItIsAskedFor) {
+  RuleResult rule = FailingRule("cluster", "");
+  rule.set_rule("link");
+  rule.mutable_findings(0)->set_finding("down");
+  EXPECT_EQ(ControllerProlog(rule).err, "clusterd: link: link is DOWN\n");
+  EXPECT_EQ(ControllerProlog(rule, nullptr, {{"CLUSTERD_LANG", "zh"}}).err,
+            "clusterd：link：链路为 DOWN\n");
+}
+
 TEST(ControllerPrologTest, RefusesWhatAHostHasAgainstTheJobOnly) {
   for (const char* name : {"maintenance", "hccl-environment",
                            "device-process-limit", "environment-uniform"}) {
@@ -392,12 +477,12 @@ TEST(ControllerPrologTest, AsksNobodyAboutAJobThatOptsOut) {
   EXPECT_THAT(output.err, HasSubstr("is not checked"));
 }
 
-TEST(ControllerPrologTest, LetsThroughWithoutCertificatesOrAController) {
+TEST(ControllerPrologTest, StartsUncheckedWithoutCertificatesOrAController) {
   ProgramWorld world;
   world.environment = {{"SLURM_JOB_ID", "1"}, {"SLURM_JOB_NODELIST", "a"}};
   const ProgramOutput output = RunHook({"slurm-controller-prolog"}, world);
   EXPECT_EQ(output.status, 0);
-  EXPECT_THAT(output.err, HasSubstr("let through unchecked"));
+  EXPECT_THAT(output.err, HasSubstr("not checked, because no answer came"));
   EXPECT_EQ(RunHook({"slurm-controller-prolog", "--fail-closed"}, world).status,
             1);
 }

@@ -32,13 +32,13 @@
 namespace clusterd {
 namespace {
 
-// Far more than the largest job; what is longer is no list of ours.
+// Far more than the largest job. A longer list is not plausible.
 constexpr size_t kMaxServers = 16384;
 constexpr size_t kMaxListBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
 constexpr uint32_t kMaxDeviceId = 1023;
 
-// The first of the variables that is set, and its value.
+// The first variable that is set, and its value.
 struct Named {
   std::string name;
   std::string value;
@@ -52,8 +52,8 @@ Named FirstSet(const Environment& environment,
   return {};
 }
 
-// An id goes into lines of logs and into a digest's neighbourhood: nothing but
-// what schedulers put there, "1234", "1234[7].head", "1234_7".
+// An id goes into lines of logs and into a job's digest. Only forms of
+// schedulers are valid: "1234", "1234[7].head", "1234_7".
 absl::Status CheckId(const Named& id) {
   const bool fits =
       id.value.size() <= kMaxIdBytes && absl::c_all_of(id.value, [](char c) {
@@ -61,8 +61,20 @@ absl::Status CheckId(const Named& id) {
                absl::string_view("._-[]").find(c) != absl::string_view::npos;
       });
   if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      id.name, ": ", QuotedText(id.value), " is no job's id, expected digits"));
+  return InvalidWords("msg-job-id", id.name, QuotedText(id.value));
+}
+
+template <absl::Status (*Make)(absl::string_view) = absl::InvalidArgumentError>
+absl::Status NotSet(absl::string_view names,
+                    absl::string_view expected = "job-say-job-id") {
+  return WithWords(Make(""),
+                   Worded("msg-job-variable-not-set", names, Worded(expected)));
+}
+
+// Puts the variable in front of its value's mistake.
+absl::Status MistakeOf(absl::string_view name, const absl::Status& mistake) {
+  return InvalidWords("headed", absl::StrCat(name, ": "),
+                      MessageWords(mistake));
 }
 
 absl::Status SetServers(const Named& from, std::vector<std::string> hosts,
@@ -70,24 +82,21 @@ absl::Status SetServers(const Named& from, std::vector<std::string> hosts,
   std::set<std::string> seen;
   for (std::string& host : hosts) {
     if (!IsHostName(host)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          from.name, ": ", QuotedText(host), ", expected names of hosts"));
+      return InvalidWords("msg-job-host-name", from.name, QuotedText(host));
     }
     if (!seen.insert(host).second) continue;
     if (seen.size() > kMaxServers) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(from.name, ": names more than ", kMaxServers, " hosts"));
+      return InvalidWords("msg-job-too-many-hosts", from.name, kMaxServers);
     }
     job->add_servers()->set_host(std::move(host));
   }
   if (job->servers_size() > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(from.name.empty() ? "job" : from.name, ": names no host"));
+  return InvalidWords("msg-job-no-host", from.name.empty() ? "job" : from.name);
 }
 
-// The number behind an id that tells a requeued job from what it was before.
-// A prolog has SLURM_JOB_RESTART_COUNT, the job itself SLURM_RESTART_COUNT, and
-// neither has one that was never restarted (Slurm 22.05).
+// The number of restarts, which makes a requeued job's id unique. A prolog has
+// SLURM_JOB_RESTART_COUNT, the job itself SLURM_RESTART_COUNT. Neither has one
+// without a restart (Slurm 22.05).
 uint32_t Restarts(const Environment& environment) {
   const Named text =
       FirstSet(environment, {"SLURM_JOB_RESTART_COUNT", "SLURM_RESTART_COUNT"});
@@ -100,7 +109,7 @@ constexpr size_t kMaxJobTextBytes = 256 << 10;
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kSshPort = 22;
 
-// As client.yaml does: beside the file that names it.
+// Resolves a path beside the file that names it, as client.yaml does.
 std::string PathBeside(const std::string& file, const std::string& path) {
   const size_t slash = file.rfind('/');
   if (absl::StartsWith(path, "/") || slash == std::string::npos) return path;
@@ -128,32 +137,24 @@ JobServer ServerOfTable(const RankTableServer& server, std::string host) {
 
 absl::StatusOr<JobSpec> SlurmJob(const Environment& environment) {
   const Named id = FirstSet(environment, {"SLURM_JOB_ID", "SLURM_JOBID"});
-  if (id.value.empty()) return absl::NotFoundError("SLURM_JOB_ID: is not set");
+  if (id.value.empty()) return NotSet<absl::NotFoundError>("SLURM_JOB_ID");
   RETURN_IF_ERROR(CheckId(id));
-  // A prolog of Slurm 22.05 has SLURM_NODELIST alone, PrologSlurmctld and the
-  // job itself SLURM_JOB_NODELIST.
+  // A prolog of Slurm 22.05 has only SLURM_NODELIST. PrologSlurmctld and the
+  // job itself have SLURM_JOB_NODELIST.
   const Named list =
       FirstSet(environment, {"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
   if (list.value.empty()) {
-    return absl::InvalidArgumentError(
-        "SLURM_JOB_NODELIST, SLURM_NODELIST: neither is set, expected the "
-        "hosts of the job");
+    return NotSet("SLURM_JOB_NODELIST, SLURM_NODELIST", "job-say-hosts-of-job");
   }
   auto hosts = ExpandHostlist(list.value, kMaxServers);
-  if (!hosts.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(list.name, ": ", PrintableText(hosts.status().message())));
-  }
+  if (!hosts.ok()) return MistakeOf(list.name, hosts.status());
   JobSpec job;
   job.set_id(absl::StrCat("slurm:", id.value, ".", Restarts(environment)));
   RETURN_IF_ERROR(SetServers(list, *std::move(hosts), &job));
   const std::string devices = ValueOf(environment, "SLURM_JOB_GPUS");
   if (job.servers_size() == 1 && !devices.empty()) {
     const auto ids = ParseIdList(devices, kMaxDeviceId);
-    if (!ids.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "SLURM_JOB_GPUS: ", PrintableText(ids.status().message())));
-    }
+    if (!ids.ok()) return MistakeOf("SLURM_JOB_GPUS", ids.status());
     job.mutable_servers(0)->mutable_devices()->Assign(ids->begin(), ids->end());
   }
   return job;
@@ -161,21 +162,17 @@ absl::StatusOr<JobSpec> SlurmJob(const Environment& environment) {
 
 absl::StatusOr<JobSpec> PbsJob(const Environment& environment) {
   const Named id = {"PBS_JOBID", ValueOf(environment, "PBS_JOBID")};
-  if (id.value.empty()) return absl::NotFoundError("PBS_JOBID: is not set");
+  if (id.value.empty()) return NotSet<absl::NotFoundError>("PBS_JOBID");
   RETURN_IF_ERROR(CheckId(id));
   const Named file = {"PBS_NODEFILE", ValueOf(environment, "PBS_NODEFILE")};
   if (file.value.empty()) {
-    return absl::InvalidArgumentError(
-        "PBS_NODEFILE: is not set, expected a file with the hosts of the job");
+    return NotSet("PBS_NODEFILE", "job-say-file-of-hosts");
   }
   const auto text = ReadTextFile(file.value, kMaxListBytes);
-  if (!text.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.name, ": ", PrintableText(text.status().message())));
-  }
+  if (!text.ok()) return MistakeOf(file.name, text.status());
   JobSpec job;
   job.set_id(absl::StrCat("pbs:", id.value));
-  // A host stands there once for each of its slots.
+  // The file has a host once for each of its slots.
   RETURN_IF_ERROR(SetServers(
       file,
       absl::StrSplit(*text, absl::ByAnyChar(" \t\r\n"), absl::SkipEmpty()),
@@ -185,16 +182,16 @@ absl::StatusOr<JobSpec> PbsJob(const Environment& environment) {
 
 absl::StatusOr<JobSpec> LsfJob(const Environment& environment) {
   const Named id = {"LSB_JOBID", ValueOf(environment, "LSB_JOBID")};
-  if (id.value.empty()) return absl::NotFoundError("LSB_JOBID: is not set");
+  if (id.value.empty()) return NotSet<absl::NotFoundError>("LSB_JOBID");
   RETURN_IF_ERROR(CheckId(id));
   const Named list = FirstSet(environment, {"LSB_MCPU_HOSTS", "LSB_HOSTS"});
   if (list.value.size() > kMaxListBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(list.name, ": is longer than a list of hosts"));
+    return InvalidWords("msg-job-too-many-bytes", list.name, list.value.size(),
+                        kMaxListBytes);
   }
   const std::vector<std::string> words =
       absl::StrSplit(list.value, ' ', absl::SkipEmpty());
-  // "node01 64 node02 64", where LSB_HOSTS repeats the names.
+  // "node01 64 node02 64"; LSB_HOSTS repeats the names instead.
   const size_t step = list.name == "LSB_MCPU_HOSTS" ? 2 : 1;
   std::vector<std::string> hosts;
   for (size_t i = 0; i < words.size(); i += step) hosts.push_back(words[i]);
@@ -290,18 +287,15 @@ absl::string_view JobOptions::given() const {
 
 void JobOptions::CheckConflicts(MistakeList& mistakes) const {
   if (!file_.empty() && !nodes_.empty()) {
-    mistakes.push_back("--job: --nodes is given too, expected one of them");
+    mistakes.push_back(Worded("msg-job-two-sources"));
   }
   if (!file_.empty() && !devices_.empty()) {
-    mistakes.push_back(
-        "--job: --devices is given too, expected the devices in the file");
+    mistakes.push_back(Worded("msg-job-devices-with-file"));
   }
   const bool from_table =
       !table_file_.empty() && file_.empty() && nodes_.empty();
   if (from_table && !devices_.empty()) {
-    mistakes.push_back(
-        "--rank-table: --devices is given too, expected also --nodes, or the "
-        "devices of the table alone");
+    mistakes.push_back(Worded("msg-job-devices-with-table"));
   }
 }
 
@@ -334,8 +328,8 @@ void JobOptions::ReadProgram(const Environment& environment,
     if (file->empty()) continue;
     auto found = ReadTextFile(*file, kMaxJobTextBytes);
     if (found.ok()) {
-      // pip reads UTF-16, which PowerShell writes, and Python does not. Only
-      // comments of requirements are more than ASCII.
+      // pip reads UTF-16, which PowerShell writes, and Python does not. In
+      // requirements only comments are not ASCII.
       const std::string mark = found->substr(0, 2);
       if (text != job_.mutable_script() &&
           (mark == "\xFF\xFE" || mark == "\xFE\xFF")) {
@@ -343,10 +337,10 @@ void JobOptions::ReadProgram(const Environment& environment,
             &*found, RE2(R"((?s)\x00(.)|(.)\x00|..?)", RE2::Latin1), R"(\1\2)");
       }
       RE2::GlobalReplace(&*found, "\r\n?", "\n");
-      // An empty one would be a job without that file; comments may be in any
-      // encoding, and the job's texts are UTF-8.
+      // An empty text would be a job without that file. Comments may be in any
+      // encoding, but the job's texts are UTF-8.
       *text = found->empty() ? "\n" : ValidUtf8(*found);
-    } else if (*file != script_) {  // The hosts may have that of an option.
+    } else if (*file != script_) {  // Hosts may have the option's file.
       AddMistakes(key, found.status(), mistakes);
     }
   }
@@ -369,9 +363,7 @@ void JobOptions::ReadNodes(const Environment& environment,
   }
   auto job = SlurmJob(environment);
   if (absl::IsNotFound(job.status())) {
-    mistakes.push_back(absl::StrCat(
-        given(), ": no job is named, expected --job, --nodes or --rank-table"));
-    return;
+    return mistakes.push_back(Worded("msg-job-not-named", given()));
   }
   if (!job.ok()) return AddMistakes("", job.status(), mistakes);
   job_ = *std::move(job);
@@ -381,7 +373,7 @@ void JobOptions::ReadNodes(const Environment& environment,
 void JobOptions::ReadDevices(MistakeList& mistakes) {
   if (devices_.empty() || !file_.empty()) return;
   for (JobServer& server : *job_.mutable_servers()) server.clear_devices();
-  // Without servers its text is read all the same, for the mistake in it.
+  // Without servers the text is read only for its mistakes.
   JobSpec probe;
   probe.add_servers();
   JobSpec* const job = servers_known_ ? &job_ : &probe;
@@ -390,14 +382,14 @@ void JobOptions::ReadDevices(MistakeList& mistakes) {
 }
 
 void JobOptions::ReadTable(MistakeList& mistakes) {
-  if (table_file_.empty()) return;
+  if (table_file_.empty() || leaves_table_) return;
   auto text = ReadTextFile(table_file_, kMaxRankTableBytes);
   absl::Status read = text.status();
   if (read.ok()) read = CheckUtf8(table_file_, *text);
   if (!read.ok()) return AddMistakes("--rank-table ", read, mistakes);
   // An empty text would be a job without a table.
   job_.set_rank_table(text->empty() ? "\n" : *std::move(text));
-  // What a shell hands over in place of a file has no name.
+  // A path that a shell passes in place of a file is not a name.
   if (!absl::StartsWith(table_file_, "/dev/")) {
     job_.set_rank_table_file(table_file_);
   }
@@ -408,8 +400,8 @@ void JobOptions::ReadLogins(const Environment& environment,
   const bool has_port = ParseDigits(ssh_port_text_, &ssh_port_) &&
                         ssh_port_ > 0 && ssh_port_ <= kMaxPort;
   if (!ssh_port_text_.empty() && !has_port) {
-    mistakes.push_back(absl::StrCat("--ssh-port: ", QuotedText(ssh_port_text_),
-                                    ", expected 1 to ", kMaxPort));
+    mistakes.push_back(Worded("msg-job-out-of-range", "--ssh-port",
+                              QuotedText(ssh_port_text_), 1, kMaxPort));
   }
   if (!has_port) ssh_port_ = 0;
   const bool logs_in =
@@ -421,8 +413,7 @@ void JobOptions::ReadLogins(const Environment& environment,
          {std::pair("--ssh-user", &ssh_user_),
           std::pair("--ssh-port", &ssh_port_text_)}) {
       if (text->empty()) continue;
-      mistakes.push_back(absl::StrCat(
-          name, ": the job does not log in, expected --method horovodrun"));
+      mistakes.push_back(Worded("msg-job-login-option", name));
     }
     return;
   }
@@ -431,7 +422,7 @@ void JobOptions::ReadLogins(const Environment& environment,
   if (ssh.user().empty()) ssh.set_user(job_.user());
   if (ssh.user().empty()) ssh.set_user(ValueOf(environment, "USER"));
   if (ssh.user().empty()) {
-    mistakes.push_back("--ssh-user: is missing, expected who logs in");
+    mistakes.push_back(Worded("msg-job-login-user"));
   }
   if (ssh_port_ == 0) ssh_port_ = ssh.container_port();
   const uint32_t host_port = ssh.port() == 0 ? kSshPort : ssh.port();
@@ -460,16 +451,16 @@ void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
     if (word.empty()) return;
     of_job = word;
     if (absl::c_linear_search(words, word)) return;
-    mistakes.push_back(absl::StrCat(option, ": ", QuotedText(word),
-                                    ", expected ", absl::StrJoin(words, ", "),
-                                    DidYouMean(word, words)));
+    mistakes.push_back(Worded("msg-job-word", option, QuotedText(word),
+                              absl::StrJoin(words, ", "),
+                              DidYouMeanWords(word, words)));
   };
   read_word("--method", method_, kLaunchMethods, *job_.mutable_method());
   read_word("--framework", framework_, kFrameworks, *job_.mutable_framework());
   ReadLogins(environment, mistakes);
   if (id_.size() > kMaxIdBytes) {
-    mistakes.push_back(absl::StrCat("--job-id: ", id_.size(),
-                                    " bytes, expected at most ", kMaxIdBytes));
+    mistakes.push_back(
+        Worded("msg-job-too-many-bytes", "--job-id", id_.size(), kMaxIdBytes));
   } else if (!id_.empty()) {
     job_.set_id(id_);
   }
@@ -477,10 +468,9 @@ void JobOptions::Read(const Environment& environment, MistakeList& mistakes) {
   for (const std::string& type : dtypes_) {
     const absl::string_view name = HcclDataType(type);
     if (name.empty()) {
-      mistakes.push_back(absl::StrCat("--dtype: ", QuotedText(type),
-                                      ", expected ",
-                                      absl::StrJoin(HcclDataTypes(), ", "),
-                                      DidYouMean(type, HcclDataTypes())));
+      mistakes.push_back(Worded("msg-job-word", "--dtype", QuotedText(type),
+                                absl::StrJoin(HcclDataTypes(), ", "),
+                                DidYouMeanWords(type, HcclDataTypes())));
     }
     job_.add_dtypes(std::string(name));
   }
@@ -503,19 +493,18 @@ void JobOptions::TakeServersOfTable(const ClusterSpec& spec,
   for (const RankTableServer& server : table->servers) {
     auto host = by_name.find(server.server_id);
     if (host == by_name.end()) host = by_name.find(server.host_ip);
+    const std::string name =
+        absl::StrCat("server_id ", QuotedText(server.server_id));
     if (host == by_name.end()) {
-      mistakes.push_back(absl::StrCat(
-          table_file_, ": server_id ", QuotedText(server.server_id),
+      mistakes.push_back(Worded(
+          "msg-job-table-server", table_file_,
           server.host_ip.empty()
-              ? ""
-              : absl::StrCat(", host_ip ", QuotedText(server.host_ip)),
-          ", expected a host of the spec or its address; --nodes says whose "
-          "table it is",
-          DidYouMean(server.server_id, known)));
+              ? name
+              : absl::StrCat(name, ", host_ip ", QuotedText(server.host_ip)),
+          DidYouMeanWords(server.server_id, known)));
     } else if (!seen.insert(host->second).second) {
-      mistakes.push_back(absl::StrCat(
-          table_file_, ": server_id ", QuotedText(server.server_id), " is ",
-          host->second, " again, expected every host once"));
+      mistakes.push_back(Worded("msg-job-table-server-again", table_file_, name,
+                                host->second));
     } else {
       *job_.add_servers() = ServerOfTable(server, host->second);
     }

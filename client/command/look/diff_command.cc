@@ -1,6 +1,5 @@
-// clusterctl diff: what has changed from one check of the history to another.
-// clusterctl report: such a check as one HTML file, with what is different
-// since the one before of the same hosts.
+// clusterctl diff compares two checks of the history. clusterctl report writes
+// one as an HTML file, with the changes since the same hosts' check before.
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,18 +19,19 @@
 #include "config/html/report_html.h"
 #include "config/report/report_diff.h"
 #include "config/report/report_table.h"
+#include "config/rules/finding_words.h"
 #include "config/values/status_macros.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {
 namespace {
 
-// Entries that are looked at for one of the same hosts, and of these the
-// reports that are fetched.
+// Most entries that are searched for a check of the same hosts, and most
+// reports that are fetched for that.
 constexpr uint32_t kEntriesBefore = 200;
 constexpr size_t kReportsBefore = 20;
 
-// What two checks must have in common to be compared.
+// Two checks are compared only if these are equal.
 using Compared = std::tuple<std::set<std::string>, std::string, std::string>;
 Compared ComparedOf(const Report& report) {
   std::set<std::string> hosts;
@@ -39,44 +39,39 @@ Compared ComparedOf(const Report& report) {
   return {hosts, report.network_namespace(), report.job_id()};
 }
 
-// The same as far as an entry tells: "job 17: 12 hosts" of its summary.
-std::tuple<absl::string_view, absl::string_view, absl::string_view> HeadOf(
-    const HistoryEntry& entry) {
-  const absl::string_view summary = entry.summary();
-  return {summary.substr(0, summary.find(';')), entry.network_namespace(),
-          entry.schedule()};
+// As ComparedOf, as far as an entry alone has it.
+auto HeadOf(const HistoryEntry& entry) {
+  return std::make_tuple(entry.hosts(), entry.job_id(),
+                         entry.network_namespace(), entry.schedule());
 }
 
 // The name of an argument that is a check; the shell completes such ids.
 constexpr char kRunArgument[] = "RUN";
 
-// Checks of the history. Asks with every call; other errors are the
-// controller's.
+// Checks of the history. Every call asks the controller and returns its errors.
 class KeptChecks {
  public:
   // The client must outlive it. `timeout` of each question.
   KeptChecks(ControllerClient& client, absl::Duration timeout)
       : client_(client), timeout_(timeout) {}
 
-  // With its report. Empty: the newest; NotFound: the history has none.
-  // InvalidArgument for a run that is no check.
+  // The check with its report. Empty: the newest; NotFound: the history has
+  // none. InvalidArgument for a run that is not a check.
   absl::StatusOr<HistoryRecord> Read(std::string id) const {
     if (id.empty()) {
       ASSIGN_OR_RETURN(const ListHistoryResponse newest, List("", 1));
       if (newest.entries().empty()) {
-        return absl::NotFoundError("the history has no check yet");
+        return NotFoundWords("msg-job-history-without-check");
       }
       id = newest.entries(0).id();
     }
     ASSIGN_OR_RETURN(HistoryRecord record, Ask(id));
     if (record.has_report()) return record;
-    return InvalidArgument(
-        kRunArgument, ": ", id,
-        " is no check, expected one of clusterctl history --kind check");
+    return InvalidWords("msg-job-run-not-a-check", kRunArgument, id);
   }
 
-  // The newest check before that one of the same hosts, job, namespace and
-  // schedule, where the controller does not name it; nullopt: none is near.
+  // The newest earlier check of the same hosts, job, namespace and schedule, if
+  // the controller does not name it; nullopt: none is near.
   absl::StatusOr<std::optional<HistoryRecord>> Before(
       const HistoryRecord& check) const {
     const HistoryEntry& entry = check.entry();
@@ -91,7 +86,7 @@ class KeptChecks {
     const Compared wanted = ComparedOf(check.report());
     for (const std::string& id : ids) {
       absl::StatusOr<HistoryRecord> older = Ask(id);
-      // Dropped by now to make room.
+      // The controller has dropped it to make room.
       if (absl::IsNotFound(older.status())) continue;
       RETURN_IF_ERROR(older.status());
       if (older->has_report() && ComparedOf(older->report()) == wanted) {
@@ -151,11 +146,10 @@ class DiffCommand final : public Request {
       ASSIGN_OR_RETURN(before, checks.Before(after));
     }
     if (!before.has_value()) {
-      return NotFound(
-          "no check of the same hosts before ", after.entry().id(),
-          " was found, expected two ids: clusterctl history --kind check");
+      return NotFoundWords("msg-job-no-earlier-check", after.entry().id());
     }
     diff_ = DiffReports(before->report(), after.report());
+    product_ = after.report().product();
     return absl::OkStatus();
   }
 
@@ -168,7 +162,7 @@ class DiffCommand final : public Request {
         status = kExitNoVerdict;
       }
     }
-    // What passed before may be anything now.
+    // Rules that passed before may fail now.
     if (diff_.before_verdict() != UNKNOWN && diff_.after_verdict() == UNKNOWN) {
       status = kExitNoVerdict;
     }
@@ -177,12 +171,15 @@ class DiffCommand final : public Request {
 
   const google::protobuf::Message& Answer() const override { return diff_; }
   void PrintTable(const Style& style, std::ostream& out) override {
-    PrintDiffTable(diff_, style, verbose_, session().zone, out);
+    ReportDiff diff = diff_;
+    RenderDiff(product_, &diff);
+    PrintDiffTable(diff, style, verbose_, session().zone, out);
   }
   std::string Short() const override { return DiffShort(diff_); }
 
   std::vector<std::string> ids_;
-  ReportDiff diff_;
+  ReportDiff diff_;  // In English.
+  std::string product_;
 };
 
 constexpr char kOutStdout[] = "-";
@@ -205,7 +202,7 @@ class ReportCommand final : public Request {
     if (!id_.empty()) CheckRunId(kRunArgument, id_);
     if (out_ == kOutStdout) return;
     const absl::Status target = CheckFileTarget(out_);
-    if (!target.ok()) AddMistake("--out ", target.message());
+    if (!target.ok()) AddMistakes("--out ", target, mistakes_);
   }
 
   absl::Status Ask(ControllerClient* client) override {
@@ -226,15 +223,15 @@ class ReportCommand final : public Request {
     }
     const absl::Status written = WriteTextFile(out_, html_);
     if (!written.ok()) {
-      Tell("--out ", written.message());
+      Tell("headed", "--out ", MessageWords(written));
       return kExitNoVerdict;
     }
-    Tell("saved to ", out_, ": ",
-         ReportShort(record_.report(), ErrStyle().utf8));
+    Tell("job-say-saved", out_,
+         ReportShort(Rendered(record_.report()), ErrStyle().utf8));
     return kExitPass;
   }
 
-  // It prints no message: the file is all.
+  // The command writes only the file, and prints no message.
   const google::protobuf::Message& Answer() const override { return record_; }
   void PrintTable(const Style& /*style*/, std::ostream& /*out*/) override {}
 

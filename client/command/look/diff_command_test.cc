@@ -6,18 +6,19 @@
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 HistoryRecord Check(const std::string& id, const Report& report) {
   HistoryRecord record;
   record.mutable_entry()->set_id(id);
   record.mutable_entry()->set_kind(HISTORY_CHECK);
-  record.mutable_entry()->set_summary(
-      absl::StrCat(report.hosts_size(), " hosts; 1 passed"));
+  record.mutable_entry()->set_hosts(static_cast<uint32_t>(report.hosts_size()));
   *record.mutable_report() = report;
   record.mutable_report()->set_run_id(id);
   return record;
@@ -46,8 +47,7 @@ Report WithoutRule(const std::vector<std::string>& hosts) {
   return report;
 }
 
-// The history has these, newest first, but for the first one, which is asked
-// about.
+// All are in the history, newest first; its list leaves out the first one.
 ProgramWorld WorldOf(const std::vector<HistoryRecord>& records) {
   ProgramWorld world;
   world.script.records = records;
@@ -72,6 +72,24 @@ TEST(DiffCommandTest, ComparesTwoChecksTheEarlierOneFirst) {
       RunProgram({"diff", "bbbb", "aaaa", "-o", "short"}, world);
   EXPECT_EQ(mended.status, 0) << mended.err;
   EXPECT_EQ(mended.out, "bbbb1111 to aaaa1111: 1 resolved\n");
+}
+
+TEST(DiffCommandTest, SpeaksChineseAndPrintsTheSameJson) {
+  TestCluster cluster("atlas-training");
+  const Report before = cluster.MakeReport();
+  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
+  ProgramWorld world = WorldOf(
+      {Check("bbbb1111", cluster.MakeReport()), Check("aaaa1111", before)});
+  const std::string json =
+      RunProgram({"diff", "aaaa", "bbbb", "-o", "json"}, world).out;
+  EXPECT_THAT(json, HasSubstr("\"observed\": \"link is DOWN\""));
+  world.environment["CLUSTERD_LANG"] = "zh";
+  EXPECT_EQ(RunProgram({"diff", "aaaa", "bbbb", "-o", "json"}, world).out,
+            json);
+  const ProgramOutput table = RunProgram({"diff", "aaaa", "bbbb"}, world);
+  EXPECT_THAT(table.out, HasSubstr("链路为 DOWN"));
+  EXPECT_THAT(table.out, HasSubstr("检查线缆、光模块和交换机端口"));
+  EXPECT_THAT(table.out, Not(HasSubstr("link is DOWN")));
 }
 
 TEST(DiffCommandTest, ExitsWithTwoWhereNothingIsWorseAndNotAllIsJudged) {
@@ -127,12 +145,16 @@ TEST(DiffCommandTest, SaysWhatItCannotCompare) {
   world.script.records[0].mutable_entry()->set_kind(HISTORY_APPLY);
   output = RunProgram({"diff", "bbbb"}, world);
   EXPECT_EQ(output.status, 3);
-  EXPECT_THAT(output.err, HasSubstr("RUN: bbbb is no check, expected one of"));
+  EXPECT_THAT(output.err,
+              HasSubstr("RUN: bbbb is not a check, expected one of"));
   world.script.history = {ListHistoryResponse()};
   output = RunProgram({"diff"}, world);
   EXPECT_EQ(output.status, 3);
   EXPECT_THAT(output.err, HasSubstr("the history has no check yet"));
   EXPECT_THAT(RunProgram({"diff", "x!"}, world).err, HasSubstr("RUN: \"x!\""));
+  world.environment["CLUSTERD_LANG"] = "zh";
+  EXPECT_THAT(RunProgram({"diff"}, world).err,
+              HasSubstr("历史记录中还没有检查"));
 }
 
 TEST(DiffCommandTest, PrintsJsonAndYaml) {

@@ -129,8 +129,9 @@ TEST_F(ReportCommandTest, LeavesTheOldFileWhereItHasNothingToWrite) {
   const ProgramOutput plan =
       RunProgram({"report", "3fa2c4d5e6f70812", "--out", path_}, world_);
   EXPECT_EQ(plan.status, 3);
-  EXPECT_THAT(plan.err, HasSubstr("RUN: 3fa2c4d5e6f70812 is no check, expected "
-                                  "one of clusterctl history --kind check"));
+  EXPECT_THAT(plan.err,
+              HasSubstr("RUN: 3fa2c4d5e6f70812 is not a check, expected "
+                        "one of clusterctl history --kind check"));
   EXPECT_EQ(FileContent(path_), "old");
 }
 

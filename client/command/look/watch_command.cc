@@ -1,5 +1,5 @@
-// clusterctl watch: the cluster as it is now, on a terminal redrawn in place,
-// until Ctrl-C. One stream, which is opened again when the controller is back.
+// clusterctl watch: the present state of the cluster, redrawn in place on a
+// terminal until Ctrl-C. It reopens its stream when the controller is back.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -15,15 +15,15 @@
 namespace clusterd {
 namespace {
 
-// Of one stream; then another one is opened.
+// Longest life of one stream; then another one is opened.
 constexpr absl::Duration kLongestStream = absl::Hours(24 * 30);
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(100);
 constexpr absl::Duration kLongestRetry = absl::Seconds(10);
-// A controller that is away for longer does not come back by itself.
+// After that time the controller is not expected back.
 constexpr absl::Duration kLongestAway = absl::Hours(1);
-constexpr int kUsualRows = 24;  // Of a terminal that does not tell.
+constexpr int kUsualRows = 24;  // If the terminal reports none.
 
-// Whether the controller, or the way to it, may be there again by itself.
+// The controller may return, or the way to it.
 bool MayPass(const absl::Status& end) {
   return end.ok() || absl::IsUnavailable(end) || absl::IsCancelled(end) ||
          absl::IsDeadlineExceeded(end) || absl::IsResourceExhausted(end);
@@ -57,13 +57,13 @@ class WatchCommand final : public Command {
     return status;
   }
 
-  // Until Ctrl-C, or why it cannot go on.
+  // Runs until Ctrl-C; otherwise returns why it cannot continue.
   absl::Status Follow(ControllerClient& client) {
     for (;;) {
       const absl::Status end = client.ReadAll(
           &Controller::Stub::Watch, WatchRequest(), kLongestStream,
           [this](ClusterNow& now) { Show(now); });
-      // Before the first answer nobody waits: the address may be wrong.
+      // Before the first answer an error is final: the address may be wrong.
       if (session().interrupt.fired() || !now_.has_value() || !MayPass(end)) {
         return end;
       }
@@ -81,17 +81,17 @@ class WatchCommand final : public Command {
     trouble_.clear();
     retry_ = kFirstRetry;
     Draw();
-    // Nobody reads it any more.
+    // The reader has gone.
     if (!session().out) session().interrupt.Fire();
   }
 
   void LoseController(const absl::Status& end, absl::Time now) {
     away_since_ = now;
-    trouble_ = Say("now-retries",
-                   end.ok() ? Say("now-ended-call", controller_)
-                            : std::string(end.message()),
-                   absl::FormatTime("%H:%M:%S", now, session().zone));
-    if (screen_ == nullptr) return Tell(trouble_);
+    trouble_ = Say(
+        "now-retries",
+        end.ok() ? Worded("now-ended-call", controller_) : MessageWords(end),
+        absl::FormatTime("%H:%M:%S", now, session().zone));
+    if (screen_ == nullptr) return Tell("headed", "", trouble_);
     Draw();
   }
 
@@ -105,7 +105,6 @@ class WatchCommand final : public Command {
     const Terminal& terminal = terminal_ ? *terminal_ : session().terminal;
     const Style style = StyleOf(&Terminal::out_is_terminal, terminal,
                                 session().environment, color_);
-    const InLanguage spoken(LanguageOf(session().environment));
     std::ostringstream text;
     if (!trouble_.empty()) {
       Page(style, text)
@@ -123,9 +122,9 @@ class WatchCommand final : public Command {
 
   std::string format_text_ = "table";
   bool is_jsonl_ = false;
-  std::optional<Terminal> terminal_;    // As it was looked at last.
+  std::optional<Terminal> terminal_;    // As last read.
   std::unique_ptr<LiveScreen> screen_;  // Null: it does not redraw, or not yet.
-  std::optional<ClusterNow> now_;       // None: never told anything.
+  std::optional<ClusterNow> now_;       // None: no answer so far.
   std::optional<absl::Time> away_since_;
   std::string trouble_;  // Empty: the stream is there.
   absl::Duration retry_ = kFirstRetry;

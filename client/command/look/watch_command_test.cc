@@ -29,7 +29,7 @@ ClusterNow With(uint32_t attached) {
   return now;
 }
 
-// Ctrl-C is pressed when so much has been shown.
+// Ctrl-C comes after this number of flushes.
 ProgramWorld WorldOf(const std::vector<std::vector<ClusterNow>>& watches,
                      int flushes) {
   ProgramWorld world;
@@ -106,7 +106,7 @@ TEST(WatchCommandTest, GoesOnWhenTheControllerIsBackAndSaysThatItWasAway) {
 }
 
 TEST(WatchCommandTest, SaysOnItsScreenThatTheControllerIsAway) {
-  // What was there, that it is away, and what is there again.
+  // The old state, the loss of the controller, and the new state.
   ProgramWorld world = WorldOf({{With(11)}, {With(12)}}, 3);
   OnTerminal(24, &world);
   const ProgramOutput output = RunProgram({"watch", "--color=never"}, world);

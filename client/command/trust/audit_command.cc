@@ -1,24 +1,22 @@
-// clusterctl audit: whether an audit file is whole, and which newest lines of
-// such files others keep. Verifying needs no controller: the file may be
-// elsewhere, and the controller may be who is not believed.
+// clusterctl audit: verifies an audit file, and lists the newest lines that
+// others keep. Verifying needs no controller: the file may be on another
+// machine, and the controller may be the suspect.
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "client/files/user_files.h"
 #include "config/audit/audit_chain.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
 
-// Of the daemon's own file, in what `audit head FILE` lists.
+// The file's own line in the list of `audit head FILE`.
 constexpr char kThisFile[] = "this file";
 
 absl::StatusOr<std::vector<AuditText>> ReadFiles(
@@ -56,7 +54,7 @@ class AuditHeadCommand final : public Request {
     ASSIGN_OR_RETURN(const std::vector<AuditText> files, ReadFiles({file_}));
     AuditFindings found = VerifyAudit(files, {});
     if (found.lines == 0) {
-      return InvalidArgument(file_, ": no line of an audit file can be read");
+      return InvalidWords("msg-trust-audit-empty", file_);
     }
     heads_.set_schema_version(kReportSchemaVersion);
     found.head.set_of(kThisFile);
@@ -70,12 +68,14 @@ class AuditHeadCommand final : public Request {
   const google::protobuf::Message& Answer() const override { return heads_; }
   void PrintTable(const Style& style, std::ostream& out) override {
     Page page(style, out);
-    std::vector<Row> rows = {{{"FILE", Paint::kBold}, {"HEAD", Paint::kBold}}};
+    std::vector<Row> rows = {TitleRow(Say("audit-head-titles"))};
     for (const AuditHead& head : heads_.heads()) {
-      rows.push_back({{page.Safe(head.of())},
-                      {page.Safe(absl::StrCat(
-                          AuditHeadText(head),
-                          head.contradicted() ? "  went back" : ""))}});
+      const std::string text = AuditHeadText(head);
+      rows.push_back(
+          {{head.of() == kThisFile ? Say("audit-this-file")
+                                   : page.Safe(head.of())},
+           {page.Safe(head.contradicted() ? Say("audit-went-back", text)
+                                          : text)}});
     }
     page.PrintTable(rows, {});
   }
@@ -104,7 +104,7 @@ class AuditVerifyCommand final : public Command {
     std::vector<AuditHead> heads;
     for (const std::string& text : heads_text_) {
       absl::StatusOr<AuditHead> head = ParseAuditHead(text);
-      if (!head.ok()) AddMistake("--head: ", head.status().message());
+      AddMistakes("--head: ", head.status(), mistakes_);
       if (head.ok()) heads.push_back(*std::move(head));
     }
     const auto client = of_.empty() ? nullptr : Connect();
@@ -121,7 +121,7 @@ class AuditVerifyCommand final : public Command {
     return Print(VerifyAudit(*files, heads));
   }
 
-  // The newest, and one that it contradicts: all must be there.
+  // Asks for the newest line and a contradicted one. The file must have both.
   absl::Status AskHeads(ControllerClient& client,
                         std::vector<AuditHead>* heads) const {
     const size_t before = heads->size();
@@ -132,30 +132,27 @@ class AuditVerifyCommand final : public Command {
       if (head.of() == of_ && head.sequence() > 0) heads->push_back(head);
     }
     if (heads->size() > before) return absl::OkStatus();
-    return NotFound("the controller keeps no line of ", QuotedText(of_),
-                    ", expected a name that clusterctl audit head lists");
+    return NotFoundWords("msg-trust-audit-not-kept", QuotedText(of_));
   }
 
   int Print(const AuditFindings& found) {
     const bool utf8 = OutStyle(ColorMode::kNever).utf8;
     std::ostream& out = session().out;
-    for (const std::string& text : found.breaks) {
-      out << SafeText(text, utf8) << "\n";
+    for (const FindingValue& each : found.breaks) {
+      out << SafeText(ValueText(each), utf8) << "\n";
     }
-    for (const std::string& text : found.notes) {
-      out << SafeText(absl::StrCat("note: ", text), utf8) << "\n";
+    for (const FindingValue& each : found.notes) {
+      out << SafeText(Say("note", each), utf8) << "\n";
     }
-    const std::string lines = Count(found.lines, "line");
-    const std::string head =
-        found.lines == 0 ? ""
-                         : absl::StrCat(", head ", AuditHeadText(found.head));
-    if (found.breaks.empty()) {
-      out << "intact: " << lines << head << "\n";
-      return kExitPass;
+    FindingValue lines = Counted(found.lines, "line");
+    if (found.lines > 0) {
+      lines = Worded("audit-lines-to", lines, AuditHeadText(found.head));
     }
-    out << "broken: " << Count(found.breaks.size(), "break") << " in " << lines
-        << head << "\n";
-    return kExitFail;
+    const size_t breaks = found.breaks.size();
+    out << (breaks == 0 ? Say("audit-intact", lines)
+                        : Say("audit-broken", Counted(breaks, "break"), lines))
+        << "\n";
+    return breaks == 0 ? kExitPass : kExitFail;
   }
 
   std::vector<std::string> files_;

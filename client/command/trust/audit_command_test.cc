@@ -98,7 +98,7 @@ TEST(AuditVerifyTest, FailsForAHeadThatTheHostHasContradictedSince) {
   EXPECT_TRUE(absl::StrContains(cut.out, "2 lines are cut off the end"))
       << cut.out;
   const ProgramOutput listed = RunProgram({"audit", "head"}, world);
-  EXPECT_TRUE(absl::StrContains(listed.out, "  went back\n")) << listed.out;
+  EXPECT_TRUE(absl::StrContains(listed.out, "  contradicted\n")) << listed.out;
 }
 
 TEST(AuditVerifyTest, TakesWrongUsageAndMissingFilesAsSuch) {
@@ -110,6 +110,20 @@ TEST(AuditVerifyTest, TakesWrongUsageAndMissingFilesAsSuch) {
   EXPECT_EQ(output.status, 3);
   EXPECT_TRUE(absl::StrContains(output.err, "\"x\"")) << output.err;
   EXPECT_TRUE(absl::StrContains(output.err, "\"1:y\"")) << output.err;
+}
+
+TEST(AuditVerifyTest, SpeaksTheUsersLanguage) {
+  ProgramWorld chinese;
+  chinese.environment["CLUSTERD_LANG"] = "zh";
+  const std::string whole = TestFile("whole.jsonl", Chain(3).text);
+  const std::string altered = TestFile(
+      "altered.jsonl", absl::StrReplaceAll(Chain(3).text, {{"run2", "run9"}}));
+  for (const std::string& path : {whole, altered}) {
+    const ProgramOutput first = RunProgram({"audit", "verify", path});
+    const ProgramOutput second = RunProgram({"audit", "verify", path}, chinese);
+    EXPECT_EQ(first.status, second.status);
+    EXPECT_NE(first.out, second.out);
+  }
 }
 
 TEST(AuditHeadTest, ListsWhatTheControllerKeeps) {

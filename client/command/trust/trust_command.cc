@@ -1,11 +1,11 @@
-// clusterctl token and certificates: which hosts may join, and when
-// certificates end. clusterctl lock, unlock and locks: identities that the
-// controller refuses at once, whatever their certificates say.
+// clusterctl token and certificates: joining of hosts, and the end of
+// certificates. clusterctl lock, unlock and locks: identities that the
+// controller refuses at once, in spite of a valid certificate.
 #include <memory>
 #include <string>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/command/request.h"
 #include "client/print/hosts_table.h"
 #include "config/values/hostlist.h"
@@ -46,27 +46,27 @@ class TokenCreateCommand final
     asked_.set_uses(ReadCount("--uses", uses_text_, 0));
     if (asked_.hosts().empty()) return;
     const auto names = ExpandHostlist(asked_.hosts());
-    if (!names.ok()) AddMistake("--hosts: ", names.status().message());
+    if (!names.ok()) AddMistakes("--hosts: ", names.status(), mistakes_);
   }
 
   int Finish() override {
     if (absl::StartsWith(controller_, "127.") ||
         absl::StartsWith(controller_, "localhost:")) {
-      Tell("warning: hosts do not reach ", controller_,
-           "; replace it with the controller's address in their network");
+      Tell("warning", Worded("msg-trust-local-address", controller_));
     }
     return Deliver(kExitPass);
   }
 
   void PrintTable(const Style& style, std::ostream& out) override {
     const std::string hosts = answer_.entry().hosts();
-    out << "token " << SafeText(answer_.entry().id(), style.utf8) << " for "
-        << Count(answer_.entry().uses(), "host") << " of "
-        << (hosts.empty() ? "cluster.yaml" : SafeText(hosts, style.utf8))
-        << ", once each, valid until "
-        << UtcMinute(absl::FromUnixMillis(answer_.entry().expires_ms()))
-        << "; it is not shown again\nrun on each such host, as root:\n\n"
-        << "  " << SafeShort(style) << "\n";
+    out << SafeText(Say("token-created", answer_.entry().id(),
+                        Counted(answer_.entry().uses(), "host"),
+                        hosts.empty() ? "cluster.yaml" : hosts,
+                        UtcMinute(absl::FromUnixMillis(
+                            answer_.entry().expires_ms()))),
+                    style.utf8)
+        << "\n"
+        << Say("token-run-there") << "\n\n  " << SafeShort(style) << "\n";
   }
   std::string Short() const override { return JoinLine(answer_, controller_); }
 
@@ -102,20 +102,18 @@ class TokenRevokeCommand final
 
  private:
   void ReadOptions() override {
-    // The id stands in the whole token, too.
+    // The whole token contains the id.
     const bool is_whole = absl::StartsWith(id_, "cj1.");
     asked_.set_id(is_whole ? id_.substr(4, 8) : id_);
   }
   std::string Short() const override {
-    return absl::StrCat("token ", answer_.entry().id(),
-                        ": revoked; hosts that joined with it keep their "
-                        "certificates");
+    return Say("token-revoked", answer_.entry().id());
   }
 
   std::string id_;
 };
 
-// Four calls: the list, and three decisions about one host.
+// Makes one of four calls: the list, and three decisions about one host.
 class CertificatesCommand final : public Request {
  public:
   CertificatesCommand() : Request("certificates") {}
@@ -139,17 +137,14 @@ class CertificatesCommand final : public Request {
           "ACTION", action_text_, {"list", "approve", "refuse", "reset"}));
     }
     if (action_ == kList && !host_.empty()) {
-      AddMistake("HOST: \"", host_, "\" was not expected for list");
+      AddMistake("msg-trust-host-not-expected", host_);
     }
     if (action_ != kList && !IsHostName(host_)) {
-      AddMistake("HOST: ", QuotedText(host_),
-                 ", expected the name of one host");
+      AddMistake("msg-trust-host-name", QuotedText(host_));
     }
     const bool is_about_one = action_ == kApprove || action_ == kRefuse;
     if (is_about_one && key_.empty()) {
-      AddMistake(
-          "KEY: \"\", expected the key of the machine that waits, as "
-          "clusterctl certificates shows it");
+      AddMistake("msg-trust-key-missing");
     }
   }
 
@@ -192,24 +187,19 @@ class CertificatesCommand final : public Request {
   }
   std::string Short() const override {
     if (action_ == kList) {
-      return absl::StrCat(list_.cluster(), ": ", CertificatesShort(list_));
+      return JoinParts(": ", {list_.cluster(), CertificatesShort(list_)});
     }
     if (action_ != kReset) {
       const CertificateEntry& entry = approved_.entry();
-      return absl::StrCat(
-          entry.host(), ": machine ", entry.waiting_machine_id(), " with key ",
-          entry.waiting_key(), " from ", entry.waiting_peer(),
-          action_ == kRefuse
-              ? " is refused; nothing else has changed"
-              : " is approved; it must join again within an hour");
+      return Say(
+          action_ == kRefuse ? "certificates-refused" : "certificates-approved",
+          entry.host(), entry.waiting_machine_id(), entry.waiting_key(),
+          entry.waiting_peer());
     }
     const std::string& waited = reset_.refused_machine_id();
-    return absl::StrCat(
-        reset_.host(), ": its key is deleted",
-        waited.empty()
-            ? ""
-            : absl::StrCat(", and machine ", waited, " that waited is refused"),
-        "; the host must join again with a new token and another key");
+    return Say(
+        waited.empty() ? "certificates-reset" : "certificates-reset-both",
+        reset_.host(), waited);
   }
 
   std::string action_text_;
@@ -222,13 +212,13 @@ class CertificatesCommand final : public Request {
 };
 
 constexpr char kSecond[] = "%Y-%m-%d %H:%M:%S %Ez";
-constexpr size_t kMaxReason = 200;  // Of the controller, too.
+constexpr size_t kMaxReason = 200;  // As in the controller.
 
-std::string LockLine(const LockEntry& lock, absl::TimeZone zone) {
-  return absl::StrCat(
-      lock.identity(), ": locked since ",
+FindingValue LockWords(const LockEntry& lock, absl::TimeZone zone) {
+  return Worded(
+      lock.reason().empty() ? "lock" : "lock-with-reason", lock.identity(),
       absl::FormatTime(kSecond, absl::FromUnixMillis(lock.since_ms()), zone),
-      " by ", lock.by(), lock.reason().empty() ? "" : ": ", lock.reason());
+      lock.by(), lock.reason());
 }
 
 class LockCommand final : public OneCall<LockRequest, LockResponse> {
@@ -245,22 +235,23 @@ class LockCommand final : public OneCall<LockRequest, LockResponse> {
 
  private:
   void ReadOptions() override {
-    if (asked_.identity().empty()) AddMistake("IDENTITY: is empty");
+    if (asked_.identity().empty()) AddMistake("msg-trust-identity-missing");
     if (asked_.reason().size() > kMaxReason) {
-      AddMistake("--reason: ", asked_.reason().size(),
-                 " bytes, expected at most ", kMaxReason);
+      AddMistake("msg-trust-reason-too-long", asked_.reason().size(),
+                 kMaxReason);
     }
   }
 
   int Finish() override {
     if (answer_.not_on_disk().empty()) return Deliver(kExitPass);
-    Tell("warning: ", answer_.lock().identity(), ": ", answer_.not_on_disk());
+    Tell("warning",
+         Worded("about", answer_.lock().identity(), answer_.not_on_disk()));
     return Deliver(kExitFail);
   }
 
   std::string Short() const override {
-    return absl::StrCat(LockLine(answer_.lock(), session().zone), " (",
-                        Count(answer_.ended(), "stream"), " ended)");
+    return Say("lock-made", LockWords(answer_.lock(), session().zone),
+               Counted(answer_.ended(), "stream"));
   }
 };
 
@@ -276,11 +267,11 @@ class UnlockCommand final : public OneCall<UnlockRequest, UnlockResponse> {
 
  private:
   void ReadOptions() override {
-    if (asked_.identity().empty()) AddMistake("IDENTITY: is empty");
+    if (asked_.identity().empty()) AddMistake("msg-trust-identity-missing");
   }
 
   std::string Short() const override {
-    return absl::StrCat("unlocked ", LockLine(answer_.lock(), session().zone));
+    return Say("lock-ended", LockWords(answer_.lock(), session().zone));
   }
 };
 
@@ -291,16 +282,18 @@ class LocksCommand final : public OneCall<ListLocksRequest, ListLocksResponse> {
  private:
   void PrintTable(const Style& style, std::ostream& out) override {
     for (const LockEntry& lock : answer_.locks()) {
-      out << SafeText(LockLine(lock, session().zone), style.utf8) << "\n";
+      out << SafeText(ValueText(LockWords(lock, session().zone)), style.utf8)
+          << "\n";
     }
-    if (answer_.locks().empty()) out << "no locks\n";
+    if (answer_.locks().empty()) out << Say("locks-none") << "\n";
   }
   std::string Short() const override {
-    std::string names;
+    std::vector<std::string> names;
     for (const LockEntry& lock : answer_.locks()) {
-      absl::StrAppend(&names, names.empty() ? ": " : ", ", lock.identity());
+      names.push_back(lock.identity());
     }
-    return absl::StrCat(answer_.locks_size(), " locked", names);
+    return JoinParts(
+        ": ", {Say("locks-count", names.size()), absl::StrJoin(names, ", ")});
   }
 };
 

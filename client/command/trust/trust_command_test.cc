@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// The clock of RunProgram stands at 2025-01-01.
+// The clock of RunProgram is at 2025-01-01.
 constexpr int64_t kNowMs = 1735689600'000;
 constexpr int64_t kDayMs = 24 * 3600'000;
 
@@ -218,6 +218,34 @@ TEST(CertificatesCommandTest, WrongWordsAreStatus3AndDecideNothing) {
                 HasSubstr("KEY: "));
   }
   EXPECT_EQ(controller.decision(), "");
+}
+
+// Mistakes and answers are Chinese on the screen, and English in JSON.
+TEST(TrustCommandsTest, SpeakTheUsersLanguage) {
+  ProgramWorld english;
+  english.script.token = Made(7444);
+  english.script.reset.set_host("node05");
+  english.script.revoked.mutable_entry()->set_id("4f09c2d1");
+  ProgramWorld chinese = english;
+  chinese.environment["CLUSTERD_LANG"] = "zh";
+  const std::vector<std::vector<std::string>> lines = {
+      {"token", "create"},
+      {"token", "create", "--ttl", "30s"},
+      {"token", "revoke", "4f09c2d1"},
+      {"certificates", "reset", "node05"},
+      {"certificates", "approve", "node05"},
+      {"certificates", "list", "node05"},
+      {"lock", "node07", "--reason", std::string(201, 'x')},
+      {"locks"},
+      {"waivers"}};
+  for (std::vector<std::string> line : lines) {
+    const ProgramOutput first = RunProgram(line, english);
+    const ProgramOutput second = RunProgram(line, chinese);
+    EXPECT_EQ(first.status, second.status);
+    EXPECT_NE(first.out + first.err, second.out + second.err) << second.err;
+    line.insert(line.end(), {"-o", "json"});
+    EXPECT_EQ(RunProgram(line, english).out, RunProgram(line, chinese).out);
+  }
 }
 
 }  // namespace

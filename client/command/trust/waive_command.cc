@@ -1,9 +1,8 @@
 // clusterctl waive, maintenance, unwaive and waivers: failures that are
-// accepted until a moment, and hosts that are out of service until then.
+// accepted until a given time, and hosts that are out of service until then.
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "client/command/request.h"
 #include "config/words/quoted_text.h"
 #include "config/words/waiver_text.h"
@@ -11,14 +10,13 @@
 namespace clusterd {
 namespace {
 
-// With the id that unwaive takes, first.
+// Begins with the id that unwaive takes.
 std::string WaiverLine(const Waiver& waiver) {
-  return absl::StrCat(waiver.id().empty() ? "cluster.yaml" : waiver.id(), ": ",
-                      ValueText(WaivedWords(waiver)), " ",
-                      ValueText(WaiverWords(waiver)));
+  return Say("waiver-line", waiver.id().empty() ? "cluster.yaml" : waiver.id(),
+             WaivedWords(waiver), WaiverWords(waiver));
 }
 
-// Of waive, and of maintenance, which has no rule and no devices.
+// Commands waive and maintenance. The latter has no rule and no devices.
 class WaiveCommand final : public OneCall<WaiveRequest, WaiverResponse> {
  public:
   explicit WaiveCommand(bool is_maintenance)
@@ -69,7 +67,7 @@ class UnwaiveCommand final : public OneCall<EndWaiverRequest, WaiverResponse> {
 
  private:
   std::string Short() const override {
-    return absl::StrCat("ended ", WaiverLine(answer_.waiver()));
+    return Say("waiver-ended", WaiverLine(answer_.waiver()));
   }
 };
 
@@ -86,18 +84,17 @@ class WaiversCommand final
  private:
   absl::string_view StateOf(const Waiver& waiver) const {
     const absl::Time now = absl::FromUnixMillis(answer_.now_ms());
-    if (IsInForce(waiver, now)) return "in force";
-    return waiver.until_ms() <= answer_.now_ms() ? "ended" : "too long";
+    if (IsInForce(waiver, now)) return "waivers-in-force";
+    return waiver.until_ms() <= answer_.now_ms() ? "waivers-ended"
+                                                 : "waivers-too-long";
   }
 
   void PrintTable(const Style& style, std::ostream& out) override {
     for (const Waiver& waiver : answer_.waivers()) {
-      out << SafeText(
-                 absl::StrCat(WaiverLine(waiver), " (", StateOf(waiver), ")"),
-                 style.utf8)
+      out << SafeText(Say(StateOf(waiver), WaiverLine(waiver)), style.utf8)
           << "\n";
     }
-    if (answer_.waivers().empty()) out << "nothing is waived\n";
+    if (answer_.waivers().empty()) out << Say("waivers-none") << "\n";
   }
 };
 

@@ -8,7 +8,7 @@
 namespace clusterd {
 namespace {
 
-// The tests' clock says 2025-01-01 00:00 UTC.
+// The tests' clock is at 2025-01-01 00:00 UTC.
 constexpr int64_t kNowMs = 1735689600000;
 
 Waiver LinkWaiver() {

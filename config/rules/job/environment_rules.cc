@@ -1,5 +1,5 @@
-// The variables that a job gets on a host: by the host's own files, and by the
-// job file. Each for itself, and compared between hosts.
+// The variables that a job gets on a host, from the host's own files and the
+// job file: each alone, and compared between hosts.
 #include <map>
 #include <set>
 #include <string>
@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kMaxShownNames = 4;
 constexpr uint32_t kMaxBasePort = 65520;  // More is not legal.
 constexpr uint32_t kMaxPort = 65535;
-// Folders, which set_env.sh of CANN sets, and what other rules judge.
+// Folders, which set_env.sh of CANN sets, and variables of other rules.
 constexpr char kNeedsNoForm[] = "ASCEND_\\w+_(?:HOME|PATH)|MASTER_ADDR|NNODES";
 
 std::string SeriesOf(const ClusterView& view) {
@@ -46,8 +46,8 @@ class EnvironmentCheck {
   EnvironmentCheck(std::string series, RuleReport& report)
       : series_(std::move(series)), report_(report) {}
 
-  // `host` is null for the job file. `job` as VariableLines takes it; what
-  // `winner` sets itself does not matter.
+  // `host` is null for the job file. `job` is as for VariableLines; `winner`'s
+  // own variables do not matter.
   void Run(const HostView* host, const HostFacts& facts, const JobSpec* job,
            const JobSpec* winner) {
     host_ = host;
@@ -64,7 +64,7 @@ class EnvironmentCheck {
     for (const std::string& name : names) {
       for (const EnvironmentVariable* each : VariableLines(facts, job, name)) {
         const bool is_good = JudgeLine(*each);
-        // Whatever a shell makes of it, it is something.
+        // A shell may change it, but it is set.
         sure[name] = is_good && IsSure(*each) ? each->value() : kUnclear;
         lines_[name] = each;
       }
@@ -108,7 +108,7 @@ class EnvironmentCheck {
     Add("cut", variable, right, QuotedText(variable.cut()));
   }
 
-  // Whether the line sets a variable that something reads; if not, adds that.
+  // True if a program reads the line's variable; otherwise adds a finding.
   bool HasEffect(const EnvironmentVariable& variable) {
     if (variable.effect() == EnvironmentVariable::OTHER_FILE) {
       Note("env-in-other-file", variable);
@@ -122,7 +122,7 @@ class EnvironmentCheck {
       Note("env-unreadable-file", variable);
       return false;
     }
-    // Any other name is a matter of its own program.
+    // Other names concern their own programs.
     if (!IsJobVariable(variable.name())) return false;
     const absl::string_view meant = MeantJobVariable(variable.name());
     if (variable.effect() != EnvironmentVariable::SET) {
@@ -145,7 +145,7 @@ class EnvironmentCheck {
     return true;
   }
 
-  // Whether the value may be judged further.
+  // True if the value may be judged further.
   bool JudgeLine(const EnvironmentVariable& variable) {
     const std::string value = QuotedText(variable.value());
     if (variable.computed()) {
@@ -179,7 +179,7 @@ class EnvironmentCheck {
   }
 
   void JudgeTogether(JobVariables sure) {
-    // One of a pair that is not known contradicts nothing.
+    // An unknown one of a pair contradicts nothing.
     constexpr char kRoce[] = "HCCL_INTRA_ROCE_ENABLE";
     for (auto& [name, value] : sure) {
       if (value != kUnclear || !absl::StartsWith(name, "HCCL_INTRA_")) continue;
@@ -211,13 +211,12 @@ class EnvironmentCheck {
   const HostView* host_ = nullptr;
   const std::string series_;
   RuleReport& report_;
-  // By the words of the reason, place and name.
+  // Keyed by the words of the reason, place and name.
   std::map<absl::string_view, std::map<std::string, FindingValue>> not_judged_;
   std::map<std::string, const EnvironmentVariable*> lines_;
 };
 
-// CANN shows a process these devices alone. Without a job only what the product
-// has is known.
+// CANN shows a process these devices alone. Without a job the product decides.
 void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
                          RuleReport& report) {
   const EnvironmentVariable* const list =
@@ -243,7 +242,7 @@ void JudgeVisibleDevices(const ClusterView& view, const HostView& host,
       DevicesValue(hidden.empty() ? listed : hidden));
 }
 
-// HCCL takes a base port behind which not all of its ports fit.
+// HCCL accepts a base port with too few ports behind it.
 void JudgeBasePort(const ClusterView& view, const HostView& host,
                    RuleReport& report) {
   const EnvironmentVariable* const base =
@@ -260,7 +259,7 @@ void JudgeBasePort(const ClusterView& view, const HostView& host,
              kMaxPort + 1 - count);
 }
 
-// Whether hosts of one job must have it alike.
+// True if hosts of one job must have the same value.
 bool IsCompared(const EnvironmentVariable& variable) {
   const JobVariable* const row = FindJobVariable(variable.name());
   return row != nullptr && !row->may_differ &&
@@ -276,12 +275,12 @@ struct Value {
 
 constexpr char kValueAt[] = "value-at";
 
-// By value, as a job would get it; hosts where only a shell knows it are left
-// out, since hccl-environment names them.
-FirstMet<std::string, Value> ValuesOf(const ClusterView& view,
-                                      const std::string& name) {
+// Hosts by the value that a job would get; leaves out values that only a shell
+// knows, since hccl-environment reports those.
+FirstSeen<std::string, Value> ValuesOf(const ClusterView& view,
+                                       const std::string& name) {
   const JobVariable* const row = FindJobVariable(name, SeriesOf(view));
-  FirstMet<std::string, Value> values;
+  FirstSeen<std::string, Value> values;
   for (const HostView& host : view.hosts()) {
     if (!IsKnown(host.facts->environment())) continue;
     const EnvironmentVariable* const found =
@@ -302,7 +301,7 @@ FirstMet<std::string, Value> ValuesOf(const ClusterView& view,
 
 void CompareVariable(const ClusterView& view, const std::string& name,
                      RuleReport& report) {
-  FirstMet<std::string, Value> values = ValuesOf(view, name);
+  FirstSeen<std::string, Value> values = ValuesOf(view, name);
   if (values.size() < 2) return;
   auto& groups = values.items();
   absl::c_stable_sort(groups, [](const auto& a, const auto& b) {

@@ -168,7 +168,7 @@ TEST(CheckHcclEnvironmentTest, PlaceholderFails) {
   EXPECT_EQ(CheckOf("HCCL_OP_EXPANSION_MODE", "HOST").state(), PASS);
 }
 
-// HCCL documents the form for Ascend 950; what others make of it is not known.
+// HCCL documents the form for Ascend 950; the effect on others is not known.
 TEST(CheckHcclEnvironmentTest, AlgorithmsByExecutorAreNoPlaceholder) {
   for (const char* value :
        {"allreduce:sequence{mesh,nhr};sole{nhr}", "not(nhr)", "nhr"}) {
@@ -213,7 +213,7 @@ TEST(CheckHcclEnvironmentTest, WhatTheShellCutsOffIsAWarning) {
       ->mutable_variables(0)
       ->set_effect(EnvironmentVariable::NOT_EXPORTED);
   EXPECT_EQ(cluster.Check("hccl-environment").findings_size(), 2);
-  // What is left of it is judged, too.
+  // The rest of the value is judged, too.
   Set(cluster, "HCCL_OP_RETRY_ENABLE", "L1:0,").set_cut(" L2:0");
   EXPECT_EQ(cluster.Check("hccl-environment").state(), FAIL);
 }
@@ -283,7 +283,7 @@ TEST(CheckHcclEnvironmentTest, NamesWhatHasNoPublishedForm) {
   Set(cluster, "HCCL_SOMETHING_NEW", "7");
   Set(cluster, "/opt/x/env.sh", "").set_effect(EnvironmentVariable::SOURCED);
   EXPECT_EQ(cluster.Check("hccl-environment").state(), PASS);
-  // Also beside a finding.
+  // The same beside a finding.
   Set(cluster, "HCCL_BUFFSIZE", "0");
   EXPECT_THAT(
       cluster.Check("hccl-environment").summary(),
@@ -303,7 +303,7 @@ TEST(CheckHcclEnvironmentTest, NamesKnownVariablesWithoutAForm) {
                                        " (/etc/profile.d/hccl.sh:3)")));
     EXPECT_THAT(CheckOf(name, "<a>").summary(), Not(HasSubstr("not judged")));
   }
-  // Of folders none is wrong, and the others have rules of their own.
+  // Any folder is valid, and the others have rules of their own.
   for (const char* name : {"ASCEND_OPP_PATH", "ASCEND_TOOLKIT_HOME",
                            "MASTER_ADDR", "NNODES", "RANK_SIZE"}) {
     EXPECT_THAT(CheckOf(name, "2").summary(), Not(HasSubstr("not judged")));
@@ -397,7 +397,7 @@ TEST(CheckHcclEnvironmentTest, LineOfAJobFileIsCorrectedThere) {
   }
 }
 
-// One role of a job alone, as prefill and decode have it.
+// Set for one role of a job alone, as prefill and decode have it.
 TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
   TestCluster cluster;
   Set(cluster, "HCCL_INTRA_ROCE_ENABLE", "1");
@@ -416,7 +416,7 @@ TEST(CheckEnvironmentUniformTest, WarnsOfTheClusterAndFailsAJob) {
           Not(HasSubstr("HCCL_RDMA_TIMEOUT"))));
   cluster.StartJob();
   EXPECT_EQ(cluster.Check("environment-uniform").state(), FAIL);
-  // What the job sets itself is the same everywhere.
+  // The job sets the same value on all hosts.
   cluster.job->add_environment()->set_name("HCCL_INTRA_ROCE_ENABLE");
   cluster.job->mutable_environment(0)->set_value("1");
   EXPECT_EQ(cluster.Check("environment-uniform").state(), PASS);

@@ -25,7 +25,7 @@ constexpr size_t kMaxListed = 8;
 constexpr int kHostsColumns = 60;
 constexpr char kSuperPod[] = "network-super-pod";
 
-// Servers by the super pod that HCCL counts them to.
+// Servers by the super pod to which HCCL assigns them.
 using Pods = std::map<std::string, std::vector<std::string>>;
 
 size_t ServersOf(const ClusterView& view) {
@@ -40,8 +40,8 @@ FindingValue ValueOf(const EnvironmentVariable& variable) {
                 PlaceWords(variable));
 }
 
-// Whether each login of a host gets this value, as HCCL reads it, so that HCCL
-// takes RoCE. Else adds the hosts that may get it.
+// True if each login of a host gets this value, as HCCL reads it, so that HCCL
+// takes RoCE. Otherwise adds the hosts that may get it.
 bool Demands(const ClusterView& view, absl::string_view name,
              absl::string_view value, JobNetwork* network) {
   const JobVariable& row = *FindJobVariable(name);
@@ -94,7 +94,7 @@ FindingValue PodsWords(const Pods& pods, absl::string_view what) {
   return Worded("network-pods", count, Listed(each, kMaxListed));
 }
 
-// The table that HCCL accepts comes before chips and variables.
+// The rank table that HCCL accepts overrides chips and variables.
 std::optional<JobNetwork> OfRankTable(const ClusterView& view) {
   if (view.job() == nullptr || view.job()->rank_table().empty()) return {};
   const auto table = ParseRankTable(view.job()->rank_table());
@@ -112,7 +112,7 @@ std::optional<JobNetwork> OfRankTable(const ClusterView& view) {
                     PodsWords(pods, "super pod of the rank table")};
 }
 
-// The super pod that the chips of the job on this host tell, all of them.
+// The super pod that all chips of the job on this host report.
 std::optional<uint32_t> RealPod(const HostView& host) {
   std::optional<uint32_t> pod;
   for (const DeviceView& device : host.devices) {
@@ -129,7 +129,7 @@ bool IsUntold(const HostView& host) {
   });
 }
 
-// By the spec's names: what the launch gives the servers of the job.
+// The super pods from the launch, by the spec's names of servers.
 absl::flat_hash_map<absl::string_view, absl::string_view> GivenPods(
     const ClusterView& view) {
   absl::flat_hash_map<absl::string_view, absl::string_view> given;
@@ -141,8 +141,8 @@ absl::flat_hash_map<absl::string_view, absl::string_view> GivenPods(
   return given;
 }
 
-// Every login, else the chips, tell the super pod of a host (hccl_env,
-// HCCL_LOGIC_SUPERPOD_ID).
+// The super pods of hosts, from every login, otherwise from the chips
+// (hccl_env, HCCL_LOGIC_SUPERPOD_ID).
 JobNetwork OfSuperPods(const ClusterView& view) {
   if (std::optional<JobNetwork> said = OfRankTable(view)) return *said;
   JobNetwork network;
@@ -197,7 +197,7 @@ std::set<std::string> HostsWithoutRoce(const Report& report) {
   return hosts;
 }
 
-// How many RoCE ports are DOWN or have no address.
+// The number of RoCE ports that are DOWN or have no address.
 size_t UnusablePorts(const ClusterView& view) {
   size_t unusable = 0;
   for (const DeviceView& device : view.devices()) {
@@ -208,7 +208,7 @@ size_t UnusablePorts(const ClusterView& view) {
   return unusable;
 }
 
-// Whether it is known which network jobs of the product need.
+// True if the vendor has published which network jobs of the product need.
 bool IsPublished(const ClusterView& view) {
   return view.product_known() &&
          view.profile().generation != NpuToolFacts::ASCEND_950;
@@ -247,7 +247,7 @@ JobNetwork NetworkOfJob(const ClusterView& view) {
   const size_t servers = ServersOf(view);
   if (!IsPublished(view) || servers == 0) return {};
   const bool is_one = servers == 1 && !view.spec().servers().empty();
-  // It has no peer, whatever a variable demands.
+  // One device has no peer, whatever a variable demands.
   if (is_one && OnlyDevices(view).size() == 1)
     return {Need::kNoRoce, Counted(1, "device")};
   JobNetwork demanded;
@@ -263,8 +263,8 @@ JobNetwork NetworkOfJob(const ClusterView& view) {
   absl::c_move(demanded.unknown, std::back_inserter(network.unknown));
   if (network.unknown.empty()) return network;
   network.need = Need::kNotKnown;
-  // By what is not known.
-  FirstMet<std::string, std::pair<FindingValue, std::vector<std::string>>> all;
+  // Keyed by the unknown value.
+  FirstSeen<std::string, std::pair<FindingValue, std::vector<std::string>>> all;
   for (const auto& [host, what] : network.unknown) {
     auto& [same, hosts] = all[what.SerializeAsString()];
     same = what;

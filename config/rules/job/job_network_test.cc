@@ -42,7 +42,7 @@ State Judged(const TestCluster& cluster, const char* rule = "job-super-pod") {
   return cluster.Check(rule).state();
 }
 
-// Why it does not matter to the job that its links are down.
+// Why the job can run although its links are down.
 std::string WhyUnused(const TestCluster& cluster) {
   const Finding finding = cluster.Check("link").findings(0);
   EXPECT_EQ(finding.weighed().words(), "roce-unused-by-job");
@@ -63,6 +63,33 @@ TEST(JobNetworkTest, OneServerWithoutCablingRunsItsJob) {
     EXPECT_EQ(Judged(cluster), PASS) << product;
     EXPECT_THAT(WhyUnused(cluster), HasSubstr("(1 server)")) << product;
   }
+}
+
+// Nobody ever set its devices or plugged in a cable.
+TEST(JobNetworkTest, NoRuleFailsAJobInsideAServerAsDelivered) {
+  for (const char* product : {"atlas-training", "atlas-a2", "atlas-a3"}) {
+    TestCluster cluster(product, "", 1);
+    cluster.MakeNew(0);
+    TakeDown(cluster);
+    EXPECT_EQ(cluster.MakeReport().verdict(), FAIL) << product;
+    cluster.StartJob();
+    const Report report = cluster.MakeReport();
+    EXPECT_EQ(report.verdict(), WARN) << product;
+    for (const RuleResult& result : report.rules()) {
+      EXPECT_NE(result.state(), FAIL) << product << "\n" << Lines(result);
+    }
+  }
+}
+
+TEST(JobNetworkTest, PortsOfDevicesThatTheJobLeavesOutDoNotMatter) {
+  TestCluster cluster("atlas-a2");
+  cluster.device(1, 7).mutable_link()->set_value(LinkFact::DOWN);
+  cluster.StartJob();
+  EXPECT_EQ(Judged(cluster, "link"), FAIL);
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    server.mutable_devices()->DeleteSubrange(4, 4);
+  }
+  EXPECT_EQ(Judged(cluster, "link"), PASS);
 }
 
 // HCCL reads digits, and TRUE in any case.
@@ -120,7 +147,7 @@ TEST(JobNetworkTest, LogicalSuperPodsGoBeforeThoseOfTheChips) {
   Export(cluster, 0, "HCCL_LOGIC_SUPERPOD_ID", "a");
   Export(cluster, 1, "HCCL_LOGIC_SUPERPOD_ID", "b");
   EXPECT_EQ(Judged(cluster), FAIL);
-  // What the launch gives goes before what every login gets.
+  // The launch's value overrides that of every login.
   for (JobServer& server : *cluster.job->mutable_servers()) {
     server.set_logic_super_pod("one");
   }
@@ -216,7 +243,7 @@ TEST(JobNetworkTest, AVariableThatOnlyAShellKnowsIsNamedWithItsLine) {
         ->set_computed(true);
     EXPECT_THAT(cluster.Check("link").findings(0).why(),
                 HasSubstr(value + " on server[0-1]"));
-    // The job's own goes before it.
+    // The job's own value overrides it.
     EnvironmentVariable* const own = cluster.job->add_environment();
     own->set_name(name);
     own->set_value("0");
@@ -256,7 +283,7 @@ TEST(JobNetworkTest, AHostAloneKnowsThatTheJobHasOtherServers) {
 
 TEST(JobNetworkTest, AnInventorySaysWhichJobsCanRun) {
   TestCluster cluster("atlas-a2");
-  EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // Of the simulation.
+  EXPECT_EQ(cluster.MakeReport().notes_size(), 1);  // The simulation's.
   cluster.device(1, 3).mutable_link()->set_value(LinkFact::DOWN);
   EXPECT_THAT(cluster.MakeReport().notes(),
               Contains("jobs: a job inside one server needs no RoCE; no job "
@@ -297,7 +324,7 @@ TEST(JobNetworkTest, ModeAmpIsToldAndFailsNoJob) {
   EXPECT_EQ(Judged(cluster), WARN);
 }
 
-// As the rules that judge nothing but jobs, so that reports fold them together.
+// Skipped like other rules about jobs, so that reports fold them together.
 TEST(JobSuperPodTest, DoesNotRunWhereNoJobIsNamedAndNothingIsWrong) {
   const RuleResult result = TestCluster("atlas-a2").Check("job-super-pod");
   EXPECT_EQ(result.state(), SKIPPED);

@@ -1,6 +1,6 @@
-// The documents limit a job: how many servers and devices, which data
-// types, and where its ranks meet. A finding here is about the job and not
-// about a host, so that no server is drained over a wrong job file.
+// The documents limit a job: how many servers and devices, which data types,
+// and where its ranks meet. A finding here is about the job and not about a
+// host, so that no server is drained over a wrong job file.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -24,12 +24,12 @@ namespace clusterd {
 namespace {
 
 constexpr int kHostsColumns = 200;
-// Values, groups of servers and the like that a text lists.
+// The limit of values, groups of servers and the like in a text.
 constexpr size_t kMaxListed = 8;
 
 // "8 devices on server[0-2]" for each number, the first server's first.
 FindingValue CountsWords(
-    const FirstMet<uint32_t, std::vector<std::string>>& servers) {
+    const FirstSeen<uint32_t, std::vector<std::string>>& servers) {
   const auto each = Each<FindingValue>(servers, [](const auto& some) {
     return Worded("on-hosts", Counted(some.first, "device"),
                   HostsValue(some.second, kHostsColumns));
@@ -37,9 +37,9 @@ FindingValue CountsWords(
   return Listed(each, kMaxListed);
 }
 
-// By how many devices they bring.
-FirstMet<uint32_t, std::vector<std::string>> ByCount(const ClusterSpec& spec) {
-  FirstMet<uint32_t, std::vector<std::string>> servers;
+// Groups servers by their number of devices.
+FirstSeen<uint32_t, std::vector<std::string>> ByCount(const ClusterSpec& spec) {
+  FirstSeen<uint32_t, std::vector<std::string>> servers;
   for (const ServerSpec& server : spec.servers()) {
     servers[static_cast<uint32_t>(server.devices_size())].push_back(
         server.host());
@@ -63,12 +63,11 @@ FindingValue ServersOf(const ClusterView& view) {
   return Counted(view.job()->servers_size(), "server");
 }
 
-// Every value that servers of a job were given, with its hosts, the first
-// server's first.
+// Every value that servers of a job got, with its hosts, in their order.
 template <typename Get>
 auto Given(const JobSpec& job, Get get) {
   using Value = std::decay_t<decltype(std::invoke(get, job.servers(0)))>;
-  FirstMet<Value, std::vector<std::string>> values;
+  FirstSeen<Value, std::vector<std::string>> values;
   for (const JobServer& server : job.servers()) {
     const Value value = std::invoke(get, server);
     if (value != Value()) values[value].push_back(server.host());
@@ -94,7 +93,7 @@ void JudgeMasterAddress(const ClusterView& view, RuleReport& report) {
       absl::StartsWith(address, absl::StrCat(first.host(), ".")) ||
       (IsLoopback(address) && view.spec().servers_size() == 1);
   if (is_first || first.address().empty()) return;
-  // A name that the spec does not know may lead anywhere.
+  // A name that the spec does not know may have any address.
   const bool is_name =
       !Ipv4Address::Parse(address).ok() && !IsLoopback(address) &&
       !FirstWith(view.spec().servers(), &ServerSpec::host, address);

@@ -30,7 +30,7 @@ TestCluster JobOnOne(const char* product, std::vector<uint32_t> ids) {
   return cluster;
 }
 
-// Of which only the number of servers matters.
+// A cluster of which only the number of servers matters.
 TestCluster Sized(const char* product, int servers) {
   TestCluster cluster(product, "", 1);
   for (int i = 1; i < servers; ++i) cluster.spec.add_servers();
@@ -193,7 +193,7 @@ TEST(CheckJobDtypeTest, TakesWhatTheDocumentsListForTheProduct) {
                 "training series (SMP), legal=int8, int32, fp16, fp32"));
 }
 
-// With what every server is given.
+// A job with the same value on every server.
 TestCluster Meeting(const std::string& address, uint32_t port) {
   TestCluster cluster("atlas-a2");
   for (JobServer& server : *cluster.StartJob().mutable_servers()) {
@@ -258,7 +258,7 @@ TEST(CheckRendezvousTest, NeedsAFreePortOnTheFirstServer) {
   EXPECT_EQ(Lines(cluster.Check("rendezvous")),
             "FAIL cluster taken port=29500, holder=tcp 0.0.0.0 port 29500 "
             "LISTEN, held by pid 7 (exporter\\n), host=server0\n");
-  // It is said once.
+  // Only one rule reports it.
   EXPECT_EQ(cluster.Check("ports-free").state(), PASS);
   cluster.facts[0]
       .mutable_sockets()

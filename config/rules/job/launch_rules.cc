@@ -22,8 +22,8 @@
 namespace clusterd {
 namespace {
 
-// Room for a clock that no server sets and that runs ahead for some days; logs
-// of hosts can still be laid side by side.
+// Allows for a clock without a server that runs ahead for some days; logs of
+// hosts can still be compared.
 constexpr int64_t kDefaultClockSkewMs = 5000;
 constexpr int kMaxHostsColumns = 200;
 
@@ -57,7 +57,7 @@ FindingValue VariableWords(const ClusterView& view,
                 PrintableText(device->host->name));
 }
 
-// Whether a file says the value; if not, adds that nothing is judged.
+// True if a file gives the value; otherwise adds that nothing is judged.
 bool KnowsValue(const HostView& host, const EnvironmentVariable& variable,
                 RuleReport& report) {
   if (IsSure(variable)) return true;
@@ -72,9 +72,9 @@ std::string InterfaceText(const HostInterface& interface) {
                       ")");
 }
 
-// As HCCL goes through them (hcomm, FindLocalHostIPByIfname and -Default):
-// where a variable names some, as the kernel lists them; else docker's and lo's
-// after all others, each kind by name.
+// The interfaces in HCCL's order (hcomm, FindLocalHostIPByIfname and -Default):
+// if a variable names some, as the kernel lists them; otherwise docker's and
+// lo's after all others, each kind by name.
 std::vector<const HostInterface*> InHcclOrder(const HostView& host,
                                               bool by_name) {
   const auto rank = [](const HostInterface& interface) {
@@ -94,8 +94,8 @@ std::vector<const HostInterface*> InHcclOrder(const HostView& host,
   return order;
 }
 
-// Beside those of lo and of bridges that lead to containers and virtual
-// machines alone; br-ex and the like may have the host's own.
+// True if only lo and bridges that lead to containers and virtual machines have
+// IPv4 addresses; br-ex and the like may have the host's own.
 bool HasNoIpv4(const HostView& host) {
   return absl::c_all_of(InHcclOrder(host, false), [](const auto* each) {
     static const LazyRE2 kInside = {
@@ -115,8 +115,8 @@ const HostInterface* TakenBy(const HostView& host, absl::string_view ifname) {
   return nullptr;
 }
 
-// The address that HCCL takes, by the variables of the job or of every login,
-// else by the default order. Empty: none, or not known.
+// The address that HCCL takes, from the variables of the job or of every login,
+// otherwise by the default order. Empty: none, or not known.
 std::string AddressTaken(const ClusterView& view, const HostView& host) {
   const auto find = [&](absl::string_view name) {
     return FindVariable(*host.facts, view.job(), name);
@@ -131,10 +131,10 @@ std::string AddressTaken(const ClusterView& view, const HostView& host) {
   return taken == nullptr ? "" : taken->addresses(0);
 }
 
-// By the address that HCCL takes.
+// Hosts by the address that HCCL takes.
 using HostsByAddress = std::map<std::string, std::vector<std::string>>;
 
-// 198.18.0.0/15 (RFC 2544) is what proxies such as mihomo give their tunnels.
+// 198.18.0.0/15 (RFC 2544): proxies such as mihomo give it to their tunnels.
 FindingValue TakenWords(const HostInterface& taken) {
   const std::string& address = taken.addresses(0);
   const bool is_tunnel = absl::StartsWith(address, "198.18.") ||
@@ -143,7 +143,7 @@ FindingValue TakenWords(const HostInterface& taken) {
                 PrintableText(address), PrintableText(taken.name()));
 }
 
-// By the variables of the job or of every login, else by the default order.
+// Judges the choice by variables (job, then logins) or the default order.
 void JudgeChoice(const ClusterView& view, const HostView& host,
                  const HostInterface& own, const HostsByAddress& all,
                  RuleReport& report) {
@@ -187,14 +187,14 @@ void JudgeChoice(const ClusterView& view, const HostView& host,
 }
 
 // Launchers take Gloo's and TensorPipe's interface and vLLM's address. One that
-// no peer reaches fails where there are peers.
+// no peer reaches fails if there are peers.
 void JudgeLaunchers(const ClusterView& view, const HostView& host,
                     const HostInterface& own, RuleReport& report) {
   for (const char* name :
        {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "VLLM_HOST_IP"}) {
     const EnvironmentVariable* const variable =
         FindVariable(*host.facts, view.job(), name);
-    // Rule hccl-environment says what is not known, and what no value is.
+    // Rule hccl-environment reports unknown and invalid values.
     if (variable == nullptr || !IsSure(*variable)) continue;
     const bool is_address = absl::EndsWith(name, "_IP");
     const std::string& value = variable->value();
@@ -224,17 +224,12 @@ std::string SecondsText(int64_t ms) {
   return absl::StrFormat("%.3fs", ms / 1e3);
 }
 
-// Midpoints tell which reading stands in the middle.
-int64_t Middle(const ClockFact::Clock& clock) {
-  return clock.ahead_at_least_ms() / 2 + clock.ahead_at_most_ms() / 2;
-}
-
 }  // namespace
 
 // HCCL_IF_IP, then HCCL_SOCKET_IFNAME, then the first interface that is neither
 // docker's nor lo by name (HCCL, hccl_env pages of both). A job may set them
-// where its job file does not say so: what is chosen without them is a warning,
-// unless it is the address of two hosts.
+// outside of its job file: a choice without them is a warning, unless it is the
+// address of two hosts.
 void CheckHostInterface(const ClusterView& view, RuleReport& report) {
   HostsByAddress all;
   for (const HostView& host : view.hosts()) {
@@ -314,7 +309,7 @@ void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
     }
     report.Judged(host);
     for (const OpenFilesLimit& each : fact.value().limits()) {
-      // Jobs of slurmd bring their soft limit from where they were submitted.
+      // Jobs of slurmd inherit their soft limit from the submitting host.
       const bool judges_hard = each.program() == "slurmd";
       const uint64_t limit = judges_hard ? each.hard() : each.soft();
       if (limit > dialers) continue;
@@ -325,7 +320,7 @@ void CheckOpenFiles(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// A container runtime has to mount these; on a host itself they are there, or
+// A container runtime has to mount these; on a host itself they exist, or
 // another rule reports it.
 void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
@@ -369,8 +364,8 @@ void CheckContainerMounts(const ClusterView& view, RuleReport& report) {
   }
 }
 
-// Each host's clock against the one in the middle. What the round trip leaves
-// open is no difference: only what is surely beyond the bound counts.
+// Compares each host's clock with the median one. Only differences surely
+// beyond the bound count, not the uncertainty of the round trip.
 void CheckClockSkew(const ClusterView& view, RuleReport& report) {
   const uint32_t given = view.spec().clock_skew_ms();
   const int64_t bound = given == 0 ? kDefaultClockSkewMs : given;
@@ -378,28 +373,28 @@ void CheckClockSkew(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     if (host.facts->clock().has_value()) known.push_back(&host);
   }
-  if (known.empty()) {
-    return report.SkipFor("clocks-not-compared");
-  }
-  const auto clock_of = [](const HostView* host) -> const ClockFact::Clock& {
-    return host->facts->clock().value();
+  if (known.empty()) return report.SkipFor("clocks-not-compared");
+  const auto lead = [](const HostView& a, const HostView& b) {  // At least.
+    return a.facts->clock().value().ahead_at_least_ms() -
+           b.facts->clock().value().ahead_at_most_ms();
   };
-  absl::c_stable_sort(known, [&](const HostView* a, const HostView* b) {
-    return Middle(clock_of(a)) < Middle(clock_of(b));
+  // By the middle of each clock's range.
+  absl::c_stable_sort(known, [&lead](const HostView* a, const HostView* b) {
+    return lead(*a, *b) < lead(*b, *a);
   });
-  const HostView& reference = *known[(known.size() - 1) / 2];
-  const ClockFact::Clock& middle = clock_of(&reference);
+  // As many against as many have no clock in the middle.
+  const HostView& low = *known[(known.size() - 1) / 2];
+  const HostView& next = *known[known.size() / 2];
+  const HostView& high = lead(next, low) > bound ? next : low;
   for (const HostView& host : view.hosts()) {
     if (!report.Knows(host, Worded("clock"), host.facts->clock())) continue;
     report.Judged(host);
-    const ClockFact::Clock& clock = clock_of(&host);
-    const int64_t ahead = clock.ahead_at_least_ms() - middle.ahead_at_most_ms();
-    const int64_t behind =
-        middle.ahead_at_least_ms() - clock.ahead_at_most_ms();
+    const int64_t ahead = lead(host, low);
+    const int64_t behind = lead(high, host);
     if (std::max(ahead, behind) <= bound) continue;
     report.Add(host, ahead > behind ? "ahead" : "behind",
-               SecondsText(std::max(ahead, behind)), reference.name,
-               SecondsText(bound));
+               SecondsText(std::max(ahead, behind)),
+               (ahead > behind ? low : high).name, SecondsText(bound));
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// server0's interfaces are then these, all up.
+// Gives server0 these interfaces, all up.
 void SetInterfaces(
     TestCluster& cluster,
     const std::vector<std::pair<std::string, std::string>>& interfaces) {
@@ -81,7 +81,7 @@ TEST(CheckHostInterfaceTest, LinkThatIsDownFails) {
               HasSubstr("FAIL server0 link-down interface=eth0 (172.16.0.1)"));
 }
 
-// The job may name its interface itself, so nothing is broken yet.
+// The job may name its interface itself, so this does not break it yet.
 TEST(CheckHostInterfaceTest, DefaultOrderThatTakesAnotherIsAWarning) {
   TestCluster cluster;
   SetInterfaces(cluster, {{"eth1", "172.16.0.1"}, {"cni0", "10.244.0.1"}});
@@ -159,7 +159,7 @@ TEST(CheckHostInterfaceTest, HcclTakesTheFirstAddressOfAnInterfaceAlone) {
   EXPECT_EQ(cluster.Check("host-interface").state(), PASS);
 }
 
-// Where a variable names several, the kernel's list decides and not the names.
+// If a variable names several, the kernel's order decides.
 TEST(CheckHostInterfaceTest, NamedInterfacesComeAsTheKernelListsThem) {
   const auto state = [](const std::string& ifname) {
     TestCluster cluster;
@@ -174,7 +174,7 @@ TEST(CheckHostInterfaceTest, NamedInterfacesComeAsTheKernelListsThem) {
   EXPECT_EQ(state("enp"), PASS);
   EXPECT_EQ(state("enp125,enp189"), PASS);
   EXPECT_EQ(state("^lo"), PASS);
-  // lo is none of docker's, and comes first.
+  // lo is not one of docker's, and comes first.
   EXPECT_EQ(state("^docker"), WARN);
   EXPECT_EQ(state("^lo,enp189"), FAIL);
 }
@@ -197,7 +197,7 @@ TEST(CheckHostInterfaceTest, NamesTheLineThatLetsHcclTakeLo) {
   }
 }
 
-// The ports of devices are no interfaces of the host.
+// Ports of devices are not interfaces of the host.
 TEST(CheckHostInterfaceTest, NamesTheDeviceWhoseAddressWasGiven) {
   TestCluster cluster("atlas-a3-superpod");
   const std::string roce =
@@ -237,7 +237,7 @@ TEST(CheckHostInterfaceTest, VlanNeedsItsAddressNamedWhereItsPortHasOne) {
           "address=172.16.0.1, name=bond0.7, variable=HCCL_IF_IP=172.16.0.1"));
 }
 
-// What a host sends as a name may be anything.
+// A host may send any name.
 TEST(CheckHostInterfaceTest, NameThatNoVariableCanMeanGetsItsAddressAdvised) {
   for (const char* name : {"x,y", ""}) {
     TestCluster cluster;
@@ -306,7 +306,7 @@ TEST(CheckHostInterfaceTest, OneAddressOfTwoHostsFails) {
       HasSubstr("FAIL server0 server1 one-for-several taken=198.18.0.1 of Meta "
                 "(a range that proxy tunnels use), hosts=server[0-1], "
                 "variable=HCCL_SOCKET_IFNAME='=eth0', name=eth0"));
-  // Of one host alone a job may still say otherwise.
+  // The job may still override a variable of one host.
   cluster.facts[1]
       .mutable_interfaces()
       ->mutable_value()
@@ -399,7 +399,7 @@ TEST(CheckOpenFilesTest, LimitUnderWhoDialsTheRootIsAWarning) {
   EXPECT_EQ(cluster.Check("open-files").state(), PASS);
 }
 
-// The usual 1024 of systemd does for 900 ranks and not for more.
+// systemd's usual 1024 is enough for 900 ranks and not for more.
 TEST(CheckOpenFilesTest, UsualLimitWarnsOnlyInAClusterThatIsLargeEnough) {
   TestCluster cluster("atlas-training", "", 120);
   SetLimit(cluster, "dockerd", 1024, 524288);
@@ -409,7 +409,7 @@ TEST(CheckOpenFilesTest, UsualLimitWarnsOnlyInAClusterThatIsLargeEnough) {
   EXPECT_EQ(smaller.Check("open-files").state(), PASS);
 }
 
-// Its jobs bring their own from where they were submitted.
+// Its jobs inherit theirs from the submitting host.
 TEST(CheckOpenFilesTest, SlurmdIsJudgedByItsHardLimit) {
   TestCluster cluster;
   SetLimit(cluster, "slurmd", 8, 524288);
@@ -435,7 +435,7 @@ TEST(CheckContainerMountsTest, NamesWhatTheContainerLacks) {
   SetMissing(Missing::ABSENT, "", cluster.facts[0].mutable_hccn_conf());
   SetMissing(Missing::ABSENT, "",
              cluster.facts[0].mutable_hccn_tool()->mutable_path());
-  // On a host itself other rules say it.
+  // On a host itself other rules report it.
   EXPECT_EQ(cluster.Check("container-mounts").state(), PASS);
   cluster.facts[0].mutable_in_container()->set_value(true);
   EXPECT_THAT(Lines(cluster.Check("container-mounts")),
@@ -480,7 +480,7 @@ void SetClock(TestCluster& cluster, int host, int64_t least, int64_t most) {
 
 TEST(CheckClockSkewTest, OnlyWhatTheRoundTripLeavesNoDoubtAboutCounts) {
   TestCluster cluster("atlas-a2", "", 3);
-  // An answer after a minute tells next to nothing, and costs nothing.
+  // An answer after a minute is too imprecise to judge, and passes.
   SetClock(cluster, 2, -30000, 30000);
   EXPECT_EQ(cluster.Check("clock-skew").state(), PASS);
   SetClock(cluster, 2, 5000, 9000);
@@ -495,6 +495,24 @@ TEST(CheckClockSkewTest, OnlyWhatTheRoundTripLeavesNoDoubtAboutCounts) {
               HasSubstr("behind skew=5.001s, reference=server0, bound=5.000s"));
   cluster.spec.set_clock_skew_ms(6000);
   EXPECT_EQ(cluster.Check("clock-skew").state(), PASS);
+}
+
+TEST(CheckClockSkewTest, AsManyAgainstAsManyNameBoth) {
+  for (const int servers : {2, 4}) {
+    TestCluster cluster("atlas-a2", "", servers);
+    for (int i = 0; i < servers / 2; ++i) SetClock(cluster, i, -9000, -8990);
+    EXPECT_THAT(
+        Lines(cluster.Check("clock-skew")),
+        AllOf(HasSubstr("WARN server0 "), HasSubstr(" behind skew=8.987s"),
+              HasSubstr(
+                  absl::StrCat("server", servers - 1, " ahead skew=8.987s"))));
+  }
+  // Three against one have a clock in the middle.
+  TestCluster cluster("atlas-a2", "", 4);
+  SetClock(cluster, 2, -9000, -8990);
+  EXPECT_EQ(Lines(cluster.Check("clock-skew")),
+            "WARN server2 behind skew=8.987s, reference=server0, "
+            "bound=5.000s\n");
 }
 
 TEST(CheckClockSkewTest, ControllerThatIsWrongItselfIsNoFindingOfHosts) {

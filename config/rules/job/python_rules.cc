@@ -1,5 +1,4 @@
-// Compares the Python packages of a job's hosts with its requirements.txt, and
-// with each other.
+// Compares the Python packages of a job's hosts with requirements.txt.
 #include <map>
 #include <set>
 #include <string>
@@ -15,6 +14,7 @@
 #include "config/rules/host_rules.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 
@@ -22,7 +22,6 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxShown = 200;
-constexpr size_t kMaxShownBytes = 16 << 10;
 constexpr char kTorch[] = "torch";
 constexpr char kTorchNpu[] = "torch-npu";
 
@@ -39,8 +38,8 @@ void AddOnce(FindingValue words, std::vector<FindingValue>* all) {
   if (!is_there) all->push_back(std::move(words));
 }
 
-// Metadata without a version, and what stands between several versions; either
-// is a version that is not understood.
+// Metadata without a version, and the separator of several versions; neither is
+// an understood version.
 constexpr char kNoVersion[] = "?";
 constexpr char kOr[] = "/";
 
@@ -53,14 +52,14 @@ class PythonJudge {
 
   void Judge(const HostView& host) {
     const PythonFact& fact = host.facts->python();
-    // Each has a finding of its own, because the repair is another one.
+    // Each has a finding of its own, because the repairs differ.
     for (const auto& [reason, finding] :
          {std::pair(Missing::ABSENT, "no-interpreter"),
           std::pair(Missing::NOT_PERMITTED, "not-readable"),
           std::pair(Missing::NOT_QUERIED, "not-queried")}) {
       if (fact.missing().reason() != reason) continue;
       return report_.Add(host, finding,
-                         PrintableText(fact.missing().detail(), kMaxShownBytes),
+                         PrintableWords(DetailOf(fact.missing())),
                          PrintableText(job_.user()));
     }
     if (!report_.Knows(host, Worded("python-packages"), fact)) return;
@@ -111,7 +110,7 @@ class PythonJudge {
   }
 
  private:
-  // By package; several have kOr between them.
+  // Keyed by package; several have kOr between them.
   using Versions = std::map<std::string, std::string>;
 
   void JudgeRequirements(const HostView& host, const Versions& found) {
@@ -182,7 +181,7 @@ class PythonJudge {
   RuleReport& report_;
   Requirements wanted_;
   std::vector<FindingValue> unpublished_;
-  // By package and version.
+  // Keyed by package and version.
   std::map<std::string, std::map<std::string, std::vector<std::string>>> hosts_;
 };
 

@@ -192,6 +192,7 @@ TEST(JobPythonTest, ComparesTorchTorchNpuAndCannWithTheVendorsTable) {
   const RuleResult published = with("2.1.0+cpu", "2.1.0.post6", "8.0.RC2");
   EXPECT_EQ(published.state(), PASS);
   EXPECT_EQ(published.summary(), "2 hosts");
+  EXPECT_EQ(with("1.5.0", "1.5.0.post6", "5.1.RC2").summary(), "2 hosts");
   const RuleResult other_cann = with("2.1.0", "2.1.0.post6", "8.1.RC1");
   EXPECT_EQ(other_cann.state(), PASS);
   EXPECT_THAT(other_cann.summary(),
@@ -233,7 +234,7 @@ TEST(MakePythonQuestionTest, NamesThePackagesAndThoseOfTheVendorsTable) {
   EXPECT_EQ(question.interpreter(), "/venv/bin/python");
   EXPECT_EQ(question.path(), "/opt/mine:/opt/other");
   EXPECT_EQ(question.user_base(), "/opt/base");
-  // Python asks whether it has a text, whatever that is.
+  // Python only checks whether it has a text, whatever that is.
   EXPECT_TRUE(question.no_user_site());
   cluster.job->mutable_environment(2)->set_value("");
   EXPECT_FALSE(ask().no_user_site());

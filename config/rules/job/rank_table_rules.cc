@@ -1,5 +1,4 @@
-// The rank table of a job: whether HCCL takes it, and whether it says what is
-// there.
+// The rank table of a job: whether HCCL takes it, and whether it is correct.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,12 +8,12 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "config/hccl/job_variables.h"
 #include "config/launch/rank_table.h"
 #include "config/rules/job/job_network.h"
 #include "config/rules/rule_report.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -22,23 +21,19 @@
 namespace clusterd {
 namespace {
 
-// Mistakes of the file that get a finding each.
+// The limit of mistakes of the file with a finding each.
 constexpr size_t kMaxMistakes = 20;
-constexpr size_t kMaxMistakeBytes = 300;
-// Servers or devices that one finding lists.
+// The limit of servers or devices in one finding.
 constexpr size_t kMaxListed = 8;
 constexpr int kNobody = -1;
 
 void AddMistakes(const absl::Status& status, RuleReport& report) {
   if (status.code() == absl::StatusCode::kUnimplemented) {
-    return report.Add(report.Named(
-        "not-read", PrintableText(status.message(), kMaxMistakeBytes)));
+    return report.Add(report.Named("not-read", MessageWords(status)));
   }
-  const std::vector<absl::string_view> lines =
-      absl::StrSplit(status.message(), '\n');
+  const std::vector<FindingValue> lines = MessageLines(status);
   for (size_t i = 0; i < lines.size() && i < kMaxMistakes; ++i) {
-    report.Add(
-        report.Named("mistake", PrintableText(lines[i], kMaxMistakeBytes)));
+    report.Add(report.Named("mistake", lines[i]));
   }
   if (lines.size() <= kMaxMistakes) return;
   report.Add(report.Named(
@@ -56,7 +51,7 @@ FindingValue IdsWords(const std::set<uint32_t>& ids) {
   return DevicesValue({ids.begin(), ids.end()});
 }
 
-// A good table against the job and what its devices have.
+// A good table against the job and its devices.
 class TableJudge {
  public:
   TableJudge(const ClusterView& view, const RankTable& table,
@@ -90,7 +85,7 @@ class TableJudge {
                         QuotedText(table_.servers[entry].server_id));
   }
 
-  // Everything that one server alone is known by.
+  // Every name that identifies one server.
   void LearnNames() {
     for (int i = 0; i < view_.spec().servers_size(); ++i) {
       const ServerSpec& server = view_.spec().servers(i);
@@ -110,8 +105,8 @@ class TableJudge {
     }
   }
 
-  // Which server of the job an entry means: by its host_ip or server_id, where
-  // one of them is a host's address or name, else by its devices' addresses.
+  // The server of the job that an entry means: by its host_ip or server_id, if
+  // one is a host's address or name, otherwise by its devices' addresses.
   int Meant(const RankTableServer& entry) const {
     for (const std::string* name : {&entry.host_ip, &entry.server_id}) {
       const auto found = known_.find(*name);
@@ -162,8 +157,7 @@ class TableJudge {
     }
   }
 
-  // Whether it is an address of a bridge of Docker, by default or as a host of
-  // the job has it.
+  // True for an address of Docker's default bridge or a bridge of a job's host.
   bool IsOfDocker(const std::string& server_id) const {
     constexpr int kBridgeBits = 16;
     static const LazyRE2 kBridge = {
@@ -210,8 +204,7 @@ class TableJudge {
     }
   }
 
-  // The first rank of each of the job's servers, by their order as the launch
-  // has it.
+  // The first rank of each of the job's servers, in the launch's order.
   std::vector<uint32_t> FirstRanks() const {
     const auto& servers = view_.job()->servers();
     std::vector<int> order(servers.size());
@@ -309,7 +302,7 @@ class TableJudge {
       const DeviceView* const device = host->second->Find(listed.device_id);
       const ServerSpec* const planned = host->second->spec;
       if (device == nullptr) {
-        // One of another job, or one that is not there.
+        // A device of another job, or a missing one.
         if (planned != nullptr &&
             FirstWith(planned->devices(), &DeviceSpec::id, listed.device_id)) {
           report_.Add(*host->second, {listed.device_id},
@@ -393,7 +386,7 @@ class TableJudge {
   // Real super pods, by server_id of the table.
   std::map<std::string, uint32_t> pod_of_;
   // The parts of each finding, by its name.
-  FirstMet<std::string, std::vector<FindingValue>> found_;
+  FirstSeen<std::string, std::vector<FindingValue>> found_;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ TestCluster Small(const char* product = "atlas-a2") {
   return cluster;
 }
 
-// What is said of the small job with another table.
+// The findings about the small job with another table.
 std::string Said(const Replacements& replacements) {
   TestCluster cluster = Small();
   cluster.job->set_rank_table(
@@ -57,7 +57,7 @@ TEST(CheckRankTableTest, FailsForAnSdidThatTheDeviceDoesNotHave) {
       HasSubstr(
           "FAIL cluster other-sdid where=server_list[1] \"node_1\" device 3: "
           "super_device_id 4521987, the device of server1 has SDID 4711"));
-  // What is not told is not compared.
+  // Unknown values are not compared.
   SetMissing(Missing::NOT_SUPPORTED, "",
              cluster.device(1, 3).mutable_super_pod());
   EXPECT_EQ(cluster.Check("rank-table").state(), PASS);
@@ -206,6 +206,7 @@ TEST(CheckRankTableTest, NamesABridgeOfDockerForServers) {
 TEST(CheckRankTableTest, NamesOtherBridgesByTheHostsInterfaces) {
   for (const auto& [bridge, finding] :
        {std::pair("br-0123456789ab", "docker-bridge"),
+        std::pair("docker0", "docker-bridge"),
         std::pair("podman0", "docker-bridge"),
         // A bridge of Open vSwitch may have the host's own address.
         std::pair("br-ex", "not-in-job")}) {
@@ -263,7 +264,7 @@ TEST(CheckRankTableTest, FailsForAnAddressThatTheDeviceDoesNotHave) {
           "device 1: device_ip ",
           cluster.spec.servers(1).devices(1).address(),
           ", the device of server1 has 10.9.9.9\n"));
-  // Entries with names of their own are known by their place then.
+  // Then entries with names of their own are matched by their place.
   cluster.job->set_rank_table(MakeRankTable(cluster.spec, false));
   for (int d : {0, 1}) {
     cluster.SetAddress(1, d, absl::StrCat("10.9.9.", d + 1), "255.255.255.0");

@@ -22,7 +22,7 @@
 namespace clusterd {
 namespace {
 
-// More are a text that is made to take time.
+// A text with more is made to take time.
 constexpr size_t kMaxFound = 64;
 constexpr size_t kMaxCalls = 1 << 20;
 constexpr size_t kMaxIndent = 32;
@@ -48,8 +48,8 @@ std::string Form(absl::string_view name,
 }
 
 // The lines of the script as "\n16:loader = DataLoader(data)", without
-// comments. Of texts only single words are left, such as 'hccl' and
-// 'npu:{rank}', in single quotes; {os.environ["RANK"]} in one is {RANK}.
+// comments. Keeps only texts of a single word, such as 'hccl' and 'npu:{rank}',
+// in single quotes; {os.environ["RANK"]} in one is {RANK}.
 std::string CodeOf(absl::string_view script) {
   static const LazyRE2 kTexts = {
       R"re((?s)(#[^\n]*)|(?:\b[fFrRbBuU]{1,2})?(?:)re"
@@ -68,13 +68,13 @@ std::string CodeOf(absl::string_view script) {
   return code;
 }
 
-// The number before the line of such a text in which `part` of it stands.
+// The number before the line of such a text that contains `part` of it.
 int LineOf(const std::string& text, const re2::StringPiece& part) {
   const auto at = static_cast<size_t>(part.data() - text.data());
   return std::atoi(&text[text.rfind('\n', at - 1) + 1]);
 }
 
-// Without what stands below conditions of these forms, at any indentation.
+// Leaves out the code below conditions of these forms, at any indentation.
 std::string Without(const std::vector<absl::string_view>& forms,
                     std::string code) {
   for (size_t i = 0; i < kMaxIndent; ++i) {
@@ -87,8 +87,7 @@ std::string Without(const std::vector<absl::string_view>& forms,
   return code;
 }
 
-// Calls by another name, as after "import DataLoader as Loader", have the name
-// that is judged.
+// Renames calls through an alias, as after "import DataLoader as Loader".
 std::string WithoutAliases(const std::string& code) {
   const RE2 form(Form("alias"));
   re2::StringPiece rest(code);
@@ -101,9 +100,8 @@ std::string WithoutAliases(const std::string& code) {
   return renamed;
 }
 
-// The code's calls that are judged, without what stands before the last dot,
-// each as "\n16@DataLoader name=loader, data, batch_size=32"; others have no
-// name.
+// The judged calls of the code, without the part before the last dot, each as
+// "\n16@DataLoader name=loader, data, batch_size=32"; others have no name.
 std::string CallsOf(const std::string& code) {
   // Texts have no parentheses.
   std::string arguments = "[^()]*";
@@ -154,7 +152,7 @@ std::string Resolved(const std::string& code, std::string calls) {
   return calls;
 }
 
-// The calls' arguments with the names that the signatures give their places.
+// The calls' arguments with the names from the signatures.
 std::string Named(const std::string& calls) {
   std::string named;
   for (absl::string_view line :
@@ -175,7 +173,7 @@ std::string Named(const std::string& calls) {
           absl::string_view(call).substr(begin, i - begin)));
       begin = i + 1;
       if (each.empty()) continue;
-      // Behind *values the places are not known.
+      // The places behind *values are not known.
       if (each[0] == '*') place = names.size();
       const bool is_keyword = each.find('=') < each.find_first_of("([{'");
       if (!is_keyword && place < names.size()) {
@@ -201,7 +199,7 @@ class ScriptJudge {
 
   uint64_t ranks() const { return ranks_; }
 
-  // Why its text is not understood; no words if it is.
+  // Why the script's text is not understood; no words if it is.
   FindingValue WhyNot() const {
     if (!Has(Form("import"))) return Worded("script-no-import");
     std::string name = view_.job()->framework();
@@ -282,14 +280,14 @@ class ScriptJudge {
         values...));
   }
 
-  // One finding for all lines that say the same.
+  // One finding for all lines of the same mistake.
   void Warn(absl::string_view finding, absl::string_view form) {
     ForEach(form, [&](int line, const auto& first, const auto& second) {
       found_[{std::string(finding), first, second}].insert(line);
     });
   }
 
-  // Unless it is right, or something else may do it. `unclear`: words for that.
+  // Warns unless it is right, or other code may do it. `unclear`: words for it.
   void WarnUnless(bool is_right, absl::string_view finding,
                   absl::string_view form, bool may_be_elsewhere,
                   const char* unclear) {

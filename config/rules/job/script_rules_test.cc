@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// As the vendor's guide for several servers has it.
+// The script of the vendor's guide for several servers.
 constexpr char kGood[] = R"(import os
 import torch
 import torch_npu
@@ -57,7 +57,7 @@ std::string With(const char* old, const std::string& text) {
   return script;
 }
 
-// The findings begin so, one line each; no other.
+// All findings begin with these, one line each.
 std::string Observed(const std::string& script) {
   const RuleResult result = Running(script).Check("job-script");
   std::string observed;
@@ -166,7 +166,7 @@ TEST(JobScriptTest, CommentsAndStringsDoNotFoolIt) {
   EXPECT_EQ(
       Observed(noise + With("backend=\"hccl\"", "backend=\"nccl\"")),
       "backend where=train.py:20, call=init_process_group, backend=nccl\n");
-  // What stands in a comment alone is not there.
+  // Text in a comment does not count.
   EXPECT_EQ(Observed(With("    model = DDP(", "    # model = DDP(")),
             "no-wrapper where=train.py:12\n");
 }
@@ -190,7 +190,7 @@ TEST(JobScriptTest, TakesANameForTheOneLiteralThatItHas) {
       Observed("class Config:\n    backend: str = \"nccl\"\n" +
                With("\"hccl\"", "config.backend")),
       "backend where=train.py:14, call=init_process_group, backend=nccl\n");
-  // Something may give it another value.
+  // Other code may give it another value.
   for (const char* other :
        {"    if npu: BACKEND = 'hccl'\n", "    x, BACKEND = names\n",
         "    for BACKEND in names: pass\n", "    def f(a, BACKEND): pass\n",
@@ -235,7 +235,7 @@ TEST(JobScriptTest, TheOtherBranchOfAConditionOnTheRankIsOfSomeRanks) {
                   With("    world_size = 16", branches), {{"\n", "\r\n"}})),
               "");
   }
-  // All ranks may come to these.
+  // All ranks may reach these.
   for (const char* condition :
        {"npu", "rank == 0 and resume", "local_rank != -1", "rank >= 0"}) {
     EXPECT_EQ(with(absl::StrCat("    if ", condition, ":\n        pass\n",
@@ -355,7 +355,7 @@ TEST(JobScriptTest, TheGlobalRankIsFoundInTextsAndArguments) {
         "x.to(device_of(rank))"}) {
     EXPECT_EQ(with("dist.get_rank()", device), "") << device;
   }
-  // The rank itself is no device.
+  // The rank itself is not a device.
   EXPECT_EQ(with("dist.get_rank()", "dist.init_process_group(rank=rank)"), "");
   EXPECT_EQ(with("pick()",
                  "dist.init_process_group('hccl', rank=int("
@@ -731,7 +731,7 @@ TEST(JobScriptTest, SaysWhatTheTextOfAnotherLibraryDoesNotTell) {
       "");
   EXPECT_THAT(Observed("class Trainer:\n    pass\n" + unwrapped),
               HasSubstr("no-wrapper where=train.py:14"));
-  // They may join the group themselves.
+  // These libraries may join the group themselves.
   for (const char* library : {"pytorch_lightning", "accelerate", "deepspeed"}) {
     const RuleResult joined =
         Running(absl::StrCat("import torch\nimport ", library,
@@ -753,7 +753,7 @@ TEST(JobScriptTest, ReadsCutAndHostileTexts) {
         "init_process_group(\"\"\"nccl\"\"\""}) {
     EXPECT_NE(Running(text).Check("job-script").state(), FAIL) << text;
   }
-  // Whatever stands behind a cut call, time and result are bounded.
+  // Time and result are bounded for any text behind a cut call.
   std::string open;
   for (int i = 0; i < 20000; ++i) open += "DataLoader([";
   EXPECT_NE(Running(open).Check("job-script").state(), FAIL);

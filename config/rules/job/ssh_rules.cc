@@ -1,4 +1,4 @@
-// An MPI launch needs of ssh: sshd on the hosts and in containers, and key
+// Requirements of an MPI launch: sshd on the hosts and in containers, and key
 // logins from every server of the job to every other.
 #include <algorithm>
 #include <map>
@@ -26,9 +26,8 @@ constexpr size_t kMaxTriedServers = 64;
 constexpr size_t kMaxCommands = 3;
 constexpr int kHostsColumns = 60;
 
-// The last line of ssh (OpenSSH 9.2, ssh.c, sshconnect.c, sshconnect2.c,
-// kex.c) or we about it, and the finding that it makes; the first that it
-// contains.
+// The last line of ssh (OpenSSH 9.2, ssh.c, sshconnect.c, sshconnect2.c, kex.c)
+// or our own, and its finding; the first contained text applies.
 constexpr std::pair<absl::string_view, absl::string_view> kCauses[] = {
     {"Permission denied (", "no-key"},
     {"Host key verification failed", "unknown-key"},
@@ -90,7 +89,7 @@ constexpr const char* kLaunchVariables[] = {"LD_LIBRARY_PATH",
 // Logins of one host that have the same finding on the same port.
 struct Failed {
   std::vector<std::string> hosts, commands, entries;
-  std::string error;  // Of the first.
+  std::string error;  // The first one's.
 };
 
 FindingValue CommandsWords(const std::vector<std::string>& commands) {
@@ -102,7 +101,7 @@ FindingValue CommandsWords(const std::vector<std::string>& commands) {
                 Counted(commands.size() - shown, "more server"));
 }
 
-// How a person makes the host allow ssh-login, too.
+// The step by which an administrator makes the host allow ssh-login, too.
 FindingValue AllowWords(const HostAllows& allows,
                         const std::set<ChangeKind>& kinds) {
   if (!allows.mistake().empty()) {
@@ -146,7 +145,7 @@ class SshJudge {
 
   const JobSsh& job_;
   RuleReport& report_;
-  std::map<std::string, std::string> addresses_;  // Of the job's servers.
+  std::map<std::string, std::string> addresses_;  // The job's servers.
   size_t unseen_configs_ = 0;
 };
 
@@ -206,7 +205,7 @@ void SshJudge::JudgeConfig(const HostView& host, const SshServer& server) {
     }
     return;
   }
-  // An sshd that answers has its keys, and has the port from somewhere.
+  // An sshd that answers has its keys and a configured port.
   if (!server.port_configured()) {
     if (server.answers()) {
       report_.Add(host, "port-lost-at-restart", port);
@@ -240,10 +239,10 @@ void SshJudge::AddFailed(const HostView& host, uint32_t port,
 void SshJudge::JudgeLogins(const HostView& host, uint32_t port,
                            const SshFact::Ssh& ssh) {
   std::set<absl::string_view> tried;
-  FirstMet<absl::string_view, Failed> failures;
+  FirstSeen<absl::string_view, Failed> failures;
   for (const SshLogin& login : ssh.logins()) {
     const auto address = addresses_.find(login.host());
-    // It is no login to a server of the job, or one that is there twice.
+    // Not a login to a server of the job, or a repeated one.
     if (login.port() != port || address == addresses_.end() ||
         !tried.insert(address->first).second) {
       continue;
@@ -269,12 +268,12 @@ void SshJudge::JudgeLogins(const HostView& host, uint32_t port,
 }
 
 void SshJudge::JudgeExported(const HostView& host, const SshFact::Ssh& ssh) {
-  // The container is not there yet.
+  // The container does not run yet.
   if (job_.before()) return;
   const uint32_t port =
       job_.container_port() == 0 ? this->port() : job_.container_port();
   if (ssh.has_environment_missing()) {
-    // A login to itself that does not work has its finding.
+    // A failed login to itself has its own finding.
     const bool has_finding =
         absl::c_any_of(ssh.logins(), [&](const auto& login) {
           return login.host() == host.name && login.port() == port &&

@@ -36,7 +36,7 @@ SshServer& Container(TestCluster& cluster, int host) {
   return *SshOf(cluster, host).mutable_servers(1);
 }
 
-// From the host to a server, on every port.
+// Breaks logins from the host to a server, on every port.
 void Break(TestCluster& cluster, int from, const std::string& to,
            const std::string& error, const std::string& stale = "") {
   for (SshLogin& login : *SshOf(cluster, from).mutable_logins()) {

@@ -17,11 +17,11 @@
 namespace clusterd {
 namespace {
 
-// Sockets of one owner that a finding lists.
+// The limit of sockets of one owner in a finding.
 constexpr size_t kMaxShownSockets = 8;
-// Owners of one host that get a finding of their own.
+// The limit of owners of one host with a finding of their own.
 constexpr size_t kMaxShownOwners = 16;
-// Processes of one finding.
+// The limit of processes in one finding.
 constexpr size_t kMaxShownProcesses = 4;
 constexpr int kMaxHostsColumns = 200;
 // The first driver with which several processes may share a device is 25.0.RC1
@@ -51,13 +51,12 @@ FindingValue SocketWords(const BoundSocket& socket) {
 // The ports that matter on one host.
 struct HostPorts {
   PortSet all;
-  PortSet must_be_free;  // Of the others HCCL takes another one.
+  PortSet must_be_free;  // HCCL can replace the others.
   PortSet hccl;
   bool takes_another = false;
 };
 
-// Whether a job has its rendezvous on the host, on a port that no other rule
-// judges.
+// True if a job has its rendezvous here, on a port that no other rule judges.
 bool IsRoot(const ClusterView& view, const HostView& host) {
   const JobSpec* const job = view.job();
   if (job != nullptr && !view.HasWholeJob()) {
@@ -84,8 +83,8 @@ HostPorts PortsOn(const ClusterView& view, const HostView& host) {
   return ports;
 }
 
-// Whether the socket could stop a listen on its port: HCCL's, on the address of
-// the host, or that of a launcher or sshd, on every address.
+// True if the socket could block a listen on its port: HCCL's, on the address
+// of the host, or that of a launcher or sshd, on every address.
 bool IsInTheWay(const HostView& host, const BoundSocket& socket, bool of_hccl) {
   if (!absl::StartsWith(socket.protocol(), "tcp")) return false;
   absl::string_view address = socket.address();
@@ -101,7 +100,7 @@ bool IsInTheWay(const HostView& host, const BoundSocket& socket, bool of_hccl) {
   return !host.address.has_value() || address == host.address->ToString();
 }
 
-// The kernel ends it, and no process has it open.
+// The kernel closes the socket, and no process has it open.
 bool IsClosing(const BoundSocket& socket) {
   const absl::string_view state = socket.state();
   return state == "TIME_WAIT" ||
@@ -109,7 +108,7 @@ bool IsClosing(const BoundSocket& socket) {
                                 state == "LAST_ACK" || state == "CLOSING"));
 }
 
-// As the MPI launch wants it; a systemd may listen in its place (ssh.socket).
+// For the sshd of the MPI launch; systemd may listen in its place (ssh.socket).
 bool IsSshd(const BoundSocket& socket) {
   return socket.command() == "sshd" ||
          absl::StartsWith(socket.command(), "sshd-") ||
@@ -144,7 +143,7 @@ std::set<uint32_t> JobProcesses(const HostFacts& facts) {
   std::set<uint32_t> pids;
   for (const NpuProcess& process : facts.npu_processes().value().processes()) {
     pids.insert(process.pid());
-    // Not the first process, which takes orphans, nor one that is not known.
+    // Leaves out process 1, which adopts orphans, and an unknown parent.
     if (process.parent() > 1) pids.insert(process.parent());
   }
   return pids;
@@ -172,7 +171,7 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
   size_t owners = 0;
   bool more_fail = false;
   for (const auto& [owner, held] : HeldPorts(view, host, ports)) {
-    // Also what the same launcher has started, such as msrun's scheduler.
+    // Also counts processes of the same launcher, such as msrun's scheduler.
     const uint32_t parent = held.sockets.front()->parent();
     const bool is_job =
         !owner.closing && (job.count(owner.pid) > 0 || job.count(parent) > 0);
@@ -212,7 +211,7 @@ void AddHeldPorts(const ClusterView& view, const HostView& host,
   }
 }
 
-// Whether it is known which processes use NPUs; if not, adds that.
+// True if the processes that use NPUs are known; otherwise adds a finding.
 bool KnowsProcesses(const HostView& host, RuleReport& report) {
   const NpuProcessesFact& fact = host.facts->npu_processes();
   if (fact.missing().reason() != Missing::NOT_SUPPORTED) {
@@ -234,7 +233,7 @@ std::string ProcessText(const NpuProcess& process) {
                       ")");
 }
 
-// By device, processes that were not started by another one of them: the
+// Processes by device, without those started by another one of them: the
 // workers of a training process have its nodes open, too.
 std::map<uint32_t, std::vector<std::string>> Trainings(const HostView& host) {
   const auto& processes = host.facts->npu_processes().value().processes();
@@ -250,8 +249,8 @@ std::map<uint32_t, std::vector<std::string>> Trainings(const HostView& host) {
   return trainings;
 }
 
-// Whether the host's driver lets several processes use one device; if that is
-// not known, adds it.
+// True if the host's driver allows several processes on one device; if that is
+// not known, adds a finding.
 std::optional<bool> TakesSeveral(const ProductProfile& profile,
                                  const HostView& host, RuleReport& report) {
   if (profile.process_limit == ProcessLimit::kOne) return false;
@@ -290,8 +289,7 @@ std::optional<FindingValue> HolderOfPort(const HostView& host, uint32_t port) {
   return std::nullopt;
 }
 
-// A cluster on which a job runs is healthy; a job that is about to start there
-// is not.
+// Running jobs are fine for a cluster, but not for a job about to start there.
 void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
   for (const HostView& host : view.hosts()) {
     if (!KnowsProcesses(host, report)) continue;
@@ -317,13 +315,13 @@ void CheckDeviceIdle(const ClusterView& view, RuleReport& report) {
 
 namespace {
 
-// Whether the driver keeps the devices of another container from the job.
+// True if the driver keeps the devices of another container from the job.
 bool RunsInOther(const JobSpec* job) {
   if (job == nullptr) return false;
   // One of its containers that run already may be the owner.
   if (job->ssh().container_port() != 0) return job->ssh().before();
-  // These schedulers start jobs on the host itself unless told otherwise, and
-  // the driver refuses no process there (uda_task_access_judge_ok).
+  // By default these schedulers start jobs on the host itself, and the driver
+  // refuses no process there (uda_task_access_judge_ok).
   static const LazyRE2 kScheduler = {"(?s)(?:slurm|pbs|lsf):.*"};
   return !HasForm(job->id(), *kScheduler);
 }
@@ -353,7 +351,7 @@ void CheckDeviceNamespace(const ClusterView& view, RuleReport& report) {
       continue;
     }
     if (!report.Knows(host, Worded("device-owners"), fact)) continue;
-    // An owner may be the one that computes.
+    // The owner may be the process that computes.
     if (!fact.value().owners().empty() &&
         !report.Knows(host, Worded("npu-processes"),
                       host.facts->npu_processes())) {
@@ -405,7 +403,7 @@ void JudgePlan(const ClusterView& view, RuleReport& report) {
   if (view.profile().process_limit == ProcessLimit::kOne) {
     return report.Add(report.Named("planned", processes, view.profile().title));
   }
-  FirstMet<std::string, std::vector<std::string>> hosts;  // By driver.
+  FirstSeen<std::string, std::vector<std::string>> hosts;  // By driver.
   for (const HostView& host : view.hosts()) {
     if (TakesSeveral(view.profile(), host, report).value_or(true)) continue;
     hosts[host.facts->versions().driver().value()].emplace_back(host.name);

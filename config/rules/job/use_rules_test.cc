@@ -50,7 +50,7 @@ TEST(CheckPortsFreeTest, JudgesTheRendezvousPortOnTheFirstServerAlone) {
                 "ports=29500,60000-60031, who=pid 4711 (torchrun), pid=4711"));
 }
 
-// Row 5: as the MPI launch wants it.
+// Row 5: as the MPI launch needs it.
 TEST(CheckPortsFreeTest, PassesAnSshdThatListensOnTheSshPort) {
   TestCluster cluster;
   cluster.spec.set_ssh_port(2222);
@@ -81,7 +81,7 @@ TEST(CheckPortsFreeTest, FailsOverAnSshdInTheHcclRange) {
   EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
 }
 
-// The ports that jobs will have, not those of the spec.
+// The ports of jobs, not those of the spec.
 TEST(CheckPortsFreeTest, LooksAtTheBasePortOfLogins) {
   TestCluster cluster;
   cluster.spec.mutable_hccl()->set_base_port_auto(true);
@@ -277,7 +277,7 @@ TEST(CheckDeviceNamespaceTest, WarnsForJobsThatMayRunOnTheHostItself) {
     job.set_id(id);
     EXPECT_EQ(cluster.Check("device-namespace").state(), FAIL) << id;
   }
-  // Its containers are still to start.
+  // Its containers will start later.
   job.set_id("slurm:1234.0");
   job.mutable_ssh()->set_container_port(12345);
   job.mutable_ssh()->set_before(true);
@@ -296,7 +296,7 @@ TEST(CheckDeviceNamespaceTest, AJobTakesDevicesInShareMode) {
               HasSubstr("FAIL server0:0 in-the-way owner=container "
                         "5b0c7e21d9f4, who=pid 731804 bash, 12 days, find=find "
                         "the container with cat /proc/731804/cgroup"));
-  // One with every capability lists what others own as well.
+  // One with every capability lists the others' devices, too.
   AddOwner({0}, &cluster.facts[0]).set_privileged(true);
   EXPECT_THAT(Lines(cluster.Check("device-namespace")),
               HasSubstr("FAIL server0:0 in-the-way owner=container "
@@ -351,7 +351,7 @@ TEST(CheckDeviceNamespaceTest, LeavesContainersThatComputeToDeviceIdle) {
   EXPECT_EQ(cluster.Check("device-namespace").state(), PASS);
 }
 
-// The owner may be what computes: nothing is said against it.
+// The owner may be the process that computes: not a failure.
 TEST(CheckDeviceNamespaceTest, IsUnknownWhereNoProcessIsVisible) {
   TestCluster cluster;
   cluster.StartJob();
@@ -414,7 +414,7 @@ TEST(CheckPortsFreeTest, CountsTheSchedulerOfARunningJobToIt) {
   EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
 }
 
-// Process 1 takes orphans of anybody.
+// Process 1 adopts all orphans.
 TEST(CheckPortsFreeTest, CountsNoOrphanToAJobOfOrphans) {
   TestCluster cluster;
   AddNpuProcess(4711, 1, {0}, &cluster.facts[0]);
@@ -578,7 +578,7 @@ State LimitOf(const char* product, const char* driver) {
 
 TEST(CheckDeviceProcessLimitTest, TakesOneProcessForEachDeviceOfAtlasTraining) {
   EXPECT_EQ(LimitOf("atlas-training", "25.0.rc1"), WARN);
-  EXPECT_EQ(LimitOf("atlas-300t", "25.0.rc1"), PASS);  // It has no device 3.
+  EXPECT_EQ(LimitOf("atlas-300t", "25.0.rc1"), PASS);  // It lacks device 3.
   EXPECT_THAT(
       Lines(Shared("atlas-training", "24.1.rc1").Check("device-process-limit")),
       HasSubstr("WARN server0:3 several processes=4711 (python3), 4712 "

@@ -25,7 +25,7 @@ using SeenFacts = google::protobuf::RepeatedPtrField<ValueGroups>;
 // Places in ClusterView::hosts, ascending, each once.
 using HostPlaces = std::vector<uint32_t>;
 
-// The last place may come again and again.
+// The last place may repeat.
 void AddPlace(uint32_t host, HostPlaces* places) {
   if (places->empty() || places->back() != host) places->push_back(host);
 }
@@ -107,7 +107,7 @@ constexpr HostValue kHostValues[] = {
 // The hosts of each value of one fact.
 class Grouping {
  public:
-  // Most say what the one before said: that is looked at first.
+  // The value before is checked first, since most values are equal.
   void Add(absl::string_view value, uint32_t host) {
     if (groups_.empty() || groups_[last_].value != value) {
       const auto [found, is_new] = places_.try_emplace(value, groups_.size());
@@ -117,8 +117,7 @@ class Grouping {
     AddAgain(host);
   }
 
-  // Of what the view has of a device, which lies closer together than the
-  // facts.
+  // Reads the view of a device, which is more compact than the facts.
   template <typename Value>
   void Add(const Reading<Value>& reading, uint32_t host) {
     if (!reading.has_value()) {
@@ -194,8 +193,7 @@ class Grouping {
   std::optional<uint64_t> last_number_;
 };
 
-// Calls `visit` with the name and the member of DeviceView of each thing that
-// is told of devices.
+// Calls `visit` with the name and the DeviceView member of each device value.
 template <typename Visit>
 void ForEachDeviceValue(const Visit& visit) {
   visit("TLS", &DeviceView::tls_enabled);
@@ -208,7 +206,7 @@ void ForEachDeviceValue(const Visit& visit) {
 }
 
 // A large cluster with a leaf switch for each rack or each rail has some 1,200;
-// where every device has one of its own they are not told one by one.
+// if every device has one of its own they are not listed one by one.
 constexpr size_t kMaxPortEntries = 2048;
 constexpr int kPortColumns = 100;
 // With many entries they are for the map, not to be read.
@@ -221,7 +219,7 @@ struct Leaf {
   std::map<uint32_t, HostPlaces> ports;
 };
 
-// Null where the device told of no switch.
+// Null if the device reported no switch.
 const LldpNeighbour* SwitchOf(const DeviceFacts& facts) {
   if (!facts.lldp().has_value()) return nullptr;
   const LldpNeighbour& neighbour = facts.lldp().value();
@@ -233,7 +231,7 @@ const LldpNeighbour* SwitchOf(const DeviceFacts& facts) {
 // Devices with one index mostly go to the switch of the host before.
 class LeafFinder {
  public:
-  // `key` of the neighbour; empty without one.
+  // `key` is the neighbour's; empty without one.
   HostPlaces* PortsOf(const LldpNeighbour* neighbour, absl::string_view key,
                       uint32_t device) {
     Last& last = last_[device];
@@ -269,7 +267,7 @@ std::string LeafNameOf(const Leaf& leaf,
   const absl::string_view key = SwitchKey(*leaf.neighbour);
   if (name.empty()) return PrintableText(key, kSwitchNameBytes);
   const std::string text = PrintableText(name, kSwitchNameBytes);
-  // Two of a maker's default name are told apart.
+  // The key distinguishes two with a maker's default name.
   return times.at(name) < 2
              ? text
              : absl::StrCat(text, " (", PrintableText(key, kSwitchNameBytes),
@@ -293,7 +291,7 @@ void WriteLeaf(const std::string& name, const Leaf& leaf, int columns,
   }
 }
 
-// Those with most devices, until there are enough entries; the others in one.
+// Those with most devices, up to the limit; the others in one.
 std::vector<std::unique_ptr<Leaf>> FoldLeaves(
     std::vector<std::unique_ptr<Leaf>> leaves, size_t* folded) {
   std::stable_sort(leaves.begin(), leaves.end(),
@@ -363,8 +361,7 @@ google::protobuf::RepeatedPtrField<SwitchPorts> SeenSwitches(
   std::vector<absl::string_view> keys;
   for (uint32_t h = 0; h < view.hosts().size(); ++h) {
     const absl::Span<const DeviceView> devices = view.hosts()[h].devices;
-    // In three steps, so that the processor fetches those of all devices at
-    // once.
+    // Three steps let the processor fetch many devices together.
     neighbours.clear();
     keys.clear();
     for (const DeviceView& device : devices) {

@@ -1,6 +1,5 @@
-// What was seen, for whoever looks at the whole cluster: which hosts have which
-// version or setting, and which devices are cabled to which switch. Pure;
-// judges nothing.
+// Observations about the whole cluster: which hosts have which version or
+// setting, and which devices are cabled to which switch. Pure; judges nothing.
 #ifndef CONFIG_RULES_SEEN_SEEN_H_
 #define CONFIG_RULES_SEEN_SEEN_H_
 
@@ -9,11 +8,10 @@
 
 namespace clusterd {
 
-// Report.value_groups: of versions all values, of other facts those that
-// differ, of none that was not asked for. Values are printable. Bounded,
-// whatever hosts say: a fact has 12 groups, of which the first, "17 other
-// values", holds the rarest; of many hosts in a list the first, and "and 17
-// more hosts".
+// Report.value_groups: all values of versions, and differing ones of other
+// facts that were asked for. Values are printable. Bounded for any hosts: a
+// fact has 12 groups, of which the first, "17 other values", holds the rarest;
+// a list of many hosts has the first, and "and 17 more hosts".
 google::protobuf::RepeatedPtrField<ValueGroups> SeenValues(
     const ClusterView& view);
 

@@ -22,10 +22,10 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::RepeatedPtrField;
 
-// "{name}" and the words that take its place, as they stand in a string.
+// "{name}" and its replacement, as in a string.
 using Phrases = std::vector<std::pair<std::string, std::string>>;
 
-// Keeps the first mistake of a file that is no text of the message.
+// Keeps the first mistake of a file that is not a text of the message.
 class FirstMistake : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
@@ -99,7 +99,6 @@ std::string FindingTable(absl::string_view name, const Findings& findings) {
                       "};\n");
 }
 
-// The texts of a row that are set.
 std::vector<const FieldDescriptor*> TextsOf(const Message& row) {
   std::vector<const FieldDescriptor*> fields;
   row.GetReflection()->ListFields(row, &fields);
@@ -112,8 +111,7 @@ std::vector<const FieldDescriptor*> TextsOf(const Message& row) {
   return fields;
 }
 
-// The first of `values` is $0 in the texts of the row, as absl::Substitute has
-// it.
+// The first of `values` is $0 in the row's texts, as for absl::Substitute.
 void NumberValues(const RepeatedPtrField<std::string>& values, Message* row) {
   Phrases numbers = {{"$", "$$"}};
   for (const std::string& value : values) {
@@ -149,9 +147,9 @@ bool SomeHoldAlone(const RuleRow& row) {
          });
 }
 
-// What the page and `explain` say about all rules.
+// Texts of the page and `explain` about all rules.
 struct CommonWords {
-  const char* let_through;
+  const char* allow;
   const char* refuse;
   const char* drain;
   const char* in_part;
@@ -160,7 +158,7 @@ struct CommonWords {
   const char* levels[RuleRow::Level_ARRAYSIZE];
 };
 constexpr CommonWords kEnglish = {
-    "let through",
+    "allow",
     "refuse",
     "refuse and drain",
     "in part: ",
@@ -175,19 +173,19 @@ constexpr CommonWords kChinese = {"放行",
                                   "需要所有主机的信息，只有控制器能判断。",
                                   {"", "未知", "告警", "不通过", "跳过"}};
 
-// What a hook does when the rule fails about its host: with the controller's
-// verdict, alone, and why.
+// The action of a hook when the rule fails about its host: with the
+// controller's verdict, alone, and why.
 std::vector<std::string> HookTexts(const RuleRow& row, const CommonWords& words,
                                    const std::string& alone_why) {
   if (!MayFail(row)) {
-    return {words.let_through, words.let_through, words.never_fails};
+    return {words.allow, words.allow, words.never_fails};
   }
   const bool drains = !row.of_job() && row.scope() != RuleRow::SPEC;
   const char* const acts = drains ? words.drain : words.refuse;
   return {acts,
           SomeHoldAlone(row)
               ? absl::StrCat(row.holds_alone() ? "" : words.in_part, acts)
-              : words.let_through,
+              : words.allow,
           NeedsAloneWhy(row) ? alone_why : words.needs_all};
 }
 
@@ -207,8 +205,8 @@ std::string RuleTexts(const RuleRow& row, const RuleRow& texts,
   return absl::StrCat("{", Strings(all), "}");
 }
 
-// Parses a file into `rows`, with the words of phrases in its texts. What is
-// not text is missing in a translation.
+// Parses a file into `rows`, with the words of phrases in its texts. A
+// translation has only texts.
 absl::Status ParseRows(const RowFile& file, bool is_translation,
                        Phrases* phrases, RuleRows* rows) {
   FirstMistake mistake;
@@ -226,7 +224,7 @@ absl::Status ParseRows(const RowFile& file, bool is_translation,
   return absl::OkStatus();
 }
 
-// Numbers the values of a row that has some, or none; what is wrong then.
+// Numbers the values of a row that has some, or none; returns the mistake.
 template <typename Row>
 std::string NumberRow(const RepeatedPtrField<std::string>& values, Row* row) {
   NumberValues(values, row);
@@ -263,10 +261,11 @@ std::string ValuesIn(absl::string_view text) {
   return {values.begin(), values.end()};
 }
 
-// What a translation has and its row has not, or the other way round.
+// The parts that only a translation has, or only its row.
 std::string DifferenceOf(const Message& row, const Message& translation) {
   static const auto* const not_translated = new std::set<std::string>(
-      {"name", "caused_by", "device_command", "source", "one"});
+      {"name", "caused_by", "device_command", "source", "one", "exit_status",
+       "cause", "remedy"});
   std::set<const FieldDescriptor*> fields;
   for (const Message* message : {&row, &translation}) {
     for (const FieldDescriptor* field : TextsOf(*message)) fields.insert(field);
@@ -286,7 +285,31 @@ std::string DifferenceOf(const Message& row, const Message& translation) {
   return "";
 }
 
-// Puts the translations beside their rows; what is wrong with one.
+bool IsMessage(const RowWords& words) {
+  return absl::StartsWith(words.name(), "msg-");
+}
+
+std::string MistakeInWords(RowWords* words) {
+  const bool is_explained =
+      words->has_exit_status() && words->has_cause() && words->has_remedy();
+  if (IsMessage(*words) && !is_explained) {
+    return "exit_status, cause or remedy is missing";
+  }
+  return NumberRow(words->value(), words);
+}
+
+// A cell of a table, in which "$0" is the name of the first value.
+std::string PageCell(absl::string_view text,
+                     const RepeatedPtrField<std::string>& values) {
+  std::vector<std::pair<std::string, std::string>> marks = {
+      {"$$", "$"}, {"|", "\\|"}, {"\n", "<br>"}, {"<", "&lt;"}};
+  for (int i = 0; i < values.size(); ++i) {
+    marks.emplace_back(absl::StrCat("$", i), absl::StrCat("*", values[i], "*"));
+  }
+  return absl::StrReplaceAll(text, marks);
+}
+
+// Adds the translations to their rows; returns the mistake of one.
 template <typename Row>
 std::string Merge(RepeatedPtrField<Row>* translations,
                   RepeatedPtrField<Row>* rows) {
@@ -352,8 +375,10 @@ absl::Status AddEnglish(const RowFile& file, Phrases* phrases,
     if (!mistake.empty()) return Mistake(file, " finding: " + mistake);
   }
   for (RowWords& words : *rows.mutable_words()) {
-    const std::string mistake = NumberRow(words.value(), &words);
-    if (!mistake.empty()) return Mistake(file, " words: " + mistake);
+    const std::string mistake = MistakeInWords(&words);
+    if (mistake.empty()) continue;
+    return Mistake(file,
+                   absl::StrCat(" words \"", words.name(), "\": ", mistake));
   }
   categories->push_back({Stem(file.path), std::move(rows)});
   return absl::OkStatus();
@@ -374,7 +399,7 @@ absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
                                     : AddEnglish(file, &english, &categories);
     if (!status.ok()) return status;
   }
-  // Of two rows with one name a program would show the wrong one.
+  // With two rows of one name a program would show the wrong one.
   std::set<std::string> names;
   for (const RuleCategory& category : categories) {
     for (const RowWords& words : category.rows.words()) {
@@ -411,8 +436,8 @@ std::string RuleTable(absl::Span<const RuleCategory> categories) {
                       RuleTexts(row, row, kEnglish), ",\n     ",
                       RuleTexts(row, row.chinese(), kChinese), ",\n     ",
                       row.finding().empty() ? "{}" : rows, ",\n     \"",
-                      absl::StrJoin(row.mended_by(), "/"), "\", \"",
-                      absl::StrJoin(row.perhaps_by(), "/"), "\", ",
+                      absl::StrJoin(row.fixed_by(), "/"), "\", \"",
+                      absl::StrJoin(row.possible_causes(), "/"), "\", ",
                       row.needs_roce() ? "true" : "false", ", ",
                       row.needs_job() ? "true" : "false", ", ",
                       row.of_job() ? "true" : "false", ", ",
@@ -436,6 +461,26 @@ std::string WordTable(absl::Span<const RuleCategory> categories) {
     }
   }
   return absl::StrCat("constexpr WordRow kWordRows[] = {\n", rows, "};\n");
+}
+
+std::string MessagePage(absl::Span<const RuleCategory> categories) {
+  std::string page;
+  for (const RuleCategory& category : categories) {
+    std::string rows;
+    for (const RowWords& row : category.rows.words()) {
+      if (!IsMessage(row)) continue;
+      const auto cell = [&row](absl::string_view text) {
+        return absl::StrCat("| ", PageCell(text, row.value()), " ");
+      };
+      absl::StrAppend(&rows, cell(row.text()), cell(row.exit_status()),
+                      cell(row.cause()), cell(row.remedy()), "|\n");
+    }
+    if (rows.empty()) continue;
+    absl::StrAppend(&page, "\n## ", category.name, "\n\n",
+                    "| message | exit status | cause | what to do |\n",
+                    "|---|---|---|---|\n", rows);
+  }
+  return page;
 }
 
 std::string RulePage(absl::Span<const RuleCategory> categories) {

@@ -1,5 +1,5 @@
-// The rows of all rules as files have them, and what the build makes of them: a
-// table in C++ and a page for people. rule_row.proto says what a row is.
+// The rows of all rules from files, and the build's outputs: a table in C++ and
+// a page for people. rule_row.proto says what a row is.
 #ifndef CONFIG_RULES_TEXTS_RULE_ROWS_H_
 #define CONFIG_RULES_TEXTS_RULE_ROWS_H_
 
@@ -18,17 +18,17 @@ struct RowFile {
   std::string text;
 };
 
-// What one file has, with the words of phrases in its texts, and $0, $1, … for
-// the values of a finding.
+// The content of one file, with the words of phrases in its texts, and $0, $1,
+// … for the values of a finding.
 struct RuleCategory {
   std::string name;
   RuleRows rows;
 };
 
-// In the order of the files and of the rules in them. InvalidArgument, with the
-// file, for text that is no RuleRows, for a phrase that no row before it
-// defines or that nobody uses, for a value that a finding does not name, and
-// where alone_why is missing or of no use.
+// Keeps the order of the files and of the rules in them. InvalidArgument,
+// naming the file, for a text that is not RuleRows, for a phrase without an
+// earlier row or use, for a value that a finding does not name. The same for an
+// alone_why, or a cause of a message, that is missing or unused.
 absl::StatusOr<std::vector<RuleCategory>> ReadRuleRows(
     absl::Span<const RowFile> files);
 
@@ -39,6 +39,9 @@ std::string WordTable(absl::Span<const RuleCategory> categories);
 // some, kSharedFindings and `constexpr Rule kRules[]`; see catalogue.h. A rule
 // without its function does not link.
 std::string RuleTable(absl::Span<const RuleCategory> categories);
+
+// config/words/README.md below message_head.md: every message by its file.
+std::string MessagePage(absl::Span<const RuleCategory> categories);
 
 // config/rules/README.md below page_head.md.
 std::string RulePage(absl::Span<const RuleCategory> categories);

@@ -37,7 +37,6 @@ std::string MistakeIn(const std::string& rows) {
   return categories.ok() ? "" : std::string(categories.status().message());
 }
 
-// The good row with one text in place of another.
 std::string Row(const char* old_text, const char* new_text) {
   return absl::StrReplaceAll(kRow, {{old_text, new_text}});
 }
@@ -133,7 +132,7 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "     {\"a title\",\n      \"it fails\",\n"
                         "      \"a \\\"why\\\"\",\n      \"see the guide\",\n"
                         "      \"fail\",\n      \"the guide; more\",\n"
-                        "      \"refuse and drain\",\n      \"let through\",\n"
+                        "      \"refuse and drain\",\n      \"allow\",\n"
                         "      \"a plan says it\"},\n"));
   EXPECT_THAT(table,
               HasSubstr("     {},\n     \"\", \"\", false, false, false, "
@@ -142,8 +141,8 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
 
 TEST(RuleTableTest, JoinsTheNamesOfWhatMendsARule) {
   EXPECT_THAT(RuleTable(*Read(Row("  text {",
-                                  "  mended_by: [\"gateway\", \"at boot\"]\n"
-                                  "  perhaps_by: \"address\"\n  text {"))),
+                                  "  fixed_by: [\"gateway\", \"at boot\"]\n"
+                                  "  possible_causes: \"address\"\n  text {"))),
               HasSubstr("     {},\n     \"gateway/at boot\", \"address\", "
                         "false, false, false, false},\n"));
 }
@@ -240,7 +239,6 @@ TEST(ReadRuleRowsTest, RefusesATranslationThatIsNotOfItsRow) {
             host + "\"port-free\": expected in this place: \"held\"");
 }
 
-// Values that are words.
 TEST(WordTableTest, HasTheWordsOfValues) {
   EXPECT_THAT(
       WordTable(*ReadRuleRows(

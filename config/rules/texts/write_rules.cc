@@ -1,5 +1,5 @@
-// Writes what the build makes of the rows of all rules to stdout:
-//   write_rules rule|word|page FILE...
+// Writes the build's outputs from the rows of all rules to stdout:
+//   write_rules rule|word|page|messages FILE...
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -19,8 +19,9 @@ int main(int argc, char** argv) {
     return 1;
   }
   const std::string what = argc > 1 ? argv[1] : "";
-  std::cout << (what == "page"   ? clusterd::RulePage(*categories)
-                : what == "word" ? clusterd::WordTable(*categories)
-                                 : clusterd::RuleTable(*categories));
+  std::cout << (what == "page"       ? clusterd::RulePage(*categories)
+                : what == "messages" ? clusterd::MessagePage(*categories)
+                : what == "word"     ? clusterd::WordTable(*categories)
+                                     : clusterd::RuleTable(*categories));
   return 0;
 }

@@ -1,5 +1,5 @@
-// The value of most devices or hosts counts as right where the spec names none.
-// Where as many have one value as another, neither is right.
+// The value of most devices or hosts counts as right if the spec names none. On
+// a tie, neither value is right.
 #ifndef CONFIG_RULES_VIEW_BALLOT_H_
 #define CONFIG_RULES_VIEW_BALLOT_H_
 
@@ -17,7 +17,7 @@
 
 namespace clusterd {
 
-// How many have a value, and how many plan it.
+// The numbers of those that have a value, and that plan it.
 struct Votes {
   bool operator<(const Votes& other) const {
     return std::tie(live, planned) < std::tie(other.live, other.planned);
@@ -39,8 +39,8 @@ Value MostCommon(const Ballot<Value>& ballot) {
       ->first;
 }
 
-// The value that more have than any other, or that more plan where as many have
-// it; nullopt: there is a tie, as of one against one, or no vote.
+// The value that more have, or among equals more plan, than any other; nullopt:
+// there is a tie, as of one against one, or no vote.
 template <typename Value>
 std::optional<Value> Majority(const Ballot<Value>& ballot) {
   if (ballot.empty()) return std::nullopt;
@@ -78,9 +78,9 @@ auto TiedText(const Report& report, const Tie& tie, const Ballot<Value>& ballot,
   return text;
 }
 
-// Device i of all hosts: what most of them have is right. Adds the tie where
-// there is none, and calls differs(device, right, others) for each device with
-// another value; `others` have the right one.
+// Compares device i of all hosts with the value of most. Adds a tie if there is
+// one, and calls differs(device, right, others) for each device with another
+// value; `others` have the right one.
 template <typename Value, typename Show, typename Report, typename Differs>
 void CompareRails(const ClusterView& view, absl::string_view what,
                   Reading<Value> DeviceView::*live, Show show, Report& report,
@@ -88,7 +88,7 @@ void CompareRails(const ClusterView& view, absl::string_view what,
   const auto is_known = [&](const DeviceView& device) {
     return (device.*live).has_value();
   };
-  // In nearly every cluster all are the same: its devices need no counting.
+  // Shortcut: in nearly every cluster all have the same value.
   const auto first = absl::c_find_if(view.devices(), is_known);
   const bool any_other = absl::c_any_of(view.devices(), [&](const auto& each) {
     return is_known(each) && *(each.*live) != *((*first).*live);

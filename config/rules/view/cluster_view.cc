@@ -21,7 +21,7 @@ std::optional<Ipv4Address> AddressOf(const std::string& text) {
 
 using Interfaces = absl::InlinedVector<Ipv4Interface, 2>;
 
-// What a known fact of each kind tells.
+// The value of a known fact of each kind.
 absl::StatusOr<Interfaces> ValueOf(const DeviceAddressFact& fact) {
   Interfaces interfaces;
   for (const Ipv4Setting& setting : fact.value().settings()) {
@@ -38,13 +38,13 @@ absl::StatusOr<Interfaces> ValueOf(const DeviceAddressFact& fact) {
 }
 
 absl::StatusOr<Ipv4Address> ValueOf(const TextFact& fact) {
-  // The tool says nothing where no gateway is set, 0.0.0.0 of a detect address.
+  // The tool prints nothing without a gateway, 0.0.0.0 for a detect address.
   if (fact.value().empty()) return Ipv4Address();
   if (const auto address = AddressOf(fact.value())) return *address;
   return absl::UnknownError(QuotedText(fact.value()));
 }
 
-// An enum of a newer host, not known here, is no value.
+// An unknown enum value of a newer host is not a value.
 template <typename Enum>
 absl::StatusOr<Enum> Valid(Enum value, bool is_valid) {
   if (is_valid && static_cast<int>(value) != 0) return value;
@@ -64,7 +64,7 @@ bool ValueOf(const LldpFact& fact) { return fact.value().heard(); }
 bool ValueOf(const TlsFact& fact) { return fact.value().enabled(); }
 uint64_t ValueOf(const NumberFact& fact) { return fact.value(); }
 
-// What a fact tells that is not taken apart.
+// The value of a fact that needs no conversion.
 template <typename Value, typename Fact>
 absl::StatusOr<Value> ValueAs(const Fact& fact) {
   if constexpr (std::is_same_v<Value, absl::string_view>) {
@@ -76,7 +76,7 @@ absl::StatusOr<Value> ValueAs(const Fact& fact) {
   }
 }
 
-// What became of the queries about one device, or those of one host.
+// Results of the queries about one device, or those of one host.
 struct Queries {
   bool any_answered = false;
   bool all_failed = true;
@@ -106,7 +106,7 @@ void Read(const Fact& fact, DeviceView* device, Queries* queries,
   }
 }
 
-// Nearly every device has what is planned, and that is parsed already.
+// Shortcut: nearly every device has the planned one, which is parsed already.
 std::optional<Ipv4Address> PlannedAddress(const std::string& planned,
                                           const TextFact& fact,
                                           const AddressReading& live) {
@@ -114,7 +114,7 @@ std::optional<Ipv4Address> PlannedAddress(const std::string& planned,
   return AddressOf(planned);
 }
 
-// REQUIRES: what the device has is read.
+// REQUIRES: the device's own addresses are read.
 void ReadPlan(const DeviceSpec& spec, DeviceView* device) {
   const DeviceFacts& facts = *device->facts;
   const auto& settings = facts.address().value().settings();
@@ -131,15 +131,15 @@ void ReadPlan(const DeviceSpec& spec, DeviceView* device) {
       spec.detect_address(), facts.detect_address(), device->detect_address);
 }
 
-// Tells a mute device, and of those one about which the tool always failed.
+// Marks a mute device, and a dead one, about which the tool always failed.
 void JudgeSilence(const Queries& queries, DeviceView* device) {
   device->mute = !queries.any_answered && queries.first_missing != nullptr;
   if (!device->mute) return;
   if (device->silence == nullptr) device->silence = queries.first_missing;
-  // No word of a neighbour, among no words at all.
+  // A mute device has not reported a missing neighbour either.
   device->neighbour_heard.reset();
   device->neighbour_heard.missing = device->silence;
-  // Where the tool could not be started, nothing more was asked, and all facts
+  // If the tool could not be started, nothing more was asked, and all facts
   // have that one reason.
   const DeviceFacts& facts = *device->facts;
   device->dead =
@@ -147,8 +147,7 @@ void JudgeSilence(const Queries& queries, DeviceView* device) {
                                 facts.net_health().missing().detail();
 }
 
-// In about the order in which devices are asked: the first that timed out says
-// most about it.
+// Roughly in the order of the queries: the first time-out says most.
 Queries ReadDevice(DeviceView* device) {
   const DeviceFacts& facts = *device->facts;
   Queries queries;
@@ -157,9 +156,8 @@ Queries ReadDevice(DeviceView* device) {
   Read(facts.detect_address(), device, &queries, &device->detect_address);
   Read(facts.net_health(), device, &queries, &device->net_health);
   Read(facts.link(), device, &queries, &device->link);
-  // A tool that says nothing names no neighbour either, hccn.conf may tell the
-  // TLS switch, and not every tool knows the word for the last ones: these
-  // prove nothing.
+  // These prove no answer: a silent tool names no neighbour either, hccn.conf
+  // may have the TLS switch, and not every tool has the last queries.
   Queries unproven;
   const bool nobody = IsKnown(facts.lldp()) && !facts.lldp().value().heard();
   Read(facts.lldp(), device, nobody ? &unproven : &queries,
@@ -184,12 +182,12 @@ Queries ReadDevice(DeviceView* device) {
 // Device is DeviceView, const or not.
 template <typename Device>
 Device* FindDevice(absl::Span<Device> devices, uint32_t id) {
-  // Nearly every host has devices 0..N-1, so look there first.
+  // Shortcut: nearly every host has devices 0..N-1.
   if (id < devices.size() && devices[id].id == id) return &devices[id];
   return FirstWith(devices, &DeviceView::id, id);
 }
 
-// Where a device keeps its line of a key; rules read no other keys.
+// A device's members for its lines of each key; rules read no other keys.
 constexpr struct ConfKey {
   absl::string_view key;
   const HccnConf::Entry* DeviceView::*entry;
@@ -250,7 +248,7 @@ Queries ReadDevices(const HostFacts& facts, const ServerSpec* spec,
     all.any_answered = all.any_answered || queries.any_answered;
     if (all.first_missing == nullptr) all.first_missing = queries.first_missing;
   }
-  // Where no device's queries are answered, the tool may be what is broken.
+  // If all devices' queries fail, the tool may be broken instead.
   for (DeviceView& device : devices) {
     device.dead = device.dead && all.any_answered;
   }
@@ -264,8 +262,7 @@ size_t ExpectedDevices(const ServerSpec* spec, const ProductProfile& profile,
   return std::max(found, planned > 0 ? planned : profile.device_ids.size());
 }
 
-// Name, facts, spec and order of every host, those that the spec does not name
-// last.
+// Name, facts, spec and order of every host; those without a spec come last.
 std::vector<HostView> InSpecOrder(const ClusterSpec& spec,
                                   absl::Span<const HostFacts* const> hosts) {
   absl::flat_hash_map<absl::string_view, uint32_t> place_of;
@@ -375,7 +372,7 @@ ClusterView::ClusterView(const ClusterView& live, Addresses addresses)
       silent_(live.silent_),
       expected_devices_(live.expected_devices_),
       job_(live.job_) {
-  // Every host points to its devices, one behind the other, and they to it.
+  // Hosts point to their devices, which lie in a row, and devices to hosts.
   DeviceView* next = devices_.data();
   auto unplanned = unplanned_.begin();
   for (HostView& host : hosts_) {
@@ -405,7 +402,7 @@ void ClusterView::AddHost(HostView host) {
     devices_.emplace_back();
     devices_.back().id = id;
   }
-  // Unplanned ones are read, too: that one answers shows that the tool works.
+  // Unplanned ones are read, too: their answers show that the tool works.
   const Queries queries =
       ReadDevices(facts, host.spec, absl::MakeSpan(devices_).subspan(begin));
   if (host.spec != nullptr && host.spec->devices_size() > 0) {
@@ -442,8 +439,8 @@ absl::string_view RepairedValue(const HostView& host,
   absl::string_view value = entry.value();
   for (const HccnConf::Problem& problem :
        host.facts->hccn_conf().value().problems()) {
-    // Of the whole file: the list of problems may be cut.
-    // clusterd shows the control character as two.
+    // For every entry: the list of problems may be cut. clusterd shows the
+    // control character as two.
     if (problem.kind() == HccnConf::Problem::CARRIAGE_RETURN &&
         !absl::ConsumeSuffix(&value, "\\r")) {
       absl::ConsumeSuffix(&value, "\r");
@@ -464,7 +461,7 @@ absl::string_view SwitchKey(const LldpNeighbour& neighbour) {
 
 const DeviceView* GatewayKeeper(const ClusterView& view,
                                 const DeviceView& device) {
-  // What is stored for a device is its own.
+  // A gateway stored for a device is its own.
   const bool may_be_shared =
       device.gateway.IsUnset() || device.conf_gateway == nullptr;
   if (!may_be_shared) return nullptr;

@@ -1,6 +1,6 @@
-// Spec and facts side by side, with every address parsed once: what all rules
-// read. Built per judgement, in spec order, linear in hosts and devices. Points
-// into the spec and the facts, which must outlive it. Safe for concurrent use.
+// The input of all rules: spec and facts side by side, every address parsed
+// once. Built per judgement, in spec order, linear in hosts and devices. Points
+// into spec and facts, which must outlive it. Safe for concurrent use.
 #ifndef CONFIG_RULES_VIEW_CLUSTER_VIEW_H_
 #define CONFIG_RULES_VIEW_CLUSTER_VIEW_H_
 
@@ -27,21 +27,19 @@
 
 namespace clusterd {
 
-// Far above any product: what a host sends beyond costs the judge nothing.
+// Far above any product; further devices of a host are ignored.
 inline constexpr size_t kMaxDevicesOfHost = 256;
 inline constexpr size_t kMaxAddressesOfDevice = 16;
 
-// A value that hccn_tool has of a device, or none and why. Rules read nothing
-// else of these facts; RuleReport::Knows turns one without a value into its
-// finding.
+// A value of a device from hccn_tool, or why it is missing. Rules read these
+// facts only here; RuleReport::Knows turns a missing value into its finding.
 template <typename Value>
 struct Reading : std::optional<Value> {
   // Null also where the fact was not asked for, or is there and not understood.
   const Missing* missing = nullptr;
-  // Of a fact that is there and not understood: what it says.
+  // For a fact that is there and not understood: the error.
   absl::Status misread;
 
-  // Why there is no value.
   FindingValue Why() const {
     if (misread.ok()) return MissingWords(missing);
     return Worded("why-with-detail", Worded("why-unreadable"),
@@ -56,7 +54,6 @@ struct AddressReading : Reading<Ipv4Address> {
 };
 
 struct HostView;
-// One device that the host has.
 struct DeviceView {
   uint32_t id = 0;
   const HostView* host = nullptr;  // Never null in a view.
@@ -65,8 +62,8 @@ struct DeviceView {
   // Null: the spec does not plan this device.
   const DeviceSpec* spec = nullptr;
 
-  // What most rules read stands first and together, for the processor's cache.
-  // Of the spec; unset where it names none.
+  // Members that most rules read stand first, for the processor's cache. From
+  // the spec; unset if it names none.
   std::optional<Ipv4Interface> planned;
   std::optional<Ipv4Address> planned_gateway;
   std::optional<Ipv4Address> planned_detect;
@@ -83,13 +80,12 @@ struct DeviceView {
   const HccnConf::Entry* conf_roce_port = nullptr;
   const HccnConf::Entry* conf_port_mode = nullptr;
   const HccnConf::Entry* conf_dscp = nullptr;
-  // The first fact for which the tool timed out or stayed busy, else the first
-  // one of a mute device; null: none.
+  // The first fact for which the tool timed out or stayed busy, otherwise the
+  // first one of a mute device; null: none.
   const Missing* silence = nullptr;
   // No query about it had an answer that can be read.
   bool mute = false;
-  // A mute one: the tool was asked and failed each time, and not about another
-  // device of the host.
+  // A mute one: the tool failed each time, and not for another of the host's.
   bool dead = false;
 
   // Empty: none is set. Several on boards with several ports a device.
@@ -104,7 +100,7 @@ struct DeviceView {
   Reading<uint64_t> speed;  // Mb/s.
   Reading<const VnicFact::Vnic*> vnic;
   Reading<RecoveryFact::Recovery> recovery;
-  // As DeviceFacts has them; they point into the facts.
+  // As in DeviceFacts; they point into the facts.
   Reading<absl::string_view> pfc;
   Reading<absl::string_view> dscp_to_tc;
   Reading<absl::string_view> priority_to_tc;
@@ -113,17 +109,17 @@ struct DeviceView {
   Reading<const LinkHistoryFact::History*> link_history;
   Reading<const CounterRisesFact::Rises*> counter_rises;
 
-  // Of `addresses`; empty also where they are not known.
+  // Those of `addresses`; empty also if they are not known.
   absl::Span<const Ipv4Interface> interfaces() const;
   bool HasAddress() const { return !interfaces().empty(); }
   bool Has(const Ipv4Interface& interface) const;
   bool HasPlannedAddress() const { return planned && Has(*planned); }
-  // The planned address if it is among the live ones, else the first.
+  // The planned address if it is among the live ones, otherwise the first.
   // REQUIRES: HasAddress().
   Ipv4Interface Address() const;
 };
 
-// An address beside its own that a device is given.
+// Another address of a device than its own.
 struct AddressKind {
   absl::string_view name;     // "gateway"
   absl::string_view command;  // "-gateway -s gateway "
@@ -139,26 +135,25 @@ inline constexpr AddressKind kDetectAddress = {
     "detect address", "-netdetect -s address ", &DeviceView::detect_address,
     &DeviceView::planned_detect, &DeviceView::conf_detect};
 
-// A host of which there are facts; of a silent one name, facts, spec and order.
+// A host with facts; or a silent one with name, facts, spec and order only.
 struct HostView {
   absl::string_view name;
   const HostFacts* facts = nullptr;
   // Null: the spec does not name this host.
   const ServerSpec* spec = nullptr;
-  // Its own one in the spec; unset where that names none.
+  // Its own in the spec; unset if the spec has none.
   std::optional<Ipv4Address> address;
   // Position among all hosts of the view, silent ones too.
   uint32_t order = 0;
   // hccn_tool is there, speaks the product's command line and has answered.
   bool tool_usable = false;
-  // Why the tool is there and has answered no query; null: it has, or was not
-  // asked.
+  // Why the existing tool answered no query; null: it has, or was not asked.
   const Missing* tool_silence = nullptr;
-  // Those that the spec plans, or all where it plans none of the host.
-  // Ascending ids, each once. Lies in the view.
+  // The planned devices, or all if the spec plans none of the host. Ascending
+  // ids, each once. Lies in the view.
   absl::Span<const DeviceView> devices;
-  // The rest, which no job uses and no rule judges; their addresses can collide
-  // with those of the planned ones.
+  // Other devices, which no job uses and no rule judges; their addresses can
+  // collide with those of the planned ones.
   absl::Span<const DeviceView> unplanned;
 
   // nullptr if the host has no such device, or it is not planned.
@@ -167,8 +162,8 @@ struct HostView {
 
 class ClusterView {
  public:
-  // What devices have, or would have: every one with an address the planned one
-  // in its place, if there is one.
+  // The devices' actual addresses, or those with the planned one, if there is
+  // one, in place of every device's address.
   enum class Addresses { kLive, kPlanned };
 
   // `job` may be null. REQUIRES: at most one entry of `hosts` per name.
@@ -183,8 +178,8 @@ class ClusterView {
   const ClusterSpec& spec() const { return spec_; }
   // The job that is judged, to which the spec is narrowed; null: none.
   const JobSpec* job() const { return job_; }
-  // Whether its servers are those of the spec, in their order; else the spec
-  // has the one host alone that judges itself.
+  // True if its servers are those of the spec, in their order; false: the spec
+  // has only the host that judges itself.
   bool HasWholeJob() const {
     return job_ != nullptr && job_->servers_size() == spec_.servers_size();
   }
@@ -192,19 +187,19 @@ class ClusterView {
   const ProductProfile& profile() const { return profile_; }
   bool product_known() const { return product_known_; }
 
-  // In spec order; hosts that the spec does not name come last.
+  // Follow spec order; hosts that the spec does not name come last.
   const std::vector<HostView>& hosts() const { return hosts_; }
-  // Nothing is known of these, for the reason in their facts.
+  // Hosts without facts, for the reason in them.
   const std::vector<HostView>& silent() const { return silent_; }
-  // In the order of the hosts, without unplanned ones.
+  // Follow the order of the hosts, without unplanned ones.
   const std::vector<DeviceView>& devices() const { return devices_; }
   size_t host_count() const { return hosts_.size() + silent_.size(); }
   // Devices that the hosts of the view have or should have.
   size_t expected_devices() const { return expected_devices_; }
   absl::Time now() const { return now_; }
   bool HasWaivers() const { return !waivers_.empty(); }  // In force.
-  // The one for a finding about the host (empty: the cluster) or its device;
-  // null: none. It is of the rule, or of the `cause` of a failure.
+  // The waiver of a finding about the host (empty: the cluster) or its device,
+  // by the rule, or by the `cause` of a failure; null: none.
   const Waiver* WaiverOf(absl::string_view rule, absl::string_view cause,
                          State state, absl::string_view host,
                          std::optional<uint32_t> device) const;
@@ -218,30 +213,29 @@ class ClusterView {
   const ClusterSpec& spec_;
   ProductProfile profile_;
   bool product_known_ = false;
-  // Of all hosts one after the other: one allocation for a whole cluster.
+  // Devices of all hosts in turn: one allocation for a whole cluster.
   std::vector<DeviceView> devices_;
-  std::vector<std::vector<DeviceView>> unplanned_;  // Of hosts that have some.
+  std::vector<std::vector<DeviceView>> unplanned_;  // Hosts with some.
   std::vector<HostView> hosts_;
   std::vector<HostView> silent_;
   size_t expected_devices_ = 0;
   const JobSpec* job_ = nullptr;
   absl::Time now_ = absl::InfiniteFuture();
-  // In force, by host; under "" those of every host and of the cluster.
+  // Waivers in force, by host; under "" those of every host and the cluster.
   absl::flat_hash_map<absl::string_view, std::vector<const Waiver*>> waivers_;
 };
 
-// What tells one switch from another. Names alone may be the maker's default.
+// The identity of a switch. Names alone may be the maker's default.
 absl::string_view SwitchKey(const LldpNeighbour& neighbour);
 
-// Another device of the host with which this one has its gateway together, as
-// ProductProfile says, and which has one that may serve both: as planned for
-// one of them. The tool then keeps none for this one. nullptr: there is none.
+// Another device of the host that shares its gateway with this one, as
+// ProductProfile says, and whose gateway may serve both: as planned for one of
+// them. The tool then keeps none for this one. nullptr: there is none.
 const DeviceView* GatewayKeeper(const ClusterView& view,
                                 const DeviceView& device);
 
 // The line's value once the file is repaired as rule hccn-conf says: without a
-// CR and blanks at the end.
-// REQUIRES: hccn.conf of the host is known and has the entry.
+// CR and blanks at the end. REQUIRES: the host's hccn.conf has the entry.
 absl::string_view RepairedValue(const HostView& host,
                                 const HccnConf::Entry& entry);
 

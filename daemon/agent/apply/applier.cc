@@ -7,7 +7,6 @@
 #include "config/plan/make_plan.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
-#include "config/values/status_macros.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -19,10 +18,16 @@ namespace {
 
 constexpr size_t kMaxStepTextBytes = 256;
 
-std::string StepName(const PlanStep& step) {
-  // One that opens ports to thousands of hosts must leave room for the reason.
-  return absl::StrCat("step ", step.id(), " (",
-                      PrintableText(StepText(step), kMaxStepTextBytes), ")");
+// The error, with the step that it stopped.
+absl::Status OfStep(const PlanStep& step, const absl::Status& error) {
+  FindingValue change = StepWords(step);
+  const std::string text = EnglishText(change);
+  // A long text must leave room for the reason.
+  if (text.size() > kMaxStepTextBytes) {
+    change = ToFindingValue(PrintableText(text, kMaxStepTextBytes));
+  }
+  return WithWords(error, Worded("plan-say-of-step", step.id(), change,
+                                 MessageWords(error)));
 }
 
 absl::Status RunStep(const PlanStep& step, SettingActions* actions,
@@ -39,29 +44,29 @@ absl::Status RunStep(const PlanStep& step, SettingActions* actions,
   RETURN_IF_ERROR(CheckCanBeUndone(entry));
   RETURN_IF_ERROR(InFront("journal", journal->Append(entry)));
   const MutationTokenIssuer issuer;
-  ASSIGN_OR_RETURN(*outcome->mutable_detail(),
+  ASSIGN_OR_RETURN(const FindingValue repaired,
                    actions->Set(issuer.token(), step, saved));
+  if (!repaired.words().empty()) *outcome->mutable_detail_words() = repaired;
   outcome->set_state(StepOutcome::DONE);
   return absl::OkStatus();
 }
 
-// Applies that came after one and set the same things, newest first: taking
-// back the older one would pull the newer one's values away from under it.
-std::string LaterAppliesText(const JournalState& state,
-                             const std::vector<JournalState>& states) {
+// Names later applies that set the same things, newest first: undoing the older
+// one would overwrite the newer one's values.
+FindingValue LaterAppliesWords(const JournalState& state,
+                               const std::vector<JournalState>& states) {
   const std::vector<EndedApply> applies(states.begin(), states.end());
   const std::vector<LaterClaim> later = FindLaterClaims(state, applies);
-  return absl::StrJoin(later.rbegin(), later.rend(), ", ",
-                       [](std::string* out, const LaterClaim& claim) {
-                         absl::StrAppend(out, "apply ", claim.apply_id, " of ",
-                                         ActorName(claim.actor), " set ",
-                                         claim.target, " later");
-                       });
+  std::vector<FindingValue> claims;
+  for (auto claim = later.rbegin(); claim != later.rend(); ++claim) {
+    claims.push_back(Worded("plan-say-set-later", claim->apply_id,
+                            ActorName(claim->actor), claim->target));
+  }
+  return claims.empty() ? FindingValue() : Listed(claims, claims.size());
 }
 
-// What could not be put back. Nothing is left behind in a namespace that is
-// gone.
-std::vector<std::string> RestoreAt(
+// Returns what could not be put back; nothing for a namespace that is gone.
+std::vector<FindingValue> RestoreAt(
     const absl::StatusOr<PlanNamespace>& inside, const MachinePaths& paths,
     const std::vector<SavedResource>& all_saved) {
   if (inside.ok()) {
@@ -69,17 +74,17 @@ std::vector<std::string> RestoreAt(
     Machine machine(inside->access, paths);
     return SettingActions(&machine).Restore(issuer.token(), all_saved);
   }
-  std::vector<std::string> residues;
+  std::vector<FindingValue> residues;
   if (absl::IsNotFound(inside.status())) return residues;
   for (const SavedResource& saved : all_saved) {
-    residues.push_back(absl::StrCat(
-        saved.sysctl().key(), ": whether it is ", saved.sysctl().value(),
-        " again cannot be told: ", inside.status().message()));
+    residues.push_back(Worded("plan-say-residue-not-known",
+                              saved.sysctl().key(), saved.sysctl().value(),
+                              MessageWords(inside.status())));
   }
   return residues;
 }
 
-// Facts of the plan and the digests of saved files, as they are now.
+// The plan's facts and the digests of saved files, as they are now.
 std::vector<PlanFact> FactsNow(const MachineAccess& access,
                                const JournalState& state,
                                const HostFacts& facts) {
@@ -95,27 +100,27 @@ std::vector<PlanFact> FactsNow(const MachineAccess& access,
   return now;
 }
 
-JournalUndo NewUndo(const MachineAccess& access, const std::string& reason,
+JournalUndo NewUndo(const MachineAccess& access, const FindingValue& reason,
                     const std::string& actor) {
   JournalUndo undo;
-  undo.set_reason(reason);
+  *undo.mutable_reason_words() = reason;
   undo.set_actor(actor);
   undo.set_started_at_ms(absl::ToUnixMillis(access.clock->Now()));
   return undo;
 }
 
-// One apply while it runs, or one that is taken back.
+// One apply while it runs, or one that is rolled back.
 struct Run {
   const MachineAccess& access;
-  // Of an apply with a value. Of an undo what EnterNamespaceAgain gave:
-  // NotFound leaves nothing to undo, any other error is a residue.
+  // OK for an apply. For an undo the result of EnterNamespaceAgain: NotFound
+  // leaves nothing to undo, any other error is a residue.
   const absl::StatusOr<PlanNamespace>& inside;
   const MachinePaths paths;
   const std::unique_ptr<Journal> journal;
   const std::function<void(const StepOutcome&)> progress;
   ApplyResult result;  // With the steps that are known.
-  // Who uses the devices of an undo that asks nobody; empty: nobody.
-  const std::function<std::string()> used_by;
+  // For an automatic undo: the processes that use its devices; empty: none.
+  const std::function<FindingValue()> used_by;
   const absl::Duration started = access.clock->Monotonic();
 
   uint64_t MillisecondsSince(absl::Duration moment) const {
@@ -139,10 +144,11 @@ struct Run {
       }
       if (!status.ok()) {
         outcome->set_state(StepOutcome::FAILED);
-        outcome->set_detail(OutcomeText(status.message()));
+        *outcome->mutable_detail_words() = MessageWords(status);
+        CleanTexts(outcome);
       }
       if (progress) progress(*outcome);
-      if (!status.ok()) return InFront(StepName(step), status);
+      if (!status.ok()) return OfStep(step, status);
     }
     const MutationTokenIssuer issuer;
     for (const auto& saved : SummariseJournal(journal->entries()).saved) {
@@ -161,8 +167,8 @@ struct Run {
     for (const PlanStep& step : state.begin.plan().steps()) {
       const StepVerdict verdict = JudgeStep(step, ready);
       if (verdict.state == StepVerdict::kSo) continue;
-      return FailedPrecondition(StepName(step), ": after all steps, ",
-                                verdict.why);
+      return OfStep(
+          step, PreconditionWords("msg-step-not-so-after-all", verdict.Why()));
     }
     result.set_outcome(ApplyResult::APPLIED);
     result.set_elapsed_ms(MillisecondsSince(started));
@@ -175,16 +181,17 @@ struct Run {
     const JournalState state = SummariseJournal(journal->entries());
     JournalEntry entry;
     *entry.mutable_undo() = undo;
+    CleanTexts(entry.mutable_undo());
     const absl::Status written = journal->Append(entry);
-    // What has begun, or is overdue, is undone without it: the old values are
-    // in there, and the next start sees as well that it is to be undone.
-    result.set_not_confirmed(undo.reason() == kNotConfirmed);
+    // Without this record an unfinished or overdue apply is still undone: the
+    // journal has the old values, and the next start also finds it.
+    result.set_not_confirmed(undo.reason_words().words() == kNotConfirmed);
     if (!written.ok() && !state.unfinished() && !result.not_confirmed()) {
       return InFront("journal", written);
     }
-    const std::vector<std::string> residues =
+    const std::vector<FindingValue> residues =
         RestoreAt(inside, paths, state.saved);
-    *result.mutable_residues() = {residues.begin(), residues.end()};
+    if (!residues.empty()) *result.mutable_residues_words() = Lines(residues);
 
     const bool clean = residues.empty();
     result.set_outcome(undo.rollback()
@@ -192,16 +199,18 @@ struct Run {
                                     : ApplyResult::ROLLED_BACK_WITH_RESIDUES)
                            : (clean ? ApplyResult::UNDONE
                                     : ApplyResult::UNDONE_WITH_RESIDUES));
-    result.mutable_forced()->MergeFrom(undo.forced());
-    const std::string users = used_by ? used_by() : "";
-    if (!users.empty()) result.add_forced(users);
+    result.mutable_forced_words()->MergeFrom(undo.forced_words());
+    const FindingValue users = used_by ? used_by() : FindingValue();
+    if (!users.words().empty()) {
+      *result.mutable_forced_words()->add_values() = users;
+    }
     for (StepOutcome& step : *result.mutable_steps()) {
       if (step.state() != StepOutcome::DONE) continue;
       step.set_state(StepOutcome::UNDONE);
       if (absl::IsNotFound(inside.status())) {
-        step.set_detail(absl::StrCat(
-            "its network namespace is gone, and the value with it: ",
-            inside.status().message()));
+        *step.mutable_detail_words() =
+            Worded("plan-say-namespace-gone", MessageWords(inside.status()));
+        CleanTexts(&step);
       }
       if (progress) progress(step);
     }
@@ -213,10 +222,13 @@ struct Run {
     const absl::Status closed = journal->AppendEnd(result);
     if (closed.ok()) return std::move(result);
     // The machine is as `result` says all the same.
-    absl::StrAppend(result.mutable_error(), result.error().empty() ? "" : "; ",
-                    "the journal could not be closed, so the next apply, "
-                    "rollback or start of clusterd undoes it once more: ",
-                    closed.message());
+    const FindingValue open =
+        Worded("msg-step-journal-not-closed", MessageWords(closed));
+    *result.mutable_error_words() =
+        result.error().empty()
+            ? open
+            : Worded("plan-say-both", FindingValue(result.error_words()), open);
+    CleanTexts(&result);
     return std::move(result);
   }
 };
@@ -226,47 +238,42 @@ struct Run {
 absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
   auto lock = folder_.TakeLock();
   if (!lock.ok() || *lock != nullptr) return lock;
-  return Unavailable(options_.host,
-                     ": another apply or rollback is running on this host");
+  return Refuse<absl::UnavailableError>("msg-step-busy");
 }
 
-absl::Status Applier::CheckForced(absl::StatusCode code, const std::string& why,
-                                  absl::string_view advice, bool force,
+absl::Status Applier::CheckForced(const absl::Status& refused,
+                                  const FindingValue& why, bool force,
                                   Forced* forced) {
-  if (why.empty()) return absl::OkStatus();
-  if (!force) {
-    return absl::Status(code, absl::StrCat(options_.host, ": ", why, advice));
-  }
+  if (why.words().empty()) return absl::OkStatus();
+  if (!force) return InFront(options_.host, refused);
   *forced->Add() = why;
   return absl::OkStatus();
 }
 
-std::string Applier::WhoUsesDevicesOf(const HostPlan& plan) {
+FindingValue Applier::WhoUsesDevicesOf(const HostPlan& plan) {
   std::set<uint32_t> touched;
   for (const PlanStep& step : plan.steps()) {
     if (IsOfDevice(step)) touched.insert(step.target().device());
     for (const auto& each : step.dropped()) touched.insert(each.device());
   }
-  if (touched.empty()) return "";
+  if (touched.empty()) return {};
   const auto users = device_users_();
   if (!users.ok()) {
-    return absl::StrCat("whether a process uses its devices cannot be told: ",
-                        users.status().message());
+    return Worded("plan-say-users-not-known", MessageWords(users.status()));
   }
-  std::vector<std::string> reasons;
+  std::vector<FindingValue> reasons;
   for (const DeviceUser& user : *users) {
     if (touched.count(user.device) == 0) continue;
-    reasons.push_back(absl::StrCat("device ", user.device,
-                                   " is in use by process ", user.pid, " (",
-                                   user.command, ")"));
+    reasons.push_back(
+        Worded("plan-say-in-use", user.device, user.pid, user.command));
   }
-  return absl::StrJoin(reasons, ", ");
+  return reasons.empty() ? FindingValue() : Listed(reasons, reasons.size());
 }
 
 absl::Status Applier::CheckIdle(const HostPlan& plan, bool force,
                                 Forced* forced) {
-  return CheckForced(absl::StatusCode::kFailedPrecondition,
-                     WhoUsesDevicesOf(plan), "; end the job, or use --force",
+  const FindingValue users = WhoUsesDevicesOf(plan);
+  return CheckForced(PreconditionWords("msg-step-device-in-use", users), users,
                      force, forced);
 }
 
@@ -292,8 +299,8 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   auto journal =
       Journal::Create(access_.files, folder_.PathOf(request.apply_id));
   if (absl::IsAlreadyExists(journal.status())) {
-    return FailedPrecondition(options_.host, ": apply id ", request.apply_id,
-                              " was used before");
+    return Refuse<absl::FailedPreconditionError>("msg-step-id-used",
+                                                 request.apply_id);
   }
   RETURN_IF_ERROR(journal.status());
   RETURN_IF_ERROR((*journal)->Append(entry));
@@ -311,23 +318,20 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan,
   if (!inside.ok() && !absl::IsNotFound(inside.status())) {
     return InFront(options_.host, inside.status());
   }
-  std::string why(inside.status().message());
+  FindingValue why = MessageWords(inside.status());
   if (inside.ok()) {
     const HostFacts facts = inside->read_host();
     const std::vector<MovedFact> moved = FindMovedFacts(plan, facts);
     *already_so = IsAlreadySo(plan, moved, SettingFacts(facts));
     if (*already_so || moved.empty()) return inside;
-    why = MovedFactsText(moved);
+    why = MovedFactsWords(moved);
   }
-  return absl::AbortedError(absl::StrCat(options_.host,
-                                         ": facts moved since the plan was "
-                                         "made: ",
-                                         why, "; plan again"));
+  return Refuse<absl::AbortedError>("msg-step-facts-moved", why);
 }
 
 absl::StatusOr<ApplyResult> Applier::NothingToDo(const ApplyRequest& request) {
   ApplyResult result = NewResult(request.apply_id);
-  // Refuses the id: an apply that stands must not come to read as nothing done.
+  // A used id is refused: an apply in effect must not read as nothing done.
   const bool is_used =
       access_.files->Stat(folder_.PathOf(request.apply_id)).ok();
   if (is_used) return Begin(request, result, /*sequence=*/0).status();
@@ -344,8 +348,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   RETURN_IF_ERROR(CheckApplyId(request.apply_id));
   RETURN_IF_ERROR(CheckHostPlan(plan));
   if (plan.host() != options_.host) {
-    return InvalidArgument("plan: is for host \"", plan.host(),
-                           "\", expected \"", options_.host, "\"");
+    return InvalidWords("msg-step-of-another-host", plan.host(), options_.host);
   }
   RETURN_IF_ERROR(CheckConfirmWithin(request.confirm_within));
   RETURN_IF_ERROR(CheckAllowed(plan, allows_()));
@@ -356,7 +359,9 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   RETURN_IF_ERROR(inside.status());
   if (already_so) return NothingToDo(request);
   ApplyResult result = NewResult(request.apply_id);
-  RETURN_IF_ERROR(CheckIdle(plan, request.force, result.mutable_forced()));
+  RETURN_IF_ERROR(CheckIdle(plan, request.force,
+                            result.mutable_forced_words()->mutable_values()));
+  CleanTexts(&result);
 
   MachinePaths paths = options_.find_paths();
   if (plan.command_ms() > 0) {
@@ -371,18 +376,17 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
   absl::Status status = run.RunSteps(plan);
   if (status.ok()) status = run.FinishApplied();
   if (!status.ok()) {
-    run.result.set_error(std::string(status.message()));
+    *run.result.mutable_error_words() = MessageWords(status);
     for (int i = run.result.steps_size(); i < plan.steps_size(); ++i) {
       StepOutcome* outcome = run.result.add_steps();
       outcome->set_step(plan.steps(i).id());
       outcome->set_state(StepOutcome::NOT_RUN);
     }
     // Never an error, since the journal is that of an apply that has begun.
-    result =
-        *run.Undo(NewUndo(access_, OutcomeText(status.message()), "clusterd"));
+    result = *run.Undo(NewUndo(access_, MessageWords(status), "clusterd"));
   } else {
     result = std::move(run.result);
-    SetGoesBack(SummariseJournal(run.journal->entries()), &result);
+    SetReverts(SummariseJournal(run.journal->entries()), &result);
   }
   folder_.DropOld(options_.kept);
   return result;
@@ -403,11 +407,11 @@ absl::Status Applier::CheckUnmovedSince(const RollbackRequest& request,
     moved.push_back({fact.name(), then, fact.value()});
   }
   if (moved.empty()) return absl::OkStatus();
-  return CheckForced(absl::StatusCode::kAborted,
-                     absl::StrCat("changed since apply ", request.apply_id,
-                                  ": ", MovedFactsText(moved)),
-                     "; a rollback would undo that too: --force does it",
-                     request.force, undo->mutable_forced());
+  const FindingValue why = Worded("plan-say-changed-since", request.apply_id,
+                                  MovedFactsWords(moved));
+  return CheckForced(AbortedWords("msg-step-changed-since", why), why,
+                     request.force,
+                     undo->mutable_forced_words()->mutable_values());
 }
 
 absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
@@ -418,11 +422,9 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
                                   JournalState::Phase::kEmpty
                             : absl::IsNotFound(journal.status());
   if (!is_empty) return journal;
-  return NotFound(
-      options_.host, ": no journal of apply ", apply_id, " in ",
-      options_.state_folder,
-      ": never begun here, or lost with the folder, or dropped after ",
-      options_.kept.in_effect, " later applies");
+  return Refuse<absl::NotFoundError>("msg-step-no-journal", apply_id,
+                                     options_.state_folder,
+                                     options_.kept.in_effect);
 }
 
 absl::Status Applier::CheckJournal(const std::string& apply_id) {
@@ -440,18 +442,21 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   if (!state.in_effect()) {
     ApplyResult result = NewResult(state.begin.apply_id());
     result.set_outcome(ApplyResult::NOTHING_TO_DO);
-    result.set_error("it was undone or rolled back before");
+    *result.mutable_error_words() = Worded("plan-say-undone-before");
+    CleanTexts(&result);
     return result;
   }
-  JournalUndo undo = NewUndo(access_, "asked for", request.actor);
+  JournalUndo undo =
+      NewUndo(access_, ToFindingValue("asked for"), request.actor);
   undo.set_rollback(true);
   RETURN_IF_ERROR(CheckAllowed(state.begin.plan(), allows_()));
-  RETURN_IF_ERROR(
-      CheckIdle(state.begin.plan(), request.force, undo.mutable_forced()));
+  RETURN_IF_ERROR(CheckIdle(state.begin.plan(), request.force,
+                            undo.mutable_forced_words()->mutable_values()));
   ASSIGN_OR_RETURN(const auto states, folder_.List());
-  RETURN_IF_ERROR(CheckForced(
-      absl::StatusCode::kAborted, LaterAppliesText(state, states),
-      "; roll that back first", request.force, undo.mutable_forced()));
+  const FindingValue later = LaterAppliesWords(state, states);
+  RETURN_IF_ERROR(CheckForced(AbortedWords("msg-step-set-later", later), later,
+                              request.force,
+                              undo.mutable_forced_words()->mutable_values()));
   const auto inside = EnterNamespaceAgain(access_, state.begin.plan());
   if (inside.ok()) {
     RETURN_IF_ERROR(CheckUnmovedSince(request, state, *inside, &undo));
@@ -464,11 +469,12 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
 absl::StatusOr<ApplyResult> Applier::UndoJournal(
     const absl::StatusOr<PlanNamespace>& inside, const JournalState& state,
     const JournalUndo& undo, std::unique_ptr<Journal> journal,
-    std::function<std::string()> used_by) {
+    std::function<FindingValue()> used_by) {
   ApplyResult result = NewResult(state.begin.apply_id());
   result.set_host(state.begin.plan().host());
-  const bool is_asked_for = undo.rollback() && undo.reason() != kNotConfirmed;
-  if (!is_asked_for) result.set_error(undo.reason());
+  const bool is_asked_for =
+      undo.rollback() && undo.reason_words().words() != kNotConfirmed;
+  if (!is_asked_for) *result.mutable_error_words() = undo.reason_words();
   *result.mutable_steps() = {state.steps.begin(), state.steps.end()};
   Run run = {access_,
              inside,
@@ -487,22 +493,19 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
   const auto inside = EnterNamespaceAgain(access_, plan);
   const bool not_confirmed = state.waits() || state.not_confirmed;
   JournalUndo undo = NewUndo(
-      access_,
-      not_confirmed
-          ? kNotConfirmed
-          : "clusterd ended in the middle, or could not write its journal",
+      access_, Worded(not_confirmed ? kNotConfirmed : "msg-step-cut-off"),
       "clusterd");
   undo.set_rollback(not_confirmed ||
                     state.phase == JournalState::Phase::kRollingBack);
   const std::string path = folder_.PathOf(apply_id);
   ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
   if (watch.begins) watch.begins(apply_id);
-  // Looked at afterwards, to be told: users decide who uses a device, and how
-  // long it takes to see it.
+  // Called afterwards, only for the report: users decide who uses a device, and
+  // how long the search takes.
   const bool of_devices =
       absl::c_any_of(state.saved, std::mem_fn(&SavedResource::has_device));
   auto result = UndoJournal(inside, state, undo, std::move(journal), [&] {
-    return of_devices ? WhoUsesDevicesOf(plan) : "";
+    return of_devices ? WhoUsesDevicesOf(plan) : FindingValue();
   });
   if (!result.ok()) result = InFront(path, result.status());
   if (watch.ends) watch.ends(apply_id, result);

@@ -1,29 +1,24 @@
-// What keeps the next apply from being made, and what of that ends by itself:
-// an apply that a crash cut off, and one that waits to be confirmed.
+// Obstacles to the next apply, and their automatic end: an apply that a crash
+// cut off, and one that waits to be confirmed.
 #include <algorithm>
 
-#include "config/values/status_macros.h"
 #include "config/words/subject_text.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal_contents.h"
 
 namespace clusterd {
-namespace {}  // namespace
 
 absl::Status Applier::CheckConfirmWithin(absl::Duration within) {
   if (within == absl::ZeroDuration()) return absl::OkStatus();
   if (within < absl::ZeroDuration() || within > kMaxConfirmWithin) {
-    return InvalidArgument(options_.host, ": to be confirmed within ",
-                           absl::FormatDuration(within), ", expected at most ",
-                           absl::FormatDuration(kMaxConfirmWithin));
+    return Refuse<absl::InvalidArgumentError>(
+        "msg-step-confirm-within", absl::FormatDuration(within),
+        absl::FormatDuration(kMaxConfirmWithin));
   }
   if (!ReadHostTime(access_.files, access_.clock).boot_id.empty()) {
     return absl::OkStatus();
   }
-  return FailedPrecondition(
-      options_.host,
-      ": which boot this is cannot be told, so no deadline would survive the "
-      "next; apply without one");
+  return Refuse<absl::FailedPreconditionError>("msg-step-boot-not-known");
 }
 
 absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
@@ -35,19 +30,14 @@ absl::StatusOr<uint64_t> Applier::CheckNothingUnfinished(
     const JournalState& state = *each.state;
     last = std::max<uint64_t>(last, state.begin.sequence());
     if (state.waits() && each.apply_id != ended) {
-      return FailedPrecondition(options_.host, ": apply ", each.apply_id,
-                                " of ", ActorName(state.begin.actor()),
-                                " waits to be confirmed, and goes back in ",
-                                absl::FormatDuration(absl::Floor(
-                                    TimeLeftOf(state), absl::Seconds(1))),
-                                ": confirm it or roll it back first");
+      return Refuse<absl::FailedPreconditionError>(
+          "msg-step-other-waits", each.apply_id, ActorName(state.begin.actor()),
+          absl::FormatDuration(
+              absl::Floor(TimeLeftOf(state), absl::Seconds(1))));
     }
     if (!state.unfinished()) continue;
-    return FailedPrecondition(
-        options_.host, ": apply ", each.apply_id,
-        " was cut off and its journal has no end yet; the next apply or "
-        "rollback tries that first, which needs room in ",
-        options_.state_folder);
+    return Refuse<absl::FailedPreconditionError>(
+        "msg-step-other-unfinished", each.apply_id, options_.state_folder);
   }
   return last + 1;
 }
@@ -56,12 +46,11 @@ absl::Duration Applier::TimeLeftOf(const JournalState& state) {
   return TimeLeft(*state.deadline, ReadHostTime(access_.files, access_.clock));
 }
 
-void Applier::SetGoesBack(const JournalState& state, ApplyResult* result) {
+void Applier::SetReverts(const JournalState& state, ApplyResult* result) {
   if (!state.waits()) return;
-  // 0 would be one that stays.
+  // 0 would mean an apply that stays.
   const int64_t left = absl::ToInt64Milliseconds(TimeLeftOf(state));
-  result->set_goes_back_in_ms(
-      static_cast<uint32_t>(std::max<int64_t>(left, 1)));
+  result->set_reverts_in_ms(static_cast<uint32_t>(std::max<int64_t>(left, 1)));
 }
 
 absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
@@ -80,20 +69,18 @@ absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
   const absl::Duration left =
       state.waits() ? TimeLeft(*state.deadline, now) : absl::ZeroDuration();
   if (left == absl::ZeroDuration()) {
-    return FailedPrecondition(
-        options_.host, ": apply ", request.apply_id,
-        " does not wait to be confirmed: ",
-        state.waits()        ? "its deadline has passed, so it goes back"
-        : !state.in_effect() ? "it was undone or rolled back"
-        : state.confirmed    ? "it was confirmed before"
-                             : "it stays by itself");
+    return Refuse<absl::FailedPreconditionError>(
+        "msg-step-does-not-wait", request.apply_id,
+        Worded(state.waits()        ? "plan-say-deadline-passed"
+               : !state.in_effect() ? "plan-say-was-undone"
+               : state.confirmed    ? "plan-say-was-confirmed"
+                                    : "plan-say-stays"));
   }
   JournalEntry entry;
   if (extends && request.extend_by < kMinExtend) {
-    return InvalidArgument(options_.host, ": to be confirmed ",
-                           absl::FormatDuration(request.extend_by),
-                           " later, expected at least ",
-                           absl::FormatDuration(kMinExtend));
+    return Refuse<absl::InvalidArgumentError>(
+        "msg-step-extend-by", absl::FormatDuration(request.extend_by),
+        absl::FormatDuration(kMinExtend));
   }
   if (extends) {
     const absl::Duration within =
@@ -107,13 +94,11 @@ absl::StatusOr<ApplyResult> Applier::Confirm(const KeepRequest& request) {
   }
   const absl::Status written = journal->Append(entry);
   if (!written.ok()) {
-    return absl::Status(written.code(),
-                        absl::StrCat(options_.host,
-                                     ": not in the journal, so it goes back as "
-                                     "before: ",
-                                     written.message()));
+    return InFront(options_.host,
+                   WithWords(written, Worded("msg-step-not-in-journal",
+                                             MessageWords(written))));
   }
-  SetGoesBack(SummariseJournal(journal->entries()), &result);
+  SetReverts(SummariseJournal(journal->entries()), &result);
   return result;
 }
 
@@ -136,7 +121,7 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   ASSIGN_OR_RETURN(const auto journals, folder_.Read());
   std::vector<ApplyResult> results;
-  // One of which nobody can tell what it changed comes first.
+  // Damaged journals come first: their changes are unknown.
   absl::Status damaged;
   absl::Status unfinished;
   for (const JournalFolder::Found& each : journals) {
@@ -147,10 +132,10 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
     if (each.state->phase == JournalState::Phase::kEmpty) {
       damaged.Update(access_.files->Remove(folder_.PathOf(each.apply_id)));
     }
-    const bool goes_back =
+    const bool reverts =
         each.state->waits() &&
         (also_waiting || IsOverdue(each.apply_id, *each.state));
-    if (!each.state->unfinished() && !goes_back) continue;
+    if (!each.state->unfinished() && !reverts) continue;
     auto result = UndoCutOff(each.apply_id, *each.state, watch);
     if (result.ok()) {
       results.push_back(*std::move(result));
@@ -159,7 +144,8 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
     }
   }
   if (!damaged.ok() && !unfinished.ok()) {
-    return InFront(damaged.message(), {damaged.code(), unfinished.message()});
+    return WithWords(damaged, Worded("about", MessageWords(damaged),
+                                     MessageWords(unfinished)));
   }
   RETURN_IF_ERROR(damaged);
   RETURN_IF_ERROR(unfinished);

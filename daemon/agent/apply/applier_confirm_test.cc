@@ -1,4 +1,4 @@
-// An apply that goes back by itself unless it is confirmed.
+// An apply that rolls back automatically unless it is confirmed.
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,12 +59,12 @@ class ApplierConfirmTest : public ::testing::Test {
     const auto applied = Apply();
     ASSERT_TRUE(applied.ok()) << applied.status();
     ASSERT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
-    EXPECT_EQ(applied->goes_back_in_ms(), 300000u);
+    EXPECT_EQ(applied->reverts_in_ms(), 300000u);
     applied_ = scenario_->State();
     ASSERT_NE(applied_, before_);
   }
-  // Whether the host goes back now.
-  bool GoesBack() {
+  // True if the host rolls back now.
+  bool Reverts() {
     const auto recovered = applier_->Recover();
     EXPECT_TRUE(recovered.ok()) << recovered.status();
     if (!recovered.ok() || recovered->empty()) {
@@ -74,7 +74,8 @@ class ApplierConfirmTest : public ::testing::Test {
     EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::ROLLED_BACK)
         << (*recovered)[0].ShortDebugString();
     EXPECT_TRUE((*recovered)[0].not_confirmed());
-    EXPECT_THAT((*recovered)[0].error(), HasSubstr("nobody confirmed it"));
+    EXPECT_THAT((*recovered)[0].error(),
+                HasSubstr("it was not confirmed in time"));
     EXPECT_EQ(scenario_->State(), before_);
     return true;
   }
@@ -89,9 +90,9 @@ class ApplierConfirmTest : public ::testing::Test {
 TEST_F(ApplierConfirmTest, GoesBackAtItsDeadlineAndNotBefore) {
   MustApply();
   clock().Advance(kWithin - absl::Seconds(1));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().Advance(absl::Seconds(1));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
   EXPECT_TRUE(applier_->Recover()->empty());
   EXPECT_EQ(Confirm().status().code(), absl::StatusCode::kFailedPrecondition);
 }
@@ -99,10 +100,10 @@ TEST_F(ApplierConfirmTest, GoesBackAtItsDeadlineAndNotBefore) {
 TEST_F(ApplierConfirmTest, GoesBackAlsoInAProcessThatStartsLater) {
   MustApply();
   Restart();
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().Advance(kWithin);
   Restart();
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, StaysOnceItIsConfirmed) {
@@ -111,12 +112,12 @@ TEST_F(ApplierConfirmTest, StaysOnceItIsConfirmed) {
     const auto confirmed = Confirm();
     ASSERT_TRUE(confirmed.ok()) << confirmed.status();
     EXPECT_EQ(confirmed->outcome(), ApplyResult::APPLIED);
-    EXPECT_EQ(confirmed->goes_back_in_ms(), 0u);
+    EXPECT_EQ(confirmed->reverts_in_ms(), 0u);
   }
   machine().PowerCycle();
   Restart();
   clock().Advance(absl::Hours(1000));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   EXPECT_THAT(std::string(Confirm(kWithin).status().message()),
               HasSubstr("it was confirmed before"));
 }
@@ -125,7 +126,7 @@ TEST_F(ApplierConfirmTest, ConfirmsNothingThatDoesNotWait) {
   EXPECT_EQ(Confirm().status().code(), absl::StatusCode::kNotFound);
   ASSERT_TRUE(Apply("a1", absl::ZeroDuration()).ok());
   EXPECT_THAT(std::string(Confirm().status().message()),
-              HasSubstr("it stays by itself"));
+              HasSubstr("it stays without a confirmation"));
   RollbackRequest rollback;
   rollback.apply_id = "a1";
   ASSERT_TRUE(applier_->Rollback(rollback).ok());
@@ -139,8 +140,8 @@ TEST_F(ApplierConfirmTest, ConfirmsNothingWhoseDeadlineHasPassed) {
   const absl::Status late = Confirm().status();
   EXPECT_EQ(late.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(late.message()),
-              HasSubstr("its deadline has passed, so it goes back"));
-  EXPECT_TRUE(GoesBack());
+              HasSubstr("its deadline has passed, so it rolls back"));
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, IsNotConfirmedWhereTheDiskIsFull) {
@@ -148,11 +149,11 @@ TEST_F(ApplierConfirmTest, IsNotConfirmedWhereTheDiskIsFull) {
   machine().files().SetFreeBytes(10);
   const absl::Status full = Confirm().status();
   EXPECT_THAT(std::string(full.message()),
-              HasSubstr("not in the journal, so it goes back as before"));
+              HasSubstr("not in the journal, so it rolls back as before"));
   machine().files().SetFreeBytes(std::nullopt);
   Restart();
   clock().Advance(kWithin);
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, GoesBackAlsoWhereTheJournalCannotGrow) {
@@ -161,12 +162,12 @@ TEST_F(ApplierConfirmTest, GoesBackAlsoWhereTheJournalCannotGrow) {
   machine().files().FailChanges(
       absl::StrCat(kScenarioStateFolder, "/a1.journal"),
       absl::ResourceExhaustedError("No space left on device"));
-  EXPECT_TRUE(GoesBack());
-  // Nobody may confirm afterwards what has gone back already.
+  EXPECT_TRUE(Reverts());
+  // An apply that was rolled back cannot be confirmed afterwards.
   machine().files().FailChanges(
       absl::StrCat(kScenarioStateFolder, "/a1.journal"), absl::OkStatus());
   EXPECT_FALSE(Confirm().ok());
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
   EXPECT_TRUE(applier_->Recover()->empty());
 }
 
@@ -175,17 +176,17 @@ TEST_F(ApplierConfirmTest, CanBeExtendedUpToADayInAll) {
   clock().Advance(absl::Minutes(4));
   const auto extended = Confirm(absl::Minutes(10));
   ASSERT_TRUE(extended.ok()) << extended.status();
-  EXPECT_EQ(extended->goes_back_in_ms(), 11 * 60 * 1000u);
+  EXPECT_EQ(extended->reverts_in_ms(), 11 * 60 * 1000u);
   clock().Advance(absl::Minutes(10));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   const absl::Status over = Confirm(absl::Hours(24)).status();
   EXPECT_EQ(over.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(over.message()), HasSubstr("expected at most 24h"));
-  // Thousands of them would make the journal too long to be read.
+  // Thousands of extensions would make the journal too long to be read.
   EXPECT_EQ(Confirm(absl::Seconds(59)).status().code(),
             absl::StatusCode::kInvalidArgument);
   clock().Advance(absl::Minutes(1));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, LetsNothingElseBeginMeanwhile) {
@@ -196,7 +197,7 @@ TEST_F(ApplierConfirmTest, LetsNothingElseBeginMeanwhile) {
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.message()),
               AllOf(HasSubstr("apply a1 of ada waits to be confirmed"),
-                    HasSubstr("goes back in 4m")));
+                    HasSubstr("rolls back in 4m")));
 }
 
 TEST_F(ApplierConfirmTest, CanBeRolledBackInsteadAndThenWaitsNoMore) {
@@ -217,7 +218,7 @@ TEST_F(ApplierConfirmTest, OneThatFailsIsUndoneAndWaitsForNothing) {
   const auto failed = Apply();
   ASSERT_TRUE(failed.ok()) << failed.status();
   EXPECT_EQ(failed->outcome(), ApplyResult::UNDONE);
-  EXPECT_EQ(failed->goes_back_in_ms(), 0u);
+  EXPECT_EQ(failed->reverts_in_ms(), 0u);
   clock().Advance(kWithin);
   EXPECT_TRUE(applier_->Recover()->empty());
 }
@@ -225,12 +226,12 @@ TEST_F(ApplierConfirmTest, OneThatFailsIsUndoneAndWaitsForNothing) {
 TEST_F(ApplierConfirmTest, MindsNoClockThatSomebodySets) {
   MustApply();
   clock().SetWall(clock().Now() + absl::Hours(24 * 365));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().SetWall(clock().Now() - absl::Hours(24 * 700));
   clock().Advance(kWithin - absl::Seconds(1));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().Advance(absl::Seconds(1));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, KeepsWhatIsLeftOverAReboot) {
@@ -238,12 +239,12 @@ TEST_F(ApplierConfirmTest, KeepsWhatIsLeftOverAReboot) {
   clock().Advance(absl::Minutes(4));
   machine().PowerCycle();
   Restart();
-  EXPECT_FALSE(GoesBack());
-  // From here on by this boot's clock.
+  EXPECT_FALSE(Reverts());
+  // From now on this boot's clock counts.
   clock().SetWall(clock().Now() + absl::Hours(1));
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().Advance(absl::Minutes(1));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, DoesNotStayForEverOnAMachineThatForgetsTheTime) {
@@ -251,10 +252,10 @@ TEST_F(ApplierConfirmTest, DoesNotStayForEverOnAMachineThatForgetsTheTime) {
   machine().PowerCycle();
   clock().SetWall(absl::UnixEpoch());
   Restart();
-  EXPECT_FALSE(GoesBack());
+  EXPECT_FALSE(Reverts());
   clock().Advance(kWithin);
   Restart();
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, GoesBackWhereTheDeadlineCannotBeWrittenAfterABoot) {
@@ -263,7 +264,7 @@ TEST_F(ApplierConfirmTest, GoesBackWhereTheDeadlineCannotBeWrittenAfterABoot) {
   machine().files().FailChanges(
       absl::StrCat(kScenarioStateFolder, "/a1.journal"),
       absl::ResourceExhaustedError("No space left on device"));
-  EXPECT_TRUE(GoesBack());
+  EXPECT_TRUE(Reverts());
 }
 
 TEST_F(ApplierConfirmTest, GoesBackUnderAJobThatUsesADeviceAndNamesIt) {
@@ -290,7 +291,8 @@ TEST_F(ApplierConfirmTest, RefusesADeadlineWhereTheBootCannotBeTold) {
   ASSERT_TRUE(machine().files().Remove("/proc/sys/kernel/random/boot_id").ok());
   const absl::Status status = Apply().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("which boot this is"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the boot ID is not known"));
   EXPECT_TRUE(Apply("a2", absl::ZeroDuration()).ok());
 }
 
@@ -302,7 +304,7 @@ TEST_F(ApplierConfirmTest, BeginsNothingWhereTheDeadlineCannotBeWritten) {
     machine().files().SetFreeBytes(std::nullopt);
     ASSERT_TRUE(applier_->Recover().ok());
     EXPECT_EQ(scenario_->State(), before_);
-    if (applied.ok()) return;  // It began, and met the full disk later.
+    if (applied.ok()) return;  // It began before the disk was full.
   }
   ADD_FAILURE() << "it never began";
 }

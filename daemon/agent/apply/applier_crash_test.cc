@@ -18,15 +18,15 @@
 namespace clusterd {
 namespace {
 
-// Which effects are ended: each of them. With AddressSanitizer, where that
-// takes twenty minutes of a processor, a seventh.
+// Crashes at every effect; with AddressSanitizer, where that takes twenty
+// minutes of CPU time, at a seventh of them.
 #if defined(__clang__)
 constexpr size_t kEvery = __has_feature(address_sanitizer) ? 7 : 1;
 #else
 constexpr size_t kEvery = 1;
 #endif
 
-// So that the last is among them.
+// Includes the last effect.
 size_t FirstOf(const std::vector<std::string>& effects) {
   return (effects.size() - 1) % kEvery;
 }
@@ -60,7 +60,7 @@ struct Expected {
   std::vector<std::string> effects;
 };
 
-// What a run without a crash does.
+// The effects and states of a run without a crash.
 Expected RunToTheEnd(const NamedScenario& named) {
   Expected expected;
   auto scenario = named.make();
@@ -76,7 +76,7 @@ Expected RunToTheEnd(const NamedScenario& named) {
   return expected;
 }
 
-// Applies until the effect, dies, and starts again.
+// Applies until the effect, crashes, and starts again.
 void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
                           size_t effect, CrashPoint point, bool power_fails) {
   SCOPED_TRACE(absl::StrCat(named.name, ", effect ", effect, " (",
@@ -97,7 +97,7 @@ void CrashApplyAndRecover(const NamedScenario& named, const Expected& expected,
         << result.ShortDebugString();
   }
   const State now = scenario->State();
-  // As planned only if the journal said so before the end.
+  // The plan's state is right only if the journal had it before the end.
   if (recovered->empty() && now == expected.planned) return;
   EXPECT_EQ(Difference(now, expected.before), "");
 }
@@ -144,7 +144,7 @@ TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverApplyIsKilled) {
 }
 
 TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverThePowerFails) {
-  // Live settings and files agree in this one, so a reboot alone is no change.
+  // Live settings and files agree here, so a reboot alone changes nothing.
   const NamedScenario named = {"open ufw", &OpenUfwScenario};
   const Expected expected = RunToTheEnd(named);
   for (size_t i = FirstOf(expected.effects); i < expected.effects.size();
@@ -158,12 +158,11 @@ TEST(ApplierCrashTest, HostIsAsBeforeOrAsPlannedWhereverThePowerFails) {
 
 enum class PowerFails { kNever, kWithTheSecondCrash, kAfterwards };
 
-// Kills the recovery of an apply that was killed at its very end, and starts
-// once more.
+// Kills the recovery of an apply that was killed at its end, and restarts.
 void CrashRecoveryAndRecover(const NamedScenario& named,
                              PowerFails power_fails) {
   const Expected expected = RunToTheEnd(named);
-  // The last record of the journal says that it is over: dying before that
+  // The journal's last record says that the apply is over: a crash before it
   // leaves everything to undo.
   size_t last = expected.effects.size() - 1;
   const std::string record =
@@ -258,7 +257,7 @@ TEST(ApplierCrashTest, RollbackMayBeKilledAnywhereAndIsFinishedByTheNext) {
         const auto recovered = scenario->MakeApplier()->Recover();
         ASSERT_TRUE(recovered.ok()) << recovered.status();
         const State now = scenario->State();
-        // Before the journal says that a rollback has begun it has not.
+        // A rollback has begun only once the journal says so.
         if (now == expected.planned && recovered->empty()) continue;
         ASSERT_EQ(Difference(now, expected.before), "");
       }
@@ -269,7 +268,7 @@ TEST(ApplierCrashTest, RollbackMayBeKilledAnywhereAndIsFinishedByTheNext) {
 TEST(ApplierCrashTest, UndoOfAFailedStepMayBeKilledAnywhere) {
   const NamedScenario named = {"open ufw", &OpenUfwScenario};
   const Expected expected = RunToTheEnd(named);
-  // The last step is the firewall's; it does not listen.
+  // The last step is the firewall's, which ignores commands.
   const auto apply = [](Scenario* scenario, EffectLog* log) {
     scenario->machine.firewall(UFW).ignores_commands = true;
     return scenario->MakeApplier(log)->Apply(

@@ -16,7 +16,7 @@ namespace {
 
 using Fault = FakeMachine::Fault;
 
-// An applier of which a test says what the host allows and who is using it.
+// An applier whose veto and device users a test sets.
 struct Host {
   std::unique_ptr<Scenario> scenario = OpenUfwScenario();
   HostAllows veto =
@@ -131,7 +131,7 @@ TEST(ApplierTest, SaysOfEachStepWhatBecameOfIt) {
     EXPECT_EQ(result->steps(i).state(),
               stayed ? StepOutcome::ALREADY_SO : expected)
         << plan.steps(i).ShortDebugString();
-    EXPECT_EQ(absl::StrContains(result->steps(i).detail(), "does not let in"),
+    EXPECT_EQ(absl::StrContains(result->steps(i).detail(), "does not allow"),
               expected == StepOutcome::FAILED);
   }
   EXPECT_EQ(expected, StepOutcome::NOT_RUN);
@@ -183,7 +183,7 @@ TEST(ApplierTest, RefusesWhenFactsMovedAndSaysWhich) {
   EXPECT_EQ(host.scenario->State(), before);
 }
 
-// Nothing is written, so that a job on the devices is in nobody's way.
+// Nothing is written, so a job on the devices does not block it.
 TEST(ApplierTest, SaysThatAFinishedPlanRunAgainIsAlreadySo) {
   for (const NamedScenario& named : AllScenarios()) {
     Host host;
@@ -246,7 +246,7 @@ TEST(ApplierTest, RefusesADeviceInUseUnlessForcedAndKeepsThatOnRecord) {
 TEST(ApplierTest, RefusesWhenItCannotBeToldWhoUsesADevice) {
   Host host;
   host.users = absl::UnavailableError("no /dev");
-  EXPECT_TRUE(Says(host.Apply().status(), "cannot be told: no /dev"));
+  EXPECT_TRUE(Says(host.Apply().status(), "is not known: no /dev"));
 }
 
 TEST(ApplierTest, DoesNotAskAboutDevicesThatThePlanLeavesAlone) {
@@ -341,7 +341,7 @@ TEST(ApplierTest, UndoesWhenSysctlDIsReadOnly) {
   EXPECT_EQ(host.scenario->State(), before);
 }
 
-// What a boot's recovery leaves in the file.
+// The lines that a boot's recovery leaves in the file.
 constexpr char kRecoveryLines[] =
     "xsfp_reset_max_times_1=0\nxsfp_reset_wait_times_1=7\n"
     "tls_ca_recovered_1=1\n";
@@ -358,7 +358,7 @@ TEST(ApplierTest, RollsBackAfterARebootWroteTheToolsOwnLines) {
   EXPECT_EQ(result->outcome(), ApplyResult::ROLLED_BACK)
       << result->ShortDebugString();
   EXPECT_EQ(result->forced_size(), 0);
-  // What the tool noted in between still holds.
+  // The tool's notes since then still hold.
   EXPECT_EQ(WithToolsOwnLines(before, kRecoveryLines),
             *files.Content("/etc/hccn.conf"));
 }
@@ -390,7 +390,7 @@ TEST(ApplierTest, RefusesToRollBackWhatSomebodyChangedSince) {
   EXPECT_EQ(forced->forced_size(), 1);
 }
 
-// What the newest of these applies set is what somebody wants now.
+// The newest of these applies is the wanted one.
 TEST(ApplierTest, RollsBackTheNewestFirst) {
   Host host;
   host.scenario->clock.SleepFor(absl::Seconds(1));
@@ -410,7 +410,7 @@ TEST(ApplierTest, RollsBackTheNewestFirst) {
   EXPECT_EQ(forced->forced_size(), 1);
 }
 
-// What the controller put back meanwhile is no apply of anybody's own.
+// Automatic repairs of the controller do not count as later applies.
 TEST(ApplierTest, RollsBackWhatWasEnforcedMeanwhile) {
   Host host;
   const std::string before = host.machine().sysctl()[kSomaxconnKey];
@@ -507,7 +507,7 @@ TEST(ApplierTest, KeepsTheNewestJournals) {
   ASSERT_EQ(states->size(), 2u);
   EXPECT_EQ((*states)[0].begin.apply_id(), "a3");
   EXPECT_EQ((*states)[1].begin.apply_id(), "a4");
-  // What went is not said to have been nothing.
+  // A dropped journal is not reported as an apply that never was.
   const auto dropped = host.Rollback();
   EXPECT_TRUE(absl::IsNotFound(dropped.status()));
   EXPECT_TRUE(Says(dropped.status(), "or dropped after 2 later applies"))

@@ -1,5 +1,4 @@
-// What an undo does when its journal cannot be written, and what a rollback may
-// not overwrite.
+// An undo without a writable journal; a rollback never overwrites changes.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -60,7 +59,7 @@ TEST(ApplierUndoTest, RecoveryUndoesWhenTheJournalCannotGrow) {
       << (*recovered)[0].error();
   EXPECT_EQ(scenario->State(), before);
 
-  // Nothing is closed, so the next start finds it again.
+  // The journal is not closed, so the next start finds it again.
   files.FailChanges(kJournal, absl::OkStatus());
   ASSERT_EQ(scenario->MakeApplier()->Recover()->size(), 1u);
   EXPECT_EQ(scenario->State(), before);

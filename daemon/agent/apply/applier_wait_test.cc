@@ -1,5 +1,4 @@
-// The undo of a cut-off apply on a host whose users do what they can to hold
-// it up.
+// The undo of a cut-off apply on a host whose users try to delay it.
 #include <map>
 #include <memory>
 #include <string>
@@ -19,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The crashed host, and who uses its devices.
+// The crashed host, and the processes that use its devices.
 class ApplierWaitTest : public ::testing::Test {
  protected:
   ApplierWaitTest() {
@@ -31,7 +30,7 @@ class ApplierWaitTest : public ::testing::Test {
         [this] { return users_; });
   }
 
-  // Recovers; what the watch was told goes to `told_`.
+  // Recovers; the calls of the watch are recorded in `told_`.
   absl::Status Watched() {
     UndoWatch watch;
     watch.begins = [this](const std::string& id) {
@@ -57,7 +56,7 @@ class ApplierWaitTest : public ::testing::Test {
   std::vector<std::string> told_;
 };
 
-// A user who may open a device would keep the host half applied for ever.
+// Otherwise a user who may open a device would keep the host half applied.
 TEST_F(ApplierWaitTest, WaitsForNoProcessThatKeepsADeviceOpen) {
   const auto recovered = applier_->Recover();
   ASSERT_TRUE(recovered.ok()) << recovered.status();
@@ -72,8 +71,8 @@ TEST_F(ApplierWaitTest, WaitsForNoProcessThatKeepsADeviceOpen) {
   EXPECT_EQ((*states)[0].end.forced_size(), 1);
 }
 
-// Users decide how many processes and open files there are to look through, so
-// all is put back before anything looks for them.
+// Users decide how many processes and open files there are to search, so
+// everything is put back before the search.
 TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
   for (const absl::Status& cannot :
        {absl::DeadlineExceededError("processes that use NPUs: not found"),
@@ -95,7 +94,7 @@ TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
     EXPECT_EQ(seen, untouched_->State());
     EXPECT_THAT((*recovered)[0].forced(),
                 ElementsAre(absl::StrCat("whether a process uses its devices "
-                                         "cannot be told: ",
+                                         "is not known: ",
                                          cannot.message())));
   }
 }
@@ -111,7 +110,7 @@ TEST_F(ApplierWaitTest, WaitsForNobodyWhoHoldsTheLockOfHccnConf) {
   EXPECT_EQ(scenario_->State(), untouched_->State());
 }
 
-// Nor does an apply fail over that, or leave the file closed to its readers.
+// An apply does not fail over that either, or leave the file closed to readers.
 TEST_F(ApplierWaitTest, AppliesWhileSomebodyHoldsTheLockOfHccnConf) {
   for (const NamedScenario& named : AllScenarios()) {
     SCOPED_TRACE(named.name);
@@ -137,7 +136,7 @@ TEST_F(ApplierWaitTest, TellsWhatItUndidBesideAJournalThatIsDamaged) {
   EXPECT_THAT(told_, ElementsAre("a1 begins", "a1 UNDONE"));
 }
 
-// A job on another device than those of the plan.
+// A job on a device that the plan does not change.
 TEST_F(ApplierWaitTest, NamesNoJobOnAnotherDevice) {
   users_ = std::vector<DeviceUser>{{7, 4711, "python"}};
   const auto recovered = applier_->Recover();

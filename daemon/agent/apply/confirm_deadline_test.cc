@@ -14,7 +14,7 @@ const HostTime& Begin() {
   return *begin;
 }
 
-// In the same boot, so much later; somebody has set the clock by `jump`.
+// `passed` later in the same boot, after the clock was set by `jump`.
 HostTime Later(absl::Duration passed, absl::Duration jump) {
   return {"boot-1", Begin().since_boot + passed, Begin().wall + passed + jump};
 }
@@ -51,7 +51,7 @@ TEST(ConfirmDeadlineTest, GoesByTheWallClockAfterABoot) {
             absl::ZeroDuration());
 }
 
-// A machine without a battery begins at 1970.
+// A machine without a battery starts in 1970.
 TEST(ConfirmDeadlineTest, IsNeverFurtherAfterABootThanItWasAtFirst) {
   EXPECT_EQ(Left(Rebooted(absl::Minutes(4), -absl::Hours(24 * 365 * 50))),
             kWithin);

@@ -6,18 +6,16 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/plan/hccn_conf_text.h"
+#include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/values/dscp_classes.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "daemon/agent/apply/machine.h"
 
 namespace clusterd {
 namespace {
-
-constexpr char kNoClear[] =
-    ": no command of hccn_tool is known to clear it; the device has it until "
-    "it restarts, hccn.conf does not name it any more";
 
 using Words = std::vector<std::string>;
 
@@ -35,8 +33,8 @@ Words CommandFor(const DeviceSetting& setting, uint32_t device,
   return argv;
 }
 
-// Of a map: a command for each pair that `now`, or what is `stored`, has
-// otherwise. Nobody knows what a text that is no map has.
+// Commands for a map: one for each pair that differs in `now` or in hccn.conf's
+// `stored`. A text that is not a map differs in every pair.
 std::vector<Words> CommandsForMap(const DeviceSetting& setting,
                                   const std::string& value,
                                   const std::string& now,
@@ -67,15 +65,15 @@ std::string LiveValue(Machine* machine, const PlanStep& step) {
   return LiveValue(machine, *SettingOf(step)->device, step.target().device());
 }
 
-// Tells the tool the value. `stored`: what hccn.conf has of it. What the last
-// command said; of a map none is run after one that has changed nothing.
-std::string Tell(const MutationToken& token, Machine* machine,
-                 const DeviceSetting& setting, uint32_t device,
-                 const std::string& value, const std::string& stored) {
+// Sets the value through the tool; returns the last command's output. `stored`:
+// hccn.conf's value. A map stops after a command that changed nothing.
+FindingValue Tell(const MutationToken& token, Machine* machine,
+                  const DeviceSetting& setting, uint32_t device,
+                  const std::string& value, const std::string& stored) {
   if (!setting.is_map) {
     return machine->tool.Set(token, device, CommandFor(setting, device, value));
   }
-  std::string said = "nothing";
+  FindingValue said = Worded("plan-say-said-nothing");
   const std::string before = LiveValue(machine, setting, device);
   for (const Words& words : CommandsForMap(setting, value, before, stored)) {
     said = machine->tool.Set(token, device, words);
@@ -86,29 +84,31 @@ std::string Tell(const MutationToken& token, Machine* machine,
   return said;
 }
 
-std::string Name(const PlanStep& step) {
-  return absl::StrCat("device ", step.target().device(), ": ",
-                      SettingOf(step)->device->words);
+FindingValue OfDevice(uint32_t device, const FindingValue& what) {
+  return Worded("plan-say-of-device", device, what);
+}
+FindingValue Name(const PlanStep& step) {
+  return OfDevice(step.target().device(), Term(SettingOf(step)->device->words));
 }
 
-// "": device and file are as the step sets them.
-std::string WhyNotSet(Machine* machine, const PlanStep& step,
-                      const std::string& live) {
+// Returns nullopt if device and file are as the step sets them.
+std::optional<FindingValue> WhyNotSet(Machine* machine, const PlanStep& step,
+                                      const std::string& live) {
   if (live != step.to()) {
-    return absl::StrCat(Name(step), " is ", live, ", expected ", step.to());
+    return Worded("plan-say-is-expected", Name(step), live, step.to());
   }
   const absl::StatusOr<std::string> conf = machine->conf.Read();
-  if (!conf.ok()) return std::string(conf.status().message());
+  if (!conf.ok()) return MessageWords(conf.status());
   for (const ConfLine& line : ConfLinesOf(*SettingOf(step)->device,
                                           step.target().device(), step.to())) {
     const std::string now = StoredPart(
         *SettingOf(step)->device, HccnConfValue(*conf, line.key).value_or(""));
     if (now == line.value) continue;
-    return absl::StrCat(machine->conf.path(), ": ", line.key, " is ",
-                        now.empty() ? kNoneFact : now, ", expected ",
-                        line.value);
+    return Worded("plan-say-is-expected",
+                  absl::StrCat(machine->conf.path(), ": ", line.key),
+                  ValueWords(now.empty() ? kNoneFact : now), line.value);
   }
-  return "";
+  return std::nullopt;
 }
 
 // Lines of hccn.conf that the step's command replaces or drops, as
@@ -132,13 +132,13 @@ std::set<std::string> LinesThatMayVanish(const PlanStep& step) {
   return lines;
 }
 
-// Its settings by their names, with the reason for what cannot be told; left
-// out is one that the tool changes only when told to, unless it is `needed`.
+// The device's settings by name, with the reason for unknown ones. Leaves out
+// one that the tool changes only by its own command, unless it is `needed`.
 absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
                                         absl::string_view needed) {
   const DeviceFacts facts = machine->reader->ReadDevice(device);
   if (facts.address().value().settings_size() > 1) {
-    return FailedPrecondition("device ", device, ": it has several addresses");
+    return PreconditionWords("msg-step-several-addresses", device);
   }
   NamedFacts values;
   for (const DeviceSetting& setting : DeviceSettings()) {
@@ -146,24 +146,22 @@ absl::StatusOr<NamedFacts> ReadSettings(Machine* machine, uint32_t device,
     if (live.value != kUnknownFact) {
       values[setting.name] = live.value;
     } else if (setting.always_saved || setting.name == needed) {
-      return FailedPrecondition(
-          "device ", device, ": its ", setting.words,
-          " cannot be told, so it could not be put back: ",
-          WhyMissing(live.missing));
+      return PreconditionWords("msg-step-setting-not-known", device,
+                               Term(setting.words), MissingWords(live.missing));
     }
   }
   return values;
 }
 
-// As the file has it; nullopt: it has not, and what a plan says of routes is no
-// reason to add one.
+// The file's form of the route; nullopt: the file lacks it, and a plan's route
+// alone is no reason to add one.
 std::optional<HccnConf::Entry> RouteInConf(absl::string_view conf,
                                            HccnConf::Entry route) {
   const std::string key = HccnConfKey(route.key(), route.device());
   for (absl::string_view line : absl::StrSplit(conf, '\n')) {
     line = absl::StripSuffix(line, "\r");
     if (!absl::ConsumePrefix(&line, absl::StrCat(key, "="))) continue;
-    // There may be several of these.
+    // The file may have several of these.
     if (route.key() == "ip_route" && line != route.value()) continue;
     route.set_value(std::string(line));
     return route;
@@ -176,40 +174,45 @@ std::string RouteLine(const HccnConf::Entry& route) {
 }
 
 void RestoreRoutes(const MutationToken& token, Machine* machine,
-                   const SavedDevice& saved, NamedFacts* said) {
+                   const SavedDevice& saved, Said* said) {
   for (const HccnConf::Entry& route : saved.routes()) {
-    // Where it cannot be told it is added: one too few breaks a job.
+    // Adds a route whose state is unknown: a missing one breaks a job.
     if (machine->tool.HasRoute(route).value_or(false)) continue;
     const absl::Status added = machine->tool.AddRoute(token, route);
-    (*said)[RouteLine(route)] = added.ok() ? "" : std::string(added.message());
+    (*said)[RouteLine(route)] =
+        added.ok() ? FindingValue() : MessageWords(added);
   }
 }
 
-// " (`hccn_tool …` …)" of what was said about that alone; "": nothing was, or
-// the tool took it.
-std::string SaidAbout(const NamedFacts& said, const std::string& what) {
+bool IsSaid(const FindingValue& said) {
+  return !said.words().empty() || !said.text().empty();
+}
+
+// "… (`hccn_tool …` …)" with the output of that command, unless it succeeded.
+FindingValue WithAnswer(const FindingValue& difference, const Said& said,
+                        const std::string& what) {
   const auto found = said.find(what);
-  return found == said.end() || found->second.empty()
-             ? ""
-             : absl::StrCat(" (", found->second, ")");
+  return found == said.end() || !IsSaid(found->second)
+             ? difference
+             : Worded("plan-say-with-note", difference, found->second);
 }
 
 }  // namespace
 
-absl::Status MovedError(absl::string_view what, absl::string_view planned,
+absl::Status MovedError(const FindingValue& what, absl::string_view planned,
                         absl::string_view now) {
-  return Aborted(what, " was ", planned, " when this was planned, now ", now);
+  return AbortedWords("msg-step-moved", what, planned, now);
 }
 
 absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step) {
   const std::string live = LiveValue(machine, step);
-  if (WhyNotSet(machine, step, live).empty()) return true;
+  if (!WhyNotSet(machine, step, live)) return true;
   if (live == kUnknownFact) {
-    return FailedPrecondition(Name(step), " cannot be told");
+    return PreconditionWords("msg-step-value-not-known", Name(step));
   }
-  // Of a rewrite `from` is what hccn.conf has; the device has `to` already.
+  // A rewrite's `from` is the value in hccn.conf; the device already has `to`.
   const std::string& from = IsRewrite(step) ? step.to() : step.from();
-  // An address step before it may have dropped the gateway.
+  // An earlier address step may have dropped the gateway.
   const bool may_be_gone =
       step.setting() == kGatewaySetting && !IsRewrite(step);
   if (may_be_gone || live == from || live == step.to()) return false;
@@ -228,9 +231,7 @@ absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
     if (!is_set && !(is_first && setting.always_saved)) continue;
     const std::string value = NamedFactText(now, setting.name);
     if (is_set && !setting.is_legal(value)) {
-      return FailedPrecondition(
-          Name(step), " is ", value,
-          ", which no command of hccn_tool is known to put back");
+      return PreconditionWords("msg-step-not-put-back", Name(step), value);
     }
     SavedDevice::Value* const added = saved.add_values();
     added->set_setting(setting.name);
@@ -248,15 +249,15 @@ absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
 absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
                          const PlanStep& step,
                          const std::vector<SavedResource>&,
-                         std::string* repaired) {
+                         FindingValue* repaired) {
   const uint32_t device = step.target().device();
   ASSIGN_OR_RETURN(const std::string before, machine->conf.Read());
   const DeviceSetting& setting = *SettingOf(step)->device;
   const std::string stored =
       HccnConfValue(before, ConfLinesOf(setting, device, "").front().key)
           .value_or("");
-  const std::string said = Tell(token, machine, setting, device, step.to(),
-                                StoredPart(setting, stored));
+  const FindingValue said = Tell(token, machine, setting, device, step.to(),
+                                 StoredPart(setting, stored));
   const absl::Status edited =
       machine->conf.Edit(token, [&](absl::string_view after) {
         std::string whole =
@@ -264,36 +265,36 @@ absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
         if (whole != after) {
           const auto lines = absl::c_count(whole, '\n');
           *repaired =
-              absl::StrCat(machine->conf.path(), ": put back ",
-                           lines - std::min(lines, absl::c_count(after, '\n')),
-                           " lines that the tool lost");
+              Worded("plan-say-lines-put-back",
+                     lines - std::min(lines, absl::c_count(after, '\n')),
+                     machine->conf.path());
         }
         return absl::StatusOr<std::string>(std::move(whole));
       });
   if (!edited.ok()) return edited;
-  const std::string why = WhyNotSet(machine, step, LiveValue(machine, step));
-  if (why.empty()) return absl::OkStatus();
-  return FailedPrecondition(why, "; the tool said ", said);
+  const auto why = WhyNotSet(machine, step, LiveValue(machine, step));
+  if (!why) return absl::OkStatus();
+  return PreconditionWords("msg-step-not-set", *why, said);
 }
 
-NamedFacts RestoreDevice(const MutationToken& token, Machine* machine,
-                         const SavedDevice& saved) {
-  NamedFacts said;
+Said RestoreDevice(const MutationToken& token, Machine* machine,
+                   const SavedDevice& saved) {
+  Said said;
   auto now = ReadSettings(machine, saved.device(), "");
   for (const SavedDevice::Value& value : saved.values()) {
     if (!now.ok()) {
-      said[value.setting()] = std::string(now.status().message());
+      said[value.setting()] = MessageWords(now.status());
       break;
     }
     const Setting* const setting = FindSetting(value.setting());
     if (setting != nullptr && value.value() != kNoneFact &&
         NamedFactText(*now, value.setting()) != value.value()) {
-      // The file comes back by itself.
+      // The file is restored separately.
       said[value.setting()] =
           Tell(token, machine, *setting->device, saved.device(), value.value(),
                value.value());
-      // The address may have taken others along. After any other, what was read
-      // before is still good enough to go on with.
+      // The address may have dropped other settings. After any other setting
+      // the earlier reading is still good enough.
       auto again = ReadSettings(machine, saved.device(), "");
       if (again.ok() || value.setting() == kAddressSetting) {
         now = std::move(again);
@@ -307,38 +308,38 @@ NamedFacts RestoreDevice(const MutationToken& token, Machine* machine,
   return said;
 }
 
-std::vector<std::string> DeviceDifferences(Machine* machine,
-                                           const SavedDevice& saved,
-                                           const NamedFacts& said) {
-  const std::string name = absl::StrCat("device ", saved.device(), ": ");
+std::vector<FindingValue> DeviceDifferences(Machine* machine,
+                                            const SavedDevice& saved,
+                                            const Said& said) {
   const auto now = ReadSettings(machine, saved.device(), "");
-  if (!now.ok()) return {std::string(now.status().message())};
-  std::vector<std::string> differences;
+  if (!now.ok()) return {MessageWords(now.status())};
+  std::vector<FindingValue> differences;
   for (const SavedDevice::Value& value : saved.values()) {
     const std::string is = NamedFactText(*now, value.setting());
     if (is == value.value()) continue;
     const Setting* const setting = FindSetting(value.setting());
-    differences.push_back(absl::StrCat(
-        name, setting == nullptr ? value.setting() : setting->device->words,
-        " is ", is, ", was ", value.value(),
-        value.value() == kNoneFact ? kNoClear : "",
-        SaidAbout(said, value.setting())));
+    const FindingValue name = OfDevice(
+        saved.device(),
+        Term(setting == nullptr ? value.setting() : setting->device->words));
+    const FindingValue difference =
+        value.value() == kNoneFact
+            ? Worded("plan-say-is-was-none", name, is)
+            : Worded("plan-say-is-was", name, is, value.value());
+    differences.push_back(WithAnswer(difference, said, value.setting()));
   }
   for (const HccnConf::Entry& route : saved.routes()) {
     const absl::StatusOr<bool> back = machine->tool.HasRoute(route);
     if (back.value_or(false)) continue;
     const std::string line = RouteLine(route);
     const auto answer = said.find(line);
-    // No query shows a route of policy routing: the tool's answer is all.
-    if (!back.ok() && answer != said.end() && answer->second.empty()) continue;
-    const std::string why = SaidAbout(said, line);
+    // No query shows a route of policy routing: only the tool's answer counts.
+    if (!back.ok() && answer != said.end() && !IsSaid(answer->second)) continue;
+    const FindingValue difference =
+        back.ok() ? Worded("plan-say-route-not-back", line)
+                  : Worded("plan-say-route-not-known", line,
+                           MessageWords(back.status()));
     differences.push_back(
-        back.ok()
-            ? absl::StrCat(name, "the live route ", line,
-                           " is not back; hccn.conf has it", why)
-            : absl::StrCat(name, "whether the live route ", line,
-                           " is back cannot be told: ", back.status().message(),
-                           "; hccn.conf has it", why));
+        WithAnswer(OfDevice(saved.device(), difference), said, line));
   }
   return differences;
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kHcclRule[] = "60000:60015/tcp from 192.168.7.22/31";
 
-// Only the firewall differs from the spec, and of it only this rule.
+// Only this firewall rule differs from the spec.
 std::unique_ptr<Scenario> HcclOpenNowAlone() {
   auto scenario = OpenFirewalldScenario();
   EXPECT_TRUE(scenario->MakeApplier()
@@ -61,7 +61,7 @@ TEST(FirewalldApplyTest, LetsInAfterARebootWhatWasOpenNowAlone) {
 TEST(FirewalldApplyTest, LetsRunWhatIsStoredAlone) {
   auto scenario = HcclOpenNowAlone();
   scenario->machine.PowerCycle();
-  // Shut both ways now; stored by hand, and not reloaded.
+  // The ports are shut both ways now; a person stores them without a reload.
   Command add;
   add.argv = {"/usr/bin/firewall-cmd", "--permanent",
               "--add-rich-rule=rule family=\"ipv4\" source "

@@ -8,6 +8,7 @@
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/apply/journal_contents.h"
 
@@ -48,8 +49,16 @@ bool IsZero(absl::string_view bytes) {
 }
 
 absl::Status Damaged(uint64_t offset) {
-  return DataLoss("journal is damaged at byte ", offset,
-                  "; what was there before cannot be told from it");
+  return DataLossWords("msg-step-journal-damaged", offset);
+}
+
+void Clean(FindingValue* words) {
+  words->set_text(OutcomeText(words->text()));
+  for (FindingValue& value : *words->mutable_values()) Clean(&value);
+}
+
+void CleanAll(google::protobuf::RepeatedPtrField<std::string>* texts) {
+  for (std::string& text : *texts) text = OutcomeText(text);
 }
 
 }  // namespace
@@ -57,12 +66,10 @@ absl::Status Damaged(uint64_t offset) {
 absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes) {
   JournalText text;
   if (!absl::StartsWith(bytes, kMagic)) {
-    // A crash while the file was made.
+    // A crash interrupted the creation of the file.
     if (absl::StartsWith(kMagic, bytes) || IsZero(bytes)) return text;
     if (absl::StartsWith(bytes, kAnyMagic)) {
-      return absl::DataLossError(
-          "journal is of another version of clusterd; take the apply back with "
-          "that version, or move the file away");
+      return DataLossWords("msg-step-journal-version");
     }
     return Damaged(0);
   }
@@ -121,11 +128,11 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(
 absl::Status Journal::Append(const JournalEntry& entry) {
   if (!broken_.ok()) return broken_;
   if (end_ < kMagicBytes) {
-    return absl::FailedPreconditionError("journal has no heading");
+    return PreconditionWords("msg-step-journal-heading");
   }
   JournalEntry read;
   if (!read.ParseFromString(entry.SerializeAsString())) {
-    return absl::InternalError("journal entry holds a text that is not UTF-8");
+    return InternalWords("msg-step-journal-utf8");
   }
   const std::string payload = entry.SerializeAsString();
   const std::string length = LittleEndian(payload.size(), kLengthBytes);
@@ -135,8 +142,8 @@ absl::Status Journal::Append(const JournalEntry& entry) {
   if (status.ok()) status = file_->Sync();
   if (!status.ok()) {
     broken_ = status;
-    // Whole in the file, and not said to be: the next start must not believe
-    // it. If not even this can be done, there is nothing more to do here.
+    // The record may be whole in the file although this call fails: the next
+    // start must not trust it. Nothing more can be done if this fails too.
     (void)file_->Truncate(end_);
     return status;
   }
@@ -177,7 +184,8 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
       case JournalEntry::kUndo:
         state.phase =
             entry.undo().rollback() ? Phase::kRollingBack : Phase::kUndoing;
-        state.not_confirmed = entry.undo().reason() == kNotConfirmed;
+        state.not_confirmed =
+            entry.undo().reason_words().words() == kNotConfirmed;
         break;
       case JournalEntry::kDeadline:
         state.deadline = entry.deadline();
@@ -201,9 +209,7 @@ JournalState SummariseJournal(const std::vector<JournalEntry>& entries) {
 absl::Status CheckApplyId(absl::string_view id) {
   static const LazyRE2 kId = {R"([\w-][\w.-]{0,63})"};
   if (HasForm(id, *kId)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("apply id \"", id.substr(0, 64),
-                   "\" is not one, expected 1 to 64 of A-Z a-z 0-9 . _ -"));
+  return InvalidWords("msg-step-apply-id", id.substr(0, 64));
 }
 
 std::string JournalFolder::PathOf(absl::string_view apply_id) const {
@@ -227,7 +233,7 @@ absl::StatusOr<std::unique_ptr<OpenFile>> JournalFolder::TakeLock() {
   auto file = files_->Open(path, OpenMode::kReadWrite);
   if (absl::IsNotFound(file.status())) {
     file = files_->Open(path, OpenMode::kCreate);
-    // Another process made it in between.
+    // Another process has just made it.
     if (absl::IsAlreadyExists(file.status())) {
       file = files_->Open(path, OpenMode::kReadWrite);
     }
@@ -245,9 +251,9 @@ absl::StatusOr<std::vector<JournalFolder::Found>> JournalFolder::Read() {
   for (absl::string_view name : names) {
     if (!absl::ConsumeSuffix(&name, kSuffix)) continue;
     const std::string path = PathOf(name);
-    // The thing itself: a link is none.
+    // Does not follow links: a link is not a journal.
     const auto attributes = files_->Stat(path);
-    // Gone since it was listed: dropped by another call, or moved away.
+    // Another call dropped it, or a person moved it.
     if (absl::IsNotFound(attributes.status())) continue;
     RETURN_IF_ERROR(attributes.status());
     found.push_back({std::string(name), JournalState()});
@@ -289,7 +295,7 @@ void JournalFolder::DropOld(const KeptJournals& kept) {
   const auto states = List();
   if (!states.ok()) return;
   for (const std::string& id : JournalsToDrop(*states, kept)) {
-    // A journal too many does no harm; the next apply tries again.
+    // One journal too many is harmless; the next apply tries again.
     (void)files_->Remove(PathOf(id));
   }
 }
@@ -313,11 +319,8 @@ absl::Status JournalFolder::MakeRoom(uint64_t plan_bytes,
     used -= size;
   }
   if (used <= kept.bytes) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      path_, ": the journals of applies in effect leave no room for one more (",
-      used >> 20, " MiB, expected at most ", kept.bytes >> 20,
-      "); roll back what is not needed, or move the oldest files away, whose "
-      "applies cannot be rolled back then"));
+  return InFront(path_, ExhaustedWords("msg-step-journals-full", used >> 20,
+                                       kept.bytes >> 20));
 }
 
 std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,
@@ -340,15 +343,30 @@ std::string OutcomeText(absl::string_view text) {
 }
 
 void CleanTexts(StepOutcome* outcome) {
+  const InLanguage english(Language::kEnglish);
+  if (outcome->has_detail_words()) Clean(outcome->mutable_detail_words());
+  RenderWords(outcome);
   outcome->set_detail(OutcomeText(outcome->detail()));
 }
 
+void CleanTexts(JournalUndo* undo) {
+  const InLanguage english(Language::kEnglish);
+  if (undo->has_reason_words()) Clean(undo->mutable_reason_words());
+  if (undo->has_forced_words()) Clean(undo->mutable_forced_words());
+  RenderWords(undo);
+  undo->set_reason(OutcomeText(undo->reason()));
+  CleanAll(undo->mutable_forced());
+}
+
 void CleanTexts(ApplyResult* result) {
+  const InLanguage english(Language::kEnglish);
+  if (result->has_error_words()) Clean(result->mutable_error_words());
+  if (result->has_residues_words()) Clean(result->mutable_residues_words());
+  if (result->has_forced_words()) Clean(result->mutable_forced_words());
+  RenderWords(result);
   result->set_error(OutcomeText(result->error()));
-  for (std::string& text : *result->mutable_residues()) {
-    text = OutcomeText(text);
-  }
-  for (std::string& text : *result->mutable_forced()) text = OutcomeText(text);
+  CleanAll(result->mutable_residues());
+  CleanAll(result->mutable_forced());
   for (StepOutcome& step : *result->mutable_steps()) CleanTexts(&step);
 }
 

@@ -1,12 +1,11 @@
-// What an apply writes down before it changes anything: one file for one apply,
-// only ever appended to, each record synced before the effect that it makes
-// possible to take back.
+// The journal of an apply: one append-only file, written before any change.
+// Each record is synced before the effect that it makes reversible.
 //   clusterd journal 2\n
 //   record: 4 bytes length, 8 bytes check of length and offset,
 //           32 bytes SHA-256 of the payload, payload (a JournalEntry)
-// A record that a crash cut off is not there: its effect did not happen. A
-// record that is damaged with more behind it is an error, never skipped.
-// And the folder of the journals of one host.
+// A record that a crash cut off does not count: its effect did not happen. A
+// damaged record with more behind it is an error and never skipped. This header
+// also has the folder of one host's journals.
 #ifndef DAEMON_AGENT_APPLY_JOURNAL_H_
 #define DAEMON_AGENT_APPLY_JOURNAL_H_
 
@@ -27,19 +26,18 @@
 namespace clusterd {
 
 inline constexpr size_t kMaxJournalBytes = 256 << 20;
-// What one may take besides its plan: the files that it saves, and what came of
-// its steps.
+// Limit of a journal besides its plan: saved files and outcomes of steps.
 inline constexpr uint64_t kMaxSavedBytes = 32 << 20;
 
 struct JournalText {
   std::vector<JournalEntry> entries;
-  // Where the good records end; what is behind was cut off by a crash.
+  // End of the good records; a crash cut off the rest.
   uint64_t good_bytes = 0;
 };
 
 // DataLoss, with the byte, if a record is damaged and not the last.
-// Unimplemented, with the byte, if one says what this version does not
-// know or may not put back (journal_contents.h): nothing of it is skipped.
+// Unimplemented, with the byte, if this version does not know a record's
+// content or may not put it back (journal_contents.h): it skips nothing.
 absl::StatusOr<JournalText> ParseJournal(absl::string_view bytes);
 
 // One open journal. One thread.
@@ -48,15 +46,15 @@ class Journal {
   // A new file; the folder is synced. AlreadyExists if there is one.
   static absl::StatusOr<std::unique_ptr<Journal>> Create(
       FileSystem* files, const std::string& path);
-  // Reads what is there and cuts off what a crash left half written.
-  // Errors as ParseJournal, with the path in front.
+  // Reads the file and cuts off a record that a crash left half written. Errors
+  // as ParseJournal, with the path in front.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(FileSystem* files,
                                                        const std::string& path);
 
-  // Written and synced when it returns OK. Internal, with nothing written: it
-  // holds a text that is not UTF-8. After any other error the journal takes no
-  // more, because what is behind the last good record cannot be known; it is
-  // cut off if that can be done.
+  // The entry is written and synced when this returns OK. Internal, with
+  // nothing written: a text is not UTF-8. After any other error the journal
+  // accepts no more, because the bytes behind the last good record are unknown;
+  // it cuts them off if it can.
   absl::Status Append(const JournalEntry& entry);
 
   absl::Status AppendEnd(const ApplyResult& result);
@@ -76,7 +74,7 @@ class Journal {
   absl::Status broken_;
 };
 
-// What the records say, in order. `end`: the last one that ended it.
+// Summary of the records. `end`: the last one that ended it.
 struct JournalState : EndedApply {
   enum class Phase {
     kEmpty,     // Nothing was begun.
@@ -87,15 +85,15 @@ struct JournalState : EndedApply {
     kUndone,       // Over; also after a rollback.
   };
   Phase phase = Phase::kEmpty;
-  // In the order in which they were saved.
+  // Sorted by the time when they were saved.
   std::vector<SavedResource> saved;
   std::vector<StepOutcome> steps;
-  // The newest, if it was to be confirmed.
+  // The newest deadline, if the apply was to be confirmed.
   std::optional<JournalDeadline> deadline;
   bool confirmed = false;
   bool not_confirmed = false;  // The last undo came because of that.
 
-  // Applied, and to be taken back at its deadline.
+  // Applied, and rolled back at its deadline unless confirmed.
   bool waits() const {
     return phase == Phase::kApplied && deadline.has_value() && !confirmed;
   }
@@ -103,12 +101,12 @@ struct JournalState : EndedApply {
     return phase == Phase::kApplying || phase == Phase::kUndoing ||
            phase == Phase::kRollingBack;
   }
-  // Over, and something of it may still be there: a rollback has work.
+  // True if it is over and some of it may remain: a rollback has work.
   bool in_effect() const;
 };
 
-// Why an undo was begun that nobody asked for; the word of the journal for it.
-inline constexpr char kNotConfirmed[] = "nobody confirmed it in time";
+// Reason of an automatic undo, in the journal: the name of its words.
+inline constexpr char kNotConfirmed[] = "msg-step-not-confirmed";
 
 JournalState SummariseJournal(const std::vector<JournalEntry>& entries);
 
@@ -118,18 +116,17 @@ absl::Status CheckApplyId(absl::string_view id);
 struct KeptJournals {
   size_t in_effect = 512;
   size_t taken_back = 64;
-  uint64_t bytes = 256 << 20;  // Of all of them, see MakeRoom.
+  uint64_t bytes = 256 << 20;  // All of them, see MakeRoom.
 };
 
-// The folder of the journals of one host: its lock, its journals, and which of
-// them go, so that the folder and the reading of it stay bounded:
+// The folder of one host's journals: its lock, its journals, and their limits,
+// which keep folder and reading times bounded:
 //   in effect (applied, or not wholly   the newest 512 stay: a rollback needs
 //   taken back)                         the journal, and so does drift
 //   undone or rolled back wholly        the newest 64 stay
 //   not finished, or to be confirmed    always stays
-// 512 journals of a server with 16 devices are about 50 MB. What an apply whose
-// journal went has set stays set: clusterd can neither take it back nor tell
-// its drift.
+// 512 journals of a server with 16 devices are about 50 MB. clusterd can
+// neither roll back an apply whose journal was dropped, nor detect its drift.
 class JournalFolder {
  public:
   struct Found {
@@ -145,24 +142,23 @@ class JournalFolder {
 
   std::string PathOf(absl::string_view apply_id) const;
 
-  // Makes the folder if it is not there, its parent not. Whoever holds the lock
-  // changes the machine; nullptr: somebody else does. PermissionDenied, here
-  // and when it is read: others than root can write into it or its parent.
+  // Makes the folder if it is missing, but not its parent. Only the holder of
+  // the lock changes the machine; nullptr: another one holds it.
+  // PermissionDenied, also in Read: others than root can write into the folder
+  // or its parent.
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
 
-  // Every journal, by its name. NotFound: there is no folder.
+  // Every journal, by its name. NotFound: the folder is missing.
   absl::StatusOr<std::vector<Found>> Read();
 
-  // The undamaged ones, oldest first, each under the id of its name; none
-  // without a folder.
+  // The undamaged ones, oldest first, by the id of their name; no folder: none.
   absl::StatusOr<std::vector<JournalState>> List();
 
   void DropOld(const KeptJournals& kept);
 
-  // Room for the journal of a plan of so many bytes, within `kept`, so that
-  // plans cannot fill the disk: removes journals that were taken back wholly,
-  // the oldest first. ResourceExhausted, saying what to do, where those in
-  // effect leave none.
+  // Ensures room for the journal of a plan of so many bytes, within `kept`, so
+  // that plans cannot fill the disk: removes fully undone journals, the oldest
+  // first. ResourceExhausted, with the next step, if there is no room.
   absl::Status MakeRoom(uint64_t plan_bytes, const KeptJournals& kept);
 
  private:
@@ -176,22 +172,24 @@ class JournalFolder {
 std::vector<std::string> JournalsToDrop(const std::vector<JournalState>& states,
                                         const KeptJournals& kept);
 
-// What came of a step or an apply, as text for people. It quotes programs and
-// files of this host, so it may be of any length and encoding. A text that is
-// not UTF-8 can be written but not read back, and would damage a journal or end
-// the stream at every attach; a controller takes no text over 16 KiB.
+// Limit of an outcome's text for people. It quotes programs and files of this
+// host, so it may have any length and encoding. A text that is not UTF-8 can be
+// written but not read back: it would damage a journal or end the stream at
+// every attach. A controller accepts no text over 16 KiB.
 inline constexpr size_t kMaxOutcomeTextBytes = 2048;
 
-// Printable ASCII, at most about four times kMaxOutcomeTextBytes: other bytes
-// as \n, \t or \xNN; cut after kMaxOutcomeTextBytes of input, then ended with
-// "...".
+// Printable ASCII, at most about four times kMaxOutcomeTextBytes. Other bytes
+// become \n, \t or \xNN; input over kMaxOutcomeTextBytes is cut and gets "...".
 std::string OutcomeText(absl::string_view text);
 
-// The detail, as OutcomeText.
+// Cleans the detail, from its words if it has any, and the words' values.
 void CleanTexts(StepOutcome* outcome);
 
-// The error, residues, forced and details, as OutcomeText. Not the facts, which
-// a rollback compares.
+// Cleans reason and forced.
+void CleanTexts(JournalUndo* undo);
+
+// Cleans error, residues, forced and details, but no facts: a rollback compares
+// them.
 void CleanTexts(ApplyResult* result);
 
 }  // namespace clusterd

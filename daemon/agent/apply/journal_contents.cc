@@ -14,6 +14,7 @@
 #include "config/plan/settings.h"
 #include "config/spec/device_plan.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/host/change/firewall_changer.h"
@@ -32,7 +33,7 @@ using google::protobuf::Reflection;
 
 constexpr size_t kMaxValueBytes = 4096;
 
-// Of one value of a field; `at` is its place in a repeated one, or -1.
+// Checks one value of a field; `at` is its index in a repeated one, or -1.
 std::string UnknownIn(const Message& message, const FieldDescriptor& field,
                       int at) {
   const Reflection& reflection = *message.GetReflection();
@@ -54,8 +55,8 @@ std::string UnknownIn(const Message& message, const FieldDescriptor& field,
 
 absl::Status NotOurs(absl::string_view what, absl::string_view value,
                      absl::string_view expected) {
-  return Unimplemented("saved ", what, " ", QuotedText(value), ", expected ",
-                       expected);
+  return UnimplementedWords("msg-step-saved-not-ours", what, QuotedText(value),
+                            expected);
 }
 
 // A value becomes words of a command line, split at "/".
@@ -106,12 +107,14 @@ absl::Status CheckSaved(const SavedResource& saved) {
     case SavedResource::kFirewall: {
       const absl::Status checked = CheckSavedFirewall(saved.firewall());
       if (checked.ok()) return checked;
-      return Unimplemented("saved ", checked.message());
+      return WithWords(
+          absl::UnimplementedError(""),
+          Worded("msg-step-saved-firewall", MessageWords(checked)));
     }
     case SavedResource::RESOURCE_NOT_SET:
       break;
   }
-  return absl::UnimplementedError("it has saved nothing that is known");
+  return UnimplementedWords("msg-step-saved-nothing");
 }
 
 }  // namespace
@@ -176,18 +179,16 @@ std::string UnknownPart(const Message& message) {
 absl::Status CheckJournalEntry(const JournalEntry& entry) {
   const std::string unknown = UnknownPart(entry);
   if (!unknown.empty()) {
-    return Unimplemented(
-        "it is of a newer clusterd, which this one cannot undo (", unknown,
-        "); take the apply back with that version, or move the file away");
+    return UnimplementedWords("msg-step-journal-newer", unknown);
   }
   if (entry.kind_case() == JournalEntry::KIND_NOT_SET) {
-    return absl::UnimplementedError("it says nothing that is known");
+    return UnimplementedWords("msg-step-journal-unknown");
   }
   if (entry.has_deadline() &&
       absl::Milliseconds(entry.deadline().within_ms()) > kMaxConfirmWithin) {
-    return Unimplemented("it waits to be confirmed for ",
-                         entry.deadline().within_ms(), "ms, expected at most ",
-                         absl::FormatDuration(kMaxConfirmWithin));
+    return UnimplementedWords("msg-step-journal-deadline",
+                              entry.deadline().within_ms(),
+                              absl::FormatDuration(kMaxConfirmWithin));
   }
   for (const SavedResource& saved : entry.intent().saved()) {
     RETURN_IF_ERROR(CheckSaved(saved));
@@ -201,21 +202,22 @@ absl::Status CheckOnlyOurs(const std::string& path, FileType type,
   if (attributes.type == type && own && (attributes.mode & 022) == 0) {
     return absl::OkStatus();
   }
-  return absl::PermissionDeniedError(absl::StrFormat(
-      "%s: not believed (owner %d, mode %04o), expected a %s that root alone "
-      "can change",
-      path, attributes.uid, attributes.mode,
-      type == FileType::kDirectory ? "folder" : "file"));
+  return InFront(
+      path,
+      DeniedWords(type == FileType::kDirectory ? "msg-step-folder-not-ours"
+                                               : "msg-step-file-not-ours",
+                  attributes.uid, absl::StrFormat("%04o", attributes.mode)));
 }
 
 absl::Status CheckCanBeUndone(const JournalEntry& entry) {
   const std::string unknown = UnknownPart(entry);
   if (unknown.empty()) {
-    return InFront("it could not be undone", CheckJournalEntry(entry));
+    const absl::Status checked = CheckJournalEntry(entry);
+    return checked.ok() ? checked
+                        : WithWords(checked, Worded("msg-step-no-undo",
+                                                    MessageWords(checked)));
   }
-  return Unimplemented(
-      "the plan is of a newer version (", unknown,
-      "), of which this clusterd could undo nothing; upgrade it");
+  return UnimplementedWords("msg-step-plan-newer", unknown);
 }
 
 }  // namespace clusterd

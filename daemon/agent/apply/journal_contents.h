@@ -1,7 +1,6 @@
-// What a journal may ask for. It is data that a start finds, and no licence:
-// what it has saved is put back as root, so it may name only what an apply of
-// this version saves, and whatever this version does not know is no undo that
-// could be left out.
+// The content that a journal may have. A journal is data found at start, and
+// its saved values are put back as root. So it may name only what an apply of
+// this version saves, and an undo never skips what this version does not know.
 #ifndef DAEMON_AGENT_APPLY_JOURNAL_CONTENTS_H_
 #define DAEMON_AGENT_APPLY_JOURNAL_CONTENTS_H_
 
@@ -16,24 +15,24 @@
 
 namespace clusterd {
 
-// When a change that waits to be confirmed goes back by itself.
-//   the boot in which the deadline was written   CLOCK_BOOTTIME alone: nobody
-//                                                sets it
+// When an unconfirmed change rolls back automatically:
+//   the boot in which the deadline was written   CLOCK_BOOTTIME alone, which
+//                                                cannot be set
 //   a later boot                                 the wall clock, but never
-//                                                later from now than it was
-//                                                given in all
-//   which boot it is cannot be told              now
-// So a wall clock that is set forward takes nothing back early, and one that is
-// set back keeps nothing for ever.
+//                                                later from now than the
+//                                                total that was given
+//   boot id unknown                              now
+// So a wall clock set forward triggers no early rollback, and one set back
+// blocks none for ever.
 
-// From the first step, however often it is extended.
+// From the first step, extensions included.
 inline constexpr absl::Duration kMaxConfirmWithin = absl::Hours(24);
-// Each is a record of the journal, which has to stay readable.
+// Each extension is a record of the journal, which must stay readable.
 inline constexpr absl::Duration kMinExtend = absl::Minutes(1);
 
 // All clocks of a host at one moment.
 struct HostTime {
-  std::string boot_id;  // Empty: it cannot be told.
+  std::string boot_id;  // Empty: unknown.
   absl::Duration since_boot;
   absl::Time wall;
 };
@@ -41,7 +40,7 @@ struct HostTime {
 // The boot's id from /proc/sys/kernel/random/boot_id.
 HostTime ReadHostTime(FileSystem* files, Clock* clock);
 
-// `left` from now. `within`: from the first step.
+// `left` counts from now, `within` from the first step.
 JournalDeadline MakeDeadline(const HostTime& now, absl::Duration left,
                              absl::Duration within, const std::string& actor);
 
@@ -50,29 +49,29 @@ bool IsOfThisBoot(const JournalDeadline& deadline, const HostTime& now);
 // Never negative; zero: it is due.
 absl::Duration TimeLeft(const JournalDeadline& deadline, const HostTime& now);
 
-// Where a message, at any depth, has a field or a value of an enumeration that
-// this version does not know, e.g. "intent.saved[0]: field 7"; "" if nowhere.
+// Names the first part of a message that this version does not know, at any
+// depth: a field or enumeration value, e.g. "intent.saved[0]: field 7"; "":
+// none.
 std::string UnknownPart(const google::protobuf::Message& message);
 
-// Unimplemented, with the part: of a newer version, or what is saved is no
-// file, kernel parameter, setting or firewall that an apply changes:
+// Unimplemented, with the part: of a newer version, or a saved value that no
+// apply of this version changes. Allowed are
 //   file            /etc/sysctl.d/90-clusterd.conf
 //   file in place   /etc/hccn.conf
 //   sysctl          a parameter of config/plan/setting_rows.h
-//   device          settings of config/plan/settings.h, to values that are no
-//                   option of a tool
+//   device          settings of config/plan/settings.h, to values that are not
+//                   options of a tool
 //   firewall        as CheckSavedFirewall
-// or a deadline is further off than any that this version takes.
+// and deadlines within the limit of this version.
 absl::Status CheckJournalEntry(const JournalEntry& entry);
 
-// PermissionDenied, with owner and mode: others than root, or the user this
-// process runs as, can change it; or it is no folder, or no file.
+// PermissionDenied, with owner and mode: others than root, or the user of this
+// process, can change it; or it is not of this type.
 absl::Status CheckOnlyOurs(const std::string& path, FileType type,
                            const FileAttributes& attributes);
 
-// A journal that could not be read back would keep its apply from being undone,
-// and every other from being made.
-// Unimplemented for what a newer version wrote; else as CheckJournalEntry.
+// An unreadable journal would prevent the undo of its apply, and all others.
+// Unimplemented for a newer version's content; otherwise as CheckJournalEntry.
 absl::Status CheckCanBeUndone(const JournalEntry& entry);
 
 }  // namespace clusterd

@@ -42,7 +42,7 @@ TEST(UnknownPartTest, FindsAValueOfAnEnumerationThatIsNew) {
   EXPECT_EQ(UnknownPart(entry), "end.outcome: value 99");
 }
 
-// What a downgrade does: the older version parses, and does not know.
+// As after a downgrade: the older version parses but does not know it.
 TEST(CheckJournalEntryTest, RefusesAResourceOfANewerVersion) {
   JournalEntry entry;
   AddUnknown(entry.mutable_intent()->add_saved());

@@ -219,7 +219,8 @@ TEST(SummariseJournalTest, WaitsOnlyWhileItIsAppliedAndNobodyHasConfirmedIt) {
   EXPECT_FALSE(SummariseJournal(confirmed).waits());
   EXPECT_TRUE(SummariseJournal(confirmed).in_effect());
   entries.emplace_back().mutable_undo()->set_rollback(true);
-  entries.back().mutable_undo()->set_reason(kNotConfirmed);
+  *entries.back().mutable_undo()->mutable_reason_words() =
+      Worded(kNotConfirmed);
   EXPECT_FALSE(SummariseJournal(entries).waits());
   EXPECT_TRUE(SummariseJournal(entries).not_confirmed);
 }
@@ -283,7 +284,7 @@ TEST(JournalsToDropTest, NeverDropsWhatWaitsToBeConfirmed) {
   EXPECT_THAT(JournalsToDrop({waits}, {0, 0}), ::testing::ElementsAre("w1"));
 }
 
-// Of so many bytes, with an end or without one.
+// Writes a journal of so many bytes, with an end or without one.
 void PutJournal(FakeFileSystem* files, const std::string& id, size_t bytes,
                 ApplyResult::Outcome outcome) {
   auto journal = Journal::Create(
@@ -364,6 +365,18 @@ TEST(OutcomeTextTest, CanBeReadBackWhateverAProgramSaid) {
   EXPECT_EQ(read.steps(0).detail(), kGbkShown);
 }
 
+TEST(OutcomeTextTest, ComesFromItsWordsInEnglish) {
+  const InLanguage chinese(Language::kChinese);
+  ApplyResult result;
+  *result.mutable_error_words() = Worded("about", "x", kGbk);
+  *result.mutable_residues_words()->add_values() =
+      Worded("plan-say-is-was", "x", "1", kGbk);
+  CleanTexts(&result);
+  EXPECT_EQ(result.error(), absl::StrCat("x: ", kGbkShown));
+  EXPECT_EQ(result.residues(0), absl::StrCat("x is 1, was ", kGbkShown));
+  EXPECT_EQ(ValueText(result.error_words()), absl::StrCat("x：", kGbkShown));
+}
+
 TEST(OutcomeTextTest, BoundsTextsEvenWhenAllOfThemIsEscaped) {
   const std::string text = OutcomeText(std::string(1 << 20, '\x01'));
   EXPECT_LE(text.size(), 16384u);
@@ -380,7 +393,7 @@ TEST(OutcomeTextTest, LeavesWhatIsCleanAsItIs) {
   EXPECT_EQ(result.SerializeAsString(), before);
 }
 
-// Two journals of which the clock says that the second came first.
+// By the clock the second of the two journals came first.
 TEST(JournalFolderTest, OrdersByNumberWhateverTheClockSaid) {
   FakeFileSystem files;
   files.PutFolder("/var/lib/clusterd/apply");

@@ -13,6 +13,7 @@
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "daemon/host/command/program_path.h"
 
 namespace clusterd {
@@ -21,7 +22,7 @@ namespace {
 // For flock on hccn.conf.
 constexpr absl::Duration kLockWait = absl::Seconds(10);
 
-// `absent` is where it would be.
+// `absent`: the path of a missing program.
 std::string PathOr(const absl::StatusOr<std::string>& found,
                    const HostPaths& host, absl::string_view absent) {
   if (found.ok()) return *found;
@@ -29,7 +30,7 @@ std::string PathOr(const absl::StatusOr<std::string>& found,
   return absl::StrCat(absl::StripSuffix(host.root, "/"), absent);
 }
 
-// Empty: the plan rests on none.
+// Returns "" if the plan rests on no namespace.
 std::string PlannedNamespace(const HostPlan& plan) {
   if (!plan.has_network_namespace()) return "";
   for (const PlanFact& fact : plan.facts()) {
@@ -38,22 +39,22 @@ std::string PlannedNamespace(const HostPlan& plan) {
   return "";
 }
 
-// NotFound: what was entered is another one than that of the plan.
+// NotFound: the entered namespace is not that of the plan.
 absl::Status CheckIsPlanned(const HostPlan& plan, const std::string& planned,
                             const HostFacts& facts) {
   const std::string now = NameFacts(facts)[kNetworkNamespaceFact];
   const std::string name = NetworkNamespaceText(plan.network_namespace());
   if (now == kUnknownFact) {
-    return Unavailable("which network namespace ", name,
-                       " is cannot be told: ", WhyMissing(&facts.missing()));
+    return UnavailableWords("msg-step-namespace-not-known", name,
+                            MissingWords(&facts.missing()));
   }
   if (IsSameFact(kNetworkNamespaceFact, planned, now)) return absl::OkStatus();
-  return NotFound(name, " is network namespace ", now, " now, was ", planned);
+  return NotFoundWords("msg-step-namespace-moved", name, now, planned);
 }
 
-// Whether one that has the planned number, and is no other as far as is known,
-// is the planned one: the kernel gives the number of one that has ended to the
-// next. It never ends the host's own, and a new one has the kernel's defaults.
+// True if a namespace with the planned number is surely the planned one: the
+// kernel reuses the number of an ended namespace. The host's own never ends,
+// and a new one has the kernel's defaults.
 bool IsSurelyPlanned(const HostPlan& plan, const NamespaceIdentity& planned,
                      const HostFacts& facts) {
   const NamespaceIdentity now =
@@ -84,49 +85,48 @@ absl::StatusOr<PlanNamespace> Search(const MachineAccess& access,
   if (!planned.has_value()) return named;
   const std::string boot = access.namespaces->BootId();
   if (!planned->boot.empty() && !boot.empty() && boot != planned->boot) {
-    return NotFound(named.message(), "; this machine has started anew since");
+    return NotFoundWords("msg-step-rebooted-since", MessageWords(named));
   }
   auto inside = At(access, access.namespaces->EnterInode(
                                plan.network_namespace(), planned->inode));
   if (!inside.ok()) {
-    // An engine that is down now may answer later.
+    // A container engine that is down now may answer later.
     if (!absl::IsNotFound(named)) return named;
-    return absl::Status(
-        absl::IsNotFound(inside.status()) ? absl::StatusCode::kNotFound
-                                          : absl::StatusCode::kUnavailable,
-        absl::StrCat(named.message(), "; ", inside.status().message()));
+    return WithWords(
+        {absl::IsNotFound(inside.status()) ? absl::StatusCode::kNotFound
+                                           : absl::StatusCode::kUnavailable,
+         ""},
+        Worded("plan-say-both", MessageWords(named),
+               MessageWords(inside.status())));
   }
   const HostFacts facts = inside->read_host();
   const absl::Status found = CheckIsPlanned(plan, text, facts);
   if (absl::IsNotFound(found)) {
-    return NotFound(named.message(), "; ", planned->inode,
-                    " is another's number now");
+    return NotFoundWords("msg-step-number-of-another", MessageWords(named),
+                         planned->inode);
   }
   if (!found.ok()) return found;
   if (IsSurelyPlanned(plan, *planned, facts)) return inside;
-  return Unavailable(
-      named.message(), "; there is a network namespace ", planned->inode,
-      ", and whether it is the one that was changed or a later one with its "
-      "number cannot be told, expected Linux 5.14 or later, which tells; if it "
-      "is, set its values by hand");
+  return UnavailableWords("msg-step-namespace-not-surely", MessageWords(named),
+                          planned->inode);
 }
 
 using Resources = std::vector<SavedResource>;
 using Touched = std::set<std::string>;
 
-// For a look at hccn.conf that goes on without the lock.
+// For a read of hccn.conf that goes on without the lock.
 constexpr absl::Duration kShortLockWait = absl::Seconds(1);
 
-// How the settings of one kind of thing are set.
+// The functions that set one kind of setting.
 struct Actions {
   const char* name;
-  // nullptr: to set it again does no harm.
+  // nullptr: setting it again is harmless.
   absl::StatusOr<bool> (*is_already_so)(Machine* machine, const PlanStep& step);
   absl::Status (*save)(Machine* machine, const PlanStep& step, Touched* touched,
                        Resources* saved);
   absl::Status (*set)(const MutationToken& token, Machine* machine,
                       const PlanStep& step, const Resources& saved,
-                      std::string* repaired);
+                      FindingValue* repaired);
 };
 
 std::string OrNone(const std::string& text) {
@@ -137,7 +137,7 @@ absl::Status CheckIsAsPlanned(const InPlaceFile& conf, const PlanStep& step,
                               absl::string_view text) {
   const std::string now = HccnConfDigest(text);
   if (now == step.from_sha256()) return absl::OkStatus();
-  return MovedError(absl::StrCat("SHA-256 of what ", conf.path(), " sets"),
+  return MovedError(Worded("plan-say-sha256-of", conf.path()),
                     step.from_sha256(), now);
 }
 
@@ -156,7 +156,7 @@ absl::Status SaveConf(Machine* machine, const PlanStep&, Touched* touched,
 }
 
 absl::Status RepairForm(const MutationToken& token, Machine* machine,
-                        const PlanStep& step, const Resources&, std::string*) {
+                        const PlanStep& step, const Resources&, FindingValue*) {
   std::string wanted;
   const absl::Status status = machine->conf.Edit(
       token, [&](absl::string_view text) -> absl::StatusOr<std::string> {
@@ -167,11 +167,11 @@ absl::Status RepairForm(const MutationToken& token, Machine* machine,
   if (!status.ok()) return status;
   ASSIGN_OR_RETURN(const std::string now, machine->conf.Read());
   if (now == wanted) return absl::OkStatus();
-  return FailedPrecondition(machine->conf.path(),
-                            ": is not as repaired right after the repair");
+  return InFront(machine->conf.path(),
+                 PreconditionWords("msg-step-not-as-repaired"));
 }
 
-// Devices whose gateway goes when the step sets its own.
+// Saves devices that lose their gateway when the step sets its own.
 absl::Status SaveOthers(Machine* machine, const PlanStep& step,
                         Touched* touched, Resources* saved) {
   for (const HccnConf::Entry& entry : step.dropped()) {
@@ -193,7 +193,7 @@ absl::Status SaveConfAndDevice(Machine* machine, const PlanStep& step,
   RETURN_IF_ERROR(SaveConf(machine, step, touched, saved));
   RETURN_IF_ERROR(SaveOthers(machine, step, touched, saved));
   const std::string name = absl::StrCat("device ", step.target().device());
-  // What no other setting takes along is saved with the step that sets it.
+  // A setting that no other one changes is saved with its own step.
   const bool is_first = touched->insert(name).second;
   const bool sets_it_alone =
       !SettingOf(step)->device->always_saved &&
@@ -209,7 +209,7 @@ absl::StatusOr<bool> IsRunning(Machine* machine, const PlanStep& step) {
   ASSIGN_OR_RETURN(const auto now, machine->sysctl.Read(key));
   if (SameSysctlValue(key, now, step.to())) return true;
   if (SameSysctlValue(key, OrNone(now), step.from())) return false;
-  return MovedError(key, step.from(), OrNone(now));
+  return MovedError(ToFindingValue(key), step.from(), OrNone(now));
 }
 
 absl::Status SaveRunning(Machine* machine, const PlanStep& step,
@@ -224,7 +224,7 @@ absl::Status SaveRunning(Machine* machine, const PlanStep& step,
 }
 
 absl::Status SetRunning(const MutationToken& token, Machine* machine,
-                        const PlanStep& step, const Resources&, std::string*) {
+                        const PlanStep& step, const Resources&, FindingValue*) {
   return machine->sysctl.Write(token, step.target().kernel_parameter(),
                                step.to());
 }
@@ -238,18 +238,17 @@ absl::Status SaveSysctlFile(Machine* machine, const PlanStep&, Touched* touched,
 }
 
 absl::Status SetAtBoot(const MutationToken& token, Machine* machine,
-                       const PlanStep& step, const Resources&, std::string*) {
+                       const PlanStep& step, const Resources&, FindingValue*) {
   ASSIGN_OR_RETURN(const auto before, SaveFile(machine->files, kSysctlFile));
   const std::string wanted = EditSysctlFile(
       before.content(), step.target().kernel_parameter(), step.to());
   RETURN_IF_ERROR(ReplaceFile(token, machine->files, kSysctlFile, wanted));
   ASSIGN_OR_RETURN(const auto now, SaveFile(machine->files, kSysctlFile));
   if (now.content() == wanted) return absl::OkStatus();
-  return FailedPrecondition(kSysctlFile,
-                            ": is not as written right after writing");
+  return InFront(kSysctlFile, PreconditionWords("msg-step-not-as-written"));
 }
 
-// State and files once for all steps of a firewall; of a rule, itself.
+// Saves state and files once for all steps of a firewall; a rule, by itself.
 absl::Status SaveFirewall(Machine* machine, const PlanStep& step,
                           Touched* touched, Resources* saved) {
   const SettingTarget& target = step.target();
@@ -267,13 +266,13 @@ absl::Status SaveFirewall(Machine* machine, const PlanStep& step,
 
 absl::Status DisableFirewall(const MutationToken& token, Machine* machine,
                              const PlanStep& step, const Resources&,
-                             std::string*) {
+                             FindingValue*) {
   return machine->firewall.Disable(token, step.target().firewall());
 }
 
 absl::Status AddRule(const MutationToken& token, Machine* machine,
                      const PlanStep& step, const Resources& saved,
-                     std::string*) {
+                     FindingValue*) {
   return machine->firewall.Add(token, step.target().rule(),
                                saved.back().firewall());
 }
@@ -286,13 +285,13 @@ constexpr Actions kHostActions[] = {
     {kLetsInSetting, nullptr, SaveFirewall, AddRule},
 };
 static_assert(HasRowForEach(kHostSettingNames, kHostActions),
-              "a setting of the host that nothing here sets");
+              "a setting of the host without a row");
 
-// All settings of devices, whose rows say how hccn_tool is told.
+// All device settings, whose rows have the arguments of hccn_tool.
 constexpr Actions kDeviceActions = {"", IsSoOnDevice, SaveConfAndDevice,
                                     SetOnDevice};
 
-// REQUIRES: a setting of this version, which CheckHostPlan sees to.
+// REQUIRES: a setting of this version, which CheckHostPlan ensures.
 const Actions& ActionsOf(const PlanStep& step) {
   for (const Actions& actions : kHostActions) {
     if (step.setting() == actions.name) return actions;
@@ -300,8 +299,8 @@ const Actions& ActionsOf(const PlanStep& step) {
   return kDeviceActions;
 }
 
-// What was saved of one firewall for each of its rules becomes one thing: they
-// can be taken away only while it runs, and its files come after them.
+// Merges the saved rules of each firewall: they can be removed only while it
+// runs, and its files are restored after them.
 Resources WithWholeFirewalls(const Resources& saved) {
   Resources whole;
   for (const SavedResource& each : saved) {
@@ -318,15 +317,15 @@ Resources WithWholeFirewalls(const Resources& saved) {
   return whole;
 }
 
-// Leaves a file that nobody else can lock, and that the tool can work on, if it
-// will have to.
+// Keeps other users from locking hccn.conf. If the tool will run, it restores
+// the file in a form that the tool can use.
 void MendConf(const MutationToken& token, Machine* machine,
               const Resources& saved) {
   const bool runs_tool = absl::c_any_of(
       saved, [](const SavedResource& each) { return each.has_device(); });
   for (const SavedResource& resource : saved) {
     if (!resource.has_file_in_place()) continue;
-    // What goes wrong here goes wrong again at the end, and is reported there.
+    // An error here occurs again at the end, and is reported there.
     machine->conf.Guard(token).IgnoreError();
     if (!runs_tool) continue;
     (void)machine->conf.Edit(token, [&](absl::string_view now) {
@@ -336,10 +335,10 @@ void MendConf(const MutationToken& token, Machine* machine,
   }
 }
 
-// Why it could not be put back, as RestoreDevice has it, and under "" of what
-// is no device; nothing where no reason is known.
-NamedFacts PutBack(const MutationToken& token, Machine* machine,
-                   const SavedResource& saved) {
+// Why it could not be put back: by setting, as RestoreDevice has it, or under
+// "" for other resources; empty if no reason is known.
+Said PutBack(const MutationToken& token, Machine* machine,
+             const SavedResource& saved) {
   absl::Status status;
   if (saved.has_file()) {
     status = RestoreFile(token, machine->files, saved.file());
@@ -358,33 +357,31 @@ NamedFacts PutBack(const MutationToken& token, Machine* machine,
   } else if (saved.has_firewall()) {
     status = machine->firewall.Restore(token, saved.firewall());
   }
-  return status.ok() ? NamedFacts()
-                     : NamedFacts{{"", std::string(status.message())}};
+  return status.ok() ? Said() : Said{{"", MessageWords(status)}};
 }
 
-// Of hccn.conf what it sets is compared: a recovery may have added lines of its
-// own.
+// Compares only what hccn.conf sets: a recovery may have added its own lines.
 SavedFile InDigest(SavedFile conf) {
   conf.set_content(HccnConfDigest(conf.content()));
   return conf;
 }
 
-std::vector<std::string> FileDifferences(const SavedFile& saved,
-                                         const absl::StatusOr<SavedFile>& now) {
+std::vector<FindingValue> FileDifferences(
+    const SavedFile& saved, const absl::StatusOr<SavedFile>& now) {
   if (now.ok() && now->SerializeAsString() == saved.SerializeAsString()) {
     return {};
   }
-  return {absl::StrCat(saved.path(), ": is not as it was", now.ok() ? "" : ": ",
-                       now.status().message())};
+  const FindingValue differs = Worded("plan-say-not-as-it-was", saved.path());
+  return {now.ok() ? differs
+                   : Worded("about", differs, MessageWords(now.status()))};
 }
 
-// What is not as it was. `said`: by PutBack.
-std::vector<std::string> Differences(Machine* machine,
-                                     const SavedResource& saved,
-                                     const NamedFacts& said) {
-  std::vector<std::string> found;
-  const auto told = said.find("");
-  const std::string why = told == said.end() ? "" : told->second;
+// Lists the differences. `said`: the result of PutBack.
+std::vector<FindingValue> Differences(Machine* machine,
+                                      const SavedResource& saved,
+                                      const Said& said) {
+  std::vector<FindingValue> found;
+  const auto why = said.find("");
   if (saved.has_file()) {
     found = FileDifferences(saved.file(),
                             SaveFile(machine->files, saved.file().path()));
@@ -396,18 +393,20 @@ std::vector<std::string> Differences(Machine* machine,
     const SavedSysctl& was = saved.sysctl();
     const auto now = machine->sysctl.Read(was.key());
     if (now.ok() && SameSysctlValue(was.key(), *now, was.value())) return {};
-    found = {absl::StrCat(
-        was.key(), " is ",
-        now.ok() ? OrNone(*now) : std::string(now.status().message()), ", was ",
-        OrNone(was.value()))};
+    found = {
+        Worded("plan-say-is-was", was.key(),
+               now.ok() ? ValueWords(OrNone(*now)) : MessageWords(now.status()),
+               ValueWords(OrNone(was.value())))};
   } else if (saved.has_device()) {
     found = DeviceDifferences(machine, saved.device(), said);
   } else {
-    // A firewall's own read-back is its reason.
-    return why.empty() ? found : std::vector<std::string>{why};
+    // A firewall reports its own differences.
+    if (why != said.end()) found = {why->second};
+    return found;
   }
-  if (!found.empty() && !why.empty()) {
-    absl::StrAppend(&found.back(), " (", why, ")");
+  if (!found.empty() && why != said.end()) {
+    found.back() =
+        Worded("plan-say-with-note", FindingValue(found.back()), why->second);
   }
   return found;
 }
@@ -420,7 +419,7 @@ MachinePaths FindMachinePaths(const HostPaths& host) {
   FirewallPrograms& firewalls = paths.firewalls;
   for (std::string* program :
        {&firewalls.ufw, &firewalls.firewall_cmd, &firewalls.systemctl}) {
-    // Below /bin and /sbin where these are folders of their own.
+    // Also finds programs below /bin and /sbin if these are separate folders.
     const absl::string_view candidates[] = {
         *program, absl::StripPrefix(*program, "/usr")};
     *program = PathOr(FindProgram(host.root, candidates), host, *program);
@@ -448,8 +447,8 @@ absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
         access, [reader = access.reader] { return reader->ReadHost(); }};
   }
   if (access.namespaces == nullptr) {
-    return Unimplemented("this clusterd has no way into network namespace ",
-                         NetworkNamespaceText(plan.network_namespace()));
+    return UnimplementedWords("msg-step-no-way-into",
+                              NetworkNamespaceText(plan.network_namespace()));
   }
   return At(access, access.namespaces->Enter(plan.network_namespace()));
 }
@@ -477,10 +476,10 @@ absl::StatusOr<std::vector<SavedResource>> SettingActions::Save(
   return saved;
 }
 
-absl::StatusOr<std::string> SettingActions::Set(
+absl::StatusOr<FindingValue> SettingActions::Set(
     const MutationToken& token, const PlanStep& step,
     const std::vector<SavedResource>& saved) {
-  std::string repaired;
+  FindingValue repaired;
   if (absl::c_any_of(saved, std::mem_fn(&SavedResource::has_file_in_place))) {
     RETURN_IF_ERROR(machine_->conf.Guard(token));
   }
@@ -488,16 +487,16 @@ absl::StatusOr<std::string> SettingActions::Set(
   return repaired;
 }
 
-std::vector<std::string> SettingActions::Restore(
+std::vector<FindingValue> SettingActions::Restore(
     const MutationToken& token, const std::vector<SavedResource>& saved) {
   Resources whole = WithWholeFirewalls(saved);
   std::reverse(whole.begin(), whole.end());
   MendConf(token, machine_, whole);
-  std::vector<NamedFacts> reasons;
+  std::vector<Said> reasons;
   for (const SavedResource& each : whole) {
     reasons.push_back(PutBack(token, machine_, each));
   }
-  std::vector<std::string> residues;
+  std::vector<FindingValue> residues;
   for (size_t i = 0; i < whole.size(); ++i) {
     const auto found = Differences(machine_, whole[i], reasons[i]);
     residues.insert(residues.end(), found.begin(), found.end());

@@ -1,8 +1,9 @@
-// The machine that an apply works on, and where its things are.
+// The machine that an apply changes, and the paths of its programs.
 #ifndef DAEMON_AGENT_APPLY_MACHINE_H_
 #define DAEMON_AGENT_APPLY_MACHINE_H_
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@
 
 namespace clusterd {
 
-// What reaches the machine; all must outlive what uses them.
+// Access to the machine; all pointers must outlive its users.
 struct MachineAccess {
   FileSystem* files = nullptr;
   CommandRunner* runner = nullptr;
@@ -49,10 +50,10 @@ struct MachinePaths {
   absl::Duration command_deadline = absl::Seconds(10);
 };
 
-// Programs are found as the observation finds them: full paths below the root,
-// also those that are not there, never those of the machine outside. One that
-// others than root could have changed (program_path.h) is left empty, which no
-// runner runs. Files are paths for a FileSystem of the same root.
+// Finds programs as the observation does: full paths below the root, also of
+// missing ones, never of the machine outside. A program that others than root
+// could have changed (program_path.h) gets an empty path, which no runner runs.
+// Files are paths for a FileSystem of the same root.
 MachinePaths FindMachinePaths(const HostPaths& host);
 
 // Everything that changes the machine, made once for an apply.
@@ -67,110 +68,110 @@ struct Machine {
   FirewallChanger firewall;
 };
 
-// Where the values of a plan are: on the host itself, or in a network namespace
-// of it, which is looked up anew for every apply, rollback and recovery and
-// then held open. What the given access leads to must outlive it.
+// Location of a plan's values: on the host itself, or in one of its network
+// namespaces. Every apply, rollback and recovery looks that up again and holds
+// it open. The objects that the given access points to must outlive it.
 struct PlanNamespace {
-  // The given one, with kernel parameters those of the namespace.
+  // The given access, with kernel parameters of the namespace.
   MachineAccess access;
   // Its facts now.
   std::function<HostFacts()> read_host;
 };
 
-// Always OK for a plan of the host itself. Else the codes of
-// NamespaceAccess::Enter; Unimplemented where there is none.
+// Always OK for a plan of the host itself. Otherwise the codes of
+// NamespaceAccess::Enter; Unimplemented without one.
 absl::StatusOr<PlanNamespace> EnterNamespace(const MachineAccess& access,
                                              const HostPlan& plan);
-// The same namespace after the plan was applied, though its name may lead
-// nowhere or elsewhere by now. NotFound: it is gone, after a reboot always, and
-// what the apply set with it. Unavailable also when it is not known whether it
-// is gone or which one it is: a kernel before 5.14 does not tell a namespace
-// from a later one with its number, unless it is the host's own or all values
-// are as applied.
+// Finds the same namespace after the plan was applied, even if its name is gone
+// or leads elsewhere. NotFound: it is gone, always so after a reboot, with the
+// values that the apply set. Unavailable also if its end or identity is
+// unknown. A kernel before 5.14 can only identify the host's own, or one with
+// all values as applied: a later namespace may have the same number.
 absl::StatusOr<PlanNamespace> EnterNamespaceAgain(const MachineAccess& access,
                                                   const HostPlan& plan);
 
-// How each setting of config/plan/settings.h is saved, set, read back and put
-// back: the acting half of its rows. What the machine says afterwards decides,
-// not what a command or a write returned.
-// For the steps of one apply, in their order, or for one undo.
+// The acting half of the rows of config/plan/settings.h: saves, sets, reads
+// back and restores each setting. The machine's state afterwards decides, not
+// the result of a command or write. Serves one apply, its steps in order, or
+// one undo.
 class SettingActions {
  public:
   // `machine` must outlive it.
   explicit SettingActions(Machine* machine) : machine_(machine) {}
 
   // Compares the machine with what the plan saw. True: it is already as the
-  // step wants it, and nothing needs to be set. Aborted, with both values: it
-  // is neither that nor as planned. FailedPrecondition: cannot be told.
-  // Changes nothing.
+  // step wants it, so nothing needs to be set. Aborted, with both values: it is
+  // neither that nor as planned. FailedPrecondition: unknown. Changes nothing.
   absl::StatusOr<bool> IsAlreadySo(const PlanStep& step);
 
-  // What the step changes and no earlier call has saved, as it is now. Changes
-  // nothing. FailedPrecondition, with what is not known: a thing that cannot be
-  // put back is not touched.
+  // Reads the values that the step changes and no earlier call has saved.
+  // Changes nothing. FailedPrecondition, naming an unknown value: without it
+  // the step could not be undone.
   absl::StatusOr<std::vector<SavedResource>> Save(const PlanStep& step);
 
-  // Sets it. `saved` is what Save gave for this step, and is in the journal: if
-  // hccn.conf is in it, that is kept from users. Returns what was repaired
-  // on the way, e.g. lines of hccn.conf that the tool lost; "" if nothing.
-  // FailedPrecondition, with both values and what the tool said, if the machine
-  // is then not as the step wants it.
-  absl::StatusOr<std::string> Set(const MutationToken& token,
-                                  const PlanStep& step,
-                                  const std::vector<SavedResource>& saved);
-
-  // Puts everything back, the last saved first, and reads it back. May be cut
-  // off anywhere and run again. Returns what is not as it was, with both values
-  // and why; empty: all of it is. hccn.conf is put back twice: before the
-  // devices, because a half-written file would make the tool fail, and after
-  // them, because the tool writes it.
-  std::vector<std::string> Restore(const MutationToken& token,
+  // Sets it. `saved` is Save's result for this step, and is in the journal: if
+  // it has hccn.conf, users cannot access that file. Returns what was repaired
+  // on the way, e.g. lines of hccn.conf that the tool lost; no words if
+  // nothing. FailedPrecondition, with both values and the tool's output, if the
+  // machine is then not as the step wants it.
+  absl::StatusOr<FindingValue> Set(const MutationToken& token,
+                                   const PlanStep& step,
                                    const std::vector<SavedResource>& saved);
+
+  // Restores everything, the last saved first, and reads it back. May be cut
+  // off anywhere and run again. Returns what differs, with both values and the
+  // reason; empty: nothing. Restores hccn.conf twice: before the devices,
+  // because a half-written file would make the tool fail, and after them,
+  // because the tool writes it.
+  std::vector<FindingValue> Restore(const MutationToken& token,
+                                    const std::vector<SavedResource>& saved);
 
  private:
   Machine* const machine_;
-  // What is saved already.
+  // Names of the resources that are saved already.
   std::set<std::string> touched_;
 };
 
-// "/etc/sysctl.d/90-clusterd.conf: SHA-256" of each saved file, as it is now;
-// of hccn.conf "…: SHA-256 of what it sets". "none" without such a file.
+// "/etc/sysctl.d/90-clusterd.conf: SHA-256" of each saved file now; of
+// hccn.conf "…: SHA-256 of what it sets". "none" if the file is missing.
 std::vector<PlanFact> DigestFiles(FileSystem* files, Clock* clock,
                                   const std::vector<SavedResource>& saved);
 
-// How the settings of a device are set, behind their rows: through hccn_tool,
-// which writes the device and hccn.conf (device_actions.cc). What is said above
-// about results and errors holds here too.
+// Device settings behind their rows, through hccn_tool, which writes the device
+// and hccn.conf (device_actions.cc). Results and errors are as above.
 
 // Aborted, with both values.
-absl::Status MovedError(absl::string_view what, absl::string_view planned,
+absl::Status MovedError(const FindingValue& what, absl::string_view planned,
                         absl::string_view now);
 
-// True only if the device and its lines of hccn.conf are so.
+// True only if the device and its lines of hccn.conf match the step.
 absl::StatusOr<bool> IsSoOnDevice(Machine* machine, const PlanStep& step);
 
-// What the step may change on its device, and the routes in hccn.conf that it
-// drops: with `is_first`, the settings that others take along; and its own.
-// FailedPrecondition if one of them cannot be told, or not be put back.
+// Saves the step's setting and the routes in hccn.conf that it drops; with
+// `is_first` also the settings that others may change. FailedPrecondition if
+// one of them is unknown, or cannot be put back.
 absl::StatusOr<SavedDevice> SaveDevice(Machine* machine, const PlanStep& step,
                                        bool is_first);
 
-// Sets it, puts back what lines of hccn.conf the tool lost, of which `repaired`
-// then tells, and reads device and file.
+// Sets it, puts back the lines of hccn.conf that the tool lost, lists those in
+// `repaired`, and reads device and file.
 absl::Status SetOnDevice(const MutationToken& token, Machine* machine,
                          const PlanStep& step,
                          const std::vector<SavedResource>& saved,
-                         std::string* repaired);
+                         FindingValue* repaired);
 
-// Sets again what differs. By setting or route, what the tool said to that, or
-// why the device cannot be put back; nothing about what had not to be set.
-NamedFacts RestoreDevice(const MutationToken& token, Machine* machine,
-                         const SavedDevice& saved);
+// By setting or route that was set again: the tool's output, or why it failed.
+using Said = std::map<std::string, FindingValue>;
 
-// What is not as it was, with both values and what was `said` about that one.
-std::vector<std::string> DeviceDifferences(Machine* machine,
-                                           const SavedDevice& saved,
-                                           const NamedFacts& said);
+// Sets again what differs. Returns the tool's output by setting or route, or
+// why the device cannot be put back; no entry for unchanged ones.
+Said RestoreDevice(const MutationToken& token, Machine* machine,
+                   const SavedDevice& saved);
+
+// Lists the differences, with both values and the matching part of `said`.
+std::vector<FindingValue> DeviceDifferences(Machine* machine,
+                                            const SavedDevice& saved,
+                                            const Said& said);
 
 }  // namespace clusterd
 

@@ -47,18 +47,18 @@ class FakeNamespaces final : public NamespaceAccess {
     boot_ += "'";
     value_ = "4096";
   }
-  // A kernel before 5.14 has no cookie; older clusterds told neither.
+  // A kernel before 5.14 has no cookie; older clusterds reported neither.
   void Tells(bool cookie, bool boot) {
     tells_cookie_ = cookie;
     tells_boot_ = boot;
   }
-  // The container ends, and its namespace with it.
+  // The container and its namespace end.
   void Fail(absl::Status status) {
     lives_ = status.ok();
     status_ = std::move(status);
   }
-  // The container ends, and its namespace lives on, being the host's own or
-  // having other processes in it.
+  // The container ends; its namespace lives on, as the host's own or with other
+  // processes in it.
   void FailName(absl::Status status) { status_ = std::move(status); }
   void FailSearch(absl::Status status) { search_ = std::move(status); }
   void BeOfTheHost() { of_the_host_ = true; }
@@ -428,7 +428,7 @@ TEST(PlanNamespaceTest, IsGoneForSureAfterAReboot) {
     ASSERT_TRUE(back.ok()) << back.status();
     EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
     EXPECT_TRUE(absl::EndsWith(back->steps(0).detail(),
-                               "this machine has started anew since"))
+                               "this machine has rebooted since"))
         << back->steps(0).detail();
   }
 }
@@ -457,12 +457,12 @@ TEST(PlanNamespaceTest, DoesNotGuessWithoutACookieWhoseNumberItIs) {
     bool told_cookie = false;
     bool tells_cookie = false;
   } cases[] = {
-      // The host's own is never another.
+      // The host's own namespace is never another.
       {true, true, "777", true},
-      // As it was applied, which a new one would not be.
+      // The value is as applied, which a new namespace would not have.
       {false, true, "65535", true},
       {false, true, "777", false},
-      // A cookie that there is nothing to compare with.
+      // Only one side has a cookie, so there is nothing to compare.
       {false, true, "777", false, true, false},
       {false, true, "777", false, false, true},
       {false, true, "777", true, true, true},

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -19,9 +20,11 @@
 namespace clusterd {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Fault = FakeMachine::Fault;
 
-// The machine's commands, of each of which a test may see the end.
+// Runs the machine's commands; a test may hook the end of each.
 class WatchedRunner final : public CommandRunner {
  public:
   explicit WatchedRunner(CommandRunner* runner) : runner_(runner) {}
@@ -49,7 +52,7 @@ struct Runner {
     access.runner = &commands;
     return access;
   }
-  absl::StatusOr<std::string> Run(const PlanStep& step) {
+  absl::StatusOr<FindingValue> Run(const PlanStep& step) {
     return actions.Set(issuer.token(), step, {});
   }
   FakeMachine::Device& device(uint32_t id) {
@@ -130,7 +133,7 @@ TEST(SetOnDeviceTest, SetsEachSettingOnTheDeviceAndInTheFile) {
   }
 }
 
-// The commands of a map, without the tool and what they have in common.
+// The commands of a map, without their common start.
 std::vector<std::string> MapCommands(const Runner& test) {
   std::vector<std::string> pairs;
   for (const std::string& command : test.scenario->machine.commands()) {
@@ -150,7 +153,7 @@ TEST(SetOnDeviceTest, TellsOfAMapWhatDiffersAndWhatGoesBackToNought) {
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(MapCommands(test), (std::vector<std::string>{"3 tc 0", "33 tc 1"}));
   EXPECT_EQ(test.device(1).dscp, "33:1,46:2");
-  // The tool keeps what went back to 0.
+  // The tool keeps a pair that was reset to 0.
   EXPECT_NE(test.Conf().find("dscp_tc_1=3:0,46:2,33:1,\n"), std::string::npos);
   EXPECT_TRUE(*test.actions.IsAlreadySo(step));
 }
@@ -200,7 +203,8 @@ TEST(SetOnDeviceTest, PutsBackLinesThatTheToolLost) {
       "gateway_1=10.20.0.1\nIPv6gateway_1=fd00::1\n# was gateway_1=1\n");
   const auto done = test.Run(Gateway(1, "10.20.0.9"));
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(*done, "/etc/hccn.conf: put back 2 lines that the tool lost");
+  EXPECT_EQ(ValueText(*done),
+            "/etc/hccn.conf: put back 2 lines that the tool lost");
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\n# was gateway_1=1\n"
             "gateway_1=10.20.0.9\n");
@@ -217,7 +221,8 @@ TEST(SetOnDeviceTest, LeavesAKeyThatSomebodySetWhileTheToolRan) {
   };
   const auto done = test.Run(Gateway(1, "10.20.0.9"));
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(*done, "/etc/hccn.conf: put back 1 lines that the tool lost");
+  EXPECT_EQ(ValueText(*done),
+            "/etc/hccn.conf: put back 1 line that the tool lost");
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\nmtu_1=9000\ngateway_1=10.20.0.9\n");
 }
@@ -302,7 +307,7 @@ TEST(RepairFormTest, HoldsAfterARebootWroteTheToolsOwnLines) {
   const auto repaired = test.Run(Repair(HccnConfDigest(bad)));
   EXPECT_TRUE(repaired.ok()) << repaired.status();
   EXPECT_EQ(test.Conf(), RepairHccnConf(bad) + "xsfp_reset_max_times_1=0\n");
-  // What a person set since is not repaired unseen.
+  // A later edit by a person is not repaired unseen.
   files.Put("/etc/hccn.conf", bad + "mtu_0=9000\n");
   EXPECT_TRUE(absl::IsAborted(test.Run(Repair(HccnConfDigest(bad))).status()));
 }
@@ -357,7 +362,7 @@ TEST(SaveTest, SavesEachThingOnceBeforeItIsTouchedFirst) {
     for (const SavedResource& each : *saved) ++kinds[each.resource_case()];
     rules += step.target().has_rule() ? 1 : 0;
     if (!IsOfDevice(step)) continue;
-    // One with the first step of the device; and what a step sets alone.
+    // A device is saved with its first step, and with steps of own settings.
     const bool is_first = devices.insert(step.target().device()).second;
     if (is_first || !SettingOf(step)->device->always_saved) ++of_devices;
   }
@@ -468,7 +473,7 @@ TEST(RestoreTest, MendsAHalfWrittenHccnConfBeforeItRunsTheTool) {
       0640, 0, 12);
   MutationTokenIssuer issuer;
   const auto residues = actions.Restore(issuer.token(), *saved);
-  EXPECT_TRUE(residues.empty()) << residues[0];
+  EXPECT_TRUE(residues.empty()) << ValueText(residues[0]);
   EXPECT_EQ(scenario->State(), before);
 }
 
@@ -513,7 +518,7 @@ TEST(RestoreTest, NamesWhatItCouldNotPutBackWithBothValues) {
   MutationTokenIssuer issuer;
   const auto residues = actions.Restore(issuer.token(), *saved);
   ASSERT_EQ(residues.size(), 1u);
-  EXPECT_EQ(residues[0],
+  EXPECT_EQ(ValueText(residues[0]),
             "device 1: detect address is 10.20.0.253, was 0.0.0.0 (`hccn_tool "
             "-i 1 -netdetect -s address 0.0.0.0`: status 1: Command execute "
             "failed!)");
@@ -574,9 +579,8 @@ TEST(RestoreTest, APolicyRouteIsBackIfTheToolTookIt) {
     EXPECT_EQ(residues.empty(), takes);
     if (takes) continue;
     ASSERT_EQ(residues.size(), 1u);
-    EXPECT_NE(residues[0].find("(`hccn_tool -i 1 -ip_route -a ip 10.0.0.0"),
-              std::string::npos)
-        << residues[0];
+    EXPECT_THAT(ValueText(residues[0]),
+                HasSubstr("(`hccn_tool -i 1 -ip_route -a ip 10.0.0.0"));
   }
 }
 
@@ -601,7 +605,7 @@ TEST(RestoreTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
              1},
         Case{"Kernel IP routing table\n",
              "device 1: whether the live route " + line +
-                 " is back cannot be told: `hccn_tool -i 1 -route -g`: ",
+                 " is back is not known: `hccn_tool -i 1 -route -g`: ",
              1}}) {
     auto scenario = OpenUfwScenario();
     SavedResource saved;
@@ -625,11 +629,11 @@ TEST(RestoreTest, TellsARouteThatIsNotBackFromOneThatCannotBeTold) {
         SettingActions(&machine).Restore(issuer.token(), {saved});
     EXPECT_EQ(runner.added, each.added) << each.table;
     if (each.residue.empty()) {
-      EXPECT_TRUE(residues.empty()) << residues[0];
+      EXPECT_TRUE(residues.empty()) << ValueText(residues[0]);
       continue;
     }
     ASSERT_EQ(residues.size(), 1u);
-    EXPECT_EQ(residues[0].find(each.residue), 0u) << residues[0];
+    EXPECT_THAT(ValueText(residues[0]), StartsWith(each.residue));
   }
 }
 

@@ -23,8 +23,8 @@ using ::testing::Not;
 constexpr char kConf[] = "/etc/hccn.conf";
 constexpr char kMask[] = "255.255.255.0";
 
-// Devices 0, 1 and 4 of an A1 server, with addresses as planned; device 0 has a
-// gateway, which its spec does not name, and the others have none.
+// Devices 0, 1 and 4 of an A1 server, with addresses as planned. Only device 0
+// has a gateway, which its spec does not name.
 std::unique_ptr<Scenario> SharedGateway() {
   auto scenario = std::make_unique<Scenario>();
   ClusterSpec& spec = scenario->spec;
@@ -69,7 +69,7 @@ TEST(SharedGatewayTest, WhatIsAppliedStandsAndARollbackGivesAllBack) {
   EXPECT_EQ(machine.device(4).gateway, "10.4.0.254");
   const std::string conf = machine.files().Content(kConf).value_or("");
   EXPECT_THAT(conf, Not(HasSubstr("\ngateway_0=")));
-  // What the tool deletes besides is put back.
+  // Other lines that the tool deletes are put back.
   EXPECT_THAT(conf, HasSubstr("# gateway_0= is a note\nIPv6gateway_0=fd00::1"));
   EXPECT_THAT(scenario->Plan().steps(), IsEmpty());
   EXPECT_THAT(scenario->Plan().blocked(), IsEmpty());
@@ -80,7 +80,7 @@ TEST(SharedGatewayTest, WhatIsAppliedStandsAndARollbackGivesAllBack) {
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(machine.device(0).gateway, "10.0.0.254");
   EXPECT_EQ(machine.files().Content(kConf), before);
-  // As the plan says: no command takes away a gateway where none was.
+  // As planned: no command deletes a gateway if there was none.
   EXPECT_THAT(
       back->residues(),
       ElementsAre(HasSubstr("device 4: gateway is 10.4.0.254, was none"),
@@ -130,7 +130,7 @@ TEST(DhcpGatewayTest, APlanOfTheRestIsAppliedAndStands) {
   EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED);
 }
 
-// What the tool said when it set the address is no reason for the gateway.
+// The tool's output for the address does not explain the gateway.
 TEST(ResidueTest, QuotesNoOtherCommandAsItsCause) {
   auto scenario = SharedGateway();
   FakeMachine& machine = scenario->machine;

@@ -7,6 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/change_kind.h"
+#include "config/values/status_macros.h"
+#include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -20,16 +23,15 @@ HostAllows AllowsOnly(const std::set<ChangeKind>& kinds) {
 }
 
 HostAllows ReadAllows(const YamlMap& agent, Mistakes* mistakes) {
-  const YamlNode* const list = agent["allow"].node();
+  const YamlValue allow = agent["allow"];
+  const YamlNode* const list = allow.node();
   if (list == nullptr) return AllowsOnly({CHANGE_OBSERVE});
   const auto names = Each<std::string>(AllChangeKinds(), ChangeKindName);
   const std::vector<absl::string_view> words(names.begin(), names.end());
   if (list->kind != YamlNode::Kind::kList) {
-    mistakes->Add(list->position, absl::StrCat("allow: ", KindName(list->kind),
-                                               ", expected a list of ",
-                                               absl::StrJoin(names, ", ")));
+    allow.WrongKind("spec-list-of-words", absl::StrJoin(names, ", "));
   }
-  // Naming what is allowed leaves out all that is not named.
+  // The file lists all allowed kinds; every other kind is refused.
   std::set<ChangeKind> allowed;
   for (const YamlNode& item : list->items) {
     const auto word = YamlValue(&item, "allow", mistakes).Word(words);
@@ -46,16 +48,16 @@ absl::Status CheckAllowed(const HostPlan& plan, const HostAllows& allows) {
     refused[step.kind()].push_back(step.id());
   }
   if (refused.empty()) return absl::OkStatus();
-  std::vector<std::string> kinds;
+  std::vector<FindingValue> kinds;
   for (const auto& [kind, steps] : refused) {
     needed.insert(kind);
-    kinds.push_back(absl::StrCat(ChangeKindName(kind), " (step ",
-                                 absl::StrJoin(steps, ","), ")"));
+    kinds.push_back(Worded("plan-say-kind-of-steps", ChangeKindName(kind),
+                           absl::StrJoin(steps, ",")));
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat(plan.host(), ": this host does not allow ",
-                   absl::StrJoin(kinds, ", "), "; ", WhatIsAllowed(allows),
-                   "; ", HowToAllow(allows, needed), ", then ask again"));
+  return InFront(
+      plan.host(),
+      DeniedWords("msg-step-not-allowed", Listed(kinds, kinds.size()),
+                  WhatIsAllowed(allows), HowToAllow(allows, needed)));
 }
 
 }  // namespace clusterd

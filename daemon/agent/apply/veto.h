@@ -1,7 +1,7 @@
-// What this host allows, by the file of --config:
+// The kinds of changes that this host allows, from the file of --config:
 //   allow: [observe, sysctl, device-address]
-// The host has the last word, whatever a controller sends. Without the file, or
-// without the key, a host is only observed.
+// No controller can override it. Without the file, or without the key, a host
+// is only observed.
 #ifndef DAEMON_AGENT_APPLY_VETO_H_
 #define DAEMON_AGENT_APPLY_VETO_H_
 
@@ -15,16 +15,16 @@
 
 namespace clusterd {
 
-// What is told with the host's facts, too. The file that says so is left open.
+// Also reported with the host's facts. The caller sets the name of the file.
 HostAllows AllowsOnly(const std::set<ChangeKind>& kinds);
 
-// The key `allow` of agent.yaml's top mapping, which must be among its known
-// keys. Records what is wrong, with its place and the nearest known word. A
-// file with mistakes must not be used: then only observing is allowed.
+// Reads the key `allow` of agent.yaml's top mapping, which must be among its
+// known keys. Records mistakes, with place and nearest known word. A file with
+// mistakes must not be used: then only observing is allowed.
 HostAllows ReadAllows(const YamlMap& agent, Mistakes* mistakes);
 
 // PermissionDenied, naming each kind that the plan needs and the host does not
-// allow, its steps, and what to write where, as a plan says it.
+// allow, its steps, and what to write where, in the words of a plan.
 absl::Status CheckAllowed(const HostPlan& plan, const HostAllows& allows);
 
 }  // namespace clusterd

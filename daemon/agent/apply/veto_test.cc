@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "config/spec/yaml_document.h"
 #include "config/values/change_kind.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -45,6 +46,18 @@ TEST(VetoTest, AllowsNothingThatIsNotSaid) {
   }
   EXPECT_FALSE(
       CheckAllowed(PlanOf({CHANGE_KIND_UNSPECIFIED}), HostAllows()).ok());
+}
+
+TEST(VetoTest, RefusesInTheUsersLanguage) {
+  const absl::Status refused =
+      CheckAllowed(PlanOf({CHANGE_TLS}), AllowsOnly({CHANGE_OBSERVE}));
+  EXPECT_EQ(refused.message().find("node-07: this host does not allow tls"),
+            0u);
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(
+      ValueText(MessageWords(refused))
+          .find("node-07：该主机不允许 tls（步骤 1）；该主机允许 observe"),
+      0u);
 }
 
 TEST(VetoTest, AllowsOnlyObservingWithoutTheKey) {
@@ -88,23 +101,23 @@ TEST(VetoTest, NamesKindsStepsAndWhatToWriteWhere) {
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(status.message(),
             "node-07: this host does not allow firewall (step 2,4), tls (step "
-            "3); it allows observe, sysctl; start clusterd there with --config "
-            "and a file with \"allow: [observe, sysctl, firewall, tls]\" in "
-            "it, then ask again");
+            "3), it allows observe, sysctl; start clusterd there with "
+            "--config and a file with \"allow: [observe, sysctl, firewall, "
+            "tls]\" in it, then try again");
 }
 
 TEST(VetoTest, NamesTheFileThatIsReadAndItsMistake) {
   HostAllows allows = AllowsOnly({CHANGE_OBSERVE});
   allows.set_file("/srv/own.yaml");
   EXPECT_EQ(CheckAllowed(PlanOf({CHANGE_SYSCTL}), allows).message(),
-            "node-07: this host does not allow sysctl (step 1); it allows "
+            "node-07: this host does not allow sysctl (step 1), it allows "
             "observe; put \"allow: [observe, sysctl]\" into /srv/own.yaml "
-            "there, then ask again");
+            "there, then try again");
   allows.set_mistake("/srv/own.yaml:1:18: allow is \"sysctll\"");
   EXPECT_EQ(CheckAllowed(PlanOf({CHANGE_SYSCTL}), allows).message(),
-            "node-07: this host does not allow sysctl (step 1); it allows "
+            "node-07: this host does not allow sysctl (step 1), it allows "
             "observe until its file is right; correct the mistake there "
-            "(/srv/own.yaml:1:18: allow is \"sysctll\"), then ask again");
+            "(/srv/own.yaml:1:18: allow is \"sysctll\"), then try again");
 }
 
 }  // namespace

@@ -20,29 +20,26 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxReasonBytes = 200;
-constexpr absl::string_view kUntilMended = " (until mended)";
+constexpr absl::string_view kUntilFixed = " (until fixed)";
 constexpr absl::string_view kUntilResume = " (until RESUME)";
 
-// What slurmctld itself writes (22.05): the first two when a prolog or epilog
+// Reasons of slurmctld itself (22.05): the first two when a prolog or epilog
 // exits with another status than 0, the third when a node does not answer.
 constexpr absl::string_view kSlurmsOwn[] = {"Prolog error", "Epilog error",
                                             "Not responding"};
 
 // slurmctld may be slow when a job has just begun; MessageTimeout, after which
-// scontrol gives up by itself, is 10 s by default (slurm.conf(5)).
+// scontrol gives up, is 10 s by default (slurm.conf(5)).
 constexpr absl::Duration kCommandDeadline = absl::Seconds(15);
 constexpr size_t kMaxOutputBytes = 1 << 16;
 
 absl::Status CheckName(const std::string& node) {
-  // Leaves no place for a list of nodes, an option or a blank.
+  // Rejects a list of nodes, an option or a blank.
   if (IsHostName(node)) return absl::OkStatus();
-  return InvalidArgument(
-      "node ", QuotedText(node),
-      ": is no name of one Slurm node, expected letters, digits, "
-      "\".\", \"-\" and \"_\"");
+  return InvalidWords("msg-hook-host-name", QuotedText(node));
 }
 
-// Says what the program did where it did not do what it should.
+// Returns an error with the program's output if it failed.
 absl::Status CheckRun(const std::vector<std::string>& argv,
                       const CommandResult& result) {
   const std::string subject = absl::StrCat("`", absl::StrJoin(argv, " "), "`");
@@ -67,7 +64,7 @@ bool SlurmNode::IsDrained() const {
 
 bool SlurmNode::IsOurs() const {
   return absl::StartsWith(reason, kReasonPrefix) &&
-         (absl::EndsWith(reason, kUntilMended) ||
+         (absl::EndsWith(reason, kUntilFixed) ||
           absl::EndsWith(reason, kUntilResume));
 }
 
@@ -77,7 +74,7 @@ bool SlurmNode::IsOfOthers() const {
 }
 
 absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
-  // The first State stands before the reason, in which anything may stand.
+  // The first State is before the reason, which may contain any text.
   static const LazyRE2 kNode = {
       R"(\s*NodeName=(\S+) (?:.*? )??State=([A-Z_+*~#!%$@^-]+)(?: (.*?))?\s*)"};
   static const LazyRE2 kReason = {
@@ -92,12 +89,12 @@ absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line) {
   }
   node.states = absl::StrSplit(states, '+');
   for (std::string& state : node.states) {
-    // A sign behind a state tells more of it: "IDLE*" does not answer.
+    // A sign behind a state adds a detail: "IDLE*" does not answer.
     while (!state.empty() && !absl::ascii_isupper(state.back())) {
       state.pop_back();
     }
   }
-  // A comment, in which anything may stand, comes behind the reason.
+  // A comment, which may contain any text, comes behind the reason.
   const std::string fields = absl::StrCat(" ", rest);
   const size_t reason = fields.find(" Reason=");
   if (reason == std::string::npos || fields.find(" Comment=") < reason) {
@@ -125,16 +122,16 @@ std::string DrainReason(absl::string_view reason) {
       absl::StrCat(kReasonPrefix, absl::StripAsciiWhitespace(plain));
   return absl::StrCat(line, ReturnOf(RuleOfReason(line)) == Return::kByHand
                                 ? kUntilResume
-                                : kUntilMended);
+                                : kUntilFixed);
 }
 
 absl::StatusOr<std::string> Drainer::Scontrol(
     const HookSettings& settings, const std::vector<std::string>& arguments) {
   Command command;
   if (!settings.slurm_conf.empty()) {
-    // scontrol knows its configuration by this variable alone (scontrol(1),
-    // "ENVIRONMENT VARIABLES"); the daemon has none of its own to pass on.
-    // It names plugins that scontrol loads as root.
+    // scontrol takes its configuration from this variable alone (scontrol(1),
+    // "ENVIRONMENT VARIABLES"); the daemon has none of its own to pass on. The
+    // file names plugins that scontrol loads as root.
     RETURN_IF_ERROR(CheckFile("/", settings.slurm_conf));
     ASSIGN_OR_RETURN(std::string env, FindProgram("/", {"/usr/bin/env"}));
     command.argv = {std::move(env),
@@ -156,7 +153,7 @@ absl::StatusOr<SlurmNode> Drainer::Show(const HookSettings& settings,
                    Scontrol(settings, {"show", "node", node, "-o"}));
   ASSIGN_OR_RETURN(SlurmNode shown, ParseSlurmNode(text));
   if (shown.name == node) return shown;
-  return InvalidArgument("scontrol show node: tells of ",
+  return InvalidArgument("scontrol show node: describes ",
                          QuotedText(shown.name), ", expected \"", node, "\"");
 }
 
@@ -201,7 +198,7 @@ absl::Status Drainer::DrainNow(const HookSettings& settings,
       "node ", node, " drained: ", reason,
       ReturnOf(rule) != Return::kByHand
           ? ""
-          : absl::StrCat("; this host cannot tell when it is mended; then: ",
+          : absl::StrCat("; this host cannot notice when it is fixed; then: ",
                          "scontrol update NodeName=", node, " State=RESUME"));
   return absl::OkStatus();
 }
@@ -228,20 +225,18 @@ absl::Status Drainer::Drain(const HookSettings& settings,
                             absl::Duration wait) {
   RETURN_IF_ERROR(CheckName(node));
   const std::string text = DrainReason(reason);
+  const auto log = [this, node, text](const absl::Status& drained) {
+    if (drained.ok()) return;
+    log_->Warning("node ", node, " is not drained with ", QuotedText(text),
+                  ": ", drained.message());
+  };
   drains_.Do(absl::StrCat(node, " ", text), wait, [&] {
     const auto done = std::make_shared<MonotonicNotification>();
-    const bool queued = pool_.TryRun([this, settings, node, text, done] {
-      const absl::Status drained = DrainNow(settings, node, text);
-      if (!drained.ok()) {
-        log_->Warning("node ", node, " is not drained with ", QuotedText(text),
-                      ": ", drained.message());
-      }
+    const bool queued = pool_.TryRun([this, settings, node, text, log, done] {
+      log(DrainNow(settings, node, text));
       done->Notify();
     });
-    if (!queued) {
-      log_->Warning("node ", node, " is not drained with ", QuotedText(text),
-                    ": too much waits for scontrol");
-    }
+    if (!queued) log(Unavailable("too many calls of scontrol are queued"));
     return queued && done->WaitFor(wait);
   });
   return absl::OkStatus();
@@ -252,14 +247,14 @@ absl::Status Drainer::Recheck(
     std::function<bool(const std::string& rule)> holds) {
   RETURN_IF_ERROR(CheckName(node));
   if (!may_be_drained_) return absl::OkStatus();
-  // Dropped where the queue is full: the next check comes.
+  // Dropped if the queue is full: the next check tries again.
   pool_.TryRun([this, settings, node, holds = std::move(holds)] {
     if (!may_be_drained_) return;
     const absl::Status status = RecheckNow(settings, node, holds);
-    // Every check finds the same; a host that has no scontrol says so once.
+    // Every check finds the same; a host without scontrol logs that once.
     if (std::exchange(logged_, status) != status) {
-      log_->Warning("node ", node, ": whether it is drained by ",
-                    "us cannot be told or changed: ", status.message());
+      log_->Warning("node ", node, ": cannot read or end its drain by ",
+                    "clusterd: ", status.message());
     }
   });
   return absl::OkStatus();

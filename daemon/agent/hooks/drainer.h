@@ -1,13 +1,13 @@
-// Drains this host in Slurm with a reason, and takes that back. A prolog
-// must not call Slurm's commands (prolog_epilog.html, "should not"), so the
-// daemon runs them, on a thread of its own, one at a time and with a deadline:
+// Drains this host in Slurm with a reason, and takes that back. A prolog must
+// not call Slurm's commands (prolog_epilog.html, "should not"). So the daemon
+// runs them, on a thread of its own, one at a time and with a deadline:
 //   scontrol show node N -o
 //   scontrol update NodeName=N State=DRAIN "Reason=clusterd: link: DOWN …"
 //   scontrol update NodeName=N State=UNDRAIN
 // UNDRAIN and not RESUME: a node that is DOWN for another cause stays so
 // (scontrol(1)). A drain that a person made or changed stays: the drainer reads
-// the node before each change, and again after a drain. It replaces no reason
-// of ours by one that is easier to take back, see ReturnOf. scontrol runs only
+// the node before each change, and again after a drain. It never replaces our
+// reason by one that is easier to take back, see ReturnOf. scontrol runs only
 // if root alone can have changed it (program_path.h): to drain, after this
 // daemon has drained, and once after its start.
 #ifndef DAEMON_AGENT_HOOKS_DRAINER_H_
@@ -34,14 +34,13 @@
 
 namespace clusterd {
 
-// Equal questions that come at once are worked on once: the first does the
-// work, those that come before it has ended wait for what it finds.
-// Safe for concurrent use.
+// Merges equal concurrent questions: the first does the work, and those that
+// come before it has ended share its result. Safe for concurrent use.
 template <typename Found>
 class SharedWork {
  public:
-  // What `work` finds, in this thread or in another's that began it under the
-  // same key; nullopt if another's takes longer than `wait`.
+  // Returns the result of `work`, run here or by the thread that began it under
+  // the same key; nullopt if that thread takes longer than `wait`.
   template <typename Work>
   std::optional<Found> Do(const std::string& key, absl::Duration wait,
                           const Work& work) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -62,7 +61,7 @@ class SharedWork {
     {
       absl::MutexLock lock(&mutex_);
       under_way_.erase(key);
-      is_alone = mine.use_count() == 1;  // Nobody can join any more.
+      is_alone = mine.use_count() == 1;  // No thread can join any more.
     }
     if (is_alone) return std::move(mine->found);
     mine->done.Notify();
@@ -80,56 +79,55 @@ class SharedWork {
       ABSL_GUARDED_BY(mutex_);
 };
 
-// How Slurm sees this host, by what `scontrol show node NAME -o` prints:
+// The state of this host in Slurm, as `scontrol show node NAME -o` prints it:
 //   NodeName=n1 Arch=x86_64 … State=IDLE+DRAIN ThreadsPerCore=1 …
-//   ExtSensorsTemp=n/s Reason=clusterd: link: device 3: DOWN (until mended)
+//   ExtSensorsTemp=n/s Reason=clusterd: link: device 3: DOWN (until fixed)
 //   [root@2026-11-23T22:43:49] Comment=rack 7
-// in one line (Slurm 22.05.8, as recorded; scontrol(1), "show"). Without a
-// reason the field is not there.
+// in one line (Slurm 22.05.8, as recorded; scontrol(1), "show"). The field is
+// missing without a reason.
 struct SlurmNode {
   std::string name;
   std::vector<std::string> states;  // "IDLE", "DRAIN".
   std::string reason;               // Without who set it and when.
 
   bool IsDrained() const;
-  // The reason is as DrainReason made it: a person who changes it takes the
-  // drain over.
+  // True for a reason of DrainReason: a person who edits it takes the drain
+  // over.
   bool IsOurs() const;
-  // The reason is another's and must not be replaced. Slurm's own words for a
-  // hook that refused, or for a host that was away, do not count.
+  // True if the reason is another's and must not be replaced. Slurm's own texts
+  // for a hook that refused, or for a host that was away, do not count.
   bool IsOfOthers() const;
 };
 
-// InvalidArgument, quoting the start, for what has not this form.
+// InvalidArgument, quoting the start, for another form.
 absl::StatusOr<SlurmNode> ParseSlurmNode(absl::string_view line);
 
-// The rule in a reason of ours, "clusterd: link: device 3: DOWN"; empty if it
-// is none.
+// The rule in our reason "clusterd: link: device 3: DOWN"; otherwise empty.
 std::string RuleOfReason(absl::string_view reason);
 
 // A reason as scontrol takes it: one printable line with our prefix and without
-// the quotes that scontrol drops from its arguments, so that it reads back as
-// it was written. Its end tells who takes the drain back: "(until mended)" we
-// do, "(until RESUME)" a person must; see ReturnOf.
+// the quotes that scontrol drops from its arguments, so that it reads back
+// unchanged. Its end says who undoes the drain: clusterd for "(until fixed)", a
+// person for "(until RESUME)"; see ReturnOf.
 std::string DrainReason(absl::string_view reason);
 
 // Safe for concurrent use.
 class Drainer {
  public:
-  // All must outlive it. `audit` has a line before each change of the node, or
-  // it is not made; null: nobody asks for one.
+  // All must outlive it. `audit` gets a line before each change of the node, or
+  // the change is not made; null: no audit file.
   Drainer(CommandRunner* runner, Log* log, AuditLog* audit = nullptr)
       : runner_(runner), log_(log), audit_(audit) {}
 
   // Sets the reason; equal calls share one. Returns when that is done, or after
-  // `wait`, and it goes on. What comes of it is logged. InvalidArgument, and
-  // nothing is run, if `node` is no node's name.
+  // `wait`, and it goes on. Logs the outcome. InvalidArgument, before any
+  // command, if `node` is not a valid node name.
   absl::Status Drain(const HookSettings& settings, const std::string& node,
                      const std::string& reason, absl::Duration wait);
 
-  // This host is fit again: takes our own drain back if `holds` says that the
-  // rule in its reason does now. `holds` is called on the drainer's thread, if
-  // there is such a drain. Does not block.
+  // Undoes our own drain of this host if `holds` says that the rule in its
+  // reason holds now. Calls `holds` on the drainer's thread, only if there is
+  // such a drain. Does not block.
   absl::Status Recheck(const HookSettings& settings, const std::string& node,
                        std::function<bool(const std::string& rule)> holds);
 
@@ -153,9 +151,9 @@ class Drainer {
   CommandRunner* const runner_;
   Log* const log_;
   AuditLog* const audit_;
-  // This host may be drained by us: worth a look when it is fit.
+  // False if clusterd surely has not drained this host: no recheck then.
   std::atomic<bool> may_be_drained_{true};
-  absl::Status logged_;  // Of the last recheck; the pool's thread alone.
+  absl::Status logged_;  // By the last recheck; the pool's thread alone.
   SharedWork<bool> drains_;
   WorkerPool pool_{1, 8};  // Last: its thread uses the rest.
 };

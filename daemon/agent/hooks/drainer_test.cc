@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-// scontrol with one node, n1: what it is told is what it shows.
+// scontrol with one node, n1, which shows what it was set to.
 class FakeSlurm final : public CommandRunner {
  public:
   absl::StatusOr<CommandResult> Run(const Command& command) override {
@@ -119,7 +119,7 @@ class DrainerTest : public testing::Test {
 };
 
 constexpr char kReason[] = "clusterd: link: device 3: DOWN";
-constexpr char kOurs[] = "clusterd: link: device 3: DOWN (until mended)";
+constexpr char kOurs[] = "clusterd: link: device 3: DOWN (until fixed)";
 
 TEST_F(DrainerTest, SetsOurReasonAndReadsItBack) {
   Drain(kReason);
@@ -168,7 +168,7 @@ TEST_F(DrainerTest, NamesSlurmsConfigurationWhereItIsElsewhere) {
                            " ", settings_.scontrol, " ")))));
 }
 
-// It names libraries that scontrol loads, as root.
+// The file names libraries that scontrol loads as root.
 TEST_F(DrainerTest, ReadsNoSlurmConfigurationThatOthersCanChange) {
   root_.Write("/opt/slurm.conf", "", 0666);
   settings_.slurm_conf = root_.path() + "/opt/slurm.conf";
@@ -192,7 +192,7 @@ TEST_F(DrainerTest, RunsNoProgramThatOthersCanWrite) {
                     HasSubstr("/bin/scontrol: not trusted, because others")));
 }
 
-// The group is another's: what a package of Slurm's own user may leave.
+// The group is another's: a package of Slurm's own user may leave that.
 TEST_F(DrainerTest, RunsNoProgramThatAnotherGroupCanWrite) {
   if (chown(settings_.scontrol.c_str(), static_cast<uid_t>(-1), 12345) != 0) {
     GTEST_SKIP() << "only root gives a file to a group that it is not in";
@@ -250,7 +250,7 @@ TEST_F(DrainerTest, DrainsOnceForOneRule) {
   EXPECT_EQ(slurm_.reason(), kOurs);
   Drain("clusterd: device-health: device 3: ALARM");
   EXPECT_EQ(slurm_.reason(),
-            "clusterd: device-health: device 3: ALARM (until mended)");
+            "clusterd: device-health: device 3: ALARM (until fixed)");
 }
 
 TEST_F(DrainerTest, ClearsItsOwnDrainOnceTheRuleHolds) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/report/job_verdict.h"
@@ -5,9 +7,8 @@
 #include "config/values/ipv4.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
-#include "config/words/subject_text.h"
 #include "config/words/waiver_text.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 
 namespace clusterd {
 namespace {
@@ -32,29 +33,40 @@ bool Closes(const JobReason& reason, Source source,
          settings.fail_closed.count(reason.rule()) > 0;
 }
 
-std::string LineOf(const JobReason& reason) {
-  return absl::StrCat(StateWord(reason.state()), ": ", ReasonLine(reason));
+// "fail: clusterd: link: DOWN".
+FindingValue LineOf(const JobReason& reason) {
+  return Worded("hook-state-and-reason",
+                Worded(absl::StrCat("hook-state-", StateWord(reason.state()))),
+                ReasonWords(reason));
 }
 
-// Gathers the answer, the worst decision first.
+void SetText(const FindingValue& words, JobReason* reason) {
+  reason->set_text(EnglishText(words));
+  *reason->mutable_said() = words;
+}
+
+// Collects the answer, the worst decision first.
 class Deciding {
  public:
   explicit Deciding(const HookSettings& settings) : settings_(settings) {}
 
   void Take(const JobReason& reason, Source source,
             HookAnswer::Decision if_closed) {
-    // The verdict and the host itself often say the same.
-    if (!told_.insert(reason.SerializeAsString()).second) return;
+    // The verdict and the host itself often have the same reason.
+    JobReason plain = reason;
+    plain.clear_said();
+    if (!told_.insert(plain.SerializeAsString()).second) return;
     const bool closes = Closes(reason, source, settings_);
     if (closes && if_closed > answer_.decision()) {
       answer_.set_decision(if_closed);
       answer_.set_reason(ReasonLine(reason));
+      *answer_.mutable_reason_words() = ReasonWords(reason);
     }
     const State state = KnownState(reason.state());
     rules_.insert(reason.rule());
-    reasons_.emplace_back(
-        reason,
-        !closes && (state == FAIL || state == UNKNOWN || reason.waived()));
+    const bool may_be_wrong =
+        state == FAIL || state == UNKNOWN || reason.waived();
+    reasons_.emplace_back(reason, !closes && may_be_wrong);
   }
 
   HookAnswer::Decision IfHere(const JobReason& reason) const {
@@ -70,23 +82,23 @@ class Deciding {
     absl::c_stable_sort(reasons_, [this](const auto& a, const auto& b) {
       return Weight(a.first) < Weight(b.first);
     });
-    for (const auto& [reason, is_let_through] : reasons_) {
+    for (const auto& [reason, is_allowed] : reasons_) {
       const bool fails = reason.state() == FAIL;
       const int most = fails ? kMaxFailures : kMaxTold;
       if (answer_.reasons_size() < most) *answer_.add_reasons() = reason;
-      if (!is_let_through) continue;
+      if (!is_allowed) continue;
       if (answer_.let_through_size() >= most) {
         answer_.set_let_through_more(answer_.let_through_more() + 1);
         continue;
       }
-      answer_.add_let_through(LineOf(reason));
+      AddLetThrough(LineOf(reason), &answer_);
       if (fails) answer_.set_let_through_worst(answer_.let_through_size());
     }
     return std::move(answer_);
   }
 
  private:
-  // No failure gives way to another reason, however it is explained.
+  // A failure always ranks first, even if another rule explains it.
   std::pair<bool, int> Weight(const JobReason& reason) const {
     const State state = KnownState(reason.state());
     return {state != FAIL && rules_.count(reason.caused_by()) > 0, -state};
@@ -96,52 +108,26 @@ class Deciding {
   HookAnswer answer_;
   std::set<std::string> told_;
   std::set<std::string> rules_;
-  // Beside each whether it is let through although it may be wrong.
+  // Each reason, and true if it is allowed although it may be wrong.
   std::vector<std::pair<JobReason, bool>> reasons_;
 };
-
-// The line of a reason about another host names it and its devices.
-JobReason OfOther(const std::string& host, const JobReason& reason) {
-  JobReason named = reason;
-  named.clear_devices();
-  const std::string devices =
-      DevicesText({reason.devices().begin(), reason.devices().end()});
-  named.set_text(absl::StrCat(host, devices.empty() ? "" : " ", devices, ": ",
-                              reason.text()));
-  return named;
-}
 
 JobReason Unexplained(State state) {
   JobReason reason;
   reason.set_rule(kNoRule);
   reason.set_state(KnownState(state));
-  reason.set_text("the controller's verdict gives no reason");
+  SetText(Worded("hook-no-reason"), &reason);
   return reason;
 }
 
-bool Explains(const google::protobuf::RepeatedPtrField<JobReason>& reasons,
-              State state) {
-  return absl::c_any_of(reasons, [state](const JobReason& reason) {
-    return KnownState(reason.state()) == KnownState(state);
-  });
-}
-
-bool NeedsReason(State state) {
-  return KnownState(state) == FAIL || KnownState(state) == UNKNOWN;
-}
-
-void AddHost(const JobVerdict::Host& host, bool is_own, JudgedHost* judged) {
-  std::vector<JobReason> reasons(host.reasons().begin(), host.reasons().end());
-  if (NeedsReason(host.state()) && !Explains(host.reasons(), host.state())) {
-    reasons.push_back(Unexplained(host.state()));
-  }
-  for (JobReason& reason : reasons) {
-    if (is_own) {
-      judged->by_verdict.push_back(std::move(reason));
-    } else {
-      judged->others.emplace_back(host.host(), std::move(reason));
-    }
-  }
+// True if the state needs a reason, and none of these has it.
+bool Lacks(const google::protobuf::RepeatedPtrField<JobReason>& reasons,
+           State state) {
+  const State known = KnownState(state);
+  return (known == FAIL || known == UNKNOWN) &&
+         absl::c_none_of(reasons, [known](const JobReason& reason) {
+           return KnownState(reason.state()) == known;
+         });
 }
 
 }  // namespace
@@ -149,23 +135,23 @@ void AddHost(const JobVerdict::Host& host, bool is_own, JudgedHost* judged) {
 void AddVerdict(const JobVerdict& verdict, absl::string_view host,
                 JudgedHost* judged) {
   bool is_there = false;
-  bool explained = Explains(verdict.reasons(), verdict.verdict());
+  bool lacks = Lacks(verdict.reasons(), verdict.verdict());
   for (const JobVerdict::Host& entry : verdict.hosts()) {
     const bool is_own = entry.host() == host;
     is_there = is_there || is_own;
-    explained =
-        explained || KnownState(entry.state()) == KnownState(verdict.verdict());
-    AddHost(entry, is_own, judged);
+    lacks = lacks && KnownState(entry.state()) != KnownState(verdict.verdict());
+    const auto add = [&](JobReason reason) {
+      if (!is_own) reason.set_host(entry.host());
+      (is_own ? judged->by_verdict : judged->others).push_back(reason);
+    };
+    absl::c_for_each(entry.reasons(), add);
+    if (Lacks(entry.reasons(), entry.state())) add(Unexplained(entry.state()));
   }
-  for (const JobReason& reason : verdict.reasons()) {
-    judged->whole.push_back(reason);
-  }
-  if (NeedsReason(verdict.verdict()) && !explained) {
-    judged->whole.push_back(Unexplained(verdict.verdict()));
-  }
+  judged->others.insert(judged->others.end(), verdict.reasons().begin(),
+                        verdict.reasons().end());
+  if (lacks) judged->others.push_back(Unexplained(verdict.verdict()));
   if (!is_there) {
-    judged->trouble.push_back(
-        absl::StrCat("the controller's verdict does not name ", host));
+    judged->trouble.push_back(Worded("msg-hook-verdict-lacks-host", host));
   }
 }
 
@@ -189,10 +175,10 @@ void HeedWaivers(const HostWaivers* waivers, absl::Time now,
     if (old.waived() == (waiver != nullptr)) continue;
     reason.set_waived(waiver != nullptr);
     reason.set_state(waiver != nullptr ? WARN : state);
-    reason.set_text(waiver == nullptr
-                        ? "no longer waived: " + old.text()
-                        : absl::StrCat(old.text(), "; waived ",
-                                       ValueText(WaiverWords(*waiver))));
+    SetText(waiver == nullptr
+                ? Worded("hook-no-longer-waived", TextWords(old))
+                : Worded("hook-waived", TextWords(old), WaiverWords(*waiver)),
+            &reason);
   }
 }
 
@@ -204,41 +190,46 @@ HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings) {
   for (const JobReason& reason : judged.by_itself) {
     deciding.Take(reason, Source::kItself, deciding.IfHere(reason));
   }
-  for (const auto& [host, reason] : judged.others) {
-    deciding.Take(OfOther(host, reason), Source::kVerdict, HookAnswer::REFUSE);
-  }
-  for (const JobReason& reason : judged.whole) {
+  for (const JobReason& reason : judged.others) {
     deciding.Take(reason, Source::kVerdict, HookAnswer::REFUSE);
   }
   HookAnswer answer = deciding.Done();
-  for (const std::string& trouble : judged.trouble) {
-    answer.add_let_through(PrintableText(trouble, kMaxPrintableBytes * 2));
+  for (const FindingValue& trouble : judged.trouble) {
+    AddLetThrough(trouble, &answer);
   }
   answer.set_basis(judged.basis);
   answer.set_schema_version(kHookSchemaVersion);
   return answer;
 }
 
-void HoldBrake(const std::string& why, bool opens, HookAnswer* answer) {
-  const auto old = answer->let_through();
-  const auto failures = old.begin() + answer->let_through_worst();
+void AddLetThrough(const FindingValue& words, HookAnswer* answer) {
+  answer->add_let_through(
+      PrintableText(EnglishText(words), kMaxPrintableBytes * 2));
+  *answer->add_let_through_words() = words;
+}
+
+void HoldBrake(const FindingValue& why, bool opens, HookAnswer* answer) {
+  const auto lines = answer->let_through_words();
+  const auto others = lines.begin() + answer->let_through_worst();
   answer->set_decision(opens ? HookAnswer::ALLOW : HookAnswer::REFUSE);
   answer->clear_let_through();
+  answer->clear_let_through_words();
   for (const JobReason& reason : answer->reasons()) {
-    if (opens && reason.state() == FAIL) {
-      answer->add_let_through(LineOf(reason));
-    }
+    if (opens && reason.state() == FAIL) AddLetThrough(LineOf(reason), answer);
   }
-  if (!opens) answer->mutable_let_through()->Add(old.begin(), failures);
-  answer->add_let_through(why);
+  const auto add = [answer](const FindingValue& line) {
+    AddLetThrough(line, answer);
+  };
+  if (!opens) std::for_each(lines.begin(), others, add);
+  add(why);
   answer->set_let_through_worst(answer->let_through_size());
-  answer->mutable_let_through()->Add(failures, old.end());
+  std::for_each(others, lines.end(), add);
 }
 
 std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
                                         const JobSpec& job,
                                         absl::string_view host) {
-  // 0 would need a HCCL_WHITELIST_FILE that nobody has made; CANN's list of
+  // 0 would need a HCCL_WHITELIST_FILE, which does not exist; CANN's list of
   // environment variables.
   std::vector<std::string> lines = {"HCCL_WHITELIST_DISABLE=1"};
   if (verdict == nullptr) return lines;

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -56,7 +56,7 @@ TEST(DecideTest, DrainsForAFailureAboutThisHost) {
   }
 }
 
-// Whether the controller is there or away.
+// Drains with and without the controller.
 TEST(DecideTest, AChipInAlarmDrains) {
   const JobReason reason = Reason("device-health", FAIL, "Alarm (80E18401)");
   for (const JudgedHost& judged : {ByVerdict(reason), ByItself(reason)}) {
@@ -70,15 +70,19 @@ TEST(DecideTest, RefusesAndDrainsNobodyForAnotherHost) {
   JudgedHost judged;
   JobReason reason = Reason("link", FAIL, "DOWN");
   reason.add_devices(3);
-  judged.others.emplace_back("node07", reason);
+  reason.set_host("node07");
+  judged.others.push_back(reason);
   const HookAnswer answer = Decide(judged, {});
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE);
   EXPECT_EQ(answer.reason(), "clusterd: link: node07 device 3: DOWN");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(ValueText(answer.reason_words()),
+            "clusterd：link：node07 设备 3：DOWN");
 }
 
 TEST(DecideTest, RefusesForTheJobAsAWhole) {
   JudgedHost judged;
-  judged.whole.push_back(Reason("subnet-shared", FAIL));
+  judged.others.push_back(Reason("subnet-shared", FAIL));
   EXPECT_EQ(Decide(judged, {}).decision(), HookAnswer::REFUSE);
 }
 
@@ -89,8 +93,8 @@ TEST(DecideTest, DrainsNoHostForWhatTheJobAsked) {
 
 TEST(DecideTest, DrainWinsOverARefusalForAnother) {
   JudgedHost judged = ByVerdict(Reason("net-health", FAIL));
-  judged.others.emplace_back("node07", Reason("link", FAIL));
-  judged.whole.push_back(Reason("subnet-shared", FAIL));
+  judged.others.push_back(Reason("link", FAIL));
+  judged.others.push_back(Reason("subnet-shared", FAIL));
   const HookAnswer answer = Decide(judged, {});
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_THAT(answer.reason(), HasSubstr("net-health"));
@@ -98,10 +102,11 @@ TEST(DecideTest, DrainWinsOverARefusalForAnother) {
 
 TEST(DecideTest, LetsThroughWhatIsUnknownAndSaysSo) {
   JudgedHost judged = ByVerdict(Reason("lldp", UNKNOWN, "timed out"));
-  judged.trouble.push_back("the controller is away\n\x1b[2J");
+  judged.trouble.push_back(ToFindingValue("the controller is away\n\x1b[2J"));
   const HookAnswer answer = Decide(judged, {});
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   ASSERT_EQ(answer.let_through_size(), 2);
+  EXPECT_EQ(answer.let_through_words_size(), 2);
   EXPECT_THAT(answer.let_through(0),
               AllOf(HasSubstr("unknown"), HasSubstr("lldp")));
   EXPECT_THAT(answer.let_through(1),
@@ -182,9 +187,9 @@ TEST(AddVerdictTest, SplitsReasonsByWhoTheyAreAbout) {
   AddVerdict(verdict, "node1", &judged);
   ASSERT_EQ(judged.by_verdict.size(), 1u);
   EXPECT_EQ(judged.by_verdict[0].rule(), "optics");
-  ASSERT_EQ(judged.others.size(), 1u);
-  EXPECT_EQ(judged.others[0].first, "node2");
-  EXPECT_EQ(judged.whole.size(), 1u);
+  ASSERT_EQ(judged.others.size(), 2u);
+  EXPECT_EQ(judged.others[0].host(), "node2");
+  EXPECT_EQ(judged.others[1].host(), "");
   EXPECT_THAT(judged.trouble, IsEmpty());
 }
 
@@ -318,7 +323,8 @@ TEST(HoldBrakeTest, StandsBehindTheFailuresThatAreLetThrough) {
   for (const bool opens : {true, false}) {
     HookAnswer answer = Decide(judged, {});
     ASSERT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
-    HoldBrake("12 of 100 hosts fail", opens, &answer);
+    HoldBrake(ToFindingValue("12 of 100 hosts fail"), opens, &answer);
+    EXPECT_EQ(answer.let_through_words_size(), answer.let_through_size());
     EXPECT_EQ(answer.decision(),
               opens ? HookAnswer::ALLOW : HookAnswer::REFUSE);
     // The failure that refuses a job is in `reason`.

@@ -17,7 +17,7 @@ std::set<std::string> ReadRules(const YamlValue& list) {
   std::set<std::string> rules;
   if (list.node() == nullptr) return rules;
   if (!list.Is(YamlNode::Kind::kList)) {
-    list.WrongKind("a list of rules");
+    list.WrongKind("spec-list-of-rules");
     return rules;
   }
   const std::vector<absl::string_view> names = RuleNames();
@@ -31,7 +31,7 @@ std::set<std::string> ReadRules(const YamlValue& list) {
 std::optional<std::string> ReadPath(const YamlValue& value) {
   std::optional<std::string> path = value.Text();
   if (path && path->front() != '/') {
-    value.Wrong(": ", QuoteValue(*path), " is no absolute path");
+    value.Wrong("msg-spec-not-absolute", QuoteValue(*path));
   }
   return path;
 }
@@ -72,8 +72,7 @@ HookSettings ReadHookSettings(const YamlValue& hooks) {
   for (const std::string& rule : settings.fail_open) {
     if (settings.fail_closed.count(rule) > 0 ||
         settings.fail_closed_unknown.count(rule) > 0) {
-      map["fail_open"].Wrong(": ", rule,
-                             " is to fail closed, too, expected one of both");
+      map["fail_open"].Wrong("msg-hook-fail-open-and-closed", rule);
     }
   }
   return settings;

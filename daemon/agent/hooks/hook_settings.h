@@ -1,22 +1,21 @@
-// What a site may say in agent.yaml about the hooks of its scheduler, and what
-// holds where it says nothing:
+// The hooks of a site's scheduler in agent.yaml, with their defaults:
 //   hooks:
-//     drain: true                # false: nobody is drained; a Slurm prolog
-//                                # then only tells, since to fail is to drain
+//     drain: true                # false: drains no host; a Slurm prolog only
+//                                # reports, since its failure would drain
 //     max_age: 10m               # of a verdict, when the controller is away
 //     grace: 10s                 # for a job's last processes, in an epilog
 //     fail_open: [lldp]          # a failure of these lets a job through
-//     fail_closed: [firewall]    # also where this host alone is judged
-//     fail_closed_unknown: [link]  # not to be known is refused, too
+//     fail_closed: [firewall]    # also without a verdict
+//     fail_closed_unknown: [link]  # an unknown result refuses too
 //     scontrol: /usr/bin/scontrol
-//     slurm_conf: /etc/slurm/slurm.conf   # else where Slurm finds it
+//     slurm_conf: /etc/slurm/slurm.conf   # default: Slurm's own
 //
-// Which failures refuse:
-//   in a verdict of the controller   all, but for `fail_open`
+// These failures refuse:
+//   in a verdict of the controller   all but `fail_open`
 //   by this host alone               those of kHookRules that need no spec (a
 //                                    host has none), and `fail_closed`
-// What is unknown lets through, but for `fail_closed_unknown`: our own trouble
-// is no reason to stop a job, and is told in the answer.
+// An unknown rule lets a job through, except for `fail_closed_unknown`: an
+// internal error of clusterd never blocks a job. The answer reports it.
 #ifndef DAEMON_AGENT_HOOKS_HOOK_SETTINGS_H_
 #define DAEMON_AGENT_HOOKS_HOOK_SETTINGS_H_
 
@@ -29,16 +28,16 @@
 
 namespace clusterd {
 
-// Whether this host may refuse for the rule without cluster.yaml; and whether
-// it is about how the job was asked for, so that nobody is drained. Others
+// HoldsAlone: this host may refuse for the rule without cluster.yaml. IsOfJob:
+// the rule is about the job's request, so no host is drained. Other rules
 // refuse in a controller's verdict and drain the host that they are about. The
-// rules' rows say why.
+// rules' rows give the reasons.
 bool HoldsAlone(absl::string_view rule);
 bool IsOfJob(absl::string_view rule);
 
-// Who lets a host be used again that was drained for a rule; a later one needs
-// more than one before it: what this host sees, a verdict of the controller
-// about it, a person, where only several hosts together tell.
+// Condition for undoing a drain for a rule; a later one needs more than one
+// before it: this host's own facts, a controller's verdict about it, or a
+// person, if only several hosts together show it.
 enum class Return { kByItself, kByController, kByHand };
 Return ReturnOf(absl::string_view rule);
 
@@ -53,9 +52,9 @@ struct HookSettings {
   std::string slurm_conf;  // Empty: scontrol's own default.
 };
 
-// The key `hooks` of agent.yaml, absent or not. Records every mistake: unknown
-// keys and rules with the nearest known one, a rule that is to fail open and
-// closed, paths that are not absolute.
+// Reads the key `hooks` of agent.yaml, absent or not. Records every mistake:
+// unknown keys and rules with the nearest known one, a rule that is to fail
+// open and closed, paths that are not absolute.
 HookSettings ReadHookSettings(const YamlValue& hooks);
 
 }  // namespace clusterd

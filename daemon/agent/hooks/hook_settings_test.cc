@@ -13,7 +13,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Of a file whose only key is `hooks`.
+// Reads a file whose only key is `hooks`.
 HookSettings Read(absl::string_view text, Mistakes* mistakes) {
   const auto tree = ParseYaml(text, YamlLimits(), mistakes);
   if (!tree) return HookSettings();
@@ -74,8 +74,8 @@ TEST(ReadHookSettingsTest, TellsEveryMistakeAtOnce) {
                     HasSubstr("\"lnik\""), HasSubstr("\"link\""),
                     HasSubstr("agent.yaml:5:16: hooks.fail_closed"),
                     HasSubstr("expected a list of rules"),
-                    HasSubstr("hooks.fail_open: hccs is to fail closed, too"),
-                    HasSubstr("\"scontrol\" is no absolute path")));
+                    HasSubstr("hooks.fail_open: hccs is also in fail_closed"),
+                    HasSubstr("\"scontrol\" is not an absolute path")));
 }
 
 TEST(HookRulesTest, AreThoseOfTheRows) {

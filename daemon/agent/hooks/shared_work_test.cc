@@ -29,7 +29,7 @@ TEST(SharedWorkTest, WorksOnceForAllThatComeMeanwhile) {
   for (int i = 0; i < 63; ++i) {
     others.emplace_back([&] {
       const auto found = shared.Do("a", kPatience, [] { return 9; });
-      // Whoever comes after the first has ended works alone.
+      // A caller that comes after the first has ended works alone.
       EXPECT_TRUE(found == 1 || found == 9);
     });
   }

@@ -50,11 +50,11 @@ TEST(ParseSlurmNodeTest, ReadsOurDrainWhateverStandsInItsReason) {
   const SlurmNode node =
       Parsed(Line("IDLE+DRAIN",
                   " Reason=clusterd: link: device 3: DOWN = x State=IDLE "
-                  "(until mended) [root@2026-11-23T22:43:49]"));
+                  "(until fixed) [root@2026-11-23T22:43:49]"));
   EXPECT_TRUE(node.IsDrained());
   EXPECT_TRUE(node.IsOurs());
   EXPECT_EQ(node.reason,
-            "clusterd: link: device 3: DOWN = x State=IDLE (until mended)");
+            "clusterd: link: device 3: DOWN = x State=IDLE (until fixed)");
   EXPECT_EQ(RuleOfReason(node.reason), "link");
 }
 
@@ -85,8 +85,8 @@ TEST(ParseSlurmNodeTest, KnowsWhoseReasonStandsThere) {
   EXPECT_TRUE(of_others("broken fan"));
   EXPECT_TRUE(of_others("my clusterd: link"));
   EXPECT_TRUE(of_others("Prolog error again"));
-  EXPECT_TRUE(of_others("clusterd: link: DOWN (until mended), ticket 4711"));
-  EXPECT_FALSE(of_others("clusterd: link: DOWN (until mended)"));
+  EXPECT_TRUE(of_others("clusterd: link: DOWN (until fixed), ticket 4711"));
+  EXPECT_FALSE(of_others("clusterd: link: DOWN (until fixed)"));
   EXPECT_FALSE(of_others("clusterd: ip-unique: x (until RESUME)"));
   EXPECT_FALSE(of_others("Prolog error"));
 }
@@ -121,9 +121,9 @@ TEST(RuleOfReasonTest, FindsTheRuleOrNothing) {
 
 TEST(DrainReasonTest, IsOneLineThatReadsBackAsItWasWritten) {
   EXPECT_EQ(DrainReason("clusterd: link: device 3: DOWN"),
-            "clusterd: link: device 3: DOWN (until mended)");
+            "clusterd: link: device 3: DOWN (until fixed)");
   EXPECT_EQ(DrainReason("clusterd: link: \"a\" 'b' `c`\n"),
-            "clusterd: link: a b c/n (until mended)");
+            "clusterd: link: a b c/n (until fixed)");
   EXPECT_EQ(DrainReason("other"), "clusterd: other (until RESUME)");
   EXPECT_EQ(DrainReason("clusterd: ip-unique: x"),
             "clusterd: ip-unique: x (until RESUME)");

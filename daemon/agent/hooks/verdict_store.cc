@@ -1,9 +1,8 @@
 #include "absl/strings/str_format.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 
 namespace clusterd {
 namespace {
@@ -16,7 +15,7 @@ struct FileName {
   std::string digest;
 };
 
-// False for what this class has not named.
+// False for a name that this class did not make.
 bool ParseName(absl::string_view name, FileName* parsed) {
   static const LazyRE2 kName = {R"((\d{16})-([0-9a-f]{64})\.verdict)"};
   return HasForm(name, *kName, &parsed->judged_at_ms, &parsed->digest);
@@ -25,16 +24,11 @@ bool ParseName(absl::string_view name, FileName* parsed) {
 absl::Status CheckAge(const JobVerdict& verdict, absl::Time now,
                       absl::Duration max_age) {
   const absl::Duration age = now - absl::FromUnixMillis(verdict.judged_at_ms());
-  if (age > max_age) {
-    return FailedPrecondition("verdict: is ", DurationText(age),
-                              " old by this host's clock, expected at most ",
-                              DurationText(max_age));
-  }
-  if (age >= -kMaxClockLead) return absl::OkStatus();
-  return FailedPrecondition(
-      "verdict: is of ", DurationText(-age),
-      " after now by this host's clock, expected at most ",
-      DurationText(kMaxClockLead));
+  const bool is_old = age > max_age;
+  if (!is_old && age >= -kMaxClockLead) return absl::OkStatus();
+  return PreconditionWords(
+      is_old ? "msg-hook-verdict-old" : "msg-hook-verdict-ahead",
+      Lasting(is_old ? age : -age), Lasting(is_old ? max_age : kMaxClockLead));
 }
 
 }  // namespace
@@ -42,8 +36,8 @@ absl::Status CheckAge(const JobVerdict& verdict, absl::Time now,
 absl::StatusOr<JobVerdict> VerdictStore::Prove(const SignedVerdict& verdict,
                                                absl::Duration max_age) const {
   if (verdict.verdict().size() > kMaxVerdictBytes) {
-    return PermissionDenied("verdict: has ", verdict.verdict().size(),
-                            " bytes, expected at most ", kMaxVerdictBytes);
+    return DeniedWords("msg-hook-verdict-too-large", verdict.verdict().size(),
+                       kMaxVerdictBytes);
   }
   ASSIGN_OR_RETURN(const std::string ca, options_.read_ca());
   const absl::Time now = clock_->Now();
@@ -52,12 +46,11 @@ absl::StatusOr<JobVerdict> VerdictStore::Prove(const SignedVerdict& verdict,
                                    now));
   JobVerdict proved;
   if (!proved.ParseFromString(verdict.verdict())) {
-    return absl::PermissionDeniedError("verdict: is signed and no JobVerdict");
+    return DeniedWords("msg-hook-verdict-not-readable");
   }
   if (proved.cluster() != options_.cluster) {
-    return PermissionDenied("verdict: is of cluster ",
-                            QuotedText(proved.cluster()), ", expected \"",
-                            options_.cluster, "\"");
+    return DeniedWords("msg-hook-verdict-other-cluster",
+                       QuotedText(proved.cluster()), options_.cluster);
   }
   RETURN_IF_ERROR(CheckAge(proved, now, max_age));
   return proved;
@@ -70,7 +63,7 @@ absl::Status VerdictStore::Keep(const SignedVerdict& verdict,
   FileName parsed;
   if (!ParseName(name, &parsed)) {
     return InvalidArgument("verdict: digest ", QuotedText(proved.job_digest()),
-                           " is no SHA-256 in hex");
+                           " is not a SHA-256 in hex");
   }
   absl::MutexLock lock(&mutex_);
   const absl::Status made = files_->MakeDirectory(options_.folder, 0700);
@@ -95,7 +88,7 @@ void VerdictStore::DropOld(const std::string& kept) {
         parsed.digest != own.digest) {
       continue;
     }
-    // What stays is dropped the next time.
+    // A file that cannot be removed is dropped the next time.
     if (files_->Remove(PathOf(name)).ok()) --left;
   }
 }
@@ -115,20 +108,19 @@ absl::StatusOr<JobVerdict> VerdictStore::Find(absl::string_view digest,
       }
     }
     if (newest.empty()) {
-      return absl::NotFoundError("no verdict of this job is kept here");
+      return NotFoundWords("msg-hook-no-kept-verdict");
     }
-    // The certificate and the signature stand beside the verdict.
+    // The certificate and the signature are stored beside the verdict.
     ASSIGN_OR_RETURN(bytes, ReadWholeFile(files_, PathOf(newest),
                                           kMaxVerdictBytes + (64 << 10)));
   }
   SignedVerdict kept;
   if (!kept.ParseFromString(bytes)) {
-    return absl::PermissionDeniedError("the kept verdict is damaged");
+    return DeniedWords("msg-hook-kept-damaged");
   }
   ASSIGN_OR_RETURN(JobVerdict proved, Prove(kept, max_age));
   if (proved.job_digest() == digest) return proved;
-  return absl::PermissionDeniedError(
-      "the kept verdict is of another job than its file says");
+  return DeniedWords("msg-hook-kept-other-job");
 }
 
 }  // namespace clusterd

@@ -7,7 +7,7 @@
 #include "absl/time/clock.h"
 #include "config/identity/signature.h"
 #include "config/values/sha256.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/test_authority.h"
@@ -52,7 +52,7 @@ class VerdictStoreTest : public testing::Test {
     return files_.List(kFolder).value_or(std::vector<std::string>());
   }
 
-  // The certificates are of now.
+  // The certificates are valid from now.
   FakeClock clock_{absl::Now()};
   FakeFileSystem files_;
   const std::unique_ptr<TestAuthority> authority_ = TestAuthority::Create();

@@ -36,18 +36,8 @@ namespace clusterd {
 namespace {
 
 constexpr std::chrono::seconds kCallTimeout(20);
-constexpr int kTriesWhereNobodyAnswers = 3;
 constexpr size_t kMaxAnswerBytes = 1 << 20;
 constexpr size_t kWireMemoryBytes = 16 << 20;
-constexpr size_t kMaxToldBytes = 1000;
-
-constexpr char kHintToJoin[] =
-    "the port is open while a token lives, which an admin makes with "
-    "clusterctl token create";
-constexpr char kHintToRenew[] =
-    "a certificate that has ended is taken there only if its key is on record: "
-    "where it is not, an admin runs clusterctl certificates reset, and this "
-    "host joins again";
 
 std::shared_ptr<grpc::Channel> ChannelTo(
     const std::string& address,
@@ -58,33 +48,27 @@ std::shared_ptr<grpc::Channel> ChannelTo(
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxAnswerBytes));
-  // gRPC reads a message to its end before it is too long.
+  // gRPC reads a whole message before it checks its size.
   grpc::ResourceQuota memory("enrolment");
   memory.Resize(kWireMemoryBytes);
   arguments.SetResourceQuota(memory);
   return OpenChannel(address, credentials, arguments);
 }
 
-// What came of a call, in words for whoever looks after this host.
+// The result of a call, worded for the administrator of this host.
 absl::Status Explained(const std::string& address, const grpc::Status& status,
                        const char* hint) {
-  const absl::Status plain = ToAbslStatus(status);
-  if (plain.ok()) return plain;
-  std::string reason(plain.message());
+  absl::Status plain = ToAbslStatus(status);
   if (absl::IsUnavailable(plain)) {
-    reason = absl::StrCat(
-        UnavailableReason(plain.message(), {"of --ca-hash", "", ""}), "; ",
-        hint);
+    plain = UnavailableWords(hint, MessageWords(ExplainUnavailable(
+                                       plain, {"of --ca-hash", "", ""})));
   } else if (absl::IsDeadlineExceeded(plain)) {
-    reason = absl::StrCat("no answer in ", kCallTimeout.count(), "s");
+    plain = DeadlineWords("msg-trust-no-answer",
+                          absl::StrCat(kCallTimeout.count(), "s"));
   } else if (absl::IsUnimplemented(plain)) {
-    reason =
-        "does not take hosts that join, expected the port that clusterctl "
-        "token create names (--enrol-port)";
+    plain = UnimplementedWords("msg-trust-not-for-joining");
   }
-  return absl::Status(plain.code(),
-                      absl::StrCat("controller ", address, ": ",
-                                   PrintableText(reason, kMaxToldBytes)));
+  return About(Worded("controller-at", address), plain);
 }
 
 template <typename Stub, typename Request, typename Answer>
@@ -92,7 +76,7 @@ absl::StatusOr<Answer> Ask(Stub& stub, const std::string& address,
                            grpc::Status (Stub::*call)(grpc::ClientContext*,
                                                       const Request&, Answer*),
                            const Request& request,
-                           const char* hint = kHintToJoin) {
+                           const char* hint = "msg-trust-join-not-reached") {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
   Answer answer;
@@ -105,10 +89,11 @@ template <typename Asking>
 auto Patiently(const CallPatience& patience, bool has_answered,
                const Asking& ask) {
   auto answer = ask();
-  for (int tries = 1;
-       tries < patience.tries && MayPass(answer.status(), tries, has_answered);
-       ++tries) {
-    // Spread, so that a thousand hosts do not knock in one instant.
+  for (int tries = 1, unanswered = 0; tries < patience.tries; ++tries) {
+    const bool is_busy = absl::IsResourceExhausted(answer.status());
+    unanswered = is_busy ? 0 : unanswered + 1;
+    if (!MayPass(answer.status(), unanswered, patience, has_answered)) break;
+    // Random, so that a thousand hosts do not connect at the same time.
     patience.wait(absl::Seconds(1 + 2 * patience.random()));
     answer = ask();
   }
@@ -121,23 +106,23 @@ constexpr int kMaxPort = 65535;
 constexpr size_t kMaxAuditBytes = 8 << 20;
 
 constexpr char kFooter[] =
-    R"(An admin gets the whole line from `clusterctl token create`. The host's key is
-made here and never sent; the token is sent only to a controller whose CA has
-the hash. Where files of another identity are there they are replaced, and what
-agent.yaml says stays.
+    R"(An administrator gets the whole line from `clusterctl token create`. The host's
+key is made on this host and never sent. The token is sent only to a controller
+whose CA has the hash. Files of another identity are replaced, and agent.yaml
+stays as it is.
 
-Exit status: 0 this host has its certificate, 1 it has not, and why is said; 3
-wrong usage.)";
+Exit status: 0 this host has its certificate, 1 it does not, and the message
+says why; 3 wrong usage.)";
 
-// The controller's host, and the port that hosts join on.
+// Address of the controller's enrolment port.
 absl::StatusOr<std::string> EnrolmentAddress(const JoinFlags& flags) {
   const size_t colon = flags.controller.rfind(':');
   int port = 0;
   if (colon == std::string::npos || colon == 0 ||
       !absl::SimpleAtoi(flags.controller.substr(colon + 1), &port) ||
       port < 1 || port >= kMaxPort) {
-    return InvalidArgument("--controller: ", QuotedText(flags.controller),
-                           ", expected HOST:PORT, such as head:7443");
+    return InvalidWords("msg-trust-join-controller",
+                        QuotedText(flags.controller));
   }
   return absl::StrCat(flags.controller.substr(0, colon), ":",
                       flags.enrol_port > 0 ? flags.enrol_port : port + 1);
@@ -150,8 +135,8 @@ absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
   return std::string(absl::StripAsciiWhitespace(text));
 }
 
-// The key of a join that was cut off, else the one that this host has, else a
-// new one, which is on disk before anybody hears of it.
+// The key of a join that was cut off, or this host's own, or a new one. A new
+// key is on disk before it is used.
 absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
                                    const IdentityFolder& folder) {
   const absl::StatusOr<std::string> pending = folder.ReadPendingKey();
@@ -165,12 +150,19 @@ absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
   return key;
 }
 
-// What YAML reads as this text whatever is in it.
+void TellOnTerminal(const std::vector<FindingValue>& lines) {
+  for (const FindingValue& line : lines) {
+    std::cerr << "clusterd join: " << SafeText(ValueText(line), /*utf8=*/true)
+              << "\n";
+  }
+}
+
+// Quotes any text for YAML.
 std::string YamlText(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
 }
 
-// Whether nothing is left to do, as a join that is run again finds.
+// True if nothing is left to do, as after a repeated join.
 bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
   absl::StatusOr<TlsPem> now =
       ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
@@ -182,17 +174,15 @@ bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
   return *now == pair && access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
 }
 
-// `put` between two lines of this host's audit file.
+// Calls `put` between two lines of this host's audit file.
 absl::StatusOr<bool> PutAudited(
     AuditLog* audit, const std::string& host, const TlsPem& pair,
     const std::function<absl::StatusOr<bool>()>& put) {
   const AuditEntry entry = MakeAuditEntry("join", host);
   const absl::Status begun = audit->Begin(entry);
   if (!begun.ok()) {
-    return absl::Status(
-        begun.code(),
-        absl::StrCat(begun.message(),
-                     "; clusterd writes it while it runs: stop it first"));
+    return WithWords(begun,
+                     Worded("msg-trust-join-audit", MessageWords(begun)));
   }
   absl::StatusOr<bool> done = put();
   audit->End(entry,
@@ -206,25 +196,25 @@ absl::StatusOr<bool> PutAudited(
 
 }  // namespace
 
-bool MayPass(const absl::Status& status, int tries, bool has_answered) {
+bool MayPass(const absl::Status& status, int unanswered,
+             const CallPatience& patience, bool has_answered) {
   const bool is_late = absl::IsDeadlineExceeded(status);
-  if (absl::IsResourceExhausted(status) || (is_late && has_answered)) {
-    return true;
-  }
-  return (is_late || absl::IsUnavailable(status)) &&
-         tries < kTriesWhereNobodyAnswers;
+  return absl::IsResourceExhausted(status) || (is_late && has_answered) ||
+         ((is_late || absl::IsUnavailable(status)) &&
+          unanswered < patience.unanswered);
 }
 
 absl::StatusOr<TrustedRoots> FetchRoots(
     const std::string& address, const std::vector<std::string>& ca_hashes,
     const CallPatience& patience) {
-  const auto stub = Enrolment::NewStub(
-      ChannelTo(address, MakeUnverifiedChannelCredentials()));
-  ASSIGN_OR_RETURN(const RootsResponse answer,
-                   Patiently(patience, /*has_answered=*/false, [&] {
-                     return Ask(*stub, address, &Enrolment::Stub::Roots,
-                                RootsRequest());
-                   }));
+  // A new connection each time: after one has failed, gRPC refuses calls.
+  ASSIGN_OR_RETURN(
+      const RootsResponse answer,
+      Patiently(patience, /*has_answered=*/false, [&] {
+        const auto stub = Enrolment::NewStub(
+            ChannelTo(address, MakeUnverifiedChannelCredentials()));
+        return Ask(*stub, address, &Enrolment::Stub::Roots, RootsRequest());
+      }));
   TrustedRoots trusted;
   std::vector<std::string> shown;
   for (const NamedCertificate& root : SplitCertificates(answer.roots_pem())) {
@@ -234,16 +224,15 @@ absl::StatusOr<TrustedRoots> FetchRoots(
     }
   }
   if (trusted.roots_pem.empty()) {
-    return PermissionDenied(
-        "controller ", address, ": its CA is ",
-        shown.empty() ? "none" : absl::StrJoin(shown, ", "), ", expected ",
-        absl::StrJoin(ca_hashes, ", "),
-        " (--ca-hash): this is another cluster's controller, or somebody in "
-        "between; the token was not sent");
+    return DeniedWords("msg-trust-join-other-ca", address,
+                       shown.empty()
+                           ? Worded("request-none")
+                           : ToFindingValue(absl::StrJoin(shown, ", ")),
+                       absl::StrJoin(ca_hashes, ", "));
   }
   if (!IsClusterName(answer.cluster())) {
-    return InvalidArgument("controller ", address, ": names its cluster ",
-                           QuotedText(answer.cluster()), ", which is no name");
+    return InvalidWords("msg-trust-join-cluster-name", address,
+                        QuotedText(answer.cluster()));
   }
   trusted.cluster = answer.cluster();
   return trusted;
@@ -254,7 +243,7 @@ absl::StatusOr<Enrolled> AskToJoin(const std::string& address,
                                    const JoinRequest& request,
                                    const CallPatience& patience) {
   return Patiently(patience, /*has_answered=*/true, [&] {
-    // Anew: a connection is good for a few calls.
+    // A new connection each time: the server serves only a few calls on one.
     const auto stub = Enrolment::NewStub(ChannelTo(
         address,
         MakeChannelCredentialsFromRoots(roots.roots_pem, roots.cluster)));
@@ -270,36 +259,39 @@ absl::StatusOr<Enrolled> AskToRenewLate(const std::string& controller,
                    MakeSigningRequest(pair.key));
   const auto stub = Trust::NewStub(
       ChannelTo(controller, MakeChannelCredentialsFromPem(pair, cluster)));
-  return Ask(*stub, controller, &Trust::Stub::RenewLate, request, kHintToRenew);
+  return Ask(*stub, controller, &Trust::Stub::RenewLate, request,
+             "msg-trust-renewal-not-reached");
 }
 
 absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                                    const std::string& cluster,
                                    const Roots& roots,
                                    const std::string& key_pem, absl::Time now) {
-  const auto wrong = [&roots](absl::string_view what) {
-    return absl::PermissionDeniedError(JoinParts(
-        "; ", {absl::StrCat("the certificate that the controller sent: ", what),
-               absl::StrJoin(roots.news, "; ")}));
+  const auto wrong = [&roots](const FindingValue& what) {
+    return DeniedWords(
+        roots.news.empty() ? "msg-trust-sent-certificate"
+                           : "msg-trust-sent-certificate-and-roots",
+        what,
+        roots.news.empty() ? FindingValue()
+                           : Listed(roots.news, roots.news.size()));
   };
   const absl::Status belongs =
       CheckKeyBelongs(answer.certificate_pem(), key_pem);
-  if (!belongs.ok()) return wrong(belongs.message());
+  if (!belongs.ok()) return wrong(MessageWords(belongs));
   ASSIGN_OR_RETURN(const CertificateInfo info,
                    ParseCertificate(answer.certificate_pem()));
   const SpiffeId expected{cluster, IdentityKind::kHost, answer.name()};
   if (!(info.id == expected)) {
-    return wrong(absl::StrCat("is ", info.id.ToString(), ", expected ",
-                              expected.ToString()));
+    return wrong(
+        Worded("sent-identity", info.id.ToString(), expected.ToString()));
   }
   if (now < info.not_before) {
-    return wrong(absl::StrCat("is good from ", UtcText(info.not_before),
-                              " on, and this host's clock says ", UtcText(now),
-                              "; set the clock"));
+    return wrong(
+        Worded("sent-too-early", UtcText(info.not_before), UtcText(now)));
   }
   const absl::Status issued =
       CheckChain(answer.certificate_pem(), roots.pem, now);
-  if (!issued.ok()) return wrong(issued.message());
+  if (!issued.ok()) return wrong(MessageWords(issued));
   return TlsPem{roots.pem, answer.certificate_pem(), key_pem, roots.bundle};
 }
 
@@ -314,7 +306,7 @@ std::string AgentConfigText(const JoinFlags& flags,
 
 std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
                                   JoinFlags* flags) {
-  CLI::App app("Makes this host one of its cluster's.", "clusterd join");
+  CLI::App app("Joins this host to its cluster.", "clusterd join");
   app.footer(kFooter);
   app.add_option("--controller", flags->controller,
                  "HOST:PORT of the controller, as agent.yaml has it")
@@ -323,20 +315,21 @@ std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
                  "sha256:DIGITS of the cluster's CA; may be repeated")
       ->required();
   CLI::Option* const token = app.add_option(
-      "--token", flags->token, "What clusterctl token create printed");
+      "--token", flags->token, "Token that clusterctl token create printed");
   app.add_option("--token-file", flags->token_file,
                  "File that holds it, so that no list of processes\nshows it")
       ->excludes(token);
   app.add_option("--name", flags->name,
-                 "This host's name in cluster.yaml; else its own");
-  app.add_option("--cluster", flags->cluster,
-                 "Refuse any other; else it is as the controller\nsays");
+                 "This host's name in cluster.yaml; otherwise its own");
+  app.add_option(
+      "--cluster", flags->cluster,
+      "Refuse any other cluster; otherwise it is as the\ncontroller says");
   app.add_option("--enrol-port", flags->enrol_port,
                  "Where hosts join, if it is not the port after the\n"
                  "controller's")
       ->check(CLI::Range(1, kMaxPort));
   app.add_flag("--new-key", flags->new_key,
-               "Also where this host has a key that could go on");
+               "Make a new key even where this host has one");
   app.add_option("--dir", flags->folder,
                  "Folder of key, certificates and agent.yaml")
       ->capture_default_str();
@@ -347,29 +340,24 @@ std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongUsage;
   }
-  std::vector<std::string> mistakes;
+  std::vector<FindingValue> mistakes;
   for (const std::string& hash : flags->ca_hashes) {
     static const LazyRE2 kForm = {"sha256:[0-9a-f]{64}"};
     if (HasForm(hash, *kForm)) continue;
-    mistakes.push_back(
-        absl::StrCat("--ca-hash: ", QuotedText(hash),
-                     ", expected \"sha256:\" and 64 digits 0-9 and a-f, as "
-                     "clusterctl token create prints"));
+    mistakes.push_back(Worded("msg-trust-join-ca-hash", QuotedText(hash)));
   }
   const absl::Status address = EnrolmentAddress(*flags).status();
-  if (!address.ok()) mistakes.emplace_back(address.message());
+  if (!address.ok()) mistakes.push_back(MessageWords(address));
   if (flags->token.empty() && flags->token_file.empty()) {
-    mistakes.emplace_back("not set: --token, or --token-file");
+    mistakes.push_back(Worded("msg-trust-join-no-token"));
   }
   if (flags->folder.empty() || flags->folder[0] != '/') {
-    mistakes.push_back(absl::StrCat("--dir: ", QuotedText(flags->folder),
-                                    " is no absolute path"));
+    mistakes.push_back(
+        Worded("msg-trust-join-folder", QuotedText(flags->folder)));
   }
-  for (const std::string& mistake : mistakes) {
-    std::cerr << "clusterd join: " << mistake << "\n";
-  }
-  if (!mistakes.empty()) return kWrongUsage;
-  return std::nullopt;
+  if (mistakes.empty()) return std::nullopt;
+  TellOnTerminal(mistakes);
+  return kWrongUsage;
 }
 
 absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
@@ -381,9 +369,8 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
   ASSIGN_OR_RETURN(const TrustedRoots roots,
                    FetchRoots(address, flags.ca_hashes, parts.patience));
   if (!flags.cluster.empty() && flags.cluster != roots.cluster) {
-    return PermissionDenied("controller ", address, ": is of cluster ",
-                            QuotedText(roots.cluster), ", expected ",
-                            QuotedText(flags.cluster), " (--cluster)");
+    return DeniedWords("msg-trust-join-other-cluster", address,
+                       QuotedText(roots.cluster), QuotedText(flags.cluster));
   }
   ASSIGN_OR_RETURN(const std::string key, KeyFor(flags, folder));
   ASSIGN_OR_RETURN(*request.mutable_signing_request(), MakeSigningRequest(key));
@@ -399,7 +386,7 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
                    CheckedPair(answer, roots.cluster, after, key, parts.now()));
   absl::StatusOr<bool> is_new = false;
   if (!IsInPlace(folder, pair)) {
-    // Whether agent.yaml is new.
+    // Returns true if agent.yaml is new.
     const auto put = [&]() -> absl::StatusOr<bool> {
       ASSIGN_OR_RETURN(
           const bool wrote,
@@ -411,21 +398,28 @@ absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts) {
     is_new = audit ? PutAudited(audit.get(), answer.name(), pair, put) : put();
   }
   RETURN_IF_ERROR(is_new.status());
-  *parts.out << "host " << answer.name() << " has joined cluster "
-             << roots.cluster << "; its certificate is good until "
-             << UtcText(answer.ends_ms()) << " and renews itself\nroots: "
-             << absl::StrJoin(RootHashes(pair.ca), " ") << "\n"
-             << absl::StrJoin(after.news, "\n")
-             << (after.news.empty() ? "" : "\n")
-             << (*is_new ? "wrote " : "left as it is: ")
-             << folder.PathOf("agent.yaml")
-             << "\nnext: systemctl enable --now clusterd, or restart it where "
-                "it runs\n";
+  *parts.out << Say("join-done", answer.name(), roots.cluster,
+                    UtcText(answer.ends_ms()))
+             << "\n"
+             << Say("join-roots", absl::StrJoin(RootHashes(pair.ca), " "))
+             << "\n"
+             << (after.news.empty() ? "" : ValueText(Lines(after.news)) + "\n")
+             << Say(*is_new ? "join-wrote" : "join-left",
+                    folder.PathOf("agent.yaml"))
+             << "\n"
+             << Say("join-next") << "\n";
   return absl::OkStatus();
 }
 
 int RunJoin(int argc, const char* const* argv,
             const std::function<std::string(const JoinFlags&)>& state_of) {
+  Environment environment;
+  for (const char* variable :
+       {"CLUSTERD_LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANG"}) {
+    const char* const value = getenv(variable);
+    if (value != nullptr) environment[variable] = value;
+  }
+  const InLanguage spoken(LanguageOf(environment));
   JoinFlags flags;
   if (const auto status = ParseJoinFlags(argc, argv, &flags)) return *status;
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
@@ -456,7 +450,7 @@ int RunJoin(int argc, const char* const* argv,
   parts.out = &std::cout;
   const absl::Status joined = JoinCluster(flags, parts);
   if (joined.ok()) return 0;
-  std::cerr << "clusterd join: " << joined.message() << "\n";
+  TellOnTerminal(MessageLines(joined));
   return 1;
 }
 

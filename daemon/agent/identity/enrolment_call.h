@@ -1,10 +1,9 @@
-// How a host without a good certificate gets one: what it asks a controller, to
-// join, at the enrolment port, and to renew late, at the port of all other
-// calls; and the command clusterd join.
-// The order is what makes it safe: the roots are fetched from whoever answers
-// and compared with a hash that the host was told; only then a second
-// connection is opened, by those roots and to the controller's SPIFFE id, and
-// only that one carries the token.
+// Gets a certificate for a host without a valid one. It asks a controller to
+// join, at the enrolment port, or to renew late, at the port of all other
+// calls. Also has the command clusterd join. It is safe by its order: it
+// fetches the roots from any server at the address and compares them with a
+// hash that the host was given. Then it opens a second connection, by those
+// roots and to the controller's SPIFFE id. Only that one carries the token.
 #ifndef DAEMON_AGENT_IDENTITY_ENROLMENT_CALL_H_
 #define DAEMON_AGENT_IDENTITY_ENROLMENT_CALL_H_
 
@@ -30,50 +29,52 @@ struct TrustedRoots {
   std::string roots_pem;  // Those that the hashes name, and no other.
 };
 
-// How often a controller that is busy or slow is asked, one that has not
-// answered at all three times of these, and how it is waited in between.
+// Number of tries for a busy or slow controller, the wait between tries, and
+// the number of unanswered tries in a row after which it seems to be away.
 struct CallPatience {
   int tries = 30;
   std::function<void(absl::Duration)> wait;
   // Draws from [0, 1).
   std::function<double()> random;
+  int unanswered = 3;
 };
 
-// Whether what came of the call, after so many tries, may be better the next
-// time. Joining may be tried again: the same question has the same answer.
-// `has_answered`: the controller, to another call before.
-bool MayPass(const absl::Status& status, int tries, bool has_answered);
+// True if a retry may succeed after this status and so many unanswered tries in
+// a row. Joining may be retried: the same question has the same answer.
+// `has_answered`: the controller answered an earlier call.
+bool MayPass(const absl::Status& status, int unanswered,
+             const CallPatience& patience, bool has_answered);
 
-// PermissionDenied, with both hashes, if none of the roots of whoever answers
-// at `address` has one of these; Unavailable if nobody does.
+// PermissionDenied, with both hashes, if no root of the server at `address` has
+// one of these; Unavailable if no server answers.
 absl::StatusOr<TrustedRoots> FetchRoots(
     const std::string& address, const std::vector<std::string>& ca_hashes,
     const CallPatience& patience);
 
-// Errors are the controller's, as EnrolmentDesk has them; Unavailable, with
-// what to do, if it is not there.
+// Errors are the controller's, as EnrolmentService has them; Unavailable, with
+// the next step, if it cannot be reached.
 absl::StatusOr<Enrolled> AskToJoin(const std::string& address,
                                    const TrustedRoots& roots,
                                    const JoinRequest& request,
                                    const CallPatience& patience);
-// By the pair of a host whose certificate has ended: TLS proves that the key is
-// this host's. `controller` is HOST:PORT as agent.yaml has it.
+// Renews with the pair of an expired certificate: TLS proves that the key is
+// this host's. `controller` is HOST:PORT as in agent.yaml.
 absl::StatusOr<Enrolled> AskToRenewLate(const std::string& controller,
                                         const std::string& cluster,
                                         const TlsPem& pair);
 
-// The answer as a pair with `key_pem`, checked: the certificate is of this key,
-// of spiffe://`cluster`/host/`name`, issued by `roots`, and valid at `now`;
-// else InvalidArgument or PermissionDenied, with the roots' news. `roots` are
-// those that TakeRootBundles makes of the answer.
+// Returns the answer and `key_pem` as a pair if the certificate is of this key
+// and of spiffe://`cluster`/host/`name`, issued by `roots`, and valid at `now`.
+// Otherwise InvalidArgument or PermissionDenied, with the roots' news. `roots`
+// are the result of TakeRootBundles for the answer.
 absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
                                    const std::string& cluster,
                                    const Roots& roots,
                                    const std::string& key_pem, absl::Time now);
 
-// clusterd join: this host gets a certificate of its own from the controller,
-// with a key that it makes and that never leaves it. Run again, with the same
-// words, it finishes what was cut off, or finds that nothing is left to do.
+// clusterd join: gets a certificate of this host's own from the controller,
+// with a key that never leaves the host. Run again with the same arguments, it
+// finishes what was cut off, or reports that nothing is left to do.
 struct JoinFlags {
   std::string controller;  // HOST:PORT, as agent.yaml has it.
   std::vector<std::string> ca_hashes;
@@ -87,36 +88,33 @@ struct JoinFlags {
   bool new_key = false;
 };
 
-// What it stands on.
+// Dependencies of JoinCluster.
 struct JoinTools {
   std::string host_name;
   std::string machine_id;
   std::function<absl::Time()> now;
   CallPatience patience;
-  // Opens this host's audit file, which has a line before and after what is
-  // changed; empty: nobody keeps one.
+  // Opens the audit file, for a line before and after a change; empty: none.
   std::function<std::unique_ptr<AuditLog>()> open_audit;
   std::ostream* out = nullptr;
 };
 
-// Nothing when the program should go on to JoinCluster; else the status that it
-// should exit with. `argv` begins with "join".
+// nullopt if the program should go on to JoinCluster; otherwise its exit
+// status. `argv` begins with "join".
 std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
                                   JoinFlags* flags);
 
-// The agent.yaml of a host that has none: it is only observed.
+// An agent.yaml for a host without one, which is then only observed.
 std::string AgentConfigText(const JoinFlags& flags, const std::string& cluster);
 
-// Writes key, certificates and, if there is none, agent.yaml. Errors say in one
-// sentence what to do; until the last moment nothing that counts is changed,
-// and nothing at all where the host has this very certificate already.
-// Unavailable if the audit file cannot be written, which clusterd does while it
-// runs.
+// Writes key, certificates and, if it is missing, agent.yaml. Errors say in one
+// sentence what to do. It changes no file in use until the last moment, and
+// nothing at all if the host has this very certificate already. Unavailable if
+// the audit file cannot be written, because a running clusterd holds it.
 absl::Status JoinCluster(const JoinFlags& flags, const JoinTools& parts);
 
-// The whole command, on this machine: 0 joined, 1 not, 3 wrong usage.
-// `state_of` says in which folder of the machine this host's daemon keeps its
-// state.
+// Runs the whole command: 0 joined, 1 not, 3 wrong usage. `state_of` returns
+// the folder of the machine in which this host's daemon keeps its state.
 int RunJoin(int argc, const char* const* argv,
             const std::function<std::string(const JoinFlags&)>& state_of);
 

@@ -36,7 +36,7 @@ class HeldIdentityTest : public testing::Test {
     WriteTestFile(files_.certificate, pair.certificate, 0644);
     WriteTestFile(files_.key, pair.key, key_mode);
   }
-  // The files are refused with this mistake, and the first pair stays.
+  // Expects a refusal with this mistake, and that the first pair stays.
   void ExpectRefused(const std::string& mistake) {
     held_->Look();
     EXPECT_THAT(log_.Lines(), HasSubstr("the last good pair stays in use"));
@@ -79,7 +79,7 @@ TEST_F(HeldIdentityTest, FileThatIsCutShortIsRefused) {
   ExpectRefused("host.crt: no certificate");
 }
 
-// As every host that has joined has them: its own, then the intermediate.
+// The chain of every joined host: its own certificate, then the intermediate.
 TEST_F(HeldIdentityTest, ChainThatIsCutAnywhereIsRefused) {
   const auto below = authority_->MakeBelow("an intermediate");
   TlsPem chain = below->Issue({kSelf.ToString()});

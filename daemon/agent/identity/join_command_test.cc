@@ -53,27 +53,40 @@ TEST(JoinFlagsTest, NamesEveryMistakeAtOnce) {
               AllOf(HasSubstr("--controller: \"head\", expected HOST:PORT"),
                     HasSubstr("--ca-hash: \"sha256:12\", expected"),
                     HasSubstr("--token, or --token-file"),
-                    HasSubstr("--dir: \"etc\" is no absolute path")));
+                    HasSubstr("--dir: \"etc\" is not an absolute path")));
   EXPECT_EQ(Parse({}, &flags, &said), 3);
 }
 
+TEST(JoinFlagsTest, NamesMistakesInTheUsersLanguage) {
+  const InLanguage chinese(Language::kChinese);
+  JoinFlags flags;
+  std::string said;
+  EXPECT_EQ(Parse({"--controller", "head:7443", "--ca-hash", kHash.c_str()},
+                  &flags, &said),
+            3);
+  EXPECT_THAT(said, HasSubstr(Say("msg-trust-join-no-token")));
+}
+
 TEST(CallPatienceTest, SlowControllerIsAskedAsOftenAsABusyOne) {
-  EXPECT_TRUE(MayPass(absl::ResourceExhaustedError("later"), 29, true));
-  EXPECT_TRUE(MayPass(absl::DeadlineExceededError("20s"), 29, true));
-  EXPECT_FALSE(MayPass(absl::PermissionDeniedError("no"), 1, true));
-  EXPECT_FALSE(MayPass(absl::OkStatus(), 1, true));
+  const CallPatience patience;
+  EXPECT_TRUE(
+      MayPass(absl::ResourceExhaustedError("later"), 0, patience, true));
+  EXPECT_TRUE(MayPass(absl::DeadlineExceededError("20s"), 29, patience, true));
+  EXPECT_FALSE(MayPass(absl::PermissionDeniedError("no"), 1, patience, true));
+  EXPECT_FALSE(MayPass(absl::OkStatus(), 1, patience, true));
 }
 
 TEST(CallPatienceTest, WhereNobodyHasAnsweredThreeTriesAreEnough) {
+  const CallPatience patience;
   for (const absl::Status& status : {absl::UnavailableError("refused"),
                                      absl::DeadlineExceededError("20s")}) {
-    EXPECT_TRUE(MayPass(status, 2, false)) << status;
-    EXPECT_FALSE(MayPass(status, 3, false)) << status;
+    EXPECT_TRUE(MayPass(status, 2, patience, false)) << status;
+    EXPECT_FALSE(MayPass(status, 3, patience, false)) << status;
   }
-  EXPECT_FALSE(MayPass(absl::UnavailableError("refused"), 3, true));
+  EXPECT_FALSE(MayPass(absl::UnavailableError("refused"), 3, patience, true));
 }
 
-// What a controller sends is checked before a byte of it is written.
+// Checks a controller's answer before a byte of it is written.
 class CheckedPairTest : public testing::Test {
  protected:
   Enrolled AnswerOf(const TlsPem& pem, const std::string& name = "node07") {
@@ -91,7 +104,6 @@ class CheckedPairTest : public testing::Test {
                         answer.roots_pem(), "demo", now);
     return CheckedPair(answer, "demo", roots, key, now);
   }
-  // Checks that it is refused with this.
   void ExpectRefused(const absl::StatusOr<TlsPem>& pair,
                      const std::string& why) {
     EXPECT_FALSE(pair.ok());
@@ -120,7 +132,7 @@ TEST_F(CheckedPairTest, TakesNoRootThatNobodySigned) {
   EXPECT_EQ(pair->roots_bundle, answer.root_bundles());
 }
 
-// Else the host would refuse its own files at the next start.
+// Otherwise the host would refuse its own files at the next start.
 TEST_F(CheckedPairTest, RefusesAPairThatItsNewRootsDidNotIssue) {
   const auto next = TestAuthority::Create("next");
   Enrolled answer = AnswerOf(good_);

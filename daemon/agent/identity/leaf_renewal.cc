@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_join.h"
 #include "config/identity/regular_file.h"
 #include "config/identity/signing_request.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/identity/enrolment_call.h"
@@ -46,20 +46,20 @@ bool HeldIdentity::IsNewerThanDialled() const {
 
 namespace {
 
-// However far off the time is: somebody may set the clock.
+// Limits the wait, since the system clock may be set.
 constexpr absl::Duration kMostWait = absl::Hours(1);
 constexpr absl::Duration kAnswerWait = absl::Seconds(60);
-// After what went wrong, and until the host has nothing to do.
+// Wait after an error, and until the host is idle.
 constexpr absl::Duration kRetry = absl::Minutes(5);
 constexpr absl::Duration kReattachWait = absl::Minutes(1);
 constexpr size_t kMaxRefusalBytes = 500;
 
-// Of whom, and where, a pair is renewed.
+// The host whose pair is renewed.
 struct Renewing {
   SpiffeId self;
   IdentityFolder folder;
   absl::Time now;
-  // Who hears of it; either may be null.
+  // Either may be null.
   AuditLog* audit;
   Log* log;
 };
@@ -68,15 +68,14 @@ std::string FolderOf(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
-// Puts what the answer brings in place, between two lines of the host's audit
-// file. `before`: the pair that the host has, and whose roots it believes.
+// Installs the answer between two lines of the host's audit file. `before`: the
+// host's pair, whose roots it trusts.
 absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                         const std::string& key, const Renewing& host) {
   const SpiffeId& self = host.self;
   if (answer.name() != self.name) {
-    return PermissionDenied("the controller names this host ",
-                            QuotedText(answer.name()), ", expected ",
-                            self.name);
+    return DeniedWords("msg-trust-renewed-other-name",
+                       QuotedText(answer.name()), self.name);
   }
   ASSIGN_OR_RETURN(std::string bundle, host.folder.ReadRootsBundle());
   const Roots roots =
@@ -86,7 +85,10 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                    CheckedPair(answer, self.cluster, roots, key, host.now));
   const AuditEntry entry = MakeAuditEntry(
       "renew-certificate",
-      JoinParts("; ", {self.name, absl::StrJoin(roots.news, "; ")}),
+      JoinParts("; ", {self.name, roots.news.empty()
+                                      ? ""
+                                      : EnglishText(Listed(
+                                            roots.news, roots.news.size()))}),
       self.ToString());
   if (host.audit != nullptr) RETURN_IF_ERROR(host.audit->Begin(entry));
   absl::Status done = host.folder.Install(pair);
@@ -97,11 +99,13 @@ absl::Status TakeAnswer(const Enrolled& answer, const TlsPem& before,
                          : std::string(done.message()));
   }
   if (host.log == nullptr || !done.ok()) return done;
-  for (const std::string& line : roots.news) host.log->Warning(line);
+  for (const FindingValue& line : roots.news) {
+    host.log->Warning(EnglishText(line));
+  }
   return done;
 }
 
-// With the key that the host has.
+// Renews with the host's current key.
 absl::Status RenewLate(const TlsPem& pair, const std::string& controller,
                        const Renewing& host) {
   ASSIGN_OR_RETURN(const Enrolled answer,
@@ -144,7 +148,7 @@ RootsFact ReadRoots(const TlsFiles& files) {
   const auto all = ReadRootBundles(folder.ReadRootsBundle().value_or("unread"));
   if (!pem.ok() || !all.ok()) {
     fact.mutable_missing()->set_reason(Missing::UNREADABLE);
-    fact.mutable_missing()->set_detail(files.ca + ", or its roots.bundle");
+    SetDetail(Worded("fact-roots", files.ca), fact.mutable_missing());
     return fact;
   }
   for (const std::string& hash : RootHashes(*pem)) {
@@ -258,8 +262,8 @@ absl::Status LeafRenewal::TakeUp(const absl::StatusOr<HubMessage>& answer) {
   RETURN_IF_ERROR(answer.status());
   const CertificateAnswer& told = answer->certificate_answer();
   if (!told.has_enrolled()) {
-    return FailedPrecondition("the controller renews it not: ",
-                              PrintableText(told.refused(), kMaxRefusalBytes));
+    return PreconditionWords("msg-trust-not-renewed",
+                             PrintableText(told.refused(), kMaxRefusalBytes));
   }
   std::string key;
   {
@@ -296,7 +300,7 @@ void LeafRenewal::Tell(const absl::Status& trouble) {
   }
   const std::string text(trouble.message());
   absl::MutexLock lock(&mutex_);
-  // A controller that is away for a night is one line, not a hundred.
+  // Logs a controller that is away for a night once, not a hundred times.
   if (text == told_) return;
   told_ = text;
   parts_.log->Warning("this host's certificate is not renewed yet: ", text);

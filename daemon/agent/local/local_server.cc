@@ -28,29 +28,28 @@ namespace clusterd {
 namespace {
 
 constexpr int kWaitingConnections = 512;
-// When the process is out of descriptors: they come back as calls end.
+// Wait when the process is out of descriptors: ending calls free some.
 constexpr int kOutOfDescriptorsMs = 100;
 
 bool Bind(int fd, const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  // Protects the socket until it has its permission.
+  // Protects the socket until its mode is set.
   const mode_t before = umask(0117);
   const int bound =
       bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   umask(before);
-  // Whatever stands there now: a link is not followed.
+  // Does not follow a link that has replaced the socket.
   return bound == 0 &&
          fchmodat(AT_FDCWD, path.c_str(), 0660, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-// Two for gRPC itself, and callers at once: a host with 192 cores starts that
-// many jobs of an array, and beside them people ask. A caller waits in a thread
-// of its own, which ends with the call; who comes beyond them is told
-// RESOURCE_EXHAUSTED.
+// Two for gRPC itself, and the callers: a host with 192 cores starts that many
+// jobs of an array, and people call too. Each caller waits in a thread of its
+// own, which ends with the call. Further callers get RESOURCE_EXHAUSTED.
 constexpr int kMaxThreads = 2 + 254;
-// A job of 1,152 servers with its rank table.
+// Enough for a job of 1,152 servers with its rank table.
 constexpr int kMaxReceivedBytes = 4 << 20;
 constexpr std::chrono::milliseconds kShutdownGrace(500);
 
@@ -59,9 +58,8 @@ absl::Status CheckPath(const std::string& path) {
   if (path.empty() || path[0] != '/' || path.back() == '/' ||
       path.find('%') != std::string::npos ||
       path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return InvalidArgument(
-        "socket \"", path, "\": expected an absolute path of under ",
-        sizeof(sockaddr_un::sun_path), " bytes without \"%\"");
+    return InvalidWords("msg-hook-socket-path", path,
+                        sizeof(sockaddr_un::sun_path));
   }
   return absl::OkStatus();
 }
@@ -73,10 +71,7 @@ absl::Status RemoveStale(const std::string& path) {
     return errno == ENOENT ? absl::OkStatus() : FileStatus(path, errno);
   }
   if (!S_ISSOCK(info.st_mode)) {
-    return FailedPrecondition(
-        path,
-        ": is there and is no socket, expected nothing or "
-        "the socket of a clusterd before");
+    return PreconditionWords("msg-hook-not-a-socket", path);
   }
   return unlink(path.c_str()) == 0 ? absl::OkStatus() : FileStatus(path, errno);
 }
@@ -90,8 +85,8 @@ absl::StatusOr<std::unique_ptr<LocalListener>> LocalListener::Listen(
   OwnedFd stop(eventfd(0, EFD_CLOEXEC));
   if (listening.get() < 0 || stop.get() < 0 || !Bind(listening.get(), path) ||
       listen(listening.get(), kWaitingConnections) != 0) {
-    return Unavailable("cannot listen on socket ", path, ": ",
-                       std::strerror(errno));
+    return UnavailableWords("msg-hook-socket-listen", path,
+                            std::strerror(errno));
   }
   return std::unique_ptr<LocalListener>(
       new LocalListener(std::move(listening), std::move(stop)));
@@ -157,7 +152,7 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(
   if (lock.get() < 0) return FileStatus(lock_path, errno);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return FileStatus(lock_path, errno);
-    return FailedPrecondition(lock_path, ": another clusterd holds it");
+    return PreconditionWords("msg-hook-socket-held", lock_path);
   }
   std::unique_ptr<LocalServer> server(
       new LocalServer(path, std::move(lock), std::move(answers)));
@@ -170,7 +165,7 @@ absl::Status LocalServer::Listen() {
   grpc::ServerBuilder builder;
   builder.RegisterService(this);
   builder.SetMaxReceiveMessageSize(kMaxReceivedBytes);
-  // One thread that sleeps until somebody calls.
+  // One thread that sleeps until a caller comes.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
@@ -179,7 +174,9 @@ absl::Status LocalServer::Listen() {
   builder.SetResourceQuota(
       grpc::ResourceQuota("local").SetMaxThreads(kMaxThreads));
   server_ = StartServer(&builder);
-  if (server_ == nullptr) return Unavailable("cannot serve ", path_);
+  if (server_ == nullptr) {
+    return UnavailableWords("msg-hook-socket-serve", path_);
+  }
   ASSIGN_OR_RETURN(listener_, LocalListener::Listen(path_));
   listener_->Start([server = server_.get()](int connection) {
     grpc::AddInsecureChannelFromFd(server, connection);
@@ -194,7 +191,7 @@ void LocalServer::Told(const char* call,
 }
 
 LocalServer::~LocalServer() {
-  // Calls ask it who they are.
+  // Calls ask the listener for their caller.
   if (listener_ != nullptr) listener_->Stop();
   if (server_ != nullptr) {
     server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);

@@ -1,7 +1,7 @@
-// Where this host's daemon can be asked by those on the host: a unix socket
-// that root and its group may connect to, held by one daemon at a time. It
-// answers with its status, with a check of itself, and a scheduler's hooks: 64
-// prologs of a job array at once, and as many of the next one.
+// The local API of this host's daemon: a unix socket that root and its group
+// may connect to, held by one daemon at a time. It serves its status, a check
+// of itself, and a scheduler's hooks: 64 concurrent prologs of a job array, and
+// as many of the next one.
 #ifndef DAEMON_AGENT_LOCAL_LOCAL_SERVER_H_
 #define DAEMON_AGENT_LOCAL_LOCAL_SERVER_H_
 
@@ -25,28 +25,26 @@
 
 namespace clusterd {
 
-// Accepts connections on a unix socket, so that it is known who is at the other
-// end of each: gRPC's own listener keeps that to itself.
+// Accepts connections on a unix socket, to know each caller: gRPC's own
+// listener does not report them.
 class LocalListener {
  public:
   // Makes the socket at `path`, for root and its group, and listens. Sets the
-  // umask for a moment. Unavailable, with the reason, if that cannot be done.
+  // umask for a moment. Unavailable, with the reason, if that fails.
   static absl::StatusOr<std::unique_ptr<LocalListener>> Listen(
       const std::string& path);
   // The socket's file stays.
   ~LocalListener() { Stop(); }
 
-  // Gives each connection to `take`, which owns it then, on a thread of its
-  // own. Once.
+  // Gives each connection to `take`, its new owner, on an own thread. Once.
   void Start(std::function<void(int connection)> take);
 
   // Accepts no more.
   void Stop();
 
-  // Who made a connection, as the kernel has it (SO_PEERCRED, unix(7)): "uid 0
-  // gid 0 pid 4711". `peer`: what gRPC calls the connection, "fd:17". "unknown"
-  // if there is none. Of a connection that was closed in this moment it may be
-  // who got its number next.
+  // The caller of a connection, as the kernel has it (SO_PEERCRED, unix(7)):
+  // "uid 0 gid 0 pid 4711"; "unknown" if there is none. `peer`: gRPC's name of
+  // it, "fd:17". A connection that was just closed may give the next caller.
   std::string Who(absl::string_view peer) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -58,7 +56,7 @@ class LocalListener {
   const OwnedFd listening_;
   const OwnedFd stop_;  // An eventfd: written to, it ends the thread.
   mutable absl::Mutex mutex_;
-  // By descriptor, which is used again only after its connection was closed.
+  // By descriptor, which is reused only after its connection was closed.
   std::map<int, ucred> callers_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
@@ -66,36 +64,34 @@ class LocalListener {
 // Holds the path from Start to destruction.
 class LocalServer final : public LocalAgent::Service {
  public:
-  // All are called from several threads at once and may block. `gone`: whether
-  // who asked has hung up, or was killed.
+  // All are called from several threads at once and may block. `gone` is true
+  // once the caller has hung up, or was killed.
   struct Answers {
     std::function<AgentStatus()> status;
     std::function<CheckSelfResponse()> check_self;
     std::function<absl::StatusOr<HookAnswer>(const HookRequest& request,
                                              const std::function<bool()>& gone)>
         run_hook;
-    // Told of each call before it is answered: "GetStatus by uid 0 gid 0 pid
-    // 4711". Empty: nobody is.
+    // Called before an answer: "GetStatus by uid 0 gid 0 pid 4711"; optional.
     std::function<void(const std::string& call)> called = nullptr;
   };
 
-  // Takes the lock PATH.lock, and replaces the socket that a daemon which did
-  // not end cleanly has left. Start it before other threads make files: it sets
-  // the umask for a moment. InvalidArgument if the path is not absolute or too
-  // long for a socket; NotFound if its folder is missing; PermissionDenied if
-  // others than root could change that folder; FailedPrecondition if
-  // another daemon holds the lock, or if something that is no socket is at the
-  // path: that is never removed; Unavailable if the socket cannot be listened
-  // on; PermissionDenied otherwise.
+  // Takes the lock PATH.lock, and replaces the socket of a daemon that did not
+  // end cleanly. Call it before other threads make files: it sets the umask for
+  // a moment. InvalidArgument if the path is not absolute or too long for a
+  // socket; NotFound if its folder is missing; PermissionDenied if others than
+  // root could change that folder; FailedPrecondition if another daemon holds
+  // the lock, or if the path is not a socket, which is never removed.
+  // Unavailable if it cannot listen; PermissionDenied otherwise.
   static absl::StatusOr<std::unique_ptr<LocalServer>> Start(
       const std::string& path, Answers answers);
 
-  // Breaks calls off after a moment, removes the socket and gives the lock up.
-  // The lock file stays: removing it would let two daemons lock two files of
-  // one name.
+  // Breaks calls off after a moment, removes the socket and releases the lock.
+  // The lock file stays: otherwise two daemons could lock two files of one
+  // name.
   ~LocalServer() override;
 
-  // Who may ask is decided by the socket's permission: root and its group.
+  // The socket's permission decides who may ask: root and its group.
   grpc::Status GetStatus(grpc::ServerContext* context,
                          const GetStatusRequest* request,
                          AgentStatus* response) override;

@@ -105,7 +105,7 @@ TEST_F(LocalServerTest, LeavesNoSocketBehind) {
 
 using ::testing::HasSubstr;
 
-// Leaves a socket behind, as a process that was killed does.
+// Leaves a socket behind, as a killed process does.
 void BindSocket(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address = {};
@@ -148,7 +148,7 @@ TEST_F(LocalServerTest, NeverRemovesWhatIsNoSocket) {
   std::ofstream(path()) << "precious";
   const absl::Status status = LocalServer::Start(path(), Answers()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("is no socket"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is not a socket"));
   EXPECT_TRUE(Exists(path()));
 }
 
@@ -174,7 +174,7 @@ TEST_F(LocalServerTest, AnswersSixtyFourPrologsAtOnce) {
   LocalServer::Answers answers = Answers();
   answers.run_hook = [&](const HookRequest& request,
                          const std::function<bool()>&) {
-    // Nobody is answered before all are there.
+    // Answers only once all 64 calls are here.
     const auto all = [&inside] { return inside == 64; };
     absl::MutexLock lock(&mutex);
     ++inside;

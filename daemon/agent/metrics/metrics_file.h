@@ -1,10 +1,10 @@
-// What this host says of itself for node_exporter's textfile collector, so that
-// no port has to be opened for it (`metrics_file` in agent.yaml): whether it is
-// attached, what its own check found, drift, an apply that is not taken back,
-// and when its certificates end. Written every minute, which proves that this
-// daemon lives (node_textfile_mtime_seconds), and when something changes; the
-// host looks at itself every ten minutes and after each change. A folder that
-// is not there, or that others may write, is logged once and tried again.
+// Metrics of this host for node_exporter's textfile collector, which needs no
+// open port (`metrics_file` in agent.yaml): attachment, results of its own
+// check, drift, an apply that is not rolled back, and when its certificates
+// end. Written after changes and every minute, which proves that this daemon
+// lives (node_textfile_mtime_seconds). The host checks itself every ten minutes
+// and after each change. If the folder is missing, or others may write it, it
+// logs that once and retries.
 #ifndef DAEMON_AGENT_METRICS_METRICS_FILE_H_
 #define DAEMON_AGENT_METRICS_METRICS_FILE_H_
 
@@ -29,9 +29,9 @@ namespace clusterd {
 
 struct HostNumbers {
   AgentStatus status;
-  // Unset: it has not looked yet.
+  // Unset before the first check.
   std::optional<CheckSelfResponse> check;
-  // "host" and "ca", of files that can be read.
+  // "host" and "ca", of readable files.
   std::vector<std::pair<std::string, absl::Time>> certificate_ends;
 };
 
@@ -47,11 +47,11 @@ class MetricsFile {
   // All pointers must live until Stop.
   struct Parts {
     TlsFiles tls;
-    // All on a thread of the pool; `check` for minutes at worst.
+    // All run on a thread of the pool; `check` for minutes at worst.
     std::function<AgentStatus()> status;
     std::function<CheckSelfResponse()> check;
     std::function<absl::Status(const std::string& text)> write;
-    // Draws from [0, 1), so that hosts do not look in step.
+    // Draws from [0, 1), so that hosts do not check in step.
     std::function<double()> random;
     Scheduler* scheduler = nullptr;
     WorkerPool* pool = nullptr;
@@ -61,10 +61,9 @@ class MetricsFile {
   explicit MetricsFile(Parts parts) : parts_(std::move(parts)) {}
   ~MetricsFile() { Stop(); }
 
-  // Writes soon, and from now on. `look`: what the last check found may be
-  // different now. Does not block.
+  // Writes soon; `look` also renews the last check. Does not block.
   void OnChanged(bool look) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Writes no more, and waits for what is under way.
+  // Ends the writes and waits for a running one.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -80,7 +79,7 @@ class MetricsFile {
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  // Of the one Write at a time.
+  // Used only by Write, which runs once at a time.
   HostNumbers numbers_;
   absl::Time look_at_ = absl::InfinitePast();
   std::string told_;

@@ -92,7 +92,7 @@ class MetricsFileTest : public testing::Test {
     return parts;
   }
 
-  // Waits for that many writes in all; the last one's text.
+  // Waits for that many writes in total; returns the last one's text.
   std::string Written(size_t count) {
     pool_.Drain();
     absl::MutexLock lock(&mutex_);
@@ -151,10 +151,10 @@ TEST_F(MetricsFileTest, TellsATroubleOnceUntilItIsAnother) {
       "metrics_file: /var/none: No such file or directory";
   EXPECT_THAT(log_.Lines(), HasSubstr(first));
   EXPECT_EQ(log_.Lines().find(first), log_.Lines().rfind(first));
-  Set(false, absl::PermissionDeniedError("/var/none: is no folder"));
+  Set(false, absl::PermissionDeniedError("/var/none: is not a folder"));
   scheduler_.Advance(MetricsFile::kWriteInterval);
   Written(3);
-  EXPECT_THAT(log_.Lines(), HasSubstr("is no folder"));
+  EXPECT_THAT(log_.Lines(), HasSubstr("is not a folder"));
 }
 
 TEST_F(MetricsFileTest, DoesNothingOnceItHasStopped) {

@@ -30,7 +30,7 @@ std::optional<std::string> Admission::NextAddress() const {
 }
 
 void Admission::Refill(absl::Time now) {
-  // A tenth of a second's worth may begin at once.
+  // A tenth of a second's handshakes may begin at once.
   const double most = std::max(1.0, rate_ * 0.1);
   if (refilled_ == absl::InfinitePast()) tokens_ = most;
   const double passed = absl::ToDoubleSeconds(now - refilled_);
@@ -121,7 +121,7 @@ bool Admission::Begin(Id id, absl::Time now) {
   if (took <= limits_.wanted) {
     rate_ = std::min(limits_.most_rate, rate_ + 1);
   } else if (now - slowed_ > limits_.wanted) {
-    // Once for all those that were begun before it became slower.
+    // Slow down once for all handshakes that were begun before.
     slowed_ = now;
     rate_ = std::max(limits_.least_rate, rate_ * 0.7);
   }

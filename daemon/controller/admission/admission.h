@@ -1,9 +1,9 @@
-// Who of those that have connected may shake hands next: a bound on handshakes
-// under way, a bound for one address, and a rate that follows what the
-// controller can serve. Without them ten thousand hosts that come at once all
-// get a share of the CPU, almost none finishes in time, and the work is lost.
+// Decides which connections may shake hands next: bounds on handshakes under
+// way, in all and for one address, and a rate that follows the controller's
+// speed. Otherwise ten thousand hosts that connect at once share the CPU,
+// almost none finishes in time, and the work is lost.
 //   waiting -> handshake -> open
-// Where there is no room for a connection, those that have no call go first.
+// At the bound of connections, those without a call are closed first.
 // Pure: ids and times in, ids out.
 #ifndef DAEMON_CONTROLLER_ADMISSION_ADMISSION_H_
 #define DAEMON_CONTROLLER_ADMISSION_ADMISSION_H_
@@ -28,15 +28,15 @@ struct AdmissionLimits {
   size_t handshakes_of_address = 64;
   // Handshakes and open connections.
   size_t connections = 16384;
-  // Who waits costs a descriptor and no TLS.
+  // A waiting connection costs a descriptor, but not TLS.
   size_t waiting = 16384;
-  // Handshakes begun a second: where it starts, and how far it follows.
+  // Handshakes begun a second: the initial rate and its bounds.
   double rate = 250;
   double least_rate = 50;
   double most_rate = 5000;
-  // A handshake that takes longer says that there are too many at once.
+  // A handshake that takes longer shows that too many are under way.
   absl::Duration wanted = absl::Seconds(1);
-  // One that takes longer makes room while others wait.
+  // A handshake that takes longer is closed while others wait.
   absl::Duration longest = absl::Seconds(10);
 };
 
@@ -48,36 +48,32 @@ class Admission {
   explicit Admission(const AdmissionLimits& limits)
       : limits_(limits), rate_(limits.rate) {}
 
-  // A new connection of `address` waits. Which one has to go for it, where too
-  // many wait: the newest of the address that has the most, maybe itself.
+  // A new connection of `address` waits. Returns the connection to close if too
+  // many wait: the newest of the address with the most, maybe itself.
   std::optional<Id> Arrive(Id id, const std::string& address);
 
   struct Decision {
-    // Who may shake hands now. Addresses take turns, each serves its oldest.
+    // May shake hands now. Addresses alternate, and each serves its oldest.
     std::vector<Id> admitted;
-    // Who has to go: handshakes that take longer than `longest`; and where
-    // there are as many connections as may be, those longest without a call, or
-    // else who waits. They are not known any more.
+    // To close, and forgotten: handshakes longer than `longest`. At the bound
+    // of connections also those longest without a call, otherwise waiting ones.
     std::vector<Id> gone;
   };
-  // Nobody goes while nobody waits.
+  // Closes nothing while nothing waits.
   Decision Decide(absl::Time now);
-  // When Decide would have more to say if nothing else happens; InfiniteFuture:
-  // never.
+  // When Decide may return more without other events; InfiniteFuture: never.
   absl::Time Next() const;
 
-  // A first call has come, or one after none ran. True: it was the handshake's
-  // end.
+  // A call has begun while no other ran. True: it ended the handshake.
   bool Begin(Id id, absl::Time now);
-  // No call is left.
+  // The last call has ended.
   void Idle(Id id, absl::Time now);
-  // The connection has ended, in whatever state. Ids that are not known are
-  // ignored.
+  // The connection has ended, in any state. Ignores unknown ids.
   void Leave(Id id);
 
   size_t waiting() const { return waiting_count_; }
   size_t handshakes() const { return handshakes_.size(); }
-  // Begun a second, at most.
+  // Handshakes begun a second, at most.
   double rate() const { return rate_; }
 
  private:
@@ -101,14 +97,14 @@ class Admission {
     return !address.waiting.empty() &&
            address.handshakes < limits_.handshakes_of_address;
   }
-  // The next in turn who may begin; none: empty.
+  // The address that may begin next; empty: none.
   std::optional<std::string> NextAddress() const;
   void Refill(absl::Time now);
   void EndHandshake(Id id, Known* known);
 
   const AdmissionLimits limits_;
   std::map<Id, Known> known_;
-  // Only those with something waiting or under way.
+  // Only addresses with connections waiting or under way.
   std::map<std::string, Address> addresses_;
   std::set<std::pair<absl::Time, Id>> handshakes_;  // By when they began.
   std::set<std::pair<absl::Time, Id>> idle_;        // By since when.

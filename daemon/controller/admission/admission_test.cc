@@ -86,7 +86,7 @@ TEST(AdmissionTest, RateFollowsHowLongHandshakesTake) {
   EXPECT_DOUBLE_EQ(admission.rate(), 1001);
   shake(At(10), absl::Seconds(2));
   EXPECT_NEAR(admission.rate(), 700.7, 0.1);
-  // Of the same crowd: slower once, not for each.
+  // Handshakes of one crowd slow the rate once, not each.
   shake(At(10.5), absl::Seconds(2));
   EXPECT_NEAR(admission.rate(), 700.7, 0.1);
   for (int i = 2; i < 40; ++i) shake(At(10 * i), absl::Seconds(2));
@@ -129,7 +129,7 @@ TEST(AdmissionTest, WhereItIsFullThoseLongestWithoutACallGo) {
   const Admission::Decision decision = admission.Decide(At(3));
   EXPECT_THAT(decision.gone, ElementsAre(3));
   EXPECT_THAT(decision.admitted, ElementsAre(4));
-  // One that has a call again stays.
+  // A connection that has a call again stays.
   EXPECT_FALSE(admission.Begin(1, At(4)));
   admission.Begin(4, At(4));
   admission.Arrive(5, "b");

@@ -1,4 +1,4 @@
-// Tells a ConnectionAcceptor of the calls of its server.
+// Notifies a ConnectionAcceptor of the calls of its server.
 #ifndef DAEMON_CONTROLLER_ADMISSION_CALL_WATCH_H_
 #define DAEMON_CONTROLLER_ADMISSION_CALL_WATCH_H_
 
@@ -10,7 +10,7 @@
 
 namespace clusterd {
 
-// Of one call: when it begins and when nothing of it is left.
+// Watches one call: its begin, and the end of its last part.
 class CallWatch final : public grpc::experimental::Interceptor {
  public:
   CallWatch(ConnectionAcceptor* acceptor,

@@ -25,23 +25,22 @@
 namespace clusterd {
 namespace {
 
-// Ids of what epoll tells of; connections count up from after the listeners.
+// Ids of epoll events; connections count up from after the listeners.
 constexpr uint64_t kWakeId = 0;
 constexpr uint64_t kFirstConnection = 1 << 10;
 constexpr int kMaxEvents = 256;
 constexpr int kBacklog = 65535;  // The kernel takes somaxconn, if that is less.
 constexpr absl::Duration kTellEvery = absl::Minutes(1);
-// More addresses than fail by accident; those of a scan are not all told.
+// Enough for accidental failures; those of a scan are not all logged.
 constexpr size_t kMaxFailedTold = 1000;
 constexpr absl::Duration kRepeatAfter = absl::Minutes(10);
 constexpr absl::Duration kSweepEvery = absl::Seconds(2);
 constexpr absl::Duration kSweepOftenEvery = absl::Milliseconds(100);
-// Where the kernel has no memory for a connection, or another thread took the
-// last descriptor.
+// Pause without kernel memory, or if a thread took the last descriptor.
 constexpr absl::Duration kPause = absl::Milliseconds(10);
 constexpr absl::Duration kClosingTime = absl::Seconds(2);
 
-// The wall clock may be set; waits must not notice.
+// Setting the wall clock must not affect waits.
 absl::Time Monotonic() {
   return absl::UnixEpoch() +
          absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
@@ -103,8 +102,8 @@ absl::Status ConnectionAcceptor::Bind() {
   const std::string port(listen.substr(colon + 1));
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
-  // Without an address: IPv6, which takes IPv4 as well where the machine has
-  // both, or else that.
+  // Without an address: IPv6, with IPv4 if the machine has both; otherwise
+  // IPv4.
   const auto hosts = host.empty() ? std::vector<std::string>{"::", "0.0.0.0"}
                                   : std::vector<std::string>{host};
   absl::Status trouble;
@@ -138,7 +137,7 @@ bool ConnectionAcceptor::BindOne(const sockaddr* address, socklen_t size,
   if (family == AF_INET6) {
     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
   }
-  // What is accepted inherits both.
+  // Accepted sockets inherit both.
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   const auto patience =
       static_cast<unsigned>(absl::ToInt64Milliseconds(options_.unacknowledged));
@@ -180,7 +179,7 @@ void ConnectionAcceptor::Serve(
       watches;
   watches.push_back(std::make_unique<CallWatchFactory>(this));
   builder->experimental().SetInterceptorCreators(std::move(watches));
-  // Windows do not grow beyond what AcceptorOptions::unanswered takes them for.
+  // Windows stay within the size that AcceptorOptions::unanswered assumes.
   builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
 }
 
@@ -194,7 +193,7 @@ void ConnectionAcceptor::Close() {
   absl::MutexLock lock(&mutex_);
   if (closing_) return;
   closing_ = true;
-  // A server that has shut down does not close what it is handed.
+  // A server that has shut down does not close sockets that it is handed.
   const auto handed_over = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return !handing_over_;
   };
@@ -331,11 +330,11 @@ bool ConnectionAcceptor::AcceptOne(int listener) {
   const int fd = accept4(listener, reinterpret_cast<sockaddr*>(&address), &size,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (fd < 0) {
-    // Whoever left before it was accepted is no reason to stop.
+    // A peer that left before it was accepted must not stop the loop.
     if (errno == ECONNABORTED || errno == EINTR) return true;
     const bool is_shed =
         (errno == EMFILE || errno == ENFILE) && ShedOne(listener);
-    // It would be told of the same connection at once.
+    // epoll would report the same connection at once.
     if (!is_shed && errno != EAGAIN) absl::SleepFor(kPause);
     return false;
   }
@@ -347,7 +346,7 @@ bool ConnectionAcceptor::AcceptOne(int listener) {
     return false;
   }
   const Id id = ++last_id_;
-  // Who had that number before has gone.
+  // The previous connection with that number has ended.
   if (const auto old = by_fd_.find(fd); old != by_fd_.end()) {
     DropLocked(old->second);
   }
@@ -427,7 +426,7 @@ absl::Time ConnectionAcceptor::SweepLocked(absl::Time now,
   const absl::Duration every = often ? kSweepOftenEvery : kSweepEvery;
   if (swept_ + every > now) return swept_ + every;
   swept_ = now;
-  // Who could be served in their places is kept waiting.
+  // The stalled ones keep others waiting.
   const bool is_crowded =
       admission_.waiting() > 0 &&
       admission_.handshakes() >= options_.admission.handshakes;
@@ -496,7 +495,7 @@ void ConnectionAcceptor::TellFailedLocked(const Connection& connection) {
   }
   const std::string& peer = connection.peer;
   const std::string why = WhyHandshakeFailed(connection.random);
-  // Each attempt has a port of its own.
+  // Each attempt has its own port.
   const std::string what = absl::StrCat(peer.substr(0, peer.rfind(':')), why);
   if (failed_.size() >= kMaxFailedTold || !failed_.insert(what).second) return;
   const std::string line =

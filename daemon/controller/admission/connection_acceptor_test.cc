@@ -28,7 +28,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Has no methods, but one that is under way until its connection ends.
+// Has no methods, except one call that lasts until its connection ends.
 class OneMethod final : public grpc::CallbackGenericService {
   class Call final : public grpc::ServerGenericBidiReactor {
    public:
@@ -68,7 +68,7 @@ class OneMethod final : public grpc::CallbackGenericService {
   int staying_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Who is told that there is no such method was served.
+// A server; a call that it answers with UNIMPLEMENTED was served.
 class Served {
  public:
   explicit Served(AcceptorOptions options, bool tls = false) {
@@ -92,7 +92,7 @@ class Served {
   CapturedLog& log() { return log_; }
   OneMethod& method() { return service_; }
 
-  // On a connection of its own.
+  // Uses a new connection.
   grpc::StatusCode Call(const std::string& host) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -124,7 +124,7 @@ class Served {
   std::unique_ptr<grpc::Server> server_;
 };
 
-// How a client begins HTTP/2 (RFC 9113, 3.4), with SETTINGS that set nothing.
+// The client's preface of HTTP/2 (RFC 9113, 3.4), with empty SETTINGS.
 constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const std::string kSettings("\0\0\0\4\0\0\0\0\0", 9);
 
@@ -152,7 +152,7 @@ class RawClient {
   bool Send(const std::string& bytes) {
     return send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0;
   }
-  // Waits until the other side has sent something.
+  // Waits until the server has sent something.
   bool Hears() {
     char bytes[64];
     return HasNews() && recv(fd_, bytes, sizeof(bytes), 0) > 0;
@@ -162,7 +162,7 @@ class RawClient {
   bool TakesAPlace() {
     return Send(absl::StrCat(kPreface, kSettings)) && Hears();
   }
-  // Until the other side has closed, whatever it sends before.
+  // Waits until the server has closed, whatever it sends before.
   bool WaitClosed() {
     while (HasNews()) {
       char bytes[4096];
@@ -196,7 +196,7 @@ TEST(ConnectionAcceptorTest, ServesIpv4AndIpv6) {
   }
 }
 
-// Only who finds the connection of a call can cut it.
+// A call can be cut only if its connection is found by the peer's name.
 TEST(ConnectionAcceptorTest, NamesPeersAsGrpcDoes) {
   AcceptorOptions options = OneCallAtMost();
   options.listen = ":0";
@@ -212,8 +212,8 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
   options.bytes = {1000, 0};
   Served served(options);
   RawClient peer(served.acceptor().port());
-  // Of HTTP/2: the preface and empty SETTINGS; then WINDOW_UPDATE of the
-  // connection by 1, which says nothing and is never wrong (RFC 9113, 6.9).
+  // The HTTP/2 preface and empty SETTINGS; then WINDOW_UPDATE of the connection
+  // by 1, which is always valid and harmless (RFC 9113, 6.9).
   EXPECT_TRUE(peer.TakesAPlace());
   std::string updates;
   for (int i = 0; i < 100; ++i) {
@@ -224,7 +224,7 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMoreThanAHandshakeHas) {
   EXPECT_TRUE(served.log().WaitFor("more bytes than a connection may send"));
 }
 
-// Headers that never end: HTTP/2 has no window for them.
+// HTTP/2 windows do not bound endless headers.
 TEST(ConnectionAcceptorTest, CutsOffWhoSendsMuchWithoutAnAnswer) {
   AcceptorOptions options;
   options.unanswered = 64 << 10;
@@ -243,7 +243,7 @@ TEST(ConnectionAcceptorTest, CutsOffWhoSendsMuchWithoutAnAnswer) {
   EXPECT_TRUE(served.log().WaitFor("without an answer"));
 }
 
-// What begins like a TLS ClientHello of so many bytes.
+// Looks like the beginning of a TLS ClientHello of so many bytes.
 std::string HelloOf(size_t bytes) {
   const auto two = [](size_t number) {
     return std::string{static_cast<char>(number >> 8),
@@ -265,12 +265,12 @@ TEST(ConnectionAcceptorTest, HalfAHelloTakesNoPlaceOfAHandshake) {
     halves.push_back(std::make_unique<RawClient>(served.acceptor().port()));
     halves.back()->Send(hello.substr(0, bytes));
   }
-  // The server behind has no TLS, and greets whoever gets through.
+  // The server behind has no TLS, and greets every admitted connection.
   RawClient whole(served.acceptor().port());
   whole.Send(hello);
   EXPECT_TRUE(whole.Hears());
   EXPECT_TRUE(whole.WaitClosed());
-  // Nor does the rest come too late.
+  // The rest still arrives in time.
   halves.back()->Send(hello.substr(hello.size() - 1));
   EXPECT_TRUE(halves.back()->Hears());
 }
@@ -306,7 +306,7 @@ TEST(ConnectionAcceptorTest, WhoFallsSilentAmidAHandshakeMakesRoom) {
   EXPECT_TRUE(served.log().WaitFor("silent amid a handshake"));
 }
 
-// A header that no table keeps (RFC 7541, 6.2.2).
+// A header without indexing (RFC 7541, 6.2.2).
 std::string Header(const std::string& name, const std::string& value) {
   std::string header(1, '\0');
   for (const std::string& text : {name, value}) {
@@ -469,7 +469,7 @@ TEST(AllowanceTest, SomeAtOnceAndSoMuchASecond) {
   EXPECT_TRUE(allowance.Take(limits, 100, start));
   EXPECT_TRUE(allowance.Take(limits, 120, start + absl::Seconds(2)));
   EXPECT_FALSE(allowance.Take(limits, 121, start + absl::Seconds(2)));
-  // One that is counted behind another, and was faster.
+  // A faster count that arrives after a later one.
   Allowance twice(limits, start);
   EXPECT_TRUE(twice.Take(limits, 90, start));
   EXPECT_TRUE(twice.Take(limits, 10, start));
@@ -481,7 +481,7 @@ TEST(AllowanceTest, SomeAtOnceAndSoMuchASecond) {
 
 TEST(UnansweredBytesTest, CountsWhatNothingWasSentFor) {
   UnansweredBytes bytes;
-  EXPECT_EQ(bytes.Take(1000, 0), 0u);  // Nobody can tell.
+  EXPECT_EQ(bytes.Take(1000, 0), 0u);  // The kernel does not report it.
   EXPECT_EQ(bytes.Take(1100, 500), 0u);
   EXPECT_EQ(bytes.Take(1600, 500), 500u);
   EXPECT_EQ(bytes.Take(2000, 500), 900u);

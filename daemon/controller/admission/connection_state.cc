@@ -41,7 +41,7 @@ std::string AddressText(const std::string& bytes) {
 
 constexpr int kMaxRecord = 1 << 14;
 
-// All zero where the kernel says nothing; older ones leave the last fields so.
+// All zero if the kernel fails; older kernels leave the last fields zero.
 tcp_info InfoOf(int fd) {
   tcp_info info = {};
   socklen_t size = sizeof(info);
@@ -61,7 +61,7 @@ constexpr intptr_t kPage = 500;
 // Names of gRPC's HTTP/2 sockets: this and the peer.
 constexpr char kTransport[] = "chttp2 ";
 
-// Takes gRPC's text, which may be null. No fields: it is not what it should be.
+// Owns gRPC's text, which may be null. No fields: it is not valid JSON.
 Struct TakeJson(char* text) {
   const std::unique_ptr<char, void (*)(void*)> owned(text, &gpr_free);
   Struct json;
@@ -89,7 +89,7 @@ int64_t Number(const Struct& json, const std::string& name) {
 
 std::string PeerName(const sockaddr_storage& address) {
   const std::string bytes = AddressBytes(address);
-  // Where the port stands is the same for both.
+  // The port has the same offset in both address families.
   const int port =
       ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
   if (bytes.size() == 4) {
@@ -126,8 +126,8 @@ SocketBytes BytesOf(int fd) {
 }
 
 ClientHello PeekClientHello(int fd, std::string* random) {
-  // RFC 8446, 5.1 and 4: 22, version, length; in it 1 and a length of its own,
-  // each of what follows it; then a version and 32 random bytes.
+  // RFC 8446, 5.1 and 4: 22, version, length; then 1 and another length, each
+  // of the bytes that follow; then a version and 32 random bytes.
   unsigned char head[43];
   const ssize_t size = recv(fd, head, sizeof(head), MSG_PEEK | MSG_DONTWAIT);
   if (size <= 0) return ClientHello::kIncomplete;
@@ -180,7 +180,7 @@ StreamCounts OpenStreams::Count(const std::string& peer, size_t connections) {
     socket = TakeJson(grpc_channelz_get_socket(found->second));
   }
   if (socket.fields().empty()) {
-    // It is new, or another connection of this peer has ended.
+    // The peer's connection is new, or another of its connections has ended.
     if (sockets_.size() > 2 * connections + kPage) {
       sockets_.clear();
       next_.clear();

@@ -1,7 +1,7 @@
-// What can be told of a TCP connection that gRPC may be reading: who is at its
-// other end, what the kernel and gRPC say of it, and what it may do. A
-// descriptor's number may be another socket's any time, so its cookie is asked
-// for (SO_COOKIE). Nothing here reads what came, or blocks.
+// The state of a TCP connection that gRPC may be reading: its peer, the
+// counters of the kernel and gRPC, and its allowance. A descriptor's number may
+// be reused at any time, so functions check the socket's cookie (SO_COOKIE).
+// Nothing here consumes data or blocks.
 #ifndef DAEMON_CONTROLLER_ADMISSION_CONNECTION_STATE_H_
 #define DAEMON_CONTROLLER_ADMISSION_CONNECTION_STATE_H_
 
@@ -18,41 +18,40 @@
 
 namespace clusterd {
 
-// As gRPC 1.51 names the peer of a connection: "ipv4:127.0.0.1:80",
-// "ipv6:%5B::1%5D:80"; an IPv4 address within IPv6 is an IPv4 address.
+// Formats a peer as gRPC 1.51: "ipv4:127.0.0.1:80", "ipv6:%5B::1%5D:80"; an
+// IPv4 address within IPv6 is an IPv4 address.
 std::string PeerName(const sockaddr_storage& address);
-// Those that share a bound: an IPv4 address, or the first half of an IPv6 one.
+// Peers that share a bound: an IPv4 address, or the first half of an IPv6 one.
 std::string PeerNetwork(const sockaddr_storage& address);
 
-// Which socket it is; 0: none.
+// Identifies a socket; 0: it is unknown.
 uint64_t SocketCookie(int fd);
 // Shuts the socket, if it is still that one.
 void ShutSocket(int fd, uint64_t cookie);
 
-// What TCP has moved on it since the beginning; 0: not known (`sent` before
-// Linux 4.19), or nothing.
+// Bytes that TCP has moved on it since the beginning; 0: none, or unknown
+// (`sent` before Linux 4.19).
 struct SocketBytes {
   uint64_t received = 0;
   uint64_t sent = 0;
 };
 SocketBytes BytesOf(int fd);
 
-// Whether what came, of which nothing was read, is a whole TLS ClientHello: for
-// the rest gRPC would wait in the place of a handshake. kNone: it is none, or
-// one that no single record holds. `random` gets that of a whole one, by which
-// TLS knows the client, too (SSL_get_client_random).
+// Tells if the unread bytes are a whole TLS ClientHello: gRPC would wait for
+// the rest in a handshake slot. kNone: another message, or one larger than a
+// single record. A whole one sets `random`, by which TLS knows the client, too
+// (SSL_get_client_random).
 enum class ClientHello { kIncomplete, kWhole, kNone };
 ClientHello PeekClientHello(int fd, std::string* random);
 
-// Whether a handshake waits for the peer alone: all that it sent was read, it
-// was answered, and neither side has sent anything for `quiet`.
+// True if a handshake waits only for the peer: all its bytes were read and
+// answered, and neither side has sent anything for `quiet`.
 bool IsPeerStalled(int fd, absl::Duration quiet);
 
-// How many calls gRPC holds for one connection, and was sent over it, also
-// those that nobody has been told of: gRPC 1.51 waits for the message of a
-// unary call before it tells its service, never tells it of one that is reset
-// by then, and limits their number only for peers that acknowledge the limit.
-// Asked of channelz, which counts them.
+// Calls that gRPC holds and was sent over one connection, including unreported
+// ones. gRPC 1.51 reports a unary call only after its message, and never if it
+// was reset by then. It limits calls only for peers that acknowledge the limit.
+// Source: channelz, which counts them.
 struct StreamCounts {
   int64_t open = 0;
   uint64_t begun = 0;  // Open ones too, and those that were reset.
@@ -61,20 +60,18 @@ struct StreamCounts {
 // Not safe for concurrent use.
 class OpenStreams {
  public:
-  // Of the newest connection of `peer`, named as in PeerName, to any server of
-  // this process; zeros: there is none. `connections` is about how many there
-  // are.
+  // Counts for the newest connection of `peer`, a PeerName, to any server of
+  // this process; zeros: none. `connections` is about how many there are.
   StreamCounts Count(const std::string& peer, size_t connections);
 
  private:
   void FindSockets();
 
   std::unordered_map<std::string, int64_t> sockets_;  // By peer.
-  std::map<int64_t, int64_t> next_;  // Socket to look from, by server.
+  std::map<int64_t, int64_t> next_;  // Socket to start at, by server.
 };
 
-// What one peer may do, counted from its first: so much at once, then so much a
-// second.
+// A peer's allowance from its first use: a burst, then a rate a second.
 struct AllowanceLimits {
   double at_once = 0;
   double per_second = 0;
@@ -86,8 +83,8 @@ class Allowance {
   Allowance(const AllowanceLimits& limits, absl::Time now)
       : left_(limits.at_once), last_(now) {}
 
-  // `total` is all that there was since the beginning; less than before is
-  // nothing new. False: it is more than may be.
+  // `total` counts from the beginning; a smaller total than before adds
+  // nothing. False: it exceeds the allowance.
   bool Take(const AllowanceLimits& limits, uint64_t total, absl::Time now) {
     const double passed = std::max(0.0, absl::ToDoubleSeconds(now - last_));
     last_ = now;
@@ -105,12 +102,11 @@ class Allowance {
   absl::Time last_;
 };
 
-// What a peer has sent while nothing was sent to it. Not safe for concurrent
-// use.
+// Counts bytes of a peer while it gets none. Not safe for concurrent use.
 class UnansweredBytes {
  public:
-  // What of `received` has come since a change of `sent` was seen; each is all
-  // since the beginning. 0 where `sent` is 0: nobody can tell.
+  // Returns how much of `received` came since `sent` last changed; both count
+  // from the beginning. 0 if `sent` is 0: it is unknown.
   uint64_t Take(uint64_t received, uint64_t sent) {
     if (sent != sent_ || sent == 0) answered_ = received;
     sent_ = sent;

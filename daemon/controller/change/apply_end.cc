@@ -12,32 +12,38 @@
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
 namespace {
 
-std::string WhyNotStarted(const ApplyReport& report) {
-  // Also of a controller that ended: no further wave would have come.
+// These notes are valid until the last host is rolled back.
+constexpr char kKeptIt[] = "hub-hosts-kept-it";
+constexpr char kCancelledKeptIt[] = "hub-cancelled-kept-it";
+
+FindingValue WhyNotStarted(const ApplyReport& report) {
+  // Also if the controller ended: no further wave would have begun.
   if (report.has_cancelled() && report.outcome() != ApplyReport::STOPPED) {
-    return absl::StrCat("cancelled by ", ActorName(report.cancelled().actor()),
-                        " after wave ", report.cancelled().wave());
+    return Worded("hub-cancelled-after-wave",
+                  ActorName(report.cancelled().actor()),
+                  report.cancelled().wave());
   }
-  return report.outcome() == ApplyReport::INTERRUPTED
-             ? "the controller ended before its wave"
-             : "an earlier wave failed";
+  return Worded(report.outcome() == ApplyReport::INTERRUPTED
+                    ? "hub-controller-ended-before-wave"
+                    : "hub-earlier-wave-failed");
 }
 
-// The worst that each rule may say of each host.
+// The worst state that the plan allows each rule on each host.
 using Meant = std::map<std::pair<std::string, std::string>, State>;
 
 Meant MeantBy(const ClusterPlan& plan) {
   Meant meant;
   for (const HostPlan& host : plan.hosts()) {
-    for (const UnmendedRule& left : host.unmended()) {
-      // Nobody promised that a failure which steps elsewhere might mend goes.
+    for (const UnfixedRule& left : host.unfixed()) {
+      // The plan did not promise to fix a failure that other steps might fix.
       const Rule* const rule = FindRule(left.rule());
-      const bool in_doubt = rule != nullptr && !rule->perhaps_by.empty() &&
+      const bool in_doubt = rule != nullptr && !rule->possible_causes.empty() &&
                             left.state() == UNKNOWN;
       meant[{host.host(), left.rule()}] = in_doubt ? FAIL : left.state();
     }
@@ -58,7 +64,7 @@ bool SettlesHost(bool rollback, const ApplyResult& result) {
   if (outcome == ApplyResult::NOTHING_TO_DO) {
     return rollback == result.of_rollback();
   }
-  // The apply stands where its rollback was refused.
+  // A refused rollback leaves the apply in place.
   if (outcome == ApplyResult::REFUSED) return rollback || !result.of_rollback();
   return !rollback &&
          (outcome == ApplyResult::APPLIED || outcome == ApplyResult::UNDONE ||
@@ -72,12 +78,12 @@ bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome) {
 }
 
 ApplyResult LostResult(const ApplyReport& head, const std::string& host,
-                       const std::string& why) {
+                       const FindingValue& why) {
   ApplyResult result;
   result.set_apply_id(head.apply_id());
   result.set_host(host);
   result.set_outcome(ApplyResult::LOST);
-  result.set_error(why);
+  *result.mutable_error_words() = why;
   return result;
 }
 
@@ -85,7 +91,7 @@ ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
                        const ClusterPlan* plan, ApplyResult told) {
   told.set_host(host.name);
   // Only the host's own drift needs them: the facts of 10,000 hosts would be
-  // most of the report. Whether it is a rollback the report says itself.
+  // most of the report. The report itself has whether it is a rollback.
   told.clear_facts_after();
   told.clear_of_rollback();
   if (!head.rollback() || !told.no_journal()) return told;
@@ -94,14 +100,10 @@ ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
     return told;
   }
   told.set_outcome(ApplyResult::REFUSED);
-  absl::StrAppend(
-      told.mutable_error(),
-      "; the history has it as in effect here, so its settings stay; ",
-      plan == nullptr
-          ? "the plan with the old values is no longer in the history"
-          : absl::StrCat("the old values are in clusterctl show ",
-                         plan->plan_id()),
-      "; change the spec to what is wanted and plan again, or set it by hand");
+  *told.mutable_error_words() =
+      Worded("hub-settings-stay", ErrorWords(told),
+             plan == nullptr ? Worded("hub-old-values-gone")
+                             : Worded("hub-old-values-in", plan->plan_id()));
   return told;
 }
 
@@ -109,32 +111,31 @@ ApplyResult ResultOfAnswer(const ApplyReport& head,
                            const ApplyOrder::Host& host,
                            const ClusterPlan* plan,
                            absl::StatusOr<TaskResult> answer) {
-  const std::string why(answer.status().message());
   if (answer.ok() && answer->has_apply()) {
     ApplyResult result = std::move(*answer->mutable_apply());
     if (result.apply_id() != head.apply_id()) {
-      return LostResult(
-          head, host.name,
-          absl::StrCat("it answered about apply \"", result.apply_id(), "\""));
+      return LostResult(head, host.name,
+                        Worded("hub-other-apply", result.apply_id()));
     }
-    // Of a rollback also "nothing to do": it was undone or rolled back before.
+    // A rollback may have nothing to do: undone or rolled back before.
     if (!SettlesHost(head.rollback(), result) &&
         result.outcome() != ApplyResult::NOTHING_TO_DO) {
-      return LostResult(head, host.name,
-                        absl::StrCat("its answer makes no sense: ",
-                                     OutcomeWords(result.outcome())));
+      return LostResult(
+          head, host.name,
+          Worded("hub-answer-not-expected", OutcomeWords(result.outcome())));
     }
     return AsReported(head, host, plan, std::move(result));
   }
-  ApplyResult result = LostResult(head, host.name, why);
-  if (answer.ok() && answer->has_error()) {
-    result.set_error(answer->error().message());
-    result.set_outcome(ApplyResult::REFUSED);
-  } else if (answer.ok()) {
-    result.set_error("it answered another question");
+  ApplyResult result =
+      LostResult(head, host.name,
+                 !answer.ok()          ? MessageWords(answer.status())
+                 : answer->has_error() ? MessageWords(answer->error())
+                                       : Worded("hub-other-question"));
+  if (answer.ok()) {
+    if (answer->has_error()) result.set_outcome(ApplyResult::REFUSED);
   } else if (absl::IsUnimplemented(answer.status())) {
     result.set_outcome(ApplyResult::REFUSED);
-    // Of these two nothing has gone to the host.
+    // With these two errors, nothing was sent to the host.
   } else if (absl::IsFailedPrecondition(answer.status()) ||
              absl::IsResourceExhausted(answer.status())) {
     result.set_outcome(ApplyResult::NOT_STARTED);
@@ -145,34 +146,33 @@ ApplyResult ResultOfAnswer(const ApplyReport& head,
 int ExplainNotStarted(ApplyReport* report) {
   int not_started = 0;
   for (ApplyResult& host : *report->mutable_hosts()) {
-    if (host.outcome() != ApplyResult::NOT_STARTED || !host.error().empty()) {
+    if (host.outcome() != ApplyResult::NOT_STARTED || host.has_error_words()) {
       continue;
     }
     ++not_started;
-    host.set_error(WhyNotStarted(*report));
+    *host.mutable_error_words() = WhyNotStarted(*report);
   }
   return not_started;
 }
 
 void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report) {
-  report->add_notes(
-      absl::StrCat("cancelled by ", ActorName(report->cancelled().actor()),
-                   " in wave ", wave + 1, " of ", waves.count(),
-                   wave + 1 == waves.count()
-                       ? ", the last: it is finished, and nothing is left out"
-                       : ": it is finished, and no further wave begins"));
+  AddNote(
+      Worded(wave + 1 == waves.count() ? "hub-cancelled-in-last-wave"
+                                       : "hub-cancelled-in-wave",
+             ActorName(report->cancelled().actor()), wave + 1, waves.count()),
+      report);
 }
 
-void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
-                  ApplyReport* report) {
-  if (result->goes_back_in_ms() == 0 || !report->has_confirmation()) return;
+void NoteReverts(absl::Time asked, absl::Time now, ApplyResult* result,
+                 ApplyReport* report) {
+  if (result->reverts_in_ms() == 0 || !report->has_confirmation()) return;
   Confirmation* const confirm = report->mutable_confirmation();
   const int64_t most = std::max(1u, confirm->within_ms());
   const int64_t least = std::clamp<int64_t>(
-      absl::ToInt64Milliseconds(asked - now - kGoesBackGrace) + most, 1, most);
-  result->set_goes_back_in_ms(static_cast<uint32_t>(
-      std::clamp<int64_t>(result->goes_back_in_ms(), least, most)));
-  const int64_t at = absl::ToUnixMillis(now) + result->goes_back_in_ms();
+      absl::ToInt64Milliseconds(asked - now - kRevertGrace) + most, 1, most);
+  result->set_reverts_in_ms(static_cast<uint32_t>(
+      std::clamp<int64_t>(result->reverts_in_ms(), least, most)));
+  const int64_t at = absl::ToUnixMillis(now) + result->reverts_in_ms();
   if (confirm->deadline_ms() == 0 || at < confirm->deadline_ms()) {
     confirm->set_deadline_ms(at);
   }
@@ -182,11 +182,11 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
   if (!report->has_confirmation()) return;
   Confirmation* const confirm = report->mutable_confirmation();
   const bool any = absl::c_any_of(report->hosts(), [](const ApplyResult& host) {
-    return host.goes_back_in_ms() > 0 || host.outcome() == ApplyResult::LOST;
+    return host.reverts_in_ms() > 0 || host.outcome() == ApplyResult::LOST;
   });
   confirm->set_state(any ? Confirmation::PENDING : Confirmation::NOT_NEEDED);
   if (!any) return;
-  // Nobody knows when a lost host began.
+  // The time at which a lost host began is unknown.
   if (confirm->deadline_ms() == 0) {
     confirm->set_deadline_ms(absl::ToUnixMillis(now) + confirm->within_ms());
   }
@@ -195,20 +195,26 @@ void CloseConfirmation(absl::Time now, ApplyReport* report) {
   }
 }
 
-std::string ChangeText(const ApplyReport& head) {
-  return absl::StrCat(head.rollback() ? "rollback " : "apply ", head.run_id(),
-                      " of ", ActorName(head.actor()));
+FindingValue ChangeWords(const ApplyReport& head) {
+  return Worded(head.rollback() ? "hub-rollback-of" : "hub-apply-of",
+                head.run_id(), ActorName(head.actor()));
+}
+
+FindingValue ErrorWords(const ApplyResult& result) {
+  return result.has_error_words() ? result.error_words()
+                                  : ToFindingValue(result.error());
 }
 
 std::string EndOfConfirmation(const Confirmation& over) {
   return absl::StrCat(
       over.state() == Confirmation::CONFIRMED
           ? absl::StrCat("confirmed by ", ActorName(over.confirmed_by()))
-          : "not confirmed in time, its hosts go back",
+          : "not confirmed in time, its hosts roll back",
       over.untold().empty()
           ? ""
-          : absl::StrCat("; never told: ", NamesText({over.untold().begin(),
-                                                      over.untold().end()})));
+          : absl::StrCat("; never notified: ",
+                         ValueText(NameList(
+                             {over.untold().begin(), over.untold().end()}))));
 }
 
 void ForgetUntold(ApplyReport* report) {
@@ -228,10 +234,8 @@ void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
   report->set_outcome(outcome);
   const int not_started = ExplainNotStarted(report);
   if (not_started > 0) {
-    report->add_notes(absl::StrCat(
-        "it ended in wave ", wave + 1, " of ", waves.count(), ", so ",
-        not_started, not_started == 1 ? " host was" : " hosts were",
-        " not started"));
+    AddNote(Worded("hub-ended-in-wave", not_started, wave + 1, waves.count()),
+            report);
   }
   if (report->has_confirmation()) return CloseConfirmation(now, report);
   const bool some_applied =
@@ -242,12 +246,16 @@ void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
       !some_applied) {
     return;
   }
-  report->add_notes(
-      absl::StrCat(kHostsKeptIt, "; clusterctl rollback ", report->run_id(),
-                   " takes them back",
-                   outcome == ApplyReport::CANCELLED
-                       ? ", and the same plan applied again goes on"
-                       : ""));
+  AddNote(Worded(outcome == ApplyReport::CANCELLED ? kCancelledKeptIt : kKeptIt,
+                 report->run_id()),
+          report);
+}
+
+void DropKeptNote(ApplyReport* report) {
+  DropIf(report->mutable_notes_words()->mutable_values(),
+         [](const FindingValue& note) {
+           return note.words() == kKeptIt || note.words() == kCancelledKeptIt;
+         });
 }
 
 RuleSelection TouchedRules(const ClusterPlan& plan) {
@@ -261,7 +269,7 @@ RuleSelection TouchedRules(const ClusterPlan& plan) {
   RuleSelection selection;
   for (const Rule& rule : RuleCatalogue()) {
     const std::vector<std::string> mends =
-        absl::StrSplit(rule.mended_by, '/', absl::SkipEmpty());
+        absl::StrSplit(rule.fixed_by, '/', absl::SkipEmpty());
     const bool is_touched = absl::c_any_of(
         mends,
         [&set](const std::string& setting) { return set.count(setting) > 0; });
@@ -271,25 +279,25 @@ RuleSelection TouchedRules(const ClusterPlan& plan) {
   return selection;
 }
 
-std::string WhatIsWrong(const ClusterPlan& plan,
-                        const std::set<std::string>& hosts,
-                        const Report& check) {
+FindingValue WhatIsWrong(const ClusterPlan& plan,
+                         const std::set<std::string>& hosts,
+                         const Report& check) {
   const Meant meant = MeantBy(plan);
   const auto is_meant = [&meant](const std::string& host,
                                  const std::string& rule, State state) {
     const auto left = meant.find({host, rule});
     return left != meant.end() && state <= left->second;
   };
-  std::string first;
+  FindingValue first;
   std::set<std::pair<std::string, std::string>> wrong;
-  // No rule says anything about a host that does not answer.
+  // Rules say nothing about a host that does not answer.
   std::set<std::string> silent = hosts;
   for (const HostStatus& host : check.hosts()) {
-    if (host.no_facts_reason().empty()) silent.erase(host.host());
+    if (!host.has_no_facts()) silent.erase(host.host());
   }
   for (const std::string& host : silent) {
     wrong.emplace(host, "");
-    if (first.empty()) first = absl::StrCat("no facts of ", host);
+    if (first.words().empty()) first = Worded("hub-no-facts-of", host);
   }
   for (const RuleResult& result : check.rules()) {
     for (const Finding& finding : result.findings()) {
@@ -302,14 +310,14 @@ std::string WhatIsWrong(const ClusterPlan& plan,
           continue;
         }
         wrong.emplace(host, result.rule());
-        if (!first.empty()) continue;
-        first = absl::StrCat(result.rule(), " on ", host, " (",
-                             StateWord(finding.state()), ")");
+        if (!first.words().empty()) continue;
+        first = Worded("hub-rule-on", result.rule(), host,
+                       StateWords(finding.state()));
       }
     }
   }
   if (wrong.size() < 2) return first;
-  return absl::StrCat(first, ", and ", wrong.size() - 1, " more");
+  return Worded("hub-and-more", first, wrong.size() - 1);
 }
 
 }  // namespace clusterd

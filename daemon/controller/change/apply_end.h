@@ -1,7 +1,6 @@
-// How a host's answer is read, what it means for its apply or rollback, and
-// what a report says once the run is over; and which rules a plan's steps
-// touch, and whether a check of them says that it came out as it was meant.
-// Pure.
+// Reads a host's answer to an apply or rollback, and closes the run's report.
+// Also finds the rules that a plan's steps affect, and whether a check of them
+// passes as planned. Pure.
 #ifndef DAEMON_CONTROLLER_CHANGE_APPLY_END_H_
 #define DAEMON_CONTROLLER_CHANGE_APPLY_END_H_
 
@@ -11,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "config/plan/waves.h"
+#include "config/words/message.h"
 #include "daemon/controller/change/change_order.h"
 #include "proto/agent_hub.pb.h"
 #include "proto/finding.pb.h"
@@ -18,78 +18,84 @@
 
 namespace clusterd {
 
-// How much later than agreed a host may still say that it went back, or that it
-// began.
-inline constexpr absl::Duration kGoesBackGrace = absl::Seconds(15);
+// A host may report that it has reverted, or begun, so much later than agreed.
+inline constexpr absl::Duration kRevertGrace = absl::Seconds(15);
 
-// Whether a result that comes late says how the run ended on its host. An apply
-// that is still applied says nothing about its rollback.
+// True if a late result says how the run ended on its host. A host that is
+// still applied says nothing about its rollback.
 bool SettlesHost(bool rollback, const ApplyResult& result);
 
-// Whether a rollback has taken the host back, as far as it could.
+// True if a rollback has restored the host, as far as it could.
 bool IsTakenBack(ApplyResult::Outcome outcome);
 
-// Whether the host ended as it should.
+// True if the host ended as intended.
 bool IsGoodOutcome(bool rollback, ApplyResult::Outcome outcome);
 
-// That nobody knows what came of it there. `head`, here and below: the run's
-// report as it was ordered.
+// A LOST result: the outcome on the host is unknown. `head`, here and below:
+// the run's report as it was ordered.
 ApplyResult LostResult(const ApplyReport& head, const std::string& host,
-                       const std::string& why);
+                       const FindingValue& why);
 
-// What a host says of itself, as it is reported. `plan`: null if not known.
+// Converts a host's own result for the report. `plan`: null if not known.
 ApplyResult AsReported(const ApplyReport& head, const ApplyOrder::Host& host,
                        const ClusterPlan* plan, ApplyResult told);
 
-// What the host says is not believed blindly: an answer about something else,
-// or one that no such task has, leaves open what has become of the host, and
-// that is LOST.
+// Checks a host's answer. One about something different, or one that such a
+// task cannot have, leaves the host's state unknown, which is LOST.
 ApplyResult ResultOfAnswer(const ApplyReport& head,
                            const ApplyOrder::Host& host,
                            const ClusterPlan* plan,
                            absl::StatusOr<TaskResult> answer);
 
-// Says why, by the outcome of the run, to each host whose wave never came;
+// Sets the reason, by the run's outcome, on each host whose wave never began;
 // returns how many there are.
 int ExplainNotStarted(ApplyReport* report);
 
-// Notes that somebody cancelled the run while that wave (from 0) was under way.
+// Notes that a user cancelled the run during that wave (from 0).
 void NoteCancellation(size_t wave, const Waves& waves, ApplyReport* report);
 
-// Of an apply that goes back by itself: takes in when one host does, which has
-// just told and was asked at that time; and, once the run is over, whether
-// anything is left to confirm and by whom. What did not end well nobody
-// confirms but a person. The host's word counts as far as it fits what was
-// agreed: it began after it was asked, and has had its answer on the way for
-// kGoesBackGrace at most. The result is corrected so.
-void NoteGoesBack(absl::Time asked, absl::Time now, ApplyResult* result,
-                  ApplyReport* report);
+// For an apply with automatic rollback. NoteReverts takes in the deadline that
+// a host has just reported, with the time at which it was asked. A host's claim
+// counts only within the agreement: it began after it was asked, and its answer
+// took at most kRevertGrace. `result` is corrected accordingly.
+// CloseConfirmation, once the run is over, decides if anything needs a
+// confirmation; after a failure only a person may confirm.
+void NoteReverts(absl::Time asked, absl::Time now, ApplyResult* result,
+                 ApplyReport* report);
 void CloseConfirmation(absl::Time now, ApplyReport* report);
 
-// "rollback 4f09c2d1 of alice", and what came of its confirmation.
-std::string ChangeText(const ApplyReport& head);
+// "rollback 4f09c2d1 of alice", and the result of its confirmation.
+FindingValue ChangeWords(const ApplyReport& head);
+inline std::string ChangeText(const ApplyReport& head) {
+  return ValueText(ChangeWords(head));
+}
 std::string EndOfConfirmation(const Confirmation& over);
-// Takes hosts that have nothing of the apply any more out of its `untold`.
+// Removes hosts that the apply no longer affects from its `untold`.
 void ForgetUntold(ApplyReport* report);
 
-// Begins a note that holds until the last of these hosts is rolled back.
-inline constexpr char kHostsKeptIt[] = "hosts that were applied kept it";
+// The words, or text, of why the host failed.
+FindingValue ErrorWords(const ApplyResult& result);
+inline std::string ErrorText(const ApplyResult& result) {
+  return ValueText(ErrorWords(result));
+}
 
-// Gives the report its outcome, and notes what is as it was and what is not.
-// `wave`: the last one that began, from 0.
+// Drops the note that holds until the last of its hosts is rolled back.
+void DropKeptNote(ApplyReport* report);
+
+// Sets the report's outcome, and notes which hosts are unchanged and which are
+// not. `wave`: the last one that began, from 0.
 void CloseReport(ApplyReport::Outcome outcome, size_t wave, const Waves& waves,
                  absl::Time now, ApplyReport* report);
 
-// Rules that a setting of the plan mends. None: all rules count.
+// Rules that a setting of the plan fixes. None: all rules count.
 RuleSelection TouchedRules(const ClusterPlan& plan);
 
-// What the check finds on these hosts and the plan did not leave on them by
-// intent (HostPlan.unmended), or not as bad as it is now: "firewall on node07
-// (fail), and 3 more"; "no facts of node07". Empty: the change came out as it
-// was meant. Nothing that could not be told is fine.
-std::string WhatIsWrong(const ClusterPlan& plan,
-                        const std::set<std::string>& hosts,
-                        const Report& check);
+// Findings on these hosts that are worse than the plan left them by intent
+// (HostPlan.unfixed): "firewall on node07 (fail), and 3 more"; "no facts of
+// node07". Empty: as planned. A missing fact is never fine.
+FindingValue WhatIsWrong(const ClusterPlan& plan,
+                         const std::set<std::string>& hosts,
+                         const Report& check);
 
 }  // namespace clusterd
 

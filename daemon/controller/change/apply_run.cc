@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "config/plan/settings.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/history/history_entry.h"
@@ -15,9 +16,9 @@
 namespace clusterd {
 namespace {
 
-// Hosts that progress names; a person reads no more of them.
+// Progress names so many hosts; people do not read more.
 constexpr int kMaxAtWork = 8;
-// How long a host whose stream ended is waited for.
+// The run waits so long for a host whose stream ended.
 constexpr absl::Duration kReattachWait = absl::Seconds(30);
 
 }  // namespace
@@ -48,7 +49,7 @@ ApplyRun::ApplyRun(ApplyOrder order, const ControllerParts& parts,
 
 absl::Status ApplyRun::Start() {
   const CallbackGate::Pass pass(gate_);
-  if (!pass) return absl::UnavailableError("the controller is stopping");
+  if (!pass) return UnavailableWords("msg-hub-stopping");
   {
     absl::MutexLock lock(&mutex_);
     TakeWaveLocked(0);
@@ -85,7 +86,7 @@ Task ApplyRun::MakeTask(size_t index) const {
 
 absl::Duration ApplyRun::SilenceAfter(size_t index, size_t steps_told) const {
   const ApplyOrder::Host& host = hosts_[index];
-  // A rollback tells no steps before its end.
+  // A rollback reports no steps before its end.
   if (head_.rollback() || host.plan == nullptr) return host.deadline;
   return std::min(host.deadline,
                   HostChangeDeadline(static_cast<int>(steps_told) + 1,
@@ -97,7 +98,7 @@ void ApplyRun::TakeWaveLocked(size_t wave) {
   for (size_t i = waves_.begin(wave); i < waves_.begin(wave + 1); ++i) {
     at_work_.insert(i);
     *report_.mutable_hosts(static_cast<int>(i)) =
-        LostResult(head_, hosts_[i].name, kNoAnswerYet);
+        LostResult(head_, hosts_[i].name, Worded(kNoAnswerYet));
   }
 }
 
@@ -118,9 +119,8 @@ absl::Status ApplyRun::BeginWave() {
     if (over_) return absl::OkStatus();
     wave = wave_;
   }
-  // Kept before the first host is asked: were the controller to die in between,
-  // the history would name hosts that were never asked, which is harmless, and
-  // never miss one that was.
+  // Save before the first host is asked. If the controller dies then, the
+  // history may name too many hosts, which is harmless, but never too few.
   RETURN_IF_ERROR(SaveRunning());
   callbacks_.watcher.on_progress(shared_from_this());
   callbacks_.watcher.on_event(WaveEvent(wave));
@@ -148,7 +148,7 @@ absl::Status ApplyRun::BeginWave() {
       states_[i].task = id;
       wanted = at_work_.count(i) > 0;
     }
-    // Aborted in between; what it tells later is news of a run that is over.
+    // Aborted in between; later reports belong to a run that is over.
     if (!wanted) parts_.hosts->Cancel(id);
   }
   return absl::OkStatus();
@@ -156,7 +156,7 @@ absl::Status ApplyRun::BeginWave() {
 
 void ApplyRun::OnStep(size_t index, StepOutcome step) {
   const HostPlan* const plan = hosts_[index].plan;
-  // A step ends once, and may be undone once. More is noise of a broken host.
+  // A step ends once, and may be undone once. A broken host may send more.
   const size_t most =
       plan == nullptr ? 1024 : 2 * static_cast<size_t>(plan->steps_size());
   AttachedHosts::TaskId task = 0;
@@ -176,21 +176,24 @@ void ApplyRun::OnStep(size_t index, StepOutcome step) {
   const PlanStep* const planned =
       plan == nullptr ? nullptr
                       : FirstWith(plan->steps(), &PlanStep::id, step.step());
-  if (planned != nullptr) event.mutable_step()->set_text(StepText(*planned));
+  if (planned != nullptr) {
+    event.mutable_step()->set_text(StepText(*planned));
+    *event.mutable_step()->mutable_text_words() = StepWords(*planned);
+  }
   *event.mutable_step()->mutable_outcome() = std::move(step);
   callbacks_.watcher.on_event(std::move(event));
 }
 
 void ApplyRun::OnTaskEnd(size_t index, absl::StatusOr<TaskResult> answer) {
-  // Only a broken stream leaves hope: its clusterd goes on, and tells how it
-  // ended once it is attached again.
+  // Only after a broken stream is there hope: clusterd goes on, and reports the
+  // end once it is attached again.
   if (!absl::IsUnavailable(answer.status())) {
     return Settle(index, ResultOfAnswer(head_, hosts_[index], plan_.get(),
                                         std::move(answer)));
   }
   {
     absl::MutexLock lock(&mutex_);
-    states_[index].lost_because = std::string(answer.status().message());
+    states_[index].lost_because = MessageWords(answer.status());
   }
   WaitForReattach(index, kReattachWait);
 }
@@ -208,22 +211,20 @@ void ApplyRun::OnWaitOver(size_t index) {
   const CallbackGate::Pass pass(gate_);
   if (!pass) return;
   absl::Duration left;
-  std::string why;
+  FindingValue why;
   {
     absl::MutexLock lock(&mutex_);
     left = states_[index].asked_at + hosts_[index].deadline -
            parts_.scheduler->Now();
-    why = states_[index].lost_because;
+    why = states_[index].lost_because.value_or(FindingValue());
   }
-  // A host that is back may still be at it; its deadline bounds that, too.
+  // A host that is back may still be busy; its deadline bounds that, too.
   const bool back = parts_.hosts->IsAttached(hosts_[index].name);
   if (back && left > absl::ZeroDuration()) return WaitForReattach(index, left);
-  Settle(index,
-         LostResult(head_, hosts_[index].name,
-                    absl::StrCat(why, "; ",
-                                 back ? "it attached again and did not tell "
-                                        "how it ended"
-                                      : "it has not attached again since")));
+  Settle(index, LostResult(head_, hosts_[index].name,
+                           Worded(back ? "hub-attached-silent"
+                                       : "hub-not-attached-since",
+                                  why)));
 }
 
 bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
@@ -239,17 +240,17 @@ bool ApplyRun::OnPastApply(const std::string& host, const ApplyResult& result) {
     absl::MutexLock lock(&mutex_);
     if (over_) return false;
     awaited = at_work_.count(index) > 0;
-    // Its own answer is still to come; this is news of before.
-    if (awaited && states_[index].lost_because.empty()) return false;
+    // Its own answer is still to come; this one is older.
+    if (awaited && !states_[index].lost_because.has_value()) return false;
     ApplyResult* const known = report_.mutable_hosts(static_cast<int>(index));
-    // It was given up; the report may still be put right while the run lasts.
-    // Or it has gone back before the run could be confirmed.
+    // It was LOST; the report may still be corrected while the run lasts. Or it
+    // has reverted before the run could be confirmed.
     if (!awaited) {
       const bool went_back =
           told.not_confirmed() && known->outcome() == ApplyResult::APPLIED;
       if (known->outcome() != ApplyResult::LOST && !went_back) return false;
-      NoteGoesBack(states_[index].asked_at, parts_.scheduler->Now(), &told,
-                   &report_);
+      NoteReverts(states_[index].asked_at, parts_.scheduler->Now(), &told,
+                  &report_);
       *known = told;
       if (went_back) {
         --done_;
@@ -277,22 +278,20 @@ void ApplyRun::OnPastApplies(const std::string& host, const PastApplies& past) {
       past.at_work() == head_.apply_id()) {
     return;
   }
-  // The task went with the stream, or with the clusterd that had taken it.
+  // The task was lost with the stream, or with the clusterd that had it.
   const bool has_journal =
       absl::c_linear_search(past.journals(), head_.apply_id());
   if (has_journal && !(head_.rollback() && stands)) return;
-  std::string why;
+  std::optional<FindingValue> why;
   {
     absl::MutexLock lock(&mutex_);
     why = states_[found->second].lost_because;
   }
   // Its own answer is still to come.
-  if (why.empty()) return;
+  if (!why.has_value()) return;
   ApplyResult result = LostResult(
       head_, host,
-      absl::StrCat(why, "; it attached again and ",
-                   has_journal ? "did not begin to take it back"
-                               : "has no journal of it: not begun there"));
+      Worded(has_journal ? "hub-not-rolled-back" : "hub-no-journal", *why));
   if (head_.rollback() && !has_journal) {
     result.set_no_journal(true);
     result = AsReported(head_, hosts_[found->second], plan_.get(),
@@ -310,8 +309,8 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
     absl::MutexLock lock(&mutex_);
     if (over_ || at_work_.erase(index) == 0) return;
     parts_.scheduler->Cancel(states_[index].timer);
-    NoteGoesBack(states_[index].asked_at, parts_.scheduler->Now(), &result,
-                 &report_);
+    NoteReverts(states_[index].asked_at, parts_.scheduler->Now(), &result,
+                &report_);
     *report_.mutable_hosts(static_cast<int>(index)) = result;
     ++(good ? done_ : failed_);
     all = at_work_.empty();
@@ -319,7 +318,8 @@ void ApplyRun::Settle(size_t index, ApplyResult result) {
   if (!good) {
     parts_.log->Warning(head_.rollback() ? "rollback " : "apply ", run_id(),
                         ": host ", hosts_[index].name, ": ",
-                        OutcomeWords(result.outcome()), ": ", result.error());
+                        ValueText(OutcomeWords(result.outcome())), ": ",
+                        ErrorText(result));
   }
   for (const std::string& forced : result.forced()) {
     parts_.log->Notice(run_id(), ": host ", hosts_[index].name, ": forced by ",
@@ -345,10 +345,10 @@ void ApplyRun::EndWave() {
     absl::MutexLock lock(&mutex_);
     if (over_) return;
     ended = WaveEvent(wave_);
-    ended.mutable_wave()->set_result(
-        HostCountsText(report_, waves_.begin(wave_), waves_.begin(wave_ + 1)));
+    *ended.mutable_wave()->mutable_result_words() =
+        HostCounts(report_, waves_.begin(wave_), waves_.begin(wave_ + 1));
     next = wave_ + 1;
-    // As it is by now: a host that was lost may have told in between.
+    // Read the result now: a lost host may have reported in between.
     const bool failed = failed_ > 0;
     const int64_t deadline_ms = report_.confirmation().deadline_ms();
     if (next == waves_.count() || (failed && !head_.rollback())) {
@@ -357,12 +357,10 @@ void ApplyRun::EndWave() {
       end = ApplyReport::CANCELLED;
     } else if (deadline_ms > 0 &&
                absl::ToUnixMillis(parts_.scheduler->Now()) >= deadline_ms) {
-      report_.add_notes(absl::StrCat(
-          "hosts of the first wave go back already, so wave ", next + 1,
-          " was not started: apply with a longer --confirm-within"));
+      AddNote(Worded("hub-wave-too-late", next + 1), &report_);
       end = ApplyReport::STOPPED;
     } else {
-      // Under the same lock: whoever cancels is told which wave is the last.
+      // Under the same lock, so that a cancel answers with the right last wave.
       TakeWaveLocked(next);
     }
   }
@@ -372,16 +370,15 @@ void ApplyRun::EndWave() {
   if (begun.ok()) return;
   {
     absl::MutexLock lock(&mutex_);
-    // Nobody was asked of this wave, so it is not LOST after all.
+    // No host of this wave was asked, so none is LOST.
     for (const size_t index : at_work_) {
       ApplyResult* const host = report_.mutable_hosts(static_cast<int>(index));
       host->set_outcome(ApplyResult::NOT_STARTED);
-      host->clear_error();
+      host->clear_error_words();
     }
     at_work_.clear();
-    report_.add_notes(absl::StrCat("the history cannot be written, so wave ",
-                                   next + 1,
-                                   " was not started: ", begun.message()));
+    AddNote(Worded("hub-wave-not-kept", next + 1, MessageWords(begun)),
+            &report_);
   }
   Finish(ApplyReport::STOPPED);
 }
@@ -423,8 +420,7 @@ void ApplyRun::Finish(ApplyReport::Outcome outcome) {
   }
   const absl::Status saved = SaveEnd(report);
   if (!saved.ok()) {
-    report.add_notes(
-        absl::StrCat("its end is not in the history: ", saved.message()));
+    AddNote(Worded("hub-end-not-in-history", MessageWords(saved)), &report);
   }
   callbacks_.on_end(report);
   callbacks_.watcher.on_progress(shared_from_this());
@@ -433,7 +429,7 @@ void ApplyRun::Finish(ApplyReport::Outcome outcome) {
 
 absl::StatusOr<CancelResponse> ApplyRun::Cancel(const std::string& actor) {
   const CallbackGate::Pass pass(gate_);
-  if (!pass) return absl::UnavailableError("the controller is stopping");
+  if (!pass) return UnavailableWords("msg-hub-stopping");
   CancelResponse response;
   bool is_news = false;
   {
@@ -484,13 +480,14 @@ absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
       tasks.push_back(states_[index].task);
       response.add_given_up(hosts_[index].name);
     }
-    report_.add_notes(absl::StrCat(
-        "aborted by ", actor, " in wave ", wave_ + 1, " of ", waves_.count(),
-        given_up.empty()
-            ? ""
-            : absl::StrCat(": not waited for any more: ",
-                           NamesText({response.given_up().begin(),
-                                      response.given_up().end()}))));
+    FindingValue aborted = Worded("hub-aborted-in-wave", ActorName(actor),
+                                  wave_ + 1, waves_.count());
+    if (!given_up.empty()) {
+      aborted = Worded(
+          "hub-aborted-given-up", aborted,
+          NameList({response.given_up().begin(), response.given_up().end()}));
+    }
+    AddNote(std::move(aborted), &report_);
   }
   response.set_schema_version(1);
   response.set_run_id(run_id());
@@ -498,14 +495,11 @@ absl::StatusOr<AbortApplyResponse> ApplyRun::Abort(const std::string& actor) {
   response.set_actor(head_.actor());
   response.set_aborted_by(actor);
   response.set_not_started(cancelled->not_started());
-  // Without its task, what a host tells later is news for the history.
+  // Without its task, a host's later report goes to the history.
   for (const AttachedHosts::TaskId task : tasks) parts_.hosts->Cancel(task);
   for (const size_t index : given_up) {
-    Settle(index,
-           LostResult(head_, hosts_[index].name,
-                      absl::StrCat("given up by ", actor,
-                                   ", before it had answered: what it has "
-                                   "begun it finishes or undoes by itself")));
+    Settle(index, LostResult(head_, hosts_[index].name,
+                             Worded("hub-given-up-by", ActorName(actor))));
   }
   return response;
 }
@@ -518,13 +512,12 @@ bool ApplyRun::Stop() {
     was_over = over_;
     if (!was_over) report = CloseLocked(ApplyReport::INTERRUPTED);
   }
-  // A save that is under way must not come after the one below.
+  // A save that is under way must end before the one below.
   gate_.Close();
   if (was_over) return false;
   SaveEnd(report).IgnoreError();
-  callbacks_.watcher.on_end(absl::UnavailableError(absl::StrCat(
-      "the controller stops; hosts finish or undo what they have begun, and ",
-      run_id(), " is interrupted")));
+  callbacks_.watcher.on_end(
+      UnavailableWords("msg-change-interrupted", run_id()));
   return true;
 }
 

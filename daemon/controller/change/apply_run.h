@@ -1,31 +1,31 @@
-// One apply or rollback over its hosts: in waves, each host's task with its
-// progress, the report. It goes on when nobody watches.
+// One apply or rollback over its hosts: waves, a task for each host with its
+// progress, the report. It goes on when no client watches.
 //
 //   a wave of an apply fails     the hosts of the later waves are not started
 //   a host cannot be rolled back the others still are: one dead host must not
 //                                keep a cluster from getting its old values
-//   a host has no journal of     REFUSED if the kept report has it as applied:
-//   what is to be taken back     or with residues: its settings stay.
+//   a host lacks the journal     REFUSED if the kept report has it as applied
+//   of an apply to roll back     or with residues: its settings stay.
 //                                NOTHING_TO_DO if it was LOST: nothing shows
 //                                that it was begun there
-//   a host's stream ends         its clusterd goes on by itself; it is waited
-//                                for until it has attached again and tells how
-//                                its apply ended, 30 s at least and, while it
-//                                is attached, its deadline at most;
-//                                then it is LOST, and the wave has failed. At
-//                                once if it says that it knows nothing of it
+//   a host's stream ends         its clusterd goes on, and the run waits until
+//                                it has attached again and reports the end of
+//                                its apply: at least 30 s and, while it is
+//                                attached, at most its deadline. Then it is
+//                                LOST, and the wave has failed; at once if the
+//                                host says that it does not know the apply
 //   the run cannot be saved      nothing more is begun
-//   a host tells no step         it is LOST; one that goes on telling steps has
-//   for a step's time            until the deadline of all of them
-//   a host goes back by itself   no further wave begins: the run takes longer
-//   meanwhile                    than it may wait to be confirmed
-//   somebody cancels it          the wave under way is finished, none begins
+//   a host reports no step       it is LOST; one that keeps reporting steps
+//   for a step's time            has until the deadline of all of them
+//   a host reverts meanwhile     no further wave begins: the run takes longer
+//                                than it may wait to be confirmed
+//   a user cancels it            the wave under way is finished, none begins
 //                                after it; CANCELLED if that leaves one out
-//   somebody aborts it           the same, and whoever is at work is LOST at
-//                                once: it goes on by itself and tells later
+//   a user aborts it             the same, and busy hosts are LOST at once:
+//                                they go on and report later
 //   the controller stops         the run is INTERRUPTED, with what is known
 //
-// What is saved before a wave begins says LOST of every host of the wave, so
+// A report saved before a wave begins has every host of the wave as LOST, so
 // that it is true whenever the controller dies; report() says RUNNING.
 #ifndef DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_
 #define DAEMON_CONTROLLER_CHANGE_APPLY_RUN_H_
@@ -34,6 +34,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -54,15 +55,14 @@
 
 namespace clusterd {
 
-// Who looks on. From any thread, never under a lock; must not block.
+// Observes a run. Called on any thread, never under a lock; must not block.
 struct ApplyWatcher {
-  // The run's progress() has news; first of all when it begins.
+  // progress() has changed; first called when the run begins.
   std::function<void(std::shared_ptr<const class ApplyRun> run)> on_progress =
       [](const auto&) {};
-  // A wave begins or has ended, a step or a host has ended, or somebody
-  // cancelled the run.
+  // A wave begins; a wave, step or host has ended; or a user has cancelled.
   std::function<void(ApplyEvent event)> on_event = [](const auto&) {};
-  // Last, once: the report, or why the run was broken off.
+  // Called last and once: the report, or why the run was broken off.
   std::function<void(absl::StatusOr<ApplyReport> report)> on_end =
       [](const auto&) {};
 };
@@ -71,7 +71,7 @@ struct ApplyWatcher {
 class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
  public:
   struct Callbacks {
-    // Keeps the report, synced. On a thread that may block.
+    // Keeps the report, synced. Called on a thread that may block.
     std::function<absl::Status(const ApplyReport& report)> save;
     // The run is over and saved; before the watcher's on_end.
     std::function<void(const ApplyReport& report)> on_end = [](const auto&) {};
@@ -84,28 +84,28 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   // Saves the run, which blocks, and begins the first wave. An error: the save
   // failed, no host was asked and no other callback was called.
   absl::Status Start() ABSL_LOCKS_EXCLUDED(mutex_);
-  // A host tells of an earlier apply. True if that was news of this run.
+  // A host reports an earlier apply. True if that was new to this run.
   bool OnPastApply(const std::string& host, const ApplyResult& result)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for all that it tells. The run no longer waits for a host that
-  // knows nothing of it.
+  // The same for all applies that it reports. The run no longer waits for a
+  // host that does not know it.
   void OnPastApplies(const std::string& host, const PastApplies& past)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Begins no further wave, and blocks while it saves that. It holds even if
-  // the save fails. Of a cancelled run the answer names who cancelled it.
+  // the save fails. The answer for a cancelled run names who cancelled it.
   // FailedPrecondition: the run is over.
   absl::StatusOr<CancelResponse> Cancel(const std::string& actor)
       ABSL_LOCKS_EXCLUDED(saving_, mutex_);
-  // Cancels it, and waits for no host any more. Errors as of Cancel.
+  // Cancels it, and stops waiting for hosts. Errors as of Cancel.
   absl::StatusOr<AbortApplyResponse> Abort(const std::string& actor)
       ABSL_LOCKS_EXCLUDED(saving_, mutex_);
-  // The controller stops. No part is used any more when it returns. True: this
-  // broke it off, and on_end is not called. Must not be called from a callback.
+  // The controller stops. No part is used after it returns. True: this broke
+  // the run off, and on_end is not called. Must not be called from a callback.
   bool Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string& run_id() const { return head_.run_id(); }
   ApplyProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // As far as it is: hosts at work are RUNNING. The end, once there is one.
+  // The report so far, with busy hosts as RUNNING; the final one at the end.
   ApplyReport report() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -113,21 +113,21 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     absl::Time asked_at;
     AttachedHosts::TaskId task = 0;  // 0: not known yet.
     size_t steps_told = 0;
-    // Its stream has ended, because of this.
-    std::string lost_because;
+    // Its stream has ended for this reason.
+    std::optional<FindingValue> lost_because;
     Scheduler::TimerId timer = 0;
   };
 
   Task MakeTask(size_t index) const;
-  // How long a host that has told so many steps may stay silent: it may undo
-  // what it did, and tell that at the end.
+  // The longest silence of a host that has reported so many steps: it may be
+  // undoing them, and reports that at the end.
   absl::Duration SilenceAfter(size_t index, size_t steps_told) const;
 
   // The report as it ends.
   ApplyReport CloseLocked(ApplyReport::Outcome outcome)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Puts the hosts of that wave to work: LOST in the saved report.
+  // Starts the hosts of that wave, which are LOST in the saved report.
   void TakeWaveLocked(size_t wave) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Saves the report and asks the hosts of the wave that was taken. An error:
   // the save failed, and no host was asked.
@@ -148,7 +148,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   absl::Status SaveEnd(const ApplyReport& report) const
       ABSL_LOCKS_EXCLUDED(saving_);
 
-  const ApplyReport head_;  // As ordered: ids, who, and how.
+  const ApplyReport head_;  // As ordered, with ids and actor.
   const std::vector<ApplyOrder::Host> hosts_;
   const Waves waves_;
   const std::shared_ptr<const ClusterPlan> plan_;
@@ -157,11 +157,11 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   const Callbacks callbacks_;
   const absl::Time started_at_;
   std::map<std::string, size_t> index_of_;  // Constant once constructed.
-  // What uses the parts holds a pass, so that Stop waits for it.
+  // Users of the parts hold a pass, so that Stop waits for them.
   const CallbackGate gate_;
 
-  // Held by the one thread that saves, while it does, from before it looks what
-  // there is: an older report must not replace a newer one.
+  // The saving thread holds it from before it copies the report: an older
+  // report must not replace a newer one.
   mutable absl::Mutex saving_;
   mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(saving_);
   ApplyReport report_ ABSL_GUARDED_BY(mutex_);  // Hosts as hosts_.

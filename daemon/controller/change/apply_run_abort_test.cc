@@ -94,7 +94,7 @@ TEST_F(ApplyRunAbortTest, HostThatTellsStepsIsWaitedFor) {
     ASSERT_FALSE(ended()) << "step " << step;
     TellStep("a", step);
   }
-  // It may be undoing all of them, and tells so at its end.
+  // The host may be undoing all of them, and reports it at the end.
   Pass(HostChangeDeadline(21, 10'000) - absl::Seconds(1));
   ASSERT_FALSE(ended());
   Pass(absl::Seconds(1));
@@ -105,7 +105,7 @@ TEST_F(ApplyRunAbortTest, HostThatTellsStepsIsWaitedFor) {
 TEST_F(ApplyRunAbortTest, NoHostIsWaitedForLongerThanForAllOfItsSteps) {
   ASSERT_TRUE(Start(LongOrder(3)).ok());
   const absl::Duration all = HostChangeDeadline(3, 10'000);
-  // A step that is told over and over is no progress.
+  // Reporting the same step repeatedly is not progress.
   for (absl::Duration passed; passed < all - absl::Seconds(20);
        passed += absl::Seconds(20)) {
     Pass(absl::Seconds(20));

@@ -63,9 +63,9 @@ TEST_F(ApplyRunCancelTest, FinishesWhatIsUnderWayAndBeginsNoFurtherWave) {
       ElementsAre("cancelled by bob in wave 1 of 3: it is finished, and no "
                   "further wave begins",
                   "it ended in wave 1 of 3, so 3 hosts were not started",
-                  "hosts that were applied kept it; clusterctl rollback "
-                  "0123456789abcdef takes them back, and the same plan "
-                  "applied again goes on"));
+                  "hosts that were applied kept it; to roll them back, run "
+                  "clusterctl rollback 0123456789abcdef, or apply the same "
+                  "plan again to continue"));
   EXPECT_EQ(saved().back().outcome(), ApplyReport::CANCELLED);
   EXPECT_THAT(Story(),
               ElementsAre("1 of 3 begins: a b", "cancelled by bob in 1 of 3",

@@ -39,7 +39,7 @@ TEST_F(ApplyRunTest, HostThatComesBackTellsHowItsApplyEnded) {
   EXPECT_TRUE(run_->OnPastApply("a", ResultOf(ApplyResult::APPLIED)));
   pool_.Drain();
   EXPECT_EQ(TasksOf("b"), 1u);
-  // Told twice, as after each attaching.
+  // Reported twice, as after each attaching.
   EXPECT_FALSE(run_->OnPastApply("a", ResultOf(ApplyResult::UNDONE)));
   Answer("b", ApplyResult::APPLIED);
   EXPECT_EQ(Report().outcome(), ApplyReport::SUCCEEDED);
@@ -71,7 +71,7 @@ TEST_F(ApplyRunTest, HostThatIsBackAndStillAtItHasUntilItsDeadline) {
   Pass(absl::Seconds(1));
   EXPECT_EQ(Report().hosts(0).outcome(), ApplyResult::LOST);
   EXPECT_THAT(Report().hosts(0).error(),
-              HasSubstr("it attached again and did not tell how it ended"));
+              HasSubstr("it attached again and did not report how it ended"));
 }
 
 // It died after it was asked and before its journal began.
@@ -147,9 +147,9 @@ TEST_F(ApplyRunTest, RollbackThatAHostDidNotBeginIsNotWaitedFor) {
   EXPECT_THAT(Outcomes(Report()),
               ElementsAre(ApplyResult::REFUSED, ApplyResult::LOST,
                           ApplyResult::ROLLED_BACK));
-  EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect here"));
+  EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect on this host"));
   EXPECT_THAT(Report().hosts(1).error(),
-              HasSubstr("it attached again and did not begin to take it back"));
+              HasSubstr("it attached again and did not begin to roll it back"));
 }
 
 TEST_F(ApplyRunTest, LateNewsOfLostHostStandsInTheReportAndDoesNotHealTheWave) {
@@ -216,7 +216,7 @@ TEST_F(ApplyRunTest, MissingJournalThatIsToldAgainEndsTheWait) {
   told.set_of_rollback(true);
   EXPECT_TRUE(run_->OnPastApply("a", told));
   pool_.Drain();
-  EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect here"));
+  EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect on this host"));
   EXPECT_FALSE(Report().hosts(0).of_rollback());
 }
 

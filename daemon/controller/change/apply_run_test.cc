@@ -100,8 +100,8 @@ TEST_F(ApplyRunTest, FailedWaveStopsTheRestAndLetsItsOwnHostsFinish) {
   EXPECT_THAT(
       report.notes(),
       ElementsAre("it ended in wave 1 of 2, so 2 hosts were not started",
-                  "hosts that were applied kept it; clusterctl rollback "
-                  "0123456789abcdef takes them back"));
+                  "hosts that were applied kept it; to roll them back, run: "
+                  "clusterctl rollback 0123456789abcdef"));
   EXPECT_THAT(log_.Lines(), HasSubstr("host a: undone: step 1: no effect"));
 }
 
@@ -220,9 +220,9 @@ TEST_F(ApplyRunTest, HostWithoutTheJournalIsRefusedUnlessItWasLost) {
               ElementsAre(ApplyResult::REFUSED, ApplyResult::NOTHING_TO_DO,
                           ApplyResult::ROLLED_BACK));
   EXPECT_EQ(report.hosts(0).error(),
-            "no journal of it; the history has it as in effect here, so its "
-            "settings stay; the old values are in clusterctl show "
-            "aaaabbbbccccdddd; change the spec to what is wanted and plan "
+            "no journal of it; the history has it as in effect on this host, "
+            "so its settings stay, and the old values are in clusterctl show "
+            "aaaabbbbccccdddd. Change cluster.yaml to what is wanted and plan "
             "again, or set it by hand");
   EXPECT_EQ(report.hosts(1).error(), "no journal of it");
   EXPECT_THAT(log_.Lines(), HasSubstr("host a: refused: no journal of it"));
@@ -236,8 +236,8 @@ TEST_F(ApplyRunTest, HostWithoutTheJournalIsNeverGoodWhateverItCallsIt) {
   EXPECT_EQ(Report().outcome(), ApplyReport::STOPPED);
   EXPECT_EQ(Report().hosts(0).outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(Report().hosts(0).error(),
-              HasSubstr("the plan with the old values is no longer in the "
-                        "history"));
+              HasSubstr("the history does not have the plan with the old "
+                        "values any more"));
 }
 
 TEST_F(ApplyRunTest, ErrorIsNoProofThatNothingWasLeft) {
@@ -264,7 +264,7 @@ TEST_F(ApplyRunTest, StopInterruptsAndKeepsWhatIsKnown) {
     ASSERT_TRUE(end_.has_value());
     EXPECT_EQ(end_->status().code(), absl::StatusCode::kUnavailable);
   }
-  // Nothing that comes now starts anything.
+  // Later answers start nothing.
   Answer("b", ApplyResult::APPLIED);
   EXPECT_EQ(TasksOf("c"), 0u);
   EXPECT_FALSE(run_->Stop());

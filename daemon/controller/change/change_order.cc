@@ -10,6 +10,7 @@
 #include "config/plan/make_plan.h"
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr absl::Duration kLeastDeadline = absl::Minutes(2);
 constexpr absl::Duration kLongestDeadline = absl::Hours(24);
 
-// Where the kernel parameters of a plan are; one target for all its hosts.
+// The namespace of a plan's kernel parameters; all its hosts have the same.
 std::string NamespaceOf(const ClusterPlan& plan) {
   for (const HostPlan& host : plan.hosts()) {
     if (host.has_network_namespace()) {
@@ -31,11 +32,10 @@ std::string NamespaceOf(const ClusterPlan& plan) {
   return "";
 }
 
-// Whether a rollback has something to ask there: hosts that are clean again or
-// were never asked have nothing of the apply left.
+// True if a rollback must ask this host. A host that is clean again, or was
+// never asked, has no changes left.
 bool MayHoldChanges(const ApplyResult& result) {
-  // Where something was left over, once more may help: a tool hung, a container
-  // engine was away.
+  // Residues may go in a second try: a tool hung, or an engine was stopped.
   constexpr ApplyResult::Outcome kHolding[] = {
       ApplyResult::OUTCOME_UNSPECIFIED, ApplyResult::APPLIED, ApplyResult::LOST,
       ApplyResult::UNDONE_WITH_RESIDUES,
@@ -43,20 +43,19 @@ bool MayHoldChanges(const ApplyResult& result) {
   return absl::c_linear_search(kHolding, result.outcome());
 }
 
-// Checked although the plan is our own: it may be older than the spec, and the
-// enforcer's has been through no history.
+// Checks even our own plan: it may be older than the spec, and the enforcer's
+// has not been through the history.
 absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   RETURN_IF_ERROR(VerifyPlan(plan));
   if (plan.cluster() != parts.spec->cluster()) {
-    return InvalidArgument("plan: for cluster \"", plan.cluster(),
-                           "\", expected \"", parts.spec->cluster(), "\"");
+    return InvalidWords("msg-change-plan-of-other-cluster", plan.cluster(),
+                        parts.spec->cluster());
   }
-  // No part of the digest, and kept for everybody to read. Empty for what the
-  // controller plans by itself.
+  // The digest does not cover the id, which is stored readable for all. Plans
+  // of the controller itself have none.
   if (plan.plan_id().size() > kMaxHistoryIdBytes ||
       !IsHistoryIdText(plan.plan_id())) {
-    return InvalidArgument("plan: ", QuotedText(plan.plan_id()),
-                           " is no plan id, expected 0-9, a-z and -");
+    return InvalidWords("msg-change-plan-id", QuotedText(plan.plan_id()));
   }
   const std::shared_ptr<const ClusterSpec> spec = parts.spec->spec();
   std::set<std::string> known;
@@ -66,9 +65,9 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
   bool has_steps = false;
   for (const HostPlan& host : plan.hosts()) {
     RETURN_IF_ERROR(
-        InFront("plan", CheckNetworkNamespace(host.network_namespace())));
+        About("plan", CheckNetworkNamespace(host.network_namespace())));
     if (!planned.insert(host.host()).second) {
-      return InvalidArgument("plan: host \"", host.host(), "\" stands twice");
+      return InvalidWords("msg-change-plan-host-twice", host.host());
     }
     if (!host.steps().empty() && known.count(host.host()) == 0) {
       unknown.push_back(host.host());
@@ -76,30 +75,27 @@ absl::Status CheckPlan(const ControllerParts& parts, const ClusterPlan& plan) {
     has_steps |= !host.steps().empty();
   }
   if (plan.spec_sha256() != SpecSha256(*spec)) {
-    return absl::AbortedError(
-        "plan: the spec has changed since it was made; plan again");
+    return AbortedWords("msg-change-spec-changed");
   }
   if (!unknown.empty()) {
-    return InvalidArgument("plan: not in the spec of cluster \"",
-                           parts.spec->cluster(), "\": ", NamesText(unknown));
+    return InvalidWords("msg-change-hosts-not-in-spec", parts.spec->cluster(),
+                        NameList(unknown));
   }
   if (has_steps) return absl::OkStatus();
-  return absl::FailedPreconditionError("plan: nothing to do on any host");
+  return PreconditionWords("msg-change-nothing-to-do");
 }
 
-// A wave that cannot succeed should not begin: better no host is changed than
-// all but one.
+// A wave that cannot succeed must not begin: all hosts unchanged is best.
 absl::Status CheckAttached(AttachedHosts* hosts, const ApplyOrder& order) {
   std::vector<std::string> absent;
   for (const ApplyOrder::Host& host : order.hosts) {
     if (!hosts->IsAttached(host.name)) absent.push_back(host.name);
   }
   if (absent.empty()) return absl::OkStatus();
-  return FailedPrecondition("not attached: ", NamesText(absent),
-                            "; let them attach, or plan without them");
+  return PreconditionWords("msg-change-hosts-away", NameList(absent));
 }
 
-// One that takes nothing back by itself would keep what the others give up.
+// A host without automatic rollback would keep values that the others revert.
 absl::Status CheckTakesBack(AttachedHosts* hosts, const ApplyOrder& order) {
   std::vector<std::string> unable;
   for (const ApplyOrder::Host& host : order.hosts) {
@@ -109,9 +105,7 @@ absl::Status CheckTakesBack(AttachedHosts* hosts, const ApplyOrder& order) {
     }
   }
   if (unable.empty()) return absl::OkStatus();
-  return FailedPrecondition(
-      "their clusterd takes nothing back by itself: ", NamesText(unable),
-      "; upgrade it, or apply with --no-confirm");
+  return PreconditionWords("msg-change-cannot-revert", NameList(unable));
 }
 
 bool HasFirewallSteps(const ClusterPlan& plan) {
@@ -130,8 +124,7 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                                             size_t waves) {
   Confirmation confirm;
   if (stays && (automatic || wished != absl::ZeroDuration())) {
-    return absl::InvalidArgumentError(
-        "apply: it is both to stay and to be confirmed, expected one of them");
+    return InvalidWords("msg-change-kept-and-confirmed");
   }
   if (stays) return confirm;
   if (wished == absl::ZeroDuration()) {
@@ -140,10 +133,10 @@ absl::StatusOr<Confirmation> ConfirmationOf(const ClusterPlan& plan,
                         kLongestConfirmWithin);
   }
   if (wished < kShortestConfirmWithin || wished > kLongestConfirmWithin) {
-    return InvalidArgument("apply: to be confirmed within ",
-                           absl::FormatDuration(wished), ", expected ",
-                           absl::FormatDuration(kShortestConfirmWithin), " to ",
-                           absl::FormatDuration(kLongestConfirmWithin));
+    return InvalidWords("msg-change-confirm-within",
+                        absl::FormatDuration(wished),
+                        absl::FormatDuration(kShortestConfirmWithin),
+                        absl::FormatDuration(kLongestConfirmWithin));
   }
   confirm.set_state(Confirmation::PENDING);
   confirm.set_within_ms(
@@ -162,25 +155,18 @@ absl::StatusOr<std::shared_ptr<const ClusterPlan>> ReadKeptPlan(
     const HistoryStore& history, absl::string_view plan_id,
     absl::string_view digest) {
   if (plan_id.empty()) {
-    return absl::InvalidArgumentError(
-        "plan: without an id, expected that of a plan that this controller has "
-        "made: plan again, with the controller's version of clusterctl");
+    return InvalidWords("msg-change-no-plan-id");
   }
   absl::StatusOr<HistoryRecord> record = history.Get(plan_id);
   // The store also takes the beginning of an id.
   if (absl::IsNotFound(record.status()) ||
       (record.ok() && record->entry().id() != plan_id)) {
-    return absl::AbortedError(absl::StrCat(
-        "plan ", QuotedText(plan_id),
-        ": this controller has not made it, or keeps it no more (the oldest "
-        "make room for newer entries of the history): plan again"));
+    return AbortedWords("msg-change-plan-not-kept", QuotedText(plan_id));
   }
   if (!record.ok()) return record.status();
   if (!record->has_plan() || record->plan().digest() != digest) {
-    return InvalidArgument(
-        "plan ", QuotedText(plan_id), ": digest ", QuotedText(digest),
-        " is not that of the plan that this controller has made under this id; "
-        "the file was edited: plan again");
+    return InvalidWords("msg-change-plan-edited", QuotedText(plan_id),
+                        QuotedText(digest));
   }
   return std::make_shared<const ClusterPlan>(
       std::move(*record->mutable_plan()));
@@ -205,14 +191,11 @@ absl::StatusOr<ApplyOrder> OrderOfApply(const ControllerParts& parts,
   const size_t idle =
       static_cast<size_t>(plan->hosts_size()) - order.hosts.size();
   if (idle > 0) {
-    order.report.add_notes(
-        absl::StrCat(idle, " of ", plan->hosts_size(),
-                     " hosts of the plan have no step and were not asked"));
+    AddNote(Worded("hub-idle-hosts", idle, plan->hosts_size()), &order.report);
   }
   if (blocked > 0) {
-    order.report.add_notes(
-        absl::StrCat("changes that the plan has as blocked are still open on ",
-                     blocked, blocked == 1 ? " host" : " hosts"));
+    AddNote(Worded("hub-blocked-open", Counted(blocked, "host")),
+            &order.report);
   }
   order.plan = std::move(plan);
   RETURN_IF_ERROR(CheckAttached(parts.hosts, order));
@@ -233,8 +216,8 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
   order.report.set_apply_id(apply.apply_id());
   order.report.set_plan_id(apply.plan_id());
   order.report.set_plan_digest(apply.plan_digest());
-  // Only for the words of the steps; a history that has dropped it, or has
-  // another under that id, costs those.
+  // Only the steps' words need it; without the plan, or with another under that
+  // id, the report has none.
   std::map<std::string, const HostPlan*> planned;
   absl::StatusOr<HistoryRecord> plan = parts.history->Get(apply.plan_id());
   if (plan.ok() && plan->plan().digest() == apply.plan_digest()) {
@@ -255,10 +238,7 @@ absl::StatusOr<ApplyOrder> OrderOfRollback(const ControllerParts& parts,
                            host.outcome() == ApplyResult::LOST});
   }
   if (!order.hosts.empty()) return order;
-  return FailedPrecondition(
-      "apply ", apply.apply_id(),
-      ": nothing to take back, no host of it is applied or has "
-      "something left over");
+  return PreconditionWords("msg-change-nothing-to-roll-back", apply.apply_id());
 }
 
 }  // namespace clusterd

@@ -69,11 +69,11 @@ TEST(ReadKeptPlanTest, RefusesAnEditedPlanWhoseDigestIsRight) {
   const auto history = HistoryWith(plan);
   const absl::Status refused = Refusal(*history, kId, edited.digest());
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  // The right one would only help whoever edits.
+  // The right digest would only help an attacker who edits plans.
   EXPECT_THAT(
       std::string(refused.message()),
       AllOf(HasSubstr(kId), HasSubstr(edited.digest()),
-            HasSubstr("edited: plan again"), Not(HasSubstr(plan.digest()))));
+            HasSubstr("edited, plan again"), Not(HasSubstr(plan.digest()))));
   EXPECT_EQ(Refusal(*history, kId, "").code(),
             absl::StatusCode::kInvalidArgument);
 }

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "config/plan/waves.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
@@ -18,7 +18,7 @@
 namespace clusterd {
 namespace {
 
-// Runs with lost hosts that are looked for and remembered, the newest.
+// Only so many runs with lost hosts, the newest, are remembered.
 constexpr size_t kMaxUnsettled = 64;
 
 AuditEntry Audited(AuditEntry caller, const ApplyReport& report) {
@@ -36,19 +36,19 @@ size_t WaveCountOf(const ClusterPlan& plan, const ApplyReport& head) {
       .count();
 }
 
-// Of a run that nobody can cancel any more.
+// The error for a run that cannot be cancelled any more.
 absl::Status AlreadyOver(const ApplyReport& report) {
   const std::string outcome = RunOutcomeName(report);
-  return absl::InvalidArgumentError(absl::StrCat(
-      ChangeText(report), ": is already over (",
-      outcome == kRunningOutcome ? "its end was not kept" : outcome,
-      "), nothing was cancelled"));
+  return InvalidWords("msg-change-already-over", ChangeWords(report),
+                      Worded(outcome == kRunningOutcome
+                                 ? "hub-end-not-kept"
+                                 : absl::StrCat("history-outcome-", outcome)));
 }
 
-// Whether it may still tell that it took the apply back by itself.
+// True if the host may still report that it reverted automatically.
 bool MayGoBack(const ApplyReport& report, const ApplyResult& host) {
   const Confirmation& confirm = report.confirmation();
-  return host.outcome() == ApplyResult::APPLIED && host.goes_back_in_ms() > 0 &&
+  return host.outcome() == ApplyResult::APPLIED && host.reverts_in_ms() > 0 &&
          (confirm.state() != Confirmation::CONFIRMED ||
           absl::c_linear_search(confirm.untold(), host.host()));
 }
@@ -85,17 +85,15 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::Start(
   report.set_enforced(request.enforced);
   report.set_wave_size(request.wave_size == 0 ? kDefaultWaveSize
                                               : request.wave_size);
-  // Before anything is prepared: what is read of the history must not change
-  // meanwhile.
+  // First, since the history must not change while it is read below.
   {
     absl::MutexLock lock(&mutex_);
-    if (stopped_) return absl::UnavailableError("the controller is stopping");
+    if (stopped_) return UnavailableWords("msg-hub-stopping");
     if (current_.has_value()) {
-      return absl::UnavailableError(
-          absl::StrCat(current_->what, " runs since ", UtcText(current_->since),
-                       ", and only one may at a time"));
+      return UnavailableWords("msg-change-one-at-a-time", current_->what,
+                              UtcText(current_->since));
     }
-    current_ = Current{ChangeText(report), parts_.scheduler->Now(), nullptr};
+    current_ = Current{ChangeWords(report), parts_.scheduler->Now(), nullptr};
   }
   auto run = StartRun(report, request, std::move(watcher));
   if (!run.ok()) EndChange();
@@ -110,7 +108,7 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
     RETURN_IF_ERROR(CheckPending(ApplyOrder()));
     canary = ChooseCanary(*request.plan, request.canary, head.wave_size());
     head.set_canary(static_cast<uint32_t>(canary.size));
-    if (!canary.why.empty()) head.add_notes(canary.why);
+    if (!canary.why.words().empty()) AddNote(canary.why, &head);
     ASSIGN_OR_RETURN(confirm,
                      ConfirmationOf(*request.plan, request.confirm_within,
                                     request.auto_confirm, request.no_confirm,
@@ -146,13 +144,12 @@ absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::StartRun(
   bool stopping = false;
   {
     absl::MutexLock lock(&mutex_);
-    // From here on Stop sees it, and breaks it off.
+    // Stop breaks it off from here on.
     if (!stopped_) current_->run = run;
     stopping = stopped_;
   }
   const absl::Status started =
-      stopping ? absl::UnavailableError("the controller is stopping")
-               : run->Start();
+      stopping ? UnavailableWords("msg-hub-stopping") : run->Start();
   if (started.ok()) return run;
   AuditEnd(audited, absl::StrCat("not begun: ", started.message()));
   if (stopping) return started;
@@ -178,8 +175,7 @@ std::shared_ptr<ApplyRun> ClusterChanges::MakeRun(ApplyOrder order,
     if (*added) return parts_.history->Update(record);
     const absl::Status saved = parts_.history->Add(record);
     *added = saved.ok();
-    // It begins, and no host is asked before: what waits is its to take
-    // back.
+    // The rollback takes over the waiting apply before any host is asked.
     const auto pending = saved.ok() ? TakePending(to_save.apply_id()) : nullptr;
     if (pending != nullptr) {
       SaveConfirmation(pending->head().run_id(), pending->GiveUp());
@@ -204,9 +200,9 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
   parts_.log->Notice(ChangeText(report), ": ", RunOutcomeName(report));
   AuditEnd(
       audited,
-      absl::StrCat(
-          RunOutcomeName(report), ": ",
-          HostCountsText(report, 0, static_cast<size_t>(report.hosts_size()))));
+      absl::StrCat(RunOutcomeName(report), ": ",
+                   ValueText(HostCounts(
+                       report, 0, static_cast<size_t>(report.hosts_size())))));
   {
     absl::MutexLock lock(&mutex_);
     ++ended_[RunOutcomeName(report)];
@@ -218,8 +214,7 @@ void ClusterChanges::OnRunEnd(const ApplyReport& report,
       }
     }
   }
-  // While this is still the one change: a second rollback must see the first
-  // one's marks.
+  // Before another change begins: a second rollback must see these marks.
   CorrectAll();
 }
 
@@ -248,7 +243,7 @@ void ClusterChanges::ForgetGoBackLocked(const std::string& run_id,
 
 void ClusterChanges::Recover() {
   absl::StatusOr<RunningRecords> running = parts_.history->FindRunning();
-  // Whoever opened a closed one has said why.
+  // The failed open has already been logged.
   if (absl::IsFailedPrecondition(running.status())) return;
   if (!running.ok()) {
     return parts_.log->Error("history: ", running.status().message());
@@ -260,11 +255,10 @@ void ClusterChanges::Recover() {
     }
     parts_.log->Error(
         "history: an apply or rollback was cut off by the end of the last "
-        "controller, and on which hosts cannot be told: ",
+        "controller, and its hosts are not known: ",
         record.status().message());
   }
-  // Also runs that ended long ago may have hosts that never told; whoever
-  // attaches now may still do so.
+  // Hosts of old runs may never have reported, and may when they attach.
   ListHistoryRequest newest;
   newest.add_kinds(HISTORY_APPLY);
   newest.add_kinds(HISTORY_ROLLBACK);
@@ -273,11 +267,11 @@ void ClusterChanges::Recover() {
   if (!list.ok()) return;
   bool is_newest_apply = true;
   for (const HistoryEntry& entry : list->entries()) {
-    // No other is begun while one waits to be confirmed, but while hosts are
-    // told of one that is.
+    // While an apply waits to be confirmed, no other begins; while hosts are
+    // notified of a confirmation, others may.
     const absl::Time untold_until = absl::FromUnixMillis(
         entry.started_at_ms() + static_cast<int64_t>(entry.elapsed_ms()) +
-        absl::ToInt64Milliseconds(kLongestConfirmWithin + kGoesBackGrace));
+        absl::ToInt64Milliseconds(kLongestConfirmWithin + kRevertGrace));
     const bool may_wait =
         entry.kind() == HISTORY_APPLY &&
         (is_newest_apply || parts_.scheduler->Now() < untold_until);
@@ -299,7 +293,7 @@ void ClusterChanges::Interrupt(HistoryRecord record) {
   const std::string network_namespace = record.entry().network_namespace();
   ApplyReport report = std::move(*record.mutable_apply());
   report.set_outcome(ApplyReport::INTERRUPTED);
-  report.add_notes("the controller ended while it ran");
+  AddNote(Worded("hub-controller-ended"), &report);
   ExplainNotStarted(&report);
   if (!report.rollback()) CloseConfirmation(parts_.scheduler->Now(), &report);
   AuditEnd(Audited(MakeAuditEntry(report.rollback() ? "RollBack" : "ApplyPlan",
@@ -324,16 +318,15 @@ std::shared_ptr<ApplyRun> ClusterChanges::CurrentRun() const {
 
 absl::StatusOr<std::shared_ptr<ApplyRun>> ClusterChanges::FindCurrent(
     const std::string& id) {
-  // Before the history is read: a run that ends meanwhile knows its end.
+  // Get the run first: if it ends meanwhile, it knows its end.
   const std::shared_ptr<ApplyRun> run = CurrentRun();
-  // A history that cannot be read keeps nobody from stopping what runs.
+  // A history that cannot be read must not prevent a cancel.
   if (run != nullptr && run->run_id() == id) return run;
   ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->Get(id));
   const HistoryEntry& entry = record.entry();
   if (!record.has_apply()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        HistoryKindName(entry.kind()), " ", entry.id(),
-        ": cannot be cancelled, expected an apply or rollback that runs"));
+    return InvalidWords("msg-change-cannot-be-cancelled",
+                        HistoryKindName(entry.kind()), entry.id());
   }
   if (run != nullptr && run->run_id() == entry.id()) return run;
   return AlreadyOver(record.apply());
@@ -372,13 +365,13 @@ absl::StatusOr<AbortApplyResponse> ClusterChanges::Abort(
   return aborted;
 }
 
-std::string ClusterChanges::Running() {
+FindingValue ClusterChanges::Running() {
   absl::MutexLock lock(&mutex_);
-  return current_.has_value() ? current_->what : "";
+  return current_.has_value() ? current_->what : FindingValue();
 }
 
 absl::StatusOr<HistoryRecord> ClusterChanges::Show(const std::string& id) {
-  // Before the record is read: a run that ends meanwhile knows its end.
+  // Get the run first: if it ends meanwhile, it knows its end.
   const std::shared_ptr<ApplyRun> run = CurrentRun();
   const std::vector<std::shared_ptr<PendingChange>> waiting = AllPending();
   ASSIGN_OR_RETURN(HistoryRecord record, parts_.history->Get(id));
@@ -395,10 +388,10 @@ void ClusterChanges::OnPastApplies(const std::string& host,
                                    const PastApplies& told) {
   PastApplies past = told;
   for (ApplyResult& result : *past.mutable_results()) {
-    // Its journal does not say so: it told before it knew how long.
+    // The journal lacks it: its report came before the deadline was known.
     if (result.outcome() == ApplyResult::APPLIED &&
         past.waits_for_confirmation() == result.apply_id()) {
-      result.set_goes_back_in_ms(std::max<uint32_t>(1, past.goes_back_in_ms()));
+      result.set_reverts_in_ms(std::max<uint32_t>(1, past.reverts_in_ms()));
     }
   }
   std::shared_ptr<ApplyRun> run;
@@ -417,12 +410,12 @@ void ClusterChanges::OnPastApplies(const std::string& host,
         const bool went_back =
             result.not_confirmed() && unsettled.go_back.erase(host) > 0;
         if (unsettled.hosts.erase(host) == 0 && !went_back) continue;
-        if (result.goes_back_in_ms() > 0) unsettled.go_back.insert(host);
+        if (result.reverts_in_ms() > 0) unsettled.go_back.insert(host);
         corrections_[run_id].push_back({result, ""});
         news = true;
       }
     }
-    // A host speaks once for each run; what it says later is of its later life.
+    // A host reports once for each run; later reports are of later changes.
     for (auto each = unsettled_.begin(); each != unsettled_.end();) {
       each =
           each->second.IsSettled() ? unsettled_.erase(each) : std::next(each);
@@ -437,7 +430,7 @@ void ClusterChanges::OnPastApplies(const std::string& host,
   for (const auto& pending : waiting) pending->OnPastApplies(host, past);
 }
 
-// Rewrites each kept report once, whatever number of its hosts has spoken.
+// Rewrites each kept report once, for all hosts that have reported.
 void ClusterChanges::CorrectAll() {
   const absl::MutexLock one_at_a_time(&correcting_);
   while (true) {
@@ -466,8 +459,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     const auto found = by_host.find(correction.result.host());
     if (found == by_host.end()) continue;
     ApplyResult* const host = found->second;
-    // A host that was taken back keeps its steps in the apply's report: only
-    // how it stands now is another.
+    // A restored host keeps its steps in the apply's report, not its state.
     if (!correction.rolled_back_by.empty()) {
       host->set_outcome(correction.result.outcome());
       *host->mutable_residues() = correction.result.residues();
@@ -475,7 +467,7 @@ void ClusterChanges::Correct(const std::string& run_id,
     } else if (host->outcome() == ApplyResult::APPLIED &&
                correction.result.not_confirmed()) {
       host->set_outcome(correction.result.outcome());
-      host->set_error(correction.result.error());
+      *host->mutable_error_words() = ErrorWords(correction.result);
       *host->mutable_residues() = correction.result.residues();
       host->set_not_confirmed(true);
     } else if (host->outcome() == ApplyResult::LOST) {
@@ -486,21 +478,20 @@ void ClusterChanges::Correct(const std::string& run_id,
     }
   }
   if (!came_back.empty()) {
-    report.add_notes(absl::StrCat("came back and told how it ended there: ",
-                                  NamesText(came_back)));
+    AddNote(Worded("hub-came-back", NameList(came_back)), &report);
     const bool all_well =
         absl::c_all_of(report.hosts(), [&report](const ApplyResult& host) {
           return IsGoodOutcome(report.rollback(), host.outcome());
         });
-    // The run had not ended well only because nobody knew.
+    // The run had failed only because a result was unknown.
     if (all_well) report.set_outcome(ApplyReport::SUCCEEDED);
   }
   for (const std::string& rollback : rollbacks) {
-    report.add_notes(absl::StrCat("taken back by rollback ", rollback));
+    AddNote(Worded("hub-rolled-back-by", rollback), &report);
   }
   const bool any_left =
       absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
-        return host.goes_back_in_ms() > 0 &&
+        return host.reverts_in_ms() > 0 &&
                host.outcome() == ApplyResult::APPLIED;
       });
   if (!rollbacks.empty() && report.has_confirmation() && !any_left &&
@@ -509,15 +500,13 @@ void ClusterChanges::Correct(const std::string& run_id,
   }
   if (!rollbacks.empty() && FirstWith(report.hosts(), &ApplyResult::outcome,
                                       ApplyResult::APPLIED) == nullptr) {
-    DropIf(report.mutable_notes(), [](const std::string& note) {
-      return absl::StartsWith(note, kHostsKeptIt);
-    });
+    DropKeptNote(&report);
   }
   ForgetUntold(&report);
   const absl::Status kept = parts_.history->Update(
       RecordOfApply(std::move(report), record->entry().network_namespace()));
   if (!kept.ok()) {
-    parts_.log->Error("history: what hosts tell of ", run_id,
+    parts_.log->Error("history: what hosts report of ", run_id,
                       " is not kept: ", kept.message());
   }
 }
@@ -530,7 +519,7 @@ void ClusterChanges::Stop() {
     if (current_.has_value()) run = current_->run;
   }
   if (run != nullptr && run->Stop()) EndChange();
-  // Only now: a run that ended meanwhile has left one.
+  // Only now, since a run that ended meanwhile may have left one.
   std::vector<std::shared_ptr<PendingChange>> waiting;
   {
     absl::MutexLock lock(&mutex_);

@@ -1,14 +1,13 @@
-// The applies and rollbacks of this controller: what is refused, that only one
-// runs at a time, what the history keeps of them, and what hosts tell of them
-// later. Knows no gRPC and no roles.
+// The applies and rollbacks of this controller: refuses them, runs one at a
+// time, keeps them in the history with later reports of hosts. It does not
+// depend on gRPC or roles.
 //
 // Refusals are those of change_order.h, and
 //   Unavailable  another apply or rollback runs (named), or an apply waits to
-//                be confirmed, and this is not its rollback; or one that is
-//                confirmed is not told yet to a host of this one, or one goes
-//                back there
+//                be confirmed and this is not its rollback; or a host of this
+//                one is not yet notified of a confirmation, or reverts
 //   others       the history or the audit file cannot be written
-// None has asked a host.
+// A refused change has asked no host.
 #ifndef DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
 #define DAEMON_CONTROLLER_CHANGE_CLUSTER_CHANGES_H_
 
@@ -40,18 +39,18 @@
 namespace clusterd {
 
 inline constexpr uint32_t kDefaultWaveSize = 32;
-// Applies that are not told to all their hosts; one more with a net is refused.
+// Applies with unnotified hosts; further ones that may revert are refused.
 inline constexpr size_t kMaxUntold = 8;
 
-// What is to be done, who asks, and how.
+// A requested change, its caller and its options.
 struct ChangeRequest {
-  // To be applied: a plan that this controller has just made, or one from
-  // ReadKeptPlan. Null: `rollback_of`, an apply, is taken back.
+  // The plan to apply: one that this controller has just made, or one from
+  // ReadKeptPlan. Null: roll back the apply `rollback_of`.
   std::shared_ptr<const ClusterPlan> plan;
   std::string rollback_of;
-  // The SPIFFE id; the controller's own for what it begins by itself.
+  // The SPIFFE id; the controller's own for changes that it begins.
   std::string actor;
-  AuditEntry caller;  // The same for the audit file, and what was called.
+  AuditEntry caller;  // The same for the audit file, with the call.
   // For the log: role and address, e.g. "operator, ipv4:10.0.0.9:5123".
   std::string from;
   uint32_t canary = 0;     // As `wished` of ChooseCanary.
@@ -64,9 +63,9 @@ struct ChangeRequest {
   bool no_confirm = false;
 };
 
-// To be applied by the controller itself, which puts back what drifted. It
-// never goes back by itself: it is what an apply that stays had set, so a net
-// would only bring the drift back, and hold up everybody's applies meanwhile.
+// An apply by the controller itself that restores drifted values. It never
+// reverts automatically: that would only bring back the drift and block all
+// other applies meanwhile.
 ChangeRequest EnforcedChange(std::shared_ptr<const ClusterPlan> plan);
 
 // Safe for concurrent use; one apply or rollback at a time.
@@ -76,39 +75,39 @@ class ClusterChanges {
   explicit ClusterChanges(const ControllerParts& parts) : parts_(parts) {}
   ~ClusterChanges() { Stop(); }
 
-  // Before any host attaches: what was running when the last controller ended
-  // is INTERRUPTED, hosts that were lost may still tell, and what waits to be
-  // confirmed goes on waiting. Blocks.
+  // Call before any host attaches. Marks runs of the previous controller as
+  // INTERRUPTED; lost hosts may still report, and applies that wait to be
+  // confirmed keep waiting. Blocks.
   void Recover() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Blocks on the history, so not for a thread that must not block. The run
-  // goes on whether or not it is kept.
+  // goes on even if the caller drops it.
   absl::StatusOr<std::shared_ptr<ApplyRun>> Start(const ChangeRequest& request,
                                                   ApplyWatcher watcher)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Has the run with this id begin no further wave. `id` as HistoryStore::Get;
+  // The run with this id begins no further wave. `id` as HistoryStore::Get;
   // `from`: for the log, as in ChangeRequest. Blocks on the history.
   //   InvalidArgument   the run is over, or it is a check or plan
-  //   others            those of HistoryStore::Get, for an id that is no run's
+  //   others            those of HistoryStore::Get, if no run has the id
   absl::StatusOr<CancelResponse> Cancel(const std::string& id,
                                         const std::string& actor,
                                         const std::string& from)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Also waits for none of its hosts any more, so that the next may begin; what
-  // they tell later is corrected in the history. The rest is as Cancel.
+  // Like Cancel, but also stops waiting for its hosts, so that the next run may
+  // begin. Later reports correct the history.
   absl::StatusOr<AbortApplyResponse> Abort(const std::string& id,
                                            const std::string& actor,
                                            const std::string& from)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // "apply 0123456789abcdef of alice"; empty: none runs.
-  std::string Running() ABSL_LOCKS_EXCLUDED(mutex_);
+  FindingValue Running() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Of the apply with this id, as PendingChange::Confirm and Extend; `answered`
-  // possibly before this returns. Blocks on the history.
-  //   FailedPrecondition  also of one that does not wait
+  // Confirms or extends the apply with this id, as PendingChange does; may call
+  // `answered` before it returns. Blocks on the history.
+  //   FailedPrecondition  also if it does not wait
   //   others              those of HistoryStore::FindApply
   using Confirmed = std::function<void(absl::StatusOr<ConfirmResponse>)>;
   void Confirm(const std::string& id, const AuditEntry& caller,
@@ -117,38 +116,37 @@ class ClusterChanges {
               absl::Duration by, const Confirmed& answered)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // What waits to be confirmed, at most one, and what is confirmed and not told
-  // to all its hosts.
+  // The apply that waits to be confirmed, at most one, and confirmed ones of
+  // which not all hosts are notified.
   std::vector<ConfirmResponse> Pending() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The history's record; of the run that is under way, or waits to be
-  // confirmed, as far as it is by now.
+  // The history's record; for a run that is under way, or waits to be
+  // confirmed, its current state.
   absl::StatusOr<HistoryRecord> Show(const std::string& id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // How many runs of this controller have ended, by RunOutcomeName; those that
-  // its start found cut off are among them.
+  // The number of ended runs of this controller, by RunOutcomeName, including
+  // those that its start marked as INTERRUPTED.
   std::map<std::string, uint64_t> Ended() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return ended_;
   }
 
-  // A HostHooks::past_applies. Does not block.
+  // For HostHooks::past_applies. Does not block.
   void OnPastApplies(const std::string& host, const PastApplies& told)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Breaks off what runs; no part is used any more by it when this returns.
-  // Nothing is started after it.
+  // Breaks off the running change, starts none later, and releases all parts.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   // The one change that runs, or is about to.
   struct Current {
-    std::string what;  // "apply 0123456789abcdef of alice"
+    FindingValue what;  // "apply 0123456789abcdef of alice"
     absl::Time since;
     std::shared_ptr<ApplyRun> run;  // Null while it is being prepared.
   };
-  // A run that is over, with hosts that are LOST, or go back by themselves.
+  // A run that is over, with hosts that are LOST or will revert.
   struct Unsettled {
     std::string apply_id;
     bool rollback = false;
@@ -157,20 +155,20 @@ class ClusterChanges {
 
     bool IsSettled() const { return hosts.empty() && go_back.empty(); }
   };
-  // What a host's entry in a kept report becomes.
+  // A correction of a host's entry in a kept report.
   struct Correction {
     ApplyResult result;
-    // Set: not what came of the run, but who took it back.
+    // Set: the rollback that restored the host, not its result.
     std::string rolled_back_by;
   };
 
   void EndChange() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Null: none is under way, or it is only prepared.
+  // Null: none is under way, or it is still being prepared.
   std::shared_ptr<ApplyRun> CurrentRun() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The run that is under way; the errors of Cancel if the id is not its.
+  // The run that is under way; the errors of Cancel if it has another id.
   absl::StatusOr<std::shared_ptr<ApplyRun>> FindCurrent(const std::string& id)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // `head`: who and how, to be added to the order's report.
+  // `head`: the caller and the options, to be added to the order's report.
   absl::StatusOr<std::shared_ptr<ApplyRun>> StartRun(
       ApplyReport head, const ChangeRequest& request, ApplyWatcher watcher)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -179,7 +177,7 @@ class ClusterChanges {
   void OnRunEnd(const ApplyReport& report, const AuditEntry& audited)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void AuditEnd(const AuditEntry& audited, absl::string_view result) const;
-  // Waits for its confirmation from now on.
+  // The apply waits for its confirmation from now on.
   void BeginPending(const ApplyReport& report,
                     std::shared_ptr<const ClusterPlan> plan)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -197,12 +195,12 @@ class ClusterChanges {
   void SaveConfirmation(const std::string& run_id,
                         const Confirmation& confirmation)
       ABSL_LOCKS_EXCLUDED(correcting_);
-  // That nothing which waits is in the way of such an order.
+  // Unavailable if a waiting apply blocks such an order.
   absl::Status CheckPending(const ApplyOrder& order) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   void RememberLostLocked(const ApplyReport& report)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // They will not go back by themselves.
+  // These hosts will not revert automatically.
   void ForgetGoBackLocked(const std::string& run_id,
                           const std::set<std::string>& hosts)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -214,10 +212,10 @@ class ClusterChanges {
   const ControllerParts parts_;
   const CallbackGate gate_;
 
-  // Held by the one thread that corrects what is kept, while it does.
+  // The thread that corrects kept reports holds it meanwhile.
   absl::Mutex correcting_;
   mutable absl::Mutex mutex_;
-  // At most one that is PENDING.
+  // At most one is PENDING.
   std::vector<std::shared_ptr<PendingChange>> pending_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> ended_ ABSL_GUARDED_BY(mutex_);
   std::optional<Current> current_ ABSL_GUARDED_BY(mutex_);

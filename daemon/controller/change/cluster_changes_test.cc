@@ -35,7 +35,7 @@ TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
   EXPECT_EQ(record->entry().outcome(), "succeeded");
   EXPECT_EQ(record->entry().parent_id(), "aaaabbbbccccdddd");
   EXPECT_TRUE(record->entry().force());
-  const ApplyReport& report = record->apply();
+  const ApplyReport report = Rendered(record->apply());
   EXPECT_EQ(report.apply_id(), report.run_id());
   EXPECT_EQ(report.wave_size(), kDefaultWaveSize);
   EXPECT_EQ(report.hosts_size(), 2);
@@ -56,23 +56,25 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   ASSERT_TRUE(run.ok()) << run.status();
   const std::string id = (*run)->run_id();
   ListHistoryRequest all;
-  EXPECT_EQ(history_->List(all)->entries(0).summary(), "2 hosts; 2 running");
+  EXPECT_EQ(ValueText(history_->List(all)->entries(0).summary_words()),
+            "2 hosts; 2 running");
   Answer("server0", ApplyResult::APPLIED);
   auto shown = changes_->Show(id.substr(0, 8));
   ASSERT_TRUE(shown.ok()) << shown.status();
   EXPECT_EQ(shown->apply().outcome(), ApplyReport::RUNNING);
   EXPECT_EQ(shown->apply().hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(shown->apply().hosts(1).outcome(), ApplyResult::RUNNING);
-  EXPECT_EQ(shown->apply().hosts(1).error(),
-            "asked, and its answer is not here yet");
-  EXPECT_EQ(shown->entry().summary(), "2 hosts; 1 applied, 1 running");
+  EXPECT_EQ(ErrorText(shown->apply().hosts(1)),
+            "asked, and has not answered yet");
+  EXPECT_EQ(ValueText(shown->entry().summary_words()),
+            "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
-  // What is kept is true should the controller die now.
+  // The kept report is true even if the controller dies now.
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::LOST);
   Answer("server1", ApplyResult::APPLIED);
   shown = changes_->Show(id);
   EXPECT_EQ(shown->apply().outcome(), ApplyReport::SUCCEEDED);
-  EXPECT_EQ(shown->entry().summary(), "2 hosts; 2 applied");
+  EXPECT_EQ(ValueText(shown->entry().summary_words()), "2 hosts; 2 applied");
 }
 
 TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
@@ -93,14 +95,16 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
 
   ClusterPlan spoofed = MakePlan(1);
   spoofed.set_plan_id("\x1b[2J");
-  EXPECT_EQ(refused(spoofed).message(),
-            "plan: \"\\x1b[2J\" is no plan id, expected 0-9, a-z and -");
+  EXPECT_EQ(
+      refused(spoofed).message(),
+      "plan: \"\\x1b[2J\" is not a valid plan ID, expected 0-9, a-z and -");
 
   ClusterPlan nowhere = MakePlan(1);
   nowhere.mutable_hosts(0)->mutable_network_namespace()->set_container("-x");
   EXPECT_THAT(
       std::string(refused(sealed(nowhere)).message()),
-      HasSubstr("plan: network namespace: container \"-x\" is no name"));
+      HasSubstr(
+          "plan: network namespace: container \"-x\" is not a valid name"));
 
   ClusterPlan foreign = MakePlan(1);
   foreign.set_cluster("other");
@@ -110,7 +114,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   ClusterPlan twice = MakePlan(1);
   *twice.add_hosts() = twice.hosts(0);
   EXPECT_EQ(refused(sealed(twice)).message(),
-            "plan: host \"server0\" stands twice");
+            "plan: host \"server0\" is listed twice");
 
   ClusterPlan stranger = MakePlan(1);
   stranger.mutable_hosts(0)->set_host("stranger");
@@ -128,7 +132,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   EXPECT_EQ(refused(before).code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(refused(before).message()), HasSubstr("plan again"));
 
-  // None of them is in the way of a good one, and no host was asked.
+  // These refusals do not block a good one, and asked no host.
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(Apply(MakePlan(1)).ok());
 }
@@ -142,7 +146,14 @@ TEST_F(ClusterChangesTest, OneAtATimeAndTheSecondIsToldWhoseIsFirst) {
   EXPECT_EQ(second.status().message(),
             absl::StrCat("apply ", (*first)->run_id(),
                          " of alice runs since 2024-01-01T00:00:00+00:00, and "
-                         "only one may at a time"));
+                         "only one may run at a time"));
+  {
+    const InLanguage chinese(Language::kChinese);
+    EXPECT_EQ(ValueText(MessageWords(second.status())),
+              absl::StrCat("执行变更 ", (*first)->run_id(),
+                           "（操作者 alice）自 2024-01-01T00:00:00+00:00 "
+                           "起运行，一次只能运行一个"));
+  }
   EXPECT_EQ(RollBack((*first)->run_id()).status().code(),
             absl::StatusCode::kUnavailable);
   Answer("server0", ApplyResult::APPLIED);
@@ -171,7 +182,8 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   scheduler_.Advance(absl::Hours(1));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
-  EXPECT_THAT(Kept(id).notes(), Contains(HasSubstr(kHostsKeptIt)));
+  EXPECT_THAT(Kept(id).notes(),
+              Contains(HasSubstr("hosts that were applied kept it")));
 
   const auto rollback = RollBack(id);
   ASSERT_TRUE(rollback.ok()) << rollback.status();
@@ -185,11 +197,12 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   EXPECT_EQ(report.apply_id(), id);
   EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
 
-  // The apply's record knows, so a second rollback asks the rest alone.
+  // A second rollback reads the apply's record and asks only the rest.
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::ROLLED_BACK);
-  EXPECT_THAT(Kept(id).notes(),
-              AllOf(Contains("taken back by rollback " + (*rollback)->run_id()),
-                    Not(Contains(HasSubstr(kHostsKeptIt)))));
+  EXPECT_THAT(
+      Kept(id).notes(),
+      AllOf(Contains("rolled back by rollback " + (*rollback)->run_id()),
+            Not(Contains(HasSubstr("hosts that were applied kept it")))));
   EXPECT_EQ(history_->Get(id)->entry().outcome(), "partly rolled back");
   ASSERT_TRUE(RollBack(id).ok());
   EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
@@ -240,7 +253,7 @@ TEST_F(ClusterChangesTest, RollbackWithoutJournalsIsGoodOnLostHostsAlone) {
   EXPECT_EQ(KeptOutcome(run, 0), ApplyResult::REFUSED);
   EXPECT_EQ(KeptOutcome(run, 1), ApplyResult::REFUSED);
   EXPECT_EQ(KeptOutcome(run, 2), ApplyResult::NOTHING_TO_DO);
-  // What stands is still said to stand.
+  // An applied host is still reported as applied.
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
 }
 
@@ -249,7 +262,7 @@ TEST_F(ClusterChangesTest, LateNewsNeverWaitsForABusyPool) {
   const auto apply = Apply(MakePlan(1));
   ASSERT_TRUE(apply.ok());
   const std::string id = (*apply)->run_id();
-  hosts_.Detach(sessions_["server0"], "the connection broke");
+  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
   scheduler_.Advance(absl::Seconds(30));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
@@ -272,7 +285,7 @@ TEST_F(ClusterChangesTest, LateNewsThatWaitedTooLongIsDroppedWithTheObject) {
   Attach("server0");
   const auto apply = Apply(MakePlan(1));
   ASSERT_TRUE(apply.ok());
-  hosts_.Detach(sessions_["server0"], "the connection broke");
+  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
   scheduler_.Advance(absl::Seconds(30));
   pool_.Drain();
   absl::Notification go_on;
@@ -318,7 +331,7 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   const auto apply = Apply(MakePlan(1));
   ASSERT_TRUE(apply.ok());
   const std::string id = (*apply)->run_id();
-  hosts_.Detach(sessions_["server0"], "the connection broke");
+  hosts_.Detach(sessions_["server0"], ToFindingValue("the connection broke"));
   scheduler_.Advance(absl::Seconds(30));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
@@ -328,15 +341,15 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
   EXPECT_EQ(Kept(id).outcome(), ApplyReport::SUCCEEDED);
   EXPECT_THAT(Kept(id).notes(),
-              Contains("came back and told how it ended there: server0"));
-  // It has spoken; what it says of its later life is not of that run.
+              Contains("reconnected and reported the result: server0"));
+  // The host has reported; later reports do not belong to that run.
   Tell("server0", id, ApplyResult::ROLLED_BACK);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
 }
 
 TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
-  // What the store holds when a controller dies: a run that is still running.
+  // The store of a controller that died: a run that is still running.
   ApplyReport cut;
   cut.set_run_id("1111222233334444");
   cut.set_apply_id("1111222233334444");
@@ -365,7 +378,7 @@ TEST_F(ClusterChangesTest, ControllerThatIsKilledInAWaveLearnsWhatCameOfIt) {
   EXPECT_EQ(KeptOutcome("1111222233334444", 0), ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome("1111222233334444", 1), ApplyResult::LOST);
   EXPECT_EQ(KeptOutcome("1111222233334444", 2), ApplyResult::NOT_STARTED);
-  // Also after one more start, and a rollback works on it.
+  // It also holds after another start, and a rollback works on it.
   StartController();
   Tell("server1", "1111222233334444", ApplyResult::UNDONE);
   EXPECT_EQ(KeptOutcome("1111222233334444", 1), ApplyResult::UNDONE);
@@ -389,7 +402,7 @@ TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
   Answer("server2", ApplyResult::APPLIED);
   EXPECT_EQ(links_["server0"]->tasks().size(), 1u);
   EXPECT_EQ(links_["server1"]->tasks().size(), 1u);
-  const ApplyReport report = (*run)->report();
+  const ApplyReport report = Rendered((*run)->report());
   EXPECT_EQ(report.canary(), 1u);
   EXPECT_EQ(report.hosts(0).host(), "server2");
   EXPECT_THAT(report.notes(),
@@ -405,7 +418,7 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   const auto run = Apply(MakePlan(2), request);
   ASSERT_TRUE(run.ok()) << run.status();
   const std::string id = (*run)->run_id();
-  // Also by the beginning of its id.
+  // A prefix of the id works, too.
   const auto cancelled = changes_->Cancel(id.substr(0, 8), "bob", "operator");
   ASSERT_TRUE(cancelled.ok()) << cancelled.status();
   EXPECT_EQ(cancelled->run_id(), id);
@@ -419,7 +432,7 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   const auto record = history_->Get(id);
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->entry().outcome(), "cancelled");
-  EXPECT_EQ(record->entry().summary(),
+  EXPECT_EQ(ValueText(record->entry().summary_words()),
             "2 hosts; 1 applied, 1 not started; cancelled by bob in wave 1 of "
             "2");
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::NOT_STARTED);
@@ -461,7 +474,7 @@ TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {
   ASSERT_TRUE(run.ok()) << run.status();
   const std::string id = (*run)->run_id();
   ASSERT_TRUE(changes_->Cancel(id, "bob", "operator").ok());
-  // Killed: it has kept nothing since.
+  // The controller was killed: it has kept nothing since.
   const auto killed = std::move(changes_);
   StartController();
   Tell("server0", id, ApplyResult::APPLIED);
@@ -507,7 +520,7 @@ TEST_F(ClusterChangesTest, AbortFreesTheTurnAndWhatTheHostTellsLaterIsKept) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::LOST);
   EXPECT_THAT(log_.Lines(), HasSubstr(" of alice: aborted by root (admin), 1 "
                                       "hosts not waited for"));
-  // The turn is free, whatever the host does.
+  // Another run may begin, whatever the host does.
   Tell("server0", id, ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
   const auto next = RollBack(id);

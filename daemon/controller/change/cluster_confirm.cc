@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/change/cluster_changes.h"
@@ -21,7 +22,7 @@ Waiting::iterator FindIn(Waiting& waiting, const std::string& apply_id) {
   });
 }
 
-// Which hosts of the order that apply is not told to.
+// The hosts of the order that are not notified of that apply.
 std::vector<std::string> UntoldOf(const Confirmation& confirmation,
                                   const ApplyOrder& order) {
   std::vector<std::string> both;
@@ -108,31 +109,27 @@ absl::Status ClusterChanges::CheckPending(const ApplyOrder& order) const {
   for (const auto& pending : waiting) {
     if (pending->apply_id() == order.report.apply_id()) continue;
     const Confirmation now = pending->confirmation();
-    std::string why = " waits to be confirmed until ";
-    std::string hint = ", and only one may wait at a time";
+    const FindingValue change = ChangeWords(pending->head());
+    const std::string time = UtcText(now.deadline_ms());
     if (now.state() == Confirmation::CONFIRMED) {
-      // Such a host would refuse, too; on the others nothing goes back.
+      // Such a host would refuse, too; the others do not revert.
       const std::vector<std::string> both = UntoldOf(now, order);
       if (both.empty() && !full) continue;
-      why = absl::StrCat(" is confirmed and not told yet to ",
-                         both.empty() ? "all its hosts" : NamesText(both),
-                         ", where it goes back at ");
-      hint = both.empty()
-                 ? absl::StrCat(", and only ", kMaxUntold, " may be so")
-                 : "; try again once it is told, or plan without that host";
-    } else if (now.state() != Confirmation::PENDING) {
+      return both.empty() ? UnavailableWords("msg-change-too-many-not-notified",
+                                             change, time, kMaxUntold)
+                          : UnavailableWords("msg-change-not-notified", change,
+                                             NameList(both), time);
+    }
+    if (now.state() != Confirmation::PENDING) {
       const auto open = absl::c_find_if(
           order.hosts, [&pending](const ApplyOrder::Host& host) {
             return pending->IsOpenOn(host.name);
           });
       if (open == order.hosts.end()) continue;
-      why = absl::StrCat(" goes back on ", open->name, " since ");
-      hint =
-          ", and only one may be there at a time; try again, or plan "
-          "without that host";
+      return UnavailableWords("msg-change-rolls-back", change, open->name,
+                              time);
     }
-    return absl::UnavailableError(absl::StrCat(
-        ChangeText(pending->head()), why, UtcText(now.deadline_ms()), hint));
+    return UnavailableWords("msg-change-waits-for-confirmation", change, time);
   }
   return absl::OkStatus();
 }
@@ -141,27 +138,27 @@ absl::StatusOr<std::shared_ptr<PendingChange>> ClusterChanges::FindPending(
     const std::string& id) {
   Waiting waiting = AllPending();
   auto found = FindIn(waiting, id);
-  // A history that cannot be read keeps nobody from saying that it stays.
+  // A history that cannot be read must not prevent a confirmation.
   if (found != waiting.end()) return *found;
   ASSIGN_OR_RETURN(const HistoryRecord record, parts_.history->FindApply(id));
   const ApplyReport& report = record.apply();
   found = FindIn(waiting, report.apply_id());
   if (found != waiting.end()) return *found;
   const Confirmation& confirm = report.confirmation();
-  return absl::FailedPreconditionError(absl::StrCat(
-      ChangeText(report), ": does not wait to be confirmed: ",
-      report.outcome() == ApplyReport::RUNNING ? "it runs still"
-      : !report.has_confirmation()             ? "it stays by itself"
-      : confirm.state() == Confirmation::CONFIRMED
-          ? absl::StrCat("confirmed by ", ActorName(confirm.confirmed_by()))
-      : confirm.state() == Confirmation::NOT_NEEDED
-          ? "no host has anything of it to keep"
-          : "its deadline has passed, or it was rolled back"));
+  return PreconditionWords(
+      "msg-change-does-not-wait", ChangeWords(report),
+      confirm.state() == Confirmation::CONFIRMED
+          ? Worded("apply-confirmed", ActorName(confirm.confirmed_by()))
+          : Worded(report.outcome() == ApplyReport::RUNNING ? "hub-still-runs"
+                   : !report.has_confirmation() ? "hub-needs-no-confirmation"
+                   : confirm.state() == Confirmation::NOT_NEEDED
+                       ? "hub-nothing-to-keep"
+                       : "hub-deadline-or-rolled-back"));
 }
 
 void ClusterChanges::SaveConfirmation(const std::string& run_id,
                                       const Confirmation& confirmation) {
-  // What hosts tell is written there, too.
+  // Corrections from hosts are written under it, too.
   const absl::MutexLock one_at_a_time(&correcting_);
   absl::StatusOr<HistoryRecord> record = parts_.history->Get(run_id);
   absl::Status kept = record.status();

@@ -38,11 +38,11 @@ TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
   ASSERT_THAT(std::string(rollback.status().message()), HasSubstr("no room"));
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
   changes_.reset();
 }
 
-// Confirmed, and one of its two hosts has not heard of it.
+// A confirmed apply that one of its two hosts does not know of.
 class UntoldTest : public ClusterConfirmTest {
  protected:
   UntoldTest() {
@@ -87,7 +87,7 @@ TEST_F(UntoldTest, SaysWhichHostWasNotToldInTime) {
 }
 
 TEST_F(UntoldTest, ForgetsTheHostThatGoesBackAfterAllIsOver) {
-  Pass(absl::Milliseconds(kWithinMs) + kGoesBackGrace + kPendingLook);
+  Pass(absl::Milliseconds(kWithinMs) + kRevertGrace + kPendingLook);
   ASSERT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_TRUE(Kept(id_).confirmation().deadlines_passed());
   Attach("server1");
@@ -110,7 +110,7 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasLostInTheRunOnceItSaysItHasIt) {
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Attach("server1");
   TellWaits(1, 200000);
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
   EXPECT_THAT(changes_->Pending(), IsEmpty());
@@ -141,10 +141,10 @@ TEST_F(ClusterConfirmTest, ChecksAlsoAHostThatComesAfterTheCheckHasPassed) {
   TellWaits(1, 200000);
   EXPECT_FALSE(Shown().check_passed());
   Confirm();
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   AnswerFacts(0);
   AnswerFacts(1, /*somaxconn=*/1);
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   EXPECT_THAT(Shown().waits_for(), HasSubstr(" on server1 ("));
 }
 
@@ -156,11 +156,11 @@ TEST_F(ClusterConfirmTest, ChecksAlsoAHostThatComesWhileItIsChecked) {
   TellWaits(1, 200000);
   Confirm();
   AnswerFacts(0);
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   AnswerFacts(0);
   AnswerFacts(1);
-  EXPECT_TRUE(IsToldToKeep(0));
-  EXPECT_TRUE(IsToldToKeep(1));
+  EXPECT_TRUE(IsAskedToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(1));
 }
 
 TEST_F(UntoldTest, GoesOnInTheNextControllerWhatTheLastHadConfirmed) {
@@ -169,7 +169,7 @@ TEST_F(UntoldTest, GoesOnInTheNextControllerWhatTheLastHadConfirmed) {
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Attach("server1");
   Pass(kPendingLook);
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(1));
   EXPECT_EQ(NewestTask(1).confirm().actor(), "bob");
   EXPECT_FALSE(NewestTask(0).has_apply());
   AnswerApplied(1, 0);
@@ -185,7 +185,7 @@ TEST_F(ClusterConfirmTest, GoesOnInTheNextControllerBeforeItsCheck) {
   EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
   Pass(kPendingLook);
   AnswerFacts(0);
-  ASSERT_TRUE(IsToldToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
   EXPECT_EQ(Kept(id_).confirmation().state(), Confirmation::CONFIRMED);
 }
@@ -202,12 +202,12 @@ TEST_F(ClusterConfirmTest, KilledInTheRunItWaitsForAPersonWithWhoeverHasIt) {
   const auto killed = std::move(changes_);
   StartController();
   TellWaits(0, 200000);
-  EXPECT_EQ(Kept(id_).hosts(0).goes_back_in_ms(), 200000u);
+  EXPECT_EQ(Kept(id_).hosts(0).reverts_in_ms(), 200000u);
   AnswerFacts(0);
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   EXPECT_FALSE(Shown().automatic());
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(ClusterConfirmTest, KnowsTheDeadlineOfAHostThatCameBackDuringTheRun) {
@@ -216,15 +216,15 @@ TEST_F(ClusterConfirmTest, KnowsTheDeadlineOfAHostThatCameBackDuringTheRun) {
   TellWaits(1, 290000);
   const ApplyReport report = Kept(id_);
   EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED);
-  EXPECT_EQ(report.hosts(1).goes_back_in_ms(), 290000u);
+  EXPECT_EQ(report.hosts(1).reverts_in_ms(), 290000u);
   EXPECT_EQ(report.confirmation().state(), Confirmation::PENDING);
   EXPECT_EQ(report.confirmation().deadline_ms(),
             absl::ToUnixMillis(scheduler_.Now()) + 290000);
   AnswerFacts(0);
   AnswerFacts(1);
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
-  EXPECT_TRUE(IsToldToKeep(1));
+  EXPECT_TRUE(IsAskedToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(1));
 }
 
 TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
@@ -233,8 +233,8 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("is confirmed and not told yet to server1, where it "
-                        "goes back at "));
+              HasSubstr("is confirmed, but server1 are not notified yet and "
+                        "roll back at "));
   ChangeRequest request = By("carol");
   request.confirm_within = absl::Minutes(10);
   const auto run = Apply(MakePlan(1), request);
@@ -242,11 +242,11 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   const std::string first = std::exchange(id_, (*run)->run_id());
   AnswerApplied(0, 600000);
   EXPECT_THAT(changes_->Pending(), SizeIs(2));
-  // The one that waits for a person is in everybody's way.
+  // The apply that waits for a person blocks all others.
   EXPECT_EQ(Apply(MakePlan(1)).status().code(), absl::StatusCode::kUnavailable);
   id_ = first;
   Pass(kPendingLook);
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(Kept(first).confirmation().untold(), IsEmpty());
   id_ = (*run)->run_id();
@@ -254,7 +254,7 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   EXPECT_EQ(changes_->Pending()[0].run_id(), id_);
   AnswerFacts(0);
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(UntoldTest, IsToldByTheNextControllerBehindNewerApplies) {
@@ -267,7 +267,7 @@ TEST_F(UntoldTest, IsToldByTheNextControllerBehindNewerApplies) {
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   Attach("server1");
   Pass(kPendingLook);
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
@@ -301,7 +301,7 @@ TEST_F(ClusterConfirmTest, KeepsOnlySoManyThatAreNotToldToAllHosts) {
   const absl::Status refused = apply_on(kMost, within).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr(absl::StrCat("only ", kMost, " may be so")));
+              HasSubstr(absl::StrCat("at most ", kMost, " applies may be so")));
   EXPECT_TRUE(apply_on(kMost, absl::ZeroDuration()).ok());
 }
 
@@ -324,16 +324,16 @@ TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
               HasSubstr("does not know the task confirm"));
 }
 
-// Hosts that lie about when they go back, or whether they have.
+// Hosts that lie about when they revert, or whether they have.
 TEST_F(ClusterConfirmTest, WordOfOneHostPutsOffNoDeadlineOfOthers) {
   ApplyAndLoseOne();
   Pass(absl::Seconds(30));
   Attach("server1");
   TellWaits(1, 0xffffffff);
   TellWaits(1, 0xffffffff);
-  EXPECT_THAT(log_.Lines(), HasSubstr("host server1 says that it goes back"));
+  EXPECT_THAT(log_.Lines(), HasSubstr("host server1 says that it rolls back"));
   Pass(absl::Milliseconds(kWithinMs));
-  Pass(kGoesBackGrace);
+  Pass(kRevertGrace);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_TRUE(Apply(MakePlan(1)).ok());
 }
@@ -347,7 +347,7 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   EXPECT_EQ(Shown().deadline_ms(), before);
   Pass(absl::Seconds(5));
   EXPECT_EQ(Shown().state(), Confirmation::PENDING);
-  // Nor in its answer, as long as the run lasts.
+  // An answer during the run does not count either.
   const auto rollback = RollBack(id_);
   ASSERT_TRUE(rollback.ok()) << rollback.status();
   Answer("server0", ApplyResult::ROLLED_BACK);
@@ -363,22 +363,22 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   const ApplyReport kept = Kept(id_);
   EXPECT_EQ(kept.outcome(), ApplyReport::SUCCEEDED);
   EXPECT_EQ(kept.confirmation().deadline_ms(),
-            absl::ToUnixMillis(scheduler_.Now() - kGoesBackGrace) + kWithinMs);
-  EXPECT_EQ(kept.hosts(1).goes_back_in_ms(), kWithinMs);
+            absl::ToUnixMillis(scheduler_.Now() - kRevertGrace) + kWithinMs);
+  EXPECT_EQ(kept.hosts(1).reverts_in_ms(), kWithinMs);
 }
 
 TEST_F(ClusterConfirmTest, HostThatSaysItHasGoneBackIsLeftOutAlone) {
   ApplyOn(3);
   TellWentBack(2);
   EXPECT_EQ(Shown().state(), Confirmation::PENDING);
-  // Those that stay are checked without it, though it owes an answer.
+  // The others are checked without it, though it owes an answer.
   AnswerFacts(0);
   AnswerFacts(1);
   EXPECT_TRUE(Shown().check_passed());
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
-  EXPECT_TRUE(IsToldToKeep(1));
-  EXPECT_FALSE(IsToldToKeep(2));
+  EXPECT_TRUE(IsAskedToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(1));
+  EXPECT_FALSE(IsAskedToKeep(2));
   AnswerApplied(0, 0);
   AnswerApplied(1, 0);
   const ApplyReport kept = Kept(id_);
@@ -396,7 +396,7 @@ TEST_F(ClusterConfirmTest, WhatGoesBackHoldsUpOnlyTheHostsWhereItMayStill) {
   const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr(" goes back on server1 since "));
+              HasSubstr(" rolls back on server1 since "));
   EXPECT_TRUE(Apply(MakePlan(1), By("carol")).ok());
 }
 

@@ -1,4 +1,4 @@
-// Applies that go back by themselves unless they are confirmed.
+// Applies that roll back automatically unless they are confirmed.
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,10 +28,10 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   EXPECT_EQ(Shown().deadline_ms(),
             absl::ToUnixMillis(scheduler_.Now()) + kWithinMs);
   AnswerFacts(0);
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   AnswerFacts(1);
-  ASSERT_TRUE(IsToldToKeep(0));
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(1));
   EXPECT_EQ(NewestTask(0).confirm().actor(), "spiffe://test/controller");
   AnswerApplied(0, 0);
   AnswerApplied(1, 0);
@@ -44,15 +44,15 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   EXPECT_EQ(check->entry().kind(), HISTORY_CHECK);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_EQ(scheduler_.pending(), 0);
-  // The turn is free again.
+  // Another run may begin.
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
 
-// Else it would bring the drift back, and hold up everybody meanwhile.
+// Otherwise it would bring the drift back, and block all others meanwhile.
 TEST_F(ClusterConfirmTest, HasNoNetForWhatTheControllerPutsBack) {
   Attach("server0");
   ClusterPlan plan = MakePlan(1);
-  // The kind that is to be confirmed without anybody having said so.
+  // A kind of step that has to be confirmed by default.
   *plan.mutable_hosts(0)->mutable_steps(0) = StopStep(UFW);
   plan.mutable_hosts(0)->mutable_steps(0)->set_id(1);
   plan.clear_plan_id();
@@ -76,10 +76,10 @@ TEST_F(ClusterConfirmTest, WaitsForAPersonWhereNobodySaidOtherwise) {
   ApplyOn(1);
   AnswerFacts(0);
   Pass(absl::Minutes(1));
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   EXPECT_EQ(Shown().waits_for(), "a person") << "clusterctl adds the command";
   Confirm();
-  ASSERT_TRUE(IsToldToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(0));
   EXPECT_EQ(NewestTask(0).confirm().actor(), "bob");
   EXPECT_FALSE(answer_.has_value());
   AnswerApplied(0, 0);
@@ -97,17 +97,17 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
   ApplyOn(1);
   AnswerFacts(0, /*somaxconn=*/1);
   Confirm();
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
   EXPECT_EQ((*answer_)->confirmation().state(), Confirmation::PENDING);
-  EXPECT_THAT((*answer_)->confirmation().waits_for(),
+  EXPECT_THAT(Rendered(**answer_).confirmation().waits_for(),
               AllOf(HasSubstr("the check of what it touched to pass: "),
                     HasSubstr(" on server0 (")));
   AnswerFacts(0, /*somaxconn=*/1);
-  // It is made again, and what the person has said counts then.
+  // The check runs again, and the earlier confirmation counts then.
   Pass(kFirstCheckWait + kPendingLook);
   AnswerFacts(0);
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(ClusterConfirmTest, ChecksAtOnceWhatAPersonConfirmsAfterAMend) {
@@ -115,7 +115,7 @@ TEST_F(ClusterConfirmTest, ChecksAtOnceWhatAPersonConfirmsAfterAMend) {
   AnswerFacts(0, /*somaxconn=*/1);
   Confirm();
   AnswerFacts(0);
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(ClusterConfirmTest, ChecksAtOnceWhatIsGivenMoreTime) {
@@ -124,7 +124,7 @@ TEST_F(ClusterConfirmTest, ChecksAtOnceWhatIsGivenMoreTime) {
   Extend(absl::Minutes(10));
   AnswerApplied(0, 900000);
   AnswerFacts(0);
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(ClusterConfirmTest, ChecksOnceMoreShortlyBeforeItsDeadline) {
@@ -164,14 +164,14 @@ TEST_F(ClusterConfirmTest, GoesBackAtItsDeadlineAndTheHistoryLearnsIt) {
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
 
-// What is cut off cannot say that it went back.
+// An isolated host cannot report that it reverted.
 TEST_F(ClusterConfirmTest, WaitsNotForEverForAHostThatIsCutOff) {
   ApplyOn(1, /*automatic=*/true);
   Lose(0);
   Pass(absl::Minutes(1));
   EXPECT_EQ(Shown().waits_for(), "server0 to attach again");
   Pass(absl::Minutes(4));
-  Pass(kGoesBackGrace);
+  Pass(kRevertGrace);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_EQ(Kept(id_).confirmation().state(), Confirmation::GOES_BACK);
   Attach("server0");
@@ -210,14 +210,14 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
   AnswerFacts(1);
   Lose(1);
   Confirm();
-  ASSERT_TRUE(IsToldToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
   EXPECT_THAT((*answer_)->confirmation().untold(), ElementsAre("server1"));
   EXPECT_THAT(Kept(id_).confirmation().untold(), ElementsAre("server1"));
   Attach("server1");
   Pass(kPendingLook);
-  ASSERT_TRUE(IsToldToKeep(1));
+  ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(Kept(id_).confirmation().untold(), IsEmpty());
   EXPECT_THAT(changes_->Pending(), IsEmpty());
@@ -226,17 +226,17 @@ TEST_F(ClusterConfirmTest, TellsAHostThatWasAwayOnceItIsBack) {
 TEST_F(ClusterConfirmTest, AsksAHostThatCouldNotKeepItAgain) {
   ApplyOn(1, /*automatic=*/true);
   AnswerFacts(0);
-  ASSERT_TRUE(IsToldToKeep(0));
-  AnswerRefused(0, "not in the journal, so it goes back as before");
-  EXPECT_THAT(log_.Lines(), HasSubstr("server0 was not told that it stays: not "
-                                      "in the journal"));
+  ASSERT_TRUE(IsAskedToKeep(0));
+  AnswerRefused(0, "not in the journal, so it rolls back as before");
+  EXPECT_THAT(log_.Lines(),
+              HasSubstr("server0 was not notified that it stays: not "
+                        "in the journal"));
   Pass(kPendingLook);
-  ASSERT_TRUE(IsToldToKeep(0));
+  ASSERT_TRUE(IsAskedToKeep(0));
   AnswerApplied(0, 0);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
 
-// It had not heard of the apply's end.
 TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
   Attach("server0");
   Attach("server1");
@@ -253,9 +253,9 @@ TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
   EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
   EXPECT_FALSE(report.confirmation().automatic());
   AnswerFacts(0);
-  EXPECT_FALSE(IsToldToKeep(0));
+  EXPECT_FALSE(IsAskedToKeep(0));
   Confirm();
-  EXPECT_TRUE(IsToldToKeep(0));
+  EXPECT_TRUE(IsAskedToKeep(0));
 }
 
 TEST_F(ClusterConfirmTest, NeedsNoConfirmationWhereNoHostHadAnythingToDo) {
@@ -291,7 +291,7 @@ TEST_F(ClusterConfirmTest, GivesManyWavesMoreTimeByDefault) {
             kHosts * kDefaultConfirmPerWave);
 }
 
-// Hosts one after the other, and the first goes back too soon.
+// Waves one after the other, where the first host reverts too soon.
 class SlowWavesTest : public ClusterConfirmTest {
  protected:
   SlowWavesTest() {
@@ -302,7 +302,7 @@ class SlowWavesTest : public ClusterConfirmTest {
     const auto run = Apply(MakePlan(3), request);
     EXPECT_TRUE(run.ok()) << run.status();
     id_ = (*run)->run_id();
-    // Its answer took its time.
+    // Its answer is late.
     Pass(absl::Seconds(59));
     AnswerApplied(0, 1000);
     Pass(absl::Seconds(1));
@@ -357,7 +357,7 @@ TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {
   ASSERT_TRUE(answer_.has_value());
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("it goes back as before: server1 (the disk is full)"));
+              HasSubstr("it rolls back as before: server1 (the disk is full)"));
   EXPECT_EQ(Shown().deadline_ms(), before);
   Lose(1);
   Extend(absl::Minutes(10));
@@ -374,14 +374,15 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   request.confirm_within = absl::Milliseconds(kWithinMs);
   const absl::Status refused = Apply(MakePlan(2), request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(refused.message()),
-              AllOf(HasSubstr("takes nothing back by itself: server1"),
-                    HasSubstr("--no-confirm")));
+  EXPECT_THAT(
+      std::string(refused.message()),
+      AllOf(HasSubstr("clusterd cannot roll back automatically on: server1"),
+            HasSubstr("--no-confirm")));
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }
 
-// Whoever waits for an answer is not left waiting.
+// A pending confirmation is answered.
 TEST_F(ClusterConfirmTest, AnswersWhoConfirmsWhenTheControllerStops) {
   ApplyOn(1);
   AnswerFacts(0);
@@ -402,7 +403,7 @@ TEST_F(ClusterConfirmTest, SaysOfAnApplyThatItStaysByItself) {
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("it stays by itself"));
+              HasSubstr("it needs no confirmation"));
   id_ = "0000000000000000";
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kNotFound);

@@ -11,12 +11,13 @@
 #include "config/words/fact_text.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
+#include "daemon/controller/change/apply_end.h"
 #include "daemon/controller/hosts/fact_run.h"
 
 namespace clusterd {
 namespace {
 
-// Of steps, and of what is left alone, in the log.
+// At most so many steps, and ignored settings, in the log.
 constexpr size_t kShownLines = 8;
 
 std::vector<std::string> EnforcedBy(const ClusterSpec& spec) {
@@ -34,14 +35,14 @@ std::string StepTexts(const HostPlan& plan) {
                       more > 0 ? absl::StrCat("; and ", more, " more") : "");
 }
 
-// How the run ended on its one host.
+// The result of the run on its one host; empty: it succeeded.
 std::string ResultText(const absl::StatusOr<ApplyReport>& report) {
   if (!report.ok()) return std::string(report.status().message());
   if (report->outcome() == ApplyReport::SUCCEEDED) return "";
   if (report->hosts().empty()) return "it did not begin";
   const ApplyResult& result = report->hosts(0);
-  return result.error().empty() ? ApplyResult::Outcome_Name(result.outcome())
-                                : result.error();
+  const std::string error = ErrorText(result);
+  return error.empty() ? ApplyResult::Outcome_Name(result.outcome()) : error;
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ void DriftEnforcer::OnDrift(const std::string& host,
     const absl::Time now = parts_.scheduler->Now();
     const auto found = hosts_.find(host);
     if (!drifted) {
-      // It has held for as long as a further try would have had to wait.
+      // The value has held for the current wait.
       if (found != hosts_.end() && !found->second.queued &&
           found->second.timer == 0 && report.drift().has_value() &&
           now >= found->second.not_before) {
@@ -107,8 +108,7 @@ void DriftEnforcer::StartNext() {
     host = queue_.front();
     queue_.pop_front();
   }
-  // Planning takes time, and beginning an apply blocks: not for the thread that
-  // brings the facts.
+  // Planning takes time and applying blocks: not on the thread with the facts.
   parts_.observe(
       ObservationOf(*parts_.spec(), host),
       gate_.Wrap([this, host](HostFacts facts) {
@@ -124,8 +124,8 @@ void DriftEnforcer::PutBack(const std::string& host, const HostFacts& facts) {
     Say(host, "it gives no facts: ", WhyMissing(&facts.missing()));
     return Finish(host, End::kLater);
   }
-  // The report that began this is older than the facts, and the spec may have
-  // been read again: only what is so now counts.
+  // The drift report is older than these facts, and the spec may have been
+  // re-read: only the current state counts.
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec();
   const std::vector<std::string> enforced = EnforcedBy(*spec);
   if (!HasEnforcedDrift(facts.drift(), enforced)) {
@@ -179,15 +179,15 @@ void DriftEnforcer::Finish(const std::string& host, End end) {
                        ? kFirstEnforceWait
                        : std::min(2 * state.wait, kLongestEnforceWait);
     }
-    // Also after a success: a value that drifts back at once would have us
-    // change the host without end.
+    // Also after a success: a value that drifts back at once would have the
+    // controller change the host endlessly.
     state.not_before =
         parts_.scheduler->Now() + std::max(state.wait, kFirstEnforceWait);
     if (end == End::kNothing && state.wait == absl::ZeroDuration()) {
       hosts_.erase(host);
     }
   }
-  // Not on top of this: a host that answers at once would nest without end.
+  // Not on this stack: a host that answers at once would nest endlessly.
   parts_.scheduler->RunAfter(absl::ZeroDuration(),
                              gate_.Wrap([this] { StartNext(); }));
 }

@@ -1,14 +1,12 @@
-// Puts back by itself what drifted on a host, where the spec says `enforce` for
-// that kind of change: observes the host, plans it, keeps of the plan only what
-// an apply had set (config/plan/applied_drift.h), and has that applied as an
-// apply of "clusterd-controller".
+// Restores drifted values where the spec has `enforce` for that kind of change.
+// It plans the observed host, keeps only values that an apply had set
+// (config/plan/applied_drift.h), and applies them as "clusterd-controller".
 //
-// Never a storm:
+// Limits against storms:
 //   hosts                 one after the other
-//   one host              a try every 10 minutes at most; the next one waits
-//                         twice as long, up to a day, whether it failed or the
-//                         value drifted back; a host that holds for as long as
-//                         it would have had to wait starts anew
+//   one host              at most one try every 10 minutes; each wait doubles,
+//                         up to a day, after a failure or renewed drift; a
+//                         host without drift for the current wait is reset
 //   another apply runs    left for the next report
 //   the host's own veto   holds, as for every apply
 #ifndef DAEMON_CONTROLLER_CHANGE_DRIFT_ENFORCER_H_
@@ -47,14 +45,13 @@ class DriftEnforcer {
  public:
   using OnApplied = std::function<void(absl::StatusOr<ApplyReport> report)>;
   struct Parts {
-    // The spec as it is now.
+    // The current spec.
     std::function<std::shared_ptr<const ClusterSpec>()> spec;
     // AttachedHosts::Observe.
     std::function<void(const HostTask& observation, AttachedHosts::Done)>
         observe;
-    // Begins an enforced apply; on a thread that may block. `done` is called
-    // once, unless this returns an error: Unavailable if another run is under
-    // way.
+    // Begins an enforced apply, on a thread that may block. Calls `done` once,
+    // unless it returns an error: Unavailable if another run is under way.
     std::function<absl::Status(std::shared_ptr<const ClusterPlan> plan,
                                OnApplied done)>
         apply;
@@ -67,12 +64,12 @@ class DriftEnforcer {
   explicit DriftEnforcer(Parts parts) : parts_(std::move(parts)) {}
   ~DriftEnforcer() { Stop(); }
 
-  // A HostHooks::drift. Does not block.
+  // For HostHooks::drift. Does not block.
   void OnDrift(const std::string& host, const DriftReport& report)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // No part is used any more when this returns. What was begun on a host goes
-  // on there. Must not be called from a callback.
+  // No part is used after it returns. A change that has begun on a host goes on
+  // there. Must not be called from a callback.
   void Stop();
 
  private:

@@ -46,7 +46,7 @@ DriftReport Clean() {
 }
 
 // One host whose somaxconn is 128, a spec that enforces sysctl, and a record of
-// what the enforcer has had applied.
+// applies by the enforcer.
 struct Cluster {
   Cluster() {
     spec.add_enforce("sysctl");
@@ -79,10 +79,9 @@ struct Cluster {
     return parts;
   }
 
-  // Until the try that is under way is over.
+  // Waits until the try that is under way is over.
   void WaitForTry() {
-    // What begins the next one may have run already: time has passed while the
-    // pool was at work.
+    // The next try may be due: time passed while the pool was busy.
     pool.Drain();
     scheduler.Advance(absl::ZeroDuration());
   }
@@ -144,7 +143,7 @@ TEST(DriftEnforcerTest, WaitsTwiceAsLongWithEachTryThatDoesNotLast) {
   absl::Duration wait = kFirstEnforceWait;
   for (size_t tries = 1; tries < 10; ++tries) {
     ASSERT_EQ(cluster.plans.size(), tries);
-    // It drifts back at once, and says so again and again.
+    // It drifts back at once, and reports that repeatedly.
     for (int i = 0; i < 3; ++i) {
       enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
     }
@@ -222,7 +221,8 @@ TEST(DriftEnforcerTest, BelievesTheFactsOfNowNotTheReport) {
 TEST(DriftEnforcerTest, TriesAgainWhenAHostGaveNoFacts) {
   Cluster cluster;
   const HostFacts good = cluster.facts;
-  cluster.facts = MissingFacts(kHost, Missing::TIMED_OUT, "no answer in 30s");
+  cluster.facts = MissingFacts(kHost, Missing::TIMED_OUT,
+                               ToFindingValue("no answer in 30s"));
   DriftEnforcer enforcer(cluster.Parts());
   enforcer.OnDrift(kHost, Report(SomaxconnDrift()));
   cluster.WaitForTry();

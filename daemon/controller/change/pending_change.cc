@@ -4,24 +4,24 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
-#include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/change/change_order.h"
 #include "daemon/controller/history/history_entry.h"
 #include "daemon/controller/history/history_store.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
 
 namespace clusterd {
 namespace {
 
-// Writing a line and syncing it.
+// A host writes one line and syncs it.
 constexpr absl::Duration kTellDeadline = absl::Seconds(10);
 
-// What the hosts have; what is waited for is only looked up.
+// The lasting state; waits_for is computed on each read.
 std::string KeptBytes(Confirmation confirmation) {
-  confirmation.clear_waits_for();
+  confirmation.clear_waits_for_words();
   return confirmation.SerializeAsString();
 }
 
@@ -35,7 +35,7 @@ PendingChange::PendingChange(ApplyReport report,
       parts_(parts),
       callbacks_(std::move(callbacks)),
       confirmation_(head_.confirmation()),
-      // The last host began before the run was over.
+      // The last host began before the end of the run.
       last_deadline_(std::max(
           absl::FromUnixMillis(confirmation_.deadline_ms()),
           absl::FromUnixMillis(head_.started_at_ms() +
@@ -49,7 +49,7 @@ PendingChange::PendingChange(ApplyReport report,
     HostState& state = hosts_[host.host()];
     state.unknown = host.outcome() == ApplyResult::LOST;
     state.gone = host.not_confirmed();
-    if (host.goes_back_in_ms() == 0) continue;
+    if (host.reverts_in_ms() == 0) continue;
     state.told = confirmed && !absl::c_linear_search(untold, host.host());
     state.waits = !state.told && host.outcome() == ApplyResult::APPLIED;
   }
@@ -105,7 +105,7 @@ void PendingChange::Look() {
   callbacks_.on_end(now);
 }
 
-// The hosts decide by their own clocks; ours only says what to expect.
+// The hosts decide by their own clocks; this clock only predicts that.
 void PendingChange::StepLocked() {
   const absl::Time now = parts_.scheduler->Now();
   const bool late = now >= absl::FromUnixMillis(confirmation_.deadline_ms());
@@ -139,7 +139,7 @@ void PendingChange::StepLocked() {
 
 bool PendingChange::IsOverLocked() const {
   if (confirmation_.state() == Confirmation::PENDING) return false;
-  if (parts_.scheduler->Now() >= last_deadline_ + kGoesBackGrace) return true;
+  if (parts_.scheduler->Now() >= last_deadline_ + kRevertGrace) return true;
   const bool may_come = confirmation_.state() == Confirmation::CONFIRMED &&
                         absl::c_any_of(hosts_, [](const auto& host) {
                           return host.second.unknown;
@@ -185,20 +185,21 @@ bool PendingChange::AnyAskedLocked() const {
 
 Confirmation PendingChange::NowLocked() const {
   Confirmation now = confirmation_;
-  now.clear_waits_for();
+  now.clear_waits_for_words();
   if (now.state() != Confirmation::PENDING) return now;
-  std::vector<std::string> waits;
+  FindingValue waits;
   if (const auto away = AwayLocked(); !away.empty()) {
-    waits.push_back(absl::StrCat(NamesText(away), " to attach again"));
+    waits = Worded("hub-waits-attach", NameList(away));
   } else if (!confirmation_.check_passed()) {
-    waits.push_back(absl::StrCat("the check of what it touched to pass",
-                                 check_failed_.empty() ? "" : ": ",
-                                 check_failed_));
+    waits = check_failed_.words().empty()
+                ? Worded("hub-waits-check")
+                : Worded("hub-waits-check-failed", check_failed_);
   }
   if (!confirmation_.automatic() && confirmation_.confirmed_at_ms() == 0) {
-    waits.push_back("a person");
+    const FindingValue person = Worded("hub-waits-person");
+    waits = waits.words().empty() ? person : Worded("hub-and", waits, person);
   }
-  now.set_waits_for(absl::StrJoin(waits, "; "));
+  if (!waits.words().empty()) *now.mutable_waits_for_words() = waits;
   return now;
 }
 
@@ -247,17 +248,17 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
   const ClusterPlan& plan = plan_ == nullptr ? *kNoPlan : *plan_;
   Report report = MakeCheckReport(*order, TouchedRules(plan), facts,
                                   parts_.scheduler->Now());
-  const std::string wrong =
+  const FindingValue wrong =
       WhatIsWrong(plan, {order->hosts.begin(), order->hosts.end()}, report);
   bool keep;
   {
     absl::MutexLock lock(&mutex_);
-    if (check_id_ != order->run_id) return;  // Another one is made instead.
+    if (check_id_ != order->run_id) return;  // Another check replaces it.
     check_ = nullptr;
-    // One that came meanwhile was not asked: all are, at once.
+    // A host that came meanwhile was not asked: check all at once.
     const bool of_all = order->hosts == UntoldLocked();
-    const bool passed = of_all && wrong.empty();
-    // The first, and the one that passes: the rest would wash others away.
+    const bool passed = of_all && wrong.words().empty();
+    // Keep the first and the passing one: the rest would displace others.
     keep = passed || confirmation_.check_run_id().empty();
     if (keep) confirmation_.set_check_run_id(order->run_id);
     confirmation_.set_check_passed(passed);
@@ -277,9 +278,9 @@ void PendingChange::OnFacts(const std::shared_ptr<const FactOrder>& order,
         ->AddOrLog(RecordOfCheck(std::move(report), order->actor), parts_.log)
         .IgnoreError();
   }
-  if (!wrong.empty()) {
+  if (!wrong.words().empty()) {
     parts_.log->Warning(ChangeText(head_), ": not confirmed, check ",
-                        order->run_id, ": ", wrong);
+                        order->run_id, ": ", ValueText(wrong));
   }
   Look();
 }
@@ -316,11 +317,11 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
   const bool done = answer.ok() && answer->has_apply() &&
                     answer->apply().apply_id() == head_.apply_id() &&
                     answer->apply().outcome() == ApplyResult::APPLIED;
-  std::string why_not;
+  FindingValue why_not;
   if (!done) {
-    why_not = !answer.ok()          ? std::string(answer.status().message())
-              : answer->has_apply() ? answer->apply().error()
-                                    : answer->error().message();
+    why_not = !answer.ok()          ? MessageWords(answer.status())
+              : answer->has_apply() ? ErrorWords(answer->apply())
+                                    : MessageWords(answer->error());
   }
   bool is_news;
   bool all;
@@ -328,8 +329,9 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
     absl::MutexLock lock(&mutex_);
     HostState& state = hosts_[host];
     state.asked = false;
-    is_news = !done && state.why_not != why_not;
+    is_news = !done && ValueText(state.why_not) != ValueText(why_not);
     state.why_not = why_not;
+    state.refused = !done;
     if (!done) state.not_before = parts_.scheduler->Now() + kPendingLook;
     if (done && extend_by == absl::ZeroDuration()) {
       state.told = true;
@@ -339,9 +341,9 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
   }
   if (is_news) {
     parts_.log->Warning(
-        ChangeText(head_), ": host ", host, " was not told that it ",
-        extend_by > absl::ZeroDuration() ? "goes back later: " : "stays: ",
-        why_not);
+        ChangeText(head_), ": host ", host, " was not notified that it ",
+        extend_by > absl::ZeroDuration() ? "rolls back later: " : "stays: ",
+        ValueText(why_not));
   }
   if (!all) return;
   if (extend_by > absl::ZeroDuration()) EndExtend();
@@ -349,15 +351,15 @@ void PendingChange::OnTold(const std::string& host, absl::Duration extend_by,
 }
 
 void PendingChange::EndExtend() {
-  std::vector<std::string> refused;
+  std::vector<FindingValue> refused;
   Answered answered;
   Confirmation now;
   {
     absl::MutexLock lock(&mutex_);
     last_deadline_ += extends_by_;
     for (const auto& [name, host] : hosts_) {
-      if (!host.waits || host.why_not.empty()) continue;
-      refused.push_back(absl::StrCat(name, " (", host.why_not, ")"));
+      if (!host.waits || !host.refused) continue;
+      refused.push_back(Worded("hub-with-why", name, host.why_not));
     }
     if (refused.empty()) {
       const int64_t by_ms = absl::ToInt64Milliseconds(extends_by_);
@@ -373,9 +375,8 @@ void PendingChange::EndExtend() {
   }
   if (answered == nullptr) return;
   if (refused.empty()) return answered(now);
-  answered(Unavailable(
-      ChangeText(head_),
-      ": not everywhere, so it goes back as before: ", NamesText(refused)));
+  answered(UnavailableWords("msg-change-not-extended", ChangeWords(head_),
+                            Listed(refused, 20)));
 }
 
 void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
@@ -398,13 +399,13 @@ void PendingChange::Confirm(const AuditEntry& caller, Answered answered) {
     }
   }
   if (answered == nullptr) return Look();
-  answered(FailedPrecondition(
-      ChangeText(head_), ": its deadline has passed, so its hosts go back"));
+  answered(PreconditionWords("msg-change-deadline-passed", ChangeWords(head_)));
 }
 
 void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
                            const Answered& answered) {
   const CallbackGate::Pass pass(gate_);
+  const FindingValue change = ChangeWords(head_);
   absl::Status refused;
   std::vector<std::string> hosts;
   {
@@ -416,33 +417,34 @@ void PendingChange::Extend(const AuditEntry& caller, absl::Duration by,
     const bool late = parts_.scheduler->Now() >=
                       absl::FromUnixMillis(confirmation_.deadline_ms());
     if (over_ || late || confirmation_.state() != Confirmation::PENDING) {
-      refused = absl::FailedPreconditionError(
-          confirmation_.state() == Confirmation::CONFIRMED
-              ? "it is confirmed, and stays"
-              : "its deadline has passed, so its hosts go back");
-    } else if (by < kShortestConfirmWithin || within > kLongestConfirmWithin) {
-      refused = InvalidArgument(
-          "it would wait for ", absl::FormatDuration(within),
-          ", expected longer than now, and ",
-          absl::FormatDuration(kLongestConfirmWithin), " in all at most");
-    } else if (hosts.empty()) {
       refused =
-          absl::FailedPreconditionError("no host has told yet that it has it");
+          PreconditionWords(confirmation_.state() == Confirmation::CONFIRMED
+                                ? "msg-change-confirmed"
+                                : "msg-change-deadline-passed",
+                            change);
+    } else if (by < kShortestConfirmWithin || within > kLongestConfirmWithin) {
+      refused = InvalidWords("msg-change-extended-too-far", change,
+                             absl::FormatDuration(within),
+                             absl::FormatDuration(kLongestConfirmWithin));
+    } else if (hosts.empty()) {
+      refused = PreconditionWords("msg-change-no-host-has-it", change);
     } else if (!away.empty()) {
-      refused = FailedPrecondition("not attached: ", NamesText(away));
+      refused = PreconditionWords("msg-change-hosts-detached", change,
+                                  NameList(away));
     } else if (AnyAskedLocked()) {
-      refused = absl::UnavailableError("its hosts are being told already");
+      refused = UnavailableWords("msg-change-being-notified", change);
     } else {
       for (const std::string& host : hosts) {
         hosts_[host].asked = true;
-        hosts_[host].why_not.clear();
+        hosts_[host].refused = false;
+        hosts_[host].why_not.Clear();
       }
       if (confirmation_.confirmed_at_ms() == 0) caller_ = caller;
       extends_by_ = by;
       extending_ = answered;
     }
   }
-  if (!refused.ok()) return answered(InFront(ChangeText(head_), refused));
+  if (!refused.ok()) return answered(refused);
   Tell(hosts, by);
 }
 
@@ -452,7 +454,7 @@ Confirmation PendingChange::GiveUp() {
   {
     absl::MutexLock lock(&mutex_);
     over_ = true;
-    // Also of a confirmed one: the next controller tells nobody to keep it.
+    // Also a confirmed one: the next controller must not confirm it.
     confirmation_.set_state(Confirmation::GOES_BACK);
     answered.swap(waiting_);
     now = NowLocked();
@@ -463,11 +465,11 @@ Confirmation PendingChange::GiveUp() {
 }
 
 bool PendingChange::BeginWaitLocked(HostState* state) {
-  // One that has gone back does not come again: it could stop every check.
+  // A host that has reverted stays out: it could fail every check.
   if (state->told || state->waits || state->gone) return false;
   state->waits = true;
   if (confirmation_.state() == Confirmation::PENDING) {
-    // What passed was not asked of it.
+    // The check that passed did not ask this host.
     confirmation_.set_check_passed(false);
     next_check_ = absl::InfinitePast();
   }
@@ -477,9 +479,9 @@ bool PendingChange::BeginWaitLocked(HostState* state) {
 void PendingChange::TakeDeadlineLocked(const std::string& host, absl::Time at) {
   const absl::Time first = absl::FromUnixMillis(
       head_.started_at_ms() + int64_t{confirmation_.within_ms()});
-  if (at < first - kGoesBackGrace || at > last_deadline_ + kGoesBackGrace) {
+  if (at < first - kRevertGrace || at > last_deadline_ + kRevertGrace) {
     parts_.log->Warning(ChangeText(head_), ": host ", host,
-                        " says that it goes back at ", absl::FormatTime(at),
+                        " says that it rolls back at ", absl::FormatTime(at),
                         ", which was not agreed");
   } else if (at < absl::FromUnixMillis(confirmation_.deadline_ms())) {
     confirmation_.set_deadline_ms(absl::ToUnixMillis(at));
@@ -497,7 +499,7 @@ void PendingChange::OnPastApplies(const std::string& host,
     HostState& state = found->second;
     const bool was_unknown = state.unknown;
     const bool had_waited = state.waits;
-    // Not begun there.
+    // The host has not begun it.
     if (past.knows_all() && past.at_work() != head_.apply_id() &&
         !absl::c_linear_search(past.journals(), head_.apply_id())) {
       state.unknown = false;
@@ -508,8 +510,8 @@ void PendingChange::OnPastApplies(const std::string& host,
       }
       state.unknown = false;
       if (result.outcome() == ApplyResult::APPLIED) {
-        // One that was lost, and has it after all.
-        if (result.goes_back_in_ms() > 0) news |= BeginWaitLocked(&state);
+        // It was lost, and has the apply after all.
+        if (result.reverts_in_ms() > 0) news |= BeginWaitLocked(&state);
         continue;
       }
       news |= state.waits;
@@ -519,15 +521,14 @@ void PendingChange::OnPastApplies(const std::string& host,
     if (past.waits_for_confirmation() == head_.apply_id() && !state.told) {
       news |= BeginWaitLocked(&state);
       if (!had_waited) {
-        TakeDeadlineLocked(host,
-                           parts_.scheduler->Now() +
-                               absl::Milliseconds(past.goes_back_in_ms()));
+        TakeDeadlineLocked(host, parts_.scheduler->Now() +
+                                     absl::Milliseconds(past.reverts_in_ms()));
       }
       state.unknown = false;
     }
     news |= was_unknown && !state.unknown;
     if (had_waited && !state.waits) {
-      // The others do not wait for what it would answer: another one is due.
+      // Do not wait for its answer: another check is due for the others.
       if (check_ != nullptr) next_check_ = absl::InfinitePast();
       check_id_.clear();
       without_it = std::exchange(check_, nullptr);
@@ -551,7 +552,7 @@ void PendingChange::Stop() {
   }
   if (check != nullptr) check->Cancel();
   for (const Answered& answer : answered) {
-    answer(absl::UnavailableError("the controller is stopping"));
+    answer(UnavailableWords("msg-hub-stopping"));
   }
   gate_.Close();
 }

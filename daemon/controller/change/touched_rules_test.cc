@@ -1,3 +1,4 @@
+#include <set>
 #include <string>
 
 #include "config/plan/setting_rows.h"
@@ -21,6 +22,11 @@ ClusterPlan PlanWith(const PlanStep& step) {
   return plan;
 }
 
+std::string WrongText(const ClusterPlan& plan,
+                      const std::set<std::string>& hosts, const Report& check) {
+  return ValueText(WhatIsWrong(plan, hosts, check));
+}
+
 TEST(TouchedRulesTest, AreThoseThatASettingOfThePlanMends) {
   const RuleSelection kernel =
       TouchedRules(PlanWith(RunningStep(kSomaxconnKey, "128", "65535")));
@@ -34,7 +40,7 @@ TEST(TouchedRulesTest, AreThoseThatASettingOfThePlanMends) {
   EXPECT_THAT(TouchedRules(ClusterPlan()).only(), IsEmpty());
 }
 
-// Of hosts a, b and c, which have answered.
+// A report of hosts a, b and c, which have answered.
 Report GoodReport() {
   Report report;
   for (const char* host : {"a", "b", "c"}) report.add_hosts()->set_host(host);
@@ -55,31 +61,31 @@ Report ReportWith(const std::string& rule, State state,
 }
 
 TEST(WhatIsWrongTest, IsWhateverIsFoundOnItsHosts) {
-  EXPECT_EQ(WhatIsWrong({}, {"a", "b"}, GoodReport()), "");
-  EXPECT_EQ(WhatIsWrong({}, {"c"}, ReportWith("firewall", FAIL)), "");
-  EXPECT_EQ(WhatIsWrong({}, {"a"}, ReportWith("firewall", FAIL)),
+  EXPECT_EQ(WrongText({}, {"a", "b"}, GoodReport()), "");
+  EXPECT_EQ(WrongText({}, {"c"}, ReportWith("firewall", FAIL)), "");
+  EXPECT_EQ(WrongText({}, {"a"}, ReportWith("firewall", FAIL)),
             "firewall on a (fail)");
-  EXPECT_EQ(WhatIsWrong({}, {"a", "b"}, ReportWith("firewall", FAIL)),
+  EXPECT_EQ(WrongText({}, {"a", "b"}, ReportWith("firewall", FAIL)),
             "firewall on a (fail), and 1 more");
 }
 
 TEST(WhatIsWrongTest, TakesNothingThatCouldNotBeToldForFine) {
-  EXPECT_EQ(WhatIsWrong({}, {"a"}, ReportWith("firewall", UNKNOWN)),
+  EXPECT_EQ(WrongText({}, {"a"}, ReportWith("firewall", UNKNOWN)),
             "firewall on a (unknown)");
-  EXPECT_EQ(WhatIsWrong({}, {"a"}, ReportWith("firewall", SKIPPED)), "");
+  EXPECT_EQ(WrongText({}, {"a"}, ReportWith("firewall", SKIPPED)), "");
 }
 
 TEST(WhatIsWrongTest, TakesNoHostForFineThatDoesNotAnswer) {
   Report report = GoodReport();
-  report.mutable_hosts(1)->set_no_facts_reason("detached");
-  EXPECT_EQ(WhatIsWrong({}, {"a", "c"}, report), "");
-  EXPECT_EQ(WhatIsWrong({}, {"a", "b"}, report), "no facts of b");
-  EXPECT_EQ(WhatIsWrong({}, {"b", "d"}, report), "no facts of b, and 1 more");
+  *report.mutable_hosts(1)->mutable_no_facts() = ToFindingValue("detached");
+  EXPECT_EQ(WrongText({}, {"a", "c"}, report), "");
+  EXPECT_EQ(WrongText({}, {"a", "b"}, report), "no facts of b");
+  EXPECT_EQ(WrongText({}, {"b", "d"}, report), "no facts of b, and 1 more");
 }
 
 ClusterPlan PlanThatLeaves(const std::string& rule, State state) {
   ClusterPlan plan = PlanWith(StopStep(UFW));
-  UnmendedRule* const left = plan.mutable_hosts(0)->add_unmended();
+  UnfixedRule* const left = plan.mutable_hosts(0)->add_unfixed();
   left->set_rule(rule);
   left->set_state(state);
   return plan;
@@ -87,28 +93,27 @@ ClusterPlan PlanThatLeaves(const std::string& rule, State state) {
 
 TEST(WhatIsWrongTest, MindsNothingThatThePlanLeftByIntent) {
   const ClusterPlan plan = PlanThatLeaves("driver", FAIL);
-  EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("driver", FAIL)), "");
-  EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("firewall", FAIL, "driver")),
-            "");
-  EXPECT_EQ(WhatIsWrong(plan, {"b"}, ReportWith("driver", FAIL)),
+  EXPECT_EQ(WrongText(plan, {"a"}, ReportWith("driver", FAIL)), "");
+  EXPECT_EQ(WrongText(plan, {"a"}, ReportWith("firewall", FAIL, "driver")), "");
+  EXPECT_EQ(WrongText(plan, {"b"}, ReportWith("driver", FAIL)),
             "driver on b (fail)");
 }
 
 TEST(WhatIsWrongTest, MindsWhatIsWorseThanThePlanLeftIt) {
   const ClusterPlan plan = PlanThatLeaves("firewall", WARN);
-  EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("firewall", WARN)), "");
-  EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("firewall", FAIL)),
+  EXPECT_EQ(WrongText(plan, {"a"}, ReportWith("firewall", WARN)), "");
+  EXPECT_EQ(WrongText(plan, {"a"}, ReportWith("firewall", FAIL)),
             "firewall on a (fail)");
-  EXPECT_EQ(WhatIsWrong(plan, {"a"}, ReportWith("ports", FAIL, "firewall")),
+  EXPECT_EQ(WrongText(plan, {"a"}, ReportWith("ports", FAIL, "firewall")),
             "ports on a (fail)");
 }
 
 TEST(WhatIsWrongTest, MindsNoFailureThatThePlanOnlyHopedToMend) {
-  EXPECT_EQ(WhatIsWrong(PlanThatLeaves("subnet-pairs", UNKNOWN), {"a"},
-                        ReportWith("subnet-pairs", FAIL)),
+  EXPECT_EQ(WrongText(PlanThatLeaves("subnet-pairs", UNKNOWN), {"a"},
+                      ReportWith("subnet-pairs", FAIL)),
             "");
-  EXPECT_EQ(WhatIsWrong(PlanThatLeaves("firewall", UNKNOWN), {"a"},
-                        ReportWith("firewall", FAIL)),
+  EXPECT_EQ(WrongText(PlanThatLeaves("firewall", UNKNOWN), {"a"},
+                      ReportWith("firewall", FAIL)),
             "firewall on a (fail)");
 }
 

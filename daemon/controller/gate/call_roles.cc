@@ -6,13 +6,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/tls_credentials.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
 
 constexpr CallRole kCallRoles[] = {
-    // What a scheduler asks before a job, and all that role hook may do: it is
-    // told what fails, and no more (ReportForHook).
+    // A scheduler calls it before a job. Role hook may call nothing more, and
+    // only gets the failures (ReportForHook).
     {"Controller", "Check", Caller::kUser, Role::kViewer, "job", Role::kHook},
     {"Controller", "CheckSoFar", Caller::kUser, Role::kViewer},
     {"Controller", "ListHosts", Caller::kUser, Role::kViewer},
@@ -24,18 +25,18 @@ constexpr CallRole kCallRoles[] = {
      Role::kAdmin},
     {"Controller", "RollBack", Caller::kUser, Role::kOperator, "force",
      Role::kAdmin},
-    // Also of a run that an admin forced: it only ever does less.
+    // Also for a run that an admin forced: it only ever does less.
     {"Controller", "Cancel", Caller::kUser, Role::kOperator},
     {"Controller", "AbortApply", Caller::kUser, Role::kAdmin},
     {"Controller", "ListHistory", Caller::kUser, Role::kViewer},
     {"Controller", "GetHistory", Caller::kUser, Role::kViewer},
     {"Controller", "Watch", Caller::kUser, Role::kViewer},
-    // Also of what an admin forced: what is not confirmed goes back.
+    // Also for a run that an admin forced: it reverts unless it is confirmed.
     {"Controller", "Confirm", Caller::kUser, Role::kOperator},
     {"Controller", "Extend", Caller::kUser, Role::kOperator},
     {"Controller", "Learn", Caller::kUser, Role::kViewer},
     {"Controller", "PrepareLaunch", Caller::kUser, Role::kViewer},
-    // What users wrote.
+    // Users wrote these logs.
     {"Controller", "ReadLogs", Caller::kUser, Role::kOperator},
     {"Controller", "Lock", Caller::kUser, Role::kAdmin},
     {"Controller", "Unlock", Caller::kUser, Role::kAdmin},
@@ -56,7 +57,7 @@ constexpr CallRole kCallRoles[] = {
 
     {"AgentHub", "Attach", Caller::kHost},
 
-    // On a port of their own: a token is the proof.
+    // These use a separate port: a token is the proof.
     {"Enrolment", "Roots", Caller::kAnybody},
     {"Enrolment", "Join", Caller::kAnybody},
 
@@ -82,15 +83,14 @@ absl::Status CheckCallRole(absl::string_view service, absl::string_view method,
     return each.service == service && each.method == method;
   });
   if (row == std::end(kCallRoles) || row->caller != Caller::kUser) {
-    return absl::InternalError(absl::StrCat(
-        service, ".", method, ": no role is written down for users"));
+    return InternalWords("msg-hub-no-role", service, method);
   }
   std::string call(method);
   Role needed = row->role;
   if (!row->field.empty()) {
     const bool set = IsSet(request, row->field);
     if (set) needed = row->role_if_set;
-    // Told where it is what makes the call need more.
+    // Name the field if its value makes the call need a higher role.
     if (set == (row->role_if_set > row->role)) {
       absl::StrAppend(&call, set ? " with " : " without ", row->field);
     }

@@ -1,6 +1,6 @@
-// Who may call what: a row for every method of every service that a program of
-// ours serves. A test compares the rows with the services' descriptors, and the
-// certificates x calls test is generated from them. A service that is added is
+// Authorisation: a row for every method of every service that our programs
+// serve. A test compares the rows with the services' descriptors, and the tests
+// of certificates against calls are generated from them. A new service needs
 // rows in the .cc, and a call of CheckCallRole where it admits its users:
 //   {"Controller", "ListHosts", Caller::kUser, Role::kViewer}
 //   {"Controller", "ApplyPlan", Caller::kUser, Role::kOperator, "force",
@@ -17,33 +17,32 @@
 
 namespace clusterd {
 
-// What somebody has to be before roles are looked at.
+// The kind of caller, which is checked before the role.
 enum class Caller {
   kUser,  // A user's certificate, in the row's role or one above.
-  kHost,  // A host's certificate: it speaks for itself alone.
-  // The same, also where it has ended and its key is on record.
+  kHost,  // A host's certificate: it speaks only for itself.
+  // The same, or an ended certificate whose key is on record.
   kEndedHost,
-  kSocket,   // Whoever may open the unix socket of the host's own daemon.
-  kAnybody,  // No certificate yet: the request itself has to prove who it is.
+  kSocket,   // A user that may open the unix socket of the host's daemon.
+  kAnybody,  // Without a certificate: the request has to prove the identity.
 };
 
 struct CallRole {
   absl::string_view service;  // Without the package.
   absl::string_view method;
   Caller caller;
-  // Of users.
+  // For users.
   Role role = Role::kAdmin;
-  // A request that has this field set needs `role_if_set` and not `role`.
+  // A request with this field set needs `role_if_set` instead of `role`.
   absl::string_view field = {};
   Role role_if_set = Role::kAdmin;
 };
 
-// In the order of the services.
+// Sorted like the services.
 absl::Span<const CallRole> AllCallRoles();
 
 // PermissionDenied, for the user to read, naming both roles, if the user's is
-// not enough for this request; Internal for a call that has no row or is not
-// for users.
+// not enough; Internal for a call without a row or not for users.
 absl::Status CheckCallRole(absl::string_view service, absl::string_view method,
                            const google::protobuf::Message& request,
                            const SpiffeId& user);

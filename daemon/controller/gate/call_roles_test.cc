@@ -23,10 +23,10 @@ using ::testing::SizeIs;
 using Methods =
     std::map<std::string, const google::protobuf::MethodDescriptor*>;
 
-// "Controller.Check" -> its method, of every service of ours in this program:
-// what is served is linked, so a new service is found without a line here.
+// Maps "Controller.Check" to its method, for every service that is linked into
+// this program; it finds a new service without a change here.
 Methods AllMethods() {
-  // Linked even if nothing else asks for them.
+  // Link them even if nothing else here uses them.
   AgentMessage::descriptor();
   CheckRequest::descriptor();
   JoinRequest::descriptor();
@@ -120,7 +120,7 @@ TEST(CallRolesTest, HookMayAskAboutAJobAndNothingElse) {
   EXPECT_THAT(allowed, SizeIs(1));
 }
 
-// Histories and journals tell by this name what the controller began itself.
+// Histories and journals mark the controller's own changes by this name.
 TEST(CallRolesTest, NoUserHasTheNameOfTheController) {
   EXPECT_FALSE(ParseSpiffeId("spiffe://demo/user/clusterd-controller").ok());
 }

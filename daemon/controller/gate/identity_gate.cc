@@ -6,6 +6,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "grpc/grpc_security_constants.h"
@@ -61,7 +62,7 @@ absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
     const grpc::AuthContext& context, IdentityKind kind) const {
   const std::string pem = ShownCertificate(context);
   if (context.IsPeerAuthenticated() && !pem.empty()) return PeerOf(pem, kind);
-  return absl::UnauthenticatedError("no certificate was shown");
+  return UnauthenticatedWords("msg-hub-no-certificate");
 }
 
 absl::StatusOr<IdentityGate::Peer> IdentityGate::PeerOf(
@@ -80,23 +81,21 @@ absl::Status IdentityGate::WhyRevokedLocked(const Peer& peer,
   if (options_.crl.empty()) return absl::OkStatus();
   absl::Status status = lists_->Check(peer.key, options_.now());
   if (absl::IsPermissionDenied(status)) {
-    return PermissionDenied(peer.id.ToString(), ": ", status.message());
+    return About(peer.id.ToString(), status);
   }
   if (is_open) return absl::OkStatus();
   if (!lists_status_.ok()) status = lists_status_;
   if (status.ok()) return status;
-  return FailedPrecondition(
-      "the controller lets nobody in without its revocation lists (--crl): ",
-      status.message());
+  return PreconditionWords("msg-hub-no-revocation-lists", MessageWords(status));
 }
 
 absl::Status IdentityGate::WhyLockedLocked(const SpiffeId& id) const {
   const auto lock = locks_.find(LockName(id));
   if (lock == locks_.end()) return absl::OkStatus();
   const LockEntry& entry = lock->second;
-  return PermissionDenied(id.ToString(), ": is locked since ",
-                          UtcText(entry.since_ms()), " by ", entry.by(),
-                          entry.reason().empty() ? "" : ": ", entry.reason());
+  return DeniedWords(
+      entry.reason().empty() ? "msg-hub-locked" : "msg-hub-locked-because",
+      id.ToString(), UtcText(entry.since_ms()), entry.by(), entry.reason());
 }
 
 absl::Status IdentityGate::CheckNotLocked(const SpiffeId& id) const {
@@ -120,14 +119,12 @@ absl::Status IdentityGate::WhyRefusedLocked(const Peer& peer,
                                             bool is_open) const {
   const absl::Time now = options_.now();
   if (now > peer.not_after) {
-    return absl::UnauthenticatedError(
-        absl::StrCat(peer.id.ToString(), ": its certificate ended at ",
-                     UtcText(peer.not_after), ", expected a new one"));
+    return UnauthenticatedWords("msg-hub-certificate-ended", peer.id.ToString(),
+                                UtcText(peer.not_after));
   }
   if (now < peer.not_before) {
-    return absl::UnauthenticatedError(
-        absl::StrCat(peer.id.ToString(), ": its certificate begins at ",
-                     UtcText(peer.not_before), ", expected one that is valid"));
+    return UnauthenticatedWords("msg-hub-certificate-not-yet",
+                                peer.id.ToString(), UtcText(peer.not_before));
   }
   RETURN_IF_ERROR(WhyLockedLocked(peer.id));
   return WhyRevokedLocked(peer, is_open);
@@ -149,7 +146,7 @@ absl::StatusOr<SpiffeId> IdentityGate::AdmitEnded(
 
 void IdentityGate::ForgetEndedLocked() {
   DropIf(&watched_, [](const Watched& each) { return each.call.expired(); });
-  // So that calls that come and go cost no more than those that stay.
+  // Counting in proportion to the open calls keeps each call cheap.
   count_at_ = std::max<size_t>(1024, 2 * watched_.size());
 }
 
@@ -207,7 +204,7 @@ absl::StatusOr<LockEntry> IdentityGate::Unlock(const std::string& identity) {
     absl::MutexLock memory(&mutex_);
     const auto found = locks_.find(identity);
     if (found == locks_.end()) {
-      return NotFound("\"", identity, "\" is not locked");
+      return NotFoundWords("msg-hub-not-locked", identity);
     }
     entry = found->second;
   }
@@ -253,7 +250,7 @@ void IdentityGate::Sweep() {
     absl::MutexLock lock(&mutex_);
     unsaved = !unsaved_.empty();
   }
-  // A pool that is full reads or writes already.
+  // A full pool already reads or writes.
   if (!options_.crl.empty()) {
     reader_.TryRun(callbacks_.Wrap([this] {
       ReadLists();
@@ -296,7 +293,7 @@ void IdentityGate::KeepListAges() {
     if (!status.ok()) {
       return log_->Error(absl::StrCat(
           "revocation lists: after a restart older ones would be taken, since "
-          "nobody could write down how new these are: ",
+          "the ages of these cannot be written: ",
           status.message()));
     }
     kept_ages_[issuer] = age;
@@ -328,7 +325,7 @@ void IdentityGate::ReadLists() {
     if (status.ok()) {
       lists = std::make_shared<const RevocationLists>(*std::move(parsed));
     }
-    status = InFront(options_.crl, status);
+    status = About(options_.crl, status);
   }
   writer_.TryRun(callbacks_.Wrap([this] { Save(); }));
   std::string not_in_force;
@@ -345,8 +342,8 @@ void IdentityGate::ReadLists() {
   }
   if (!same && !status.ok()) {
     log_->Error(absl::StrCat("revocation lists: ", status.message(),
-                             "; nobody is let in until that is mended, and "
-                             "streams that are open go on"));
+                             "; new connections are refused until that is "
+                             "fixed, and open streams continue"));
   } else if (!same) {
     log_->Info(absl::StrCat("revocation lists: ", lists->lists(), " read from ",
                             options_.crl, ", with ", lists->revoked(),
@@ -354,7 +351,7 @@ void IdentityGate::ReadLists() {
   }
   if (news && !not_in_force.empty()) {
     log_->Error(absl::StrCat("revocation lists: ", not_in_force,
-                             "; nobody whom that CA names is let in"));
+                             "; peers of that CA are refused"));
   }
 }
 

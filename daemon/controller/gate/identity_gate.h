@@ -1,19 +1,19 @@
-// Who is let in, and for how long. TLS looks at a certificate at a full
-// handshake alone: a session that is resumed, and a stream that is open, would
-// outlive it. So every call is looked at here, and open streams every 20 s:
+// Decides which peers are admitted, and for how long. TLS checks a certificate
+// only at a full handshake, which resumed sessions and open streams outlive. So
+// every call is checked here, and open streams every 20 s:
 //   the certificate      a new call                an open stream
 //   has ended            refused                   ends within 20 s
 //   is not valid yet     refused                   -
 //   is locked            refused                   ends at once
-//   is revoked           refused                   ends within 20 s of the new
-//                                                  list's being there
+//   is revoked           refused                   ends within 20 s after the
+//                                                  new list exists
 //   its list is missing, refused                   goes on, unless the last
 //   has ended, cannot be                           good list named it
 //   trusted or is older
 //   than one before it
-// An apply that an identity has begun goes on when its streams end: it is the
-// controller's. Lists are revocation_list.h's, and only looked at if the site
-// has given some (--crl): then whatever is wrong with them lets nobody in.
+// An apply goes on when the streams of its caller end: the controller owns it.
+// revocation_list.h reads the lists, only if the site has configured them
+// (--crl): then any error in them refuses every peer.
 #ifndef DAEMON_CONTROLLER_GATE_IDENTITY_GATE_H_
 #define DAEMON_CONTROLLER_GATE_IDENTITY_GATE_H_
 
@@ -48,20 +48,20 @@ namespace clusterd {
 struct IdentityGateOptions {
   std::string cluster;
   std::string state;   // The folder of lock_store.h's files.
-  bool is_new = true;  // It has no history.
-  std::string ca;      // File: who may sign lists.
+  bool is_new = true;  // It has no history yet.
+  std::string ca;      // File: signers of lists.
   std::string crl;     // File or folder; empty: the site has no lists.
-  // By which certificates begin and end.
+  // The clock by which certificates begin and end.
   std::function<absl::Time()> now = absl::Now;
 };
 
 // The longest reason of a lock.
 inline constexpr size_t kMaxLockReason = 200;
 
-// "host/node07", "user/alice": as the end of a SPIFFE id, without the role.
+// "host/node07", "user/alice": the end of a SPIFFE id, without the role.
 std::string LockName(const SpiffeId& id);
 
-// The certificate, PEM, that TLS was shown; empty: none is known.
+// The certificate, PEM, that TLS was shown; empty if it was shown none.
 std::string ShownCertificate(const grpc::AuthContext& context);
 
 // Safe for concurrent use. Calls nothing under its locks.
@@ -69,58 +69,57 @@ class IdentityGate {
  public:
   static constexpr absl::Duration kSweepInterval = absl::Seconds(20);
 
-  // Both pointers must outlive it. Errors are LockStore's and those of reading
-  // the lists: with a file that nobody can read nobody can be told apart.
+  // Both pointers must outlive it. Errors are LockStore's, and those of reading
+  // the lists: an unreadable list cannot identify revoked peers.
   static absl::StatusOr<std::unique_ptr<IdentityGate>> Open(
       const IdentityGateOptions& options, Scheduler* scheduler, Log* log);
   ~IdentityGate();
 
-  // Who calls. Errors as RequirePeer; Unauthenticated for a certificate that is
-  // not valid now, PermissionDenied for one that is locked or revoked,
-  // FailedPrecondition while no list can tell. The messages are for the peer.
+  // Returns the caller. Errors as RequirePeer; Unauthenticated for a
+  // certificate outside its validity, PermissionDenied for a locked or revoked
+  // one, FailedPrecondition without a usable list. Messages are for the peer.
   absl::StatusOr<SpiffeId> Admit(const grpc::AuthContext& context,
                                  IdentityKind kind) const
       ABSL_LOCKS_EXCLUDED(mutex_) {
     return Admit(PeerOf(context, kind));
   }
 
-  // The same, whether or not the certificate has ended: for RenewLate alone.
+  // The same, even if the certificate has ended: only for RenewLate.
   absl::StatusOr<SpiffeId> AdmitEnded(const grpc::AuthContext& context,
                                       IdentityKind kind) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // As Admit, of who showed this certificate, PEM, to a server that verified it
-  // by the CA.
+  // As Admit, for a certificate, PEM, that a server verified by the CA.
   absl::StatusOr<SpiffeId> AdmitCertificate(absl::string_view pem,
                                             IdentityKind kind) const
       ABSL_LOCKS_EXCLUDED(mutex_) {
     return Admit(PeerOf(pem, kind));
   }
 
-  // PermissionDenied for an identity that is locked: one that asks for a
-  // certificate shows none.
+  // PermissionDenied for a locked identity, for a peer that asks for its first
+  // certificate and shows none.
   absl::Status CheckNotLocked(const SpiffeId& id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same for one whose certificate is known, PEM, which may have ended; and
-  // as Admit where that is revoked, or no list can tell.
+  // The same for a known certificate, PEM, which may have ended; errors as
+  // Admit if it is revoked, or without a usable list.
   absl::Status CheckNotRevoked(const SpiffeId& id, absl::string_view pem) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Of a call that was admitted and goes on: while `call` lives, `end` is
-  // called once its identity is not let in any more, with why; from any thread,
-  // possibly before this returns. Must not block.
+  // For an admitted call that goes on: while `call` lives, calls `end` with the
+  // reason once its identity is not admitted any more. From any thread,
+  // possibly before this returns; must not block.
   void Watch(const grpc::AuthContext& context, IdentityKind kind,
              std::weak_ptr<void> call,
              std::function<void(const absl::Status& why)> end)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Refuses the identity from now on, and ends its streams: how many. `lock`
-  // has all fields. It holds until a restart, or SaveLocks.
+  // Refuses the identity from now on; returns how many of its streams it ended.
+  // `lock` has all fields. It holds until a restart, or SaveLocks.
   size_t Hold(const LockEntry& lock) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Writes what holds in memory alone; waits for the disk. After an error of
-  // LockStore every sweep tries again, and so does the destructor.
+  // Writes locks that are only in memory; waits for the disk. After an error of
+  // LockStore, every sweep and the destructor try again.
   absl::Status SaveLocks() ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
-  // Waits for the disk; NotFound, and LockStore's errors: then it is locked.
+  // Waits for the disk; NotFound, or LockStore's errors: it stays locked.
   absl::StatusOr<LockEntry> Unlock(const std::string& identity)
       ABSL_LOCKS_EXCLUDED(store_mutex_, mutex_);
   // By identity.
@@ -156,16 +155,15 @@ class IdentityGate {
   absl::Status WhyRevokedLocked(const Peer& peer, bool is_open) const
       ABSL_SHARED_LOCKS_REQUIRED(mutex_);
   void ForgetEndedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends what is not let in any more; how many.
+  // Ends streams that are not admitted any more; returns how many.
   size_t EndRefused() ABSL_LOCKS_EXCLUDED(mutex_);
   void Sweep() ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads the lists, if they have changed.
   void ReadLists() ABSL_LOCKS_EXCLUDED(ages_mutex_, mutex_);
-  // FailedPrecondition for lists that are older than others before them, also
-  // before a restart.
+  // FailedPrecondition if older than known lists, also across restarts.
   absl::Status CheckNotOlder(const RevocationLists& lists)
       ABSL_LOCKS_EXCLUDED(ages_mutex_);
-  // Writes down what was not; again at the next look if the disk takes nothing.
+  // Writes unsaved ages; the next sweep tries again if the disk fails.
   void KeepListAges() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_);
   // Writes the ages of lists and the locks that are not on disk.
   void Save() ABSL_LOCKS_EXCLUDED(store_mutex_, ages_mutex_, mutex_);
@@ -173,20 +171,19 @@ class IdentityGate {
   const IdentityGateOptions options_;
   Log* const log_;
 
-  // Held while the disk is waited for.
+  // Held during writes to the disk.
   absl::Mutex store_mutex_;
   const std::unique_ptr<LockStore> store_ ABSL_PT_GUARDED_BY(store_mutex_);
   ListAges kept_ages_ ABSL_GUARDED_BY(store_mutex_);  // On disk.
 
-  // Not waited for the disk under it: a list is looked at also while that
-  // hangs.
+  // Never held during writes to the disk: lists are checked even if it hangs.
   absl::Mutex ages_mutex_;
   ListAges seen_ages_ ABSL_GUARDED_BY(ages_mutex_);
 
   mutable absl::Mutex mutex_;
   std::map<std::string, LockEntry> locks_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::string> unsaved_ ABSL_GUARDED_BY(mutex_);  // Of locks_.
-  // With some whose call has ended since they were last counted.
+  std::set<std::string> unsaved_ ABSL_GUARDED_BY(mutex_);  // Among locks_.
+  // May include ended calls since the last count.
   std::vector<Watched> watched_ ABSL_GUARDED_BY(mutex_);
   size_t count_at_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status lists_status_ ABSL_GUARDED_BY(mutex_);

@@ -9,6 +9,7 @@
 #include "config/identity/regular_file.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "daemon/audit/audit_log.h"
 
 namespace clusterd {
@@ -28,7 +29,7 @@ constexpr SqliteFormat kFormat = {
 constexpr char kAccept[] = "accept";
 constexpr size_t kMaxSumBytes = 4096;
 
-// What locks.sum says of them.
+// The line of locks.sum for these locks and ages.
 std::string SumOf(const std::vector<LockEntry>& locks, const ListAges& ages) {
   std::string all;
   for (const LockEntry& lock : locks) {
@@ -48,12 +49,12 @@ bool IsThere(const std::string& path) {
   return lstat(path.c_str(), &found) == 0 || errno != ENOENT;
 }
 
-// How many locks a line of locks.sum counts.
+// The number of locks in a line of locks.sum.
 absl::string_view CountOf(absl::string_view sum) {
   return sum.substr(0, sum.find(' '));
 }
 
-// DataLoss unless locks.sum names what the file has, whose sum is `found`.
+// DataLoss unless locks.sum has a line `found`, the sum of the file.
 absl::Status CheckSum(const std::string& path, const std::string& known,
                       const std::string& found) {
   const std::vector<std::string> lines =
@@ -62,10 +63,8 @@ absl::Status CheckSum(const std::string& path, const std::string& known,
   for (const std::string& line : lines) {
     if (absl::StrCat(line, "\n") == found) return absl::OkStatus();
   }
-  return DataLoss(path, ": has ", CountOf(found), " locks, not those that ",
-                  kLockSumFile, " counts (", CountOf(known),
-                  "), or not the ages of lists: it is gone, damaged or an "
-                  "older one");
+  return DataLossWords("msg-hub-locks-differ", path, CountOf(found),
+                       kLockSumFile, CountOf(known));
 }
 
 }  // namespace
@@ -76,15 +75,10 @@ absl::StatusOr<std::unique_ptr<LockStore>> LockStore::Open(
   if (store.ok() || absl::IsUnavailable(store.status()) || !IsThere(folder)) {
     return store;
   }
-  return absl::Status(
-      store.status().code(),
-      absl::StrCat(store.status().message(), "; restore ", kLockFile, " and ",
-                   kLockSumFile, " from the same backup; or move a damaged ",
-                   kLockFile, " away, write the word ", kAccept, " into ",
-                   kLockSumFile,
-                   " to go on with the locks that are left, and "
-                   "lock again whom ",
-                   kAuditFileName, " names"));
+  return WithWords(
+      store.status(),
+      Worded("msg-hub-locks-not-opened", MessageWords(store.status()),
+             kLockFile, kLockSumFile, kAccept, kAuditFileName));
 }
 
 absl::StatusOr<std::unique_ptr<LockStore>> LockStore::OpenFiles(
@@ -93,7 +87,7 @@ absl::StatusOr<std::unique_ptr<LockStore>> LockStore::OpenFiles(
   const std::string sum = absl::StrCat(folder, "/", kLockSumFile);
   std::unique_ptr<LockStore> store(new LockStore(sum));
   const bool has_locks = IsThere(path);
-  // The sum comes first: locks without it have lost it.
+  // The sum is always written first: locks without it have lost it.
   for (const char* later :
        {kLockFile, kLockSumFile, kAuditFileName, "trust.db"}) {
     is_new = is_new && !IsThere(absl::StrCat(folder, "/", later));
@@ -121,7 +115,7 @@ absl::Status LockStore::Remove(const std::string& identity) {
   return Change("DELETE FROM identity_lock WHERE identity = ?1", {identity});
 }
 
-// A crash at any point leaves what one line of the sum names.
+// A crash at any point leaves a state that one line of the sum matches.
 absl::Status LockStore::Change(absl::string_view sql,
                                std::initializer_list<SqliteValue> values) {
   ASSIGN_OR_RETURN(const std::string before, Sum());
@@ -145,7 +139,7 @@ absl::Status LockStore::Settle() {
 }
 
 absl::Status LockStore::WriteSum(const std::string& text) {
-  // After an error the file may say either, so the next Settle writes it.
+  // After an error the file may have either sum, so the next Settle writes it.
   known_.clear();
   RETURN_IF_ERROR(ReplaceFile(sum_, text, 0600));
   known_ = text;

@@ -1,14 +1,13 @@
-// Identities that an admin has locked, and how new the revocation lists were
+// Identities that an admin has locked, and the ages of the revocation lists
 // that named others, in two files of the state folder:
 //   locks.db   tables identity_lock and list_age, checked at the start as
 //              trust.db is
-//   locks.sum  how many locks there are, and the digest of both tables:
-//              "2 3f6c…"; two such lines while one is written, of which either
+//   locks.sum  the number of locks and the digest of both tables:
+//              "2 3f6c…"; two such lines during a write, of which either
 //              may hold
-// So a locks.db that is gone, emptied, damaged or an older one is an error at
-// the start, and never a shorter list. Two older files that fit each other are
-// not noticed. An admin who wants what is left of locks.db writes the one word
-// "accept" into locks.sum.
+// So a lost, emptied, damaged or older locks.db is an error at the start, and
+// never a shorter list. Two older files that match each other go unnoticed. To
+// accept the rest of locks.db, an admin writes the word "accept" to locks.sum.
 #ifndef DAEMON_CONTROLLER_GATE_LOCK_STORE_H_
 #define DAEMON_CONTROLLER_GATE_LOCK_STORE_H_
 
@@ -30,23 +29,22 @@ namespace clusterd {
 inline constexpr char kLockFile[] = "locks.db";
 inline constexpr char kLockSumFile[] = "locks.sum";
 
-// One thread at a time. All calls wait for the disk; errors are HistoryStore's.
+// For one thread at a time. Calls wait for the disk; errors are HistoryStore's.
 class LockStore {
  public:
-  // Makes the files, mode 0600, in a folder where no controller has run yet:
-  // one without an audit file or trust.db that `is_new` as well, having no
-  // history. REQUIRES: this process holds the folder's lock.
-  // Errors as OpenSqliteFile, with what to do; DataLoss also if the locks are
-  // not those of locks.sum.
+  // Makes the files, mode 0600, in the folder of a new controller: without an
+  // audit file or trust.db, and `is_new`: without a history. Errors as
+  // OpenSqliteFile, with what to do; DataLoss also if the locks do not match
+  // locks.sum. REQUIRES: this process holds the folder's lock.
   static absl::StatusOr<std::unique_ptr<LockStore>> Open(
       const std::string& folder, bool is_new = true);
 
-  // On disk, synced, when it returns OK; the lock of that identity before is
-  // replaced. After an error either may be there.
+  // Synced to disk when it returns OK; replaces an earlier lock of the
+  // identity. After an error either lock may be stored.
   absl::Status Put(const LockEntry& lock);
   absl::Status Remove(const std::string& identity);
   absl::StatusOr<std::vector<LockEntry>> All() const;
-  // Has locks.sum say what locks.db has, and nothing else.
+  // Makes locks.sum match locks.db exactly.
   absl::Status Settle();
 
   // The same for the newest list of an issuer; times are kept by the second.
@@ -60,11 +58,11 @@ class LockStore {
       const std::string& folder, bool is_new);
   absl::Status Change(absl::string_view sql,
                       std::initializer_list<SqliteValue> values);
-  absl::StatusOr<std::string> Sum() const;  // Of what locks.db has.
+  absl::StatusOr<std::string> Sum() const;  // Sum of locks.db.
   absl::Status WriteSum(const std::string& text);
 
-  const std::string sum_;  // Its path,
-  std::string known_;      // and what it says.
+  const std::string sum_;  // Path of locks.sum.
+  std::string known_;      // Content of locks.sum.
   std::unique_ptr<SqliteDatabase> database_;
 };
 

@@ -85,7 +85,7 @@ TEST(LockStoreTest, FileIsItsOwnersAlone) {
   EXPECT_EQ(info.st_mode & 07777, 0600u);
 }
 
-// A folder in which two identities are locked, and what is done to its files.
+// A folder with two locked identities, and damage to its files.
 class LockFilesTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -107,7 +107,7 @@ class LockFilesTest : public testing::Test {
   void Write(const std::string& name, const std::string& text) const {
     std::ofstream(Path(name)) << text;
   }
-  // How many are locked; or the error's text, after its code.
+  // The number of locks; or the error's text, after its code.
   std::string Opened() const {
     const auto store = LockStore::Open(folder_);
     if (!store.ok()) return store.status().ToString();
@@ -199,7 +199,7 @@ TEST_F(LockFilesTest, AdminMayGoOnWithWhatIsLeft) {
   EXPECT_EQ(Opened(), "0");
 }
 
-// Where nobody is locked, the sum still knows the lists.
+// Even without locks, the sum covers the lists.
 TEST(LockStoreTest, NoAgeOfAListIsForgottenSilently) {
   const std::string folder = NewStateFolder();
   const std::string path = folder + "/" + kLockFile;
@@ -245,7 +245,7 @@ TEST_F(LockFilesTest, FirstStartMayEndBetweenTheTwoFiles) {
 TEST_F(LockFilesTest, WriteThatFailsLeavesWhatWasThere) {
   const auto store = LockStore::Open(folder_);
   ASSERT_TRUE(store.ok()) << store.status();
-  // In the way of the next sum.
+  // Blocks the next write of the sum.
   const std::string blocked = Path(std::string(kLockSumFile) + ".new");
   ASSERT_EQ(mkdir(blocked.c_str(), 0700), 0);
   Write(std::string(kLockSumFile) + ".new/file", "");

@@ -1,5 +1,4 @@
-// What a history survives: a controller killed in the middle, and files that
-// something else has damaged.
+// A history survives a killed controller, and damage by other programs.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,7 +35,7 @@ void WriteWhole(const std::string& path, const std::string& bytes) {
   file << bytes;
 }
 
-// A folder with `entries` checks in it, closed.
+// Makes a closed history with `entries` checks.
 std::string FolderWith(int entries, size_t bytes) {
   const std::string folder = NewStateFolder();
   const auto store = OpenStore(folder);
@@ -46,7 +45,7 @@ std::string FolderWith(int entries, size_t bytes) {
   return folder;
 }
 
-// The file stays as it was: damage is evidence, and maybe a person can mend it.
+// The file stays as it was: damage is evidence, and a person may repair it.
 void ExpectRefusedAsDamaged(const std::string& folder) {
   const std::string before = ReadWhole(FileIn(folder));
   const absl::Status status = HistoryStore::Open(folder).status();
@@ -63,7 +62,7 @@ TEST(HistoryCrashTest, HalfWrittenTransactionIsTakenBack) {
   {
     const auto database = SqliteDatabase::Open(FileIn(folder));
     ASSERT_TRUE(database.ok());
-    // With so little memory SQLite writes to the file before the commit.
+    // So little memory makes SQLite write before the commit.
     ASSERT_EQ((*database)->Execute(
                   "PRAGMA cache_size = 2; PRAGMA journal_mode = TRUNCATE;"
                   "BEGIN IMMEDIATE; UPDATE detail SET record = zeroblob(20000);"
@@ -85,7 +84,7 @@ TEST(HistoryCrashTest, HalfWrittenTransactionIsTakenBack) {
   }
 }
 
-// Adds without end; tells of each that was added through the pipe.
+// Adds entries endlessly; reports each one through the pipe.
 [[noreturn]] void AddUntilKilled(const std::string& folder, int tell) {
   HistoryLimits limits;
   limits.max_entries = 30;
@@ -120,7 +119,7 @@ TEST(HistoryCrashTest, WhatWasAddedSurvivesKilling) {
     close(tell[0]);
     const auto store = OpenStore(folder);
     ASSERT_NE(store, nullptr);
-    // The one after it may have been added without being told of.
+    // The next one may have been added without a report.
     const auto list = store->List({});
     ASSERT_TRUE(list.ok()) << list.status();
     EXPECT_THAT(list->entries(0).id(),
@@ -166,7 +165,7 @@ TEST(HistoryDamageTest, RefusesTruncatedFileOfAnyLength) {
 TEST(HistoryDamageTest, RefusesOverwrittenTables) {
   const std::string folder = FolderWith(5, 20000);
   std::string bytes = ReadWhole(FileIn(folder));
-  // Behind the page with the header: the tables' own pages.
+  // Damage the tables' pages, behind the page with the header.
   bytes.replace(4096, 4 * 4096, std::string(4 * 4096, '\xff'));
   WriteWhole(FileIn(folder), bytes);
   ExpectRefusedAsDamaged(folder);

@@ -1,5 +1,5 @@
-// A full disk and one that cannot be written, on file systems of this test's
-// own. Needs root, or a kernel that lets users have namespaces.
+// A full and a read-only disk, on file systems of this test itself. Needs root,
+// or a kernel that lets users have namespaces.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -28,7 +28,7 @@ bool WriteLine(const char* path, const std::string& line) {
   return file.good();
 }
 
-// A mount namespace of this process's own. False: this machine does not let us.
+// Enters a mount namespace. False: this machine does not allow it.
 bool EnterOwnMounts() {
   const std::string user = absl::StrCat("0 ", geteuid(), " 1");
   if (geteuid() != 0 &&

@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "config/plan/make_plan.h"
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
 #include "config/values/network_namespace.h"
 #include "config/values/text_form.h"
-#include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -22,97 +20,107 @@
 namespace clusterd {
 namespace {
 
-// A run that could not begin may say why in many lines.
+// A failed start may have a reason of many lines.
 constexpr size_t kMaxSummaryBytes = 200;
 constexpr size_t kMaxIdBytes = 64;
 
-// On one line, cut between characters.
+// Shortens to one line, cut between characters.
 std::string Shorten(std::string text) {
   text.resize(std::min(text.size(), text.find('\n')));
   return absl::StrCat(CutUtf8(text, kMaxSummaryBytes),
                       text.size() > kMaxSummaryBytes ? "…" : "");
 }
 
-std::string SummaryOf(const Report& report) {
-  if (!report.error().empty()) return Shorten(report.error());
-  return absl::StrCat(Part("job ", PrintableText(report.job_id(), kMaxIdBytes)),
-                      report.job_id().empty() ? "" : ": ",
-                      Count(report.hosts_size(), "host"), "; ",
-                      CountsText(report.rule_counts()), " of ",
-                      Count(report.rules_size(), "rule"));
+FindingValue SummaryOf(const Report& report) {
+  if (report.has_error_words()) return report.error_words();
+  if (!report.error().empty()) return ToFindingValue(Shorten(report.error()));
+  const FindingValue counts =
+      Worded("hub-and", Counted(report.hosts_size(), "host"),
+             Worded("hub-of-rules", CountsWords(report.rule_counts()),
+                    Counted(report.rules_size(), "rule")));
+  if (report.job_id().empty()) return counts;
+  return Worded("about",
+                Worded("hub-job", PrintableText(report.job_id(), kMaxIdBytes)),
+                counts);
 }
 
-std::string ConfirmationText(const Confirmation& confirmation, bool is_back) {
+// Empty without a confirmation state.
+FindingValue ConfirmationWords(const Confirmation& confirmation, bool is_back) {
   switch (confirmation.state()) {
     case Confirmation::PENDING:
-      return "; to be confirmed";
+      return Worded("hub-to-be-confirmed");
     case Confirmation::CONFIRMED:
-      return absl::StrCat("; ", ConfirmedText(confirmation));
+      return ConfirmedWords(confirmation);
     case Confirmation::GOES_BACK:
-      return is_back ? "; not confirmed" : "; not confirmed, goes back";
+      return Worded(is_back ? "hub-not-confirmed"
+                            : "hub-not-confirmed-reverts");
     default:
-      return "";
+      return {};
   }
 }
 
-std::string SummaryOf(const ApplyReport& report) {
+FindingValue SummaryOf(const ApplyReport& report) {
   const size_t hosts = static_cast<size_t>(report.hosts_size());
-  const std::string counts = HostCountsText(report, 0, hosts);
-  std::string text =
-      absl::StrCat(Count(hosts, "host"), counts.empty() ? "" : "; ", counts);
-  if (report.enforced()) absl::StrAppend(&text, "; enforced by the spec");
+  FindingValue text = Counted(hosts, "host");
+  const auto add = [&text](const FindingValue& part) {
+    if (!part.words().empty()) text = Worded("hub-and", text, part);
+  };
+  add(HostCounts(report, 0, hosts));
+  if (report.enforced()) add(Worded("hub-enforced"));
   if (report.has_cancelled()) {
     const Waves waves(hosts, report.canary(), report.wave_size());
-    absl::StrAppend(&text, "; cancelled by ",
-                    ActorName(report.cancelled().actor()), " in wave ",
-                    report.cancelled().wave(), " of ", waves.count());
+    add(Worded("hub-cancelled-by-in", ActorName(report.cancelled().actor()),
+               report.cancelled().wave(), waves.count()));
   }
-  absl::StrAppend(&text,
-                  ConfirmationText(report.confirmation(),
-                                   StandingWord(report) == "rolled back"));
+  add(ConfirmationWords(report.confirmation(),
+                        StandingWord(report) == "rolled back"));
   return text;
 }
 
 }  // namespace
 
-std::string HistoryKindName(HistoryKind kind) {
+FindingValue HistoryKindName(HistoryKind kind) {
   const std::string name = HistoryKind_Name(kind);
   if (kind == HISTORY_KIND_UNSPECIFIED || name.empty()) {
-    return absl::StrCat("unknown kind ", kind);
+    return Worded("history-other-kind", kind);
   }
-  return absl::AsciiStrToLower(absl::StripPrefix(name, "HISTORY_"));
+  return Worded(absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", "-"}}));
 }
 
-std::string OutcomeWords(ApplyResult::Outcome outcome) {
+FindingValue OutcomeWords(ApplyResult::Outcome outcome) {
   const std::string name = ApplyResult::Outcome_Name(outcome);
   if (outcome == ApplyResult::OUTCOME_UNSPECIFIED || name.empty()) {
-    return "without result";
+    return Worded("hub-without-result");
   }
-  return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", " "}});
+  return Worded(
+      absl::StrReplaceAll(absl::StrCat("apply-", absl::AsciiStrToLower(name)),
+                          {{"_with_", "-"}, {"_", "-"}}));
 }
 
 std::string RunOutcomeName(const ApplyReport& report) {
-  // Comes from no run that ended.
+  // A run that ended has an outcome.
   if (report.outcome() == ApplyReport::OUTCOME_UNSPECIFIED) {
     return "interrupted";
   }
   return absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
 }
 
-std::string HostCountsText(const ApplyReport& report, size_t begin,
-                           size_t end) {
+FindingValue HostCounts(const ApplyReport& report, size_t begin, size_t end) {
   std::map<ApplyResult::Outcome, int> hosts;
   for (size_t i = begin; i < end; ++i) {
     const ApplyResult& host = report.hosts(static_cast<int>(i));
     const bool is_running = report.outcome() == ApplyReport::RUNNING &&
-                            host.error() == kNoAnswerYet;
+                            host.error_words().words() == kNoAnswerYet;
     ++hosts[is_running ? ApplyResult::RUNNING : host.outcome()];
   }
-  return absl::StrJoin(hosts, ", ", [](std::string* out, const auto& count) {
-    absl::StrAppend(out, count.second, " ",
-                    count.first == ApplyResult::NOTHING_TO_DO ? "with " : "",
-                    OutcomeWords(count.first));
-  });
+  std::vector<FindingValue> counts;
+  for (const auto& [outcome, count] : hosts) {
+    counts.push_back(Worded("hub-host-count", count,
+                            outcome == ApplyResult::NOTHING_TO_DO
+                                ? Worded("hub-with-nothing-to-do")
+                                : OutcomeWords(outcome)));
+  }
+  return counts.empty() ? FindingValue() : Listed(counts, counts.size());
 }
 
 HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
@@ -123,10 +131,12 @@ HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
   entry->set_actor(actor);
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  // A whole check is never skipped; one that says so says nothing.
+  // A whole check is never skipped; such a verdict is invalid.
   entry->set_outcome(
       StateWord(report.verdict() == SKIPPED ? UNKNOWN : report.verdict()));
-  entry->set_summary(SummaryOf(report));
+  *entry->mutable_summary_words() = SummaryOf(report);
+  entry->set_hosts(static_cast<uint32_t>(report.hosts_size()));
+  entry->set_job_id(PrintableText(report.job_id(), kMaxIdBytes));
   entry->set_network_namespace(report.network_namespace());
   *record.mutable_report() = std::move(report);
   return record;
@@ -145,7 +155,7 @@ HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms) {
   entry->set_outcome(counts.steps > 0     ? "changes"
                      : counts.blocked > 0 ? "blocked"
                                           : "empty");
-  entry->set_summary(PlanCountsText(counts));
+  *entry->mutable_summary_words() = PlanCountsWords(counts);
   if (plan.hosts_size() > 0) {
     entry->set_network_namespace(
         NetworkNamespaceText(plan.hosts(0).network_namespace()));
@@ -165,7 +175,7 @@ HistoryRecord RecordOfApply(ApplyReport report,
   entry->set_elapsed_ms(report.elapsed_ms());
   const std::string standing = StandingWord(report);
   entry->set_outcome(standing.empty() ? RunOutcomeName(report) : standing);
-  entry->set_summary(SummaryOf(report));
+  *entry->mutable_summary_words() = SummaryOf(report);
   entry->set_parent_id(report.rollback() ? report.apply_id()
                                          : report.plan_id());
   entry->set_force(report.force());

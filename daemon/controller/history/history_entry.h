@@ -1,13 +1,12 @@
-// What the history says of a run in one line: who, when, one word for what came
-// of it, and a summary.
+// The history's one-line entry of a run: actor, time, outcome and summary.
 //   check     pass | warn | unknown | fail
 //             "1152 hosts; 2 failed, 28 passed, 1 skipped of 31 rules"
 //             of a job: "job slurm:1234.0: 16 hosts; …"
-//   plan      empty | changes | blocked (something is, and there are no steps)
+//   plan      empty | changes | blocked (something is, and no steps exist)
 //             "1152 hosts, 12 with 40 steps, 3 blocked on 1 host"
-//   apply,    running | succeeded | stopped | cancelled | interrupted; of an
-//   rollback  apply what has become of it since: confirmed | not confirmed
-//             everywhere | rolled back | partly rolled back
+//   apply,    running | succeeded | stopped | cancelled | interrupted; an
+//   rollback  apply's later state: confirmed | not confirmed everywhere |
+//             rolled back | partly rolled back
 //             "1152 hosts; 32 applied, 1 undone, 1119 not started"
 //             "2 hosts; 2 applied; to be confirmed"
 // Pure. The detail moves into the record.
@@ -18,34 +17,34 @@
 #include <cstdint>
 #include <string>
 
+#include "config/words/words.h"
 #include "proto/controller.pb.h"
 
 namespace clusterd {
 
-// "check", "plan", "apply", "rollback"; "unknown kind 17" for none of them.
-std::string HistoryKindName(HistoryKind kind);
+// "check", "plan", "apply", "rollback"; "kind 17" for none of them.
+FindingValue HistoryKindName(HistoryKind kind);
 
-// Of a host that is kept as LOST in case the controller dies, and is running.
-inline constexpr char kNoAnswerYet[] = "asked, and its answer is not here yet";
+// The error of a running host, kept as LOST until it answers.
+inline constexpr char kNoAnswerYet[] = "hub-no-answer-yet";
 
-// "rolled back with residues": the outcome's name in words; "without result"
-// for none, or one that is not known here.
-std::string OutcomeWords(ApplyResult::Outcome outcome);
+// The outcome's name in words, such as "rolled back with residues"; "without
+// result" for an unset or unknown one.
+FindingValue OutcomeWords(ApplyResult::Outcome outcome);
 
 // "succeeded", "cancelled" and so on: the outcome's name as a word;
 // "interrupted" for none.
 std::string RunOutcomeName(const ApplyReport& report);
 
 // "31 applied, 1 undone" of the report's hosts from `begin` up to `end`.
-std::string HostCountsText(const ApplyReport& report, size_t begin, size_t end);
+FindingValue HostCounts(const ApplyReport& report, size_t begin, size_t end);
 
 HistoryRecord RecordOfCheck(Report report, const std::string& actor);
 
-// Actor, id and time are the plan's own. `elapsed_ms`: how long it took.
+// Actor, id and time are the plan's own. `elapsed_ms`: of planning.
 HistoryRecord RecordOfPlan(ClusterPlan plan, uint64_t elapsed_ms);
 
-// A rollback if the report says so. `network_namespace`: of the plan, as
-// NetworkNamespaceText.
+// A rollback if the report says so. `network_namespace`: NetworkNamespaceText.
 HistoryRecord RecordOfApply(ApplyReport report,
                             const std::string& network_namespace);
 

@@ -35,8 +35,9 @@ TEST(RecordOfCheckTest, TellsWhoWhenAndWhat) {
   EXPECT_EQ(record.entry().started_at_ms(), 1000);
   EXPECT_EQ(record.entry().elapsed_ms(), 250);
   EXPECT_EQ(record.entry().outcome(), "fail");
-  EXPECT_EQ(record.entry().summary(),
+  EXPECT_EQ(ValueText(record.entry().summary_words()),
             "2 hosts; 2 failed, 28 passed, 1 skipped of 31 rules");
+  EXPECT_EQ(record.entry().hosts(), 2u);
   EXPECT_EQ(record.entry().network_namespace(), "container:train-1");
   EXPECT_EQ(record.report().rules_size(), 31);
 }
@@ -56,7 +57,7 @@ TEST(RecordOfCheckTest, SaysWhyThereIsNoVerdict) {
   Report report;
   report.set_verdict(UNKNOWN);
   report.set_error("no host is attached\nsecond line");
-  EXPECT_EQ(RecordOfCheck(report, "alice").entry().summary(),
+  EXPECT_EQ(ValueText(RecordOfCheck(report, "alice").entry().summary_words()),
             "no host is attached");
 }
 
@@ -65,7 +66,8 @@ TEST(RecordOfCheckTest, CutsLongErrorBetweenCharacters) {
   std::string error = "x";
   for (int i = 0; i < 200; ++i) error += "é";
   report.set_error(error);
-  const std::string summary = RecordOfCheck(report, "a").entry().summary();
+  const std::string summary =
+      ValueText(RecordOfCheck(report, "a").entry().summary_words());
   EXPECT_LE(summary.size(), 204);
   EXPECT_THAT(summary, StartsWith("xéé"));
   EXPECT_THAT(summary, EndsWith("é…"));
@@ -95,7 +97,7 @@ TEST(RecordOfPlanTest, CountsHostsAndSteps) {
   EXPECT_EQ(record.entry().started_at_ms(), 4700);
   EXPECT_EQ(record.entry().elapsed_ms(), 300);
   EXPECT_EQ(record.entry().outcome(), "changes");
-  EXPECT_EQ(record.entry().summary(),
+  EXPECT_EQ(ValueText(record.entry().summary_words()),
             "24 steps on 12 hosts, 1 change blocked on 1 host, of 40 hosts");
   EXPECT_EQ(record.plan().hosts_size(), 40);
 }
@@ -103,14 +105,14 @@ TEST(RecordOfPlanTest, CountsHostsAndSteps) {
 TEST(RecordOfPlanTest, IsBlockedWhenNothingElseIsLeft) {
   const HistoryEntry entry = RecordOfPlan(MakePlan(3, 0, 2), 0).entry();
   EXPECT_EQ(entry.outcome(), "blocked");
-  EXPECT_EQ(entry.summary(),
+  EXPECT_EQ(ValueText(entry.summary_words()),
             "no step, 2 changes blocked on 2 hosts, of 3 hosts");
 }
 
 TEST(RecordOfPlanTest, IsEmptyWithNothingToDo) {
   const HistoryEntry entry = RecordOfPlan(MakePlan(1, 0, 0), 0).entry();
   EXPECT_EQ(entry.outcome(), "empty");
-  EXPECT_EQ(entry.summary(), "nothing to do on 1 host");
+  EXPECT_EQ(ValueText(entry.summary_words()), "nothing to do on 1 host");
 }
 
 TEST(RecordOfPlanTest, NamesTheNamespace) {
@@ -146,7 +148,7 @@ TEST(RecordOfApplyTest, CountsHostsByOutcome) {
   EXPECT_EQ(record.entry().started_at_ms(), 7000);
   EXPECT_EQ(record.entry().elapsed_ms(), 90);
   EXPECT_EQ(record.entry().outcome(), "stopped");
-  EXPECT_EQ(record.entry().summary(),
+  EXPECT_EQ(ValueText(record.entry().summary_words()),
             "4 hosts; 2 applied, 1 undone, 1 not started");
   EXPECT_EQ(record.entry().parent_id(), "00000000000000aa");
   EXPECT_TRUE(record.entry().force());
@@ -173,15 +175,17 @@ TEST(RecordOfApplyTest, RollbackBelongsToItsApply) {
   EXPECT_EQ(entry.kind(), HISTORY_ROLLBACK);
   EXPECT_EQ(entry.id(), "00000000000000cc");
   EXPECT_EQ(entry.parent_id(), "00000000000000bb");
-  EXPECT_THAT(entry.summary(), EndsWith("; enforced by the spec"));
+  EXPECT_THAT(ValueText(entry.summary_words()),
+              EndsWith("; enforced by the spec"));
 }
 
 TEST(HistoryKindNameTest, NamesEveryKind) {
-  EXPECT_EQ(HistoryKindName(HISTORY_CHECK), "check");
-  EXPECT_EQ(HistoryKindName(HISTORY_PLAN), "plan");
-  EXPECT_EQ(HistoryKindName(HISTORY_APPLY), "apply");
-  EXPECT_EQ(HistoryKindName(HISTORY_ROLLBACK), "rollback");
-  EXPECT_EQ(HistoryKindName(static_cast<HistoryKind>(17)), "unknown kind 17");
+  EXPECT_EQ(ValueText(HistoryKindName(HISTORY_CHECK)), "check");
+  EXPECT_EQ(ValueText(HistoryKindName(HISTORY_PLAN)), "plan");
+  EXPECT_EQ(ValueText(HistoryKindName(HISTORY_APPLY)), "apply");
+  EXPECT_EQ(ValueText(HistoryKindName(HISTORY_ROLLBACK)), "rollback");
+  EXPECT_EQ(ValueText(HistoryKindName(static_cast<HistoryKind>(17))),
+            "kind 17");
 }
 
 TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
@@ -191,7 +195,7 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
   report.add_hosts()->set_outcome(ApplyResult::APPLIED);
   const auto summary = [&report](Confirmation::State state) {
     report.mutable_confirmation()->set_state(state);
-    return RecordOfApply(report, "").entry().summary();
+    return ValueText(RecordOfApply(report, "").entry().summary_words());
   };
   report.mutable_confirmation()->set_confirmed_by("bob");
   EXPECT_EQ(summary(Confirmation::PENDING),
@@ -202,7 +206,7 @@ TEST(RecordOfApplyTest, SaysHowItIsConfirmed) {
   EXPECT_EQ(summary(Confirmation::CONFIRMED),
             "1 host; 1 applied; confirmed by bob; not yet notified: node07");
   EXPECT_EQ(summary(Confirmation::GOES_BACK),
-            "1 host; 1 applied; not confirmed, goes back");
+            "1 host; 1 applied; not confirmed, rolls back");
   EXPECT_EQ(summary(Confirmation::NOT_NEEDED), "1 host; 1 applied");
   report.mutable_hosts(0)->set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(summary(Confirmation::GOES_BACK),

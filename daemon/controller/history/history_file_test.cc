@@ -57,7 +57,7 @@ TEST(LockFolderTest, RefusesFile) {
   EXPECT_TRUE(absl::IsNotFound(LockFolder(path).status()));
 }
 
-// What the folder's file says when it is opened after `sql`.
+// The status of opening the folder's file after `sql` has changed it.
 absl::Status StatusAfter(const std::string& sql) {
   const std::string folder = NewStateFolder();
   EXPECT_EQ(OpenHistoryFile(folder).status(), absl::OkStatus());
@@ -85,14 +85,14 @@ TEST(HistoryFileTest, SetsWhatDurabilityRestsOn) {
 }
 
 TEST(HistoryFileTest, RefusesWhatControllerOfAnotherFormatMade) {
-  for (const char* other : {"2", "4"}) {
+  for (const char* other : {"3", "5"}) {
     const absl::Status status =
         StatusAfter(absl::StrCat("PRAGMA user_version = ", other).c_str());
     EXPECT_TRUE(absl::IsFailedPrecondition(status));
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr(absl::StrCat(
                     "made by another version of the controller (format ", other,
-                    "), expected format 3")));
+                    "), expected format 4")));
   }
 }
 
@@ -100,7 +100,7 @@ TEST(HistoryFileTest, RefusesOtherDatabase) {
   const absl::Status status = StatusAfter("PRAGMA application_id = 0");
   EXPECT_TRUE(absl::IsDataLoss(status));
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is no history of clusterd-controller"));
+              HasSubstr("is not a history of clusterd-controller"));
 }
 
 TEST(HistoryFileTest, TablesTakeNoOtherTypes) {

@@ -13,8 +13,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "config/rules/finding_words.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/history/history_entry.h"
 
@@ -42,15 +44,15 @@ constexpr SqliteFormat kFormat = {
     ") STRICT;",
     "('entry')"};
 
-// Not in every file: an older controller, which knows none, leaves it alone.
+// Some files lack it: an older controller ignores it.
 constexpr char kWaiverTable[] =
     "CREATE TABLE IF NOT EXISTS waiver ("
     "id TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT;";
 
-// Candidates that an ambiguous id is answered with.
+// An ambiguous id is answered with so many candidates.
 constexpr size_t kNamedCandidates = 8;
-// 4 KiB pages that nothing uses before the file is made shorter, and how many
-// one call gives back, so that none takes long.
+// Unused 4 KiB pages above which the file is shortened, and how many one call
+// frees, so that none takes long.
 constexpr int64_t kSparePages = 1024;
 constexpr char kGiveBack[] = "PRAGMA incremental_vacuum(8192)";
 
@@ -59,10 +61,9 @@ absl::Status CheckId(absl::string_view id) {
       IsHistoryIdText(id)) {
     return absl::OkStatus();
   }
-  return InvalidArgument(
-      "history: \"", absl::CHexEscape(id.substr(0, kMaxHistoryIdBytes)),
-      "\" is no id, expected ", kMinHistoryIdBytes, " to ", kMaxHistoryIdBytes,
-      " of 0-9, a-z and -, as `clusterctl history` prints them");
+  return InvalidWords("msg-hub-history-id",
+                      absl::CHexEscape(id.substr(0, kMaxHistoryIdBytes)),
+                      kMinHistoryIdBytes, kMaxHistoryIdBytes);
 }
 
 // `where`: "history" or the request's field.
@@ -70,15 +71,13 @@ absl::Status CheckKind(absl::string_view where, int kind) {
   if (HistoryKind_IsValid(kind) && kind != HISTORY_KIND_UNSPECIFIED) {
     return absl::OkStatus();
   }
-  return InvalidArgument(where, ": ", kind,
-                         " is no kind, expected one of HistoryKind");
+  return InvalidWords("msg-hub-history-kind", where, kind);
 }
 
 absl::Status CheckList(const ListHistoryRequest& request) {
   if (request.limit() > kMaxListedEntries) {
-    return InvalidArgument("limit: ", request.limit(),
-                           " is too many, expected 1 to ", kMaxListedEntries,
-                           ", or 0 for ", kDefaultListedEntries);
+    return InvalidWords("msg-hub-history-limit", request.limit(),
+                        kMaxListedEntries, kDefaultListedEntries);
   }
   for (const int kind : request.kinds()) {
     RETURN_IF_ERROR(CheckKind("kinds", kind));
@@ -87,13 +86,12 @@ absl::Status CheckList(const ListHistoryRequest& request) {
 }
 
 absl::Status NoSuchEntry(absl::string_view id, HistoryKind kind) {
-  return NotFound("history: no ", kind == HISTORY_APPLY ? "apply" : "entry",
-                  " \"", id,
-                  "\", expected one that `clusterctl history` "
-                  "prints; the oldest are dropped with time");
+  return NotFoundWords(
+      kind == HISTORY_APPLY ? "msg-hub-no-such-apply" : "msg-hub-no-such-entry",
+      id);
 }
 
-// Makes it, mode 0700, if it is not there; one that is there stays as it is.
+// Makes it, mode 0700, if it does not exist; never changes an existing one.
 absl::Status MakeStateFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
   const int error = errno;
@@ -102,21 +100,21 @@ absl::Status MakeStateFolder(const std::string& path) {
     if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
       return absl::OkStatus();
     }
-    return FailedPrecondition(path, ": is no folder, expected one (--state)");
+    return PreconditionWords("msg-hub-not-a-folder", path);
   }
-  const std::string message = absl::StrCat(
-      path, ": cannot be made: ", std::strerror(error), " (--state)");
-  return error == ENOENT ? absl::NotFoundError(message)
-                         : absl::PermissionDeniedError(message);
+  return WithWords(
+      error == ENOENT ? absl::NotFoundError("")
+                      : absl::PermissionDeniedError(""),
+      Worded("msg-hub-folder-not-made", path, std::strerror(error)));
 }
 
-// Of what a hook on it asked for.
+// True if a hook on this host asked for the check.
 bool IsHost(absl::string_view actor) {
   return absl::StrContains(actor, "/host/");
 }
 
-// The sooner an entry may go, the less: checks by schedule and for hosts, then
-// those that somebody asked for, then plans, then what changed hosts.
+// The order in which entries may be dropped: scheduled and hosts' checks,
+// users' checks, plans, changes of hosts.
 enum Worth { kByItself, kCheck, kPlan, kChange };
 
 Worth WorthOf(const KeptEntry& entry) {
@@ -125,12 +123,12 @@ Worth WorthOf(const KeptEntry& entry) {
   return entry.kind == HISTORY_PLAN ? kPlan : kChange;
 }
 
-// Those of `kept` that HistoryLimits lets go before all others.
+// The entries of `kept` that HistoryLimits drops before all others.
 absl::flat_hash_set<int64_t> FindThinned(const std::vector<KeptEntry>& kept,
                                          const KeptEntry& coming) {
   struct Seen {
     int unchanged = 0;
-    bool later_changed = false;  // Of the one right behind.
+    bool later_changed = false;  // The one right behind.
   };
   absl::flat_hash_map<std::string, Seen> seen;
   absl::flat_hash_set<int64_t> thinned;
@@ -146,7 +144,7 @@ absl::flat_hash_set<int64_t> FindThinned(const std::vector<KeptEntry>& kept,
   return thinned;
 }
 
-// What a set of entries takes.
+// The size of a set of entries.
 struct Usage {
   int64_t entries = 0;
   int64_t bytes = 0;
@@ -156,7 +154,7 @@ struct Usage {
     entries += sign;
     bytes += sign * entry.bytes;
   }
-  // Whether it takes more than a `share`th of the limits.
+  // True if it takes more than a `share`th of the limits.
   bool Exceeds(const HistoryLimits& limits, int64_t share) const {
     return entries > limits.max_entries / share ||
            bytes > limits.max_bytes / share;
@@ -168,15 +166,15 @@ void NoteAsker(const HistoryEntry& entry, KeptEntry* kept) {
   if (kept->kind == HISTORY_CHECK && kept->schedule.empty()) {
     kept->actor = entry.actor();
   }
-  kept->changed = !entry.changes().empty();
+  kept->changed = entry.has_changes_words();
 }
 
-// For the filters of ListHistoryRequest.
+// True if it passes the filters of ListHistoryRequest.
 bool IsWanted(const ListHistoryRequest& request, const HistoryEntry& entry) {
   const std::string& who = request.who();
   const std::string name = ActorName(entry.actor());
   const bool is_quiet =
-      entry.kind() == HISTORY_CHECK && entry.changes().empty();
+      entry.kind() == HISTORY_CHECK && !entry.has_changes_words();
   return !(request.changes_only() && is_quiet) &&
          entry.started_at_ms() >= request.since_ms() &&
          (who.empty() || who == name || who == entry.actor() ||
@@ -191,7 +189,7 @@ absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder) {
   ASSIGN_OR_RETURN(
       file.database,
       OpenSqliteFile(absl::StrCat(folder, "/", kHistoryFile), kFormat));
-  // A file that can only be read has none.
+  // A read-only file has none.
   file.database->Execute(kWaiverTable).IgnoreError();
   return file;
 }
@@ -231,8 +229,7 @@ std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
     if (!entry.running) left.push_back(entry);
   }
   while (all.Exceeds(limits, 1) && !left.empty()) {
-    // The oldest of those that are worth no more than this; of more, if there
-    // is none.
+    // Drops the oldest entry worth at most this; if none is, one worth more.
     int most = of[kChange].Exceeds(limits, 2)  ? kChange
                : of[kPlan].Exceeds(limits, 4)  ? kPlan
                : of[kCheck].Exceeds(limits, 8) ? kCheck
@@ -260,7 +257,7 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> HistoryStore::Open(
 std::unique_ptr<HistoryStore> HistoryStore::Closed(const absl::Status& why) {
   return std::unique_ptr<HistoryStore>(new HistoryStore(
       HistoryFile(), {},
-      FailedPrecondition("no history is kept: ", why.message())));
+      PreconditionWords("msg-hub-no-history", MessageWords(why))));
 }
 
 absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
@@ -268,7 +265,7 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
   RETURN_IF_ERROR(MakeStateFolder(state_folder));
   absl::StatusOr<std::unique_ptr<HistoryStore>> store =
       HistoryStore::Open(state_folder);
-  // Two controllers on one history would each believe that they apply alone.
+  // Two controllers on one history would each apply changes at once.
   if (store.ok() || absl::IsUnavailable(store.status()) ||
       absl::IsNotFound(store.status())) {
     return store;
@@ -283,8 +280,8 @@ absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
 absl::Status HistoryStore::AddOrLog(const HistoryRecord& record, Log* log) {
   const absl::Status kept = Add(record);
   if (!kept.ok()) {
-    log->Warning("history: ", HistoryKindName(record.entry().kind()), " ",
-                 record.entry().id(), " is not kept: ", kept.message());
+    log->Warning("history: ", ValueText(HistoryKindName(record.entry().kind())),
+                 " ", record.entry().id(), " is not kept: ", kept.message());
   }
   return kept;
 }
@@ -297,26 +294,24 @@ absl::Status HistoryStore::Write(const HistoryRecord& record, bool is_new) {
   absl::MutexLock lock(&mutex_);
   ASSIGN_OR_RETURN(const auto known, KindOfLocked(id));
   if (is_new && known.has_value()) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "history: there is an entry \"", id, "\", expected an id of its own"));
+    return ExistsWords("msg-hub-entry-exists", id);
   }
   if (is_new || known.has_value()) return WriteLocked(record);
   return NoSuchEntry(id, HISTORY_KIND_UNSPECIFIED);
 }
 
-// The entry has the detail's digest, so that one that rots on the disk is told
-// from a good one when it is read.
+// The entry has the detail's digest, so that a read detects damage on disk.
 absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
   HistoryRecord rest = record;
   rest.clear_entry();
+  if (rest.has_report()) DropTexts(rest.mutable_report());
   const std::string detail = rest.SerializeAsString();
   const std::string entry = record.entry().SerializeAsString();
   const std::string sha256 = Sha256(detail);
   const auto bytes = static_cast<int64_t>(detail.size());
   if (bytes > limits_.max_bytes) {
-    return ResourceExhausted("history: \"", record.entry().id(), "\" has ",
-                             bytes, " bytes, expected at most ",
-                             limits_.max_bytes, ", all that is kept");
+    return ExhaustedWords("msg-hub-entry-too-large", record.entry().id(), bytes,
+                          limits_.max_bytes);
   }
   return database_->Transact([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     RETURN_IF_ERROR(MakeRoomLocked(record.entry(), bytes));
@@ -331,7 +326,7 @@ absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
         "INSERT OR REPLACE INTO detail (position, record) SELECT "
         "position, ?2 FROM entry WHERE id = ?1",
         {id, SqliteBlob{detail}}));
-    // Only now and then, and a piece at a time: it moves pages about.
+    // Only now and then, and a piece at a time: it moves pages.
     ASSIGN_OR_RETURN(const int64_t spare,
                      database_->ReadNumber("PRAGMA freelist_count"));
     return spare <= kSparePages ? absl::OkStatus()
@@ -339,8 +334,7 @@ absl::Status HistoryStore::WriteLocked(const HistoryRecord& record) {
   });
 }
 
-// What is there under the same id already is about to be replaced, and so
-// does not count.
+// An entry under the same id is about to be replaced, and so does not count.
 absl::Status HistoryStore::MakeRoomLocked(const HistoryEntry& entry,
                                           int64_t bytes) {
   std::vector<KeptEntry> kept;
@@ -351,7 +345,7 @@ absl::Status HistoryStore::MakeRoomLocked(const HistoryEntry& entry,
         kept.push_back({row.Int(0), static_cast<HistoryKind>(row.Int(1)),
                         row.Int(2) != 0, row.Int(3)});
         HistoryEntry old;
-        // One that is damaged goes by its kind.
+        // A damaged entry counts by its kind.
         if (kept.back().kind == HISTORY_CHECK &&
             old.ParseFromString(row.Text(4))) {
           NoteAsker(old, &kept.back());
@@ -381,7 +375,7 @@ absl::StatusOr<std::optional<HistoryKind>> HistoryStore::KindOfLocked(
 absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
                                                     HistoryKind kind) const {
   RETURN_IF_ERROR(CheckId(id));
-  // '~' sorts after all that an id is made of.
+  // '~' sorts after all bytes of an id.
   std::vector<std::string> candidates;
   int64_t first = 0;
   RETURN_IF_ERROR(database_->Run(
@@ -392,12 +386,11 @@ absl::StatusOr<int64_t> HistoryStore::ResolveLocked(absl::string_view id,
         candidates.push_back(row.Text(1));
       }));
   if (candidates.empty()) return NoSuchEntry(id, kind);
-  // The whole id sorts before all that it begins.
+  // The whole id sorts before all ids that it is a prefix of.
   if (candidates.size() <= 1 || candidates[0] == id) return first;
   if (candidates.size() > kNamedCandidates) candidates.back() = "…";
-  return InvalidArgument("history: \"", id,
-                         "\" begins several ids, expected one of ",
-                         absl::StrJoin(candidates, ", "));
+  return InvalidWords("msg-hub-id-ambiguous", id,
+                      absl::StrJoin(candidates, ", "));
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
@@ -417,8 +410,7 @@ absl::StatusOr<HistoryRecord> HistoryStore::ReadLocked(int64_t position) const {
                 record.mutable_entry()->ParseFromString(row.Text(1));
       }));
   if (whole) return record;
-  return DataLoss(database_->path(), ": what is kept of \"", id,
-                  "\" is damaged, the other entries can be read");
+  return DataLossWords("msg-hub-entry-damaged", database_->path(), id);
 }
 
 absl::StatusOr<ListHistoryResponse> HistoryStore::List(
@@ -437,8 +429,8 @@ absl::StatusOr<ListHistoryResponse> HistoryStore::List(
   for (const int kind : request.kinds()) kinds |= int64_t{1} << kind;
   ListHistoryResponse response;
   std::string damaged;
-  // One more than is asked for tells whether there are more. The filters look
-  // into the entries; -1: no limit.
+  // One more than requested shows if there are more. The filters read the
+  // entries; -1: without a limit.
   const bool is_filtered = request.changes_only() || request.since_ms() != 0 ||
                            !request.who().empty();
   RETURN_IF_ERROR(database_->Run(
@@ -481,10 +473,16 @@ absl::StatusOr<std::vector<HistoryEntry>> HistoryStore::NewestOfSchedule(
 
 absl::StatusOr<HistoryRecord> HistoryStore::Get(absl::string_view id) const {
   if (!closed_.ok()) return closed_;
-  absl::MutexLock lock(&mutex_);
-  ASSIGN_OR_RETURN(const auto position,
-                   ResolveLocked(id, HISTORY_KIND_UNSPECIFIED));
-  return ReadLocked(position);
+  HistoryRecord record;
+  {
+    absl::MutexLock lock(&mutex_);
+    ASSIGN_OR_RETURN(const auto position,
+                     ResolveLocked(id, HISTORY_KIND_UNSPECIFIED));
+    ASSIGN_OR_RETURN(record, ReadLocked(position));
+  }
+  // Reports are kept as names and values.
+  if (record.has_report()) RenderReport(record.mutable_report());
+  return record;
 }
 
 absl::StatusOr<HistoryRecord> HistoryStore::FindApply(
@@ -496,8 +494,8 @@ absl::StatusOr<HistoryRecord> HistoryStore::FindApply(
   if (!absl::IsNotFound(position.status())) return position.status();
   ASSIGN_OR_RETURN(const auto other, KindOfLocked(apply_id));
   if (!other.has_value()) return position.status();
-  return NotFound("history: \"", apply_id, "\" is a ", HistoryKindName(*other),
-                  ", expected an apply");
+  return NotFoundWords("msg-hub-not-an-apply", apply_id,
+                       HistoryKindName(*other));
 }
 
 absl::StatusOr<RunningRecords> HistoryStore::FindRunning() const {
@@ -536,7 +534,7 @@ absl::StatusOr<std::vector<Waiver>> HistoryStore::Waivers() const {
   std::vector<Waiver> waivers;
   RETURN_IF_ERROR(database_->Run(
       "SELECT record FROM waiver ORDER BY id", {}, [&](const SqliteRow& row) {
-        // One that cannot be read waives nothing.
+        // An unreadable waiver waives nothing.
         if (!waivers.emplace_back().ParseFromString(row.Text(0))) {
           waivers.pop_back();
         }

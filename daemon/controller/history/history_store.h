@@ -1,14 +1,14 @@
-// What this cluster's controller has done: checks, plans, applies, rollbacks,
-// in one file of its state folder, through SQLite:
+// The history of this cluster's controller: checks, plans, applies, rollbacks,
+// in one SQLite file of its state folder:
 //   /var/lib/clusterd-controller/history.db (and history.db-journal)
 // Each has one line (HistoryEntry) and a detail, which only Get reads.
 //
 // An apply is added before its first host is asked, with the outcome "running",
-// and updated when it ends; what is still "running" when a controller starts
-// was cut off. Checks and plans are added when they have ended.
+// and updated when it ends; one that is still "running" at the controller's
+// start was interrupted. Checks and plans are added when they have ended.
 //
-// A store that could not be opened is closed: with it checks and plans still
-// run and are not kept, and no apply or rollback may begin, because Add fails.
+// A store that could not be opened is closed: checks and plans still run but
+// are not kept, and applies or rollbacks cannot begin, because Add fails.
 #ifndef DAEMON_CONTROLLER_HISTORY_HISTORY_STORE_H_
 #define DAEMON_CONTROLLER_HISTORY_HISTORY_STORE_H_
 
@@ -35,23 +35,24 @@ namespace clusterd {
 //   entry   position, id, kind, running, bytes and sha256 of the detail, entry
 //   detail  position, record
 // `entry` holds a serialized HistoryEntry, `record` the rest of its
-// HistoryRecord. The columns beside them are what is searched for.
+// HistoryRecord, its report without the texts that RenderReport writes. Queries
+// search the other columns.
 inline constexpr char kHistoryFile[] = "history.db";
 
-// user_version of the file. Goes up when an older controller would misread it.
-inline constexpr int kHistoryFormat = 3;
+// user_version of the file. Raise it if an older controller would misread it.
+inline constexpr int kHistoryFormat = 4;
 
 struct HistoryFile {
   OwnedFd lock;
   std::unique_ptr<SqliteDatabase> database;
 };
 
-// Makes the file (mode 0600) if there is none.
-//   NotFound            there is no such folder
+// Makes the file (mode 0600) if it does not exist.
+//   NotFound            the folder does not exist
 //   Unavailable         another controller uses it; or the disk does not read
-//   FailedPrecondition  a controller of another format made it; or no file
-//   DataLoss            no history, or damaged as far as the list reaches (a
-//                       damaged detail shows when it is read); it stays as it
+//   FailedPrecondition  a controller of another format made it; or not a file
+//   DataLoss            not a history, or the list is damaged (a damaged
+//                       detail shows when it is read); the file stays as it
 //                       is, and is never replaced by an empty one
 //   others              as HistoryStore
 absl::StatusOr<HistoryFile> OpenHistoryFile(const std::string& folder);
@@ -64,14 +65,14 @@ inline constexpr uint32_t kMaxListedEntries = 1000;
 inline constexpr size_t kMinHistoryIdBytes = 4;
 inline constexpr size_t kMaxHistoryIdBytes = 64;
 
-// Whether every byte of it may stand in an id.
+// True if every byte may be part of an id.
 bool IsHistoryIdText(absl::string_view text);
 
 // The outcome of an entry that has not ended.
 inline constexpr char kRunningOutcome[] = "running";
 
-// How much is kept; the bound that is met first counts. Then the oldest entries
-// go, in this order, and never one that is running:
+// Bounds of the history; the one that is met first counts. Then the oldest
+// entries are dropped in this order, but never a running one:
 //   1. checks of an actor over its share of both bounds: an eighth for a user,
 //      a thirty-second for a host
 //   2. checks by schedule or by hosts, while those of users hold at most an
@@ -79,48 +80,45 @@ inline constexpr char kRunningOutcome[] = "running";
 //   3. checks, while plans hold at most a quarter
 //   4. checks and plans, while applies and rollbacks hold at most half
 //   5. any entry
-// So checks before every job drop neither who changed what nor a plan that
-// waits for its apply.
-//
-// Whatever the bounds, checks by schedule without a change since the one before
-// go first. The newest kKeptUnchanged of each schedule stay, and those right
-// before a change, which it is compared with.
+// So checks before every job never displace changes or plans that wait for
+// their apply. Before all others, scheduled checks without changes are dropped.
+// The newest kKeptUnchanged of each schedule stay, and the one before each
+// change, for comparison.
 struct HistoryLimits {
   int64_t max_entries = 2000;
-  // Of the details, serialized.
+  // For the details, serialized.
   int64_t max_bytes = 512 << 20;
 };
 
 inline constexpr int kKeptUnchanged = 8;
-// Of both limits, of the checks of one actor.
+// The part of both limits for the checks of one actor.
 inline constexpr int64_t kShareOfPerson = 8;
 inline constexpr int64_t kShareOfHost = 32;
 
 struct KeptEntry {
-  int64_t position = 0;  // Goes up with every entry that is added.
+  int64_t position = 0;  // Increases with every added entry.
   HistoryKind kind = HISTORY_KIND_UNSPECIFIED;
   bool running = false;
-  int64_t bytes = 0;          // Of the detail.
-  std::string schedule = {};  // Of a check by schedule: its name.
-  std::string actor = {};     // Of another check: who asked for it.
-  bool changed = false;       // Of such a one: since the one before it.
+  int64_t bytes = 0;          // Size of the detail.
+  std::string schedule = {};  // Name, if scheduled.
+  std::string actor = {};     // Caller, if manual.
+  bool changed = false;       // Since the schedule's last check.
 };
 
-// Positions of those to drop so that `kept`, oldest first, and `coming` are
-// within the limits together; as HistoryLimits says. Fewer than that would take
-// if the rest is running. Pure.
+// Positions to drop so that `kept`, oldest first, and `coming` fit the limits
+// as HistoryLimits says. Too few if the rest is running. Pure.
 std::vector<int64_t> ChooseForRemoval(const std::vector<KeptEntry>& kept,
                                       const KeptEntry& coming,
                                       const HistoryLimits& limits);
 
-// Oldest first. DataLoss, naming it, for each one that cannot be read.
+// Oldest first. DataLoss, naming it, for each unreadable one.
 using RunningRecords = std::vector<absl::StatusOr<HistoryRecord>>;
 
 // Safe for concurrent use. Calls may wait for the disk: not for a thread that
-// must not block, and not under a lock. "Newest" is what was added last, also
-// when the clock was set back in between.
+// must not block, and not under a lock. "Newest" is the entry added last, even
+// if the clock was set back in between.
 //
-// Besides its own errors every call may give:
+// Besides its own errors every call may return:
 //   DataLoss            the file is damaged; the message says what to do
 //   ResourceExhausted   the disk is full
 //   PermissionDenied    the file or its folder cannot be written
@@ -129,63 +127,61 @@ using RunningRecords = std::vector<absl::StatusOr<HistoryRecord>>;
 // After an error of Add or Update the store is as it was before the call.
 class HistoryStore {
  public:
-  // Takes the folder's lock, makes the file (mode 0600) if there is none, and
-  // takes back what a crash left half written. A file that cannot be written
-  // can still be listed and read. Errors as OpenHistoryFile.
+  // Takes the folder's lock, makes the file (mode 0600) if it does not exist,
+  // and rolls back a crashed write. A read-only file can still be listed and
+  // read. Errors as OpenHistoryFile.
   static absl::StatusOr<std::unique_ptr<HistoryStore>> Open(
       const std::string& folder, HistoryLimits limits = {});
-  // `why` is not OK: what opening it gave.
+  // `why`: the error of opening it, not OK.
   static std::unique_ptr<HistoryStore> Closed(const absl::Status& why);
 
-  // On disk, synced, when it returns OK. Makes room first, so older entries
-  // may be gone then. InvalidArgument for an id or kind that is none,
-  // AlreadyExists for an id that is there, ResourceExhausted for a detail over
-  // max_bytes.
+  // Synced to disk when it returns OK. Makes room first, so older entries may
+  // be gone then. InvalidArgument for an invalid id or kind, AlreadyExists for
+  // a known id, ResourceExhausted for a detail over max_bytes.
   absl::Status Add(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_) {
     return Write(record, /*is_new=*/true);
   }
 
-  // The same, and a line in the log if it is not kept.
+  // The same, and logs an entry that is not kept.
   absl::Status AddOrLog(const HistoryRecord& record, Log* log)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Replaces entry and detail of the record with this id; where it stands in
-  // the list stays. NotFound if there is none. Otherwise as Add.
+  // Replaces entry and detail of the record with this id; its place in the list
+  // stays. NotFound for an unknown id. Otherwise as Add.
   absl::Status Update(const HistoryRecord& record) ABSL_LOCKS_EXCLUDED(mutex_) {
     return Write(record, /*is_new=*/false);
   }
 
-  // As the comments of ListHistoryRequest say; before_id may be a prefix as in
-  // Get. InvalidArgument for a kind that is none or a limit over
-  // kMaxListedEntries; NotFound for a before_id that is gone.
+  // Lists as ListHistoryRequest says; before_id may be a prefix as in Get.
+  // InvalidArgument for an invalid kind or a limit over kMaxListedEntries;
+  // NotFound for a before_id that is gone.
   absl::StatusOr<ListHistoryResponse> List(
       const ListHistoryRequest& request) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Checks by that schedule, newest first.
+  // The schedule's checks, newest first.
   absl::StatusOr<std::vector<HistoryEntry>> NewestOfSchedule(
       absl::string_view schedule, size_t limit) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The record with this id, or else the only one whose id begins with it.
-  // NotFound if there is none; InvalidArgument, naming the first candidates, if
-  // there are several, or if it is no id.
+  // The record with this id, otherwise the only one whose id begins with it.
+  // NotFound if none does; InvalidArgument for an invalid id, or for several,
+  // naming the first candidates.
   absl::StatusOr<HistoryRecord> Get(absl::string_view id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // As Get, among the applies alone: what a rollback takes back. NotFound, with
-  // its kind, for the whole id of something else.
+  // As Get, but only applies: the one that a rollback reverts. NotFound, with
+  // its kind, for the whole id of another record.
   absl::StatusOr<HistoryRecord> FindApply(absl::string_view apply_id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // What has the outcome "running". One that is damaged does not hide the
-  // others.
+  // All with the outcome "running". A damaged one does not hide the others.
   absl::StatusOr<RunningRecords> FindRunning() const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Waivers stand beside the entries, and no bound drops one.
+  // Waivers are kept beside the entries; bounds never drop one.
   absl::Status PutWaiver(const Waiver& waiver) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status DropWaiver(absl::string_view id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // By their ids.
+  // Sorted by id.
   absl::StatusOr<std::vector<Waiver>> Waivers() const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -202,33 +198,33 @@ class HistoryStore {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MakeRoomLocked(const HistoryEntry& entry, int64_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The kind of the entry with exactly this id; nullopt: there is none.
+  // The kind of the entry with exactly this id; nullopt: not found.
   absl::StatusOr<std::optional<HistoryKind>> KindOfLocked(
       absl::string_view id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The position of the one entry that an id or prefix names. `kind`:
-  // unspecified for any.
+  // The position of the entry with this id or prefix; `kind` may be
+  // unspecified.
   absl::StatusOr<int64_t> ResolveLocked(absl::string_view id,
                                         HistoryKind kind) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<HistoryRecord> ReadLocked(int64_t position) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const absl::Status closed_;  // Not OK: there is no file.
+  const absl::Status closed_;  // Not OK: closed, without a file.
   const HistoryLimits limits_;
   const OwnedFd lock_;  // None if closed.
   mutable absl::Mutex mutex_;
   const std::unique_ptr<SqliteDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
 };
 
-// What a controller does about its history when it starts. Makes the folder,
-// mode 0700, if it is not there and its parent is.
+// Opens the history at the controller's start. Makes the folder, mode 0700, if
+// only its parent exists.
 //   the history                               the controller
 //   opens                                     runs
 //   is damaged, of another format, or         runs with a closed one: checks
 //   cannot be made or read                    and plans are not kept, applies
 //                                             and rollbacks are refused; logged
 //   is another controller's, or its folder    does not start: the error is that
-//   is not there and cannot be made           of the lock, or names --state
+//   cannot be made                            of the lock, or names --state
 absl::StatusOr<std::unique_ptr<HistoryStore>> OpenHistory(
     const std::string& state_folder, Log* log);
 

@@ -86,7 +86,8 @@ TEST(HistoryStoreTest, RefusesWhatIsNoIdOrKind) {
         "abcd\n", "äöüß", "~~~~", "abcd*"}) {
     const absl::Status status = store->Add(TestCheck(id));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << id;
-    EXPECT_THAT(Text(status), HasSubstr("is no id, expected 4 to 64 of 0-9"));
+    EXPECT_THAT(Text(status),
+                HasSubstr("is not a valid run ID, expected 4 to 64 of 0-9"));
     EXPECT_TRUE(absl::IsInvalidArgument(store->Get(id).status())) << id;
     EXPECT_TRUE(absl::IsInvalidArgument(store->FindApply(id).status())) << id;
   }
@@ -94,7 +95,7 @@ TEST(HistoryStoreTest, RefusesWhatIsNoIdOrKind) {
       absl::IsInvalidArgument(store->Add(TestCheck(std::string(65, 'a')))));
   HistoryRecord record = TestCheck(TestId(1));
   record.mutable_entry()->set_kind(HISTORY_KIND_UNSPECIFIED);
-  EXPECT_THAT(Text(store->Add(record)), HasSubstr("0 is no kind"));
+  EXPECT_THAT(Text(store->Add(record)), HasSubstr("0 is not a valid kind"));
   EXPECT_THAT(Ids(*store), IsEmpty());
 }
 
@@ -175,11 +176,28 @@ TEST(HistoryStoreTest, ListsKinds) {
   EXPECT_THAT(Ids(*store, request), ElementsAre(TestId(1)));
 }
 
+TEST(HistoryStoreTest, KeepsWhatAReportSaysAsWords) {
+  const auto store = NewStore();
+  HistoryRecord record = TestCheck(TestId(1));
+  Report& report = *record.mutable_report();
+  report.clear_notes();
+  *report.add_said() = Worded("hub-controller-ended");
+  report.add_notes("an older text");
+  report.add_notes("of another");
+  ASSERT_TRUE(store->Add(record).ok());
+  const auto kept = store->Get(TestId(1));
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_THAT(kept->report().notes(),
+              ElementsAre("the controller ended while it ran", "of another"));
+}
+
 HistoryRecord ScheduledRecord(uint64_t number, const char* schedule,
-                              const char* changes = "") {
+                              const std::string& changes = "") {
   HistoryRecord record = TestCheck(TestId(number));
   record.mutable_entry()->set_schedule(schedule);
-  record.mutable_entry()->set_changes(changes);
+  if (!changes.empty()) {
+    *record.mutable_entry()->mutable_changes_words() = ToFindingValue(changes);
+  }
   return record;
 }
 
@@ -259,7 +277,7 @@ TEST(HistoryStoreTest, OfAQuietScheduleKeepsTheNewestFew) {
     Add(store.get(), ScheduledRecord(i, "links", i == 2 ? "1 worse" : ""));
   }
   const std::vector<std::string> ids = Ids(*store);
-  // Those of the change, and the newest few.
+  // The checks around the change, and the newest few.
   EXPECT_EQ(ids.size(), kKeptUnchanged + 2u);
   EXPECT_THAT(ids, testing::IsSupersetOf({TestId(1), TestId(2)}));
   EXPECT_THAT(ids, Not(testing::Contains(TestId(3))));

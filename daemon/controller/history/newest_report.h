@@ -1,5 +1,5 @@
-// The newest check of the whole cluster, whoever asked for it: what a page, a
-// scrape or a watcher shows without asking any host.
+// The newest check of the whole cluster by any user: pages, scrapes and
+// watchers show it without asking any host.
 #ifndef DAEMON_CONTROLLER_HISTORY_NEWEST_REPORT_H_
 #define DAEMON_CONTROLLER_HISTORY_NEWEST_REPORT_H_
 
@@ -14,33 +14,31 @@
 
 namespace clusterd {
 
-// Whether the report is of all hosts of the spec and of all rules that need no
-// job: neither of a job, nor of a network namespace, nor broken off. Whoever
-// asks for a check cannot make it look better for all: a failure that was
-// downgraded is only taken from a schedule of cluster.yaml.
+// True if the report covers all hosts of the spec and all rules that need no
+// job: not of a job or a network namespace, and not broken off. Only schedules
+// of cluster.yaml may downgrade failures in it, so that no user can make the
+// cluster look better for all.
 bool IsOfWholeCluster(const Report& report, const ClusterSpec& spec);
 
 // Safe for concurrent use.
 class NewestReport {
  public:
-  // Copies it if it is of the whole cluster and not older than the one that is
-  // there, or that one is of a time that is to come: the clock was ahead.
+  // Copies it if it covers the whole cluster and is not older than the current
+  // one, or the current one is from the future: the clock was ahead.
   void Offer(const Report& report, const ClusterSpec& spec, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The newest that a history has, but for those of a time that is to come.
-  // Reads a few reports at most, of a schedule the newest alone. Waits for the
-  // disk.
+  // Restores the newest one of a history, except those from the future. Reads a
+  // few reports at most, only the newest of each schedule. Waits for the disk.
   void Restore(const HistoryStore& history, const ClusterSpec& spec,
                absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Null: none yet. The same pointer until there is a newer one.
+  // Null: none yet. The same pointer until a newer one replaces it.
   std::shared_ptr<const Report> Get() const ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     return report_;
   }
-  // The one that was the newest before this one; null: there was none, or this
-  // one is not the newest any more.
+  // The report before this one; null: none, or this is not the newest any more.
   std::shared_ptr<const Report> Before(const Report& report) const
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);

@@ -115,7 +115,8 @@ TEST(NewestReportTest, FindsTheNewestBehindSchedulesOfAPart) {
     part.mutable_rules(0)->set_not_run(true);
     HistoryRecord record = RecordOfCheck(part, "a");
     record.mutable_entry()->set_schedule(i % 2 == 0 ? "links" : "racks");
-    record.mutable_entry()->set_changes("1 worse");
+    *record.mutable_entry()->mutable_changes_words() =
+        ToFindingValue("1 worse");
     ASSERT_TRUE(store->Add(record).ok());
   }
   NewestReport newest;

@@ -1,4 +1,4 @@
-// How a controller starts with its history, and goes on without one.
+// A controller's start with its history, and without one.
 #include <sys/stat.h>
 
 #include <fstream>

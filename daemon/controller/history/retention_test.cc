@@ -136,7 +136,7 @@ TEST(ChooseForRemovalTest, ScheduledChecksGoBeforeThoseThatPeopleAskedFor) {
   for (int64_t i = 2; i <= 8; ++i) kept.push_back(Scheduled(i, true));
   EXPECT_THAT(ChooseForRemoval(kept, Scheduled(9, true), Limits(8, 100)),
               ElementsAre(2));
-  // Unless these hold more than an eighth.
+  // Unless users' checks hold more than an eighth.
   kept[1] = Entry(2, HISTORY_CHECK);
   EXPECT_THAT(ChooseForRemoval(kept, Scheduled(9, true), Limits(8, 100)),
               ElementsAre(1));
@@ -148,7 +148,7 @@ KeptEntry CheckOf(int64_t position, const std::string& actor) {
   return entry;
 }
 
-// One host that asks without end, over a history of everybody.
+// One host asks endlessly, and the history has checks of all others.
 TEST(ChooseForRemovalTest, ChecksOfOneHostPushOutNobodyElses) {
   const HistoryLimits limits = Limits(320, 1 << 20);
   std::vector<KeptEntry> kept;
@@ -174,7 +174,7 @@ TEST(ChooseForRemovalTest, ChecksOfOneHostPushOutNobodyElses) {
   }
 }
 
-// Also of so many hosts that none holds more than its share.
+// So many hosts check that none holds more than its share.
 TEST(ChooseForRemovalTest, ChecksOfAllHostsPushOutNoPersons) {
   const HistoryLimits limits = Limits(320, 1 << 20);
   std::vector<KeptEntry> kept = {CheckOf(1, "spiffe://demo/user/ann")};

@@ -11,12 +11,13 @@
 
 #include "config/identity/regular_file.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
 
-// How this connection locks, syncs and checks, set before anything else is
-// read; daemon/docs/decisions/0005-history-in-sqlite.md has the reasons.
+// Set how this connection locks, syncs and checks before any other read;
+// daemon/docs/decisions/0005-history-in-sqlite.md has the reasons.
 constexpr char kPragmas[] =
     "PRAGMA locking_mode = EXCLUSIVE;"
     "PRAGMA journal_mode = TRUNCATE;"
@@ -36,18 +37,14 @@ absl::Status CheckTables(const SqliteDatabase& database,
   ASSIGN_OR_RETURN(const int64_t application,
                    database.ReadNumber("PRAGMA application_id"));
   if (application != kind.application_id) {
-    return Damaged(
-        database, absl::StrCat("is no ", kind.what, " of clusterd-controller"));
+    return Damaged(database, absl::StrCat("is not a ", kind.what,
+                                          " of clusterd-controller"));
   }
   ASSIGN_OR_RETURN(const int64_t format,
                    database.ReadNumber("PRAGMA user_version"));
   if (format != kind.version) {
-    return FailedPrecondition(
-        database.path(), ": made by another version of the controller (format ",
-        format, "), expected format ", kind.version,
-        "; install that version again, or move the file away to begin with an "
-        "empty ",
-        kind.what);
+    return PreconditionWords("msg-hub-file-format", database.path(), format,
+                             kind.version, kind.what);
   }
   std::string verdict;
   RETURN_IF_ERROR(database.Run(absl::StrCat("PRAGMA quick_check", kind.checked),
@@ -57,8 +54,8 @@ absl::Status CheckTables(const SqliteDatabase& database,
   return verdict == "ok" ? absl::OkStatus() : Damaged(database, verdict);
 }
 
-// Made under another name and then renamed: a file under the right name was
-// whole once, so one without tables is damaged and not new.
+// Makes it under another name, then renames it: a file under the right name was
+// whole once, so one without tables is damaged, not new.
 absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
   const std::string beside = absl::StrCat(path, ".new");
   std::remove(beside.c_str());
@@ -76,21 +73,19 @@ absl::Status MakeFile(const std::string& path, const SqliteFormat& kind) {
     return WriteStatus(path, errno);
   }
   if (SyncFolderOf(path)) return absl::OkStatus();
-  return Unavailable(path, ": ", std::strerror(errno));
+  return UnavailableWords("msg-hub-file-error", path, std::strerror(errno));
 }
 
-// No descriptor of the file is opened here: closing one would give up SQLite's
-// own locks on it in this process.
+// Opens no descriptor of the file: closing one would release SQLite's locks.
 absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   struct stat found;
   if (lstat(path.c_str(), &found) != 0) {
     return errno == ENOENT ? MakeFile(path, kind) : WriteStatus(path, errno);
   }
   if (!S_ISREG(found.st_mode)) {
-    return FailedPrecondition(path, ": not a regular file, expected the ",
-                              kind.what);
+    return PreconditionWords("msg-hub-not-a-regular-file", path, kind.what);
   }
-  // No link that has come there since is followed.
+  // Do not follow a link that was put there since.
   if ((found.st_mode & 0077) != 0 &&
       fchmodat(AT_FDCWD, path.c_str(), 0600, AT_SYMLINK_NOFOLLOW) != 0) {
     return WriteStatus(path, errno);
@@ -98,7 +93,7 @@ absl::Status PrepareFile(const std::string& path, const SqliteFormat& kind) {
   return absl::OkStatus();
 }
 
-// SQLite takes a last page that is cut off for whole.
+// SQLite accepts a truncated last page as whole.
 absl::Status CheckLength(const SqliteDatabase& database) {
   ASSIGN_OR_RETURN(const int64_t pages,
                    database.ReadNumber("PRAGMA page_count"));
@@ -113,10 +108,6 @@ absl::Status CheckLength(const SqliteDatabase& database) {
   return Damaged(database, absl::StrCat("has ", found.st_size,
                                         " bytes, expected ", expected));
 }
-
-constexpr char kAfterDamage[] =
-    "; stop the controller and put a backup in its place, or move it away to "
-    "begin with an empty one";
 
 int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
   if (const auto* number = std::get_if<int64_t>(&value)) {
@@ -135,20 +126,17 @@ int Bind(const SqliteValue& value, int position, sqlite3_stmt* statement) {
 }  // namespace
 
 absl::StatusOr<OwnedFd> LockFolder(const std::string& folder) {
-  const std::string what = absl::StrCat("state folder \"", folder, "\": ");
   OwnedFd lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock.is_open() && (errno == ENOENT || errno == ENOTDIR)) {
-    return NotFound(what, std::strerror(errno),
-                    ", expected a folder of the controller's user (--state)");
+    return NotFoundWords("msg-hub-folder-not-there", folder,
+                         std::strerror(errno));
   }
-  if (!lock.is_open()) return PermissionDenied(what, std::strerror(errno));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
-  if (errno != EWOULDBLOCK) {
-    return PermissionDenied(what, "cannot be locked: ", std::strerror(errno));
+  if (lock.is_open() && flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  if (!lock.is_open() || errno != EWOULDBLOCK) {
+    return DeniedWords("msg-hub-folder-not-opened", folder,
+                       std::strerror(errno));
   }
-  return Unavailable(what,
-                     "in use by another clusterd-controller, expected one "
-                     "controller for one folder (--state)");
+  return UnavailableWords("msg-hub-folder-in-use", folder);
 }
 
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
@@ -174,30 +162,27 @@ absl::Status SqliteStatus(int code, int system, absl::string_view path,
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:
-      return DataLoss(path, ": is damaged (", text, ")", kAfterDamage);
+      return DataLossWords("msg-hub-file-damaged", path, text);
     case SQLITE_FULL:
-      return ResourceExhausted(path, ": no space left on its disk");
+      return ExhaustedWords("msg-hub-disk-full", path);
     case SQLITE_NOMEM:
     case SQLITE_TOOBIG:
-      return ResourceExhausted(path, ": ", because);
+      return ExhaustedWords("msg-hub-file-too-large", path, because);
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_CANTOPEN:
-      return PermissionDenied(
-          path, ": cannot be written (", because,
-          "), expected a file and folder that the controller's "
-          "user may write");
+      return DeniedWords("msg-hub-file-not-written", path, because);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return Unavailable(path, ": in use by another process, expected none");
+      return UnavailableWords("msg-hub-file-in-use", path);
     case SQLITE_IOERR:
       if (system == ENOSPC || system == EDQUOT || system == EFBIG) {
-        return ResourceExhausted(path, ": cannot grow (", because, ")");
+        return ExhaustedWords("msg-hub-file-cannot-grow", path, because);
       }
-      return Unavailable(path, ": ", because);
+      return UnavailableWords("msg-hub-file-error", path, because);
     default:
-      return absl::InternalError(absl::StrCat(path, ": ", because));
+      return InternalWords("msg-hub-file-error", path, because);
   }
 }
 
@@ -216,7 +201,7 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
       nullptr);
   if (connection == nullptr) {
-    return ResourceExhausted(path, ": not enough memory");
+    return ExhaustedWords("msg-hub-file-too-large", path, "not enough memory");
   }
   std::unique_ptr<SqliteDatabase> database(
       new SqliteDatabase(path, connection));
@@ -260,7 +245,7 @@ absl::StatusOr<int64_t> SqliteDatabase::ReadNumber(
 
 absl::Status SqliteDatabase::LastError() const {
   const int code = sqlite3_extended_errcode(connection_.get());
-  // The errno is of the last failed system call, however long ago that was.
+  // errno is from the last failed system call, however long ago that was.
   const bool from_system =
       (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
   return SqliteStatus(code,

@@ -1,11 +1,11 @@
-// The files that the controller keeps through SQLite: each is made whole or not
-// at all, has one process at a time, and syncs every write. SqliteDatabase is
-// SQLite's C interface with owners and Status: one connection, statements with
-// bound values, transactions that end.
+// SQLite files of the controller: each is made atomically, used by one process
+// at a time, and synced at every write. SqliteDatabase wraps SQLite's C
+// interface in owners and Status: one connection, statements with bound values,
+// transactions that end.
 //   database->Run("SELECT name FROM host WHERE id = ?1", {7},
 //                 [&](const SqliteRow& row) { names.insert(row.Text(0)); });
-// Errors are those of HistoryStore, with the file's path in front, and Internal
-// for a statement that is wrong.
+// Errors are those of HistoryStore, prefixed with the file's path, and Internal
+// for an invalid statement.
 #ifndef DAEMON_CONTROLLER_HISTORY_SQLITE_DATABASE_H_
 #define DAEMON_CONTROLLER_HISTORY_SQLITE_DATABASE_H_
 
@@ -33,7 +33,7 @@ struct SqliteBlob {
 // A number, a text or a blob.
 using SqliteValue = std::variant<int64_t, absl::string_view, SqliteBlob>;
 
-// What a statement gives, until the next row. Columns count from 0.
+// A row of a result, valid until the next one. Columns count from 0.
 class SqliteRow {
  public:
   explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
@@ -49,26 +49,24 @@ class SqliteRow {
   sqlite3_stmt* const statement_;
 };
 
-// One thread at a time.
+// For one thread at a time.
 class SqliteDatabase {
  public:
-  // A file that exists, or ":memory:". Where it cannot be written it is opened
-  // for reading.
+  // Opens an existing file, or ":memory:"; read-only if it cannot be written.
   static absl::StatusOr<std::unique_ptr<SqliteDatabase>> Open(
       const std::string& path);
 
-  // One statement, to its end: `values` are ?1, ?2, … in turn, and `on_row` is
-  // called once for each row.
+  // Runs one statement to its end: `values` are ?1, ?2, … in order, and
+  // `on_row` is called once for each row.
   absl::Status Run(
       absl::string_view sql, std::initializer_list<SqliteValue> values = {},
       const std::function<void(const SqliteRow& row)>& on_row =
           [](const auto&) {}) const;
-  // Statements without values, one after the other.
+  // Runs statements without values, one after the other.
   absl::Status Execute(const char* sql) const;
-  // Everything that `work` does, or nothing of it: after an error of its own or
-  // of the commit all is taken back.
+  // Does `work` and commits it; rolls back if either fails.
   absl::Status Transact(const std::function<absl::Status()>& work) const;
-  // The one number that the statement gives.
+  // The one number that the statement returns.
   absl::StatusOr<int64_t> ReadNumber(absl::string_view sql) const;
 
   const std::string& path() const { return path_; }
@@ -76,42 +74,41 @@ class SqliteDatabase {
  private:
   SqliteDatabase(std::string path, sqlite3* connection)
       : path_(std::move(path)), connection_(connection, sqlite3_close_v2) {}
-  // What the last call on this connection came to.
+  // The result of the last call on this connection.
   absl::Status LastError() const;
 
   const std::string path_;
   const std::unique_ptr<sqlite3, decltype(&sqlite3_close_v2)> connection_;
 };
 
-// The Status for a result code of SQLite, with the file in front. `system`: the
-// errno behind it, 0 if there is none.
+// The Status for a result code of SQLite, prefixed with the file. `system`: the
+// errno behind it, 0 if it has none.
 absl::Status SqliteStatus(int code, int system, absl::string_view path,
                           absl::string_view text);
 
-// One controller for one state folder: a lock on the folder, held until the
-// descriptor closes. The kernel gives it back when the process ends. NotFound
-// if there is no such folder; PermissionDenied if it cannot be opened;
-// Unavailable if another holds it, also in this process.
+// Locks a state folder for one controller, until the descriptor closes.
+// NotFound if the folder does not exist; PermissionDenied if it cannot be
+// opened; Unavailable if another holder has the lock, also in this process.
 absl::StatusOr<OwnedFd> LockFolder(const std::string& folder);
 
-// How a file is made and recognized.
+// The creation and recognition of a kind of file.
 struct SqliteFormat {
   const char* what;    // "history"
-  int application_id;  // So that `file` and we tell it from any other one.
-  // user_version. Goes up when an older controller would misread it.
+  int application_id;  // `file` and OpenSqliteFile recognise it by this.
+  // user_version. Raise it if an older controller would misread the file.
   int version;
-  // CREATE TABLE ...; after what can only be chosen before the first table.
+  // CREATE TABLE ...; after pragmas that must precede the first table.
   const char* before_tables;
   const char* tables;
-  // What is looked through at the start, as quick_check takes it; "": all.
+  // The table to check at the start, as quick_check takes it; "": all.
   const char* checked;
 };
 
-// Makes the file (mode 0600) if there is none.
+// Makes the file (mode 0600) if it does not exist.
 //   Unavailable         another process uses it; or the disk does not read
-//   FailedPrecondition  a controller of another format made it; or no file
-//   DataLoss            none of ours, or damaged as far as it is looked
-//                       through; it stays as it is, and is never replaced
+//   FailedPrecondition  a controller of another format made it; or not a file
+//   DataLoss            of another application, or damaged where it was
+//                       checked; it stays as it is, and is never replaced
 //   others              as HistoryStore
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenSqliteFile(
     const std::string& path, const SqliteFormat& format);

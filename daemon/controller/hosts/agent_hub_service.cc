@@ -12,6 +12,7 @@
 #include "config/identity/grpc_status.h"
 #include "config/values/status_macros.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/fact_limits.h"
@@ -22,18 +23,18 @@
 namespace clusterd {
 namespace {
 
-// From the start of a stream to its first message.
+// The time from a stream's start to its first message.
 constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
-// Messages that wait to be sent to one host, and their bytes; one that does not
-// read them is cut off. The largest is the plan of a host, and there is one.
+// Bounds on messages queued for one host, and their bytes; a host that does not
+// read them is cut off. The largest is a host's plan, of which there is one.
 constexpr size_t kMaxQueued = 256;
 constexpr size_t kMaxQueuedBytes = 32 << 20;
 
-// What a host sends unasked: so much at once, then so much a second. Of the
-// largest plan each step ends once, and is undone once.
+// Bounds unrequested messages of a host: a burst, then a rate. With the largest
+// plan, each step ends once and is undone once.
 class UnaskedRate {
  public:
-  // False: it is more.
+  // False: it exceeds the bound.
   bool Take(absl::Time now) {
     const absl::Duration passed = std::max(now - last_, absl::ZeroDuration());
     last_ = now;
@@ -47,7 +48,13 @@ class UnaskedRate {
   absl::Time last_ = absl::InfinitePast();
 };
 
-// A call that ends before it begins.
+constexpr char kBroke[] = "msg-hub-connection-broke";
+
+absl::Status ProtocolError(const char* what) {
+  return InvalidWords("msg-hub-protocol", what);
+}
+
+// Ends a refused call at once.
 class RefusedStream final
     : public grpc::ServerBidiReactor<AgentMessage, HubMessage> {
  public:
@@ -55,14 +62,14 @@ class RefusedStream final
   void OnDone() override { delete this; }
 };
 
-// When it ends, in Unix time; 0: not known.
+// The end of the certificate in Unix time; 0: not known.
 int64_t CertificateEndMs(const std::string& pem) {
   const auto info = ParseCertificate(pem);
   return info.ok() ? absl::ToUnixMillis(info->not_after) : 0;
 }
 
-// One host's stream on the controller's side, from the first byte to the last.
-// AttachedHosts may hold it longer than gRPC. Safe for concurrent use.
+// One host's stream on the controller's side. AttachedHosts may hold it longer
+// than gRPC. Safe for concurrent use.
 class HostStream final
     : public StreamWriter<HostStream,
                           grpc::ServerBidiReactor<AgentMessage, HubMessage>,
@@ -80,7 +87,7 @@ class HostStream final
         certificate_pem_(ShownCertificate(*context->auth_context())),
         certificate_end_ms_(CertificateEndMs(certificate_pem_)) {}
 
-  // Once, right after it was made; from then on gRPC holds it.
+  // Call once, right after its creation; then gRPC holds it.
   void Begin() ABSL_LOCKS_EXCLUDED(mutex_) {
     Hold();
     {
@@ -89,8 +96,8 @@ class HostStream final
           parts_.scheduler->RunAfter(kHelloTimeout, [weak = weak_from_this()] {
             const std::shared_ptr<HostStream> stream = weak.lock();
             if (stream == nullptr) return;
-            stream->Close(DeadlineExceeded(
-                "no hello in ", absl::FormatDuration(kHelloTimeout)));
+            stream->Close(DeadlineWords("msg-hub-no-hello",
+                                        absl::FormatDuration(kHelloTimeout)));
           });
     }
     StartRead(&read_);
@@ -110,9 +117,8 @@ class HostStream final
       }
     }
     if (too_slow) {
-      return Close(ResourceExhausted(
-          "clusterd does not read: as much waits for it as may (", kMaxQueued,
-          " messages, ", kMaxQueuedBytes, " bytes)"));
+      return Close(ExhaustedWords("msg-hub-send-buffer-full", kMaxQueued,
+                                  kMaxQueuedBytes));
     }
     Advance();
   }
@@ -132,25 +138,22 @@ class HostStream final
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      return Close(absl::UnavailableError(context_->IsCancelled()
-                                              ? "the connection broke"
-                                              : "clusterd ended its stream"));
+      return Close(UnavailableWords(
+          context_->IsCancelled() ? kBroke : "msg-hub-stream-ended"));
     }
     const absl::Status status = OnMessage();
     if (!status.ok()) Close(status);
-    // Also after Close: gRPC wants the stream read to its end.
-    // Not Clear, which would keep the memory of the largest one.
+    // Also after Close: gRPC wants the stream read to its end. Clear() would
+    // keep the memory of the largest message.
     read_ = AgentMessage();
     StartRead(&read_);
   }
 
-  void OnCancel() override {
-    Close(absl::UnavailableError("the connection broke"));
-  }
+  void OnCancel() override { Close(UnavailableWords(kBroke)); }
 
  private:
-  // Whether it cancels a task that has not gone yet, which then never does: who
-  // asks and leaves over and over fills no host's queue.
+  // Removes a queued task that the message cancels: a client that repeatedly
+  // asks and leaves must not fill a host's queue.
   bool TakeBackLocked(const HubMessage& message)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!message.has_cancel()) return false;
@@ -173,23 +176,22 @@ class HostStream final
     }
     const size_t bytes = read_.ByteSizeLong();
     if (bytes > kMaxHostMessageBytes) {
-      return ResourceExhausted("a message of ", bytes,
-                               " bytes, expected at most ",
-                               kMaxHostMessageBytes);
+      return ExhaustedWords("msg-hub-over-limit",
+                            absl::StrCat("a message of ", bytes, " bytes"),
+                            kMaxHostMessageBytes);
     }
     if (!session.has_value()) {
       if (std::exchange(greeted_, true)) {
-        return absl::InvalidArgumentError("a message before the welcome");
+        return ProtocolError("a message before the welcome");
       }
       if (read_.kind_case() != AgentMessage::kHello) {
-        return absl::InvalidArgumentError("the first message was no hello");
+        return ProtocolError("the first message was not a hello");
       }
       return OnHello(read_.hello());
     }
     if (!read_.has_result() && !unasked_.Take(parts_.scheduler->Now())) {
-      return ResourceExhausted("more than ", kMaxUnaskedAtOnce,
-                               " messages at once and ", kUnaskedPerSecond,
-                               " a second that nobody asked for");
+      return ExhaustedWords("msg-hub-too-many-messages", kMaxUnaskedAtOnce,
+                            kUnaskedPerSecond);
     }
     if (read_.has_audit_head()) RETURN_IF_ERROR(OnAuditHead());
     switch (read_.kind_case()) {
@@ -215,8 +217,7 @@ class HostStream final
         OnCertificateRequest(std::move(*read_.mutable_certificate_request()));
         return absl::OkStatus();
       default:
-        return absl::InvalidArgumentError(
-            "a second hello, or a message of an unknown kind");
+        return ProtocolError("a second hello, or a message of an unknown kind");
     }
   }
 
@@ -252,7 +253,7 @@ class HostStream final
                           certificate_end_ms_,
                           admitted->renews,
                           admitted->bound_to};
-    // The call may be over by then, and its context gone; the link is held.
+    // The call and its context may be gone by then; the link is held.
     const auto decided = [weak = weak_from_this(), audit = parts_.audit, caller,
                           machine_id = hello.machine_id()](
                              const absl::StatusOr<uint64_t>& session) {
@@ -270,7 +271,7 @@ class HostStream final
     return absl::OkStatus();
   }
 
-  // It has the name, from any thread.
+  // The host has the name. Called from any thread.
   absl::Status OnAttached(AttachedHosts::SessionId session,
                           const std::string& machine_id)
       ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -279,7 +280,7 @@ class HostStream final
       absl::MutexLock lock(&mutex_);
       session_ = session;
       ended = end_.has_value();
-      // Ahead of tasks: the stream could be asked as soon as it had attached.
+      // Ahead of tasks: others may use the stream as soon as it has attached.
       HubMessage& welcome = queue_.emplace_front();
       welcome.mutable_welcome()->set_cluster(parts_.spec->cluster());
       welcome.mutable_welcome()->set_controller_version(kClusterdVersion);
@@ -290,10 +291,10 @@ class HostStream final
       queued_bytes_ += welcome.ByteSizeLong();
     }
     if (ended) {
-      LeaveHosts(absl::UnavailableError("the stream ended while it attached"));
+      LeaveHosts(UnavailableWords("msg-hub-stream-ended-early"));
     }
     if (questions_.admit != nullptr) {
-      // Who took its certificate back since then found no stream to close.
+      // A revocation since then found no stream to close, so check again.
       RETURN_IF_ERROR(
           questions_.admit(host_, machine_id, certificate_pem_).status());
     }
@@ -301,7 +302,7 @@ class HostStream final
     return absl::OkStatus();
   }
 
-  // OK, or why the stream has to be closed.
+  // Returns OK, or why the stream has to be closed.
   absl::Status OnJobQuestion(JobQuestion question) ABSL_LOCKS_EXCLUDED(mutex_) {
     bool too_many;
     {
@@ -312,10 +313,8 @@ class HostStream final
     if (too_many) {
       JobAnswer answer;
       answer.set_question_id(question.question_id());
-      const absl::Status why = ResourceExhausted(
-          kMaxQuestionsOfHost, " questions of this host wait");
-      answer.mutable_error()->set_code(why.raw_code());
-      answer.mutable_error()->set_message(std::string(why.message()));
+      *answer.mutable_error() = ToTaskError(
+          ExhaustedWords("msg-hub-questions-wait", kMaxQuestionsOfHost));
       AnswerJob(std::move(answer));
     } else {
       questions_.job(host_, std::move(question),
@@ -326,15 +325,14 @@ class HostStream final
     }
     absl::MutexLock lock(&mutex_);
     if (refused_questions_ <= kMaxRefusedOfHost) return absl::OkStatus();
-    return InvalidArgument(refused_questions_,
-                           " questions in a row that had to be refused");
+    return InvalidWords("msg-hub-questions-refused", refused_questions_);
   }
 
   void AnswerJob(JobAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
       --open_questions_;
-      // Only what the host could know better.
+      // Count only errors that the host could have avoided.
       const auto code = static_cast<absl::StatusCode>(answer.error().code());
       const bool its_own = code == absl::StatusCode::kInvalidArgument ||
                            code == absl::StatusCode::kPermissionDenied;
@@ -373,18 +371,18 @@ class HostStream final
                                     reply);
     }
     CertificateAnswer answer;
-    answer.set_refused("this controller issues no certificates (--ca-dir)");
+    answer.set_refused(ValueText(Worded("msg-hub-no-ca")));
     reply(std::move(answer));
   }
 
-  // Writes begin with the welcome.
+  // The welcome is the first write.
   const HubMessage* TakeNextLocked(std::function<void()>*) override
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!session_.has_value() || queue_.empty()) return nullptr;
     write_ = std::move(queue_.front());
     queue_.pop_front();
     queued_bytes_ -= write_.ByteSizeLong();
-    // Only when it is written: heads then come in their order.
+    // Only when it is written: heads then are in order.
     AuditHead head = NewAuditHeadLocked();
     if (head.sequence() > 0) {
       *write_.mutable_audit_head() = head;
@@ -394,17 +392,17 @@ class HostStream final
   }
 
   void OnTaken(bool ok) override {
-    if (!ok) Close(absl::UnavailableError("the connection broke"));
+    if (!ok) Close(UnavailableWords(kBroke));
   }
 
-  // None where the host was told of it.
+  // Empty if the host already has it.
   AuditHead NewAuditHeadLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (parts_.audit == nullptr) return {};
     const AuditHead head = parts_.audit->head_to_tell();
     return head.sha256() == told_head_.sha256() ? AuditHead() : head;
   }
 
-  // For a host that is asked nothing for long.
+  // For a host that gets no tasks for long.
   void TellAuditHead() ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
@@ -419,7 +417,7 @@ class HostStream final
       absl::MutexLock lock(&mutex_);
       session.swap(session_);
     }
-    if (session.has_value()) parts_.hosts->Detach(*session, why.message());
+    if (session.has_value()) parts_.hosts->Detach(*session, MessageWords(why));
   }
 
   const std::string host_;
@@ -428,7 +426,7 @@ class HostStream final
   const std::string certificate_pem_;
   const int64_t certificate_end_ms_;
 
-  // Only touched between OnReadDone and StartRead.
+  // Only accessed between OnReadDone and StartRead.
   AgentMessage read_;
   bool greeted_ = false;
   UnaskedRate unasked_;
@@ -436,10 +434,10 @@ class HostStream final
   std::deque<HubMessage> queue_ ABSL_GUARDED_BY(mutex_);
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   AuditHead told_head_ ABSL_GUARDED_BY(mutex_);  // On this stream.
-  // From the hello to the end; writes begin with it.
+  // Set from the hello to the end; writes begin with it.
   std::optional<AttachedHosts::SessionId> session_ ABSL_GUARDED_BY(mutex_);
   int open_questions_ ABSL_GUARDED_BY(mutex_) = 0;
-  int refused_questions_ ABSL_GUARDED_BY(mutex_) = 0;  // In a row.
+  int refused_questions_ ABSL_GUARDED_BY(mutex_) = 0;  // Consecutive.
   // Waits for the hello.
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 };

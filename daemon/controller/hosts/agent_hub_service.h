@@ -1,5 +1,5 @@
-// The gRPC service that hosts attach to: checks who dials, reads its hello, and
-// from then on moves messages between its stream and AttachedHosts.
+// The gRPC service that hosts attach to: authenticates a host, reads its hello,
+// then moves messages between its stream and AttachedHosts.
 #ifndef DAEMON_CONTROLLER_HOSTS_AGENT_HUB_SERVICE_H_
 #define DAEMON_CONTROLLER_HOSTS_AGENT_HUB_SERVICE_H_
 
@@ -16,11 +16,11 @@ namespace clusterd {
 
 struct AdmittedHost {
   bool renews = false;
-  std::string bound_to;  // Empty: to none, or to the machine that asks.
+  std::string bound_to;  // Empty: unbound, or the same machine.
 };
 
-// What hosts ask. Called on the streams' threads; must not block. The host is
-// the certificate's, and nothing that it sent has been looked at.
+// Questions of hosts. Called on the streams' threads; must not block. The name
+// is the certificate's; other input of the host is unchecked.
 struct HostQuestions {
   // `reply` is called once, from any thread, possibly at once.
   std::function<void(const std::string& host, JobQuestion question,
@@ -29,14 +29,14 @@ struct HostQuestions {
   std::function<DrainAnswer(const std::string& host,
                             const DrainQuestion& question)>
       drain;
-  // Why it may not attach with this certificate, PEM; else whether this
-  // controller renews it, and the other machine that the name is bound to.
-  // Asked before and right after. Null: with any, and it does not.
+  // Returns why the host may not attach with this certificate, PEM; otherwise
+  // if it is renewed here, and the other machine that owns the name. Called
+  // before and right after it attaches. Null: all may attach, none is renewed.
   std::function<absl::StatusOr<AdmittedHost>(
       const std::string& host, const std::string& machine_id,
       const std::string& certificate_pem)>
       admit;
-  // For the certificate that comes after this one. `reply` as above.
+  // Asks for the next certificate. `reply` as above.
   std::function<void(const std::string& host,
                      const std::string& certificate_pem,
                      CertificateRequest request,
@@ -48,11 +48,11 @@ struct HostQuestions {
   uint64_t roots_bundle = 0;
 };
 
-// Of one host, whose prologs may be many where jobs share it. More at once are
-// ResourceExhausted; whoever asks nonsense over and over is cut off.
+// Questions of one host at once, which may have many jobs; more are
+// ResourceExhausted. Repeated invalid questions cut the host off.
 inline constexpr int kMaxQuestionsOfHost = 512;
-inline constexpr int kMaxRefusedOfHost = 128;  // In a row.
-// Messages of a host that answer no task; one that sends more is cut off.
+inline constexpr int kMaxRefusedOfHost = 128;  // Consecutive.
+// Unrequested messages of a host; one that sends more is cut off.
 inline constexpr double kMaxUnaskedAtOnce = 16'384;
 inline constexpr double kUnaskedPerSecond = 64;
 
@@ -63,10 +63,10 @@ class AgentHubService final : public AgentHub::CallbackService {
       : parts_(parts), questions_(std::move(questions)) {}
 
   // PermissionDenied, Unauthenticated or FailedPrecondition unless the gate
-  // lets the peer in as a host of this cluster, also later; InvalidArgument or
-  // FailedPrecondition for a bad hello; DeadlineExceeded for none;
-  // FailedPrecondition when another machine holds the name; ResourceExhausted
-  // for a host that does not read, or floods.
+  // admits the peer as a host of this cluster, also later. InvalidArgument or
+  // FailedPrecondition for a bad hello; DeadlineExceeded without one.
+  // FailedPrecondition if another machine holds the name; ResourceExhausted for
+  // a host that does not read, or floods.
   grpc::ServerBidiReactor<AgentMessage, HubMessage>* Attach(
       grpc::CallbackServerContext* context) override;
 

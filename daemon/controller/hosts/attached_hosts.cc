@@ -9,6 +9,7 @@
 #include "config/identity/tls_credentials.h"
 #include "config/spec/host_names.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/fact_run.h"
@@ -17,10 +18,10 @@
 namespace clusterd {
 namespace {
 
-// Hosts that are remembered, attached or gone; only holders of a certificate
-// get here, so this bounds a mistake more than an attack.
+// Bound on remembered hosts, attached or gone. Only holders of a certificate
+// get here, so it limits a mistake more than an attack.
 constexpr size_t kMaxRemembered = 100000;
-// For hosts that are told to leave to hang up.
+// Hosts that are asked to leave have so long to hang up.
 constexpr absl::Duration kLeaveTime = absl::Milliseconds(500);
 
 Missing::Reason ReasonOf(absl::StatusCode code) {
@@ -35,8 +36,8 @@ Missing::Reason ReasonOf(absl::StatusCode code) {
   return found == reasons->end() ? Missing::NO_ANSWER : found->second;
 }
 
-// What of Hello.tasks it needs: an older clusterd would not take an apply back
-// by itself. Null: every clusterd knows it, or says that it does not.
+// Its name in Hello.tasks, if older clusterds lack it, such as automatic
+// rollback. Null: every clusterd knows it, or answers that it does not.
 const char* NameOf(const Task& task) {
   if (task.has_apply() && task.apply().confirm_within_ms() == 0) return "apply";
   if (task.has_rollback()) return "rollback";
@@ -47,17 +48,16 @@ const char* NameOf(const Task& task) {
 }
 
 absl::Status DoesNotKnow(const Hello& hello, absl::string_view task) {
-  return absl::UnimplementedError(absl::StrCat(
-      "clusterd ", hello.clusterd_version(), " does not know the ", task));
+  return UnimplementedWords("msg-hub-clusterd-too-old",
+                            hello.clusterd_version(), task);
 }
 
-// What the host sent as its answer, fit to be handed on.
+// The host's answer, checked and cleaned.
 absl::StatusOr<TaskResult> Checked(TaskResult result,
                                    const Attachment& sender) {
   if (result.has_unsupported()) return DoesNotKnow(sender.hello, "task");
   if (result.outcome_case() == TaskResult::OUTCOME_NOT_SET) {
-    return absl::InvalidArgumentError(
-        "clusterd sent an answer without an outcome");
+    return InvalidWords("msg-hub-answer-without-outcome");
   }
   if (result.has_recording()) {
     RETURN_IF_ERROR(
@@ -70,44 +70,45 @@ absl::StatusOr<TaskResult> Checked(TaskResult result,
 }
 
 constexpr int kMaxAwayTold = 20;
-// Hosts looked at under one lock: everything that hosts send waits for it.
+// Hosts processed under one lock: all messages of hosts wait for it.
 constexpr size_t kAtOnce = 64;
 
 }  // namespace
 
-void AttachedHosts::Detach(SessionId session, absl::string_view reason) {
+void AttachedHosts::Detach(SessionId session, const FindingValue& reason) {
   std::unique_ptr<Session> removed;
   {
     absl::MutexLock lock(&mutex_);
     if (sessions_.count(session) == 0) return;
     removed = RemoveLocked(session, reason);
   }
-  log_->Info("host ", removed->attachment.host, ": detached: ", reason);
+  log_->Info("host ", removed->attachment.host,
+             ": detached: ", ValueText(reason));
   EndPending(std::move(removed), reason);
 }
 
 std::unique_ptr<AttachedHosts::Session> AttachedHosts::RemoveLocked(
-    SessionId id, absl::string_view reason) {
+    SessionId id, const FindingValue& reason) {
   const auto found = hosts_.find(sessions_[id]->attachment.host);
   Host& host = found->second;
   std::unique_ptr<Session> session = std::move(host.session);
   sessions_.erase(id);
-  // Their callbacks are called by EndPending, without the lock.
+  // EndPending calls their callbacks without the lock.
   for (const auto& [task, pending] : session->pending) tasks_.erase(task);
   host.entry.set_attached(false);
   host.entry.clear_attached_since_ms();
   host.entry.clear_peer();
   host.entry.set_last_seen_ms(absl::ToUnixMillis(scheduler_->Now()));
-  host.entry.set_detached_reason(std::string(reason));
+  *host.entry.mutable_detached_reason_words() = reason;
   if (hosts_.size() > kMaxRemembered) hosts_.erase(found);
   return session;
 }
 
 void AttachedHosts::EndPending(std::unique_ptr<Session> session,
-                               absl::string_view reason) {
+                               const FindingValue& reason) {
   for (auto& [task, pending] : session->pending) {
     scheduler_->Cancel(pending.timer);
-    pending.done(Unavailable("its connection ended: ", reason));
+    pending.done(UnavailableWords("msg-hub-connection-ended", reason));
   }
 }
 
@@ -127,7 +128,7 @@ absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
     absl::MutexLock lock(&mutex_);
     Session* const session = HearLocked(id);
     if (session == nullptr) return absl::OkStatus();
-    // Looked up in this session alone: a host answers only for itself.
+    // Search only this session: a host may answer only its own tasks.
     const auto found = session->pending.find(result.task_id());
     if (found != session->pending.end()) {
       session->unsolicited = 0;
@@ -136,8 +137,7 @@ absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
       tasks_.erase(result.task_id());
       sender = session->attachment;
     } else if (++session->unsolicited > limits_.max_unsolicited) {
-      return InvalidArgument(session->unsolicited,
-                             " answers to nothing in a row");
+      return InvalidWords("msg-hub-unknown-answers", session->unsolicited);
     }
   }
   if (pending.done) {
@@ -145,7 +145,7 @@ absl::Status AttachedHosts::OnResult(SessionId id, TaskResult result) {
     pending.done(Checked(std::move(result), sender));
     return absl::OkStatus();
   }
-  // Facts that are late nobody waits for; how an apply ended is always news.
+  // Late facts are useless; a late result of an apply always counts.
   if (!result.has_apply()) return absl::OkStatus();
   PastApplies late;
   *late.add_results() = std::move(*result.mutable_apply());
@@ -159,7 +159,7 @@ absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
     Session* const session = HearLocked(id);
     if (session == nullptr) return absl::OkStatus();
     const auto found = session->pending.find(progress.task_id());
-    // An apply that nobody waits for tells without end, so it is not counted.
+    // An abandoned apply still reports steps, so do not count it.
     if (found == session->pending.end()) return absl::OkStatus();
     tell = found->second.progress;
   }
@@ -170,7 +170,7 @@ absl::Status AttachedHosts::OnProgress(SessionId id, TaskProgress progress) {
 
 absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
   RETURN_IF_ERROR(CleanMessage(&report));
-  // It is kept for every host, for as long as the controller runs.
+  // It is kept for every host as long as the controller runs.
   TrimDrift(report.mutable_drift());
   std::string host;
   {
@@ -188,12 +188,16 @@ absl::Status AttachedHosts::OnDrift(SessionId id, DriftReport report) {
 
 absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
   if (past.results_size() > kMaxPastApplies) {
-    return InvalidArgument("past applies: ", past.results_size(),
-                           " results, expected at most ", kMaxPastApplies);
+    return InvalidWords(
+        "msg-hub-over-limit",
+        absl::StrCat("past applies: ", past.results_size(), " results"),
+        kMaxPastApplies);
   }
   if (past.journals_size() > kMaxJournalIds) {
-    return InvalidArgument("past applies: ", past.journals_size(),
-                           " journals, expected at most ", kMaxJournalIds);
+    return InvalidWords(
+        "msg-hub-over-limit",
+        absl::StrCat("past applies: ", past.journals_size(), " journals"),
+        kMaxJournalIds);
   }
   RETURN_IF_ERROR(CleanMessage(&past));
   std::string host;
@@ -203,7 +207,7 @@ absl::Status AttachedHosts::OnPastApplies(SessionId id, PastApplies past) {
     if (session == nullptr) return absl::OkStatus();
     host = session->attachment.host;
   }
-  // A host speaks for itself, whatever name it writes.
+  // A host speaks for itself, whatever name it sends.
   for (ApplyResult& result : *past.mutable_results()) result.set_host(host);
   hooks_.past_applies(host, std::move(past));
   return absl::OkStatus();
@@ -213,14 +217,13 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
     const HostTask& task, TaskId id, const TaskDone& done) {
   const auto known = hosts_.find(task.host);
   if (known == hosts_.end()) {
-    return absl::FailedPreconditionError(
-        "never attached since this controller started");
+    return PreconditionWords("msg-hub-never-attached");
   }
   Session* const session = known->second.session.get();
   if (session == nullptr) {
     const HostEntry& entry = known->second.entry;
-    return FailedPrecondition("detached at ", UtcText(entry.last_seen_ms()),
-                              ": ", entry.detached_reason());
+    return PreconditionWords("msg-hub-detached", UtcText(entry.last_seen_ms()),
+                             entry.detached_reason_words());
   }
   const Hello& hello = session->attachment.hello;
   const char* const name = NameOf(task.task);
@@ -230,10 +233,10 @@ absl::StatusOr<std::shared_ptr<HostLink>> AttachedHosts::AdmitTaskLocked(
   const bool changes = task.task.has_apply() || task.task.has_rollback() ||
                        task.task.has_confirm() || task.task.has_ping();
   if (session->pending.size() >= limits_.max_pending && !changes) {
-    return ResourceExhausted(limits_.max_pending, " tasks wait for it already");
+    return ExhaustedWords("msg-hub-too-many-tasks", limits_.max_pending);
   }
-  session->pending[id] =
-      Pending{done, task.progress, TimerOf(id, task.deadline, "answer")};
+  session->pending[id] = Pending{
+      done, task.progress, TimerOf(id, task.deadline, "msg-hub-no-answer")};
   tasks_[id] = session;
   return session->attachment.link;
 }
@@ -243,8 +246,7 @@ Scheduler::TimerId AttachedHosts::TimerOf(TaskId task, absl::Duration deadline,
   return scheduler_->RunAfter(deadline, [this, task, deadline, none] {
     const std::optional<Pending> late = TakeTask(task);
     if (!late) return;
-    late->done(
-        DeadlineExceeded("no ", none, " in ", absl::FormatDuration(deadline)));
+    late->done(DeadlineWords(none, absl::FormatDuration(deadline)));
   });
 }
 
@@ -254,7 +256,7 @@ void AttachedHosts::Extend(TaskId task, absl::Duration deadline) {
   if (found == tasks_.end()) return;
   Scheduler::TimerId& timer = found->second->pending[task].timer;
   scheduler_->Cancel(timer);
-  timer = TimerOf(task, deadline, "further step and no answer");
+  timer = TimerOf(task, deadline, "msg-hub-no-step");
 }
 
 AttachedHosts::TaskId AttachedHosts::RunTask(HostTask task,
@@ -292,30 +294,30 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
                                  absl::StatusOr<TaskResult> result) {
   HostFacts facts;
   if (!result.ok()) {
-    std::string why(result.status().message());
+    FindingValue why = MessageWords(result.status());
     if (absl::IsDeadlineExceeded(result.status())) {
-      absl::StrAppend(&why, " (deadlines.host)");
+      why = Worded("hub-deadline", why, "deadlines.host");
     }
     facts = MissingFacts(host, ReasonOf(result.status().code()), why);
   } else if (result->has_facts()) {
     facts = std::move(*result->mutable_facts());
     if (facts.observed_at_ms() != 0) {
       const absl::Time now = scheduler_->Now();
-      // It began no earlier: a host may have to look for others first.
+      // It began no earlier: a host may have to wait for others first.
       asked = std::min(now, asked + absl::Milliseconds(result->waited_ms()));
       *facts.mutable_clock() = CompareClocks(facts, asked, now);
     }
   } else if (result->has_error()) {
     facts = MissingFacts(
         host, ReasonOf(static_cast<absl::StatusCode>(result->error().code())),
-        absl::StrCat("clusterd answered: ", result->error().message()));
+        Worded("hub-clusterd-answered", MessageWords(result->error())));
   } else {
     facts = MissingFacts(host, Missing::UNREADABLE,
-                         "clusterd answered another question");
+                         Worded("hub-clusterd-other-question"));
   }
   absl::MutexLock lock(&mutex_);
   const HostEntry entry = EntryLocked(host);
-  facts.set_conflict(entry.conflict());
+  facts.set_conflict(EnglishText(entry.conflict_words()));
   const absl::Time end = absl::FromUnixMillis(entry.certificate_ends_ms());
   const bool ends_soon = entry.attached() && entry.certificate_ends_ms() > 0 &&
                          !entry.certificate_renews() &&
@@ -338,7 +340,7 @@ std::optional<AttachedHosts::Pending> AttachedHosts::TakeTask(TaskId task) {
     tasks_.erase(found);
     link = session.attachment.link;
   }
-  // Also after a deadline: what nobody waits for should not keep the host busy.
+  // Also after a deadline, so that the host stops useless work.
   HubMessage cancel;
   cancel.mutable_cancel()->set_task_id(task);
   link->Send(std::move(cancel));
@@ -368,11 +370,11 @@ std::optional<Hello> AttachedHosts::HelloOf(const std::string& host) {
 absl::Status AttachedHosts::Forget(const std::string& host) {
   absl::MutexLock lock(&mutex_);
   const auto known = hosts_.find(host);
-  if (known == hosts_.end()) return NotFound("host \"", host, "\" is unknown");
+  if (known == hosts_.end()) {
+    return NotFoundWords("msg-hub-host-unknown", host);
+  }
   if (known->second.session != nullptr) {
-    return FailedPrecondition(
-        "host \"", host, "\" is attached, expected one that has left; first, ",
-        "on that host: systemctl disable --now clusterd");
+    return PreconditionWords("msg-hub-host-attached", host);
   }
   hosts_.erase(known);
   return absl::OkStatus();
@@ -383,7 +385,9 @@ HostEntry AttachedHosts::EntryLocked(const std::string& name) const {
   HostEntry entry;
   if (known != hosts_.end()) {
     entry = known->second.entry;
-    entry.set_conflict(ConflictTextLocked(known->second));
+    if (auto conflict = ConflictLocked(known->second)) {
+      *entry.mutable_conflict_words() = *std::move(conflict);
+    }
   }
   entry.set_host(name);
   return entry;
@@ -466,13 +470,13 @@ void AttachedHosts::CloseAll(const absl::Status& why,
   leave.mutable_leave()->set_come_back_within_ms(ToMs(come_back_within));
   for (const std::shared_ptr<HostLink>& link : links) link->Send(leave);
   {
-    absl::MutexLock lock(&mutex_);  // An end at once overtakes what was sent.
+    absl::MutexLock lock(&mutex_);  // Closing now would drop it.
     const auto none = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return sessions_.empty();
     };
     mutex_.AwaitWithTimeout(absl::Condition(&none), kLeaveTime);
   }
-  // Each detaches its host in turn, which takes the lock again.
+  // Each detaches its host, which takes the lock again.
   for (const std::shared_ptr<HostLink>& link : links) link->Close(why);
 }
 

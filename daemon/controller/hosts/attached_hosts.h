@@ -1,7 +1,7 @@
-// Which hosts hold a stream now, and the tasks that wait for their answers.
-// Knows no gRPC: a stream is a HostLink. Names come from certificates; a host
-// that the spec does not name may attach and is listed as such.
-// Of two streams under one name hello_machine.h says which has it.
+// The attached hosts, and the tasks that wait for their answers. Independent of
+// gRPC: a stream is a HostLink. Names come from certificates; a host outside
+// the spec may attach and is listed as such. hello_machine.h decides between
+// two streams under one name.
 #ifndef DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_
 #define DAEMON_CONTROLLER_HOSTS_ATTACHED_HOSTS_H_
 
@@ -29,12 +29,11 @@
 
 namespace clusterd {
 
-// The sending half of one host's stream. Safe for concurrent use; neither call
-// blocks or calls back.
+// The sending half of a host's stream. Thread-safe; never blocks or calls back.
 class HostLink {
  public:
   virtual ~HostLink() = default;
-  // Dropped without a word once the stream has ended.
+  // Silently dropped once the stream has ended.
   virtual void Send(HubMessage message) = 0;
   // Ends the stream; `why` goes to the host.
   virtual void Close(const absl::Status& why) = 0;
@@ -42,13 +41,12 @@ class HostLink {
 
 struct HostLimits {
   size_t max_attached = 20000;
-  // Tasks one host may owe us at once. What changes it has a place of its own:
-  // there is one such run in the cluster.
+  // Open tasks of one host, besides its place in the cluster's one change.
   size_t max_pending = 64;
-  // Answers in a row to no open task. A few come late, or after a cancel.
+  // Consecutive answers to unknown tasks. A few are late, or cancelled.
   int max_unsolicited = 128;
-  absl::Duration ask = absl::Seconds(5);  // For a stream to say that it lives.
-  // How long a second machine's last try counts as a conflict.
+  absl::Duration ask = absl::Seconds(5);  // To prove that it lives.
+  // A second machine's last try counts as a conflict for so long.
   absl::Duration conflict_memory = absl::Minutes(3);
 };
 
@@ -59,34 +57,34 @@ struct Attachment {
   std::shared_ptr<HostLink> link;
   int64_t certificate_ends_ms = 0;  // Unix time; 0: not known.
   bool certificate_renews = false;  // With this controller.
-  // The machine, another one, that the name is bound to; empty: none.
+  // Another machine that the name is bound to; empty: none.
   std::string bound_to = {};
-  // Called once if Attach returns 0, soon; must not block.
+  // Called once and soon if Attach returns 0; must not block.
   std::function<void(absl::StatusOr<uint64_t> session)> decided = nullptr;
 };
 
-// What to ask of one host.
+// A task for one host.
 struct HostTask {
   std::string host;
-  // Its kind; the id is filled in, and deadline_ms if it is 0.
+  // Its kind; RunTask sets the id, and deadline_ms if it is 0.
   Task task;
-  // How long the answer is waited for.
+  // The time to wait for the answer.
   absl::Duration deadline;
-  // Each step of it that has ended. From the stream's thread, never after
-  // `done` has begun; must not block. The host may be hostile: it names any
+  // Called for each of its steps that has ended, on the stream's thread and
+  // never after `done` has begun; must not block. A hostile host may name any
   // step, any number of times.
   std::function<void(StepOutcome step)> progress = [](const auto&) {};
 };
 
-// What hosts say unasked. Called on the streams' threads, without a lock; must
-// not block. All texts are clean, and sizes within fact_limits.h.
+// Unrequested reports of hosts. Called on the streams' threads, without a lock;
+// must not block. All texts are clean, and sizes within fact_limits.h.
 struct HostHooks {
   std::function<void(const std::string& host, DriftReport report)> drift =
       [](const auto&, const auto&) {};
-  // Also the answer to an apply or rollback that nobody waits for any more.
+  // Also late answers to an apply or rollback.
   std::function<void(const std::string& host, PastApplies past)> past_applies =
       [](const auto&, const auto&) {};
-  // Facts that were asked for, and what the controller knows beside.
+  // Adds the controller's own knowledge to requested facts.
   std::function<HostFacts(HostFacts)> facts = [](auto facts) { return facts; };
 };
 
@@ -95,17 +93,17 @@ class AttachedHosts {
  public:
   using SessionId = uint64_t;
   using TaskId = uint64_t;
-  // The host's answer, with an outcome, its sizes checked and its texts clean,
-  // or why there is none:
+  // Gets the host's answer, with an outcome, its sizes checked and its texts
+  // clean, or the error:
   //   FailedPrecondition  not attached; nothing was sent
   //   Unimplemented       its clusterd does not know the task; it did nothing
-  //   ResourceExhausted   it owes too many answers already; nothing was sent
+  //   ResourceExhausted   it has too many open tasks; nothing was sent
   //   Unavailable         its stream has ended; it may have got the task
-  //   DeadlineExceeded    no answer in time; it may be at it still
+  //   DeadlineExceeded    no answer in time; it may still be busy
   //   InvalidArgument     an answer without an outcome or beyond the limits
   using TaskDone = std::function<void(absl::StatusOr<TaskResult> result)>;
-  // Facts under the host's name, with how its clock compares with ours;
-  // `missing` is set when there are none.
+  // Gets facts under the host's name, with its clock's offset from ours;
+  // without facts `missing` is set.
   using Done = std::function<void(HostFacts facts)>;
 
   // Both pointers must outlive this object.
@@ -118,42 +116,40 @@ class AttachedHosts {
   // REQUIRES: all streams have ended.
   ~AttachedHosts() = default;
 
-  // 0: the stream that holds the name is asked first, `decided` is told.
+  // 0: the stream that holds the name is asked first; see `decided`.
   //   FailedPrecondition  another machine holds the name
   //   PermissionDenied    another machine is bound to it
-  //   Unavailable         the one that holds it is being asked already
-  //   ResourceExhausted   the controller has all the hosts it takes
+  //   Unavailable         the holder is already being asked
+  //   ResourceExhausted   the controller's bound on hosts is reached
   absl::StatusOr<SessionId> Attach(Attachment attachment);
   // The stream has ended; its pending tasks end with it. Unknown ids are
   // ignored: the session may have been replaced.
-  void Detach(SessionId session, absl::string_view reason);
-  // A message with an outcome that the host was asked for, or was not. OK, or
-  // why the stream has to be closed.
+  void Detach(SessionId session, const FindingValue& reason);
+  // Handles any answer with an outcome. OK, or why to close the stream.
   absl::Status OnResult(SessionId session, TaskResult result);
-  // Any other message after the hello; the same.
+  // Handles any other message after the hello; the same.
   absl::Status OnProgress(SessionId session, TaskProgress progress);
   absl::Status OnDrift(SessionId session, DriftReport report);
   absl::Status OnPastApplies(SessionId session, PastApplies past);
 
-  // Gives a task to a host. `done` is called exactly once unless the task is
-  // cancelled: possibly before this returns.
+  // Gives a task to a host. Calls `done` exactly once unless the task is
+  // cancelled, possibly before this returns.
   TaskId RunTask(HostTask task, const TaskDone& done);
-  // The same for a task from ObservationOf.
+  // Like RunTask, for a task from ObservationOf.
   TaskId Observe(const HostTask& task, Done done);
-  // No call of the task's `done` begins any more; the host is told to stop,
-  // which it heeds when it observes and never when it applies.
+  // No call of the task's `done` begins any more. The host gets a cancel, which
+  // stops an observation but never an apply.
   void Cancel(TaskId task);
-  // The task has told a step: the next, or its answer, is waited for so long
-  // from now on. Nothing for a task that has ended.
+  // The task has reported a step: waits so long for the next one, or the
+  // answer. Ignores a task that has ended.
   void Extend(TaskId task, absl::Duration deadline);
   bool IsAttached(const std::string& host);
-  // What the machine that is attached under this name has said of itself.
+  // The last hello of the machine that is attached under this name.
   std::optional<Hello> HelloOf(const std::string& host);
-  // Drops what is remembered of a host. FailedPrecondition if it is attached,
-  // NotFound if there is nothing.
+  // FailedPrecondition for an attached host, NotFound for an unknown one.
   absl::Status Forget(const std::string& host);
-  // Every host of the spec in its order, then those that it does not name: the
-  // attached ones and, until they are forgotten, those that were.
+  // Every host of the spec in its order, then the others: attached ones and,
+  // until they are forgotten, detached ones.
   std::vector<HostEntry> Entries(const ClusterSpec& spec);
   // Fills in the hosts of ClusterNow. Copies no entries: called every second.
   void CountHosts(const ClusterSpec& spec, ClusterNow* now);
@@ -161,7 +157,7 @@ class AttachedHosts {
   // Ends the host's stream, if it has one.
   void CloseHost(const std::string& host, const absl::Status& why);
   void TellWaivers(const ClusterSpec& spec);
-  // Tells all hosts to leave; after a moment closes the streams that are left.
+  // Asks all hosts to leave; after a moment closes the remaining streams.
   void CloseAll(const absl::Status& why, absl::Duration come_back_within);
 
  private:
@@ -177,8 +173,8 @@ class AttachedHosts {
     int unsolicited = 0;
     uint64_t heard = 0;  // Messages.
   };
-  // A second machine that was refused.
-  struct Rival {
+  // A refused second machine.
+  struct OtherClaimant {
     Hello hello;
     std::string peer;
     absl::Time last_try;
@@ -186,46 +182,47 @@ class AttachedHosts {
   // A host that has attached at least once.
   struct Host {
     std::unique_ptr<Session> session;  // Null: not attached now.
-    bool asked = false;                // Whether its stream lives.
-    std::optional<Rival> rival;
-    // As it is listed, without conflict and in_spec. Its last word on its drift
+    bool asked = false;                // Asked if its stream lives.
+    std::optional<OtherClaimant> other_claimant;
+    // The listed entry, without conflict and in_spec. Its last drift report
     // stays when it detaches.
     HostEntry entry;
   };
 
-  // These three are in host_claims.cc. 0: `held` is to be asked.
+  // These three are in host_claims.cc. 0: `held` must be asked.
   absl::StatusOr<SessionId> AdmitLocked(const Attachment& attachment,
                                         SessionId* held)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The second machine of `host` is remembered.
+  // Remembers the second machine of `host`.
   absl::Status RefuseLocked(const Attachment& second, Host* host)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // `heard`: of `held`, when it was asked.
+  // `heard`: messages of `held` when it was asked.
   void OnAsked(const Attachment& claim, SessionId held, uint64_t heard,
                bool answered) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Null for a session that has ended; else the host has been seen now.
+  // Null for a session that has ended; otherwise the host is seen now.
   Session* HearLocked(SessionId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes the task on and returns where it goes, or says why not.
+  // Registers the task and returns its link, or why not.
   absl::StatusOr<std::shared_ptr<HostLink>> AdmitTaskLocked(
       const HostTask& task, TaskId id, const TaskDone& done)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes a session out, remembers it, and returns it.
-  std::unique_ptr<Session> RemoveLocked(SessionId id, absl::string_view reason)
+  // Removes, remembers and returns a session.
+  std::unique_ptr<Session> RemoveLocked(SessionId id,
+                                        const FindingValue& reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Empty unless a second machine has tried of late.
-  std::string ConflictTextLocked(const Host& host) const
+  // Empty unless a second machine has tried recently.
+  std::optional<FindingValue> ConflictLocked(const Host& host) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   HostEntry EntryLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Ends the task with DeadlineExceeded then; `none`: what there was none of.
+  // Ends the task with DeadlineExceeded then; `none`: the missing answer.
   Scheduler::TimerId TimerOf(TaskId task, absl::Duration deadline,
                              const char* none);
-  void EndPending(std::unique_ptr<Session> session, absl::string_view reason)
+  void EndPending(std::unique_ptr<Session> session, const FindingValue& reason)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes a task out and tells the host to stop; nothing if it has ended.
+  // Removes a task and sends its host a cancel; nullopt if it has ended.
   std::optional<Pending> TakeTask(TaskId task) ABSL_LOCKS_EXCLUDED(mutex_);
-  // An observation's outcome, with what the controller says of the host.
+  // An observation's outcome, with the controller's own facts on the host.
   HostFacts FactsOf(const std::string& host, absl::Time asked,
                     absl::StatusOr<TaskResult> result)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -239,7 +236,7 @@ class AttachedHosts {
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, Host> hosts_ ABSL_GUARDED_BY(mutex_);
   std::map<SessionId, Session*> sessions_ ABSL_GUARDED_BY(mutex_);
-  // Whose answer is waited for.
+  // The session that must answer each task.
   std::map<TaskId, Session*> tasks_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -51,7 +51,7 @@ TEST(AttachedHostsTest, ListsAStrangerThatHasLeftUntilItIsForgotten) {
   EXPECT_EQ(hosts.Forget("gone").code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(hosts.Forget("gone").message()),
               HasSubstr("systemctl disable --now clusterd"));
-  hosts.Detach(*session, "closed");
+  hosts.Detach(*session, ToFindingValue("closed"));
   ASSERT_EQ(hosts.Entries(SpecOf({"a"})).size(), 2u);
   EXPECT_FALSE(hosts.Entries(SpecOf({"a"}))[1].attached());
   EXPECT_TRUE(hosts.Forget("gone").ok());
@@ -65,7 +65,7 @@ TEST(AttachedHostsTest, ForgetsWhenAHostOfTheSpecWasLastSeen) {
   AttachedHosts hosts(&scheduler, &log);
   const auto session =
       hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
-  hosts.Detach(*session, "closed");
+  hosts.Detach(*session, ToFindingValue("closed"));
   ASSERT_GT(hosts.Entries(SpecOf({"a"}))[0].last_seen_ms(), 0);
   EXPECT_TRUE(hosts.Forget("a").ok());
   const HostEntry entry = hosts.Entries(SpecOf({"a"}))[0];
@@ -103,10 +103,12 @@ TEST(AttachedHostsTest, SaysWhyThereAreNoFacts) {
   hosts.Observe(Ask("a"), never.Expect());
   EXPECT_EQ(never.facts().missing().reason(), Missing::NO_ANSWER);
   EXPECT_THAT(never.facts().missing().detail(), HasSubstr("never attached"));
+  EXPECT_EQ(never.facts().missing().detail_words().words(),
+            "msg-hub-never-attached");
 
   const auto session =
       hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
-  hosts.Detach(*session, "the connection broke");
+  hosts.Detach(*session, ToFindingValue("the connection broke"));
   Answer gone;
   hosts.Observe(Ask("a"), gone.Expect());
   EXPECT_THAT(gone.facts().missing().detail(),
@@ -141,7 +143,7 @@ TEST(AttachedHostsTest, EndsPendingTasksWithTheStream) {
       hosts.Attach(Machine("a", "m", "1", std::make_shared<FakeLink>()));
   Answer answer;
   hosts.Observe(Ask("a"), answer.Expect());
-  hosts.Detach(*session, "the connection broke");
+  hosts.Detach(*session, ToFindingValue("the connection broke"));
   ASSERT_TRUE(answer.arrived());
   EXPECT_EQ(answer.facts().missing().reason(), Missing::NO_ANSWER);
   EXPECT_EQ(scheduler.pending(), 0);
@@ -185,7 +187,7 @@ TEST(AttachedHostsTest, TellsOfACertificateThatNobodyRenewsForAMonth) {
     bool renews;
     const char* notice;
   };
-  // The clock stands at 2024-01-01.
+  // The clock is at 2024-01-01.
   for (const Case& certificate : {Case{29, false, "2024-01-30 00:00 UTC"},
                                   Case{31, false, ""}, Case{29, true, ""}}) {
     ManualScheduler scheduler;
@@ -311,7 +313,7 @@ TEST(AttachedHostsTest, MarksFactsOfSimulatedHost) {
   EXPECT_EQ(answer.facts().simulation(), "in memory");
 }
 
-// Remembers how a task ended.
+// Records how a task ended.
 class Ending {
  public:
   AttachedHosts::TaskDone Expect() {
@@ -378,7 +380,7 @@ TEST(AttachedHostsTest, HandsTaskItsProgressAndItsResult) {
   ASSERT_TRUE(hosts.OnResult(*session, AppliedFor(id, "a")).ok());
   ASSERT_TRUE(ending.arrived());
   EXPECT_EQ(ending.result().apply().outcome(), ApplyResult::APPLIED);
-  // Nobody listens any more.
+  // The task has ended.
   ASSERT_TRUE(hosts.OnProgress(*session, progress).ok());
   EXPECT_EQ(steps.size(), 1u);
   EXPECT_EQ(scheduler.pending(), 0);
@@ -402,12 +404,12 @@ TEST(AttachedHostsTest, SaysWhetherTaskWasSentThatHasNoResult) {
               HasSubstr("clusterd 9.9 does not know the task apply"));
   EXPECT_TRUE(link->sent.empty());
   EXPECT_TRUE(hosts.IsAttached("a"));
-  hosts.Detach(*session, "restarted");
+  hosts.Detach(*session, ToFindingValue("restarted"));
 
   const auto again = hosts.Attach(Applying("a", link));
   Ending lost;
   hosts.RunTask(Apply("a"), lost.Expect());
-  hosts.Detach(*again, "the connection broke");
+  hosts.Detach(*again, ToFindingValue("the connection broke"));
   EXPECT_EQ(lost.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(lost.status().message(), HasSubstr("the connection broke"));
 
@@ -444,7 +446,7 @@ TEST(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
   past.add_results()->set_apply_id("old");
   past.mutable_results(0)->set_host("b");
   ASSERT_TRUE(hosts.OnPastApplies(*session, past).ok());
-  // A result that comes after its deadline is not lost.
+  // A result after its deadline is not lost.
   Ending ending;
   const uint64_t id = hosts.RunTask(Apply("a"), ending.Expect());
   scheduler.Advance(absl::Minutes(2));
@@ -455,7 +457,7 @@ TEST(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
   for (int i = 0; i < 16; ++i) past.add_results();
   EXPECT_EQ(hosts.OnPastApplies(*session, past).code(),
             absl::StatusCode::kInvalidArgument);
-  hosts.Detach(*session, "gone");
+  hosts.Detach(*session, ToFindingValue("gone"));
   EXPECT_TRUE(hosts.OnDrift(*session, drift).ok());
   EXPECT_EQ(heard.size(), 3u);
 }
@@ -479,14 +481,14 @@ TEST(AttachedHostsTest, RemembersAHostsLastWordOnItsDrift) {
   ASSERT_EQ(entry.drift().value().drifts_size(), 1);
   EXPECT_EQ(entry.drift().value().drifts(0).why(),
             "x is 1, applied was 2\\x1b[2J");
-  hosts.Detach(*session, "gone");
+  hosts.Detach(*session, ToFindingValue("gone"));
   EXPECT_EQ(hosts.Entries(spec)[0].drift().value().drifts_size(), 1);
-  // A later word takes its place.
+  // A later report replaces it.
   const auto again = hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
   report.mutable_drift()->mutable_value()->clear_drifts();
   ASSERT_TRUE(hosts.OnDrift(*again, report).ok());
   EXPECT_EQ(hosts.Entry(spec, "a").drift().value().drifts_size(), 0);
-  hosts.Detach(*again, "gone");
+  hosts.Detach(*again, ToFindingValue("gone"));
 }
 
 TEST(AttachedHostsTest, WhatChangesAHostWaitsForNoReading) {
@@ -556,12 +558,12 @@ TEST(AttachedHostsTest, CountsManyHostsAndNamesThoseAwayInTheOrderOfTheSpec) {
   const auto link = std::make_shared<FakeLink>();
   std::vector<std::string> names;
   for (int i = 0; i < 200; ++i) names.push_back(absl::StrCat("n", 199 - i));
-  // Of the spec one never came, and one has left.
+  // One host of the spec never attached, and one has left.
   for (int i = 2; i < 200; ++i) {
     ASSERT_TRUE(hosts.Attach(Machine(names[i], names[i], "1", link)).ok());
   }
   const auto leaves = hosts.Attach(Machine(names[0], "x", "1", link));
-  hosts.Detach(*leaves, "gone");
+  hosts.Detach(*leaves, ToFindingValue("gone"));
   ASSERT_TRUE(hosts.Attach(Machine("stranger", "s", "1", link)).ok());
   DriftReport report;
   report.mutable_drift()->mutable_value()->add_drifts();

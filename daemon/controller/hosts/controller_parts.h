@@ -1,7 +1,6 @@
-// What a controller is made of, one of each: everything below the gRPC services
-// is handed this one struct and takes from it what it needs. And who calls, as
-// the audit file has it: from the verified certificate and the connection,
-// whether or not the call is then admitted.
+// The parts of a controller, one of each: everything below the gRPC services
+// gets this struct. Also the caller in the audit file's form, from the verified
+// certificate and the connection, admitted or not.
 #ifndef DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
 #define DAEMON_CONTROLLER_HOSTS_CONTROLLER_PARTS_H_
 
@@ -27,24 +26,24 @@ class IdentityGate;
 class NewestReport;
 class SpecHolder;
 
-// All must outlive whoever is given it.
+// All must outlive every user of this struct.
 struct ControllerParts {
   SpecHolder* spec = nullptr;
   HistoryStore* history = nullptr;
   Scheduler* scheduler = nullptr;
-  // The server's alone: it is drained when the server ends.
+  // Only the server's: it is drained when the server ends.
   WorkerPool* pool = nullptr;
   Log* log = nullptr;
   // The server's own.
   AttachedHosts* hosts = nullptr;
   IdentityGate* gate = nullptr;
-  // A server does not start without.
+  // A server does not start without it.
   AuditLog* audit = nullptr;
-  // The server's own, for who concludes a check.
+  // The server's own, for code that concludes a check.
   NewestReport* newest = nullptr;
 };
 
-// who, certificate, peer, `call` as what, and the subject.
+// Sets who, certificate, peer, `call` as what, and the subject.
 inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
                               absl::string_view call,
                               absl::string_view subject = "") {
@@ -53,7 +52,7 @@ inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
   const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
   for (const grpc::string_ref& uri :
        shown->FindPropertyValues(GRPC_PEER_URI_PROPERTY_NAME)) {
-    // More than one are no identity, and are refused; here all are told.
+    // Several are not a valid identity and are refused; the audit names all.
     if (!entry.who().empty()) entry.mutable_who()->push_back(' ');
     entry.mutable_who()->append(uri.data(), uri.size());
   }
@@ -64,8 +63,7 @@ inline AuditEntry AuditCaller(const grpc::CallbackServerContext& context,
   return entry;
 }
 
-// Who asks, for the audit file of the host that does the task, and the newest
-// line of our own.
+// For the host's audit file: the caller, and the newest line of our own.
 template <typename Task>
 void FillInAsker(const AuditEntry& caller, const AuditHead& head, Task* task) {
   task->set_actor(caller.who());

@@ -19,9 +19,11 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 
 absl::Status TooLong(const FieldDescriptor* field, size_t size, size_t limit) {
-  return InvalidArgument(std::string(field->full_name()), ": ", size,
-                         field->is_repeated() ? " entries" : " bytes",
-                         ", expected at most ", limit);
+  return InvalidWords(
+      "msg-hub-over-limit",
+      absl::StrCat(std::string(field->full_name()), ": ", size,
+                   field->is_repeated() ? " entries" : " bytes"),
+      limit);
 }
 
 bool IsUnsafe(unsigned char c) {
@@ -40,7 +42,7 @@ std::string Escaped(absl::string_view text) {
   return clean;
 }
 
-// What becomes of a fact that is too long.
+// The effect of a fact that is too long.
 enum class LongFact { kSpoilsTheMessage, kGoesMissing };
 
 absl::Status Clean(LongFact long_fact, Message* message);
@@ -55,8 +57,8 @@ absl::Status CleanField(const FieldDescriptor* field, int index,
                      ? reflection->MutableRepeatedMessage(message, field, index)
                      : reflection->MutableMessage(message, field));
   }
-  // Bytes are what a tool or a log has said: as they came, bounded by the
-  // message they are in, and no text for anybody's screen.
+  // Bytes are a tool's or log's raw output: the message bounds them, and they
+  // are never shown as text.
   if (field->type() == FieldDescriptor::TYPE_BYTES ||
       field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) {
     return absl::OkStatus();
@@ -95,7 +97,7 @@ absl::Status CleanFields(LongFact long_fact, Message* message) {
   return absl::OkStatus();
 }
 
-// Depth is bounded by the messages' definition: none contains itself.
+// The parser bounds the depth: it takes at most 100 nested messages.
 absl::Status Clean(LongFact long_fact, Message* message) {
   const absl::Status status = CleanFields(long_fact, message);
   if (status.ok() || long_fact == LongFact::kSpoilsTheMessage) return status;
@@ -107,27 +109,28 @@ absl::Status Clean(LongFact long_fact, Message* message) {
   }
   Missing why;
   why.set_reason(Missing::UNREADABLE);
-  why.set_detail(
-      absl::StrCat("more than the controller takes: ", status.message()));
+  SetDetail(Worded("hub-more-than-taken", MessageWords(status)), &why);
   message->GetReflection()->MutableMessage(message, missing)->CopyFrom(why);
   return absl::OkStatus();
 }
 
-// Whole characters of UTF-8, so that the text stays one.
+// Cuts at whole characters of UTF-8, so that the text stays valid.
 void CutText(std::string* text) {
   text->resize(CutUtf8(*text, kMaxDriftTextBytes).size());
 }
 
-// Keeps `room` entries at most, each cut to what a person would read; returns
-// how many went.
+// Keeps at most `room` entries, cut to a readable length; returns the rest's
+// size.
 int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
   const int surplus = std::max(0, list->size() - std::max(0, room));
   list->DeleteSubrange(list->size() - surplus, surplus);
   for (AppliedDrift& drift : *list) {
-    for (std::string* text : {drift.mutable_apply_id(), drift.mutable_kind(),
-                              drift.mutable_change(), drift.mutable_why(),
-                              drift.mutable_applied_by(),
-                              drift.mutable_target(), drift.mutable_to()}) {
+    for (std::string* text :
+         {drift.mutable_apply_id(), drift.mutable_kind(),
+          drift.mutable_change(), drift.mutable_why(),
+          drift.mutable_applied_by(), drift.mutable_target(),
+          drift.mutable_to(), drift.mutable_fact(), drift.mutable_now(),
+          drift.mutable_was()}) {
       CutText(text);
     }
     if (drift.devices_size() > kMaxDevices) {
@@ -140,7 +143,13 @@ int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
 }  // namespace
 
 void TrimDrift(DriftFact* drift) {
-  if (drift->has_missing()) CutText(drift->mutable_missing()->mutable_detail());
+  if (drift->has_missing()) {
+    CutText(drift->mutable_missing()->mutable_detail());
+    // A host sends them; the text is enough where they are long.
+    if (drift->missing().detail_words().ByteSizeLong() > kMaxDriftTextBytes) {
+      drift->mutable_missing()->clear_detail_words();
+    }
+  }
   if (!drift->has_value()) return;
   DriftFact::Drifts* value = drift->mutable_value();
   CutText(value->mutable_unfinished());
@@ -159,13 +168,15 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
        {std::pair(" devices", facts->devices_size()),
         std::pair(" device ids", facts->device_ids().value().ids_size())}) {
     if (count <= kMaxDevices) continue;
-    return InvalidArgument("facts: ", count, what, ", expected at most ",
-                           kMaxDevices);
+    return InvalidWords("msg-hub-over-limit",
+                        absl::StrCat("facts: ", count, what), kMaxDevices);
   }
   std::set<uint32_t> ids;
   for (const DeviceFacts& device : facts->devices()) {
     if (!ids.insert(device.id()).second) {
-      return InvalidArgument("facts: device ", device.id(), " stands twice");
+      return InvalidWords(
+          "msg-hub-protocol",
+          absl::StrCat("facts: device ", device.id(), " is listed twice"));
     }
   }
   facts->set_host(host);
@@ -177,48 +188,53 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
       logins > kMaxSshLogins) {
     Missing* const missing = facts->mutable_ssh()->mutable_missing();
     missing->set_reason(Missing::UNREADABLE);
-    missing->set_detail(absl::StrCat("more than the controller takes: ", logins,
-                                     " logins, expected at most ",
-                                     kMaxSshLogins));
+    SetDetail(Worded("hub-more-than-taken",
+                     Worded("hub-logins-over", logins, kMaxSshLogins)),
+              missing);
   }
   return Clean(LongFact::kGoesMissing, facts);
 }
 
-// Its texts stand in lists of hosts and in the log, one line for each, so they
-// may not even have a newline.
+// Its texts are shown on one line in lists of hosts and in the log, so they may
+// not even have a newline.
 absl::Status CheckHello(const Hello& hello) {
   if (hello.protocol_version() != kProtocolVersion) {
-    return FailedPrecondition(
-        "hello: protocol version ", hello.protocol_version(), ", expected ",
-        kProtocolVersion,
-        "; clusterd and clusterd-controller must be of releases "
-        "that know each other");
+    return PreconditionWords("msg-hub-protocol-version",
+                             hello.protocol_version(), kProtocolVersion);
   }
   std::vector<absl::string_view> texts = {hello.clusterd_version(),
                                           hello.boot_id(), hello.machine_id(),
                                           hello.simulation()};
   if (hello.tasks_size() > 64) {
-    return InvalidArgument("hello: ", hello.tasks_size(),
-                           " kinds of task, expected at most 64");
+    return InvalidWords(
+        "msg-hub-over-limit",
+        absl::StrCat("hello: ", hello.tasks_size(), " kinds of task"), 64);
   }
   texts.insert(texts.end(), hello.tasks().begin(), hello.tasks().end());
   for (const absl::string_view text : texts) {
     if (text.size() > kMaxHelloTextBytes ||
         std::any_of(text.begin(), text.end(), absl::ascii_iscntrl)) {
-      return InvalidArgument("hello: a text of ", text.size(),
-                             " bytes, expected at most ", kMaxHelloTextBytes,
-                             " and no control bytes");
+      return InvalidWords("msg-hub-hello-text", text.size(),
+                          kMaxHelloTextBytes);
     }
   }
   return absl::OkStatus();
 }
 
+TaskError ToTaskError(const absl::Status& why) {
+  TaskError error;
+  error.set_code(why.raw_code());
+  error.set_message(std::string(why.message()));
+  *error.mutable_message_words() = MessageWords(why);
+  return error;
+}
+
 HostFacts MissingFacts(const std::string& host, Missing::Reason reason,
-                       absl::string_view detail) {
+                       const FindingValue& detail) {
   HostFacts facts;
   facts.set_host(host);
   facts.mutable_missing()->set_reason(reason);
-  facts.mutable_missing()->set_detail(std::string(detail));
+  SetDetail(detail, facts.mutable_missing());
   return facts;
 }
 

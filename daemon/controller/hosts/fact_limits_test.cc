@@ -3,6 +3,8 @@
 #include <string>
 
 #include "config/values/version.h"
+#include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -41,10 +43,10 @@ TEST(CleanFactsTest, RefusesDeviceThatStandsTwice) {
   facts.add_devices()->set_id(3);
   facts.add_devices()->set_id(3);
   EXPECT_THAT(MessageOf(CleanFacts("server0", &facts)),
-              HasSubstr("device 3 stands"));
+              HasSubstr("device 3 is listed twice"));
 }
 
-// 60 kB of reserved ports, say.
+// For example 60 kB of reserved ports.
 TEST(CleanFactsTest, LosesAFactThatIsTooLongAndKeepsTheHost) {
   HostFacts facts;
   facts.mutable_kernel()->mutable_reserved_ports()->set_value(
@@ -136,9 +138,23 @@ TEST(TrimDriftTest, CutsLongTextsBetweenCharacters) {
   entry->set_why(std::string(kMaxDriftTextBytes - 1, 'a') +
                  "\xc3\xa4 and more");
   entry->set_to(std::string(10000, 'b'));
+  entry->set_now(std::string(10000, 'c'));
   TrimDrift(&drift);
+  EXPECT_EQ(entry->now().size(), kMaxDriftTextBytes);
   EXPECT_EQ(entry->why(), std::string(kMaxDriftTextBytes - 1, 'a'));
   EXPECT_EQ(entry->to().size(), kMaxDriftTextBytes);
+}
+
+TEST(TrimDriftTest, KeepsShortWordsOfAMissingDriftAlone) {
+  DriftFact drift;
+  SetDetail(Worded("hub-with-why", "a", "b"), drift.mutable_missing());
+  TrimDrift(&drift);
+  EXPECT_TRUE(drift.missing().has_detail_words());
+  SetDetail(Worded("hub-with-why", "a", std::string(10000, 'b')),
+            drift.mutable_missing());
+  TrimDrift(&drift);
+  EXPECT_FALSE(drift.missing().has_detail_words());
+  EXPECT_EQ(drift.missing().detail().size(), kMaxDriftTextBytes);
 }
 
 TEST(CheckHelloTest, TakesOurOwnAndRefusesOtherVersions) {
@@ -167,11 +183,22 @@ TEST(CheckHelloTest, RefusesLongOrControllingText) {
 }
 
 TEST(MissingFactsTest, HoldNothingButTheReason) {
-  const HostFacts facts = MissingFacts("a", Missing::NO_ANSWER, "gone");
+  const HostFacts facts =
+      MissingFacts("a", Missing::NO_ANSWER, ToFindingValue("gone"));
   EXPECT_EQ(facts.host(), "a");
   EXPECT_EQ(facts.missing().reason(), Missing::NO_ANSWER);
   EXPECT_EQ(facts.missing().detail(), "gone");
+  EXPECT_FALSE(facts.missing().has_detail_words());
   EXPECT_FALSE(facts.has_kernel());
+}
+
+TEST(MissingFactsTest, KeepTheWordsOfTheReasonBesideTheText) {
+  const Missing missing =
+      MissingFacts("a", Missing::NO_ANSWER, Worded("msg-hub-never-attached"))
+          .missing();
+  EXPECT_EQ(missing.detail(), "never attached since this controller started");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(WhyMissing(missing), "无应答：自此控制器启动以来从未连接");
 }
 
 }  // namespace

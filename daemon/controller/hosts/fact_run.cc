@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
@@ -16,15 +15,15 @@
 #include "config/values/nearest_word.h"
 #include "config/values/network_namespace.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/hosts/fact_limits.h"
 
 namespace clusterd {
 namespace {
 
-// Hosts that progress names, and that an error does.
+// Bound on hosts that progress, or an error, names.
 constexpr size_t kMaxAwaited = 8;
-constexpr size_t kMaxNamedInError = 20;
 
 std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
   std::vector<const HostFacts*> pointers;
@@ -33,10 +32,10 @@ std::vector<const HostFacts*> PointersTo(const std::vector<HostFacts>& facts) {
   return pointers;
 }
 
-// What steps set: names of settings, and what GoalName has of each step.
+// Goals of steps: names of settings, and the GoalName of each step.
 using Goals = std::set<std::string>;
 
-// Whether one of "address/gateway" is set; of devices, on this one if given.
+// True if one of "address/gateway" is set, on this device if it has devices.
 bool SetsOneOf(const Goals& goals, absl::string_view names,
                std::optional<uint32_t> device) {
   const std::vector<std::string> each = absl::StrSplit(names, '/');
@@ -47,8 +46,8 @@ bool SetsOneOf(const Goals& goals, absl::string_view names,
   });
 }
 
-// What the finding is once the steps of its host, `own`, and of all hosts are
-// done; PASS: they mend it. What mends the finding behind it mends it, too.
+// The finding's state after the steps of its host, `own`, and of all hosts;
+// PASS: they fix it, directly or through its cause.
 State StateAfter(const Finding& finding, const Subject& subject,
                  const Goals& own, const Goals& all) {
   const Rule& rule = *FindRule(finding.rule());
@@ -61,18 +60,18 @@ State StateAfter(const Finding& finding, const Subject& subject,
       return SetsOneOf(own, names, device);
     };
   };
-  if (absl::c_all_of(where, mends(rule.mended_by))) return PASS;
-  // The cause is on one of the devices that it is found about together.
-  if (cause != nullptr && absl::c_any_of(where, mends(cause->mended_by))) {
+  if (absl::c_all_of(where, mends(rule.fixed_by))) return PASS;
+  // The cause is on one of the devices that the finding is about.
+  if (cause != nullptr && absl::c_any_of(where, mends(cause->fixed_by))) {
     return PASS;
   }
   const Goals& others = rule.scope == RuleScope::kCluster ? all : own;
-  return SetsOneOf(others, rule.perhaps_by, std::nullopt)
+  return SetsOneOf(others, rule.possible_causes, std::nullopt)
              ? std::min(finding.state(), UNKNOWN)
              : finding.state();
 }
 
-// What all hosts of the order are asked.
+// The task for all hosts of the order.
 HostTask ForAnyHost(const FactOrder& order) {
   HostTask observation =
       ObservationOf(*order.spec, "", order.network_namespace, order.job.get(),
@@ -83,8 +82,8 @@ HostTask ForAnyHost(const FactOrder& order) {
   return observation;
 }
 
-// Says of each host what is found there and its steps leave, by its cause.
-void AddUnmended(const Report& report, ClusterPlan* plan) {
+// Adds to each host the findings that its steps do not fix, by cause.
+void AddUnfixed(const Report& report, ClusterPlan* plan) {
   std::map<std::string, Goals> goals;
   Goals all;
   for (const HostPlan& host : plan->hosts()) {
@@ -107,7 +106,7 @@ void AddUnmended(const Report& report, ClusterPlan* plan) {
     for (const Finding& finding : result.findings()) {
       if (finding.state() == SKIPPED) continue;
       for (const Subject& subject : finding.subjects()) {
-        // What two hosts have together has its cause on one of them.
+        // A finding about two hosts has its cause on one of them.
         const bool caused =
             found.count({finding.caused_by(), subject.host()}) > 0;
         State& state =
@@ -122,9 +121,9 @@ void AddUnmended(const Report& report, ClusterPlan* plan) {
         !host.blocked().empty() && host.blocked(0).kind() == CHANGE_OBSERVE;
     for (const auto& [rule, state] : left[host.host()]) {
       if (state == PASS || blocked_whole) continue;
-      UnmendedRule* const unmended = host.add_unmended();
-      unmended->set_rule(rule);
-      unmended->set_state(state);
+      UnfixedRule* const unfixed = host.add_unfixed();
+      unfixed->set_rule(rule);
+      unfixed->set_state(state);
     }
   }
   plan->set_digest(PlanDigest(*plan));
@@ -136,7 +135,7 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
     const ClusterSpec& spec,
     const google::protobuf::RepeatedPtrField<std::string>& names) {
   if (spec.servers().empty()) {
-    return absl::InvalidArgumentError("the spec names no host");
+    return InvalidWords("msg-hub-spec-without-hosts");
   }
   std::set<std::string> wanted(names.begin(), names.end());
   std::vector<std::string> selected;
@@ -147,31 +146,22 @@ absl::StatusOr<std::vector<std::string>> SelectHosts(
   }
   if (wanted.empty()) return selected;
   const auto hosts = Each<absl::string_view>(spec.servers(), &ServerSpec::host);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "not in the spec of cluster \"", spec.name(),
-      "\": ", NamesText({wanted.begin(), wanted.end()}),
-      wanted.size() == 1 ? DidYouMean(*wanted.begin(), hosts) : ""));
-}
-
-std::string NamesText(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kMaxNamedInError);
-  std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
-  if (names.size() > shown) {
-    absl::StrAppend(&text, " and ", names.size() - shown, " more");
-  }
-  return text;
+  return InvalidWords("msg-hub-hosts-not-in-spec", spec.name(),
+                      NameList({wanted.begin(), wanted.end()}),
+                      wanted.size() == 1
+                          ? DidYouMeanWords(*wanted.begin(), hosts)
+                          : FindingValue());
 }
 
 std::string NewRunId() {
-  // From the kernel's generator, so that nobody guesses one. It has no reason
-  // to fail for so few bytes.
+  // Random, so not guessable; the kernel cannot fail for so few bytes.
   uint64_t id = 0;
   if (getentropy(&id, sizeof(id)) != 0) std::abort();
   return absl::StrCat(absl::Hex(id, absl::kZeroPad16));
 }
 
-// The host answers before we give up, and its observation ends before it must
-// answer, so that the part that is known gets here.
+// The host answers before our deadline, and its observation ends before its
+// own, so that partial facts arrive here.
 HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
                        const NetworkNamespace& target, const JobSpec* job,
                        const RuleSelection* selection) {
@@ -189,15 +179,15 @@ HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
   return task;
 }
 
-// The host read its clock first after we asked, and last before we had the
-// answer; how long it took it measured by a clock that nobody sets.
+// The host first read its clock after our question, and last before its answer;
+// a monotonic clock measured the time in between.
 ClockFact CompareClocks(const HostFacts& facts, absl::Time asked,
                         absl::Time answered) {
   const absl::Time began = absl::FromUnixMillis(facts.observed_at_ms());
   const absl::Time ended = began + absl::Milliseconds(facts.elapsed_ms());
   ClockFact fact;
-  // A millisecond more: what the host sent is rounded. Of a clock that was set
-  // meanwhile the two change places.
+  // A millisecond more, since the host's times are rounded. If its clock was
+  // set meanwhile, the two are swapped.
   const int64_t least = absl::ToInt64Milliseconds(ended - answered) - 1;
   const int64_t most = absl::ToInt64Milliseconds(began - asked) + 1;
   fact.mutable_value()->set_ahead_at_least_ms(std::min(least, most));
@@ -226,15 +216,15 @@ ClusterPlan MakeHostsPlan(const FactOrder& order,
   ClusterPlan plan = MakePlan(*order.spec, PointersTo(facts),
                               order.network_namespace, order.steps);
   const Report report = MakeCheckReport(order, {}, facts, now);
-  AddUnmended(report, &plan);
+  AddUnfixed(report, &plan);
   if (!plan.only().empty()) {
     ClusterPlan whole =
         MakePlan(*order.spec, PointersTo(facts), order.network_namespace);
-    AddUnmended(report, &whole);
+    AddUnfixed(report, &whole);
     for (int i = 0; i < plan.hosts_size(); ++i) {
       const auto stays =
-          Each<std::string>(whole.hosts(i).unmended(), &UnmendedRule::rule);
-      for (auto& rule : *plan.mutable_hosts(i)->mutable_unmended()) {
+          Each<std::string>(whole.hosts(i).unfixed(), &UnfixedRule::rule);
+      for (auto& rule : *plan.mutable_hosts(i)->mutable_unfixed()) {
         rule.set_left_out(!absl::c_linear_search(stays, rule.rule()));
       }
     }
@@ -263,13 +253,12 @@ absl::Duration FactRun::run_deadline() const {
   return absl::Milliseconds(order_->spec->deadlines().run_ms());
 }
 
-// Asking 10,000 hosts takes a while: not on the thread that brought the call.
+// Asking 10,000 hosts takes a while, so not on the thread of the call.
 absl::Status FactRun::Start() {
   if (parts_.pool->TryRun([run = shared_from_this()] { run->AskAll(); })) {
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(
-      "the controller has as many checks and plans to begin as it can hold");
+  return ExhaustedWords("msg-hub-too-many-runs");
 }
 
 void FactRun::AskAll() {
@@ -309,7 +298,7 @@ void FactRun::Ask(size_t index) {
     if (found != pending_.end()) found->second = task;
     too_late = closed_;
   }
-  // Cancelled, or out of time, while we were asking.
+  // Cancelled, or timed out, while hosts were being asked.
   if (too_late) parts_.hosts->Cancel(task);
 }
 
@@ -351,7 +340,7 @@ void FactRun::OnFacts(size_t index, HostFacts facts) {
     on_progress = callbacks_.on_progress;
     if (all) parts_.scheduler->Cancel(timer_);
   }
-  // Copied out before: Cancel may drop the callbacks meanwhile.
+  // Copied, since Cancel may drop the callbacks meanwhile.
   if (on_progress) on_progress();
   if (all) HandOverSoon();
 }
@@ -365,8 +354,10 @@ void FactRun::OnDeadline() {
     for (const auto& [index, task] : pending_) {
       facts_[index] = MissingFacts(
           order_->hosts[index], Missing::TIMED_OUT,
-          absl::StrCat("no answer in ", absl::FormatDuration(run_deadline()),
-                       " (deadlines.run)"));
+          Worded(
+              "hub-deadline",
+              Worded("msg-hub-no-answer", absl::FormatDuration(run_deadline())),
+              "deadlines.run"));
       overdue.push_back(task);
       ++failed_;
     }
@@ -410,14 +401,13 @@ absl::StatusOr<std::vector<HostFacts>> FactRun::FactsSoFar(
     std::vector<std::string>* awaited) const {
   absl::MutexLock lock(&mutex_);
   if (closed_) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "check ", order_->run_id, " awaits no host, and is about to end"));
+    return PreconditionWords("msg-hub-check-ends", order_->run_id);
   }
   std::vector<HostFacts> facts = facts_;
   for (const auto& [index, task] : pending_) {
     const std::string& host = order_->hosts[index];
-    facts[index] = MissingFacts(host, Missing::NO_ANSWER,
-                                "still awaited when the check was stopped");
+    facts[index] =
+        MissingFacts(host, Missing::NO_ANSWER, Worded("hub-still-awaited"));
     awaited->push_back(host);
   }
   return facts;
@@ -429,7 +419,7 @@ void FactRun::HandOverSoon() {
     std::function<void(std::vector<HostFacts>)> on_facts;
     {
       absl::MutexLock lock(&run->mutex_);
-      // The facts of a cluster are large; nobody asks this run for them again.
+      // The facts of a cluster are large: move them out of the run.
       facts.swap(run->facts_);
       on_facts = std::move(run->callbacks_.on_facts);
       run->callbacks_ = Callbacks{};

@@ -1,8 +1,7 @@
-// Asks hosts for their facts, all at once, for a check or a plan: waits for
-// each no longer than its deadline and for all no longer than the run's, then
-// hands over what there is. A host without an answer has facts that say so: it
-// costs a check one `unknown` and is blocked in a plan, and never costs the
-// run.
+// Asks hosts for their facts, all at once, for a check or a plan. Waits for
+// each until its deadline and for all until the run's, then hands over all
+// facts. The facts of a host without an answer say so: it is one `unknown` in a
+// check, blocked in a plan, and never fails the run.
 #ifndef DAEMON_CONTROLLER_HOSTS_FACT_RUN_H_
 #define DAEMON_CONTROLLER_HOSTS_FACT_RUN_H_
 
@@ -36,22 +35,25 @@
 
 namespace clusterd {
 
-// The hosts that a request names, in the order of the spec; all of them if it
-// names none. InvalidArgument naming each that the spec does not have, or if
-// the spec has none.
+// The hosts that a request names, or all, in the order of the spec.
+// InvalidArgument naming each that the spec lacks, or if it has none.
 absl::StatusOr<std::vector<std::string>> SelectHosts(
     const ClusterSpec& spec,
     const google::protobuf::RepeatedPtrField<std::string>& names);
 
 // "a, b, c and 5 more", for messages about hosts.
-std::string NamesText(const std::vector<std::string>& names);
+inline FindingValue NameList(const std::vector<std::string>& names) {
+  return Listed(names, 20);
+}
+inline std::string NamesText(const std::vector<std::string>& names) {
+  return ValueText(NameList(names));
+}
 
 // Ids of checks, plans, applies and rollbacks: 16 random hex digits.
 std::string NewRunId();
 
-// What every host of the spec is asked, with the spec's deadline for one host;
-// with a job, what that needs, too; with a selection, no more than its rules
-// do.
+// The task for every host of the spec, with its deadline for one host. `job`
+// adds what the job needs; `selection` limits it to the needs of its rules.
 HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
                        const NetworkNamespace& target = {},
                        const JobSpec* job = nullptr,
@@ -59,36 +61,35 @@ HostTask ObservationOf(const ClusterSpec& spec, const std::string& host,
 
 struct FactOrder {
   std::string run_id;
-  std::string actor;  // The SPIFFE id of who asks.
+  std::string actor;  // The caller's SPIFFE id.
   std::shared_ptr<const ClusterSpec> spec;
   std::vector<std::string> hosts;  // From SelectHosts.
   NetworkNamespace network_namespace;
   absl::Time started_at;
-  // The job that is checked; the spec and the hosts are narrowed to it. Null:
-  // none is.
+  // The job to check; the spec and the hosts are narrowed to it. Null: none.
   std::shared_ptr<const JobSpec> job = nullptr;
-  // Hosts that are asked only if AskHeld names them, in so long from the begin.
+  // Hosts to ask only if AskHeld names them, within so long from the begin.
   absl::flat_hash_set<std::string> held = {};
   absl::Duration hold_for = absl::ZeroDuration();
-  std::string why_held = {};  // They are not asked.
-  // The rules of a check; unset: all that hosts can tell is asked.
+  FindingValue why_held = {};  // Why they are not asked.
+  // The rules of a check; unset: ask for all facts.
   std::optional<RuleSelection> selection = {};
-  // What a plan is narrowed to.
+  // Limits a plan's steps.
   PlanSelection steps = {};
 };
 
-// How far a host's clock, at the begin and the end of its observation, is ahead
-// of ours, by which it was asked and had answered.
+// The offset of a host's clock, at the begin and end of its observation, from
+// ours at `asked` and `answered`.
 ClockFact CompareClocks(const HostFacts& facts, absl::Time asked,
                         absl::Time answered);
 
-// What a check finds in the facts of a run.
+// The findings of a check in the facts of a run.
 // REQUIRES: ValidateSelection(selection) is OK.
 Report MakeCheckReport(const FactOrder& order, const RuleSelection& selection,
                        const std::vector<HostFacts>& facts, absl::Time now);
 
-// What apply would do to each host, and which findings of a check of the same
-// facts it would leave there. Changes nothing.
+// The steps of an apply on each host, and the findings that it would leave
+// there. Changes nothing.
 ClusterPlan MakeHostsPlan(const FactOrder& order,
                           const std::vector<HostFacts>& facts, absl::Time now);
 
@@ -96,10 +97,10 @@ ClusterPlan MakeHostsPlan(const FactOrder& order,
 class FactRun : public std::enable_shared_from_this<FactRun> {
  public:
   struct Callbacks {
-    // progress() has news. From any thread, often; must not block.
+    // progress() has changed. Called on any thread, often; must not block.
     std::function<void()> on_progress;
-    // Last, once, from a thread of the pool, unless cancelled before. As many
-    // entries as there are hosts, in their order.
+    // Called last and once, on a thread of the pool, unless cancelled before.
+    // One entry for each host, in their order.
     std::function<void(std::vector<HostFacts> facts)> on_facts;
   };
 
@@ -109,17 +110,15 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
 
   // Begins, on a thread of the pool. ResourceExhausted if the pool is full.
   absl::Status Start();
-  // Asks one that is held, or all of them. Nothing for others, also those whose
-  // time is over.
+  // Asks one held host, or all of them. Ignores others, and those timed out.
   void AskHeld(const std::string& host) ABSL_LOCKS_EXCLUDED(mutex_);
   void AskAllHeld() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Nobody waits any more: tells the hosts, drops the callbacks.
+  // The caller has gone: cancels the hosts' tasks and drops the callbacks.
   void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
 
   CheckProgress progress() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // The facts that are in, in the order of the hosts; `awaited` gets those
-  // whose facts say that they are not. FailedPrecondition when no host is
-  // awaited any more: all is on its way.
+  // The facts so far, in the order of the hosts; `awaited` gets those still
+  // missing. FailedPrecondition if none is missing: the result is on its way.
   absl::StatusOr<std::vector<HostFacts>> FactsSoFar(
       std::vector<std::string>* awaited) const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -129,14 +128,14 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   void GiveUpHeld() ABSL_LOCKS_EXCLUDED(mutex_);
   void OnFacts(size_t index, HostFacts facts) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnDeadline() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Judging, planning and keeping are not for the threads of gRPC.
+  // Judging, planning and keeping must not run on the threads of gRPC.
   void HandOverSoon() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Duration run_deadline() const;
 
   const std::shared_ptr<const FactOrder> order_;
   const ControllerParts parts_;
   const HostTask observation_;  // For any host.
-  const CallbackGate gate_;  // Is never closed: whoever has left is not called.
+  const CallbackGate gate_;     // Never closed: Cancel drops the callbacks.
 
   mutable absl::Mutex mutex_;
   Callbacks callbacks_ ABSL_GUARDED_BY(mutex_);
@@ -146,12 +145,11 @@ class FactRun : public std::enable_shared_from_this<FactRun> {
   std::set<size_t> unasked_ ABSL_GUARDED_BY(mutex_);  // By the index, too.
   uint32_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
-  // All facts are in, or no more will be waited for.
+  // All facts have arrived, or the run stops waiting.
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// The checks that are under way, by the id of their run, for whoever wants to
-// know what one has found so far.
+// Checks under way by the id of their run, for partial results.
 struct RunningCheck {
   std::shared_ptr<const FactOrder> order;
   RuleSelection selection;
@@ -161,7 +159,7 @@ struct RunningCheck {
 // Safe for concurrent use.
 class RunningChecks {
  public:
-  // Until its run has gone.
+  // Until the run is destroyed.
   void Note(RunningCheck check) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     for (auto old = checks_.begin(); old != checks_.end();) {
@@ -170,7 +168,7 @@ class RunningChecks {
     checks_[check.order->run_id] = std::move(check);
   }
 
-  // Those whose run has not gone, by their ids.
+  // Those with a live run, by their ids.
   std::vector<RunningCheck> All() const ABSL_LOCKS_EXCLUDED(mutex_) {
     std::vector<RunningCheck> all;
     absl::MutexLock lock(&mutex_);
@@ -180,7 +178,7 @@ class RunningChecks {
     return all;
   }
 
-  // Without an order if none is known by that id; its run may have gone.
+  // Without an order for an unknown id; its run may be gone.
   RunningCheck Find(const std::string& run_id) const
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);

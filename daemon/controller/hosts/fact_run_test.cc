@@ -63,7 +63,7 @@ TEST(SelectHostsTest, NamesHostsThatAreNotThere) {
 TEST(CompareClocksTest, KnowsTheDifferenceUpToTheRoundTrip) {
   const absl::Time asked = absl::FromUnixMillis(1000000);
   HostFacts facts;
-  facts.set_observed_at_ms(1060010);  // A minute ahead, 10 ms after we asked.
+  facts.set_observed_at_ms(1060010);  // A minute ahead, 10 ms later.
   facts.set_elapsed_ms(300);
   const ClockFact fact =
       CompareClocks(facts, asked, asked + absl::Milliseconds(330));
@@ -82,7 +82,7 @@ TEST(CompareClocksTest, ClockThatWasSetMeanwhileLeavesBothOpen) {
   EXPECT_EQ(fact.value().ahead_at_most_ms(), 4989);
 }
 
-// A host that is asked and answers when the test says so.
+// A host that answers when the test says so.
 class FakeLink final : public HostLink {
  public:
   void Send(HubMessage message) override {
@@ -100,8 +100,7 @@ class FakeLink final : public HostLink {
     EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&asked), kPatience));
     return task_;
   }
-  // A run that is cancelled while it still asks cancels its task a moment
-  // later.
+  // A run that is cancelled while it asks cancels its task a moment later.
   bool WaitForCancel() {
     absl::MutexLock lock(&mutex_);
     return mutex_.AwaitWithTimeout(absl::Condition(&cancelled_), kPatience);
@@ -324,7 +323,7 @@ TEST_F(FactRunTest, PlanBlocksHostsThatDoNotAnswer) {
   EXPECT_EQ(run->progress().failed(), 1u);
 }
 
-// Two healthy servers, of which a test breaks something.
+// Two healthy servers; each test breaks a part of one.
 class MakeHostsPlanTest : public testing::Test {
  protected:
   MakeHostsPlanTest() : facts_(MakeHealthyFacts(spec_)) {}
@@ -339,11 +338,11 @@ class MakeHostsPlanTest : public testing::Test {
     EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
     return plan;
   }
-  // "link FAIL", of one server.
-  std::vector<std::string> Unmended(int server) const {
+  // The unfixed findings of one server, such as "link FAIL".
+  std::vector<std::string> Unfixed(int server) const {
     std::vector<std::string> rules;
     const ClusterPlan plan = Plan();
-    for (const UnmendedRule& rule : plan.hosts(server).unmended()) {
+    for (const UnfixedRule& rule : plan.hosts(server).unfixed()) {
       rules.push_back(rule.rule() + " " + State_Name(rule.state()));
     }
     return rules;
@@ -354,8 +353,8 @@ class MakeHostsPlanTest : public testing::Test {
 };
 
 TEST_F(MakeHostsPlanTest, LeavesNothingWhereEveryRulePasses) {
-  EXPECT_THAT(Unmended(0), ElementsAre());
-  EXPECT_THAT(Unmended(1), ElementsAre());
+  EXPECT_THAT(Unfixed(0), ElementsAre());
+  EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
 TEST_F(MakeHostsPlanTest, NamesTheRulesThatNoStepMends) {
@@ -363,30 +362,30 @@ TEST_F(MakeHostsPlanTest, NamesTheRulesThatNoStepMends) {
   Device(0, 4).mutable_lldp()->mutable_missing()->set_reason(
       Missing::UNREADABLE);
   EXPECT_TRUE(Plan().hosts(0).steps().empty());
-  EXPECT_THAT(Unmended(0),
+  EXPECT_THAT(Unfixed(0),
               ElementsAre("link FAIL", "lldp UNKNOWN", "lldp-rail UNKNOWN"));
-  EXPECT_THAT(Unmended(1), ElementsAre());
+  EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
 TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSettingOnTheSameDeviceOnly) {
   Device(0, 2).mutable_detect_address()->set_value("10.9.9.9");
   EXPECT_EQ(Plan().hosts(0).steps_size(), 1) << Plan().DebugString();
-  EXPECT_THAT(Unmended(0), ElementsAre());
-  // Nothing is planned for a gateway that the spec does not name.
+  EXPECT_THAT(Unfixed(0), ElementsAre());
+  // The plan has no step for a gateway that the spec does not name.
   spec_.mutable_servers(0)->mutable_devices(5)->clear_gateway();
   Device(0, 5).mutable_gateway()->set_value("10.9.9.9");
-  EXPECT_THAT(Unmended(0), testing::Contains("gateway FAIL"));
+  EXPECT_THAT(Unfixed(0), testing::Contains("gateway FAIL"));
 }
 
 TEST_F(MakeHostsPlanTest, IsMendedByAStepOfTheSameKernelParameterOnly) {
   facts_[0].mutable_kernel()->mutable_somaxconn()->set_value(1);
   facts_[0].mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1);
   EXPECT_EQ(Plan().hosts(0).steps_size(), 2);
-  EXPECT_THAT(Unmended(0), ElementsAre());
+  EXPECT_THAT(Unfixed(0), ElementsAre());
   // Too few for the devices of the cluster, and no plan raises it.
   spec_.mutable_kernel()->set_tcp_max_syn_backlog(0);
   EXPECT_EQ(Plan().hosts(0).steps_size(), 1);
-  EXPECT_THAT(Unmended(0), ElementsAre("syn-backlog FAIL"));
+  EXPECT_THAT(Unfixed(0), ElementsAre("syn-backlog FAIL"));
 }
 
 TEST_F(MakeHostsPlanTest, IsUnknownWhereAnotherHostsStepMayMendIt) {
@@ -397,9 +396,9 @@ TEST_F(MakeHostsPlanTest, IsUnknownWhereAnotherHostsStepMayMendIt) {
       ->mutable_value()
       ->mutable_settings(0)
       ->set_address(taken);
-  EXPECT_THAT(Unmended(0), testing::Contains("ip-unique UNKNOWN"));
-  EXPECT_THAT(Unmended(0), testing::Each(testing::EndsWith(" UNKNOWN")));
-  EXPECT_THAT(Unmended(1), ElementsAre());
+  EXPECT_THAT(Unfixed(0), testing::Contains("ip-unique UNKNOWN"));
+  EXPECT_THAT(Unfixed(0), testing::Each(testing::EndsWith(" UNKNOWN")));
+  EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
 TEST_F(MakeHostsPlanTest, MendsWithANetmaskAllThatFollowsFromIt) {
@@ -409,8 +408,8 @@ TEST_F(MakeHostsPlanTest, MendsWithANetmaskAllThatFollowsFromIt) {
       ->mutable_settings(0)
       ->set_netmask("255.255.0.0");
   EXPECT_FALSE(Plan().hosts(0).steps().empty());
-  EXPECT_THAT(Unmended(0), ElementsAre());
-  EXPECT_THAT(Unmended(1), ElementsAre());
+  EXPECT_THAT(Unfixed(0), ElementsAre());
+  EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
 TEST_F(MakeHostsPlanTest, FailsWhereTheHostAllowsNoStep) {
@@ -418,7 +417,7 @@ TEST_F(MakeHostsPlanTest, FailsWhereTheHostAllowsNoStep) {
   facts_[0].mutable_allows()->Clear();
   facts_[0].mutable_allows()->add_kinds("observe");
   EXPECT_EQ(Plan().hosts(0).blocked_size(), 1);
-  EXPECT_THAT(Unmended(0), ElementsAre("listen-backlog FAIL"));
+  EXPECT_THAT(Unfixed(0), ElementsAre("listen-backlog FAIL"));
 }
 
 TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
@@ -434,8 +433,8 @@ TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
   EXPECT_EQ(plan.hosts(0).steps(0).target().kernel_parameter(),
             "net.core.somaxconn");
   EXPECT_THAT(plan.hosts(0).notes(), ElementsAre("1 step left out by --only"));
-  std::map<std::string, bool> left;  // Whether --only leaves its steps out.
-  for (const UnmendedRule& rule : plan.hosts(0).unmended()) {
+  std::map<std::string, bool> left;  // True: --only leaves out its steps.
+  for (const UnfixedRule& rule : plan.hosts(0).unfixed()) {
     left[rule.rule()] = rule.left_out();
   }
   EXPECT_THAT(left, testing::Contains(testing::Pair("detect-address", true)));
@@ -447,17 +446,17 @@ TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
 TEST_F(MakeHostsPlanTest, SaysOfASilentHostOnlyThatItIsBlocked) {
   facts_[1] = MakeSilentHost("server1", Missing::TIMED_OUT, "no answer");
   EXPECT_EQ(Plan().hosts(1).blocked_size(), 1);
-  EXPECT_THAT(Unmended(1), ElementsAre());
+  EXPECT_THAT(Unfixed(1), ElementsAre());
 }
 
 TEST_F(MakeHostsPlanTest, CoversWhatIsLeftWithTheDigest) {
   Device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
   ClusterPlan plan = Plan();
-  plan.mutable_hosts(0)->clear_unmended();
+  plan.mutable_hosts(0)->clear_unfixed();
   EXPECT_FALSE(VerifyPlan(plan).ok());
 }
 
-// Whether a plan can set it: a setting, or a kernel parameter that runs.
+// True if a plan can set it: a setting, or a running kernel parameter.
 bool IsSet(const std::string& name) {
   PlanStep step;
   step.set_setting(kRunningSetting);
@@ -470,7 +469,8 @@ bool IsSet(const std::string& name) {
 TEST(RuleCatalogueTest, NamesOnlySettingsThatAPlanHas) {
   EXPECT_FALSE(IsSet("gatewya"));
   for (const Rule& rule : RuleCatalogue()) {
-    for (const absl::string_view names : {rule.mended_by, rule.perhaps_by}) {
+    for (const absl::string_view names :
+         {rule.fixed_by, rule.possible_causes}) {
       if (names.empty()) continue;
       const std::vector<std::string> each = absl::StrSplit(names, '/');
       for (const std::string& name : each) {

@@ -1,11 +1,11 @@
-// Who has a name: the part of AttachedHosts that lets streams in.
+// The part of AttachedHosts that decides which stream has a name.
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/strip.h"
-#include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/hello_machine.h"
 
@@ -18,12 +18,12 @@ absl::string_view PeerAddress(absl::string_view peer) {
   return peer;
 }
 
-// Enough of an id to tell two machines apart on one line.
+// So much of an id tells two machines apart on one line.
 absl::string_view ShortId(const std::string& id) {
   return id.empty() ? "none" : absl::string_view(id).substr(0, 16);
 }
 
-// Whether a stream that was asked has answered, whatever it said.
+// True if a stream that was asked has given any answer.
 bool HasAnswered(const absl::Status& status) {
   return !absl::IsDeadlineExceeded(status) && !absl::IsUnavailable(status) &&
          !absl::IsFailedPrecondition(status);
@@ -75,23 +75,24 @@ void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
     absl::MutexLock lock(&mutex_);
     Host& host = hosts_[claim.host];
     host.asked = false;
-    // It may have ended since; whoever came then is asked in turn.
+    // It may have ended since; the stream that came then is asked next.
     if (host.session != nullptr && host.session->id == held) {
-      // Whatever else it has said meanwhile counts as well.
+      // Any other message since then counts, too.
       if (answered || host.session->heard != heard) {
         id = RefuseLocked(claim, &host);
       } else {
         dead = RemoveLocked(
-            held, SameMachine(host.session->attachment.hello, claim.hello)
-                      ? "the same machine attached again"
-                      : "the machine has restarted");
+            held,
+            Worded(SameMachine(host.session->attachment.hello, claim.hello)
+                       ? "hub-same-machine"
+                       : "hub-machine-restarted"));
       }
     }
   }
   if (dead != nullptr) {
     const std::shared_ptr<HostLink> old = dead->attachment.link;
-    EndPending(std::move(dead), "the host attached again");
-    old->Close(absl::AbortedError("this machine has attached again"));
+    EndPending(std::move(dead), Worded("hub-attached-again"));
+    old->Close(AbortedWords("msg-hub-same-machine-again"));
   }
   if (id.ok()) {
     id = Attach(claim);
@@ -104,9 +105,10 @@ void AttachedHosts::OnAsked(const Attachment& claim, SessionId held,
 }
 
 absl::Status AttachedHosts::RefuseLocked(const Attachment& second, Host* host) {
-  host->rival = Rival{second.hello, second.peer, scheduler_->Now()};
-  return FailedPrecondition("two machines present themselves as ", second.host,
-                            ": ", ConflictTextLocked(*host));
+  host->other_claimant =
+      OtherClaimant{second.hello, second.peer, scheduler_->Now()};
+  return PreconditionWords("msg-hub-two-machines", second.host,
+                           ConflictLocked(*host).value_or(FindingValue()));
 }
 
 absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
@@ -118,14 +120,11 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
                            : nullptr;
   if (!attachment.bound_to.empty()) {
     if (holder != nullptr) RefuseLocked(attachment, holder).IgnoreError();
-    return PermissionDenied(
-        "host ", attachment.host, ": its name is bound to the machine with id ",
-        attachment.bound_to, ", and this one has ",
+    return DeniedWords(
+        "msg-hub-name-bound", attachment.host, attachment.bound_to,
         ShortId(attachment.hello.machine_id()),
-        "; if the host was replaced or reinstalled, an admin runs clusterctl "
-        "certificates reset ",
-        attachment.host, ", and the host joins again",
-        attachment.certificate_renews ? "" : kOrByHand);
+        attachment.certificate_renews ? FindingValue()
+                                      : Worded("hub-or-by-hand"));
   }
   if (holder != nullptr) {
     const Hello& first = holder->session->attachment.hello;
@@ -134,21 +133,19 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
       return RefuseLocked(attachment, holder);
     }
     if (std::exchange(holder->asked, true)) {
-      return Unavailable("host ", attachment.host,
-                         ": another stream waits for its name, try again");
+      return UnavailableWords("msg-hub-name-awaited", attachment.host);
     }
     *held = holder->session->id;
     return 0;
   }
   if (sessions_.size() >= limits_.max_attached) {
-    return ResourceExhausted(
-        sessions_.size(),
-        " hosts are attached, and this controller takes no more");
+    return ExhaustedWords("msg-hub-too-many-hosts", sessions_.size());
   }
   Host& host = hosts_[attachment.host];
-  // The machine that tried before may be the one that is here now.
-  if (host.rival && SameMachine(host.rival->hello, attachment.hello)) {
-    host.rival.reset();
+  // The machine that tried before may be the present one.
+  if (host.other_claimant &&
+      SameMachine(host.other_claimant->hello, attachment.hello)) {
+    host.other_claimant.reset();
   }
   host.entry.set_host(attachment.host);
   host.entry.set_attached(true);
@@ -159,7 +156,7 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
   host.entry.set_simulation(attachment.hello.simulation());
   host.entry.set_certificate_ends_ms(attachment.certificate_ends_ms);
   host.entry.set_certificate_renews(attachment.certificate_renews);
-  host.entry.clear_detached_reason();
+  host.entry.clear_detached_reason_words();
   host.session = std::make_unique<Session>();
   host.session->id = ++last_id_;
   host.session->attachment = attachment;
@@ -167,23 +164,22 @@ absl::StatusOr<AttachedHosts::SessionId> AttachedHosts::AdmitLocked(
   return host.session->id;
 }
 
-std::string AttachedHosts::ConflictTextLocked(const Host& host) const {
-  if (!host.session || !host.rival ||
-      scheduler_->Now() - host.rival->last_try > limits_.conflict_memory) {
-    return "";
+std::optional<FindingValue> AttachedHosts::ConflictLocked(
+    const Host& host) const {
+  if (!host.session || !host.other_claimant ||
+      scheduler_->Now() - host.other_claimant->last_try >
+          limits_.conflict_memory) {
+    return std::nullopt;
   }
   const Hello& first = host.session->attachment.hello;
-  const Hello& second = host.rival->hello;
+  const Hello& second = host.other_claimant->hello;
   const bool other_machine = first.machine_id() != second.machine_id();
   const auto id_of = [other_machine](const Hello& hello) {
-    return other_machine
-               ? absl::StrCat("machine id ", ShortId(hello.machine_id()))
-               : absl::StrCat("boot id ", ShortId(hello.boot_id()));
+    return ShortId(other_machine ? hello.machine_id() : hello.boot_id());
   };
-  return absl::StrCat(PeerAddress(host.session->attachment.peer), " (",
-                      id_of(first), ") is attached, ",
-                      PeerAddress(host.rival->peer), " (", id_of(second),
-                      ") was refused");
+  return Worded(other_machine ? "hub-conflict-machine" : "hub-conflict-boot",
+                PeerAddress(host.session->attachment.peer), id_of(first),
+                PeerAddress(host.other_claimant->peer), id_of(second));
 }
 
 bool SameMachine(const Hello& a, const Hello& b) {

@@ -1,11 +1,11 @@
-// Which machine has a host's name: the one that is attached, unless it answers
-// no more or has restarted.
+// A host's name stays with the attached machine while that answers and runs.
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,10 +18,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What became of a stream that came second.
+// The decision about a second stream.
 class Decision {
  public:
-  // 0: not yet.
+  // Returns 0 while undecided.
   absl::StatusOr<uint64_t> Attach(AttachedHosts* hosts, Attachment second) {
     second.decided = [this](const absl::StatusOr<uint64_t>& session) {
       EXPECT_FALSE(later_.has_value()) << "a second word";
@@ -36,6 +36,10 @@ class Decision {
  private:
   std::optional<absl::StatusOr<uint64_t>> later_;
 };
+
+std::string ConflictOf(AttachedHosts& hosts, const std::string& name) {
+  return ValueText(hosts.Entry(SpecOf({name}), name).conflict_words());
+}
 
 TEST(HostClaimsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
   ManualScheduler scheduler;
@@ -57,13 +61,13 @@ TEST(HostClaimsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
   ASSERT_TRUE(decision.later().has_value() && decision.later()->ok());
   EXPECT_TRUE(old_link->closed.has_value());
   EXPECT_TRUE(answer.arrived());
-  // The old stream's end is no news about the new one.
-  hosts.Detach(*first, "closed");
+  // The old stream's end does not affect the new one.
+  hosts.Detach(*first, ToFindingValue("closed"));
   EXPECT_TRUE(hosts.IsAttached("a"));
-  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+  EXPECT_EQ(ConflictOf(hosts, "a"), "");
 }
 
-// Its pong is behind much else that it has to say.
+// Its pong is queued behind many other messages.
 TEST(HostClaimsTest, StreamThatSaysAnythingAtAllLives) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -82,7 +86,7 @@ TEST(HostClaimsTest, StreamThatSaysAnythingAtAllLives) {
   EXPECT_FALSE(link->closed.has_value());
 }
 
-// A copied certificate, with the ids of the machine, which all there can read.
+// A copied certificate, with the machine's ids, which are not secret there.
 TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -97,7 +101,7 @@ TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
     thief.hello.set_booted_at_s(now_s - 10);
     Decision decision;
     ASSERT_EQ(*decision.Attach(&hosts, thief), 0u);
-    // One more is not kept waiting with it.
+    // A third one is refused at once.
     EXPECT_EQ(hosts.Attach(thief).status().code(),
               absl::StatusCode::kUnavailable);
     TaskResult pong;
@@ -108,7 +112,7 @@ TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
     EXPECT_EQ(decision.later()->status().code(),
               absl::StatusCode::kFailedPrecondition);
     EXPECT_FALSE(link->closed.has_value());
-    EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
+    EXPECT_THAT(ConflictOf(hosts, "a"),
                 HasSubstr(absl::StrCat("(boot id ", boot_id, ") was refused")));
   }
   Answer answer;
@@ -117,7 +121,7 @@ TEST(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
   EXPECT_NE(answer.facts().conflict(), "") << "for rule host-identity";
 }
 
-// Also an older clusterd, which knows no ping, or one that has much to do.
+// Also an older clusterd without ping, or a busy one.
 TEST(HostClaimsTest, AnyAnswerSaysThatAStreamLives) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -137,7 +141,7 @@ TEST(HostClaimsTest, AnyAnswerSaysThatAStreamLives) {
   unknown.set_unsupported("what is ping?");
   ASSERT_TRUE(hosts.OnResult(*session, unknown).ok());
   EXPECT_FALSE(decision.later()->ok());
-  hosts.Detach(*session, "closed");
+  hosts.Detach(*session, ToFindingValue("closed"));
 }
 
 TEST(HostClaimsTest, StreamThatEndsWhileItIsAskedGivesTheNameAtOnce) {
@@ -150,7 +154,7 @@ TEST(HostClaimsTest, StreamThatEndsWhileItIsAskedGivesTheNameAtOnce) {
   ASSERT_EQ(*decision.Attach(
                 &hosts, Machine("a", "m", "1", std::make_shared<FakeLink>())),
             0u);
-  hosts.Detach(*session, "the connection broke");
+  hosts.Detach(*session, ToFindingValue("the connection broke"));
   ASSERT_TRUE(decision.later().has_value());
   ASSERT_TRUE(decision.later()->ok());
   EXPECT_NE(**decision.later(), *session);
@@ -170,8 +174,7 @@ TEST(HostClaimsTest, NameThatIsBoundIsNobodyElses) {
   const absl::Status refused = hosts.Attach(other).status();
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("clusterctl certificates reset a"));
-  EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
-              HasSubstr("(machine id m2) was refused"));
+  EXPECT_THAT(ConflictOf(hosts, "a"), HasSubstr("(machine id m2) was refused"));
 }
 
 // The scheduler begins at the first day of 2024.
@@ -186,7 +189,7 @@ Attachment BootedAt(int64_t booted_at_s, const std::string& machine_id = "m") {
   return attachment;
 }
 
-// It is back before its old stream has missed its pings.
+// The machine is back before its old stream has missed its pings.
 TEST(HostClaimsTest, MachineThatHasRestartedTakesOverASilentStream) {
   ManualScheduler scheduler;
   CapturedLog log;
@@ -202,11 +205,11 @@ TEST(HostClaimsTest, MachineThatHasRestartedTakesOverASilentStream) {
   EXPECT_TRUE(answer.arrived());
   EXPECT_TRUE(
       std::static_pointer_cast<FakeLink>(before.link)->closed.has_value());
-  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
-  // A copy of the machine that runs since earlier is none of its restarts.
+  EXPECT_EQ(ConflictOf(hosts, "a"), "");
+  // A copy of the machine that has run for longer is not its restart.
   EXPECT_FALSE(hosts.Attach(BootedAt(kNow - 2 * kDay)).ok());
   EXPECT_THAT(
-      hosts.Entry(SpecOf({"a"}), "a").conflict(),
+      ConflictOf(hosts, "a"),
       HasSubstr(absl::StrCat("(boot id boot", kNow - 2 * kDay, ") was")));
 }
 
@@ -218,7 +221,7 @@ TEST(HostClaimsTest, BootTimesThatTellNothingKeepNobodyOutNorIn) {
     AttachedHosts hosts(&scheduler, &log);
     ASSERT_TRUE(hosts.Attach(BootedAt(kNow - kDay)).ok());
     EXPECT_FALSE(hosts.Attach(BootedAt(absurd)).ok()) << absurd;
-    // Who is first with such a one keeps no true start out for good.
+    // A first host with such a time does not block a true start for good.
     AttachedHosts taken(&scheduler, &log);
     ASSERT_TRUE(taken.Attach(BootedAt(absurd)).ok());
     EXPECT_EQ(*taken.Attach(BootedAt(kNow - kDay)), 0u) << absurd;
@@ -254,7 +257,7 @@ TEST(HostClaimsTest, RefusesSecondMachineAndReportsConflict) {
                              std::make_shared<FakeLink>()));
     EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_FALSE(link->closed.has_value());
-    EXPECT_THAT(hosts.Entry(SpecOf({"a"}), "a").conflict(),
+    EXPECT_THAT(ConflictOf(hosts, "a"),
                 HasSubstr(same_machine_id ? "(boot id boot2) was refused"
                                           : "(machine id m2) was refused"));
     Answer answer;
@@ -273,7 +276,7 @@ TEST(HostClaimsTest, ForgetsConflictWhenTheSecondMachineStopsTrying) {
   ASSERT_FALSE(
       hosts.Attach(Machine("a", "m2", "1", std::make_shared<FakeLink>())).ok());
   scheduler.Advance(absl::Minutes(4));
-  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+  EXPECT_EQ(ConflictOf(hosts, "a"), "");
 }
 
 TEST(HostClaimsTest, ForgetsConflictOfMachineThatRestarted) {
@@ -282,15 +285,15 @@ TEST(HostClaimsTest, ForgetsConflictOfMachineThatRestarted) {
   AttachedHosts hosts(&scheduler, &log);
   const auto before =
       hosts.Attach(Machine("a", "m", "boot1", std::make_shared<FakeLink>()));
-  // It is back before we have noticed that its old stream is dead.
+  // It is back before the controller has noticed that its old stream is dead.
   EXPECT_FALSE(
       hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
           .ok());
-  hosts.Detach(*before, "no answer to pings");
+  hosts.Detach(*before, ToFindingValue("no answer to pings"));
   EXPECT_TRUE(
       hosts.Attach(Machine("a", "m", "boot2", std::make_shared<FakeLink>()))
           .ok());
-  EXPECT_EQ(hosts.Entry(SpecOf({"a"}), "a").conflict(), "");
+  EXPECT_EQ(ConflictOf(hosts, "a"), "");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "config/rules/catalogue.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/waiver_text.h"
 
 namespace clusterd {
@@ -17,7 +18,7 @@ absl::StatusOr<std::unique_ptr<SpecHolder>> SpecHolder::Open(
   if (may_learn && absl::IsNotFound(loaded)) {
     absl::MutexLock lock(&holder->mutex_);
     holder->spec_ = std::make_shared<const ClusterSpec>(DefaultSpec(cluster));
-    holder->refused_.clear();
+    holder->refused_.reset();
     return holder;
   }
   RETURN_IF_ERROR(loaded);
@@ -25,11 +26,7 @@ absl::StatusOr<std::unique_ptr<SpecHolder>> SpecHolder::Open(
 }
 
 absl::Status SpecHolder::WhyRefused() const {
-  return FailedPrecondition(
-      "the controller learns: it has no cluster.yaml yet; write one with "
-      "`clusterctl config learn -o cluster.yaml`, put it on the controller's "
-      "machine as ",
-      path_, " and send clusterd-controller SIGHUP");
+  return PreconditionWords("msg-hub-no-spec-yet", path_);
 }
 
 absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
@@ -40,21 +37,19 @@ absl::StatusOr<std::shared_ptr<ClusterSpec>> SpecHolder::Load() const {
   ASSIGN_OR_RETURN(ClusterSpec spec,
                    LoadSpec(path_, text, nullptr, RuleNames()));
   if (spec.name() != cluster_) {
-    return InvalidArgument(path_, ": name \"", spec.name(),
-                           "\" is not this controller's cluster, expected \"",
-                           cluster_, "\" (--cluster)");
+    return InvalidWords("msg-hub-spec-of-other-cluster", path_, spec.name(),
+                        cluster_);
   }
   return std::make_shared<ClusterSpec>(std::move(spec));
 }
 
-// Reads without the lock: a slow disk must not keep checks from the spec that
-// is in force.
+// Reads without the lock: a slow disk must not block checks.
 absl::Status SpecHolder::Reload() {
   absl::StatusOr<std::shared_ptr<ClusterSpec>> spec = Load();
   absl::MutexLock turn(&change_mutex_);
   absl::MutexLock lock(&mutex_);
   if (!spec.ok()) {
-    refused_ = std::string(spec.status().message());
+    refused_ = MessageWords(spec.status());
     return spec.status();
   }
   if (spec_ != nullptr) {
@@ -64,12 +59,12 @@ absl::Status SpecHolder::Reload() {
   }
   spec_ = *std::move(spec);
   loaded_at_ = scheduler_->Now();
-  refused_.clear();
+  refused_.reset();
   return absl::OkStatus();
 }
 
-// Another spec also where the file is the same, so that nothing that was
-// concluded by the one before is used again.
+// A new spec object even if the file is the same, so that conclusions from the
+// old one are not reused.
 void SpecHolder::ChangeWaivers(absl::FunctionRef<void(Waivers*)> change) {
   absl::MutexLock turn(&change_mutex_);
   const auto next = std::make_shared<ClusterSpec>(*spec());
@@ -92,7 +87,7 @@ GetSpecResponse SpecHolder::Describe() const {
     absl::MutexLock lock(&mutex_);
     spec = spec_;
     response.set_loaded_at_ms(absl::ToUnixMillis(loaded_at_));
-    response.set_refused(refused_);
+    if (refused_.has_value()) *response.mutable_refused_words() = *refused_;
   }
   *response.mutable_spec() = *spec;
   return response;

@@ -1,9 +1,10 @@
-// The cluster spec that the controller judges by, and the file it comes from.
-// A file with a mistake never replaces a good spec.
+// The cluster spec that the controller uses, and its file. A file with a
+// mistake never replaces a good spec.
 #ifndef DAEMON_CONTROLLER_HOSTS_SPEC_HOLDER_H_
 #define DAEMON_CONTROLLER_HOSTS_SPEC_HOLDER_H_
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -24,30 +25,29 @@ namespace clusterd {
 // Safe for concurrent use.
 class SpecHolder {
  public:
-  // Reads the file for the first time. NotFound or PermissionDenied if it
-  // cannot be read; InvalidArgument with every mistake in it, one per line, or
-  // if its name is not `cluster`. `scheduler` must outlive the holder. With
-  // `may_learn` a file that is not there is no error: until a reload finds it,
-  // the holder learns.
+  // First read of the file. NotFound or PermissionDenied if it cannot be read;
+  // InvalidArgument with every mistake in it, one per line, or if its name is
+  // not `cluster`. `scheduler` must outlive the holder. `may_learn`: a missing
+  // file is not an error; the holder learns until a reload finds it.
   static absl::StatusOr<std::unique_ptr<SpecHolder>> Open(
       const std::string& path, const std::string& cluster, Scheduler* scheduler,
       bool may_learn = false);
 
-  // Reads the file again. On an error, as in Open, the spec stays as it was and
-  // Describe() tells of it until a re-read succeeds.
+  // Re-reads the file. On an error, as in Open, the spec stays as it was and
+  // Describe() names the error until a re-read succeeds.
   absl::Status Reload() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Puts a spec with other waivers in force. Those with an id, which are the
-  // controller's, also stay after a reload.
+  // Activates a spec with other waivers. Those with an id, which are the
+  // controller's, survive a reload.
   using Waivers = google::protobuf::RepeatedPtrField<Waiver>;
   void ChangeWaivers(absl::FunctionRef<void(Waivers* waivers)> change)
       ABSL_LOCKS_EXCLUDED(change_mutex_, mutex_);
 
-  // Its name, in the spec and in every certificate.
+  // The cluster's name, in the spec and in every certificate.
   const std::string& cluster() const { return cluster_; }
-  // There is no cluster.yaml yet, and the spec names no server.
+  // cluster.yaml does not exist yet, and the spec names no server.
   bool learns() const { return spec()->servers().empty(); }
-  // Why a call that needs a cluster.yaml is refused while it learns.
+  // The error of calls that need a cluster.yaml while it learns.
   absl::Status WhyRefused() const;
   // Never null.
   std::shared_ptr<const ClusterSpec> spec() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -66,16 +66,16 @@ class SpecHolder {
   const std::string cluster_;
   Scheduler* const scheduler_;
 
-  absl::Mutex change_mutex_;  // Of one change at a time; before mutex_.
+  absl::Mutex change_mutex_;  // For one change at a time; before mutex_.
   mutable absl::Mutex mutex_;
   std::shared_ptr<const ClusterSpec> spec_ ABSL_GUARDED_BY(mutex_);
   absl::Time loaded_at_ ABSL_GUARDED_BY(mutex_);
-  std::string refused_ ABSL_GUARDED_BY(mutex_);
+  std::optional<FindingValue> refused_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The waivers of the spec that cover the host, for the host itself.
+// The spec's waivers that cover the host, as it gets them.
 HostWaivers WaiversOfHost(const ClusterSpec& spec, const std::string& host);
-// Those of the spec that are out of service at `now`.
+// Hosts of the spec that are out of service at `now`.
 std::set<std::string> HostsInMaintenance(const ClusterSpec& spec,
                                          absl::Time now);
 

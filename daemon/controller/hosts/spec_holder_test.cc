@@ -8,6 +8,7 @@
 #include <string>
 
 #include "config/spec/spec_loader.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -50,7 +51,7 @@ TEST(SpecHolderTest, LearnsWhereThereIsNoFileUntilAReloadFindsOne) {
   EXPECT_TRUE((*holder)->learns());
   EXPECT_EQ((*holder)->spec()->name(), "test");
   EXPECT_EQ((*holder)->spec()->deadlines().host_ms(), 30000);
-  EXPECT_EQ((*holder)->Describe().refused(), "");
+  EXPECT_EQ(Rendered((*holder)->Describe()).refused(), "");
   std::ofstream(path) << GoodSpec(2);
   ASSERT_TRUE((*holder)->Reload().ok());
   EXPECT_FALSE((*holder)->learns());
@@ -70,7 +71,7 @@ TEST(SpecHolderTest, RefusedReloadChangesNeitherSpecNorItsTime) {
   const GetSpecResponse after = (*holder)->Describe();
   EXPECT_EQ(after.spec().servers_size(), 2);
   EXPECT_EQ(after.loaded_at_ms(), before.loaded_at_ms());
-  EXPECT_NE(after.refused(), "");
+  EXPECT_NE(Rendered(after).refused(), "");
 }
 
 TEST(SpecHolderTest, KeepsSpecAliveForThoseWhoStillReadIt) {

@@ -1,7 +1,6 @@
 // The sending half of a stream that the controller serves: one write at a time,
-// and then the end. Who has something to send never waits for the peer. What is
-// next is asked for once the write before was taken, and a peer that does not
-// take it is cut off.
+// then the end. Senders never wait for the peer: the writer fetches the next
+// message after the last write, and cuts off a peer that does not take it.
 //
 //   writing     a message is with gRPC, until OnWriteDone
 //   cancelling  the call's context is in use: it goes when the call is done
@@ -26,10 +25,9 @@
 
 namespace clusterd {
 
-// Cuts off a call whose peer does not take what is written to it
-// (write_time.h): a window that stays shut would hold the message, and whatever
-// waits behind it, for ever. A call has one write under way at a time. Both
-// members under the lock of the call's owner, or otherwise one after the other.
+// Cuts off a call whose peer does not take a written message (write_time.h): a
+// shut window would hold it, and all behind it, forever. A call has one write
+// at a time. REQUIRES: calls are serial, for example under their owner's lock.
 class WriteDeadline {
  public:
   // Both must outlive the call.
@@ -39,7 +37,7 @@ class WriteDeadline {
   // A message of that size is about to be written. The call has not ended.
   void Begin(size_t bytes) {
     // The context goes when the call is done, perhaps while the timer runs; the
-    // call itself stays as long as it is referred to.
+    // call itself lives while it is referenced.
     grpc_call* const call = context_->c_call();
     grpc_call_ref(call);
     timer_ = scheduler_->RunAfter(
@@ -48,8 +46,7 @@ class WriteDeadline {
           grpc_call_cancel(call.get(), nullptr);
         });
   }
-  // It was taken, or never will be. After each Begin, at the latest when the
-  // call is done.
+  // After each Begin, once the message is taken or the call is done.
   void End() {
     scheduler_->Cancel(timer_);
     timer_ = 0;
@@ -61,7 +58,7 @@ class WriteDeadline {
   Scheduler::TimerId timer_ = 0;
 };
 
-// For a last message to be taken by a peer that may not be reading any more.
+// Time for a peer that may have stopped reading to take a last message.
 inline constexpr absl::Duration kFlushTimeout = absl::Seconds(5);
 
 // `Reactor` is gRPC's, of a stream that sends a `Message`. gRPC calls the On...
@@ -70,8 +67,8 @@ inline constexpr absl::Duration kFlushTimeout = absl::Seconds(5);
 template <typename Self, typename Reactor, typename Message>
 class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
  public:
-  // Ends the call with `why`, unless it ends already. A peer that does not take
-  // what is being written is cut off soon.
+  // Ends the call with `why`, unless it ends already. Soon cuts off a peer that
+  // does not take the current write.
   void EndForGood(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);
@@ -118,16 +115,16 @@ class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
     self_ = this->shared_from_this();
   }
 
-  // What is next, write_ or what stays until OnTaken; null: nothing is. A
-  // `fill` that is set is called before it is written, without the lock.
+  // The next message, write_ or one that stays until OnTaken; null: none. Calls
+  // a set `fill` before the write, without the lock.
   virtual const Message* TakeNextLocked(std::function<void()>* fill)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) = 0;
-  // The peer has taken it; false: and never will.
+  // The peer has taken it; false: it never will.
   virtual void OnTaken(bool ok) = 0;
-  // The call is over; the last that is called.
+  // The call is over; nothing is called after it.
   virtual void OnOver() {}
 
-  // Starts what is due: a write, or the end. Whenever there may be something.
+  // Starts a due write or end. Call it whenever there may be one.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::function<void()> fill;
     std::optional<absl::Status> finish;
@@ -149,15 +146,15 @@ class StreamWriter : public Reactor, public std::enable_shared_from_this<Self> {
 
   grpc::CallbackServerContext* const context_;
   Scheduler* const scheduler_;
-  Message write_;  // Only touched by who is writing.
+  Message write_;  // Only the writing thread uses it.
 
   mutable absl::Mutex mutex_;
-  // Set: the call ends with this, whatever else there is to send.
+  // Set: the call ends with this, and queued messages are dropped.
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
 
  private:
-  // Cuts off a peer that does not take what is being written.
+  // Cuts off a peer that does not take the current write.
   void BreakOff() ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       absl::MutexLock lock(&mutex_);

@@ -1,5 +1,5 @@
-// The calls of users to one service: who may, in a slot of whom, on which
-// thread the one answer is made, and how it is sent.
+// Users' calls of one service: authorisation, slots, the thread that makes the
+// answer, and sending it.
 #ifndef DAEMON_CONTROLLER_HOSTS_USER_CALLS_H_
 #define DAEMON_CONTROLLER_HOSTS_USER_CALLS_H_
 
@@ -16,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "config/identity/certificate.h"
 #include "config/identity/grpc_status.h"
+#include "config/words/message.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/controller/hosts/controller_parts.h"
 #include "daemon/controller/hosts/stream_writer.h"
@@ -27,14 +28,13 @@
 
 namespace clusterd {
 
-// How many of something may be under way at once: of all users together, and of
-// one, so that nobody holds all of them.
-// Safe for concurrent use.
+// Bounds on calls of a kind under way: for all users, and for one, so that no
+// user takes all of them. Safe for concurrent use.
 class Slots {
  public:
-  // `what`: as in "4 calls read logs already".
-  Slots(std::string what, int of_all, int of_one)
-      : what_(std::move(what)), of_all_(of_all), of_one_(of_one) {}
+  // `what`: the kind in words, as in "4 calls read logs already".
+  Slots(const char* what, int of_all, int of_one)
+      : what_(what), of_all_(of_all), of_one_(of_one) {}
 
   // ResourceExhausted if none is free for that user.
   absl::Status Take(const std::string& who) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -42,9 +42,10 @@ class Slots {
     const auto own = taken_.find(who);
     const bool too_many = own != taken_.end() && own->second >= of_one_;
     if (too_many || all_taken_ >= of_all_) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          too_many ? of_one_ : of_all_, " ", what_, " already",
-          too_many ? absl::StrCat(" for ", who) : "", ", try again later"));
+      return too_many ? ExhaustedWords("msg-hub-too-many-calls-of-user",
+                                       of_one_, Worded(what_), who)
+                      : ExhaustedWords("msg-hub-too-many-calls", of_all_,
+                                       Worded(what_));
     }
     ++all_taken_;
     ++taken_[who];
@@ -59,7 +60,7 @@ class Slots {
   }
 
  private:
-  const std::string what_;
+  const char* const what_;
   const int of_all_;
   const int of_one_;
   absl::Mutex mutex_;
@@ -67,7 +68,7 @@ class Slots {
   std::map<std::string, int> taken_ ABSL_GUARDED_BY(mutex_);  // None is 0.
 };
 
-// Ends a call that has no slot.
+// Ends a call without a slot.
 inline grpc::ServerUnaryReactor* FinishWith(
     grpc::CallbackServerContext* context, const absl::Status& status) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
@@ -76,16 +77,16 @@ inline grpc::ServerUnaryReactor* FinishWith(
 }
 
 // The one answer to a call. It holds a slot of its user until the client has
-// all of it or has gone; a client that does not take it is cut off
+// all of it or has gone; it cuts off a client that does not take it
 // (WriteDeadline). Deletes itself when the call is done.
 class UnaryAnswer final : public grpc::ServerUnaryReactor {
  public:
-  // A slot of that user is taken. All must outlive the call.
+  // REQUIRES: a slot of that user is taken. All must outlive the call.
   UnaryAnswer(grpc::CallbackServerContext* context, Scheduler* scheduler,
               Slots* slots, std::string who)
       : slots_(slots), who_(std::move(who)), deadline_(context, scheduler) {}
 
-  // Once, from any thread, when the response is as it is sent.
+  // Call once, from any thread, when the response is final.
   void Answer(const absl::Status& status,
               const google::protobuf::Message& response) {
     const size_t bytes = status.ok() ? response.ByteSizeLong() : 0;
@@ -112,15 +113,14 @@ class UnaryAnswer final : public grpc::ServerUnaryReactor {
   WriteDeadline deadline_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Why a call is refused while the pool is full.
+// The error of a call while the pool is full.
 inline absl::Status TooMuchToDo() {
-  return absl::ResourceExhaustedError(
-      "the controller has too much to do, try again later");
+  return ExhaustedWords("msg-hub-too-much-to-do");
 }
 
-// Fills in the response from a thread of the pool, which may wait for the disk,
-// and then calls `done`. If the pool is full, calls `refused` and `done` at
-// once with ResourceExhausted.
+// Fills in the response on a thread of the pool, which may wait for the disk,
+// then calls `done`. If the pool is full, calls `refused` and `done` at once
+// with ResourceExhausted.
 template <typename Response>
 void AnswerOnPool(
     WorkerPool* pool, WorkerPool::Place place, Response* response,
@@ -146,36 +146,35 @@ class UserCalls {
  public:
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
-  // A call that has been let in, in a slot of its user.
+  // An admitted call, in a slot of its user.
   struct Begun {
     SpiffeId user;
     UnaryAnswer* answer;
   };
 
-  // `service`: as call_roles.h names it. `also`: why a call is refused that the
-  // gate and its role allow; null: none is. The parts must outlive all calls.
+  // `service`: as call_roles.h names it. `also`: a further reason to refuse
+  // calls; null: none. The parts must outlive all calls.
   UserCalls(absl::string_view service, const ControllerParts& parts,
             std::function<absl::Status(absl::string_view call)> also = nullptr)
       : service_(service), parts_(parts), also_(std::move(also)) {}
 
-  // The user who calls, if the row of `call` lets them. Refusals are audited,
-  // and logged with their address.
+  // The calling user, if the row of `call` allows it. Refusals are audited, and
+  // logged with the address.
   absl::StatusOr<SpiffeId> Admit(
       const Context& context, absl::string_view call,
       const google::protobuf::Message& request) const;
 
-  // Notes a call in the audit file that is refused after it was admitted.
-  // Returns `why`.
+  // Audits a call that is refused after it was admitted. Returns `why`.
   absl::Status Refused(const Context& context, absl::string_view call,
                        const absl::Status& why) const;
 
-  // As Admit; ResourceExhausted if the user has no slot left.
+  // As Admit; ResourceExhausted if the user's slots are taken.
   absl::StatusOr<Begun> Begin(Context* context, absl::string_view call,
                               const google::protobuf::Message& request,
                               Slots* slots) const;
 
-  // Answers with read(user), from a thread of the pool, or from this one.
-  // `request` lives as long as the call.
+  // Answers with read(user), on a thread of the pool, or on this one. `request`
+  // lives as long as the call.
   template <typename Response, typename Read>
   Unary* Answer(Context* context, const char* call,
                 const google::protobuf::Message& request, Slots* slots,
@@ -196,7 +195,7 @@ class UserCalls {
     return answer;
   }
 
-  // The same for what changes something: between two lines of the audit file.
+  // The same for a change: between two lines of the audit file.
   template <typename Response, typename Change>
   Unary* AnswerAudited(Context* context, const char* call,
                        const google::protobuf::Message& request,
@@ -213,7 +212,7 @@ class UserCalls {
   }
 
  private:
-  // A user who may change hosts reads for that, too.
+  // Users who may change hosts also read for that, so they go first.
   static WorkerPool::Place PlaceOf(const SpiffeId& user) {
     return user.role == Role::kOperator || user.role == Role::kAdmin
                ? WorkerPool::Place::kFirst

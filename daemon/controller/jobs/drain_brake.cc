@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/version.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
@@ -58,32 +57,32 @@ DrainAnswer DrainBrake::Ask(const std::string& host,
                         DurationText(limits_.window), "): ", reason);
     return answer;
   }
-  answer.set_why_not(absl::StrCat(
-      "brake: ", Count(failed, "host"), " failed in the last ",
-      DurationText(limits_.window), ", at most ", most,
-      " may be (--drain-share of clusterd-controller): a person must look"));
+  const FindingValue why =
+      Worded("msg-hub-drain-brake", Counted(failed, "host"),
+             Lasting(limits_.window), most);
+  answer.set_why_not(ValueText(why));
+  *answer.mutable_why_not_words() = why;
   if (first_of_host) {
     parts_.log->Error("host ", host, ": ", answer.why_not(),
                       "; it was to be failed for: ", reason);
   }
   if (first && first_of_host) {
-    KeepSoon(absl::StrCat(answer.why_not(), "; the first that was refused is ",
-                          host, ": ", reason));
+    KeepSoon(Worded("hub-brake-first", why, host, reason));
   }
   return answer;
 }
 
-void DrainBrake::KeepSoon(const std::string& why) {
+void DrainBrake::KeepSoon(const FindingValue& why) {
   Report report;
   report.set_schema_version(kReportSchemaVersion);
   report.set_cluster(parts_.spec->cluster());
   report.set_run_id(NewRunId());
   report.set_started_at_ms(absl::ToUnixMillis(parts_.scheduler->Now()));
   report.set_verdict(UNKNOWN);
-  report.set_error(why);
+  report.set_error(ValueText(why));
+  *report.mutable_error_words() = why;
   report.set_clusterd_version(kClusterdVersion);
-  // The history waits for its disk. A pool that is full costs the entry; the
-  // log has the same words.
+  // The disk may be slow. A full pool costs only the entry, not the log line.
   parts_.pool->TryRun([parts = parts_, report = std::move(report)]() mutable {
     const absl::Status kept = parts.history->Add(RecordOfCheck(
         std::move(report), ControllerActor(parts.spec->cluster())));

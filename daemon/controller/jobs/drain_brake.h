@@ -1,9 +1,9 @@
-// The brake on hooks that fail their hosts: what makes many hosts fail at once
-// is more often one mistake of a person, or ours, than many broken hosts.
-//   hosts failed in the window, this one too   | may
+// Brakes hooks that fail their hosts: when many hosts fail at once, a person's
+// or our own mistake is likelier than many broken hosts.
+//   hosts failed in the window, this one too   | may fail
 //   up to 2, or the share of the spec's hosts  | yes
-//   more                                       | no: a person must look
-// A share of 0 lets no host be failed at all.
+//   more                                       | no: a person must check
+// With a share of 0, no host may be failed at all.
 #ifndef DAEMON_CONTROLLER_JOBS_DRAIN_BRAKE_H_
 #define DAEMON_CONTROLLER_JOBS_DRAIN_BRAKE_H_
 
@@ -20,35 +20,32 @@
 namespace clusterd {
 
 struct DrainLimits {
-  // Of the hosts of the spec, in percent.
+  // Percent of the spec's hosts.
   int share_percent = 10;
   absl::Duration window = absl::Minutes(10);
 };
 
-// Counts in memory alone: it starts anew with the controller. Safe for
-// concurrent use.
+// Counts in memory, from the controller's start. Safe for concurrent use.
 class DrainBrake {
  public:
   // All parts must outlive it.
   DrainBrake(const ControllerParts& parts, const DrainLimits& limits)
       : parts_(parts), limits_(limits) {}
 
-  // The answer to a host that is about to be failed; a yes counts it, once in a
-  // window however often it asks. A no is logged, once for each host in a
-  // window, and the first one is kept in the history, as a check without a
-  // verdict. Does not block.
+  // Answers a host that is about to be failed; a yes counts once in a window. A
+  // no is logged once for each host in a window; the first is kept in the
+  // history as a check without a verdict. Does not block.
   DrainAnswer Ask(const std::string& host, const DrainQuestion& question)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   using LastTimes = std::map<std::string, absl::Time>;
 
-  // Drops what has left the window. Of a clock that was set back what lies
-  // ahead counts from now.
+  // Drops times outside the window; times in the future count from now.
   void Sweep(absl::Time now, LastTimes* times) const;
   // The hosts that may be failed in one window.
   size_t Most() const;
-  void KeepSoon(const std::string& why);
+  void KeepSoon(const FindingValue& why);
 
   const ControllerParts parts_;
   const DrainLimits limits_;

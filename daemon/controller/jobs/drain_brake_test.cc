@@ -24,7 +24,7 @@ using ::testing::Not;
 
 class DrainBrakeTest : public testing::Test {
  protected:
-  // What is left there uses the history.
+  // Queued work uses the history.
   ~DrainBrakeTest() override { pool_.Drain(); }
 
   void Start(int hosts, const DrainLimits& limits = {}) {
@@ -84,7 +84,7 @@ TEST_F(DrainBrakeTest, CountsAHostOnceHoweverOftenItAsks) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(May(0));
   EXPECT_TRUE(May(1));
   EXPECT_TRUE(May(0)) << "it is among the two";
-  // Its last time counts.
+  // The host's last time counts.
   scheduler_.Advance(absl::Minutes(5));
   EXPECT_TRUE(May(0));
   scheduler_.Advance(absl::Minutes(6));
@@ -106,14 +106,16 @@ TEST_F(DrainBrakeTest, TellsOfARefusalOnceForAHostAndKeepsTheFirst) {
   EXPECT_EQ(Kept(), 1);
   const HistoryEntry entry = history_->List({})->entries(0);
   EXPECT_EQ(entry.outcome(), "unknown");
-  EXPECT_THAT(entry.summary(), HasSubstr("brake: 2 hosts failed in the last"));
-  EXPECT_THAT(entry.summary(), HasSubstr("a person must look"));
+  EXPECT_THAT(ValueText(entry.summary_words()),
+              HasSubstr("brake: 2 hosts failed in the last"));
+  EXPECT_THAT(ValueText(entry.summary_words()),
+              HasSubstr("a person must look"));
   const std::string lines = log_.Lines();
   const size_t first = lines.find("host server2: brake");
   ASSERT_NE(first, std::string::npos);
   EXPECT_EQ(lines.find("host server2: brake", first + 1), std::string::npos);
   EXPECT_THAT(lines, HasSubstr("host server3: brake"));
-  // A new window, a new entry.
+  // A new window gets a new entry.
   scheduler_.Advance(absl::Minutes(11));
   for (int host = 0; host < 3; ++host) May(host);
   EXPECT_EQ(Kept(), 2);

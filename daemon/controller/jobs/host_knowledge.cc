@@ -1,16 +1,17 @@
-// The part of JobDesk that answers hosts, and decides whom a host's question
-// makes work.
+// The part of JobChecks that answers hosts, and chooses the hosts to ask.
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
+#include "daemon/controller/hosts/fact_limits.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/jobs/job_checks.h"
 
 namespace clusterd {
 namespace {
@@ -26,7 +27,7 @@ absl::StatusOr<SignedVerdict> SignedFor(const std::string& host,
 
 }  // namespace
 
-bool JobDesk::MayAskLocked(const Run& run, const std::string& host) const {
+bool JobChecks::MayAskLocked(const Run& run, const std::string& host) const {
   if (run.for_user || parts_.scheduler->Now() < run.held_until) return true;
   if (!host.empty()) return run.known_by.contains(host);
   return absl::c_all_of(run.prepared.hosts, [&run](const std::string& each) {
@@ -34,7 +35,7 @@ bool JobDesk::MayAskLocked(const Run& run, const std::string& host) const {
   });
 }
 
-JobDesk::KnownBy JobDesk::KnownByLocked(const std::string& key) const {
+JobChecks::KnownBy JobChecks::KnownByLocked(const std::string& key) const {
   KnownBy known_by;
   const auto kept = kept_.find(key);
   if (kept != kept_.end()) known_by = kept->second.known_by;
@@ -49,7 +50,7 @@ JobDesk::KnownBy JobDesk::KnownByLocked(const std::string& key) const {
   return known_by;
 }
 
-absl::Status JobDesk::CountBegunLocked(const std::string& host) {
+absl::Status JobChecks::CountBegunLocked(const std::string& host) {
   const absl::Time now = parts_.scheduler->Now();
   std::vector<absl::Time>& begun = begun_[host];
   DropIf(&begun, [now](absl::Time at) {
@@ -62,13 +63,11 @@ absl::Status JobDesk::CountBegunLocked(const std::string& host) {
     begun.push_back(now);
     return absl::OkStatus();
   }
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "host ", host, " has begun as many checks of other hosts as it may, ",
-      limits_.begun_a_minute, " a minute and ", limits_.begun_an_hour,
-      " an hour, try again later"));
+  return ExhaustedWords("msg-hub-job-checks-of-host", host,
+                        limits_.begun_a_minute, limits_.begun_an_hour);
 }
 
-void JobDesk::HoldUnknowing(Run* run) {
+void JobChecks::HoldUnknowing(Run* run) {
   FactOrder& order = *run->prepared.order;
   KnownBy known_by;
   {
@@ -78,19 +77,17 @@ void JobDesk::HoldUnknowing(Run* run) {
   }
   order.hold_for = limits_.known_wait;
   order.why_held =
-      absl::StrCat("it has not asked about this job itself within ",
-                   DurationText(limits_.known_wait),
-                   ", and no tool is run on it by another host's word");
+      Worded("hub-host-not-asked", DurationText(limits_.known_wait));
   for (const std::string& host : order.hosts) {
-    // Nobody waits for one that is away to ask.
+    // A detached host cannot ask, so do not wait for it.
     if (!known_by.contains(host) && parts_.hosts->IsAttached(host)) {
       order.held.insert(host);
     }
   }
 }
 
-void JobDesk::AskAs(const std::string& host, JobQuestion question,
-                    std::function<void(JobAnswer answer)> reply) {
+void JobChecks::AskAs(const std::string& host, JobQuestion question,
+                      std::function<void(JobAnswer answer)> reply) {
   JobAsk ask;
   ask.job_bytes = std::move(*question.mutable_job());
   ask.max_age = absl::Milliseconds(question.max_age_ms());
@@ -106,9 +103,7 @@ void JobDesk::AskAs(const std::string& host, JobQuestion question,
     if (verdict.ok()) {
       *answer.mutable_verdict() = *std::move(verdict);
     } else {
-      const absl::Status& why = verdict.status();
-      answer.mutable_error()->set_code(why.raw_code());
-      answer.mutable_error()->set_message(std::string(why.message()));
+      *answer.mutable_error() = ToTaskError(verdict.status());
     }
     reply(std::move(answer));
   };

@@ -22,7 +22,7 @@ std::string OneLineJson(const google::protobuf::Message& message) {
   return line;
 }
 
-// Also of what a name may not hold.
+// Escapes any text, even one that is not a valid name.
 std::string JsonText(const std::string& text) {
   google::protobuf::Value value;
   value.set_string_value(text);
@@ -34,7 +34,7 @@ constexpr absl::Duration kTryAgainAfter[] = {
 constexpr absl::Duration kThenEvery = absl::Minutes(2);
 constexpr absl::Duration kGiveUpAfter = absl::Hours(24);
 
-// Of the lane with that key.
+// The notifier in a lane's key.
 std::string NotifierKey(const std::string& lane) {
   return lane.substr(lane.find('\n') + 1);
 }
@@ -93,14 +93,14 @@ void NewsSender::ReadSpec(const ClusterSpec& spec) {
   std::vector<std::string> begun;
   {
     absl::MutexLock lock(&mutex_);
-    std::map<std::string, ToldPtr> left;  // The newest of each schedule.
+    std::map<std::string, NotifiedPtr> left;  // The newest of each schedule.
     for (auto& [key, lane] : lanes_) {
       const bool is_gone = now.count(NotifierKey(key)) == 0;
       const bool was_gone = std::exchange(lane.is_gone, is_gone);
       if (!is_gone || was_gone) continue;
-      const ToldPtr& told =
+      const NotifiedPtr& told =
           lane.waiting != nullptr ? lane.waiting : lane.current;
-      ToldPtr& newest = left[told->schedule];
+      NotifiedPtr& newest = left[told->schedule];
       if (newest == nullptr || newest->number < told->number) newest = told;
     }
     now.swap(notify_);
@@ -113,7 +113,7 @@ void NewsSender::ReadSpec(const ClusterSpec& spec) {
 }
 
 void NewsSender::Send(VerdictNews news) {
-  auto told = std::make_shared<Told>();
+  auto told = std::make_shared<Notified>();
   {
     absl::MutexLock lock(&mutex_);
     if (notify_.empty()) return;
@@ -130,7 +130,7 @@ void NewsSender::Send(VerdictNews news) {
   for (const std::string& key : begun) TellSoon(key);
 }
 
-void NewsSender::GiveLocked(const Notifier& to, const ToldPtr& told,
+void NewsSender::GiveLocked(const Notifier& to, const NotifiedPtr& told,
                             std::vector<std::string>* begun) {
   const std::string key =
       absl::StrCat(told->schedule, "\n", to.SerializeAsString());
@@ -169,8 +169,8 @@ void NewsSender::EndTurn(const std::string& lane) {
 
 void NewsSender::TellNext(const std::string& key) {
   Notifier to;
-  ToldPtr told;
-  ToldPtr given_up;  // For something newer, before its next try.
+  NotifiedPtr told;
+  NotifiedPtr given_up;  // For something newer, before its next try.
   size_t tries = 0;
   absl::Time began;
   bool is_gone = false;
@@ -214,8 +214,8 @@ void NewsSender::TellNext(const std::string& key) {
   if (may_again && !newer) {
     const bool quick = tries < std::size(kTryAgainAfter);
     if (tries == std::size(kTryAgainAfter)) {
-      log_->Warning(told->text, ": not told ", to.command(0),
-                    " yet, tried again every 2 minutes for a day: ",
+      log_->Warning(told->text, ": not notified ", to.command(0),
+                    " yet, trying again every 2 minutes for a day: ",
                     result.status().message());
     }
     scheduler_->RunAfter(quick ? kTryAgainAfter[tries] : kThenEvery,
@@ -227,12 +227,12 @@ void NewsSender::TellNext(const std::string& key) {
   EndTurn(key);
 }
 
-void NewsSender::LogResult(const Notifier& to, const Told& told,
+void NewsSender::LogResult(const Notifier& to, const Notified& told,
                            const absl::StatusOr<std::string>& result) const {
   if (result.ok()) {
-    log_->Info(told.text, ": told ", to.command(0), Part(": ", *result));
+    log_->Info(told.text, ": notified ", to.command(0), Part(": ", *result));
   } else {
-    log_->Error(told.text, ": could not tell ", to.command(0), ": ",
+    log_->Error(told.text, ": could not notify ", to.command(0), ": ",
                 result.status().message());
   }
 }

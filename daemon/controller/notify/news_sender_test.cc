@@ -1,5 +1,5 @@
-// NewsSender and what it runs: real programs, and the notifiers of
-// deploy/notify with a real web server on loopback.
+// NewsSender with real programs, and the notifiers of deploy/notify with a real
+// web server on loopback.
 #include "daemon/controller/notify/news_sender.h"
 
 #include <netinet/in.h>
@@ -31,7 +31,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// The deadline of a notifier that a test does not want to see expire.
+// A notifier's deadline that never expires in a test.
 constexpr uint32_t kLongMs = 3'600'000;
 
 std::string ReadFile(const std::string& path) {
@@ -40,8 +40,8 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// A program that keeps what it reads and exits with one status after the other,
-// and then with the last one for ever. "wait": it hangs until Release.
+// A program that keeps its input and exits with each status in turn, then
+// always with the last one. "wait": it hangs until Release.
 class Program {
  public:
   explicit Program(const std::string& statuses) {
@@ -68,7 +68,7 @@ class Program {
     *spec.add_notify() = to_;
     return spec;
   }
-  // What it has read, of every time.
+  // Its input of every run.
   std::vector<std::string> runs() const {
     std::vector<std::string> runs;
     while (std::filesystem::exists(absl::StrCat(folder_, runs.size()))) {
@@ -124,9 +124,9 @@ TEST_F(NewsSenderTest, AProgramReadsTheNews) {
   }
   to->set_deadline_ms(kLongMs);
   Send(spec, FailNews());
-  ASSERT_TRUE(log_.WaitFor(
-      "schedule links: fail, was pass (check 0123456789abcdef): told /bin/sh: "
-      "paged"));
+  ASSERT_TRUE(
+      log_.WaitFor("schedule links: fail, was pass (check 0123456789abcdef): "
+                   "notified /bin/sh: paged"));
   const std::string text = ReadFile(file);
   google::protobuf::Struct json;
   ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(text, &json).ok())
@@ -174,7 +174,7 @@ TEST_F(NewsSenderTest, AProgramThatAsksForItIsRunAgain) {
     EXPECT_EQ(scheduler_.UntilNext(), absl::Seconds(seconds));
     scheduler_.Advance(absl::Seconds(seconds));
   }
-  ASSERT_TRUE(log_.WaitFor(": told /bin/sh"));
+  ASSERT_TRUE(log_.WaitFor(": notified /bin/sh"));
   EXPECT_THAT(program.runs(), SizeIs(3));
   EXPECT_THAT(log_.Lines(), Not(HasSubstr("could not")));
 }
@@ -182,7 +182,7 @@ TEST_F(NewsSenderTest, AProgramThatAsksForItIsRunAgain) {
 TEST_F(NewsSenderTest, AnotherStatusIsLoggedAndNotTriedAgain) {
   const Program program("3");
   Send(program.spec(), FailNews());
-  ASSERT_TRUE(log_.WaitFor("could not tell /bin/sh: exit status 3"));
+  ASSERT_TRUE(log_.WaitFor("could not notify /bin/sh: exit status 3"));
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 
@@ -194,10 +194,11 @@ TEST_F(NewsSenderTest, WhatIsAwayForLongIsToldWhenItIsBack) {
     EXPECT_EQ(scheduler_.UntilNext(), absl::Seconds(seconds));
     scheduler_.Advance(absl::Seconds(seconds));
   }
-  ASSERT_TRUE(log_.WaitFor(": told /bin/sh"));
+  ASSERT_TRUE(log_.WaitFor(": notified /bin/sh"));
   EXPECT_THAT(program.runs(), SizeIs(6));
   const std::string lines = log_.Lines();
-  EXPECT_THAT(lines, HasSubstr("yet, tried again every 2 minutes for a day: "));
+  EXPECT_THAT(lines,
+              HasSubstr("yet, trying again every 2 minutes for a day: "));
   EXPECT_EQ(lines.find("yet"), lines.rfind("yet")) << lines;
 }
 
@@ -211,7 +212,7 @@ TEST_F(NewsSenderTest, ATryWithoutEndIsGivenUpAfterADayAndLoggedOnce) {
   ASSERT_TRUE(scheduler_.WaitForPending(1));
   EXPECT_THAT(log_.Lines(), Not(HasSubstr("could not")));
   scheduler_.Advance(absl::Hours(24));
-  ASSERT_TRUE(log_.WaitFor("could not tell /bin/sh: exit status 75"));
+  ASSERT_TRUE(log_.WaitFor("could not notify /bin/sh: exit status 75"));
   EXPECT_THAT(program.runs(), SizeIs(6));
   EXPECT_EQ(scheduler_.pending(), 0);
   const std::string lines = log_.Lines();
@@ -243,12 +244,12 @@ TEST_F(NewsSenderTest, SchedulesOfOneNotifierTakeTurns) {
   }
   ASSERT_TRUE(
       log_.WaitFor("schedule c: fail, was pass (check "
-                   "0123456789abcdef): told /bin/sh"));
+                   "0123456789abcdef): notified /bin/sh"));
   ASSERT_TRUE(scheduler_.WaitForPending(1));
   scheduler_.Advance(absl::Seconds(5));
   ASSERT_TRUE(
       log_.WaitFor("schedule a: fail, was pass (check "
-                   "0123456789abcdef): told /bin/sh"));
+                   "0123456789abcdef): notified /bin/sh"));
 }
 
 TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {
@@ -258,12 +259,12 @@ TEST_F(NewsSenderTest, TheNewestOfWhatWaitsIsTold) {
   Send(program.spec(), FailNews("0000000000000002"));
   Send(program.spec(), FailNews("0000000000000003"));
   scheduler_.Advance(absl::Seconds(5));
-  ASSERT_TRUE(log_.WaitFor("(check 0000000000000003): told"));
+  ASSERT_TRUE(log_.WaitFor("(check 0000000000000003): notified"));
   const auto runs = program.runs();
   ASSERT_THAT(runs, SizeIs(2));
   EXPECT_THAT(runs[1], HasSubstr("0000000000000003"));
   EXPECT_THAT(log_.Lines(), HasSubstr("(check 0000000000000001): could not "
-                                      "tell"));
+                                      "notify"));
 }
 
 TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
@@ -283,7 +284,7 @@ TEST_F(NewsSenderTest, WhatIsLeftOfACorrectedNotifierIsToldTheNewOneAlone) {
   ASSERT_TRUE(log_.WaitFor(": cluster.yaml has it no more"));
   EXPECT_THAT(wrong.runs(), SizeIs(1));
   EXPECT_EQ(scheduler_.pending(), 0);
-  // What still waits for its turn would be replaced by what is newer.
+  // Newer news would replace those still queued.
   other.WaitForRuns(1);
   sender_.Send(FailNews("0000000000000002"));
   right.WaitForRuns(2);
@@ -301,7 +302,7 @@ TEST_F(NewsSenderTest, ANotifierThatIsBeingToldWhenItGoesIsNotAskedAgain) {
   sender_.ReadSpec(right.spec());
   right.WaitForRuns(1);
   silent.Release();
-  ASSERT_TRUE(log_.WaitFor(": could not tell /bin/sh: exit status 75"));
+  ASSERT_TRUE(log_.WaitFor(": could not notify /bin/sh: exit status 75"));
   EXPECT_EQ(scheduler_.pending(), 0);
 }
 
@@ -313,7 +314,7 @@ TEST_F(NewsSenderTest, StopsWhileANotifierHangs) {
   EXPECT_THAT(log_.Lines(), HasSubstr("the controller is stopping"));
 }
 
-// Everything that the command lines of this machine's processes say.
+// The command lines of all processes on this machine.
 std::string AllCommandLines() {
   std::string all;
   std::error_code error;
@@ -327,8 +328,7 @@ std::string AllCommandLines() {
   return all;
 }
 
-// A web server on loopback for one request at a time, which it answers with a
-// status and a body.
+// A web server on loopback that answers single requests with status and body.
 class WebServer {
  public:
   WebServer(const std::string& status, const std::string& body)
@@ -354,16 +354,16 @@ class WebServer {
     close(listener_);
   }
 
-  // As one word, so that no other process has it.
+  // One word that other processes do not have.
   static constexpr char kKey[] = "f8e1-never-in-a-list-of-processes";
 
   const std::string& url() const { return url_; }
-  // The last one,
+  // The last request.
   std::string request() const {
     absl::MutexLock lock(&mutex_);
     return request_;
   }
-  // and the command lines of all processes before it was answered.
+  // The command lines of all processes before it was answered.
   std::string command_lines() const {
     absl::MutexLock lock(&mutex_);
     return command_lines_;
@@ -501,7 +501,7 @@ TEST(NotifyExamplesTest, ServersInTroubleAreAskedAgainAndNoneIsFollowed) {
 }
 
 TEST(NotifyExamplesTest, NobodyThereIsWorthAnotherTryAndABadAddressIsNot) {
-  // A port that is taken, and where nobody listens.
+  // A port that is taken, but does not listen.
   const int taken = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;

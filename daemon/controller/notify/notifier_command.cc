@@ -27,17 +27,17 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr size_t kKeptOutput = 4096;
-// After SIGKILL; what the kernel does not let go by then is left behind.
+// After SIGKILL; a process that the kernel still holds then is left behind.
 constexpr absl::Duration kReapGrace = absl::Seconds(1);
-// Where the kernel cannot tell of a child's end through a descriptor (before
-// Linux 5.3), it is asked this often.
+// The interval of checks if the kernel cannot report a child's end through a
+// descriptor (before Linux 5.3).
 constexpr absl::Duration kAskStep = absl::Milliseconds(10);
 
 absl::Status NothingToHave(absl::string_view what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
 }
 
-// A file without a name that holds `text`, at its beginning.
+// An unnamed file with `text`, at its beginning.
 absl::StatusOr<OwnedFd> FileOf(absl::string_view text) {
   OwnedFd file(memfd_create("news", MFD_CLOEXEC));
   if (file.get() < 0) return NothingToHave("memory");
@@ -76,7 +76,7 @@ absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& argv, int input,
   posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  // Whatever some library opened without O_CLOEXEC stays behind.
+  // Descriptors that a library opened without O_CLOEXEC are not inherited.
   posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawn_file_actions_addchdir_np(&actions, "/");
   sigset_t none;
@@ -105,11 +105,11 @@ absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& argv, int input,
   return pid;
 }
 
-// Reads what is there; keeps its beginning.
+// Reads available output; keeps its beginning.
 void ReadSome(int fd, std::string* output) {
   char buffer[4096];
   ssize_t got;
-  // What a program writes without end is not waited for.
+  // Bounded, since a program may write endlessly.
   for (int times = 0; times < 16; ++times) {
     got = read(fd, buffer, sizeof(buffer));
     if (got <= 0) return;
@@ -127,7 +127,7 @@ bool HasExited(pid_t pid) {
 
 enum class Ended { kItself, kDeadline, kStop };
 
-// Follows the child until one of these.
+// Follows the child until one of these happens.
 Ended Follow(pid_t pid, int output, int stop, absl::Duration deadline,
              std::string* text) {
   const OwnedFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
@@ -135,7 +135,7 @@ Ended Follow(pid_t pid, int output, int stop, absl::Duration deadline,
   while (!HasExited(pid)) {
     const absl::Duration left = absl::FromChrono(end - Steady::now());
     if (left <= absl::ZeroDuration()) return Ended::kDeadline;
-    // poll() leaves out what is -1.
+    // poll() ignores descriptors of -1.
     pollfd fds[] = {
         {output, POLLIN, 0}, {stop, POLLIN, 0}, {pidfd.get(), POLLIN, 0}};
     const absl::Duration wait =
@@ -143,16 +143,16 @@ Ended Follow(pid_t pid, int output, int stop, absl::Duration deadline,
     poll(fds, 3, static_cast<int>(absl::ToInt64Milliseconds(wait)) + 1);
     if (fds[1].revents != 0) return Ended::kStop;
     if ((fds[0].revents & POLLIN) != 0) ReadSome(output, text);
-    if ((fds[0].revents & ~POLLIN) != 0) output = -1;  // Nobody writes there.
+    if ((fds[0].revents & ~POLLIN) != 0) output = -1;  // Its writers are gone.
   }
   return Ended::kItself;
 }
 
-// Its exit status as waitpid has it; nothing: it has not gone.
+// Its exit status as waitpid returns it; nullopt: it still runs.
 std::optional<int> Reap(pid_t pid) {
   int status = 0;
   const auto end = Steady::now() + absl::ToChronoNanoseconds(kReapGrace);
-  // Asked at least once, however late it is: most have ended already.
+  // Checks at least once, however late: most children have ended already.
   while (true) {
     const bool last = Steady::now() >= end;
     const pid_t got = waitpid(pid, &status, WNOHANG);
@@ -179,7 +179,7 @@ absl::StatusOr<std::string> RunNotifierCommand(
   written = OwnedFd();
   std::string text;
   const Ended ended = Follow(pid, output.get(), stop, deadline, &text);
-  // Also whom it has left behind; not reaped, its group is still its own.
+  // Also kills its children; its group id stays valid until it is reaped.
   kill(-pid, SIGKILL);
   const std::optional<int> status = Reap(pid);
   ReadSome(output.get(), &text);
@@ -205,7 +205,7 @@ absl::StatusOr<std::string> RunNotifierCommand(
   }
   return absl::FailedPreconditionError(failed(
       status.has_value() ? absl::StrCat("ended by signal ", WTERMSIG(*status))
-                         : "its end cannot be told"));
+                         : "its end is not known"));
 }
 
 }  // namespace clusterd

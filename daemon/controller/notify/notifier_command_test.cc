@@ -41,8 +41,7 @@ class RunNotifierCommandTest : public testing::Test {
   const StopSignal stop_{};
 };
 
-// A pipe with a name, `file_`.alive, that a script and what it starts hold open
-// for as long as they live.
+// The named pipe `file_`.alive, which a script and its children hold open.
 class RunNotifierCommandKillTest : public RunNotifierCommandTest {
  protected:
   void SetUp() override {
@@ -55,7 +54,7 @@ class RunNotifierCommandKillTest : public RunNotifierCommandTest {
   void TearDown() override {
     if (fd_ >= 0) close(fd_);
   }
-  // Whether all have gone, or go. REQUIRES: one has opened it.
+  // True if all have gone, or go. REQUIRES: one has opened it.
   bool AllGo() const {
     pollfd held = {fd_, 0, 0};
     return poll(&held, 1,
@@ -77,7 +76,7 @@ TEST_F(RunNotifierCommandTest, ReadsTheWholeInputAndTellsTheFirstLine) {
 
 TEST_F(RunNotifierCommandTest, ProgramThatReadsNothingIsNoTrouble) {
   EXPECT_TRUE(RunShell("exit 0", std::string(3 << 20, 'x')).ok());
-  // Nor one that writes without end.
+  // Endless output does not block it either.
   const auto noisy = RunShell("head -c 9000000 /dev/zero; exit 0");
   EXPECT_TRUE(noisy.ok()) << noisy.status();
 }
@@ -114,7 +113,7 @@ TEST_F(RunNotifierCommandTest, WhatCannotBeRunIsNamed) {
 }
 
 TEST_F(RunNotifierCommandKillTest, IsKilledAtItsDeadlineWithAllThatItStarted) {
-  // Longer and longer, until the script has come to its end before that.
+  // Double the deadline until the script reaches its `wait` before it.
   absl::Duration deadline = absl::Milliseconds(250);
   absl::Status status;
   do {

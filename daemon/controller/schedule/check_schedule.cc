@@ -22,11 +22,11 @@ namespace {
 
 constexpr int kToldAtSight = 3;
 
-// So that people's checks have most of the hosts' time.
+// Leaves most of the hosts' time for manual checks.
 constexpr size_t kAtOnce = 2;
 constexpr absl::Duration kMayNotBeTold = absl::Minutes(10);
-// Of the history at a restart: more than begin within kMayNotBeTold, and how
-// many reports before these, which may be large, are read for what was told.
+// Checks to recall at a restart: more than begin within kMayNotBeTold, and how
+// many earlier reports, which may be large, are read for the sent state.
 constexpr size_t kRecalled = 32;
 constexpr size_t kMostRead = 8;
 
@@ -34,7 +34,7 @@ absl::Duration EveryOf(const ScheduledCheck& check) {
   return absl::Seconds(check.every_s());
 }
 
-// What is waived is nobody's news.
+// Waived findings are not news.
 State UnwaivedState(const RuleResult& result) {
   State worst = PASS;
   bool waived = false;
@@ -76,7 +76,7 @@ Verdicts VerdictsOf(const Report& report) {
     if (absl::c_linear_search(NetworkRules(), result.rule())) continue;
     verdicts.without_network = WorseState(verdicts.without_network, state);
   }
-  // It is worse than all rules where something could not be judged.
+  // It is worse than all rules if a finding could not be judged.
   const State verdict = KnownState(report.verdict());
   if (verdict != of_rules) verdicts.all = WorseState(verdicts.all, verdict);
   return verdicts;
@@ -139,7 +139,7 @@ News ReportWatch::See(const ScheduleLook& look, NewFailures* started) {
     if (fails || is_judged) {
       const News own = watch.See(VerdictsOfFailure(failure.first, fails),
                                  look.began, look.ended);
-      // A fix is no news, but takes a second look as well.
+      // A fix is not news, but takes a second look as well.
       if (fails || own == News::kLookAgain) news = std::max(news, own);
     }
     it = !fails && watch.IsQuiet(look.began) ? failures_.erase(it)
@@ -163,7 +163,7 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
   if (!pass) return;
   const std::shared_ptr<const ClusterSpec> spec = parts_.spec->spec();
   std::vector<ScheduledPtr> recalled;
-  std::vector<ScheduledPtr> gone;  // At first all that were there before.
+  std::vector<ScheduledPtr> gone;  // Initially all earlier ones.
   {
     absl::MutexLock lock(&mutex_);
     gone = std::exchange(all_, {});
@@ -180,7 +180,7 @@ void CheckSchedule::ReadSpec(absl::Duration settle) {
       }
       all_.push_back(one);
       if (one->check.SerializeAsString() == check.SerializeAsString()) continue;
-      // What runs of the old form ends as such.
+      // A running check of the old form ends as such.
       CancelTimersLocked(one.get());
       one->check = check;
       recalled.push_back(one);
@@ -242,15 +242,15 @@ ReportWatch CheckSchedule::WatchOf(
     ++at;
   }
   const size_t sure = at;
-  // Back to one whose verdict was told whatever was before it; those after it
-  // are seen again. Without such a one PASS was told.
+  // Read back to a check whose verdict was sent in any case, and replay the
+  // later ones. Without such a check the sent verdict was PASS.
   ReportWatch watch;
   std::vector<ScheduleLook> looks;
   for (; at < newest.size() && looks.size() < kMostRead; ++at) {
     const std::shared_ptr<const Report> report = Read(newest[at]);
     if (report == nullptr) break;
     const ScheduleLook look = KeptLook(*report);
-    // The history keeps not all of those that are alike.
+    // The history drops some equal ones.
     bool was_told = at > 0 && newest[at - 1].previous_id() != newest[at].id();
     const size_t later = looks.size();
     was_told |= later >= 2 &&
@@ -271,7 +271,7 @@ ReportWatch CheckSchedule::WatchOf(
   for (auto look = looks.rbegin(); look != looks.rend(); ++look) {
     watch.See(*look);
   }
-  // News since then may have been sent as well, and is sent again.
+  // Later news may have been sent as well, and is sent again.
   ReportWatch sent = watch;
   for (size_t i = sure; i > 0; --i) {
     if (const auto report = Read(newest[i - 1])) sent.See(KeptLook(*report));
@@ -305,7 +305,7 @@ void CheckSchedule::Recall(const ScheduledPtr& one, absl::Duration settle) {
     one->newest = std::move(now);
     one->watch = watch;
   }
-  // Read again meanwhile: then that call arms it.
+  // The spec was re-read meanwhile: then that call arms it.
   if (one->gone || one->timer != 0) return;
   const absl::Duration most = std::min(EveryOf(one->check), kMostJitter);
   ArmLocked(one, settle + absl::Uniform(random_, 0.0, 1.0) * most);
@@ -410,7 +410,7 @@ absl::Status CheckSchedule::Begin(const ScheduledPtr& one,
   order->actor = ControllerActor(parts_.spec->cluster());
   order->spec = parts_.spec->spec();
   order->started_at = parts_.scheduler->Now();
-  // The spec may be a newer one, which the next reading of it tells.
+  // The spec may be newer; re-reading it will update the schedule.
   ASSIGN_OR_RETURN(order->hosts, SelectHosts(*order->spec, check.hosts()));
   RETURN_IF_ERROR(ValidateSelection(check.selection()));
   order->selection = check.selection();
@@ -463,7 +463,8 @@ void CheckSchedule::Conclude(const ScheduledPtr& one, const FactOrder& order,
   }
   parts_.log->Info("schedule ", check.name(), ": ",
                    StateWord(KnownState(news.report.verdict())), ", check ",
-                   order.run_id, Part(", ", record.entry().changes()));
+                   order.run_id,
+                   Part(", ", ValueText(record.entry().changes_words())));
   if (found == News::kTell) tell_(std::move(news));
   Finish(one);
 }
@@ -485,7 +486,8 @@ ReportDiff CheckSchedule::Keep(const ScheduledPtr& one, HistoryRecord* record) {
   if (before != nullptr) {
     diff = DiffReports(*before, report);
     entry->set_previous_id(before->run_id());
-    entry->set_changes(DiffSummary(diff));
+    const FindingValue changes = DiffSummaryWords(diff);
+    if (!changes.words().empty()) *entry->mutable_changes_words() = changes;
   }
   const absl::Status kept = parts_.history->AddOrLog(*record, parts_.log);
   absl::MutexLock lock(&mutex_);
@@ -501,7 +503,7 @@ void CheckSchedule::Finish(const ScheduledPtr& one) {
   BeginDue();
 }
 
-// Whoever cancels a run and whoever sees it end may both come here.
+// A cancel and the run's end may both call this.
 void CheckSchedule::EndLocked(Scheduled* one) {
   one->run = nullptr;
   if (std::exchange(one->running, false)) --at_once_;

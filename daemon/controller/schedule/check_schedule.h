@@ -1,5 +1,5 @@
 // Runs the checks of `schedule` in cluster.yaml under the controller's SPIFFE
-// id, keeps each in the history with the changes since the one before, and
+// id. It keeps each in the history with the changes since the one before, and
 // reports news of its verdict and of failures that start.
 //
 //   one schedule          one check at a time; a check that comes due while it
@@ -14,7 +14,7 @@
 //
 // A restart hides no change: the history has the check before. News of the ten
 // minutes before it may be sent twice, then with UNKNOWN as the verdict before.
-// A second look that was due then is made after the restart.
+// A second look that was due is made after the restart.
 #ifndef DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 #define DAEMON_CONTROLLER_SCHEDULE_CHECK_SCHEDULE_H_
 
@@ -44,10 +44,10 @@
 
 namespace clusterd {
 
-// Whether a scheduled check is news: its verdict differs from the one sent
-// last (VerdictWatch), or a rule fails on a host where it was not sent as
-// failing (ReportWatch). A first PASS is not. What a waiver covers counts as
-// PASS. Pure.
+// Decides if a scheduled check is news: its verdict differs from the last one
+// sent (VerdictWatch), or a rule fails on a host where it was not sent as
+// failing (ReportWatch). A first PASS is not. A waived finding counts as PASS.
+// Pure.
 //
 //   the change rests on            sent
 //   rules about the host, its      at once
@@ -56,73 +56,72 @@ namespace clusterd {
 //   (link, optics, ping, a host    sees a change again, or at the third change
 //   without facts)                 in a row: a flapping cable, a booting switch
 //                                  and a returning host send nothing
-// Seeing the sent verdict again restarts the count of a better verdict, and not
-// that of a worse one, so that a flapping failure is sent in the end.
+// Seeing the sent verdict again restarts the count of a better verdict. It does
+// not for a worse one, so that a flapping failure is sent eventually.
 inline constexpr absl::Duration kSeenTwiceWithin = absl::Minutes(5);
 
-// Those about the network.
+// The rules about the network.
 absl::Span<const absl::string_view> NetworkRules();
 
 struct Verdicts {
   State all = PASS;
-  State without_network = PASS;  // Of the other rules alone.
+  State without_network = PASS;  // By the other rules.
 };
 Verdicts VerdictsOf(const Report& report);
 
 enum class News {
   kNone,
-  kLookAgain,  // It may be, if another look says so.
+  kLookAgain,  // It may be, if another look confirms it.
   kTell,
 };
 
 class VerdictWatch {
  public:
-  // `told`: what is known to whom it concerns.
+  // `told`: the verdicts that were already sent.
   explicit VerdictWatch(Verdicts told = {}) : told_(told) {}
 
-  // Of a look from `began` to `ended`; looks do not overlap.
+  // Adds a look from `began` to `ended`; looks do not overlap.
   News See(const Verdicts& seen, absl::Time began, absl::Time ended);
-  // PASS before anything was.
+  // PASS before the first one is sent.
   State told() const { return told_.all; }
-  // Whether nothing that it saw so far changes what it makes of a look then.
+  // True if earlier looks cannot affect a look at that time.
   bool IsQuiet(absl::Time at) const {
     return told_.all == PASS && at - seen_at_ > kSeenTwiceWithin;
   }
 
  private:
   Verdicts told_;
-  // When another verdict than was told was seen last, and whether a better one.
+  // When a look last differed from `told`, and whether it was better.
   absl::Time seen_at_ = absl::InfinitePast();
   bool seen_better_ = false;
-  int in_a_row_ = 0;  // Looks that saw another verdict than was told.
+  int in_a_row_ = 0;  // Consecutive looks that differed from `told`.
 };
 
 // Rules and the hosts on which each fails; "": the cluster.
 using Failures = std::set<std::pair<std::string, std::string>>;
 
-// What one scheduled check saw.
+// The result of one scheduled check.
 struct ScheduleLook {
   Verdicts verdicts;
-  // What fails. A host without facts fails host-identity.
+  // Failures. A host without facts fails host-identity.
   Failures failing;
-  // What could not be judged; with an empty rule: nothing on that host.
+  // Rules that could not be judged; an empty rule: none on that host.
   Failures unjudged;
   absl::Time began, ended;
 };
 ScheduleLook LookOf(const Report& report, absl::Time began, absl::Time ended);
 
-// Watches the verdict, and each failure as a verdict of its own. A failure that
-// was sent is new again once it was seen fixed; what is not judged is not
-// fixed.
+// Watches the verdict, and each failure as a verdict of its own. A sent failure
+// is new again once it was seen fixed; unjudged is not fixed.
 class ReportWatch {
  public:
-  // Where `told` is not null, all of it was sent.
+  // Unless `told` is null, all of it was sent.
   explicit ReportWatch(const ScheduleLook* told = nullptr) {
     if (told != nullptr) MarkTold(*told);
   }
 
-  // Looks do not overlap. Where it is news, `started`, unless null, gets what
-  // fails and was not sent as failing.
+  // Looks do not overlap. For news, sets `started`, unless null, to the
+  // failures that were not sent yet.
   News See(const ScheduleLook& look, NewFailures* started = nullptr);
   // UNKNOWN from Doubt on until the next news: another may have been sent.
   State told() const { return in_doubt_ ? UNKNOWN : verdict_.told(); }
@@ -143,7 +142,7 @@ inline constexpr absl::Duration kScheduleRetry = absl::Seconds(10);
 // Safe for concurrent use; calls nothing under its lock.
 class CheckSchedule {
  public:
-  // On a thread of the pool, which may block.
+  // Called on a thread of the pool, which may block.
   using Tell = std::function<void(VerdictNews news)>;
 
   // Everything must live until Stop. `notes`: as ControllerService has it.
@@ -155,41 +154,38 @@ class CheckSchedule {
         tell_(std::move(tell)) {}
   ~CheckSchedule() { Stop(); }
 
-  // The spec may be another one. Nothing begins before `settle` has passed.
-  // Does not block.
+  // The spec may have changed. Begins no check before `settle`. Does not block.
   void ReadSpec(absl::Duration settle = absl::ZeroDuration())
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // In the order of cluster.yaml.
+  // Sorted as in cluster.yaml.
   std::vector<ClusterNow::ScheduleNow> Now() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Nothing is begun or told any more when this returns. Must not be called
-  // from a callback.
+  // Begins and sends nothing after it returns. Not to be called in a callback.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Scheduled {
     ScheduledCheck check;
-    bool gone = false;  // cluster.yaml has it no more.
+    bool gone = false;  // Removed from cluster.yaml.
     Scheduler::TimerId timer = 0;
     absl::Time next_at;
-    Scheduler::TimerId look = 0;  // Besides: a second look, another try.
+    Scheduler::TimerId look = 0;  // Also: a second look, or a retry.
     bool due = false;
     absl::Time due_since;
     bool wait_logged = false;
     bool running = false;
     std::shared_ptr<FactRun> run;
     ReportWatch watch;
-    // What Now() tells; but for next_at_ms.
+    // The result of Now(), except next_at_ms.
     std::shared_ptr<const ClusterNow::ScheduleNow> newest;
-    // The one before, where the history could not keep it.
+    // The previous report, if the history could not keep it.
     std::shared_ptr<const Report> unkept;
   };
-  // Members are guarded by mutex_, which the analysis cannot be told.
+  // mutex_ guards the members, which the analysis cannot express.
   using ScheduledPtr = std::shared_ptr<Scheduled>;
 
-  // Reads of the history what was before; then the first one is begun so much
-  // later.
+  // Recalls the history, then schedules the first check after `settle`.
   void Recall(const ScheduledPtr& one, absl::Duration settle)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void ArmLocked(const ScheduledPtr& one, absl::Duration delay)
@@ -207,17 +203,17 @@ class CheckSchedule {
                 const ScheduledCheck& check,
                 const std::vector<HostFacts>& facts)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Compares it with the one before and keeps it.
+  // Compares it with the previous one and keeps it.
   ReportDiff Keep(const ScheduledPtr& one, HistoryRecord* record)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Finish(const ScheduledPtr& one) ABSL_LOCKS_EXCLUDED(mutex_);
   void EndLocked(Scheduled* one) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Checks of the schedule that the history has, newest first.
+  // The schedule's checks in the history, newest first.
   std::vector<HistoryEntry> Newest(const std::string& name, size_t count) const;
-  // Null for none, or one that cannot be read.
+  // Null if it is missing or unreadable.
   std::shared_ptr<const Report> Read(const HistoryEntry& entry) const;
   void LogUnread(const std::string& name, const absl::Status& status) const;
-  // What was told of these, newest first, and what waits to be seen again.
+  // Restores the sent state from these, newest first, and unconfirmed changes.
   ReportWatch WatchOf(const std::vector<HistoryEntry>& newest) const;
 
   const ControllerParts parts_;

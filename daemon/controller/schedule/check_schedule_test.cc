@@ -37,7 +37,7 @@ using ::testing::SizeIs;
 constexpr char kLinks[] =
     "schedule:\n  - {name: links, every: 10m, only: [link, listen-backlog]}\n";
 
-// One attached host, and time that passes when a test says so.
+// One attached host, and time that passes under the test's control.
 class CheckScheduleTest : public testing::Test {
  protected:
   CheckScheduleTest() {
@@ -58,7 +58,7 @@ class CheckScheduleTest : public testing::Test {
     pool_.Drain();
   }
 
-  // Nobody is late.
+  // Long deadlines: no host is late.
   void WriteSpec(absl::string_view more) {
     ClusterSpec spec = MakeSpec("atlas-training", "", 1);
     spec.mutable_deadlines()->set_host_ms(1'800'000);
@@ -93,12 +93,12 @@ class CheckScheduleTest : public testing::Test {
     pool_.Drain();
   }
 
-  // Lets time pass, and what has begun be asked.
+  // Advances the clock, and lets checks that began ask their hosts.
   void Pass(absl::Duration by) {
     scheduler_.Advance(by);
     pool_.Drain();
   }
-  // Answers all questions; how many there were.
+  // Answers all questions; returns how many.
   size_t Answer() {
     const std::vector<Task> tasks = link_->Take();
     for (const Task& task : tasks) {
@@ -171,9 +171,9 @@ TEST_F(CheckScheduleTest, KeepsWhatHasChangedSinceTheOneBefore) {
   ASSERT_THAT(entries, SizeIs(3));
   EXPECT_EQ(entries[2].previous_id(), "");
   EXPECT_EQ(entries[1].previous_id(), entries[2].id());
-  EXPECT_EQ(entries[1].changes(), "1 worse");
+  EXPECT_EQ(ValueText(entries[1].changes_words()), "1 worse");
   EXPECT_EQ(entries[0].previous_id(), entries[1].id());
-  EXPECT_EQ(entries[0].changes(), "");
+  EXPECT_EQ(ValueText(entries[0].changes_words()), "");
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
 }
 
@@ -185,7 +185,7 @@ TEST_F(CheckScheduleTest, NewsOfTheNetworkTakesASecondLookThatItBegins) {
   EXPECT_EQ(PassAndAnswer(kSecondLook - absl::Seconds(1)), 0u);
   EXPECT_EQ(PassAndAnswer(absl::Seconds(1)), 1u);
   EXPECT_THAT(news_, ElementsAre("PASS FAIL"));
-  // One that was mended by then is none, and needs no third look.
+  // One that was fixed by then is not news, and needs no third look.
   news_.clear();
   BreakLink(false);
   EXPECT_EQ(PassAndAnswer(absl::Minutes(8)), 1u);
@@ -207,7 +207,7 @@ TEST_F(CheckScheduleTest, ARedScheduleTellsEachRuleThatStartsToFail) {
   EXPECT_THAT(news_, ElementsAre("FAIL FAIL listen-backlog server0"));
   PassAndAnswer(absl::Minutes(10));
   EXPECT_THAT(news_, SizeIs(1)) << "it was told";
-  // A restart forgets none of that.
+  // A restart keeps all of that.
   scheduler_.Advance(absl::Hours(1));
   link_->Take();
   Restart();
@@ -264,7 +264,7 @@ TEST_F(CheckScheduleTest, FullQueueIsALaterTry) {
 
 TEST_F(CheckScheduleTest, RereadingTheSpecTakesEffect) {
   PassAndAnswer(kMostJitter);
-  // As it was: it goes on.
+  // The schedule is unchanged: it goes on.
   ReadSpec(kLinks);
   EXPECT_EQ(PassAndAnswer(absl::Minutes(5)), 0u);
   ReadSpec("schedule: [{name: all, every: 1h}]\n");
@@ -282,7 +282,7 @@ TEST_F(CheckScheduleTest, AScheduleThatGoesTakesItsRunAlong) {
   ReadSpec("schedule: [{name: a, every: 1h}, {name: b, every: 1h}]\n");
   link_->Take();
   EXPECT_THAT(Entries(), IsEmpty());
-  // Its place is free for both.
+  // Both get its place.
   EXPECT_EQ(PassAndAnswer(kMostJitter), 2u);
   EXPECT_THAT(Entries(), SizeIs(2));
 }
@@ -303,7 +303,7 @@ TEST_F(CheckScheduleTest, WhoWaitsLongestIsNext) {
   }
   ReadSpec(yaml);
   Pass(kMostJitter);
-  // Those that have run are due again before the last one has had its turn.
+  // Those that have run are due again before the last one has begun.
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(Answer(), 2u);
     Pass(absl::Minutes(1));
@@ -328,7 +328,7 @@ TEST_F(CheckScheduleTest, KnowsAfterARestartWhatWasBefore) {
   EXPECT_EQ(now[0].newest().verdict(), FAIL);
   news_.clear();
   PassAndAnswer(kMostJitter);
-  EXPECT_EQ(Entries()[0].changes(), "");
+  EXPECT_EQ(ValueText(Entries()[0].changes_words()), "");
   EXPECT_THAT(news_, IsEmpty()) << "it was told";
 }
 
@@ -365,7 +365,7 @@ TEST_F(CheckScheduleTest, WhatWaitsForASecondLookIsToldAfterARestart) {
     PassAndAnswer(kMostJitter);
     PassAndAnswer(kSecondLook);
     EXPECT_THAT(news_, ElementsAre("PASS FAIL")) << has_before;
-    // What was told an hour ago is not told again, whatever the looks were.
+    // News from an hour ago is not sent again, whatever the looks were.
     news_.clear();
     scheduler_.Advance(absl::Hours(1));
     link_->Take();

@@ -14,7 +14,7 @@ constexpr Verdicts kHostWrong = {FAIL, FAIL};
 
 class VerdictWatchTest : public testing::Test {
  protected:
-  // What a look `after` so long from the last one finds.
+  // The result of a look `after` so long since the last one.
   News See(const Verdicts& seen, absl::Duration after = absl::Minutes(1)) {
     now_ += after;
     return watch_.See(seen, now_, now_);
@@ -42,7 +42,7 @@ TEST_F(VerdictWatchTest, NetworkAloneIsToldWhenItWasSeenTwice) {
   EXPECT_EQ(watch_.told(), PASS);
   EXPECT_EQ(See(kLinkDown, kSeenTwiceWithin), News::kTell);
   EXPECT_EQ(watch_.told(), FAIL);
-  // Mended as well.
+  // A fix, too.
   EXPECT_EQ(See(kGood), News::kLookAgain);
   EXPECT_EQ(See(kGood), News::kTell);
 }
@@ -62,7 +62,7 @@ TEST_F(VerdictWatchTest, AThirdSightInARowIsToldHoweverLateItIs) {
   EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
   EXPECT_EQ(See(kLinkDown, late), News::kLookAgain);
   EXPECT_EQ(See(kLinkDown, late), News::kTell);
-  // Mended as well.
+  // A fix, too.
   EXPECT_EQ(See(kGood, late), News::kLookAgain);
   EXPECT_EQ(See(kGood, late), News::kLookAgain);
   EXPECT_EQ(See(kGood, late), News::kTell);
@@ -80,7 +80,7 @@ TEST_F(VerdictWatchTest, WhatFlapsIsToldOnce) {
   EXPECT_EQ(See(kLinkDown), News::kLookAgain);
   EXPECT_EQ(See(kGood), News::kNone);
   EXPECT_EQ(See(kLinkDown), News::kTell);
-  // Good again now and then is not mended.
+  // An occasional good look is not a fix.
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(See(kGood), News::kLookAgain);
     EXPECT_EQ(See(kLinkDown), News::kNone);
@@ -101,8 +101,7 @@ TEST_F(VerdictWatchTest, AHostsOwnFaultBehindTheNetworksIsNotDamped) {
 
 class ReportWatchTest : public testing::Test {
  protected:
-  // What a look a minute after the last one finds: "again", or what it tells,
-  // such as "link a,b".
+  // A look a minute after the last one: "again", or news such as "link a,b".
   std::string See(const Failures& failing, const Failures& unjudged = {}) {
     now_ += absl::Minutes(1);
     ScheduleLook look = {{PASS, PASS}, failing, unjudged, now_, now_};
@@ -143,12 +142,12 @@ TEST_F(ReportWatchTest, TheNetworksFailuresAreSeenTwice) {
   EXPECT_EQ(See({{kMtu, "a"}}), "mtu a");
   EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "again");
   EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "link b");
-  // One that flaps is told once.
+  // A flapping failure is sent once.
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(See({{kMtu, "a"}}), "again");
     EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "");
   }
-  // A fix that was seen twice is one, and no news.
+  // A fix that was seen twice counts, and is not news.
   EXPECT_EQ(See({{kMtu, "a"}}), "again");
   EXPECT_EQ(See({{kMtu, "a"}}), "");
   EXPECT_EQ(See({{kMtu, "a"}, {"link", "b"}}), "again");

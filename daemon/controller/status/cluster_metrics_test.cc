@@ -103,7 +103,8 @@ TEST(ClusterMetricsTest, AStrangerHasNoSeriesAndNoNameBreaksOut) {
                    HostNamed("stranger", false, true),
                    HostNamed("old-stranger", false, false)};
   numbers.hosts[1].mutable_drift()->mutable_value()->add_drifts();
-  numbers.hosts[2].set_conflict("another machine");
+  *numbers.hosts[2].mutable_conflict_words() =
+      ToFindingValue("another machine");
   const std::string text = ClusterMetrics(numbers);
   EXPECT_THAT(text, AllOf(HasSubstr("clusterd_host_state{host=\"ok\"} 0\n"),
                           HasSubstr("clusterd_host_state{host=\"warns\"} 1\n"),
@@ -141,7 +142,7 @@ TEST(ClusterMetricsTest, TellsTheFirstCertificateThatSomebodyHasToLookAfter) {
   EXPECT_THAT(ClusterMetrics(numbers),
               AllOf(HasSubstr(line("ca", absl::Hours(1))),
                     HasSubstr(line("host", absl::Hours(9)))));
-  // Half of its life was long ago.
+  // This host is late with its renewal.
   numbers.hosts.push_back(host(absl::Minutes(90), true, true));
   EXPECT_THAT(ClusterMetrics(numbers),
               HasSubstr(line("host", absl::Minutes(90))));

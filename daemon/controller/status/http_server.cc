@@ -30,12 +30,12 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxHeaderBytes = 8 << 10;
-// They cost little, and a flood of them is accepted quickly.
+// Waiting connections cost little, and the server accepts a flood quickly.
 constexpr int kBacklog = 512;
 constexpr absl::Duration kTick = absl::Seconds(1);
-// While others wait.
+// The tick while other connections wait.
 constexpr absl::Duration kFullTick = absl::Milliseconds(50);
-// For a handshake and a request.
+// The time for a handshake and a request.
 constexpr absl::Duration kTimeToAsk = absl::Milliseconds(500);
 
 // Empty: the connection has ended.
@@ -58,12 +58,12 @@ bool IsLoopback(const sockaddr_storage& address) {
   return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) != 0;
 }
 
-// Where the port stands is the same for both families.
+// The port has the same offset in both address families.
 in_port_t& PortOf(sockaddr_storage* address) {
   return reinterpret_cast<sockaddr_in*>(address)->sin_port;
 }
 
-// An address alone, with or without brackets; false: it is none.
+// Parses a bare address, with or without brackets; false: it is invalid.
 bool ReadIp(const std::string& text, sockaddr_storage* address, int* size) {
   *size = sizeof(*address);
   return evutil_parse_sockaddr_port(
@@ -85,12 +85,12 @@ absl::StatusOr<sockaddr_storage> ParseAddress(const HttpServerOptions& options,
   }
   return InvalidArgument(
       options.option, ": \"", options.listen,
-      "\" is no address and port, expected e.g. 127.0.0.1:7445");
+      "\" is not an address and port, expected e.g. 127.0.0.1:7445");
 }
 
-// "127.0.0.1", "[::1]" and "localhost", whatever the port. A site in somebody's
-// browser could have its own name lead here, and would be sent with it.
-bool IsNoForeignName(const std::string& host) {
+// "127.0.0.1", "[::1]" and "localhost", with any port. A web site could resolve
+// its own name to here, and a browser would send that name.
+bool OwnsName(const std::string& host) {
   if (absl::EqualsIgnoreCase(host, "localhost")) return true;
   sockaddr_storage unused = {};
   int size = 0;
@@ -122,10 +122,9 @@ bool TakeAuthorities(SSL_CTX* context, const std::string& ca) {
   return !authorities.empty();
 }
 
-// TLS 1.2 or 1.3 with this pair. Only a client with a certificate of this CA
-// gets through a handshake; no session is resumed, since it would outlive the
-// certificate. InvalidArgument, with OpenSSL's reason, for texts that it does
-// not take.
+// TLS 1.2 or 1.3 with this pair. The handshake requires a client certificate of
+// this CA. Sessions are never resumed, since they would outlive the
+// certificate. InvalidArgument, with OpenSSL's reason, for invalid texts.
 absl::StatusOr<TlsContext> MakeServerContext(const TlsPem& pem) {
   TlsContext context(SSL_CTX_new(TLS_server_method()));
   ERR_clear_error();
@@ -142,8 +141,8 @@ absl::StatusOr<TlsContext> MakeServerContext(const TlsPem& pem) {
   }
   SSL_CTX_set_verify(context.get(),
                      SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
-                     // OpenSSL's verdict: one of its own keeps those of
-                     // hosts that have ended out (AdmitEndedCertificates).
+                     // OpenSSL's verdict: its own callback rejects ended
+                     // certificates of hosts (AdmitEndedCertificates).
                      [](int is_good, X509_STORE_CTX*) { return is_good; });
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET |
@@ -183,7 +182,7 @@ HttpServer::HttpServer(const HttpServerOptions& options,
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     const HttpServerOptions& options, std::map<std::string, HttpPage> pages,
     Admit admit) {
-  // It would write to standard error what strangers can cause.
+  // Otherwise strangers could cause lines on standard error.
   event_set_log_callback([](int, const char*) {});
   std::unique_ptr<HttpServer> server(
       new HttpServer(options, std::move(pages), std::move(admit)));
@@ -203,7 +202,7 @@ HttpServer::~HttpServer() {
   } else {
     EndAll();
   }
-  // They wake the loop.
+  // The pools wake the loop, so end them before it.
   pool_.reset();
   apart_.reset();
   event_base_free(base_);
@@ -241,8 +240,8 @@ absl::Status HttpServer::Listen() {
   getsockname(evconnlistener_get_fd(listener_),
               reinterpret_cast<sockaddr*>(&bound), &bound_size);
   port_ = ntohs(PortOf(&bound));
-  // No descriptor is left: it would be told of the same connection at once. The
-  // port of hosts and users says so in the log.
+  // Descriptors ran out: it would report the same connection at once. The port
+  // of hosts and users logs it.
   evconnlistener_set_error_cb(listener_, [](evconnlistener* listener, void*) {
     evconnlistener_disable(listener);
   });
@@ -267,8 +266,7 @@ absl::Status HttpServer::Listen() {
   return absl::OkStatus();
 }
 
-// Trouble with the files is told by the port of hosts and users, which reads
-// the same ones.
+// The port of hosts and users reads the same files and logs their errors.
 void HttpServer::ReadCertificates() {
   absl::StatusOr<TlsPem> read = ReadPairOf(self_, options_.tls);
   if (!read.ok() || (read->ca == pair_.ca && read->key == pair_.key &&
@@ -291,7 +289,7 @@ void HttpServer::AddEvent(int fd, short what, absl::Duration every,
 }
 
 void HttpServer::Run() {
-  // libevent and OpenSSL write to connections whose other end has gone.
+  // libevent and OpenSSL may write to connections whose peer has gone.
   sigset_t pipe;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
@@ -323,7 +321,7 @@ bufferevent* HttpServer::NewConnection() {
                : bufferevent_socket_new(base_, -1, BEV_OPT_CLOSE_ON_FREE);
   // evhttp then makes a plain one, whose requests show no certificate.
   if (made == nullptr) return nullptr;
-  // It reads on for a moment when evhttp has let go of it.
+  // It still reads for a moment after evhttp has released it.
   bufferevent_setwatermark(made, EV_READ, 0, 2 * kMaxHeaderBytes);
   bufferevent_incref(made);
   connections_.push_back(
@@ -380,13 +378,13 @@ void HttpServer::EndUnfinished() {
   const bool others_wait = !has_room_soon &&
                            connections_.size() >= options_.connections &&
                            poll(&others, 1, 0) > 0;
-  // Several at once, since it takes two ticks until others are in.
+  // Several at once, since new ones get in only two ticks later.
   size_t wanted = others_wait ? 1 + options_.connections / 8 : 0;
   const auto old =
       std::chrono::steady_clock::now() - absl::ToChronoNanoseconds(kTimeToAsk);
   for (Connection* const each : unfinished) {
-    // Who has still time to ask has those behind it wait, too: without a
-    // handshake before whoever has shaken hands.
+    // A connection with time left protects those behind it, too: connections
+    // without a handshake go before others.
     if (each->since >= old) wanted = 0;
     const bool makes_room = wanted > 0;
     size_t& beside = of_network[each->network];
@@ -402,7 +400,7 @@ absl::Status HttpServer::WhyRefused(evhttp_request* request) {
   evhttp_connection* const connection = evhttp_request_get_connection(request);
   if (!has_tls_) {
     const char* const host = evhttp_request_get_host(request);
-    if (host == nullptr || IsNoForeignName(host)) return absl::OkStatus();
+    if (host == nullptr || OwnsName(host)) return absl::OkStatus();
     return absl::FailedPreconditionError(
         "the name in Host: is not this machine's, expected an address or "
         "localhost");
@@ -456,7 +454,7 @@ void HttpServer::Reply(evhttp_request* request, const HttpAnswer& answer) {
       {"Cache-Control", "no-store"},
       {"X-Content-Type-Options", "nosniff"},
       {"Referrer-Policy", "no-referrer"},
-      // What a page itself may load stands in the page.
+      // The page itself has its other policies.
       {"Content-Security-Policy", "frame-ancestors 'none'"},
   };
   for (const auto& [name, value] : fields) {
@@ -474,7 +472,7 @@ void HttpServer::Reply(evhttp_request* request, const HttpAnswer& answer) {
       delete held;
     }
   }
-  // libevent knows the words for the others.
+  // libevent has the reason phrases of the others.
   evhttp_send_reply(request, answer.code,
                     answer.code == 421 ? "Misdirected Request" : nullptr, body);
   if (body != nullptr) evbuffer_free(body);

@@ -1,22 +1,22 @@
-// A port for reading alone: HTTP/1.1 through libevent's evhttp, on a thread of
-// its own, so that whoever floods it costs the port of hosts and users nothing.
-// On a loopback address everybody on this machine may read. On any other one it
-// is mutual TLS with the controller's own certificate, 1.2 or 1.3, and each
-// request is admitted by the client's. Pages are made on further threads; the
-// bytes of one are shared by all who read it.
+// A read-only port: HTTP/1.1 through libevent's evhttp, on its own thread, so
+// that a flood does not affect the port of hosts and users. On a loopback
+// address, every user of this machine may read. Any other address needs mutual
+// TLS, 1.2 or 1.3, with the controller's own certificate; the client's
+// certificate is checked at each request. Pages are made on further threads;
+// all readers of a page share its bytes.
 //
-//   more connections than may be     wait in the kernel, without a descriptor;
-//                                    whoever has asked for nothing in half a
-//                                    second makes room for them, first who has
-//                                    not even shaken hands, the oldest first
+//   more connections than the bound  wait in the kernel, without a descriptor;
+//                                    connections without a request for half a
+//                                    second make room for them, first those
+//                                    without a handshake, the oldest first
 //   more than 16 of one address      the oldest of these goes, in that order
-//   that have asked for nothing
+//   without a request
 //   a request that is slow           10 s without a byte; 60 s in all, with its
 //                                    answers
 //   headers, a body                  8 KiB, none: 413
 //   other than GET and HEAD          501
-//   a name in Host: that is no       421: a page that a browser has open on
-//   this address, without TLS             machine must not read this one
+//   a name in Host: that is not      421: a page in a browser on this machine
+//   this address, without TLS             must not read this one
 #ifndef DAEMON_CONTROLLER_STATUS_HTTP_SERVER_H_
 #define DAEMON_CONTROLLER_STATUS_HTTP_SERVER_H_
 
@@ -58,24 +58,24 @@ struct HttpAnswer {
   std::shared_ptr<const std::string> body;
 };
 
-// A text on its own, with a newline behind it.
+// A plain text with a final newline.
 HttpAnswer TextAnswer(int code, absl::string_view text);
 
 struct HttpPage {
-  // On a thread of the server, one call at a time. It may take long.
+  // Called on a thread of the server, one at a time. It may take long.
   std::function<HttpAnswer()> make;
-  // It must not wait for the other pages: it has a thread of its own.
+  // True: it gets its own thread, so that other pages cannot delay it.
   bool is_apart = false;
 };
 
 struct HttpServerOptions {
-  // An address, no name, and a port; 0 takes a free one.
+  // A numeric address and a port; 0 takes a free one.
   std::string listen;
   const char* option = "--status-listen";
-  TlsFiles tls;  // Read only where TLS is spoken.
+  TlsFiles tls;  // Read only with TLS.
   absl::Duration refresh = absl::Seconds(kTlsRefreshSeconds);
   size_t connections = 64;
-  size_t unfinished = 16;  // Of one address, or of a /64 of IPv6.
+  size_t unfinished = 16;  // For one address, or a /64 of IPv6.
   absl::Duration silence = absl::Seconds(10);
   absl::Duration longest = absl::Seconds(60);
 };
@@ -87,17 +87,16 @@ using TlsContext = std::unique_ptr<SSL_CTX, FreeTlsContext>;
 
 class HttpServer {
  public:
-  // Of who shows this certificate, which the CA has issued; the message is for
-  // the client.
+  // Admits a holder of this certificate of the CA; the client gets the error.
   using Admit = std::function<absl::Status(const std::string& pem,
                                            const std::string& peer)>;
 
-  // `pages`: by path. InvalidArgument for what is no address; Unavailable if it
-  // cannot be listened on; of TLS errors also as ReadTlsFiles.
+  // `pages`: by path. InvalidArgument for an invalid address; Unavailable if it
+  // cannot listen there; with TLS also the errors of ReadTlsFiles.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(
       const HttpServerOptions& options, std::map<std::string, HttpPage> pages,
       Admit admit);
-  // Waits for pages that are being made.
+  // Waits for pages under way.
   ~HttpServer();
 
   int port() const { return port_; }
@@ -106,24 +105,23 @@ class HttpServer {
  private:
   using Id = uint64_t;
   struct Connection {
-    bufferevent* events;  // A reference of our own: tells when it has gone.
+    bufferevent* events;  // Our own reference: shows its end.
     std::chrono::steady_clock::time_point since;
-    std::string network;     // Of its other end, once it was looked at.
-    bool has_asked = false;  // For what it may have.
-    bool is_ended = false;   // By us; evhttp frees it soon.
+    std::string network;     // Peer's network.
+    bool has_asked = false;  // For its first page.
+    bool is_ended = false;   // Shut; evhttp frees it.
   };
 
   HttpServer(const HttpServerOptions& options,
              std::map<std::string, HttpPage> pages, Admit admit);
   absl::Status Listen();
 
-  // All of these on the loop's thread.
+  // All of these run on the loop's thread.
   void Run();
   bufferevent* NewConnection();
-  // Lets go of what has ended, ends what has been open for too long, and
-  // accepts again where there is room.
+  // Frees ended connections, ends too old ones, and accepts if there is room.
   void Sweep();
-  // Of those that have asked for nothing.
+  // Ends connections that have not sent a request.
   void EndUnfinished();
   void ReadCertificates();
   void OnRequest(evhttp_request* request);
@@ -131,11 +129,11 @@ class HttpServer {
                 void (*run)(int fd, short what, void* self));
   absl::Status WhyRefused(evhttp_request* request);
   void Reply(evhttp_request* request, const HttpAnswer& answer);
-  // Closes all, also the port. Without a thread, whoever makes the object.
+  // Closes all, also the port; without a thread, on the constructing one.
   void EndAll();
   void TakeAnswers() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // From the threads of pages.
+  // Called on the threads of pages.
   void Answer(Id id, HttpAnswer answer) ABSL_LOCKS_EXCLUDED(mutex_);
   void Wake();
 
@@ -146,7 +144,7 @@ class HttpServer {
   bool has_tls_ = false;
   const OwnedFd wake_;
 
-  // The loop's.
+  // Belongs to the loop.
   event_base* const base_;
   evhttp* const http_;
   evconnlistener* listener_ = nullptr;

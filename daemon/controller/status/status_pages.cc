@@ -17,7 +17,7 @@
 namespace clusterd {
 namespace {
 
-// So that whoever asks for an increase has one from the start.
+// Each series exists from the start, so that increases are visible.
 constexpr const char* kOutcomes[] = {"succeeded", "stopped", "cancelled",
                                      "interrupted"};
 constexpr int kNotAttached = 4;
@@ -27,7 +27,7 @@ double UnixSeconds(absl::Time time) {
 }
 
 void AddHosts(const ClusterNumbers& numbers, MetricsText* text) {
-  // Of the hosts of the spec, but for what nobody is to be called for.
+  // Hosts of the spec, except those in maintenance that need no alert.
   std::map<absl::string_view, int> counts = {
       {"expected", 0}, {"attached", 0},   {"drifted", 0},
       {"refused", 0},  {"unexpected", 0}, {"maintenance", 0}};
@@ -38,7 +38,7 @@ void AddHosts(const ClusterNumbers& numbers, MetricsText* text) {
     counts["drifted"] +=
         host.in_spec() && serves && !host.drift().value().drifts().empty();
     counts["unexpected"] += !host.in_spec() && host.attached();
-    counts["refused"] += !host.conflict().empty();
+    counts["refused"] += host.has_conflict_words();
     counts["maintenance"] += host.in_spec() && !serves;
   }
   text->Begin("clusterd_hosts", "gauge",
@@ -51,7 +51,7 @@ void AddHosts(const ClusterNumbers& numbers, MetricsText* text) {
   }
 }
 
-// How far from fine; a host of which the newest check has nothing is unknown.
+// The distance from PASS; a host missing in the newest check is unknown.
 int NumberOf(State state) {
   switch (state) {
     case PASS:
@@ -86,8 +86,8 @@ void AddHostStates(const ClusterNumbers& numbers, MetricsText* text) {
   }
 }
 
-// How many hosts are in each state by this rule. What is found about the
-// cluster is so of all of them.
+// The number of hosts in each state by this rule. A finding about the cluster
+// counts for all of them.
 std::map<State, int> HostsByState(const RuleResult& rule, int hosts) {
   std::map<State, int> counts;
   if (rule.state() == SKIPPED) {
@@ -139,7 +139,7 @@ void AddRules(const Report& report, MetricsText* text) {
           1000);
 }
 
-// The first to end of those that somebody has to look after.
+// The earliest end among those that need an administrator.
 std::optional<absl::Time> FirstHostToEnd(const ClusterNumbers& numbers) {
   std::optional<absl::Time> first;
   for (const HostEntry& host : numbers.hosts) {
@@ -156,7 +156,7 @@ std::optional<absl::Time> FirstHostToEnd(const ClusterNumbers& numbers) {
 void AddCertificates(const ClusterNumbers& numbers, MetricsText* text) {
   text->Begin("clusterd_certificate_expiry_timestamp_seconds", "gauge",
               "When the first certificate of its kind ends; of attached hosts "
-              "only those that nobody renews, or that are late with it.");
+              "only those that are not renewed, or late with it.");
   for (const auto& [kind, end] : numbers.certificate_ends) {
     text->Add(UnixSeconds(end), {{"kind", kind}});
   }
@@ -192,7 +192,7 @@ HttpAnswer AnswerOf(const char* type, std::string body) {
   return answer;
 }
 
-// Made anew only for another report. One call at a time, so no lock.
+// Rebuilt only for another report. One call at a time, so no lock.
 HttpPage ReportPage(
     std::function<std::shared_ptr<const Report>()> newest, const char* type,
     std::function<absl::StatusOr<std::string>(const Report&)> make) {
@@ -218,7 +218,7 @@ HttpPage ReportPage(
   }};
 }
 
-// Made anew only when the last one is so old. One call at a time, so no lock.
+// Rebuilt only after `age`. One call at a time, so no lock.
 HttpPage PageKeptFor(absl::Duration age, std::function<HttpAnswer()> make,
                      bool is_apart) {
   struct Made {
@@ -246,7 +246,7 @@ class HealthCheck {
   }
 
   HttpAnswer Ask() const {
-    // A part may answer later than anybody waits.
+    // A part may answer after the page has stopped waiting.
     std::vector<std::shared_ptr<MonotonicNotification>> answers;
     for (const WatchdogPart& part : parts_) {
       answers.push_back(std::make_shared<MonotonicNotification>());
@@ -292,7 +292,7 @@ std::string ClusterMetrics(const ClusterNumbers& numbers) {
   text.Begin(
       "clusterd_attach_wait_seconds", "histogram",
       "From a connection's arrival at the port of hosts and users to its "
-      "first call: its turn, and TLS.");
+      "first call: its place in the queue, and TLS.");
   text.AddHistogram(numbers.attach_waits);
   AddCertificates(numbers, &text);
   return std::move(text).Take();

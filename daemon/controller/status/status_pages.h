@@ -1,10 +1,10 @@
 // The pages of the status port:
 //   /             a list of the others
-//   /healthz      200 and a line for each part of the controller that got on,
-//                 503 if one did not: "timers: no answer in 1s"
+//   /healthz      200 and a line for each part of the controller that made
+//                 progress, 503 if one did not: "timers: no answer in 1s"
 //   /metrics      ClusterMetrics
 //   /report       the newest check of the whole cluster, as HTML
-//   /report.json  the same as clusterctl -o json has it
+//   /report.json  the same as clusterctl -o json prints it
 // A report's page is made once for each report, metrics and health at most once
 // a second.
 #ifndef DAEMON_CONTROLLER_STATUS_STATUS_PAGES_H_
@@ -29,43 +29,41 @@
 
 namespace clusterd {
 
-// What the controller tells Prometheus: verdicts, not device counters. One
-// series for each host of the spec and none for any other name, so that no
-// stranger can make one; all else is by rule, state or kind.
-// `deploy/monitoring` uses each of them. Counters begin at zero with the
-// controller. Pure.
+// The metrics for Prometheus: verdicts, not device counters. Only hosts of the
+// spec have a series, so that strangers cannot make one; all other series are
+// by rule, state or kind. `deploy/monitoring` uses each of them. Counters begin
+// at zero with the controller. Pure.
 struct ClusterNumbers {
   // As AttachedHosts::Entries has them.
   std::vector<HostEntry> hosts;
-  // Of them by name: nobody is called for one that is away or has drifted.
+  // By name: detached or drifted ones cause no alert.
   std::set<std::string> in_maintenance;
   // The newest check of the whole cluster; null: none yet.
   std::shared_ptr<const Report> newest;
   // Ended runs by outcome, as ClusterChanges::Ended.
   std::map<std::string, uint64_t> applies;
   Histogram attach_waits{{}};
-  // Of the controller's own files: "controller", "ca", "issuing-ca".
+  // The ends of the controller's own: "controller", "ca", "issuing-ca".
   std::vector<std::pair<std::string, absl::Time>> certificate_ends;
   absl::Time now;
-  // A host that renews its certificate with this controller is late with it
-  // when so little is left.
+  // A host that renews here is late with so little of its certificate left.
   absl::Duration late_renewal;
 };
 
 std::string ClusterMetrics(const ClusterNumbers& numbers);
 
-// All is called on the server's threads, also several at once.
+// All are called on the server's threads, also concurrently.
 struct StatusSources {
   std::string cluster;
   std::function<ClusterNumbers()> numbers;
   std::function<std::shared_ptr<const Report>()> newest;
   std::function<absl::StatusOr<std::string>(const Report& report)> html;
   std::vector<WatchdogPart> parts;
-  // How long the parts have to answer, and how long an answer is good.
+  // The time for parts to answer, and how long an answer is reused.
   absl::Duration patience = absl::Seconds(1);
 };
 
-// What the sources use must outlive them.
+// Everything that the sources use must outlive the pages.
 std::map<std::string, HttpPage> MakeStatusPages(const StatusSources& sources);
 
 }  // namespace clusterd

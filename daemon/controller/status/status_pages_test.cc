@@ -68,7 +68,7 @@ TEST_F(StatusPagesTest, AReportIsRenderedOnceForAllWhoRead) {
   SetNewest("second");
   EXPECT_EQ(*Page("/report").body, "second");
   EXPECT_EQ(rendered_, 2);
-  EXPECT_EQ(*one.body, "first");  // Somebody may still be reading it.
+  EXPECT_EQ(*one.body, "first");  // A client may still be reading it.
   EXPECT_THAT(*Page("/report.json").body, HasSubstr("\"run_id\": \"second\""));
 }
 
@@ -85,7 +85,7 @@ TEST_F(StatusPagesTest, AFloodOfScrapesGathersOnce) {
   EXPECT_EQ(first.type, "text/plain; version=0.0.4");
   EXPECT_THAT(*first.body, HasSubstr("clusterd_build_info{version="));
   for (int i = 0; i < 100; ++i) Page("/metrics");
-  // Once more in each second that this takes.
+  // At most once more in each second that this takes.
   const absl::Duration took =
       absl::FromChrono(std::chrono::steady_clock::now() - began);
   EXPECT_LE(gathered_, 1 + absl::ToInt64Seconds(took));
@@ -109,7 +109,7 @@ TEST_F(StatusPagesTest, HealthNamesEachPartAndWhatIsStuck) {
   EXPECT_EQ(answer.code, 200);
   EXPECT_EQ(*answer.body, "timers: ok\nworkers: ok\n");
   is_stuck = true;
-  // An answer is good for a while.
+  // An answer is reused for a while.
   while (answer.code == 200) answer = Page("/healthz");
   EXPECT_EQ(answer.code, 503);
   EXPECT_THAT(*answer.body, AllOf(HasSubstr("timers: ok\n"),
@@ -118,7 +118,7 @@ TEST_F(StatusPagesTest, HealthNamesEachPartAndWhatIsStuck) {
   is_stuck = false;
   while (answer.code == 503) answer = Page("/healthz");
   pages_.clear();
-  late();  // Nobody waits any more.
+  late();  // The page has stopped waiting.
 }
 
 TEST_F(StatusPagesTest, TheIndexNamesEveryPage) {

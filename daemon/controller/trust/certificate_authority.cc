@@ -14,7 +14,7 @@
 namespace clusterd {
 namespace {
 
-// X.520 bounds a common name; nobody reads ours.
+// X.520 bounds a common name; ours is never used.
 constexpr size_t kMaxCommonName = 64;
 constexpr int kSerialBits = 127;
 
@@ -22,9 +22,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
   struct stat found = {};
   if (stat(path.c_str(), &found) != 0) return FileStatus(path, errno);
   if (found.st_uid != geteuid() && found.st_uid != 0) {
-    return PermissionDenied(path, ": belongs to user ", found.st_uid,
-                            ", expected ", geteuid(),
-                            ", who runs this controller");
+    return DeniedWords("msg-trust-key-owner", path, found.st_uid, geteuid());
   }
   return ReadRegularFile(path, kMaxPemBytes, S_IRWXG | S_IRWXO, "0600");
 }
@@ -32,7 +30,7 @@ absl::StatusOr<std::string> ReadKey(const std::string& path) {
 // Valid from `from` to `to`, of the subject `issuer`.
 bool SetBasics(X509* certificate, const X509_NAME* issuer, absl::Time from,
                absl::Time to) {
-  // Positive, and of full length.
+  // Serials are positive and have the full length.
   const Owned<BIGNUM> serial(BN_new());
   return serial &&
          BN_rand(serial.get(), kSerialBits, BN_RAND_TOP_ONE,
@@ -81,29 +79,26 @@ CertificateAuthority::Open(const std::string& folder, absl::Time now) {
   if (absl::IsNotFound(bundles_text.status())) bundles_text = "";
   RETURN_IF_ERROR(bundles_text.status());
   auto bundles = ReadRootBundles(*bundles_text);
-  RETURN_IF_ERROR(InFront(bundles_path, bundles.status()));
-  RETURN_IF_ERROR(InFront(root_path, CheckHasCertificate(roots)));
-  RETURN_IF_ERROR(InFront(key_path, CheckKeyBelongs(own, key_pem)));
+  RETURN_IF_ERROR(About(bundles_path, bundles.status()));
+  RETURN_IF_ERROR(About(root_path, CheckHasCertificate(roots)));
+  RETURN_IF_ERROR(About(key_path, CheckKeyBelongs(own, key_pem)));
   std::unique_ptr<CertificateAuthority> authority(new CertificateAuthority());
   authority->certificate_ = FirstOf(own, PEM_read_bio_X509);
   authority->key_ = FirstOf(key_pem, PEM_read_bio_PrivateKey);
   if (X509_check_ca(authority->certificate_.get()) != 1) {
-    return InvalidArgument(
-        path,
-        ": may not issue certificates, expected an intermediate CA as "
-        "deploy/certificates.sh ca-dir makes");
+    return InvalidWords("msg-trust-not-a-ca", path);
   }
   const absl::Status issued = CheckChain(own, roots, now);
   if (!issued.ok()) {
-    return FailedPrecondition(path, ": not issued by ", root_path,
-                              ", or not valid now: ", issued.message());
+    return PreconditionWords("msg-trust-ca-not-issued", path, root_path,
+                             MessageWords(issued));
   }
   authority->root_bundles_ = *std::move(bundles_text);
   if (!bundles->empty()) authority->newest_bundle_ = std::move(bundles->back());
   authority->not_after_ =
       TimeOf(X509_get0_notAfter(authority->certificate_.get()))
           .value_or(absl::InfinitePast());
-  // Not what else the file may hold.
+  // Without the rest of the file.
   authority->intermediate_pem_ = SplitCertificates(own).front().pem;
   for (const NamedCertificate& root : SplitCertificates(roots)) {
     authority->roots_pem_.append(root.pem);
@@ -125,19 +120,15 @@ absl::Status CertificateAuthority::CheckBundle(const TlsFiles& tls,
       CheckChain(intermediate_pem_, roots, now).ok()) {
     return absl::OkStatus();
   }
-  return FailedPrecondition(
-      "roots.bundle: hosts that take bundle ", newest_bundle_.number,
-      " would refuse this controller, expected one of cluster ", cluster,
-      " with the roots of intermediate.crt and ", tls.certificate);
+  return PreconditionWords("msg-trust-bundle-not-ours", newest_bundle_.number,
+                           cluster, tls.certificate);
 }
 
 absl::StatusOr<std::string> CertificateAuthority::Issue(
     const SpiffeId& id, absl::string_view public_key_der, absl::Time now,
     absl::Duration life) const {
   if (now >= not_after_) {
-    return FailedPrecondition(
-        "the controller's intermediate CA ended at ", UtcText(not_after_),
-        "; make a new one with deploy/certificates.sh ca-dir");
+    return PreconditionWords("msg-trust-ca-ended", UtcText(not_after_));
   }
   X509* const issuer = certificate_.get();
   const auto* der =
@@ -160,14 +151,16 @@ absl::StatusOr<std::string> CertificateAuthority::Issue(
                    "critical,digitalSignature") &&
       AddExtension(leaf.get(), issuer, NID_ext_key_usage, "clientAuth") &&
       AddExtension(leaf.get(), issuer, NID_authority_key_identifier, "keyid") &&
-      // No name of an id can add a second one to this text.
+      // A valid id cannot add a second name to this text.
       ParseSpiffeId(uri).ok() &&
       AddExtension(leaf.get(), issuer, NID_subject_alt_name,
                    absl::StrCat("URI:", uri)) &&
       X509_sign(leaf.get(), key_.get(), digest) > 0;
   ERR_clear_error();
   std::string pem = made ? PemOf(leaf.get()) : "";
-  if (pem.empty()) return absl::InternalError("OpenSSL issues no certificate");
+  if (pem.empty()) {
+    return InternalWords("msg-trust-not-issued");
+  }
   return pem;
 }
 

@@ -1,11 +1,11 @@
-// The intermediate CA that a controller issues its hosts' certificates with. It
-// is a folder that deploy/certificates.sh ca-dir makes:
-//   root.crt          what hosts that join trust; its key is elsewhere
+// The intermediate CA with which a controller issues its hosts' certificates.
+// deploy/certificates.sh ca-dir makes its folder:
+//   root.crt          trusted by hosts that join; its key is elsewhere
 //   intermediate.crt  signed by the root, for this cluster's names, pathlen:0
-//   intermediate.key  of the controller's user alone, mode 0600 or 0400
-//   roots.bundle      where the roots were changed: signed bundles, for hosts
+//   intermediate.key  only for the controller's user, mode 0600 or 0400
+//   roots.bundle      after a change of roots: signed bundles, for hosts
 //                     that have joined (root_bundle.h)
-// Nobody else reads the key, and it is never sent.
+// No other user reads the key, and it is never sent.
 #ifndef DAEMON_CONTROLLER_TRUST_CERTIFICATE_AUTHORITY_H_
 #define DAEMON_CONTROLLER_TRUST_CERTIFICATE_AUTHORITY_H_
 
@@ -26,21 +26,21 @@ struct x509_st;
 
 namespace clusterd {
 
-// Clocks of hosts may be behind by as much and still take a new certificate.
+// A host's clock may be so late and the host still takes a new certificate.
 inline constexpr absl::Duration kClockAllowance = absl::Minutes(5);
-// The longest root.crt: it goes to each host that joins, in one packet with
-// the bundles (enrolment_process.h).
+// The longest root.crt: each joining host gets it in one packet with the
+// bundles (enrolment_process.h).
 inline constexpr size_t kMaxRootsBytes = 128 << 10;
 
 // Safe for concurrent use.
 class CertificateAuthority {
  public:
-  // Reads the folder. An error names the file: NotFound if it is not there;
+  // Reads the folder. An error names the file: NotFound if it does not exist;
   // PermissionDenied if it cannot be read, if the key is not this user's (or
-  // root's), or if anybody else has access to it; InvalidArgument if it is no
-  // PEM or bundle, or too long, if key and certificate are no pair, or if the
-  // certificate is no CA; FailedPrecondition if the root did not issue it, or
-  // if it is not valid at `now`.
+  // root's), or if other users have access to it; InvalidArgument if it is not
+  // a PEM or bundle, or too long, if key and certificate do not match, or if
+  // the certificate is not a CA; FailedPrecondition if the root did not issue
+  // it, or if it is not valid at `now`.
   static absl::StatusOr<std::unique_ptr<CertificateAuthority>> Open(
       const std::string& folder, absl::Time now);
 
@@ -52,22 +52,22 @@ class CertificateAuthority {
                                     absl::string_view public_key_der,
                                     absl::Time now, absl::Duration life) const;
 
-  // Whether this intermediate signed the first certificate of the text.
+  // True if this intermediate signed the first certificate of the text.
   bool HasIssued(absl::string_view certificate_pem) const;
 
-  // FailedPrecondition if hosts that take the newest bundle would refuse the
-  // controller of `tls` or what it issues, or the bundle is not of `cluster`.
+  // FailedPrecondition if the newest bundle is not of `cluster`, or if hosts
+  // with it would refuse the controller of `tls` or issued certificates.
   absl::Status CheckBundle(const TlsFiles& tls, const std::string& cluster,
                            absl::Time now) const;
 
   const std::string& intermediate_pem() const { return intermediate_pem_; }
   // All roots of the file.
   const std::string& roots_pem() const { return roots_pem_; }
-  // Of all bundles, which nobody has verified; empty: there is none.
+  // All bundles, unverified; empty: there are none.
   const std::string& root_bundles() const { return root_bundles_; }
   uint64_t newest_bundle() const { return newest_bundle_.number; }
   // "sha256:" and the digest of the public key of the root that issued the
-  // intermediate: what a host is told to expect.
+  // intermediate: the value that hosts are given to expect.
   const std::string& ca_hash() const { return ca_hash_; }
   absl::Time not_after() const { return not_after_; }
 

@@ -47,7 +47,7 @@ TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
             absl::Seconds(2));
   const std::string chain = *leaf + (*authority)->intermediate_pem();
   EXPECT_TRUE(CheckChain(chain, root->certificate_pem(), now).ok());
-  // The intermediate alone does not stand above it for who trusts the root.
+  // The intermediate alone is not trusted by those that trust the root.
   EXPECT_FALSE(CheckChain(*leaf, root->certificate_pem(), now).ok());
   EXPECT_TRUE((*authority)->HasIssued(*leaf));
   EXPECT_FALSE(
@@ -55,7 +55,7 @@ TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
           ->HasIssued(root->Issue({"spiffe://demo/host/node07"}).certificate));
 }
 
-// Nothing connects to a host.
+// A host never acts as a server.
 TEST(CertificateAuthorityTest, LeafIsNoServers) {
   const auto root = TestAuthority::Create();
   const absl::Time now = absl::Now();
@@ -87,7 +87,7 @@ TEST(CertificateAuthorityTest, BundleThatIsNoneIsAnError) {
               StartsWith(folder + "/roots.bundle: "));
 }
 
-// A controller that started so would lock itself out of all its hosts.
+// Otherwise the controller's hosts would refuse it after its start.
 TEST(CertificateAuthorityTest, BundleMustNameTheRootsThatAreInUse) {
   const auto root = TestAuthority::Create("old");
   const auto next = TestAuthority::Create("next");

@@ -1,4 +1,4 @@
-// What admins ask of EnrolmentDesk: tokens, the list, and who may have a name.
+// The requests of admins to EnrolmentService: tokens, the list, approvals.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
 #include "config/spec/host_names.h"
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"
@@ -15,20 +14,20 @@
 #include "config/words/quoted_text.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_service.h"
 #include "daemon/controller/trust/enrolment_words.h"
 #include "daemon/controller/trust/join_token.h"
 
 namespace clusterd {
 
-absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
+absl::StatusOr<CreateTokenResponse> EnrolmentService::CreateToken(
     const CreateTokenRequest& request, const SpiffeId& creator) {
   const absl::Duration life = absl::Milliseconds(
       std::min<uint64_t>(request.ttl_ms(), uint64_t{1} << 62));
   if (life < kLeastTokenLife || life > kMostTokenLife) {
-    return InvalidArgument("--ttl: ", absl::FormatDuration(life), ", expected ",
-                           absl::FormatDuration(kLeastTokenLife), " to ",
-                           absl::FormatDuration(kMostTokenLife));
+    return InvalidWords("msg-trust-ttl", absl::FormatDuration(life),
+                        absl::FormatDuration(kLeastTokenLife),
+                        absl::FormatDuration(kMostTokenLife));
   }
   const auto spec = parts_.spec->spec();
   std::string hosts;
@@ -36,26 +35,24 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
   if (!request.hosts().empty()) {
     ASSIGN_OR_RETURN(std::vector<std::string> names,
                      ExpandHostlist(request.hosts()));
-    std::vector<std::string> unknown;
+    std::vector<FindingValue> unknown;
     for (std::string& name : names) {
       name = HostNamed(*spec, name);
       if (parts_.spec->learns() || NamesHost(*spec, name)) continue;
-      // Names of a list that a message quotes.
+      // At most so many names of a list are quoted in a message.
       constexpr size_t kNamedUnknown = 5;
       if (unknown.size() < kNamedUnknown) {
         unknown.push_back(NotInSpec(*spec, name));
       }
     }
     if (!unknown.empty()) {
-      return absl::InvalidArgumentError(absl::StrJoin(unknown, "\n"));
+      return WithWords(absl::InvalidArgumentError(""), Lines(unknown));
     }
     hosts = FoldHostlist(names);
     uses = static_cast<uint32_t>(
         std::set<std::string>(names.begin(), names.end()).size());
   } else if (parts_.spec->learns()) {
-    return absl::InvalidArgumentError(
-        "--hosts: there is no cluster.yaml yet that names the hosts, expected "
-        "a list such as node[01-12]");
+    return InvalidWords("msg-trust-hosts-missing");
   }
   ASSIGN_OR_RETURN(const JoinToken token, NewJoinToken());
   const absl::Time now = parts_.scheduler->Now();
@@ -76,9 +73,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
       RETURN_IF_ERROR(store_->DropToken(old.entry().id()));
     }
     if (store_->Tokens().size() >= kMaxTokens) {
-      return ResourceExhausted(kMaxTokens,
-                               " tokens are there already; take some off "
-                               "with clusterctl token revoke");
+      return ExhaustedWords("msg-trust-too-many-tokens", kMaxTokens);
     }
     RETURN_IF_ERROR(store_->Put(record));
   }
@@ -93,7 +88,7 @@ absl::StatusOr<CreateTokenResponse> EnrolmentDesk::CreateToken(
   return response;
 }
 
-ListTokensResponse EnrolmentDesk::ListTokens() const {
+ListTokensResponse EnrolmentService::ListTokens() const {
   ListTokensResponse response;
   for (const TokenRecord& token : store_->Tokens()) {
     *response.add_tokens() = token.entry();
@@ -104,21 +99,19 @@ ListTokensResponse EnrolmentDesk::ListTokens() const {
   return response;
 }
 
-bool EnrolmentDesk::ShouldListen() const {
+bool EnrolmentService::ShouldListen() const {
   const absl::Time now = parts_.scheduler->Now();
   return absl::c_any_of(store_->Tokens(), [now](const TokenRecord& token) {
     return now < absl::FromUnixMillis(token.entry().expires_ms());
   });
 }
 
-absl::StatusOr<RevokeTokenResponse> EnrolmentDesk::RevokeToken(
+absl::StatusOr<RevokeTokenResponse> EnrolmentService::RevokeToken(
     const std::string& id) {
   absl::MutexLock lock(&change_mutex_);
   const std::optional<TokenRecord> token = store_->Token(id);
   if (!token.has_value()) {
-    return NotFound("token ", QuotedText(id),
-                    ": there is none, expected an id that clusterctl token "
-                    "list shows");
+    return NotFoundWords("msg-trust-no-such-token", QuotedText(id));
   }
   RETURN_IF_ERROR(store_->DropToken(id));
   parts_.log->Notice(absl::StrCat("token ", id, " revoked"));
@@ -127,16 +120,16 @@ absl::StatusOr<RevokeTokenResponse> EnrolmentDesk::RevokeToken(
   return response;
 }
 
-CertificateEntry EnrolmentDesk::EntryOf(const HostRecord& record,
-                                        int64_t attached_ends_ms,
-                                        absl::Time now) const {
+CertificateEntry EnrolmentService::EntryOf(const HostRecord& record,
+                                           int64_t attached_ends_ms,
+                                           absl::Time now) const {
   CertificateEntry entry;
   entry.set_host(record.name());
   entry.set_enrolled_ms(record.enrolled_ms());
   entry.set_token_id(record.token_id());
   entry.set_late_renewals(record.late_renewals());
   if (record.has_held()) {
-    // The host may use the one that is good for longer.
+    // The host may use the one that ends later.
     const int64_t end_ms =
         std::max(record.held().ends_ms(), record.next().ends_ms());
     const bool ended = absl::FromUnixMillis(end_ms) <= now;
@@ -162,7 +155,7 @@ CertificateEntry EnrolmentDesk::EntryOf(const HostRecord& record,
   return entry;
 }
 
-ListCertificatesResponse EnrolmentDesk::ListCertificates() const {
+ListCertificatesResponse EnrolmentService::ListCertificates() const {
   const absl::Time now = parts_.scheduler->Now();
   ListCertificatesResponse response;
   response.set_cluster(cluster());
@@ -181,7 +174,7 @@ ListCertificatesResponse EnrolmentDesk::ListCertificates() const {
                 host.certificate_ends_ms(), now);
     if (found != records.end()) records.erase(found);
   }
-  // Of hosts that cluster.yaml has no more.
+  // Hosts that are removed from cluster.yaml.
   for (const auto& [name, record] : records) {
     if (!record->has_held() && !StillWaits(*record, now)) continue;
     *response.add_certificates() = EntryOf(*record, 0, now);
@@ -189,28 +182,24 @@ ListCertificatesResponse EnrolmentDesk::ListCertificates() const {
   return response;
 }
 
-bool EnrolmentDesk::StillWaits(const HostRecord& record, absl::Time now) {
+bool EnrolmentService::StillWaits(const HostRecord& record, absl::Time now) {
   return record.has_waiting() &&
          now - absl::FromUnixMillis(record.waiting().asked_ms()) < kWaitsAlone;
 }
 
-absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Decide(
+absl::StatusOr<ApproveHostResponse> EnrolmentService::Decide(
     const std::string& name, const std::string& key, bool approves) {
   const std::string host = HostNamed(*parts_.spec->spec(), name);
   const absl::Time now = parts_.scheduler->Now();
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !StillWaits(*record, now)) {
-    return NotFound("host ", QuotedText(host),
-                    ": no machine waits for this name, expected one that "
-                    "clusterctl certificates shows");
+    return NotFoundWords("msg-trust-no-machine-waits", QuotedText(host));
   }
   HostRecord::Waiting* const waits = record->mutable_waiting();
   if (key != WaitingKey(*waits)) {
-    return Aborted("host ", host, ": no machine with key ", QuotedText(key),
-                   " waits for this name, but one with key ",
-                   WaitingKey(*waits), ", machine id ", waits->machine_id(),
-                   ", from ", waits->peer());
+    return AbortedWords("msg-trust-another-key-waits", host, QuotedText(key),
+                        WaitingKey(*waits), waits->machine_id(), waits->peer());
   }
   waits->set_approved(approves);
   waits->set_asked_ms(absl::ToUnixMillis(now));
@@ -225,8 +214,8 @@ absl::StatusOr<ApproveHostResponse> EnrolmentDesk::Decide(
   return response;
 }
 
-absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
-                                                       const std::string& key) {
+absl::StatusOr<ResetHostResponse> EnrolmentService::Reset(
+    const std::string& name, const std::string& key) {
   const std::string host = HostNamed(*parts_.spec->spec(), name);
   const absl::Time now = parts_.scheduler->Now();
   ResetHostResponse response;
@@ -236,16 +225,14 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
   const bool waits = StillWaits(record, now);
   if (!record.has_held() && !record.needs_approval() &&
       record.machine_id().empty() && !waits) {
-    return NotFound(
-        "host ", QuotedText(host),
-        ": no key and no machine of it is on record, expected a host that has "
-        "joined or attached");
+    return NotFoundWords("msg-trust-not-on-record", QuotedText(host));
   }
   if (!key.empty() && KeyText(key) != KeyText(record.held().spki_sha256()) &&
       KeyText(key) != KeyText(record.next().spki_sha256())) {
-    return Aborted(
-        "host ", host, ": key ", QuotedText(key), " is not on record, but ",
-        record.has_held() ? KeyText(record.held().spki_sha256()) : "none");
+    return AbortedWords(
+        "msg-trust-key-not-on-record", host, QuotedText(key),
+        record.has_held() ? ToFindingValue(KeyText(record.held().spki_sha256()))
+                          : Worded("request-none"));
   }
   if (waits) response.set_refused_machine_id(record.waiting().machine_id());
   HostRecord forgotten;
@@ -265,9 +252,7 @@ absl::StatusOr<ResetHostResponse> EnrolmentDesk::Reset(const std::string& name,
     const auto unkept = unkept_.find(host);
     if (unkept != unkept_.end()) unkept->second.machine_id.clear();
   }
-  parts_.hosts->CloseHost(
-      host, absl::PermissionDeniedError(
-                "its certificate was taken back; join again with a token"));
+  parts_.hosts->CloseHost(host, DeniedWords("msg-trust-reset"));
   parts_.log->Notice(
       absl::StrCat("host ", host, ": its key is forgotten",
                    waits ? ", and the machine that waited is refused" : ""));

@@ -17,6 +17,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
+#include "config/identity/grpc_status.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/words/quoted_text.h"
@@ -30,17 +31,17 @@ namespace {
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(30);
 constexpr size_t kMaxPeerBytes = 80;
-// For a packet to be taken.
+// The time for a packet to be taken.
 constexpr timeval kSendPatience = {5, 0};
-// None that is handed on there is one of those that are put in its place.
+// Copies are numbered from here, above the places that they are put in.
 constexpr int kLeastCopy = 64;
 
-// Shut and closed when the last one that answers over it has gone.
+// Shut and closed after the last answer over it.
 using SocketPtr = std::shared_ptr<const OwnedFd>;
 
-// With its own end of the socket, the listeners behind it and standard error;
-// 0: it cannot be started, and errno says why. The environment is empty, and
-// signals of the controller stay blocked.
+// Starts the program with its end of the socket, the listeners behind it and
+// standard error; 0: it failed, and errno says why. The environment is empty,
+// and the controller's blocked signals stay blocked.
 pid_t Spawn(const std::string& program, int socket,
             const std::vector<int>& listeners) {
   std::vector<int> copies;
@@ -78,18 +79,20 @@ void Answer(const OwnedFd& socket, uint64_t id,
             const absl::StatusOr<Enrolled>& enrolled) {
   EnrolmentAnswer answer;
   answer.set_id(id);
-  answer.set_code(enrolled.status().raw_code());
-  answer.set_message(std::string(enrolled.status().message()));
+  const grpc::Status status = ToGrpcStatus(enrolled.status());
+  answer.set_code(status.error_code());
+  answer.set_message(status.error_message());
+  answer.set_words(status.error_details());
   if (enrolled.ok()) *answer.mutable_enrolled() = *enrolled;
-  // One that reads no answers is of no use.
+  // A process that does not read answers is useless.
   if (!SendPacket(socket.get(), answer).ok()) shutdown(socket.get(), SHUT_RDWR);
 }
 
 }  // namespace
 
-// Its thread starts the process, takes what it hands on, and ends it: by its
-// id, which stays its own until the thread has waited for it. The kernel ends
-// the process when that thread ends, whatever ends it.
+// Its thread starts the process, handles its requests, and ends it by its id,
+// which stays valid until the thread has waited for it. The kernel ends the
+// process when that thread ends for any reason.
 class EnrolmentListener::Keeper {
  public:
   Keeper(EnrolmentListener* listener, std::vector<int> listeners)
@@ -128,7 +131,7 @@ class EnrolmentListener::Keeper {
     }
   }
 
-  // From its start to its end; why that was.
+  // Serves one process from start to end; returns why it ended.
   std::string ServeOnce() ABSL_LOCKS_EXCLUDED(mutex_) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -162,7 +165,7 @@ class EnrolmentListener::Keeper {
   }
 
   EnrolmentStart StartPacket() const {
-    const EnrolmentDesk& desk = *listener_.desk_;
+    const EnrolmentService& desk = *listener_.desk_;
     EnrolmentStart start;
     start.mutable_roots()->set_cluster(desk.cluster());
     start.mutable_roots()->set_roots_pem(desk.authority().roots_pem());
@@ -210,7 +213,7 @@ class EnrolmentListener::Keeper {
   std::thread thread_;  // Last: uses the rest.
 };
 
-EnrolmentListener::EnrolmentListener(Options options, EnrolmentDesk* desk,
+EnrolmentListener::EnrolmentListener(Options options, EnrolmentService* desk,
                                      const ControllerParts& parts)
     : options_(std::move(options)),
       desk_(desk),
@@ -237,7 +240,7 @@ void EnrolmentListener::Look() {
 
 absl::Status EnrolmentListener::Update() {
   absl::MutexLock lock(&mutex_);
-  // Under the lock: an older look would undo what a newer one has done.
+  // Under the lock: an older check must not undo a newer one.
   const bool wanted = desk_->ShouldListen();
   if (wanted && keeper_ == nullptr) return OpenLocked();
   if (!wanted && keeper_ != nullptr) {
@@ -248,7 +251,7 @@ absl::Status EnrolmentListener::Update() {
 }
 
 absl::Status EnrolmentListener::OpenLocked() {
-  // The process would only say it in the log.
+  // The process would only log the error.
   RETURN_IF_ERROR(ReadTlsFiles(options_.tls).status());
   AcceptorOptions accept = EnrolmentAcceptor();
   accept.listen = listen_;

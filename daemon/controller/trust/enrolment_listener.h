@@ -1,13 +1,12 @@
-// The port that hosts without a certificate call. The controller binds it and
-// starts a process that serves it (enrolment_process.h); what that process
-// hands on is believed as little as the strangers that it talks to, and is held
-// here to JoinLimits. It is open only while a token lives, so that as a rule
-// there is nothing for a stranger to talk to.
-//   process ends, whatever the reason  started again, 0.1 s later, then twice
-//                                      as late each time, up to 30 s; logged.
-//                                      Who connects in between waits.
-//   no token lives any more            ended, and the port closed
-//   the controller ends                ended by it, or else by the kernel
+// The port for hosts without a certificate. The controller binds it and starts
+// a process that serves it (enrolment_process.h). Its requests are trusted as
+// little as the strangers behind them, and JoinLimits bounds them here. The
+// port is open only while a token is valid.
+//   process ends, for any reason   restarted 0.1 s later, then twice as late
+//                                  each time, up to 30 s; logged. Connections
+//                                  wait meanwhile.
+//   the last token has ended       ended, and the port closed
+//   the controller ends            ended by it, otherwise by the kernel
 #ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_LISTENER_H_
 #define DAEMON_CONTROLLER_TRUST_ENROLMENT_LISTENER_H_
 
@@ -23,7 +22,7 @@
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/admission/connection_acceptor.h"
 #include "daemon/controller/hosts/controller_parts.h"
-#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_service.h"
 #include "daemon/controller/trust/join_token.h"
 #include "daemon/process/callback_gate.h"
 #include "daemon/process/worker_pool.h"
@@ -36,53 +35,52 @@ class EnrolmentListener {
   struct Options {
     std::string listen;  // ADDRESS:PORT; port 0 takes a free one, once.
     TlsFiles tls;        // The controller's.
-    // What is started: a clusterd-controller.
+    // The program to start: a clusterd-controller.
     std::string program = "/proc/self/exe";
-    // How often it looks whether it should be open.
+    // The interval of checks whether it should be open.
     absl::Duration interval = absl::Seconds(30);
-    // Of a connection; calls that are under way then have ten seconds.
+    // A connection's longest life; calls under way then have ten seconds.
     absl::Duration longest_connection = absl::Minutes(1);
     absl::Duration longest_idle = absl::Seconds(20);  // Without a call.
-    // A process that has lived for longer did not end because it began.
+    // A process that has lived for longer did not fail at its start.
     absl::Duration good_life = absl::Minutes(1);
   };
 
-  // Of the parts: scheduler, pool, log and audit. All must outlive it.
-  EnrolmentListener(Options options, EnrolmentDesk* desk,
+  // Uses these parts: scheduler, pool, log and audit. All must outlive it.
+  EnrolmentListener(Options options, EnrolmentService* desk,
                     const ControllerParts& parts);
   ~EnrolmentListener();
 
-  // Looks now, and from now on whenever the interval has passed.
+  // Checks now, and then at every interval.
   void Start() { Look(); }
-  // Opens or closes as the desk says. Unavailable if the address cannot be
-  // listened on; errors also as ReadTlsFiles. A join that is under way when it
-  // closes has no answer.
+  // Opens or closes as the desk says. Unavailable if it cannot listen; also the
+  // errors of ReadTlsFiles. Closing leaves joins under way without an answer.
   absl::Status Update() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // 0 before it was open for the first time.
+  // 0 before it was first open.
   int port() const ABSL_LOCKS_EXCLUDED(mutex_);
   bool is_open() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // That serves the port now; 0: none.
+  // The process that serves the port now; 0: none.
   pid_t process() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  class Keeper;  // Of a process while the port is open.
+  class Keeper;  // Runs the process of an open port.
 
   absl::Status OpenLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CloseLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Look();
 
   const Options options_;
-  EnrolmentDesk* const desk_;
+  EnrolmentService* const desk_;
   const ControllerParts parts_;
   const CallbackGate gate_;
   JoinLimits limits_;
-  // Of the joins: one at a time writes anyway.
+  // For joins: they write one at a time anyway.
   WorkerPool joins_;
   mutable absl::Mutex mutex_;
   std::string listen_ ABSL_GUARDED_BY(mutex_);
   int port_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::string told_ ABSL_GUARDED_BY(mutex_);  // The last trouble.
+  std::string told_ ABSL_GUARDED_BY(mutex_);  // The last error.
   std::unique_ptr<ConnectionAcceptor> bound_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Keeper> keeper_ ABSL_GUARDED_BY(mutex_);
 };

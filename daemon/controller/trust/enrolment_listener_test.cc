@@ -36,8 +36,8 @@ namespace {
 
 const SpiffeId kMaker{"demo", IdentityKind::kUser, "ann", Role::kAdmin};
 
-// Whether this process listens on that port. A connection would not tell: once
-// the port is free, another process may take it.
+// True if this process listens on that port. A connection would not show it:
+// another process may take the port once it is free.
 bool ListensOn(int port) {
   for (const auto& each :
        std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -56,7 +56,7 @@ bool ListensOn(int port) {
   return false;
 }
 
-// Whether this process has such a child, also one that has ended.
+// True if this process has such a child, also one that has ended.
 bool IsChild(pid_t process) {
   siginfo_t info = {};
   return waitid(P_PID, static_cast<id_t>(process), &info,
@@ -83,8 +83,8 @@ class EnrolmentListenerTest : public testing::Test {
     authority_ =
         CertificateAuthority::Open(MakeCaDir(*root_), absl::Now()).value();
     store_ = TrustStore::Open(folder_).value();
-    desk_ = std::make_unique<EnrolmentDesk>(parts_, authority_.get(),
-                                            store_.get(), kDefaultLeafLife);
+    desk_ = std::make_unique<EnrolmentService>(parts_, authority_.get(),
+                                               store_.get(), kDefaultLeafLife);
     const TlsPem own = root_->Issue({"spiffe://demo/controller"});
     options_.listen = "127.0.0.1:0";
     options_.program = std::filesystem::current_path() /
@@ -105,7 +105,7 @@ class EnrolmentListenerTest : public testing::Test {
     request.set_ttl_ms(600'000);
     return desk_->CreateToken(request, kMaker).value().entry().id();
   }
-  // Its certificate has ended a day ago.
+  // Records a certificate that ended a day ago.
   void PutEnded(const std::string& host) {
     HostRecord record;
     record.set_name(host);
@@ -113,7 +113,7 @@ class EnrolmentListenerTest : public testing::Test {
         absl::ToUnixMillis(scheduler_.Now() - absl::Hours(24)));
     ASSERT_TRUE(store_->Put(record).ok());
   }
-  // One that serves the port and is not `before`.
+  // Waits for a serving process that is not `before`.
   pid_t WaitForProcess(pid_t before) {
     pid_t process = 0;
     EXPECT_TRUE(WaitUntil([&] {
@@ -132,7 +132,7 @@ class EnrolmentListenerTest : public testing::Test {
     RootsResponse roots;
     return Enrolment::NewStub(channel)->Roots(&context, {}, &roots);
   }
-  // What the clock has begun runs on the pool.
+  // Work that the clock begins runs on the pool.
   void Advance(absl::Duration by) {
     scheduler_.Advance(by);
     pool_.Drain();
@@ -150,7 +150,7 @@ class EnrolmentListenerTest : public testing::Test {
   std::unique_ptr<IdentityGate> gate_;
   std::unique_ptr<CertificateAuthority> authority_;
   std::unique_ptr<TrustStore> store_;
-  std::unique_ptr<EnrolmentDesk> desk_;
+  std::unique_ptr<EnrolmentService> desk_;
   EnrolmentListener::Options options_;
   std::unique_ptr<EnrolmentListener> listener_;
 };
@@ -209,7 +209,7 @@ TEST_F(EnrolmentListenerTest, ProcessThatIsKilledIsStartedAgain) {
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(kill(process, SIGKILL), 0);
     process = WaitForProcess(process);
-    // Who connects in between waits for the next one.
+    // A client that connects in between waits for the next process.
     EXPECT_TRUE(ListensOn(listener_->port()));
     EXPECT_TRUE(AskForRoots().ok());
   }
@@ -228,7 +228,7 @@ TEST_F(EnrolmentListenerTest, ProgramThatIsNotThereIsLogged) {
   EXPECT_TRUE(log_.WaitFor("No such file or directory"));
 }
 
-// Its limits, as the kernel has them.
+// Its limits in /proc.
 TEST_F(EnrolmentListenerTest, ProcessIsBoundByTheKernel) {
   MakeListener();
   MakeToken();
@@ -248,12 +248,12 @@ TEST_F(EnrolmentListenerTest, ProcessIsBoundByTheKernel) {
   EXPECT_EQ(limit(RLIMIT_NOFILE), 2048u);
   EXPECT_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(process)),
             std::min(19, getpriority(PRIO_PROCESS, 0) + 10));
-  // Nothing of the controller's but the socket, the port and standard streams.
+  // It inherits only the socket, the port and standard streams.
   std::ifstream environment(absl::StrCat("/proc/", process, "/environ"));
   EXPECT_EQ(environment.peek(), EOF);
 }
 
-// Somebody else looks all the time, as Look does now and then.
+// Another thread updates all the time, as Look does now and then.
 TEST_F(EnrolmentListenerTest, LookOfBeforeTheTokenDoesNotCloseThePort) {
   MakeListener();
   std::atomic<bool> stop{false};

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
-#include "config/identity/grpc_status.h"
 #include "config/identity/plain_messages.h"
 #include "config/identity/tls_credentials.h"
 #include "config/values/status_macros.h"
@@ -33,10 +32,10 @@ constexpr int kMaxRequestBytes = 64 << 10;
 constexpr size_t kWireMemoryBytes = 64 << 20;
 constexpr int kHandshakeMs = 10'000;
 constexpr int kMaxAgeGraceMs = 10'000;
-// Of one connection at once, and in its life. A host that joins has two.
+// For one connection at once, and in its life. A joining host has two.
 constexpr int kMaxCallsAtOnce = 2;
 constexpr int kMaxCalls = 8;
-// More than all connections that may be open, wait or say nothing.
+// More than all connections that may be open, waiting or silent.
 constexpr rlim_t kMaxFiles = 2048;
 // gRPC has some threads for each core, whose stacks count as memory.
 constexpr size_t kStackBytes = 512 << 10;
@@ -54,9 +53,9 @@ absl::Status Bound(decltype(RLIMIT_DATA) resource, rlim_t most) {
                                           : System("setrlimit");
 }
 
-// Before there is a second thread.
+// Call it before there is a second thread.
 absl::Status BoundThisProcess(Log* log) {
-  // The controller's signals are not for it: it ends when the controller does.
+  // It ignores the controller's signals and ends when the controller does.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   RETURN_IF_ERROR(Bound(RLIMIT_CORE, 0));
   RETURN_IF_ERROR(Bound(RLIMIT_NOFILE, kMaxFiles));
@@ -76,7 +75,7 @@ absl::Status BoundThisProcess(Log* log) {
   return Bound(RLIMIT_DATA, kEnrolmentMemoryBytes);
 }
 
-// Whoever may connect is a stranger.
+// Every peer may be a stranger.
 void SetArguments(const EnrolmentStart& start, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(kMaxRequestBytes);
   grpc::ResourceQuota memory("enrolment");
@@ -132,8 +131,9 @@ class HandedOnEnrolment final : public Enrolment::CallbackService {
       waiting_.erase(found);
     }
     *asked.response = std::move(*answer.mutable_enrolled());
-    asked.reactor->Finish(ToGrpcStatus(absl::Status(
-        static_cast<absl::StatusCode>(answer.code()), answer.message())));
+    asked.reactor->Finish(
+        grpc::Status(static_cast<grpc::StatusCode>(answer.code()),
+                     answer.message(), answer.words()));
   }
 
  private:
@@ -148,7 +148,7 @@ class HandedOnEnrolment final : public Enrolment::CallbackService {
   std::map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Those that the controller has bound.
+// The sockets that the controller has bound.
 std::vector<int> Listeners() {
   std::vector<int> listeners;
   int listens = 0;
@@ -180,14 +180,15 @@ absl::Status ServeStrangers(Log* log) {
   acceptor->Serve(&builder, std::move(credentials));
   builder.RegisterService(&service);
   const std::unique_ptr<grpc::Server> server = StartServer(&builder);
-  if (server == nullptr) return absl::InternalError("gRPC starts no server");
+  if (server == nullptr)
+    return absl::InternalError("gRPC could not start the server");
   acceptor->Open();
   EnrolmentAnswer answer;
   while (ReceivePacket(kEnrolmentSocket, kMaxAnswerBytes, &answer)) {
     service.OnAnswer(std::move(answer));
     answer.Clear();
   }
-  // Nothing is to be kept, and strangers are not waited for.
+  // It has no state to save, and must not wait for strangers.
   _exit(0);
 }
 

@@ -1,4 +1,4 @@
-// What the two halves of EnrolmentDesk say alike.
+// Shared texts of the two halves of EnrolmentService.
 #ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_
 #define DAEMON_CONTROLLER_TRUST_ENROLMENT_WORDS_H_
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "config/values/nearest_word.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "proto/spec.pb.h"
 #include "proto/trust.pb.h"
@@ -15,30 +15,30 @@
 namespace clusterd {
 
 // "host "nodee1": is not in cluster.yaml, did you mean …".
-inline std::string NotInSpec(const ClusterSpec& spec, const std::string& name) {
+inline FindingValue NotInSpec(const ClusterSpec& spec,
+                              const std::string& name) {
   std::vector<absl::string_view> known;
   for (const ServerSpec& server : spec.servers())
     known.push_back(server.host());
-  return absl::StrCat("host ", QuotedText(name), ": is not in cluster.yaml",
-                      DidYouMean(name, known));
+  return Worded("msg-trust-not-in-spec", QuotedText(name),
+                DidYouMeanWords(name, known));
 }
 
-// A machine's text about itself is cut there.
+// Longer texts of a machine about itself are cut.
 inline constexpr size_t kMaxMachineId = 64;
 
-// An id that is empty binds no name. systemd writes the word into the images of
-// machines that have not started yet (machine-id(5)): many have it at once.
+// An empty id binds no name. systemd writes this word into images of machines
+// before their first start (machine-id(5)): many have it at once.
 inline std::string KeptMachineId(const std::string& said) {
   return said == "uninitialized" ? "" : PrintableText(said, kMaxMachineId);
 }
 
-// As much of a key's SHA-256 as admins compare.
+// The part of a key's SHA-256 that admins compare.
 inline std::string KeyText(const std::string& spki_sha256) {
   return spki_sha256.substr(0, 16);
 }
 
-// A machine that waits for an approval is known by its key: the machine's id is
-// what it says.
+// A waiting machine's key identifies it: a machine states its own id.
 inline std::string WaitingKey(const HostRecord::Waiting& waiting) {
   return KeyText(waiting.spki_sha256());
 }

@@ -29,7 +29,7 @@ TEST(JoinLimitsTest, AllTogetherGetTwoHundredASecond) {
   EXPECT_TRUE(limits.Take("ipv4:10.1.0.1:5", now + absl::Seconds(1)).ok());
 }
 
-// Whoever has many addresses must not have all memory, nor lock others out.
+// An owner of many addresses must not take all memory, nor lock out others.
 TEST(JoinLimitsTest, ManyAddressesAreForgottenAgain) {
   JoinLimits limits;
   absl::Time now = absl::UnixEpoch();
@@ -42,7 +42,7 @@ TEST(JoinLimitsTest, ManyAddressesAreForgottenAgain) {
   }
 }
 
-// Whoever has one address of a /64 has all.
+// The owner of one address of a /64 has all.
 TEST(JoinLimitsTest, NetworkOfIpv6IsOneAddress) {
   JoinLimits limits;
   const absl::Time now = absl::UnixEpoch();
@@ -66,7 +66,7 @@ TEST(JoinLimitsTest, RefusalSaysWhenToTryAgain) {
   EXPECT_TRUE(limits.Take("node1:", now + absl::Minutes(11)).ok());
 }
 
-// A clock that is set back gives nothing.
+// Setting the clock back adds no allowance.
 TEST(JoinLimitsTest, ClockThatIsSetBackGivesNothing) {
   JoinLimits limits;
   const absl::Time now = absl::UnixEpoch() + absl::Hours(1);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "config/values/sha256.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "openssl/crypto.h"
 #include "openssl/rand.h"
 
@@ -20,7 +21,7 @@ namespace {
 constexpr int kIdBytes = 4;
 constexpr int kSecretBytes = 16;
 
-// "ipv6:2001:db8::/64"; what is no IPv6 address as it is.
+// "ipv6:2001:db8::/64"; addresses other than IPv6 stay as they are.
 std::string CountedAs(const std::string& address) {
   if (!absl::StartsWith(address, "ipv6:")) return address;
   // gRPC escapes brackets, and a zone may follow.
@@ -48,7 +49,7 @@ std::string JoinToken::SecretDigest() const { return Sha256(secret); }
 absl::StatusOr<JoinToken> NewJoinToken() {
   unsigned char bytes[kIdBytes + kSecretBytes];
   if (RAND_bytes(bytes, sizeof(bytes)) != 1) {
-    return absl::InternalError("OpenSSL has no random numbers");
+    return InternalWords("msg-trust-no-random-numbers");
   }
   const std::string hex = absl::BytesToHexString(
       {reinterpret_cast<const char*>(bytes), sizeof(bytes)});
@@ -60,9 +61,7 @@ absl::StatusOr<JoinToken> ParseJoinToken(absl::string_view text) {
   static const LazyRE2 kForm = {"cj1\\.([0-9a-f]{8})\\.([0-9a-f]{32})"};
   JoinToken token;
   if (HasForm(text, *kForm, &token.id, &token.secret)) return token;
-  return absl::InvalidArgumentError(
-      "token: is none, expected the whole of what clusterctl token create "
-      "printed: cj1., 8 digits, a dot, 32 digits");
+  return InvalidWords("msg-trust-token-not-valid");
 }
 
 bool SameDigest(absl::string_view a, absl::string_view b) {
@@ -91,7 +90,7 @@ absl::Status JoinLimits::Take(const std::string& peer, absl::Time now) {
   const double per_second = 1 / absl::ToDoubleSeconds(each_.then_every);
   if (addresses_.size() >= kMaxAddresses &&
       (now - forgot_at_ >= absl::Seconds(1) || now < forgot_at_)) {
-    // Those that have all of their allowance are forgotten.
+    // Addresses with a full allowance are forgotten.
     forgot_at_ = now;
     for (auto it = addresses_.begin(); it != addresses_.end();) {
       Refill(&it->second, per_second, each_.burst, now);
@@ -105,11 +104,10 @@ absl::Status JoinLimits::Take(const std::string& peer, absl::Time now) {
     Refill(own, per_second, each_.burst, now);
   }
   if (all_.left < 1 || (own != nullptr && own->left < 1)) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "too many requests ", all_.left < 1 ? "of all hosts" : "of this host",
-        ", try again in ",
-        absl::FormatDuration(all_.left < 1 ? absl::Seconds(1)
-                                           : each_.then_every)));
+    const bool of_all = all_.left < 1;
+    return ExhaustedWords(
+        of_all ? "msg-trust-too-many-of-all" : "msg-trust-too-many-of-one",
+        absl::FormatDuration(of_all ? absl::Seconds(1) : each_.then_every));
   }
   all_.left -= 1;
   if (own != nullptr) own->left -= 1;

@@ -18,21 +18,17 @@
 namespace clusterd {
 namespace {
 
-// The one call that a controller without a CA answers.
+// The only call that a controller without a CA answers.
 constexpr char kListCertificates[] = "ListCertificates";
 
 absl::Status NoDesk(absl::string_view call) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      call,
-      ": this controller issues no certificates, since it was started without "
-      "--ca-dir; its hosts have those of the site's own PKI or of "
-      "deploy/certificates.sh"));
+  return PreconditionWords("msg-trust-no-ca", call);
 }
 
 class DeskService final : public TrustService {
  public:
-  DeskService(const ControllerParts& parts, TlsFiles tls, EnrolmentDesk* desk,
-              EnrolmentListener* listener)
+  DeskService(const ControllerParts& parts, TlsFiles tls,
+              EnrolmentService* desk, EnrolmentListener* listener)
       : parts_(parts),
         tls_(std::move(tls)),
         desk_(desk),
@@ -60,7 +56,7 @@ class DeskService final : public TrustService {
                      desk_->CreateToken(request, creator));
     const absl::Status open = listener_->Update();
     if (!open.ok()) {
-      // Nobody could use it.
+      // A token is useless without the port.
       desk_->RevokeToken(response.entry().id()).status().IgnoreError();
       return open;
     }
@@ -148,7 +144,7 @@ class DeskService final : public TrustService {
       own->set_what(what);
       own->set_ends_ms(absl::ToUnixMillis(end));
     };
-    // As it stands on disk: a new one counts within a minute.
+    // Read from disk: a new one takes effect within a minute.
     const auto ends =
         CertificateEnds(ReadRegularFile(tls_.certificate).value_or(""));
     add("controller",
@@ -200,7 +196,7 @@ class DeskService final : public TrustService {
 
   const ControllerParts parts_;
   const TlsFiles tls_;
-  EnrolmentDesk* const desk_;
+  EnrolmentService* const desk_;
   EnrolmentListener* const listener_;
   const UserCalls calls_;
   JoinLimits late_renewals_;  // By host.
@@ -211,7 +207,7 @@ class DeskService final : public TrustService {
 
 std::unique_ptr<TrustService> TrustService::Make(const ControllerParts& parts,
                                                  TlsFiles tls,
-                                                 EnrolmentDesk* desk,
+                                                 EnrolmentService* desk,
                                                  EnrolmentListener* listener) {
   return std::make_unique<DeskService>(parts, std::move(tls), desk, listener);
 }

@@ -1,5 +1,5 @@
-// The tokens that this controller gave out, and what it keeps of each host's
-// key, in one file of its state folder, through SQLite:
+// The tokens of this controller, and its records of each host's key, in one
+// SQLite file of its state folder:
 //   /var/lib/clusterd-controller/trust.db (and trust.db-journal)
 //   token  id, record       a serialized TokenRecord
 //   host   name, record     a serialized HostRecord
@@ -25,8 +25,8 @@ namespace clusterd {
 
 inline constexpr char kTrustFile[] = "trust.db";
 
-// Safe for concurrent use. What writes is on disk, synced, when it returns OK,
-// and may wait for it: not for a thread that must not block. After an error the
+// Safe for concurrent use. Writes are synced to disk when they return OK, and
+// may wait for it: not for a thread that must not block. After an error the
 // store is as it was. Errors as HistoryStore.
 class TrustStore {
  public:
@@ -35,21 +35,21 @@ class TrustStore {
   static absl::StatusOr<std::unique_ptr<TrustStore>> Open(
       const std::string& folder);
 
-  // Nothing if there is none of this id or name.
+  // Nullopt if the id or name is unknown.
   std::optional<TokenRecord> Token(const std::string& id) const
       ABSL_LOCKS_EXCLUDED(mutex_);
   std::optional<HostRecord> Host(const std::string& name) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // By id and by name. Hosts are many, and are not copied.
+  // By id and by name. Hosts are many, so they are not copied.
   std::vector<TokenRecord> Tokens() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::shared_ptr<const HostRecord>> Hosts() const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   absl::Status Put(const TokenRecord& token) ABSL_LOCKS_EXCLUDED(mutex_);
-  // With the token that it has used, or neither.
+  // Writes both or neither; `token`: the one that the host has used.
   absl::Status Put(const HostRecord& host, const TokenRecord* token = nullptr)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // OK also if there is none.
+  // OK also if it does not exist.
   absl::Status DropToken(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -58,7 +58,7 @@ class TrustStore {
 
   absl::Status Load() ABSL_LOCKS_EXCLUDED(mutex_, disk_mutex_);
 
-  // Held while the disk is waited for; taken before mutex_.
+  // Held during writes to the disk; taken before mutex_.
   absl::Mutex disk_mutex_;
   const std::unique_ptr<SqliteDatabase> database_
       ABSL_PT_GUARDED_BY(disk_mutex_);

@@ -59,7 +59,7 @@ TEST(TrustStoreTest, FileIsOfTheControllersUserAlone) {
   EXPECT_EQ(found.st_mode & 0777, 0600u);
 }
 
-// Nothing starts over: hosts would lose their names.
+// Never start with an empty one: hosts would lose their names.
 TEST(TrustStoreTest, DamagedFileIsNotReplaced) {
   const std::string folder = NewStateFolder();
   std::ofstream(folder + "/trust.db") << std::string(4096, 'x');
@@ -77,7 +77,7 @@ TEST(TrustStoreTest, HistoryIsNoTrustFile) {
   const absl::Status status = TrustStore::Open(folder).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is no record of hosts and tokens"));
+              HasSubstr("is not a record of hosts and tokens"));
 }
 
 TEST(JoinTokenTest, ReadsBackWhatItPrints) {
@@ -89,7 +89,7 @@ TEST(JoinTokenTest, ReadsBackWhatItPrints) {
   EXPECT_TRUE(SameDigest(read->SecretDigest(), token->SecretDigest()));
   EXPECT_FALSE(
       SameDigest(NewJoinToken()->SecretDigest(), token->SecretDigest()));
-  // What is kept does not hold the secret.
+  // The stored form does not contain the secret.
   EXPECT_EQ(token->SecretDigest().find(token->secret), std::string::npos);
 }
 

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
+#include "config/words/subject_text.h"
 #include "daemon/controller/watch/cluster_watch.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -14,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Of `hosts` hosts, with `rules` rules that fail on every one of them.
+// A report of `hosts` hosts, with `rules` rules that fail on each of them.
 Report Failing(int hosts, int rules) {
   Report report;
   report.set_schema_version(kReportSchemaVersion);
@@ -67,10 +69,10 @@ TEST(CheckNowTest, CountsHostsByTheirState) {
   for (const State state : {FAIL, PASS, UNKNOWN, FAIL, WARN, PASS, PASS}) {
     report.add_hosts()->set_state(state);
   }
-  EXPECT_THAT(CheckNow(report, nullptr).newest().notes(),
+  EXPECT_THAT(Rendered(CheckNow(report, nullptr).newest()).notes(),
               ElementsAre("hosts: 2 failed, 1 unknown, 1 warned, 3 passed"));
   report.clear_hosts();
-  EXPECT_THAT(CheckNow(report, nullptr).newest().notes(), IsEmpty());
+  EXPECT_THAT(CheckNow(report, nullptr).newest().said(), IsEmpty());
 }
 
 TEST(CheckNowTest, LeavesOutWhatAnotherFindingExplains) {
@@ -91,8 +93,12 @@ TEST(CheckNowTest, SaysHowManyFindingsAndHostsItLeavesOut) {
   }
   const RuleResult wrong = CheckNow(report, nullptr).wrong(0);
   EXPECT_EQ(wrong.summary(), "node[0-299], 5 findings");
+  EXPECT_EQ(ValueText(wrong.seen()), wrong.summary());
   ASSERT_EQ(wrong.findings_size(), 3);
-  EXPECT_EQ(wrong.findings(0).observed(), "DOWN (300 in all)");
+  EXPECT_EQ(wrong.findings(0).observed(), "DOWN");
+  ASSERT_EQ(wrong.findings(0).values_size(), 1);
+  EXPECT_EQ(wrong.findings(0).values(0).name(), kAllSubjects);
+  EXPECT_EQ(wrong.findings(0).values(0).number(), 300);
   EXPECT_EQ(wrong.findings(1).observed(), "");
 }
 
@@ -111,6 +117,7 @@ TEST(CheckNowTest, IsSmallHoweverLargeTheClusterIs) {
   EXPECT_EQ(now.wrong(0).summary(), "node[0-299]");
   EXPECT_THAT(now.changes().notes(),
               ElementsAre("1980 more changes", "1980 more hosts came or went"));
+  EXPECT_EQ(now.changes().notes_words().values_size(), 2);
   EXPECT_LT(now.ByteSizeLong(), size_t{64} << 10);
 }
 
@@ -121,11 +128,12 @@ TEST(RunningTextsTest, SaysWhoRunsWhatAndHowManyMore) {
   order.actor = "spiffe://demo/user/ann/role/viewer";
   RunningCheck check;
   check.order = std::make_shared<const FactOrder>(order);
-  EXPECT_THAT(RunningTexts({check}),
-              ElementsAre("check 0123456789abcdef of ann, 2 hosts"));
-  const auto many = RunningTexts(std::vector<RunningCheck>(13, check));
+  const auto one = RunningWords({check});
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(ValueText(one[0]), "check 0123456789abcdef of ann, 2 hosts");
+  const auto many = RunningWords(std::vector<RunningCheck>(13, check));
   EXPECT_EQ(many.size(), 11u);
-  EXPECT_EQ(many.back(), "and 3 more checks");
+  EXPECT_EQ(ValueText(many.back()), "and 3 more checks");
 }
 
 TEST(AskedCheckTest, TellsWhatChangedSinceTheCheckBefore) {

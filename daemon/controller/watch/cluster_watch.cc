@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
 #include "config/report/verdict.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -35,18 +35,21 @@ RuleResult WrongRule(const FindingBlock& block) {
     if (rule.findings_size() == kMaxFindingsTold) continue;
     Finding& told = *rule.add_findings();
     told = *finding;
-    // The summary has them all where there is no other finding.
+    // A rule's only finding needs no count: the summary has all subjects.
     if (told.subjects_size() > kMaxSubjectsTold && block.findings.size() > 1) {
-      absl::StrAppend(told.mutable_observed(), " (", told.subjects_size(),
-                      " in all)");
+      FindingValue& all = *told.add_values();
+      all.set_name(kAllSubjects);
+      all.set_number(told.subjects_size());
     }
     CutSubjects(told.mutable_subjects());
   }
-  rule.set_summary(SubjectsText(who, kWhoGroups, kWhoColumns));
+  std::vector<FindingValue> seen = {
+      SubjectsValue(who, kWhoGroups, kWhoColumns)};
   if (block.findings.size() > kMaxFindingsTold) {
-    absl::StrAppend(rule.mutable_summary(), ", ",
-                    Count(block.findings.size(), "finding"));
+    seen.push_back(Counted(block.findings.size(), "finding"));
   }
+  *rule.mutable_seen() = Listed(seen, seen.size());
+  rule.set_summary(EnglishText(rule.seen()));
   return rule;
 }
 
@@ -55,7 +58,7 @@ ReportDiff CutDiff(const ReportDiff& whole) {
   const int more = diff.changes_size() - kMaxWrongTold;
   if (more > 0) {
     diff.mutable_changes()->DeleteSubrange(kMaxWrongTold, more);
-    diff.add_notes(Count(static_cast<size_t>(more), "more change"));
+    AddNote(Counted(static_cast<size_t>(more), "more change"), &diff);
   }
   for (ReportDiff::Change& change : *diff.mutable_changes()) {
     CutSubjects(change.mutable_subjects());
@@ -63,10 +66,8 @@ ReportDiff CutDiff(const ReportDiff& whole) {
   for (auto* hosts :
        {diff.mutable_hosts_added(), diff.mutable_hosts_removed()}) {
     if (hosts->size() <= kMaxSubjectsTold) continue;
-    diff.add_notes(absl::StrCat(
-        Count(static_cast<size_t>(hosts->size() - kMaxSubjectsTold),
-              "more host"),
-        " came or went"));
+    const size_t rest = hosts->size() - kMaxSubjectsTold;
+    AddNote(Worded("history-hosts-changed", Counted(rest, "more host")), &diff);
     hosts->DeleteSubrange(kMaxSubjectsTold, hosts->size() - kMaxSubjectsTold);
   }
   return diff;
@@ -88,20 +89,23 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
   head.set_verdict(newest.verdict());
   *head.mutable_rule_counts() = newest.rule_counts();
   head.set_error(newest.error());
+  if (newest.has_error_words()) {
+    *head.mutable_error_words() = newest.error_words();
+  }
   head.set_clusterd_version(newest.clusterd_version());
   head.set_network_namespace(newest.network_namespace());
   head.set_partial(newest.partial());
   head.set_schedule(newest.schedule());
   if (newest.hosts_size() > 0) {
-    head.add_notes(
-        absl::StrCat("hosts: ", CountsText(CountStates(newest.hosts()))));
+    *head.add_said() =
+        Worded("hub-hosts-states", CountsWords(CountStates(newest.hosts())));
   }
   if (changes != nullptr) *now.mutable_changes() = CutDiff(*changes);
   const FindingOverview overview = ArrangeFindings(newest);
   const auto& blocks = overview.blocks;
   const size_t told =
       std::min(blocks.size(), static_cast<size_t>(kMaxWrongTold));
-  // The worst are the last.
+  // The worst come last.
   for (size_t i = 0; i < told; ++i) {
     *now.add_wrong() = WrongRule(blocks[blocks.size() - 1 - i]);
   }
@@ -109,17 +113,19 @@ ClusterNow::ScheduleNow CheckNow(const Report& newest,
   return now;
 }
 
-std::vector<std::string> RunningTexts(const std::vector<RunningCheck>& checks) {
-  std::vector<std::string> texts;
+std::vector<FindingValue> RunningWords(
+    const std::vector<RunningCheck>& checks) {
+  std::vector<FindingValue> texts;
   for (const RunningCheck& check : checks) {
     if (texts.size() == kMaxRunningTold) {
-      texts.push_back(absl::StrCat(
-          "and ", Count(checks.size() - kMaxRunningTold, "more check")));
+      texts.push_back(
+          Worded("hub-more-checks",
+                 Counted(checks.size() - kMaxRunningTold, "more check")));
       break;
     }
-    texts.push_back(absl::StrCat("check ", check.order->run_id, " of ",
-                                 ActorName(check.order->actor), ", ",
-                                 Count(check.order->hosts.size(), "host")));
+    texts.push_back(Worded("hub-check-of", check.order->run_id,
+                           ActorName(check.order->actor),
+                           Counted(check.order->hosts.size(), "host")));
   }
   return texts;
 }
@@ -149,7 +155,7 @@ void ClusterWatch::Join(WatcherId id, Watcher watcher) {
     absl::MutexLock lock(&mutex_);
     if (stopped_) {
       tell = [on_stop = std::move(watcher.on_stop)] {
-        on_stop(absl::UnavailableError("the controller is stopping"));
+        on_stop(UnavailableWords("msg-hub-stopping"));
       };
     } else {
       if (now_ != nullptr) tell = watcher.on_change;
@@ -165,7 +171,7 @@ void ClusterWatch::Join(WatcherId id, Watcher watcher) {
 void ClusterWatch::Leave(WatcherId id) {
   absl::MutexLock lock(&mutex_);
   watchers_.erase(id);
-  // Whoever comes next is told nothing that is older than a second.
+  // The next watcher must not get a state older than a second.
   if (watchers_.empty()) now_ = nullptr;
 }
 
@@ -187,7 +193,9 @@ ClusterNow ClusterWatch::Observe() const {
     *now.add_schedules() = std::move(schedule);
   }
   if (auto asked = sources_.asked()) *now.mutable_asked() = *std::move(asked);
-  for (std::string& text : sources_.running()) now.add_running(std::move(text));
+  for (FindingValue& run : sources_.running()) {
+    *now.mutable_running_words()->add_values() = std::move(run);
+  }
   for (ConfirmResponse& each : sources_.pending()) {
     *now.add_pending() = std::move(each);
   }
@@ -217,7 +225,7 @@ void ClusterWatch::Look() {
   scheduler_->RunAfter(kInterval, gate_.Wrap([this, looks] {
     {
       absl::MutexLock lock(&mutex_);
-      // Who joined in between may have had it look sooner.
+      // A watcher that joined in between may have started it sooner.
       if (looks != all_looks_ || looks_ || watchers_.empty()) return;
       looks_ = true;
     }
@@ -234,7 +242,7 @@ void ClusterWatch::Stop() {
     watchers.swap(watchers_);
   }
   for (const auto& [id, watcher] : watchers) {
-    watcher.on_stop(absl::UnavailableError("the controller is stopping"));
+    watcher.on_stop(UnavailableWords("msg-hub-stopping"));
   }
 }
 

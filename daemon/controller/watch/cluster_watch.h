@@ -1,6 +1,6 @@
-// The cluster as it is now, for all watchers (Controller.Watch): read once a
-// second while there is a watcher, and sent when it has changed. Nothing is
-// kept for each watcher: a slow reader gets the newest.
+// The current state of the cluster for all watchers (Controller.Watch): read
+// once a second while there is a watcher, and sent when it has changed.
+// Watchers share one state: a slow reader gets the newest.
 #ifndef DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_
 #define DAEMON_CONTROLLER_WATCH_CLUSTER_WATCH_H_
 
@@ -26,27 +26,25 @@
 
 namespace clusterd {
 
-// Bounds of a check as watchers get it: a few kilobytes however large the
-// cluster is.
+// Bounds of a check for watchers: a few kilobytes for any cluster.
 inline constexpr int kMaxWrongTold = 20;     // Rules, and changes.
-inline constexpr int kMaxFindingsTold = 3;   // Of a rule.
-inline constexpr int kMaxSubjectsTold = 20;  // Of a finding or a change.
+inline constexpr int kMaxFindingsTold = 3;   // For a rule.
+inline constexpr int kMaxSubjectsTold = 20;  // For a finding or change.
 
-// Without name and next_at_ms. `wrong` has no rule whose findings another one
-// explains; its `summary` says in words about whom it is, also where not all
-// subjects are there. Of more changes than are told a note says how many.
-// `changes`: null: there was none to compare with.
+// Without name and next_at_ms. `wrong` omits rules whose findings another one
+// explains; its `summary` names all subjects, even if some are cut. A note
+// counts the omitted changes. `changes`: null: there was no earlier check.
 ClusterNow::ScheduleNow CheckNow(const Report& newest,
                                  const ReportDiff* changes);
 
 // "check 0123456789abcdef of ann, 12 hosts"; at most 10, and how many more.
-std::vector<std::string> RunningTexts(const std::vector<RunningCheck>& checks);
+std::vector<FindingValue> RunningWords(const std::vector<RunningCheck>& checks);
 
-// ClusterNow.asked, worked out once for each check. Not thread-safe.
+// ClusterNow.asked, computed once for each check. Not thread-safe.
 class AskedCheck {
  public:
-  // Of the newest check of all hosts and the one before it; null: there is
-  // none. Nullopt also for one of a schedule.
+  // From the newest check of all hosts and the one before it; null: there is
+  // none. Nullopt also for a scheduled one.
   std::optional<ClusterNow::ScheduleNow> Of(
       const std::shared_ptr<const Report>& newest,
       const std::shared_ptr<const Report>& before);
@@ -56,15 +54,15 @@ class AskedCheck {
   ClusterNow::ScheduleNow now_;
 };
 
-// Where the fields of ClusterNow come from. Called on a thread of the pool, one
-// after the other; must not wait for long. None is empty.
+// The sources of ClusterNow's fields. Called on a thread of the pool, one after
+// the other; must not wait for long. None is empty.
 struct WatchSources {
-  // Those about hosts.
+  // Sets the fields about hosts.
   std::function<void(ClusterNow* now)> hosts;
-  // In the order of the spec. `newest`, `changes` and `wrong` as CheckNow.
+  // Sorted as in the spec. `newest`, `changes` and `wrong` as CheckNow.
   std::function<std::vector<ClusterNow::ScheduleNow>()> schedules;
   std::function<std::optional<ClusterNow::ScheduleNow>()> asked;
-  std::function<std::vector<std::string>()> running;
+  std::function<std::vector<FindingValue>()> running;
   // Applies that wait to be confirmed.
   std::function<std::vector<ConfirmResponse>()> pending;
 };
@@ -73,11 +71,11 @@ struct WatchSources {
 class ClusterWatch {
  public:
   using WatcherId = uint64_t;
-  // From any thread; neither may block.
+  // Called on any thread; neither may block.
   struct Watcher {
-    // There is another now(). The first time at once, or once it is known.
+    // now() has changed. First called at once, or once it is known.
     std::function<void()> on_change;
-    // At Stop, once; or within Join if that came before.
+    // Called once, at Stop; or within Join if that came before.
     std::function<void(const absl::Status& why)> on_stop;
   };
 
@@ -92,16 +90,16 @@ class ClusterWatch {
         pool_(pool) {}
   ~ClusterWatch() { Stop(); }
 
-  // For Join, so that a call knows its watcher before it is told anything.
+  // An id for Join, so that a call knows its watcher before any callback.
   WatcherId NewWatcher() ABSL_LOCKS_EXCLUDED(mutex_);
   void Join(WatcherId id, Watcher watcher) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Also of one that never joined. It may still be called once.
+  // Also for one that never joined. One more callback may follow.
   void Leave(WatcherId id) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Null before the first on_change.
   std::shared_ptr<const ClusterNow> now() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Looks no more when this returns, and tells all watchers Unavailable.
+  // Stops reading, and ends all watchers with Unavailable.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -119,10 +117,10 @@ class ClusterWatch {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   WatcherId last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<WatcherId, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);
-  bool looks_ ABSL_GUARDED_BY(mutex_) = false;  // Is about to, or at it.
+  bool looks_ ABSL_GUARDED_BY(mutex_) = false;  // Reading, or about to.
   uint64_t all_looks_ ABSL_GUARDED_BY(mutex_) = 0;
   std::shared_ptr<const ClusterNow> now_ ABSL_GUARDED_BY(mutex_);
-  std::string bytes_ ABSL_GUARDED_BY(mutex_);  // Of now_, but for its time.
+  std::string bytes_ ABSL_GUARDED_BY(mutex_);  // now_ without its time.
 };
 
 }  // namespace clusterd

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/manual_scheduler.h"
@@ -16,11 +17,11 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// With nothing to tell but of hosts.
+// Sources that only report hosts.
 WatchSources HostsAlone(std::function<void(ClusterNow* now)> hosts) {
   return {
       std::move(hosts), [] { return std::vector<ClusterNow::ScheduleNow>(); },
-      [] { return std::nullopt; }, [] { return std::vector<std::string>(); },
+      [] { return std::nullopt; }, [] { return std::vector<FindingValue>(); },
       [] { return std::vector<ConfirmResponse>(); }};
 }
 
@@ -33,7 +34,7 @@ class ClusterWatchTest : public testing::Test {
                }),
                &scheduler_, &pool_) {}
 
-  // Somebody who keeps what it is told.
+  // A watcher that records the states that it gets.
   struct Reader {
     ~Reader() { watch->Leave(id); }
 
@@ -106,7 +107,7 @@ TEST_F(ClusterWatchTest, DoesNotLookWhileNobodyWatches) {
   EXPECT_EQ(looks_, 1);
   EXPECT_EQ(scheduler_.pending(), 0);
   attached_ = 7;
-  // Whoever comes now is told nothing of then.
+  // A new watcher does not get the old state.
   Reader bob;
   Join(&bob);
   EXPECT_THAT(bob.told, ElementsAre(7));
@@ -119,7 +120,7 @@ TEST_F(ClusterWatchTest,
   Join(&ann);
   watch_.Leave(ann.id);
   attached_ = 2;
-  Join(&bob);  // Before the second of the first look is over.
+  Join(&bob);  // Within a second of the first read.
   EXPECT_THAT(bob.told, ElementsAre(2));
   EXPECT_EQ(looks_, 2);
   for (int i = 0; i < 5; ++i) Pass(absl::Seconds(1));
@@ -133,7 +134,7 @@ TEST_F(ClusterWatchTest, EndsWithTheControllerForAllWhoWatchOrCome) {
   Join(&bob);
   Pass(absl::Hours(1));
   EXPECT_EQ(looks_, 1);
-  const absl::Status why = absl::UnavailableError("the controller is stopping");
+  const absl::Status why = UnavailableWords("msg-hub-stopping");
   EXPECT_THAT(ann.stopped, ElementsAre(why));
   EXPECT_THAT(bob.stopped, ElementsAre(why));
   EXPECT_TRUE(bob.told.empty());
@@ -155,7 +156,9 @@ TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
     asked.mutable_newest()->set_run_id("02");
     return std::make_optional(asked);
   };
-  sources.running = [] { return std::vector<std::string>{"apply 01"}; };
+  sources.running = [] {
+    return std::vector<FindingValue>{ToFindingValue("apply 01")};
+  };
   sources.pending = [] {
     std::vector<ConfirmResponse> pending(1);
     pending[0].set_run_id("01");
@@ -169,7 +172,7 @@ TEST(ClusterWatchSourcesTest, GivesEachFieldFromItsSource) {
   EXPECT_EQ(now.hosts_expected(), 3u);
   ASSERT_EQ(now.schedules_size(), 2);
   EXPECT_EQ(now.schedules(1).name(), "links");
-  EXPECT_THAT(now.running(), ElementsAre("apply 01"));
+  EXPECT_THAT(Rendered(now).running(), ElementsAre("apply 01"));
   ASSERT_EQ(now.pending_size(), 1);
   EXPECT_EQ(now.pending(0).run_id(), "01");
   EXPECT_EQ(now.asked().newest().run_id(), "02");

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The golden input without the lines that say where it is from.
+// Returns the golden input without the lines that name its source.
 std::string Golden() {
   std::ifstream file("tests/testdata/ascend950/dev_info.txt");
   EXPECT_TRUE(file.is_open());

@@ -56,7 +56,7 @@ absl::Status BadLine(absl::string_view what, absl::string_view line) {
   return InvalidArgument("-dev_info: ", what, " in ", QuotedText(line));
 }
 
-// What is between the bars, without the blanks.
+// Returns the cells between the bars, without blanks.
 Cells CellsOf(absl::string_view line) {
   Cells cells = absl::StrSplit(line, '|');
   if (cells.size() < 3) return {};
@@ -66,7 +66,6 @@ Cells CellsOf(absl::string_view line) {
   return cells;
 }
 
-// A row of the table of ports.
 absl::StatusOr<Port> ParsePort(const Cells& header, const Cells& row,
                                absl::string_view line) {
   Port port;
@@ -85,7 +84,7 @@ void MissBond(const Missing& missing, DeviceFacts* facts) {
                 facts->mutable_mtu(), facts->mutable_lldp());
 }
 
-// `command` asked for the table.
+// `command` is the query for the table.
 void ReadBond(const DeviceInfo& info, const std::string& command,
               HccnSession* session, DeviceReading* reading) {
   DeviceFacts& facts = reading->facts;
@@ -210,7 +209,7 @@ absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
 }
 
 absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {
-  // The form that the tool takes, short enough for an interface.
+  // Form of bond names: hccn_tool accepts no longer interface name.
   static const LazyRE2 kBond = {R"(bond\d{1,8})"};
   DeviceInfo info;
   Cells header;

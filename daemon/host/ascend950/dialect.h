@@ -1,17 +1,15 @@
-// Asks one Ascend 950 device what the observer asks a classic one, and fills
-// the same facts. Where the vendor's published texts do not say how an answer
-// looks, or it looks otherwise, the fact is missing with that reason: nothing
-// is guessed from the classic tool.
+// Queries one Ascend 950 device and fills a classic one's facts. A fact is
+// missing with that reason if the vendor's published texts lack or contradict
+// the answer. Nothing is inferred from the classic tool.
 //
-// The network address belongs to the device's bond device. -dev_info is asked
+// The network address belongs to the device's bond device. -dev_info is queried
 // first: it names the bond and the ports.
 //   address, gateway, mtu, lldp   the bond; bond<id> if the table has none, as
 //                                 an interface without address is not in it
 //   link                          UP or DOWN if all ETH ports agree
 //   net_health, detect_address    the device
-//   tls                           the device, by a call of its own
-// A device with UB ports alone has none of the first five: they are then
-// missing as not supported.
+//   tls                           the device, by a separate call
+// For a device with only UB ports the first five are missing as not supported.
 #ifndef DAEMON_HOST_ASCEND950_DIALECT_H_
 #define DAEMON_HOST_ASCEND950_DIALECT_H_
 
@@ -29,29 +27,28 @@ namespace ascend950 {
 
 struct DeviceReading {
   DeviceFacts facts;
-  // The device's slot, which its bond is named after and in which its lines of
-  // hccn.conf end (tool_cfg_ops.c). That of the table; without a bond there the
-  // id, since the tool refuses the name bond<id> if that is another slot's.
+  // The device's slot number, the suffix of its bond and its lines of hccn.conf
+  // (tool_cfg_ops.c). It comes from the table; without a bond there it is the
+  // id, since the tool refuses bond<id> of another slot.
   uint32_t slot = 0;
   // The table named the bond, or the tool took the name bond<id>.
   bool slot_known = false;
 };
 
-// Facts of device `device`, the id that -i takes: the tool's reference calls it
-// the logical id and equal to the NPU ID of `npu-smi info`. tls stays unset.
-// REQUIRES: `session` is that device's, with an Ascend 950 tool.
+// Returns the facts of `device`, the id that -i takes. The tool's reference
+// calls it the logical id and equal to the NPU ID of `npu-smi info`. tls stays
+// unset. REQUIRES: `session` is that device's, with an Ascend 950 tool.
 DeviceReading ReadDevice(uint32_t device, HccnSession* session);
 
-// The TLS switch, from the answer to -tls. The tool's source holds a function
-// that writes tls_enable to /etc/hccn.conf when the key is absent, and only
-// then, as the classic query does, so without the key this counts as a question
-// that writes.
+// Reads the TLS switch from the answer to -tls. The tool's source has a
+// function that adds a missing tls_enable to /etc/hccn.conf, as the classic
+// query does. Without that key this query therefore counts as one that writes.
 TlsFact ReadTls(uint32_t device, const HccnAnswer& answer);
 
-// Reads the answers of the Ascend 950 tool that differ from the classic tool's,
-// and -dev_info, which that one does not have;
-// `-ip`, `-gateway`, `-mtu`, `-netdetect`, `-net_health` and `-link` print the
-// same lines as there (hicann/driver, hccn/ascend950, tool_shell_ops.c).
+// Reads -dev_info, which only the Ascend 950 tool has, and the answers that
+// differ from the classic tool's. `-ip`, `-gateway`, `-mtu`, `-netdetect`,
+// `-net_health` and `-link` print the same lines (hicann/driver,
+// hccn/ascend950, tool_shell_ops.c).
 //   -tls    device 0, tls switch[1](0:disable, 1:enable), …
 //   -lldp   [dev_name:ethc0d0e0] LLDP neighbor info:
 //           Chassis ID TLV
@@ -63,23 +60,21 @@ TlsFact ReadTls(uint32_t device, const HccnAnswer& answer);
 //   | end0v0          | 192.168.2.199 | 255.255.255.0 | NA        | NA     |
 //   | bond0           | 10.20.0.17    | 255.255.255.0 | 8023.ad   | ethc0  |
 //   |                 |               |               |           | ethc1  |
-// and a third table with the device's EIDs, which is not read (sample and
-// columns: "Ascend 950 HCCN Tool" reference, tool_dev_info.c). Text in, value
-// out: runs nothing.
+// The third table, the device's EIDs, is not read (sample and columns: "Ascend
+// 950 HCCN Tool" reference, tool_dev_info.c). The parsers run nothing.
 
-// Whether the switch of device `device` is on. The line begins with "device 0,"
-// in the tool's source and with "dev_id:0," in its reference.
-// InvalidArgument, quoting the line, for anything else.
+// Returns whether the switch of `device` is on. The line begins with "device
+// 0," in the tool's source and with "dev_id:0," in its reference. Any other
+// text is InvalidArgument, quoting the line.
 absl::StatusOr<bool> ParseTls(absl::string_view output, uint32_t device);
 
-// The neighbour of a bond device. It has two slaves, each with its own:
+// Returns the neighbour of a bond device. Each of its two slaves has its own:
 //   both heard one       that of the first slave
 //   none heard one       heard is false
 //   one of them did      InvalidArgument: one fact cannot say both
 //   one has no answer    InvalidArgument: the tool succeeds as long as one has
-// What stands below the header is made on the device and known from the classic
-// tool only: InvalidArgument, quoting it, if it is not of that form, or if
-// there is no header.
+// The device produces the lines below the header; their form is known only from
+// the classic tool. Without a header, or for another form: InvalidArgument.
 absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output);
 
 struct Port {
@@ -97,7 +92,7 @@ struct DeviceInfo {
 };
 
 // InvalidArgument, quoting the line, without an interface table, for a row that
-// does not fit its header, or for another type of port.
+// does not match its header, or for another type of port.
 absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output);
 
 }  // namespace ascend950

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -24,29 +25,27 @@ std::string OneLine(absl::string_view text) {
 
 }  // namespace
 
-std::string CommandText(const Command& command,
-                        const absl::StatusOr<CommandResult>& result) {
+FindingValue CommandWords(const Command& command,
+                          const absl::StatusOr<CommandResult>& result) {
   std::vector<std::string> words = command.argv;
   if (!words.empty()) words[0] = words[0].substr(words[0].rfind('/') + 1);
   const std::string line =
       absl::StrCat("`", OneLine(absl::StrJoin(words, " ")), "`");
   if (!result.ok()) {
-    return absl::StrCat(line, ": ", OneLine(result.status().message()));
+    return Worded("about", line, MessageWords(result.status()));
   }
   if (result->timed_out) {
-    return absl::StrCat(
-        line, ": no answer in ", absl::FormatDuration(command.deadline),
-        result->left_running
-            ? absl::StrCat(", and process ", result->pid,
-                           " could not be killed: it may still act")
-            : std::string());
+    return Worded(
+        result->left_running ? "plan-say-no-answer-left" : "plan-say-no-answer",
+        line, absl::FormatDuration(command.deadline), result->pid);
   }
-  const std::string how = result->signal != 0
-                              ? absl::StrCat("signal ", result->signal)
-                              : absl::StrCat("status ", result->exit_status);
+  const FindingValue how = Worded(
+      "about", line,
+      result->signal != 0 ? Worded("plan-say-signal", result->signal)
+                          : Worded("plan-say-status", result->exit_status));
   std::string said = OneLine(result->standard_error);
   if (said.empty()) said = OneLine(result->standard_output);
-  return absl::StrCat(line, ": ", how, said.empty() ? "" : ": ", said);
+  return said.empty() ? how : Worded("about", how, said);
 }
 
 }  // namespace clusterd

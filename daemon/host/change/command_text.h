@@ -1,20 +1,19 @@
-// What an outside program said, as one line for an error message.
+// Formats an external program's output as one line for an error message.
 #ifndef DAEMON_HOST_CHANGE_COMMAND_TEXT_H_
 #define DAEMON_HOST_CHANGE_COMMAND_TEXT_H_
 
-#include <string>
-
 #include "absl/status/statusor.h"
+#include "config/words/words.h"
 #include "daemon/host/command/command_runner.h"
 
 namespace clusterd {
 
-// "`ufw disable`: status 1: ERROR: problem running ufw-init". Arguments are
-// those of the command, the program without its folder; the program's words
-// come from stderr, or stdout if that is empty, without control characters, at
-// most 200 bytes. A run that could not start shows its status.
-std::string CommandText(const Command& command,
-                        const absl::StatusOr<CommandResult>& result);
+// Returns, e.g., "`ufw disable`: status 1: ERROR: problem running ufw-init".
+// The program is named without its folder. Its words come from stderr, or
+// stdout if that is empty, without control characters, at most 200 bytes. A run
+// that could not start shows its status.
+FindingValue CommandWords(const Command& command,
+                          const absl::StatusOr<CommandResult>& result);
 
 }  // namespace clusterd
 

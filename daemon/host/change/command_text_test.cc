@@ -12,36 +12,37 @@ Command UfwDisable() {
   return command;
 }
 
-TEST(CommandTextTest, PrefersTheErrorStreamAndOneLine) {
+TEST(CommandWordsTest, PrefersTheErrorStreamAndOneLine) {
   CommandResult result;
   result.exit_status = 1;
   result.standard_output = "usage";
   result.standard_error = "ERROR: one\nERROR: two\n";
-  EXPECT_EQ(CommandText(UfwDisable(), result),
+  EXPECT_EQ(ValueText(CommandWords(UfwDisable(), result)),
             "`ufw disable`: status 1: ERROR: one ERROR: two");
 }
 
-TEST(CommandTextTest, DropsControlCharactersAndCutsLongText) {
+TEST(CommandWordsTest, DropsControlCharactersAndCutsLongText) {
   CommandResult result;
   result.standard_output = "\x1b[31m" + std::string(500, 'x');
-  const std::string text = CommandText(UfwDisable(), result);
+  const std::string text = ValueText(CommandWords(UfwDisable(), result));
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_LT(text.size(), 260u);
   EXPECT_EQ(text.substr(text.size() - 3), "...");
 }
 
-TEST(CommandTextTest, SaysThatAProcessWasLeftBehind) {
+TEST(CommandWordsTest, SaysThatAProcessWasLeftBehind) {
   CommandResult result;
   result.timed_out = true;
   result.left_running = true;
   result.pid = 77;
-  EXPECT_EQ(CommandText(UfwDisable(), result),
+  EXPECT_EQ(ValueText(CommandWords(UfwDisable(), result)),
             "`ufw disable`: no answer in 10s, and process 77 could not be "
             "killed: it may still act");
 }
 
-TEST(CommandTextTest, ShowsWhyAProgramCouldNotStart) {
-  EXPECT_EQ(CommandText(UfwDisable(), absl::NotFoundError("no such program")),
+TEST(CommandWordsTest, ShowsWhyAProgramCouldNotStart) {
+  EXPECT_EQ(ValueText(CommandWords(UfwDisable(),
+                                   absl::NotFoundError("no such program"))),
             "`ufw disable`: no such program");
 }
 

@@ -15,6 +15,7 @@
 
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -56,8 +57,7 @@ class PosixFile final : public OpenFile {
       if (got == 0) return content;
       content.append(buffer, static_cast<size_t>(got));
       if (content.size() > max_bytes) {
-        return absl::OutOfRangeError(absl::StrCat(
-            path_, ": over ", max_bytes, " bytes, which is no such file"));
+        return OutOfRangeWords("msg-step-file-too-large", path_, max_bytes);
       }
     }
   }
@@ -96,8 +96,8 @@ class PosixFile final : public OpenFile {
   }
 
   bool IsOpenElsewhere() override {
-    // Whoever opens it now waits for the lease, of which a signal tells us that
-    // nobody minds.
+    // A process that opens the file meanwhile waits for the lease. The kernel
+    // then sends SIGURG, which is ignored by default.
     fcntl(descriptor_, F_SETSIG, SIGURG);
     if (fcntl(descriptor_, F_SETLEASE, F_WRLCK) != 0) return true;
     fcntl(descriptor_, F_SETLEASE, F_UNLCK);
@@ -118,7 +118,7 @@ class PosixFileSystem final : public FileSystem {
 
   absl::StatusOr<std::unique_ptr<OpenFile>> Open(const std::string& path,
                                                  OpenMode mode) override {
-    // In the order of OpenMode.
+    // Indexed by OpenMode.
     constexpr int kFlags[] = {O_RDONLY, O_RDWR,
                               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW};
     // A pipe where a file is expected must not hold up a root daemon.
@@ -188,7 +188,7 @@ absl::Status WriteFully(OpenFile* file, uint64_t offset,
                         absl::string_view bytes) {
   while (!bytes.empty()) {
     ASSIGN_OR_RETURN(const size_t taken, file->WriteAt(offset, bytes));
-    if (taken == 0) return absl::DataLossError("a write took no byte");
+    if (taken == 0) return DataLossWords("msg-step-write-took-nothing");
     offset += taken;
     bytes.remove_prefix(taken);
   }

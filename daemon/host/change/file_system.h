@@ -26,8 +26,8 @@ struct FileAttributes {
   uint64_t size = 0;  // Bytes.
 };
 
-// One open file; closed, and its lock given back, by the destructor. Errors are
-// those of the system call, named after the path.
+// An open file. The destructor closes it, which releases its lock. Errors are
+// those of the system call, prefixed with the path.
 class OpenFile {
  public:
   virtual ~OpenFile() = default;
@@ -36,7 +36,7 @@ class OpenFile {
   virtual absl::StatusOr<std::string> ReadAll(size_t max_bytes) = 0;
   virtual absl::StatusOr<FileAttributes> Attributes() = 0;
 
-  // One write(2) at `offset`: how many bytes it took, which may be fewer.
+  // One write(2) at `offset`: returns the bytes written, which may be fewer.
   virtual absl::StatusOr<size_t> WriteAt(uint64_t offset,
                                          absl::string_view bytes) = 0;
   virtual absl::Status Truncate(uint64_t size) = 0;
@@ -44,10 +44,10 @@ class OpenFile {
   virtual absl::Status SetOwner(uint32_t uid, uint32_t gid) = 0;
   virtual absl::Status Sync() = 0;
 
-  // flock(LOCK_EX | LOCK_NB). False: somebody else holds it.
+  // flock(LOCK_EX | LOCK_NB). False: another process holds it.
   virtual absl::StatusOr<bool> TryLock() = 0;
-  // Whether it is open anywhere else, so that somebody may take the lock who
-  // could not open it now; also where the file system cannot tell.
+  // True if the file is open elsewhere, so that its opener may take the lock
+  // without opening it now; also true where the file system cannot say.
   virtual bool IsOpenElsewhere() { return false; }
 };
 
@@ -61,11 +61,11 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // NotFound, AlreadyExists (kCreate), PermissionDenied, and what else open(2)
-  // says. Follows links but for kCreate.
+  // NotFound, AlreadyExists (kCreate), PermissionDenied, and the other errors
+  // of open(2). Follows links except with kCreate.
   virtual absl::StatusOr<std::unique_ptr<OpenFile>> Open(
       const std::string& path, OpenMode mode) = 0;
-  // Of the thing itself: a link is not followed. NotFound.
+  // Does not follow a link. NotFound.
   virtual absl::StatusOr<FileAttributes> Stat(const std::string& path) = 0;
   // Names in a folder, sorted, without "." and "..". NotFound.
   virtual absl::StatusOr<std::vector<std::string>> List(
@@ -79,25 +79,23 @@ class FileSystem {
   virtual absl::Status SyncDirectory(const std::string& folder) = 0;
 };
 
-// The real one below `root`, which is put in front of every path: "/" in
-// production, a scratch folder in tests. Links inside are followed as the
-// kernel does, so they can lead out of it. Safe for concurrent use.
+// The real file system below `root`, the prefix of every path: "/" in
+// production, a scratch folder in tests. The kernel follows links inside, so
+// they can lead out of it. Safe for concurrent use.
 std::unique_ptr<FileSystem> MakePosixFileSystem(const std::string& root);
 
 // "/etc" for "/etc/hccn.conf"; "/" for "/x".
 std::string FolderOf(const std::string& path);
 
-// All of `bytes` at `offset`, however many writes that takes. DataLoss if a
-// write takes nothing.
+// Writes all of `bytes` at `offset`. DataLoss if a write takes nothing.
 absl::Status WriteFully(OpenFile* file, uint64_t offset,
                         absl::string_view bytes);
 
-// Writes `draft`, synced, renames it to `path` and syncs their folder: `path`
-// is the old file or the new one, whole. What a crash left as draft is removed.
+// Writes and syncs `draft`, renames it to `path` and syncs their folder: `path`
+// is the whole old or new file. A draft left by a crash is removed.
 absl::Status WriteByDraft(FileSystem* files, const std::string& draft,
                           const std::string& path, absl::string_view bytes);
 
-// Opens, reads, closes.
 absl::StatusOr<std::string> ReadWholeFile(FileSystem* files,
                                           const std::string& path,
                                           size_t max_bytes);

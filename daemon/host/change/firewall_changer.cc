@@ -10,6 +10,7 @@
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/change/command_text.h"
 #include "daemon/host/change/saved_file.h"
@@ -21,10 +22,11 @@ constexpr const char* kUfwFiles[] = {"/etc/ufw/ufw.conf", "/etc/ufw/user.rules",
                                      "/etc/ufw/user6.rules"};
 constexpr char kZones[] = "/etc/firewalld/zones/";
 
-// "active, starts at boot".
-std::string StateText(bool active, bool enabled) {
-  return absl::StrCat(active ? "active" : "stopped", ", ",
-                      enabled ? "starts at boot" : "does not start at boot");
+// Returns, e.g., "active, starts at boot".
+FindingValue StateWords(bool active, bool enabled) {
+  return Worded(active ? enabled ? "plan-say-active-at-boot" : "plan-say-active"
+                : enabled ? "plan-say-stopped-but-at-boot"
+                          : "plan-say-stopped");
 }
 
 bool IsStateKnown(const FirewallFacts& facts) {
@@ -64,21 +66,19 @@ absl::Status CheckSavedFirewall(const SavedFirewall& saved) {
       R"re(rule family="ipv4" source address="[\d./]+" port port="[\d-]+" )re"
       R"re(protocol="tcp" accept)re"};
   if (saved.program() != UFW && saved.program() != FIREWALLD) {
-    return InvalidArgument("firewall ", saved.program(),
-                           ", expected one that is known");
+    return InvalidWords("msg-step-saved-program", saved.program());
   }
   for (const SavedFile& file : saved.files()) {
     if (!IsFileOf(saved.program(), file.path())) {
-      return InvalidArgument("file ", QuotedText(file.path()),
-                             ", expected one that ",
-                             FirewallName(saved.program()), " writes");
+      return InvalidWords("msg-step-saved-firewall-file",
+                          QuotedText(file.path()),
+                          FirewallName(saved.program()));
     }
   }
   for (const auto* rules : {&saved.added_running(), &saved.added_permanent()}) {
     for (const std::string& rule : *rules) {
       if (HasForm(rule, *kRule)) continue;
-      return InvalidArgument("rule ", QuotedText(rule),
-                             ", expected one that lets ports in from a source");
+      return InvalidWords("msg-step-saved-rule", QuotedText(rule));
     }
   }
   return absl::OkStatus();
@@ -88,7 +88,7 @@ absl::StatusOr<CommandResult> FirewallChanger::Run(
     std::vector<std::string> argv) {
   const Command command = {std::move(argv), programs_.deadline};
   absl::StatusOr<CommandResult> result = runner_->Run(command);
-  said_ = CommandText(command, result);
+  said_ = CommandWords(command, result);
   return result;
 }
 
@@ -108,15 +108,15 @@ absl::StatusOr<bool> FirewallChanger::HasRule(const std::string& rule,
       absl::StripAsciiWhitespace(result.standard_output);
   if (answer == "yes") return true;
   if (answer == "no") return false;
-  return absl::FailedPreconditionError(said_);
+  return WithWords(absl::FailedPreconditionError(""), said_);
 }
 
 absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
                                                     bool adds_rules) {
   const FirewallFacts facts = reader_->ReadFirewall(program);
   if (!IsStateKnown(facts)) {
-    return FailedPrecondition(FirewallName(program),
-                              ": its state cannot be told");
+    return PreconditionWords("msg-step-firewall-not-known",
+                             FirewallName(program));
   }
   SavedFirewall saved;
   saved.set_program(program);
@@ -129,8 +129,9 @@ absl::StatusOr<SavedFirewall> FirewallChanger::Save(FirewallProgram program,
     ASSIGN_OR_RETURN(const CommandResult zone,
                      Run({programs_.firewall_cmd, "--get-default-zone"}));
     const auto name = absl::StripAsciiWhitespace(zone.standard_output);
-    if (!IsZoneName(name)) return absl::FailedPreconditionError(said_);
-    // It keeps the text before its last write beside the file.
+    if (!IsZoneName(name))
+      return WithWords(absl::FailedPreconditionError(""), said_);
+    // firewalld keeps the text before its last write beside the file.
     const std::string path = absl::StrCat(kZones, name, ".xml");
     paths = {path, path + ".old"};
   }
@@ -153,24 +154,30 @@ absl::StatusOr<SavedFirewall> FirewallChanger::SaveRule(
   return saved;
 }
 
+absl::Status FirewallChanger::LastWas(const absl::Status& error) const {
+  return said_.words().empty()
+             ? error
+             : WithWords(error, Worded("plan-say-last-was", MessageWords(error),
+                                       said_));
+}
+
 absl::Status FirewallChanger::Expect(FirewallProgram program, bool active,
                                      bool enabled) {
   const FirewallFacts facts = reader_->ReadFirewall(program);
-  const std::string expected = StateText(active, enabled);
-  const std::string is =
+  const FindingValue expected = StateWords(active, enabled);
+  const FindingValue is =
       IsStateKnown(facts)
-          ? StateText(facts.active().value(), facts.enabled_at_boot().value())
-          : "in a state that cannot be told";
-  if (is == expected) return absl::OkStatus();
-  return FailedPrecondition(FirewallName(program), ": is ", is, ", expected ",
-                            expected, said_.empty() ? "" : "; last was ",
-                            said_);
+          ? StateWords(facts.active().value(), facts.enabled_at_boot().value())
+          : Worded("plan-say-in-unknown-state");
+  if (is.words() == expected.words()) return absl::OkStatus();
+  return LastWas(PreconditionWords("msg-step-firewall-state",
+                                   FirewallName(program), is, expected));
 }
 
 absl::Status FirewallChanger::Disable(const MutationToken&,
                                       FirewallProgram program) {
-  said_.clear();
-  // What they answer is in said_; whether it is so is read from the machine.
+  said_.Clear();
+  // The outcome is read from the machine; said_ only serves error messages.
   if (program == UFW) {
     (void)Run({programs_.ufw, "disable"});
   } else {
@@ -183,7 +190,7 @@ absl::Status FirewallChanger::Disable(const MutationToken&,
 absl::Status FirewallChanger::Add(const MutationToken&,
                                   const FirewallRule& rule,
                                   const SavedFirewall& saved) {
-  said_.clear();
+  said_.Clear();
   const AllowedPort& port = rule.port();
   if (rule.program() == UFW) {
     (void)Run({programs_.ufw, "allow", "proto", port.protocol(), "from",
@@ -198,18 +205,18 @@ absl::Status FirewallChanger::Add(const MutationToken&,
     }
     ASSIGN_OR_RETURN(const bool kept, HasRule(RichRule(port), true));
     if (!kept) {
-      return FailedPrecondition(
-          "firewalld: rule is not permanent after adding it: ", RichRule(port));
+      return PreconditionWords("msg-step-rule-not-permanent", RichRule(port));
     }
   }
   const FirewallFacts facts = reader_->ReadFirewall(rule.program());
   if (AllowedPorts(facts.allowed().value()).Contains(port)) {
     return absl::OkStatus();
   }
-  return FailedPrecondition(FirewallName(rule.program()), ": does not let in ",
-                            RangeText(port.first_port(), port.last_port(), ":"),
-                            "/", port.protocol(), " from ", port.source(),
-                            "; last was ", said_);
+  return LastWas(PreconditionWords(
+      "msg-step-not-let-in", FirewallName(rule.program()),
+      absl::StrCat(RangeText(port.first_port(), port.last_port(), ":"), "/",
+                   port.protocol()),
+      port.source()));
 }
 
 absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
@@ -223,14 +230,13 @@ absl::Status FirewallChanger::RestoreFiles(const MutationToken& token,
 
 absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
                                          const SavedFirewall& saved) {
-  // ufw waits for its lock without an end (util.py, create_lock), and whoever
-  // may read that file can hold it. An admin's ufw that is at work keeps the
-  // old one.
+  // ufw waits for its lock without a limit (util.py, create_lock), and any user
+  // who may read that file can hold it. A running ufw keeps the old one.
   constexpr char kLock[] = "/run/ufw.lock";
   const absl::StatusOr<FileAttributes> lock = files_->Stat(kLock);
   if (lock.ok() && (lock->uid != 0 || (lock->mode & 0077) != 0) &&
       files_->Remove(kLock).ok()) {
-    (void)files_->Open(kLock, OpenMode::kCreate);  // Else ufw makes it.
+    (void)files_->Open(kLock, OpenMode::kCreate);  // Or ufw makes it.
   }
   const FirewallFacts facts = reader_->ReadFirewall(UFW);
   const bool active = facts.active().value();
@@ -241,13 +247,12 @@ absl::Status FirewallChanger::RestoreUfw(const MutationToken& token,
   }
   const absl::Status files = RestoreFiles(token, saved);
   if (!saved.active()) return files;
-  // Unconditional: a crash may have come between the files and the reload. What
-  // runs after one that failed are the rules of before.
+  // Unconditional: a crash may have happened between the files and the reload.
+  // After a failed reload the previous rules run.
   const absl::StatusOr<CommandResult> reload = Run({programs_.ufw, "reload"});
   if (!files.ok()) return files;
   if (Succeeded(reload)) return absl::OkStatus();
-  return FailedPrecondition(
-      "ufw: its files are as they were, the rules that run are not: ", said_);
+  return PreconditionWords("msg-step-ufw-rules-differ", said_);
 }
 
 absl::Status FirewallChanger::RemoveRules(const SavedFirewall& saved) {
@@ -259,12 +264,12 @@ absl::Status FirewallChanger::RemoveRules(const SavedFirewall& saved) {
       ASSIGN_OR_RETURN(const bool there, HasRule(rule, permanent));
       if (!there) continue;
       (void)RunOnRule("remove", rule, permanent);
-      const std::string said = said_;
+      const FindingValue said = said_;
       ASSIGN_OR_RETURN(const bool still, HasRule(rule, permanent));
       if (!still) continue;
-      left.Update(FailedPrecondition("firewalld: still has the ",
-                                     permanent ? "permanent" : "running",
-                                     " rule: ", said));
+      left.Update(PreconditionWords(
+          permanent ? "msg-step-still-permanent" : "msg-step-still-running",
+          said));
     }
   }
   return left;
@@ -274,9 +279,8 @@ absl::Status FirewallChanger::StartFirewalld() {
   if (Succeeded(Run({programs_.systemctl, "start", "firewalld"}))) {
     return absl::OkStatus();
   }
-  const std::string said = said_;
-  // firewalld itself answers until its end; only systemd knows that it is being
-  // stopped.
+  const FindingValue said = said_;
+  // firewalld answers until it exits; only systemd knows that it is stopping.
   const absl::StatusOr<CommandResult> is =
       Run({programs_.systemctl, "is-active", "firewalld"});
   said_ = said;
@@ -284,7 +288,7 @@ absl::Status FirewallChanger::StartFirewalld() {
       absl::StripAsciiWhitespace(is->standard_output) == "active") {
     return absl::OkStatus();
   }
-  return FailedPrecondition("firewalld: may not stay active: ", said);
+  return PreconditionWords("msg-step-not-stay-active", said);
 }
 
 absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
@@ -301,7 +305,7 @@ absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
     (void)Run({programs_.systemctl, "stop", "firewalld"});
   }
   first.Update(RemoveRules(saved));
-  // Last, because removing a rule writes them; and whatever went wrong before,
+  // Last, because removing a rule writes these files. Also after an error,
   // because the next boot reads them.
   first.Update(RestoreFiles(token, saved));
   return first;
@@ -309,7 +313,7 @@ absl::Status FirewallChanger::RestoreFirewalld(const MutationToken& token,
 
 absl::Status FirewallChanger::Restore(const MutationToken& token,
                                       const SavedFirewall& saved) {
-  said_.clear();
+  said_.Clear();
   RETURN_IF_ERROR(saved.program() == UFW ? RestoreUfw(token, saved)
                                          : RestoreFirewalld(token, saved));
   return Expect(saved.program(), saved.active(), saved.enabled());

@@ -1,10 +1,10 @@
-// Stops firewalls, opens ports in them, and takes both back.
+// Stops firewalls, opens ports in them, and reverts both.
 //   ufw        `ufw disable`, `ufw --force enable`, `ufw reload`,
 //              `ufw allow proto tcp from 10.0.0.0/24 to any port 60000:60015`
 //   firewalld  `systemctl stop|disable|enable|start firewalld`,
 //              `firewall-cmd [--permanent] --add-rich-rule=RULE`
-// The state comes from HostReader after every command, never from a status:
-// `ufw status` exits 0 active or not, and systemd's word about ufw is not the
+// HostReader reads the state after every command; exit statuses are not used:
+// `ufw status` exits 0 active or not, and systemd's status of ufw is not the
 // firewall's state (seen with ufw 0.36 and firewalld 1.3).
 #ifndef DAEMON_HOST_CHANGE_FIREWALL_CHANGER_H_
 #define DAEMON_HOST_CHANGE_FIREWALL_CHANGER_H_
@@ -32,9 +32,8 @@ struct FirewallPrograms {
   absl::Duration deadline = absl::Seconds(30);  // For one command.
 };
 
-// InvalidArgument, with what is not so: a text that is to be put back was not
-// made by FirewallChanger::Save or SaveRule, since it names another program,
-// another file than those, or is another rule than Add makes.
+// InvalidArgument, naming the mismatch, unless Save or SaveRule made `saved`:
+// it names another program or file, or a rule that Add does not make.
 absl::Status CheckSavedFirewall(const SavedFirewall& saved);
 
 class FirewallChanger {
@@ -47,58 +46,58 @@ class FirewallChanger {
         reader_(reader),
         programs_(std::move(programs)) {}
 
-  // What Restore needs to take a Disable back, or with `adds_rules` an Add of
-  // any rules: state, start at boot and the configuration files that our
-  // commands make the program rewrite. Changes nothing.
-  // FailedPrecondition, with the reason, if any of that cannot be told.
+  // Returns what Restore needs to revert a Disable, or with `adds_rules` an Add
+  // of any rules: state, start at boot and the configuration files that our
+  // commands make the program rewrite. Changes nothing. FailedPrecondition,
+  // with the reason, if any of these is unknown.
   absl::StatusOr<SavedFirewall> Save(FirewallProgram program, bool adds_rules);
 
-  // The rest of what it needs for one rule: whether that is there. Errors as
-  // Save.
+  // Adds what Restore needs for one rule: whether it exists. Errors as Save.
   absl::StatusOr<SavedFirewall> SaveRule(const FirewallRule& rule);
 
-  // Stops it and keeps it from starting at boot. FailedPrecondition, with what
-  // the program said, if it is then still active or enabled.
+  // Stops the firewall and disables its start at boot. FailedPrecondition, with
+  // the program's words, if it is still active or enabled afterwards.
   absl::Status Disable(const MutationToken& token, FirewallProgram program);
 
-  // Adds the rule, running and permanently, where `saved`, of SaveRule, says
-  // that it is not there. FailedPrecondition if it then is not.
+  // Adds the rule, running and permanently, unless `saved`, of SaveRule, has
+  // it. FailedPrecondition if the rule is missing afterwards.
   absl::Status Add(const MutationToken& token, const FirewallRule& rule,
                    const SavedFirewall& saved);
 
-  // Makes state, start at boot, rules and files what they were; files also when
-  // the rest fails. `saved` has what Save gave and the rules of all that
-  // SaveRule gave. Does nothing that is done already. FailedPrecondition if it
-  // is then not so, or may not stay so.
+  // Restores state, start at boot, rules and files; files also if the rest
+  // fails. `saved` comes from Save, plus the rules of every SaveRule. Skips
+  // what is already restored. FailedPrecondition if the result differs or may
+  // change.
   absl::Status Restore(const MutationToken& token, const SavedFirewall& saved);
 
  private:
-  // Runs and keeps what was said for the next error.
+  // Runs a command and keeps its output for the next error.
   absl::StatusOr<CommandResult> Run(std::vector<std::string> argv);
   absl::StatusOr<CommandResult> RunOnRule(absl::string_view verb,
                                           const std::string& rule,
                                           bool permanent);
   absl::StatusOr<bool> HasRule(const std::string& rule, bool permanent);
-  // All of them, whatever becomes of one; the first error.
+  // Restores all of them despite errors; returns the first error.
   absl::Status RestoreFiles(const MutationToken& token,
                             const SavedFirewall& saved);
-  // The rules that `saved` says were added, from firewalld.
+  // Removes the rules that `saved` marks as added from firewalld.
   absl::Status RemoveRules(const SavedFirewall& saved);
-  // Also when it is active: a stop that outlived its command goes on inside
-  // systemd, and only a start takes its place (systemctl(1), --job-mode).
+  // Also starts an active firewalld: a stop that outlived its command continues
+  // inside systemd, and only a start replaces it (systemctl(1), --job-mode).
   absl::Status StartFirewalld();
   absl::Status RestoreUfw(const MutationToken& token,
                           const SavedFirewall& saved);
   absl::Status RestoreFirewalld(const MutationToken& token,
                                 const SavedFirewall& saved);
-  // Compares with the machine.
+  // Adds the last command's output, if one was run.
+  absl::Status LastWas(const absl::Status& error) const;
   absl::Status Expect(FirewallProgram program, bool active, bool enabled);
 
   CommandRunner* const runner_;
   FileSystem* const files_;
   HostReader* const reader_;
   const FirewallPrograms programs_;
-  std::string said_;
+  FindingValue said_;
 };
 
 // `rule family="ipv4" source address="10.0.0.0/24" port port="60000-60015"

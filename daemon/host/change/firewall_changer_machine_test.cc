@@ -1,6 +1,6 @@
-// FirewallChanger with the real ufw and firewalld of a machine of its own: run
-// by tests/systemd/firewall_test.sh, which boots that machine. Do not run it
-// elsewhere: it changes the firewalls of the machine that it runs on.
+// Tests FirewallChanger with real ufw and firewalld. Do not run it by hand: it
+// changes the firewalls of its machine. tests/systemd/firewall_test.sh boots a
+// separate machine and runs it there.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -26,7 +26,7 @@
 namespace clusterd {
 namespace {
 
-// The machine as it is; devices are not looked at.
+// Reads the real machine without devices.
 class FirewallReader final : public HostReader {
  public:
   explicit FirewallReader(CommandRunner* runner) : runner_(runner) {}
@@ -59,7 +59,7 @@ AllowedPort HcclPorts() {
   return port;
 }
 
-// A socket that somebody may dial.
+// A listening socket that tests connect to.
 class Listener {
  public:
   explicit Listener(int port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -81,7 +81,7 @@ class Listener {
 
 class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
  protected:
-  // A neighbour at 10.99.0.2 on a wire of its own.
+  // Creates a neighbour at 10.99.0.2 on a separate veth pair.
   static void SetUpTestSuite() {
     PosixCommandRunner runner("");
     for (const char* const line :
@@ -112,7 +112,7 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
     }
   }
 
-  // Each start of ufw, as each of firewalld, is most of a second of Python.
+  // A start of ufw or firewalld takes most of a second of Python.
   void TearDown() override {
     if (GetParam() == UFW) {
       Must({"/usr/sbin/ufw", "--force", "reset"});
@@ -137,9 +137,9 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
     return result;
   }
 
-  // Whether a TCP connection from the neighbour to this port is let in.
+  // Returns whether a TCP connection from the neighbour to this port succeeds.
   bool LetsIn(int port) { return Connects(port, kPatience / 2); }
-  // Whether none comes about within a second.
+  // Returns whether no connection succeeds within a second.
   bool KeepsOut(int port) { return !Connects(port, absl::Seconds(1)); }
   bool Connects(int port, absl::Duration within) {
     const Listener listener(port);
@@ -149,7 +149,7 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
                .exit_status == 0;
   }
 
-  // Everything of the firewall that an undo has to bring back.
+  // Returns all firewall state that an undo has to restore.
   std::map<std::string, std::string> State() {
     std::map<std::string, std::string> state;
     std::vector<std::string> files;
@@ -183,7 +183,7 @@ class FirewallMachineTest : public testing::TestWithParam<FirewallProgram> {
     EXPECT_TRUE(saved.ok()) << saved.status();
     return saved.ok() ? *saved : SavedFirewall();
   }
-  // Everything that an apply saves before it adds the rule.
+  // Saves everything that an apply saves before it adds the rule.
   SavedFirewall SaveForRule() {
     SavedFirewall saved = Save(/*adds_rules=*/true);
     const absl::StatusOr<SavedFirewall> rule = changer_.SaveRule(Rule());
@@ -217,7 +217,7 @@ TEST_P(FirewallMachineTest, StopsForGoodAndComesBackAsItWas) {
 
   ASSERT_EQ(changer_.Disable(issuer_.token(), GetParam()), absl::OkStatus());
   EXPECT_TRUE(LetsIn(60001));
-  // Once more changes nothing and is no error.
+  // Repeating it changes nothing and succeeds.
   ASSERT_EQ(changer_.Disable(issuer_.token(), GetParam()), absl::OkStatus());
 
   ASSERT_EQ(changer_.Restore(issuer_.token(), saved), absl::OkStatus());
@@ -259,7 +259,7 @@ TEST_P(FirewallMachineTest, StaysOpenAfterARestart) {
   EXPECT_TRUE(KeepsOut(60016));
 }
 
-// The machine after a crash: the rules went in and nobody noted that they did.
+// The machine after a crash: the rules were added, but not recorded.
 TEST_P(FirewallMachineTest, TakesBackWhatWasDoneHalfWay) {
   const auto before = State();
   const SavedFirewall saved = SaveForRule();
@@ -276,7 +276,7 @@ TEST_P(FirewallMachineTest, TakesBackWhatWasDoneHalfWay) {
   EXPECT_EQ(State(), before);
 }
 
-// What a reload would shut, and what only a reload would open.
+// A reload would close one port and open another.
 TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
   if (GetParam() == UFW) {
     EXPECT_EQ(
@@ -301,7 +301,7 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
     argv.insert(argv.end(), words.begin(), words.end());
     Must(argv);
   };
-  // Whatever the tests before have stored.
+  // Removes rules that earlier tests stored.
   Run({"/usr/bin/firewall-cmd", "--permanent", "--remove-" + stored_rule});
   firewall_cmd({"--reload"});
   EXPECT_EQ(states(), std::make_pair(false, false));
@@ -328,8 +328,7 @@ TEST_P(FirewallMachineTest, TellsWhatRunsAndWhatIsStoredApart) {
   firewall_cmd({"--permanent", "--remove-" + stored_rule});
 }
 
-// A firewalld that takes longer to stop than a command may take: until a file
-// is there.
+// A firewalld that stops only once a file exists, later than a command may.
 class SlowFirewalldMachineTest : public FirewallMachineTest {
  protected:
   static void SetUpTestSuite() {}
@@ -349,13 +348,13 @@ class SlowFirewalldMachineTest : public FirewallMachineTest {
     FirewallMachineTest::TearDown();
   }
 
-  // Lets the stop end when what comes next has begun to wait for it.
+  // Lets the stop finish once the next command waits for it.
   void MayStopSoon() {
     Must({"/usr/bin/systemd-run", "--quiet", "--no-block", "/bin/sh", "-c",
           absl::StrCat("sleep 1; touch ", kMayStop)});
   }
 
-  // Until systemd has nothing more to do with it.
+  // Waits until systemd has no pending job for it.
   bool AwaitNoJob() {
     return WaitUntil([this] {
       return Run({"/usr/bin/systemctl", "list-jobs", "--no-legend",
@@ -369,8 +368,8 @@ class SlowFirewalldMachineTest : public FirewallMachineTest {
   static constexpr char kMayStop[] = "/run/firewalld-may-stop";
 };
 
-// Ends `systemctl stop` at a deadline that comes after systemd has begun with
-// it. How long it takes until then is learned by trying.
+// Ends `systemctl stop` at a deadline that comes after systemd has begun the
+// stop. Retries determine how long that takes.
 class HastyRunner final : public CommandRunner {
  public:
   explicit HastyRunner(CommandRunner* inner) : inner_(inner) {}

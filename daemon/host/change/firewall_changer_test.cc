@@ -14,7 +14,7 @@
 namespace clusterd {
 namespace {
 
-// A firewall of which a test says how it takes each command.
+// A firewall whose answer to each command the test sets.
 class ScriptedFirewall final : public CommandRunner, public HostReader {
  public:
   absl::StatusOr<CommandResult> Run(const Command& command) override {
@@ -84,7 +84,7 @@ struct Changer {
   FirewallChanger changer{&outside, &files, &outside, FirewallPrograms()};
 
   Changer() { Set(true, true); }
-  // Everything that an apply saves before it adds a rule.
+  // Saves everything that an apply saves before it adds a rule.
   absl::StatusOr<SavedFirewall> SaveForRule(FirewallProgram program) {
     absl::StatusOr<SavedFirewall> saved =
         changer.Save(program, /*adds_rules=*/true);
@@ -148,7 +148,7 @@ TEST(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
   test.outside.facts.mutable_allowed()->mutable_value();
   const auto saved = test.SaveForRule(UFW);
   const absl::Status status = test.Add(UFW, *saved);
-  EXPECT_NE(status.message().find("does not let in 60000:60015/tcp"),
+  EXPECT_NE(status.message().find("does not allow 60000:60015/tcp"),
             absl::string_view::npos);
 }
 
@@ -201,7 +201,7 @@ TEST(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
   EXPECT_TRUE(test.outside.Ran("ufw reload"));
 }
 
-// Whoever may read it can hold it for ever, and ufw waits.
+// A user who may read it can hold it without a limit, and ufw waits.
 TEST(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
   Changer test;
   test.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");
@@ -214,7 +214,7 @@ TEST(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
   ASSERT_TRUE(lock.ok());
   EXPECT_NE(lock->inode, held);
   EXPECT_EQ(lock->mode, 0600u);
-  // One that root alone can open is left alone.
+  // A lock file that only root can open stays.
   EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
   EXPECT_EQ(test.files.Stat("/run/ufw.lock")->inode, lock->inode);
 }
@@ -272,8 +272,7 @@ TEST(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
   EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
 }
 
-// The command is killed at its deadline; systemd goes on with what it asked
-// for.
+// The command is killed at its deadline, but systemd continues the stop.
 TEST(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
   Changer test;
   const auto saved = test.changer.Save(FIREWALLD, /*adds_rules=*/false);

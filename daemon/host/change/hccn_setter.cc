@@ -5,6 +5,7 @@
 #include "config/values/ipv4.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "daemon/host/change/command_text.h"
 #include "daemon/host/hccn/hccn_output.h"
 #include "daemon/host/hccn_query/query_answers.h"
@@ -14,11 +15,11 @@ namespace {
 
 constexpr int kBusyRetries = 5;
 constexpr absl::Duration kBusyPause = absl::Milliseconds(500);
-// Of a command's time, for a device: an observation that has it goes on for up
-// to a host's time, longer than a command's, and somebody may slow the tool.
+// The wait for a device is this many command deadlines. An observation may hold
+// it for a host's whole time, and a user may slow the tool.
 constexpr int kPatience = 12;
 
-// A live route, in the words of hccn.conf.
+// A live route, as hccn.conf writes it.
 struct Route {
   std::string destination;
   std::string netmask;
@@ -39,7 +40,7 @@ std::optional<Route> ParseRoute(const HccnConf::Entry& entry) {
   return is_one ? std::make_optional(route) : std::nullopt;
 }
 
-// Its prefix length, device and table are words, never an option of the tool.
+// Prefix length, device and table are checked words, never a tool option.
 std::vector<std::string> IpRouteWords(const HccnConf::Entry& entry) {
   static const LazyRE2 kForm = {
       R"(ip_route= *add +([\d.]+)/([\w.][\w.-]*) +via +([\d.]+))"
@@ -52,37 +53,37 @@ std::vector<std::string> IpRouteWords(const HccnConf::Entry& entry) {
           "via",       via,  "dev", device, "table",   table};
 }
 
-// The only runs of which the words say how they ended.
+// Only such a run has meaningful output.
 bool EndedByItself(const CommandResult& result) {
   return !result.timed_out && !result.left_running;
 }
 
-// The subnet that a route leads to, as the device's table would have it.
+// Returns the route's destination subnet in the form of the device's table.
 absl::StatusOr<Ipv4Subnet> DestinationOf(const Route& route) {
   ASSIGN_OR_RETURN(const Ipv4Interface parsed,
                    Ipv4Interface::Parse(route.destination, route.netmask));
   if (parsed.subnet().network() == parsed.address()) return parsed.subnet();
-  return InvalidArgument("how a device shows a route to ", route.destination,
-                         " netmask ", route.netmask,
-                         ", which has host bits, is not known");
+  return InvalidWords("msg-step-route-host-bits", route.destination,
+                      route.netmask);
 }
 
 }  // namespace
 
 absl::StatusOr<CommandResult> HccnSetter::Run(
-    uint32_t device, const std::vector<std::string>& words, std::string* said) {
+    uint32_t device, const std::vector<std::string>& words,
+    FindingValue* said) {
   Command command = {{tool_, "-i", absl::StrCat(device)}, deadline_};
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.needs_driver = true;
   const absl::StatusOr<DeviceLocks::Lock> lock =
       locks_->Take(device, deadline_ * kPatience, /*changes=*/true);
   if (!lock.ok()) {
-    *said = absl::StrCat("nothing was run: ", lock.status().message());
+    *said = Worded("plan-say-nothing-run", MessageWords(lock.status()));
     return lock.status();
   }
   for (int retries = 0;; ++retries) {
     absl::StatusOr<CommandResult> result = runner_->Run(command);
-    *said = CommandText(command, result);
+    *said = CommandWords(command, result);
     if (result.ok() && result->left_running) {
       locks_->LeaveBehind(device, result->pid);
     }
@@ -95,10 +96,10 @@ absl::StatusOr<CommandResult> HccnSetter::Run(
   }
 }
 
-std::string HccnSetter::Set(const MutationToken&, uint32_t device,
-                            const std::vector<std::string>& words) {
-  std::string said;
-  // Whether it is so is read from device and file.
+FindingValue HccnSetter::Set(const MutationToken&, uint32_t device,
+                             const std::vector<std::string>& words) {
+  FindingValue said;
+  // The caller reads the outcome from device and file.
   (void)Run(device, words, &said);
   return said;
 }
@@ -111,37 +112,38 @@ absl::Status HccnSetter::AddRoute(const MutationToken&,
              "netmask", route->netmask, "gateway", route->gateway};
   }
   if (words.empty()) {
-    return absl::InvalidArgumentError("clusterd does not read this route");
+    return InvalidWords("msg-step-route-not-read");
   }
-  std::string said;
+  FindingValue said;
   const absl::StatusOr<CommandResult> result =
       Run(entry.device(), words, &said);
   const bool is_taken = result.ok() && EndedByItself(*result) &&
                         ClassifyHccnRun(*result).failure == HccnFailure::kNone;
-  return is_taken ? absl::OkStatus() : absl::UnavailableError(said);
+  return is_taken ? absl::OkStatus()
+                  : WithWords(absl::UnavailableError(""), said);
 }
 
 absl::StatusOr<bool> HccnSetter::HasRoute(const HccnConf::Entry& entry) {
   const std::optional<Route> route = ParseRoute(entry);
   if (!route) {
-    return absl::InvalidArgumentError(
-        "it is not of the form that the device's table shows");
+    return InvalidWords("msg-step-route-not-shown");
   }
   ASSIGN_OR_RETURN(const Ipv4Subnet destination, DestinationOf(*route));
   ASSIGN_OR_RETURN(const Ipv4Address gateway,
                    Ipv4Address::Parse(route->gateway));
-  std::string said;
+  FindingValue said;
   const absl::StatusOr<CommandResult> result =
       Run(entry.device(), {"-route", "-g"}, &said);
   if (!result.ok() || !EndedByItself(*result) || result->output_cut ||
       ClassifyHccnRun(*result).failure != HccnFailure::kNone) {
-    return absl::UnavailableError(said);
+    return WithWords(absl::UnavailableError(""), said);
   }
   const absl::StatusOr<std::vector<HccnRoute>> table =
       ParseHccnRoutes(result->standard_output);
   if (!table.ok()) {
-    return Unavailable("`hccn_tool -i ", entry.device(),
-                       " -route -g`: ", table.status().message());
+    return InFront(
+        absl::StrCat("`hccn_tool -i ", entry.device(), " -route -g`"),
+        WithWords(absl::UnavailableError(""), MessageWords(table.status())));
   }
   return absl::c_any_of(*table, [&](const HccnRoute& row) {
     return row.destination == destination && row.gateway == gateway;

@@ -1,4 +1,4 @@
-// Runs the commands of hccn_tool that set something, classic command line:
+// Runs hccn_tool's setting commands in the classic command line:
 //   hccn_tool -i 3 -ip -s address 10.20.0.17 netmask 255.255.255.0
 //   hccn_tool -i 3 -gateway -s gateway 10.20.0.1
 //   hccn_tool -i 3 -netdetect -s address 10.20.0.1    (0.0.0.0: none)
@@ -6,10 +6,10 @@
 //   hccn_tool -i 3 -tls -s enable 0
 //   hccn_tool -i 3 -route -a address D netmask M gateway G
 //   hccn_tool -i 3 -ip_route -a ip D ip_mask P via G dev I table T
-// What the tool says is never taken for what it did: a failed command can have
+// The tool's output never counts as the outcome: a failed command can have
 // acted, and a success can have lost a key of hccn.conf (seen when the tool was
-// run; hccn_tool source, hicann/driver ef377e95). So nothing here reports
-// success; the caller reads device and file back after every call.
+// run; hccn_tool source, hicann/driver ef377e95). The caller reads device and
+// file back after every call.
 #ifndef DAEMON_HOST_CHANGE_HCCN_SETTER_H_
 #define DAEMON_HOST_CHANGE_HCCN_SETTER_H_
 
@@ -42,30 +42,30 @@ class HccnSetter {
         tool_(std::move(tool)),
         deadline_(deadline) {}
 
-  // `words`: what comes after the device, as above. What came of it, for the
-  // text of an error: "`hccn_tool -i 3 -ip -s …`: status 1: Command execute
-  // failed!". Vendor text without control characters, cut.
-  std::string Set(const MutationToken& token, uint32_t device,
-                  const std::vector<std::string>& words);
+  // Runs the tool with `words`, the arguments after the device. Returns the
+  // outcome as error text, vendor text cut and without control characters:
+  // "`hccn_tool -i 3 -ip -s …`: status 1: Command execute failed!".
+  FindingValue Set(const MutationToken& token, uint32_t device,
+                   const std::vector<std::string>& words);
 
   // Adds a live route from its line of hccn.conf: a route_address_… entry with
-  // the value gateway_G, or ip_route with the value
-  // "add 10.0.0.0/24 via 10.0.0.253 dev eth0 table 100". OK: the tool took it.
-  // InvalidArgument: the entry has another form, and nothing was run.
-  // Unavailable: what came of it instead, in the words of Set.
+  // the value gateway_G, or ip_route with the value "add 10.0.0.0/24 via
+  // 10.0.0.253 dev eth0 table 100". OK: the tool accepted it. InvalidArgument:
+  // the entry has another form, and nothing was run. Unavailable: any other
+  // outcome, worded as by Set.
   absl::Status AddRoute(const MutationToken& token,
                         const HccnConf::Entry& entry);
-  // Whether the device has the route of a route_address_… entry, from
-  // `-route -g`. An error, saying why, if that cannot be told: an entry of
-  // another form or with host bits, a run that failed, a table that
+  // Returns whether the device has the route of a route_address_… entry, from
+  // `-route -g`. An error gives the reason if that is unknown: an entry of
+  // another form or with host bits, a failed run, or a table that
   // query_answers.h does not read. Changes nothing.
   absl::StatusOr<bool> HasRoute(const HccnConf::Entry& entry);
 
  private:
-  // The last attempt; `said`: what came of it.
+  // Returns the last attempt and sets `said` to its outcome.
   absl::StatusOr<CommandResult> Run(uint32_t device,
                                     const std::vector<std::string>& words,
-                                    std::string* said);
+                                    FindingValue* said);
 
   CommandRunner* const runner_;
   Clock* const clock_;

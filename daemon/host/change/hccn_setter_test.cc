@@ -34,8 +34,8 @@ struct Setter {
   HccnSetter tool{&runner, &clock, &locks, "/opt/hccn_tool", absl::Seconds(7)};
 
   std::string SetTls(bool on) {
-    return tool.Set(issuer.token(), 3,
-                    {"-tls", "-s", "enable", on ? "1" : "0"});
+    return ValueText(
+        tool.Set(issuer.token(), 3, {"-tls", "-s", "enable", on ? "1" : "0"}));
   }
 };
 
@@ -129,7 +129,7 @@ TEST(HccnSetterTest, RunsNothingWhileSomebodyElseUsesTheDevice) {
   const auto held = locks.Take(3, absl::ZeroDuration());
   ASSERT_TRUE(held.ok());
   const std::vector<std::string> off = {"-tls", "-s", "enable", "0"};
-  const std::string said = tool.Set(issuer.token(), 3, off);
+  const std::string said = ValueText(tool.Set(issuer.token(), 3, off));
   EXPECT_EQ(said.find("nothing was run: "), 0u) << said;
   EXPECT_TRUE(runner.commands.empty());
   tool.Set(issuer.token(), 4, off);
@@ -185,7 +185,7 @@ HccnConf::Entry RouteThrough(const std::string& gateway) {
                "gateway_" + gateway);
 }
 
-// What HasRoute makes of a run that ended so.
+// Returns HasRoute's answer to a run with this result.
 absl::StatusOr<bool> HasRoute(const HccnConf::Entry& entry,
                               const CommandResult& run) {
   Setter setter;

@@ -21,7 +21,7 @@ class ObserverHostReader final : public HostReader {
     ObserveRequest request;
     request.set_command_ms(ToMs(parts_.command_deadline));
     request.set_host_ms(ToMs(parts_.host_deadline));
-    // A plan that sets the TLS switches rests on those of the devices.
+    // A plan that sets the TLS switches relies on the devices' values.
     request.set_ask_tls(true);
     return parts_.observer->ObserveFor("", request, kChanges);
   }
@@ -31,7 +31,7 @@ class ObserverHostReader final : public HostReader {
     HccnSession session(LocateHccnTool(parts_.paths), NpuToolFacts::CLASSIC,
                         device, parts_.runner, parts_.clock, &budget,
                         parts_.locks);
-    // With the lock: nothing of ours rewrites the file in between.
+    // Under the lock, clusterd itself does not rewrite the file meanwhile.
     const FileReader files(parts_.paths.root);
     const HccnConfFact conf = ReadHccnConf(files, parts_.clock);
     TlsAsking tls;

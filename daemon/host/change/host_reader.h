@@ -1,5 +1,5 @@
-// Reads the machine back: what apply compares with its plan before the first
-// step, and with what a step sets after every command. Changes nothing.
+// Reads the machine back, changing nothing. Apply compares the result with its
+// plan before the first step, and with the set value after every command.
 #ifndef DAEMON_HOST_CHANGE_HOST_READER_H_
 #define DAEMON_HOST_CHANGE_HOST_READER_H_
 
@@ -21,33 +21,31 @@ class HostReader {
  public:
   virtual ~HostReader() = default;
 
-  // Every fact that config/plan/named_facts.h names, as an observation for this
-  // spec would give it, under no host's name and in the command line of the
-  // tool that is there.
+  // Returns every fact that config/plan/named_facts.h names, as an observation
+  // for this spec would: without host name, by the installed tool.
   virtual HostFacts ReadHost() = 0;
 
-  // What a change of one device can set (ObserveDeviceSettings), as the tool
-  // says now, in the classic command line: the only one that clusterd sets
-  // things in. A fact that could not be read is missing, with its reason. tls
-  // must not be asked of the tool while hccn.conf has no tls_enable key: that
-  // query writes the key.
+  // Returns what a change of one device can set (ObserveDeviceSettings), as the
+  // tool reports now in the classic command line, the only one in which
+  // clusterd sets things. An unreadable fact is missing, with its reason. tls
+  // must not be queried while hccn.conf has no tls_enable key: that query
+  // writes the key.
   virtual DeviceFacts ReadDevice(uint32_t device) = 0;
 
-  // Its state now, and what it lets in if it is active.
+  // Returns the current state and, if active, the allowed ports.
   virtual FirewallFacts ReadFirewall(FirewallProgram program) = 0;
 };
 
-// What a reader reads through: what observes the machine at `paths`, and so the
-// same parsers, and the same lock of each device, since hccn_tool does not
-// support two runs on one. All must outlive the reader.
+// The observer of the machine at `paths` is shared, and with it the same
+// parsers and the same device locks, since hccn_tool does not support two runs
+// on one device. All must outlive the reader.
 struct HostReaderParts {
   HostObserver* observer;
   DeviceLocks* locks;  // The observer's.
   HostPaths paths;
   CommandRunner* runner;
   Clock* clock;
-  // Longer than a check's: nobody waits in front of a screen, and a fact that
-  // comes too late undoes a whole apply.
+  // Longer than a check's: no user waits, and a late fact would undo an apply.
   absl::Duration command_deadline = absl::Seconds(30);
   absl::Duration host_deadline = absl::Minutes(2);
 };

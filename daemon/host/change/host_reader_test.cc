@@ -128,7 +128,7 @@ TEST_F(HostReaderTest, ReadsTheWholeHostAsAnObservationDoes) {
   EXPECT_TRUE(facts.devices(0).tls().value().enabled());
   EXPECT_EQ(facts.kernel().somaxconn().value(), 4096u);
   EXPECT_EQ(facts.hccn_conf().value().entries_size(), 2);
-  // Users decide how long that takes, and no plan rests on it.
+  // Users determine how long that takes, and plans do not use it.
   EXPECT_EQ(facts.npu_processes().missing().reason(), Missing::NOT_QUERIED);
 }
 

@@ -1,4 +1,4 @@
-// Makes MutationTokens. Whoever may include this may change machines; see
+// Makes MutationTokens. Code that includes this may change machines; see
 // mutation_token.h and the visibility of this target.
 #ifndef DAEMON_HOST_CHANGE_MUTATION_TOKEN_ISSUER_H_
 #define DAEMON_HOST_CHANGE_MUTATION_TOKEN_ISSUER_H_

@@ -38,8 +38,7 @@ class NamespaceAccessTest : public ::testing::Test {
       GTEST_SKIP() << why_;
     }
   }
-  // Runs `work` where the machine's own values are those of `home_`, which
-  // nobody else changes.
+  // Runs `work` in `home_`, whose values only this test changes.
   void AtHome(const std::function<void()>& work) {
     const auto home = OpenNetworkNamespace::Open(home_->path(), "home");
     ASSERT_TRUE(home.ok()) << home.status();

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -31,22 +32,21 @@ absl::Status Put(FileSystem* files, const SavedFile& wanted) {
   absl::Status status = WriteTemporary(files, temporary, wanted);
   if (status.ok()) status = files->Rename(temporary, wanted.path());
   if (!status.ok()) {
-    // What to report is why the file could not be written.
+    // The caller gets the error of the write.
     (void)RemoveIfThere(files, temporary);
     return status;
   }
   return files->SyncDirectory(FolderOf(wanted.path()));
 }
 
-absl::Status NotAFile(const std::string& path, absl::string_view verb) {
-  return FailedPrecondition(path, ": not a regular file, expected one to ",
-                            verb);
+absl::Status NotAFile(const std::string& path) {
+  return InFront(path, PreconditionWords("msg-step-not-a-regular-file"));
 }
 
 absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file,
                                        const std::string& path) {
   ASSIGN_OR_RETURN(const FileAttributes attributes, file->Attributes());
-  if (attributes.type != FileType::kRegular) return NotAFile(path, "edit");
+  if (attributes.type != FileType::kRegular) return NotAFile(path);
   SavedFile saved;
   ASSIGN_OR_RETURN(*saved.mutable_content(), file->ReadAll(kMaxFileBytes));
   saved.set_path(path);
@@ -58,8 +58,8 @@ absl::StatusOr<SavedFile> SaveOpenFile(OpenFile* file,
 }
 
 absl::Status Overwrite(OpenFile* file, absl::string_view text) {
-  // Text first, then the cut: growing is what a full disk refuses, and then
-  // the old blocks are still there.
+  // Text first, then the truncation: a full disk refuses growth, and then the
+  // old blocks are still there.
   RETURN_IF_ERROR(WriteFully(file, 0, text));
   RETURN_IF_ERROR(file->Truncate(text.size()));
   return file->Sync();
@@ -68,12 +68,12 @@ absl::Status Overwrite(OpenFile* file, absl::string_view text) {
 }  // namespace
 
 std::string TemporaryOf(const std::string& path) {
-  // No suffix that anything reads: sysctl.d takes *.conf, firewalld *.xml.
+  // No program reads this suffix: sysctl.d takes *.conf, firewalld *.xml.
   return absl::StrCat(path, ".clusterd-new");
 }
 
 absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path) {
-  // Of the path itself first: a link must not be followed.
+  // Checks the path itself first: a link must not be followed.
   const absl::StatusOr<FileAttributes> attributes = files->Stat(path);
   if (absl::IsNotFound(attributes.status())) {
     SavedFile none;
@@ -81,7 +81,7 @@ absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path) {
     return none;
   }
   RETURN_IF_ERROR(attributes.status());
-  if (attributes->type != FileType::kRegular) return NotAFile(path, "replace");
+  if (attributes->type != FileType::kRegular) return NotAFile(path);
   ASSIGN_OR_RETURN(const auto file, files->Open(path, OpenMode::kRead));
   return SaveOpenFile(file.get(), path);
 }
@@ -103,7 +103,7 @@ absl::Status RestoreFile(const MutationToken&, FileSystem* files,
   } else if (now.SerializeAsString() != saved.SerializeAsString()) {
     return Put(files, saved);
   }
-  // It may be so only in memory: a crash may have come before the sync.
+  // The text may be only in memory: a crash may have preceded the sync.
   return files->SyncDirectory(FolderOf(saved.path()));
 }
 
@@ -128,15 +128,15 @@ absl::StatusOr<std::unique_ptr<OpenFile>> InPlaceFile::OpenLocked() const {
     ASSIGN_OR_RETURN(auto file, files_->Open(path_, OpenMode::kReadWrite));
     ASSIGN_OR_RETURN(const bool locked, file->TryLock());
     if (locked) {
-      // Somebody may have put another file there while we waited.
+      // Another process may have replaced the file during the wait.
       ASSIGN_OR_RETURN(const auto ours, file->Attributes());
       ASSIGN_OR_RETURN(const auto again, files_->Open(path_, OpenMode::kRead));
       ASSIGN_OR_RETURN(const auto theirs, again->Attributes());
       if (ours.inode == theirs.inode) return file;
     }
     if (clock_->Monotonic() >= give_up) {
-      return DeadlineExceeded(path_, ": locked by another process for ",
-                              absl::FormatDuration(lock_wait_));
+      return InFront(path_, DeadlineWords("msg-step-locked-by-another",
+                                          absl::FormatDuration(lock_wait_)));
     }
     file.reset();
     clock_->SleepFor(kPoll);
@@ -159,11 +159,11 @@ absl::Status InPlaceFile::Guard(const MutationToken&) {
     ASSIGN_OR_RETURN(const auto file,
                      files_->Open(path_, OpenMode::kReadWrite));
     ASSIGN_OR_RETURN(const FileAttributes is, file->Attributes());
-    if (is.type != FileType::kRegular) return NotAFile(path_, "edit");
+    if (is.type != FileType::kRegular) return NotAFile(path_);
     if (is.uid != 0 && is.uid != geteuid()) {
       RETURN_IF_ERROR(file->SetOwner(geteuid(), is.gid));
     }
-    // The bits of the owner alone.
+    // Keeps only the owner's bits.
     if ((is.mode & 0077) != 0) RETURN_IF_ERROR(file->SetMode(is.mode & 0700));
     while (file->IsOpenElsewhere()) {
       if (clock_->Monotonic() < give_up) {

@@ -1,7 +1,7 @@
-// Files that are changed and put back. Whole, so that a reader, or a crash,
-// finds the old text or the new one and nothing between: a temporary beside the
-// file, synced, renamed over it, and the folder synced. Or, for hccn.conf, in
-// place.
+// Files that are changed and restored. A reader, or a crash, finds either the
+// whole old text or the whole new one: a temporary beside the file is synced
+// and renamed over it, and the folder synced. hccn.conf is written in place
+// instead.
 #ifndef DAEMON_HOST_CHANGE_SAVED_FILE_H_
 #define DAEMON_HOST_CHANGE_SAVED_FILE_H_
 
@@ -24,23 +24,22 @@ namespace clusterd {
 // A configuration file is smaller than this.
 inline constexpr size_t kMaxFileBytes = 4 << 20;
 
-// Where the new text of `path` is written first. One name for each file, so
-// that what a crash left behind is found again.
+// Path to which the new text of `path` is written first. It is fixed, so that
+// the next run finds what a crash left behind.
 std::string TemporaryOf(const std::string& path);
 
-// What a file holds now, with owner and mode; existed is false if there is
-// none. FailedPrecondition if the path is a link, folder or device.
+// Returns the file's content, owner and mode; existed is false if it is
+// missing. FailedPrecondition if the path is a link, folder or device.
 absl::StatusOr<SavedFile> SaveFile(FileSystem* files, const std::string& path);
 
-// Puts `content` there with the owner and mode of the file that was there, or
-// root and 0644. FailedPrecondition as SaveFile. On any other error the
-// old file is still there and the temporary is gone, unless removing it fails
-// too.
+// Writes `content` with the owner and mode of the previous file, or root and
+// 0644. FailedPrecondition as SaveFile. On any other error the old file is
+// still there and the temporary is gone, unless its removal fails too.
 absl::Status ReplaceFile(const MutationToken& token, FileSystem* files,
                          const std::string& path, absl::string_view content);
 
-// Makes the file what it was, or removes it if there was none; also removes a
-// temporary that a crash left. Does nothing that is done already.
+// Restores the file, or removes it if there was none; also removes a temporary
+// left by a crash. Does nothing if already restored.
 absl::Status RestoreFile(const MutationToken& token, FileSystem* files,
                          const SavedFile& saved);
 
@@ -52,8 +51,8 @@ absl::Status RestoreFile(const MutationToken& token, FileSystem* files,
 // a synced journal first.
 class InPlaceFile {
  public:
-  // `files` and `clock` must outlive it. `lock_wait`: how long to wait for who
-  // holds the lock; a held lock, even a shared one, blocks writers for ever.
+  // `files` and `clock` must outlive it. `lock_wait`: how long to wait for the
+  // lock; a held lock, even a shared one, blocks writers without a limit.
   InPlaceFile(FileSystem* files, Clock* clock, std::string path,
               absl::Duration lock_wait)
       : files_(files),
@@ -63,36 +62,34 @@ class InPlaceFile {
 
   const std::string& path() const { return path_; }
 
-  // Both wait for the lock as well: what the tool has written half of must not
-  // be taken for all of it. NotFound; DeadlineExceeded and the rule about the
-  // tool as for Edit.
+  // Read and Save wait for the lock too, so as not to return a half-written
+  // file. NotFound; DeadlineExceeded and the rule about the tool as for Edit.
   absl::StatusOr<std::string> Read() const;
-  // Content, owner and mode, also of a file that is held for longer than the
-  // tool does, unless it is empty. FailedPrecondition if it is no file.
+  // Returns content, owner and mode, even if the lock is held longer than the
+  // tool does, unless it is empty. FailedPrecondition if it is not a file.
   absl::StatusOr<SavedFile> Save() const;
 
   // Reads under the lock, calls `edit`, and writes its answer into the same
-  // inode, synced; writes nothing if the answer is the same text. The error of
-  // `edit` as it is; NotFound; DeadlineExceeded if the lock was not to be had.
-  // Must not be called while the tool runs on behalf of this process: it would
-  // wait for us.
+  // inode, synced; writes nothing if the text is unchanged. Returns the error
+  // of `edit`; NotFound; DeadlineExceeded if the lock stayed taken. Must not be
+  // called while the tool runs for this process: it would wait for us.
   absl::Status Edit(
       const MutationToken& token,
       const std::function<absl::StatusOr<std::string>(absl::string_view)>&
           edit);
 
-  // Nobody but root holds the lock of the file, or can take it, until Restore
-  // gives the file its owner and mode back. Whoever may open it could hold the
-  // lock for ever, and the tool waits for that without an end; one who has it
-  // open longer than `lock_wait` keeps the old inode.
+  // Until Restore resets owner and mode, only root holds or can take the file's
+  // lock. Any user who may open it could hold the lock, for which the tool
+  // waits without a limit. A process that has it open longer than `lock_wait`
+  // keeps the old inode.
   absl::Status Guard(const MutationToken& token);
 
-  // Makes it what it was, owner and mode too. A file that has vanished is
-  // created again. Does nothing that is done already.
+  // Restores content, owner and mode. Creates the file if it has vanished. Does
+  // nothing if already restored.
   absl::Status Restore(const MutationToken& token, const SavedFile& saved);
 
  private:
-  // The file under `path_` with its lock held.
+  // Opens the file at `path_` and takes its lock.
   absl::StatusOr<std::unique_ptr<OpenFile>> OpenLocked() const;
 
   FileSystem* const files_;

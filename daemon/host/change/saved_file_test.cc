@@ -152,7 +152,7 @@ TEST(InPlaceFileTest, GivesUpOnALockThatIsHeldTooLong) {
   EXPECT_EQ(*conf.files.Content(kConf), "old\n");
 }
 
-// A clock on which something happens while somebody waits.
+// A clock that runs a callback during each wait.
 class BusyClock final : public Clock {
  public:
   absl::Time Now() override { return clock_.Now(); }
@@ -195,7 +195,7 @@ TEST(InPlaceFileTest, ReadsNothingWhileTheLockIsHeld) {
   conf.files.Put(kConf, "old\n");
   conf.files.SetLockedElsewhere(kConf, true);
   EXPECT_TRUE(absl::IsDeadlineExceeded(conf.file.Read().status()));
-  // Whoever holds it that long is not the tool, unless the tool hangs.
+  // A process that holds it that long is not the tool, unless the tool hangs.
   EXPECT_EQ(conf.file.Save()->content(), "old\n");
   conf.files.Put(kConf, "");
   conf.files.SetLockedElsewhere(kConf, true);
@@ -235,7 +235,7 @@ TEST(InPlaceFileTest, KeepsTheOldTextWhenTheDiskIsFull) {
   conf.files.Put(kConf, "old\n");
   conf.files.SetFreeBytes(0);
   EXPECT_TRUE(absl::IsResourceExhausted(conf.Write("old\nand more\n")));
-  // What did fit is the same text.
+  // The part that fit is unchanged.
   EXPECT_EQ(*conf.files.Content(kConf), "old\n");
 }
 
@@ -253,7 +253,7 @@ TEST(InPlaceFileTest, LeavesTheLockToNobodyElseDuringAnUndo) {
   EXPECT_EQ(conf.files.Snapshot({}).at(kConf), "0644 0:12 old\n");
 }
 
-// With a real lock, that of whoever has the file open to read it.
+// With a real lock, held by a process that has the file open for reading.
 TEST(InPlaceFileTest, KeepsTheInodeUnlessSomebodyHasItOpen) {
   ScratchRoot root;
   root.Write(kConf, "text\n");

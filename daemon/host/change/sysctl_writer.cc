@@ -5,6 +5,7 @@
 #include "config/plan/setting_rows.h"
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -43,8 +44,8 @@ absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
     ASSIGN_OR_RETURN(const auto file, open_(PathOf(key), OpenMode::kReadWrite));
     const std::string line = absl::StrCat(value, "\n");
     written = WriteFully(file.get(), 0, line);
-    // The kernel's files say that they are empty; those of a simulated server
-    // are ordinary ones, and may have been longer.
+    // The kernel reports its files as empty; those of a simulated server are
+    // ordinary files, and may have been longer.
     const absl::StatusOr<FileAttributes> is = file->Attributes();
     if (written.ok() && is.ok() && is->size > line.size()) {
       written = file->Truncate(line.size());
@@ -52,9 +53,12 @@ absl::Status SysctlWriter::Write(const MutationToken&, absl::string_view key,
   }
   ASSIGN_OR_RETURN(const std::string now, Read(key));
   if (SameSysctlValue(key, now, value)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      key, ": is \"", now, "\" after writing \"", value, "\"",
-      written.ok() ? "" : absl::StrCat(" (", written.message(), ")")));
+  const absl::Status error =
+      PreconditionWords("msg-step-not-so-after-writing", key, now, value);
+  return written.ok() ? error
+                      : WithWords(error, Worded("plan-say-with-note",
+                                                MessageWords(error),
+                                                MessageWords(written)));
 }
 
 }  // namespace clusterd

@@ -1,9 +1,9 @@
-// Running kernel parameters, written to /proc/sys directly and read back.
-// Traps of the kernel that `sysctl -w` falls into (seen on Linux 6.18):
-// net.ipv4.ip_local_reserved_ports takes about one page for each write and
-// says how much it took; more on the same descriptor adds to the set. A write
-// of no bytes changes nothing, so an empty list is written as a newline. Every
-// write replaces the whole set. 060000 is read as octal.
+// Writes running kernel parameters to /proc/sys directly and reads them back.
+// Traps of the kernel that `sysctl -w` falls into (seen on Linux 6.18): a write
+// to net.ipv4.ip_local_reserved_ports takes about one page and returns its
+// size; more on the same descriptor adds to the set. A write of no bytes
+// changes nothing, so an empty list is written as a newline. Every write
+// replaces the whole set. 060000 is read as octal.
 #ifndef DAEMON_HOST_CHANGE_SYSCTL_WRITER_H_
 #define DAEMON_HOST_CHANGE_SYSCTL_WRITER_H_
 
@@ -20,30 +20,30 @@
 
 namespace clusterd {
 
-// Whether two texts of one parameter mean the same: ports as sets, all else as
-// text without the white space around it.
+// Returns whether two texts of one parameter mean the same: ports as sets,
+// others as text without surrounding white space.
 bool SameSysctlValue(absl::string_view key, absl::string_view a,
                      absl::string_view b);
 
 class SysctlWriter {
  public:
-  // As FileSystem::Open; of another network namespace as a thread inside it
-  // (namespace_access.h).
+  // As FileSystem::Open; for another network namespace, as a thread inside it
+  // opens (namespace_access.h).
   using OpenFunction = std::function<absl::StatusOr<std::unique_ptr<OpenFile>>(
       const std::string& path, OpenMode mode)>;
 
-  // What `open` uses must outlive it.
+  // All that `open` uses must outlive it.
   explicit SysctlWriter(OpenFunction open) : open_(std::move(open)) {}
 
-  // As the kernel prints it, without the newline. NotFound: the kernel has no
-  // such parameter in this namespace. InvalidArgument: not one of ours
-  // (config/plan/setting_rows.h).
+  // Returns the kernel's text without the newline. NotFound: the kernel has no
+  // such parameter in this namespace. InvalidArgument: not in
+  // config/plan/setting_rows.h.
   absl::StatusOr<std::string> Read(absl::string_view key) const;
 
-  // `value` in the kernel's own spelling. Reads back whatever the write said:
-  // FailedPrecondition, with both values, if the parameter is then not
-  // `value`. NotFound and InvalidArgument as Read; a read-only /proc/sys is
-  // the error of the write.
+  // Writes `value` in the kernel's own spelling and always reads it back.
+  // FailedPrecondition, with both values, if the parameter then differs.
+  // NotFound and InvalidArgument as Read; a read-only /proc/sys is the error of
+  // the write.
   absl::Status Write(const MutationToken& token, absl::string_view key,
                      absl::string_view value);
 

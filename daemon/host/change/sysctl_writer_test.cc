@@ -15,8 +15,8 @@ namespace {
 
 constexpr char kPortsFile[] = "/proc/sys/net/ipv4/ip_local_reserved_ports";
 
-// The kernel's port list: a write replaces, the next on the same descriptor
-// adds, each takes 4090 bytes at most.
+// The kernel's port list: a write replaces it, the next on the same descriptor
+// adds, each takes at most 4090 bytes.
 struct Kernel {
   FakeFileSystem files;
   MutationTokenIssuer issuer;

@@ -1,5 +1,5 @@
-// Time as the observation of a host sees it, so that tests decide when it
-// passes; and how long it, and each command in it, may still take.
+// The clock of a host's observation, which tests can replace, and the time left
+// for the observation and each of its commands.
 #ifndef DAEMON_HOST_COMMAND_CLOCK_H_
 #define DAEMON_HOST_COMMAND_CLOCK_H_
 
@@ -20,18 +20,16 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  // The wall clock; somebody may set it.
+  // The wall clock, which may be set at any time.
   virtual absl::Time Now() = 0;
-  // Time since an arbitrary moment; never goes back. For deadlines.
+  // Time since an arbitrary moment, for deadlines; never decreases.
   virtual absl::Duration Monotonic() = 0;
-  // The same since the machine booted, and going on while it is suspended, so
-  // that two processes of one boot agree.
+  // Time since boot, including suspension: the same for all processes.
   virtual absl::Duration SinceBoot() { return Monotonic(); }
   // Blocks the calling thread.
   virtual void SleepFor(absl::Duration duration) = 0;
 };
 
-// The machine's own.
 class SystemClock final : public Clock {
  public:
   absl::Time Now() override { return absl::Now(); }
@@ -47,19 +45,19 @@ class SystemClock final : public Clock {
   void SleepFor(absl::Duration duration) override { absl::SleepFor(duration); }
 };
 
-// For whom something is read.
+// The requester of a read.
 struct Asker {
-  // Set meanwhile: nobody wants what is not read yet. Null: somebody does.
+  // Set once the result is no longer wanted. Null: it always is.
   const std::atomic<bool>* unwanted = nullptr;
-  // Goes before whoever only looks, where they wait for each other.
+  // This request takes precedence over ones that only read.
   bool changes_host = false;
 };
 
-// Begins when it is made. Safe for concurrent use.
+// Starts at construction. Safe for concurrent use.
 class TimeBudget {
  public:
-  // `clock` must outlive this object. No time is left once the asker does not
-  // want it any more.
+  // `clock` must outlive this object. The time left is zero once the asker no
+  // longer wants the result.
   TimeBudget(Clock* clock, absl::Duration command, absl::Duration host,
              const Asker& asker = {});
   // The request's deadlines; 10 s a command and 30 s a host where it has none.
@@ -67,15 +65,15 @@ class TimeBudget {
                                const Asker& asker = {});
 
   absl::Duration Passed() const;
-  // Of the host's time; never negative.
+  // The rest of the host's time; never negative.
   absl::Duration Left() const;
   const Asker& asker() const { return asker_; }
   bool IsSpent() const { return Left() <= absl::ZeroDuration(); }
-  // For the next command: its own deadline, or what is left if that is less.
+  // Limit of the next command: its deadline or the rest, whichever is less.
   absl::Duration ForCommand() const;
 
-  // Which setting ended something that ran for `took`: "10s
-  // (deadlines.command)" or "30s (deadlines.host)".
+  // Names the setting that ended a run of `took`: "10s (deadlines.command)" or
+  // "30s (deadlines.host)".
   std::string CutBy(absl::Duration took) const;
   std::string HostDeadline() const;
 

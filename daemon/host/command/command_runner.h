@@ -1,5 +1,5 @@
-// Runs one outside program and collects what it said. The only way clusterd
-// starts a process.
+// Runs an external program and collects its output. clusterd starts processes
+// only through this interface.
 #ifndef DAEMON_HOST_COMMAND_COMMAND_RUNNER_H_
 #define DAEMON_HOST_COMMAND_COMMAND_RUNNER_H_
 
@@ -13,23 +13,23 @@
 
 namespace clusterd {
 
-// What a program sees in place of a file of the machine, and may write.
+// A program sees and may write this file instead of the machine's.
 struct PrivateFile {
   std::string path;  // Absolute, of a file that is there.
   std::string text;
   uint32_t mode = 0600;  // Permission bits.
 };
 
-// Who a program runs as, in place of this process's user. It then leads a
-// session of its own without a terminal, and where there are any a control
-// group, begins in "/", has 128 MiB of memory, can never gain rights
-// (PR_SET_NO_NEW_PRIVS), and its environment is PATH, LC_ALL=C, HOME, USER and
-// LOGNAME alone. For what reads files that the user can make links of.
+// The user a program runs as, instead of this process's own; for programs that
+// read files that the user can replace by links. The program leads a session
+// without a terminal and gets a control group where there are any. It begins in
+// "/", has 128 MiB of memory, can never gain rights (PR_SET_NO_NEW_PRIVS), and
+// its environment is PATH, LC_ALL=C, HOME, USER and LOGNAME only.
 struct RunAs {
   std::string name;
   uint32_t uid = 0;
   uint32_t gid = 0;
-  std::vector<uint32_t> groups;  // All of them, as `id -G` has them.
+  std::vector<uint32_t> groups;  // All of them, as `id -G` prints them.
   std::string home;
 };
 
@@ -38,37 +38,36 @@ inline constexpr size_t kMaxStreamBytes = 1 << 20;
 struct Command {
   // argv[0] is an absolute path; no shell is involved.
   std::vector<std::string> argv;
-  // From now until the process group is killed.
+  // Counted from now until the process group is killed.
   absl::Duration deadline;
-  // The program runs in a mount namespace of its own, in which this file stands
-  // for the machine's, whose folder is read-only there. It is in no file system
-  // that anybody else sees, and goes with the program.
+  // The program runs in its own mount namespace, in which this file replaces
+  // the machine's and that file's folder is read-only. No other process sees
+  // it, and it disappears with the program.
   std::optional<PrivateFile> instead = {};
-  // Each stream is cut there.
+  // Longer streams are truncated.
   size_t max_stream_bytes = kMaxStreamBytes;
   // Unset: this process's own user.
   std::optional<RunAs> as = {};
-  // What the program reads at its standard input; empty: /dev/null.
+  // Text on the program's standard input; empty: /dev/null.
   std::string input = {};
-  // A tool of the vendor's: it is told where the driver's libraries are, which
-  // no other program is. Not with `as`.
+  // For vendor tools: sets LD_LIBRARY_PATH for the driver. Not with `as`.
   bool needs_driver = false;
 };
 
 struct CommandResult {
-  // Valid if the program exited by itself.
+  // Valid if the program exited without a signal.
   int exit_status = 0;
-  // Not 0: a signal ended it.
+  // Not 0: the signal that ended it.
   int signal = 0;
-  // The deadline passed; the process group was sent SIGKILL.
+  // The deadline passed and the process group was sent SIGKILL.
   bool timed_out = false;
-  // SIGKILL did not end it within a second or what the runner grants
+  // SIGKILL did not end it within a second or the runner's kill_grace
   // (uninterruptible in the kernel): it was left behind, and `pid` names it.
   bool left_running = false;
   int pid = 0;
   std::string standard_output;
   std::string standard_error;
-  // A stream was longer than max_stream_bytes and has been cut there.
+  // A stream was longer than max_stream_bytes and was truncated.
   bool output_cut = false;
   absl::Duration elapsed;
 };
@@ -78,14 +77,13 @@ class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
 
-  // Runs to the end or the deadline. The environment is
-  // PATH, LC_ALL=C and, with `needs_driver`, LD_LIBRARY_PATH, and nothing that
-  // this process was given. A non-zero exit,
-  // a signal and a timeout are results. NotFound: no such program;
-  // PermissionDenied: not executable, or others than root can change a folder
-  // of the driver's libraries; Unavailable: no process or memory to be
-  // had, or 8 programs of that user cannot be killed; FailedPrecondition:
-  // `instead` or `as` cannot be had, and nothing was run.
+  // Runs to the end or the deadline. The environment is PATH, LC_ALL=C and,
+  // with `needs_driver`, LD_LIBRARY_PATH, and nothing of this process's. A
+  // non-zero exit, a signal and a timeout are results. NotFound: no such
+  // program. PermissionDenied: not executable, or others than root can change a
+  // folder of the driver's libraries. Unavailable: out of processes or memory,
+  // or 8 programs of that user cannot be killed. FailedPrecondition: `instead`
+  // or `as` is impossible, and nothing was run.
   virtual absl::StatusOr<CommandResult> Run(const Command& command) = 0;
 };
 

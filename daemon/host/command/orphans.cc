@@ -34,7 +34,7 @@ std::atomic<bool> adopts{false};
 struct StartedChildren {
   absl::Mutex mutex;
   std::set<pid_t> pids ABSL_GUARDED_BY(mutex);
-  // Some orphan outlived a whole wait, and none of them has been seen to end.
+  // An orphan outlived a whole wait, and none has ended since.
   bool cannot_end ABSL_GUARDED_BY(mutex) = false;
 };
 
@@ -43,7 +43,7 @@ StartedChildren& Started() {
   return *started;
 }
 
-// Children that any thread of this process has started or taken over.
+// Returns the children that any thread of this process has started or adopted.
 std::vector<pid_t> ListChildren() {
   std::vector<pid_t> children;
   std::error_code error;
@@ -55,18 +55,16 @@ std::vector<pid_t> ListChildren() {
   return children;
 }
 
-// Whether to look again: there are orphans, or one has ended, whose own
-// children became ours with its end and are not in the list. `children` may be
-// old by now: under the lock, where nobody else starts or reaps a child,
-// waitpid tells whether a pid is still that of a child, and then no other
-// process can get it.
+// Kills orphans. True: check again, since an orphan existed, or ended and left
+// us its own children, which are not listed. `children` may be outdated. Under
+// the lock only this thread starts or reaps children, so waitpid shows whether
+// a pid is still a child's, and no other process can get it.
 bool KillOrphans(const std::vector<pid_t>& children, StartedChildren* started)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(started->mutex) {
   bool found = false;
   for (const pid_t pid : children) {
     if (started->pids.count(pid) > 0) continue;
-    // What a program that still runs has put into the background is in the
-    // group of that program, and ends with it.
+    // Background processes of a running program end with its group.
     if (started->pids.count(getpgid(pid)) > 0) continue;
     const pid_t ended = waitpid(pid, nullptr, WNOHANG);
     if (ended < 0) continue;
@@ -76,8 +74,8 @@ bool KillOrphans(const std::vector<pid_t>& children, StartedChildren* started)
   return found;
 }
 
-// This process's own group of version 2, "" if there is none: of a line "0::"
-// in /proc/self/cgroup, below where a hybrid or a unified hierarchy lies.
+// Returns this process's version 2 group, or "": from "0::" of
+// /proc/self/cgroup, below the mount of the hybrid or unified hierarchy.
 std::string OwnGroup(const std::string& root = "") {
   std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
@@ -112,7 +110,7 @@ absl::Status AdoptOrphans() {
   return absl::OkStatus();
 }
 
-// Under one lock: a child that is not noted yet would pass for an orphan.
+// Under one lock: a child that is not recorded yet would pass for an orphan.
 pid_t StartChild(const std::function<pid_t()>& fork) {
   StartedChildren& started = Started();
   absl::MutexLock lock(&started.mutex);
@@ -195,7 +193,7 @@ ProgramGroup::~ProgramGroup() {
   if (members_ >= 0) close(members_);
   Kill();
   if (path_.empty()) return;
-  // With those of before in which something could not be killed yet.
+  // Retries groups of earlier programs that could not be removed yet.
   static auto* const left = new LeftGroups;
   absl::MutexLock lock(&left->mutex);
   left->paths.insert(path_);
@@ -204,7 +202,7 @@ ProgramGroup::~ProgramGroup() {
   }
 }
 
-// Where it may not the program runs as before, and its orphans are killed.
+// If this fails the program runs without a group, and its orphans are killed.
 void ProgramGroup::Enter() const {
   if (members_ >= 0) (void)!write(members_, "0", 1);
 }

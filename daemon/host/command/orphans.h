@@ -1,9 +1,9 @@
-// Ends what a program that we ran has left behind outside its process group. A
-// daemon is the subreaper of its descendants (prctl(2)), so that whatever has
-// lost its parent becomes its child; a child that StartChild did not start is
-// killed unseen, since all that it could be asked is in the hands of its user:
-// its environment may be 8 TB long, and its memory may not answer. What runs as
-// a user has a control group of its own besides, where the kernel has them.
+// Ends what a program of ours left behind outside its process group. A daemon
+// is the subreaper of its descendants (prctl(2)), so it adopts processes that
+// lose their parent, and kills every child that StartChild did not start. It
+// does not inspect them, since their users control that data: an environment
+// may be 8 TB long, and memory may not answer. A program that runs as a user
+// also has its own control group, where the kernel has them.
 #ifndef DAEMON_HOST_COMMAND_ORPHANS_H_
 #define DAEMON_HOST_COMMAND_ORPHANS_H_
 
@@ -17,43 +17,40 @@
 
 namespace clusterd {
 
-// From now on this process takes over whatever its descendants leave behind. To
-// be called by a daemon, before it has threads or children: it kills and reaps
-// every child that StartChild did not start. Unimplemented, saying what will
-// survive, where the kernel does not list children (CONFIG_PROC_CHILDREN, since
-// Linux 3.5).
+// From now on this process adopts its descendants' orphans, and kills and reaps
+// every child that StartChild did not start. A daemon must call this before it
+// has threads or children. Unimplemented, naming what will survive, where the
+// kernel does not list children (CONFIG_PROC_CHILDREN, since Linux 3.5).
 absl::Status AdoptOrphans();
 
-// The child that `fork` makes; it is nobody's orphan until ReapChild.
+// Returns the child of `fork`, which is not an orphan until ReapChild.
 pid_t StartChild(const std::function<pid_t()>& fork);
-// waitpid(2) of such a child with WNOHANG: 0 while it has not ended. Anything
-// else is the last that may be asked of it: its pid may be another's then.
+// waitpid(2) of such a child with WNOHANG: 0 while it is running. After any
+// other result the pid must not be used: another process may get it.
 pid_t ReapChild(pid_t pid, int* status);
 
-// Kills every orphan, and what these leave behind in turn, until none is left
-// or `limit` has passed. While some cannot be killed nobody waits for them any
-// more, so that all of them together hold up one command, once, by `limit`. No
-// effect without AdoptOrphans.
+// Kills every orphan and its descendants until none is left or `limit` has
+// passed. While some cannot be killed later calls do not wait, so together they
+// delay one command, once, by `limit`. Has no effect without AdoptOrphans.
 void EndOrphans(absl::Duration limit);
 
-// OK if a program that runs as a user gets a control group of its own;
-// otherwise Unimplemented, with the reason and with what may survive such a
-// program. The daemon logs it at its start, since the programs run in any case.
-// `root`: the folder of /proc and /sys.
+// OK if a program that runs as a user gets its own control group. Otherwise
+// Unimplemented, with the reason and what may survive such a program; the
+// daemon only logs it. `root`: the parent folder of /proc and /sys.
 absl::Status CheckProgramGroups(const std::string& root = "");
 
-// A control group (version 2) below this process's own, for one program and all
-// that it starts, whichever group or session these move to.
+// A version 2 control group below this process's own, for one program and all
+// its descendants, whichever group or session they move to.
 class ProgramGroup {
  public:
-  // Without one where it is not wanted, or this process may not make any.
+  // Makes no group without `makes` or without permission.
   explicit ProgramGroup(bool makes);
-  // As Kill; the group goes when it is empty.
+  // Kills as Kill does, and removes the group once it is empty.
   ~ProgramGroup();
 
-  // In the child; takes no lock and no memory.
+  // Called in the child; takes no lock and allocates no memory.
   void Enter() const;
-  // All that is in it (since Linux 5.14).
+  // Kills all processes in it (since Linux 5.14).
   void Kill() const;
 
  private:

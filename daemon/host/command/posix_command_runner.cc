@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/subject_text.h"
 #include "daemon/host/command/orphans.h"
 #include "daemon/host/command/private_view.h"
@@ -29,19 +30,18 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Where the kernel cannot tell of a child's end through a descriptor (before
-// Linux 5.3), it is asked this often.
+// Poll interval before Linux 5.3, which has no descriptor for a child's end.
 constexpr absl::Duration kPollStep = absl::Milliseconds(10);
-// Of one user, before nothing more runs as that user.
+// A user with this many unkillable programs gets no further one.
 constexpr int kMaxLeftOfUser = 8;
-// What a grandchild may still push into a pipe after the child has ended.
+// Limit of what a grandchild may still write to a pipe after the child's end.
 constexpr size_t kMaxDrainBytes = 2 * kMaxStreamBytes;
 
 absl::Status ResourceStatus(absl::string_view program, absl::string_view what) {
   return Unavailable(program, ": ", what, ": ", strerror(errno));
 }
 
-// Away from 0, 1 and 2, which the child's own streams would overwrite.
+// Moves `fd` above 0 to 2, which the child's own streams would overwrite.
 OwnedFd AboveStandardStreams(OwnedFd fd) {
   if (!fd.is_open() || fd.get() > STDERR_FILENO) return fd;
   return OwnedFd(fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -60,21 +60,21 @@ bool MakePipe(Pipe* made) {
   return made->read_end.is_open() && made->write_end.is_open();
 }
 
-// For a child's stream, which is read as far as there is something.
+// A pipe for a child's stream; reads from it do not block.
 bool MakeStreamPipe(Pipe* made) {
   return MakePipe(made) &&
          fcntl(made->read_end.get(), F_SETFL, O_NONBLOCK) == 0;
 }
 
-// One of the child's streams, as far as it has been read.
+// One of the child's streams and what was read from it.
 struct Stream {
   OwnedFd fd;
   std::string* text;
   bool* cut;
-  size_t most;  // Of its bytes that are kept.
+  size_t most;  // Limit of the bytes kept.
 };
 
-// Reads what is there, at most `limit` bytes; closes the stream at its end.
+// Reads the available bytes, at most `limit`; closes the stream at its end.
 void ReadAvailable(Stream& stream, size_t limit) {
   char buffer[16384];
   size_t total = 0;
@@ -94,10 +94,10 @@ void ReadAvailable(Stream& stream, size_t limit) {
   }
 }
 
-// Why a child has not become its program.
+// Reason why a child has not become its program.
 struct StartFailure {
   int error = 0;
-  // What could not be had for it, a literal; null: it was the program.
+  // Literal name of what was missing; null: the program itself failed.
   const char* lacked = nullptr;
 };
 
@@ -136,12 +136,12 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// What a child needs to become its program, made before there is a child.
+// Data that a child needs to become its program, made before the fork.
 struct Launch {
   int standard_input;
   int standard_output;
   int standard_error;
-  // Takes the StartFailure; closed by a program that started.
+  // Receives the StartFailure; closed by a program that started.
   int failure;
   pid_t parent;
   char* const* argv;
@@ -151,7 +151,7 @@ struct Launch {
   const ProgramGroup* group;  // Of a user's program.
 };
 
-// False with errno.
+// Returns false with errno set.
 bool TakeDescriptors(const Launch& launch, int failure) {
   if (dup2(launch.standard_input, STDIN_FILENO) < 0 ||
       dup2(launch.standard_output, STDOUT_FILENO) < 0 ||
@@ -162,23 +162,23 @@ bool TakeDescriptors(const Launch& launch, int failure) {
       dup3(launch.failure, failure, O_CLOEXEC) < 0) {
     return false;
   }
-  // Whatever some library opened without O_CLOEXEC stays behind.
+  // Closes what a library opened without O_CLOEXEC.
   closefrom(failure + 1);
   return true;
 }
 
-// In the child of a process with threads: nothing here takes a lock.
+// Runs in the child of a process with threads, so it takes no lock.
 [[noreturn]] void BecomeProgram(const Launch& launch) {
   if (launch.user == nullptr) {
     setpgid(0, 0);
   } else {
     launch.group->Enter();
-    // Where memory ends, the program goes and not this daemon.
+    // Out of memory, the kernel kills the program before this daemon.
     const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) (void)!write(fd, "1000", 4);
   }
-  // What would take a change back is gone with the daemon: its tool must not
-  // go on changing the machine behind the back of the next start.
+  // Without the daemon nothing could undo the tool's change: the tool must not
+  // continue to change the machine unknown to the next start.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launch.parent) _exit(127);
   struct sigaction by_default = {};
@@ -203,12 +203,12 @@ bool TakeDescriptors(const Launch& launch, int failure) {
     }
   }
   why.error = errno;
-  // Who cannot be told takes it for a program that ended with 127.
+  // If this fails the parent sees a program that ended with 127.
   (void)!write(failure, &why, sizeof(why));
   _exit(127);
 }
 
-// fork() while no handler of this process can run in the child.
+// Calls fork() with signals blocked, so that no handler runs in the child.
 pid_t ForkQuietly() {
   sigset_t all;
   sigset_t before;
@@ -221,14 +221,14 @@ pid_t ForkQuietly() {
   return pid;
 }
 
-// Rounded up, so that the last millisecond is not spent spinning.
+// Rounds up, so that the last millisecond is not spent spinning.
 int PollMilliseconds(absl::Duration wait) {
   return static_cast<int>(
       std::min<int64_t>(absl::ToInt64Milliseconds(wait) + 1, 60 * 60 * 1000));
 }
 
-// What a child left; nothing: it has become its program, or has not by `end`,
-// e.g. while the file system of that program gives no answer.
+// Returns the child's failure. No result: it has become its program, or has not
+// by `end`, e.g. while that program's file system does not answer.
 std::optional<StartFailure> ReadFailure(int fd, SteadyClock::time_point end) {
   while (true) {
     const absl::Duration left = absl::FromChrono(end - SteadyClock::now());
@@ -243,7 +243,7 @@ std::optional<StartFailure> ReadFailure(int fd, SteadyClock::time_point end) {
   }
 }
 
-// One that has become a user may have been stopped by that user since.
+// The SIGKILL is needed, since the new user may have stopped the child.
 void ReapFailed(pid_t pid) {
   kill(pid, SIGKILL);
   siginfo_t info = {};
@@ -253,7 +253,7 @@ void ReapFailed(pid_t pid) {
   ReapChild(pid, nullptr);
 }
 
-// A started child until it has ended or been given up.
+// A started child until it has ended or is given up.
 class Child {
  public:
   explicit Child(pid_t pid)
@@ -261,7 +261,7 @@ class Child {
 
   pid_t pid() const { return pid_; }
 
-  // Reads both streams until the child has ended or `end` has come. True: it
+  // Reads both streams until the child has ended or `end` is reached. True: it
   // has ended and, unless it is lost, its pid is still its own (not reaped).
   bool Follow(Stream& out, Stream& err, SteadyClock::time_point end) {
     while (true) {
@@ -279,22 +279,22 @@ class Child {
       poll(fds, count, PollMilliseconds(wait));
       ReadAvailable(out, kMaxStreamBytes);
       ReadAvailable(err, kMaxStreamBytes);
-      // A user's tracer hides the end of a program until it has called wait(2),
-      // and poll(2) returns at once for this descriptor meanwhile.
+      // A user's tracer hides the program's end until it calls wait(2), and
+      // meanwhile poll(2) returns at once for this descriptor.
       if (pidfd_.is_open() && fds[count - 1].revents != 0 && !HasEnded()) {
         pidfd_ = OwnedFd();
       }
     }
   }
 
-  // The child, and whoever it started and did not move away.
+  // Kills the child and those descendants that stayed in its group.
   void KillGroup() {
     if (is_lost_) return;
     kill(-pid_, SIGKILL);
     kill(pid_, SIGKILL);
   }
 
-  // REQUIRES: HasEnded(). False if it is lost.
+  // REQUIRES: HasEnded(). False if the child is lost.
   bool Reap(CommandResult* result) {
     int status = 0;
     if (ReapChild(pid_, &status) != pid_) return false;
@@ -315,7 +315,7 @@ class Child {
 
   const pid_t pid_;
   OwnedFd pidfd_;  // Closed before Linux 5.3.
-  // Somebody else took the exit status: the pid may be a stranger's now.
+  // Other code took the exit status: the pid may be another process's now.
   bool is_lost_ = false;
 };
 
@@ -335,7 +335,7 @@ absl::Status CheckWords(const Command& command) {
   return absl::OkStatus();
 }
 
-// What a program reads; as a file, which it may open anew by its descriptor.
+// Returns the program's input as a file, which its descriptor can reopen.
 OwnedFd OpenInput(const std::string& text) {
   if (text.empty()) return OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
   OwnedFd file(
@@ -347,7 +347,7 @@ OwnedFd OpenInput(const std::string& text) {
   return file;
 }
 
-// The pid, with the read ends in `out` and `err`.
+// Returns the pid, with the read ends in `out` and `err`.
 absl::StatusOr<pid_t> Start(const Command& command,
                             const std::vector<std::string>& environment,
                             const ProgramGroup& group,
@@ -381,7 +381,7 @@ absl::StatusOr<pid_t> Start(const Command& command,
                          view.has_value() ? &*view : nullptr,
                          user.has_value() ? &*user : nullptr,
                          &group};
-  // In the child nothing of StartChild comes after this: it never returns.
+  // The function never returns in the child.
   const pid_t pid = StartChild([&launch] {
     const pid_t forked = ForkQuietly();
     if (forked == 0) BecomeProgram(launch);
@@ -433,7 +433,7 @@ absl::StatusOr<std::vector<std::string>> PosixCommandRunner::EnvironmentOf(
 
 absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   RETURN_IF_ERROR(CheckWords(command));
-  // Takes the exit of children that were left behind and have ended since.
+  // Reaps children that were left behind and have ended since.
   {
     absl::MutexLock lock(&mutex_);
     DropIf(&left_behind_, [](const auto& each) {
@@ -481,13 +481,11 @@ absl::StatusOr<CommandResult> PosixCommandRunner::Run(const Command& command) {
   group.Kill();
   EndOrphans(kill_grace_);
   if (reaped) return result;
-  return Unavailable(command.argv[0],
-                     ": its exit status was taken by somebody else");
+  return InFront(command.argv[0], UnavailableWords("msg-step-status-taken"));
 }
 
-// A file system of the user's own keeps its readers alive while it does not
-// answer, and a tracer those whom it traces while it does not call wait(2).
-// Each of them has a place among the tasks of the service.
+// A user's unresponsive file system keeps its readers alive, and a tracer its
+// traced programs until wait(2). Each counts among the tasks of the service.
 absl::Status PosixCommandRunner::CheckLeftBehind(const Command& command) {
   if (!command.as.has_value()) return absl::OkStatus();
   absl::MutexLock lock(&mutex_);
@@ -495,8 +493,8 @@ absl::Status PosixCommandRunner::CheckLeftBehind(const Command& command) {
       left_behind_.begin(), left_behind_.end(),
       [&](const auto& each) { return each.second == command.as->uid; });
   if (left < kMaxLeftOfUser) return absl::OkStatus();
-  return Unavailable(command.argv[0], ": ", left, " programs that ran as ",
-                     command.as->name, " cannot be killed, and no more is run");
+  return InFront(command.argv[0], UnavailableWords("msg-step-left-behind", left,
+                                                   command.as->name));
 }
 
 }  // namespace clusterd

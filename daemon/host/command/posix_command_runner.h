@@ -1,14 +1,13 @@
 // Runs programs on this machine.
 //
-// A child is started in a process group of its own that is killed whole at the
-// deadline, with nothing inherited but /dev/null and two pipes. Waiting ends
-// with the child: a grandchild that keeps a pipe open holds up nothing, and is
-// killed with the group; one that has left the group is ended, too, where
-// AdoptOrphans has been called, and one of a program that ran as a user where
-// it has a control group (orphans.h). When this process dies the kernel kills
-// the child too, so that it changes nothing after the next start has taken back
-// an apply; what the child has started itself is then left to the service's
-// cgroup.
+// A child starts in its own process group, which is killed whole at the
+// deadline, and inherits only /dev/null and two pipes. Waiting ends with the
+// child: a grandchild that holds a pipe open causes no delay, and is killed
+// with the group. A grandchild that left the group ends too where AdoptOrphans
+// was called, or where the program ran as a user with a control group
+// (orphans.h). If this process dies the kernel kills the child, so that it
+// changes nothing after the next start has undone an apply. The child's own
+// children are then left to the service's cgroup.
 #ifndef DAEMON_HOST_COMMAND_POSIX_COMMAND_RUNNER_H_
 #define DAEMON_HOST_COMMAND_POSIX_COMMAND_RUNNER_H_
 
@@ -30,12 +29,11 @@ namespace clusterd {
 // Safe for concurrent use.
 class PosixCommandRunner final : public CommandRunner {
  public:
-  // `driver_libraries`: folders, separated by ":", of LD_LIBRARY_PATH for who
-  // needs the driver. At each start a folder that is not there is left out, and
-  // one that others than root can change, on any way to it, refuses the start:
-  // what lies in it runs as root.
-  // `kill_grace`: how long a program that was killed may take to end before it
-  // is left behind.
+  // `driver_libraries`: folders, separated by ":", of LD_LIBRARY_PATH for
+  // programs that need the driver. Each start omits a missing folder, and fails
+  // if others than root can change a folder or any way to it: its files run as
+  // root. `kill_grace`: how long a killed program may take to end before it is
+  // left behind.
   explicit PosixCommandRunner(absl::string_view driver_libraries = "",
                               absl::Duration kill_grace = absl::Seconds(1));
 
@@ -53,7 +51,7 @@ class PosixCommandRunner final : public CommandRunner {
   const std::vector<std::string> driver_libraries_;
   const absl::Duration kill_grace_;
   absl::Mutex mutex_;
-  // Pids, each with the number of the user that it ran as, if any.
+  // Pids, each with the uid it ran as, if any.
   std::vector<std::pair<int, std::optional<uint32_t>>> left_behind_
       ABSL_GUARDED_BY(mutex_);
 };

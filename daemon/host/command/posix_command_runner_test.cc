@@ -32,7 +32,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr absl::Duration kAmple = kPatience;
-// For what must come to its deadline, and need not get anywhere before.
+// Deadline for scripts that must reach it without any progress.
 constexpr absl::Duration kShort = absl::Milliseconds(100);
 
 absl::StatusOr<CommandResult> RunShell(const std::string& script,
@@ -50,9 +50,9 @@ CommandResult MustRunShell(const std::string& script,
 
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// Runs a script that never ends by itself, and makes the file `mark` when it
-// has got as far as the deadline is to find it. How long that takes on this
-// machine is learned by trying: one that was killed before says nothing.
+// Runs a script that never ends, and creates the file `mark` where the deadline
+// should find it. Retries with longer deadlines, since a script that was killed
+// before the mark proves nothing.
 absl::StatusOr<CommandResult> RunPastMark(const std::string& script,
                                           const std::string& mark) {
   absl::Duration deadline = kShort;
@@ -132,8 +132,7 @@ TEST(PosixCommandRunnerTest, RunsNoVendorToolWithLibrariesOfAnybodysMaking) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(folder));
 }
 
-// A lease on the program's file holds execve up, as a file server that is away
-// would.
+// A lease on the program's file blocks execve, as an absent file server would.
 TEST(PosixCommandRunnerTest, BoundsTheWaitForAProgramThatDoesNotBegin) {
   ScratchRoot root;
   root.WriteProgram("/slow", "#!/bin/sh\necho ran\n");
@@ -152,19 +151,19 @@ TEST(PosixCommandRunnerTest, BoundsTheWaitForAProgramThatDoesNotBegin) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->timed_out);
   EXPECT_EQ(result->standard_output, "");
-  // Else the kernel has broken the lease, and the wait ended with that.
+  // Otherwise the kernel has broken the lease, which ended the wait.
   int lease_seconds = 0;
   ASSERT_TRUE(std::ifstream("/proc/sys/fs/lease-break-time") >> lease_seconds);
   EXPECT_LT(result->elapsed, absl::Seconds(lease_seconds));
 }
 
 TEST(PosixCommandRunnerTest, LeavesNoDescriptorsToTheChild) {
-  // Without O_CLOEXEC, as a careless library would.
+  // Without O_CLOEXEC, as a careless library does.
   const int leaked = open("/dev/null", O_RDONLY);
   ASSERT_GT(leaked, 2);
   const CommandResult result = MustRunShell("ls /proc/self/fd");
   close(leaked);
-  // 3 is ls's own.
+  // ls itself opens 3.
   EXPECT_EQ(result.standard_output, "0\n1\n2\n3\n");
 }
 
@@ -269,12 +268,12 @@ TEST(PosixCommandRunnerTest, EndsEndlessOutputAtTheDeadline) {
   EXPECT_LE(result.standard_output.size(), kMaxStreamBytes);
 }
 
-// The pid that the script printed.
+// Returns the pid that the script printed.
 int PrintedPid(const CommandResult& result) {
   return std::atoi(result.standard_output.c_str());
 }
 
-// Gone, or a zombie whose parent has not looked.
+// Returns whether it is gone or a zombie.
 bool HasEnded(int pid) {
   const int fd = open(absl::StrCat("/proc/", pid, "/stat").c_str(), O_RDONLY);
   if (fd < 0) return true;
@@ -287,13 +286,13 @@ bool HasEnded(int pid) {
          parts[1][0] == 'X';
 }
 
-// SIGKILL has been sent; the kernel still has to carry it out.
+// Waits for the kernel to carry out a SIGKILL that was sent.
 bool EndsSoon(int pid) {
   return WaitUntil([pid] { return HasEnded(pid); });
 }
 
-// The grandchildren live for longer than the command may take, so that a runner
-// that waited for them would come to the deadline.
+// The grandchildren outlive any command, so that a runner that waited for them
+// would reach the deadline.
 TEST(PosixCommandRunnerTest, DoesNotWaitForAGrandchildThatHoldsThePipes) {
   const CommandResult result = MustRunShell("sleep 1000 & echo $!; exit 3");
   EXPECT_EQ(result.exit_status, 3);
@@ -319,8 +318,8 @@ TEST(PosixCommandRunnerTest, KillsGrandchildrenAtTheDeadline) {
   EXPECT_TRUE(EndsSoon(PrintedPid(*result)));
 }
 
-// The beginning of a script: starts a process that never ends in a group of its
-// own, prints its pid, and goes on when it has left the script's group.
+// Returns the beginning of a script that starts an endless process in another
+// group, prints its pid, and continues once it has left the script's group.
 std::string StartInAnotherGroup(const ScratchRoot& root,
                                 const std::string& how = "setsid") {
   const std::string left = root.path() + "/left";
@@ -342,9 +341,9 @@ TEST(PosixCommandRunnerTest, DoesNotWaitForAGrandchildInAnotherGroup) {
   kill(PrintedPid(result), SIGKILL);
 }
 
-// As a daemon does, in a process of its own: it takes all children over. Ends
-// with 0 if what the script prints the pid of has ended. With a `mark` the
-// script comes to its deadline, after it has made that file.
+// Runs the script in a separate process that adopts all children, as a daemon
+// does. That process exits 0 if the printed pid has ended. With a `mark` the
+// script reaches its deadline after creating that file.
 void RunAsDaemon(const std::string& script, int exit_status,
                  const std::string& mark = "") {
   const pid_t daemon = fork();
@@ -367,9 +366,9 @@ void RunAsDaemon(const std::string& script, int exit_status,
 TEST(PosixCommandRunnerTest, EndsAGrandchildInAnotherGroup) {
   ScratchRoot root;
   RunAsDaemon(absl::StrCat(StartInAnotherGroup(root), "exit 4"), 4);
-  // One that may still be about to leave the group, or to become a program.
+  // This one may be about to leave the group, or to become a program.
   RunAsDaemon("setsid sleep 1000 & echo $!; exit 4", 4);
-  // One whose own parent has gone, too.
+  // This one's parent has gone, too.
   RunAsDaemon(
       "setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!' | cat; exit 5", 5);
 }
@@ -380,8 +379,8 @@ TEST(PosixCommandRunnerTest, EndsAGrandchildWhateverEnvironmentItHas) {
       absl::StrCat(StartInAnotherGroup(root, "setsid env -i"), "exit 4"), 4);
 }
 
-// Says of this process that its environment is 8 TB long, which needs no
-// privilege (prctl(2), PR_SET_MM_MAP). False: not with this kernel.
+// Makes this process's environment 8 TB long, which needs no privilege
+// (prctl(2), PR_SET_MM_MAP). False: this kernel refuses it.
 bool ClaimEndlessEnvironment() {
   constexpr size_t kBytes = size_t{8} << 40;
   void* const zeros = mmap(nullptr, kBytes, PROT_READ,
@@ -410,7 +409,7 @@ bool ClaimEndlessEnvironment() {
   return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
 }
 
-// As a user's program may leave one: it would be read for hours.
+// A user's program may leave such an orphan: reading it would take hours.
 TEST(PosixCommandRunnerTest, AnOrphanWithAnEndlessEnvironmentStopsNoCommand) {
   int ready[2];
   ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
@@ -485,7 +484,7 @@ TEST(PosixCommandRunnerTest, TakesNoExitStatusFromAnotherCommand) {
   EXPECT_EQ(status, 0);
 }
 
-// What a program has put into the background is still of use to it.
+// A running program still needs its background processes.
 TEST(PosixCommandRunnerTest, EndsNoGrandchildOfACommandThatStillRuns) {
   const ScratchRoot root;
   const std::string begun = root.path() + "/begun";
@@ -523,7 +522,7 @@ TEST(PosixCommandRunnerTest, LeavesNoChildBehindWhenItDies) {
   const pid_t daemon = fork();
   if (daemon == 0) {
     close(said[0]);
-    // Says that it is there, and then holds nothing of ours but the file.
+    // Reports its start, and then holds only the file of ours.
     (void)RunShell(absl::StrCat("echo x >/proc/", getpid(), "/fd/", said[1],
                                 "; exec sleep 1000 9>/proc/", getpid(), "/fd/",
                                 said[1]));
@@ -534,7 +533,7 @@ TEST(PosixCommandRunnerTest, LeavesNoChildBehindWhenItDies) {
   ASSERT_EQ(read(said[0], &byte, 1), 1);
   kill(daemon, SIGKILL);
   ASSERT_EQ(waitpid(daemon, nullptr, 0), daemon);
-  // The end of the pipe comes when the last one that holds it has ended.
+  // The pipe ends once its last holder has ended.
   while (read(said[0], &byte, 1) > 0) {
   }
   close(said[0]);

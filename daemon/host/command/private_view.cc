@@ -15,8 +15,8 @@
 namespace clusterd {
 namespace {
 
-// Every Linux machine has it. The memory file system is here for a moment, and
-// afterwards only where the file is.
+// Exists on every Linux machine. The memory file system is mounted here
+// briefly, and then only over the file.
 constexpr char kFolder[] = "/run";
 constexpr char kCopy[] = "/run/copy";
 
@@ -26,7 +26,7 @@ bool MountReadOnly(const char* folder) {
                nullptr) == 0;
 }
 
-// Whether `path` is the open file, and no other that came in between.
+// Returns whether `path` is still the open file.
 bool IsFile(const char* path, int fd) {
   struct stat there;
   struct stat ours;

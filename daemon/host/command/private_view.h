@@ -1,12 +1,11 @@
-// Shows one program a file of its own in place of a file of the machine, in a
-// mount namespace that ends with the program. For questions that write:
-// whatever becomes of them, the machine's file stays as it is.
+// Shows one program a replacement of a machine's file, which never changes, in
+// a mount namespace that ends with the program. For queries that write.
 //
-// The copy lies in a memory file system that only this namespace has and whose
-// folder only root enters, so that nothing is left to remove, also after a
-// kill. The folder around the file is read-only there: somebody who puts
-// another file in its place takes our mount away with it (Linux 3.18 and
-// later), and the program must not write that file either.
+// The copy lies in a memory file system of this namespace alone, in a folder
+// that only root enters, so nothing needs removal, even after a kill. The
+// folder around the file is read-only there. Otherwise replacing the file would
+// remove our mount (Linux 3.18 and later), and the program must not write the
+// new file either.
 #ifndef DAEMON_HOST_COMMAND_PRIVATE_VIEW_H_
 #define DAEMON_HOST_COMMAND_PRIVATE_VIEW_H_
 
@@ -25,12 +24,12 @@ struct PrivateView {
   uint32_t mode;
 };
 
-// Before there is a child. FailedPrecondition: no such file.
+// Called before the fork. FailedPrecondition: no such file.
 absl::StatusOr<PrivateView> MakePrivateView(const PrivateFile& file);
 
-// In the child, before it becomes the program; takes no lock and no memory.
-// Null, or, as a literal, what could not be had, with errno. Then the program
-// must not run.
+// Called in the child, before it becomes the program; takes no lock and
+// allocates no memory. Null, or a literal naming what failed, with errno. Then
+// the program must not run.
 const char* EnterPrivateView(const PrivateView& view);
 
 }  // namespace clusterd

@@ -1,4 +1,4 @@
-// With real mount namespaces: as root, and where the kernel allows them.
+// Uses real mount namespaces: as root, where the kernel allows them.
 #include "daemon/host/command/private_view.h"
 
 #include <sys/stat.h>
@@ -39,7 +39,7 @@ class PrivateViewTest : public ::testing::Test {
     root_.Write("/elsewhere/note", "");
   }
 
-  // The script has the file as $1 and a folder that it may write as $2.
+  // The script gets the file as $1 and a writable folder as $2.
   absl::StatusOr<CommandResult> Run(const std::string& script,
                                     absl::Duration deadline = kPatience) {
     PosixCommandRunner runner;
@@ -49,7 +49,7 @@ class PrivateViewTest : public ::testing::Test {
     command.instead = PrivateFile{file_, "from the copy\n", 0640};
     return runner.Run(command);
   }
-  // Skips the test where there can be no view.
+  // Skips the test where no view can be made.
   void SetUp() override {
     const auto tried = Run("true");
     if (absl::IsFailedPrecondition(tried.status())) {
@@ -101,7 +101,7 @@ TEST_F(PrivateViewTest, TheFolderAroundTheFileIsReadOnly) {
   ExpectUntouched();
 }
 
-// The kernel takes our mount away with the file that it stands for.
+// The kernel removes our mount together with the file below it.
 TEST_F(PrivateViewTest, AFileThatTakesItsPlaceMeanwhileIsNotWrittenEither) {
   const std::string begun = root_.path() + "/elsewhere/begun";
   const std::string replaced = root_.path() + "/elsewhere/replaced";
@@ -123,7 +123,7 @@ TEST_F(PrivateViewTest, AFileThatTakesItsPlaceMeanwhileIsNotWrittenEither) {
 
 TEST_F(PrivateViewTest, LeavesNothingBehindWhenItIsKilled) {
   const bool was_there = std::filesystem::exists("/run/copy");
-  // How long it takes to write on this machine is learned by trying.
+  // Retries determine how long a write takes on this machine.
   const auto has_written = [&] {
     return std::filesystem::exists(root_.path() + "/elsewhere/written");
   };

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -35,17 +36,15 @@ absl::Status CheckOwner(const std::string& path, const struct stat& info,
                          ((info.st_mode & S_IWOTH) != 0 ||
                           ((info.st_mode & S_IWGRP) != 0 && !own_group));
   if (own && !by_others) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrFormat(
-      "%s: not trusted, because %s can change it (owner %d, group %d, mode "
-      "%04o)",
-      path,
-      own ? "others than root"
-          : absl::StrCat("its owner, user id ", info.st_uid, ", not root,"),
-      info.st_uid, info.st_gid, info.st_mode & 07777));
+  return InFront(path,
+                 DeniedWords(own ? "msg-step-others-can-change"
+                                 : "msg-step-owner-can-change",
+                             info.st_uid, info.st_gid,
+                             absl::StrFormat("%04o", info.st_mode & 07777)));
 }
 
-// Goes down from a root folder one name at a time, following links itself, so
-// that every folder is seen that decides where the path leads.
+// Walks down from a root folder by name and follows links itself, to check
+// every folder that decides where the path leads.
 class Walk {
  public:
   Walk(absl::string_view root, absl::string_view path,
@@ -65,7 +64,7 @@ class Walk {
     return absl::OkStatus();
   }
 
-  // Of where it ended.
+  // Path and mode at its end.
   const std::string& here() const { return here_; }
   mode_t mode() const { return last_.st_mode; }
 
@@ -97,7 +96,7 @@ class Walk {
     } else if (root_.empty()) {
       here_.clear();
     } else {
-      return PermissionDenied(here_, ": leads out of ", root_);
+      return InFront(here_, DeniedWords("msg-step-leads-out-of", root_));
     }
     ahead_ = absl::StrCat(text, "/", ahead_);
     return absl::OkStatus();
@@ -120,7 +119,7 @@ absl::StatusOr<std::string> FindProgram(
     const absl::Status walked = walk.Run();
     if (walked.ok()) {
       if (!S_ISREG(walk.mode()) || (walk.mode() & 0111) == 0) {
-        return PermissionDenied(walk.here(), ": not an executable file");
+        return InFront(walk.here(), DeniedWords("msg-step-not-executable"));
       }
       return absl::StrCat(absl::StripSuffix(root, "/"), path);
     }
@@ -133,7 +132,7 @@ absl::Status CheckFolder(absl::string_view path) {
   Walk walk("/", path);
   RETURN_IF_ERROR(walk.Run());
   if (walk.here().empty() || S_ISDIR(walk.mode())) return absl::OkStatus();
-  return PermissionDenied(walk.here(), ": not a folder");
+  return InFront(walk.here(), DeniedWords("msg-step-not-a-folder"));
 }
 
 absl::Status CheckFile(absl::string_view root, absl::string_view path,
@@ -141,7 +140,7 @@ absl::Status CheckFile(absl::string_view root, absl::string_view path,
   Walk walk(root, path, sticky_guards);
   RETURN_IF_ERROR(walk.Run());
   if (!walk.here().empty() && !S_ISDIR(walk.mode())) return absl::OkStatus();
-  return PermissionDenied(path, ": is a folder");
+  return InFront(path, DeniedWords("msg-step-is-a-folder"));
 }
 
 absl::StatusOr<CommandResult> RunWithin(
@@ -151,10 +150,12 @@ absl::StatusOr<CommandResult> RunWithin(
       {std::move(argv), budget.ForCommand(), {}, max_bytes, std::move(as)});
   RETURN_IF_ERROR(InFront(name, result.status()));
   if (result->timed_out) {
-    return DeadlineExceeded(name, ": no answer in ",
-                            budget.CutBy(result->elapsed));
+    return DeadlineWords("plan-say-no-answer", name,
+                         budget.CutBy(result->elapsed), 0);
   }
-  if (result->output_cut) return FailedPrecondition(name, ": endless output");
+  if (result->output_cut) {
+    return InFront(name, PreconditionWords("msg-step-endless-output"));
+  }
   return result;
 }
 

@@ -1,6 +1,5 @@
-// Finds an outside program where it belongs, and refuses one that somebody else
-// than root could have put there: this daemon runs it as root, within the time
-// that an observation has.
+// Finds an external program in its usual places, within an observation's time.
+// Refuses one that others than root could have replaced: it runs as root.
 #ifndef DAEMON_HOST_COMMAND_PROGRAM_PATH_H_
 #define DAEMON_HOST_COMMAND_PROGRAM_PATH_H_
 
@@ -16,33 +15,30 @@
 
 namespace clusterd {
 
-// Root and path of the first candidate that exists, to be run: an executable
-// file that only root, or the user this process runs as, can change. It, every
-// folder and link on the way below the root belongs to one of them, and none is
-// writable by the group (other than root's or our own) or by everybody, but for
-// folders with the sticky bit.
-// NotFound, naming the first, if none exists. PermissionDenied, naming the
-// part: may not be looked at, not executable, could have been changed, or leads
-// out of the root. REQUIRES: there is a candidate.
+// Returns root and path of the first existing candidate: an executable file
+// that only root, or the user this process runs as, can change. The file and
+// every folder and link on the way below the root must belong to one of them.
+// None may be writable by the group (other than root's or our own) or by all,
+// except folders with the sticky bit. NotFound, naming the first, if none
+// exists. PermissionDenied, naming the part: not accessible, not executable,
+// possibly changed, or outside the root. REQUIRES: there is a candidate.
 absl::StatusOr<std::string> FindProgram(
     const std::string& root, absl::Span<const absl::string_view> candidates);
 
-// OK if only root, or the user this process runs as, can change the folder, and
-// every folder and link on the way to it, by the same rules. NotFound: there is
-// none. PermissionDenied, naming the part: as FindProgram, or no folder.
+// OK if only root, or this process's user, can change the folder and every
+// folder and link on the way to it, by the same rules. NotFound.
+// PermissionDenied, naming the part: as FindProgram, or not a folder.
 absl::Status CheckFolder(absl::string_view path);
 
-// The same of something that is no folder, below `root`. Without
-// `sticky_guards` no folder with the sticky bit will do: it keeps others from
-// replacing what is there, but not from mounting a file system that never
-// answers on a folder of theirs.
+// The same for other files, below `root`. Without `sticky_guards` a folder with
+// the sticky bit is refused: the bit prevents replacement, but users can still
+// mount an unresponsive file system on a folder of theirs.
 absl::Status CheckFile(absl::string_view root, absl::string_view path,
                        bool sticky_guards = true);
 
-// What `argv` answers within `budget`, whatever its status. DeadlineExceeded:
-// no answer in time; FailedPrecondition: more than `max_bytes` of output; the
-// codes of `runner`. Errors begin with `name`, as people know the command. It
-// runs as `as`, if that is given.
+// Runs `argv` as `as`, if given, and returns its answer with any status.
+// DeadlineExceeded: no answer within `budget`; FailedPrecondition: more than
+// `max_bytes` of output; the codes of `runner`. Errors begin with `name`.
 absl::StatusOr<CommandResult> RunWithin(const TimeBudget& budget,
                                         CommandRunner* runner,
                                         absl::string_view name,

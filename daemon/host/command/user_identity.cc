@@ -21,7 +21,7 @@ constexpr absl::string_view kGetent[] = {"/usr/bin/getent", "/bin/getent"};
 constexpr absl::string_view kId[] = {"/usr/bin/id", "/bin/id"};
 constexpr int kGetentNotFound = 2;  // getent(1)
 constexpr size_t kMaxAnswerBytes = 64 << 10;
-// NGROUPS_MAX is 65536; nobody is in so many.
+// NGROUPS_MAX is 65536; real users have far fewer.
 constexpr size_t kMaxGroups = 1024;
 
 absl::StatusOr<RunAs> ParsePasswd(absl::string_view name,
@@ -93,7 +93,7 @@ UserIdentity MakeUserIdentity(const RunAs& as) {
 }
 
 const char* BecomeUser(const UserIdentity& user, pid_t parent) {
-  // To setresuid(2) and setresgid(2) that number is "as it was": root.
+  // setresuid(2) and setresgid(2) take that number for "unchanged": root.
   constexpr uint32_t kUnchanged = -1;
   if (user.uid == kUnchanged || user.gid == kUnchanged) {
     errno = EINVAL;
@@ -108,16 +108,15 @@ const char* BecomeUser(const UserIdentity& user, pid_t parent) {
       return "not the group of the user";
     }
   }
-  // For who is not root this is only allowed to himself.
+  // Without root only the process's own user is allowed.
   if (setresuid(user.uid, user.uid, user.uid) != 0) return "not the user";
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "no bound on rights";
-  // A file of the user's may have no end, such as a known_hosts that is a
-  // device.
+  // A user's file may be endless, e.g. a known_hosts that is a device.
   const rlimit memory = {kMaxUserMemory, kMaxUserMemory};
   // The unit refuses setrlimit(2).
   if (prlimit(0, RLIMIT_AS, &memory, nullptr) != 0) return "no bound on memory";
   if (chdir("/") != 0) return "not the folder /";
-  // The kernel forgets it with the user (prctl(2)).
+  // Changing the user cleared it (prctl(2)).
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return "no end with its parent";
   errno = ESRCH;
   return getppid() == parent ? nullptr : "no parent";

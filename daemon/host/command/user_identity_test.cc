@@ -105,7 +105,7 @@ TEST_F(FindUserTest, NamesThatAreOptionsNumbersOrPathsNeverReachAProgram) {
   EXPECT_THAT(runner_.commands(), testing::IsEmpty());
 }
 
-// With this machine's own users: as root, which can become them.
+// Uses this machine's own users: only root can become them.
 class BecomeUserTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -176,10 +176,10 @@ TEST_F(BecomeUserTest, TheDeadlineEndsItAsAnyOther) {
   EXPECT_FALSE(result->left_running);
 }
 
-// Outside its process group and session, without a word of ours, and where
-// nobody takes orphans over.
+// Outside its process group and session, without our marks, and where no
+// process adopts orphans.
 TEST_F(BecomeUserTest, WhatItLeavesBehindEndsWithItsControlGroup) {
-  ScratchRoot root("/tmp");  // Where the user may go.
+  ScratchRoot root("/tmp");  // The user may enter it.
   root.SetMode("", 0755);
   const std::string pipe = root.path() + "/held";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0666), 0);
@@ -198,13 +198,13 @@ TEST_F(BecomeUserTest, WhatItLeavesBehindEndsWithItsControlGroup) {
     close(held);
     GTEST_SKIP() << "no control groups to be had";
   }
-  // The end comes when nobody has the pipe open any more.
+  // The read ends once no process holds the pipe.
   char byte;
   EXPECT_EQ(read(held, &byte, 1), 0);
   close(held);
 }
 
-// 4294967295 is what setresuid(2) takes for "as it was".
+// setresuid(2) takes 4294967295 for "unchanged".
 TEST_F(BecomeUserTest, AUserOrGroupWithTheLastNumberIsNobodyAndNeverRoot) {
   constexpr uint32_t kLast = 4294967295;
   for (const RunAs& as : {RunAs{"ann", kLast, 1000, {1000}, "/"},
@@ -247,15 +247,14 @@ TEST(CheckProgramGroupsTest, SaysWhyThereAreNoneAndWhatSurvives) {
   const std::string own = "/sys/fs/cgroup/unit/";
   root.Write(own + "cgroup.controllers", "");
   EXPECT_THAT(why(), HasSubstr("no cgroup.kill, expected Linux 5.14"));
-  // The group cannot be made; the call before has left none.
+  // The group cannot be made; the previous call has left none.
   root.Write(absl::StrCat(own, "program-", getpid()), "");
   EXPECT_THAT(why(), HasSubstr("/sys/fs/cgroup/unit: File exists"));
 }
 
-// Programs that the user who runs them traces. The tracer hides the end of such
-// a program from its parent until it has called wait(2), so that the parent can
-// kill it and never sees it end. A reader of a user's own file system that does
-// not answer looks the same, and takes more to set up.
+// The user traces its own programs. The tracer hides a program's end until it
+// calls wait(2): the parent can kill the program and never sees it end. A
+// reader of a user's unresponsive file system looks the same, with more setup.
 class TracedProgramTest : public ::testing::Test {
  protected:
   TracedProgramTest() {
@@ -273,7 +272,7 @@ class TracedProgramTest : public ::testing::Test {
     if (!may) GTEST_SKIP() << "tracing is not permitted";
   }
 
-  // A program that prints its pid, and ends when it is traced.
+  // Returns a program that prints its pid, and ends when it is traced.
   Command Traced(absl::Duration deadline) const {
     Command command = {
         {"/bin/sh", "-c",
@@ -282,7 +281,7 @@ class TracedProgramTest : public ::testing::Test {
     command.as = RunAs{"ann", geteuid(), getegid(), {getegid()}, "/"};
     return command;
   }
-  // Called by the process that runs the programs: the tracer lets all end.
+  // Called by the process that runs the programs: the tracer releases all.
   void LetGo() const { std::ofstream(told_) << "0\n"; }
   static bool IsTraced(int pid) {
     std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
@@ -292,8 +291,8 @@ class TracedProgramTest : public ::testing::Test {
     return false;
   }
 
-  // Runs `daemon` in a process of its own, traces every program whose pid it
-  // reads, and returns what `daemon` returns.
+  // Runs `daemon` in another process, traces every program whose pid it reads,
+  // and returns the result of `daemon`.
   int Run(const std::function<int()>& daemon) const {
     const int told = open(told_.c_str(), O_RDWR | O_CLOEXEC);
     const int goes_on = open(goes_on_.c_str(), O_RDWR | O_CLOEXEC);
@@ -306,7 +305,7 @@ class TracedProgramTest : public ::testing::Test {
     std::FILE* const lines = fdopen(told, "r");
     std::vector<pid_t> traced;
     for (int each; std::fscanf(lines, "%d", &each) == 1 && each > 0;) {
-      // A program that has come to its deadline is gone.
+      // A program that reached its deadline is gone.
       if (ptrace(PTRACE_SEIZE, each, 0, 0) != 0) continue;
       traced.push_back(each);
       EXPECT_EQ(write(goes_on, "\n", 1), 1);
@@ -324,8 +323,7 @@ class TracedProgramTest : public ::testing::Test {
   const std::string goes_on_ = root_.path() + "/goes_on";
 };
 
-// A loaded machine may reach the deadline before the program is traced; then
-// the next one is longer.
+// If the deadline passes before the program is traced, the next is longer.
 TEST_F(TracedProgramTest, NothingMoreRunsAsAUserOfWhoseProgramsEightDoNotEnd) {
   constexpr int kMost = 8;
   const int status = Run([&]() -> int {

@@ -20,15 +20,16 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
 namespace {
 
 constexpr size_t kMaxLineBytes = 64 << 10;
-// As many as /proc may have: PID_MAX_LIMIT, proc(5), and its other names.
+// /proc may list this many: PID_MAX_LIMIT, proc(5), and its other names.
 constexpr size_t kMaxProcesses = (4 << 20) + 1000;
-// Between two tries for a lock, or two looks.
+// Interval between two tries for a lock, or two reads.
 constexpr absl::Duration kPoll = absl::Milliseconds(10);
 constexpr int kMaxLooks = 5;
 
@@ -58,7 +59,7 @@ std::string WithoutFinalSlash(std::string path) {
   return path;
 }
 
-// Bytes read, 0 at the end, or -1 with errno.
+// Returns the bytes read, 0 at the end, or -1 with errno.
 ssize_t ReadSome(int fd, char* buffer, size_t size) {
   ssize_t got;
   do {
@@ -76,7 +77,7 @@ absl::StatusOr<std::string> ReadAll(int fd, absl::string_view path,
     if (got < 0) return ErrnoStatus(path, errno);
     if (got == 0) return text;
     if (text.size() + got > max_bytes) {
-      return ResourceExhausted(path, ": over ", max_bytes, " bytes");
+      return ExhaustedWords("fact-file-over", PrintableText(path), max_bytes);
     }
     text.append(buffer, got);
   }
@@ -143,23 +144,21 @@ absl::StatusOr<FileText> FileReader::ReadShared(absl::string_view path,
   bool is_locked = true;
   while (is_locked) {
     FileText file;
-    // Anew each time: somebody may put another file there meanwhile.
+    // Opened again each time: another process may replace the file meanwhile.
     ASSIGN_OR_RETURN(const int fd, OpenRegularFile(path, &file.mode));
     const absl::Cleanup closing = [fd] { close(fd); };
     if (flock(fd, LOCK_SH | LOCK_NB) == 0) {
       ASSIGN_OR_RETURN(file.text, ReadAll(fd, path, max_bytes));
       return file;
     }
-    // Some file systems have no locks.
+    // Some file systems do not support locks.
     is_locked = errno == EWOULDBLOCK;
     if (clock->Monotonic() >= give_up) break;
     if (is_locked) clock->SleepFor(kPoll);
   }
   ASSIGN_OR_RETURN(FileText file, ReadTwice(path, clock, max_bytes));
   if (!is_locked || !file.text.empty()) return file;
-  return Aborted(path,
-                 ": empty, and a process that may be about to write it "
-                 "holds its lock");
+  return AbortedWords("fact-lock-held", PrintableText(path));
 }
 
 absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,
@@ -172,7 +171,7 @@ absl::StatusOr<FileText> FileReader::ReadTwice(absl::string_view path,
     if (now.text == last.text) return now;
     last = std::move(now);
   }
-  return Aborted(path, ": another text at each of ", kMaxLooks, " looks");
+  return AbortedWords("fact-file-changes", PrintableText(path), kMaxLooks);
 }
 
 absl::StatusOr<std::string> FileReader::ReadTrimmed(
@@ -204,8 +203,8 @@ absl::Status FileReader::ReadLines(
     }
     pending.erase(0, begin);
     if (pending.size() > kMaxLineBytes) {
-      return FailedPrecondition(path, ": a line over ", kMaxLineBytes,
-                                " bytes");
+      return PreconditionWords("fact-line-over", PrintableText(path),
+                               kMaxLineBytes);
     }
   }
   return pending.empty() ? absl::OkStatus() : take(pending);
@@ -222,12 +221,12 @@ absl::StatusOr<std::vector<std::string>> FileReader::List(
        entry.increment(error)) {
     if (names.size() == most) {
       if (beyond == Beyond::kLeftOut) break;
-      return ResourceExhausted(path, ": over ", most, " names");
+      return ExhaustedWords("fact-names-over", PrintableText(path), most);
     }
     names.push_back(entry->path().filename());
   }
   if (error == std::errc::not_a_directory && CheckExists(path).ok()) {
-    return FailedPrecondition(path, ": not a directory");
+    return PreconditionWords("fact-no-folder", PrintableText(path));
   }
   if (error) return ErrnoStatus(path, error.value());
   absl::c_sort(names);
@@ -286,23 +285,24 @@ absl::StatusOr<int> FileReader::OpenRegularFile(absl::string_view path,
     return fd;
   }
   close(fd);
-  return FailedPrecondition(path, known && S_ISDIR(info.st_mode)
-                                      ? ": is a directory"
-                                      : ": not a regular file");
+  return PreconditionWords(
+      known && S_ISDIR(info.st_mode) ? "fact-a-folder" : "fact-no-file",
+      PrintableText(path));
 }
 
-Missing MakeMissing(Missing::Reason reason, absl::string_view detail) {
+Missing MakeMissing(Missing::Reason reason, const FindingValue& detail) {
   Missing missing;
   missing.set_reason(reason);
-  missing.set_detail(PrintableText(detail, kMaxDetailBytes));
+  SetDetail(PrintableWords(detail), &missing);
+  missing.set_detail(PrintableText(missing.detail(), kMaxDetailBytes));
   return missing;
 }
 
 Missing MissingFor(const absl::Status& status) {
   for (const auto& [code, reason] : kReasons) {
-    if (status.code() == code) return MakeMissing(reason, status.message());
+    if (status.code() == code) return MakeMissing(reason, MessageWords(status));
   }
-  return MakeMissing(Missing::UNREADABLE, status.message());
+  return MakeMissing(Missing::UNREADABLE, MessageWords(status));
 }
 
 absl::string_view WithoutQuotes(absl::string_view value) {

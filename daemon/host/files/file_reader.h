@@ -1,8 +1,7 @@
 // Reads files of the machine below a root folder: "/" in production, a folder
-// in tests and in simulated servers. Never writes, and waits for nobody but in
-// ReadShared: a FIFO or a device is refused, not opened for reading. And says
-// why a fact has no value: readers return a status; here, and nowhere else, it
-// becomes a reason in a fact.
+// in tests and in simulated servers. It never writes and, except in ReadShared,
+// never waits: a FIFO or a device is refused, not opened for reading. Readers
+// return a status; only here it becomes the reason why a fact is missing.
 #ifndef DAEMON_HOST_FILES_FILE_READER_H_
 #define DAEMON_HOST_FILES_FILE_READER_H_
 
@@ -20,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "config/words/words.h"
 #include "daemon/host/command/clock.h"
 #include "daemon/host/command/command_runner.h"
 #include "proto/facts.pb.h"
@@ -32,63 +32,62 @@ struct FileText {
 };
 
 // Paths are absolute, as on the machine: "/etc/hccn.conf". Below another root
-// than "/", a link that leads out of the root is PermissionDenied.
-// Safe for concurrent use.
+// than "/", a link that leads out of the root is PermissionDenied. Safe for
+// concurrent use.
 class FileReader {
  public:
   static constexpr size_t kMaxFileBytes = 1 << 20;
   static constexpr size_t kMaxNames = 100'000;
 
-  // `root`: an absolute path. `max_names`: how long the list of a folder is.
+  // `root`: an absolute path. `max_names`: limit of a folder's list.
   explicit FileReader(std::string root, size_t max_names = kMaxNames);
 
-  // Where `path` lies for this process: root and path.
+  // Returns the path that this process opens: root and path.
   std::string Resolve(absl::string_view path) const;
 
-  // NotFound: no such file. PermissionDenied: may not be read.
-  // FailedPrecondition: a directory or another thing that is no regular file.
-  // ResourceExhausted: over `max_bytes`. Unavailable: the read failed. Each
-  // message begins with the path.
+  // NotFound: no such file. PermissionDenied: not readable. FailedPrecondition:
+  // not a regular file. ResourceExhausted: over `max_bytes`. Unavailable: the
+  // read failed. Each message begins with the path.
   absl::StatusOr<FileText> Read(absl::string_view path,
                                 size_t max_bytes = kMaxFileBytes) const;
 
-  // The same of a file that is rewritten in place under flock(LOCK_EX), which
-  // is empty between the cut and the write: under flock(LOCK_SH), given back at
-  // once, since it keeps writers out. Who holds the lock for more than `wait`
-  // keeps nobody from reading: then two looks in a row must be the same.
-  // Aborted if none are, or if they see an empty file.
+  // Reads a file that is rewritten in place under flock(LOCK_EX), and is empty
+  // between truncation and write. Takes flock(LOCK_SH) and releases it at once,
+  // since it blocks writers. If another process holds the lock longer than
+  // `wait`, two consecutive reads must agree. Aborted if none do, or if they
+  // are empty.
   absl::StatusOr<FileText> ReadShared(absl::string_view path, Clock* clock,
                                       absl::Duration wait,
                                       size_t max_bytes = kMaxFileBytes) const;
 
-  // The text without white space around it; the codes of Read.
+  // Returns the text without surrounding white space; the codes of Read.
   absl::StatusOr<std::string> ReadTrimmed(absl::string_view path) const;
 
   // Calls `visit` with each line, without newline, until it returns an error,
-  // which then follows the path; for files too large to hold. A line over
-  // 64 KiB is FailedPrecondition; else the codes of Read.
+  // which is prefixed with the path; for files too large to hold. A line over
+  // 64 KiB is FailedPrecondition; otherwise the codes of Read.
   absl::Status ReadLines(
       absl::string_view path,
       const std::function<absl::Status(absl::string_view)>& visit) const;
 
-  // Names in a directory, sorted, without "." and "..". NotFound,
-  // PermissionDenied, FailedPrecondition (not a directory), ResourceExhausted
-  // (over `max_names`), or those beyond are left out: of what a user can make
-  // long, so that nobody waits for it. /proc is listed whole: an undo must not
-  // miss a namespace because a user has many processes.
+  // Returns the names in a directory, sorted, without "." and "..". NotFound,
+  // PermissionDenied, FailedPrecondition (not a directory). Over `max_names` it
+  // fails with ResourceExhausted, or omits the rest: for folders that users can
+  // fill. /proc is listed whole: an undo must not miss a namespace because a
+  // user has many processes.
   enum class Beyond { kRefused, kLeftOut };
   absl::StatusOr<std::vector<std::string>> List(
       absl::string_view path, Beyond beyond = Beyond::kRefused) const;
 
-  // What a symbolic link says, wherever that leads. NotFound, PermissionDenied,
-  // FailedPrecondition (no link).
+  // Returns a symbolic link's target text. NotFound, PermissionDenied,
+  // FailedPrecondition (not a link).
   absl::StatusOr<std::string> ReadLink(absl::string_view path) const;
 
-  // OK if something is there, also a link to nothing; NotFound;
-  // PermissionDenied if a directory on the way may not be searched.
+  // OK if the path exists, even as a dangling link; NotFound; PermissionDenied
+  // if a directory on the way may not be searched.
   absl::Status CheckExists(absl::string_view path) const;
 
-  // Whether `path` lies on a mount that takes writes. The codes of Read.
+  // Returns whether `path` is on a writable mount. The codes of Read.
   absl::StatusOr<bool> IsOnWritableMount(absl::string_view path) const;
 
  private:
@@ -104,12 +103,12 @@ class FileReader {
 };
 
 struct HostPaths {
-  // Where the machine's files begin: "/" in production, a folder in tests.
+  // Root of the machine's files: "/" in production, a folder in tests.
   std::string root = "/";
 };
 
-// What an observation reaches a machine with: its files, its programs, and the
-// time that is left. Both pointers outlive it.
+// An observation's access to a machine: files, programs and the time left. Both
+// pointers must outlive it.
 struct HostAccess {
   HostPaths paths;
   CommandRunner* runner;
@@ -118,10 +117,13 @@ struct HostAccess {
   FileReader files() const { return FileReader(paths.root); }
 };
 
-// `detail` is made printable and cut at 500 bytes.
-Missing MakeMissing(Missing::Reason reason, absl::string_view detail);
+// `detail`, a text or words, is made printable and cut at 500 bytes.
+Missing MakeMissing(Missing::Reason reason, const FindingValue& detail);
+inline Missing MakeMissing(Missing::Reason reason, absl::string_view detail) {
+  return MakeMissing(reason, ToFindingValue(detail));
+}
 
-// The reason that fits the code, with the message as detail:
+// The reason that fits the code, with the message, or its words, as detail:
 //   NotFound          ABSENT            PermissionDenied  NOT_PERMITTED
 //   DeadlineExceeded  TIMED_OUT         Unavailable       TOOL_FAILED
 //   Unimplemented     NOT_SUPPORTED     Cancelled         NOT_QUERIED
@@ -133,8 +135,8 @@ void SetMissing(Missing missing, Fact* fact) {
   *fact->mutable_missing() = std::move(missing);
 }
 
-template <typename Fact>
-void SetMissing(Missing::Reason reason, absl::string_view detail, Fact* fact) {
+template <typename Detail, typename Fact>
+void SetMissing(Missing::Reason reason, const Detail& detail, Fact* fact) {
   SetMissing(MakeMissing(reason, detail), fact);
 }
 
@@ -150,7 +152,7 @@ void SetAllMissing(const Missing& missing, Facts*... facts) {
   (SetMissing(missing, facts), ...);
 }
 
-// The value, a number, text or message, or MissingFor the status.
+// Sets the value, a number, text or message, or MissingFor the status.
 template <typename Value, typename Fact>
 void SetFact(absl::StatusOr<Value> value, Fact* fact) {
   if (!value.ok()) {
@@ -163,7 +165,7 @@ void SetFact(absl::StatusOr<Value> value, Fact* fact) {
   }
 }
 
-// The same as a fact.
+// Returns the same as a fact.
 template <typename Fact, typename Value>
 Fact MakeFact(absl::StatusOr<Value> value) {
   Fact fact;
@@ -176,20 +178,19 @@ Fact MakeFact(absl::StatusOr<Value> value) {
 //   .../driver/version.info       Version=23.0.7
 //   /etc/os-release               PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"
 
-// Where the driver is installed; /usr/local/Ascend if no line says it.
+// Returns the driver's install path; /usr/local/Ascend if no line has it.
 // InvalidArgument, quoting it, unless it is an absolute path without "..".
 absl::StatusOr<std::string> ParseInstallPath(absl::string_view text);
 
-// The same, of the machine's own file; /usr/local/Ascend without one that can
-// be read.
+// Reads it from the machine's file; /usr/local/Ascend if that is unreadable.
 absl::StatusOr<std::string> ReadInstallPath(const FileReader& files);
 
-// What stands in the first line of `key`, without quotes; printable.
-// InvalidArgument if there is no such line, or nothing in it.
+// Returns the value of the first line of `key`, without quotes; printable.
+// InvalidArgument without such a line, or for an empty value.
 absl::StatusOr<std::string> ParseInfoValue(absl::string_view text,
                                            absl::string_view key);
 
-// `value` without the quotes around it, of either kind.
+// Returns `value` without enclosing quotes of either kind.
 absl::string_view WithoutQuotes(absl::string_view value);
 
 }  // namespace clusterd

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
@@ -31,7 +32,7 @@ TEST(FileReaderTest, ReadsTextAndMode) {
   EXPECT_EQ(file->mode, 0640u);
 }
 
-// Somebody else at /etc/hccn.conf, who goes on whenever the reader waits.
+// Another writer of /etc/hccn.conf, which proceeds whenever the reader waits.
 class OtherWriter final : public Clock {
  public:
   explicit OtherWriter(const ScratchRoot& root)
@@ -85,7 +86,7 @@ TEST(ReadSharedTest, SeesNoFileBetweenTheToolsCutAndItsWrite) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->text, "mtu_0=9000\n");
   EXPECT_EQ(file->mode, 0640u);
-  // The reader holds nothing afterwards.
+  // The reader has released its lock.
   EXPECT_TRUE(tool.Lock());
 }
 
@@ -106,8 +107,7 @@ TEST(ReadSharedTest, TakesNoFileForEmptyWhileItsWriterHoldsTheLock) {
   OtherWriter stuck(root);
   ASSERT_TRUE(stuck.Lock());
   EXPECT_EQ(ReadShared(root, &stuck).status(),
-            absl::AbortedError("/etc/hccn.conf: empty, and a process that "
-                               "may be about to write it holds its lock"));
+            AbortedWords("fact-lock-held", "/etc/hccn.conf"));
   stuck.Unlock();
   EXPECT_EQ(ReadShared(root, &stuck)->text, "");
 }
@@ -117,14 +117,14 @@ TEST(ReadSharedTest, BelievesNoLookAloneWithoutTheLock) {
   root.Write("/etc/hccn.conf", "");
   OtherWriter stuck(root);
   ASSERT_TRUE(stuck.Lock());
-  // After the lock was waited for, between the first two looks.
+  // Runs after the wait for the lock, between the first two reads.
   stuck.meanwhile = [&stuck] {
     if (stuck.Monotonic() > absl::Milliseconds(500)) {
       stuck.Write("mtu_0=9000\n");
     }
   };
   EXPECT_EQ(ReadShared(root, &stuck)->text, "mtu_0=9000\n");
-  // Another text each time.
+  // Writes another text each time.
   stuck.meanwhile = [&stuck] {
     stuck.Write(std::string(static_cast<size_t>(stuck.waits), 'x'));
   };

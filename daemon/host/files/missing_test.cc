@@ -1,5 +1,7 @@
 #include <string>
 
+#include "config/words/fact_text.h"
+#include "config/words/message.h"
 #include "daemon/host/files/file_reader.h"
 #include "gtest/gtest.h"
 
@@ -34,6 +36,35 @@ TEST(MakeMissingTest, MakesTheDetailPrintableAndShort) {
       MakeMissing(Missing::BUSY, "\xff\n" + std::string(1000, 'x'));
   EXPECT_EQ(missing.detail().substr(0, 6), "\\xff\\n");
   EXPECT_LT(missing.detail().size(), 520u);
+}
+
+TEST(MissingForTest, KeepsTheWordsOfAnErrorBesideTheText) {
+  const absl::Status error =
+      UnavailableWords("about", "npu-smi", ToFindingValue("no answer"));
+  const Missing missing = MissingFor(error);
+  EXPECT_EQ(missing.detail(), "npu-smi: no answer");
+  EXPECT_EQ(missing.detail_words().words(), "about");
+  EXPECT_FALSE(MissingFor(absl::UnavailableError("x")).has_detail_words());
+}
+
+TEST(MakeMissingTest, KeepsWordsForAnotherLanguageAndMakesThemPrintable) {
+  const Missing missing =
+      MakeMissing(Missing::NOT_SUPPORTED, Worded("fact-ufw-no-zones"));
+  EXPECT_EQ(WhyMissing(missing), "not supported: ufw has no zones");
+  const Missing hostile =
+      MakeMissing(Missing::UNREADABLE, Worded("fact-no-file", "\xff\n"));
+  EXPECT_EQ(hostile.detail(), "\\xff\\n: not a regular file");
+  EXPECT_EQ(hostile.detail_words().values(0).text(), "\\xff\\n");
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_EQ(WhyMissing(missing), "不支持：ufw 没有区域");
+}
+
+TEST(MakeMissingTest, CountsTheTimesInWords) {
+  const FindingValue busy = ToFindingValue("`hccn_tool -i 3 -link -g`: busy");
+  EXPECT_EQ(EnglishText(Worded("fact-asked-times", 1, busy)),
+            "`hccn_tool -i 3 -link -g`: busy, asked 1 time");
+  EXPECT_EQ(EnglishText(Worded("fact-asked-times", 3, busy)),
+            "`hccn_tool -i 3 -link -g`: busy, asked 3 times");
 }
 
 TEST(SetMissingTest, ReplacesAValue) {

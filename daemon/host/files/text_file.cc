@@ -29,7 +29,7 @@ absl::Status TextFileTrouble(const std::string& what, int error) {
   }
 }
 
-// Where nobody else can swap one folder for another, no link leads away.
+// Follows no link, and refuses a folder that others can write to.
 absl::Status OpenFolder(const std::vector<std::string>& names,
                         OwnedFd* folder) {
   std::string path;
@@ -38,8 +38,8 @@ absl::Status OpenFolder(const std::vector<std::string>& names,
     const int next = openat(folder->get(), name.c_str(),
                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0 && (errno == ELOOP || errno == ENOTDIR)) {
-      return PermissionDenied(path,
-                              ": is no folder, expected one that is no link");
+      return PermissionDenied(
+          path, ": is not a folder, expected one that is not a link");
     }
     if (next < 0) return TextFileTrouble(path, errno);
     *folder = OwnedFd(next);
@@ -61,14 +61,14 @@ absl::Status ReplaceTextFile(const std::string& root, const std::string& path,
                              absl::string_view text) {
   std::vector<std::string> names = absl::StrSplit(path, '/', absl::SkipEmpty());
   if (path.empty() || path[0] != '/' || names.empty()) {
-    return InvalidArgument("\"", path, "\" is no absolute path of a file");
+    return InvalidArgument("\"", path, "\" is not an absolute path of a file");
   }
   const std::string name = names.back();
   names.pop_back();
   OwnedFd folder(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return TextFileTrouble(root, errno);
   RETURN_IF_ERROR(OpenFolder(names, &folder));
-  // Of another start that was killed at it.
+  // An earlier, killed run may have left it.
   const std::string beside = absl::StrCat(".", name, ".new");
   unlinkat(folder.get(), beside.c_str(), 0);
   const OwnedFd file(

@@ -1,6 +1,5 @@
-// A file that this host writes for another program to read, such as
-// node_exporter's textfile collector. Nothing of the machine's settings: those
-// are daemon/host/change.
+// Writes a file for another program, such as node_exporter's textfile
+// collector. The machine's settings are written by daemon/host/change.
 #ifndef DAEMON_HOST_FILES_TEXT_FILE_H_
 #define DAEMON_HOST_FILES_TEXT_FILE_H_
 
@@ -11,12 +10,11 @@
 
 namespace clusterd {
 
-// Replaces the file as a whole, mode 0644: who reads gets the old text or the
-// new one. `path` is absolute, below `root`. Its folder must be such that
-// nobody but this process's user and root can put anything into it, for we may
-// be root:
+// Replaces the whole file, mode 0644: readers get the old text or the new one.
+// `path` is absolute, below `root`. Only this process's user and root may be
+// able to write to its folder, since this process may be root:
 //   NotFound            it is not there
-//   PermissionDenied    it or a folder above is a link, it is somebody else's,
+//   PermissionDenied    it or a folder above is a link, it is another user's,
 //                       or its group or others may write it; or the system
 //                       refuses
 //   Unavailable         the disk does not take it

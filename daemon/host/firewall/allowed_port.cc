@@ -29,7 +29,7 @@ std::optional<Ipv4Subnet> SubnetOf(absl::string_view text) {
   return Ipv4Subnet(*address, prefix_length);
 }
 
-// Of an AllowedPort; "" is everywhere.
+// Returns the source of an AllowedPort; "" is everywhere.
 std::optional<Ipv4Subnet> SourceOf(const AllowedPort& port) {
   return port.source().empty() ? Ipv4Subnet() : SubnetOf(port.source());
 }

@@ -1,4 +1,4 @@
-// Ports and sources as firewalls write them, to AllowedPort.
+// Converts ports and sources as firewalls write them to AllowedPort.
 #ifndef DAEMON_HOST_FIREWALL_ALLOWED_PORT_H_
 #define DAEMON_HOST_FIREWALL_ALLOWED_PORT_H_
 
@@ -22,19 +22,19 @@ AllowedPort MakeAllowedPort(uint32_t first, uint32_t last,
 AllowedPort AllAllowedPorts(absl::string_view protocol,
                             absl::string_view source);
 
-// "60000-60031/tcp", "22,80:90/tcp" or "8080": comma-separated ports and
-// ranges, `range` between the ends of one, and a protocol or none for both.
-// InvalidArgument, quoting the text, for anything else.
+// Parses "60000-60031/tcp", "22,80:90/tcp" or "8080": comma-separated ports and
+// ranges, whose ends `range` separates, and a protocol or none for both.
+// InvalidArgument, quoting the text, for any other form.
 absl::StatusOr<std::vector<AllowedPort>> ParseAllowedPorts(
     absl::string_view text, char range, absl::string_view source);
 
-// An IPv4 address or subnet, "10.77.0.0/16" or "10.77.0.0/255.255.0.0", as an
-// address or CIDR; "" for 0.0.0.0/0. InvalidArgument for anything else.
+// Returns an IPv4 address or subnet, "10.77.0.0/16" or "10.77.0.0/255.255.0.0",
+// as an address or CIDR; "" for 0.0.0.0/0. InvalidArgument for any other text.
 absl::StatusOr<std::string> ParseAllowedSource(absl::string_view text);
 
-// What is left of `allowed` when an earlier rule takes every packet of `taken`,
-// possibly nothing. No result if that cannot be said in AllowedPorts, because
-// `taken` is only for some of the sources. REQUIRES: sources came from
+// Returns what is left of `allowed`, perhaps nothing, when an earlier rule
+// takes all packets of `taken`. No result if AllowedPorts cannot express that,
+// because `taken` covers only some of the sources. REQUIRES: sources came from
 // ParseAllowedSource.
 std::optional<std::vector<AllowedPort>> MinusAllowedPort(
     const AllowedPort& allowed, const AllowedPort& taken);

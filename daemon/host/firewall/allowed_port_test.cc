@@ -60,7 +60,7 @@ TEST(ParseAllowedSourceTest, RejectsWhatIsNoIpv4) {
   }
 }
 
-// "100-149/tcp" for each part that is left.
+// Returns "100-149/tcp" for each remaining part.
 std::vector<std::string> Left(const AllowedPort& allowed,
                               const AllowedPort& taken) {
   const std::optional<std::vector<AllowedPort>> left =

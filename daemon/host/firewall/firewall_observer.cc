@@ -19,16 +19,16 @@ namespace {
 constexpr absl::string_view kUfw[] = {"/usr/sbin/ufw", "/sbin/ufw"};
 constexpr absl::string_view kFirewallCmd[] = {"/usr/bin/firewall-cmd",
                                               "/bin/firewall-cmd"};
-// Every backend: the one that iptables-save is, and both by name.
+// Every backend: the default iptables-save, and both by name.
 constexpr absl::string_view kIptablesSaves[] = {
     "/usr/sbin/iptables-save", "/usr/sbin/iptables-nft-save",
     "/usr/sbin/iptables-legacy-save"};
 constexpr absl::string_view kNft[] = {"/usr/sbin/nft", "/sbin/nft"};
-// Each takes a command of about 0.2 s to look up.
+// Each service costs a command of about 0.2 s.
 constexpr size_t kMaxServices = 16;
 constexpr int kMaxZones = 16;
 constexpr int kMaxDropRules = 64;
-// Of iptables-save and nft: kube-proxy has five rules of some 200 bytes for
+// Bounds iptables-save and nft: kube-proxy has five rules of some 200 bytes for
 // each service, and a set of nft may hold an address list.
 constexpr size_t kMaxRulesBytes = 16 << 20;
 
@@ -47,8 +47,8 @@ class Program {
                      max_bytes_);
   }
 
-  // Standard output of a run with status 0. PermissionDenied or Unavailable,
-  // quoting what it said, for another status.
+  // Returns the standard output of a run with status 0. For another status
+  // PermissionDenied or Unavailable, quoting the program.
   absl::StatusOr<std::string> Read(
       const std::vector<std::string>& arguments) const {
     ASSIGN_OR_RETURN(CommandResult result, Run(arguments));
@@ -79,8 +79,8 @@ class Program {
   const size_t max_bytes_;
 };
 
-// `installed`, and for a firewall that is: whether it starts at boot, and by
-// `read_state` what its program tells.
+// Sets `installed` and, for an installed firewall, its start at boot and the
+// state that `read_state` reads from the program.
 FirewallFacts ReadInstalled(
     const HostAccess& host, absl::Span<const absl::string_view> candidates,
     absl::StatusOr<bool> (*read_at_boot)(const FileReader&),
@@ -107,9 +107,9 @@ void ReadUfwState(const Program& ufw, FirewallFacts* facts) {
   SetFact(active, facts->mutable_active());
   if (active.ok() && *active) {
     SetFact(ParseUfwAllowed(*status), facts->mutable_allowed());
-    SetMissing(Missing::NOT_SUPPORTED, "ufw stores every rule that it lets run",
+    SetMissing(Missing::NOT_SUPPORTED, Worded("fact-ufw-stores"),
                facts->mutable_allowed_permanently());
-    SetMissing(Missing::NOT_SUPPORTED, "ufw has no zones",
+    SetMissing(Missing::NOT_SUPPORTED, Worded("fact-ufw-no-zones"),
                facts->mutable_other_zones());
   }
 }
@@ -119,7 +119,7 @@ absl::StatusOr<bool> ReadUfwAtBoot(const FileReader& files) {
   return ParseUfwConf(conf.text);
 }
 
-// In order of precedence, systemd.unit(5).
+// Ordered by precedence, systemd.unit(5).
 constexpr absl::string_view kUnitFolders[] = {
     "/etc/systemd/system", "/run/systemd/system",
     "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
@@ -129,10 +129,10 @@ bool IsLinkToNull(const FileReader& files, const std::string& path) {
   return files.ReadLink(path).value_or("") == "/dev/null";
 }
 
-// Whether systemd would start it at boot, from its files alone: works without a
-// running systemd, and for a machine below a root folder. A target's .wants or
-// .requires folder links to the unit, and that is there and not masked.
-// NotFound if there is no systemd folder at all.
+// Returns whether systemd would start it at boot, from its files alone: works
+// without a running systemd, and for a machine below a root folder. A target's
+// .wants or .requires folder must link to the unit, which must exist unmasked.
+// NotFound without any systemd folder.
 absl::StatusOr<bool> ReadFirewalldAtBoot(const FileReader& files) {
   const std::string unit = "/firewalld.service";
   bool any_folder = false;
@@ -163,8 +163,8 @@ absl::StatusOr<bool> ReadFirewalldAtBoot(const FileReader& files) {
   return wanted && loadable.value_or(false);
 }
 
-// What firewalld has now or, `permanently`, after a reload or reboot: zones and
-// services of the two may differ.
+// Reads firewalld's running rules or, with `permanently`, those after a reload
+// or reboot: zones and services of the two may differ.
 class FirewalldRules {
  public:
   FirewalldRules(const Program& program, bool permanently)
@@ -180,7 +180,7 @@ class FirewalldRules {
                      FindFirewalldZone(*zones_, name));
     FirewalldZone base = *found;
     std::map<std::string, std::vector<AllowedPort>> ports;
-    // Grows: one may include others, as samba-client does netbios-ns.
+    // Grows: a service may include others, as samba-client does netbios-ns.
     std::vector<std::string>& services = base.lists["services"];
     for (size_t i = 0; i < services.size(); ++i) {
       if (services.size() > kMaxServices) {
@@ -217,11 +217,11 @@ class FirewalldRules {
   const Program& program_;
   const bool permanently_;
   const absl::StatusOr<std::vector<FirewalldZone>> zones_;
-  // What was said about those that were asked for.
+  // Answers about the queried services.
   std::map<std::string, std::string> services_;
 };
 
-// The zones beside the default one that have interfaces now, such as Docker's.
+// Returns the other zones that have interfaces now, such as Docker's.
 absl::StatusOr<ZonesFact::Zones> OtherZones(const std::string& default_zone,
                                             FirewalldRules* now,
                                             FirewalldRules* stored) {
@@ -251,7 +251,7 @@ void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
       state.ok() ? ParseFirewalldState(*state) : state.status();
   SetFact(active, facts->mutable_active());
   if (!active.ok() || !*active) return;
-  // One for both: setting it changes what runs and what is stored.
+  // One value for both: setting it changes the running and the stored zone.
   const absl::StatusOr<std::string> zone = program.Read({"--get-default-zone"});
   if (!zone.ok()) {
     return SetAllMissing(MissingFor(zone.status()), facts->mutable_allowed(),
@@ -266,7 +266,7 @@ void ReadFirewalldState(const Program& program, FirewallFacts* facts) {
   SetFact(OtherZones(name, &now, &stored), facts->mutable_other_zones());
 }
 
-// Of rules that are not listed, all the ports that they are for.
+// Returns one entry with all ports of the unlisted rules.
 DropRule SumOf(const std::vector<DropRule>& rules) {
   DropRule sum;
   PortSet ports;
@@ -284,7 +284,7 @@ DropRule SumOf(const std::vector<DropRule>& rules) {
   return sum;
 }
 
-// Whether that iptables-save, which has said `text`, tells of nftables.
+// Returns whether this iptables-save, with output `text`, reads nftables.
 bool IsOfNft(const HostAccess& host, absl::string_view save,
              absl::string_view text) {
   return absl::StrContains(save, "-nft-") ||
@@ -305,7 +305,7 @@ OwnAddresses OwnAddressesOf(const InterfacesFact& interfaces) {
   return own;
 }
 
-// Every rule once: two backends may be one.
+// Returns every rule once: two backends may be the same.
 absl::StatusOr<DropRulesFact::Rules> FindDropRules(const HostAccess& host,
                                                    const OwnAddresses& own) {
   std::vector<DropRule> found;

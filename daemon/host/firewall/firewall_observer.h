@@ -1,5 +1,5 @@
-// The state of the two host firewalls: absent, stopped, active, started at
-// boot, and what they let in.
+// Reads the state of the two host firewalls: absent, stopped, active, started
+// at boot, and their allowed ports.
 #ifndef DAEMON_HOST_FIREWALL_FIREWALL_OBSERVER_H_
 #define DAEMON_HOST_FIREWALL_FIREWALL_OBSERVER_H_
 
@@ -17,24 +17,24 @@
 
 namespace clusterd {
 
-// From /usr/sbin/ufw, `ufw status verbose` and /etc/ufw/ufw.conf. What systemd
-// says about ufw is not its state: its unit is "active" either way. It has one
-// state: `ufw allow` and the like write the files that the next start reads and
-// change the running rules in one, and `ufw status` prints those files.
+// Reads /usr/sbin/ufw, `ufw status verbose` and /etc/ufw/ufw.conf. systemd's
+// state of ufw is not used: its unit is "active" either way. ufw has only one
+// state: `ufw allow` writes the files of the next start and changes the running
+// rules at once, and `ufw status` prints those files.
 FirewallFacts ReadUfw(const HostAccess& host);
 
-// From /usr/bin/firewall-cmd and systemd's links to firewalld.service. It has
-// two states: what runs, and with --permanent what a reload or reboot brings.
+// Reads /usr/bin/firewall-cmd and systemd's links to firewalld.service. It has
+// two states: the running one, and with --permanent that of a reload or reboot.
 FirewallFacts ReadFirewalld(const HostAccess& host);
 
-// What may drop packets beside both: from iptables-save of every backend that
-// is installed, and `nft list ruleset`. Without any of them nothing: they are
-// what rules are made with. Reading them loads no table. Rules for addresses
-// that no interface has are left out.
+// Returns other rules that may drop packets, from iptables-save of every
+// installed backend and `nft list ruleset`. None without these programs, which
+// rules are made with. Reading them loads no table. Rules for addresses that no
+// interface has are omitted.
 DropRulesFact ReadDropRules(const HostAccess& host,
                             const InterfacesFact& interfaces);
 
-// Reads ufw's state from its own words:
+// Reads ufw's state from its output:
 //   Status: active
 //   Logging: on (low)
 //   Default: deny (incoming), allow (outgoing), disabled (routed)
@@ -44,31 +44,30 @@ DropRulesFact ReadDropRules(const HostAccess& host,
 //   --                         ------      ----
 //   60000:60031/tcp            ALLOW IN    10.77.0.0/16
 //   22/tcp (OpenSSH)           LIMIT IN    Anywhere
-// That is `ufw status verbose` of ufw 0.36.2. Its exit status never tells
-// active from inactive, nor does systemd, whose unit stays "active" after `ufw
-// disable`. Text in, value out: runs nothing. Rules outside ufw (before.rules)
-// are not seen.
+// This is `ufw status verbose` of ufw 0.36.2. Neither its exit status nor
+// systemd, whose unit stays "active" after `ufw disable`, shows the state. The
+// parsers run nothing, and do not see rules outside ufw (before.rules).
 
-// From the first line. InvalidArgument, quoting it, if it is neither.
+// Reads the first line. InvalidArgument, quoting it, for another text.
 absl::StatusOr<bool> ParseUfwActive(absl::string_view status_output);
 
-// What an active ufw lets in over IPv4, from `ufw status verbose`:
+// Returns what an active ufw allows over IPv4, from `ufw status verbose`:
 //   ALLOW IN, any or given port, any source or address    an entry
 //   default allow (incoming)                              all ports
 //   LIMIT, DENY, REJECT                                   off what comes after
 //   IPv6, outgoing and routed rules; rules for the        nothing
 //   loopback interface; protocols but TCP and UDP
-// InvalidArgument, quoting the row, for what an AllowedPort cannot say: a rule
-// for one interface, destination address or source port, and a LIMIT, DENY or
-// REJECT that takes some of its sources from an ALLOW after it.
+// InvalidArgument, quoting the row, for what an AllowedPort cannot express: a
+// rule for one interface, destination address or source port, and a LIMIT, DENY
+// or REJECT that takes some of its sources from an ALLOW after it.
 absl::StatusOr<AllowedFact::Allowed> ParseUfwAllowed(
     absl::string_view status_verbose_output);
 
-// Whether /etc/ufw/ufw.conf has ufw start at boot: ENABLED=yes. InvalidArgument
-// if there is no such line or another value.
+// Returns whether /etc/ufw/ufw.conf starts ufw at boot: ENABLED=yes.
+// InvalidArgument for another value or without such a line.
 absl::StatusOr<bool> ParseUfwConf(absl::string_view text);
 
-// Reads firewalld's state from firewall-cmd's words (firewalld 1.3.3):
+// Reads firewalld's state from firewall-cmd's output (firewalld 1.3.3):
 //   public (active)
 //     target: default
 //     interfaces: eth0
@@ -77,22 +76,20 @@ absl::StatusOr<bool> ParseUfwConf(absl::string_view text);
 //     ports: 60000-60031/tcp
 //     rich rules:
 //   	rule family="ipv4" source address="10.77.0.0/16" accept
-// That is one zone of `firewall-cmd --list-all-zones`. Text in, value out: runs
-// nothing. Policies between zones and rules made with other programs are not
-// seen.
+// This is one zone of `firewall-cmd --list-all-zones`. The parsers run nothing,
+// and do not see policies between zones and rules made with other programs.
 
-// Whether it runs, from `firewall-cmd --state`: "running" on stdout, or "not
-// running" on stderr with status 252. InvalidArgument, quoting it, for anything
-// else, e.g. no system bus.
+// Reads `firewall-cmd --state`: "running" on stdout, or "not running" on stderr
+// with status 252. InvalidArgument, quoting it, otherwise, e.g. without a bus.
 absl::StatusOr<bool> ParseFirewalldState(const CommandResult& result);
 
 struct FirewalldZone {
   std::string name;
-  // By the word before the colon, e.g. "ports" to {"60000-60031/tcp"}; of "rich
-  // rules" and "forward-ports" one a line.
+  // By the word before the colon, e.g. "ports" to {"60000-60031/tcp"}; "rich
+  // rules" and "forward-ports" have one entry a line.
   std::map<std::string, std::vector<std::string>> lists;
 
-  // Empty if there is no such list.
+  // Empty without such a list.
   const std::vector<std::string>& List(const std::string& word) const;
 };
 
@@ -101,10 +98,10 @@ struct FirewalldZone {
 absl::StatusOr<std::vector<FirewalldZone>> ParseFirewalldZones(
     absl::string_view text);
 
-// The ports of one service, from `firewall-cmd --info-service=NAME`.
-// `included`: services that belong to it. None for a service whose destination
-// is no address of a host: IPv6 alone, or multicast. InvalidArgument if the
-// service is more.
+// Returns the ports of one service, from `firewall-cmd --info-service=NAME`,
+// and in `included` the services that belong to it. None for a destination
+// other than a host address: only IPv6, or multicast. InvalidArgument
+// otherwise.
 absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
     absl::string_view text, std::vector<std::string>* included);
 
@@ -112,27 +109,25 @@ absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
 absl::StatusOr<const FirewalldZone*> FindFirewalldZone(
     const std::vector<FirewalldZone>& zones, const std::string& name);
 
-// What is let in over IPv4 by an interface of the zone `base`: its ports,
-// services, protocols and rich rules that accept, and everything from the
-// sources of other zones whose target is ACCEPT. Of sources of zones that do
-// not let in everything, and of ipsets, it only tells that they are not judged
-// here. `services` has every service of the base. InvalidArgument, quoting it,
-// for what an AllowedPort cannot say: a rule that drops, a forwarded or source
-// port.
+// Returns what an interface of the zone `base` allows over IPv4: its ports,
+// services, protocols and accepting rich rules, and everything from the sources
+// of other zones with target ACCEPT. Sources of other zones, and ipsets, are
+// only listed as not judged. `services` has every service of the base.
+// InvalidArgument, quoting it, for what an AllowedPort cannot express: a rule
+// that drops, a forwarded or source port.
 absl::StatusOr<AllowedFact::Allowed> FirewalldAllowed(
     const std::vector<FirewalldZone>& zones, const FirewalldZone& base,
     const std::map<std::string, std::vector<AllowedPort>>& services);
 
 // Finds the rules of the kernel's packet filter that may drop TCP packets to
-// this host and belong to neither ufw nor firewalld. Text in, value out: runs
-// nothing. Reads just enough to leave out what certainly drops none, and to
-// tell the ports to which a rule or policy surely drops every new connection:
-// it stands in a hooked chain, is for all sources, and no rule before it may
-// let such a packet out of the chain. The rest is given as it stands, since
-// other chains, sets and marks are not followed.
+// this host and belong to neither ufw nor firewalld. Runs nothing. Omits rules
+// that certainly drop none. Reports the ports to which a rule or policy surely
+// drops every new connection: it stands in a hooked chain, is for all sources,
+// and no earlier rule may let such a packet out of the chain. Other rules are
+// reported verbatim, since other chains, sets and marks are not followed.
 
-// Of the host, without loopback: rules for other destinations, such as Docker's
-// for each container, are left out. Empty: not known.
+// The host's addresses without loopback; rules for other destinations, such as
+// Docker's for each container, are omitted. Empty: not known.
 using OwnAddresses = std::vector<Ipv4Address>;
 
 // From iptables-save (1.8.9), of any backend:
@@ -140,15 +135,14 @@ using OwnAddresses = std::vector<Ipv4Address>;
 //   :INPUT ACCEPT [0:0]
 //   -A INPUT -p tcp -m tcp --dport 60000:60031 -j DROP
 //   COMMIT
-// Follows chains from INPUT and PREROUTING. Chains of ufw, and those that
-// firewalld has jumped to, are theirs. InvalidArgument, quoting the line, for
-// text of another form.
+// Follows chains from INPUT and PREROUTING, except ufw's and those that
+// firewalld jumps to. InvalidArgument, quoting the line, for another form.
 absl::StatusOr<std::vector<DropRule>> FindIptablesDrops(
     absl::string_view text, const OwnAddresses& own = {});
 
-// Tables in the text of an iptables-save that reads nftables (1.8.9). It prints
-// "# Table `filter' is incompatible, use 'nft' tool." in place of a table that
-// has what only nft can say, and "# Table `filter' contains incompatible
+// Lists tables in the output of an iptables-save that reads nftables (1.8.9).
+// It prints "# Table `filter' is incompatible, use 'nft' tool." in place of a
+// table that only nft can express, and "# Table `filter' contains incompatible
 // base-chains, use 'nft' tool to list them." before the rest of one.
 struct SavedTables {
   std::set<std::string> whole;
@@ -163,10 +157,10 @@ SavedTables FindSavedTables(absl::string_view text);
 //                   tcp dport 60000-60031 drop
 //           }
 //   }
-// Follows chains from every input, prerouting and ingress hook; what comes in
-// by one device alone (ingress) need not be a job's. Tables of firewalld are
-// its own; those of family ip in `saved` are left to iptables-save.
-// InvalidArgument, quoting the line, for text of another form.
+// Follows chains from every input, prerouting and ingress hook; a job need not
+// use the one device of an ingress hook. firewalld's tables are its own;
+// iptables-save covers those of family ip in `saved`. InvalidArgument, quoting
+// the line, for another form.
 absl::StatusOr<std::vector<DropRule>> FindNftDrops(
     absl::string_view text, const std::set<std::string>& saved,
     const OwnAddresses& own = {});

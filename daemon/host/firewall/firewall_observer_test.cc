@@ -167,7 +167,7 @@ TEST_F(FirewallObserverTest, SeesRunningFirewalldWithItsRules) {
                   "public (active)\n  target: default\n  interfaces: eth0\n"
                   "  services: ssh\n  ports: 60000-60031/tcp\n");
   runner_.Answers("firewall-cmd --info-service=ssh", "ssh\n  ports: 22/tcp\n");
-  // Not reloaded since both were changed.
+  // There was no reload since both were changed.
   runner_.Answers("firewall-cmd --permanent --list-all-zones",
                   "public\n  target: default\n  interfaces: \n"
                   "  services: ssh\n  ports: \n");
@@ -258,7 +258,7 @@ TEST_F(FirewallObserverTest, CannotTellWithoutASystemBus) {
 }
 
 TEST_F(FirewallObserverTest, FindsRulesOfNeitherFirewallOnce) {
-  EXPECT_TRUE(DropRules().has_value());  // Nothing that could make any.
+  EXPECT_TRUE(DropRules().has_value());  // No program can make rules.
   EXPECT_THAT(runner_.commands(), IsEmpty());
   constexpr char kRules[] =
       "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 60000:60031 -j "
@@ -279,7 +279,7 @@ constexpr char kNftablesService[] =
     "table ip filter {\n\tchain input {\n\t\ttype filter hook input priority "
     "0; policy drop;\n\t}\n}\n";
 
-// iptables-save told of nothing, and nobody read the policy.
+// iptables-save listed nothing, and the policy was not read.
 TEST_F(FirewallObserverTest, FindsThePolicyOfNftablesBesideIptables) {
   InstallForDropRules({"iptables-save", "iptables-nft-save", "nft"});
   for (const char* save : {"iptables-save", "iptables-nft-save"}) {
@@ -306,7 +306,7 @@ TEST_F(FirewallObserverTest, FindsThePolicyOfNftablesBesideLegacyIptables) {
   ASSERT_EQ(DropRules().value().rules_size(), 1);
 }
 
-// What kube-proxy makes for thousands of services was "endless output".
+// The rules of thousands of kube-proxy services were "endless output".
 TEST_F(FirewallObserverTest, ReadsTheRulesOfAKubernetesHost) {
   root_.WriteProgram(
       "/usr/sbin/iptables-save",
@@ -321,7 +321,7 @@ TEST_F(FirewallObserverTest, ReadsTheRulesOfAKubernetesHost) {
   EXPECT_TRUE(fact.has_value()) << fact.DebugString();
 }
 
-// By its name, its words or where its link leads.
+// It knows them by name, output or link target.
 TEST_F(FirewallObserverTest, LeavesToIptablesWhatItListsWhole) {
   constexpr char kSave[] =
       "*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -p tcp --dport 7 -j DROP\n"
@@ -359,7 +359,7 @@ TEST_F(FirewallObserverTest, LeavesOutDockersRulesForItsContainers) {
   EXPECT_EQ(DropRules().value().rules_size(), 0);
 }
 
-// The zones home and internal have it as firewalld ships them.
+// The zones home and internal have this service as firewalld ships them.
 TEST_F(FirewallObserverTest, AddsTheServicesThatAServiceIncludes) {
   runner_.Answers(kState, "running\n");
   runner_.Answers("firewall-cmd --get-default-zone", "home\n");
@@ -375,14 +375,14 @@ TEST_F(FirewallObserverTest, AddsTheServicesThatAServiceIncludes) {
   const FirewallFacts facts = Firewalld();
   ASSERT_EQ(facts.allowed().value().ports_size(), 2) << facts.DebugString();
   EXPECT_EQ(facts.allowed().value().ports(1).first_port(), 137u);
-  // One that includes itself ends.
+  // A service that includes itself ends the search.
   runner_.Forget("firewall-cmd --info-service=netbios-ns");
   runner_.Answers("firewall-cmd --info-service=netbios-ns",
                   "netbios-ns\n  ports: \n  includes: netbios-ns\n");
   EXPECT_EQ(Firewalld().allowed().value().ports_size(), 1);
 }
 
-// Each address that fail2ban shuts out is a rule: hundreds are no mishap.
+// Each address that fail2ban blocks is a rule: hundreds are normal.
 TEST_F(FirewallObserverTest, AddsUpRulesBeyondThoseThatItLists) {
   root_.WriteProgram("/usr/sbin/iptables-save", "#!/bin/sh\n");
   std::string rules = "*filter\n:INPUT ACCEPT [0:0]\n";

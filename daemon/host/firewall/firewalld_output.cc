@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kNotRunning = 252;
 constexpr size_t kMaxNameBytes = 128;
-// Of a zone that lets in nothing but what it lists.
+// Targets of zones that allow only what they list.
 constexpr absl::string_view kClosedTargets[] = {"default", "DROP", "%%REJECT%%",
                                                 "REJECT"};
 
@@ -47,7 +47,7 @@ void AddPorts(const Ports& ports, AllowedFact::Allowed* allowed) {
   allowed->mutable_ports()->Add(ports.begin(), ports.end());
 }
 
-// "60000-60031/tcp"; none for the protocols that HCCL does not use.
+// Parses "60000-60031/tcp"; empty for the protocols that HCCL does not use.
 absl::StatusOr<Ports> ParsePorts(absl::string_view text) {
   if (absl::EndsWith(text, "/sctp") || absl::EndsWith(text, "/dccp")) {
     return Ports();
@@ -57,8 +57,7 @@ absl::StatusOr<Ports> ParsePorts(absl::string_view text) {
 
 // rule [priority="N"] [family="ipv4"] [source address="A"]
 //      [port port="P" protocol="T"] accept
-// None if this one cannot be said in ports; no ports for IPv6, whatever the
-// rest is.
+// None if ports cannot express the rule; empty for any IPv6 rule.
 std::optional<Ports> ParseRichRule(absl::string_view rule) {
   static const LazyRE2 kRule = {
       R"re(rule(?: +priority="[^ ]*")?(?: +family="([^ ]*)")?)re"
@@ -121,7 +120,7 @@ absl::Status AddBaseZone(const FirewalldZone& zone,
   return absl::OkStatus();
 }
 
-// Packets from its sources meet this zone and not the base zone.
+// Packets from the zone's sources meet it instead of the base zone.
 void AddSourceZone(const FirewalldZone& zone, AllowedFact::Allowed* allowed) {
   for (const std::string& source : zone.List("sources")) {
     if (IsIpv6(source)) continue;
@@ -196,8 +195,8 @@ absl::StatusOr<std::vector<AllowedPort>> ParseFirewalldService(
     absl::string_view text, std::vector<std::string>* included) {
   constexpr absl::string_view kIgnored[] = {"summary", "description", "modules",
                                             "helpers"};
-  // Such as "ipv6:fe80::/64" of dhcpv6-client, and "ipv4:224.0.0.251
-  // ipv6:ff02::fb" of mdns. IPv4's multicast is 224.0.0.0/4.
+  // Destinations such as "ipv6:fe80::/64" of dhcpv6-client, and
+  // "ipv4:224.0.0.251 ipv6:ff02::fb" of mdns. IPv4's multicast is 224.0.0.0/4.
   static const LazyRE2 kNoHost = {
       R"((?:(?:ipv6:[^ ]+|ipv4:2(?:2[4-9]|3\d)\.[0-9.]+) ?)+)"};
   std::optional<Ports> ports;

@@ -32,7 +32,7 @@ CommandResult Result(int exit_status, const std::string& standard_output,
   return result;
 }
 
-// One zone with its lists, "  ports: 22/tcp\n".
+// Returns one zone with its lists, "  ports: 22/tcp\n".
 std::string Zone(absl::string_view name, absl::string_view lists) {
   return absl::StrCat(name, "\n  target: default\n", lists, "\n");
 }
@@ -44,7 +44,7 @@ const std::map<std::string, std::vector<AllowedPort>>& Services() {
   return services;
 }
 
-// "22-22/tcp from " for each entry of what `public` and the others allow.
+// Returns "22-22/tcp from " for each entry that `public` and the others allow.
 std::vector<std::string> Allowed(absl::string_view text) {
   const absl::StatusOr<std::vector<FirewalldZone>> zones =
       ParseFirewalldZones(text);
@@ -157,7 +157,7 @@ TEST(FirewalldAllowedTest, RejectsAServiceThatNobodyLookedUp) {
               ElementsAre(HasSubstr("service hccl")));
 }
 
-// They made what the host's own zone lets in unknown.
+// Such sources once made all that the host's own zone allows unknown.
 TEST(FirewalldAllowedTest, TellsOfSourcesThatDoNotGetEverything) {
   const auto zones = ParseFirewalldZones(
       Zone("public", "  ports: 7/tcp\n") +
@@ -171,7 +171,7 @@ TEST(FirewalldAllowedTest, TellsOfSourcesThatDoNotGetEverything) {
               ElementsAre("203.0.113.0/24", "ipset:peers"));
 }
 
-// docker0 in a zone of its own made what is allowed unknown.
+// docker0 in its own zone once made what is allowed unknown.
 TEST(FindFirewalldZoneTest, TakesOneOfSeveralZonesWithInterfaces) {
   EXPECT_THAT(Allowed(Zone("public", "  interfaces: eth0\n  ports: 7/tcp\n") +
                       Zone("docker", "  interfaces: docker0\n")),

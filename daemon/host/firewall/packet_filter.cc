@@ -16,31 +16,31 @@
 namespace clusterd {
 namespace {
 
-// What a rule does with a packet that it matches.
+// The effect of a rule on a packet that it matches.
 enum class Verdict { kHarmless, kMayDrop, kJump };
 
 struct FilterRule {
   Verdict verdict = Verdict::kHarmless;
-  std::string jump;  // The chain, of kJump.
-  // Destination ports that it is for; unset: any.
+  std::string jump;  // The chain that a kJump leads to.
+  // Destination ports that the rule matches; unset: any.
   std::optional<PortSet> ports;
-  // It drops all new TCP connections to these ports, whoever makes them.
+  // The rule drops all new TCP connections to these ports, from any source.
   bool drops_all = false;
-  // A packet that opens a connection to these ports may pass the rules after.
+  // A packet that opens a connection to these ports may skip the later rules.
   bool may_pass = false;
   std::string text;
 };
 
 struct Chain {
   bool hooked = false;
-  // All that comes in meets it, by whatever device.
+  // All incoming packets pass it, from any device.
   bool takes_all = false;
   std::vector<FilterRule> rules;
-  // What is left to it after the rules.
+  // Applies to packets that no rule decides.
   std::optional<FilterRule> policy;
 };
 
-// One table.
+// The chains of one table.
 using Chains = std::map<std::string, Chain>;
 
 absl::Status MalformedRule(absl::string_view program, absl::string_view line) {
@@ -57,9 +57,8 @@ PortSet PortsOf(const FilterRule& rule) {
   return all;
 }
 
-// Adds what a packet may meet from this chain on. `ports`: of the rules that
-// have led here; none have to a hooked chain. A chain that leads to itself is
-// refused by the kernel.
+// Adds the rules that a packet may meet from this chain on; the kernel refuses
+// cycles. `ports`: those of the rules that led here; unset for a hooked chain.
 void AddDrops(const Chains& chains, const std::string& name,
               const std::optional<PortSet>& ports, std::set<std::string>* seen,
               std::vector<DropRule>* drops) {
@@ -67,7 +66,7 @@ void AddDrops(const Chains& chains, const std::string& name,
   if (found == chains.end()) return;
   std::vector<FilterRule> rules = found->second.rules;
   if (found->second.policy) rules.push_back(*found->second.policy);
-  PortSet passed;  // That a rule so far may have let out of the chain.
+  PortSet passed;  // Ports that an earlier rule may let out.
   for (const FilterRule& rule : rules) {
     if (rule.may_pass) passed.Add(PortsOf(rule));
     const std::optional<PortSet>& own =
@@ -90,8 +89,7 @@ void AddDrops(const Chains& chains, const std::string& name,
   }
 }
 
-// What is said after a word such as "--dport"; nothing if the word is not
-// there, or negated.
+// Returns the value after an option such as "--dport", unless it is negated.
 std::optional<std::string> After(const std::vector<std::string>& words,
                                  absl::string_view word) {
   for (size_t i = 0; i + 1 < words.size(); ++i) {
@@ -112,7 +110,7 @@ std::optional<PortSet> IptablesPorts(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
-// Targets that let a packet go on or in (iptables-extensions(8)).
+// True if the target passes a packet on or in (iptables-extensions(8)).
 bool LetsPass(absl::string_view target) {
   static const auto* const kTargets = new std::set<absl::string_view>{
       "",      "ACCEPT", "RETURN",   "LOG",      "NFLOG",   "ULOG", "MARK",
@@ -121,13 +119,13 @@ bool LetsPass(absl::string_view target) {
   return kTargets->count(target) > 0;
 }
 
-// Those after which the next rule is tried.
+// Returns whether the next rule is tried after this target.
 bool GoesOn(absl::string_view target) {
   return LetsPass(target) && target != "ACCEPT" && target != "RETURN";
 }
 
-// Whether none of `own` is in the listed addresses and subnets. Not of a range,
-// nor where it is not known what is the host's own.
+// Returns whether none of `own` is in the listed addresses and subnets; false
+// for a range, or if the host's own are not known.
 bool IsElsewhere(absl::string_view destinations, const OwnAddresses& own) {
   for (const absl::string_view text : absl::StrSplit(destinations, ", ")) {
     const auto subnet = Ipv4Subnet::Parse(
@@ -140,10 +138,10 @@ bool IsElsewhere(absl::string_view destinations, const OwnAddresses& own) {
   return !own.empty();
 }
 
-// Whether the rule is for other packets than TCP from other hosts: another
-// protocol, the loopback, a container's address, or what no connection begins
-// with. The kubelet's chain drops what kube-proxy has marked to be dropped
-// (kubernetes, pkg/kubelet/kubelet_network_linux.go).
+// Returns whether the rule matches only packets other than new TCP ones from
+// other hosts: another protocol, loopback, a container's address, or a state in
+// which no connection begins. The kubelet's chain drops packets that kube-proxy
+// has marked (kubernetes, pkg/kubelet/kubelet_network_linux.go).
 bool IsForOthers(const std::vector<std::string>& words,
                  absl::string_view states, const OwnAddresses& own) {
   const std::string protocol = After(words, "-p").value_or("tcp");
@@ -170,7 +168,7 @@ FilterRule IptablesRule(const std::string& line, const Chains& chains,
   std::optional<std::string> states = After(words, "--ctstate");
   if (!states.has_value()) states = After(words, "--state");
   if (IsForOthers(words, states.value_or(""), own)) return rule;
-  // Packets of connections that are open already.
+  // Matches only packets of open connections.
   static const LazyRE2 kOpen = {"(?:RELATED|ESTABLISHED|,)+"};
   static const LazyRE2 kDropsAll = {
       R"(-A [^ ]+(?: -p (?:tcp|all)| -m (?:tcp|multiport|state|conntrack)|)"
@@ -255,9 +253,9 @@ FilterRule NftRule(absl::string_view full, const OwnAddresses& own) {
        IsElsewhere(many.empty() ? one : many, own))) {
     return rule;
   }
-  // What may end the chain for a packet that opens a connection. States 0x1,
-  // 0x2 and 0x4 are invalid, established and related, which none such has
-  // (linux/netfilter/nf_conntrack_common.h), and no healthy one is invalid.
+  // May end the chain for a packet that opens a connection. States 0x1, 0x2 and
+  // 0x4 are invalid, established and related. Such a packet has none of them
+  // (linux/netfilter/nf_conntrack_common.h), unless it is broken.
   static const LazyRE2 kEnds = {
       R"((?:.*[ :])?(?:accept|return|jump|goto|queue|vmap|tproxy|synproxy))"
       R"((?:[ ,].*)?)"};
@@ -290,7 +288,7 @@ FilterRule DropPolicy(absl::string_view text) {
   return policy;
 }
 
-// The line of a chain that says where it is hooked in.
+// Reads the line that hooks a chain.
 void ReadHook(absl::string_view line, Chain* chain) {
   static const LazyRE2 kInward = {
       R"(type filter hook (?:input|prerouting|ingress) .*)"};
@@ -362,7 +360,7 @@ absl::StatusOr<std::vector<DropRule>> FindNftDrops(
   std::vector<DropRule> drops;
   bool skip = false;
   Chains chains;
-  // The blocks that are open, without those of one line; a chain's name.
+  // Names of the open blocks and chain, without blocks of one line.
   std::vector<std::string> open;
   for (const absl::string_view raw : absl::StrSplit(text, '\n')) {
     const absl::string_view line = absl::StripAsciiWhitespace(raw);

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// "PORTS: RULE" of each.
+// Returns "PORTS: RULE" for each.
 std::vector<std::string> Texts(
     const absl::StatusOr<std::vector<DropRule>>& drops) {
   EXPECT_TRUE(drops.ok()) << drops.status();
@@ -167,8 +167,8 @@ TEST(FindNftDropsTest, ReadsTheTablesOfIptablesWhereIptablesIsNotInstalled) {
               ElementsAre("7: tcp dport 7 counter packets 0 bytes 0 drop"));
 }
 
-// What iptables-nft-save 1.8.9 and nft 1.0.6 print of one table that nftables
-// made, and of one that has chains of both.
+// Output of iptables-nft-save 1.8.9 and nft 1.0.6 for one table that nftables
+// made, and one that has chains of both.
 TEST(FindSavedTablesTest, LeavesOutTablesThatOnlyNftCanList) {
   const SavedTables other =
       FindSavedTables("# Table `filter' is incompatible, use 'nft' tool.\n");
@@ -243,7 +243,7 @@ TEST(FindNftDropsTest, RefusesOtherTexts) {
   EXPECT_FALSE(FindNftDrops("table inet x {\n", {}).ok());
 }
 
-// "SURELY: RULE" of each, by the two programs.
+// Returns "SURELY: RULE" for each, by the two programs.
 std::vector<std::string> Surely(
     const absl::StatusOr<std::vector<DropRule>>& drops) {
   EXPECT_TRUE(drops.ok()) << drops.status();
@@ -270,7 +270,7 @@ std::vector<std::string> SurelyNft(const std::string& rules,
       {}));
 }
 
-// What iptables-services ships as /etc/sysconfig/iptables.
+// The file that iptables-services ships as /etc/sysconfig/iptables.
 TEST(SurelyDroppedPortsTest, AreAllButTheOpenOnesOfIptablesServices) {
   EXPECT_THAT(
       SurelyIptables(
@@ -311,7 +311,7 @@ TEST(SurelyDroppedPortsTest, AreNoneOfARuleForSomePackets) {
     EXPECT_THAT(SurelyIptables(absl::StrCat(rule, "\n")),
                 ElementsAre(absl::StrCat(": ", rule)));
   }
-  // Where packets of a chain come from is not followed.
+  // The packets that reach an unhooked chain are not known.
   EXPECT_THAT(
       SurelyIptables("-A INPUT -s 10.0.0.1/32 -j own\n-A own -j DROP\n"),
       ElementsAre(": -A own -j DROP"));
@@ -333,7 +333,7 @@ TEST(SurelyDroppedPortsTest, AreThoseOfNftPolicies) {
               ElementsAre(HasSubstr(": type filter")));
 }
 
-// The interface need not be the one that a job takes.
+// A job need not use this interface.
 TEST(SurelyDroppedPortsTest, AreNoneOfWhatComesInByOneDevice) {
   EXPECT_THAT(
       SurelyNft("\t\ttcp dport 60000-60031 drop\n", "ingress device \"eth1\""),

@@ -15,7 +15,7 @@
 namespace clusterd {
 namespace {
 
-// A table with more is nobody's work by hand.
+// Larger tables are not written by hand.
 constexpr size_t kMaxParts = 4096;
 
 // One row of the table. Names of applications and comments may hold any bytes.
@@ -33,11 +33,11 @@ const LazyRE2 kRow = {
 // colons as an address has, but also commas.
 const LazyRE2 kIpv6 = {R"((?:.* )?(?:\(v6\).*|[^ ,]*:[^ ,]*:[^ ,]*(?: .*)?))",
                        RE2::Latin1};
-// "9 on lo" says nothing about other hosts.
+// "9 on lo" does not concern other hosts.
 const LazyRE2 kLoopback = {R"((?:.* )?on +lo)", RE2::Latin1};
-// "22/tcp (OpenSSH)" shows where the ports come from; the name may have blanks.
+// "22/tcp (OpenSSH)" names the ports' application; the name may have blanks.
 const LazyRE2 kTo = {R"(([^ ]+)(?: +\(.*\))?)", RE2::Latin1};
-// "10.77.0.0/16/tcp" or "Anywhere/esp": a protocol behind a place.
+// "10.77.0.0/16/tcp" or "Anywhere/esp": a protocol after a place.
 const LazyRE2 kPlace = {R"(([^ ]+?)(?:/(tcp|udp|esp|ah|gre|igmp|ipv6|vrrp))?)",
                         RE2::Latin1};
 
@@ -55,8 +55,8 @@ struct Rule {
   absl::string_view line;
 };
 
-// The rule of one incoming IPv4 row. InvalidArgument as the header says; a rule
-// without ports says nothing about TCP or UDP.
+// Returns the rule of one incoming IPv4 row. InvalidArgument as in the header;
+// a rule without ports does not concern TCP or UDP.
 absl::StatusOr<Rule> ParseRule(const Row& row, absl::string_view line) {
   const absl::Status cannot_say =
       MalformedLine("cannot say what this rule allows:", line);
@@ -87,7 +87,7 @@ absl::StatusOr<Rule> ParseRule(const Row& row, absl::string_view line) {
   return rule;
 }
 
-// The policy for incoming packets.
+// Returns whether the policy for incoming packets allows them.
 absl::StatusOr<bool> DefaultAllows(
     const std::vector<absl::string_view>& lines) {
   static const LazyRE2 kPolicies = {R"((allow|deny|reject) \(incoming\),.*)",
@@ -101,7 +101,7 @@ absl::StatusOr<bool> DefaultAllows(
   return absl::InvalidArgumentError("ufw status: no \"Default: ...\" line");
 }
 
-// What is left of `ports` after what the earlier rules take.
+// Returns the part of `ports` that the earlier rules leave.
 absl::StatusOr<std::vector<AllowedPort>> LeftOf(
     std::vector<AllowedPort> ports, const std::vector<Rule>& earlier) {
   for (const Rule& rule : earlier) {
@@ -124,8 +124,8 @@ absl::StatusOr<std::vector<AllowedPort>> LeftOf(
   return ports;
 }
 
-// Adds what the next rule lets in: the first rule that matches a packet
-// decides, so `taking` has those before it that let nothing in.
+// Adds what the next rule allows. The first matching rule decides, so `taking`
+// has the earlier rules that block.
 absl::Status AddRule(Rule rule, std::vector<Rule>* taking,
                      AllowedFact::Allowed* allowed) {
   if (!rule.allows) {
@@ -193,7 +193,7 @@ absl::StatusOr<bool> ParseUfwConf(absl::string_view text) {
     line = absl::StripAsciiWhitespace(line);
     if (!absl::ConsumePrefix(&line, "ENABLED=")) continue;
     const absl::string_view value = WithoutQuotes(line);
-    // Its start script knows these two spellings only.
+    // Its start script accepts only these two spellings.
     if (value == "yes" || value == "YES") {
       enabled = true;
     } else if (absl::EqualsIgnoreCase(value, "no")) {

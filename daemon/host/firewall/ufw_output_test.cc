@@ -21,7 +21,7 @@ std::string ReadTestData(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Status of an active ufw with these rows.
+// Returns the status of an active ufw with these rows.
 std::string Active(absl::string_view rows,
                    absl::string_view policy = "deny (incoming)") {
   return absl::StrCat(
@@ -32,7 +32,7 @@ std::string Active(absl::string_view rows,
       rows, "\n");
 }
 
-// "60000-60031/tcp from 10.77.0.0/16" for each entry.
+// Returns "60000-60031/tcp from 10.77.0.0/16" for each entry.
 std::vector<std::string> Allowed(absl::string_view text) {
   const absl::StatusOr<AllowedFact::Allowed> allowed = ParseUfwAllowed(text);
   if (!allowed.ok()) return {std::string(allowed.status().message())};

@@ -1,4 +1,4 @@
-// Whether firewalld starts at boot, by the files of its unit.
+// Tests whether firewalld starts at boot, by the files of its unit.
 #include "daemon/host/firewall/firewall_observer.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"

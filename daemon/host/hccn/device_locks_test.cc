@@ -91,7 +91,7 @@ TEST(DeviceLocksTest, FreesADeviceWhenTheProcessHasEnded) {
   locks.LeaveBehind(3, pid);
   EXPECT_FALSE(locks.Take(3, absl::ZeroDuration()).ok());
   kill(pid, SIGKILL);
-  // Not waited for: it has ended all the same.
+  // A zombie has ended, too.
   siginfo_t info;
   ASSERT_EQ(waitid(P_PID, pid, &info, WEXITED | WNOWAIT), 0);
   EXPECT_TRUE(locks.Take(3, absl::ZeroDuration()).ok());
@@ -125,7 +125,7 @@ TEST(DeviceLocksTest, WhoChangesADeviceIsBeforeAllWhoLook) {
     EXPECT_TRUE(change.ok());
     changed = true;
   });
-  // Once it waits, whoever asks is told.
+  // While the change waits, other callers get its error.
   std::string told;
   while (!absl::StrContains(told, "about to be changed")) {
     told = std::string(locks.Take(0, absl::ZeroDuration()).status().message());

@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
 #include "daemon/host/hccn/hccn_output.h"
@@ -48,7 +49,7 @@ absl::StatusOr<absl::string_view> OnlyDataLine(absl::string_view output) {
                          QuotedText(lines[0]));
 }
 
-// What stands after `label` and blanks in the only data line.
+// Returns the text after `label` and blanks in the only data line.
 absl::StatusOr<absl::string_view> ValueAfter(absl::string_view output,
                                              absl::string_view label) {
   ASSIGN_OR_RETURN(const absl::string_view line, OnlyDataLine(output));
@@ -59,7 +60,7 @@ absl::StatusOr<absl::string_view> ValueAfter(absl::string_view output,
   return absl::StripLeadingAsciiWhitespace(value);
 }
 
-// The address in the only data line, which has to be of `form`.
+// Returns the address in the only data line, which must match `form`.
 absl::StatusOr<Ipv4Address> AddressIn(absl::string_view output, const RE2& form,
                                       absl::string_view expected) {
   ASSIGN_OR_RETURN(const absl::string_view line, OnlyDataLine(output));
@@ -95,16 +96,16 @@ constexpr absl::string_view kTitles[] = {
     kEnd,
 };
 
-// A description holds any text, so only known titles end it.
+// A description may hold any text, so only known titles end it.
 bool IsTitle(absl::string_view line, absl::string_view current) {
   if (current == kDescription) return absl::c_linear_search(kTitles, line);
   return !line.empty() && !absl::ascii_isspace(line[0]) &&
          absl::EndsWith(line, " TLV");
 }
 
-// The first value below each title, without blanks around; of the management
-// addresses the first one of IPv4. A title's second TLV counts for nothing: it
-// would be forged inside a value.
+// Returns the first value below each title, without blanks around; for the
+// management addresses the first IPv4 one. Later TLVs of a title are ignored,
+// since a neighbour could forge them inside a value.
 std::map<absl::string_view, absl::string_view> FirstValues(
     const std::vector<absl::string_view>& lines) {
   std::map<absl::string_view, absl::string_view> values;
@@ -128,7 +129,7 @@ std::string LldpText(absl::string_view value) {
   return PrintableText(absl::StripAsciiWhitespace(value), kMaxLldpValueBytes);
 }
 
-// "MAC: 00:11:22:33:44:55" without its subtype; other subtypes keep theirs.
+// Returns "MAC: 00:11:22:33:44:55" without its subtype, others unchanged.
 std::string IdText(absl::string_view value) {
   for (const absl::string_view subtype : {"MAC:", "Local:", "Ifname:"}) {
     if (absl::ConsumePrefix(&value, subtype)) break;
@@ -136,9 +137,9 @@ std::string IdText(absl::string_view value) {
   return LldpText(value);
 }
 
-// Of "\t PFC enabled: 3 4" below "IEEE 8021QAZ PFC TLV", or "PFC enabled
-// priorities: 3" of the older CEE form (open-lldp, lldptool). Empty: no such
-// line, or one of another form.
+// Returns the priorities of "\t PFC enabled: 3 4" below "IEEE 8021QAZ PFC TLV",
+// or of the older CEE form "PFC enabled priorities: 3" (open-lldp, lldptool).
+// Empty without such a line, or for another form.
 std::string SwitchPfc(const std::vector<absl::string_view>& lines) {
   static const LazyRE2 kForm = {
       R"(\s+PFC enabled(?: priorities)?: *(none|[0-7](?:[ ,]+[0-7])*))",
@@ -187,7 +188,7 @@ absl::StatusOr<std::string> TextOf(absl::string_view output) {
   return address.ToString();
 }
 
-// An empty value if the answer is `none`: none is set.
+// The failure `none` means that none is set: an empty value.
 template <typename Parse, typename Fact>
 void FillUnless(HccnFailure none, const HccnAnswer& answer, const Parse& parse,
                 Fact* fact) {
@@ -336,7 +337,7 @@ absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
   std::vector<absl::string_view> lines;
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
     const absl::string_view text = absl::StripTrailingAsciiWhitespace(line);
-    // The tool's own warning stands before the device's text.
+    // The tool prints its own warning before the device's text.
     if (lines.empty() &&
         (text.empty() || absl::StartsWith(text, "[WARNING] "))) {
       continue;
@@ -350,7 +351,7 @@ absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
   const bool ended = absl::c_linear_search(lines, kEnd);
   neighbour.set_truncated(!ended && output.size() >= kHccnLldpMaxBytes);
   if (neighbour.truncated()) {
-    // The last line may be half a value.
+    // The last line may be incomplete.
     while (!lines.empty() && lines.back().empty()) lines.pop_back();
     lines.pop_back();
   }
@@ -371,16 +372,16 @@ absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output) {
 
 Missing UnreadableHccnAnswer(const HccnAnswer& answer,
                              const absl::Status& status) {
-  // The vendor's texts say less about the younger tool: a form that is not
-  // known need not be a damaged one.
-  return MakeMissing(
-      Missing::UNREADABLE,
-      absl::StrCat(
-          answer.command, ": ",
-          answer.output.empty() ? "status 0 without a word" : status.message(),
-          answer.generation == NpuToolFacts::ASCEND_950
-              ? "; this answer is not known for the Ascend 950 tool"
-              : ""));
+  // The vendor's texts describe the newer tool less fully, so an unknown form
+  // need not be a damaged answer.
+  FindingValue why =
+      answer.output.empty()
+          ? Worded("fact-answer-none", answer.command)
+          : Worded("about", answer.command, MessageWords(status));
+  if (answer.generation == NpuToolFacts::ASCEND_950) {
+    why = Worded("fact-not-known-950", why);
+  }
+  return MakeMissing(Missing::UNREADABLE, why);
 }
 
 void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact) {

@@ -1,4 +1,4 @@
-// Reads the answers of hccn_tool's queries for what can be set, and for health:
+// Parses hccn_tool's answers to the queries of settings and health:
 //   -ip -g           ipaddr:10.20.0.17
 //                    netmask:255.255.255.0
 //   -gateway -g      default gateway:10.20.0.1, Iface:eth0
@@ -16,10 +16,10 @@
 //                            Versatile Routing Platform Software
 //                    VRP (R) software, Version 8.211
 //                    End of LLDPDU TLV
-// and makes facts of them, of either generation: the two tools are asked in
-// other words and mostly answer in the same. Texts from the hccn_tool source
-// (hicann/driver ef377e95) and published captures. A parser runs nothing and
-// returns InvalidArgument, quoting the line, for anything it does not know.
+// Fills the facts of either generation: the queries of the two tools differ,
+// most answers do not. Texts are from the hccn_tool source (hicann/driver
+// ef377e95) and published captures. A parser runs nothing and returns
+// InvalidArgument, quoting the line, for any unknown text.
 #ifndef DAEMON_HOST_HCCN_HCCN_ANSWERS_H_
 #define DAEMON_HOST_HCCN_HCCN_ANSWERS_H_
 
@@ -38,29 +38,29 @@
 
 namespace clusterd {
 
-// "fd00::17/64", of `-ip -inet6 -g`:
+// Returns "fd00::17/64" from the answer to `-ip -inet6 -g`:
 //   ipv6_address:fd00::17
 //   prefix_length:64
 // Empty for a link-local address, which no other subnet reaches and a device
-// may give itself. InvalidArgument for anything else.
+// may assign itself. InvalidArgument for any other text.
 absl::StatusOr<std::string> ParseHccnIpv6(absl::string_view output);
 
-// At least one address with its mask, each once, in the tool's order. Boards
-// with several ports print one pair a port, and the published tool the same
-// pair for each; some captures have an empty line between the two.
-// InvalidArgument also if a mask has a hole. Never guesses a mask. "No address"
-// is a failure of the tool, see ClassifyHccnRun.
+// Returns at least one address with its mask, each once, in the tool's order.
+// Boards with several ports print one pair a port, and the published tool the
+// same pair for each; some captures have an empty line between the two.
+// InvalidArgument also for a mask with a hole; never guesses a mask. "No
+// address" is a failure of the tool, see ClassifyHccnRun.
 absl::StatusOr<std::vector<Ipv4Interface>> ParseHccnIp(
     absl::string_view output);
 
-// With or without the interface, which the Ascend 950 tool leaves out. "No
+// Accepts the line without the interface, which the Ascend 950 tool omits. "No
 // gateway" is a failure of the tool, see ClassifyHccnRun.
 absl::StatusOr<Ipv4Address> ParseHccnGateway(absl::string_view output);
 
 // "netdetect addr:" and "netdetect address:" both occur. 0.0.0.0: none is set.
 absl::StatusOr<Ipv4Address> ParseHccnNetdetect(absl::string_view output);
 
-// Also "Socket failed", which captures have beside the source's "Socket fail".
+// Also accepts "Socket failed" of captures beside the source's "Socket fail".
 absl::StatusOr<NetHealth> ParseHccnNetHealth(absl::string_view output);
 
 absl::StatusOr<LinkFact::Link> ParseHccnLink(absl::string_view output);
@@ -71,17 +71,17 @@ absl::StatusOr<RecoveryFact::Recovery> ParseHccnRecovery(
 // Bytes, 1 to 65535.
 absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output);
 
-// Whether the switch of device `device` is on. Certificates and their warnings
-// may follow the line; they are not looked at.
+// Returns whether the switch of `device` is on. Certificates and their warnings
+// may follow the line and are ignored.
 absl::StatusOr<bool> ParseHccnTls(absl::string_view output, uint32_t device);
 
-// The certificates below that line, as the tool judges them:
+// Returns the certificates below that line with the tool's verdict:
 //   dev_id:0, [pub cert] info:
 //            issuer[/C=CN/O=Huawei/CN=Huawei IT Product CA]
 //            end_time[Mon Feb 19 03:19:21 2040 GMT]
 //            tls expiration status[0](0:normal, 1:near expiration, 2:has …
-// The last line of one that has expired goes to `errors`, the standard error,
-// and the exit status stays 0. A certificate without an end is left out.
+// The last line of an expired one goes to `errors`, the standard error, and the
+// exit status stays 0. A certificate without an end is omitted.
 std::vector<TlsCertificate> ParseHccnCertificates(absl::string_view output,
                                                   absl::string_view errors,
                                                   uint32_t device);
@@ -90,20 +90,20 @@ std::vector<TlsCertificate> ParseHccnCertificates(absl::string_view output,
 // ef377e95).
 inline constexpr size_t kHccnLldpMaxBytes = 1999;
 
-// Titles stand at the beginning of a line, values after tabs or spaces; a
-// system description has lines at the beginning too, and empty ones. The
-// neighbour writes most of this text, so none of it is trusted.
-// Nothing but newlines: no neighbour was heard. The peer is NPU if the first
-// line of the system description contains "AscendNPU", SWITCH if it contains
-// "Routing". Values are printable and at most 255 bytes, as LLDP's own are.
-// InvalidArgument if the text does not begin with a title or has no port id.
+// Titles begin a line, values follow tabs or spaces; a system description also
+// has lines without indent, and empty ones. The neighbour writes most of this
+// text, so none of it is trusted. Only newlines mean that no neighbour was
+// heard. The peer is NPU if the first line of the system description contains
+// "AscendNPU", SWITCH if it contains "Routing". Values are printable and at
+// most 255 bytes, as in LLDP. InvalidArgument if the text does not begin with a
+// title or has no port id.
 absl::StatusOr<LldpNeighbour> ParseHccnLldp(absl::string_view output);
 
-// UNREADABLE, because a parser refused the answer's output with `status`.
+// UNREADABLE: a parser refused the answer's output with `status`.
 Missing UnreadableHccnAnswer(const HccnAnswer& answer,
                              const absl::Status& status);
 
-// What `parse` makes of the answer's output, or why `fact` is missing: for the
+// Sets the value that `parse` returns. Otherwise `fact` is missing with the
 // answer's reason, or UNREADABLE with the command in front.
 template <typename Parse, typename Fact>
 void FillHccnFact(const HccnAnswer& answer, const Parse& parse, Fact* fact) {
@@ -116,17 +116,17 @@ void FillHccnFact(const HccnAnswer& answer, const Parse& parse, Fact* fact) {
   }
 }
 
-// "None is set" is an answer, too: no settings, and an empty gateway.
+// "None is set" is a valid answer: no settings, and an empty gateway.
 void FillAddress(const HccnAnswer& answer, DeviceAddressFact* fact);
 void FillIpv6Address(const HccnAnswer& answer, TextFact* fact);
 void FillGateway(const HccnAnswer& answer, TextFact* fact);
 void FillDetectAddress(const HccnAnswer& answer, TextFact* fact);
 
-// `source` is whose word for it this is.
+// `source` is where the value comes from.
 TlsFact::Switch MakeTlsSwitch(bool enabled, absl::string_view source);
 
-// "Detect ip set" is asked again up to three times, a second apart, while there
-// is time: the result is pending.
+// Repeats the query up to three times, a second apart within the budget, while
+// the answer is "Detect ip set": the result is pending.
 void AskNetHealth(HccnSession* session, NetHealthFact* fact);
 
 }  // namespace clusterd

@@ -171,7 +171,7 @@ TEST(ParseHccnCertificatesTest, ReadsEachWithItsEndAndStatus) {
   EXPECT_EQ(read[0].ends(), "Mon Feb 19 03:19:21 2024 GMT");
   EXPECT_EQ(read[0].status(), TlsCertificate::VALID);
   EXPECT_EQ(read[1].status(), TlsCertificate::ENDS_SOON);
-  // The last line of one that has ended goes to the other stream.
+  // The tool prints the last line of an expired one on the other stream.
   const auto ended = ParseHccnCertificates(
       absl::StrCat(kTlsOff, certificate("pub", ""), certificate("ca1", good)),
       absl::StrCat("         tls expiration status[2", words), 0);

@@ -32,7 +32,7 @@ bool HasBlankEnds(absl::string_view text) {
   return absl::StripAsciiWhitespace(text).size() != text.size();
 }
 
-// One line a rule: nothing public says that the tool keeps only one.
+// Each rule has its own line; no published text says that the tool keeps one.
 bool MayRepeat(absl::string_view key) {
   return absl::StartsWith(key, "ip_route_") ||
          absl::StartsWith(key, "ip_rule_");
@@ -42,15 +42,14 @@ class Reader {
  public:
   Reader(absl::string_view file, HccnConf* conf) : file_(file), conf_(conf) {}
 
-  // One line as the tool gets it, without its newline.
+  // Reads one line as the tool gets it, without its newline.
   void ReadLine(absl::string_view line, uint32_t number) {
     if (line.size() < 3 || line[0] == '#') return;
     const absl::string_view key = HccnConfKeyOf(line);
     const bool is_entry = key.size() < line.size() && !key.empty();
     absl::string_view text = line;
     if (IsRouteLine(line)) {
-      // The tool does not see what follows a good value, a carriage return
-      // either.
+      // The tool ignores text after a good value, even a carriage return.
       absl::ConsumeSuffix(&text, "\r");
       if (!IsScannedRoute(line)) {
         AddProblem(HccnConf::Problem::MALFORMED_ROUTE, number, text, conf_);
@@ -74,7 +73,7 @@ class Reader {
 
  private:
   void JudgeValue(absl::string_view line, uint32_t number) {
-    // Of a repeated key the recovery sees the first line.
+    // The recovery uses the first line of a repeated key.
     const absl::string_view key = HccnConfKeyOf(line);
     if (keys_.contains(key) && !MayRepeat(key)) return;
     const absl::string_view body = absl::StripTrailingAsciiWhitespace(line);
@@ -91,8 +90,8 @@ class Reader {
     if (!keys_.insert(std::string(key)).second && !MayRepeat(key)) {
       AddProblem(HccnConf::Problem::DUPLICATE_KEY, number, key, conf_);
     }
-    // "address_0" is address of device 0. The tool writes ids in decimal
-    // without leading zeros, so "address_00" is a key of no device.
+    // "address_0" is the address of device 0. The tool writes ids in decimal
+    // without leading zeros, so "address_00" is not a device's key.
     static const LazyRE2 kKeyOfDevice = {R"((.+)_(0|[1-9]\d?))", RE2::Latin1};
     HccnConf::Entry* entry = conf_->add_entries();
     uint32_t device = 0;

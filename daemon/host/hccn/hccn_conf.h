@@ -1,10 +1,9 @@
 // Reads /etc/hccn.conf as the vendor's tool reads it:
 //   address_0=10.20.0.17
 //   route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.20.0.1
-// One `key_<device>=value` a line, nothing trimmed, `#` in column 0 a comment,
-// the first of equal keys wins; a line over 383 bytes is read as several
-// (hccn_tool source, hicann/driver ef377e95, cfg.c). Text in, value out: opens
-// nothing.
+// Each line is `key_<device>=value`, nothing trimmed; `#` in column 0 begins a
+// comment, and the first of equal keys wins. A line over 383 bytes is read as
+// several (hccn_tool source, hicann/driver ef377e95, cfg.c). Opens no file.
 #ifndef DAEMON_HOST_HCCN_HCCN_CONF_H_
 #define DAEMON_HOST_HCCN_HCCN_CONF_H_
 
@@ -22,8 +21,8 @@ inline constexpr size_t kHccnConfMaxLineBytes = 383;
 inline constexpr size_t kHccnConfMaxBytes = 1024000;
 inline constexpr size_t kHccnConfMaxEntries = 10000;
 
-// Entries, problems and checksum; `mode` stays 0. What is wrong in the file is
-// a problem in the result:
+// Returns entries, problems and checksum; `mode` stays 0. Each error in the
+// file is a problem in the result:
 //   last byte is not a newline          NO_FINAL_NEWLINE: the next write by the
 //                                       tool joins two lines
 //   line ends in \r                     CARRIAGE_RETURN; the entry keeps it;
@@ -37,11 +36,11 @@ inline constexpr size_t kHccnConfMaxEntries = 10000;
 //                                       MALFORMED_LINE
 //   over 383 bytes                      LINE_TOO_LONG
 //   over 1,024,000 bytes                FILE_TOO_LARGE
-// At most 100 problems are kept. InvalidArgument if there are more than
-// kHccnConfMaxEntries entries: no file of the tool's own is like that.
+// At most 100 problems are kept. InvalidArgument for more than
+// kHccnConfMaxEntries entries, which the tool's own files never have.
 absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text);
 
-// The value the tool obeys; nullptr if there is none. Points into `conf`.
+// Returns the value that the tool obeys, or nullptr. Points into `conf`.
 const std::string* FindHccnConfValue(const HccnConf& conf,
                                      const std::string& key, uint32_t device);
 

@@ -21,7 +21,7 @@ HccnConf Parse(absl::string_view text) {
   return conf.ok() ? *conf : HccnConf();
 }
 
-// "line 3: DUPLICATE_KEY" for each problem.
+// Returns "line 3: DUPLICATE_KEY" for each problem.
 std::vector<std::string> Problems(absl::string_view text) {
   std::vector<std::string> texts;
   const HccnConf conf = Parse(text);
@@ -105,7 +105,7 @@ TEST(ParseHccnConfTest, NoticesRoutesWithoutTheirPrefix) {
       ElementsAre("line 1: MALFORMED_ROUTE"));
 }
 
-// The tool's scan does not see what follows a good value.
+// The tool's scan ignores text after a good value.
 TEST(ParseHccnConfTest, BlamesNoRouteForAHarmlessEnding) {
   const std::string key = "route_address_1.1.1.0_netmask_255.255.255.0_0=";
   for (const char* ending : {"\r", " ", "\t", "=x"}) {
@@ -115,7 +115,7 @@ TEST(ParseHccnConfTest, BlamesNoRouteForAHarmlessEnding) {
   const HccnConf bare = Parse(key + "10.0.0.1\r\n");
   ASSERT_EQ(bare.problems_size(), 1);
   EXPECT_EQ(bare.problems(0).kind(), HccnConf::Problem::MALFORMED_ROUTE);
-  // As one of LF lines, so that it can be repaired as well.
+  // The same as for LF lines, so that it can be repaired as well.
   EXPECT_EQ(bare.problems(0).text(), key + "10.0.0.1");
 }
 
@@ -128,7 +128,7 @@ TEST(ParseHccnConfTest, NoticesEveryLineOverWhichTheToolsScanStops) {
                 ElementsAre("line 1: MALFORMED_ROUTE"))
         << line;
   }
-  // Not in column 0, and without "=": the tool goes on.
+  // The tool skips it: not in column 0, and without "=".
   EXPECT_THAT(Problems(" route_5=172.16.0.0\n"),
               ElementsAre("line 1: MALFORMED_LINE"));
   EXPECT_THAT(Problems("route_address_172.16.0.0_netmask_255.255.0.0_5\n"),
@@ -140,7 +140,7 @@ TEST(ParseHccnConfTest, NoticesBlanksThatTheToolTakesForPartOfTheValue) {
                        "tls_enable_3=0 \n"),
               ElementsAre("line 1: TRAILING_BLANK", "line 2: TRAILING_BLANK",
                           "line 3: TRAILING_BLANK"));
-  // Nothing takes this one.
+  // No part of the tool reads this one.
   EXPECT_THAT(Problems("future_5=1 \n"), ElementsAre("line 1: MALFORMED_LINE"));
 }
 

@@ -209,11 +209,11 @@ TEST(ClassifyAscend950RunTest, KnowsEveryStatedTextOnItsStream) {
 }
 
 TEST(ClassifyAscend950RunTest, TellsStatusesOfTheClassicToolApartByText) {
-  // 4 is a conflict here and several other things there.
+  // Status 4 is a conflict in one tool and several other failures in the other.
   EXPECT_EQ(
       ClassifyAscend950(RunResult(4, "", "Get invalid device id.\n")).failure,
       HccnFailure::kNoDevice);
-  // 6 alone says nothing.
+  // Status 6 alone has no known cause.
   EXPECT_EQ(ClassifyAscend950(RunResult(6, "", "")).failure,
             HccnFailure::kOther);
 }

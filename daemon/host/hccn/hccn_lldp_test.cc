@@ -44,7 +44,7 @@ TEST(ParseHccnLldpTest, ReadsASwitch) {
   EXPECT_FALSE(neighbour->truncated());
 }
 
-// As lldptool of open-lldp prints both forms of DCBX.
+// Output of open-lldp's lldptool for both forms of DCBX.
 TEST(ParseHccnLldpTest, ReadsThePfcOfASwitchThatSendsDcbx) {
   const std::string end = "End of LLDPDU TLV\n\n";
   const std::string text(kSwitch, std::string(kSwitch).find(end));

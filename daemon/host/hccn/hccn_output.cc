@@ -23,7 +23,7 @@ constexpr KnownText kKnownTexts[] = {
 #include "daemon/host/hccn/failure_texts.inc"
 };
 
-// What the first known text of these says, with all of its line to quote.
+// Returns the meaning of the first known text, with its line to quote.
 std::optional<HccnVerdict> FindText(
     Sayer sayer, const std::vector<absl::string_view>& lines) {
   for (const absl::string_view line : lines) {
@@ -76,8 +76,7 @@ HccnVerdict ClassifyHccnRun(const CommandResult& result,
   if (generation == NpuToolFacts::ASCEND_950) {
     known = FindText(Sayer::kAscend950, said);
   }
-  // On stdout only a text that comes first counts: what a device or its LLDP
-  // neighbour says further down is data.
+  // On stdout only a leading text counts: later ones are a device's data.
   const std::vector<absl::string_view> data =
       HccnDataLines(result.standard_output);
   if (!data.empty()) said.push_back(data[0]);

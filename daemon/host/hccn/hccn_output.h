@@ -1,5 +1,5 @@
-// What the answers of all of hccn_tool's queries share: lines of data, words of
-// a list, and whether the run failed. Text in, views into it out: runs nothing.
+// Parses the common parts of all hccn_tool answers: data lines, words of a
+// list, and failures. Runs nothing; returns views into the text.
 #ifndef DAEMON_HOST_HCCN_HCCN_OUTPUT_H_
 #define DAEMON_HOST_HCCN_HCCN_OUTPUT_H_
 
@@ -20,12 +20,12 @@ namespace clusterd {
 absl::Status UnexpectedHccnText(absl::string_view text,
                                 absl::string_view expected);
 
-// The lines that carry data, without blanks at their end. Left out: empty
-// lines; "[WARNING] …", which the tool prints first when /var/log/hccn_tool is
-// not a directory; and "Cmd executed successfully!".
+// Returns the lines of data, without trailing blanks. Omits empty lines,
+// "[WARNING] …", which the tool prints first when /var/log/hccn_tool is not a
+// directory, and "Cmd executed successfully!".
 std::vector<absl::string_view> HccnDataLines(absl::string_view output);
 
-// What `text` stands for, by a table of all that it may be; else
+// Returns the value of `text` in the table of all known words; otherwise
 // UnexpectedHccnText with `expected`.
 template <typename Value>
 absl::StatusOr<Value> ParseHccnWord(
@@ -38,7 +38,7 @@ absl::StatusOr<Value> ParseHccnWord(
   return UnexpectedHccnText(text, expected);
 }
 
-// Tells whether a run of hccn_tool failed, and how, from what it said.
+// The failure of an hccn_tool run, derived from its output.
 //
 // The exit status is the low byte of an internal code, so one status stands for
 // several failures, and a failure may exit 0: the text decides, the status
@@ -48,29 +48,28 @@ absl::StatusOr<Value> ParseHccnWord(
 //   nothing at all, status 234                            kNotPermitted
 //   status 0                                              kNone
 //   any other status or a signal                          kOther
-// The texts, of the Ascend 950 tool too, are the rows of failure_texts.txt.
+// failure_texts.txt lists the texts, the Ascend 950 tool's too.
 enum class HccnFailure {
   kNone,
   kNoAddress,  // -ip -g: none is configured; an answer, not a fault.
-  kNoGateway,  // -gateway -g: the same.
-  kBusy,       // Ask again.
+  kNoGateway,  // -gateway -g: as kNoAddress.
+  kBusy,       // Try again.
   kNotPermitted,
   kNotSupported,      // By this product.
-  kNoCertificate,     // -tls -g: an answer, too.
+  kNoCertificate,     // -tls -g: also an answer.
   kNoDevice,          // No device of that id.
-  kWrongCommandLine,  // The tool speaks another generation's command line.
+  kWrongCommandLine,  // The tool has another generation's command line.
   kOther,
 };
 
 struct HccnVerdict {
   HccnFailure failure = HccnFailure::kNone;
-  // What the tool said, or its status in words; printable. Empty for kNone.
+  // The tool's text, or its status in words; printable. Empty for kNone.
   std::string text;
 };
 
-// Texts that both tools have mean the same; those of the other generation alone
-// are not known. REQUIRES: the program ended by itself or by a signal, not at a
-// deadline.
+// Texts of both tools have one meaning; those of only the other generation are
+// unknown. REQUIRES: the program ended without a deadline.
 HccnVerdict ClassifyHccnRun(
     const CommandResult& result,
     NpuToolFacts::Generation generation = NpuToolFacts::CLASSIC);

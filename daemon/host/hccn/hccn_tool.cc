@@ -8,6 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
+#include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 
 namespace clusterd {
@@ -24,7 +26,7 @@ Missing::Reason ReasonFor(HccnFailure failure) {
   return Missing::TOOL_FAILED;
 }
 
-// "None is set" answers the question for it, and no other.
+// "None is set" is an answer only to its own query.
 bool IsAnswer(HccnFailure failure, const std::vector<std::string>& arguments) {
   return failure == HccnFailure::kNone ||
          (failure == HccnFailure::kNoAddress &&
@@ -35,8 +37,8 @@ bool IsAnswer(HccnFailure failure, const std::vector<std::string>& arguments) {
           absl::c_linear_search(arguments, "-tls"));
 }
 
-// A tool of one generation looks at the first word alone of a line of the other
-// one ("-i" there, "-g" here), and refuses it with this text.
+// A tool of one generation parses only the first word of the other's command
+// line ("-i" there, "-g" here), and refuses it with this text.
 bool IsOtherToolsRefusal(NpuToolFacts::Generation generation,
                          absl::string_view text) {
   return absl::StartsWith(text, generation == NpuToolFacts::ASCEND_950
@@ -48,14 +50,14 @@ absl::string_view NameOf(NpuToolFacts::Generation generation) {
   return generation == NpuToolFacts::ASCEND_950 ? "Ascend 950" : "classic";
 }
 
-// In clock ticks since boot. None once the process has ended, also if nobody
-// has waited for it yet.
+// Returns clock ticks since boot; none once the process ended, even as a
+// zombie.
 std::optional<uint64_t> StartTimeOf(int pid) {
-  // Words of proc(5): the name in brackets, which may hold anything, the state,
-  // and as the 20th from there the time.
+  // Words of proc(5): the name in brackets, which may hold any text, the state,
+  // and 19 words later the time.
   static const LazyRE2 kStat = {R"((?s).*\) [^ZX](?: \S+){18} (\d+) .*)",
                                 RE2::Latin1};
-  // The machine's own /proc: it is a child of this very process.
+  // Uses the machine's own /proc: it is a child of this process.
   const absl::StatusOr<FileText> stat =
       FileReader("/").Read(absl::StrCat("/proc/", pid, "/stat"));
   uint64_t start_time = 0;
@@ -93,11 +95,11 @@ HccnSession::HccnSession(absl::StatusOr<std::string> tool,
     lock_ = *std::move(lock);
     return;
   }
-  std::string detail(lock.status().message());
+  FindingValue why = MessageWords(lock.status());
   if (absl::IsDeadlineExceeded(lock.status())) {
-    absl::StrAppend(&detail, " for ", budget_->HostDeadline());
+    why = Worded("fact-waited", why, budget_->HostDeadline());
   }
-  stopped_ = MakeMissing(Missing::TIMED_OUT, detail);
+  stopped_ = MakeMissing(Missing::TIMED_OUT, why);
 }
 
 HccnAnswer HccnSession::Ask(absl::string_view query,
@@ -130,9 +132,8 @@ HccnAnswer HccnSession::AskWith(const std::vector<std::string>& arguments) {
     answer = AskOnce(arguments);
   }
   if (answer.failure == HccnFailure::kBusy) {
-    answer.missing->set_detail(
-        absl::StrCat(answer.missing->detail(), ", asked ", attempts,
-                     attempts == 1 ? " time" : " times"));
+    SetDetail(Worded("fact-asked-times", attempts, DetailOf(*answer.missing)),
+              &*answer.missing);
   }
   return answer;
 }
@@ -152,14 +153,13 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
       arguments,
       [this](const std::string& word) { return skipped_.count(word) > 0; });
   if (is_skipped) {
-    answer.missing = MakeMissing(Missing::NOT_QUERIED,
-                                 "no rule of this check needs the answer");
+    answer.missing = MakeMissing(Missing::NOT_QUERIED, Worded("fact-no-rule"));
     return answer;
   }
   if (!stopped_.has_value() && budget_->IsSpent()) {
     stopped_ = MakeMissing(Missing::TIMED_OUT,
-                           absl::StrCat(answer.command, ": not asked within ",
-                                        budget_->HostDeadline()));
+                           Worded("fact-not-asked-within", answer.command,
+                                  budget_->HostDeadline()));
   }
   if (stopped_.has_value()) {
     answer.missing = stopped_;
@@ -170,12 +170,10 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   command.needs_driver = true;
   const absl::StatusOr<CommandResult> result = runner_->Run(command);
   if (instead_.has_value() && absl::IsFailedPrecondition(result.status())) {
-    // Other questions need no copy. Without the device, so that this folds.
-    answer.missing = MakeMissing(
-        Missing::NOT_QUERIED,
-        absl::StrCat("hccn_tool would write to /etc/hccn.conf, and it cannot "
-                     "be given a copy: ",
-                     result.status().message()));
+    // Other queries need no copy. The text omits the device, so that it folds.
+    answer.missing =
+        MakeMissing(Missing::NOT_QUERIED,
+                    Worded("fact-no-copy", MessageWords(result.status())));
     return answer;
   }
   if (!result.ok()) {
@@ -198,11 +196,8 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
                       : NpuToolFacts::ASCEND_950;
     stopped_ = MakeMissing(
         Missing::TOOL_FAILED,
-        absl::StrCat(answer.command, ": this is the ", NameOf(generation_),
-                     " hccn_tool, asked in the ", NameOf(answer.generation),
-                     " command line, which the product in cluster.yaml "
-                     "chooses: ",
-                     verdict.text));
+        Worded("fact-other-tool", answer.command, NameOf(generation_),
+               NameOf(answer.generation), PrintableText(verdict.text)));
     answer.missing = stopped_;
   } else if (!IsAnswer(verdict.failure, arguments)) {
     answer.missing =
@@ -210,15 +205,15 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
                     absl::StrCat(answer.command, ": ", verdict.text));
   } else if (result->output_cut) {
     answer.missing = MakeMissing(
-        Missing::UNREADABLE, absl::StrCat(answer.command, ": over ",
-                                          kMaxStreamBytes, " bytes of output"));
+        Missing::UNREADABLE,
+        Worded("fact-output-over", answer.command, kMaxStreamBytes));
   }
   return answer;
 }
 
 HccnVerdict HccnSession::Classify(const CommandResult& result) const {
   const HccnVerdict verdict = ClassifyHccnRun(result, NpuToolFacts::ASCEND_950);
-  // A classic session takes one thing from that tool: its refusal.
+  // A classic session recognises only one of that tool's texts: its refusal.
   return generation_ == NpuToolFacts::ASCEND_950 ||
                  IsOtherToolsRefusal(generation_, verdict.text)
              ? verdict
@@ -226,17 +221,16 @@ HccnVerdict HccnSession::Classify(const CommandResult& result) const {
 }
 
 void HccnSession::TakeSilence(const CommandResult& result, HccnAnswer* answer) {
-  std::string detail = absl::StrCat(answer->command, ": no answer in ",
-                                    budget_->CutBy(result.elapsed));
+  FindingValue detail =
+      Worded("fact-no-answer", answer->command, budget_->CutBy(result.elapsed));
   if (result.left_running) {
     locks_->LeaveBehind(device_, result.pid);
-    absl::StrAppend(&detail, "; process ", result.pid,
-                    " cannot be killed and was left behind");
+    detail = Worded("fact-left-behind", detail, result.pid);
   }
   answer->missing = MakeMissing(Missing::TIMED_OUT, detail);
-  // Not NOT_QUERIED, which says that somebody chose not to ask.
+  // Not NOT_QUERIED, which means a decision not to query.
   stopped_ =
-      MakeMissing(Missing::TIMED_OUT, absl::StrCat("not asked after ", detail));
+      MakeMissing(Missing::TIMED_OUT, Worded("fact-not-asked-after", detail));
 }
 
 absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
@@ -253,26 +247,23 @@ absl::StatusOr<DeviceLocks::Lock> DeviceLocks::Take(uint32_t device,
   });
   if (changes) {
     awaited_.erase(awaited_.find(device));
-    // Those who look wait for this, too.
+    // Waiting readers check awaited_, too.
     changed_.notify_all();
   }
   if (!free) {
-    return DeadlineExceeded("device ", device,
-                            awaited_.count(device) > 0
-                                ? ": about to be changed"
-                                : ": in use by another observation");
+    return DeadlineWords(awaited_.count(device) > 0 ? "fact-device-changing"
+                                                    : "fact-device-observed",
+                         device);
   }
   in_use_.insert(device);
   Lock taken(this, Release{device});
   const auto left = left_behind_.find(device);
   if (left == left_behind_.end()) return taken;
   const Process process = left->second;
-  // Nobody waits for /proc. It is ours: no other changes its entry.
+  // Reads /proc unlocked: only the holder changes the device's entry.
   lock.unlock();
   if (StartTimeOf(process.pid) == process.start_time) {
-    return FailedPrecondition(
-        "device ", device, ": process ", process.pid,
-        " of an earlier query cannot be killed and still works on it");
+    return PreconditionWords("fact-device-process", device, process.pid);
   }
   lock.lock();
   left_behind_.erase(device);
@@ -289,7 +280,7 @@ void DeviceLocks::LeaveBehind(uint32_t device, int pid) {
 void DeviceLocks::GiveBack(uint32_t device) {
   const std::lock_guard<std::mutex> lock(mutex_);
   in_use_.erase(device);
-  // Under the lock: who has waited may destroy this next.
+  // Under the lock: a woken waiter may destroy this object.
   changed_.notify_all();
 }
 

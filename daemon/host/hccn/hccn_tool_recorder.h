@@ -1,6 +1,5 @@
-// Notes down every run of hccn_tool and npu-smi that passes through, as it was:
-// nothing in it is anonymised. `clusterctl anonymise` makes a file of it that
-// may be sent.
+// Records every run of hccn_tool and npu-smi without anonymising it.
+// `clusterctl anonymise` makes a file of the recording that may be sent.
 #ifndef DAEMON_HOST_HCCN_HCCN_TOOL_RECORDER_H_
 #define DAEMON_HOST_HCCN_HCCN_TOOL_RECORDER_H_
 
@@ -32,9 +31,9 @@ class HccnToolRecorder final : public CommandRunner {
   HccnToolRecorder(CommandRunner* runner, ReadConf read_conf)
       : runner_(runner), read_conf_(std::move(read_conf)) {}
 
-  // What `runner` answers. Noted down if the program's file name is hccn_tool
-  // and it did run over the machine's own hccn.conf, which other devices' runs
-  // may change meanwhile; or if it is npu-smi, without that file.
+  // Returns the answer of `runner`. Records runs of hccn_tool over the
+  // machine's own hccn.conf, which other devices' runs may change meanwhile,
+  // and runs of npu-smi, without that file.
   absl::StatusOr<CommandResult> Run(const Command& command) override {
     const std::string program = command.argv.empty() ? "" : command.argv[0];
     const bool is_npu_smi = absl::EndsWith(program, "/npu-smi");
@@ -67,7 +66,7 @@ class HccnToolRecorder final : public CommandRunner {
     return result;
   }
 
-  // The runs so far, in the order in which they ended.
+  // Returns the runs so far, in the order of their ends.
   std::vector<HostRecording::Run> runs() const {
     absl::MutexLock lock(&mutex_);
     return runs_;

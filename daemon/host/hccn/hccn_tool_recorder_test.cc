@@ -9,7 +9,7 @@
 namespace clusterd {
 namespace {
 
-// Answers every command with its own words; `missing` programs do not exist.
+// Answers every command with its own text; `missing` programs do not exist.
 class EchoRunner : public CommandRunner {
  public:
   absl::StatusOr<CommandResult> Run(const Command& command) override {
@@ -109,7 +109,7 @@ TEST(HccnToolRecorderTest, KeepsEveryRunOfSeveralThreads) {
   EXPECT_EQ(recorder.runs().size(), 400u);
 }
 
-// What the machine's file was before and after such a run tells nothing of it.
+// The machine's file before and after such a run is unrelated to it.
 TEST(HccnToolRecorderTest, NotesNoRunOverACopyOfTheFile) {
   EchoRunner runner;
   HccnToolRecorder recorder(&runner, [] { return std::nullopt; });

@@ -32,7 +32,7 @@ TEST(CounterMemoryTest, FirstReadComparesNothingAndTheNextTellsRiseAndSpan) {
   EXPECT_THAT(RisesAt(&memory, 0, 100), HasSubstr("for the first time"));
   EXPECT_EQ(RisesAt(&memory, 1, 100), "60s");
   EXPECT_EQ(RisesAt(&memory, 5, 112), "300s roce_new_pkt_rty_num+12");
-  // Another device has its own.
+  // Each device has its own memory.
   EXPECT_FALSE(memory.Compare(4, absl::Minutes(6), {}).has_seconds());
 }
 
@@ -42,7 +42,7 @@ TEST(CounterMemoryTest, SteadyRiseDoesNotVanishBetweenChecksInQuickFollow) {
   EXPECT_EQ(RisesAt(&memory, 6, 6), "360s roce_new_pkt_rty_num+6");
   EXPECT_EQ(RisesAt(&memory, 7, 6), "420s roce_new_pkt_rty_num+6");
   EXPECT_EQ(RisesAt(&memory, 11, 7), "300s roce_new_pkt_rty_num+1");
-  // An old rise is not told for ever.
+  // A rise is reported for a limited time.
   EXPECT_EQ(RisesAt(&memory, 1000, 7), "59340s");
 }
 

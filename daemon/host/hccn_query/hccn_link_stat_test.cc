@@ -107,7 +107,7 @@ TEST(ParseHccnLinkStatTest, RejectsAnAnswerThatWasCut) {
   for (size_t size = 0; size + 1 < kHistory.size(); ++size) {
     const std::string cut(kHistory.substr(0, size));
     if (!ParseHccnLinkStat(cut, 0).ok()) continue;
-    // Whole lines of changes may lack at the end, and nobody could tell.
+    // Whole lines of changes may be missing at the end, which is undetectable.
     EXPECT_THAT(cut, AnyOf(EndsWith("LINK UP"), EndsWith("LINK UP\n"),
                            EndsWith("LINK DOWN")));
   }

@@ -13,7 +13,7 @@ using ::testing::SizeIs;
 constexpr absl::string_view kPresent =
     "optical info:\npresent              : present\n";
 
-// An empty module, after a failure, if it cannot be read.
+// Returns an empty module, after a test failure, if it cannot be parsed.
 HccnOptical Parse(absl::string_view rows) {
   const absl::StatusOr<HccnOptical> optical =
       ParseHccnOptical(absl::StrCat(kPresent, rows));

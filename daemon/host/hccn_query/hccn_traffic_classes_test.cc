@@ -93,7 +93,7 @@ TEST(ParseHccnRocePortTest, ReadsAPortOrWhatChoosesOne) {
       {"udp_port:calculated by the NSLB-DP algorithm\n"
        "status:code(nslb_dp)\nlisten_port:5000\n",
        "code(nslb_dp)"},
-      // Record udp-get: of a device without a bit for the mode.
+      // The record udp-get of a device without a bit for the mode.
       {"Unknown udp port\n", "auto"}};
   for (const auto& [said, port] : cases) {
     const auto read = ParseHccnRocePort(absl::StrCat(said, kPairs));

@@ -21,12 +21,12 @@ namespace {
 
 using Lines = std::vector<absl::string_view>;
 
-// What is there instead of an answer's first lines.
+// Returns the first line to quote, or all output without lines.
 absl::string_view FirstOf(const Lines& lines, absl::string_view output) {
   return lines.empty() ? output : lines[0];
 }
 
-// The data lines below the first one, which has to be `heading`. May be none.
+// Returns the data lines below the first, which must be `heading`; may be none.
 absl::StatusOr<Lines> LinesBelow(absl::string_view heading,
                                  absl::string_view output) {
   Lines lines = HccnDataLines(output);
@@ -38,8 +38,8 @@ absl::StatusOr<Lines> LinesBelow(absl::string_view heading,
   return lines;
 }
 
-// What follows "[devid N]" or, as the vendor's documentation spells it,
-// "[device N]", in each data line.
+// Returns the text after "[devid N]", or "[device N]" of the vendor's
+// documentation, in each data line.
 absl::StatusOr<Lines> LinesOfDevice(uint32_t device, absl::string_view output) {
   Lines lines = HccnDataLines(output);
   for (absl::string_view& line : lines) {
@@ -57,8 +57,8 @@ struct NamedValue {
   absl::string_view value;  // May be empty.
 };
 
-// Split at the first colon, blanks around both parts dropped. The vendor pads
-// names to a column, and one of them leaves no room for a blank.
+// Splits at the first colon and drops blanks around both parts. The vendor pads
+// names to a column, and one of them leaves no space for a blank.
 absl::StatusOr<NamedValue> ParseNamedValue(absl::string_view line) {
   // Bytes, since a value need not be UTF-8.
   static const LazyRE2 kForm = {
@@ -69,8 +69,7 @@ absl::StatusOr<NamedValue> ParseNamedValue(absl::string_view line) {
   return UnexpectedHccnText(line, "\"name: value\"");
 }
 
-// The values of these lines of `output`, which have to have these names in this
-// order.
+// Returns the values of the lines, which must have these names in this order.
 absl::StatusOr<Lines> ValuesOf(absl::Span<const absl::string_view> names,
                                absl::Span<const absl::string_view> lines,
                                absl::string_view output) {
@@ -91,14 +90,14 @@ absl::StatusOr<Lines> ValuesOf(absl::Span<const absl::string_view> names,
   return UnexpectedHccnText(lines[names.size()], "no further line");
 }
 
-// Of asctime's form.
+// Parses a time in asctime's form.
 absl::StatusOr<absl::CivilSecond> ParseLinkTime(absl::string_view text) {
   static const LazyRE2 kForm = {
       "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([[:print:]]{20})"};
   constexpr char kFormat[] = "%b %e %H:%M:%S %Y";
   std::string day_and_time;
   absl::Time time;
-  // ParseTime is lenient about blanks, zeros and seconds; the tool is not.
+  // ParseTime is lenient about blanks, zeros and seconds; the form is not.
   if (!HasForm(text, *kForm, &day_and_time) ||
       !absl::ParseTime(kFormat, day_and_time, &time, nullptr) ||
       absl::FormatTime(kFormat, time, absl::UTCTimeZone()) != day_and_time) {
@@ -130,7 +129,7 @@ absl::StatusOr<LinkHistoryFact::Change> ParseChange(absl::string_view line,
   return change;
 }
 
-// An empty destination stands for "default", an empty gateway for "*".
+// An empty destination means "default", an empty gateway "*".
 absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
   static const LazyRE2 kRow = {
       R"( *(?:default|([\d.]+)) +(?:\*|([\d.]+)) +([\d.]+) +[[:graph:]]+ +)"
@@ -161,7 +160,7 @@ absl::StatusOr<HccnRoute> ParseRoute(absl::string_view line) {
   return route;
 }
 
-// The unit of the rows whose name begins so.
+// Units of the rows whose name has this prefix.
 constexpr std::pair<absl::string_view, absl::string_view> kUnits[] = {
     {"temperature", "C"},
     {"Temp ", "C"},
@@ -188,7 +187,7 @@ absl::string_view UnitOf(absl::string_view name) {
 
 absl::StatusOr<HccnOpticalRow> ParseOpticalRow(const NamedValue& named,
                                                absl::string_view unit) {
-  // As printf writes them; both go into a double, hexadecimal or not.
+  // printf's forms; both fit a double, hexadecimal or not.
   static const LazyRE2 kFlag = {"(0x[[:xdigit:]]{1,8})"};
   static const LazyRE2 kNumber = {
       R"((-?(?:0|[1-9]\d{0,8})(?:\.\d{1,4})?) ([a-zA-Z]+))"};
@@ -208,8 +207,8 @@ absl::StatusOr<HccnOpticalRow> ParseOpticalRow(const NamedValue& named,
                    ", NA, not supported or get failed"));
 }
 
-// "0,0,0,0,1,0,0,0" of a table of one row with a digit for each priority, which
-// has to be of `form`.
+// Returns "0,0,0,0,1,0,0,0" from a table of one row with a digit for each
+// priority, which must match `form`.
 absl::StatusOr<std::string> DigitOfEachPriority(absl::string_view heading,
                                                 const RE2& form,
                                                 absl::string_view expected,

@@ -1,6 +1,5 @@
-// Reads the answers of queries of the classic hccn_tool about traffic, link
-// and optical module. An observation asks speed and vnic; query_facts.h asks
-// the rest:
+// Parses the classic hccn_tool's answers about traffic, link and optical
+// module. An observation queries speed and vnic; query_facts.h the rest:
 //   -speed -g        Speed: 200000 Mb/s
 //   -vnic -g         vnic link status: UP
 //                    vnic ipaddr: 192.168.2.199
@@ -34,10 +33,10 @@
 //                    vendor name          : Hisense
 //                    Rx Los Flag          : 0xff
 //                    Host SNR Lane0       : not supported
-// Texts from the hccn_tool source (hicann/driver ef377e95 and 05354178); the
-// routes below their heading are the device's, in the form of busybox route
-// (published captures). Text in, value out: runs nothing. Every function
-// returns InvalidArgument, quoting the line, for anything it does not know.
+// Texts are from the hccn_tool source (hicann/driver ef377e95 and 05354178).
+// The routes below their heading are the device's, in busybox route's form
+// (published captures). The functions run nothing and return InvalidArgument,
+// quoting the line, for any unknown text.
 #ifndef DAEMON_HOST_HCCN_QUERY_QUERY_ANSWERS_H_
 #define DAEMON_HOST_HCCN_QUERY_QUERY_ANSWERS_H_
 
@@ -55,17 +54,17 @@
 
 namespace clusterd {
 
-// Megabits a second. Nothing: the tool said "Unknown!".
+// Megabits a second. No value: the tool printed "Unknown!".
 absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
     absl::string_view output);
 
 // The virtual port to the other devices of the server or super pod.
 absl::StatusOr<VnicFact::Vnic> ParseHccnVnic(absl::string_view output);
 
-// How often the link went up and down; older drivers do not tell how often
-// down. Changes are as the tool lists them, newest first, by the device's
-// clock; it keeps the last ones only. One that is put after now was just now.
-// The weekday before a time is not compared: published samples have wrong ones.
+// Counts how often the link went up and down; older drivers do not report how
+// often down. Changes are in the tool's order, newest first, by the device's
+// clock; it keeps only the last ones. A future one counts as just now. The
+// weekday before a time is ignored: published samples have wrong ones.
 // InvalidArgument also if a line is missing, out of order or another device's.
 absl::StatusOr<LinkHistoryFact::History> ParseHccnLinkStat(
     absl::string_view output, uint32_t device);
@@ -75,24 +74,23 @@ struct HccnCounter {
   uint64_t value = 0;
 };
 
-// At least one counter, each name once, in the tool's order. Which there are
-// depends on the build, so none is required by name.
+// At least one counter, each name once, in the tool's order. The counters
+// depend on the build, so none is required by name.
 absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
     absl::string_view output);
 
 struct HccnRoute {
   Ipv4Subnet destination;              // "default" is 0.0.0.0/0.
-  std::optional<Ipv4Address> gateway;  // Nothing: "*", directly connected.
+  std::optional<Ipv4Address> gateway;  // Unset: "*", directly connected.
 };
 
-// In the tool's order; may be none. InvalidArgument also if a heading is
+// Has the tool's order; may be empty. InvalidArgument also if a heading is
 // missing, or a row has other columns, a name where an address belongs, a mask
 // with a hole or a destination with host bits.
 absl::StatusOr<std::vector<HccnRoute>> ParseHccnRoutes(
     absl::string_view output);
 
-// Traffic class by DSCP, 0 to 63; at least one. Only those that were asked for
-// are there.
+// Traffic class by DSCP, 0 to 63; at least one, and only those queried.
 absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
     absl::string_view output);
 
@@ -102,20 +100,20 @@ absl::StatusOr<std::string> ParseHccnPfc(absl::string_view output);
 // The same with the traffic class, 0 to 3, of each priority.
 absl::StatusOr<std::string> ParseHccnPriorityToTc(absl::string_view output);
 
-// The UDP port of RoCE, "4791"; where something else chooses ports, the tool's
-// word for it: "auto", "multi_qp", "code(nslb_dp)". "Unknown udp port" is
-// "auto" too: that sets port 0, for which the tool says so where the device has
-// no bit for the mode. Ports of single pairs of addresses, which may follow,
-// are not looked at (tool_roce.c and tool_ext.c of hicann/driver 05354178).
+// Returns the UDP port of RoCE, "4791", or the tool's word if other settings
+// choose ports: "auto", "multi_qp", "code(nslb_dp)". "Unknown udp port" is also
+// "auto", which sets port 0: the tool prints it if the device has no bit for
+// the mode. Ports of single pairs of addresses, which may follow, are ignored
+// (tool_roce.c and tool_ext.c of hicann/driver 05354178).
 absl::StatusOr<std::string> ParseHccnRocePort(absl::string_view output);
 
-// Names of an optical module are cut after it and then end in "...".
+// Longer names of an optical module are cut and end in "...".
 inline constexpr size_t kMaxHccnTextBytes = 255;
 
-// One row of an optical module that is a number.
+// A numeric row of an optical module.
 struct HccnOpticalRow {
   std::string name;  // "Tx Power0"; printable.
-  // None: the tool says "NA", "not supported" or "get failed".
+  // None: the tool printed "NA", "not supported" or "get failed".
   std::optional<double> number;
   // Temperatures and their bounds are in C, voltages in mV, powers in mW, bias
   // currents in mA, SNR in dB, the wave length in nm. Empty: a flag, such as
@@ -124,16 +122,16 @@ struct HccnOpticalRow {
   std::string unit;
 };
 
-// Rows of text, such as the vendor's names, are left out.
+// Rows of text, such as the vendor's names, are omitted.
 struct HccnOptical {
   bool present = false;
   std::vector<HccnOpticalRow> rows;  // In the tool's order.
 };
 
-// Which rows there are depends on module and build, so only the first is
-// required. InvalidArgument also if a name stands there twice, or a row that
-// measures has another form or unit. Never a number for a row that has none.
-// "Control link unreachable." is a failure, see ClassifyHccnRun.
+// Only the first row is required, since the others depend on module and build.
+// InvalidArgument also if a name occurs twice, or a measuring row has another
+// form or unit. Rows without a number never get one. "Control link
+// unreachable." is a failure, see ClassifyHccnRun.
 absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output);
 
 }  // namespace clusterd

@@ -14,7 +14,7 @@
 namespace clusterd {
 namespace {
 
-// What a module measures, and how its thresholds begin ("… High Thres").
+// Measured values and the prefixes of their thresholds ("… High Thres").
 constexpr std::pair<absl::string_view, absl::string_view> kMeasured[] = {
     {"Tx Power", "TxPower"},
     {"Rx Power", "RxPower"},
@@ -29,7 +29,7 @@ struct Limits {
 
 using LimitsByName = std::map<absl::string_view, Limits>;
 
-// Of a module without thresholds both are 0.
+// Both limits of a module without thresholds are 0.
 LimitsByName LimitsOf(const HccnOptical& optical) {
   LimitsByName limits;
   for (const HccnOpticalRow& row : optical.rows) {
@@ -45,7 +45,7 @@ LimitsByName LimitsOf(const HccnOptical& optical) {
   return limits;
 }
 
-// "Tx Power", or one of its lanes: "Tx Power0".
+// Matches "Tx Power" and its lanes: "Tx Power0".
 bool IsOf(absl::string_view row, absl::string_view measured) {
   if (!absl::ConsumePrefix(&row, measured)) return false;
   return row.empty() || (row.size() == 1 && absl::ascii_isdigit(row[0]));
@@ -66,7 +66,7 @@ void AddIfOutside(const HccnOpticalRow& row, const LimitsByName& limits,
     if (!IsOf(row.name, measured) || found == limits.end()) continue;
     const auto& [low, high] = found->second;
     const bool inside = *row.number >= low && *row.number <= high;
-    // Not a range: no thresholds.
+    // Not a range: the module has no thresholds.
     if (high <= low || inside) continue;
     AddAlarm(row, absl::StrCat(*row.number, " ", row.unit),
              absl::StrCat(low, " to ", high, " ", row.unit), module);
@@ -84,21 +84,19 @@ absl::StatusOr<std::string> DscpText(absl::string_view output) {
 // Packets that were damaged, refused or sent again. A rise of
 // roce_new_pkt_rty_num means loss and retransmission (performance cases of
 // Atlas A2 training products, "Switch Traffic Congestion, Backpressure, or
-// Packet Loss and Retransmission"); the others say it in their names. Which of
-// the rest a job that ends raises too is not published.
+// Packet Loss and Retransmission"); the other names are explicit. It is not
+// published which further counters a job's end raises.
 constexpr absl::string_view kErrors[] = {
     "mac_tx_bad_pkt_num",  "mac_rx_bad_pkt_num",  "mac_rx_fcs_err_pkt_num",
     "roce_rx_err_pkt_num", "roce_tx_err_pkt_num", "roce_new_pkt_rty_num"};
 
-// A query that this tool does not know is NOT_SUPPORTED, as is every one for
-// the tool of the Ascend 950, whose words for them are not known.
+// NOT_SUPPORTED for a query that this tool does not know, and for all with the
+// Ascend 950 tool, whose words for them are not known.
 HccnAnswer AskIfKnown(HccnSession* session, absl::string_view query) {
   HccnAnswer answer;
   if (session->generation() == NpuToolFacts::ASCEND_950) {
     answer.missing =
-        MakeMissing(Missing::NOT_SUPPORTED,
-                    absl::StrCat("the words of ", query,
-                                 " are not known for the Ascend 950 tool"));
+        MakeMissing(Missing::NOT_SUPPORTED, Worded("fact-query-950", query));
     return answer;
   }
   answer = session->Ask(query);
@@ -173,7 +171,7 @@ CounterRisesFact::Rises CounterMemory::Compare(
   Reads& reads = found->second;
   if (now - reads.newest.time >= kLeastSpan) reads.base = reads.newest;
   for (const auto& [name, value] : read.errors) {
-    // Absent where the host's tool was changed since.
+    // The newest read lacks it if the host's tool was replaced since.
     const auto newest = reads.newest.errors.find(name);
     if (newest != reads.newest.errors.end() && value < newest->second) {
       reads = {read, read};

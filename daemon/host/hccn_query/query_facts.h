@@ -1,5 +1,4 @@
-// Makes facts of what a device says about its traffic, its link's history and
-// its optical module.
+// Makes facts of a device's traffic, link history and optical module.
 #ifndef DAEMON_HOST_HCCN_QUERY_QUERY_FACTS_H_
 #define DAEMON_HOST_HCCN_QUERY_QUERY_FACTS_H_
 
@@ -18,31 +17,29 @@
 
 namespace clusterd {
 
-// Flags that are set, and what lies outside the thresholds that the module
-// itself has for it. A module that names none, or 0 for both, has none.
+// Reports set flags, and values outside the module's own thresholds. A module
+// that has none, or 0 for both, gets no such report.
 OpticalFact::Module MakeOpticalModule(const HccnOptical& optical);
 
-// PFC and UDP port of RoCE: what a change can set.
+// Queries PFC and UDP port of RoCE, which a change can set.
 void AskLosslessSettings(HccnSession* session, DeviceFacts* facts);
 
-// DSCP and priorities to traffic classes, module, history.
+// Queries DSCP and priorities to traffic classes, module, and history.
 void AskTraffic(uint32_t device, HccnSession* session, DeviceFacts* facts);
 
-// What `hccn_tool -i N -stat -g` counted before, to tell what has risen since:
-// a counter alone says nothing, since nobody knows when it rose.
-// Of all devices of one machine, in memory alone: empty when clusterd starts.
-// Safe for concurrent use.
+// Remembers `hccn_tool -i N -stat -g`, to report rises: a counter alone does
+// not show when it rose. Covers all devices of one machine, in memory only:
+// empty when clusterd starts. Safe for concurrent use.
 class CounterMemory {
  public:
-  // How old a read must be to take the place of the one that is compared with.
-  // Checks that follow each other quickly so share one, and a steady rise does
-  // not vanish in the seconds between them.
+  // Minimum age of a read that replaces the compared one. Checks in quick
+  // succession share one, so that a steady rise between them stays visible.
   static constexpr absl::Duration kLeastSpan = absl::Minutes(5);
 
-  // How much each error counter has risen since the newest read that is at
-  // least kLeastSpan old; since the first one while none is. Not compared: the
-  // device's first read, and one with a counter that fell, since it was reset;
-  // both begin anew. A tool without error counters has no rises. `now` is
+  // Returns each error counter's rise since the newest read at least kLeastSpan
+  // old, or since the first while none is. A device's first read is not
+  // compared, nor one with a counter that fell, since it was reset; both start
+  // a new comparison. A tool without error counters reports none. `now` is
   // monotonic.
   CounterRisesFact::Rises Compare(uint32_t device, absl::Duration now,
                                   const std::vector<HccnCounter>& counters);
@@ -61,7 +58,7 @@ class CounterMemory {
   std::map<uint32_t, Reads> reads_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Asks a device for its counters. NOT_SUPPORTED as for AskTraffic.
+// Queries a device's counters. NOT_SUPPORTED as for AskTraffic.
 CounterRisesFact AskCounters(uint32_t device, HccnSession* session,
                              Clock* clock, CounterMemory* memory);
 

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Thresholds as a module has them, published by Ascend/mind-cluster.
+// A module's thresholds, published by Ascend/mind-cluster.
 constexpr char kThresholds[] =
     "TxPower High Thres   : 3.5481 mW\nTxPower Low Thres    : 0.2818 mW\n"
     "RxPower High Thres   : 3.4673 mW\nRxPower Low Thres    : 0.1445 mW\n";

@@ -19,6 +19,7 @@
 #include "config/values/owned_fd.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 
 namespace clusterd {
 namespace {
@@ -28,27 +29,25 @@ constexpr char kCertificateFile[] = "host.crt";
 constexpr char kKeyFile[] = "host.key";
 constexpr char kBundleFile[] = "roots.bundle";
 
-// A folder that this user alone can write, reached by no link of that name.
+// Opens a folder that is not a link and that only this user can write.
 absl::StatusOr<OwnedFd> OpenOwnFolder(const std::string& path) {
   OwnedFd folder(
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder.get() < 0 && (errno == ELOOP || errno == ENOTDIR)) {
-    return PermissionDenied(path, ": is a link or a file, expected a folder");
+    return DeniedWords("msg-trust-not-a-folder", path);
   }
   struct stat found = {};
   if (folder.get() < 0 || fstat(folder.get(), &found) != 0) {
     return WriteStatus(path, errno);
   }
   if (found.st_uid != geteuid()) {
-    return PermissionDenied(path, ": belongs to user ", found.st_uid,
-                            ", expected ", geteuid());
+    return DeniedWords("msg-trust-folder-owner", path, found.st_uid, geteuid());
   }
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return folder;
-  return PermissionDenied(path, ": others may write there, expected mode 0755");
+  return DeniedWords("msg-trust-folder-open", path);
 }
 
-// Made where it is not there, whatever the umask is: certificates are for
-// everybody on this host.
+// Creates the folder for any umask: all users read the certificates.
 absl::StatusOr<OwnedFd> MakeOwnFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
     return WriteStatus(path, errno);
@@ -58,8 +57,7 @@ absl::StatusOr<OwnedFd> MakeOwnFolder(const std::string& path) {
   return folder;
 }
 
-// Makes `folder` and identity/ in it; others that come wait until the result is
-// gone.
+// Creates `folder` and identity/ in it, and locks them while the result lives.
 absl::StatusOr<OwnedFd> LockIdentity(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -84,7 +82,7 @@ absl::Status Rename(const std::string& from, const std::string& to) {
                                                     : WriteStatus(to, errno);
 }
 
-// The number of a pair's folder; 0 for anything else.
+// Returns the number of a pair's folder; 0 for another name.
 int NumberOf(const std::string& name) {
   static const LazyRE2 kForm = {"([0-9]{6,9})"};
   int number = 0;
@@ -141,7 +139,7 @@ absl::Status IdentityFolder::Install(const TlsPem& pair) const {
   RETURN_IF_ERROR(SyncFolder(beside));
   RETURN_IF_ERROR(Rename(beside, whole));
   RETURN_IF_ERROR(SyncFolder(folder));
-  // From here on it counts.
+  // From here on the new pair is in use.
   RETURN_IF_ERROR(PointTo(name, link));
   RETURN_IF_ERROR(SyncFolder(folder));
   for (const char* file : {kKeyFile, kCertificateFile, kAuthorityFile}) {
@@ -149,7 +147,7 @@ absl::Status IdentityFolder::Install(const TlsPem& pair) const {
     RETURN_IF_ERROR(PointTo(CurrentPath(file), PathOf(file)));
   }
   RETURN_IF_ERROR(SyncFolder(folder_));
-  // What stays there by a mishap harms nobody.
+  // Files left by a failed removal are harmless.
   unlink(absl::StrCat(folder, "/pending.key").c_str());
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string other = entry.path().filename().string();

@@ -56,7 +56,7 @@ TEST(IdentityFolderTest, InstallsWhereThereWasNothing) {
   EXPECT_EQ(TextOf(folder.PathOf("host.crt")), "certificate 1");
   EXPECT_EQ(TextOf(folder.PathOf("host.key")), "key 1");
   EXPECT_EQ(ModeOf(folder.PathOf("host.key")), 0600u);
-  // Users of this host reach the controller with it.
+  // Users of this host verify the controller with it.
   EXPECT_EQ(ModeOf(folder.PathOf("ca.crt")), 0644u);
   EXPECT_EQ(ModeOf(folder.PathOf("identity")) & 0055, 0055u);
 }
@@ -95,7 +95,7 @@ TEST(IdentityFolderTest, ReplacesWhatWasPutThereByHand) {
   EXPECT_EQ(TextOf(folder.PathOf("host.key")), "key 1");
 }
 
-// Power was lost in the middle: before the one rename nothing has changed.
+// Power was lost halfway: before the one rename nothing has changed.
 TEST(IdentityFolderTest, WhatWasCutOffDoesNotCount) {
   const IdentityFolder folder(NewFolder());
   ASSERT_TRUE(folder.Install(PairOf("1")).ok());
@@ -116,7 +116,7 @@ std::string LinkOf(const std::string& path) {
   return fs::read_symlink(path, error).string();
 }
 
-// Nothing if the file is not there.
+// Returns no value if the file is missing.
 std::optional<std::string> TextIn(int folder, const char* name) {
   const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return std::nullopt;
@@ -126,16 +126,15 @@ std::optional<std::string> TextIn(int folder, const char* name) {
   return std::string(text, size < 0 ? 0 : static_cast<size_t>(size));
 }
 
-// Everything that a reader has seen who opened the link again and again.
+// Everything that a reader saw which opened the link again and again.
 struct SeenPairs {
   int whole = 0;
-  std::set<std::string> marks;  // Of whole pairs.
+  std::set<std::string> marks;  // Those of whole pairs.
   std::vector<std::string> mistakes;
 };
 
-// Opens the folder that counts once, and reads both files in there. A pair that
-// is not there is legitimate only if the link has moved on meanwhile: the one
-// before stays until then.
+// Opens the current folder once, and reads both files in it. A pair may only be
+// missing if the link has moved on: the previous one stays until then.
 void ReadPair(const IdentityFolder& folder, SeenPairs* seen) {
   const std::string link = folder.PathOf("identity/current");
   const std::string before = LinkOf(link);
@@ -156,7 +155,7 @@ void ReadPair(const IdentityFolder& folder, SeenPairs* seen) {
   seen->marks.insert(mark);
 }
 
-// Whoever resolves the link once sees one pair, however often it is swapped.
+// A reader that resolves the link once sees one pair, despite any swaps.
 TEST(IdentityFolderTest, NobodySeesHalfOfAPair) {
   constexpr int kSwaps = 50;
   constexpr size_t kPairsSeen = 10;
@@ -171,7 +170,7 @@ TEST(IdentityFolderTest, NobodySeesHalfOfAPair) {
       pairs_seen = seen.marks.size();
     }
   });
-  // Until the reader has seen several of them, however seldom it runs.
+  // Ends once the reader has seen several of them, however seldom it runs.
   int swaps = 0;
   EXPECT_TRUE(WaitUntil([&] {
     for (int i = 0; i < kSwaps; ++i) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMaxValueBytes = 8192;
 constexpr size_t kMaxPathBytes = 4096;
-// No key is nearly as long; longer patterns are not given to fnmatch.
+// Keys are far shorter; longer patterns are not given to fnmatch.
 constexpr size_t kMaxPatternBytes = 256;
 
 // A line that assigns to a key or a pattern.
@@ -31,8 +31,7 @@ struct Setting {
 };
 
 // If the first separator is a dot, dots become slashes and slashes dots;
-// otherwise the name has slashes already. No slash at the beginning, and no
-// empty or "." parts.
+// otherwise slashes stay. Removes leading slashes, and empty or "." parts.
 std::string NormalKey(absl::string_view name) {
   std::string key(name);
   const size_t first = key.find_first_of("/.");
@@ -51,14 +50,14 @@ bool IsPatternFor(const std::string& pattern, const std::string& key) {
          fnmatch(pattern.c_str(), key.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
 }
 
-// What lines say about one key, by its name and by patterns.
+// Collects the assignments to one key, by its name and by patterns.
 class KeySettings {
  public:
   explicit KeySettings(absl::string_view key) : key_(NormalKey(key)) {}
 
   void TakeLine(const SysctlFile& file, uint32_t number,
                 absl::string_view line) {
-    // A comment names no key, since it begins with its sign.
+    // A comment never matches a key, since it begins with its sign.
     static const LazyRE2 kLine = {R"(\s*(-?)\s*([^=]*?)\s*(?:(=)\s*(.*?)\s*)?)",
                                   RE2::Latin1};
     absl::string_view dash;
@@ -77,7 +76,7 @@ class KeySettings {
     const auto has_same_key = [&setting](const Setting& earlier) {
       return earlier.key == setting.key;
     };
-    // An exclusion takes back what was assigned to the same name or pattern.
+    // An exclusion cancels assignments to the same name or pattern.
     if (equals.empty()) {
       settings.remove_if(has_same_key);
       return;
@@ -94,7 +93,7 @@ class KeySettings {
     if (!is_pattern || !repeats) settings.push_back(std::move(setting));
   }
 
-  // Once a key is named, even to exclude it, no pattern reaches it.
+  // Patterns do not apply to a key that any line names, even to exclude it.
   const std::list<Setting>& effective() const {
     return is_named_ ? by_name_ : by_pattern_;
   }
@@ -115,9 +114,9 @@ constexpr absl::string_view kFirstProcess = "/proc/1/ns/net";
 
 struct Parameter {
   absl::string_view key;
-  // Running, where it is a number; reserved ports are a list.
+  // The running value, if it is a number; reserved ports are a list.
   NumberFact* (KernelFacts::*number)();
-  // What the next boot sets.
+  // The value that the next boot sets.
   PersistentValueFact* (KernelFacts::*at_boot)();
 };
 constexpr Parameter kParameters[] = {
@@ -145,7 +144,7 @@ absl::StatusOr<std::string> ReadPorts(const FileReader& files) {
   return Unexpected(kReservedPorts, text, "a list of ports");
 }
 
-// Two numbers with a tab between them.
+// Two numbers separated by a tab.
 absl::StatusOr<std::string> ReadPortRange(const FileReader& files) {
   static const LazyRE2 kForm = {R"((\d{1,5})\s+(\d{1,5}))"};
   ASSIGN_OR_RETURN(const std::string text, files.ReadTrimmed(kPortRange));
@@ -177,8 +176,7 @@ absl::StatusOr<uint64_t> ReadNamespace(const FileReader& files,
   return Unexpected(path, link, "such as net:[4026531840]");
 }
 
-// `inode` is that of a namespace, the initial one if the first process is in
-// it.
+// `inode` is a namespace's; it is the initial one if it is process 1's.
 void SetNamespace(const FileReader& files,
                   const absl::StatusOr<uint64_t>& inode, KernelFacts* facts) {
   const auto is_initial = [&]() -> absl::StatusOr<bool> {
@@ -207,10 +205,10 @@ absl::StatusOr<SysctlFiles> ReadSysctlFiles(const FileReader& files) {
       if (!absl::EndsWith(name, ".conf")) continue;
       const std::string path = absl::StrCat(directory, "/", name);
       absl::StatusOr<FileText> file = ReadSysctlFile(files, path);
-      // A link to nothing is passed over, as systemd does.
+      // Skips a dangling link, as systemd does.
       if (absl::IsNotFound(file.status())) continue;
       RETURN_IF_ERROR(file.status());
-      // One in an earlier directory hides it.
+      // A file in an earlier directory hides it.
       read.try_emplace(name, SysctlFile{path, std::move(file->text)});
     }
   }
@@ -229,7 +227,7 @@ void ReadNextBoot(const FileReader& files, KernelFacts* facts) {
   }
 }
 
-// Of the namespace that the calling thread is in.
+// Reads the namespace that the calling thread is in.
 void ReadRunning(const FileReader& files, KernelFacts* facts) {
   SetFact(ReadPorts(files), facts->mutable_reserved_ports());
   SetFact(ReadPortRange(files), facts->mutable_local_port_range());
@@ -249,15 +247,11 @@ void ReadRunning(const FileReader& files, KernelFacts* facts) {
 }
 
 // The file is missing where the kernel does not keep the value for each
-// namespace; without /proc/sys/net nothing of the kind can be told.
+// namespace. Without /proc/sys/net this does not apply.
 template <typename Fact>
 void ExplainAbsence(absl::string_view path, Fact* fact) {
   if (fact->missing().reason() != Missing::ABSENT) return;
-  SetMissing(Missing::ABSENT,
-             absl::StrCat(path,
-                          ": this kernel keeps it for the host "
-                          "alone, not in each network namespace"),
-             fact);
+  SetMissing(Missing::ABSENT, Worded("fact-kept-for-host", path), fact);
 }
 
 }  // namespace
@@ -276,9 +270,7 @@ absl::StatusOr<KernelFacts> ReadKernelIn(const OpenNetworkNamespace& opened,
     if (has_parameters && parameter.number != nullptr) {
       ExplainAbsence(PathOf(parameter), (facts.*parameter.number)());
     }
-    SetMissing(Missing::NOT_QUERIED,
-               "systemd applies sysctl.d to the host's own network "
-               "namespace only",
+    SetMissing(Missing::NOT_QUERIED, Worded("fact-sysctl-d"),
                (facts.*parameter.at_boot)());
   }
   SetNamespace(files, opened.inode(), &facts);

@@ -45,6 +45,18 @@ TEST_F(KernelObserverTest, ReadsWhichPortsAreHandedOut) {
   }
 }
 
+// gc_thresh3 is the most, and above gc_thresh2 the kernel drops idle ones.
+TEST_F(KernelObserverTest, ReadsHowManyNeighboursTheKernelHolds) {
+  const std::string limits = "/proc/sys/net/ipv4/neigh/default/gc_thresh";
+  EXPECT_EQ(Read().neighbours_most().missing().reason(), Missing::ABSENT);
+  root_.Write(limits + "1", "128\n");
+  root_.Write(limits + "2", "512\n");
+  root_.Write(limits + "3", "1024\n");
+  const KernelFacts facts = Read();
+  EXPECT_EQ(facts.neighbours_most().value(), 1024u);
+  EXPECT_EQ(facts.neighbours_kept().value(), 512u);
+}
+
 TEST_F(KernelObserverTest, TakesAnEmptyListForAValue) {
   root_.Write(kPorts, "\n");
   EXPECT_EQ(Read().reserved_ports().state_case(), TextFact::kValue);

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr char kKey[] = "net.core.somaxconn";
 
-// "file:line=value" for each assignment.
+// Returns "file:line=value" for each assignment.
 std::vector<std::string> Texts(const PersistentValue& value) {
   std::vector<std::string> texts;
   for (const PersistentValue::Assignment& assignment : value.assignments()) {
@@ -26,14 +26,14 @@ std::vector<std::string> Texts(const PersistentValue& value) {
   return texts;
 }
 
-// One file /etc/sysctl.d/a.conf.
+// Uses one file /etc/sysctl.d/a.conf.
 std::vector<std::string> FindIn(const std::string& text,
                                 absl::string_view key = kKey) {
   return Texts(
       FindSysctlAssignments({{"a.conf", {"/etc/sysctl.d/a.conf", text}}}, key));
 }
 
-// A machine with these files, by path.
+// Uses these files, by path.
 std::vector<std::string> Find(const std::map<std::string, std::string>& files) {
   ScratchRoot root;
   for (const auto& [path, text] : files) root.Write(path, text);

@@ -34,7 +34,7 @@ struct Process {
   uint32_t pid = 0;
   uint32_t uid = 0;
   uint32_t gid = 0;
-  std::map<std::string, std::string> variables;  // Those that matter here.
+  std::map<std::string, std::string> variables;  // Only the relevant ones.
 };
 
 class FolderSearch {
@@ -51,8 +51,8 @@ class FolderSearch {
     }
     const bool found = AddProcesses();
     if (!query_.job_id().empty() && !found) {
-      const std::string none =
-          absl::StrCat("no process of job ", query_.job_id(), " runs here");
+      const std::string none = absl::StrCat(
+          "no process of job ", query_.job_id(), " runs on this host");
       if (!asked_.has_value()) {
         return NotFound(
             none,
@@ -70,7 +70,7 @@ class FolderSearch {
 
  private:
   absl::Status CheckJob() const {
-    // Slurm's "4711_3", PBS's "4711.head", LSF's "4711[3]".
+    // Accepts Slurm's "4711_3", PBS's "4711.head", LSF's "4711[3]".
     static const LazyRE2 kForm = {R"([0-9A-Za-z_.\[\]-]{0,64})"};
     if (HasForm(query_.job_id(), *kForm)) return absl::OkStatus();
     return InvalidArgument(
@@ -83,7 +83,7 @@ class FolderSearch {
     result_.notes.push_back(absl::StrCat(parts...));
   }
 
-  // Whether there is one.
+  // Returns whether any process was found.
   bool AddProcesses() {
     bool found = false;
     for (const uint32_t pid : Candidates()) {
@@ -122,7 +122,7 @@ class FolderSearch {
     return pids;
   }
 
-  // No process uses an NPU of a host that has none.
+  // Without NPUs in the host no process uses one.
   bool MayHaveNpu() const {
     static const LazyRE2 kNode = {R"(davinci\d+)"};
     const auto nodes = files_.List("/dev");
@@ -131,9 +131,8 @@ class FolderSearch {
         *nodes, [](const std::string& name) { return HasForm(name, *kNode); });
   }
 
-  // What the memory of a user's process answers, and when, is in the hands of
-  // that user. It is read by a program that runs as the user, so that one which
-  // cannot be killed counts among those of the user.
+  // Users control what their processes' memory answers, and when. A program of
+  // that user reads it, so that an unkillable one counts among the user's.
   absl::StatusOr<std::string> ReadEnviron(const Process& process) const {
     const std::string path = absl::StrCat("/proc/", process.pid, "/environ");
     if (process.uid == 0) {
@@ -153,7 +152,7 @@ class FolderSearch {
     return absl::NotFoundError(path);
   }
 
-  // Nothing of one that has ended, or that is not of the user asked for.
+  // None if it has ended, or is not the requested user's.
   std::optional<Process> ReadProcess(uint32_t pid) const {
     static const LazyRE2 kIds = {R"((?s).*\nUid:\t(\d+)\t.*\nGid:\t(\d+)\t.*)"};
     static constexpr absl::string_view kKept[] = {"ASCEND_PROCESS_LOG_PATH",
@@ -192,7 +191,7 @@ class FolderSearch {
     const std::optional<RunAs> user = UserOf(process.uid);
     if (!user.has_value()) return;
     if (user->uid == 0) {
-      // A folder that a process of root names may lie where others make links.
+      // Users may make links in a folder that a root process names.
       return NoteOnce(asked_.has_value()
                           ? "of root only the own folder is read, not those "
                             "that processes of root name"
@@ -207,7 +206,7 @@ class FolderSearch {
     if (!absl::StartsWith(folder.path, "/") ||
         folder.path.size() > kMaxPathBytes) {
       return Note(folder.from, ": ", QuotedText(folder.path),
-                  " is no absolute path, and not read");
+                  " is not an absolute path, and was not read");
     }
     const std::string proc = absl::StrCat("/proc/", process.pid);
     const auto theirs = files_.ReadLink(proc + "/ns/mnt");
@@ -237,7 +236,7 @@ class FolderSearch {
     return user.home + "/ascend/log";
   }
 
-  // As whom a user's process is read; empty, and noted, if nobody is known.
+  // Returns the user as whom a process is read; empty, with a note, if unknown.
   std::optional<RunAs> UserOf(uint32_t uid) {
     const auto known = by_uid_.find(uid);
     if (known != by_uid_.end()) return known->second;
@@ -276,7 +275,7 @@ class FolderSearch {
          absl::StrCat("home of ", user.name)});
   }
 
-  // Only names are taken from /home: what lies below is for its user to read.
+  // Only names are read from /home: the rest is read as its user.
   void AddHomes() {
     const auto names = files_.List("/home");
     size_t users = 0;

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Users ann (1000) and bob (1001), and the processes that a test adds.
+// Has users ann (1000) and bob (1001), and the processes that a test adds.
 class FindLogFoldersTest : public testing::Test {
  protected:
   FindLogFoldersTest() {
@@ -42,7 +42,7 @@ class FindLogFoldersTest : public testing::Test {
     runner_.Answers(absl::StrCat("id -G ", name), absl::StrCat(uid, "\n"));
   }
 
-  // Variables are separated by blanks.
+  // Blanks separate the variables.
   void AddProcess(int pid, int uid, std::string variables) {
     for (char& c : variables) c = c == ' ' ? '\0' : c;
     root_.Write(absl::StrCat("/proc/", pid, "/environ"), variables);
@@ -52,7 +52,7 @@ class FindLogFoldersTest : public testing::Test {
                              "\t0\t0\t0\nGid:\t", uid + 5, "\t0\t0\t0\n"));
   }
 
-  // What reads the environment of a user's process.
+  // Returns the command that reads the environment of a user's process.
   std::string Head(int pid) const {
     return absl::StrCat("head -c 262144 ", root_.path(), "/proc/", pid,
                         "/environ");
@@ -94,8 +94,8 @@ TEST_F(FindLogFoldersTest, TakesTheFirstPlaceThatAJobsEnvironmentNames) {
   EXPECT_EQ(found->folders[3].path, "/data/bob/ascend/log");
 }
 
-// A user decides what a process answers and when: its environment may be 8 TB
-// long, or its memory may lie in a file system of the user's own.
+// A user controls a process's answers: its environment may be 8 TB long, or its
+// memory may lie in a file system of the user's own.
 TEST_F(FindLogFoldersTest, AProcessThatDoesNotAnswerHidesNoOther) {
   AddProcess(11, 1001, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
   AddProcess(12, 1000, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/other");
@@ -108,7 +108,7 @@ TEST_F(FindLogFoldersTest, AProcessThatDoesNotAnswerHidesNoOther) {
   EXPECT_LE(clock_.Monotonic() - began_, absl::Seconds(1));
 }
 
-// A reader that cannot be killed then counts among those of that user.
+// A reader that cannot be killed then counts among that user's.
 TEST_F(FindLogFoldersTest, WhatReadsTheMemoryOfAUsersProcessIsTheUser) {
   AddProcess(11, 1001, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
   AddProcess(12, 0, "SLURM_JOB_ID=7");
@@ -182,7 +182,7 @@ TEST_F(FindLogFoldersTest, PassesOverRelativePathsAndStrangeHomes) {
   const auto found = Find("", "7");
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_THAT(found->folders, IsEmpty());
-  EXPECT_THAT(found->notes, ElementsAre(HasSubstr("no absolute path")));
+  EXPECT_THAT(found->notes, ElementsAre(HasSubstr("is not an absolute path")));
 }
 
 TEST_F(FindLogFoldersTest, WithoutUserAndJobTakesUsersWhoseHomesAreInHome) {

@@ -15,9 +15,8 @@
 namespace clusterd {
 namespace {
 
-// What HCCL, the driver and their kin write where the code stands only in the
-// job's own output, with the code that it becomes there; where it becomes none,
-// the rule that is about it.
+// Error texts of HCCL, the driver and related programs, with the code in the
+// job's own output. Texts without a code have the name of a rule.
 constexpr absl::string_view kHostPort = "EI0019";
 
 struct KnownText {
@@ -25,8 +24,8 @@ struct KnownText {
   absl::string_view code;
 };
 constexpr KnownText kKnownTexts[] = {
-    // A code: "EI0006", "EJ0003" (HCOMM error_code.cc; other components of CANN
-    // number theirs alike). It stands for itself.
+    // Matches codes themselves: "EI0006", "EJ0003" (HCOMM error_code.cc; other
+    // components of CANN number theirs alike).
     {R"(\bE[A-Z]\d{4}\b)", ""},
     // HCCL docs, fault_diagnosis/cluster_info_nego.md.
     {"topo exchange (?:server|agent) get socket timeout", "EI0015"},
@@ -36,8 +35,8 @@ constexpr KnownText kKnownTexts[] = {
     {"host nic listen start failed", "EJ0003"},
     // HCCL 8 writes "is been using". See IsOfNpu.
     {"port is be(?:en|ing) us(?:ed|ing)", kHostPort},
-    // hiascend.com case 9514. HCCL's advice for every link failure names the
-    // TLS switch, too, and is no finding (vllm-ascend issue 1815).
+    // hiascend.com case 9514. HCCL's advice for every link failure also names
+    // the TLS switch, and is not a finding (vllm-ascend issue 1815).
     {"possible cause is that the TLS switch is inconsistent", "EI0016"},
     // HCOMM: "the IP address(%s) in the ranktable is inconsistent with …".
     {"in the ranktable is inconsistent with the IP", "EI0014"},
@@ -64,13 +63,13 @@ constexpr KnownText kKnownTexts[] = {
     {"error reading the file: Is a directory", "container-mounts"},
 };
 
-// The next hit of `rest`, which then begins behind it; empty: there is none.
+// Returns the next hit and moves `rest` behind it; empty without one.
 struct Found {
   absl::string_view text;
   absl::string_view code;
 };
 Found NextHit(re2::StringPiece* rest) {
-  // A group for each of kKnownTexts.
+  // One group for each of kKnownTexts.
   static const auto* const form = new RE2(absl::StrJoin(
       kKnownTexts, "|", [](std::string* out, const KnownText& known) {
         absl::StrAppend(out, "(", known.form, ")");
@@ -101,10 +100,10 @@ constexpr int kMaxDetails = 8;
 constexpr uint32_t kMaxRanks = 1 << 16;
 constexpr int kMaxListedRanks = 64;
 
-// What the lines of one code say besides.
+// Collects further details from the lines of one code.
 class Details {
  public:
-  // False: by its details the line is no hit.
+  // False: its details show that the line is not a hit.
   bool Take(absl::string_view line, absl::string_view found) {
     // Old CANN has four columns: no ports, no TLS. A row may end in a word.
     static const LazyRE2 kRow = {
@@ -193,16 +192,16 @@ class Details {
   uint32_t needed_ = 0;
 };
 
-// The line that position `at` of the text is in, without its end.
+// Returns the line around position `at`, without its end.
 absl::string_view LineAt(absl::string_view text, size_t at) {
   const size_t before = text.rfind('\n', at);
   const size_t begin = before == absl::string_view::npos ? 0 : before + 1;
-  // Nobody reads a line to its end that is megabytes long.
+  // Reads only a part of a line that is megabytes long.
   constexpr size_t kMost = 4 * kMaxHitTextBytes;
   const size_t from = std::max(begin, at > kMost ? at - kMost : 0);
   absl::string_view line = text.substr(from, at - from + kMost);
   line = line.substr(0, line.find('\n', at - from));
-  // The code itself must be seen.
+  // The code itself must stay visible.
   const size_t lead = at - from;
   if (lead > kMaxHitTextBytes / 2) {
     line.remove_prefix(lead - kMaxHitTextBytes / 2);
@@ -229,18 +228,18 @@ std::vector<LogHit> ScanLog(absl::string_view text, uint64_t first_line,
                             bool* left_out) {
   struct Counted {
     LogHit hit;
-    size_t line_begin;  // Of the last line that was counted.
+    size_t line_begin;  // Where the last counted line begins.
     Details details;
   };
   std::vector<Counted> found;
   re2::StringPiece rest(text.data(), text.size());
   uint64_t line = first_line;
   size_t line_begin = 0;
-  size_t seen = 0;             // Newlines are counted up to there.
-  size_t refused = text.npos;  // Begin of a line whose ends are different.
+  size_t seen = 0;             // Newlines before it are counted.
+  size_t refused = text.npos;  // Begin of a line with different ends.
   for (Found next = NextHit(&rest); !next.code.empty(); next = NextHit(&rest)) {
     const size_t at = static_cast<size_t>(next.text.data() - text.data());
-    // Not beyond the code, or a text that is all one line is read each time.
+    // Not beyond the code: otherwise each hit rereads a text without newlines.
     const absl::string_view before = text.substr(0, at);
     for (size_t end = before.find('\n', seen); end != before.npos;
          end = before.find('\n', seen)) {

@@ -148,7 +148,7 @@ TEST(ScanLogTest, KnowsWhatReportsOfTheFieldHave) {
   }
 }
 
-// Each text that may reach far is bounded, or a line of them takes hours.
+// Unbounded texts would make a line of them take hours.
 TEST(ScanLogTest, ALineOfHalfMatchesTakesTimeInProportion) {
   for (const char* part : {"port[16666] fail EI0006 ", "localIpAddr[1.2.3.4] ",
                            "[device_ip]:[ EI0006 ", "| 1.1.1.1(1) | EI0006 "}) {
@@ -181,7 +181,7 @@ TEST(ScanLogTest, BoundsTheTextAndTheNumberOfCodes) {
   EXPECT_TRUE(left_out);
 }
 
-// Minutes of a root daemon, if every code were to read what is behind it.
+// A root daemon would take minutes if each code read all that follows it.
 TEST(ScanLogTest, ALineOfNothingButCodesTakesTimeInProportion) {
   std::string text;
   while (text.size() < 8u << 20) text += "EI0006 ";

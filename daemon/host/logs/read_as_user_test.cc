@@ -1,5 +1,5 @@
-// Real `find` and `tail` as another user, which needs root outside of a user
-// namespace; as the test's own user where that cannot be had.
+// Runs real `find` and `tail` as another user, which needs root outside a user
+// namespace; otherwise as the test's own user.
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/stat.h>
@@ -34,14 +34,14 @@ using ::testing::StartsWith;
 constexpr char kLogs[] = "/home/ann/ascend/log";
 constexpr char kPlog[] = "/home/ann/ascend/log/debug/plog";
 
-// A machine with one user, ann, whose folder holds what the test puts there.
+// A machine with one user, ann, whose folder the test fills.
 class ReadAsUserTest : public testing::Test {
  protected:
   ReadAsUserTest() {
     const uid_t self = geteuid();
     user_ = self == 0 ? 65534 : self;
     group_ = self == 0 ? 65534 : getegid();
-    // A user namespace may refuse to set groups: then there is nobody to be.
+    // A user namespace may refuse to set groups, so the user stays.
     if (self == 0) {
       std::vector<gid_t> own(64);
       const int count = getgroups(64, own.data());
@@ -54,7 +54,7 @@ class ReadAsUserTest : public testing::Test {
                                     group_, ":Ann:/home/ann:/bin/sh'\n"));
     root_.WriteProgram("/usr/bin/id",
                        absl::StrCat("#!/bin/sh\necho ", group_, "\n"));
-    // Paths of the machine are those below the root here.
+    // Maps the machine's paths to those below the root here.
     root_.WriteProgram("/usr/bin/find",
                        "#!/bin/sh\nexec /usr/bin/find \"$@\"\n");
     root_.WriteProgram("/usr/bin/tail",
@@ -87,7 +87,7 @@ class ReadAsUserTest : public testing::Test {
     return ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   }
 
-  ScratchRoot root_{"/tmp"};  // Where the user may go.
+  ScratchRoot root_{"/tmp"};  // The user may enter it.
   uid_t user_ = 0;
   gid_t group_ = 0;
   bool can_become_ = true;
@@ -188,12 +188,12 @@ TEST_F(ReadAsUserTest, AHostWithoutLogsIsAnAnswer) {
       ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   EXPECT_FALSE(logs.has_missing()) << logs.DebugString();
   EXPECT_THAT(logs.files(), IsEmpty());
-  // Not in the words of find(1), and by the path that the user knows.
+  // Not find(1)'s own text, and with the path that the user knows.
   EXPECT_THAT(logs.notes(),
               Contains(absl::StrCat(kLogs,
                                     ": not read as ann: No such file or "
                                     "directory")));
-  // Nor does a host without NPUs and users have any.
+  // A host without NPUs and users has none either.
   root_.Remove("/home/ann/ascend");
   root_.Remove("/home/ann");
   const HostLogs none =

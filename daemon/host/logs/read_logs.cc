@@ -19,22 +19,22 @@
 namespace clusterd {
 namespace {
 
-// debug, run and security, below each plog and device-N, and the files.
+// Levels: debug, run and security, below each plog and device-N, and the files.
 constexpr char kMaxDepth[] = "5";
 constexpr size_t kMaxPathBytes = 512;
 constexpr size_t kMaxNotes = 50;
-constexpr uint64_t kMaxMessageBytes = 4096;  // Of a program's own words.
+constexpr uint64_t kMaxMessageBytes = 4096;  // Limit of a program's messages.
 constexpr absl::string_view kFind[] = {"/usr/bin/find", "/bin/find"};
 constexpr absl::string_view kTail[] = {"/usr/bin/tail", "/bin/tail"};
 
 struct FoundFile {
   const LogFolder* folder;
-  std::string path;  // Of whoever reads it.
+  std::string path;  // As its reader sees it.
   uint64_t size = 0;
   double changed_at_s = 0;
 };
 
-// OK if nobody but root can change what `path` leads to.
+// OK if only root can change what `path` leads to.
 absl::Status CheckRootsAlone(const HostAccess& host, const std::string& path) {
   std::string part;
   for (const absl::string_view name :
@@ -64,7 +64,7 @@ class LogReading {
                 : std::min<uint64_t>(query.max_read_bytes(), kMaxLogBytesRead)),
         left_to_send_(
             std::min<uint64_t>(query.max_sent_bytes(), kMaxLogBytesSent)),
-        // One file alone must not take what all others would be sent with.
+        // One file must not use up the budget of all others.
         sent_per_file_(left_to_send_ / 4) {}
 
   HostLogs Run() {
@@ -87,7 +87,7 @@ class LogReading {
       ListFiles(folder);
     }
     constexpr char kNoPlace[] =
-        "no process with an NPU and no user tells where logs lie; name a user "
+        "no process with an NPU and no user shows where logs lie; name a user "
         "(--user)";
     if (!looked_ && (!found.folders.empty() || !found.notes.empty())) {
       return absl::NotFoundError(found.folders.empty()
@@ -137,11 +137,11 @@ class LogReading {
     if (!listed) ListBelow(folder, folder.path, true);
   }
 
-  // Whether anything was told; if not, why is noted where `is_last`.
+  // Returns whether `find` listed it; if not and `is_last`, notes the reason.
   bool ListBelow(const LogFolder& folder, const std::string& path,
                  bool is_last) {
     const bool is_root = folder.user.uid == 0;
-    // A folder that is a link itself is the user's own affair.
+    // A user's folder may itself be a link; root's may not.
     std::vector<std::string> argv = {
         find_,   is_root ? "-P" : "-H", host_.files().Resolve(path),
         "-xdev", "-maxdepth",           kMaxDepth};
@@ -161,7 +161,7 @@ class LogReading {
       return true;
     }
     const bool told = !run->standard_output.empty() || run->exit_status == 0;
-    // A folder that is not there holds no logs, which is an answer.
+    // A missing folder has no logs, which is an answer.
     looked_ |=
         told || (is_last && absl::EndsWith(run->standard_error,
                                            ": No such file or directory\n"));
@@ -188,8 +188,8 @@ class LogReading {
     }
   }
 
-  // Each "2049:131 1767225600.0000000000 1234 /home/ann/…" with a NUL behind
-  // it; a cut one has none. Containers may see the same file.
+  // Entries are "2049:131 1767225600.0000000000 1234 /home/ann/…" and a NUL,
+  // which a truncated one lacks. Containers may see the same file.
   void TakeFiles(const LogFolder& folder, absl::string_view output) {
     static const LazyRE2 kForm = {
         R"((?s)(\d+:\d+) (\d{1,12}\.\d+) (\d+) (/.*))"};
@@ -228,7 +228,7 @@ class LogReading {
       return told.set_cut(
           BoundedUtf8(absl::StrCat("not read: ", WhyNot(run)), kMaxPathBytes));
     }
-    // A file may have grown meanwhile.
+    // A file may have grown since.
     Take(absl::string_view(run->standard_output).substr(0, most),
          most < file.size, &told);
   }
@@ -239,7 +239,7 @@ class LogReading {
                           : PrintableText(LastWords(run->standard_error));
   }
 
-  // The end of the first line, behind its last colon: "Permission denied".
+  // Returns the first line's text after its last colon: "Permission denied".
   static absl::string_view LastWords(absl::string_view said) {
     said = said.substr(0, said.find('\n'));
     const size_t colon = said.rfind(": ");
@@ -275,7 +275,7 @@ class LogReading {
   uint64_t left_to_send_;
   const uint64_t sent_per_file_;
   bool hits_left_out_ = false;
-  bool looked_ = false;  // Some folder has told what is in it.
+  bool looked_ = false;  // Some folder could be listed.
   std::string find_;
   std::string tail_;
   std::vector<FoundFile> files_;

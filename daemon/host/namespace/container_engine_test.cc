@@ -138,7 +138,7 @@ TEST_F(ContainerEngineTest, BelievesOnlyNumbers) {
     runner_.Forget(kDocker);
     runner_.Answers(kDocker, answer);
     EXPECT_THAT(Why(absl::StatusCode::kFailedPrecondition),
-                HasSubstr("is no process id"));
+                HasSubstr("is not a process id"));
   }
 }
 

@@ -24,17 +24,15 @@
 #include "config/values/network_namespace.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 
 namespace clusterd {
 namespace {
 
-// SO_NETNS_COOKIE of the kernel's asm-generic/socket.h, which x86 and ARM use;
-// older headers lack it.
+// SO_NETNS_COOKIE of asm-generic/socket.h (x86, ARM); older headers lack it.
 constexpr int kNetnsCookie = 71;
-constexpr char kNeedsTheHostsProcesses[] =
-    "; clusterd needs to run as root, with the host's processes in view";
 
 bool HasEnded(int error) {
   return error == ENOENT || error == ENOTDIR || error == ESRCH;
@@ -45,55 +43,46 @@ absl::Status ErrnoStatus(const std::string& name, const std::string& path,
   const std::string message =
       absl::StrCat(name, ": ", path, ": ", strerror(error));
   if (HasEnded(error)) {
-    return NotFound(message, "; it has ended, or never was on this host");
+    return NotFoundWords("fact-netns-ended", message);
   }
   if (error != EACCES && error != EPERM) return absl::UnavailableError(message);
-  return PermissionDenied(message, kNeedsTheHostsProcesses);
+  return DeniedWords("fact-netns-no-rights", message);
 }
 
 absl::Status NoNamespace(const std::string& name, const std::string& path) {
-  return FailedPrecondition(name, ": ", path,
-                            " is no network namespace, expected a file such as "
-                            "/run/netns/NAME or /proc/PID/ns/net");
+  return PreconditionWords("fact-no-netns", name, path);
 }
 
-// Of a path that somebody asked for: the same whatever is there, so that nobody
-// learns from root which files a host has.
+// Returns the same error for a requested path whatever is there, so that its
+// text does not reveal which files root sees.
 absl::StatusOr<OpenNetworkNamespace> WithOneText(
     const std::string& name, absl::StatusOr<OpenNetworkNamespace> opened) {
   if (opened.ok()) return opened;
-  return absl::Status(
-      opened.status().code(),
-      absl::StrCat(name,
-                   ": no network namespace that can be entered, expected "
-                   "a file such as /run/netns/NAME or /proc/PID/ns/net"));
+  return WithWords(opened.status(), Worded("fact-netns-not-entered", name));
 }
 
 absl::Status EnterError(const std::string& name, int error) {
   const std::string message =
       absl::StrCat(name, ": may not be entered: ", strerror(error));
   if (error != EPERM) return absl::FailedPreconditionError(message);
-  return PermissionDenied(
-      message,
-      "; clusterd needs CAP_SYS_ADMIN, and RestrictNamespaces=net "
-      "where systemd confines it");
+  return DeniedWords("fact-netns-needs", message);
 }
 
-// `ip netns` and the CNI plugins of Kubernetes; docker, under both its paths.
+// Folders of `ip netns`, Kubernetes's CNI plugins, and docker, by both paths.
 constexpr const char* kFolders[] = {"/run/netns", "/var/run/docker/netns",
                                     "/run/docker/netns"};
-// A process may end after it has made one with a number that was looked at
-// before: process ids start again at the lowest.
+// A process may end after making a child whose pid is below those already
+// checked: process ids wrap around.
 constexpr int kPasses = 2;
-// Only who sees the first process can see them all.
+// Only a process that sees the first process can see them all.
 constexpr const char* kAlwaysThere[] = {"/proc/self/ns/net", "/proc/1/ns/net"};
 
-// The files of the namespaces that there are now, below the root. `unlisted`
-// gets the first reason why there may be more.
+// Returns the files of all current namespaces below the root. `unlisted` gets
+// the first reason why there may be more.
 std::vector<std::string> ListNamespaceFiles(const FileReader& files,
                                             std::string* unlisted) {
   const auto list = [&](absl::string_view folder) {
-    // Of a process with more threads than that the first ones.
+    // Lists only the first threads of a process with too many.
     const auto names = files.List(folder, FileReader::Beyond::kLeftOut);
     if (!names.ok() && !absl::IsNotFound(names.status()) && unlisted->empty()) {
       *unlisted = std::string(names.status().message());
@@ -131,7 +120,7 @@ constexpr Engine kEngines[] = {
     {"crictl", "inspect --output go-template --template {{.info.pid}}"},
 };
 
-// 0: the container does not run. NotFound: this engine has no such container.
+// Returns 0 if it does not run. NotFound: the engine does not know it.
 absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
                                    const std::string& program,
                                    const HostAccess& host,
@@ -153,7 +142,7 @@ absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
     uint32_t pid = 0;
     if (HasForm(out, *kPid, &pid)) return pid;
     return FailedPrecondition(subject, ": ", QuotedText(out),
-                              " is no process id");
+                              " is not a process id");
   }
   const absl::string_view said =
       result.standard_error.empty()
@@ -172,7 +161,7 @@ absl::StatusOr<uint32_t> AskEngine(const Engine& engine,
 
 absl::StatusOr<OpenNetworkNamespace> OpenNetworkNamespace::Open(
     const std::string& path, const std::string& name) {
-  // Looks before it opens: a device would act on an open.
+  // Checks the file before it opens it: an open may act on a device.
   const OwnedFd seen(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct statfs system;
   struct stat info;
@@ -186,7 +175,7 @@ absl::StatusOr<OpenNetworkNamespace> OpenNetworkNamespace::Open(
            O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file->get() < 0) return ErrnoStatus(name, path, errno);
   const int type = ioctl(file->get(), NS_GET_NSTYPE);
-  // Kernels before 4.11 do not tell; setns tells them apart then.
+  // Before Linux 4.11 the type is unknown; setns then refuses another one.
   if (type >= 0 && type != CLONE_NEWNET) return NoNamespace(name, path);
   return OpenNetworkNamespace(file, info.st_ino, name);
 }
@@ -242,9 +231,9 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
     case NetworkNamespace::kPid:
       return of_process(target.pid());
     case NetworkNamespace::kPath: {
-      // An undo asks for it, too, and must not wait for a file system that a
-      // user has mounted, such as below /run/user. A process's own is the
-      // kernel's, whoever the process belongs to.
+      // An undo uses this, too, and must not wait for a file system that a user
+      // has mounted, such as below /run/user. A process's own file belongs to
+      // the kernel, whatever the process's user.
       absl::Status safe;
       if (!absl::StartsWith(target.path(), "/proc/")) {
         safe = CheckFile(host.paths.root, target.path(),
@@ -264,7 +253,7 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
     const HostPaths& paths, uint64_t inode, const std::string& name) {
   const FileReader files(paths.root);
-  std::string untold;  // Why one of them could not be looked at: the first.
+  std::string untold;  // First reason why one could not be checked.
   for (int pass = 0; pass < kPasses; ++pass) {
     for (const std::string& file : ListNamespaceFiles(files, &untold)) {
       const std::string path = files.Resolve(file);
@@ -279,7 +268,7 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
       }
       if (info.st_ino != inode) continue;
       auto opened = OpenNetworkNamespace::Open(path, name);
-      // Else it has moved in between.
+      // Otherwise the file has changed meanwhile.
       if (opened.ok() && opened->inode() == inode) return opened;
       if (!opened.ok() && !absl::IsNotFound(opened.status()) &&
           !absl::IsFailedPrecondition(opened.status())) {
@@ -288,12 +277,9 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
     }
   }
   if (!untold.empty()) {
-    return Unavailable(name, ": whether network namespace ", inode,
-                       " is still there cannot be told: ", untold,
-                       kNeedsTheHostsProcesses);
+    return UnavailableWords("fact-netns-untold", name, inode, untold);
   }
-  return NotFound(name, ": no process is in network namespace ", inode,
-                  ", and no file in /run/netns or of docker's holds it");
+  return NotFoundWords("fact-netns-gone", name, inode);
 }
 
 absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
@@ -321,7 +307,7 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
       stopped.push_back(engine.name);
       continue;
     }
-    // The same process: podman answers under docker's name, too.
+    // podman answers under docker's name, too: the same process.
     if (found != 0 && found != *pid) {
       return FailedPrecondition("container \"", container, "\": runs in ",
                                 found_by, " (process ", found, ") and in ",
@@ -333,23 +319,18 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
   }
   if (found != 0) return found;
   if (!stopped.empty()) {
-    return NotFound("container \"", container, "\": does not run, says ",
-                    absl::StrJoin(stopped, " and "),
-                    "; start it, then try again");
+    return NotFoundWords("fact-container-stopped", container,
+                         absl::StrJoin(stopped, " and "));
   }
   if (!worst.ok()) {
     return absl::Status(worst.code(),
                         absl::StrCat(worst.message(), kWithoutEngine));
   }
   if (asked.empty()) {
-    return NotFound(
-        "container \"", container,
-        "\": no container engine on this host, looked for docker, podman, "
-        "isula and crictl in /usr/bin and /usr/local/bin",
-        kWithoutEngine);
+    return NotFoundWords("fact-no-engine", container);
   }
-  return NotFound("container \"", container, "\": no such container, says ",
-                  absl::StrJoin(asked, " and "));
+  return NotFoundWords("fact-no-container", container,
+                       absl::StrJoin(asked, " and "));
 }
 
 }  // namespace clusterd

@@ -91,7 +91,7 @@ TEST_F(NetworkNamespaceSearchTest, FindsOneThatOnlyAFileHolds) {
 }
 
 TEST_F(NetworkNamespaceSearchTest, SaysThatNothingHoldsIt) {
-  // Not all processes of this machine may be the test's to look at.
+  // The test may not have access to all processes of this machine.
   root_.Write("/proc/self/ns/net", "");
   root_.Write("/proc/1/ns/net", "");
   root_.Link("/proc/7/task/8/ns/net", train_->path());
@@ -122,7 +122,7 @@ TEST_F(NetworkNamespaceSearchTest, DoesNotCallGoneWhatItCannotSee) {
   EXPECT_EQ(unread.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(unread.message()),
               HasSubstr("/proc/7/task/8/ns/net: Too many levels"));
-  // One that is found is found, whatever else is not to be seen.
+  // An existing match counts, despite other unreadable processes.
   root_.Link("/proc/9/task/9/ns/net", train_->path());
   EXPECT_TRUE(Find(inode_, root_.paths()).ok());
 }

@@ -60,7 +60,7 @@ TEST_F(NetworkNamespaceTest, DoesNotHangOnAPipe) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-// A user may mount a file system there that never answers, on an undo too.
+// A user may mount an unresponsive file system there, also during an undo.
 TEST_F(NetworkNamespaceTest, LooksAtNothingInAFolderThatUsersCanChange) {
   for (const int mode : {0777, 01777}) {
     root_.MakeFolder("/run/user/1000", mode);
@@ -69,7 +69,7 @@ TEST_F(NetworkNamespaceTest, LooksAtNothingInAFolderThatUsersCanChange) {
   }
   const std::string own = absl::StrCat("/proc/", getpid(), "/ns/net");
   EXPECT_TRUE(FindPath(HostPaths{}, own).ok());
-  // Nor by way of what a process has opened, or is in.
+  // Paths through a process's open files or folders are refused, too.
   for (const char* path : {"/proc/7/root/run/netns/train",
                            "/proc/self/cwd/ns/net", "/proc/7/fd/3/ns/net"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(FindPath(HostPaths{}, path))) << path;
@@ -82,15 +82,16 @@ TEST_F(NetworkNamespaceTest, SaysOfAPathTheSameWhateverIsThere) {
   root_.Remove("/run/netns/train");
   const absl::Status gone = FindPath(root_.paths(), "/run/netns/train");
   EXPECT_EQ(gone.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(gone.message(),
-            "path:/run/netns/train: no network namespace that can be entered, "
-            "expected a file such as /run/netns/NAME or /proc/PID/ns/net");
+  EXPECT_EQ(
+      gone.message(),
+      "path:/run/netns/train: not a network namespace that can be entered, "
+      "expected a file such as /run/netns/NAME or /proc/PID/ns/net");
   EXPECT_EQ(text.message(), gone.message());
 }
 
 TEST_F(NetworkNamespaceTest, SaysThatANamespaceIsGone) {
   NetworkNamespace process;
-  process.set_pid(4194304);  // pid_max itself is never given out.
+  process.set_pid(4194304);  // Above any pid that the kernel assigns.
   EXPECT_TRUE(absl::IsNotFound(Find(HostPaths{}, process).status()));
 }
 
@@ -140,7 +141,7 @@ TEST_F(NetworkNamespaceTest, HasACookieThatNoOtherGets) {
   std::string why;
   std::set<uint64_t> cookies = {*here};
   for (int i = 0; i < 20; ++i) {
-    // The one before has ended, so that its inode is free again.
+    // The previous namespace has ended, so that its inode is free again.
     const auto train = TestNamespace::Make(&why);
     if (train == nullptr) GTEST_SKIP() << why;
     const uint64_t cookie = CookieIn(train->path());

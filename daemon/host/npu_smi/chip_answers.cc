@@ -30,10 +30,11 @@ absl::Status Bad(absl::string_view what, absl::string_view text) {
   return InvalidArgument(what, " ", QuotedText(text));
 }
 
-// The values of an answer. Views into it.
+// The values of an answer, as views into it.
 class Answer {
  public:
-  // With `odd` set, lines without a colon are left out, and the first is there.
+  // With `odd` set, skips lines without a colon and keeps the first error in
+  // it.
   static absl::StatusOr<Answer> Read(absl::string_view output,
                                      absl::Status* odd = nullptr) {
     static const LazyRE2 kForm = {
@@ -56,7 +57,7 @@ class Answer {
 
   bool Has(absl::string_view key) const { return values_.count(key) > 0; }
 
-  // Of a key that must stand once.
+  // Returns the value of a key that must occur once.
   absl::StatusOr<absl::string_view> Value(absl::string_view key) const {
     const auto [first, last] = values_.equal_range(key);
     if (first == last) return Bad(absl::StrCat("no \"", key, "\" in"), text_);
@@ -64,7 +65,7 @@ class Answer {
     return Bad(absl::StrCat("\"", key, "\" more than once in"), text_);
   }
 
-  // Of a key that may be missing, be the tool's NA, or stand several times.
+  // Returns the joined values of a key that may be missing, "NA", or repeated.
   std::string AllOf(absl::string_view key) const {
     std::string all;
     for (auto [at, last] = values_.equal_range(key); at != last; ++at) {
@@ -94,7 +95,7 @@ absl::StatusOr<uint64_t> PagesToCome(const Answer& answer,
   return pages > (uint64_t{1} << 31) ? 0 : pages;
 }
 
-// Both causes bring the same texts.
+// Both causes produce the same texts.
 constexpr absl::string_view kOwned =
     ": another container owns the devices (device-namespace names it), or this "
     "one lacks a mount of the driver: /usr/local/dcmi, "
@@ -121,7 +122,7 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
   const bool of_card = !answer.Has("Health Status") && answer.Has("Health");
   const auto found = answer.Value(of_card ? "Health" : "Health Status");
   const absl::string_view word = found.value_or("OK");
-  // A chip that is ill is so whatever stands beside it.
+  // A fault counts despite further unknown lines.
   if (word == "OK") RETURN_IF_ERROR(odd);
   RETURN_IF_ERROR(found.status());
   const auto* const known = absl::c_find_if(kHealths, [&](const auto& health) {
@@ -138,7 +139,7 @@ absl::StatusOr<ChipHealth> ParseNpuSmiHealth(absl::string_view output) {
     if (absl::StartsWith(digits, "0X")) digits.erase(0, 2);
     const bool is_code = !digits.empty() && digits.size() <= 8 &&
                          absl::c_all_of(digits, absl::ascii_isxdigit);
-    // The word alone says that the chip is ill, whatever the codes look like.
+    // The health word alone reports a fault, even with unknown codes.
     if (health.health() == ChipHealth::OK) {
       if (!is_code || health.error_codes_size() == kMaxCodes) {
         return Bad("no error code:", code);
@@ -224,7 +225,7 @@ absl::StatusOr<SuperPodPlace> ParseNpuSmiSuperPod(absl::string_view output) {
 
 absl::StatusOr<std::map<std::pair<uint32_t, uint32_t>, DeviceMemory>>
 ParseNpuSmiMemory(absl::string_view output) {
-  // What the second cell is tells the rows apart: health, PCI address, pid.
+  // The second cell distinguishes the rows: health, PCI address, pid.
   static const LazyRE2 kNpu = {R"(\| *(\d+) +[^|]+\| *[A-Za-z]+ *\|[^|]*\|)"};
   static const LazyRE2 kChip = {
       R"(\| *(\d+)(?: +\d+)? *\| *[[:xdigit:]]+:[[:xdigit:]:.]+ *\|)"
@@ -233,7 +234,7 @@ ParseNpuSmiMemory(absl::string_view output) {
       R"(\| *(\d+) +(\d+) *\| *(\d+) *\|.*\| *\d* *\|)", RE2::Latin1};
   std::map<std::pair<uint32_t, uint32_t>, DeviceMemory> memories;
   std::pair<uint32_t, uint32_t> chip;
-  bool has_npu = false;  // The row above has named it.
+  bool has_npu = false;  // The row above names it.
   for (const absl::string_view line : NpuSmiDataLines(output)) {
     DeviceMemory memory;
     uint64_t used = 0;
@@ -260,7 +261,7 @@ ParseNpuSmiMemory(absl::string_view output) {
 absl::Status NpuSmiFailure(const CommandResult& result) {
   const std::string streams =
       absl::StrCat(result.standard_error, "\n", result.standard_output);
-  // "dcmi module initialize failed. ret is -8005" of other releases, too.
+  // Includes "dcmi module initialize failed. ret is -8005" of other releases.
   static const LazyRE2 kIsOwned = {
       R"(.*(?:ret is -(?:8005|8020|9005)\b|drvErr=87\b).*|)"
       R"((?:dcmi model initialized|DrvMngGetConsoleLogLevel) failed.*)",

@@ -79,7 +79,7 @@ TEST(ParseNpuSmiHealthTest, NeverTakesAnUnknownWordForHealthy) {
       "no error code: \"what?\"");
 }
 
-// Each further code has a line of words without a key.
+// Each further code has a line of text without a key.
 TEST(ParseNpuSmiHealthTest, ReadsAChipWithSeveralFaults) {
   const ChipHealth health =
       ParseNpuSmiHealth(
@@ -150,7 +150,7 @@ TEST(ParseNpuSmiMemoryTest, ReadsTablesOfEveryWidth) {
   EXPECT_THAT(container.at(Key(0, 0)).pids(), ElementsAre(6277));
 }
 
-// No HBM column, and ids of five digits.
+// There is no HBM column, and ids have five digits.
 TEST(ParseNpuSmiMemoryTest, ReadsCardsWithoutHbm) {
   const auto cards =
       ParseNpuSmiMemory(Golden("info_310p3_six_cards.txt")).value();
@@ -163,7 +163,7 @@ TEST(ParseNpuSmiMemoryTest, LeavesOutWhatHasNoNumbers) {
   const std::string table = Golden("info_a3.txt");
   const size_t all = ParseNpuSmiMemory(table).value().size();
   ASSERT_GT(all, 1u);
-  // The row of a health that is no word is not given to its neighbour.
+  // A row with an invalid health does not count for its neighbour.
   const std::string broken = absl::StrReplaceAll(
       table,
       {{"| 0     Ascend910           | OK ", "| 0     Ascend910  | 7 "}});
@@ -254,7 +254,7 @@ TEST(ParseNpuSmiSuperPodTest, ReadsThePlaceOfAChip) {
 
 TEST(ParseNpuSmiSuperPodTest, QuotesWhatItDoesNotKnow) {
   const std::string text = Golden("spod_info_a3.txt");
-  // As an Ascend 950 prints it.
+  // An Ascend 950 prints it this way.
   ExpectRefused(
       ParseNpuSmiSuperPod(text.substr(text.find("\tSuper Pod Size"))).status(),
       "no \"SDID\"");

@@ -126,7 +126,7 @@ TEST_F(ChipObserverTest, DoesNotAskAnAscend950) {
   EXPECT_THAT(runner_.commands(), IsEmpty());
 }
 
-// In a container logic ids begin at 0, and with a device gone they move up.
+// A container's logic ids begin at 0, and move up when a device is gone.
 TEST_F(ChipObserverTest, TakesNoChipForAnotherOne) {
   ids_.set_ids(1, 4);
   ExpectAll(Read()[0], Missing::NOT_SUPPORTED, "which is which");
@@ -135,7 +135,7 @@ TEST_F(ChipObserverTest, TakesNoChipForAnotherOne) {
   ExpectAll(Read()[0], Missing::NOT_SUPPORTED, "which is which");
 }
 
-// Which of the three is gone, logic ids do not tell.
+// Logic ids do not show which of the three is gone.
 TEST_F(ChipObserverTest, HidesNoChipThatLogicIdsLeaveOut) {
   ids_.add_ids(2);
   for (const DeviceFacts& facts : Read()) {
@@ -154,11 +154,11 @@ TEST_F(ChipObserverTest, AsksTheChipsThatAreListedByPhysicalIds) {
   EXPECT_EQ(facts[0].health().value().health(), ChipHealth::OK);
   ExpectAll(facts[1], Missing::TOOL_FAILED, "does not list");
   EXPECT_EQ(facts[2].health().value().health(), ChipHealth::OK);
-  // A container with some of the devices may be shown all.
+  // A container with some of the devices may see all in the list.
   ids_.clear_ids();
   ids_.add_ids(2);
   EXPECT_EQ(Read()[0].health().value().health(), ChipHealth::OK);
-  // Each side has one of its own: then the tool counts otherwise.
+  // Each side lists a device that the other lacks: the tool counts otherwise.
   ids_.add_ids(1);
   ExpectAll(Read()[0], Missing::NOT_SUPPORTED, "which is which");
 }
@@ -225,7 +225,7 @@ TEST_F(ChipObserverTest, AsksAChipNothingMoreThatHangs) {
 
 TEST_F(ChipObserverTest, AddsNoProcessToOneThatCannotBeKilled) {
   runner_.Forget(Query("health", "1"));
-  // This process is there for as long as the test runs.
+  // This process exists as long as the test runs.
   runner_.HangsForEver(Query("health", "1"), getpid());
   Read();
   const int asked = runner_.CountOf(Query("health", "1"));

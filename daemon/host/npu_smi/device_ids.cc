@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "config/values/number_list.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/npu_smi/chip_answers.h"
@@ -23,7 +24,7 @@ constexpr absl::string_view kNpuSmi[] = {"/usr/local/sbin/npu-smi",
 constexpr size_t kLogicIdColumn = 2;
 constexpr size_t kPhysicalIdColumn = 3;
 
-// Two digits at most: hccn_tool takes no more.
+// At most two digits: hccn_tool accepts no more.
 std::optional<uint32_t> ParseId(absl::string_view digits) {
   uint32_t id = 0;
   if (digits.size() > 2 || !ParseDigits(digits, &id)) return {};
@@ -77,7 +78,7 @@ absl::StatusOr<DeviceIdsFact::Ids> FindIds(const HostAccess& host) {
 
 using Chips = std::map<uint32_t, ChipPlace>;
 
-// The questions to one chip. Has its lock for as long as it lives.
+// Queries one chip. Holds its lock while it lives.
 class ChipSession {
  public:
   ChipSession(const std::string& npu_smi, uint32_t device, ChipPlace place,
@@ -96,7 +97,7 @@ class ChipSession {
     }
   }
 
-  // Of the card, whose board the chip sits on, the query has no chip.
+  // A query of the card, on whose board the chip sits, names no chip.
   template <typename Parse>
   auto Ask(absl::string_view query, Parse parse, bool of_card = false)
       -> decltype(parse("")) {
@@ -108,7 +109,7 @@ class ChipSession {
     const absl::StatusOr<std::string> output = Run(std::move(words));
     auto answer = output.ok() ? parse(*output) : output.status();
     if (answer.ok()) return answer;
-    // What chips do not support folds without their ids.
+    // Without ids, unsupported queries of several chips fold.
     const bool folds = absl::IsUnimplemented(answer.status());
     const absl::Status status(
         answer.status().code(),
@@ -135,8 +136,7 @@ class ChipSession {
     }
     const absl::Status failure = NpuSmiFailure(result);
     if (failure.ok()) return std::move(result.standard_output);
-    // A line that it refuses is of a newer npu-smi; a chip that it does not
-    // find should be there.
+    // npu-smi refuses queries of newer releases; a missing chip is a fault.
     const absl::StatusCode code =
         absl::IsInvalidArgument(failure) ? absl::StatusCode::kUnimplemented
         : absl::IsNotFound(failure)      ? absl::StatusCode::kUnavailable
@@ -150,7 +150,7 @@ class ChipSession {
   const HostAccess& host_;
   DeviceLocks* const locks_;
   DeviceLocks::Lock lock_;
-  // Not OK: nothing more is asked, for this reason.
+  // Not OK: no further query runs, for this reason.
   absl::Status stopped_;
 };
 
@@ -160,7 +160,7 @@ void AskChip(ChipSession chip, bool in_super_pod, DeviceFacts* facts) {
   SetFact(chip.Ask("board", ParseNpuSmiCompatibility, /*of_card=*/true),
           facts->mutable_compatibility());
   absl::StatusOr<HccsLinks> hccs = chip.Ask("hccs", ParseNpuSmiHccs);
-  // The same query's name in some builds.
+  // Some builds have this name for the query.
   if (absl::IsUnimplemented(hccs.status())) {
     absl::StatusOr<HccsLinks> xlink = chip.Ask("xlink", ParseNpuSmiHccs);
     if (!absl::IsUnimplemented(xlink.status())) hccs = std::move(xlink);
@@ -178,9 +178,9 @@ void MissChip(const Missing& missing, bool in_super_pod, DeviceFacts* facts) {
   if (in_super_pod) SetMissing(missing, facts->mutable_super_pod());
 }
 
-// Where each id is; one that is not listed may lack there. Logic ids are the
-// machine's only if they are the same ones: one device more or less shifts all.
-// Physical ids are, but not where each side has some of its own. Unavailable:
+// Returns the place of each id; a listed chip may be missing. Logic ids are the
+// machine's only if both lists are equal, since a missing device shifts all.
+// Physical ids are, unless each side has ids that the other lacks. Unavailable:
 // the tool lists too few. Unimplemented: it numbers them otherwise.
 absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
                                 const HostAccess& host,
@@ -203,14 +203,13 @@ absl::StatusOr<Chips> FindChips(const std::string& npu_smi,
   const bool all_known = known == expected && listed == expected;
   const bool one_side_only = known == expected || known == listed;
   if (map.physical ? one_side_only : all_known) return std::move(map.chips);
-  const std::string why = absl::StrCat(
-      "`npu-smi info -m` lists ", listed, " devices, with other ids than the ",
-      expected, " of ", ids.source(), ": it cannot be told which is which");
-  return listed < expected && !map.physical ? absl::UnavailableError(why)
-                                            : absl::UnimplementedError(why);
+  return WithWords(listed < expected && !map.physical
+                       ? absl::UnavailableError("")
+                       : absl::UnimplementedError(""),
+                   Worded("fact-ids-differ", listed, expected, ids.source()));
 }
 
-// One table has all chips. A 310P's has ids of 5 digits.
+// One table has all chips. A 310P's ids have 5 digits.
 void ReadMemory(const std::string& npu_smi, const HostAccess& host,
                 const Chips& chips, std::vector<DeviceFacts>* facts) {
   const auto output = RunNpuSmi({npu_smi, "info"}, host);
@@ -225,8 +224,7 @@ void ReadMemory(const std::string& npu_smi, const HostAccess& host,
     } else if (const auto row = table->find(key); row != table->end()) {
       *fact->mutable_value() = row->second;
     } else {
-      SetMissing(Missing::NOT_SUPPORTED,
-                 "`npu-smi info` shows no memory of the device", fact);
+      SetMissing(Missing::NOT_SUPPORTED, Worded("fact-no-memory"), fact);
     }
   }
 }
@@ -271,18 +269,18 @@ absl::StatusOr<ChipMap> ParseNpuSmiMapping(absl::string_view output) {
 absl::StatusOr<std::string> RunNpuSmi(std::vector<std::string> argv,
                                       const HostAccess& host) {
   const std::string name = absl::StrCat(
-      "`npu-smi ", absl::StrJoin(argv.begin() + 1, argv.end(), " "), "`: ");
+      "`npu-smi ", absl::StrJoin(argv.begin() + 1, argv.end(), " "), "`");
   Command command = {std::move(argv), host.budget->ForCommand()};
   command.needs_driver = true;
   ASSIGN_OR_RETURN(CommandResult result, host.runner->Run(command));
   if (result.timed_out) {
-    return DeadlineExceeded(name, "no answer in ",
-                            host.budget->CutBy(result.elapsed));
+    return DeadlineWords("fact-no-answer", name,
+                         host.budget->CutBy(result.elapsed));
   }
-  if (result.output_cut) return Unavailable(name, "endless output");
+  if (result.output_cut) return Unavailable(name, ": endless output");
   const absl::Status failure = NpuSmiFailure(result);
   if (failure.ok()) return std::move(result.standard_output);
-  return Unavailable(name, failure.message());
+  return Unavailable(name, ": ", failure.message());
 }
 
 absl::StatusOr<ChipMap> ReadNpuSmiMapping(const std::string& npu_smi,
@@ -312,9 +310,7 @@ std::vector<DeviceFacts> ReadChips(const HostAccess& host,
   absl::StatusOr<Chips> chips = Chips();
   std::optional<Missing> missing;
   if (request.generation() == NpuToolFacts::ASCEND_950) {
-    missing = MakeMissing(Missing::NOT_QUERIED,
-                          "npu-smi of an Ascend 950 has a command line that "
-                          "clusterd does not know");
+    missing = MakeMissing(Missing::NOT_QUERIED, Worded("fact-npu-smi-950"));
   } else if (!npu_smi.ok()) {
     missing = MissingFor(npu_smi.status());
   } else if (chips = FindChips(*npu_smi, host, ids, npu_ids); !chips.ok()) {
@@ -328,8 +324,7 @@ std::vector<DeviceFacts> ReadChips(const HostAccess& host,
     if (missing.has_value()) {
       MissChip(*missing, request.ask_vnic(), of);
     } else if (chips->count(id) == 0) {
-      MissChip(MakeMissing(Missing::TOOL_FAILED,
-                           "`npu-smi info -m` does not list the device"),
+      MissChip(MakeMissing(Missing::TOOL_FAILED, Worded("fact-not-listed")),
                request.ask_vnic(), of);
     } else {
       running.push_back(std::async([&, id, of] {

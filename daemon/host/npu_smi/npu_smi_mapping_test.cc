@@ -41,7 +41,7 @@ TEST(ParseNpuSmiMappingTest, TakesPhysicalIdsOfA3) {
               ElementsAre(Pair(6, FieldsAre(3, 0)), Pair(7, FieldsAre(3, 1))));
 }
 
-// As 310P3 cards in every 32nd slot have them, with blanks behind each row.
+// The output for 310P3 cards in every 32nd slot, with blanks after each row.
 TEST(ParseNpuSmiMappingTest, ReadsSparseNpuIdsWithTrailingBlanks) {
   const auto map = ParseNpuSmiMapping(
       "\tNPU ID      Chip ID      Chip Logic ID     Chip Name      \n"

@@ -22,13 +22,13 @@ namespace clusterd {
 namespace {
 
 constexpr size_t kMaxCommandBytes = 64;
-// Sockets whose owners are looked for.
+// Limit of sockets whose owners are searched.
 constexpr size_t kMaxOwned = 1 << 16;
-// More than launches choose a rendezvous port from.
+// Launches choose a rendezvous port from fewer.
 constexpr uint32_t kWidePorts = 512;
 constexpr absl::string_view kTables[] = {"tcp", "tcp6", "udp", "udp6"};
 
-// Of Linux include/net/tcp_states.h, from 1.
+// States of Linux include/net/tcp_states.h, from 1.
 constexpr absl::string_view kTcpStates[] = {
     "ESTABLISHED", "SYN_SENT",  "SYN_RECV", "FIN_WAIT1",
     "FIN_WAIT2",   "TIME_WAIT", "CLOSE",    "CLOSE_WAIT",
@@ -41,8 +41,8 @@ absl::Status Malformed(absl::string_view line) {
   return InvalidArgument("socket table: unexpected line ", QuotedText(line));
 }
 
-// Digits of an address to its text. The words are in the machine's byte order,
-// and inside the machine in network order, so a copy of the memory is right.
+// Converts an address's digits to text. The words are in the machine's byte
+// order, and their bytes in network order, so copying the memory is correct.
 std::string AddressText(absl::string_view digits, bool is_ipv6) {
   std::array<uint32_t, 4> memory = {};
   for (size_t i = 0; i < digits.size() / 8; ++i) {
@@ -53,14 +53,14 @@ std::string AddressText(absl::string_view digits, bool is_ipv6) {
   return text;
 }
 
-// The root of a job has one for each rank, and as many that the kernel closes.
+// A job's root has one for each rank, and as many that the kernel closes.
 bool IsConnection(const BoundSocket& socket) {
   return absl::StartsWith(socket.protocol(), "tcp") &&
          socket.state() != "LISTEN" && socket.state() != "CLOSE";
 }
 
-// A service may have connections on each of its `wide` ports: they differ in
-// the rest alone.
+// A service may have connections on each of its `wide` ports; these are
+// compared without the port.
 auto SortKey(const BoundSocket& socket, const PortSet& wide = PortSet()) {
   const bool is_wide = IsConnection(socket) && wide.Contains(socket.port());
   return std::make_tuple(is_wide ? 0 : socket.port(), socket.protocol(),
@@ -77,7 +77,7 @@ uint32_t CountOf(const BoundSocket& socket) {
   return std::max(1u, socket.count());
 }
 
-// Connections without an owner count as one if they are alike.
+// Equal connections without an owner are counted as one.
 absl::StatusOr<std::vector<SocketLine>> ReadTables(const FileReader& files,
                                                    absl::string_view folder,
                                                    const PortSet& ports) {
@@ -111,10 +111,10 @@ absl::StatusOr<std::vector<SocketLine>> ReadTables(const FileReader& files,
   return found;
 }
 
-// Sockets without their owner yet, by inode.
+// Sockets whose owner is not known yet, by inode.
 using Ownerless = absl::flat_hash_map<uint64_t, std::vector<BoundSocket*>>;
 
-// A process may end at any time; what cannot be read is not its socket.
+// A process may end at any time; unreadable links are not its sockets.
 void TakeSocketsOf(uint32_t pid, const FileReader& files, Ownerless* wanted) {
   static const LazyRE2 kSocketLink = {R"(socket:\[(\d+)\])"};
   const std::string process = absl::StrCat("/proc/", pid);
@@ -138,7 +138,7 @@ void TakeSocketsOf(uint32_t pid, const FileReader& files, Ownerless* wanted) {
   }
 }
 
-// Goes through the processes until every inode has its owner. DeadlineExceeded:
+// Searches the processes until every inode has its owner. DeadlineExceeded:
 // `budget` was spent first.
 absl::Status FindOwners(const FileReader& files, const TimeBudget& budget,
                         std::vector<SocketLine>* found) {
@@ -161,7 +161,7 @@ absl::Status FindOwners(const FileReader& files, const TimeBudget& budget,
   return absl::OkStatus();
 }
 
-// With the owners of what was found in the tables.
+// Adds the owners to the sockets found in the tables.
 absl::StatusOr<SocketsFact::Sockets> WithOwners(
     const FileReader& files, absl::StatusOr<std::vector<SocketLine>> found,
     const PortSet& ports, const TimeBudget& budget) {
@@ -178,7 +178,7 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(
   SocketsFact::Sockets sockets;
   BoundSocket* last = nullptr;
   for (SocketLine& entry : *found) {
-    // It listens on no port: what it has here is its way to the controller.
+    // This process has no listening port: its sockets lead to the controller.
     const bool is_ours = entry.socket.pid() == static_cast<uint32_t>(getpid());
     if (is_ours && entry.socket.state() != "LISTEN") continue;
     if (last != nullptr && IsConnection(entry.socket) &&
@@ -198,7 +198,7 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(
 }  // namespace
 
 uint32_t ReadParent(const FileReader& files, uint32_t pid) {
-  // "4711 (a name) S 17 …"; the name may hold anything.
+  // "4711 (a name) S 17 …"; the name may hold any text.
   static const LazyRE2 kStat = {R"((?s).*\) +[^ )]+ +(\d+)(?: [^)]*)?)",
                                 RE2::Latin1};
   uint32_t parent = 0;
@@ -217,7 +217,7 @@ SocketsFact ReadSocketsIn(const OpenNetworkNamespace& opened,
                           const FileReader& files, const PortSet& ports,
                           const TimeBudget& budget) {
   absl::StatusOr<std::vector<SocketLine>> found;
-  // Not /proc/net: that is the namespace of the process, not of the thread.
+  // Not /proc/net, which shows the process's namespace, not the thread's.
   const absl::Status entered = opened.Run(
       [&] { found = ReadTables(files, "/proc/thread-self/net", ports); });
   if (!entered.ok()) found = entered;

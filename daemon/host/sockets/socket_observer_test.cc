@@ -57,7 +57,7 @@ TEST_F(SocketObserverTest, FindsNothingInEmptyTables) {
 TEST_F(SocketObserverTest, NamesSocketsInThePortsAndTheirOwners) {
   root_.Write("/proc/net/tcp", kHeader + Line("00000000:EA60", 10, 111) +
                                    Line("0100007F:0016", 10, 222));
-  // No socket, though it has the number of one.
+  // Not sockets, despite the number of one.
   root_.Link("/proc/10/fd/0", "pipe:[111]");
   root_.Link("/proc/10/fd/1", "socket:[111");
   root_.Link("/proc/4711/fd/0", "/dev/null");
@@ -106,7 +106,7 @@ TEST_F(SocketObserverTest, GivesASharedSocketItsFirstOwner) {
   EXPECT_EQ(Read().value().sockets(0).pid(), 10u);
 }
 
-// clusterd's way to the controller may have a port of the range.
+// clusterd's connection to the controller may have a port of the range.
 TEST_F(SocketObserverTest, LeavesOutConnectionsOfThisProcess) {
   root_.Write("/proc/net/tcp", kHeader + Line("0100000A:EA60", 1, 111) +
                                    Line("0100000A:EA61", 1, 112) +
@@ -158,8 +158,7 @@ TEST_F(SocketObserverTest, BoundsTheSocketsItNames) {
   EXPECT_EQ(Read().missing().reason(), Missing::UNREADABLE);
 }
 
-// Of a root with more ranks than sockets that are named, and those that the
-// kernel closes.
+// More ranks than the limit, and connections that the kernel closes.
 TEST_F(SocketObserverTest, CountsConnectionsOfARootThatAreAlike) {
   constexpr int kRanks = 4500;
   std::string table = kHeader + Line("00000000:EA60", 10, 1);
@@ -170,7 +169,7 @@ TEST_F(SocketObserverTest, CountsConnectionsOfARootThatAreAlike) {
     root_.Link(absl::StrCat("/proc/4711/fd/", 1 + i),
                absl::StrCat("socket:[", 100 + i, "]"));
   }
-  // Another process's own, among them.
+  // One of them is another process's.
   table += Line("0100000A:EA60", 1, 99);
   root_.Link("/proc/4712/fd/3", "socket:[99]");
   root_.Write("/proc/net/tcp", table);
@@ -185,7 +184,7 @@ TEST_F(SocketObserverTest, CountsConnectionsOfARootThatAreAlike) {
                                    "ESTABLISHED 4712 0", "TIME_WAIT 0 4500"));
 }
 
-// Of a service that has thousands of ports, such as Ray's workers.
+// A service with thousands of ports, such as Ray's workers.
 TEST_F(SocketObserverTest, CountsConnectionsOnManyPortsByTheirState) {
   constexpr int kConnections = 4500;
   ports_.Add(10002, 19999);
@@ -213,14 +212,14 @@ TEST_F(SocketObserverTest, CountsConnectionsOnManyPortsByTheirState) {
 
 constexpr int kNoNamespace = 77;
 
-// Runs in a process that is alone in a network namespace: the kernel lists its
-// sockets under /proc/net, and no others.
+// Runs in a process alone in its network namespace: the kernel lists only its
+// sockets under /proc/net.
 [[noreturn]] void ReadWhereNobodyElseIs(int answer) {
   if (unshare(CLONE_NEWNET) != 0 &&
       unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
     _exit(kNoNamespace);
   }
-  // On a port that the kernel chooses.
+  // The kernel chooses the port.
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (listen(listener, 1) != 0) _exit(1);
   PortSet ports;

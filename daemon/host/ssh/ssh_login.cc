@@ -20,7 +20,7 @@
 namespace clusterd {
 namespace {
 
-// What a login shell prints before anything else is ours to bear.
+// A login shell may print text before the answer.
 constexpr size_t kMaxAnswerBytes = 256 << 10;
 constexpr int kSshFailed = 255;  // ssh(1), EXIT STATUS.
 
@@ -28,10 +28,10 @@ constexpr size_t kMaxConfigBytes = 64 << 10;
 constexpr absl::string_view kHead[] = {"/usr/bin/head", "/bin/head"};
 constexpr absl::string_view kFind[] = {"/usr/bin/find", "/bin/find"};
 
-// ssh_config(5). Nothing is asked of anybody, written (UpdateHostKeys),
-// forwarded, run on this side or left behind (ControlMaster, ControlPath),
-// whatever a configuration says, which is read from standard input; ERROR
-// leaves banners out.
+// ssh_config(5), whose text ssh reads from standard input. Whatever it
+// contains, ssh asks no questions and writes nothing (UpdateHostKeys). It
+// forwards nothing, runs nothing locally and leaves no process (ControlMaster,
+// ControlPath). ERROR omits banners.
 constexpr const char* kOptions[] = {"-n", "-T",
                                     "-a", "-x",
                                     "-F", "/proc/self/fd/0",
@@ -42,8 +42,8 @@ constexpr const char* kOptions[] = {"-n", "-T",
                                     "-o", "ControlMaster=no",
                                     "-o", "ControlPath=none",
                                     "-o", "LogLevel=ERROR"};
-// Before a configuration, for an ssh to which these mean more than to us. An
-// older one knows not all of them.
+// Prefix of a configuration, for an ssh to which these options mean more.
+// IgnoreUnknown is for older ones that lack some.
 constexpr char kNoPrograms[] =
     "IgnoreUnknown ForkAfterAuthentication,KnownHostsCommand,RemoteCommand,"
     "SessionType\nProxyCommand none\nProxyJump none\nKnownHostsCommand none\n"
@@ -63,8 +63,8 @@ std::string LastWords(const CommandResult& result) {
                             : absl::StrCat("status ", result.exit_status);
 }
 
-// As the user and in a process that can be ended: a pipe, or a file system of
-// the user's, may never answer.
+// Reads as the user, in a process that can be killed: a pipe, or a user's own
+// file system, may never answer.
 absl::StatusOr<CommandResult> ReadAsUser(
     const HostAccess& host, const RunAs& user, const std::string& path,
     absl::Span<const absl::string_view> program,
@@ -76,10 +76,10 @@ absl::StatusOr<CommandResult> ReadAsUser(
                    std::move(argv), kMaxConfigBytes, user);
 }
 
-constexpr size_t kMaxKeywordLines = 64;  // Of one keyword that are kept.
+constexpr size_t kMaxKeywordLines = 64;  // Limit for each keyword.
 
-// Of a server that ends a connection before it knows who is there (OpenSSH,
-// kex.c), for want of room or because it restarts.
+// Texts after a server ends a connection before authentication (OpenSSH,
+// kex.c), for lack of capacity or because it restarts.
 constexpr absl::string_view kDropped[] = {
     "kex_exchange_identification:", "Connection closed by",
     "Connection reset by"};
@@ -129,7 +129,7 @@ absl::StatusOr<SshConfig> ReadSshConfig(const HostAccess& host,
   for (const std::string& site : sites) {
     if (site != kFile && !absl::EndsWith(site, ".conf")) continue;
     SshConfig ours = KeepSafeLines(files.ReadTrimmed(site).value_or(""));
-    // That folder is what is included; "Match final" only chooses ciphers.
+    // The folder is already included; "Match final" only chooses ciphers.
     ours.left_out.erase("Include");
     ours.left_out.erase("Match");
     config.Add(ours);
@@ -155,11 +155,11 @@ absl::StatusOr<CommandResult> SshLogins::Run(
   return host_.runner->Run(command);
 }
 
-// The first of two values for an option is the one that holds.
+// The first of two values for an option applies.
 absl::StatusOr<CommandResult> SshLogins::LogIn(
     const LoginTarget& target, HostKey key, const std::string& command) const {
   std::vector<std::string> words;
-  // So that ssh says itself what keeps it waiting.
+  // Shorter than the deadline, so that ssh itself reports what it waits for.
   const int64_t wait_s = std::max<int64_t>(
       1, absl::ToInt64Seconds(host_.budget->ForCommand() * 0.6));
   Append({"-o", absl::StrCat("ConnectTimeout=", wait_s)}, &words);
@@ -207,7 +207,7 @@ absl::StatusOr<SshLogins::Attempt> SshLogins::TryOnce(
       const CommandResult result,
       LogInAsConfigured(target, "true", login.mutable_stale_entry()));
   if (result.timed_out) {
-    // Cut short by the time of the host, it says nothing about the server.
+    // If the host's time ended it, it proves nothing about the server.
     attempt.out_of_time = host_.budget->IsSpent();
     login.set_error(
         absl::StrCat("no answer in ", host_.budget->CutBy(result.elapsed)));
@@ -226,7 +226,7 @@ absl::StatusOr<SshLogins::Attempt> SshLogins::TryOnce(
   return attempt;
 }
 
-// Those that have no attempt yet, or one that was turned away.
+// Tries targets without an attempt, or whose connection was dropped.
 absl::Status SshLogins::TryAll(
     absl::Span<const LoginTarget> targets,
     std::vector<std::optional<Attempt>>* attempts) const {
@@ -257,7 +257,7 @@ absl::Status SshLogins::TryAll(
 absl::StatusOr<std::vector<SshLogin>> SshLogins::Try(
     absl::Span<const LoginTarget> targets) const {
   std::vector<std::optional<Attempt>> attempts(targets.size());
-  // The second time those alone that were turned away.
+  // The second round retries only dropped connections.
   for (int round = 0; round < 2; ++round) {
     RETURN_IF_ERROR(TryAll(targets, &attempts));
   }
@@ -280,7 +280,7 @@ absl::StatusOr<std::string> SshLogins::ReadEnvironment(
   if (result.exit_status == 0 && result.signal == 0) {
     return std::move(result.standard_output);
   }
-  // ssh's words alone: what `env` printed may hold secrets.
+  // Quotes only ssh's own text: the output of `env` may hold secrets.
   return Unavailable("`env` on this host: status ", result.exit_status, " ",
                      ParseLoginFailure(result.standard_error).error);
 }
@@ -344,8 +344,8 @@ HostKeyPolicy ParseHostKeyPolicy(absl::string_view text) {
 }
 
 SshConfig KeepSafeLines(absl::string_view text) {
-  // OpenSSH 9.2. A keyword in quotes, and bytes that a terminal would not show,
-  // are nothing that a person wrote, and are left out like all else.
+  // Keywords of OpenSSH 9.2. Quoted keywords, and bytes that a terminal would
+  // not show, are not usual in such files, and are omitted like other lines.
   static const LazyRE2 kKept = {
       "(?i)(?:AddressFamily|BindAddress|BindInterface|CASignatureAlgorithms|"
       "CertificateFile|CheckHostIP|Ciphers|Compression|ConnectionAttempts|"
@@ -370,7 +370,7 @@ SshConfig KeepSafeLines(absl::string_view text) {
     if (HasForm(line, *kKept)) {
       absl::StrAppend(&config.text, line, "\n");
     } else if (HasForm(line, *kDecides, &decides)) {
-      // What follows a Match that is not known applies to no host.
+      // Lines after an unknown Match apply to no host.
       if (absl::EqualsIgnoreCase(decides, "Match")) config.text += "Host !*\n";
       config.left_out.insert(std::move(decides));
     }

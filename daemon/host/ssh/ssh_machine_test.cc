@@ -1,7 +1,7 @@
-// With real sshd and ssh: as root, and where the kernel allows namespaces. Two
-// servers are two network namespaces with a cable between them; the first has a
-// process namespace, an /etc and a /home of its own as well, so that nothing of
-// it outlives the test or is seen by the machine.
+// Uses real sshd and ssh: as root, where the kernel allows namespaces. Two
+// servers are two connected network namespaces. The first also has its own
+// process namespace, /etc and /home, so that nothing leaves the test or
+// outlives it.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ using ::testing::Not;
 constexpr int kNoNamespaces = 77;
 constexpr int kScriptFailed = 78;
 
-// Two servers in order: sshd on port 22 and 12345 of both, and ann, whose key
+// Sets up two servers: sshd on port 22 and 12345 of both, and ann, whose key
 // both accept and who knows all four host keys.
 constexpr char kTwoServers[] = R"sh(
 set -eu
@@ -107,8 +107,7 @@ SshQuestion AskBoth() {
   return question;
 }
 
-// As process 1 of namespaces of its own, with which all that it has started
-// ends.
+// Runs as process 1 of namespaces that end with it and all its processes.
 [[noreturn]] void ObserveInside(const std::string& script,
                                 const SshQuestion& question,
                                 const std::string& afterwards, int answer) {
@@ -117,7 +116,7 @@ SshQuestion AskBoth() {
     _exit(kNoNamespaces);
   }
   PosixCommandRunner runner;
-  // What a script leaves behind would be killed with its group.
+  // Without setsid, the script's background processes would be killed.
   const auto made = runner.Run({{"/usr/bin/setsid", "--wait", "/bin/bash", "-c",
                                  absl::StrCat(script, kStart)},
                                 kPatience});
@@ -145,8 +144,8 @@ SshQuestion AskBoth() {
 
 class SshMachineTest : public ::testing::Test {
  protected:
-  // What node01 sees after `change` in what kTwoServers made; `afterwards` has
-  // to end with 0 when it has looked.
+  // Returns what node01 observes after `change` to kTwoServers' setup;
+  // `afterwards` runs last and must end with 0.
   SshFact::Ssh Observe(const std::string& change,
                        const SshQuestion& question = AskBoth(),
                        const std::string& afterwards = "true") {
@@ -186,13 +185,13 @@ class SshMachineTest : public ::testing::Test {
     if (geteuid() != 0) GTEST_SKIP() << "only root makes namespaces";
     if (access("/usr/sbin/sshd", X_OK) != 0) GTEST_SKIP() << "no sshd";
   }
-  // True if there was nothing to look at.
+  // True if the observation was not possible.
   bool WasSkipped() const { return status_ == kNoNamespaces; }
 
   int status_ = 0;
 };
 
-// "node02:12345 Permission denied", and so on, of those that do not work.
+// Returns "node02:12345 Permission denied", and so on, for each failed login.
 std::vector<std::string> Failures(const SshFact::Ssh& ssh) {
   std::vector<std::string> failures;
   for (const SshLogin& login : ssh.logins()) {
@@ -256,7 +255,7 @@ TEST_F(SshMachineTest, AnUnknownKeyEndsTheLoginUnlessTheUserTakesNewOnes) {
   const char* const forget = "sed -i 2,4d /home/ann/.ssh/known_hosts; ";
   const char* const untouched = "[ $(wc -l </home/ann/.ssh/known_hosts) = 1 ]";
   OBSERVE(asked, forget, AskBoth(), untouched);
-  // A key that is known for an address will do on its other ports.
+  // A key known for an address is accepted on its other ports.
   EXPECT_THAT(Failures(asked),
               ElementsAre("node02:22 Host key verification failed.",
                           "node02:12345 Host key verification failed."));
@@ -294,7 +293,7 @@ TEST_F(SshMachineTest, NothingIsReadThroughALinkThatTheUserMade) {
   EXPECT_THAT(ssh.ShortDebugString(), Not(HasSubstr("19000")));
 }
 
-// What it started would be a child of a root daemon.
+// Their processes would be children of a root daemon.
 TEST_F(SshMachineTest, NothingIsRunThatTheUsersConfigurationNames) {
   OBSERVE(ssh, R"sh(
 cat >/home/ann/.ssh/config <<'EOT'
@@ -322,7 +321,7 @@ mkfifo /home/ann/pipe
   EXPECT_EQ(ssh.logins_size(), 4);
 }
 
-// A login that fails because of that says so.
+// A login that fails because of that names it.
 TEST_F(SshMachineTest, WhatOfTheConfigurationIsNotFollowedIsNamed) {
   OBSERVE(ssh,
           "rm /etc/ssh/there_container; "

@@ -16,6 +16,7 @@
 #include "config/values/port_set.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 #include "daemon/host/command/user_identity.h"
@@ -58,7 +59,7 @@ bool WaitFor(int fd, short events, SteadyTime end) {
   }
 }
 
-// What this machine's own sshd would do.
+// Reads the effective configuration of this machine's sshd.
 absl::StatusOr<SshdConfig> ReadSshdConfig(const HostAccess& host) {
   ASSIGN_OR_RETURN(const std::string sshd, FindProgram(host.paths.root, kSshd));
   ASSIGN_OR_RETURN(
@@ -71,8 +72,8 @@ absl::StatusOr<SshdConfig> ReadSshdConfig(const HostAccess& host) {
       PrintableText(ParseLoginFailure(result.standard_error).error));
 }
 
-// Without the user's home no key is found, and every login would fail for a
-// reason that is ours: a service may hide it (systemd.exec(5), ProtectHome).
+// Without the user's home no key is found, and every login fails: the service's
+// sandbox may hide it (systemd.exec(5), ProtectHome).
 absl::Status CheckHome(const HostAccess& host, const RunAs& user) {
   ASSIGN_OR_RETURN(const std::string test, FindProgram(host.paths.root, kTest));
   const std::string home =
@@ -81,9 +82,7 @@ absl::Status CheckHome(const HostAccess& host, const RunAs& user) {
                    RunWithin(*host.budget, host.runner, home,
                              {test, "-x", user.home}, kMaxStreamBytes, user));
   if (result.exit_status == 0) return absl::OkStatus();
-  return PermissionDenied(
-      home,
-      ": not there, or hidden from clusterd (ProtectHome of its service)");
+  return DeniedWords("fact-no-home", home);
 }
 
 void DescribeListener(const SocketsFact::Sockets& sockets, SshServer* server) {
@@ -95,12 +94,12 @@ void DescribeListener(const SocketsFact::Sockets& sockets, SshServer* server) {
     if (server->pid() != 0) continue;
     server->set_pid(socket.pid());
     server->set_command(socket.command().empty()
-                            ? "a process not seen from here"
+                            ? "a process that clusterd cannot see"
                             : socket.command());
   }
 }
 
-// How the one question is answered.
+// Answers one question.
 class Answer {
  public:
   Answer(const HostAccess& host, const SshQuestion& question,
@@ -152,8 +151,7 @@ class Answer {
     if (!is_own && !place_.in_container &&
         server->port() == question_.container_port()) {
       *server->mutable_config_missing() =
-          MakeMissing(Missing::NOT_QUERIED,
-                      "the sshd_config of a container is not seen here");
+          MakeMissing(Missing::NOT_QUERIED, Worded("fact-no-sshd-config"));
       return;
     }
     server->set_port_configured(is_own);
@@ -214,10 +212,10 @@ class Answer {
     return targets;
   }
 
-  // Of the shell in which a launch begins: a container's where there are some.
+  // Reads the variables of a launch's first shell, in a container if any.
   absl::Status ReadExported(const SshLogins& logins, SshFact::Ssh* ssh) const {
     if (question_.before()) {
-      return absl::CancelledError("the containers' sshd is not started yet");
+      return CancelledWords("fact-no-sshd-yet");
     }
     const bool has_containers = question_.container_port() != 0;
     const LoginTarget target =
@@ -227,8 +225,7 @@ class Answer {
           return login.works() && login.host() == target.host &&
                  login.port() == target.port;
         });
-    if (!works)
-      return absl::CancelledError("no login to this host itself works");
+    if (!works) return CancelledWords("fact-no-own-login");
     ASSIGN_OR_RETURN(const std::string environment,
                      logins.ReadEnvironment(target));
     for (std::string& each : NotExported({question_.needed_variables().begin(),

@@ -1,7 +1,7 @@
-// What an MPI launch meets of ssh on this machine: its sshd, that of the job's
-// containers, logins from here to the servers of the job, and what a shell
-// there exports. What stands inside a container is not read: its sshd is judged
-// by who listens and what it sends.
+// Reads what an MPI launch needs of ssh on this machine: its sshd, that of the
+// job's containers, logins to the job's servers, and the variables that a shell
+// there exports. A container's files are not read: its sshd is judged by its
+// listening process and greeting.
 #ifndef DAEMON_HOST_SSH_SSH_OBSERVER_H_
 #define DAEMON_HOST_SSH_SSH_OBSERVER_H_
 
@@ -19,40 +19,39 @@
 namespace clusterd {
 
 inline constexpr size_t kMaxSshPeers = 2048;
-// A host logs in to so many servers of a job in one observation.
+// Limit of the job's servers that a host logs in to in one observation.
 inline constexpr size_t kMaxTriedPeers = 64;
 
 // InvalidArgument, naming the first mistake, unless a root daemon may act on
-// it: a user as CheckUserName has them, ports, IPv4 addresses of hosts, names
-// of variables, and not too many of them.
+// the question: a user as for CheckUserName, ports, IPv4 addresses of hosts,
+// names of variables, and not too many of them.
 absl::Status CheckSshQuestion(const SshQuestion& question);
 
-// Which of `count` servers the one at `self` logs in to: itself first, then
-// those behind it, so that a moment's logins go to as many servers as there
-// are; of more than kMaxTriedPeers a part that moves on with every `turn` until
-// each had its turn. REQUIRES: self < count.
+// Returns which of `count` servers the one at `self` logs in to: itself first,
+// then its successors, so that simultaneous logins spread over all servers. Of
+// more than kMaxTriedPeers it returns a part, which advances with every `turn`
+// through all of them. REQUIRES: self < count.
 std::vector<size_t> PeersToTry(size_t count, size_t self, uint64_t turn);
 
-// Whether an ssh server answers there within the deadline: it speaks first, and
-// of what it sends some KiB are read.
+// Returns whether an ssh server answers there within the deadline: it speaks
+// first, and some KiB of its text are read.
 bool GreetsAsSsh(Ipv4Address address, uint32_t port, absl::Duration deadline);
 
-// Where the question is asked.
+// The host that answers the question.
 struct SshPlace {
-  std::string host;  // The name of this one among the question's peers.
-  // clusterd runs in one, so that the containers' sshd is the one seen here.
+  std::string host;  // This host's name among the question's peers.
+  // clusterd runs in a container, so that the containers' sshd is visible here.
   bool in_container = false;
   uint64_t turn = 0;  // As above.
-  // How long a server of this host may take to greet.
+  // Limit for the greeting of a server of this host.
   absl::Duration greeting_time = absl::Seconds(3);
 };
 
-// Missing as a whole: the question is refused, there is no such user or no ssh,
-// the user's home is hidden from us, or sockets cannot be read. A server's
-// config_missing is NOT_QUERIED where its file is that of a container; its
-// listen_addresses are those that are open, and sshd_config's where there are
-// none and the job has begun. Logins for which the time of the host did not
-// suffice are left out.
+// Missing as a whole: the question is refused, user or ssh does not exist, the
+// user's home is hidden from us, or sockets are unreadable. A server's
+// config_missing is NOT_QUERIED if its file is a container's. Its
+// listen_addresses are the open ones; without any, and once the job has begun,
+// sshd_config's. Logins beyond the host's time are omitted.
 SshFact ReadSsh(const HostAccess& host, const SshQuestion& question,
                 const SshPlace& place);
 

@@ -97,7 +97,7 @@ TEST(PeersToTryTest, InTurnEveryPairIsTried) {
   EXPECT_EQ(tried.size(), 1152u);
 }
 
-// A server on loopback that says `text` to one caller and hears nothing.
+// A server on loopback that sends `text` to one caller and reads nothing.
 class Speaker {
  public:
   explicit Speaker(std::string text) {
@@ -125,7 +125,7 @@ class Speaker {
     });
   }
   ~Speaker() {
-    // A caller that gave up early may never have come: ends the wait for it.
+    // A caller that gave up may never have come: ends the wait for it.
     shutdown(fd_, SHUT_RDWR);
     thread_.join();
     close(fd_);
@@ -143,7 +143,7 @@ const Ipv4Address kLoopback(INADDR_LOOPBACK);
 TEST(GreetsAsSshTest, OnlyAnSshServerDoes) {
   const Speaker sshd("SSH-2.0-OpenSSH_9.2p1\r\n");
   EXPECT_TRUE(GreetsAsSsh(kLoopback, sshd.port(), kPatience));
-  // It ends by itself after what is read at most.
+  // It ends once the read limit is reached.
   const Speaker endless(std::string(1 << 20, 'x'));
   EXPECT_FALSE(GreetsAsSsh(kLoopback, endless.port(), kPatience));
 }
@@ -153,7 +153,7 @@ TEST(GreetsAsSshTest, WhoSaysNothingIsNotWaitedFor) {
   EXPECT_FALSE(GreetsAsSsh(kLoopback, silent.port(), absl::Milliseconds(50)));
 }
 
-// Programs of a test's own: by what a command line holds, the last that fits.
+// Programs of the test, chosen by a part of the command; the last match counts.
 class Programs final : public CommandRunner {
  public:
   explicit Programs(FakeClock* clock) : clock_(clock) {}
@@ -166,7 +166,7 @@ class Programs final : public CommandRunner {
     result.standard_error = err;
     answers_.push_back({part, result});
   }
-  // Until its deadline.
+  // Lets the program run until its deadline.
   void Hang(const std::string& part) {
     CommandResult result;
     result.timed_out = true;
@@ -284,7 +284,7 @@ TEST_F(ReadSshTest, SshAsksNobodyWritesNothingAndLeavesNothingBehind) {
   EXPECT_THAT(line, HasSubstr(" -p 12345 -l ann -- 10.0.0.2 env"));
 }
 
-// Not even for `ssh -G`: whoever reads the user's file runs what a Match says.
+// Not even `ssh -G` may read the user's file: it runs Match commands.
 TEST_F(ReadSshTest, SshReadsNoConfigurationButTheSafeLines) {
   programs_.Answer(kReadConfig,
                    "IdentityFile ~/.ssh/cluster\nProxyCommand touch /tmp/x\n");
@@ -347,7 +347,7 @@ TEST_F(ReadSshTest, AServerThatTurnedItAwayIsAskedOnceMore) {
 TEST_F(ReadSshTest, LoginsForWhichThereWasNoTimeAreNotTold) {
   programs_.Hang(" true$");
   const SshFact fact = Read(AskAbout(64));
-  // 25 s a host and 10 s a command: those that were cut at 5 s say nothing.
+  // Limits: 25 s a host, 10 s a command; logins cut at 5 s do not count.
   EXPECT_LE(fact.value().logins_size(), 2);
   for (const SshLogin& login : fact.value().logins()) {
     EXPECT_THAT(login.error(), HasSubstr("no answer in 10s"));

@@ -35,7 +35,7 @@ TEST(KeepSafeLinesTest, KeepsWhatSaysWhereAndHowToLogIn) {
   EXPECT_THAT(config.left_out, IsEmpty());
 }
 
-// Each runs a program, loads a library, or may lead to a file that does.
+// Each line runs a program, loads a library, or may lead to a file that does.
 TEST(KeepSafeLinesTest, KeepsNothingThatRunsAProgram) {
   for (const char* const line :
        {"ProxyCommand touch /tmp/x", "proxycommand=touch /tmp/x",

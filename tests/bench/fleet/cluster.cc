@@ -56,7 +56,7 @@ BenchCluster::BenchCluster(ClusterPrograms programs, ClusterSpec spec)
 absl::Status BenchCluster::Start() {
   const TlsFiles own = Files("own", "spiffe://test/controller");
   const std::string port_file = folder_.path() + "/port";
-  // Its log goes to a file: nobody reads a pipe while the hosts attach.
+  // Its log goes to a file: a pipe would have no reader while the hosts attach.
   command_ = {"/bin/bash",
               "-c",
               "exec \"$@\" 2>>\"$0\"",

@@ -66,7 +66,7 @@ class BenchCluster {
   TlsFiles Files(const std::string& label, const std::string& uri_name) const;
   // A new connection, e.g. as spiffe://test/user/bench.
   std::unique_ptr<Controller::Stub> Client(const std::string& uri_name) const;
-  // What a fleet dials this controller with.
+  // Arguments with which a fleet dials this controller.
   std::vector<std::string> FleetArguments() const;
 
  private:
@@ -86,11 +86,11 @@ class Fleets {
   Fleets(const BenchCluster& cluster, int servers, int processes = 1,
          const std::vector<std::string>& arguments = {});
 
-  // Until all are attached, by the process that took longest. Certificates are
-  // made before.
+  // Returns the time until all are attached, by the slowest process.
+  // Certificates are made before.
   absl::StatusOr<absl::Duration> WaitAttached();
   absl::Status WaitAttachedAgain();
-  // Ends them. What they print, if they did not lose each host just once.
+  // Ends them. Returns their output unless each host was lost just once.
   std::string EndLostOnce();
 
  private:
@@ -100,7 +100,7 @@ class Fleets {
 
 double Median(std::vector<double> values);
 
-// Prints a row with its share of the budget; 0: it has none. False if the value
+// Prints a row with its share of the budget; 0: without one. False if the value
 // is over its budget.
 bool Print(const char* what, double value, const char* unit, double budget);
 // The same of a ratio, which has a limit.

@@ -1,19 +1,17 @@
-// Measures a controller with a whole cluster attached over mutual TLS: how long
-// it takes until all hosts are there, how long a check of all of them takes for
-// a client, how long until all are back after the controller was killed, and
-// how much memory it has used at most. Real programs, simulated hosts, both
-// ends on this machine.
+// Measures a controller with a whole cluster attached over mutual TLS: the time
+// until all hosts are attached, the time of a client's check of all of them,
+// the time until all are back after the controller was killed, and its peak
+// memory. Real programs, simulated hosts, both ends on this machine.
 //   fleet_bench CONTROLLER FLEET [--servers N] [--storms N] [--checks N]
 //               [--product P] [--fleets N] [--soak MINUTES] [--rollbacks N]
 // A storm of all hosts is compared with one host that attaches alone; --storms
-// says how often all come, and come back. With --fleets the servers are of so
+// sets how often all come, and come back. --fleets spreads the servers over so
 // many processes, which all dial at once: --fleets 4 --servers 6000. With
-// --soak a check begins every second for so long; what the controller holds
-// then is printed every few minutes, with its ratio to what it held at first.
-// With
-// --rollbacks nothing else is measured than rollbacks (rollbacks.h). Each
-// figure is printed with its ratio to its budget; the exit status is 1 if one
-// is over, or if a check did not pass.
+// --soak a check begins every second for so long; every few minutes it prints
+// the controller's resources, with their ratio to those at first. --rollbacks
+// only measures rollbacks (rollbacks.h). Each figure is printed with its ratio
+// to its budget; the exit status is 1 if one is over, or if a check did not
+// pass.
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,7 +48,7 @@ struct Flags {
   int rollbacks = 0;
 };
 
-// Of all its threads, so far.
+// Processor time of all its threads so far.
 double CpuSeconds(pid_t pid) {
   const std::string stat = ReadFile(absl::StrCat("/proc/", pid, "/stat"));
   const std::vector<std::string> words =
@@ -81,7 +79,7 @@ double Megabytes(pid_t pid, absl::string_view field) {
 
 double PeakMegabytes(pid_t pid) { return Megabytes(pid, "VmHWM:"); }
 
-// One check; the time until its report was there. Infinite if it did not pass.
+// One check; the time until its report. Infinite if it did not pass.
 absl::Duration TimeCheck(Controller::Stub* client, int servers) {
   const absl::Time start = absl::Now();
   grpc::ClientContext context;
@@ -104,7 +102,7 @@ absl::Duration TimeCheck(Controller::Stub* client, int servers) {
   return absl::InfiniteDuration();
 }
 
-// What a controller must not hold more and more of.
+// Resources of a controller that must not grow without bound.
 struct Held {
   double megabytes;
   double descriptors;
@@ -133,7 +131,7 @@ void PrintHeld(int minutes, const Held& now, const Held& first) {
   std::fflush(stdout);
 }
 
-// A check every second, or as soon as the one before is over. False if one did
+// A check every second, or as soon as the last one has ended. False if one did
 // not pass.
 bool Soak(const Flags& flags, Controller::Stub* client, pid_t controller,
           const std::string& log) {
@@ -164,7 +162,7 @@ struct Figures {
   double idle_megabytes = 0;
   double attached_megabytes = 0;
   double most_megabytes = 0;
-  double attach_cpu_ms = 0;  // Of the controller, a host.
+  double attach_cpu_ms = 0;  // Controller's, per host.
   std::vector<double> alone_ms;
   std::vector<double> attach_s;
   std::vector<double> back_s;

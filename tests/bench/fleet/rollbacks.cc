@@ -27,7 +27,7 @@ constexpr double kMostDelayMs = 2000;
 constexpr char kSmall[] = "0000000000000001";
 constexpr char kLarge[] = "0000000000000002";
 
-// One host more than the fleet has: that one is attached and answers nothing.
+// One host more than the fleet has: that one is attached and never answers.
 ClusterSpec SpecOf(const std::string& product, int servers) {
   ClusterSpec spec = MakeSpec(product, "", servers + 1);
   spec.mutable_deadlines()->set_host_ms(1'800'000);
@@ -35,7 +35,7 @@ ClusterSpec SpecOf(const std::string& product, int servers) {
   return spec;
 }
 
-// What viewers read; the second is larger than any window of a connection.
+// The history that viewers read; the second entry exceeds any window.
 absl::Status FillHistory(const std::string& state) {
   std::filesystem::create_directory(state);
   const auto store = HistoryStore::Open(state);
@@ -81,7 +81,7 @@ absl::StatusOr<std::string> Apply(Controller::Stub* client) {
   return report->run_id();
 }
 
-// From the call until its report is there.
+// From the call until its report.
 absl::StatusOr<double> RollBackMs(Controller::Stub* client,
                                   const std::string& id) {
   const absl::Time start = absl::Now();

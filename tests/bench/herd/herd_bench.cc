@@ -1,6 +1,6 @@
 // Measures a herd: every server of a cluster runs its prolog for the same job
 // at once. Each hook asks its own host's daemon over a unix socket of its own,
-// as clusterctl does; each daemon asks over the stream that it has; a real
+// as clusterctl does; each daemon asks over its stream; a real
 // controller checks the job. Then herds of many jobs: 64 prologs on one server
 // at once, and an array of 200 jobs on four. Each herd is compared with one
 // prolog that runs alone. Simulated facts, all ends on this machine.
@@ -31,7 +31,7 @@
 #include "absl/time/clock.h"
 #include "config/identity/tls_credentials.h"
 #include "config/spec/spec_loader.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "daemon/agent/local/local_server.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/agent/self_check.h"
@@ -105,8 +105,8 @@ class WarningLog final : public Log {
   DescriptorLog log_{2, /*with_level=*/false};
 };
 
-// What of clusterd answers hooks on one host. Kept verdicts are in memory: on
-// 1,152 hosts each has a disk of its own.
+// The part of clusterd that answers hooks on one host. Kept verdicts are in
+// memory: on 1,152 hosts each has a disk of its own.
 class Host {
  public:
   Host(const std::string& name, const std::string& ca, std::string socket,
@@ -148,12 +148,12 @@ class Host {
   const std::string socket_;
   SystemClock clock_;
   FakeClock stopped_;
-  FakeCommandRunner runner_{&stopped_};  // There is no Slurm.
+  FakeCommandRunner runner_{&stopped_};  // Without Slurm.
   FakeFileSystem files_;
   StreamLine line_;
   VerdictStore verdicts_;
   Drainer drainer_;
-  HookDesk desk_;
+  HookService desk_;
   std::unique_ptr<LocalServer> server_;
 };
 
@@ -234,7 +234,7 @@ Herd Run(std::deque<Hook> hooks, Fleet* fleet) {
   absl::Time last = first_call;
   for (const Hook& hook : hooks) {
     last = std::max(last, hook.answered);
-    // Something let through is a word that is not the controller's.
+    // An answer with `let_through` is not the controller's.
     if (hook.status.ok() && hook.answer.decision() == HookAnswer::ALLOW &&
         hook.answer.let_through().empty()) {
       continue;
@@ -282,7 +282,7 @@ struct Bench {
   std::vector<std::unique_ptr<Host>> hosts;  // Before the fleet's end.
 };
 
-// Empty, or what could not be started.
+// Empty, or the part that could not be started.
 std::string Start(const Flags& flags, Bench* bench) {
   const Folder& folder = bench->folder;
   bench->spec = MakeSpec(flags.product, "", flags.servers);
@@ -321,7 +321,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// What the herds of one kind took, and how many of their hooks were refused.
+// Times of the herds of one kind, and their number of refused hooks.
 struct Herds {
   std::vector<double> fact_ms;
   std::vector<double> call_ms;
@@ -375,8 +375,8 @@ bool MeasureJob(const Flags& flags, Bench* bench, Herds* all) {
   return good & PrintCount("hooks not told to go on", all->refused, 0);
 }
 
-// Prints what `count` answers took, median of herds, and their ratio to as many
-// prologs one after the other.
+// Prints the time of `count` answers, median of herds, and their ratio to as
+// many prologs one after the other.
 bool PrintAnswers(const char* what, const Herds& herds, int count,
                   double one_ms) {
   const double ms = Median(herds.call_ms);
@@ -431,7 +431,7 @@ int Main(const Flags& flags) {
 }  // namespace clusterd
 
 int main(int argc, char** argv) {
-  // As clusterd does.
+  // Like clusterd.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   clusterd::Flags flags;
   CLI::App app("Measures the hooks of a whole cluster at once.", "herd_bench");

@@ -12,8 +12,8 @@ slurm_cpus=64
 rounds=${1:-3}
 over=false
 
-# Slurm's hooks note when they begin and end. "now" is the folder of those that
-# they call: "ours", or "nothing".
+# Slurm's hooks note when they begin and end. "now" is the folder of their
+# programs: "ours", or "nothing".
 time_hooks() {
   local hook name
   [ ! -d "$slurm_dir/ours" ] || return 0

@@ -1,13 +1,13 @@
-// Keeping the report of a check of 1,152 servers, and listing 50 entries of a
-// history that is full. Counters:
+// Measures keeping the report of a check of 1,152 servers, and listing 50
+// entries of a full history. Counters:
 //   kilobytes      of the report, serialized
 //   file_ratio     time over that of writing the same bytes to a new plain file
 //                  with one fsync, in turn with it on the same disk
 //   budget_share   file_ratio over the 8 that Add may take; time of List over
 //                  the 5 ms that it may take
-// In a broken cluster every device has a fault that no other device has, so
-// that nothing folds. The disk is that of TMPDIR; a tmpfs has no fsync worth
-// the name and gives other figures.
+// In a broken cluster every device has a fault of its own, so that nothing
+// folds. The disk is that of TMPDIR; a tmpfs lacks a real fsync and gives other
+// figures.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -113,7 +113,7 @@ BENCHMARK_CAPTURE(BM_Add, broken, true)
     ->Unit(benchmark::kMillisecond)
     ->UseManualTime();
 
-// In memory: the file's list is in SQLite's cache too after its first page.
+// In memory: after its first page SQLite's cache has the file's list too.
 void BM_List(benchmark::State& state) {
   const MemoryFolder folder;
   const auto store = HistoryStore::Open(folder.path());

@@ -33,7 +33,7 @@ void BM_Html(benchmark::State& state) {
 }
 BENCHMARK(BM_Html)->Unit(benchmark::kMillisecond);
 
-// `groups`: with what was seen by value and switch, or without.
+// `groups`: with the observations by value and switch, or without.
 void BM_Json(benchmark::State& state, bool groups) {
   Report report = LargeBrokenReport();
   if (!groups) {

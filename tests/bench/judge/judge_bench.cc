@@ -1,14 +1,13 @@
-// Judging a whole cluster with its report, facts in memory. Counters:
+// Measures judging a whole cluster with its report from facts in memory:
 //   budget_share  time over what 1,152 servers x 16 devices may take: 50 ms if
 //                 healthy, 100 ms if broken
 //   us_per_host   time per host
 //   growth        us_per_host over that of 1,152 servers with as many devices,
 //                 healthy or broken alike, in the same run; 1.0 is linear
-// In a broken cluster every device has two faults that no other device has, so
-// that nothing folds.
-// A judgement comes once, over facts that have just arrived: small clusters are
-// therefore judged in turn from as many copies as make the largest one, so that
-// none is still in the processor's cache.
+// In a broken cluster every device has two faults of its own, so that nothing
+// folds. The controller judges facts once, when they have just arrived: small
+// clusters are therefore judged in turn from as many copies as make the largest
+// one, so that none is still in the processor's cache.
 #include <malloc.h>
 #include <time.h>
 
@@ -53,7 +52,7 @@ void BreakEveryDevice(Cluster* cluster) {
   }
 }
 
-// As many clusters of the size as have about kLargest servers together.
+// Makes as many clusters of the size as have about kLargest servers together.
 std::vector<Cluster> MakeClusters(const char* product, int servers,
                                   bool broken) {
   std::vector<Cluster> clusters;
@@ -64,8 +63,8 @@ std::vector<Cluster> MakeClusters(const char* product, int servers,
   return clusters;
 }
 
-// As whoever waits for the report sees it: rules of a large cluster run several
-// at a time.
+// The time that a client waits for the report: rules of a large cluster run
+// several at a time.
 double Now() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -128,7 +127,7 @@ BENCHMARK_CAPTURE(BM_JudgeGrowth, broken, true)
 }  // namespace clusterd
 
 int main(int argc, char** argv) {
-  mallopt(M_MXFAST, 0);  // As clusterd-controller does.
+  mallopt(M_MXFAST, 0);  // Like clusterd-controller.
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -1,4 +1,4 @@
-// What an observation costs beside the vendor's commands: a host of 8 devices,
+// The cost of an observation beside the vendor's commands: a host of 8 devices,
 // as a ratio to the slowest device's own chain of commands, run alone and one
 // after another. Both are measured in turn, so that a busy machine slows both.
 //   observe_bench PATH_OF_SLOW_TOOL [ROUNDS]
@@ -41,7 +41,7 @@ bool MakeHost(const std::string& tool, ScratchRoot* root) {
   return !error;
 }
 
-// The chain of the slowest device, nothing else. Zero if a command failed.
+// Runs only the chain of the slowest device. Zero if a command failed.
 absl::Duration RunChain(const std::string& tool, CommandRunner* runner,
                         Clock* clock) {
   const absl::Duration begin = clock->Monotonic();

@@ -1,9 +1,9 @@
-// Lets ThreadSanitizer see the locks of an Abseil that was built without it, as
-// Debian's is: each call is passed on to the real one and told to the detector.
-// Without this everything behind an absl::Mutex looks like a race, in our code
-// and in gRPC, which locks with it too. Preload it after libtsan.so, with
-// ignore_noninstrumented_modules=1 in TSAN_OPTIONS. Only the members that
-// clusterd and gRPC 1.51 call; Abseil 20220623.
+// Shows ThreadSanitizer the locks of an Abseil that was built without it, as
+// Debian's is. Each call is passed on to the real one and reported to the
+// detector. Without this all code behind an absl::Mutex looks like a race, in
+// our code and in gRPC. Preload it after libtsan.so, with
+// ignore_noninstrumented_modules=1 in TSAN_OPTIONS. It has only the members
+// that clusterd and gRPC 1.51 call; Abseil 20220623.
 #include <dlfcn.h>
 
 #include <cstdlib>

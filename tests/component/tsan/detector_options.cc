@@ -1,7 +1,6 @@
-// What ThreadSanitizer asks a program for at its start: options, and what not
-// to report. Debian's gRPC and what it stands on are not built with the
-// detector, so what they synchronise inside themselves looks like a race. Our
-// own code has no entry here.
+// ThreadSanitizer's hooks at a program's start: options, and suppressions.
+// Debian's gRPC and its libraries are not built with the detector, so their
+// internal synchronisation looks like a race. Our own code has no entry here.
 
 extern "C" const char* __tsan_default_options() {
   return "ignore_noninstrumented_modules=1:halt_on_error=1";

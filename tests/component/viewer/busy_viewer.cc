@@ -50,7 +50,7 @@ class UnreadStreams {
     contexts_.pop_back();
     return refused;
   }
-  // As many as there can be: what was dropped may leave a moment later.
+  // As many as possible: a dropped call may leave a moment later.
   bool HoldAll(size_t count) {
     return WaitUntil([&] {
       while (streams_.size() < count &&

@@ -1,6 +1,6 @@
-// One user at full effort: a viewer who holds as much as the controller gives
-// one user and never reads it, and calls again and again. Tests and benchmarks
-// look at what others notice of it.
+// One user at full effort: a viewer that holds as much as the controller gives
+// one user, never reads it, and calls again and again. Tests and benchmarks
+// measure its effect on others.
 #ifndef TESTS_COMPONENT_VIEWER_BUSY_VIEWER_H_
 #define TESTS_COMPONENT_VIEWER_BUSY_VIEWER_H_
 
@@ -28,7 +28,7 @@ class BusyViewer {
   };
 
   explicit BusyViewer(Options options);
-  // Stops the calls and drops what is held.
+  // Stops the calls and drops everything.
   ~BusyViewer();
   BusyViewer(const BusyViewer&) = delete;
   BusyViewer& operator=(const BusyViewer&) = delete;

@@ -1,5 +1,5 @@
-// Whatever a host that has joined the cluster sends on its stream, the real
-// controller ends the stream or goes on, and answers others.
+// For any messages of a joined host, the real controller ends the stream or
+// continues, and answers others.
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +18,7 @@
 namespace clusterd {
 namespace {
 
-// No host has that much to say before somebody asks it.
+// A host never has that much to say before it is asked.
 constexpr int kMaxMessages = 32;
 
 struct Cluster {
@@ -28,7 +28,7 @@ struct Cluster {
         controller.address(), MakeChannelCredentialsFromPem(Join(), "test")));
   }
 
-  // As clusterd join does for server0: the desk knows its certificate.
+  // Like clusterd join for server0: the desk knows its certificate.
   TlsPem Join() {
     const auto trust = Trust::NewStub(grpc::CreateChannel(
         controller.address(),
@@ -84,7 +84,7 @@ CLUSTERD_FUZZ_MESSAGE(HostInput) {
   clusterd::HubMessage answer;
   while (stream->Read(&answer)) {
   }
-  // Neither hangs nor says nothing.
+  // It neither hangs nor ends without a message.
   const grpc::Status ended = stream->Finish();
   clusterd::Require(ended.error_code() != grpc::StatusCode::OK &&
                     ended.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED &&

@@ -1,6 +1,6 @@
-// Whatever a controller sends: a task has one answer, so has a question, no
-// word that nobody signed is believed, and what was applied can be taken back,
-// to the byte.
+// Any input of a controller. Each task and each question has one answer,
+// unsigned verdicts are not believed, and changes can be rolled back to the
+// byte.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@
 #include "absl/synchronization/notification.h"
 #include "config/identity/signing_request.h"
 #include "daemon/agent/agent_stream.h"
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "daemon/agent/identity/enrolment_call.h"
 #include "daemon/agent/task_runner.h"
 #include "daemon/process/worker_pool.h"
@@ -52,7 +52,7 @@ OtherTasks OtherTasksOfHost() {
   return others;
 }
 
-// Of tasks that change nothing.
+// Runs tasks that change nothing.
 void RunTasks(const HubInput& input) {
   static auto* const pool = new WorkerPool(1, 64);
   ManualScheduler scheduler;
@@ -77,7 +77,7 @@ void RunTasks(const HubInput& input) {
   Require(answers <= tasks);
 }
 
-// A controller that says what is in the input, whatever it hears.
+// A controller that sends the input, whatever it receives.
 class ScriptedHub final : public AgentHub::Service {
  public:
   ScriptedHub() {
@@ -90,7 +90,7 @@ class ScriptedHub final : public AgentHub::Service {
   }
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
 
-  // Of the next stream; `said` tells when all is.
+  // The next stream's input; notifies `said` when all is sent.
   void Say(const HubInput& input, absl::Notification* said) {
     absl::MutexLock lock(&mutex_);
     input_ = input;
@@ -129,9 +129,9 @@ class ScriptedHub final : public AgentHub::Service {
   std::unique_ptr<grpc::Server> server_;  // Last: uses the others.
 };
 
-// What a host needs to believe an answer: all that is constant over inputs.
+// A host's state for believing an answer: all that is constant over inputs.
 struct Believer {
-  // Nothing that an input has is signed by this CA, or of this key.
+  // An input cannot have signatures of this CA, or of this key.
   void Judge(const absl::StatusOr<HubMessage>& answer) {
     if (!answer.ok()) return Require(!answer.status().message().empty());
     const auto proved = verdicts.Prove(answer->job_answer().verdict(),

@@ -1,4 +1,4 @@
-// A call that nobody fuzzes is noticed.
+// Every call has a fuzz target.
 #include <set>
 #include <string>
 
@@ -11,7 +11,7 @@
 namespace clusterd {
 namespace {
 
-// What the fields of the message are of.
+// Adds the types of the message's fields.
 void AddTypes(const google::protobuf::Descriptor* message,
               std::set<std::string>* types) {
   for (int i = 0; i < message->field_count(); ++i) {
@@ -31,7 +31,7 @@ TEST(InputsTest, HoldTheRequestOfEveryCall) {
             absl::StrCat("clusterd.", row.service, ".", row.method));
     ASSERT_NE(method, nullptr) << row.method;
     const auto* const request = method->input_type();
-    // On a host's own socket only what says something.
+    // On a host's own socket only requests with fields.
     if (row.caller == Caller::kSocket && request->field_count() == 0) continue;
     EXPECT_EQ(fuzzed.count(request->full_name()), 1u)
         << row.service << "." << row.method << ": " << request->name()
@@ -39,7 +39,7 @@ TEST(InputsTest, HoldTheRequestOfEveryCall) {
   }
 }
 
-// And that of every answer of a host's stream to its controller.
+// The same for every answer of a host's stream to its controller.
 TEST(InputsTest, HoldWhatComesDownAHostsStream) {
   std::set<std::string> fuzzed;
   AddTypes(HubInput::descriptor(), &fuzzed);

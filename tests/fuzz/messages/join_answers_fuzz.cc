@@ -1,5 +1,5 @@
-// Whatever answers a host that joins: it believes the roots of its hash alone,
-// and takes no certificate but its own.
+// For any answer, a host that joins trusts only the roots of its hash, and
+// takes only its own certificate.
 #include <memory>
 #include <string>
 
@@ -20,7 +20,7 @@
 namespace clusterd {
 namespace {
 
-// Whoever answers.
+// Answers with the input.
 class Answerer final : public Enrolment::Service {
  public:
   explicit Answerer(const TlsFiles& files) {
@@ -59,7 +59,7 @@ class Answerer final : public Enrolment::Service {
 
 struct Host {
   TestCertificates certificates;
-  // What it asked for, and was told.
+  // The host's request, and the answer.
   const TlsPem own =
       certificates.authority().Issue({"spiffe://test/host/server0"});
   const std::string hash =
@@ -91,7 +91,7 @@ void Join(const Host& host) {
   const std::string address = host.answerer.address();
   const auto roots = FetchRoots(address, {host.hash}, host.patience);
   if (!roots.ok()) return Require(!roots.status().message().empty());
-  // Nothing else of what came.
+  // The answer has nothing more.
   Require(SplitCertificates(roots->roots_pem).size() == 1);
   Require(SplitCertificates(roots->roots_pem).front().pem ==
           SplitCertificates(host.own.ca).front().pem);
@@ -101,7 +101,7 @@ void Join(const Host& host) {
   const Roots after =
       TakeRootBundles({roots->roots_pem, ""}, enrolled->root_bundles(),
                       enrolled->roots_pem(), roots->cluster, absl::Now());
-  // Nobody who made the input has the root's key.
+  // The input's author does not have the root's key.
   Require(after.pem == roots->roots_pem || after.bundle == host.bundle);
   const auto pair =
       CheckedPair(*enrolled, roots->cluster, after, host.own.key, absl::Now());

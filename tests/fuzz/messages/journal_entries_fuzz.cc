@@ -1,5 +1,5 @@
-// Whatever a journal says, what it is no licence for stays as it is, and no
-// program runs but those of an apply.
+// Any journal: resources that it does not license stay as they are, and only
+// programs of an apply run.
 #include <string>
 #include <vector>
 

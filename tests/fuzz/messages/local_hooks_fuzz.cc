@@ -1,8 +1,8 @@
-// Whatever is asked on a host's own socket, there is an answer or a reason.
+// Any request on a host's own socket has an answer or a reason.
 #include <memory>
 #include <string>
 
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 #include "tests/fuzz/messages/inputs.pb.h"
 #include "tests/fuzz/messages/message_input.h"
 #include "tests/fuzz/require.h"
@@ -60,8 +60,8 @@ struct Host {
       &files,
       &clock};
   Drainer drainer{&runner, &log};
-  HookDesk desk{{"node1", [](absl::Duration) { return HostFacts(); }, &Judge,
-                 &Settings, &controller, &verdicts, &drainer, &clock, &log}};
+  HookService desk{{"node1", [](absl::Duration) { return HostFacts(); }, &Judge,
+                    &Settings, &controller, &verdicts, &drainer, &clock, &log}};
 };
 
 }  // namespace
@@ -81,7 +81,7 @@ CLUSTERD_FUZZ_MESSAGE(LocalInput) {
                           : !answer.status().message().empty());
     host.drainer.Settle();
   }
-  // What a caller names is a word of scontrol's, never an option of it.
+  // A caller's name becomes a word of scontrol's, never an option of it.
   for (const std::string& command : host.runner.commands()) {
     clusterd::Require(command.find(" -o -") == std::string::npos &&
                       command.find("node -") == std::string::npos);

@@ -25,7 +25,7 @@ constexpr int kMaxDepth = 16;
 constexpr int kMaxElements = 64;
 constexpr size_t kMaxTextBytes = 1 << 16;
 
-// What a stranger tries, and names that lead further in.
+// An attacker's texts, and names that lead further in.
 constexpr absl::string_view kTexts[] = {
     "",
     "x",
@@ -258,7 +258,7 @@ void MutateOnce(Message* message, std::mt19937& random) {
 }
 
 bool ParseText(const uint8_t* data, size_t size, Message* message) {
-  // No log line for every input that is none.
+  // Do not log invalid inputs.
   class Silent final : public google::protobuf::io::ErrorCollector {
    public:
     void AddError(int, int, const std::string&) override {}
@@ -274,7 +274,7 @@ bool ParseText(const uint8_t* data, size_t size, Message* message) {
 
 bool ReadInput(const uint8_t* data, size_t size, Message* message) {
   if (size > kMaxTextBytes || !ParseText(data, size, message)) return false;
-  // A text that is no UTF-8 ends the call at whoever parses it.
+  // A text that is not valid UTF-8 ends the call at the parser.
   return message->ParseFromString(message->SerializeAsString());
 }
 

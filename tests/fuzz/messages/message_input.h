@@ -1,9 +1,8 @@
-// Fuzzing that knows the structure of messages: an input is a message in the
-// text form of Protobuf, so that a corpus can be read, and a mutation changes
-// its fields, not its bytes. A target defines its fuzzer's two functions with
+// Structured fuzzing of messages: an input is a message in the text form of
+// Protobuf, so that a corpus is readable, and a mutation changes its fields,
+// not its bytes. A target defines its fuzzer's two functions with
 //   CLUSTERD_FUZZ_MESSAGE(HostInput) { …; return 0; }
-// in which `input` is the message. What it gets is what a network gives: a
-// message that was serialised and parsed.
+// in which `input` is the message, serialised and parsed as by a network.
 #ifndef TESTS_FUZZ_MESSAGES_MESSAGE_INPUT_H_
 #define TESTS_FUZZ_MESSAGES_MESSAGE_INPUT_H_
 
@@ -22,7 +21,7 @@ bool ReadInput(const uint8_t* data, size_t size,
 // One to eight changes of fields, at any depth.
 void MutateMessage(google::protobuf::Message* message, std::mt19937& random);
 
-// As LLVMFuzzerCustomMutator; `message` is an empty one of the type.
+// Like LLVMFuzzerCustomMutator; `message` is an empty one of the type.
 size_t MutateInput(uint8_t* data, size_t size, size_t max_size, unsigned seed,
                    google::protobuf::Message* message);
 

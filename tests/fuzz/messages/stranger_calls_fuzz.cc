@@ -1,5 +1,5 @@
-// Whatever a stranger asks on the port of hosts that join, the desk answers
-// with a certificate of a host of the cluster, or with a reason.
+// For any call of a stranger on the port of hosts that join, the desk answers
+// with a certificate of a host, or with a reason.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 #include "daemon/controller/gate/identity_gate.h"
 #include "daemon/controller/hosts/attached_hosts.h"
 #include "daemon/controller/hosts/spec_holder.h"
-#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_service.h"
 #include "daemon/process/scheduler.h"
 #include "tests/fuzz/messages/inputs.pb.h"
 #include "tests/fuzz/messages/message_input.h"
@@ -46,8 +46,8 @@ struct Desk {
     parts.gate = gate.get();
     authority = CertificateAuthority::Open(ca_dir, absl::Now()).value();
     store = TrustStore::Open(folder).value();
-    desk = std::make_unique<EnrolmentDesk>(parts, authority.get(), store.get(),
-                                           kDefaultLeafLife);
+    desk = std::make_unique<EnrolmentService>(parts, authority.get(),
+                                              store.get(), kDefaultLeafLife);
     CreateTokenRequest ask;
     ask.set_ttl_ms(24 * 3600'000);
     ask.set_uses(1000'000);
@@ -68,7 +68,7 @@ struct Desk {
   std::unique_ptr<SpecHolder> spec;
   std::unique_ptr<CertificateAuthority> authority;
   std::unique_ptr<TrustStore> store;
-  std::unique_ptr<EnrolmentDesk> desk;
+  std::unique_ptr<EnrolmentService> desk;
   std::string token;
   const std::string request = *MakeSigningRequest(*MakePrivateKey());
 };

@@ -1,4 +1,4 @@
-// Whatever an admin of the cluster asks, the real controller answers, in time.
+// The real controller answers any call of an admin of the cluster, in time.
 #include <memory>
 #include <string>
 
@@ -61,7 +61,7 @@ grpc::Status Stream(std::unique_ptr<grpc::ClientReader<Event>> (Stub::*call)(
   return reader->Finish();
 }
 
-// Told once; there is no end to it.
+// Reads one message; the stream does not end.
 grpc::Status Watch(grpc::ClientContext* context, const WatchRequest& request,
                    Controller::Stub* stub) {
   const auto reader = stub->Watch(context, request);

@@ -1,4 +1,4 @@
-// A simulated Ascend 950 server's hccn_tool; run_tool_950.h says what it knows.
+// A simulated Ascend 950 server's hccn_tool; run_tool_950.h lists its commands.
 #include "tests/sim/ascend950/run_tool_950.h"
 
 int main(int argc, char** argv) {

@@ -29,7 +29,7 @@ Answer Data(const std::string& line) { return {0, line + "\n", ""}; }
 Answer Error(int status, const std::string& line) {
   return {status, "", line + "\n"};
 }
-// The simulation's own words, so that nobody takes them for the vendor's.
+// The simulation's own words, so that they are not taken for the vendor's.
 Answer NotModelled(const std::string& what) {
   return Error(kNotModelled,
                absl::StrCat("simulated Ascend 950 hccn_tool: ", what,
@@ -322,12 +322,12 @@ class Tool {
     return StrictIpv4(option->second);
   }
 
-  // A device that takes its address from DHCP keeps nothing in the file.
+  // A device that takes its address from DHCP stores nothing in the file.
   bool StoresAddresses() const {
     return !ConfValue("udhcpc_enable").has_value();
   }
 
-  // The device has taken the values; the file is told last.
+  // The device has taken the values; the file gets them last.
   Answer Store(const std::map<std::string, std::string>& lines) {
     for (const auto& [key, value] : lines) {
       if (conf_.Write(absl::StrCat(key, "_", slot()), value).has_value()) {
@@ -424,7 +424,7 @@ class Tool {
   HccnConf conf_;
 };
 
-// Nothing: the line is understood and in `request`.
+// nullopt: the line is understood and in `request`.
 std::optional<Answer> ParseRequest(const std::vector<std::string>& words,
                                    Request* request) {
   constexpr char kGlobalHint[] = "\nEnter [ hccn_tool -h ] for more details.";

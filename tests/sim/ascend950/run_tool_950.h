@@ -3,8 +3,8 @@
 // Command lines, texts and statuses are those of the "Ascend 950 HCCN Tool"
 // reference, of the DCMI reference (-s -ip, -s -netdetect) and of the strings
 // in hicann/driver, hccn/ascend950. Any other command line ends with status 70
-// and "not modelled" on standard error, so that nobody learns the vendor's
-// answer from here.
+// and "not modelled" on standard error, so that it is not taken for the
+// vendor's answer.
 //
 // | behind the program               | the device's state               |
 // |----------------------------------|----------------------------------|
@@ -46,7 +46,7 @@
 namespace clusterd {
 namespace sim {
 
-// Exit status of what is not modelled.
+// Exit status of a command that is not modelled.
 inline constexpr int kNotModelled = 70;
 
 // `arguments` without argv[0]. Returns the exit status.

@@ -42,7 +42,7 @@ class RunTool950Test : public ::testing::Test {
     return text.str();
   }
 
-  // Status; what was said is in out_ and err_.
+  // Returns the status; out_ and err_ have the output.
   int Run(const std::string& line, uid_t uid = 0) {
     FakeTerminal terminal;
     const std::vector<std::string> words =

@@ -23,7 +23,7 @@ constexpr uint64_t kInitialNamespace = 4026531840;
 
 const ProductProfile& ProfileOf(absl::string_view product,
                                 absl::string_view mode) {
-  // A test that names no product has no result to give.
+  // A test must name a product.
   return **FindProductProfile(product, mode);
 }
 
@@ -93,7 +93,7 @@ uint32_t NumberOf(const ServerSpec& server) {
   return address.ok() ? address->bits() - kFirstHostAddress : 0;
 }
 
-// What not every tool tells.
+// Fills facts that only some tools report.
 void FillPort(const ClusterSpec& spec, const ServerSpec& server,
               DeviceFacts* device) {
   const ProductProfile& profile = ProfileOf(spec.product(), spec.mode());
@@ -214,7 +214,7 @@ void FillKernel(const ClusterSpec& spec, KernelFacts* kernel) {
   kernel->mutable_initial_namespace()->set_value(true);
 }
 
-// As on a host with Docker, whose interface HCCL takes last.
+// A host with Docker, whose interface HCCL takes last.
 void FillNetwork(const ServerSpec& server, HostFacts* facts) {
   const std::pair<const char*, std::string> interfaces[] = {
       {"docker0", "172.17.0.1"},
@@ -243,7 +243,7 @@ void FillNetwork(const ServerSpec& server, HostFacts* facts) {
       facts->mutable_open_files()->mutable_value()->add_limits();
   limit->set_program("slurmd");
   limit->set_pid(1032);
-  // Linux's own bound, fs.nr_open: enough for any cluster of ours.
+  // Linux's own bound, fs.nr_open: enough for any cluster here.
   limit->set_soft(1 << 20);
   limit->set_hard(1 << 20);
   facts->mutable_clock()->mutable_value()->set_ahead_at_least_ms(-3);

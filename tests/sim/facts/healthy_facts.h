@@ -1,6 +1,6 @@
-// A cluster that is in order, in memory: a spec with a valid address plan for
-// any product and size, and the facts that its hosts would report. Tests break
-// one thing of it; benchmarks and the simulated fleet use it as it is.
+// A healthy cluster in memory: a spec with a valid address plan for any product
+// and size, and its hosts' facts. Tests break one thing of it; benchmarks and
+// the simulated fleet use it as it is.
 #ifndef TESTS_SIM_FACTS_HEALTHY_FACTS_H_
 #define TESTS_SIM_FACTS_HEALTHY_FACTS_H_
 
@@ -32,25 +32,25 @@ inline constexpr int kMaxSpecServers = 100000;
 ClusterSpec MakeSpec(absl::string_view product, absl::string_view mode,
                      int servers);
 
-// Where device `device` of the cluster's server number `server` stands: 48
+// The place of device `device` of the cluster's server number `server`: 48
 // servers a pod. The SDID has, from its top bit on, server index, chip, die and
 // device (DCMI reference of Atlas A3, dcmi_get_spod_node_status).
 SuperPodPlace MakeSuperPodPlace(uint32_t server, uint32_t device);
 
-// What the host would report if everything were as the spec says: every fact
-// that a rule reads has a value. `simulation` says so.
+// The host's report if everything were as the spec says: every fact that a rule
+// reads has a value. It sets `simulation`.
 HostFacts MakeHealthyHost(const ClusterSpec& spec, const ServerSpec& server);
 
 // The same for every server of the spec, in its order.
 std::vector<HostFacts> MakeHealthyFacts(const ClusterSpec& spec);
 
-// The rank table of a job that takes what the spec plans; of version 1.2 with
-// the places of healthy facts. Its entries are called by the hosts' addresses,
+// The rank table of a job that takes the planned devices; of version 1.2 with
+// the places of healthy facts. Its entries are named by the hosts' addresses,
 // or "node_0" and on.
 std::string MakeRankTable(const ClusterSpec& spec, bool by_address = true,
                           absl::string_view version = "1.0");
 
-// What stands for a host of which nothing is known.
+// The facts of a host of which nothing is known.
 HostFacts MakeSilentHost(absl::string_view host, Missing::Reason reason,
                          absl::string_view detail);
 

@@ -8,7 +8,7 @@
 namespace clusterd {
 namespace {
 
-// Rules that are neither PASS nor SKIPPED, with what they say.
+// Rules that are neither PASS nor SKIPPED, with their findings.
 std::string Complaints(const ClusterSpec& spec) {
   const std::vector<HostFacts> facts = MakeHealthyFacts(spec);
   std::string complaints;

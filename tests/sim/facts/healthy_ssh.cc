@@ -17,7 +17,7 @@ void AddServer(uint32_t port, const std::string& address, bool is_container,
   if (is_container) {
     Missing* const missing = server->mutable_config_missing();
     missing->set_reason(Missing::NOT_QUERIED);
-    missing->set_detail("the sshd_config of a container is not seen here");
+    missing->set_detail("clusterd does not see the sshd_config of a container");
   } else {
     server->set_host_keys(3);
     server->set_port_configured(true);

@@ -1,4 +1,4 @@
-// What a host would tell of ssh if everything were in order for an MPI launch.
+// A host's ssh facts if everything were in order for an MPI launch.
 #ifndef TESTS_SIM_FACTS_HEALTHY_SSH_H_
 #define TESTS_SIM_FACTS_HEALTHY_SSH_H_
 
@@ -9,8 +9,8 @@
 namespace clusterd {
 
 // The host answers on the ports of the question, but on the containers' not
-// before they are started, and every login works that it would try: to itself
-// and as many of the others as daemon/host/ssh tries at once.
+// before they are started. Every login that it would try works: to itself and
+// as many others as daemon/host/ssh tries at once.
 SshFact MakeHealthySsh(const std::string& host, const SshQuestion& question);
 
 }  // namespace clusterd

@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kHealthNames[] = {
     "Success", "SocketFail", "ReceiveTimeout", "Unreachable", "TimeExceeded",
     "Fault",   "Init",       "ThreadError",    "DetectIpSet", "Unknown"};
-constexpr size_t kMaxProcessName = 15;  // Of prctl(2).
+constexpr size_t kMaxProcessName = 15;  // By prctl(2).
 
 bool IsAnything(const std::string&) { return true; }
 bool IsAddressOrNone(const std::string& value) {
@@ -328,7 +328,7 @@ FaultRow OfServer(std::string key, std::string values, std::string meaning,
 bool ReadsStateKey(bool is_950, const std::string& name) {
   const bool is_known = IsKnownStateKey(DeviceKey(name, 0));
   if (is_950) {
-    // With a dot: of a call of the driver, which both tools make.
+    // With a dot: a call of the driver, which both tools make.
     return (is_known && absl::StrContains(name, '.')) ||
            OneOf({"ip", "mask", "gateway", "netdetect", "mtu", "tls", "link",
                   "process", "net_health", "lldp", "lldp_second", "bond",

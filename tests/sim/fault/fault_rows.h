@@ -37,16 +37,16 @@ bool IsFilled(const std::string& value);
 bool IsIpv4(const std::string& value);
 Valid OneOf(std::vector<std::string> values);
 
-// Whether the classic tool, or that of an Ascend 950, reads the key of a
+// True if the classic tool, or that of an Ascend 950, reads the key of a
 // device's state, e.g. "speed".
 bool ReadsStateKey(bool is_950, const std::string& name);
 
 absl::Status SetState(const HostFolder& folder, const std::string& key,
                       const std::string& value);
 
-// What is wrong with a device or a chip, and with the answers about it.
+// Faults of a device or a chip, and of the answers about it.
 std::vector<FaultRow> DeviceRows();
-// What is wrong with the server around them.
+// Faults of the server around them.
 std::vector<FaultRow> ServerRows();
 
 const std::vector<FaultRow>& FaultRows();

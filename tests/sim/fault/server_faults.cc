@@ -21,7 +21,7 @@ constexpr char kNoRule[] =
     "no rule reads it: the controller refuses a second machine that attaches "
     "under the name of a host, and each server has its own name";
 
-// Reasons why a fault cannot act, and what it needs in namespaces.
+// Reasons why a fault cannot act, and its needs in namespaces.
 FaultRow Refused(FaultRow row, const std::string& side_by_side,
                  const std::string& in_namespaces,
                  const std::string& without_program = "") {
@@ -313,9 +313,8 @@ absl::Status AddInterface(const HostFolder& folder, int,
   return status;
 }
 
-// In namespaces the link is dormant, as one that waits for its switch: the
-// controller still has the server's answer, which a link that is down would
-// take with it.
+// In namespaces the link is dormant, as one that waits for its switch. A link
+// that is down would also cut off the server's answer to the controller.
 absl::Status StopInterface(const HostFolder& folder, int,
                            const std::string& name) {
   const std::string path = StateFileOf(name);

@@ -28,8 +28,8 @@ namespace {
 // Descriptors that the caller may have passed on, e.g. a shell's pipe.
 constexpr int kMaxInherited = 256;
 
-// A descriptor of inotify that tells when something leaves the folder around
-// the server's; -1: nothing can remove "/".
+// A descriptor of inotify for the folder around the server's, which reports
+// removals; -1: "/" cannot be removed.
 int WatchFor(const std::filesystem::path& folder) {
   if (folder == "/") return -1;
   const int watch = inotify_init1(IN_CLOEXEC);
@@ -51,7 +51,7 @@ void WaitForEnd(const std::filesystem::path& folder, int watch) {
   }
 }
 
-// The process itself. Tells `ready` 0, or the errno of `hold`.
+// The process itself. Writes 0, or the errno of `hold`, to `ready`.
 [[noreturn]] void BeProcess(const std::filesystem::path& folder,
                             const std::string& name,
                             const std::function<int()>& hold, int ready) {
@@ -113,7 +113,7 @@ absl::Status StartListener(const HostFolder& server, int port) {
 absl::Status StartDeviceUser(const HostFolder& server, int device,
                              const std::string& name) {
   const std::string node = server.Path(absl::StrCat("dev/davinci", device));
-  // A file system may forbid nodes; who has it open shows all the same.
+  // A file system may forbid nodes; their users are visible all the same.
   return StartProcess(server, name, node, [&node] {
     return open(node.c_str(), O_PATH | O_CLOEXEC);
   });

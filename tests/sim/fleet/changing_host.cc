@@ -47,7 +47,7 @@ ApplierOptions OptionsOf(const std::string& host) {
   return options;
 }
 
-// What `from` says, in the place of what `onto` says about it.
+// Replaces fields of `onto` by those of `from`.
 void Overlay(const google::protobuf::Message& from,
              google::protobuf::Message* onto) {
   std::vector<const google::protobuf::FieldDescriptor*> fields;

@@ -38,7 +38,7 @@ class ChangingHost final : private HostObserver {
   void SetRoots(absl::string_view ca_pem);
 
   const std::string& name() const { return base_.host(); }
-  // What is seen is the server as it was before a change that is under way.
+  // Shows the server as it was before a change that is under way.
   HostObserver* observer() { return &with_drift_; }
   ApplyTasks* applies() { return &applies_; }
 
@@ -55,7 +55,7 @@ class ChangingHost final : private HostObserver {
   DeviceLocks locks_;
   absl::Mutex mutex_;
   HostFacts seen_ ABSL_GUARDED_BY(mutex_);
-  HostFacts roots_ ABSL_GUARDED_BY(mutex_);  // Nothing else of them.
+  HostFacts roots_ ABSL_GUARDED_BY(mutex_);  // Only their roots.
   AppliesRecord record_;
   AgentObserver with_drift_;
   Applier applier_;

@@ -29,8 +29,7 @@ class ChangingHostTest : public testing::TestWithParam<const char*> {
     }
   }
 
-  // Without the gateways of an A1 server, of which it takes one for four
-  // devices.
+  // Without the gateways of an A1 server, which has one for four devices.
   static ClusterSpec SpecOf(const std::string& product) {
     ClusterSpec spec = MakeSpec(product, "", 2);
     if (product != "atlas-training") return spec;

@@ -24,7 +24,7 @@ constexpr int kCalls = 1000;
 constexpr int kPerConnection = 16;
 constexpr int kHosts = 3;
 
-// Hosts that answer when the test lets them.
+// Hosts that answer when the test releases them.
 class HeldHosts {
  public:
   HeldHosts(TestCertificates* certificates, TestController* controller) {
@@ -61,7 +61,7 @@ class HeldHosts {
   std::vector<std::unique_ptr<TestHost>> hosts_;
 };
 
-// One call, which has come to the controller when this returns.
+// One call, which the controller has when the constructor returns.
 struct Call {
   explicit Call(Controller::Stub* client)
       : context(NewStreamContext()),
@@ -69,7 +69,7 @@ struct Call {
     CheckEvent event;
     has_come = stream->Read(&event);
   }
-  // How it ended: the id of its run, or why there is none.
+  // The end of the check: the id of its run, or the error.
   std::string Finish() {
     std::string id;
     CheckEvent event;
@@ -104,7 +104,7 @@ TEST_P(CheckStormTest, IsTwoRunsAndEveryCallIsAnswered) {
     }
     calls.push_back(std::make_unique<Call>(clients.back().get()));
     ASSERT_TRUE(calls.back()->has_come) << i << calls.back()->Finish();
-    // Whoever comes later may not be told what the first one is.
+    // A later check may not get the first one's answer.
     if (i == 0) {
       ASSERT_TRUE(hosts.WaitUntilAllAreAsked());
     }

@@ -1,5 +1,5 @@
-// A host whose packets a switch drops: no answer comes, not even TCP's. Who may
-// not set a socket's filter, as in a sandbox, cannot play that.
+// A host whose packets a switch drops: no answer comes, not even TCP's. The
+// test is skipped if a socket's filter cannot be set, as in a sandbox.
 #include <linux/filter.h>
 #include <sys/socket.h>
 
@@ -20,7 +20,7 @@ namespace clusterd {
 namespace {
 
 // From now on nothing reaches the socket of this process that is `peer`, as a
-// controller names it: no answer goes back, not even TCP's. False if there is
+// controller names it: no answer is sent, not even TCP's. False if there is
 // none.
 bool DropPacketsTo(const std::string& peer) {
   sock_filter nothing = {BPF_RET | BPF_K, 0, 0, 0};
@@ -47,15 +47,15 @@ TEST(DroppedPacketsTest, HostIsNoticed) {
   TestCertificates certificates;
   ThreadScheduler scheduler;
   ControllerServerOptions options;
-  // What a real one does.
+  // Like a real one.
   EXPECT_LE(options.keepalive_time + options.keepalive_timeout,
             absl::Seconds(25));
   options.keepalive_time = absl::Milliseconds(500);
   options.keepalive_timeout = absl::Milliseconds(500);
   TestController controller(&certificates, 1, &scheduler, options);
   controller.Start();
-  // On a slow machine it may be given up before anything is dropped: then it
-  // comes again.
+  // On a slow machine the controller may give it up before packets are dropped:
+  // then it comes again.
   std::unique_ptr<RawHost> host;
   ASSERT_TRUE(WaitUntil([&] {
     host = std::make_unique<RawHost>(controller.address(),

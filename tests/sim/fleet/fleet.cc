@@ -12,7 +12,7 @@ namespace clusterd {
 namespace {
 
 constexpr int kWorkers = 2;
-// One loop would be what a bench measures.
+// With one loop a bench would measure the loop.
 constexpr size_t kLoops = 4;
 constexpr char kSimulation[] = "in memory";
 

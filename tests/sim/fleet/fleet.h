@@ -1,6 +1,6 @@
-// Many simulated hosts in one process, for scale: each has clusterd's own
-// stream over a connection and a certificate of its own, and facts from memory.
-// Nothing about the machine that it runs on is observed.
+// Many simulated hosts in one process, for scale. Each has clusterd's own
+// stream over its own connection and certificate, and facts from memory. They
+// do not observe the machine that they run on.
 #ifndef TESTS_SIM_FLEET_FLEET_H_
 #define TESTS_SIM_FLEET_FLEET_H_
 
@@ -29,7 +29,7 @@
 
 namespace clusterd {
 
-// To the hard limit: two are needed for each host, and the usual limit is 1024.
+// Up to the hard limit: each host needs two, and the usual limit is 1024.
 void RaiseDescriptorLimit();
 
 // Facts of many hosts by name. Safe for concurrent use once filled.
@@ -42,8 +42,8 @@ class FleetObserver final : public HostObserver {
   HostFacts ObserveFor(const std::string& host, const ObserveRequest& request,
                        const Asker&) override ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // How often a host was asked for facts since Forget, and when for the first
-  // time; InfiniteFuture: never.
+  // The number of requests for a host's facts since Forget, and the time of the
+  // first; InfiniteFuture: never.
   void Forget() ABSL_LOCKS_EXCLUDED(mutex_);
   int asked() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Time first_asked() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -58,15 +58,14 @@ class FleetObserver final : public HostObserver {
 // Safe for concurrent use.
 class Fleet {
  public:
-  // What a host of that cluster dials with.
+  // Credentials with which a host of that cluster dials.
   using Credentials = std::function<std::shared_ptr<grpc::ChannelCredentials>(
       const TlsPem& pem, const std::string& cluster)>;
 
   // One host for each of `facts`, under its name there, with a certificate by
-  // `authority`. Begins to attach to `controller`, HOST:PORT, at once: so many
-  // dial at one time that the controller has always more to do, and the fleet
-  // does not drown in its own dials. `log` must outlive the fleet and hears
-  // from every host.
+  // `authority`. They begin to attach to `controller`, HOST:PORT, at once. So
+  // many dial at one time that the controller is always busy, but the fleet is
+  // not. `log` must outlive the fleet and hears from every host.
   Fleet(const std::string& controller, const std::string& cluster,
         const std::vector<HostFacts>& facts, const TestAuthority& authority,
         Log* log,
@@ -76,20 +75,20 @@ class Fleet {
   using ChangingHosts = std::vector<std::unique_ptr<ChangingHost>>;
   Fleet(const std::string& controller, const std::string& cluster,
         const ChangingHosts& hosts, const TestAuthority& authority, Log* log);
-  // All hosts take leave.
+  // Detaches all hosts.
   ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
-  // In the order of the facts or hosts.
+  // Ordered as the facts or hosts.
   const std::vector<std::shared_ptr<AgentStream>>& streams() const {
     return streams_;
   }
-  // Of the facts.
+  // The facts' observer.
   FleetObserver& observer() { return observer_; }
   int size() const { return static_cast<int>(streams_.size()); }
   int attached() ABSL_LOCKS_EXCLUDED(mutex_);
-  // How often a host was attached and then no more.
+  // The number of times that an attached host was lost.
   int lost() ABSL_LOCKS_EXCLUDED(mutex_);
   static constexpr size_t kMaxDials = 200;
   // Blocks until as many have been lost; false after `limit`.

@@ -1,6 +1,6 @@
 // fleet: attaches every server of a spec, simulated in memory, and stays until
-// it is told to stop. With --changes they are as another cluster left them and
-// take changes; else they are healthy and take none.
+// it is signalled to stop. With --changes they are as another cluster left them
+// and take changes; otherwise they are healthy and take none.
 #include <unistd.h>
 
 #include <fstream>
@@ -46,7 +46,7 @@ std::string ReadFile(const std::string& path) {
 
 constexpr size_t kAuditFileBytes = 64 << 20;
 
-// Tells of trouble only: a thousand hosts that attach are no news.
+// Logs trouble only: a thousand hosts that attach are routine.
 class WarningLog final : public Log {
  public:
   void Write(LogLevel level, absl::string_view text) override {
@@ -113,7 +113,7 @@ int Run(const Flags& flags) {
             << absl::ToInt64Milliseconds(dialling - start) << " ms, attach "
             << absl::ToInt64Milliseconds(absl::Now() - dialling) << " ms"
             << std::endl;
-  // Whoever restarts the controller waits for them to be there again.
+  // A restart of the controller waits for them to be there again.
   ThreadScheduler watch;
   RunEvery(&watch, absl::Milliseconds(50), [&fleet, told = 0]() mutable {
     const int lost = fleet.lost();

@@ -1,5 +1,4 @@
-// What deploy/rehearse.sh asks of a cluster.yaml and of the reports of a
-// rehearsal:
+// Queries of deploy/rehearse.sh about a cluster.yaml and a rehearsal's reports:
 //   rehearsal prepare cluster.yaml DIR   "NAME PRODUCT", or every mistake
 //   rehearsal judge DIR --faulted HOST   the table, and whether all went well
 // Exit status: 0 as it should be, 1 not so, 3 wrong usage or spec.
@@ -28,9 +27,8 @@ std::string ReadText(const std::string& path) {
           std::istreambuf_iterator<char>()};
 }
 
-// DIR gets cluster.yaml, and hosts with a line "HOST ADDRESS" each. What the
-// controller would do by itself, look on a schedule and tell others, is left
-// out: a rehearsal tells nobody.
+// DIR gets cluster.yaml, and hosts with a line "HOST ADDRESS" each. Schedules
+// and notifiers are left out: a rehearsal notifies no one.
 int Prepare(const std::string& path, const std::string& folder) {
   const std::string text = ReadText(path);
   auto spec = LoadSpec(path, text);
@@ -89,7 +87,7 @@ int Judge(const std::string& folder, const std::vector<std::string>& faulted) {
   of.back = Read<Report>(folder, "back");
   // A line "STEP SECONDS" each.
   std::ifstream times(folder + "/times");
-  std::printf("%-24s %9s  %s\n", "step", "seconds", "what came of it");
+  std::printf("%-24s %9s  %s\n", "step", "seconds", "result");
   for (std::string step, seconds; times >> step >> seconds;) {
     const auto print = [&](const char* name, const std::string& what) {
       std::printf("%-24s %9s  %s\n", name, seconds.c_str(), what.c_str());
@@ -109,7 +107,7 @@ int Judge(const std::string& folder, const std::vector<std::string>& faulted) {
   for (const std::string& line : verdict.told) {
     std::printf("  %s\n", line.c_str());
   }
-  if (!verdict.wrong.empty()) std::printf("\nNot as it should be:\n");
+  if (!verdict.wrong.empty()) std::printf("\nFailures:\n");
   for (const std::string& line : verdict.wrong) {
     std::printf("  %s\n", line.c_str());
   }

@@ -62,8 +62,8 @@ std::string FindingText(const Finding& finding,
   return text;
 }
 
-// What a check says of each host: the finding's key, and its text. What another
-// finding explains is left out.
+// A check's findings for each host: the finding's key, and its text. Findings
+// that another one explains are left out.
 using Said = std::map<std::string, std::map<std::string, std::string>>;
 
 Said SaidOf(const Report& report, bool with_observed) {
@@ -86,7 +86,7 @@ Said SaidOf(const Report& report, bool with_observed) {
   return said;
 }
 
-// What is in one and not in the other.
+// Lines that are in `some` and not in `all`.
 std::vector<std::string> Beyond(const std::map<std::string, std::string>& some,
                                 const std::map<std::string, std::string>& all) {
   std::vector<std::string> texts;
@@ -112,7 +112,7 @@ bool EndedWell(const ApplyResult& result) {
          result.outcome() == ApplyResult::ROLLED_BACK;
 }
 
-// Whether a server with faults may end so: it is as it was before.
+// True if a server with faults may end so: it is as it was before.
 bool IsContained(const ApplyResult& result) {
   return result.residues().empty() &&
          (EndedWell(result) || result.outcome() == ApplyResult::UNDONE ||
@@ -141,7 +141,7 @@ void JudgeFresh(const Rehearsal& of, RehearsalVerdict* verdict) {
   }
 }
 
-// What the plan leaves out is no news where the servers pass without it.
+// Steps that the plan leaves out do not matter if the servers pass.
 void TellBlocked(const Rehearsal& of, RehearsalVerdict* verdict) {
   Lines blocked;
   for (const HostPlan& host : of.plan.hosts()) {
@@ -180,7 +180,7 @@ void JudgeApply(const Rehearsal& of, RehearsalVerdict* verdict) {
 }
 
 // Servers that need not pass: those with faults, and those that the apply did
-// not come to.
+// not reach.
 Hosts ExcusedHosts(const Rehearsal& of) {
   Hosts excused = of.faulted;
   for (const ApplyResult& host : of.apply.hosts()) {
@@ -189,7 +189,7 @@ Hosts ExcusedHosts(const Rehearsal& of) {
   return excused;
 }
 
-// Whether it is about excused hosts. A rule about one host names each for its
+// True if it is about excused hosts. A rule about one host names each for its
 // own sake; one across hosts may name innocent ones beside the others.
 bool IsExcused(const Finding& finding, const Hosts& excused) {
   const Rule* const rule = FindRule(finding.rule());
@@ -296,7 +296,7 @@ void JudgeFault(const std::string& host, const Rehearsal& of,
     verdict->wrong.push_back(
         absl::StrCat(host, ": nothing noticed its faults"));
   } else {
-    tell("mended by the apply");
+    tell("fixed by the apply");
   }
 }
 
@@ -333,7 +333,7 @@ std::string StepText(const ApplyReport& report) {
                     report.wave_size());
   std::string text = absl::StrCat(
       well, " of ", Count(static_cast<size_t>(report.hosts_size()), "host"),
-      report.rollback() ? " taken back" : " ended well", " in ",
+      report.rollback() ? " rolled back" : " succeeded", " in ",
       Count(waves.count(), "wave"));
   if (never > 0) absl::StrAppend(&text, ", ", never, " not started");
   return text;

@@ -1,11 +1,10 @@
-// Whether a rehearsal of a cluster went as it should: servers on which nothing
-// of its spec is set, then their faults, a plan, its apply, a check that
-// passes, a rollback, and a check that finds what it found before the apply.
-// Pure.
-//   a server without faults  is applied, passes, and is taken back
-//   a server with faults     is named by the check, or mended by the apply, or
+// Judges a rehearsal of a cluster: servers without any setting of its spec,
+// then their faults, a plan, its apply, a check that passes, a rollback, and a
+// check with the findings of before the apply. Pure.
+//   a server without faults  is applied, passes, and is rolled back
+//   a server with faults     is named by the check, or fixed by the apply, or
 //                            stops it: then it is undone, and later waves are
-//                            not begun; a fault that nothing notices is wrong
+//                            not begun; an unnoticed fault is wrong
 #ifndef TESTS_SIM_FLEET_REHEARSAL_JUDGE_H_
 #define TESTS_SIM_FLEET_REHEARSAL_JUDGE_H_
 
@@ -18,7 +17,7 @@
 
 namespace clusterd {
 
-// What clusterctl wrote at each step; empty where a step did not come to that.
+// The output of clusterctl at each step; empty if a step was not reached.
 struct Rehearsal {
   std::set<std::string> faulted;  // Hosts.
   Report fresh;
@@ -32,14 +31,14 @@ struct Rehearsal {
 
 // Lines for people.
 struct RehearsalVerdict {
-  // What the plan leaves out, and what came of each fault.
+  // The steps that the plan leaves out, and the result of each fault.
   std::vector<std::string> told;
   std::vector<std::string> wrong;  // Empty: all went as it should.
 };
 
 RehearsalVerdict JudgeRehearsal(const Rehearsal& rehearsal);
 
-// What came of a step, in a few words: "fail: 6 rules fail on 1152 hosts",
+// The result of a step, in a few words: "fail: 6 rules fail on 1152 hosts",
 // "1152 of 1152 hosts applied in 19 waves".
 std::string StepText(const Report& report);
 std::string StepText(const ApplyReport& report);

@@ -44,7 +44,7 @@ Report Passed() {
   return report;
 }
 
-// Three servers one after the other, of which nothing goes wrong.
+// Three servers one after the other, without any failure.
 Rehearsal Good() {
   Rehearsal of;
   of.fresh = Passed();
@@ -119,7 +119,7 @@ TEST(RehearsedFaultTest, IsMendedByTheApply) {
   AddFinding("device-ip-planned", "b", "192.168.9.9", &of.faulty);
   const RehearsalVerdict verdict = JudgeRehearsal(of);
   EXPECT_THAT(verdict.wrong, IsEmpty());
-  EXPECT_THAT(verdict.told, Contains("b: mended by the apply"));
+  EXPECT_THAT(verdict.told, Contains("b: fixed by the apply"));
 }
 
 TEST(RehearsedFaultTest, ThatNothingNoticesIsWrong) {
@@ -167,10 +167,10 @@ TEST(RehearsedFaultTest, DoesNotExcuseOtherServers) {
 
 TEST(StepTextTest, CountsWhatCameOfAStep) {
   Rehearsal of = Good();
-  EXPECT_EQ(StepText(of.apply), "3 of 3 hosts ended well in 3 waves");
+  EXPECT_EQ(StepText(of.apply), "3 of 3 hosts succeeded in 3 waves");
   of.apply.mutable_hosts(2)->set_outcome(ApplyResult::NOT_STARTED);
   EXPECT_EQ(StepText(of.apply),
-            "2 of 3 hosts ended well in 3 waves, 1 not started");
+            "2 of 3 hosts succeeded in 3 waves, 1 not started");
   EXPECT_EQ(StepText(of.fresh),
             "fail: 3 fail, 1 pass of its rules, on 3 hosts");
 }

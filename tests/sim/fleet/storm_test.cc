@@ -32,7 +32,7 @@ namespace tls = ::grpc::experimental;
 constexpr absl::Duration kHandshake = absl::Milliseconds(100);
 constexpr int kHosts = 300;
 
-// A host that takes its time to look at the controller's certificate.
+// A host that checks the controller's certificate slowly.
 class SlowVerifier final : public tls::ExternalCertificateVerifier {
  public:
   explicit SlowVerifier(Scheduler* scheduler) : scheduler_(scheduler) {}

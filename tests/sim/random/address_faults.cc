@@ -1,5 +1,4 @@
-// What can be wrong about addresses: on the device, in hccn.conf, and in the
-// plan itself.
+// Faults of addresses: on the device, in hccn.conf, and in the plan itself.
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
@@ -50,8 +49,8 @@ DeviceSpec* MutablePlanned(RandomCluster& cluster, int host, int device) {
   return const_cast<DeviceSpec*>(&PlannedOf(cluster, host, device));
 }
 
-// Of a change that hccn.conf may lack: where nothing is known of what the next
-// boot makes of it, it has it.
+// True if a change also goes into hccn.conf. It always does if it is unknown
+// what the next boot makes of the file.
 bool WritesConf(RandomCluster& cluster, int host, int device) {
   return !IsClassic(cluster, host, device) || cluster.OneIn(2);
 }
@@ -100,7 +99,7 @@ bool AnotherIsFree(const RandomCluster& cluster, int host, int device) {
                  .settings_size() > 0;
 }
 
-// Where the plan itself is wrong, and the device and hccn.conf agree with it.
+// Faults of the plan itself; the device and hccn.conf agree with it.
 
 // The address, and of its subnet the router as gateway, if it has one and is to
 // keep one, and as detect address.
@@ -180,7 +179,7 @@ void WidenNetmask(RandomCluster& cluster, int host, int device) {
   SetAddress(cluster, host, device, own.address().ToString(), netmask, true);
 }
 
-// As another's, 256 higher.
+// Like another's, 256 higher.
 void EndAlike(RandomCluster& cluster, int host, int device) {
   const int other = (host + 1) % static_cast<int>(cluster.facts.size());
   const Ipv4Interface like = OwnInterface(cluster, other, device);

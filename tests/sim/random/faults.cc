@@ -1,6 +1,5 @@
-// What can be wrong about devices: of each kind of fault that a simulated
-// server knows the facts that a host then reports, and what the facts alone can
-// show.
+// Faults of devices: the facts that a host reports with each kind that a
+// simulated server knows, and faults that only the facts can show.
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
@@ -32,7 +31,7 @@ Make OnHost(absl::string_view text) {
   };
 }
 
-// The device's queries have no answer; hccn.conf still tells its TLS switch.
+// The device's queries have no answer; hccn.conf still has its TLS switch.
 Make Silenced(absl::string_view reason, absl::string_view what) {
   return [=](RandomCluster& cluster, int host, int device) {
     DeviceFacts& facts = DeviceOf(cluster, host, device);
@@ -127,7 +126,7 @@ bool PlansLossless(const RandomCluster& cluster) {
   return cluster.spec.has_lossless();
 }
 
-// Not of a rail on which nobody tells.
+// Not on a rail without LLDP answers.
 bool TellsRail(const RandomCluster& cluster, int host, int device) {
   return HasLikes(cluster, host, device) && !Has(cluster, "old-tool");
 }
@@ -201,7 +200,7 @@ std::vector<FaultKind> PortFaults() {
   };
 }
 
-// Of a tool that says more about a port than its address.
+// A tool that prints more about a port than its address.
 std::vector<FaultKind> CarrierFaults() {
   return {
       {"signal-lost", "state=NAME=VALUE", true, "optics", WARN, "", false,

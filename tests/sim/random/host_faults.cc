@@ -1,4 +1,4 @@
-// What can be wrong about a host and its chips; faults.cc has the ports.
+// Faults of a host and its chips; faults.cc has the ports.
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
@@ -22,7 +22,7 @@ void LoseDevice(RandomCluster& cluster, int host, int) {
   }
 }
 
-// The tool said nothing that can be read about any device.
+// The tool printed nothing readable about any device.
 void SilenceTool(RandomCluster& cluster, int host, int) {
   for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
     Silenced("UNREADABLE", "status 0 without a word")(cluster, host, d);
@@ -36,7 +36,7 @@ void BreakTool(RandomCluster& cluster, int host, int) {
   }
 }
 
-// npu-smi does not end, or ends without a word.
+// npu-smi does not end, or ends without output.
 void SilenceNpuSmi(RandomCluster& cluster, int host, int) {
   const char* const reason = cluster.OneIn(2) ? "TIMED_OUT" : "UNREADABLE";
   for (DeviceFacts& device : *cluster.facts[host].mutable_devices()) {
@@ -126,7 +126,7 @@ uint32_t PlannedLine(const RandomCluster& cluster, int host) {
   return 0;
 }
 
-// A line of the file that is a planned device's, so that somebody minds it.
+// True if the file has a line of a planned device, so that a rule checks it.
 bool HasPlannedLine(const RandomCluster& cluster, int host, int) {
   return PlannedLine(cluster, host) != 0;
 }
@@ -159,13 +159,13 @@ Make HoldDevice(absl::string_view pid) {
   };
 }
 
-// One fact of a host that is not there, so that `rule` cannot tell.
+// Drops one fact of a host, so that `rule` is unknown.
 FaultKind NoHostFact(const char* name, absl::string_view text, const char* rule,
                      const char* also = "") {
   return {name, "", false, rule, UNKNOWN, also, true, nullptr, OnHost(text)};
 }
 
-// Where npu-smi is there.
+// Needs npu-smi.
 FaultKind NoMemoryErrors() {
   FaultKind kind =
       NoFact("no-memory-errors", "memory_errors", "device-health", "");
@@ -175,8 +175,8 @@ FaultKind NoMemoryErrors() {
   return kind;
 }
 
-// A login file of one host asks for RoCE. Where cluster.yaml has none, the
-// inventory says which jobs could run.
+// A login file of one host asks for RoCE. If cluster.yaml has none, the
+// inventory decides which jobs could run.
 void AskForRoce(RandomCluster& cluster, int host, int) {
   OnHost(
       "environment { value { variables { name: 'HCCL_INTRA_ROCE_ENABLE' "
@@ -222,7 +222,7 @@ std::vector<FaultKind> HostFaults() {
        RunFirewall},
       {"conf-lost", "hccn_conf=absent hccn_conf=directory", false, "hccn-conf",
        FAIL, "container-mounts", true,
-       // There it has nothing to bring back.
+       // With RoCE unused recovery has nothing to restore.
        [](const RandomCluster& cluster, int, int) {
          return !cluster.spec.roce_unused();
        },
@@ -322,7 +322,7 @@ bool TellsPlace(const RandomCluster& cluster, int, int) {
   return ProfileOf(cluster).in_super_pod && !Has(cluster, "npu-smi-absent");
 }
 
-// Another planned device of the host that no fault touches, else the same.
+// Another planned device of the host without faults, otherwise the same.
 int TwinOf(const RandomCluster& cluster, int host, int device) {
   const HostFacts& facts = cluster.facts[host];
   for (int d = 0; d < facts.devices_size(); ++d) {
@@ -343,7 +343,7 @@ void TakeSdidOfTwin(RandomCluster& cluster, int host, int device) {
   cluster.taken.insert({host, twin});
 }
 
-// The chip tells other numbers than the rest of its host, which is in order.
+// The chip reports other numbers than the rest of its host, which is in order.
 FaultKind OtherPlace(const char* name, const char* simulated, State state,
                      const char* number) {
   FaultKind kind = {name,
@@ -394,7 +394,7 @@ std::vector<FaultKind> ChipFaults() {
        OnDevice("memory_errors { value { double_bit: 2 isolated_pages: 1 } }")},
       {"compatibility", "compatibility=NOK", true, "driver-compat", FAIL, "",
        false, nullptr, OnDevice("compatibility { value: 'NOK' }")},
-      // Nothing that the host shows uses it.
+      // No visible process of the host uses it.
       {"memory-left", "hbm=MB", true, "device-memory", WARN, "", false,
        [](const RandomCluster& cluster, int host, int) {
          return !Has(cluster, "npu-smi-absent") &&
@@ -435,7 +435,7 @@ std::vector<FaultKind> ChipFaults() {
   };
 }
 
-// Of every login and of what runs now.
+// Faults of every login and of running processes.
 std::vector<FaultKind> LaunchFaults() {
   return {
       FailsWhere(

@@ -1,4 +1,4 @@
-// Clusters that are in order although nobody set up their hosts as we would.
+// Clusters that are in order although their hosts were set up differently.
 #include "absl/strings/str_cat.h"
 #include "tests/sim/random/rows.h"
 
@@ -54,8 +54,8 @@ void RunDocker(RandomCluster& cluster) {
   }
 }
 
-// Ports let in from the cluster's addresses in two ranges and two blocks, by
-// ufw on some hosts and by firewalld on the others, where docker0 and the
+// Ports opened to the cluster's addresses in two ranges and two blocks, by ufw
+// on some hosts and by firewalld on the others. There docker0 and the
 // management interface have zones of their own.
 void OpenPorts(RandomCluster& cluster) {
   cluster.spec.set_firewall(FIREWALL_OPEN_PORTS);
@@ -107,7 +107,7 @@ void KeepKernelBacklogs(RandomCluster& cluster) {
   }
 }
 
-// The 16 ports of the documents, where nobody says which CANN runs.
+// The 16 ports of the documents, for an unknown version of CANN.
 void ReserveSixteenPorts(RandomCluster& cluster) {
   Patch("hccl { port_count_auto: true cann: '' }", &cluster.spec);
   PatchHosts("versions { cann { missing { reason: ABSENT } } }", cluster);
@@ -153,7 +153,7 @@ void ListenForSsh(RandomCluster& cluster) {
              cluster);
 }
 
-// None of these keeps HCCL from listening on the host's address.
+// These sockets do not keep HCCL from listening on the host's address.
 void HoldHarmlessSockets(RandomCluster& cluster) {
   PatchHosts(R"(sockets { value {
       sockets { port: 60003 protocol: "udp" address: "0.0.0.0" pid: 900
@@ -163,7 +163,7 @@ void HoldHarmlessSockets(RandomCluster& cluster) {
              cluster);
 }
 
-// Within the bound, and what a slow answer leaves open beside it.
+// Within the bound, and with the uncertainty of slow answers.
 void LetClocksDiffer(RandomCluster& cluster) {
   for (HostFacts& host : cluster.facts) {
     const int ahead = static_cast<int>(cluster.Pick(4000)) - 2000;
@@ -177,14 +177,14 @@ void CompareNoClocks(RandomCluster& cluster) {
   for (HostFacts& host : cluster.facts) host.clear_clock();
 }
 
-// As in a container with a process namespace of its own.
+// Like a container with a process namespace of its own.
 void HideProcesses(RandomCluster& cluster) {
   PatchHosts(R"(npu_processes { missing { reason: NOT_SUPPORTED
                                           detail: "its own container" } })",
              cluster);
 }
 
-// HCCL takes its default range, and cluster.yaml says nothing of it.
+// HCCL takes its default range, and cluster.yaml does not name one.
 void NamePortsNowhere(RandomCluster& cluster) {
   Patch("hccl { base_port_auto: true port_count_auto: true }", &cluster.spec);
 }

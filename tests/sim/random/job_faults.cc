@@ -1,4 +1,4 @@
-// Jobs of random clusters, and what can be wrong about one.
+// Jobs of random clusters, and their faults.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -17,7 +17,7 @@ constexpr uint32_t kMasterPort = 29500;
 
 bool HasJob(const RandomCluster& cluster) { return cluster.job.has_value(); }
 
-// What changes the whole cluster is its only fault.
+// A change of the whole cluster must be its only fault.
 bool IsUntouched(const RandomCluster& cluster) {
   return HasJob(cluster) && cluster.faults.empty();
 }
@@ -63,8 +63,8 @@ int PickCount(const ProductProfile& profile, int planned,
   return legal.empty() ? planned : legal[cluster.Pick(legal.size())];
 }
 
-// Of a job over some of the cluster's servers: they alone are left, in the
-// job's order, and the devices that it takes.
+// A job over some of the cluster's servers: only they are left, in the job's
+// order, with the devices that it takes.
 void NarrowTo(const std::vector<size_t>& servers, RandomCluster& cluster) {
   const ClusterSpec all = cluster.spec;
   const std::vector<HostFacts> facts = std::move(cluster.facts);
@@ -100,7 +100,7 @@ void SayLaunch(RandomCluster& cluster) {
   SayWorldSize(cluster);
 }
 
-// What the servers are given.
+// Gives each server a part of the job.
 Make Give(void (*give)(const RandomCluster& cluster, JobServer* server)) {
   return [give](RandomCluster& cluster, int, int) {
     for (JobServer& server : *cluster.job->mutable_servers()) {
@@ -139,7 +139,7 @@ FaultKind OfJob(const char* name, const char* rule, State state,
   return kind;
 }
 
-// The same of what changes the whole cluster.
+// The same for a change of the whole cluster.
 FaultKind Alone(FaultKind kind) {
   kind.make = [make = kind.make](RandomCluster& cluster, int, int) {
     make(cluster, -1, -1);
@@ -171,7 +171,7 @@ void NarrowToRandomJob(RandomCluster& cluster) {
   cluster.spec.set_cluster_servers(static_cast<uint32_t>(servers.size()));
   servers.resize(count);
   cluster.job.emplace();
-  // Whether HCCL works there, one page of the vendor tells.
+  // One page of the vendor says if HCCL works there.
   if (cluster.spec.mode() == "amp") {
     cluster.warnings["job-super-pod"].insert(-1);
   }

@@ -1,4 +1,4 @@
-// judge_random: judges random clusters and prints what is judged wrongly.
+// judge_random: judges random clusters and prints wrong judgements.
 //   judge_random --seed 1 --count 10000
 //   judge_random --seed 4711 --count 1 --verbose   one that failed
 #include <time.h>

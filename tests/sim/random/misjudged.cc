@@ -1,4 +1,4 @@
-// What the judge says about a random cluster, held against what is true.
+// Compares the judge's report about a random cluster with the truth.
 #include <algorithm>
 #include <map>
 
@@ -57,14 +57,14 @@ std::vector<Place> PlacesOf(const Finding& finding) {
   return places;
 }
 
-// A word about the host is about its devices, too, and the other way round.
+// A finding about the host is about its devices, too, and the reverse.
 bool AreOnePlace(const Place& a, const Place& b) {
   return a.first == b.first &&
          (a.second == b.second || a.second == -1 || b.second == -1);
 }
 
-// How bad things a fault may bring about by the way: no worse than itself, or
-// "=FAIL" behind the name of the rule says otherwise.
+// The worst state that a fault may cause by the way: its own, unless "=FAIL"
+// behind the name of the rule says otherwise.
 State WorstOf(const FaultKind& kind, State own, absl::string_view rule) {
   for (const absl::string_view name : absl::StrSplit(kind.also, ' ')) {
     const std::pair<absl::string_view, absl::string_view> parts =
@@ -75,7 +75,7 @@ State WorstOf(const FaultKind& kind, State own, absl::string_view rule) {
   return STATE_UNSPECIFIED;
 }
 
-// Whether the fault is one that such a finding is about.
+// True if such a finding is about the fault.
 bool Explains(const FaultKind& kind, State own, const Finding& finding) {
   const State worst = WorstOf(kind, own, finding.rule());
   if (finding.state() == UNKNOWN) {
@@ -151,7 +151,7 @@ class Comparison {
                                   " ", place.second, " by ", kind.rule));
   }
 
-  // Whether the cause that the finding names is found there, with a reason of
+  // True if the cause that the finding names is found there, with a reason of
   // its own.
   bool IsCaused(const Finding& finding, const Place& place) {
     const auto causes = found_.find({finding.caused_by(), place.first});
@@ -163,7 +163,7 @@ class Comparison {
     });
   }
 
-  // Whether a variation leaves open there what is warned of.
+  // True if a variation leaves open there what is warned of.
   bool IsLeftOpen(const Finding& finding, const Place& place) const {
     if (finding.state() != WARN) return false;
     const auto rule = cluster_.warnings.find(finding.rule());
@@ -173,9 +173,9 @@ class Comparison {
     return host != numbers_.end() && rule->second.count(host->second) > 0;
   }
 
-  // Whether a variation or a fault there brings such a finding about, or what
-  // it names as its cause has such a reason. Nothing is unknown there unless a
-  // fault hides something.
+  // True if a variation or a fault there causes such a finding, or the cause
+  // that it names has such a reason. Facts are unknown there only if a fault
+  // hides them.
   bool HasReason(const Finding& finding, const Place& place) {
     if (IsLeftOpen(finding, place)) return true;
     const bool caused =
@@ -217,7 +217,7 @@ class Comparison {
   Report report_;
   std::map<std::string, std::vector<std::pair<const FaultKind*, Place>>>
       faults_;
-  std::map<std::string, int> numbers_;  // Of hosts, by name.
+  std::map<std::string, int> numbers_;  // By host name.
   // By rule and host.
   std::map<std::pair<std::string, std::string>, std::vector<Found>> found_;
   std::vector<std::string> wrong_;

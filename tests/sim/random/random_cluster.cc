@@ -1,5 +1,5 @@
-// How a random cluster is made: product and size, address plan, variations,
-// faults, in this order.
+// Makes a random cluster: product and size, address plan, variations, faults,
+// in this order.
 #include "tests/sim/random/random_cluster.h"
 
 #include <algorithm>
@@ -198,15 +198,15 @@ class Unheard final : public google::protobuf::io::ErrorCollector {
   void AddError(int, int, const std::string&) override {}
 };
 
-// Whether both can be told apart on one host.
+// True if both faults disturb each other on one host.
 bool Disturb(const PlacedFault& fault, const FaultKind& kind, int device) {
   if (fault.kind->alone || kind.alone) return true;
-  // A word about the host is one about its devices, too.
+  // A finding about the host is one about its devices, too.
   if ((fault.device == -1) != (device == -1)) return true;
   return device == -1 && absl::string_view(fault.kind->rule) == kind.rule;
 }
 
-// Whether no fault touches the place, nor what this one would hide.
+// True if no fault touches the place, nor one that this fault would hide.
 bool IsFree(const RandomCluster& cluster, const FaultKind& kind, int host,
             int device) {
   bool by_vote = kind.by_vote;
@@ -233,7 +233,7 @@ void PlaceFault(const FaultKind& kind, RandomCluster& cluster) {
     if (cluster.facts[host].devices().empty()) return;
     device = static_cast<int>(cluster.Pick(cluster.facts[host].devices_size()));
     const uint32_t id = cluster.facts[host].devices(device).id();
-    // What nobody counts on cannot be broken.
+    // A device outside the plan cannot be broken.
     if (cluster.Planned(host, id) == nullptr) return;
   }
   // A job inside a super pod uses no RoCE port either.

@@ -1,8 +1,8 @@
 // Random clusters in memory that know the truth about themselves: products,
 // address plans, 2 to 1,152 servers, ways of being set up that are as good as
-// ours (healthy variations), and faults. What the judge says is held against
-// that truth: every fault is found with its host and device, nothing is said
-// against what no fault touches, and nothing is unknown that can be known.
+// ours (healthy variations), and faults. Tests compare the judge's report with
+// that truth: it names every fault with its host and device, has no finding
+// about an untouched part, and leaves nothing unknown that can be known.
 //
 // A cluster is made of its seed and the options alone, the same everywhere.
 // New variations and faults are rows of *variations.cc and *faults.cc.
@@ -42,16 +42,16 @@ struct RandomCluster {
   uint64_t seed = 0;
   std::mt19937_64 random;
   ClusterSpec spec;
-  std::vector<HostFacts> facts;  // In the order of the spec's servers.
+  std::vector<HostFacts> facts;  // In the order of the spec.
   // The job that is judged, to which spec and facts are narrowed; unset: none.
   std::optional<JobSpec> job;
   std::vector<std::string> variations;
-  // Rules that may warn of what a variation leaves open, e.g. until a reboot,
-  // and about which hosts; -1: about the cluster.
+  // Rules that may warn of an open point of a variation, e.g. until a reboot,
+  // and their hosts; -1: the cluster.
   std::map<std::string, std::set<int>> warnings;
   std::vector<PlacedFault> faults;
-  // By host and device: those that keep what they have, since a fault touches
-  // them or counts on them.
+  // By host and device: those that keep their values, since a fault touches
+  // them or relies on them.
   std::set<std::pair<int, int>> taken;
 
   // From 0 to `count` - 1. REQUIRES: count > 0.
@@ -63,17 +63,17 @@ struct RandomCluster {
 // A way to set up or use a cluster that is in order.
 struct Variation {
   const char* name;
-  // In how many of the clusters that can have it: one in so many.
+  // One of so many clusters that can have it has it.
   size_t one_in;
   bool (*applies)(const RandomCluster& cluster);
   void (*make)(RandomCluster& cluster);
   // Rules that may warn then, "a b"; empty: none.
   const char* warnings = "";
-  // Of the hosts that it says so, alone; nullptr: of all, and of the cluster.
+  // True for hosts with a warning; nullptr: all hosts, and the cluster.
   bool (*warns_of)(int host) = nullptr;
 };
 
-// Something broken. The names of rules stand with a space between two.
+// A fault. Names of rules stand with a space between two.
 struct FaultKind {
   const char* name;
   // Keys of tests/sim/fault.h that it stands for.
@@ -82,20 +82,20 @@ struct FaultKind {
   // The rule that must find it, and how bad.
   const char* rule;
   State state;
-  // Rules that may also say so, as a cause of their own, and as bad a thing at
-  // most; "gateway=FAIL": a worse one.
+  // Rules that may also report it, as a cause of their own, at most as bad;
+  // "gateway=FAIL": a worse one.
   const char* also;
-  // A fact is missing: then, and only then, may something be unknown.
+  // A fact is missing: only then may a finding be unknown.
   bool hides;
   std::function<bool(const RandomCluster&, int host, int device)> applies;
   std::function<void(RandomCluster&, int host, int device)> make;
-  // Of several that disagree most are right: only among three or more hosts.
+  // The majority is right: needs three or more hosts.
   bool by_vote = false;
-  // The host has no other fault: it says nothing about the rest.
+  // The host has no other fault: it does not affect the rest.
   bool alone = false;
-  // Of no host: its `host` is -1.
+  // Belongs to the cluster: its `host` is -1.
   bool of_cluster = false;
-  // Where it fails, being `state` elsewhere.
+  // True if it fails there, being `state` elsewhere.
   bool (*fails)(const RandomCluster& cluster) = nullptr;
 
   State StateIn(const RandomCluster& cluster) const {
@@ -109,8 +109,7 @@ const std::vector<FaultKind>& FaultKinds();
 struct RandomOptions {
   int max_servers = 1152;
   int max_faults = 6;
-  // Names of variations and faults that are left out, of rules that are not
-  // looked at.
+  // Names of variations and faults to leave out, and of rules to ignore.
   std::set<std::string> without = {};
   // Names of those alone; empty: all.
   std::set<std::string> only = {};
@@ -119,7 +118,7 @@ struct RandomOptions {
 // REQUIRES: 2 <= max_servers <= 1152.
 RandomCluster MakeRandomCluster(uint64_t seed, const RandomOptions& options);
 
-// What the judge says wrongly, or does not say, one a line; empty: it is right.
+// The judge's wrong or missing findings, one a line; empty: it is right.
 std::vector<std::string> Misjudged(const RandomCluster& cluster,
                                    const RandomOptions& options);
 
@@ -132,7 +131,7 @@ void Patch(absl::string_view text, google::protobuf::Message* message);
 
 // Removes the host's lines of the key for the device from hccn.conf.
 void RemoveFromConf(HostFacts& host, absl::string_view key, uint32_t device);
-// The first such line gets the value, or a new one if there is none.
+// The first such line gets the value, or a new one if it is missing.
 void WriteToConf(HostFacts& host, absl::string_view key, uint32_t device,
                  const std::string& value);
 

@@ -135,7 +135,7 @@ TEST(RandomClusterTest, IsTheSameForTheSameSeed) {
   }
 }
 
-// What no file can say is no cluster.
+// A cluster that no file can describe is not valid.
 TEST(RandomClusterTest, HasASpecThatAFileCanSay) {
   const RandomOptions options = {24, 6, {}, {}};
   for (uint64_t seed = 0; seed < 150; ++seed) {
@@ -187,8 +187,7 @@ TEST(FaultKindsTest, StandForEveryValueOfAFaultThatASimulatedServerKnows) {
 }
 
 TEST(FaultKindsTest, HaveEveryRuleOfTheCatalogueToFindOne) {
-  // What it warns of is nothing that is broken, and a variation brings it
-  // about.
+  // A warning does not need a fault: a variation causes it.
   const std::set<std::string> by_variation = {"maintenance", "netns"};
   std::set<std::string> finders;
   for (const FaultKind& kind : FaultKinds()) finders.insert(kind.rule);
@@ -203,12 +202,12 @@ TEST(MisjudgedTest, TellsAFaultThatNobodyFindsAndAFindingWithoutOne) {
   const RandomOptions options = {8, 0, {}, {"none"}};
   RandomCluster cluster = MakeRandomCluster(1, options);
   ASSERT_EQ(WrongAbout(cluster, options), "");
-  // It is said to be broken, and is not.
+  // The host declares a fault that it does not have.
   const FaultKind& link = FaultKinds().front();
   cluster.faults.push_back({&link, 0, 0});
   EXPECT_NE(WrongAbout(cluster, options).find("not found: link at server0"),
             std::string::npos);
-  // Another device is broken, and nobody said so.
+  // Another device is broken, and that fault is not declared.
   cluster.facts[1].mutable_devices(1)->mutable_link()->set_value(
       LinkFact::DOWN);
   EXPECT_NE(WrongAbout(cluster, options)
@@ -255,7 +254,7 @@ TEST(MisjudgedTest, TellsAConsequenceWhoseCauseHasNoReason) {
   RandomCluster cluster = MakeRandomCluster(1, options);
   Patch("link { value: DOWN } net_health { value: NET_HEALTH_UNREACHABLE }",
         cluster.facts[0].mutable_devices(0));
-  // Something else is broken there.
+  // Another part is broken there.
   for (const FaultKind& kind : FaultKinds()) {
     if (kind.name == std::string("ecc"))
       cluster.faults.push_back({&kind, 0, 0});

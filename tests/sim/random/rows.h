@@ -1,5 +1,5 @@
-// What rows of faults and variations are made of: makers that change facts, and
-// the groups that FaultKinds() and Variations() list.
+// Building blocks of faults and variations: makers that change facts, and the
+// groups that FaultKinds() and Variations() list.
 #ifndef TESTS_SIM_RANDOM_ROWS_H_
 #define TESTS_SIM_RANDOM_ROWS_H_
 
@@ -13,11 +13,11 @@
 
 namespace clusterd {
 
-// Of a fault, with the host and the place of the device in its facts.
+// Makes a fault; takes the host and the device's place in its facts.
 using Make = std::function<void(RandomCluster&, int, int)>;
 
 const ProductProfile& ProfileOf(const RandomCluster& cluster);
-// Whether the cluster has the variation.
+// True if the cluster has the variation.
 bool Has(const RandomCluster& cluster, absl::string_view variation);
 bool IsClassic(const RandomCluster& cluster, int host, int device);
 DeviceFacts& DeviceOf(RandomCluster& cluster, int host, int device);
@@ -29,14 +29,14 @@ Make OnHost(absl::string_view text);
 // hccn_tool answers no query about the device.
 Make Silenced(absl::string_view reason, absl::string_view what);
 
-// Whether two other hosts or more have that device planned, and so can outvote
+// True if two other hosts or more have that device planned, and so can outvote
 // it.
 bool HasLikes(const RandomCluster& cluster, int host, int device);
-// One fact of a device that is not there, so that `rule` cannot tell.
+// Drops one fact of a device, so that `rule` is unknown.
 FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
                  const char* also, const char* simulated = "answer=TEXT");
 
-// The kind, which fails where the spec asks for what it breaks.
+// The kind, which fails if the spec asks for the broken part.
 FaultKind FailsWhere(bool (*fails)(const RandomCluster& cluster),
                      FaultKind kind);
 
@@ -57,12 +57,12 @@ std::vector<FaultKind> LaunchFaults();
 std::vector<FaultKind> JobFaults();
 std::vector<FaultKind> SshFaults();
 
-// More servers than the cluster's hosts, so that there are `servers`: in
-// cluster.yaml alone; nobody asks them.
+// Adds servers beyond the cluster's hosts, up to `servers`: in cluster.yaml
+// alone; they are never asked.
 void AddServers(int servers, RandomCluster& cluster);
 
 // Some of the servers, some of their devices, and a legal job that takes them:
-// nothing else is judged any more. REQUIRES: healthy, two servers or more.
+// only these are judged then. REQUIRES: healthy, two servers or more.
 void NarrowToRandomJob(RandomCluster& cluster);
 // The job is one that logs in, and every login works. REQUIRES: it has a job.
 void LaunchBySsh(RandomCluster& cluster);

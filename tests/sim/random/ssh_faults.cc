@@ -1,4 +1,4 @@
-// Jobs that MPI launches over ssh, and what can be wrong with that.
+// Jobs that MPI launches over ssh, and their faults.
 #include <string>
 
 #include "config/rules/host_rules.h"

@@ -1,4 +1,4 @@
-// Clusters that are in order although nobody set up their devices as we would.
+// Clusters that are in order although their devices were set up differently.
 #include <algorithm>
 #include <numeric>
 
@@ -43,7 +43,7 @@ void WriteToAllConfs(absl::string_view key, const std::string& value,
   }
 }
 
-// A device that nobody set up: no address, no cable.
+// A device that was not set up: no address, no cable.
 void Unplug(HostFacts& host, DeviceFacts* device) {
   for (const char* key :
        {"address", "netmask", "gateway", "netdetect", "mtu"}) {
@@ -57,8 +57,8 @@ void Unplug(HostFacts& host, DeviceFacts* device) {
         device);
 }
 
-// As many devices of each server, on A1 of one group of four; which ones
-// differs by host elsewhere. The others of the server are not set up.
+// The same number of devices of each server, on A1 of one group of four;
+// elsewhere which ones differs by host. The server's others are not set up.
 void PlanSubset(RandomCluster& cluster) {
   const bool rails = ProfileOf(cluster).subnet_plan == SubnetPlan::kPairs;
   const int all = cluster.spec.servers(0).devices_size();
@@ -147,14 +147,14 @@ void HaveNoNpuSmi(RandomCluster& cluster) {
   }
 }
 
-// npu-smi has no word for it, or does not know.
+// npu-smi has no value for it, or does not know.
 void TellNoCompatibility(RandomCluster& cluster) {
   PatchDevices(cluster.OneIn(2) ? "compatibility { value: 'UNKNOWN' }"
                                 : "compatibility { value: 'NOT SUPPORT' }",
                cluster);
 }
 
-// Switches that say more than the tool passes on.
+// Switches whose announcements the tool truncates.
 void CutNeighbours(RandomCluster& cluster) {
   for (HostFacts& host : cluster.facts) {
     for (DeviceFacts& device : *host.mutable_devices()) {
@@ -254,8 +254,8 @@ void NeverRecover(RandomCluster& cluster) {
   PatchDevices("recovery { value: NONE }", cluster);
 }
 
-// One device of four keeps the gateway for all of them, so what happens to it
-// is told of the others, too.
+// One device of four keeps the gateway for all of them, so a change of it is
+// reported for the others, too.
 void ShareGateways(RandomCluster& cluster) {
   for (int s = 0; s < cluster.spec.servers_size(); ++s) {
     HostFacts& host = cluster.facts[s];
@@ -277,7 +277,7 @@ void PlanNoGateways(RandomCluster& cluster) {
   }
 }
 
-// What the vendor's deployment tool and people write there, too.
+// Keys that the vendor's deployment tool and administrators write there, too.
 void WriteMoreKeys(RandomCluster& cluster) {
   WriteToAllConfs("send_arp_status", "1", cluster);
   WriteToAllConfs("arp", "-i eth0 -s 10.0.0.9 00:11:22:33:44:55", cluster);
@@ -289,8 +289,8 @@ std::vector<Variation> DeviceVariations() {
   return {
       {"subset-of-devices", 5,
        [](const RandomCluster& c) {
-         // With pairs, the plan of 127 servers or more repeats last numbers,
-         // which half of their devices would not have to.
+         // With pairs, the plan of 127 servers or more repeats last numbers, as
+         // half of their devices would not have to.
          return !c.job.has_value() && c.spec.servers(0).devices_size() >= 8 &&
                 (ProfileOf(c).subnet_plan != SubnetPlan::kPairs ||
                  c.spec.servers_size() <= 126);
@@ -304,7 +304,7 @@ std::vector<Variation> DeviceVariations() {
        "detect-address net-health"},
       {"jumbo-frames", 6, Always, UseJumboFrames},
       {"lossless-planned", 8, IsClassic, PlanLossless},
-      // Nobody can tell what the spec demands then.
+      // The spec's demand is unknown then.
       {"old-tool", 10,
        [](const RandomCluster& c) {
          return IsClassic(c) && !Has(c, "lossless-planned");

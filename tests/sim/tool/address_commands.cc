@@ -1,10 +1,12 @@
-// -ip, -gateway
+// -ip, -gateway, -udhcpc
 #include <arpa/inet.h>
 #include <stdlib.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tests/sim/tool/command_steps.h"
 #include "tests/sim/tool/commands.h"
 #include "tests/sim/tool/device_values.h"
@@ -17,8 +19,8 @@ namespace {
 constexpr long kLinksPerPort = 2;
 constexpr long kMinIpv6Mtu = 1280;
 
-// Drops the stored gateway if it is outside the new subnet, and gives the
-// device again what depends on its address.
+// Drops the stored gateway if it is outside the new subnet, and sets the values
+// again that depend on the device's address.
 Outcome SettleAddress(ToolContext& context, uint32_t address, uint32_t mask) {
   std::optional<std::string> gateway;
   if (!ReadLimited(context, "gateway", kMaxAddressChars, &gateway) && gateway) {
@@ -68,8 +70,8 @@ Outcome DropStoredGateway(const ToolContext& context, int device) {
   return context.conf->RemoveContaining(absl::StrCat("gateway_", device, "="));
 }
 
-// Before a change the tool makes the file say what the device has. `others` is
-// set to another device of the group whose line went, else to -1.
+// Before a change the tool writes the device's values to the file. `others` is
+// set to another device of the group whose line went, otherwise to -1.
 Outcome SyncStoredGateway(ToolContext& context, const std::string& live,
                           int* others) {
   *others = -1;
@@ -133,7 +135,7 @@ Outcome SetAddress(ToolContext& context, const Arguments& arguments) {
   // Routes go before the device is asked, and stay gone if it refuses.
   if (Outcome failure = DropForeignRoutes(context, value, mask)) return failure;
   if (Outcome failure = ApplyAddress(context, address, netmask)) return failure;
-  // From here on the device has the new address, whatever the file says.
+  // From here on the device has the new address, also if the file is wrong.
   if (Outcome failure = SettleAddress(context, value, mask)) return failure;
   if (Outcome failure = context.conf->Write(context.Key("address"), address)) {
     return failure;
@@ -167,7 +169,7 @@ Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments) {
   if (inet_pton(AF_INET6, address.c_str(), &parsed) != 1) {
     return failures::InvalidAddress();
   }
-  // A prefix that is no number counts as 0, and its text is stored.
+  // A prefix that is not a number counts as 0, and its text is stored.
   const int length = atoi(prefix.c_str());
   if (length < 0 || length > 128) return failures::WrongParameters();
   Driver& driver = *context.driver;
@@ -227,6 +229,43 @@ Outcome SetGateway(ToolContext& context, const Arguments& arguments) {
   }
   if (HasDhcp(context)) return std::nullopt;
   return context.conf->Write(context.Key("gateway"), gateway);
+}
+
+// The state says what a DHCP server would give. The words of the device's
+// client are not known, and those here are the simulation's.
+Outcome AcquireLease(ToolContext& context, const Arguments& arguments) {
+  constexpr long kMaxTimeoutSeconds = 300;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "quit") continue;
+    if (arguments[i] != "timeout") return failures::UnknownOption();
+    if (++i == arguments.size()) return failures::WrongParameterCount();
+    if (arguments[i].empty() ||
+        !IsNumberIn(arguments[i], 1, kMaxTimeoutSeconds)) {
+      return failures::WrongParameters();
+    }
+  }
+  Driver& driver = *context.driver;
+  if (Outcome failure = driver.AskToChange(context.device)) return failure;
+  const std::vector<std::string> lease =
+      absl::StrSplit(driver.Value("lease", context.device).value_or(""), ' ');
+  const bool is_given = lease.size() == 2;
+  context.terminal->Out(absl::StrCat(
+      "device:", context.device, ":",
+      is_given ? "setting " + lease[0] + ", lease time 3600" : "no lease",
+      "\n"));
+  if (!is_given) return failures::CommandFailed();
+  driver.Change("ip", context.device, lease[0]);
+  driver.Change("mask", context.device, lease[1]);
+  return context.conf->Write(context.Key("udhcpc_enable"), "on");
+}
+
+// It is not known whether the device keeps its address.
+Outcome ReleaseLease(ToolContext& context, const Arguments&) {
+  if (Outcome failure = context.driver->AskToChange(context.device)) {
+    return failure;
+  }
+  context.terminal->Out(absl::StrCat("device:", context.device, ":\n"));
+  return context.conf->Remove(context.Key("udhcpc_enable"));
 }
 
 }  // namespace sim

@@ -1,4 +1,4 @@
-// Gateways in hccn.conf and on the devices, and what is asked for first.
+// Gateways in hccn.conf and on the devices, and the order of the checks.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@ namespace sim {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Devices 1 and 6 with an address.
 constexpr char kTwoAddressed[] =
@@ -83,6 +84,34 @@ TEST(SetGatewayTest, DhcpLeavesItLiveAndTakesTheStoredOne) {
             "172.16.0.0 10.0.0.253 255.255.0.0");
 }
 
+TEST(LeaseTest, StoresThatItIsOnAndReleasesTheLine) {
+  const TestServer server(
+      absl::StrCat(kTwoAddressed, "lease.6=10.9.0.7 255.255.0.0"),
+      "# udhcpc_enable_6=0\nmtu_6=1500\n");
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a timeout 5 quit").status, 0);
+  EXPECT_EQ(server.conf(),
+            "# udhcpc_enable_6=0\nmtu_6=1500\nudhcpc_enable_6=on\n");
+  EXPECT_EQ(server.state().Find("ip.6"), "10.9.0.7");
+  EXPECT_EQ(server.state().Find("mask.6"), "255.255.0.0");
+  // From then on a gateway is not stored.
+  EXPECT_EQ(server.Run("-i 6 -gateway -s gateway 10.9.0.254").status, 0);
+  EXPECT_THAT(server.conf(), Not(HasSubstr("gateway_6")));
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -r").status, 0);
+  EXPECT_EQ(server.conf(), "# udhcpc_enable_6=0\nmtu_6=1500\n");
+}
+
+TEST(LeaseTest, StoresNothingWithoutALeaseOrWithWrongWords) {
+  const TestServer server(kTwoAddressed);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a").status, 1);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a timeout").status, 4);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a timeout 301").status, 1);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a soon").status, 3);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -r now").status, 4);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -g").status, 3);
+  EXPECT_EQ(server.conf(), "");
+  EXPECT_EQ(server.state().Find("ip.6"), "10.0.0.6");
+}
+
 TEST(SetGatewayTest, MissingAddressIsToldBeforeAWrongGateway) {
   for (const char* product : {"A2", "A1-SMP"}) {
     const TestServer server(absl::StrCat("product=", product));
@@ -130,7 +159,7 @@ TEST(SetDetectAddressTest, BroadcastIsItsOwnFailure) {
 }
 
 TEST(HccnConfWriteTest, ReaderWithoutTheLockMayFindTheFileEmpty) {
-  // Longer than any test: the write goes on when the key is taken away.
+  // Longer than any test: the write continues when the key is removed.
   const TestServer server(absl::StrCat(kTwoAddressed, "conf_empty.ms=3600000"),
                           "mtu_1=1500\n");
   std::thread writer(

@@ -72,8 +72,8 @@ bool TakeQuad(const char** rest, std::string* quad) {
   return true;
 }
 
-// "route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_10.0.0.253"; what
-// follows is not looked at.
+// "route_address_172.16.0.0_netmask_255.255.0.0_5=gateway_10.0.0.253"; ignores
+// further text.
 bool ParseRoute(const std::string& line, StoredRoute* route) {
   const char* rest = line.c_str();
   return Take("route_address_", &rest) && TakeQuad(&rest, &route->address) &&
@@ -83,7 +83,7 @@ bool ParseRoute(const std::string& line, StoredRoute* route) {
 }
 
 // Drops stored ip_route lines of the device whose next hop is outside the new
-// subnet. ConfUnparsable if one does not even begin as a route does.
+// subnet. ConfUnparsable if one does not even begin as a route.
 Outcome DropForeignIpRoutes(ToolContext& context, const std::string& text,
                             uint32_t address, uint32_t mask) {
   const std::string key = context.Key("ip_route") + "=";
@@ -225,11 +225,11 @@ std::string RouteKey(const ToolContext& context, const std::string& address,
 
 Outcome ScanRoutes(const ToolContext& context, const std::string& text,
                    std::vector<StoredRoute>* own) {
-  // The low byte of -ENOMEM, which is what a route that cannot be read ends in.
+  // The low byte of -ENOMEM, with which an unreadable route ends.
   constexpr int kUnreadableRoute = 244;
   bool readable = true;
   ForEachConfLine(text, [&](const std::string& line) {
-    // The tool looks at these five letters, and from then on insists.
+    // The tool checks these five letters, and from then on insists.
     const bool is_route =
         absl::StartsWith(line, "route") && absl::StrContains(line, '=');
     if (!readable || !is_route) return;
@@ -248,7 +248,7 @@ Outcome DropForeignRoutes(ToolContext& context, uint32_t address,
   if (Outcome failure = context.conf->ReadToChange(&text)) return failure;
   std::vector<StoredRoute> own;
   Outcome unreadable = ScanRoutes(context, text, &own);
-  // What stands above a line that ends the scan is dropped all the same.
+  // Lines above one that ends the scan are dropped all the same.
   for (const StoredRoute& route : own) {
     if (SameSubnet(LooseIpv4(route.gateway), address, mask)) continue;
     const std::string key = RouteKey(context, route.address, route.netmask);

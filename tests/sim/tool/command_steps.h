@@ -35,19 +35,19 @@ Outcome ApplyAddress(ToolContext& context, const std::string& address,
                      const std::string& netmask);
 Outcome ApplyGateway(ToolContext& context, const std::string& gateway);
 
-// Whether `a` and `b` have the same network part.
+// True if `a` and `b` have the same network part.
 bool SameSubnet(uint32_t a, uint32_t b, uint32_t mask);
 
-// The value stored for the device under `name`. Generic(1) if it is longer than
-// what the tool has room for.
+// The value stored for the device under `name`. Generic(1) if it exceeds the
+// tool's buffer.
 Outcome ReadLimited(ToolContext& context, const std::string& name,
                     size_t max_chars, std::optional<std::string>* value);
-// What the device has now; `if_none` if it has no address.
+// The device's address and mask; `if_none` if it has no address.
 Outcome ReadDeviceAddress(ToolContext& context, const Failure& if_none,
                           uint32_t* address, uint32_t* mask);
-// Whether hccn.conf leaves the device to a DHCP server, whatever the value of
-// the line: gateways, routes and neighbours are then not stored. A value of
-// more than three characters is one that the tool does not read there.
+// True if hccn.conf leaves the device to a DHCP server, whatever the value of
+// the line: gateways, routes and neighbours are then not stored. The tool does
+// not read a value of more than three characters there.
 bool HasDhcp(const ToolContext& context);
 // The same for the recovery, which has room for more, and of either kind of
 // address: then it leaves them out.
@@ -63,8 +63,8 @@ struct StoredRoute {
 std::string RouteKey(const ToolContext& context, const std::string& address,
                      const std::string& netmask);
 // Routes of this device in the text of hccn.conf. Generic(244) at the first
-// line that begins as a route of any device and is none; `own` then holds the
-// routes above it.
+// line that begins as a route of any device but is not one; `own` then holds
+// the routes above it.
 Outcome ScanRoutes(const ToolContext& context, const std::string& text,
                    std::vector<StoredRoute>* own);
 // Drops stored routes of the device, of both kinds, whose gateway is outside
@@ -78,8 +78,8 @@ Outcome RecoverGateway(ToolContext& context);
 Outcome RecoverRoutes(ToolContext& context);
 Outcome RecoverIpRoutes(ToolContext& context);
 Outcome RecoverAnnouncements(ToolContext& context);
-// What a device does when its address changes: live routes, and the gateway,
-// that are outside its new subnet go.
+// A device's change of address: live routes, and the gateway, that are outside
+// its new subnet go.
 void DropUnreachable(ToolContext& context);
 
 // Changes the device, then the file: a failure of the second leaves the first.

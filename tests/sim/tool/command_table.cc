@@ -13,7 +13,7 @@ CommandForm Set(int arguments, Outcome (*run)(ToolContext&, const Arguments&)) {
   return {{"-s"}, arguments, arguments, run, true};
 }
 
-// Commands that are there whatever the build.
+// Commands that every build has.
 std::vector<CommandEntry> CoreCommands() {
   return {
       {"-ip",
@@ -101,6 +101,11 @@ std::vector<CommandEntry> ProductCommands() {
        {Query(GetUdpPorts), {{"-s"}, 1, 6, SetUdpPort, true, true}},
        "-g | -s port N | -s auto | -s multi_qp count N port A-B | -s code -t "
        "nslb-dp [listen_port N]"},
+      {"-udhcpc",
+       true,
+       {{{"-a"}, 0, 3, AcquireLease, false, true},
+        {{"-r"}, 0, 0, ReleaseLease, true}},
+       "-a [timeout N] [quit] | -r"},
       {"-prio_tc", true, {Query(GetPriorityToTc)}, "-g"},
       {"-local_lldp",
        true,

@@ -1,5 +1,5 @@
-// The commands of the classic tool: what they work with, by family what each
-// `-cmd -option` does, and the table that says which command line leads where.
+// The commands of the classic tool: their context, each `-cmd -option` by
+// family, and the table from command lines to them.
 #ifndef TESTS_SIM_TOOL_COMMANDS_H_
 #define TESTS_SIM_TOOL_COMMANDS_H_
 
@@ -14,7 +14,7 @@
 namespace clusterd {
 namespace sim {
 
-// What one command works with.
+// The context of one command.
 struct ToolContext {
   const ToolServer* server = nullptr;
   Driver* driver = nullptr;
@@ -40,6 +40,8 @@ Outcome GetIpv6Address(ToolContext& context, const Arguments& arguments);
 Outcome SetIpv6Address(ToolContext& context, const Arguments& arguments);
 Outcome GetGateway(ToolContext& context, const Arguments& arguments);
 Outcome SetGateway(ToolContext& context, const Arguments& arguments);
+Outcome AcquireLease(ToolContext& context, const Arguments& arguments);
+Outcome ReleaseLease(ToolContext& context, const Arguments& arguments);
 
 // route_commands.cc
 Outcome GetRoutes(ToolContext& context, const Arguments& arguments);
@@ -77,7 +79,7 @@ Outcome SetTls(ToolContext& context, const Arguments& arguments);
 Outcome Recover(ToolContext& context, const Arguments& arguments);
 Outcome RecoverAll(ToolContext& context, const Arguments& arguments);
 Outcome GetRecoveryStatus(ToolContext& context, const Arguments& arguments);
-// What `-link -s up` runs: the items of one device. False if any failed.
+// The work of `-link -s up`: the items of one device. False if any failed.
 bool RecoverDevice(ToolContext& context);
 
 // setting_commands.cc
@@ -101,7 +103,7 @@ Outcome GetStatus(ToolContext& context, const Arguments& arguments);
 Outcome GetHardwareStats(ToolContext& context, const Arguments& arguments);
 Outcome GetPacketStats(ToolContext& context, const Arguments& arguments);
 Outcome GetUdpPorts(ToolContext& context, const Arguments& arguments);
-// With the mode before its arguments: port, auto, multi_qp, code.
+// Takes the mode before its arguments: port, auto, multi_qp, code.
 Outcome SetUdpPort(ToolContext& context, const Arguments& arguments);
 // Gives the device the port, and does not touch hccn.conf.
 Outcome GiveRocePort(ToolContext& context, const std::string& port);
@@ -130,11 +132,11 @@ struct CommandEntry {
   std::string usage;
 };
 
-// Commands behind `-i N`, and behind `-a`. Null: the build has no such command.
+// Commands behind `-i N`, and behind `-a`. Null: the build lacks the command.
 const CommandEntry* FindCommand(const std::string& name, bool all_devices,
                                 Product::Build build);
 
-// What `-h` prints.
+// The output of `-h`.
 std::string ToolUsage();
 
 }  // namespace sim

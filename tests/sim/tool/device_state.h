@@ -1,10 +1,9 @@
-// What the simulated devices of one server know and how they misbehave: keys
-// and values in a text file, one `key=value` per line or several on a line with
-// `;` between them:
+// The state of one server's simulated devices, and their faults: keys and
+// values in a text file, one `key=value` per line or several with `;` between:
 //   product=A2; ip.0=10.0.0.1; mask.0=255.255.255.0
 //   net_health.3=2
 //   lldp.0=Chassis ID TLV\n\tMAC: 00:11:22:33:44:55
-// A key ends in the device id where it belongs to one device. README.md of
+// A key ends in the device id if it belongs to one device. README.md of
 // tests/sim lists the keys. Pieces without `=` are ignored. In values `\n`,
 // `\t`, `\;` and `\\` stand for the character.
 #ifndef TESTS_SIM_TOOL_DEVICE_STATE_H_
@@ -31,7 +30,7 @@ class DeviceState {
   std::string Text() const;
 
   std::optional<std::string> Find(const std::string& key) const;
-  // Decimal, 0x… or negative; nothing if absent or not a number.
+  // Decimal, 0x… or negative; nullopt if absent or not a number.
   std::optional<long> Number(const std::string& key) const;
   void Set(const std::string& key, const std::string& value);
   void Erase(const std::string& key);
@@ -56,7 +55,7 @@ class StateFile {
   explicit StateFile(std::shared_ptr<const LockedFile> file)
       : file_(std::move(file)) {}
 
-  // Empty if there is no such file.
+  // Empty if the file does not exist.
   DeviceState Read() const;
   // False if the file cannot be written; `change` has then not taken effect.
   bool Update(const std::function<void(DeviceState&)>& change) const;

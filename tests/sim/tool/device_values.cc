@@ -134,7 +134,7 @@ bool IsDscpMap(const std::string& text) {
   for (absl::string_view part : absl::StrSplit(text, ',')) {
     if (part.size() <= 1) continue;
     unsigned char dscp = 0, traffic_class = 0;
-    // The text after the two numbers is not looked at.
+    // The tool ignores the text after the two numbers.
     if (part.size() > kMaxPairChars ||
         sscanf(std::string(part).c_str(), "%hhu:%hhu", &dscp, &traffic_class) !=
             2 ||

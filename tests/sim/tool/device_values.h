@@ -1,6 +1,6 @@
 // Values as the tool reads and checks them. Addresses are numbers in host byte
-// order; dotted quads are read in two ways, strictly where the tool validates,
-// loosely (BSD short forms) where it only compares.
+// order. Dotted quads are read strictly where the tool validates, loosely (BSD
+// short forms) where it only compares.
 #ifndef TESTS_SIM_TOOL_DEVICE_VALUES_H_
 #define TESTS_SIM_TOOL_DEVICE_VALUES_H_
 
@@ -12,9 +12,9 @@
 namespace clusterd {
 namespace sim {
 
-// Four decimal parts without leading zeros, nothing else.
+// Takes only four decimal parts without leading zeros.
 std::optional<uint32_t> StrictIpv4(const std::string& text);
-// "192.168.261" is 192.168.1.5. 0xffffffff for what is no address, which is
+// "192.168.261" is 192.168.1.5. 0xffffffff for an invalid address, which is
 // also the value of 255.255.255.255.
 uint32_t LooseIpv4(const std::string& text);
 bool IsIpv6(const std::string& text);
@@ -26,7 +26,7 @@ inline constexpr int kMaxMtu = 9702;
 inline constexpr int kMaxDscp = 63;
 inline constexpr int kMaxTrafficClass = 3;
 
-// Digits only; no digit at all is 0, as atoi has it.
+// Digits only; an empty text is 0, as in atoi.
 bool IsDigits(const std::string& text);
 bool IsMtu(const std::string& text);
 
@@ -42,15 +42,15 @@ PfcBitmap ReadPfcBitmap(const std::string& text, int most);
 
 inline constexpr int kMinRocePort = 4097;
 inline constexpr int kMaxRocePort = 65535;
-// Four or five digits, whatever their value.
+// Four or five digits, of any value.
 bool IsUdpPortText(const std::string& text);
 bool IsRocePort(const std::string& text);
 // "5000-5003" or "5000,5001,…" for `count` ports, each once, as the tool stores
-// them: with commas. nullopt: it is no such list.
+// them: with commas. nullopt: not such a list.
 std::optional<std::string> PortListText(const std::string& text, int count);
 
 // A whole number as strtol takes it: blanks and a sign before it, nothing after
-// it, and nothing at all is 0.
+// it; an empty text is 0.
 bool IsNumberIn(const std::string& text, long first, long last);
 bool IsBandwidth(const std::string& text);
 

@@ -55,7 +55,7 @@ Outcome FromDeviceResult(long code) {
   }
 }
 
-// "0x21" and the like that is no Mailbox.
+// A code such as "0x21" that is not a Mailbox.
 bool IsUnlistedCall(const std::string& text) {
   constexpr Mailbox kListed[] = {
       Mailbox::kGetLldp,    Mailbox::kSetGateway,  Mailbox::kGetGateway,
@@ -126,7 +126,7 @@ Outcome Driver::Ask(Mailbox call, int device) const {
     return own ? *own : state_.Number(key).value_or(0);
   };
   const long result = code("res");
-  // The tool tells this one apart only where two pings share a resource.
+  // The tool only distinguishes this one if two pings share a resource.
   if (call == Mailbox::kHccsPing && result == 16) return failures::Occupied();
   if (Outcome failure = FromReturnCode(code("rc"))) return failure;
   return FromDeviceResult(result);

@@ -37,7 +37,7 @@ enum class Mailbox {
   kHccsPing = 0xa0,
 };
 
-// The driver library's word for "no address".
+// The driver library's code for "no address".
 inline constexpr long kNoDevice = 1;
 
 class Driver {
@@ -49,7 +49,7 @@ class Driver {
   bool privileged() const { return privileged_; }
   const Product& product() const { return product_; }
 
-  // What the device answers before any command: its delay, its hang, "busy" as
+  // The device's answer before any command: its delay, its hang, "busy" as
   // often as the state says.
   Outcome Begin(int device);
   // Alive and answering. DeviceAbsent, HealthUnknown.
@@ -57,12 +57,12 @@ class Driver {
 
   // The failure the tool reports for a mailbox call, if any.
   Outcome Ask(Mailbox call, int device) const;
-  // The same for a call whose number no record shows: what the state says of
+  // The same for a call whose number no record shows: the state's answer for
   // any number that is not a Mailbox.
   Outcome AskUnlisted(int device) const;
   // For calls that change the device: also PermissionDenied.
   Outcome AskToChange(int device) const;
-  // The raw code of a library call, 0 if all is well; hangs if told so.
+  // The raw code of a library call, 0 on success; hangs if the state says so.
   long LibraryCode(const std::string& call, int device) const;
   // The same as the tool reports it.
   Outcome CallLibrary(const std::string& call, int device) const;

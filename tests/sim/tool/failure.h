@@ -1,7 +1,7 @@
-// What the vendor's tool says when a command does not succeed: one line, the
-// stream it goes to, and the exit status. Texts, streams and statuses are those
-// of the published tool (hicann/driver ef377e95, hccn/ascend910B); the status
-// is the low byte of an internal code, so several failures share one.
+// Failures of the vendor's tool: one line, the stream it goes to, and the exit
+// status. They are those of the published tool (hicann/driver ef377e95,
+// hccn/ascend910B). The status is the low byte of an internal code, so several
+// failures share one.
 #ifndef TESTS_SIM_TOOL_FAILURE_H_
 #define TESTS_SIM_TOOL_FAILURE_H_
 
@@ -21,14 +21,14 @@ struct Failure {
   bool with_hint = false;
 };
 
-// Nothing: the command went well.
+// nullopt: the command succeeded.
 using Outcome = std::optional<Failure>;
 
 namespace failures {
 
 // Arguments.
 Failure WrongMajorType();
-Failure WrongArgumentCount();  // Of the whole line: none, or too many.
+Failure WrongArgumentCount();  // The line's: none, or too many.
 Failure UnknownCommand();
 Failure WrongDeviceId();
 Failure WrongParameterCount();
@@ -73,7 +73,7 @@ Failure ConfUnwritable();
 Failure ConfFull();
 Failure ConfUnparsable();
 
-// "Cmd execute failed!" with the low byte of a code that has no text.
+// "Cmd execute failed!" with the low byte of a code without a text.
 Failure Generic(int status);
 // A status and no output at all.
 Failure Silent(int status);

@@ -9,7 +9,7 @@ namespace clusterd {
 namespace sim {
 namespace {
 
-// A line shorter than this is never looked at.
+// The tool ignores a line shorter than this.
 constexpr size_t kMinLineBytes = 3;
 
 std::string WithoutNewline(std::string piece) {
@@ -26,7 +26,7 @@ void ForEachConfLine(const std::string& text,
     size_t end = newline == std::string::npos ? text.size() : newline + 1;
     end = std::min(end, at + HccnConf::kMaxLineBytes);
     const std::string line = text.substr(at, end - at);
-    // What follows a zero byte is nothing to the tool, and a write loses it.
+    // The tool ignores the text after a zero byte, and a write loses it.
     visit(line.substr(0, line.find('\0')));
     at = end;
   }
@@ -138,7 +138,7 @@ Outcome HccnConf::ReadToChange(std::string* text) const {
   Outcome failure = Edit([text](std::string* found) { *text = *found; });
   const bool unwritable =
       failure && failure->status == failures::ConfUnwritable().status;
-  // The tool says reading, although it opens the file for writing.
+  // The tool reports a failed read, although it opens the file for writing.
   return unwritable ? Outcome(failures::ConfUnreadable()) : failure;
 }
 

@@ -36,7 +36,7 @@ class HccnConf {
   explicit HccnConf(std::shared_ptr<const LockedFile> file)
       : file_(std::move(file)) {}
 
-  // ConfMissing if there is no such file.
+  // ConfMissing if the file does not exist.
   Outcome RequireFile() const;
   // The value of the first line `key=…`. ConfMissing, or ConfUnreadable if the
   // file cannot be opened. A directory can be opened and holds no key.

@@ -17,7 +17,7 @@ namespace {
 // The tool's buffer for the neighbour's text, less its terminator.
 constexpr size_t kMaxLldpBytes = 1999;
 
-// By code; the last one is for none of them.
+// By code; the last one is for unknown codes.
 constexpr const char* kHealthNames[] = {
     "Success",     "Socket fail",   "Receive timeout",
     "Unreachable", "Time exceeded", "Fault",
@@ -35,7 +35,7 @@ bool LinkIsUp(ToolContext& context) {
   return context.driver->Number("link", context.device).value_or(1) != 0;
 }
 
-// A device whose state does not say its health judges for itself: nobody to
+// A device whose state does not give its health judges itself: no address to
 // ask, asked a moment ago, no link to ask over, or well.
 long HealthOf(ToolContext& context) {
   Driver& driver = *context.driver;

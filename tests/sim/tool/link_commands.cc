@@ -38,7 +38,7 @@ std::string FourLanes(const char* name, const char* value) {
   return text;
 }
 
-// What stands for power and thresholds where none can be measured.
+// Stand-ins for power and thresholds that cannot be measured.
 std::string UnmeasuredRows() {
   std::string text;
   for (const char* name :
@@ -64,7 +64,7 @@ std::string CopperRows() {
   return text + UnmeasuredRows();
 }
 
-// The module says who made it, and which one it is.
+// The module names its maker and model.
 std::string ModuleNames(const ToolContext& context, const char* temperature) {
   std::string text = OpticalRow("temperature", temperature);
   text += OpticalRow("high power enable reg", "not enabled");
@@ -186,7 +186,7 @@ Outcome GetLinkStat(ToolContext& context, const Arguments&) {
       "\n", start,
       "link down count     : ", driver.Number("ls_down", device).value_or(1),
       "\n", start, "link change records :", changes > 0 ? "\n" : " NA\n");
-  // With more than it has room for, the tool shows none.
+  // The tool shows none if there are more than its buffer holds.
   constexpr long kMaxShown = 10;
   for (long i = changes > kMaxShown ? -1 : changes - 1; i >= 0; --i) {
     absl::StrAppend(&text, start, "    ",

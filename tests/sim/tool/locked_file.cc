@@ -66,7 +66,7 @@ LockedFile::Edited PosixLockedFile::Edit(
       if (ftruncate(fd, 0) == 0 && while_empty_) while_empty_();
     }
     if (after != before && !WriteOver(fd, after)) {
-      // Put back what was there; it fitted before.
+      // Restores the old text, which fitted before.
       WriteOver(fd, before);
       edited = Edited::kNoRoom;
     }

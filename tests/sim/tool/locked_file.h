@@ -1,5 +1,5 @@
-// A text file that several runs of the tool read and edit at the same time, in
-// place and under flock: hccn.conf, and the state of the simulated devices.
+// A text file that several runs of the tool read and edit at once, in place and
+// under flock: hccn.conf, and the simulated devices' state.
 #ifndef TESTS_SIM_TOOL_LOCKED_FILE_H_
 #define TESTS_SIM_TOOL_LOCKED_FILE_H_
 
@@ -18,10 +18,10 @@ class LockedFile {
   virtual ~LockedFile() = default;
 
   virtual bool Exists() const = 0;
-  // Nothing if it cannot be opened. A directory can be, and is empty.
+  // nullopt if it cannot be opened. A directory can be, and is empty.
   virtual std::optional<std::string> Read() const = 0;
-  // Hands the text to `change` and stores what that leaves, in the same file;
-  // nothing is written if it is the same. After kNoRoom the text is as before.
+  // Hands the text to `change` and stores the result in the same file, unless
+  // it is the same. After kNoRoom the text is as before.
   virtual Edited Edit(
       const std::function<void(std::string*)>& change) const = 0;
 };

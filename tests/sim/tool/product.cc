@@ -64,10 +64,10 @@ constexpr uint32_t Quad(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return a << 24 | b << 16 | c << 8 | d;
 }
 
-// A server's own modules share an address space; cards answer for themselves
-// alone. The tool tells them by bits of the board id, and so takes every board
-// from 0x30 on for a card (hicann/driver 05354178, tool_ops.c and the header of
-// tool).
+// A server's own modules share an address space; cards only check their own
+// addresses. The tool distinguishes them by bits of the board id, and so takes
+// every board from 0x30 on for a card (hicann/driver 05354178, tool_ops.c and
+// the header of tool).
 bool IsCard(int board) {
   constexpr int kNoCardBits = 0xe00;
   const int kind = board & 0xfff0;

@@ -1,7 +1,7 @@
-// What kind of server the tool believes it runs on, and what follows for the
-// addresses that it refuses. Board and mainboard ids, reserved ranges and the
-// scope of the duplicate check are those of the published classic tool
-// (hicann/driver ef377e95, tool_ops.c, tool_ops_ext.c, ds_net.h).
+// The kind of server that the tool believes it runs on, and the addresses that
+// it therefore refuses. Board and mainboard ids, reserved ranges and the scope
+// of the duplicate check are those of the published classic tool (hicann/driver
+// ef377e95, tool_ops.c, tool_ops_ext.c, ds_net.h).
 #ifndef TESTS_SIM_TOOL_PRODUCT_H_
 #define TESTS_SIM_TOOL_PRODUCT_H_
 
@@ -37,14 +37,14 @@ bool FindProduct(const std::string& name, Product* product);
 // mainboard_id, server_id and devices ("0-7" or "1,4").
 Product ProductOf(const DeviceState& state);
 
-// By mainboard id, whatever the build. 9000 counts as A3.
+// By mainboard id, for any build. 9000 counts as A3.
 bool IsA3(const Product& product);
 bool Is9000(const Product& product);
-// Whether its server is inside a super pod.
+// True if its server is inside a super pod.
 bool InSuperPod(const Product& product);
 bool HasDevice(const Product& product, int device);
 
-// Whether the tool keeps `address` for itself on this product.
+// True if the tool keeps `address` for itself on this product.
 bool IsReserved(const Product& product, uint32_t address);
 
 // Devices whose address, and whose vNIC, the tool compares with a new address
@@ -52,9 +52,9 @@ bool IsReserved(const Product& product, uint32_t address);
 std::vector<int> DevicesCompared(const Product& product, int device);
 std::vector<int> VnicsCompared(const Product& product, int device);
 
-// Devices in the order of their ids of which the lowest with a stored gateway
-// is the one that a new gateway of `device` replaces: the group of four on A1
-// servers, else the device alone.
+// Devices in the order of their ids. A new gateway of `device` replaces that of
+// the lowest one with a stored gateway. On A1 servers it is the group of four,
+// otherwise the device alone.
 std::vector<int> GatewayGroup(const Product& product, int device);
 
 // Priorities that may pause at once.
@@ -72,7 +72,7 @@ struct Vnic {
   std::string address;
   std::string netmask;
 };
-// What the device reports for its virtual NIC unless the state says otherwise.
+// The device's virtual NIC unless the state says otherwise.
 Vnic DefaultVnic(const Product& product, int device);
 
 }  // namespace sim

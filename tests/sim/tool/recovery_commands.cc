@@ -1,4 +1,4 @@
-// -cfg: gives the devices what hccn.conf holds, as at boot.
+// -cfg: gives the devices the values of hccn.conf, as at boot.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -59,10 +59,10 @@ bool IsPausable(const std::string& text) {
   return ReadPfcBitmap(text, 8) == PfcBitmap::kGood;
 }
 
-// One value that is checked by itself and given to the device.
+// One value that is checked separately and given to the device.
 struct StoredValue {
   const char* conf_key;
-  // Of the device state; null where no query shows it.
+  // Key of the device state; null if no query shows it.
   const char* name;
   size_t max_chars;
   bool (*valid)(const std::string&);
@@ -124,7 +124,7 @@ Outcome RecoverValue(ToolContext& context, const StoredValue& row) {
     return failure;
   }
   if (row.name == nullptr) return std::nullopt;
-  // The switch is kept as a number, whatever its spelling.
+  // The switch is stored as a number, however it is spelled.
   const std::string kept = row.valid == IsSwitch
                                ? absl::StrCat(atoi(value->c_str()))
                            : chooses_port ? "-1"
@@ -183,7 +183,7 @@ Outcome RecoverPortMode(ToolContext& context) {
   return std::nullopt;
 }
 
-// DCQCN parameters: nothing without their mode, and the mode alone is nothing.
+// DCQCN parameters: both the parameters and their mode are needed.
 Outcome RecoverDcqcn(ToolContext& context) {
   constexpr struct {
     const char* key;
@@ -216,7 +216,7 @@ Outcome RecoverDcqcn(ToolContext& context) {
   return good ? std::nullopt : Outcome(failures::WrongParameters());
 }
 
-// Both parts or nothing.
+// Needs both parts.
 Outcome RecoverAddress(ToolContext& context) {
   Value address, netmask;
   if (Outcome failure =
@@ -239,9 +239,8 @@ Outcome RecoverAddress(ToolContext& context) {
   return ApplyAddress(context, *address, *netmask);
 }
 
-// Calls `valid` with what follows the first "=" of every line that holds
-// `part`, up to the next "=". CommandFailed at the first for which it does not
-// hold.
+// Calls `valid` with the text between the first "=" and the next "=" of every
+// line that holds `part`. CommandFailed at the first one that is not valid.
 Outcome CheckLines(ToolContext& context, const std::string& part,
                    bool (*valid)(const std::string&)) {
   std::string text;
@@ -384,7 +383,7 @@ bool Succeeds(ToolContext& context, const StoredValue& row) {
   });
 }
 
-// What does not depend on the address. A limit that is too long is no limit.
+// Recovers the part without the address. A limit that is too long is ignored.
 bool RecoverCommon(ToolContext& context) {
   bool all = true;
   for (const StoredValue& row : kBeforeModules) {
@@ -406,7 +405,7 @@ bool RecoverCommon(ToolContext& context) {
   return all;
 }
 
-// The rest is given up where the address cannot be recovered.
+// Gives up the rest if the address cannot be recovered.
 bool RecoverIpv4(ToolContext& context) {
   struct Item {
     const char* name;
@@ -458,7 +457,7 @@ bool RecoverIpv6Items(ToolContext& context) {
   return all;
 }
 
-// What has to hold before any device is touched.
+// Conditions that must hold before any device is touched.
 Outcome RequireRecovery(ToolContext& context) {
   if (!context.driver->privileged()) return failures::PermissionDenied();
   Outcome failure = context.conf->RequireFile();
@@ -476,7 +475,7 @@ Outcome RecoverGateway(ToolContext& context) {
     return failure;
   }
   if (!gateway) return std::nullopt;
-  // Whether it is in the device's subnet is not asked here.
+  // The tool does not check here that it is in the device's subnet.
   if (!StrictIpv4(*gateway)) return failures::InvalidAddress();
   return ApplyGateway(context, *gateway);
 }
@@ -516,7 +515,7 @@ bool RecoverDevice(ToolContext& context) {
 
 namespace {
 
-// A recovery that is cut off has begun, and says no more.
+// An interrupted recovery has begun, and reports nothing more.
 bool BeginAndRecover(ToolContext& context) {
   context.driver->Change("cfg_status", context.device, absl::StrCat(kBegun));
   return RecoverDevice(context);

@@ -1,5 +1,5 @@
-// Lines of hccn.conf that cost one device, or every device of a server, what it
-// should get at boot, and what a boot leaves in the file.
+// Lines of hccn.conf that cost one device, or every device of a server, its
+// values at boot; and the lines that a boot leaves there.
 #include <string.h>
 
 #include <string>
@@ -21,6 +21,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // Device 1 of a server, as it should be after a boot.
 constexpr char kHealthyConf[] =
@@ -39,7 +40,7 @@ constexpr const char* kBrokenRoutes[] = {
     "route_5=172.16.0.0",
     "route_ipv6_address_x_5=1",
 };
-// Lines that are none, or whose beginning scans.
+// Lines that are not routes, or whose beginning scans.
 constexpr const char* kHarmlessRoutes[] = {
     " route_address_172.16.0.0_5=gateway_10.0.0.253",
     "#route_address_172.16.0.0_5=gateway_10.0.0.253",
@@ -400,12 +401,15 @@ TEST(StoredValueTest, DependsOnTheProduct) {
 }
 
 TEST(StoredValueTest, LldpPortIdMovesToTheEndOnce) {
-  const TestServer server(
-      "", absl::StrCat("lldp_portid_type_1=ifname\n", kHealthyConf,
-                       "lldp_portid_type_1=mac\n"));
-  EXPECT_EQ(server.Run(kRecoverOne).status, 0);
-  EXPECT_THAT(server.conf(), EndsWith("\nlldp_portid_type_1=ifname\n"));
-  EXPECT_THAT(server.conf(), Not(HasSubstr("mac\n")));
+  for (const char* command : {kRecoverOne, "-i 1 -link -s up"}) {
+    const TestServer server(
+        "", absl::StrCat("lldp_portid_type_1=ifname\n", kHealthyConf,
+                         "lldp_portid_type_1=mac\n"));
+    EXPECT_EQ(server.Run(command).status, 0) << command;
+    EXPECT_THAT(server.conf(), EndsWith("\nlldp_portid_type_1=ifname\n"));
+    EXPECT_THAT(server.conf(), Not(HasSubstr("mac\n"))) << command;
+    EXPECT_THAT(server.conf(), Not(StartsWith("lldp"))) << command;
+  }
 }
 
 TEST(StoredValueTest, LongDhcpValueStoresAGatewayAndIsStillDhcpAtBoot) {
@@ -440,8 +444,49 @@ TEST(UdpPortTest, ModesReplaceEachOther) {
   EXPECT_EQ(server.Run("-i 1 -udp -s port 4791").status, 0);
   EXPECT_EQ(server.conf(), "roce_port_1=4791\n");
   EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 1 port 5000").status, 1);
+  EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 2 port 5000").status, 1);
   EXPECT_EQ(server.Run("-i 1 -udp -s multi_qp count 2").status, 4);
   EXPECT_EQ(server.Run("-i 1 -udp -s 4791").status, 3);
+}
+
+TEST(UdpPortTest, SomeProductsHaveOnePortForAll) {
+  for (const char* product : {"A1-SMP", "A1-AMP", "A3-9000"}) {
+    const TestServer server(absl::StrCat("product=", product));
+    const ToolRun run =
+        server.Run("-i 1 -udp -s multi_qp count 2 port 5000-5001");
+    EXPECT_EQ(run.status, 3) << product;
+    EXPECT_EQ(run.err, "Get unknown option!\n") << product;
+    EXPECT_EQ(server.Run("-i 1 -udp -s port 4791").status, 0) << product;
+    EXPECT_EQ(server.conf(), "roce_port_1=4791\n") << product;
+  }
+}
+
+TEST(UdpPortTest, OnePortDropsTheLinesOfTheModesAndThoseThatContainThem) {
+  for (const char* words : {"port 4791", "auto"}) {
+    const TestServer server(
+        "",
+        "udp_port_mode_1=multi_qp\nmulti_qp_count_1=2\n"
+        "# multi_qp_count_1=4\nmulti_qp_udp_ports_1=5000,5001\n"
+        "nslb_dp_listen_port_1=16668\nudp_port_mode_11=x\nmtu_1=1500\n");
+    EXPECT_EQ(server.Run(absl::StrCat("-i 1 -udp -s ", words)).status, 0);
+    EXPECT_THAT(server.conf(),
+                StartsWith("udp_port_mode_11=x\nmtu_1=1500\nroce_port_1="))
+        << words;
+  }
+}
+
+TEST(RecoveryTest, TheDeviceGetsTheValuesOfTheFile) {
+  const TestServer server(
+      "mtu.1=1500;tls.1=0;bitmap.1=0,0,0,0,0,0,0,0;roce_port.1=-1",
+      absl::StrCat(kHealthyConf, "mtu_1=4200\ntls_enable_1=1\n",
+                   "bitmap_1=0,0,0,0,1,0,0,0\nroce_port_1=4791\n",
+                   "dscp_tc_1=46:2,33:1,\n"));
+  EXPECT_EQ(server.Run(kRecoverOne).status, 0);
+  EXPECT_EQ(server.state().Find("mtu.1"), "4200");
+  EXPECT_EQ(server.state().Find("tls.1"), "1");
+  EXPECT_EQ(server.state().Find("bitmap.1"), "0,0,0,0,1,0,0,0");
+  EXPECT_EQ(server.state().Find("roce_port.1"), "4791");
+  EXPECT_EQ(server.state().Find("dscp_tc.1"), "46:2,33:1,");
 }
 
 TEST(UdpPortTest, SaysWhatChoosesThePort) {

@@ -49,7 +49,7 @@ std::string RouteRow(const std::string& destination, const std::string& gateway,
                          destination, gateway, mask, device);
 }
 
-// In the form of busybox route, without the device's own subnet.
+// Formats routes as busybox route does, without the device's own subnet.
 std::string RouteTable(const ToolContext& context) {
   std::string text =
       "Destination     Gateway         Genmask         Flags Metric Ref    Use "

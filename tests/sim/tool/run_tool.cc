@@ -15,12 +15,12 @@ namespace {
 
 // With the program's name.
 constexpr size_t kMaxWords = 63;
-// Where the limit lies is not published; 5000 are too many.
+// The limit is not published; 5000 are too many.
 constexpr size_t kMaxWordChars = 4096;
 // The low byte of -EINVAL.
 constexpr int kNoUserName = 234;
 
-// What one command line asks for.
+// The request of one command line.
 struct Request {
   bool all_devices = false;
   std::string device;
@@ -91,7 +91,7 @@ void Report(const Failure& failure, const Request& request,
   }
 }
 
-// What the state makes the device print instead of an answer.
+// Output that the state makes the device print instead of an answer.
 bool PrintScripted(ToolContext& context) {
   const auto text = context.driver->Value("say", context.device);
   if (!text) return false;
@@ -99,7 +99,7 @@ bool PrintScripted(ToolContext& context) {
   return true;
 }
 
-// From the option on, for a device that is there.
+// Runs the option, for a device that exists.
 Outcome RunForm(ToolContext& context, const CommandEntry& entry,
                 const Request& request) {
   if (request.rest.empty()) return failures::WrongParameterCount();
@@ -142,7 +142,7 @@ Outcome RunOnDevice(ToolContext& context, const CommandEntry& entry,
             ParseDevice(request.device, driver.product(), &context.device)) {
       return failure;
     }
-    // Without a driver no id of a device means anything.
+    // Without a driver device ids are meaningless.
     if (driver.Setting("nodriver").value_or("0") != "0" ||
         driver.LibraryCode("idmap", context.device) != 0) {
       return failures::WrongDeviceId();
@@ -169,7 +169,7 @@ int RunTool(const std::vector<std::string>& arguments, const ToolServer& server,
   Request request;
   const CommandEntry* entry = nullptr;
   Outcome failure = ParseRequest(arguments, &request);
-  // Without a name in the password file the tool has nothing to log under.
+  // A user without a name in the password file cannot be logged.
   if (!failure && !server.user_has_name) {
     failure = failures::Silent(kNoUserName);
   }
@@ -179,6 +179,7 @@ int RunTool(const std::vector<std::string>& arguments, const ToolServer& server,
           "[WARNING] \"/var/log/hccn_tool\" is not a directory, hccn_tool logs "
           "may be lost.\n");
     }
+    server.log_call(absl::StrJoin(arguments, " "));
     Driver driver(server.state, server.uid);
     ToolContext context;
     context.server = &server;

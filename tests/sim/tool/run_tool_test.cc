@@ -1,8 +1,9 @@
-// What the records of the vendor's tool show as a whole is the replay test's
-// matter; here are the parts that no record holds, and the ones that must not
-// be lost when records change.
+// The replay test covers the records of the vendor's tool as a whole. This test
+// covers parts without a record, and those that must not be lost when records
+// change.
 #include "tests/sim/tool/run_tool.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "gmock/gmock.h"
@@ -173,9 +174,25 @@ TEST(RunToolTest, TlsQueryWritesTheKeyThatIsNotThere) {
   EXPECT_EQ(server.conf(), "mtu_0=1500\ntls_enable_0=1\n");
 }
 
+TEST(RunToolTest, TlsQueryWritesTheKeyAlsoWithoutAnyCertificate) {
+  const TestServer server("tls.0=1;tls_ncert=0", "mtu_0=1500\n");
+  EXPECT_EQ(server.Run("-i 0 -tls -g").status, 0);
+  EXPECT_EQ(server.conf(), "mtu_0=1500\ntls_enable_0=1\n");
+}
+
+// So the query is safe there, also if the line is above others.
+TEST(RunToolTest, TlsQueryWritesNothingWhereTheKeyIs) {
+  constexpr char kConf[] = "tls_enable_0=0\nmtu_0=1500";
+  const TestServer server("tls.0=1", kConf);
+  EXPECT_THAT(server.Run("-i 0 -tls -g").out,
+              StartsWith("dev_id:0, tls switch[1]"));
+  EXPECT_EQ(server.conf(), kConf);
+}
+
 TEST(RunToolTest, ExpiredCertificateIsReportedOnStandardError) {
   const TestServer server("tls_ncert=1;tls_end=Wed Feb 19 03:19:21 2020");
   const ToolRun run = server.Run("-i 0 -tls -g");
+  EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.err,
             "\t tls expiration status[2](0:normal, 1:near expiration, 2:has "
             "expired)\n");
@@ -235,6 +252,32 @@ TEST(RunToolTest, LogIsNotWrittenThroughALink) {
   const std::string before = server.Read("/etc/passwd");
   EXPECT_EQ(server.Run("-i 0 -mtu -s size 1500").status, 0);
   EXPECT_EQ(server.Read("/etc/passwd"), before);
+}
+
+TEST(RunToolTest, EveryCallLeavesSevenLinesInALogThatRotates) {
+  constexpr char kCalls[] = "/var/log/hccn_tool/hccn.log";
+  constexpr size_t kMaxBytes = 5 << 20;
+  const TestServer server(kAddressed);
+  const auto lines = [&] {
+    const std::string text = server.Read(kCalls);
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  server.Run("-i 0 -ip -g");
+  EXPECT_EQ(lines(), 7);
+  server.Run("-i 99 -ip -g");
+  server.Run("-i 0 -ip " + std::string(3000, 'y') + "\n\n");
+  EXPECT_EQ(lines(), 21);
+  EXPECT_LT(server.Read(kCalls).size(), 8000u);
+  const std::string full(kMaxBytes - 100, 'x');
+  server.Write(kCalls, full);
+  server.Run("-i 0 -ip -g");
+  EXPECT_EQ(lines(), 7);
+  EXPECT_EQ(server.Read(std::string(kCalls) + ".old"), full);
+  // The next one takes its place.
+  const std::string second(kMaxBytes, 'y');
+  server.Write(kCalls, second);
+  server.Run("-i 0 -ip -g");
+  EXPECT_EQ(server.Read(std::string(kCalls) + ".old"), second);
 }
 
 TEST(RunToolTest, ScriptedAnswerReplacesEveryOther) {

@@ -1,5 +1,5 @@
-// Single values: -mtu, -mac, -shaping, -pfc, -udp and -dscp_to_tc, and what can
-// only be asked for: -speed, -duplex, -fec, -process, -version, -vnic, -status,
+// Single values: -mtu, -mac, -shaping, -pfc, -udp and -dscp_to_tc, and
+// read-only ones: -speed, -duplex, -fec, -process, -version, -vnic, -status,
 // -hw_stats, -stat, -prio_tc, -bandwidth.
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ Failure OutOfRange(const std::string& what, int status) {
   return failure;
 }
 
-// At most three digits without a zero in front; none at all is 0.
+// At most three digits without a zero in front; an empty text is 0.
 bool ParseByte(const std::string& text, int* value) {
   *value = atoi(text.c_str());
   const bool padded = text.size() > 1 && text[0] == '0';
@@ -286,7 +286,7 @@ Outcome GetVersion(ToolContext& context, const Arguments&) {
 
 Outcome GetVnic(ToolContext& context, const Arguments&) {
   Driver& driver = *context.driver;
-  // Whatever the device answers, this command knows one failure only.
+  // This command reports only one failure for any answer of the device.
   if (driver.Ask(Mailbox::kGetVnic, context.device)) {
     return failures::CommandFailed();
   }
@@ -425,7 +425,7 @@ Outcome DropPortKeys(ToolContext& context) {
 
 using Lines = std::vector<std::pair<const char*, std::string>>;
 
-// The tool of the A1 generation has one mode, whose line it replaces.
+// The tool of the A1 generation has one mode, and replaces its line.
 Outcome StorePorts(ToolContext& context, const Lines& lines) {
   if (context.product().build != Product::Build::kA1) {
     if (Outcome failure = DropPortKeys(context)) return failure;

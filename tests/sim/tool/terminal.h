@@ -1,5 +1,5 @@
 // Standard input, output and error of one run of the tool. Output is kept until
-// Flush, so a run that is killed while a device hangs has said nothing.
+// Flush, so a run that is killed while a device hangs has printed nothing.
 #ifndef TESTS_SIM_TOOL_TERMINAL_H_
 #define TESTS_SIM_TOOL_TERMINAL_H_
 
@@ -18,7 +18,7 @@ class Terminal {
   void Out(absl::string_view text) { out_.append(text.data(), text.size()); }
   void Err(absl::string_view text) { err_.append(text.data(), text.size()); }
   virtual void Flush() = 0;
-  // One line with its newline, or what is left at the end of the input.
+  // One line with its newline, or the rest at the end of the input.
   virtual std::string ReadLine() = 0;
 
  protected:
@@ -26,7 +26,7 @@ class Terminal {
   std::string err_;
 };
 
-// Input that was typed before, output to look at.
+// Prepared input, and output to check.
 class FakeTerminal final : public Terminal {
  public:
   explicit FakeTerminal(std::string typed = "") : typed_(std::move(typed)) {}

@@ -49,7 +49,7 @@ bool HasCertificates(const ToolContext& context) {
   return context.driver->Setting("tls_cert").value_or("1") != "0";
 }
 
-// Issued by the vendor, as far as records show whom that means.
+// Issued by the vendor, as far as records show the issuer.
 bool ArePreset(const std::vector<Certificate>& certificates) {
   return std::any_of(certificates.begin(), certificates.end(),
                      [](const Certificate& certificate) {

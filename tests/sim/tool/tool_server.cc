@@ -9,6 +9,7 @@
 
 #include <fstream>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -20,6 +21,13 @@ namespace {
 constexpr char kToolPath[] = "/usr/local/Ascend/driver/tools/hccn_tool";
 constexpr char kLogFolder[] = "/var/log/hccn_tool";
 constexpr char kLogFile[] = "/var/log/hccn_tool/hccn_config.log";
+constexpr char kCallsFile[] = "/var/log/hccn_tool/hccn.log";
+// A log that would have so many bytes becomes NAME.old, in place of the last.
+constexpr off_t kMaxLogBytes = 5 * 1024 * 1024;
+constexpr mode_t kOldLogMode = 0440;
+// The number is the tool's; the words are the simulation's.
+constexpr int kLinesOfACall = 7;
+constexpr size_t kMaxCallChars = 200;
 
 bool HasUserName(const std::string& root, uid_t uid) {
   std::ifstream file(root + "/etc/passwd");
@@ -40,25 +48,32 @@ bool MakeLogFolder(const std::string& folder) {
   return true;
 }
 
-void AppendLog(const ToolServer& server, const std::string& path,
-               const std::string& line) {
-  const int fd =
-      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-           0640);
-  if (fd < 0) return;
+std::string LogLine(const ToolServer& server, const std::string& line) {
   char when[32];
   tm parts;
   gmtime_r(&server.now, &parts);
   strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &parts);
-  const std::string text =
-      absl::StrCat(when, " uid ", server.uid, ": ", line, "\n");
+  return absl::StrCat(when, " uid ", server.uid, ": ", line, "\n");
+}
+
+void AppendLog(const std::string& path, const std::string& text) {
+  struct stat found;
+  if (lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+      found.st_size + static_cast<off_t>(text.size()) >= kMaxLogBytes) {
+    chmod(path.c_str(), kOldLogMode);
+    rename(path.c_str(), (path + ".old").c_str());
+  }
+  const int fd =
+      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+           0640);
+  if (fd < 0) return;
   // A log that cannot be written is lost, as the tool's warning says.
   (void)!write(fd, text.data(), text.size());
   close(fd);
 }
 
-// Holds a write of hccn.conf while the file is empty, until the state says so
-// no more or its time is over.
+// Holds a write of hccn.conf while the file is empty, until the state changes
+// or its time has passed.
 void HoldEmpty(const StateFile& state) {
   constexpr useconds_t kStepMicros = 1000;
   for (long waited = 0;
@@ -108,7 +123,16 @@ ToolServer ServerBelow(const std::string& root, uid_t uid, time_t now) {
   server.has_install_info = access(install_info.c_str(), R_OK) == 0;
   server.prepare_log = [above] { return MakeLogFolder(above + kLogFolder); };
   server.log = [server, above](const std::string& line) {
-    AppendLog(server, above + kLogFile, line);
+    AppendLog(above + kLogFile, LogLine(server, line));
+  };
+  server.log_call = [server, above](const std::string& call) {
+    const std::string shown = absl::CHexEscape(call.substr(0, kMaxCallChars));
+    std::string text;
+    for (int i = 1; i <= kLinesOfACall; ++i) {
+      text += LogLine(server, absl::StrCat("hccn_tool ", shown, " (", i, "/",
+                                           kLinesOfACall, ")"));
+    }
+    AppendLog(above + kCallsFile, text);
   };
   return server;
 }

@@ -170,7 +170,7 @@ std::unique_ptr<Scenario> OpenFirewalldScenario() {
   spec.set_mtu(9000);
   spec.mutable_lossless()->set_pfc("0,0,0,0,1,0,0,0");
   spec.mutable_lossless()->set_roce_port(4791);
-  // One is set, one put back to 0, one stays.
+  // One is set, one restored to 0, one stays.
   spec.mutable_lossless()->set_dscp_to_tc("33:1,46:2");
   AddDevice(&spec, 5, "10.0.0.6", "10.0.0.254", "10.0.0.254");
   return scenario;

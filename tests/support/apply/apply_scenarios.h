@@ -1,5 +1,5 @@
-// Servers with something wrong, the spec that they should meet, and the plan
-// that gets them there: what the tests of the applier start from.
+// Servers with wrong settings, the spec that they should meet, and the plan for
+// that: the start of the applier's tests.
 #ifndef TESTS_SUPPORT_APPLY_APPLY_SCENARIOS_H_
 #define TESTS_SUPPORT_APPLY_APPLY_SCENARIOS_H_
 
@@ -22,7 +22,7 @@ namespace clusterd {
 inline constexpr char kScenarioHost[] = "node-07";
 inline constexpr char kScenarioStateFolder[] = "/var/lib/clusterd/apply";
 
-// One machine and what is done to it. Movable by pointer only.
+// One machine and its changes. Movable by pointer only.
 struct Scenario {
   FakeMachine machine{kScenarioHost};
   FakeClock clock;
@@ -32,11 +32,11 @@ struct Scenario {
   // The plan for the machine as it is now. REQUIRES: nothing is blocked.
   HostPlan Plan();
   MachineAccess Access();
-  // An applier on the machine, with everything allowed and no device in use.
+  // An applier on the machine that allows all kinds, with unused devices.
   std::unique_ptr<Applier> MakeApplier();
   // The same, but through a log that can end the process.
   std::unique_ptr<Applier> MakeApplier(EffectLog* log);
-  // Everything of the machine but clusterd's own folder.
+  // The whole machine but clusterd's own folder.
   std::map<std::string, std::string> State() const;
 
   std::unique_ptr<EffectFileSystem> logged_files;
@@ -51,17 +51,16 @@ ApplyRequest RequestFor(const HostPlan& plan, const std::string& apply_id);
 // and ports opened. Live settings and files agree, so that a reboot changes
 // nothing.
 std::unique_ptr<Scenario> OpenUfwScenario();
-// One device of which hccn.conf says another address, an own sysctl file with
-// lines of somebody else; firewalld, in which ports are to be opened; an MTU of
-// 9000 is wanted.
+// One device's address differs in hccn.conf; an own sysctl file has foreign
+// lines. Ports are to be opened in firewalld, and an MTU of 9000 is wanted.
 std::unique_ptr<Scenario> OpenFirewalldScenario();
 // ufw and firewalld, both to be stopped; devices that pass an address on.
 std::unique_ptr<Scenario> DisableFirewallsScenario();
 
 // An hccn.conf with CR LF, a route without its "gateway_", a repeated key and
-// no final newline, without the MTU of a device, of which gateway, detect
-// address and TLS switch of a device are not what the device has. TLS is on
-// where it should be off; the device with the route gets another address.
+// no final newline. It lacks the MTU of a device; gateway, detect address and
+// TLS switch of a device differ from the device. TLS is on where it should be
+// off; the device with the route gets another address.
 std::unique_ptr<Scenario> BrokenConfScenario();
 
 // OpenUfwScenario, after the process ended half way through the effects of

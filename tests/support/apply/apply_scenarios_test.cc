@@ -27,7 +27,7 @@ TEST(NoTlsKeyScenarioTest, FirstPlanIsAppliedAndRolledBack) {
   EXPECT_EQ(scenario->State(), before);
 }
 
-// Over a copy it does not matter what a write does to the file.
+// On a copy a write to the file does not matter.
 TEST(NoTlsKeyScenarioTest, AsksADeviceWhileTheFileIsOutOfOrder) {
   auto scenario = NoTlsKeyScenario();
   scenario->machine.files().Put("/etc/hccn.conf", "address_0=10.0.0.1");

@@ -190,7 +190,7 @@ void FakeDevices::Take(const DeviceState& state) {
     device.mtu = get("mtu");
     device.pfc = get("bitmap");
     device.roce_port = get("roce_port");
-    // The tool's list is of what was ever set; what the device has is a map.
+    // The tool's list has all pairs ever set; the device has a map.
     const std::string list = get("dscp_tc");
     device.dscp =
         DscpClassesText(*ParseDscpClasses(absl::StripSuffix(list, ",")));
@@ -296,8 +296,8 @@ bool FakeDevices::IsSilent(uint32_t id) const {
 }
 
 std::string FakeDevices::State(uint32_t id) const {
-  // What a device says of its last recovery, and of the next health query, is
-  // no setting.
+  // A device's answers about its last recovery, and the next health query, are
+  // not settings.
   const std::set<std::string> skipped = {
       DeviceKey("cfg_status", static_cast<int>(id)),
       DeviceKey("detect_pending", static_cast<int>(id))};

@@ -1,7 +1,6 @@
-// The devices of a machine in memory: the simulated hccn_tool of tests/sim/tool
-// run in this process, so with its texts, statuses, order of checks and file
-// edits, on hccn.conf in a fake file system. Faults are what a test switches
-// on besides.
+// The devices of a machine in memory. They run the simulated hccn_tool of
+// tests/sim/tool in this process, with its texts, statuses, order of checks and
+// file edits, on hccn.conf in a fake file system. Tests can add faults.
 #ifndef TESTS_SUPPORT_APPLY_FAKE_DEVICES_H_
 #define TESTS_SUPPORT_APPLY_FAKE_DEVICES_H_
 
@@ -20,7 +19,7 @@ namespace clusterd {
 // One thread.
 class FakeDevices {
  public:
-  // What set commands for a device meet.
+  // Faults of set commands for a device.
   enum class Fault {
     kNone,
     kDeviceRefuses,  // Fails; routes are gone from hccn.conf already.
@@ -34,7 +33,7 @@ class FakeDevices {
     kSilent,           // Nothing can be read from the device any more.
   };
 
-  // One device's values, as tests look at them and change them.
+  // One device's values, as tests read and change them.
   struct Device {
     std::string address;  // Empty: none.
     std::string netmask;
@@ -53,8 +52,8 @@ class FakeDevices {
   // hccn.conf is the file in `files`, which must outlive this object.
   explicit FakeDevices(FakeFileSystem* files);
 
-  // As product.h names them, e.g. "A1-SMP"; else one that compares addresses
-  // and keeps a gateway per device.
+  // As product.h names them, e.g. "A1-SMP"; by default one that compares
+  // addresses and keeps a gateway per device.
   void SetProduct(const std::string& name) { state_.Set("product", name); }
   Device& device(uint32_t id) { return devices_[id]; }
   std::vector<uint32_t> ids() const;
@@ -67,8 +66,8 @@ class FakeDevices {
   // A query that writes to a copy of hccn.conf instead (Command::instead).
   CommandResult RunOverCopy(const std::vector<std::string>& argv);
 
-  // The devices know nothing any more and recover what hccn.conf has. The
-  // tool's own notes in the file (tls_ca_recovered and the like) are left out.
+  // The devices lose their values and recover those of hccn.conf. The tool's
+  // own notes in the file (tls_ca_recovered and the like) are left out.
   void Boot();
 
   bool IsSilent(uint32_t id) const;
@@ -76,7 +75,7 @@ class FakeDevices {
   std::string State(uint32_t id) const;
 
  private:
-  // What becomes of the tool's edits of hccn.conf.
+  // The fate of the tool's edits of hccn.conf.
   enum class Edits {
     kKept,
     kLost,
@@ -92,13 +91,13 @@ class FakeDevices {
   CommandResult Run(const std::vector<std::string>& argv, Edits edits,
                     const std::map<std::string, std::string>& script);
   Fault TakeFault(uint32_t id, bool half);
-  // `state_` with what tests have changed in `devices_`, and the way back.
+  // `state_` with the tests' changes of `devices_`, and the reverse.
   sim::DeviceState Now() const;
   void Take(const sim::DeviceState& state);
 
   FakeFileSystem* const files_;
   std::map<uint32_t, Device> devices_;
-  // What the devices hold besides.
+  // Further values of the devices.
   sim::DeviceState state_;
 };
 

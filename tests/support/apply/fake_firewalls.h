@@ -22,7 +22,7 @@ class FakeFirewalls {
   struct Firewall {
     bool installed = false;
     bool active = false;
-    std::set<std::string> rules;  // What runs.
+    std::set<std::string> rules;  // The running rules.
     bool ignores_commands = false;
   };
 
@@ -34,14 +34,14 @@ class FakeFirewalls {
   void AddUfw();
   void AddFirewalld();
 
-  // Nothing: there is no such program. `half`: killed in the middle, with the
-  // files changed and what runs not.
+  // Nothing: the program does not exist. `half`: killed in the middle, with the
+  // files changed but not the running rules.
   std::optional<CommandResult> Run(const std::vector<std::string>& argv,
                                    bool half);
   FirewallFacts Read(FirewallProgram program);
-  // Starts what is enabled, with the stored rules.
+  // Starts enabled firewalls, with the stored rules.
   void Boot();
-  // What can be told from outside, but for files.
+  // The state that is visible from outside, without files.
   std::map<std::string, std::string> State() const;
 
  private:

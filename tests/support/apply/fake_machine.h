@@ -1,7 +1,7 @@
-// A server in memory, for tests of what changes one: devices with the vendor's
-// hccn_tool, hccn.conf, /proc/sys, sysctl.d, ufw and firewalld, each with the
-// side effects of the real thing, and faults that a test switches on. What the
-// tool does is the simulated one's matter (fake_devices.h).
+// A server in memory, for tests of changes: devices with the vendor's
+// hccn_tool, hccn.conf, /proc/sys, sysctl.d, ufw and firewalld. Each has the
+// side effects of the real thing, and faults that a test switches on. The
+// simulated tool acts for the real one (fake_devices.h).
 #ifndef TESTS_SUPPORT_APPLY_FAKE_MACHINE_H_
 #define TESTS_SUPPORT_APPLY_FAKE_MACHINE_H_
 
@@ -50,19 +50,19 @@ class FakeMachine final : public CommandRunner, public HostReader {
   // Every program that ran other than to read the machine, in order.
   const std::vector<std::string>& commands() const { return commands_; }
 
-  // Everything that can be told from outside, but for files below `except`.
+  // The whole state that is visible from outside, without files below `except`.
   std::map<std::string, std::string> State(const std::string& except) const;
 
   // Runs a command that is killed in the middle.
   CommandRunner* half() { return &half_; }
 
-  // What is not on disk is gone, and the machine boots: sysctl.d is applied,
-  // devices take their settings from hccn.conf, enabled firewalls start.
+  // Drops unsynced data, and boots: sysctl.d is applied, devices take their
+  // settings from hccn.conf, enabled firewalls start.
   void PowerCycle();
 
   absl::StatusOr<CommandResult> Run(const Command& command) override;
   HostFacts ReadHost() override;
-  // What the product's own reader makes of the tool's answers.
+  // The product's own reader reads the tool's answers.
   DeviceFacts ReadDevice(uint32_t device) override;
   FirewallFacts ReadFirewall(FirewallProgram program) override;
 

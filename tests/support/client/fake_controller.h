@@ -21,7 +21,7 @@
 
 namespace clusterd {
 
-// What the fake says. Set before the first call, then left alone.
+// The fake's answers. Set before the first call, then left alone.
 struct ControllerScript {
   GetSpecResponse spec;
   grpc::Status spec_status;
@@ -37,9 +37,9 @@ struct ControllerScript {
   std::vector<CheckEvent> check_events;
   // Set: those of the first checks, one after the other; then check_events.
   std::vector<std::vector<CheckEvent>> first_checks;
-  // What the check has found when it is asked so far; none: NotFound.
+  // The check's findings when it is asked so far; none: NotFound.
   std::optional<Report> so_far;
-  // How the stream of a check ends, after its events.
+  // The status of a check's stream, after its events.
   grpc::Status check_status;
   // After its events a check waits until the fake is destroyed.
   bool check_hangs = false;
@@ -57,26 +57,26 @@ struct ControllerScript {
   std::vector<LogsEvent> logs_events;
   grpc::Status logs_status;
 
-  // Of applies and rollbacks alike.
+  // For applies and rollbacks alike.
   std::vector<ApplyEvent> apply_events;
   grpc::Status apply_status;
   bool apply_hangs = false;
-  // Set: they come, before it hangs, when somebody has cancelled the run.
+  // If set, they come, before it hangs, when a user has cancelled the run.
   std::vector<ApplyEvent> events_of_cancel;
 
   CancelResponse cancelled;
   grpc::Status cancel_status;
   AbortApplyResponse aborted;
   grpc::Status abort_status;
-  ConfirmResponse confirmed;  // Of Confirm and Extend.
+  ConfirmResponse confirmed;  // To Confirm and Extend.
   grpc::Status confirm_status;
 
   LockResponse locked;
   UnlockResponse unlocked;
   ListLocksResponse locks;
-  grpc::Status lock_status;  // Of all three.
+  grpc::Status lock_status;  // For all three.
 
-  WaiverResponse waived;  // Of Waive and EndWaiver.
+  WaiverResponse waived;  // To Waive and EndWaiver.
   ListWaiversResponse waivers;
   grpc::Status waive_status;
 
@@ -88,7 +88,7 @@ struct ControllerScript {
   std::vector<HistoryRecord> records;
   grpc::Status record_status;
 
-  // What each Watch tells, one call after the other, before it ends with
+  // The messages of each Watch, one call after the other, before it ends with
   // watch_status; the last call hangs instead.
   std::vector<std::vector<ClusterNow>> watches;
   grpc::Status watch_status;
@@ -99,7 +99,7 @@ struct ControllerScript {
   ListCertificatesResponse certificates;
   ApproveHostResponse approved;
   ResetHostResponse reset;
-  grpc::Status trust_status;  // Of all of these.
+  grpc::Status trust_status;  // For all of these.
 
   CheckSelfResponse self;
   grpc::Status self_status;
@@ -137,7 +137,7 @@ class FakeController final : public Connector {
   std::string forgotten_host() const;
   std::string described_host() const;
   std::string record_id() const;
-  // Empty: nobody has cancelled anything.
+  // Empty if no run was cancelled.
   std::string cancelled_id() const;
   std::string aborted_id() const;
   std::string confirmed_id() const;
@@ -154,7 +154,7 @@ class FakeController final : public Connector {
   class TrustService;
 
   const ControllerScript script_;
-  // The script of a cancelled run goes on.
+  // True at the end, or once a run was cancelled: its script continues.
   bool MayGoOn() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return closing_.HasBeenNotified() || !cancelled_id_.empty();
   }

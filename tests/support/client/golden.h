@@ -1,5 +1,5 @@
-// Golden files of the printers: messages in text format and what is printed of
-// them, in tests/testdata/client.
+// Golden files of the printers: messages in text format and their printed form,
+// in tests/testdata/client.
 #ifndef TESTS_SUPPORT_CLIENT_GOLDEN_H_
 #define TESTS_SUPPORT_CLIENT_GOLDEN_H_
 

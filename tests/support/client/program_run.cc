@@ -20,8 +20,8 @@
 namespace clusterd {
 namespace {
 
-// Keeps what is written, and presses Ctrl-C when a text has appeared; once for
-// each text.
+// Keeps the output, and presses Ctrl-C when a text has appeared; once for each
+// text.
 class WatchedBuffer final : public std::stringbuf {
  public:
   WatchedBuffer(std::vector<std::string> texts, Interrupt& interrupt)

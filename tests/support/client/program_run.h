@@ -22,7 +22,7 @@ struct ProgramOutput {
 struct ProgramWorld {
   ControllerScript script;
   Terminal terminal;
-  // All connection settings, and a UTF-8 locale, unless a test takes them out.
+  // All connection settings, and a UTF-8 locale, unless a test removes them.
   Environment environment = {
       {"CLUSTERD_CONTROLLER", "head:7443"},
       {"CLUSTERD_CLUSTER", "demo"},
@@ -33,34 +33,34 @@ struct ProgramWorld {
   };
   // An empty folder: no settings file exists.
   std::string root = "/nonexistent";
-  // Set where a test wants to see what reached the controller.
+  // Set if a test checks the requests to the controller.
   FakeController* controller = nullptr;
-  // Ctrl-C is pressed as soon as stderr holds this text; empty: never. And once
-  // more when it holds the other.
+  // Ctrl-C is pressed as soon as stderr holds this text; empty: never. And
+  // again when it holds the other.
   std::string interrupt_at;
   std::string interrupt_again_at;
   // The same when stdout has been flushed that often; 0: never.
   int interrupt_at_flush = 0;
-  // By how much the clock moves each time that it is read.
+  // The clock advances by this at each reading.
   absl::Duration clock_step = absl::ZeroDuration();
-  // What the person types when asked.
+  // The user's input when asked.
   absl::StatusOr<std::string> answer = absl::OutOfRangeError("no answer");
   absl::TimeZone zone = absl::UTCTimeZone();
   std::string host_name = "login1";
 };
 
-// One run at 2025-01-01 00:00 UTC, by a clock that stands still unless told.
+// One run at 2025-01-01 00:00 UTC, by a clock that stands still by default.
 ProgramOutput RunProgram(const std::vector<std::string>& arguments,
                          const ProgramWorld& world = {});
 
-// What `clusterctl COMMAND --help` says of one exit status, as one line; fails
-// the test if it says nothing.
+// The text of `clusterctl COMMAND --help` about one exit status, as one line;
+// fails the test if it is missing.
 std::string HelpOfStatus(const std::string& command, int status);
 
 // A new file in the test's own folder with this content; its path.
 std::string TestFile(const std::string& name, const std::string& content);
 
-// The content of a file; fails the test if there is none.
+// The content of a file; fails the test if it does not exist.
 std::string FileContent(const std::string& path);
 
 }  // namespace clusterd

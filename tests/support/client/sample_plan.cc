@@ -77,7 +77,7 @@ void AddFirewallSteps(HostPlan& host) {
   AddStep(host, OpenStep(UFW, TcpPorts(60000, 60015, "10.0.0.0/24")));
 }
 
-// Each kind of target set, and nothing in it.
+// Each kind of target, set but empty.
 void AddDefaultSteps(HostPlan& host) {
   host.add_steps()->mutable_target()->set_device(0);
   host.add_steps()->mutable_target()->set_kernel_parameter("");

@@ -1,4 +1,4 @@
-// Plans, and what came of them, for tests of the commands about them.
+// Plans and their results, for tests of the commands about them.
 #ifndef TESTS_SUPPORT_CLIENT_SAMPLE_PLAN_H_
 #define TESTS_SUPPORT_CLIENT_SAMPLE_PLAN_H_
 
@@ -13,9 +13,9 @@ namespace clusterd {
 // cluster "demo", with id, author and a right digest.
 ClusterPlan SysctlPlan(const std::vector<std::string>& hosts);
 
-// One host, server0, with one step of every kind there is, each with every
-// field set, and with texts that JSON must escape; a second host with the
-// defaults of every field; blocked changes and notes. The digest is right.
+// One host, server0, with one step of every kind, blocked changes and notes.
+// Every field is set, with texts that JSON must escape. A second host has the
+// defaults of every field. The digest is right.
 ClusterPlan EveryStepPlan();
 
 // Sets the digest that the plan's content has now.

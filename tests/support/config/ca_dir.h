@@ -8,7 +8,7 @@
 
 namespace clusterd {
 
-// In a new folder below the test's own, with `root` as the root; its path.
+// Makes a new folder below the test's own, with `root` as the root; its path.
 std::string MakeCaDir(const TestAuthority& root,
                       const IssueOptions& options = {});
 

@@ -1,5 +1,5 @@
-// A spec of two servers and facts that meet it in every respect, so that a test
-// of plans changes the one thing it is about.
+// A spec of two servers, and facts that meet it in every respect. A test of
+// plans changes the one thing that it tests.
 #ifndef TESTS_SUPPORT_CONFIG_GOOD_CLUSTER_H_
 #define TESTS_SUPPORT_CONFIG_GOOD_CLUSTER_H_
 
@@ -16,7 +16,7 @@ namespace clusterd {
 // 65535, all persistent, TLS off, firewall disabled, rendezvous 29500, ssh 22.
 ClusterSpec GoodSpec();
 
-// Facts of a host of GoodSpec: nothing is left to do.
+// Facts of a host of GoodSpec, which needs no change.
 HostFacts GoodFacts(const std::string& host);
 
 // Device `id` of the facts.

@@ -11,7 +11,7 @@ namespace clusterd {
 TestCluster::TestCluster(absl::string_view product, absl::string_view mode,
                          int servers)
     : spec(MakeSpec(product, mode, servers)), facts(MakeHealthyFacts(spec)) {
-  // So that the rules about a job's size have something to judge.
+  // The rules about a job's size need a job.
   spec.set_one_job(true);
 }
 
@@ -35,6 +35,22 @@ void TestCluster::PlanAddress(int host, int index, absl::string_view address,
   DeviceSpec* device = spec.mutable_servers(host)->mutable_devices(index);
   device->set_address(std::string(address));
   device->set_netmask(std::string(netmask));
+}
+
+void TestCluster::MakeNew(int host) {
+  HccnConf* const conf = facts[host].mutable_hccn_conf()->mutable_value();
+  conf->clear_entries();
+  for (DeviceFacts& device : *facts[host].mutable_devices()) {
+    device.mutable_address()->mutable_value()->clear_settings();
+    device.mutable_gateway()->set_value("");
+    device.mutable_detect_address()->set_value("0.0.0.0");
+    device.mutable_net_health()->set_value(NET_HEALTH_INIT);
+    HccnConf::Entry* const entry = conf->add_entries();
+    entry->set_key("xsfp_reset_wait_times");
+    entry->set_device(device.id());
+    entry->set_value("7");
+    entry->set_line(conf->entries_size());
+  }
 }
 
 void TestCluster::Silence(int host) {

@@ -1,5 +1,5 @@
-// For tests of rules: a healthy cluster in which a test breaks something, and
-// short words for what the judge says about it.
+// For tests of rules: a healthy cluster in which a test breaks a part, and
+// short texts of the judge's findings.
 #ifndef TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_
 #define TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_
 
@@ -14,7 +14,7 @@
 
 namespace clusterd {
 
-// Everything is public: tests change what they like before they ask.
+// Everything is public: tests change it freely before they ask.
 struct TestCluster {
   explicit TestCluster(absl::string_view product = "atlas-training",
                        absl::string_view mode = "", int servers = 2);
@@ -28,10 +28,13 @@ struct TestCluster {
   // The same in the spec.
   void PlanAddress(int host, int index, absl::string_view address,
                    absl::string_view netmask);
-  // The host gives no facts at all.
+  // A delivered host: no device has an address, gateway or detect address, and
+  // hccn.conf has only the tool's own lines.
+  void MakeNew(int host);
+  // The host sends no facts at all.
   void Silence(int host);
   // No query about the device has an answer: "`hccn_tool -i 3 -ip -g`: what".
-  // What hccn.conf tells of its TLS switch stays.
+  // The TLS switch in hccn.conf stays.
   void Mute(int host, int index, Missing::Reason reason,
             absl::string_view what);
 
@@ -39,14 +42,14 @@ struct TestCluster {
   // on; the test may change it.
   JobSpec& StartJob();
 
-  // What the rule says when all rules run.
+  // The rule's result when all rules run.
   RuleResult Check(absl::string_view rule) const;
   Report MakeReport(const JudgeOptions& options = {}) const;
 
   ClusterSpec spec;
   std::vector<HostFacts> facts;
   std::optional<JobSpec> job;
-  absl::Time now = absl::InfiniteFuture();  // Where the options name none.
+  absl::Time now = absl::InfiniteFuture();  // The options' default.
 };
 
 // "server0:3 server1:0-7", "server0" without devices, "cluster".

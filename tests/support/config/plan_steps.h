@@ -24,7 +24,7 @@ PlanStep RunningStep(const std::string& key, const std::string& from,
 PlanStep AtBootStep(const std::string& key, const std::string& from,
                     const std::string& to);
 
-// Of an active firewall that starts at boot.
+// For an active firewall that starts at boot.
 PlanStep StopStep(FirewallProgram program);
 AllowedPort TcpPorts(uint32_t first, uint32_t last, const std::string& source);
 PlanStep OpenStep(FirewallProgram program, const AllowedPort& port);

@@ -33,7 +33,7 @@ struct Free {
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
-// Only the memory or OpenSSL's own state can make these calls go wrong.
+// Only out of memory or OpenSSL's own state can make these calls fail.
 void Require(bool ok) {
   if (!ok) std::abort();
 }
@@ -93,8 +93,8 @@ void AddListExtension(X509_CRL* list, int nid, absl::string_view value) {
   Require(extension && X509_CRL_add_ext(list, extension.get(), -1) == 1);
 }
 
-// Set through the structure and not through text, so that a name may hold
-// anything that a hostile certificate could.
+// Set through the structure and not through text, so that a name may hold any
+// bytes of a hostile certificate.
 void AddUriNames(X509* certificate, const std::vector<std::string>& uris) {
   if (uris.empty()) return;
   const Owned<GENERAL_NAMES> names(GENERAL_NAMES_new());

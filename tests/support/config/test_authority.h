@@ -1,5 +1,5 @@
 // A certificate authority for tests and simulated clusters: makes EC P-256
-// certificates in memory. Not for real clusters: nothing protects its key.
+// certificates in memory. Not for real clusters: its key is unprotected.
 #ifndef TESTS_SUPPORT_CONFIG_TEST_AUTHORITY_H_
 #define TESTS_SUPPORT_CONFIG_TEST_AUTHORITY_H_
 
@@ -19,7 +19,7 @@ namespace clusterd {
 struct IssueOptions {
   absl::Duration valid_from = -absl::Hours(1);
   absl::Duration valid_until = absl::Hours(24 * 60);
-  // The certificate says which key signed it (authorityKeyIdentifier).
+  // The certificate names the key that signed it (authorityKeyIdentifier).
   bool names_key = false;
 };
 
@@ -27,13 +27,13 @@ struct IssueOptions {
 class TestAuthority {
  public:
   // A new authority with a key of its own. Two that one host knows need two
-  // names: OpenSSL looks for an issuer by its name.
+  // names: OpenSSL finds an issuer by its name.
   static std::unique_ptr<TestAuthority> Create(
       const char* name = "clusterd test authority",
       const IssueOptions& options = {-absl::Hours(24 * 365),
                                      absl::Hours(24 * 365)});
-  // One whose certificate and key are known. InvalidArgument if they are no PEM
-  // or no pair.
+  // An authority whose certificate and key are known. InvalidArgument if they
+  // are not PEM or not a pair.
   static absl::StatusOr<std::unique_ptr<TestAuthority>> FromPem(
       absl::string_view certificate_pem, absl::string_view key_pem);
 
@@ -44,20 +44,20 @@ class TestAuthority {
   const std::string& certificate_pem() const { return certificate_pem_; }
   std::string KeyPem() const;
 
-  // A list of these certificates, which it has taken back, in PEM; with
-  // extensions by their NIDs in OpenSSL's words: {NID_crl_number, "7"}.
+  // A list of these revoked certificates, in PEM; with extensions by their NIDs
+  // and OpenSSL values: {NID_crl_number, "7"}.
   using ListExtensions = std::vector<std::pair<int, std::string>>;
   std::string RevocationList(const std::vector<std::string>& revoked_pems,
                              const IssueOptions& options = {},
                              const ListExtensions& extensions = {}) const;
-  // One whose entries say that another CA has issued them.
+  // A list whose entries name another CA as their issuer.
   std::string IndirectList(const std::vector<std::string>& revoked_pems) const;
   // A CA that this one has issued, with a key of its own.
   std::unique_ptr<TestAuthority> MakeBelow(
       const char* name, const IssueOptions& options = {}) const;
 
   // A bundle of roots that this one has signed, as deploy/certificates.sh roots
-  // makes it. `number` and `cluster` may be what no bundle should have.
+  // makes it. `number` and `cluster` may be invalid.
   std::string RootBundle(const std::string& cluster, const std::string& number,
                          const std::string& roots_pem) const;
 
@@ -78,7 +78,7 @@ class TestAuthority {
   const std::string certificate_pem_;
 };
 
-// As the controller signs with that key.
+// Like the controller with that key.
 absl::StatusOr<std::string> SignText(absl::string_view key_pem,
                                      absl::string_view text);
 

@@ -1,5 +1,5 @@
-// Hosts a, b, c, ... that are attached without any network, and one run of
-// changes over them; the test answers for the hosts and moves the clock.
+// One run of changes over hosts a, b, c, ... that are attached without any
+// network. The test answers for the hosts and moves the clock.
 #ifndef TESTS_SUPPORT_CONTROLLER_APPLY_RUN_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_APPLY_RUN_FIXTURE_H_
 
@@ -12,6 +12,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "daemon/controller/change/apply_run.h"
 #include "daemon/process/worker_pool.h"
 #include "gtest/gtest.h"
@@ -82,12 +83,12 @@ class ApplyRunTest : public testing::Test {
     callbacks.save = [this](const ApplyReport& report) {
       absl::MutexLock lock(&mutex_);
       if (!save_.ok()) return save_;
-      saved_.push_back(report);
+      saved_.push_back(Rendered(report));
       return absl::OkStatus();
     };
     callbacks.watcher.on_event = [this](ApplyEvent event) {
       absl::MutexLock lock(&mutex_);
-      events_.push_back(std::move(event));
+      events_.push_back(Rendered(std::move(event)));
     };
     callbacks.watcher.on_end = [this](absl::StatusOr<ApplyReport> report) {
       absl::MutexLock lock(&mutex_);
@@ -140,7 +141,8 @@ class ApplyRunTest : public testing::Test {
   }
 
   void Lose(const std::string& name) {
-    hosts_.Detach(attached_[name].session, "the connection broke");
+    hosts_.Detach(attached_[name].session,
+                  ToFindingValue("the connection broke"));
     pool_.Drain();
   }
 
@@ -158,7 +160,7 @@ class ApplyRunTest : public testing::Test {
   ApplyReport Report() {
     absl::MutexLock lock(&mutex_);
     EXPECT_TRUE(end_.has_value() && end_->ok());
-    return end_.has_value() && end_->ok() ? **end_ : ApplyReport();
+    return end_.has_value() && end_->ok() ? Rendered(**end_) : ApplyReport();
   }
 
   std::vector<ApplyResult::Outcome> Outcomes(const ApplyReport& report) {

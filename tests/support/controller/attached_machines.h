@@ -1,4 +1,4 @@
-// Machines that attach without a stream, and what the controller asks them.
+// Machines that attach without a stream, and the controller's tasks for them.
 #ifndef TESTS_SUPPORT_CONTROLLER_ATTACHED_MACHINES_H_
 #define TESTS_SUPPORT_CONTROLLER_ATTACHED_MACHINES_H_
 
@@ -16,7 +16,7 @@
 
 namespace clusterd {
 
-// Keeps what would go to the host.
+// Keeps the messages to the host.
 class FakeLink final : public HostLink {
  public:
   void Send(HubMessage message) override { sent.push_back(message); }

@@ -1,6 +1,6 @@
-// A controller's changes with a history of its own, over hosts server0,
-// server1 and server2 that are attached without any network; the test answers
-// for the hosts and moves the clock.
+// A controller's changes with a history of its own. Hosts server0, server1 and
+// server2 are attached without any network; the test answers for them and moves
+// the clock.
 #ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CHANGES_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_CLUSTER_CHANGES_FIXTURE_H_
 
@@ -17,6 +17,7 @@
 #include "config/plan/make_plan.h"
 #include "config/spec/spec_loader.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_store.h"
 #include "daemon/controller/hosts/attached_hosts.h"
@@ -48,7 +49,7 @@ class ClusterChangesTest : public testing::Test {
     std::ofstream(path_) << SpecToYaml(MakeSpec(product, "", 3));
   }
 
-  // Once more: as if the one before had been killed, unless it was stopped.
+  // Starts a new one, as if the last one was killed, unless it was stopped.
   void StartController() {
     ControllerParts parts;
     parts.hosts = &hosts_;
@@ -74,7 +75,7 @@ class ClusterChangesTest : public testing::Test {
     links_[name] = link;
   }
 
-  // One step on each of the first `hosts` servers, nothing on the others.
+  // One step on each of the first `hosts` servers; the others are empty.
   ClusterPlan MakePlan(int hosts) {
     ClusterPlan plan;
     plan.set_schema_version(kPlanSchemaVersion);
@@ -151,7 +152,7 @@ class ClusterChangesTest : public testing::Test {
     pool_.Drain();
   }
 
-  // Nothing more runs or fits in until `go_on`.
+  // Blocks and fills the pool until `go_on`.
   void FillPool(absl::Notification* go_on) {
     absl::Notification begun;
     ASSERT_TRUE(pool_.TryRun([&begun, go_on] {
@@ -173,7 +174,7 @@ class ClusterChangesTest : public testing::Test {
   ApplyReport Kept(const std::string& run_id) {
     const auto record = history_->Get(run_id);
     EXPECT_TRUE(record.ok()) << record.status();
-    return record.ok() ? record->apply() : ApplyReport();
+    return record.ok() ? Rendered(record->apply()) : ApplyReport();
   }
 
   ApplyResult::Outcome KeptOutcome(const std::string& run_id, int host) {

@@ -1,5 +1,5 @@
-// Applies over the hosts of cluster_changes_fixture.h that go back by
-// themselves unless they are confirmed.
+// Applies over the hosts of cluster_changes_fixture.h that are rolled back
+// automatically unless they are confirmed.
 #ifndef TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
 #define TESTS_SUPPORT_CONTROLLER_CLUSTER_CONFIRM_FIXTURE_H_
 
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_entry.h"
 #include "gtest/gtest.h"
@@ -21,10 +22,10 @@ inline constexpr uint32_t kWithinMs = 300000;
 
 class ClusterConfirmTest : public ClusterChangesTest {
  protected:
-  // Whoever still waits is answered now, into answer_.
+  // A waiting call gets its answer now, into answer_.
   ~ClusterConfirmTest() override { changes_.reset(); }
 
-  // Another controller, whose spec has so many servers.
+  // Starts another controller, whose spec has so many servers.
   void StartControllerOf(int servers) {
     changes_.reset();
     std::ofstream(path_) << SpecToYaml(MakeSpec("atlas-training", "", servers));
@@ -35,7 +36,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
   // Hosts 0 to `hosts` are applied and wait, five minutes from now.
   void ApplyOn(int hosts, bool automatic = false) {
     for (int i = 0; i < hosts; ++i) Attach(absl::StrCat("server", i));
-    // As the controller that made it: the next one finds it there.
+    // Acts as the controller that made it: the next one finds it there.
     ASSERT_TRUE(history_->Add(RecordOfPlan(MakePlan(hosts), 0)).ok());
     ChangeRequest request = By("alice");
     request.confirm_within = absl::Milliseconds(kWithinMs);
@@ -52,12 +53,12 @@ class ClusterConfirmTest : public ClusterChangesTest {
   Task NewestTask(int host) {
     return links_[absl::StrCat("server", host)]->tasks().back();
   }
-  void AnswerApplied(int host, uint32_t goes_back_in_ms) {
+  void AnswerApplied(int host, uint32_t reverts_in_ms) {
     TaskResult result;
     result.mutable_apply()->set_apply_id(
         id_.empty() ? NewestTask(host).apply().apply_id() : id_);
     result.mutable_apply()->set_outcome(ApplyResult::APPLIED);
-    result.mutable_apply()->set_goes_back_in_ms(goes_back_in_ms);
+    result.mutable_apply()->set_reverts_in_ms(reverts_in_ms);
     AnswerWith(absl::StrCat("server", host), std::move(result));
   }
   void AnswerRefused(int host, const std::string& why) {
@@ -77,7 +78,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
         somaxconn);
     AnswerWith(absl::StrCat("server", host), std::move(result));
   }
-  bool IsToldToKeep(int host) {
+  bool IsAskedToKeep(int host) {
     const Task task = NewestTask(host);
     return task.has_confirm() && task.confirm().apply_id() == id_ &&
            task.confirm().extend_by_ms() == 0;
@@ -87,7 +88,8 @@ class ClusterConfirmTest : public ClusterChangesTest {
     pool_.Drain();
   }
   void Lose(int host) {
-    hosts_.Detach(sessions_[absl::StrCat("server", host)], "it was cut off");
+    hosts_.Detach(sessions_[absl::StrCat("server", host)],
+                  ToFindingValue("it was cut off"));
     pool_.Drain();
   }
   static AuditEntry Caller(const std::string& who) {
@@ -116,18 +118,18 @@ class ClusterConfirmTest : public ClusterChangesTest {
     result->set_host(absl::StrCat("server", host));
     result->set_outcome(ApplyResult::ROLLED_BACK);
     result->set_not_confirmed(true);
-    result->set_error("nobody confirmed it in time");
+    result->set_error("it was not confirmed in time");
     changes_->OnPastApplies(absl::StrCat("server", host), past);
     pool_.Drain();
   }
-  // A host that attached again; its journal does not say how long.
-  void TellWaits(int host, uint32_t goes_back_in_ms) {
+  // A host that attached again; its journal lacks the time.
+  void TellWaits(int host, uint32_t reverts_in_ms) {
     PastApplies past;
     past.add_results()->set_apply_id(id_);
     past.mutable_results(0)->set_outcome(ApplyResult::APPLIED);
     past.mutable_results(0)->set_host(absl::StrCat("server", host));
     past.set_waits_for_confirmation(id_);
-    past.set_goes_back_in_ms(goes_back_in_ms);
+    past.set_reverts_in_ms(reverts_in_ms);
     changes_->OnPastApplies(absl::StrCat("server", host), past);
     pool_.Drain();
   }
@@ -147,7 +149,7 @@ class ClusterConfirmTest : public ClusterChangesTest {
   Confirmation Shown() {
     const auto record = changes_->Show(id_);
     EXPECT_TRUE(record.ok()) << record.status();
-    return record->apply().confirmation();
+    return Rendered(record->apply().confirmation());
   }
 
   std::string id_;

@@ -1,5 +1,5 @@
-// The end of a host's stream for a host that answers nothing: keeps the tasks
-// which the host was given, and why its stream was ended.
+// The link of a host that never answers: keeps the host's tasks, and the reason
+// why its stream was ended.
 #ifndef TESTS_SUPPORT_CONTROLLER_TASK_LINK_H_
 #define TESTS_SUPPORT_CONTROLLER_TASK_LINK_H_
 

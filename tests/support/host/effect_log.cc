@@ -12,7 +12,7 @@ absl::Status Do(EffectLog* log, std::string effect,
                 const std::function<absl::Status()>& act) {
   const EffectLog::Turn turn = log->Begin(std::move(effect));
   if (turn == EffectLog::Turn::kDead) return EffectLog::DeadStatus();
-  // There is no half of a system call that is not a write: none of it is done.
+  // Only a write can be done by half: other system calls are not done.
   const absl::Status status =
       turn == EffectLog::Turn::kDo ? act() : absl::OkStatus();
   log->End();

@@ -1,6 +1,6 @@
-// Lists every effect of a run, and ends the process, so to speak, at any one of
-// them: from then on nothing that goes through the log happens any more. Tests
-// kill an apply at each of its effects with it and then start again.
+// Lists every effect of a run, and simulates the end of the process at any one
+// of them: later calls have no effect. Tests kill an apply at each of its
+// effects with it and then start again.
 #ifndef TESTS_SUPPORT_HOST_EFFECT_LOG_H_
 #define TESTS_SUPPORT_HOST_EFFECT_LOG_H_
 
@@ -17,25 +17,25 @@ namespace clusterd {
 
 enum class CrashPoint {
   kBefore,  // The effect does not happen.
-  kDuring,  // A write writes half; a command does what its runner calls half.
+  kDuring,  // A write writes half; a command does its runner's half.
   kAfter,   // It happens, and its result is never seen.
 };
 
 // One thread.
 class EffectLog {
  public:
-  // At the effect of this number, from 0.
+  // Crashes at the effect of this number, from 0.
   void CrashAt(size_t effect, CrashPoint point);
 
   const std::vector<std::string>& effects() const { return effects_; }
   bool dead() const { return dead_; }
 
   enum class Turn { kDo, kDoHalf, kDead };
-  // To be called before an effect, and End after it unless it was kDead.
+  // Call Begin before an effect, and End after it unless it was kDead.
   Turn Begin(std::string effect);
   void End();
 
-  // What a dead process gets for everything, reading too.
+  // A dead process gets this for every call, reading too.
   static absl::Status DeadStatus() {
     return absl::UnavailableError("the process is dead");
   }

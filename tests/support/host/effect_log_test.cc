@@ -48,7 +48,7 @@ TEST(EffectLogTest, WhatComesBeforeTheCrashHappensAndTellsItsOwnResult) {
   EXPECT_TRUE(absl::IsNotFound(logged.Remove("/etc/y")));
   EXPECT_EQ(logged.Rename("/etc/x", "/etc/z"), absl::OkStatus());
   EXPECT_FALSE(log.dead());
-  // There is no half of it.
+  // It cannot be done by half.
   EXPECT_EQ(logged.Remove("/etc/z"), EffectLog::DeadStatus());
   EXPECT_EQ(*files.Content("/etc/z"), "lo");
 }

@@ -1,4 +1,4 @@
-// A clock that stands still until somebody sleeps or advances it.
+// A clock that only moves when a caller sleeps or advances it.
 #ifndef TESTS_SUPPORT_HOST_FAKE_CLOCK_H_
 #define TESTS_SUPPORT_HOST_FAKE_CLOCK_H_
 
@@ -23,10 +23,10 @@ class FakeClock final : public Clock {
     absl::MutexLock lock(&mutex_);
     return passed_;
   }
-  // Returns at once; the time has then passed for everybody.
+  // Returns at once; the time has then passed for all callers.
   void SleepFor(absl::Duration duration) override { Advance(duration); }
 
-  // Somebody sets the wall clock; nothing else has passed.
+  // Sets the wall clock alone.
   void SetWall(absl::Time now) {
     absl::MutexLock lock(&mutex_);
     now_ = now - passed_;

@@ -36,7 +36,7 @@ class FakeCommandRunner final : public CommandRunner {
   // Killed at its deadline, and still there as process `pid`.
   void HangsForEver(const std::string& command, int pid);
   void CannotStart(const std::string& command, absl::Status status);
-  // Forgets what was scripted for `command`.
+  // Forgets the script of `command`.
   void Forget(const std::string& command);
 
   absl::StatusOr<CommandResult> Run(const Command& command) override
@@ -45,7 +45,7 @@ class FakeCommandRunner final : public CommandRunner {
   // Every command that was run, by name, in order.
   std::vector<std::string> commands() const ABSL_LOCKS_EXCLUDED(mutex_);
   int CountOf(const std::string& command) const ABSL_LOCKS_EXCLUDED(mutex_);
-  // What commands would have seen in place of files, in order.
+  // The files that commands would have seen in place of others, in order.
   std::vector<PrivateFile> copies() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

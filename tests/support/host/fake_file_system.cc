@@ -197,7 +197,7 @@ void FakeFileSystem::ReplaceInode(const std::string& path) {
 }
 
 void FakeFileSystem::LosePower() {
-  // A file is gone with its folder. Folders come before what is in them.
+  // A file is gone with its folder. Folders come before their contents.
   for (auto entry = durable_entries_.begin();
        entry != durable_entries_.end();) {
     const std::string folder = FolderOf(entry->first);

@@ -1,6 +1,6 @@
 // A file system in memory, for tests: folders, inodes with owner and mode,
-// flock, files that are really kernel parameters, and the difference between
-// written and synced, so that a test can cut the power.
+// flock, kernel parameters. It keeps written and synced contents apart, so that
+// a test can cut the power.
 #ifndef TESTS_SUPPORT_HOST_FAKE_FILE_SYSTEM_H_
 #define TESTS_SUPPORT_HOST_FAKE_FILE_SYSTEM_H_
 
@@ -25,13 +25,13 @@ class FakeFileSystem final : public FileSystem {
     std::function<absl::StatusOr<size_t>(uint64_t, absl::string_view)> write;
   };
 
-  // Creates folders on the way. What is put here is synced.
+  // Creates folders on the way. The new file is synced.
   void Put(const std::string& path, const std::string& content,
            uint32_t mode = 0644, uint32_t uid = 0, uint32_t gid = 0);
   void PutFolder(const std::string& path);
   void PutSpecial(const std::string& path, Special special);
   void PutLink(const std::string& path);  // To nowhere.
-  // Of what is there.
+  // The file must exist.
   void SetOwner(const std::string& path, uint32_t uid, uint32_t mode) {
     Find(path)->attributes.uid = uid;
     Find(path)->attributes.mode = mode;
@@ -39,8 +39,8 @@ class FakeFileSystem final : public FileSystem {
 
   // nullopt: no such file.
   std::optional<std::string> Content(const std::string& path) const;
-  // "0644 0:0 <content>" of every regular file whose path begins with none of
-  // `except`; specials are left out.
+  // "0644 0:0 <content>" of every regular file unless its path begins with one
+  // of `except`; specials are left out.
   std::map<std::string, std::string> Snapshot(
       const std::vector<std::string>& except) const;
 
@@ -49,11 +49,11 @@ class FakeFileSystem final : public FileSystem {
   void FailChanges(const std::string& prefix, absl::Status status);
   // Bytes that can still be added to files; nullopt: no limit.
   void SetFreeBytes(std::optional<uint64_t> bytes) { free_bytes_ = bytes; }
-  // Somebody else holds (or gives back) flock on the file.
+  // Another process holds (or releases) flock on the file.
   void SetLockedElsewhere(const std::string& path, bool locked);
-  // Somebody renames a copy of the file over it: a new inode, same text.
+  // Another program renames a copy of the file over it: a new inode, same text.
   void ReplaceInode(const std::string& path);
-  // What was not synced is gone: file contents and folder entries.
+  // Drops everything that was not synced: file contents and folder entries.
   void LosePower();
 
   absl::StatusOr<std::unique_ptr<OpenFile>> Open(const std::string& path,
@@ -85,7 +85,7 @@ class FakeFileSystem final : public FileSystem {
   absl::Status Fault(const std::string& path) const;
 
   Entries entries_;          // By path.
-  Entries durable_entries_;  // What LosePower leaves.
+  Entries durable_entries_;  // Left by LosePower.
   std::map<std::string, absl::Status> faults_;
   std::optional<uint64_t> free_bytes_;
   uint64_t last_inode_ = 0;

@@ -1,5 +1,5 @@
-// Ends soon what hangs, and gives every other command the time that it is
-// given: one short deadline for all would end those of a slow machine, too.
+// Soon ends commands that hang, and keeps the deadlines of others: one short
+// deadline for all would end those of a slow machine, too.
 #ifndef TESTS_SUPPORT_HOST_IMPATIENT_RUNNER_H_
 #define TESTS_SUPPORT_HOST_IMPATIENT_RUNNER_H_
 
@@ -19,8 +19,8 @@ class ImpatientRunner final : public CommandRunner {
   // `inner` must outlive this object.
   explicit ImpatientRunner(CommandRunner* inner) : inner_(inner) {}
 
-  // Commands whose line has these words, one behind the other, are ended after
-  // two seconds. To be called while no command runs.
+  // Ends commands whose line has these words, one behind the other, after two
+  // seconds. Call it while no command runs.
   void EndSoon(const std::string& words) {
     hanging_ = absl::StrCat(" ", words, " ");
   }

@@ -1,5 +1,5 @@
-// Runs commands through another runner and remembers them: for the journal of
-// what was done to a host, and for tests.
+// Runs commands through another runner and remembers them: for the journal of a
+// host's changes, and for tests.
 #ifndef TESTS_SUPPORT_HOST_LOGGED_COMMAND_RUNNER_H_
 #define TESTS_SUPPORT_HOST_LOGGED_COMMAND_RUNNER_H_
 
@@ -26,7 +26,7 @@ class LoggedCommandRunner final : public CommandRunner {
   absl::StatusOr<CommandResult> Run(const Command& command) override
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // In the order in which they ended.
+  // Ordered by their ends.
   std::vector<LoggedCommand> commands() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

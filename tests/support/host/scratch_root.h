@@ -13,8 +13,7 @@ namespace clusterd {
 // A step that the test's own file system refuses ends the test program.
 class ScratchRoot {
  public:
-  // In the test's own folder, which only its user may enter; with a base,
-  // there.
+  // Made in the test's own folder, which only its user may enter, or in `base`.
   explicit ScratchRoot(const char* base = nullptr);
   ~ScratchRoot();
   ScratchRoot(const ScratchRoot&) = delete;

@@ -57,7 +57,7 @@ std::string GetIn(const std::string& place, const std::string& key) {
   return std::string(absl::StripAsciiWhitespace(result.standard_output));
 }
 
-// The child of a test: only what is safe after fork().
+// The child of a test: only calls that are safe after fork().
 [[noreturn]] void LiveInside(int ready) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int error = unshare(CLONE_NEWNET) == 0 ? 0 : errno;

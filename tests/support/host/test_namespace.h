@@ -1,6 +1,5 @@
 // Real network namespaces for tests, and mounts that only one thread sees. Both
-// need root (CAP_SYS_ADMIN); a test says why it was left out where they are not
-// to be had.
+// need root (CAP_SYS_ADMIN); a test prints why it was skipped without them.
 #ifndef TESTS_SUPPORT_HOST_TEST_NAMESPACE_H_
 #define TESTS_SUPPORT_HOST_TEST_NAMESPACE_H_
 
@@ -20,7 +19,7 @@ namespace clusterd {
 // object. One thread.
 class TestNamespace {
  public:
-  // nullptr: not to be had here; `why` says why.
+  // nullptr: not available; `why` has the reason.
   static std::unique_ptr<TestNamespace> Make(std::string* why);
   ~TestNamespace();
   TestNamespace(const TestNamespace&) = delete;
@@ -32,7 +31,7 @@ class TestNamespace {
   uint64_t inode() const;
 
   // A kernel parameter as nsenter(1) sees and sets it there, without the
-  // newline: a way that shares no code with what is tested.
+  // newline: shares no code with the tested code.
   std::string Get(const std::string& key) const;
   void Set(const std::string& key, const std::string& value) const;
 
@@ -57,7 +56,7 @@ class NamespaceGuest {
   NamespaceGuest(const NamespaceGuest&) = delete;
   NamespaceGuest& operator=(const NamespaceGuest&) = delete;
 
-  // As that of TestNamespace.
+  // Like that of TestNamespace.
   std::string Get(const std::string& key) const;
 
  private:
@@ -70,11 +69,11 @@ class NamespaceGuest {
 // A kernel parameter of the test's own namespace.
 std::string GetHere(const std::string& key);
 
-// Runs `work` on a thread whose mounts nobody else sees. False, with `why`, if
-// that is not to be had; `work` was then not run.
+// Runs `work` on a thread with private mounts. False, with `why`, if they are
+// not available; `work` was then not run.
 bool WithOwnMounts(const std::function<void()>& work, std::string* why);
 
-// To be called within WithOwnMounts; each ends the test program if refused.
+// Call within WithOwnMounts; each ends the test program if refused.
 void MountOver(const std::string& source, const std::string& target);
 void MountReadOnly(const std::string& folder);
 void MountEmptyOver(const std::string& folder);

@@ -47,7 +47,7 @@ HttpClient::HttpClient(int port) : fd_(ConnectTo(port)) {}
 
 HttpClient::HttpClient(int port, const TlsPem& pem, int max_tls_version)
     : fd_(ConnectTo(port)), context_(SSL_CTX_new(TLS_client_method())) {
-  // Else OpenSSL would not even offer what is too old.
+  // Otherwise OpenSSL would not even offer old versions.
   SSL_CTX_set_security_level(context_, 0);
   SSL_CTX_set_max_proto_version(context_, max_tls_version);
   if (!pem.ca.empty()) {

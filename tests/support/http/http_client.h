@@ -1,6 +1,5 @@
-// One connection to a server on 127.0.0.1, plain or by TLS, that sends what a
-// test says and reads what comes. Nothing waits longer than kPatience
-// (tests/support/wait).
+// One connection to a server on 127.0.0.1, plain or by TLS, that sends a test's
+// bytes and reads the answer. It waits at most kPatience (tests/support/wait).
 #ifndef TESTS_SUPPORT_HTTP_HTTP_CLIENT_H_
 #define TESTS_SUPPORT_HTTP_HTTP_CLIENT_H_
 
@@ -25,16 +24,16 @@ std::string GetRequest(absl::string_view path);
 class HttpClient {
  public:
   explicit HttpClient(int port);
-  // Shakes hands; without a certificate in `pem` it shows none, without a ca it
-  // believes anybody.
+  // Performs the handshake; without a certificate in `pem` it shows none,
+  // without a ca it trusts any server.
   HttpClient(int port, const TlsPem& pem, int max_tls_version = TLS1_3_VERSION);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Whether the handshake came to its end on this side.
+  // True if the handshake has ended on this side.
   bool is_shaken() const { return is_shaken_; }
-  // Serial number of what the server has shown.
+  // Serial number of the server's certificate.
   std::string ServerSerial() const;
 
   // False: the other end has closed.
@@ -42,15 +41,15 @@ class HttpClient {
   // The next reply; `has_body` is false for the one to a HEAD.
   HttpReply Read(bool has_body = true);
   HttpReply Get(absl::string_view path);
-  // Whether something comes, or the end, within so many milliseconds.
+  // True if data or the end comes within so many milliseconds.
   bool HasNews(int ms) const;
-  // Blocks until something or the end has come; false if neither comes.
+  // Blocks until data or the end has come; false if neither comes.
   bool WaitForNews() const;
   // Blocks until the other end has closed: all it sent meanwhile.
   std::string ReadToEnd();
 
  private:
-  // More bytes into `read_`; false: there are no more.
+  // Reads more bytes into `read_`; false at the end.
   bool Fill();
 
   int fd_;

@@ -1,5 +1,5 @@
-// A wire between two programs that a test can cut without either noticing: what
-// a switch that dies, or a host that loses power, looks like to the other end.
+// A wire between two programs that a test can cut without a notice to either:
+// as if a switch dies, or a host loses power.
 #ifndef TESTS_SUPPORT_HTTP_TCP_PROXY_H_
 #define TESTS_SUPPORT_HTTP_TCP_PROXY_H_
 
@@ -29,8 +29,8 @@ class TcpProxy {
     absl::MutexLock lock(&mutex_);
     return heard_;
   }
-  // From now on nothing that either end of the present connections says comes
-  // through, and neither is told. New connections work.
+  // From now on the present connections drop all data in both directions
+  // without notifying either end. New connections work.
   void CutPresentConnections() ABSL_LOCKS_EXCLUDED(mutex_);
   // The same for all connections that there are and will be.
   void CutAll() ABSL_LOCKS_EXCLUDED(mutex_);

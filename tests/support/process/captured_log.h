@@ -1,4 +1,4 @@
-// Keeps what is logged, for tests.
+// Keeps log lines, for tests.
 #ifndef TESTS_SUPPORT_PROCESS_CAPTURED_LOG_H_
 #define TESTS_SUPPORT_PROCESS_CAPTURED_LOG_H_
 
@@ -17,8 +17,7 @@ class CapturedLog final : public Log {
     lines_ += FormatLogLine(level, /*with_level=*/true, text);
   }
 
-  // Blocks until something logged holds `text`; false if that takes over
-  // kPatience.
+  // Blocks until a log line holds `text`; false if that takes over kPatience.
   bool WaitFor(absl::string_view text) {
     const std::string wanted(text);
     absl::MutexLock lock(&mutex_);
@@ -28,7 +27,7 @@ class CapturedLog final : public Log {
     return mutex_.AwaitWithTimeout(absl::Condition(&found), kPatience);
   }
 
-  // Everything so far, in the order logged.
+  // All lines so far, in order.
   std::string Lines() {
     absl::MutexLock lock(&mutex_);
     return lines_;

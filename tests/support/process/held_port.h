@@ -1,5 +1,5 @@
-// A TCP port that stays a test's own while nobody listens on it: between two
-// starts of a server, the kernel would give it to any program of the machine.
+// A TCP port that stays a test's own without a listener. Between two starts of
+// a server, the kernel would give it to any program.
 #ifndef TESTS_SUPPORT_PROCESS_HELD_PORT_H_
 #define TESTS_SUPPORT_PROCESS_HELD_PORT_H_
 

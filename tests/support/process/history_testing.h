@@ -13,8 +13,8 @@ namespace clusterd {
 // A new folder that only this test uses.
 std::string NewStateFolder();
 
-// One in memory, where a sync costs nothing, for thousands of entries. Goes
-// with this object.
+// A folder in memory, where a sync costs nothing, for thousands of entries.
+// Removed with this object.
 class MemoryFolder {
  public:
   MemoryFolder();
@@ -31,7 +31,7 @@ class MemoryFolder {
 // 16 hex digits.
 std::string TestId(uint64_t number);
 
-// A check whose detail has about `bytes` bytes that repeat nowhere.
+// A check whose detail has about `bytes` bytes that never repeat.
 HistoryRecord TestCheck(const std::string& id, size_t bytes = 100);
 
 // An apply that began and has not ended.

@@ -1,4 +1,4 @@
-// A Scheduler whose time passes when a test says so.
+// A Scheduler whose time only a test advances.
 #ifndef TESTS_SUPPORT_PROCESS_MANUAL_SCHEDULER_H_
 #define TESTS_SUPPORT_PROCESS_MANUAL_SCHEDULER_H_
 
@@ -19,13 +19,12 @@ class ManualScheduler final : public Scheduler {
   TimerId RunAfter(absl::Duration delay, std::function<void()> run) override;
   void Cancel(TimerId timer) override;
 
-  // Moves the time and runs, in the caller's thread and in order, what has
-  // become due.
+  // Advances the time and runs due timers, in the caller's thread and in order.
   void Advance(absl::Duration by);
 
   // Timers that wait.
   int pending();
-  // Until the first of them is due; infinite if there is none.
+  // Time until the first of them is due; infinite if there is none.
   absl::Duration UntilNext();
   // Blocks until `count` timers wait; false if that takes over kPatience.
   bool WaitForPending(int count);

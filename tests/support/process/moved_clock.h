@@ -1,5 +1,5 @@
-// The real clock and timers, of which a test sets and stops the clock: limits
-// by the second must not depend on how fast a machine is.
+// The real timers, and a clock that a test sets and stops: limits by the second
+// must not depend on a machine's speed.
 #ifndef TESTS_SUPPORT_PROCESS_MOVED_CLOCK_H_
 #define TESTS_SUPPORT_PROCESS_MOVED_CLOCK_H_
 
@@ -24,7 +24,7 @@ class MovedClock final : public Scheduler {
     absl::MutexLock lock(&mutex_);
     return stopped_at_.value_or(absl::Now()) + moved_;
   }
-  // By the real clock, also while this one stands.
+  // Uses the real clock, also while this one stands.
   TimerId RunAfter(absl::Duration delay, std::function<void()> run) override {
     const bool waits = is_patient_ && delay >= absl::Seconds(1);
     return threads_.RunAfter(waits ? delay + kPatience : delay, std::move(run));
@@ -39,12 +39,12 @@ class MovedClock final : public Scheduler {
     absl::MutexLock lock(&mutex_);
     moved_ = from_now;
   }
-  // From now on only Move and Set let time pass.
+  // From now on time only passes by Move and Set.
   void Stop() {
     absl::MutexLock lock(&mutex_);
     stopped_at_ = absl::Now();
   }
-  // As PatientScheduler, for timers that begin from now on, or no more.
+  // Like PatientScheduler, for timers that begin from now on; false ends it.
   void SetPatient(bool is_patient) { is_patient_ = is_patient; }
 
  private:

@@ -1,5 +1,5 @@
-// An audit file in a folder of its own, gone with the object, and what stands
-// in it; or none that can be written.
+// An audit file in a folder of its own, removed with the object, and its
+// entries; or one that cannot be written.
 #ifndef TESTS_SUPPORT_PROCESS_TEST_AUDIT_H_
 #define TESTS_SUPPORT_PROCESS_TEST_AUDIT_H_
 
@@ -39,13 +39,13 @@ class TestAudit {
     audit_.Settle();
   }
 
-  // Also what was refused right before.
+  // Includes refusals right before.
   std::vector<AuditEntry> entries() const {
     audit_.Settle();
     std::vector<AuditEntry> entries;
     std::ifstream file(path_);
     for (std::string line; std::getline(file, line);) {
-      if (file.eof()) break;  // Still being written: it has no end yet.
+      if (file.eof()) break;  // A write is under way.
       entries.push_back(ReadAuditLine(line).value_or(AuditEntry()));
     }
     return entries;

@@ -1,7 +1,7 @@
-// How long a test waits for something that must come. There is one limit for
-// all tests: it never decides whether a test passes, it only ends a test whose
-// condition will not come any more. Timeouts of the product that a test wants
-// to see expire are a different thing, and are the product's own settings.
+// The longest wait of a test for an awaited event. There is one limit for all
+// tests. It never decides if a test passes: it only ends a test whose condition
+// will not come. Timeouts that a test wants to see expire are the product's own
+// settings.
 #ifndef TESTS_SUPPORT_WAIT_PATIENCE_H_
 #define TESTS_SUPPORT_WAIT_PATIENCE_H_
 
@@ -21,8 +21,8 @@ inline std::chrono::system_clock::time_point PatientDeadline() {
 }
 
 // Asks `condition` again and again until it returns true. Returns false if it
-// has not done so within kPatience. For what can only be polled: files,
-// processes, counters of the kernel. Where a mutex guards the condition, use
+// has not done so within kPatience. Use it for files, processes and counters of
+// the kernel, which can only be polled. If a mutex guards the condition, use
 // absl::Mutex::AwaitWithTimeout with kPatience.
 template <typename Condition>
 bool WaitUntil(Condition condition) {

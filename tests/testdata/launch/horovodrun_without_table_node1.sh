@@ -1,6 +1,6 @@
 #!/bin/bash
 # horovodrun, node 1: server1
-# Nothing is started here: horovodrun of server0 logs in. What it needs of this host's own belongs into ~/.bashrc.
+# Nothing is started on this host: horovodrun of server0 logs in. Put what it needs on this host alone into ~/.bashrc.
 # horovodrun brings the master's CM_WORKER_IP along: at the top of main.py, behind "import os", add
 # if not os.getenv("RANK_TABLE_FILE", ""):
 #     os.environ['CM_WORKER_IP'] = "192.168.10.23"

@@ -1,21 +1,13 @@
-// Answers a scheduler's hooks on this host (Decide has the answers):
+// Answers a scheduler's hooks on this host: config/launch/hook_table.h says
+// what each judges, and Decide gives the answers.
 //
-//   kind               judged by                             drains
-//   slurm-prolog       the controller's verdict; while the   yes
-//   pbs, lsf, plain    controller is away, fresh own facts   no
-//                      and a kept verdict
-//   slurm-health       fresh own facts, no job               yes, and back
-//   slurm-epilog       fresh own facts, when the job's       yes, and back
-//                      devices are idle or `grace` is over
-//   slurm-task-prolog  only the kept verdict's addresses     no
+// 64 concurrent prologs share their questions: one to the controller for each
+// job digest, and one observation of the host.
 //
-// 64 prologs at once share their questions: one to the controller for each job
-// digest, and one look at the host.
-//
-// The brake. Before it drains, the desk asks the controller, which counts the
-// hosts that fail in a window. A "no" means that the check is more likely wrong
-// than so many hosts are: a person must look. No host is drained then, and the
-// answer is:
+// The brake. Before it drains, the service asks the controller, which counts
+// the hosts that fail in a window. A "no" means that the check is more likely
+// wrong than so many hosts are: a person must check. No host is drained then,
+// and the answer is:
 //   Slurm  ALLOW, with the failure in `let_through`: a prolog or epilog that
 //          fails drains its node, which the brake must prevent. One job may be
 //          lost; an emptied cluster loses all. PrologSlurmctld refuses such
@@ -24,8 +16,8 @@
 // The brake also holds while an attached controller does not answer, as it may
 // be busy with many failing hosts. Without a controller there is no brake: this
 // host drains for failures that its own facts prove.
-#ifndef DAEMON_AGENT_HOOKS_HOOK_DESK_H_
-#define DAEMON_AGENT_HOOKS_HOOK_DESK_H_
+#ifndef DAEMON_AGENT_HOOKS_HOOK_SERVICE_H_
+#define DAEMON_AGENT_HOOKS_HOOK_SERVICE_H_
 
 #include <cstdint>
 
@@ -39,19 +31,19 @@
 
 namespace clusterd {
 
-// The last verdicts of jobs on this host, for when the controller is away and
+// The last verdicts of jobs on this host, for times without a controller and
 // for a job's task prologs. Each is a file of its own,
 //   state/verdicts/0001764000000000-<job digest>.verdict
-// with the moment of the verdict before the digest, so that names sort by age
-// and no text of a job is ever part of a path. What is read is proved again:
-// a file that the controller of this cluster has not signed is nobody's word.
+// with the verdict's time before the digest. So names sort by age and no text
+// of a job is ever part of a path. Every verdict that is read is verified
+// again: a file that the controller of this cluster has not signed is rejected.
 
-// One of 1,152 servers that all fail has some 300 kB.
+// A verdict on 1,152 failing servers has some 300 kB.
 inline constexpr size_t kMaxVerdictBytes = 4 << 20;
 inline constexpr size_t kMaxKeptVerdicts = 64;
-// A job may run for that long and still begin steps.
+// The longest time in which a running job may begin steps.
 inline constexpr absl::Duration kMaxKeptAge = absl::Hours(24 * 14);
-// How far ahead of this host the controller's clock may be.
+// Limit for a controller's clock that is ahead of this host's.
 inline constexpr absl::Duration kMaxClockLead = absl::Minutes(1);
 
 // Safe for concurrent use; `files` is used by one thread at a time.
@@ -60,7 +52,7 @@ class VerdictStore {
   struct Options {
     std::string folder;  // Made when first needed; what is above it is there.
     std::string cluster;
-    // The PEM of who signs this cluster's certificates, as it is now.
+    // Reads the current PEM of the CA of this cluster.
     std::function<absl::StatusOr<std::string>()> read_ca;
   };
 
@@ -68,18 +60,18 @@ class VerdictStore {
   VerdictStore(Options options, FileSystem* files, Clock* clock)
       : options_(std::move(options)), files_(files), clock_(clock) {}
 
-  // The verdict, if a controller of the cluster signed it, it is of the cluster
-  // and no older than `max_age`. PermissionDenied otherwise, and
-  // FailedPrecondition for its age.
+  // Returns the verdict if a controller of the cluster signed it, it is of the
+  // cluster and no older than `max_age`. FailedPrecondition if it is too old,
+  // otherwise PermissionDenied.
   absl::StatusOr<JobVerdict> Prove(const SignedVerdict& verdict,
                                    absl::Duration max_age) const;
 
-  // Replaces that of the same job; drops what is too much or too old. REQUIRES:
-  // Prove(verdict) gave `proved`.
+  // Replaces the verdict of the same job; drops surplus and old ones. REQUIRES:
+  // Prove(verdict) returned `proved`.
   absl::Status Keep(const SignedVerdict& verdict, const JobVerdict& proved)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // The newest of that JobDigest. NotFound: none is kept; else as Prove.
+  // The newest of that JobDigest. NotFound: none; other errors as Prove.
   absl::StatusOr<JobVerdict> Find(absl::string_view digest,
                                   absl::Duration max_age) const
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -97,8 +89,8 @@ class VerdictStore {
   mutable absl::Mutex mutex_;
 };
 
-// Decides what a hook answers, from what is known about the host and the job.
-// Pure. The first line that holds wins; an unknown rule never drains.
+// Decides a hook's answer from what is known about the host and the job. Pure.
+// The first line that holds wins; an unknown rule never drains.
 //
 //   what fails (see hook_settings.h)      answer
 //   a rule about this host                REFUSE_AND_DRAIN; REFUSE if the rule
@@ -110,19 +102,18 @@ class VerdictStore {
 //                                         REFUSE for `fail_closed_unknown`
 //   nothing                               ALLOW
 
-// Of HookAnswer; goes up when the meaning of a field changes.
+// Version of HookAnswer; goes up when the meaning of a field changes.
 inline constexpr uint32_t kHookSchemaVersion = 1;
 
-// What is known before a decision. All texts may be a stranger's.
+// Input of a decision. All texts may come from strangers.
 struct JudgedHost {
-  // About this host, by a controller's verdict and by its own fresh facts.
+  // Reasons about this host, from a verdict and its own fresh facts.
   std::vector<JobReason> by_verdict;
   std::vector<JobReason> by_itself;
-  // About the others of the job, each with its name, and the job as a whole.
-  std::vector<std::pair<std::string, JobReason>> others;
-  std::vector<JobReason> whole;
-  // What could not be asked or believed, and why; a line each.
-  std::vector<std::string> trouble;
+  // Reasons about the job, and about its other hosts, each with its host.
+  std::vector<JobReason> others;
+  // Failed questions and rejected answers with their reasons; a line each.
+  std::vector<FindingValue> trouble;
   std::string basis;
 };
 
@@ -131,34 +122,37 @@ struct JudgedHost {
 void AddVerdict(const JobVerdict& verdict, absl::string_view host,
                 JudgedHost* judged);
 
-// Makes reasons of an older verdict about this host what they are by the
-// waivers that the host knows now; nullptr: changes none. Drops those of rule
-// maintenance, which the host judges itself.
+// Applies the host's current waivers to an older verdict's reasons about it,
+// and drops rule maintenance, which the host judges itself. nullptr: no change.
 void HeedWaivers(const HostWaivers* waivers, absl::Time now,
                  std::vector<JobReason>* reasons);
 
 HookAnswer Decide(const JudgedHost& judged, const HookSettings& settings);
 
-// The answer of a brake that holds for `why`, which stands behind the failures
-// that are let through: all where `opens`. Else the job is refused.
-void HoldBrake(const std::string& why, bool opens, HookAnswer* answer);
+// Adds a line, and its words, about what does not block the job.
+void AddLetThrough(const FindingValue& words, HookAnswer* answer);
+
+// Changes the answer for a brake that holds for `why`, which follows the
+// failures that do not block the job: all if it `opens`. If not, the job is
+// refused.
+void HoldBrake(const FindingValue& why, bool opens, HookAnswer* answer);
 
 // NAME=VALUE lines for the job: HCCL_WHITELIST_DISABLE, and what `verdict`
-// (nullptr: none) is sure of: HCCL_IF_IP of `host`, MASTER_ADDR, MASTER_PORT,
+// (nullptr: none) proves: HCCL_IF_IP of `host`, MASTER_ADDR, MASTER_PORT,
 // HCCL_IF_BASE_PORT unless a login file of `host` sets it, and NNODES and
 // NODE_RANK by the order of the job's servers. Only IPv4 addresses.
 std::vector<std::string> JobEnvironment(const JobVerdict* verdict,
                                         const JobSpec& job,
                                         absl::string_view host);
 
-// The longest wait of a request; zero in it is its kind's default.
+// The longest wait of a request; zero in a request is its kind's default.
 inline constexpr absl::Duration kMaxHookWait = absl::Minutes(5);
 
-// What a hook asks the controller, over the stream that this host has open.
-// Both block, at most for `wait`, and fill in the question's id. Unavailable:
-// this host is not attached, or was cut off before the answer.
-// DeadlineExceeded: no answer in time, as of a controller that knows no such
-// question. AskJob also passes on the controller's own error. Safe for
+// Asks the controller a hook's questions, over this host's open stream. Both
+// calls block, at most for `wait`, and fill in the question's id. Unavailable:
+// this host is not attached, or was disconnected before the answer.
+// DeadlineExceeded: no answer in time, as from a controller that does not know
+// the question. AskJob also returns the controller's own error. Safe for
 // concurrent use.
 class ControllerLine {
  public:
@@ -171,41 +165,40 @@ class ControllerLine {
 };
 
 // Safe for concurrent use.
-class HookDesk {
+class HookService {
  public:
   // All pointers must outlive it; the functions are called from many threads.
   struct Parts {
     std::string host;  // The name in this host's certificate.
-    // Looks at this host now, in at most that time.
+    // Observes this host now, in at most that time.
     std::function<HostFacts(absl::Duration host_deadline)> observe;
-    // Judges it by the rules that need one host, with the job narrowed to it;
-    // nullptr: no job.
+    // Judges it by the rules of one host. `job`: narrowed to it; nullptr: none.
     std::function<Report(const HostFacts& facts, const JobSpec* job)> judge;
-    // agent.yaml as it is now.
+    // Reads the current agent.yaml.
     std::function<HookSettings()> settings;
     ControllerLine* controller = nullptr;
     VerdictStore* verdicts = nullptr;
     Drainer* drainer = nullptr;
     Clock* clock = nullptr;
     Log* log = nullptr;
-    // Those that `judge` heeds; null: not known. No function: it needs none.
+    // The waivers of `judge`; null: unknown. No function: none needed.
     std::function<std::shared_ptr<const HostWaivers>()> waivers = nullptr;
   };
 
-  explicit HookDesk(Parts parts) : parts_(std::move(parts)) {}
-  // No answer may be under way; waits for the drainer, which calls back.
-  ~HookDesk() {
+  explicit HookService(Parts parts) : parts_(std::move(parts)) {}
+  // REQUIRES: no answer is under way. Waits for the drainer, which calls back.
+  ~HookService() {
     Stop();
     parts_.drainer->Settle();
   }
 
-  // Blocks about as long as the hook can wait. `gone`: whether the hook was
-  // killed, which then drains no host. InvalidArgument, with every mistake, for
-  // an invalid request.
+  // Blocks about as long as the hook can wait. A killed hook, for which `gone`
+  // is true, drains no host. InvalidArgument, with every mistake of the
+  // request.
   absl::StatusOr<HookAnswer> Answer(const HookRequest& request,
                                     const std::function<bool()>& gone);
 
-  // Answers go on; nobody waits for a grace any more.
+  // Answers go on, without waiting for a grace.
   void Stop() { stopping_ = true; }
 
  private:
@@ -213,19 +206,18 @@ class HookDesk {
 
   HookAnswer Decided(const Call& call);
   JudgedHost JudgeJob(const Call& call, JobVerdict* verdict);
-  // Adds this host's own facts. `kept`: nullptr, or the verdict to add, too.
+  // Adds this host's own facts. `kept`: nullptr, or a verdict to add, too.
   void JudgeAlone(const Call& call, const JobVerdict* kept, JudgedHost* judged);
   JudgedHost JudgeAfterJob(const Call& call);
   absl::StatusOr<JobVerdict> AskController(const JobSpec& job,
                                            const std::string& digest,
                                            absl::Duration max_age,
                                            absl::Duration wait);
-  HookAnswer TaskEnvironment(const Call& call);
   HostFacts Look(absl::Duration wait);
-  // Asks the brake and drains, or lets the host be used again.
+  // Asks the brake and drains, or has the drainer recheck the host.
   void Act(const Call& call, HookAnswer* answer);
   bool BrakeIsOn(const Call& call, HookAnswer* answer);
-  // For a drain of ours that is to be taken back.
+  // True if our drain for this rule may be undone.
   bool RuleHolds(const std::string& rule, const Report& report);
   void LogAnswer(const Call& call, const HookAnswer& answer);
 
@@ -237,4 +229,4 @@ class HookDesk {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_AGENT_HOOKS_HOOK_DESK_H_
+#endif  // DAEMON_AGENT_HOOKS_HOOK_SERVICE_H_

@@ -1,4 +1,4 @@
-#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_service.h"
 
 #include <iterator>
 #include <optional>
@@ -21,7 +21,7 @@
 namespace clusterd {
 namespace {
 
-// So many writes, and then others have a turn on the pool.
+// After so many writes it yields the pool to other work.
 constexpr int kKeptAtOnce = 50;
 
 bool Names(const HostRecord::Leaf& leaf, const CertificateInfo& certificate) {
@@ -29,9 +29,9 @@ bool Names(const HostRecord::Leaf& leaf, const CertificateInfo& certificate) {
          leaf.spki_sha256() == certificate.spki_sha256;
 }
 
-// That of one of the record's keys; null: it has none of it.
-const HostRecord::Leaf* LeafOf(const HostRecord& record,
-                               const std::string& spki_sha256) {
+// The certificate for one of the record's keys; null: it has none.
+const HostRecord::Leaf* LeafCertificate(const HostRecord& record,
+                                        const std::string& spki_sha256) {
   for (const HostRecord::Leaf* leaf : {&record.next(), &record.held()}) {
     if (leaf->spki_sha256() == spki_sha256) return leaf;
   }
@@ -40,51 +40,42 @@ const HostRecord::Leaf* LeafOf(const HostRecord& record,
 
 }  // namespace
 
-const std::string& EnrolmentDesk::cluster() const {
+const std::string& EnrolmentService::cluster() const {
   return parts_.spec->cluster();
 }
 
-absl::StatusOr<TokenRecord> EnrolmentDesk::LivingToken(
+absl::StatusOr<TokenRecord> EnrolmentService::LivingToken(
     const JoinRequest& request) const {
   ASSIGN_OR_RETURN(const JoinToken shown, ParseJoinToken(request.token()));
   std::optional<TokenRecord> token = store_->Token(shown.id);
-  // Whether the id or the secret is wrong is nobody's business.
+  // Do not reveal whether the id or the secret is wrong.
   if (!token.has_value() ||
       !SameDigest(token->secret_sha256(), shown.SecretDigest())) {
-    return absl::UnauthenticatedError(
-        "token: not known to this controller, or revoked; an admin makes one "
-        "with clusterctl token create");
+    return UnauthenticatedWords("msg-trust-token-refused");
   }
   const absl::Time now = parts_.scheduler->Now();
   if (now < absl::FromUnixMillis(token->entry().expires_ms())) {
     return *std::move(token);
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "token ", shown.id, ": expired at ", UtcText(token->entry().expires_ms()),
-      "; the controller's clock says ", UtcText(now), ", this host's ",
-      UtcText(request.host_time_ms()),
-      "; an admin makes a new one with clusterctl token create"));
+  return PreconditionWords("msg-trust-token-expired", shown.id,
+                           UtcText(token->entry().expires_ms()), UtcText(now),
+                           UtcText(request.host_time_ms()));
 }
 
-SpiffeId EnrolmentDesk::IdOf(const std::string& name) const {
+SpiffeId EnrolmentService::IdOf(const std::string& name) const {
   return {cluster(), IdentityKind::kHost, name, Role::kViewer};
 }
 
-absl::Status EnrolmentDesk::CheckNamed(const std::string& name) const {
+absl::Status EnrolmentService::CheckNamed(const std::string& name) const {
   const auto spec = parts_.spec->spec();
   if (parts_.spec->learns() || NamesHost(*spec, name)) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat(NotInSpec(*spec, name),
-                   "; add it there, or join under its name there (--name)"));
+  return DeniedWords("msg-trust-join-not-in-spec", NotInSpec(*spec, name));
 }
 
-absl::StatusOr<std::string> EnrolmentDesk::NameFor(
+absl::StatusOr<std::string> EnrolmentService::NameFor(
     const TokenRecord& token, const std::string& name) const {
   if (!IsHostName(name)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("host ", QuotedText(name),
-                     ": can be no host's name, expected letters, digits, dot, "
-                     "dash, underscore (--name)"));
+    return InvalidWords("msg-trust-name-not-valid", QuotedText(name));
   }
   std::string known = HostNamed(*parts_.spec->spec(), name);
   RETURN_IF_ERROR(CheckNamed(known));
@@ -93,13 +84,11 @@ absl::StatusOr<std::string> EnrolmentDesk::NameFor(
   ASSIGN_OR_RETURN(const std::vector<std::string> listed,
                    ExpandHostlist(hosts));
   if (absl::c_linear_search(listed, known)) return known;
-  return absl::PermissionDeniedError(absl::StrCat(
-      "host ", QuotedText(known), ": the token ", token.entry().id(),
-      " is for ", PrintableText(hosts, 200),
-      "; an admin makes one with clusterctl token create --hosts ", known));
+  return DeniedWords("msg-trust-token-of-others", QuotedText(known),
+                     token.entry().id(), PrintableText(hosts, 200), known);
 }
 
-absl::StatusOr<HostRecord::Leaf> EnrolmentDesk::Issue(
+absl::StatusOr<HostRecord::Leaf> EnrolmentService::Issue(
     const std::string& name, const RequestedKey& key) const {
   ASSIGN_OR_RETURN(const std::string pem,
                    authority_->Issue(IdOf(name), key.public_key_der,
@@ -114,8 +103,8 @@ absl::StatusOr<HostRecord::Leaf> EnrolmentDesk::Issue(
   return leaf;
 }
 
-Enrolled EnrolmentDesk::AnswerOf(const HostRecord& record,
-                                 const HostRecord::Leaf& leaf) const {
+Enrolled EnrolmentService::AnswerOf(const HostRecord& record,
+                                    const HostRecord::Leaf& leaf) const {
   Enrolled answer;
   answer.set_cluster(cluster());
   answer.set_name(record.name());
@@ -127,27 +116,23 @@ Enrolled EnrolmentDesk::AnswerOf(const HostRecord& record,
   return answer;
 }
 
-absl::Status EnrolmentDesk::CheckUnspent(const TokenRecord& token,
-                                         const HostRecord& record) const {
+absl::Status EnrolmentService::CheckUnspent(const TokenRecord& token,
+                                            const HostRecord& record) const {
   const TokenEntry& entry = token.entry();
   if (entry.used() < entry.uses() &&
       !absl::c_linear_search(record.spent_token_ids(), entry.id())) {
     return absl::OkStatus();
   }
-  return absl::PermissionDeniedError(absl::StrCat(
-      "token ", entry.id(), ": is spent, ", entry.used(), " of ", entry.uses(),
-      " hosts have joined with it, each may once, and a reset spends it; an "
-      "admin makes another one with clusterctl token create --hosts ",
-      record.name()));
+  return DeniedWords("msg-trust-token-spent", entry.id(), entry.used(),
+                     entry.uses(), record.name());
 }
 
-// An id of a machine and its address are no proof: every user of a machine can
-// show both.
-bool EnrolmentDesk::IsFree(const HostRecord& record) const {
+// A machine's id and address prove nothing: all its users can show both.
+bool EnrolmentService::IsFree(const HostRecord& record) const {
   if (record.has_held() || record.needs_approval()) return false;
   const HostEntry entry =
       parts_.hosts->Entry(*parts_.spec->spec(), record.name());
-  // One from before a reset is about to end.
+  // A stream from before a reset is about to end.
   if (entry.attached() && entry.attached_since_ms() > record.reset_ms()) {
     return false;
   }
@@ -156,11 +141,11 @@ bool EnrolmentDesk::IsFree(const HostRecord& record) const {
   return unkept == unkept_.end() || !unkept->second.by_hand;
 }
 
-absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
-                                      const RequestedKey& key,
-                                      const std::string& peer,
-                                      const TokenRecord& token,
-                                      HostRecord* record) {
+absl::Status EnrolmentService::CheckFree(const JoinRequest& request,
+                                         const RequestedKey& key,
+                                         const std::string& peer,
+                                         const TokenRecord& token,
+                                         HostRecord* record) {
   const HostRecord::Waiting& waits = record->waiting();
   const std::string& name = record->name();
   const bool is_waiting = StillWaits(*record, parts_.scheduler->Now());
@@ -171,37 +156,28 @@ absl::Status EnrolmentDesk::CheckFree(const JoinRequest& request,
       !attached.has_value() || (!request.machine_id().empty() &&
                                 attached->machine_id() == request.machine_id());
   if (record->has_held() && is_same && !is_approved) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "host ", name, ": is enrolled with another key since ",
-        UtcText(record->enrolled_ms()),
-        "; if it was installed anew, an admin lets it join with clusterctl "
-        "certificates reset ",
-        name));
+    return ExistsWords("msg-trust-enrolled", name,
+                       UtcText(record->enrolled_ms()));
   }
   RETURN_IF_ERROR(CheckUnspent(token, *record));
   if (absl::c_linear_search(record->reset_keys(), key.spki_sha256)) {
-    return PermissionDenied("host ", name,
-                            ": this key was reset; run join with --new-key");
+    return DeniedWords("msg-trust-key-was-reset", name);
   }
   if (is_approved || IsFree(*record)) return absl::OkStatus();
   if (is_waiting && !is_its_own) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "host ", name, ": another machine, with id ",
-        PrintableText(waits.machine_id(), kMaxMachineId),
-        ", waits for this name already; an admin decides about it with "
-        "clusterctl certificates approve ",
-        name, " ", WaitingKey(waits), " or refuse ", name, " ",
-        WaitingKey(waits)));
+    return DeniedWords("msg-trust-another-waits", name,
+                       PrintableText(waits.machine_id(), kMaxMachineId),
+                       WaitingKey(waits));
   }
   return WaitForApproval(request, key, peer, record);
 }
 
-absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
-                                            const RequestedKey& key,
-                                            const std::string& peer,
-                                            HostRecord* record) {
+absl::Status EnrolmentService::WaitForApproval(const JoinRequest& request,
+                                               const RequestedKey& key,
+                                               const std::string& peer,
+                                               HostRecord* record) {
   const absl::Time now = parts_.scheduler->Now();
-  // It does not wait longer for asking again.
+  // Asking again does not extend the wait.
   if (!StillWaits(*record, now)) {
     HostRecord::Waiting* const noted = record->mutable_waiting();
     noted->Clear();
@@ -211,35 +187,32 @@ absl::Status EnrolmentDesk::WaitForApproval(const JoinRequest& request,
     noted->set_asked_ms(absl::ToUnixMillis(now));
     RETURN_IF_ERROR(store_->Put(*record));
   }
-  return absl::PermissionDeniedError(absl::StrCat(
-      "host ", record->name(),
-      ": another machine is attached under this name, or has been with a "
-      "certificate made by hand; an admin approves this machine within ",
-      absl::FormatDuration(kWaitsAlone),
-      " with clusterctl certificates approve ", record->name(), " ",
-      WaitingKey(record->waiting()), ", and then join is run once more"));
+  return DeniedWords("msg-trust-waits-for-approval", record->name(),
+                     absl::FormatDuration(kWaitsAlone),
+                     WaitingKey(record->waiting()));
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
-                                                const AuditEntry& asked) {
+absl::StatusOr<Enrolled> EnrolmentService::TryJoin(const JoinRequest& request,
+                                                   const AuditEntry& asked) {
   ASSIGN_OR_RETURN(const TokenRecord shown, LivingToken(request));
   ASSIGN_OR_RETURN(const RequestedKey key,
                    ReadSigningRequest(request.signing_request()));
   ASSIGN_OR_RETURN(const std::string name, NameFor(shown, request.name()));
   RETURN_IF_ERROR(parts_.gate->CheckNotLocked(IdOf(name)));
   absl::MutexLock lock(&change_mutex_);
-  // Again: another host may have used it, and an admin revoked it.
+  // Check again: another host may have used it, and an admin revoked it.
   ASSIGN_OR_RETURN(TokenRecord token, LivingToken(request));
   HostRecord record = store_->Host(name).value_or(HostRecord());
   record.set_name(name);
   const absl::Time now = parts_.scheduler->Now();
-  const HostRecord::Leaf* const known = LeafOf(record, key.spki_sha256);
+  const HostRecord::Leaf* const known =
+      LeafCertificate(record, key.spki_sha256);
   if (known == nullptr) {
     RETURN_IF_ERROR(CheckFree(request, key, asked.peer(), token, &record));
   } else {
     RETURN_IF_ERROR(
         parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
-    // One of an intermediate before leads to a root that may be gone.
+    // A certificate of an earlier intermediate may lead to a removed root.
     if (now < absl::FromUnixMillis(known->ends_ms()) &&
         authority_->HasIssued(known->certificate_pem())) {
       return AnswerOf(record, *known);
@@ -260,15 +233,13 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryJoin(const JoinRequest& request,
   record.add_spent_token_ids(token.entry().id());
   RETURN_IF_ERROR(store_->Put(record, &token));
   if (replaces) {
-    parts_.hosts->CloseHost(
-        name, absl::PermissionDeniedError(
-                  "another machine has this name now, by an admin's word"));
+    parts_.hosts->CloseHost(name, DeniedWords("msg-trust-name-assigned"));
   }
   return AnswerOf(record, record.held());
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::Join(const JoinRequest& request,
-                                             const std::string& peer) {
+absl::StatusOr<Enrolled> EnrolmentService::Join(const JoinRequest& request,
+                                                const std::string& peer) {
   std::string subject = PrintableText(
       HostNamed(*parts_.spec->spec(), request.name()), kMaxMachineId);
   const auto token = ParseJoinToken(request.token());
@@ -289,7 +260,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Join(const JoinRequest& request,
   return answer;
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
+absl::StatusOr<Enrolled> EnrolmentService::TryRenewLate(
     const std::string& name, const std::string& certificate_pem,
     const RenewLateRequest& request, const AuditEntry& asked) {
   ASSIGN_OR_RETURN(const RequestedKey key,
@@ -302,12 +273,10 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
   std::optional<HostRecord> record = store_->Host(name);
   const absl::Time now = parts_.scheduler->Now();
   const HostRecord::Leaf* const known =
-      record.has_value() ? LeafOf(*record, shown.spki_sha256) : nullptr;
+      record.has_value() ? LeafCertificate(*record, shown.spki_sha256)
+                         : nullptr;
   if (known == nullptr || key.spki_sha256 != shown.spki_sha256) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "host ", QuotedText(name),
-        ": this key is not on record; join again with a token from clusterctl "
-        "token create"));
+    return DeniedWords("msg-trust-own-key-not-on-record", QuotedText(name));
   }
   RETURN_IF_ERROR(
       parts_.gate->CheckNotRevoked(IdOf(name), known->certificate_pem()));
@@ -316,11 +285,9 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
     return AnswerOf(*record, *known);
   }
   if (now - end > kLateRenewal) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "host ", name, ": its certificate ended at ", UtcText(known->ends_ms()),
-        ", more than ", absl::ToInt64Hours(kLateRenewal) / 24,
-        " days ago; an admin runs clusterctl certificates reset ", name,
-        ", and the host joins again"));
+    return DeniedWords("msg-trust-ended-long-ago", name,
+                       UtcText(known->ends_ms()),
+                       absl::ToInt64Hours(kLateRenewal) / 24);
   }
   RETURN_IF_ERROR(parts_.audit->Begin(asked));
   ASSIGN_OR_RETURN(*record->mutable_held(), Issue(name, key));
@@ -335,7 +302,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenewLate(
   return AnswerOf(*record, record->held());
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::RenewLate(
+absl::StatusOr<Enrolled> EnrolmentService::RenewLate(
     const std::string& host, const std::string& certificate_pem,
     const RenewLateRequest& request, const std::string& peer) {
   AuditEntry asked =
@@ -352,17 +319,18 @@ absl::StatusOr<Enrolled> EnrolmentDesk::RenewLate(
   return answer;
 }
 
-bool EnrolmentDesk::IsKeyOnRecord(const std::string& certificate_pem) const {
+bool EnrolmentService::IsKeyOnRecord(const std::string& certificate_pem) const {
   const auto shown = ParseCertificate(certificate_pem);
   if (!shown.ok() || shown->spki_sha256.empty() ||
       !(shown->id == IdOf(shown->id.name))) {
     return false;
   }
   const std::optional<HostRecord> record = store_->Host(shown->id.name);
-  return record.has_value() && LeafOf(*record, shown->spki_sha256) != nullptr;
+  return record.has_value() &&
+         LeafCertificate(*record, shown->spki_sha256) != nullptr;
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
+absl::StatusOr<Enrolled> EnrolmentService::TryRenew(
     const std::string& host, const std::string& certificate_pem,
     const std::string& signing_request, const AuditEntry& asked) {
   ASSIGN_OR_RETURN(const RequestedKey key, ReadSigningRequest(signing_request));
@@ -372,22 +340,18 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !record->has_held()) {
-    return absl::FailedPreconditionError(
-        "its certificate was not issued by this controller, which therefore "
-        "does not renew it");
+    return PreconditionWords("msg-trust-not-issued-by-us");
   }
   if (Names(record->next(), shown)) {
     record->mutable_held()->Swap(record->mutable_next());
     record->clear_next();
   } else if (!Names(record->held(), shown)) {
-    return absl::PermissionDeniedError(
-        "its certificate is not the one on record");
+    return DeniedWords("msg-trust-not-the-one-on-record");
   }
   RETURN_IF_ERROR(parts_.gate->CheckNotRevoked(
       IdOf(host), record->held().certificate_pem()));
   if (record->held().spki_sha256() == key.spki_sha256) {
-    return absl::InvalidArgumentError(
-        "signing request: of the key that the host has, expected a new one");
+    return InvalidWords("msg-trust-same-key");
   }
   if (record->next().spki_sha256() == key.spki_sha256 &&
       authority_->HasIssued(record->next().certificate_pem())) {
@@ -404,7 +368,7 @@ absl::StatusOr<Enrolled> EnrolmentDesk::TryRenew(
   return AnswerOf(*record, record->next());
 }
 
-absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
+absl::StatusOr<Enrolled> EnrolmentService::Renew(
     const std::string& host, const std::string& certificate_pem,
     const std::string& signing_request) {
   AuditEntry asked = MakeAuditEntry("Renew", host, IdOf(host).ToString());
@@ -415,38 +379,31 @@ absl::StatusOr<Enrolled> EnrolmentDesk::Renew(
   return answer;
 }
 
-absl::Status EnrolmentDesk::IsCurrent(
+absl::Status EnrolmentService::IsCurrent(
     const std::string& host, const std::string& certificate_pem) const {
   const std::optional<HostRecord> record = store_->Host(host);
   ASSIGN_OR_RETURN(const CertificateInfo shown,
                    ParseCertificate(certificate_pem));
   if (!record.has_value() || !record->has_held()) {
-    // Not by the CA alone, which may be a new one since.
+    // Not by the CA alone, which may have been replaced since.
     const bool is_from_before =
         record.has_value() && record->reset_ms() > 0 &&
         absl::ToUnixMillis(shown.not_before) < record->reset_ms();
     const bool is_ours = authority_->HasIssued(certificate_pem);
     if (!is_from_before && !is_ours) return absl::OkStatus();
-    return absl::PermissionDeniedError(absl::StrCat(
-        "host ", host,
-        ": its certificate was taken back (clusterctl certificates reset); "
-        "join again with a token",
-        is_ours ? "" : kOrByHand));
+    return DeniedWords(
+        is_ours ? "msg-trust-was-reset" : "msg-trust-was-reset-or-by-hand",
+        host);
   }
   if (Names(record->held(), shown) || Names(record->next(), shown)) {
     return absl::OkStatus();
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat("host ", host, ": is enrolled with another key since ",
-                   UtcText(record->enrolled_ms()),
-                   ", and the certificate with serial ", shown.serial,
-                   " does not count; if it was installed anew, an admin runs "
-                   "clusterctl certificates reset ",
-                   host, ", and the host joins again"));
+  return DeniedWords("msg-trust-serial-does-not-count", host,
+                     UtcText(record->enrolled_ms()), shown.serial);
 }
 
-absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
-                                          const std::string& certificate_pem) {
+absl::StatusOr<bool> EnrolmentService::Admit(
+    const std::string& host, const std::string& certificate_pem) {
   RETURN_IF_ERROR(IsCurrent(host, certificate_pem));
   const std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || !record->has_held()) {
@@ -458,26 +415,27 @@ absl::StatusOr<bool> EnrolmentDesk::Admit(const std::string& host,
   ASSIGN_OR_RETURN(const CertificateInfo shown,
                    ParseCertificate(certificate_pem));
   if (Names(record->next(), shown)) {
-    // Where there is no room, the next time that it attaches does.
+    // If the pool is full, its next attach does this.
     parts_.pool->TryRun(
         [this, host, serial = shown.serial] { Promote(host, serial); });
   }
   return true;
 }
 
-std::string EnrolmentDesk::NoteUnkept(const std::string& host,
-                                      const Unkept& note) {
+std::string EnrolmentService::NoteUnkept(const std::string& host,
+                                         const Unkept& note) {
   absl::MutexLock lock(&unkept_mutex_);
   Unkept& noted = unkept_[host];
   noted.by_hand |= note.by_hand;
   if (noted.machine_id.empty()) noted.machine_id = note.machine_id;
-  // One place for all hosts. Where there is none, the next that attaches tries.
+  // One task for all hosts. If the pool is full, the next attach tries.
   keeps_unkept_ =
       keeps_unkept_ || parts_.pool->TryRun([this] { KeepUnkept(); });
   return noted.machine_id;
 }
 
-absl::Status EnrolmentDesk::Keep(const std::string& host, const Unkept& note) {
+absl::Status EnrolmentService::Keep(const std::string& host,
+                                    const Unkept& note) {
   HostRecord record = store_->Host(host).value_or(HostRecord());
   const bool needs_approval =
       note.by_hand ? !record.has_held() : record.needs_approval();
@@ -491,11 +449,11 @@ absl::Status EnrolmentDesk::Keep(const std::string& host, const Unkept& note) {
   return store_->Put(record);
 }
 
-void EnrolmentDesk::KeepUnkept() {
+void EnrolmentService::KeepUnkept() {
   std::string host;
   absl::Status kept;
   for (int i = 0; i < kKeptAtOnce && kept.ok(); ++i) {
-    // No reset between this and the write.
+    // Excludes a reset between this and the write.
     absl::MutexLock change(&change_mutex_);
     Unkept note;
     {
@@ -506,7 +464,7 @@ void EnrolmentDesk::KeepUnkept() {
     }
     kept = Keep(host, note);
     absl::MutexLock lock(&unkept_mutex_);
-    // Else there is more to keep since.
+    // Otherwise there is a newer note to keep.
     if (kept.ok() && unkept_[host] == note) unkept_.erase(host);
   }
   {
@@ -517,7 +475,7 @@ void EnrolmentDesk::KeepUnkept() {
   if (kept.ok()) return;
   parts_.log->Error(absl::StrCat(
       "host ", host, ": that its certificate is made by hand is known until a ",
-      "restart alone, and which machine its name is bound to is told by the ",
+      "restart alone, and which machine its name is bound to is set by the ",
       "next that attaches: ", kept.message()));
   absl::MutexLock lock(&unkept_mutex_);
   for (auto each = unkept_.begin(); each != unkept_.end();) {
@@ -526,8 +484,8 @@ void EnrolmentDesk::KeepUnkept() {
   }
 }
 
-std::string EnrolmentDesk::BoundTo(const std::string& host,
-                                   const std::string& machine_id) {
+std::string EnrolmentService::BoundTo(const std::string& host,
+                                      const std::string& machine_id) {
   const auto record = store_->Host(host);
   std::string bound = record.has_value() ? record->machine_id() : "";
   const std::string machine = KeptMachineId(machine_id);
@@ -535,8 +493,8 @@ std::string EnrolmentDesk::BoundTo(const std::string& host,
   return bound == machine ? "" : bound;
 }
 
-void EnrolmentDesk::Promote(const std::string& host,
-                            const std::string& serial) {
+void EnrolmentService::Promote(const std::string& host,
+                               const std::string& serial) {
   absl::MutexLock lock(&change_mutex_);
   std::optional<HostRecord> record = store_->Host(host);
   if (!record.has_value() || record->next().serial() != serial) return;

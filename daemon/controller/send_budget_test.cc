@@ -1,4 +1,4 @@
-#include "daemon/controller/send_room.h"
+#include "daemon/controller/send_budget.h"
 
 #include <memory>
 #include <string>
@@ -8,26 +8,26 @@
 namespace clusterd {
 namespace {
 
-TEST(SendRoomTest, WhatDoesNotFitWaitsForWhatIsGivenBackInItsTurn) {
-  SendRoom room(100);
+TEST(SendBudgetTest, WhatDoesNotFitWaitsForWhatIsGivenBackInItsTurn) {
+  SendBudget room(100);
   std::string taken;
   EXPECT_TRUE(room.Take("ann", 60, nullptr));
   EXPECT_FALSE(room.Take("ann", 60, [&] { taken += "large "; }));
-  // It would fit, and would overtake.
+  // It would fit, but must not overtake.
   EXPECT_FALSE(room.Take("ann", 10, [&] { taken += "small "; }));
   EXPECT_EQ(taken, "");
   room.Give("ann", 60);
   EXPECT_EQ(taken, "large small ");
 }
 
-TEST(SendRoomTest, OneUserTakesNothingFromAnother) {
-  SendRoom room(100);
+TEST(SendBudgetTest, OneUserTakesNothingFromAnother) {
+  SendBudget room(100);
   EXPECT_TRUE(room.Take("ann", 100, nullptr));
   EXPECT_TRUE(room.Take("bob", 100, nullptr));
 }
 
-TEST(SendRoomTest, WhatIsLargerThanTheRoomGoesAlone) {
-  SendRoom room(100);
+TEST(SendBudgetTest, WhatIsLargerThanTheRoomGoesAlone) {
+  SendBudget room(100);
   bool taken = false;
   EXPECT_TRUE(room.Take("ann", 500, nullptr));
   EXPECT_FALSE(room.Take("ann", 1, [&] { taken = true; }));
@@ -36,7 +36,7 @@ TEST(SendRoomTest, WhatIsLargerThanTheRoomGoesAlone) {
 }
 
 TEST(RoomForOneTest, CallThatIsOverBeforeItsTurnTakesNothing) {
-  SendRoom room(RoomForOne::kSmall + 1);
+  SendBudget room(RoomForOne::kSmall + 1);
   const size_t large = RoomForOne::kSmall + 1;
   int told = 0;
   const auto first = std::make_shared<RoomForOne>(&room, "ann");

@@ -1,4 +1,4 @@
-#include "daemon/controller/trust/enrolment_desk.h"
+#include "daemon/controller/trust/enrolment_service.h"
 
 #include <atomic>
 #include <fstream>
@@ -31,17 +31,17 @@ using ::testing::Not;
 
 const SpiffeId kAdmin{"demo", IdentityKind::kUser, "ann", Role::kAdmin};
 
-// A host's own side: its key, and what it asks with it.
+// The host's side: its key, and its request.
 struct Asker {
   std::string key = *MakePrivateKey();
   std::string Request() const { return *MakeSigningRequest(key); }
 };
 
-class EnrolmentDeskTest : public testing::Test {
+class EnrolmentServiceTest : public testing::Test {
  protected:
-  EnrolmentDeskTest() { Open(); }
-  // The desk has work there.
-  ~EnrolmentDeskTest() override { pool_.Drain(); }
+  EnrolmentServiceTest() { Open(); }
+  // Queued work uses the service.
+  ~EnrolmentServiceTest() override { pool_.Drain(); }
 
   void Open() {
     std::ofstream(folder_ + "/cluster.yaml") << spec_text_;
@@ -68,10 +68,10 @@ class EnrolmentDeskTest : public testing::Test {
     auto store = TrustStore::Open(folder_);
     EXPECT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
-    desk_ = std::make_unique<EnrolmentDesk>(parts_, authority_.get(),
-                                            store_.get(), kDefaultLeafLife);
+    desk_ = std::make_unique<EnrolmentService>(parts_, authority_.get(),
+                                               store_.get(), kDefaultLeafLife);
   }
-  // The site's PKI takes a certificate back.
+  // The site's PKI revokes a certificate.
   void Revoke(const Enrolled& enrolled) {
     const auto text = [this](const std::string& name) {
       std::ifstream file(ca_dir_ + name);
@@ -103,7 +103,7 @@ class EnrolmentDeskTest : public testing::Test {
     lock.set_by(kAdmin.ToString());
     gate_->Hold(lock);
   }
-  // As a controller that starts again.
+  // As if the controller were restarted.
   void Reopen() {
     pool_.Drain();
     desk_.reset();
@@ -176,7 +176,7 @@ class EnrolmentDeskTest : public testing::Test {
   std::unique_ptr<SpecHolder> spec_;
   std::unique_ptr<CertificateAuthority> authority_;
   std::unique_ptr<TrustStore> store_;
-  std::unique_ptr<EnrolmentDesk> desk_;
+  std::unique_ptr<EnrolmentService> desk_;
 };
 
 std::string Message(const absl::StatusOr<Enrolled>& answer) {
@@ -187,7 +187,7 @@ std::string SerialOf(const Enrolled& answer) {
   return ParseCertificate(answer.certificate_pem())->serial;
 }
 
-TEST_F(EnrolmentDeskTest, HostWithATokenGetsItsNameAndItsKeyCertified) {
+TEST_F(EnrolmentServiceTest, HostWithATokenGetsItsNameAndItsKeyCertified) {
   const Asker host;
   const auto answer = Join(host, Token());
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -203,7 +203,7 @@ TEST_F(EnrolmentDeskTest, HostWithATokenGetsItsNameAndItsKeyCertified) {
   EXPECT_EQ(EntryOf("node2").state(), CertificateEntry::NONE);
 }
 
-TEST_F(EnrolmentDeskTest, SameTokenNameAndKeyGetTheSameAnswerAgain) {
+TEST_F(EnrolmentServiceTest, SameTokenNameAndKeyGetTheSameAnswerAgain) {
   const Asker host;
   const std::string token = Token();
   const auto first = Join(host, token);
@@ -214,7 +214,7 @@ TEST_F(EnrolmentDeskTest, SameTokenNameAndKeyGetTheSameAnswerAgain) {
   EXPECT_EQ(second->certificate_pem(), first->certificate_pem());
 }
 
-TEST_F(EnrolmentDeskTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
+TEST_F(EnrolmentServiceTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
   const std::string token = Token();
   ASSERT_TRUE(Join(Asker(), token).ok());
   const Asker other;
@@ -228,7 +228,7 @@ TEST_F(EnrolmentDeskTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
   EXPECT_TRUE(Join(other, Token()).ok());
 }
 
-TEST_F(EnrolmentDeskTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
+TEST_F(EnrolmentServiceTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
   const std::string token = Token();
   const Asker host;
   const auto first = Join(host, token, "node1");
@@ -239,7 +239,7 @@ TEST_F(EnrolmentDeskTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
     EXPECT_THAT(Message(refused),
                 AllOf(HasSubstr("is spent, 1 of 1 hosts have joined with it"),
                       HasSubstr("clusterctl token create --hosts node2")));
-    // An answer that was lost costs no second use.
+    // A lost answer costs no second use.
     EXPECT_EQ(Join(host, token, "node1")->certificate_pem(),
               first->certificate_pem());
     Reopen();
@@ -250,8 +250,8 @@ TEST_F(EnrolmentDeskTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
   EXPECT_THAT(Message(Join(Asker(), two, "node0")), HasSubstr("is spent"));
 }
 
-// Whatever a name looks like, it is one host's or nobody's.
-TEST_F(EnrolmentDeskTest, AnotherSpellingOfANameIsNoOtherHost) {
+// However it is spelled, a name belongs to one host at most.
+TEST_F(EnrolmentServiceTest, AnotherSpellingOfANameIsNoOtherHost) {
   spec_text_.replace(spec_text_.find("product:"), 0, "domain: example.com\n");
   Reopen();
   const std::string token = Token("", absl::Hours(1), 2);
@@ -273,7 +273,7 @@ TEST_F(EnrolmentDeskTest, AnotherSpellingOfANameIsNoOtherHost) {
   EXPECT_EQ(desk_->ListTokens().tokens(0).used(), 1u);
 }
 
-TEST_F(EnrolmentDeskTest, ListOfATokenHasNoWildcards) {
+TEST_F(EnrolmentServiceTest, ListOfATokenHasNoWildcards) {
   for (const char* wrong : {"*", "node*", "node?", "node[*]", "node[0-]",
                             "NODE1", "node1.", "node[0-99999999]"}) {
     CreateTokenRequest request;
@@ -283,13 +283,13 @@ TEST_F(EnrolmentDeskTest, ListOfATokenHasNoWildcards) {
         absl::IsInvalidArgument(desk_->CreateToken(request, kAdmin).status()))
         << wrong;
   }
-  // Said twice, a host has one use all the same.
+  // A host that is named twice has one use all the same.
   Token("node1,node[1-2]");
   EXPECT_EQ(desk_->ListTokens().tokens(0).uses(), 2u);
 }
 
 // The uses are counted with the host's record, in one transaction.
-TEST_F(EnrolmentDeskTest, TokenIsUsedNoMoreOftenHoweverManyAskAtOnce) {
+TEST_F(EnrolmentServiceTest, TokenIsUsedNoMoreOftenHoweverManyAskAtOnce) {
   const std::string token = Token("", absl::Hours(1), 2);
   std::atomic<int> joined{0};
   std::vector<std::thread> askers;
@@ -307,7 +307,7 @@ TEST_F(EnrolmentDeskTest, TokenIsUsedNoMoreOftenHoweverManyAskAtOnce) {
   }
 }
 
-TEST_F(EnrolmentDeskTest, HostUsesATokenOnceAlsoAfterResets) {
+TEST_F(EnrolmentServiceTest, HostUsesATokenOnceAlsoAfterResets) {
   const std::string token = Token("node[0-3]");
   ASSERT_TRUE(Join(Asker(), token).ok());
   for (int resets = 0; resets < 2; ++resets) {
@@ -318,7 +318,7 @@ TEST_F(EnrolmentDeskTest, HostUsesATokenOnceAlsoAfterResets) {
   EXPECT_TRUE(Join(Asker(), token, "node2").ok());
 }
 
-TEST_F(EnrolmentDeskTest, SpentTokenTakesNoPlaceThatOthersWaitFor) {
+TEST_F(EnrolmentServiceTest, SpentTokenTakesNoPlaceThatOthersWaitFor) {
   const std::string token = Token();
   ASSERT_TRUE(Join(Asker(), token, "node1").ok());
   Attach("node2", "the first machine");
@@ -326,13 +326,13 @@ TEST_F(EnrolmentDeskTest, SpentTokenTakesNoPlaceThatOthersWaitFor) {
   EXPECT_EQ(EntryOf("node2").state(), CertificateEntry::NONE);
 }
 
-TEST_F(EnrolmentDeskTest, EveryCertificateAndRefusalIsAudited) {
+TEST_F(EnrolmentServiceTest, EveryCertificateAndRefusalIsAudited) {
   const std::string token = Token();
   ASSERT_TRUE(Join(Asker(), token).ok());
   ASSERT_FALSE(Join(Asker(), token).ok());
   const std::vector<std::string> told = audit_.Told();
   ASSERT_EQ(told.size(), 3u);
-  // Nobody has shown a certificate, so there is no WHO.
+  // Without a certificate, the lines have no WHO.
   const std::string subject = " Join node1 by token " + token.substr(4, 8);
   EXPECT_EQ(told[0], subject + ": begins");
   EXPECT_EQ(told[1], subject + ": joined");
@@ -340,7 +340,7 @@ TEST_F(EnrolmentDeskTest, EveryCertificateAndRefusalIsAudited) {
                              HasSubstr("enrolled with another key")));
 }
 
-TEST_F(EnrolmentDeskTest, RefusalsOfTwoPeersAreTwoLines) {
+TEST_F(EnrolmentServiceTest, RefusalsOfTwoPeersAreTwoLines) {
   for (const char* peer : {"ipv4:10.0.0.5:4", "ipv4:10.0.0.5:5",
                            "ipv4:10.0.0.6:4", "ipv4:10.0.0.6:5"}) {
     EXPECT_FALSE(desk_->Join(RequestOf(Asker(), "nonsense"), peer).ok());
@@ -352,7 +352,7 @@ TEST_F(EnrolmentDeskTest, RefusalsOfTwoPeersAreTwoLines) {
   EXPECT_EQ(entries[1].subject(), "node1");
 }
 
-TEST_F(EnrolmentDeskTest, LockedHostGetsNoCertificate) {
+TEST_F(EnrolmentServiceTest, LockedHostGetsNoCertificate) {
   Lock("host/node1");
   const std::string token = Token();
   const auto refused = Join(Asker(), token);
@@ -362,7 +362,7 @@ TEST_F(EnrolmentDeskTest, LockedHostGetsNoCertificate) {
   EXPECT_TRUE(Join(Asker(), token).ok());
 }
 
-TEST_F(EnrolmentDeskTest, TokenIsForItsHostsAlone) {
+TEST_F(EnrolmentServiceTest, TokenIsForItsHostsAlone) {
   const std::string token = Token("node[0-1]");
   const auto refused = Join(Asker(), token, "node2");
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
@@ -370,13 +370,13 @@ TEST_F(EnrolmentDeskTest, TokenIsForItsHostsAlone) {
               AllOf(HasSubstr("is for node[0-1]"),
                     HasSubstr("clusterctl token create --hosts node2")));
   EXPECT_TRUE(Join(Asker(), token, "node0").ok());
-  // By the address that cluster.yaml gives it, as everywhere.
+  // By the address in cluster.yaml.
   const auto by_address = Join(Asker(), token, "192.168.7.23");
   ASSERT_TRUE(by_address.ok()) << by_address.status();
   EXPECT_EQ(by_address->name(), "node1");
 }
 
-TEST_F(EnrolmentDeskTest, NameThatClusterYamlHasNotIsRefused) {
+TEST_F(EnrolmentServiceTest, NameThatClusterYamlHasNotIsRefused) {
   const auto refused = Join(Asker(), Token(), "nodee1");
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
   EXPECT_THAT(Message(refused),
@@ -390,7 +390,7 @@ TEST_F(EnrolmentDeskTest, NameThatClusterYamlHasNotIsRefused) {
       absl::IsInvalidArgument(desk_->CreateToken(request, kAdmin).status()));
 }
 
-TEST_F(EnrolmentDeskTest, ExpiredTokenNamesBothClocks) {
+TEST_F(EnrolmentServiceTest, ExpiredTokenNamesBothClocks) {
   const std::string token = Token("", absl::Minutes(10));
   scheduler_.Advance(absl::Minutes(11));
   JoinRequest request = RequestOf(Asker(), token);
@@ -404,7 +404,7 @@ TEST_F(EnrolmentDeskTest, ExpiredTokenNamesBothClocks) {
                     HasSubstr("this host's 2023-12-31T22:11:00")));
 }
 
-TEST_F(EnrolmentDeskTest, WrongSecretAndUnknownTokenAreOneRefusal) {
+TEST_F(EnrolmentServiceTest, WrongSecretAndUnknownTokenAreOneRefusal) {
   std::string wrong = Token();
   wrong.back() = wrong.back() == '0' ? '1' : '0';
   const auto refused = Join(Asker(), wrong);
@@ -413,14 +413,14 @@ TEST_F(EnrolmentDeskTest, WrongSecretAndUnknownTokenAreOneRefusal) {
             Message(Join(Asker(), "cj1.00000000." + std::string(32, '0'))));
 }
 
-TEST_F(EnrolmentDeskTest, RevokedTokenIsGoodForNothing) {
+TEST_F(EnrolmentServiceTest, RevokedTokenIsGoodForNothing) {
   const std::string token = Token();
   ASSERT_TRUE(desk_->RevokeToken(token.substr(4, 8)).ok());
   EXPECT_TRUE(absl::IsUnauthenticated(Join(Asker(), token).status()));
   EXPECT_TRUE(absl::IsNotFound(desk_->RevokeToken("4f09c2d1").status()));
 }
 
-TEST_F(EnrolmentDeskTest, OnlyADigestOfTheSecretIsKept) {
+TEST_F(EnrolmentServiceTest, OnlyADigestOfTheSecretIsKept) {
   const std::string token = Token();
   const std::string secret = token.substr(13);
   std::ifstream file(folder_ + "/trust.db");
@@ -431,7 +431,7 @@ TEST_F(EnrolmentDeskTest, OnlyADigestOfTheSecretIsKept) {
   EXPECT_THAT(log_.Lines(), Not(HasSubstr(secret)));
 }
 
-TEST_F(EnrolmentDeskTest, ListOfTokensCountsTheHostsThatCame) {
+TEST_F(EnrolmentServiceTest, ListOfTokensCountsTheHostsThatCame) {
   const std::string token = Token("node[0-3]");
   ASSERT_TRUE(Join(Asker(), token, "node0").ok());
   ASSERT_TRUE(Join(Asker(), token, "node2").ok());
@@ -442,7 +442,7 @@ TEST_F(EnrolmentDeskTest, ListOfTokensCountsTheHostsThatCame) {
   EXPECT_EQ(list.tokens(0).creator(), kAdmin.ToString());
 }
 
-TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
+TEST_F(EnrolmentServiceTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   const std::string token = Token();
   const auto link = Attach("node1", "the first machine");
   const Asker host;
@@ -454,7 +454,7 @@ TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   EXPECT_THAT(Message(refused),
               AllOf(HasSubstr("is attached under this name"),
                     HasSubstr("clusterctl certificates approve node1 " + key)));
-  // Nobody slips in between the admin's look and word.
+  // Nothing changes between the admin's look and decision.
   const auto second = Join(Asker(), token);
   EXPECT_THAT(Message(second), HasSubstr("waits for this name already"));
   const absl::Status other =
@@ -472,10 +472,11 @@ TEST_F(EnrolmentDeskTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
 }
 
 // A local user of the host has its address and its machine's id.
-TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
+TEST_F(EnrolmentServiceTest,
+       NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   absl::Notification go_on;
-  // Also before the disk has it.
+  // It holds even before it is on disk.
   ASSERT_TRUE(pool_.TryRun([&] { go_on.WaitForNotification(); }));
   EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
   const std::string token = Token("node1");
@@ -487,7 +488,7 @@ TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   const auto link = Attach("node1", "machine of node1");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(asker, token).status()));
   EXPECT_TRUE(link->end().ok()) << link->end();
-  hosts_.Detach(session_, "it is down");
+  hosts_.Detach(session_, ToFindingValue("it is down"));
   Reopen();
   scheduler_.Advance(2 * kWaitsAlone);
   const std::string later = Token("node1");
@@ -502,7 +503,7 @@ TEST_F(EnrolmentDeskTest, NameThatWasEverSeenWithACertificateByHandIsNotFree) {
   EXPECT_TRUE(Join(asker, later).ok());
 }
 
-TEST_F(EnrolmentDeskTest, ResetFreesTheNameOfAHostWithACertificateByHand) {
+TEST_F(EnrolmentServiceTest, ResetFreesTheNameOfAHostWithACertificateByHand) {
   scheduler_.Advance(absl::Now() + absl::Hours(1) - scheduler_.Now());
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
@@ -512,27 +513,27 @@ TEST_F(EnrolmentDeskTest, ResetFreesTheNameOfAHostWithACertificateByHand) {
   EXPECT_TRUE(Join(Asker(), Token()).ok());
 }
 
-// An id of a machine is no secret.
-TEST_F(EnrolmentDeskTest, MachineIdFromAnotherAddressNeedsAnApproval) {
+// An id of a machine is not secret.
+TEST_F(EnrolmentServiceTest, MachineIdFromAnotherAddressNeedsAnApproval) {
   const auto link = Attach("node1", "machine of node1", "ipv4:10.0.0.7:9");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
   EXPECT_TRUE(link->end().ok()) << link->end();
 }
 
-TEST_F(EnrolmentDeskTest, AddressOfAnotherMachineNeedsAnApproval) {
+TEST_F(EnrolmentServiceTest, AddressOfAnotherMachineNeedsAnApproval) {
   Attach("node1", "the first machine");
   EXPECT_TRUE(absl::IsPermissionDenied(Join(Asker(), Token()).status()));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::WAITS_FOR_APPROVAL);
 }
 
-TEST_F(EnrolmentDeskTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
+TEST_F(EnrolmentServiceTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
   const auto joined = Join(Asker(), Token());
   ASSERT_TRUE(joined.ok()) << joined.status();
   const auto link = Attach("node1", "the first machine");
   const std::string token = Token();
-  const Asker rival;
-  ASSERT_FALSE(Join(rival, token).ok());
+  const Asker other_claimant;
+  ASSERT_FALSE(Join(other_claimant, token).ok());
   const CertificateEntry both = EntryOf("node1");
   EXPECT_EQ(both.state(), CertificateEntry::WAITS_FOR_APPROVAL);
   EXPECT_EQ(both.serial(), SerialOf(*joined));
@@ -551,9 +552,9 @@ TEST_F(EnrolmentDeskTest, RefuseIsForTheMachineThatWaitsAndNothingElse) {
       desk_->Decide("node1", both.waiting_key(), /*approves=*/false).status()));
 }
 
-// The thief of a key is attached, and somebody with a token asks for the name
-// without a break, each time with another key.
-TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
+// The thief of a key is attached, and a token's holder asks for the name in a
+// loop, each time with another key.
+TEST_F(EnrolmentServiceTest, ResetForgetsTheKeyWhoeverWaits) {
   const auto stolen = Join(Asker(), Token());
   ASSERT_TRUE(stolen.ok()) << stolen.status();
   const auto link = Attach("node1", "the first machine");
@@ -565,8 +566,8 @@ TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
   EXPECT_TRUE(absl::IsPermissionDenied(link->end())) << link->end();
   EXPECT_FALSE(desk_->IsCurrent("node1", stolen->certificate_pem()).ok());
   EXPECT_FALSE(desk_->Admit("node1", stolen->certificate_pem()).ok());
-  // And the name is not the next one's who asks.
-  hosts_.Detach(session_, "it is down");
+  // The name does not go to the next machine that asks.
+  hosts_.Detach(session_, ToFindingValue("it is down"));
   EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent"));
   Reopen();
   EXPECT_THAT(Message(Join(Asker(), token)), HasSubstr("is spent"));
@@ -574,20 +575,20 @@ TEST_F(EnrolmentDeskTest, ResetForgetsTheKeyWhoeverWaits) {
   EXPECT_TRUE(Join(Asker(), Token()).ok());
 }
 
-// With the host's machine id or while the host is away, so that nobody ever
-// waits for the name.
-TEST_F(EnrolmentDeskTest, ResetIsNotWonByWhoAsksInALoop) {
+// With the host's machine id, or while the host is detached, so that no machine
+// ever waits for the name.
+TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   const Asker host;
   const auto stolen = Join(host, Token());
   ASSERT_TRUE(stolen.ok()) << stolen.status();
   const std::string token = Token("", absl::Hours(24), /*uses=*/5);
-  const Asker rival;
-  EXPECT_TRUE(absl::IsAlreadyExists(Join(rival, token).status()));
+  const Asker other_claimant;
+  EXPECT_TRUE(absl::IsAlreadyExists(Join(other_claimant, token).status()));
   const auto reset = desk_->Reset("node1");
   ASSERT_TRUE(reset.ok()) << reset.status();
   EXPECT_EQ(reset->refused_machine_id(), "");
   const auto expect_no_way_in = [&] {
-    for (const Asker& asker : {rival, Asker(), host}) {
+    for (const Asker& asker : {other_claimant, Asker(), host}) {
       EXPECT_THAT(Message(Join(asker, token)),
                   HasSubstr("each may once, and a reset spends it"));
     }
@@ -604,12 +605,12 @@ TEST_F(EnrolmentDeskTest, ResetIsNotWonByWhoAsksInALoop) {
   EXPECT_TRUE(Join(Asker(), token, "node2").ok());
   const auto joined = Join(Asker(), Token());
   ASSERT_TRUE(joined.ok()) << joined.status();
-  // Nor after one more reset.
+  // It is also refused after another reset.
   ASSERT_TRUE(desk_->Reset("node1").ok());
   expect_no_way_in();
 }
 
-TEST_F(EnrolmentDeskTest, ResetMayNameTheKeyThatItMeans) {
+TEST_F(EnrolmentServiceTest, ResetMayNameTheKeyThatItMeans) {
   const Asker host;
   ASSERT_TRUE(Join(host, Token()).ok());
   const std::string key = SpkiOfPrivateKey(host.key);
@@ -625,31 +626,31 @@ TEST_F(EnrolmentDeskTest, ResetMayNameTheKeyThatItMeans) {
   EXPECT_TRUE(desk_->Reset("node1", SpkiOfPrivateKey(anew.key)).ok());
 }
 
-TEST_F(EnrolmentDeskTest, MachineWaitsForAnHour) {
+TEST_F(EnrolmentServiceTest, MachineWaitsForAnHour) {
   ASSERT_TRUE(Join(Asker(), Token()).ok());
   const auto link = Attach("node1", "the first machine");
   const std::string token = Token("", absl::Hours(24));
-  const Asker rival;
-  ASSERT_FALSE(Join(rival, token).ok());
+  const Asker other_claimant;
+  ASSERT_FALSE(Join(other_claimant, token).ok());
   const std::string key = EntryOf("node1").waiting_key();
   scheduler_.Advance(absl::Minutes(59));
-  // Asking again is no more time.
-  ASSERT_FALSE(Join(rival, token).ok());
+  // Asking again does not add time.
+  ASSERT_FALSE(Join(other_claimant, token).ok());
   scheduler_.Advance(absl::Minutes(1));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
   EXPECT_TRUE(absl::IsNotFound(
       desk_->Decide("node1", key, /*approves=*/true).status()));
-  // An approval is for an hour, too.
-  ASSERT_FALSE(Join(rival, token).ok());
+  // An approval ends after an hour, too.
+  ASSERT_FALSE(Join(other_claimant, token).ok());
   ASSERT_TRUE(desk_->Decide("node1", key, /*approves=*/true).ok());
   scheduler_.Advance(absl::Hours(1));
-  EXPECT_FALSE(Join(rival, token).ok());
+  EXPECT_FALSE(Join(other_claimant, token).ok());
   EXPECT_TRUE(link->end().ok()) << link->end();
   ASSERT_TRUE(desk_->Reset("node1").ok());
   EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
 }
 
-TEST_F(EnrolmentDeskTest, RenewalCountsWhenItsCertificateIsSeen) {
+TEST_F(EnrolmentServiceTest, RenewalCountsWhenItsCertificateIsSeen) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -658,13 +659,13 @@ TEST_F(EnrolmentDeskTest, RenewalCountsWhenItsCertificateIsSeen) {
       desk_->Renew("node1", first->certificate_pem(), next.Request());
   ASSERT_TRUE(renewed.ok()) << renewed.status();
   EXPECT_NE(SerialOf(*renewed), SerialOf(*first));
-  // Both are good while nobody knows whether the answer has come.
+  // Both are good until the host shows which one it has.
   EXPECT_TRUE(desk_->IsCurrent("node1", first->certificate_pem()).ok());
   EXPECT_TRUE(desk_->Admit("node1", first->certificate_pem()).ok());
   pool_.Drain();
   EXPECT_EQ(EntryOf("node1").serial(), SerialOf(*first));
   EXPECT_EQ(EntryOf("node1").next_serial(), SerialOf(*renewed));
-  // The same question again has the same answer.
+  // Repeating the request returns the same answer.
   EXPECT_EQ(desk_->Renew("node1", first->certificate_pem(), next.Request())
                 ->certificate_pem(),
             renewed->certificate_pem());
@@ -678,8 +679,8 @@ TEST_F(EnrolmentDeskTest, RenewalCountsWhenItsCertificateIsSeen) {
   EXPECT_EQ(EntryOf("node1").serial(), SerialOf(*renewed));
 }
 
-// The host never got the answer, and asks with a key that it makes anew.
-TEST_F(EnrolmentDeskTest, RenewalThatWasLostIsReplaced) {
+// The host never got the answer, and asks with a new key.
+TEST_F(EnrolmentServiceTest, RenewalThatWasLostIsReplaced) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   const auto lost =
@@ -691,7 +692,7 @@ TEST_F(EnrolmentDeskTest, RenewalThatWasLostIsReplaced) {
   EXPECT_TRUE(desk_->IsCurrent("node1", second->certificate_pem()).ok());
 }
 
-TEST_F(EnrolmentDeskTest, RenewalIsForCertificatesOnRecordAlone) {
+TEST_F(EnrolmentServiceTest, RenewalIsForCertificatesOnRecordAlone) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node2"});
   const absl::Status none =
       desk_->Renew("node2", by_hand.certificate, Asker().Request()).status();
@@ -707,7 +708,7 @@ TEST_F(EnrolmentDeskTest, RenewalIsForCertificatesOnRecordAlone) {
           .status()));
 }
 
-TEST_F(EnrolmentDeskTest, HostThatAsksOverAndOverIsHeldUp) {
+TEST_F(EnrolmentServiceTest, HostThatAsksOverAndOverIsHeldUp) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   absl::Status last;
@@ -724,7 +725,7 @@ TEST_F(EnrolmentDeskTest, HostThatAsksOverAndOverIsHeldUp) {
       desk_->Renew("node1", first->certificate_pem(), Asker().Request()).ok());
 }
 
-TEST_F(EnrolmentDeskTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
+TEST_F(EnrolmentServiceTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   EXPECT_FALSE(*desk_->Admit("node1", by_hand.certificate));
   const Asker host;
@@ -743,7 +744,7 @@ TEST_F(EnrolmentDeskTest, CertificateOfAnotherKeyThanTheRecordsIsRefused) {
   EXPECT_TRUE(*desk_->Admit("node1", joined->certificate_pem()));
 }
 
-TEST_F(EnrolmentDeskTest, ResetTakesBackWhatTheHostHas) {
+TEST_F(EnrolmentServiceTest, ResetTakesBackWhatTheHostHas) {
   const auto joined = Join(Asker(), Token());
   ASSERT_TRUE(joined.ok()) << joined.status();
   const auto link = Attach("node1", "machine of node1");
@@ -754,8 +755,8 @@ TEST_F(EnrolmentDeskTest, ResetTakesBackWhatTheHostHas) {
   EXPECT_TRUE(absl::IsNotFound(desk_->Reset("node1").status()));
 }
 
-// Whatever that certificate was issued with.
-TEST_F(EnrolmentDeskTest, ResetHoldsWhenTheIntermediateIsReplaced) {
+// Even if another intermediate issued that certificate.
+TEST_F(EnrolmentServiceTest, ResetHoldsWhenTheIntermediateIsReplaced) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   const auto second =
@@ -786,14 +787,14 @@ RenewLateRequest LateOf(const Asker& asker) {
   return request;
 }
 
-TEST_F(EnrolmentDeskTest, HostThatWasOffRenewsByTheKeyOnRecord) {
+TEST_F(EnrolmentServiceTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
   scheduler_.Advance(absl::Hours(24 * 90));
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENDED);
   EXPECT_TRUE(desk_->IsKeyOnRecord(first->certificate_pem()));
-  // It comes over the port of all other calls.
+  // It uses the port of all other calls.
   EXPECT_FALSE(desk_->ShouldListen());
   const auto late =
       desk_->RenewLate("node1", first->certificate_pem(), LateOf(host), "peer");
@@ -802,7 +803,7 @@ TEST_F(EnrolmentDeskTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   EXPECT_TRUE(desk_->Admit("node1", late->certificate_pem()).ok());
   EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
   EXPECT_EQ(EntryOf("node1").state(), CertificateEntry::ENROLLED);
-  // An answer that is lost costs no second certificate.
+  // A lost answer costs no second certificate.
   EXPECT_TRUE(desk_->IsKeyOnRecord(first->certificate_pem()));
   EXPECT_EQ(
       desk_->RenewLate("node1", first->certificate_pem(), LateOf(host), "peer")
@@ -811,8 +812,8 @@ TEST_F(EnrolmentDeskTest, HostThatWasOffRenewsByTheKeyOnRecord) {
   EXPECT_EQ(EntryOf("node1").late_renewals(), 1u);
 }
 
-// It was switched off between taking up a renewal and showing it.
-TEST_F(EnrolmentDeskTest, HostMayRenewLateByTheKeyThatWasNext) {
+// The host was off between getting a renewal and using it.
+TEST_F(EnrolmentServiceTest, HostMayRenewLateByTheKeyThatWasNext) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   const Asker next;
@@ -826,13 +827,13 @@ TEST_F(EnrolmentDeskTest, HostMayRenewLateByTheKeyThatWasNext) {
           .ok());
 }
 
-TEST_F(EnrolmentDeskTest, LateRenewalIsForKnownKeysAndHalfAYear) {
+TEST_F(EnrolmentServiceTest, LateRenewalIsForKnownKeysAndHalfAYear) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
   const std::string& pem = first->certificate_pem();
   scheduler_.Advance(absl::Hours(24 * 90));
-  // Of another key than the connection was opened with, and under another name.
+  // With another key than the connection's, and under another name.
   EXPECT_TRUE(absl::IsPermissionDenied(
       desk_->RenewLate("node1", pem, LateOf(Asker()), "peer").status()));
   EXPECT_TRUE(absl::IsPermissionDenied(
@@ -850,7 +851,7 @@ TEST_F(EnrolmentDeskTest, LateRenewalIsForKnownKeysAndHalfAYear) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("more than 180 days"));
 }
 
-TEST_F(EnrolmentDeskTest, KeyThatWasForgottenIsNotOnRecord) {
+TEST_F(EnrolmentServiceTest, KeyThatWasForgottenIsNotOnRecord) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_TRUE(desk_->IsKeyOnRecord(first->certificate_pem()));
@@ -858,7 +859,7 @@ TEST_F(EnrolmentDeskTest, KeyThatWasForgottenIsNotOnRecord) {
   EXPECT_FALSE(desk_->IsKeyOnRecord(first->certificate_pem()));
 }
 
-TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewedLate) {
+TEST_F(EnrolmentServiceTest, RevokedCertificateIsNotRenewedLate) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -874,7 +875,7 @@ TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewedLate) {
   EXPECT_THAT(std::string(joined.message()), HasSubstr("revoked"));
 }
 
-TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewed) {
+TEST_F(EnrolmentServiceTest, RevokedCertificateIsNotRenewed) {
   const auto first = Join(Asker(), Token());
   ASSERT_TRUE(first.ok()) << first.status();
   Revoke(*first);
@@ -885,7 +886,7 @@ TEST_F(EnrolmentDeskTest, RevokedCertificateIsNotRenewed) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("revoked"));
 }
 
-TEST_F(EnrolmentDeskTest, HostThatClusterYamlHasNoMoreIsNotRenewed) {
+TEST_F(EnrolmentServiceTest, HostThatClusterYamlHasNoMoreIsNotRenewed) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -908,7 +909,7 @@ TEST_F(EnrolmentDeskTest, HostThatClusterYamlHasNoMoreIsNotRenewed) {
   EXPECT_TRUE(desk_->RenewLate("node1", pem, LateOf(host), "peer").ok());
 }
 
-TEST_F(EnrolmentDeskTest, RefusedRenewalsAreAudited) {
+TEST_F(EnrolmentServiceTest, RefusedRenewalsAreAudited) {
   const Asker host;
   const auto first = Join(host, Token());
   ASSERT_TRUE(first.ok()) << first.status();
@@ -938,7 +939,7 @@ TEST_F(EnrolmentDeskTest, RefusedRenewalsAreAudited) {
   EXPECT_THAT(told[3], HasSubstr("is locked since"));
 }
 
-TEST_F(EnrolmentDeskTest, ListensWhileATokenLives) {
+TEST_F(EnrolmentServiceTest, ListensWhileATokenLives) {
   EXPECT_FALSE(desk_->ShouldListen());
   Token("", absl::Minutes(10));
   EXPECT_TRUE(desk_->ShouldListen());
@@ -946,7 +947,7 @@ TEST_F(EnrolmentDeskTest, ListensWhileATokenLives) {
   EXPECT_FALSE(desk_->ShouldListen());
 }
 
-TEST_F(EnrolmentDeskTest, TokenLivesBetweenAMinuteAndADay) {
+TEST_F(EnrolmentServiceTest, TokenLivesBetweenAMinuteAndADay) {
   for (const absl::Duration life : {absl::Seconds(59), absl::Hours(25)}) {
     CreateTokenRequest request;
     request.set_ttl_ms(absl::ToInt64Milliseconds(life));
@@ -955,7 +956,7 @@ TEST_F(EnrolmentDeskTest, TokenLivesBetweenAMinuteAndADay) {
   }
 }
 
-TEST_F(EnrolmentDeskTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
+TEST_F(EnrolmentServiceTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
   ASSERT_TRUE(Join(Asker(), Token()).ok());
   EXPECT_EQ(desk_->BoundTo("node1", "machine of node1"), "");
   EXPECT_EQ(desk_->BoundTo("node1", "another"), "machine of node1");
@@ -966,8 +967,8 @@ TEST_F(EnrolmentDeskTest, NameIsBoundToTheMachineThatJoinedUntilAReset) {
   EXPECT_EQ(desk_->BoundTo("node1", "another"), "");
 }
 
-// Images of machines that have not started yet have this word: many at once.
-TEST_F(EnrolmentDeskTest, WordForNoMachineIdBindsNoName) {
+// Images of machines before their first start have this word: many at once.
+TEST_F(EnrolmentServiceTest, WordForNoMachineIdBindsNoName) {
   const Asker host;
   JoinRequest request = RequestOf(host, Token());
   request.set_machine_id("uninitialized");
@@ -980,7 +981,8 @@ TEST_F(EnrolmentDeskTest, WordForNoMachineIdBindsNoName) {
   }
 }
 
-TEST_F(EnrolmentDeskTest, CertificateMadeElsewhereIsBoundWhereItAttachesFirst) {
+TEST_F(EnrolmentServiceTest,
+       CertificateMadeElsewhereIsBoundWhereItAttachesFirst) {
   const TlsPem by_hand = root_->Issue({"spiffe://demo/host/node1"});
   EXPECT_EQ(desk_->BoundTo("node1", ""), "") << "says nothing";
   EXPECT_EQ(desk_->BoundTo("node1", "first"), "");
@@ -996,7 +998,7 @@ TEST_F(EnrolmentDeskTest, CertificateMadeElsewhereIsBoundWhereItAttachesFirst) {
   EXPECT_EQ(desk_->BoundTo("node1", "second"), "");
   pool_.Drain();
   EXPECT_EQ(desk_->BoundTo("node1", "first"), "second");
-  // One that is made after the reset counts.
+  // A certificate made after the reset counts.
   EXPECT_TRUE(desk_->Admit("node1", by_hand.certificate).ok());
 }
 

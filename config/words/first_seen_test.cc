@@ -7,7 +7,7 @@ namespace clusterd {
 namespace {
 
 TEST(FirstMetTest, KeepsTheOrderAndOneValuePerKey) {
-  FirstMet<std::string, int> counts;
+  FirstSeen<std::string, int> counts;
   for (const char* word : {"b", "a", "b"}) ++counts[word];
   std::string text;
   for (const auto& [word, count] : counts) {

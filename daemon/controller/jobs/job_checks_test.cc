@@ -1,4 +1,4 @@
-#include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/jobs/job_checks.h"
 
 #include <fstream>
 #include <memory>
@@ -27,10 +27,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// No host is attached: every run is over as soon as its turn comes.
-class JobDeskTest : public testing::Test {
+// Without attached hosts, every run ends as soon as it begins.
+class JobChecksTest : public testing::Test {
  protected:
-  void Start(const JobDeskLimits& limits = {}) {
+  void Start(const JobChecksLimits& limits = {}) {
     history_ = OpenStore(NewStateFolder(), {});
     const std::string path = absl::StrCat(testing::TempDir(), "/desk.yaml");
     std::ofstream(path) << SpecToYaml(MakeSpec("atlas-training", "", 4));
@@ -39,7 +39,7 @@ class JobDeskTest : public testing::Test {
     spec_ = *std::move(spec);
     const ControllerParts parts{spec_.get(), history_.get(), &scheduler_,
                                 &pool_,      &log_,          &hosts_};
-    desk_ = std::make_unique<JobDesk>(
+    desk_ = std::make_unique<JobChecks>(
         parts, &running_,
         [this] {
           ++signed_;
@@ -51,7 +51,7 @@ class JobDeskTest : public testing::Test {
         },
         limits);
   }
-  ~JobDeskTest() override {
+  ~JobChecksTest() override {
     if (desk_ != nullptr) desk_->Stop();
     pool_.Drain();
   }
@@ -62,7 +62,7 @@ class JobDeskTest : public testing::Test {
     job.add_servers()->set_host("server0");
     return job;
   }
-  // The answers go to `answers`, in the order in which they come.
+  // Collects the answers in `answers`, in the order of arrival.
   void Ask(const JobSpec& job, const std::string& host = "server0",
            uint32_t max_age_ms = 0) {
     JobQuestion question;
@@ -95,7 +95,7 @@ class JobDeskTest : public testing::Test {
     }
     return job;
   }
-  // How often each host was asked for facts.
+  // The number of questions that each host got.
   std::vector<size_t> Asked() {
     pool_.Drain();
     std::vector<size_t> asked;
@@ -113,7 +113,7 @@ class JobDeskTest : public testing::Test {
     EXPECT_TRUE(hosts_.OnResult(sessions_[host], result).ok());
     pool_.Drain();
   }
-  // "HOST: REASON" of each host of which the newest check of it has no facts.
+  // "HOST: REASON" of each host without facts in its newest check.
   std::vector<std::string> Unasked(const std::string& job) {
     std::vector<std::string> reasons;
     const auto list = history_->List({});
@@ -142,10 +142,10 @@ class JobDeskTest : public testing::Test {
   std::vector<JobAnswer> answers_;
   std::vector<std::shared_ptr<TaskLink>> links_;
   std::vector<AttachedHosts::SessionId> sessions_;
-  std::unique_ptr<JobDesk> desk_;
+  std::unique_ptr<JobChecks> desk_;
 };
 
-TEST_F(JobDeskTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
+TEST_F(JobChecksTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
   Start();
   Ask(Job("a"));
   pool_.Drain();
@@ -157,7 +157,7 @@ TEST_F(JobDeskTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
   Ask(Job("a"), "server0", 59'999);
   pool_.Drain();
   EXPECT_EQ(signed_, 2);
-  // Another devices, another job.
+  // Other devices, another job.
   JobSpec other = Job("a");
   other.mutable_servers(0)->add_devices(1);
   Ask(other, "server0", 60'000);
@@ -165,7 +165,7 @@ TEST_F(JobDeskTest, ReusesWhatIsYoungEnoughAndNothingOlder) {
   EXPECT_EQ(signed_, 3);
 }
 
-TEST_F(JobDeskTest, SaysWhereALoginFileSetsTheBasePort) {
+TEST_F(JobChecksTest, SaysWhereALoginFileSetsTheBasePort) {
   Start();
   AttachHosts(2);
   Ask(JobOf("a", 2));
@@ -190,8 +190,8 @@ TEST_F(JobDeskTest, SaysWhereALoginFileSetsTheBasePort) {
   }
 }
 
-TEST_F(JobDeskTest, KeepsNoMoreThanItMay) {
-  JobDeskLimits limits;
+TEST_F(JobChecksTest, KeepsNoMoreThanItMay) {
+  JobChecksLimits limits;
   limits.kept = 2;
   Start(limits);
   for (const char* id : {"a", "b", "c"}) {
@@ -203,15 +203,15 @@ TEST_F(JobDeskTest, KeepsNoMoreThanItMay) {
   Ask(Job("a"), "server0", 60'000);
   pool_.Drain();
   EXPECT_EQ(signed_, 4);
-  // Nor longer, whatever somebody wants.
+  // Nor longer, whatever the caller allows.
   scheduler_.Advance(limits.kept_for + absl::Seconds(1));
   Ask(Job("a"), "server0", 4'000'000'000u);
   pool_.Drain();
   EXPECT_EQ(signed_, 5);
 }
 
-TEST_F(JobDeskTest, HostThatWaitsTooLongForATurnIsTold) {
-  JobDeskLimits limits;
+TEST_F(JobChecksTest, HostThatWaitsTooLongForATurnIsTold) {
+  JobChecksLimits limits;
   limits.at_once = 0;
   Start(limits);
   Ask(Job("a"));
@@ -228,21 +228,21 @@ TEST_F(JobDeskTest, HostThatWaitsTooLongForATurnIsTold) {
   EXPECT_EQ(CodeOf(2), static_cast<int>(absl::StatusCode::kUnavailable));
 }
 
-TEST_F(JobDeskTest, RefusesWhatItHasNoRoomFor) {
-  JobDeskLimits limits;
+TEST_F(JobChecksTest, RefusesWhatItHasNoRoomFor) {
+  JobChecksLimits limits;
   limits.at_once = 0;
   limits.waiting = 2;
   limits.callers = 3;
   Start(limits);
   for (const char* id : {"a", "b", "c", "a", "a"}) Ask(Job(id));
-  // "c" has no room in the queue, the last "a" is one caller too many.
+  // The queue is full for "c"; the last "a" exceeds the bound on callers.
   ASSERT_THAT(answers_, SizeIs(2));
   EXPECT_EQ(CodeOf(0), static_cast<int>(absl::StatusCode::kResourceExhausted));
   EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kResourceExhausted));
 }
 
-TEST_F(JobDeskTest, RefusesQuestionsThatTogetherAreTooLong) {
-  JobDeskLimits limits;
+TEST_F(JobChecksTest, RefusesQuestionsThatTogetherAreTooLong) {
+  JobChecksLimits limits;
   limits.at_once = 0;
   limits.bytes_of_one = 20'000;
   limits.bytes = 30'000;
@@ -266,8 +266,8 @@ TEST_F(JobDeskTest, RefusesQuestionsThatTogetherAreTooLong) {
   EXPECT_EQ(CodeOf(2), static_cast<int>(absl::StatusCode::kResourceExhausted));
 }
 
-TEST_F(JobDeskTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
-  JobDeskLimits limits;
+TEST_F(JobChecksTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
+  JobChecksLimits limits;
   limits.shared_by_host = 1;
   limits.of_host = 2;
   Start(limits);
@@ -283,7 +283,7 @@ TEST_F(JobDeskTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
     job.add_servers()->set_host("server1");
     Ask(job);
   }
-  const JobDesk::CallId call = desk_->NewCall();
+  const JobChecks::CallId call = desk_->NewCall();
   JobAsk ask;
   ask.job.add_servers()->set_host("server1");
   desk_->Ask(call, ask, {[] {}, [](const auto&) {}});
@@ -291,8 +291,8 @@ TEST_F(JobDeskTest, QuestionsOfOneHostDoNotFillThePlacesOfOthers) {
   desk_->Leave(call);
 }
 
-TEST_F(JobDeskTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
-  JobDeskLimits limits;
+TEST_F(JobChecksTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
+  JobChecksLimits limits;
   limits.of_host = 2;
   limits.of_host_by_user = 1;
   limits.callers_of_user = 3;
@@ -301,7 +301,7 @@ TEST_F(JobDeskTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
   silent.host = "server0";
   silent.link = std::make_shared<TaskLink>();
   ASSERT_TRUE(hosts_.Attach(silent).ok());
-  std::vector<JobDesk::CallId> calls;
+  std::vector<JobChecks::CallId> calls;
   absl::Status refused;
   const auto ask_as = [&](const std::string& actor, const std::string& id) {
     JobAsk ask;
@@ -319,19 +319,19 @@ TEST_F(JobDeskTest, QuestionsOfOneUserDoNotFillThePlacesOfOthers) {
   ask_as("ann", "d");
   EXPECT_THAT(refused.message(), HasSubstr("3 calls of ann"));
   EXPECT_EQ(ask_as("bob", "e"), 0u) << "what waits of hers holds up nobody";
-  for (const JobDesk::CallId call : calls) desk_->Leave(call);
+  for (const JobChecks::CallId call : calls) desk_->Leave(call);
 }
 
-TEST_F(JobDeskTest, RunOfAUserWhoLeavesEnds) {
-  JobDeskLimits limits;
+TEST_F(JobChecksTest, RunOfAUserWhoLeavesEnds) {
+  JobChecksLimits limits;
   limits.at_once = 0;
   Start(limits);
-  const JobDesk::CallId call = desk_->NewCall();
+  const JobChecks::CallId call = desk_->NewCall();
   JobAsk ask;
   ask.job = Job("a");
   ask.actor = "ann";
   bool ended = false;
-  JobDesk::Caller caller;
+  JobChecks::Caller caller;
   caller.on_end = [&ended](const auto&) { ended = true; };
   desk_->Ask(call, ask, caller);
   EXPECT_EQ(desk_->ProgressOf(call).place(), 1u);
@@ -342,7 +342,7 @@ TEST_F(JobDeskTest, RunOfAUserWhoLeavesEnds) {
   EXPECT_FALSE(ended);
 }
 
-TEST_F(JobDeskTest, TakesNothingThatIsNoJob) {
+TEST_F(JobChecksTest, TakesNothingThatIsNoJob) {
   Start();
   JobQuestion question;
   *question.mutable_job() = "\x12\xff";
@@ -353,7 +353,7 @@ TEST_F(JobDeskTest, TakesNothingThatIsNoJob) {
   EXPECT_EQ(CodeOf(1), static_cast<int>(absl::StatusCode::kInvalidArgument));
 }
 
-TEST_F(JobDeskTest, TellsEveryMistakeAndTakesNoNamesThatForgeLogs) {
+TEST_F(JobChecksTest, TellsEveryMistakeAndTakesNoNamesThatForgeLogs) {
   Start();
   JobSpec job = Job("a\nb");
   Ask(job);
@@ -367,8 +367,8 @@ TEST_F(JobDeskTest, TellsEveryMistakeAndTakesNoNamesThatForgeLogs) {
   EXPECT_THAT(answers_[1].error().message(), HasSubstr("toaster"));
 }
 
-// A host that was broken into names all others as its job.
-TEST_F(JobDeskTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
+// A broken-into host claims a job on all the others.
+TEST_F(JobChecksTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
   Start();
   AttachHosts(4);
   const JobSpec job = JobOf("a", 4);
@@ -376,14 +376,14 @@ TEST_F(JobDeskTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
   EXPECT_THAT(Asked(), ElementsAre(1, 0, 0, 0));
   Ask(job, "server1");
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 0, 0));
-  // Another job, or another question, is no word for this one.
+  // Another job, or another question, does not count for this one.
   Ask(JobOf("b", 3), "server2");
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 1, 0));
   AnswerFacts(0);
   AnswerFacts(1);
   AnswerFacts(2);
   EXPECT_THAT(answers_, SizeIs(0));
-  scheduler_.Advance(JobDeskLimits().known_wait);
+  scheduler_.Advance(JobChecksLimits().known_wait);
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 1, 0));
   ASSERT_THAT(answers_, SizeIs(3));
   for (const JobAnswer& answer : answers_) EXPECT_TRUE(answer.has_verdict());
@@ -392,8 +392,8 @@ TEST_F(JobDeskTest, HostsQuestionMakesOnlyHostsWorkThatAskedThemselves) {
                                         AllOf(HasSubstr("server3: "), why)));
 }
 
-// As where a scheduler calls the hook on the first host before the others.
-TEST_F(JobDeskTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
+// A scheduler calls the hook on the first host before the others.
+TEST_F(JobChecksTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   Start();
   AttachHosts(3);
   const JobSpec job = JobOf("a", 3);
@@ -401,10 +401,10 @@ TEST_F(JobDeskTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   Ask(job, "server1");
   AnswerFacts(0);
   AnswerFacts(1);
-  scheduler_.Advance(JobDeskLimits().known_wait);
+  scheduler_.Advance(JobChecksLimits().known_wait);
   pool_.Drain();
   ASSERT_THAT(answers_, SizeIs(2));
-  // Who was asked may have what is kept, who was not may not.
+  // A kept result answers the hosts that were asked, but not the others.
   Ask(job, "server1", 60'000);
   ASSERT_THAT(answers_, SizeIs(3));
   Ask(job, "server2", 60'000);
@@ -412,13 +412,13 @@ TEST_F(JobDeskTest, HostThatAsksLateHasARunWithAllThatAskedBefore) {
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(4));
   EXPECT_THAT(Unasked("a"), SizeIs(0));
-  // Not for ever: then it needs another start of the job.
-  scheduler_.Advance(JobDeskLimits().known_for + absl::Seconds(1));
+  // Not for ever: then the job has to start again.
+  scheduler_.Advance(JobChecksLimits().known_for + absl::Seconds(1));
   Ask(job, "server0");
   EXPECT_THAT(Asked(), ElementsAre(3, 2, 1));
 }
 
-TEST_F(JobDeskTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
+TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   Start();
   AttachHosts(3);
   const JobSpec job = JobOf("a", 3);
@@ -428,30 +428,30 @@ TEST_F(JobDeskTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   ask.max_age = absl::Minutes(1);
   Ask(job, "server0");
   EXPECT_THAT(Asked(), ElementsAre(1, 0, 0));
-  const JobDesk::CallId first = desk_->NewCall();
+  const JobChecks::CallId first = desk_->NewCall();
   desk_->Ask(first, ask, {[] {}, [](const auto&) {}});
   EXPECT_THAT(Asked(), ElementsAre(1, 1, 1));
   for (const size_t host : {0, 1, 2}) AnswerFacts(host);
   ASSERT_THAT(answers_, SizeIs(1));
   desk_->Leave(first);
-  // What is whole answers every host of the job.
+  // A complete result answers every host of the job.
   Ask(job, "server2", 60'000);
   ASSERT_THAT(answers_, SizeIs(2));
 
   Ask(JobOf("b", 3), "server0");
   EXPECT_THAT(Asked(), ElementsAre(2, 1, 1));
   AnswerFacts(0);
-  scheduler_.Advance(JobDeskLimits().known_wait);
+  scheduler_.Advance(JobChecksLimits().known_wait);
   pool_.Drain();
   ASSERT_THAT(answers_, SizeIs(3));
   ask.job.set_id("b");
-  const JobDesk::CallId second = desk_->NewCall();
+  const JobChecks::CallId second = desk_->NewCall();
   desk_->Ask(second, ask, {[] {}, [](const auto&) {}});
   EXPECT_THAT(Asked(), ElementsAre(3, 2, 2));
   desk_->Leave(second);
 }
 
-TEST_F(JobDeskTest, HostBeginsSoManyChecksOfOthersAndAllOfItself) {
+TEST_F(JobChecksTest, HostBeginsSoManyChecksOfOthersAndAllOfItself) {
   Start();
   const auto refused = [this](int job, const std::string& host = "server0") {
     answers_.clear();

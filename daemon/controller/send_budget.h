@@ -1,9 +1,8 @@
-// How much may be on its way to one user at once, and wait for one stream. gRPC
-// keeps a copy of a message until its client has taken it: a client that opens
-// a thousand streams and reads none would otherwise have a thousand reports
-// kept.
-#ifndef DAEMON_CONTROLLER_SEND_ROOM_H_
-#define DAEMON_CONTROLLER_SEND_ROOM_H_
+// Bounds the bytes on their way to one user, and those queued for one stream.
+// gRPC keeps a message until its client has taken it. Otherwise a client could
+// open a thousand streams, read none, and keep a thousand reports.
+#ifndef DAEMON_CONTROLLER_SEND_BUDGET_H_
+#define DAEMON_CONTROLLER_SEND_BUDGET_H_
 
 #include <cstddef>
 #include <deque>
@@ -20,13 +19,13 @@
 namespace clusterd {
 
 // Safe for concurrent use; calls nothing under its lock.
-class SendRoom {
+class SendBudget {
  public:
-  // What is larger than `bytes_of_one` goes alone.
-  explicit SendRoom(size_t bytes_of_one) : bytes_of_one_(bytes_of_one) {}
+  // A message larger than `bytes_of_one` is sent alone.
+  explicit SendBudget(size_t bytes_of_one) : bytes_of_one_(bytes_of_one) {}
 
-  // True: so much is taken. False: `taken` is called once it is, in the order
-  // of the calls, from whoever gives room back; must not block.
+  // True: the bytes are taken. False: the caller of Give calls `taken` once
+  // they are, in the order of the calls; it must not block.
   bool Take(const std::string& who, size_t bytes, std::function<void()> taken)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
@@ -39,7 +38,7 @@ class SendRoom {
     return true;
   }
 
-  // REQUIRES: so much was taken for that user.
+  // REQUIRES: that user has taken so many bytes.
   void Give(const std::string& who, size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
     std::vector<std::function<void()>> next;
     {
@@ -76,18 +75,18 @@ class SendRoom {
   std::map<std::string, User> users_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What the one large message of a call takes. Safe for concurrent use.
+// The budget of a call's one large message. Safe for concurrent use.
 class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
  public:
-  // What is no longer needs none.
+  // Messages up to this size need no budget.
   static constexpr size_t kSmall = 64 << 10;
 
-  // The room must outlive what it gave.
-  RoomForOne(SendRoom* room, std::string who)
+  // `room` must outlive this.
+  RoomForOne(SendBudget* room, std::string who)
       : room_(room), who_(std::move(who)) {}
 
-  // True: there is room. False: `may_go` is called when this is to be asked
-  // again, as SendRoom::Take does.
+  // True: the message may be sent. False: `may_go` is called when Take may be
+  // called again, as in SendBudget::Take.
   bool Take(size_t bytes, std::function<void()> may_go)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     if (bytes <= kSmall) return true;
@@ -126,28 +125,28 @@ class RoomForOne : public std::enable_shared_from_this<RoomForOne> {
     return wanted;
   }
 
-  SendRoom* const room_;
+  SendBudget* const room_;
   const std::string who_;
   absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kNone;
   size_t bytes_ = 0;  // Constant once it is taken.
 };
 
-// What an EventStream is given.
+// The callbacks and bounds of an EventStream.
 struct EventStreamOptions {
   // The client has gone before the end; at most once.
   std::function<void()> on_leave = [] {};
   // The client has taken an event. Must not block.
   std::function<void()> on_written = [] {};
-  // The call is over; the last that is called.
+  // The call is over; nothing is called after it.
   std::function<void()> on_end = [] {};
   // Single events that may wait; further ones are dropped.
   size_t max_queued = 1024;
   size_t max_queued_bytes = 32 << 20;
-  // Waits for it with the last event; null: that waits for nothing.
+  // The last event waits for it; null: it does not wait.
   std::shared_ptr<RoomForOne> room;
 };
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_SEND_ROOM_H_
+#endif  // DAEMON_CONTROLLER_SEND_BUDGET_H_

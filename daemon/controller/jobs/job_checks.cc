@@ -1,4 +1,4 @@
-#include "daemon/controller/jobs/job_desk.h"
+#include "daemon/controller/jobs/job_checks.h"
 
 #include <utility>
 
@@ -10,6 +10,7 @@
 #include "config/values/network_namespace.h"
 #include "config/values/sha256.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
@@ -21,11 +22,11 @@
 namespace clusterd {
 namespace {
 
-// Ids of jobs and names of users are written into logs and histories.
+// Logs and histories contain ids of jobs and names of users.
 constexpr size_t kMaxNameBytes = 256;
 
-// A digest: the question of a job of 1,152 servers is long, and comes from all
-// of them. Narrowing and checking it is left for once.
+// A digest: a question about 1,152 servers is long, and all of them send it.
+// They are narrowed and checked only once.
 std::string KeyOf(const JobAsk& ask) {
   const std::string selection = ask.selection.SerializeAsString();
   const std::string target = ask.network_namespace.SerializeAsString();
@@ -49,14 +50,14 @@ absl::Status CheckName(absl::string_view subject, const std::string& name) {
                          kMaxNameBytes, " printable characters");
 }
 
-// What a run of the question holds: the job, and the spec narrowed to it.
+// The memory of the question's run: the job, and the spec narrowed to it.
 size_t BytesOf(const JobAsk& ask) {
   constexpr size_t kBytesOfServer = 4096;
   return ask.job.ByteSizeLong() + ask.selection.ByteSizeLong() +
          kBytesOfServer * static_cast<size_t>(ask.job.servers_size());
 }
 
-// What a launch on the hosts is given.
+// The addresses for a launch on the hosts.
 void AddAddresses(const ClusterSpec& narrowed,
                   const std::vector<HostFacts>& facts, JobVerdict* verdict) {
   for (int i = 0; i < verdict->hosts_size(); ++i) {
@@ -78,13 +79,13 @@ void AddAddresses(const ClusterSpec& narrowed,
   }
 }
 
-// A host that takes no part is told so, and nothing else.
-absl::StatusOr<JobDesk::Result> For(
-    const std::string& host, const absl::StatusOr<JobDesk::Result>& result) {
+// A host outside the job only learns that it is.
+absl::StatusOr<JobChecks::Result> For(
+    const std::string& host, const absl::StatusOr<JobChecks::Result>& result) {
   if (host.empty() || !result.ok() || (*result)->hosts.contains(host)) {
     return result;
   }
-  return PermissionDenied("host \"", host, "\" takes no part in this job");
+  return DeniedWords("msg-hub-not-in-job", host);
 }
 
 }  // namespace
@@ -100,12 +101,12 @@ absl::Status NarrowOrder(const JobSpec& job, FactOrder* order) {
   return absl::OkStatus();
 }
 
-JobDesk::CallId JobDesk::NewCall() {
+JobChecks::CallId JobChecks::NewCall() {
   absl::MutexLock lock(&mutex_);
   return ++last_call_;
 }
 
-void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
+void JobChecks::Ask(CallId call, JobAsk ask, const Caller& caller) {
   const std::string key = KeyOf(ask);
   const std::string host = ask.host;
   const std::string actor = ask.actor;
@@ -122,8 +123,7 @@ void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
     kept = FindKeptLocked(key, ask);
     if (kept == nullptr) run = JoinLocked(key, &ask, &is_new);
     if (kept == nullptr && run.ok()) {
-      // Its facts are then to be asked of that host too, or, for a user, of
-      // all.
+      // The run must then ask that host too, or, for a user, all.
       held = (*run)->facts;
       (*run)->calls[call] = {caller, host, actor};
       calls_[call] = {*run, host.empty() ? actor : ""};
@@ -149,13 +149,13 @@ void JobDesk::Ask(CallId call, JobAsk ask, const Caller& caller) {
   }
 }
 
-bool JobDesk::IsKnown(const std::string& key, const JobAsk& ask) {
+bool JobChecks::IsKnown(const std::string& key, const JobAsk& ask) {
   absl::MutexLock lock(&mutex_);
   return FindKeptLocked(key, ask) != nullptr || FindRunLocked(key, ask);
 }
 
-JobDesk::RunPtr JobDesk::FindRunLocked(const std::string& key,
-                                       const JobAsk& ask) const {
+JobChecks::RunPtr JobChecks::FindRunLocked(const std::string& key,
+                                           const JobAsk& ask) const {
   const auto base = parts_.spec->spec();
   const bool joins_begun = !ask.host.empty() || !ask.job.id().empty();
   for (const RunPtr& run : runs_) {
@@ -168,20 +168,20 @@ JobDesk::RunPtr JobDesk::FindRunLocked(const std::string& key,
   return nullptr;
 }
 
-absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
-                                                    JobAsk* ask, bool* is_new) {
-  if (stopping_) return absl::UnavailableError("the controller is stopping");
+absl::StatusOr<JobChecks::RunPtr> JobChecks::JoinLocked(const std::string& key,
+                                                        JobAsk* ask,
+                                                        bool* is_new) {
+  if (stopping_) return UnavailableWords("msg-hub-stopping");
   if (calls_.size() >= limits_.callers) {
-    return ResourceExhausted(limits_.callers,
-                             " ask about jobs already, try again later");
+    return ExhaustedWords("msg-hub-job-calls", limits_.callers);
   }
   if (ask->host.empty() && calls_of_user_.count(ask->actor) > 0 &&
       calls_of_user_[ask->actor] >= limits_.callers_of_user) {
-    return ResourceExhausted(limits_.callers_of_user, " calls of ", ask->actor,
-                             " ask about jobs already, try again later");
+    return ExhaustedWords("msg-hub-job-calls-of-user", limits_.callers_of_user,
+                          ask->actor);
   }
   if (RunPtr found = FindRunLocked(key, *ask); found != nullptr) return found;
-  // One that was known a moment ago has ended.
+  // The known one ended a moment ago.
   RETURN_IF_ERROR(ReadJob(ask));
   const size_t bytes = BytesOf(*ask);
   size_t waiting = 0;
@@ -197,8 +197,7 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
   }
   if (waiting >= limits_.waiting || all_bytes > limits_.bytes ||
       own >= limits_.begun_by_one || own_bytes > limits_.bytes_of_one) {
-    return absl::ResourceExhaustedError(
-        "as many checks of jobs wait for their turn as may, try again later");
+    return ExhaustedWords("msg-hub-job-queue-full");
   }
   if (!ask->host.empty() && ask->job.servers_size() > 1) {
     RETURN_IF_ERROR(CountBegunLocked(ask->host));
@@ -215,7 +214,7 @@ absl::StatusOr<JobDesk::RunPtr> JobDesk::JoinLocked(const std::string& key,
   return run;
 }
 
-absl::StatusOr<JobDesk::Prepared> JobDesk::Prepare(const Run& run) const {
+absl::StatusOr<JobChecks::Prepared> JobChecks::Prepare(const Run& run) const {
   if (parts_.spec->learns()) return parts_.spec->WhyRefused();
   Prepared prepared;
   prepared.order = std::make_shared<FactOrder>();
@@ -232,9 +231,10 @@ absl::StatusOr<JobDesk::Prepared> JobDesk::Prepare(const Run& run) const {
   return prepared;
 }
 
-void JobDesk::OnPrepared(const RunPtr& run, absl::StatusOr<Prepared> prepared) {
+void JobChecks::OnPrepared(const RunPtr& run,
+                           absl::StatusOr<Prepared> prepared) {
   if (!prepared.ok()) return End(run, prepared.status());
-  // Whoever takes no part must not be why a run begins.
+  // A host outside the job must not begin a run.
   Calls strangers;
   bool wanted;
   {
@@ -259,8 +259,8 @@ void JobDesk::OnPrepared(const RunPtr& run, absl::StatusOr<Prepared> prepared) {
   BeginNext();
 }
 
-JobDesk::Result JobDesk::FindKeptLocked(const std::string& key,
-                                        const JobAsk& ask) {
+JobChecks::Result JobChecks::FindKeptLocked(const std::string& key,
+                                            const JobAsk& ask) {
   const absl::Time now = parts_.scheduler->Now();
   const auto base = parts_.spec->spec();
   while (!kept_order_.empty()) {
@@ -282,7 +282,7 @@ JobDesk::Result JobDesk::FindKeptLocked(const std::string& key,
   return young && answers ? found->second.result : nullptr;
 }
 
-void JobDesk::KeepLocked(const Run& run, const Result& result) {
+void JobChecks::KeepLocked(const Run& run, const Result& result) {
   const auto old = kept_.find(run.key);
   if (old != kept_.end()) {
     kept_bytes_ -= old->second.bytes;
@@ -300,14 +300,14 @@ void JobDesk::KeepLocked(const Run& run, const Result& result) {
   }
 }
 
-void JobDesk::DropOldestLocked() {
+void JobChecks::DropOldestLocked() {
   const auto oldest = kept_.find(kept_order_.front());
   kept_bytes_ -= oldest->second.bytes;
   kept_.erase(oldest);
   kept_order_.pop_front();
 }
 
-void JobDesk::BeginNext() {
+void JobChecks::BeginNext() {
   while (true) {
     RunPtr next;
     bool late;
@@ -326,19 +326,18 @@ void JobDesk::BeginNext() {
   }
 }
 
-JobDesk::RunPtr JobDesk::TakeNextLocked() {
+JobChecks::RunPtr JobChecks::TakeNextLocked() {
   const absl::Time now = parts_.scheduler->Now();
   size_t begun = absl::c_count_if(
       runs_, [](const RunPtr& run) { return run->stage == Run::kAsking; });
   absl::flat_hash_map<absl::string_view, size_t> asked;
-  absl::flat_hash_map<absl::string_view, size_t> shared;  // By who asked.
+  absl::flat_hash_map<absl::string_view, size_t> shared;  // By host that asked.
   absl::flat_hash_map<absl::string_view, size_t> of_user;
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, size_t>
       asked_by;
   for (const RunPtr& run : runs_) {
     if (run->stage == Run::kPreparing || run->stage == Run::kOver) continue;
-    // Of who waits only hosts have given up: a user sees the place in the
-    // queue.
+    // Only hosts give up waiting: a user sees the place in the queue.
     if (run->stage == Run::kWaiting &&
         now - run->came_at > limits_.longest_wait &&
         absl::c_all_of(run->calls, [](const auto& call) {
@@ -352,7 +351,7 @@ JobDesk::RunPtr JobDesk::TakeNextLocked() {
         ++shared[run->ask.host] > limits_.shared_by_host) {
       continue;
     }
-    // A user's alone: what others have joined goes by their shares.
+    // Only if one user has it alone: joined runs count by their shares.
     const std::string& actor = run->ask.actor;
     if (absl::c_all_of(run->calls, [&actor](const auto& call) {
           return call.second.host.empty() && call.second.actor == actor;
@@ -367,7 +366,7 @@ JobDesk::RunPtr JobDesk::TakeNextLocked() {
       ++of_user[actor];
       for (const auto& host : run->prepared.hosts) ++asked_by[{actor, host}];
     }
-    // Also what waits counts: nobody overtakes on the same host.
+    // Queued runs count, too: a later run never overtakes on the same host.
     bool free = true;
     for (const std::string& host : run->prepared.hosts) {
       free &= ++asked[host] <= limits_.of_host;
@@ -380,11 +379,11 @@ JobDesk::RunPtr JobDesk::TakeNextLocked() {
   return nullptr;
 }
 
-void JobDesk::Begin(const RunPtr& run) {
+void JobChecks::Begin(const RunPtr& run) {
   const std::shared_ptr<FactOrder>& order = run->prepared.order;
   order->started_at = parts_.scheduler->Now();
   HoldUnknowing(run.get());
-  // The facts drop both when they are handed over or cancelled.
+  // The FactRun drops both callbacks at its end.
   FactRun::Callbacks callbacks;
   callbacks.on_progress = [this, run] { NoteProgress(*run); };
   callbacks.on_facts = [this, run](const std::vector<HostFacts>& facts) {
@@ -395,7 +394,7 @@ void JobDesk::Begin(const RunPtr& run) {
   std::vector<std::string> came;
   {
     absl::MutexLock lock(&mutex_);
-    // Everybody has left, or the desk stops.
+    // All callers have left, or JobChecks stops.
     if (run->stage != Run::kAsking) return facts->Cancel();
     run->facts = facts;
     for (const std::string& host : order->held) {
@@ -410,11 +409,12 @@ void JobDesk::Begin(const RunPtr& run) {
   End(run, started);
 }
 
-void JobDesk::Conclude(const RunPtr& run, const std::vector<HostFacts>& facts) {
+void JobChecks::Conclude(const RunPtr& run,
+                         const std::vector<HostFacts>& facts) {
   const Result result = Judge(*run, facts);
   {
     absl::MutexLock lock(&mutex_);
-    // By another cluster.yaml the same facts may mean something else.
+    // With another cluster.yaml the same facts may mean something different.
     if (!stopping_ && parts_.spec->spec() == run->base) {
       KeepLocked(*run, result);
     }
@@ -422,8 +422,8 @@ void JobDesk::Conclude(const RunPtr& run, const std::vector<HostFacts>& facts) {
   End(run, result);
 }
 
-JobDesk::Result JobDesk::Judge(const Run& run,
-                               const std::vector<HostFacts>& facts) const {
+JobChecks::Result JobChecks::Judge(const Run& run,
+                                   const std::vector<HostFacts>& facts) const {
   const auto judged = std::make_shared<JudgedJob>();
   judged->hosts = run.prepared.hosts;
   judged->began = run.prepared.order->started_at;
@@ -463,7 +463,7 @@ JobDesk::Result JobDesk::Judge(const Run& run,
   return judged;
 }
 
-void JobDesk::End(const RunPtr& run, const absl::StatusOr<Result>& result) {
+void JobChecks::End(const RunPtr& run, const absl::StatusOr<Result>& result) {
   Calls calls;
   {
     absl::MutexLock lock(&mutex_);
@@ -473,7 +473,7 @@ void JobDesk::End(const RunPtr& run, const absl::StatusOr<Result>& result) {
   BeginNext();
 }
 
-JobDesk::Calls JobDesk::TakeOffLocked(Run* run) {
+JobChecks::Calls JobChecks::TakeOffLocked(Run* run) {
   run->stage = Run::kOver;
   runs_.remove_if([run](const RunPtr& each) { return each.get() == run; });
   for (const auto& [id, call] : run->calls) {
@@ -484,25 +484,25 @@ JobDesk::Calls JobDesk::TakeOffLocked(Run* run) {
   return calls;
 }
 
-void JobDesk::Tell(const Calls& calls, const absl::StatusOr<Result>& result) {
+void JobChecks::Tell(const Calls& calls, const absl::StatusOr<Result>& result) {
   for (const auto& [id, call] : calls) {
     call.caller.on_end(For(call.host, result));
   }
 }
 
-void JobDesk::NoteProgress(const Run& run) const {
+void JobChecks::NoteProgress(const Run& run) const {
   std::vector<std::function<void()>> told;
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [id, call] : run.calls) {
-      // Hosts are told the end alone.
+      // Hosts only get the end.
       if (call.host.empty()) told.push_back(call.caller.on_progress);
     }
   }
   for (const auto& tell : told) tell();
 }
 
-void JobDesk::Leave(CallId call) {
+void JobChecks::Leave(CallId call) {
   std::shared_ptr<FactRun> unwanted;
   {
     absl::MutexLock lock(&mutex_);
@@ -525,7 +525,7 @@ void JobDesk::Leave(CallId call) {
   BeginNext();
 }
 
-CheckProgress JobDesk::ProgressOf(CallId call) const {
+CheckProgress JobChecks::ProgressOf(CallId call) const {
   CheckProgress progress;
   std::shared_ptr<FactRun> facts;
   {
@@ -545,7 +545,7 @@ CheckProgress JobDesk::ProgressOf(CallId call) const {
   return facts == nullptr ? progress : facts->progress();
 }
 
-void JobDesk::Stop() {
+void JobChecks::Stop() {
   std::vector<RunPtr> runs;
   {
     absl::MutexLock lock(&mutex_);
@@ -559,7 +559,7 @@ void JobDesk::Stop() {
       facts = run->facts;
     }
     if (facts != nullptr) facts->Cancel();
-    End(run, absl::UnavailableError("the controller is stopping"));
+    End(run, UnavailableWords("msg-hub-stopping"));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 
 #include <atomic>
 #include <memory>
@@ -92,11 +92,11 @@ constexpr char kShow[] = "scontrol show node node1 -o";
 constexpr char kIdle[] = "NodeName=node1 Arch=x86_64 State=IDLE Weight=1\n";
 constexpr char kDrained[] =
     "NodeName=node1 Arch=x86_64 State=IDLE+DRAIN Weight=1 "
-    "Reason=clusterd: $0: x (until mended) [root@2026-11-23T22:43:49]\n";
+    "Reason=clusterd: $0: x (until fixed) [root@2026-11-23T22:43:49]\n";
 
-class HookDeskTest : public testing::Test {
+class HookServiceTest : public testing::Test {
  protected:
-  HookDeskTest() {
+  HookServiceTest() {
     root_.WriteProgram("/bin/scontrol", "#!/bin/sh\n");
     settings_.scontrol = root_.path() + "/bin/scontrol";
     files_.PutFolder("/state");
@@ -127,7 +127,7 @@ class HookDeskTest : public testing::Test {
     request.set_node_name("node1");
     return request;
   }
-  // About job_.
+  // Answers for job_.
   HookAnswer Answer(HookRequest request) {
     *request.mutable_job() = job_.SerializeAsString();
     const auto answer = desk_.Answer(request, [this] { return gone_; });
@@ -135,7 +135,7 @@ class HookDeskTest : public testing::Test {
     drainer_.Settle();
     return answer.value_or(HookAnswer());
   }
-  // Of this host alone.
+  // Adds a finding about this host alone.
   void Finds(const std::string& rule, State state,
              std::vector<uint32_t> devices) {
     RuleResult* const result = report_.add_rules();
@@ -150,7 +150,7 @@ class HookDeskTest : public testing::Test {
     subject->set_host("node1");
     subject->mutable_devices()->Add(devices.begin(), devices.end());
   }
-  // What the controller tells this host last.
+  // Sets the waivers that the controller sent last.
   void Waive(const std::vector<std::string>& rules) {
     HostWaivers told;
     for (const std::string& rule : rules) {
@@ -197,22 +197,22 @@ class HookDeskTest : public testing::Test {
   JobSpec judged_job_;
   bool judged_with_job_ = false;
   bool gone_ = false;
-  HookDesk desk_{{"node1",
-                  [this](absl::Duration) {
-                    ++looks_;
-                    on_look_();
-                    return facts_;
-                  },
-                  [this](const HostFacts&, const JobSpec* job) {
-                    judged_with_job_ = job != nullptr;
-                    if (job != nullptr) judged_job_ = *job;
-                    return report_;
-                  },
-                  [this] { return settings_; }, &controller_, &verdicts_,
-                  &drainer_, &clock_, &log_, [this] { return waivers_; }}};
+  HookService desk_{{"node1",
+                     [this](absl::Duration) {
+                       ++looks_;
+                       on_look_();
+                       return facts_;
+                     },
+                     [this](const HostFacts&, const JobSpec* job) {
+                       judged_with_job_ = job != nullptr;
+                       if (job != nullptr) judged_job_ = *job;
+                       return report_;
+                     },
+                     [this] { return settings_; }, &controller_, &verdicts_,
+                     &drainer_, &clock_, &log_, [this] { return waivers_; }}};
 };
 
-TEST_F(HookDeskTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
+TEST_F(HookServiceTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
   const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_EQ(answer.basis(), "verdict of run ab12, 0 s old");
@@ -223,7 +223,7 @@ TEST_F(HookDeskTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
                                       "allow; verdict of run ab12"));
 }
 
-TEST_F(HookDeskTest, LooksItselfWhereTheControllerCouldNotTell) {
+TEST_F(HookServiceTest, LooksItselfWhereTheControllerCouldNotTell) {
   controller_.verdict.mutable_hosts(0)->set_state(UNKNOWN);
   Finds("link", FAIL, {3});
   const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
@@ -233,7 +233,7 @@ TEST_F(HookDeskTest, LooksItselfWhereTheControllerCouldNotTell) {
               HasSubstr("this host alone and the kept verdict"));
 }
 
-TEST_F(HookDeskTest, AsksForNothingThatTheHooksOfThisStartHaveNotBeenTold) {
+TEST_F(HookServiceTest, AsksForNothingThatTheHooksOfThisStartHaveNotBeenTold) {
   HookRequest request = Request(HOOK_SLURM_PROLOG);
   Answer(request);
   EXPECT_EQ(controller_.max_age_ms, 10000u);
@@ -242,7 +242,7 @@ TEST_F(HookDeskTest, AsksForNothingThatTheHooksOfThisStartHaveNotBeenTold) {
   EXPECT_EQ(controller_.max_age_ms, 0u);
 }
 
-TEST_F(HookDeskTest, JudgesOfALargerJobOnlyWhatOneServerShows) {
+TEST_F(HookServiceTest, JudgesOfALargerJobOnlyWhatOneServerShows) {
   controller_.away = absl::UnavailableError("away");
   HookRequest request = Request(HOOK_SLURM_PROLOG);
   job_.add_servers()->set_host("node2");
@@ -257,7 +257,7 @@ TEST_F(HookDeskTest, JudgesOfALargerJobOnlyWhatOneServerShows) {
   EXPECT_EQ(judged_job_.servers(0).master_port(), 29500u);
 }
 
-TEST_F(HookDeskTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
+TEST_F(HookServiceTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
   VerdictFails("link");
   const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
@@ -265,12 +265,12 @@ TEST_F(HookDeskTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
   EXPECT_THAT(answer.environment(), IsEmpty());
   EXPECT_THAT(runner_.commands(),
               Contains("scontrol update NodeName=node1 State=DRAIN "
-                       "Reason=clusterd: link: DOWN (until mended)"));
+                       "Reason=clusterd: link: DOWN (until fixed)"));
   ASSERT_EQ(controller_.drains.size(), 1u);
   EXPECT_EQ(controller_.drains[0].reason(), "clusterd: link: DOWN");
 }
 
-TEST_F(HookDeskTest, RunsNoSchedulersCommandForOtherSchedulers) {
+TEST_F(HookServiceTest, RunsNoSchedulersCommandForOtherSchedulers) {
   VerdictFails("link");
   for (const HookKind kind : {HOOK_PBS, HOOK_LSF, HOOK_PLAIN}) {
     EXPECT_EQ(Answer(Request(kind)).decision(), HookAnswer::REFUSE_AND_DRAIN);
@@ -281,7 +281,7 @@ TEST_F(HookDeskTest, RunsNoSchedulersCommandForOtherSchedulers) {
   EXPECT_THAT(runner_.commands(), IsEmpty());
 }
 
-TEST_F(HookDeskTest, NeitherDrainsNorTakesBackANodeOfAnotherName) {
+TEST_F(HookServiceTest, NeitherDrainsNorTakesBackANodeOfAnotherName) {
   HookRequest request = Request(HOOK_SLURM_HEALTH);
   request.set_node_name("node2");
   EXPECT_THAT(
@@ -292,7 +292,7 @@ TEST_F(HookDeskTest, NeitherDrainsNorTakesBackANodeOfAnotherName) {
   EXPECT_THAT(runner_.commands(), IsEmpty());
 }
 
-TEST_F(HookDeskTest, DrainsNobodyForAHookThatWasKilled) {
+TEST_F(HookServiceTest, DrainsNobodyForAHookThatWasKilled) {
   VerdictFails("link");
   gone_ = true;
   Answer(Request(HOOK_SLURM_PROLOG));
@@ -300,20 +300,20 @@ TEST_F(HookDeskTest, DrainsNobodyForAHookThatWasKilled) {
   EXPECT_THAT(log_.Lines(), HasSubstr("the hook is gone"));
 }
 
-TEST_F(HookDeskTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
+TEST_F(HookServiceTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
   VerdictFails("link");
   controller_.may_drain = false;
   const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(answer.let_through(),
-              Contains(AllOf(HasSubstr("a person has to look"),
+              Contains(AllOf(HasSubstr("an operator must decide"),
                              HasSubstr("12 of 100 hosts"),
                              HasSubstr("clusterd: link: DOWN"))));
   EXPECT_THAT(runner_.commands(), IsEmpty());
   EXPECT_EQ(Answer(Request(HOOK_PLAIN)).decision(), HookAnswer::REFUSE);
 }
 
-TEST_F(HookDeskTest, DrainsNobodyWhileTheControllerDoesNotSayWhetherItMay) {
+TEST_F(HookServiceTest, DrainsNobodyWhileTheControllerDoesNotSayWhetherItMay) {
   VerdictFails("link");
   controller_.silent = absl::DeadlineExceededError("no answer in 2s");
   const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
@@ -322,7 +322,7 @@ TEST_F(HookDeskTest, DrainsNobodyWhileTheControllerDoesNotSayWhetherItMay) {
   EXPECT_THAT(runner_.commands(), IsEmpty());
 }
 
-TEST_F(HookDeskTest, WorksByItsOwnFactsWhileTheControllerIsAway) {
+TEST_F(HookServiceTest, WorksByItsOwnFactsWhileTheControllerIsAway) {
   controller_.away = absl::UnavailableError("the controller is away");
   Finds("firewall", FAIL, {});
   HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
@@ -337,7 +337,7 @@ TEST_F(HookDeskTest, WorksByItsOwnFactsWhileTheControllerIsAway) {
   EXPECT_THAT(answer.reason(), HasSubstr("clusterd: link: device 3"));
 }
 
-TEST_F(HookDeskTest, AddsTheKeptVerdictWhileTheControllerIsAway) {
+TEST_F(HookServiceTest, AddsTheKeptVerdictWhileTheControllerIsAway) {
   VerdictFails("device-ip-planned");
   const HookRequest request = Request(HOOK_SLURM_PROLOG);
   Answer(request);
@@ -352,7 +352,7 @@ TEST_F(HookDeskTest, AddsTheKeptVerdictWhileTheControllerIsAway) {
   EXPECT_EQ(answer.basis(), "this host alone");
 }
 
-TEST_F(HookDeskTest, JudgesTheKeptVerdictByTheWaiversThatItKnowsNow) {
+TEST_F(HookServiceTest, JudgesTheKeptVerdictByTheWaiversThatItKnowsNow) {
   VerdictFails("listen-backlog");
   const HookRequest request = Request(HOOK_SLURM_PROLOG);
   const auto decision = [&] { return Answer(request).decision(); };
@@ -380,7 +380,7 @@ TEST_F(HookDeskTest, JudgesTheKeptVerdictByTheWaiversThatItKnowsNow) {
   EXPECT_EQ(decision(), HookAnswer::REFUSE_AND_DRAIN);
 }
 
-TEST_F(HookDeskTest, AWaiverThatWasEndedNoLongerCoversAKeptVerdict) {
+TEST_F(HookServiceTest, AWaiverThatWasEndedNoLongerCoversAKeptVerdict) {
   VerdictFails("link");
   JobVerdict::Host* const host = controller_.verdict.mutable_hosts(0);
   host->set_state(WARN);
@@ -404,12 +404,12 @@ TEST_F(HookDeskTest, AWaiverThatWasEndedNoLongerCoversAKeptVerdict) {
     EXPECT_EQ(answer.reason(),
               "clusterd: link: devices 3-4: no longer waived: DOWN");
   }
-  // Nobody has told this host of any: the verdict's word stands.
+  // Without waivers from the controller the verdict counts.
   waivers_ = nullptr;
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
 }
 
-TEST_F(HookDeskTest, KeptVerdictDoesNotSayWhetherMaintenanceIsInForce) {
+TEST_F(HookServiceTest, KeptVerdictDoesNotSayWhetherMaintenanceIsInForce) {
   HookRequest request = Request(HOOK_PLAIN);
   request.set_max_age_ms(60000);
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
@@ -422,7 +422,7 @@ TEST_F(HookDeskTest, KeptVerdictDoesNotSayWhetherMaintenanceIsInForce) {
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
 }
 
-TEST_F(HookDeskTest, ReusesAVerdictAsOldAsTheHookAllows) {
+TEST_F(HookServiceTest, ReusesAVerdictAsOldAsTheHookAllows) {
   HookRequest request = Request(HOOK_PLAIN);
   Answer(request);
   request.set_max_age_ms(60000);
@@ -434,7 +434,7 @@ TEST_F(HookDeskTest, ReusesAVerdictAsOldAsTheHookAllows) {
   EXPECT_EQ(controller_.asked, 2);
 }
 
-TEST_F(HookDeskTest, BelievesNoVerdictAboutAnotherJob) {
+TEST_F(HookServiceTest, BelievesNoVerdictAboutAnotherJob) {
   controller_.digest = std::string(64, 'a');
   const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
   EXPECT_EQ(answer.basis(), "this host alone");
@@ -442,7 +442,7 @@ TEST_F(HookDeskTest, BelievesNoVerdictAboutAnotherJob) {
   EXPECT_EQ(looks_, 1);
 }
 
-TEST_F(HookDeskTest, SparesAJobThatOptsOutAndSaysWho) {
+TEST_F(HookServiceTest, SparesAJobThatOptsOutAndSaysWho) {
   VerdictFails("link");
   HookRequest request = Request(HOOK_SLURM_PROLOG);
   request.set_opt_out("comment \"clusterd=off\"\x1b[2J");
@@ -455,7 +455,7 @@ TEST_F(HookDeskTest, SparesAJobThatOptsOutAndSaysWho) {
                     HasSubstr("of \"ann\""), Not(HasSubstr("\x1b"))));
 }
 
-TEST_F(HookDeskTest, JudgesOnlyTheJobsDevicesByItself) {
+TEST_F(HookServiceTest, JudgesOnlyTheJobsDevicesByItself) {
   controller_.away = absl::UnavailableError("away");
   Finds("link", FAIL, {6});
   HookRequest request = Request(HOOK_PLAIN);
@@ -463,12 +463,12 @@ TEST_F(HookDeskTest, JudgesOnlyTheJobsDevicesByItself) {
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
   job_.mutable_servers(0)->add_devices(6);
   EXPECT_EQ(Answer(request).decision(), HookAnswer::REFUSE_AND_DRAIN);
-  // Nobody knows here that a port without an address is meant to be used.
+  // A port without an address may be meant to be unused.
   facts_.mutable_devices(6)->clear_address();
   EXPECT_EQ(Answer(request).decision(), HookAnswer::ALLOW);
 }
 
-TEST_F(HookDeskTest, NarrowsTheJobToThisHost) {
+TEST_F(HookServiceTest, NarrowsTheJobToThisHost) {
   controller_.away = absl::UnavailableError("away");
   HookRequest request = Request(HOOK_PLAIN);
   job_.mutable_servers(0)->set_host("node0");
@@ -480,7 +480,7 @@ TEST_F(HookDeskTest, NarrowsTheJobToThisHost) {
   EXPECT_EQ(judged_job_.servers(0).master_port(), 0u);
 }
 
-TEST_F(HookDeskTest, TellsThatTheJobDoesNotNameThisHost) {
+TEST_F(HookServiceTest, TellsThatTheJobDoesNotNameThisHost) {
   HookRequest request = Request(HOOK_PLAIN);
   job_.mutable_servers(0)->set_host("node9");
   const HookAnswer answer = Answer(request);
@@ -489,7 +489,7 @@ TEST_F(HookDeskTest, TellsThatTheJobDoesNotNameThisHost) {
   EXPECT_EQ(controller_.asked, 0);
 }
 
-TEST_F(HookDeskTest, JudgesTheHostAloneWhereNoJobIsNamed) {
+TEST_F(HookServiceTest, JudgesTheHostAloneWhereNoJobIsNamed) {
   HookRequest request = Request(HOOK_PLAIN);
   job_.Clear();
   const HookAnswer answer = Answer(request);
@@ -498,7 +498,7 @@ TEST_F(HookDeskTest, JudgesTheHostAloneWhereNoJobIsNamed) {
   EXPECT_FALSE(judged_with_job_);
 }
 
-TEST_F(HookDeskTest, HealthAsksNoControllerAndKnowsNoJob) {
+TEST_F(HookServiceTest, HealthAsksNoControllerAndKnowsNoJob) {
   Finds("device-idle", WARN, {0});
   const HookAnswer answer = Answer(Request(HOOK_SLURM_HEALTH));
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
@@ -506,14 +506,14 @@ TEST_F(HookDeskTest, HealthAsksNoControllerAndKnowsNoJob) {
   EXPECT_FALSE(judged_with_job_);
 }
 
-TEST_F(HookDeskTest, HealthDrainsABrokenHost) {
+TEST_F(HookServiceTest, HealthDrainsABrokenHost) {
   Finds("net-health", FAIL, {2});
   EXPECT_EQ(Answer(Request(HOOK_SLURM_HEALTH)).decision(),
             HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("State=DRAIN")));
 }
 
-TEST_F(HookDeskTest, HealthClearsOurDrainOnceTheRulePasses) {
+TEST_F(HookServiceTest, HealthClearsOurDrainOnceTheRulePasses) {
   runner_.Forget(kShow);
   runner_.Answers(kShow, absl::Substitute(kDrained, "link"));
   runner_.Answers("scontrol update NodeName=node1 State=UNDRAIN", "");
@@ -526,7 +526,7 @@ TEST_F(HookDeskTest, HealthClearsOurDrainOnceTheRulePasses) {
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
 }
 
-TEST_F(HookDeskTest, AsksTheControllerWhetherARuleHoldsThatNeedsTheSpec) {
+TEST_F(HookServiceTest, AsksTheControllerWhetherARuleHoldsThatNeedsTheSpec) {
   runner_.Forget(kShow);
   runner_.Answers(kShow, absl::Substitute(kDrained, "device-ip-planned"));
   runner_.Answers("scontrol update NodeName=node1 State=UNDRAIN", "");
@@ -542,7 +542,7 @@ TEST_F(HookDeskTest, AsksTheControllerWhetherARuleHoldsThatNeedsTheSpec) {
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
 }
 
-TEST_F(HookDeskTest, LeavesADrainToAPersonWhichOneHostCannotJudge) {
+TEST_F(HookServiceTest, LeavesADrainToAPersonWhichOneHostCannotJudge) {
   runner_.Forget(kShow);
   runner_.Answers(kShow, absl::Substitute(kDrained, "ip-unique"));
   Answer(Request(HOOK_SLURM_HEALTH));
@@ -550,7 +550,7 @@ TEST_F(HookDeskTest, LeavesADrainToAPersonWhichOneHostCannotJudge) {
   EXPECT_THAT(runner_.commands(), ElementsAre(kShow));
 }
 
-TEST_F(HookDeskTest, EpilogGivesTheLastProcessesAMoment) {
+TEST_F(HookServiceTest, EpilogGivesTheLastProcessesAMoment) {
   Finds("device-idle", FAIL, {0});
   on_look_ = [this] {
     if (looks_ == 3) report_.clear_rules();
@@ -559,13 +559,14 @@ TEST_F(HookDeskTest, EpilogGivesTheLastProcessesAMoment) {
   EXPECT_EQ(looks_, 3);
 }
 
-TEST_F(HookDeskTest, AJobThatNamesNoDevicesIsJudgedAloneWithAllThatAreThere) {
+TEST_F(HookServiceTest,
+       AJobThatNamesNoDevicesIsJudgedAloneWithAllThatAreThere) {
   Answer(Request(HOOK_SLURM_EPILOG));
   ASSERT_EQ(judged_job_.servers_size(), 1);
   EXPECT_EQ(judged_job_.servers(0).devices_size(), 8);
 }
 
-TEST_F(HookDeskTest, EpilogDrainsWhereDevicesStayBusy) {
+TEST_F(HookServiceTest, EpilogDrainsWhereDevicesStayBusy) {
   Finds("device-idle", FAIL, {0});
   const absl::Time begin = clock_.Now();
   const HookAnswer answer = Answer(Request(HOOK_SLURM_EPILOG));
@@ -574,7 +575,7 @@ TEST_F(HookDeskTest, EpilogDrainsWhereDevicesStayBusy) {
   EXPECT_EQ(clock_.Now() - begin, settings_.grace);
 }
 
-TEST_F(HookDeskTest, TaskPrologTellsTheVariablesOfTheKeptVerdict) {
+TEST_F(HookServiceTest, TaskPrologTellsTheVariablesOfTheKeptVerdict) {
   Answer(Request(HOOK_SLURM_PROLOG));
   clock_.Advance(absl::Hours(30));
   const HookAnswer answer = Answer(Request(HOOK_SLURM_TASK_PROLOG));
@@ -586,7 +587,7 @@ TEST_F(HookDeskTest, TaskPrologTellsTheVariablesOfTheKeptVerdict) {
   EXPECT_EQ(looks_, 0);
 }
 
-TEST_F(HookDeskTest, SixtyFourPrologsAtOnceAskOnce) {
+TEST_F(HookServiceTest, SixtyFourPrologsAtOnceAskOnce) {
   absl::Notification go_on;
   controller_.hold = &go_on;
   const auto prolog_of = [](int i, absl::Duration wait) {
@@ -600,8 +601,7 @@ TEST_F(HookDeskTest, SixtyFourPrologsAtOnceAskOnce) {
   std::atomic<int> allowed{0};
   std::atomic<int> begun{0};
   for (int i = 0; i < 64; ++i) {
-    // None gives up while the controller is held: the wait is by the real
-    // clock.
+    // None times out while the controller is held: the real clock counts.
     prologs.emplace_back([this, i, prolog_of, &allowed, &begun] {
       const HookRequest request = prolog_of(i, kMaxHookWait);
       ++begun;
@@ -610,8 +610,8 @@ TEST_F(HookDeskTest, SixtyFourPrologsAtOnceAskOnce) {
     });
   }
   EXPECT_TRUE(WaitUntil([&] { return begun == 64 && controller_.asked > 0; }));
-  // This one surely comes while the question is open: it has to wait for the
-  // others' answer, gives up, and has asked nothing itself.
+  // This one comes while the question is open: it waits for the others' answer,
+  // times out, and asks nothing itself.
   const auto impatient =
       desk_.Answer(prolog_of(64, absl::Milliseconds(1)), [] { return false; });
   EXPECT_TRUE(impatient.ok()) << impatient.status();
@@ -620,11 +620,11 @@ TEST_F(HookDeskTest, SixtyFourPrologsAtOnceAskOnce) {
   EXPECT_EQ(controller_.asked, 1);
   go_on.Notify();
   for (std::thread& prolog : prologs) prolog.join();
-  // One that asks only after the answer asks anew.
+  // A prolog that comes after the answer asks again.
   EXPECT_EQ(allowed, 64);
 }
 
-TEST_F(HookDeskTest, RefusesARequestThatIsNoneWithEveryMistake) {
+TEST_F(HookServiceTest, RefusesARequestThatIsNoneWithEveryMistake) {
   HookRequest request = Request(static_cast<HookKind>(99));
   request.set_node_name("n[1-9]");
   JobSpec job = OneServer(std::string(9999, 'x'));
@@ -638,7 +638,7 @@ TEST_F(HookDeskTest, RefusesARequestThatIsNoneWithEveryMistake) {
               AllOf(HasSubstr("kind 99"), HasSubstr("job id of 9999 bytes"),
                     HasSubstr("has 4000000000 devices, expected at most 1024"),
                     HasSubstr("\"../etc\""), HasSubstr("\"n[1-9]\"")));
-  // That of the hook which asks the controller is none of ours.
+  // The kind of the hook that asks the controller is not valid here.
   EXPECT_FALSE(
       desk_.Answer(Request(HOOK_KIND_UNSPECIFIED), [] { return false; }).ok());
   *request.mutable_job() = "\x12\xff";
@@ -646,7 +646,7 @@ TEST_F(HookDeskTest, RefusesARequestThatIsNoneWithEveryMistake) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(HookDeskTest, PrologOfSlurmTellsAJobOfMaintenanceWhichOthersRefuse) {
+TEST_F(HookServiceTest, PrologOfSlurmTellsAJobOfMaintenanceWhichOthersRefuse) {
   VerdictFails("maintenance");
   const HookAnswer slurm = Answer(Request(HOOK_SLURM_PROLOG));
   EXPECT_EQ(slurm.decision(), HookAnswer::ALLOW);
@@ -656,7 +656,7 @@ TEST_F(HookDeskTest, PrologOfSlurmTellsAJobOfMaintenanceWhichOthersRefuse) {
   EXPECT_THAT(controller_.drains, IsEmpty());
 }
 
-TEST_F(HookDeskTest, HostAloneInMaintenanceIsRefusedAlsoWithoutAJob) {
+TEST_F(HookServiceTest, HostAloneInMaintenanceIsRefusedAlsoWithoutAJob) {
   Finds("maintenance", WARN, {});
   job_.Clear();
   for (const HookKind kind : {HOOK_PBS, HOOK_LSF, HOOK_PLAIN}) {
@@ -670,7 +670,8 @@ TEST_F(HookDeskTest, HostAloneInMaintenanceIsRefusedAlsoWithoutAJob) {
   EXPECT_THAT(controller_.drains, IsEmpty());
 }
 
-TEST_F(HookDeskTest, TakesADrainBackOnceItsRuleIsWaivedAndNotForMaintenance) {
+TEST_F(HookServiceTest,
+       TakesADrainBackOnceItsRuleIsWaivedAndNotForMaintenance) {
   runner_.Forget(kShow);
   runner_.Answers(kShow, absl::Substitute(kDrained, "link"));
   runner_.Answers("scontrol update NodeName=node1 State=UNDRAIN", "");
@@ -685,11 +686,12 @@ TEST_F(HookDeskTest, TakesADrainBackOnceItsRuleIsWaivedAndNotForMaintenance) {
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
 }
 
-TEST_F(HookDeskTest, SaysThatItDoesNotKnowWhatIsWaived) {
-  HookDesk desk({"node1", [this](absl::Duration) { return facts_; },
-                 [this](const HostFacts&, const JobSpec*) { return report_; },
-                 [this] { return settings_; }, &controller_, &verdicts_,
-                 &drainer_, &clock_, &log_, [] { return nullptr; }});
+TEST_F(HookServiceTest, SaysThatItDoesNotKnowWhatIsWaived) {
+  HookService desk(
+      {"node1", [this](absl::Duration) { return facts_; },
+       [this](const HostFacts&, const JobSpec*) { return report_; },
+       [this] { return settings_; }, &controller_, &verdicts_, &drainer_,
+       &clock_, &log_, [] { return nullptr; }});
   controller_.away = absl::UnavailableError("away");
   Finds("link", FAIL, {3});
   HookRequest request = Request(HOOK_PBS);

@@ -1,15 +1,15 @@
-#include "daemon/agent/hooks/hook_desk.h"
+#include "daemon/agent/hooks/hook_service.h"
 
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_join.h"
 #include "config/launch/hook_table.h"
 #include "config/launch/job_spec.h"
 #include "config/report/job_verdict.h"
 #include "config/rules/catalogue.h"
 #include "config/values/hostlist.h"
 #include "config/values/status_macros.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -21,13 +21,13 @@ namespace {
 
 constexpr int kMaxServers = 16384;
 constexpr int kMaxServerDevices = 1024;
-// Between the first hook and the last of one start of a job, whose id says
-// which start it is: where slurmctld runs one has asked before all nodes do.
+// Longest time between the first and the last hook of one start of a job, whose
+// id names the start: a hook of slurmctld has asked before all nodes do.
 constexpr absl::Duration kSameStart = absl::Seconds(10);
 constexpr size_t kMaxIdBytes = 256;
-// Of a hook's time, for the controller; the rest is for this host alone.
+// The controller's share of a hook's time; the rest is for this host alone.
 constexpr double kShareOfController = 0.6;
-// Of what is left then, for the look; the rest is for the brake and the drain.
+// The observation's share of that rest; brake and drain have the remainder.
 constexpr double kShareOfLook = 0.7;
 constexpr absl::Duration kDrainWait = absl::Seconds(2);
 constexpr absl::Duration kLeastBrakeWait = absl::Seconds(1);
@@ -40,56 +40,44 @@ const HookRow* FindKind(HookKind kind) {
   return FirstWith(kHooks, &HookRow::kind, kind);
 }
 
-absl::string_view DecisionWord(HookAnswer::Decision decision) {
-  switch (decision) {
-    case HookAnswer::REFUSE:
-      return "refuse";
-    case HookAnswer::REFUSE_AND_DRAIN:
-      return "refuse and drain";
-    default:
-      return "allow";
-  }
-}
+// By HookAnswer::Decision.
+constexpr absl::string_view kDecisions[] = {"allow", "allow", "refuse",
+                                            "refuse and drain"};
 
 absl::Status CheckRequest(const HookRequest& request, const JobSpec& job) {
-  std::vector<std::string> mistakes;
+  std::vector<FindingValue> mistakes;
+  const auto check_size = [&mistakes](int64_t size, int64_t most,
+                                      const FindingValue& what) {
+    if (size <= most) return;
+    mistakes.push_back(Worded("msg-hook-job-too-large", what, most));
+  };
+  const auto check_name = [&mistakes](const std::string& name) {
+    if (IsHostName(name)) return;
+    mistakes.push_back(Worded("msg-hook-host-name", QuotedText(name)));
+  };
   if (FindKind(request.kind()) == nullptr) {
     mistakes.push_back(
-        absl::StrCat("hook: kind ", request.kind(), " is not known here"));
+        Worded("msg-hook-other-version", Worded("hook-kind", request.kind())));
   }
-  if (job.id().size() > kMaxIdBytes) {
-    mistakes.push_back(absl::StrCat("hook: job id of ", job.id().size(),
-                                    " bytes, expected at most ", kMaxIdBytes));
-  }
-  if (job.servers_size() > kMaxServers) {
-    mistakes.push_back(absl::StrCat("hook: ", job.servers_size(),
-                                    " servers, expected at most ",
-                                    kMaxServers));
-  }
+  const size_t id_size = job.id().size();
+  check_size(id_size, kMaxIdBytes, Worded("hook-job-id", id_size));
+  const int servers = job.servers_size();
+  check_size(servers, kMaxServers, Counted(servers, "server"));
   for (const JobServer& server : job.servers()) {
     if (mistakes.size() > 8) break;
-    if (!IsHostName(server.host())) {
-      mistakes.push_back(absl::StrCat(
-          "hook: server ", QuotedText(server.host()), " is no host name"));
-    }
-    if (server.devices_size() > kMaxServerDevices ||
-        server.device_count() > kMaxServerDevices) {
-      mistakes.push_back(absl::StrCat(
-          "hook: server ", QuotedText(server.host()), " has ",
-          std::max<int64_t>(server.devices_size(), server.device_count()),
-          " devices, expected at most ", kMaxServerDevices));
-    }
+    check_name(server.host());
+    const auto devices =
+        std::max<int64_t>(server.devices_size(), server.device_count());
+    check_size(
+        devices, kMaxServerDevices,
+        Worded("hook-server-devices", QuotedText(server.host()), devices));
   }
-  if (!request.node_name().empty() && !IsHostName(request.node_name())) {
-    mistakes.push_back(absl::StrCat("hook: node name ",
-                                    QuotedText(request.node_name()),
-                                    " is none of Slurm's"));
-  }
+  if (!request.node_name().empty()) check_name(request.node_name());
   if (mistakes.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrJoin(mistakes, "\n"));
+  return WithWords(absl::InvalidArgumentError(""), Lines(mistakes));
 }
 
-// The job as far as this host alone can be asked about it.
+// The part of the job that this host alone can check.
 JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
   JobSpec narrowed = job;
   const bool is_first = job.servers(0).host() == own.host();
@@ -99,7 +87,7 @@ JobSpec OnThisHost(const JobSpec& job, const JobServer& own) {
   *narrowed.add_servers() = server;
   JobServer& only = *narrowed.mutable_servers(0);
   if (!is_first) only.clear_master_port();
-  // What only all servers together can be right about.
+  // Only all servers together can check these.
   if (job.servers_size() > 1) {
     only.clear_world_size();
     only.clear_node_rank();
@@ -117,7 +105,7 @@ bool LacksFacts(const JobVerdict& verdict, absl::string_view host) {
   });
 }
 
-// Ids that the job has here; empty: all that there are.
+// Device ids of the job on this host; empty: all devices.
 std::vector<uint32_t> DevicesOf(const JobServer& server,
                                 const HostFacts& facts) {
   if (server.devices_size() > 0) {
@@ -135,9 +123,8 @@ bool HasAddress(const HostFacts& facts, uint32_t id) {
   });
 }
 
-// What is left of a reason for the job's devices. Without a spec nobody knows
-// whether a port without an address is meant to be used: what is wrong with its
-// network is then no reason.
+// Narrows a reason to the job's devices; false if none is left. Without a spec,
+// the network of a port without an address does not count: its use is unknown.
 bool Concerns(const HostFacts& facts, const std::vector<uint32_t>& of_job,
               JobReason* reason) {
   if (reason->devices().empty()) return true;
@@ -152,14 +139,21 @@ bool Concerns(const HostFacts& facts, const std::vector<uint32_t>& of_job,
   return !left.empty();
 }
 
+// The words of an error; without words its message may be any bytes.
+FindingValue WhyWords(const absl::Status& error) {
+  FindingValue words = MessageWords(error);
+  words.set_text(PrintableText(words.text()));
+  return words;
+}
+
 std::string VerdictBasis(const JobVerdict& verdict, absl::Time now) {
   return absl::StrCat(
       "verdict of run ", PrintableText(verdict.run_id()), ", ",
       DurationText(now - absl::FromUnixMillis(verdict.judged_at_ms())), " old");
 }
 
-// PASS also where a waiver of the rule covers all that is found: a drain is
-// taken back then. Maintenance takes none back.
+// PASS also if a waiver of the rule covers every finding: then a drain is
+// undone. Maintenance never undoes one.
 State StateOf(const Report& report, absl::string_view rule) {
   for (const RuleResult& result : report.rules()) {
     if (result.rule() != rule) continue;
@@ -177,7 +171,7 @@ State StateOf(const Report& report, absl::string_view rule) {
 
 }  // namespace
 
-struct HookDesk::Call {
+struct HookService::Call {
   const HookRequest& request;
   const JobSpec& job;
   const HookRow& kind;
@@ -188,7 +182,7 @@ struct HookDesk::Call {
   const HookSettings settings;
   const JobServer* const own;  // nullptr: the job does not name this host.
   const std::shared_ptr<const HostWaivers> waivers;  // nullptr: not known.
-  // Of this host alone, where it was judged so.
+  // The report on this host alone, if it was judged so.
   mutable Report report = {};
 
   absl::Duration Passed() const { return clock->Monotonic() - begin; }
@@ -206,16 +200,15 @@ struct HookDesk::Call {
   }
 };
 
-absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
-                                            const std::function<bool()>& gone) {
-  // Over a thousand servers are not made one by one while all hosts of the job
-  // do the same.
+absl::StatusOr<HookAnswer> HookService::Answer(
+    const HookRequest& request, const std::function<bool()>& gone) {
+  // An arena: all hosts of a job allocate over a thousand servers at once.
   google::protobuf::ArenaOptions blocks;
   blocks.start_block_size = blocks.max_block_size = size_t{32} << 10;
   google::protobuf::Arena arena(blocks);
   auto* const job = google::protobuf::Arena::CreateMessage<JobSpec>(&arena);
   if (!job->ParseFromString(request.job())) {
-    return absl::InvalidArgumentError("hook: job: no JobSpec");
+    return InvalidWords("msg-hook-other-version", Worded("hook-job-form"));
   }
   RETURN_IF_ERROR(CheckRequest(request, *job));
   const HookRow& kind = *FindKind(request.kind());
@@ -223,8 +216,7 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
                                   ? absl::Milliseconds(request.wait_ms())
                                   : absl::Seconds(kind.wait_s);
   HookSettings settings = parts_.settings();
-  // A prolog of Slurm that refuses has its node drained: a job on hosts in
-  // maintenance is told there.
+  // Slurm drains the node whose prolog refuses: maintenance only warns there.
   if (kind.is_slurm) settings.fail_open.insert(kMaintenanceRule);
   const Call call{request,
                   *job,
@@ -242,50 +234,53 @@ absl::StatusOr<HookAnswer> HookDesk::Answer(const HookRequest& request,
   return answer;
 }
 
-HookAnswer HookDesk::Decided(const Call& call) {
-  if (call.kind.judges == HookJudges::kNothing) return TaskEnvironment(call);
-  if (call.kind.judges == HookJudges::kJob && !call.request.opt_out().empty()) {
-    JudgedHost judged;
+HookAnswer HookService::Decided(const Call& call) {
+  const HookJudges judges = call.kind.judges;
+  JobVerdict verdict;
+  bool is_known = true;
+  JudgedHost judged;
+  if (judges == HookJudges::kNothing) {
+    // The verdict of the job's start, whose addresses it runs with.
+    const auto kept = parts_.verdicts->Find(JobDigest(call.job), kMaxKeptAge);
+    is_known = kept.ok();
+    if (is_known) verdict = *kept;
+    judged.basis = is_known ? VerdictBasis(verdict, call.clock->Now())
+                            : std::string(kept.status().message());
+  } else if (judges == HookJudges::kAfterJob) {
+    judged = JudgeAfterJob(call);
+  } else if (judges == HookJudges::kHost) {
+    JudgeAlone(call, nullptr, &judged);
+  } else if (call.request.opt_out().empty()) {
+    judged = JudgeJob(call, &verdict);
+  } else {
     judged.basis =
         absl::StrCat("opted out by ", QuotedText(call.request.opt_out()));
     return Decide(judged, call.settings);
   }
-  JobVerdict verdict;
-  JudgedHost judged;
-  switch (call.kind.judges) {
-    case HookJudges::kJob:
-      judged = JudgeJob(call, &verdict);
-      break;
-    case HookJudges::kAfterJob:
-      judged = JudgeAfterJob(call);
-      break;
-    default:
-      JudgeAlone(call, nullptr, &judged);
-  }
   HookAnswer answer = Decide(judged, call.settings);
-  if (call.kind.judges == HookJudges::kJob &&
-      answer.decision() == HookAnswer::ALLOW) {
-    for (std::string& line : JobEnvironment(&verdict, call.job, parts_.host)) {
-      answer.add_environment(std::move(line));
-    }
+  const bool starts =
+      judges == HookJudges::kJob && answer.decision() == HookAnswer::ALLOW;
+  if (!starts && judges != HookJudges::kNothing) return answer;
+  for (std::string& line :
+       JobEnvironment(is_known ? &verdict : nullptr, call.job, parts_.host)) {
+    answer.add_environment(std::move(line));
   }
   return answer;
 }
 
-JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
+JudgedHost HookService::JudgeJob(const Call& call, JobVerdict* verdict) {
   JudgedHost judged;
   const JobSpec& job = call.job;
   if (call.own == nullptr) {
     if (job.servers_size() > 0) {
-      judged.trouble.push_back(absl::StrCat(
-          "the job does not name this host, expected ", parts_.host));
+      judged.trouble.push_back(Worded("msg-hook-job-lacks-host", parts_.host));
     }
     JudgeAlone(call, nullptr, &judged);
     return judged;
   }
   const std::string digest = JobDigest(job);
   const absl::Duration max_age = absl::Milliseconds(call.request.max_age_ms());
-  // A kept verdict cannot say that maintenance has begun since.
+  // A kept verdict does not show that maintenance has begun since.
   absl::StatusOr<JobVerdict> found =
       max_age > absl::ZeroDuration() && !call.InMaintenance()
           ? parts_.verdicts->Find(digest, max_age)
@@ -299,8 +294,7 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
   if (found.ok()) {
     *verdict = *std::move(found);
     if (LacksFacts(*verdict, parts_.host)) {
-      judged.trouble.push_back(
-          "the controller could not tell about this host, which looks itself");
+      judged.trouble.push_back(Worded("msg-hook-host-not-judged"));
       JudgeAlone(call, verdict, &judged);
       return judged;
     }
@@ -310,8 +304,7 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
     return judged;
   }
   judged.trouble.push_back(
-      absl::StrCat("the controller has not judged the job: ",
-                   PrintableText(found.status().message())));
+      Worded("msg-hook-job-not-judged", WhyWords(found.status())));
   const absl::StatusOr<JobVerdict> kept =
       parts_.verdicts->Find(digest, call.settings.max_age);
   if (kept.ok()) *verdict = *kept;
@@ -319,15 +312,15 @@ JudgedHost HookDesk::JudgeJob(const Call& call, JobVerdict* verdict) {
   return judged;
 }
 
-void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
-                          JudgedHost* judged) {
+void HookService::JudgeAlone(const Call& call, const JobVerdict* kept,
+                             JudgedHost* judged) {
   const HostFacts facts = Look(call.Left() * kShareOfLook);
   const bool has_job =
       call.own != nullptr && call.kind.judges != HookJudges::kHost;
   JobSpec job = has_job ? OnThisHost(call.job, *call.own) : JobSpec();
   if (has_job && job.servers(0).devices().empty() &&
       job.servers(0).device_count() == 0) {
-    // All that the spec plans; what it plans is not known here.
+    // All devices: the spec's list is not known here.
     *job.mutable_servers(0)->mutable_devices() =
         facts.device_ids().value().ids();
   }
@@ -342,7 +335,7 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
     }
     judged->by_itself.push_back(std::move(reason));
   }
-  // About a job of several servers one of them can tell nothing.
+  // One server cannot judge a job of several servers.
   if (call.job.servers_size() < 2) {
     for (JobReason& reason : ReasonsAbout(call.report, "")) {
       judged->by_itself.push_back(std::move(reason));
@@ -352,9 +345,7 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
       absl::c_any_of(judged->by_itself, [](const JobReason& reason) {
         return reason.state() == FAIL;
       })) {
-    judged->trouble.push_back(
-        "waivers are not known: no controller has told this host since its "
-        "clusterd started");
+    judged->trouble.push_back(Worded("msg-hook-waivers-not-known"));
   }
   judged->basis = "this host alone";
   if (kept == nullptr) return;
@@ -364,7 +355,7 @@ void HookDesk::JudgeAlone(const Call& call, const JobVerdict* kept,
                   VerdictBasis(*kept, call.clock->Now()));
 }
 
-JudgedHost HookDesk::JudgeAfterJob(const Call& call) {
+JudgedHost HookService::JudgeAfterJob(const Call& call) {
   const auto judge = [this, &call] {
     JudgedHost judged;
     JudgeAlone(call, nullptr, &judged);
@@ -385,27 +376,10 @@ JudgedHost HookDesk::JudgeAfterJob(const Call& call) {
   return judged;
 }
 
-HookAnswer HookDesk::TaskEnvironment(const Call& call) {
-  const JobSpec& job = call.job;
-  // The verdict that the job began with, however long ago: its addresses are
-  // those that it runs with.
-  const absl::StatusOr<JobVerdict> kept =
-      parts_.verdicts->Find(JobDigest(job), kMaxKeptAge);
-  JudgedHost judged;
-  judged.basis = kept.ok() ? VerdictBasis(*kept, call.clock->Now())
-                           : std::string(kept.status().message());
-  HookAnswer answer = Decide(judged, call.settings);
-  for (std::string& line :
-       JobEnvironment(kept.ok() ? &*kept : nullptr, job, parts_.host)) {
-    answer.add_environment(std::move(line));
-  }
-  return answer;
-}
-
-absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
-                                                   const std::string& digest,
-                                                   absl::Duration max_age,
-                                                   absl::Duration wait) {
+absl::StatusOr<JobVerdict> HookService::AskController(const JobSpec& job,
+                                                      const std::string& digest,
+                                                      absl::Duration max_age,
+                                                      absl::Duration wait) {
   const auto max_age_ms = ToMs(max_age);
   const std::string key = absl::StrCat(digest, " ", max_age_ms);
   const auto ask = [&]() -> absl::StatusOr<JobVerdict> {
@@ -418,8 +392,7 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
         JobVerdict proved,
         parts_.verdicts->Prove(answer, max_age + wait + kMaxClockLead));
     if (proved.job_digest() != digest) {
-      return absl::PermissionDeniedError(
-          "its verdict is of another job than it was asked about");
+      return DeniedWords("msg-hook-verdict-other-job");
     }
     const absl::Status kept = parts_.verdicts->Keep(answer, proved);
     if (!kept.ok()) {
@@ -428,31 +401,31 @@ absl::StatusOr<JobVerdict> HookDesk::AskController(const JobSpec& job,
     return proved;
   };
   return questions_.Do(key, wait, ask)
-      .value_or(DeadlineExceeded("no answer in ", absl::FormatDuration(wait)));
+      .value_or(
+          DeadlineWords("msg-hook-no-answer", absl::FormatDuration(wait)));
 }
 
-HostFacts HookDesk::Look(absl::Duration wait) {
+HostFacts HookService::Look(absl::Duration wait) {
   std::optional<HostFacts> facts =
       looks_.Do("", wait, [&] { return parts_.observe(wait); });
   if (facts) return *std::move(facts);
   HostFacts nothing;
   nothing.set_host(parts_.host);
   nothing.mutable_missing()->set_reason(Missing::TIMED_OUT);
-  nothing.mutable_missing()->set_detail(absl::StrCat(
-      "the look at this host did not end in ", absl::FormatDuration(wait)));
+  SetDetail(Worded("fact-look-slow", absl::FormatDuration(wait)),
+            nothing.mutable_missing());
   return nothing;
 }
 
-void HookDesk::Act(const Call& call, HookAnswer* answer) {
-  // Another name is another node: whoever may ask must not have that one
-  // drained for what is wrong here, nor taken back for what is right here.
+void HookService::Act(const Call& call, HookAnswer* answer) {
+  // Another name is another node. A caller must not get that node drained for
+  // this host's failure, nor returned for its success.
   const std::string& node = call.request.node_name();
   const bool by_name = call.kind.is_slurm && node == parts_.host;
   if (call.kind.is_slurm && call.kind.judges != HookJudges::kNothing &&
       !by_name && !node.empty()) {
-    answer->add_let_through(absl::StrCat("node ", QuotedText(node),
-                                         ": is not drained nor taken back, ",
-                                         "expected ", parts_.host));
+    AddLetThrough(Worded("msg-hook-other-node", QuotedText(node), parts_.host),
+                  answer);
   }
   absl::Status status;
   if (answer->decision() == HookAnswer::REFUSE_AND_DRAIN) {
@@ -471,23 +444,24 @@ void HookDesk::Act(const Call& call, HookAnswer* answer) {
   if (!status.ok()) parts_.log->Warning(status.message());
 }
 
-bool HookDesk::BrakeIsOn(const Call& call, HookAnswer* answer) {
+bool HookService::BrakeIsOn(const Call& call, HookAnswer* answer) {
   DrainQuestion question;
   question.set_job_id(call.job.id());
   question.set_reason(answer->reason());
   const absl::StatusOr<DrainAnswer> may = parts_.controller->AskDrain(
       question, std::clamp(call.Left(), kLeastBrakeWait, kDrainWait));
   if (may.ok() ? may->may() : absl::IsUnavailable(may.status())) return false;
-  const std::string why = absl::StrCat(
-      "not drained, a person has to look: ",
-      PrintableText(may.ok() ? may->why_not() : may.status().message()), ": ",
-      answer->reason());
-  parts_.log->Warning(why);
+  const FindingValue why =
+      Worded("msg-hook-not-drained",
+             may.ok() ? ToFindingValue(PrintableText(may->why_not()))
+                      : WhyWords(may.status()),
+             answer->reason_words());
   HoldBrake(why, call.kind.is_slurm, answer);
+  parts_.log->Warning(answer->let_through(answer->let_through_worst() - 1));
   return true;
 }
 
-bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
+bool HookService::RuleHolds(const std::string& rule, const Report& report) {
   const Return by = ReturnOf(rule);
   const State alone = StateOf(report, rule);
   if (by == Return::kByItself && alone != SKIPPED) return alone == PASS;
@@ -502,16 +476,16 @@ bool HookDesk::RuleHolds(const std::string& rule, const Report& report) {
          (host.state() == PASS || host.state() == WARN);
 }
 
-void HookDesk::LogAnswer(const Call& call, const HookAnswer& answer) {
+void HookService::LogAnswer(const Call& call, const HookAnswer& answer) {
   const JobSpec& job = call.job;
-  const auto& through = answer.let_through();
+  const auto& lines = answer.let_through();
   const std::string let_through =
-      Part("let through: ", FirstOf({through.begin(), through.end()}, 2));
+      Part("not blocking: ", FirstOf({lines.begin(), lines.end()}, 2));
   const std::string line = absl::StrCat(
       "hook ", call.kind.name, ", ",
       job.id().empty() ? "no job" : absl::StrCat("job ", QuotedText(job.id())),
       job.user().empty() ? "" : absl::StrCat(" of ", QuotedText(job.user())),
-      ": ", DecisionWord(answer.decision()), "; ",
+      ": ", kDecisions[answer.decision()], "; ",
       JoinParts("; ", {answer.reason(), answer.basis(), let_through,
                        call.gone() ? "the hook is gone" : ""}),
       "; ", absl::ToInt64Milliseconds(call.Passed()), " ms");

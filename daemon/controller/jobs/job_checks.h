@@ -9,13 +9,13 @@
 //   is over, and young enough     gets its result
 //   is over                       begins another run
 //
-// job_ask.h says whose tools run for a question. Two questions are about the
-// same job if their JobSpecs, with the id, are equal. Another cluster.yaml
-// drops the results. Runs of different jobs go side by side in the order in
-// which they came. Bounds keep each host in a few of them at a time, and keep
-// the questions of one host or user from filling the places of others.
-#ifndef DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
-#define DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
+// job_ask.h says which hosts run tools for a question. Two questions are about
+// the same job if their JobSpecs, with the id, are equal. Another cluster.yaml
+// drops the results. Runs of different jobs run concurrently, oldest first.
+// Each host is in a few of them at a time, and questions of one host or user
+// never fill the places of others.
+#ifndef DAEMON_CONTROLLER_JOBS_JOB_CHECKS_H_
+#define DAEMON_CONTROLLER_JOBS_JOB_CHECKS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -42,43 +42,43 @@
 namespace clusterd {
 
 // Safe for concurrent use; calls nothing under its lock.
-class JobDesk {
+class JobChecks {
  public:
   using MakeSigner = std::function<absl::StatusOr<VerdictSigner>()>;
   using CallId = uint64_t;
   using Result = std::shared_ptr<const JudgedJob>;
-  // From any thread, possibly before Ask returns; neither blocks.
+  // Called on any thread, possibly before Ask returns; neither blocks.
   struct Caller {
     std::function<void()> on_progress = [] {};
-    // Once, unless the caller leaves before.
+    // Called once, unless the caller leaves before.
     //   InvalidArgument, NotFound  the question, as NarrowToJob and
     //                              ValidateSelection
-    //   PermissionDenied           a host that takes no part in the job
-    //   ResourceExhausted          as many ask or wait as may, or a host has
-    //                              begun as many checks of others as it may
-    //   DeadlineExceeded           it had no turn in time
+    //   PermissionDenied           the host is not part of the job
+    //   ResourceExhausted          the queue is full, or a host has begun too
+    //                              many checks of others
+    //   DeadlineExceeded           it did not begin in time
     //   Unavailable                the controller stops
     std::function<void(absl::StatusOr<Result> result)> on_end;
   };
 
   // All parts and `running` must outlive it.
-  JobDesk(const ControllerParts& parts, RunningChecks* running,
-          MakeSigner make_signer, const JobDeskLimits& limits = {})
+  JobChecks(const ControllerParts& parts, RunningChecks* running,
+            MakeSigner make_signer, const JobChecksLimits& limits = {})
       : parts_(parts),
         running_(running),
         make_signer_(std::move(make_signer)),
         limits_(limits) {}
   // REQUIRES: Stop was called, and the pool is drained.
-  ~JobDesk() = default;
+  ~JobChecks() = default;
 
-  // For Ask, so that progress can be told from its first moment.
+  // An id for Ask, so that progress is available from the begin.
   CallId NewCall() ABSL_LOCKS_EXCLUDED(mutex_);
   void Ask(CallId call, JobAsk ask, const Caller& caller)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Of a user's call, once, also after its end: it is called no more, but for
-  // what is under way. A run that nobody waits for any more ends.
+  // Ends a user's call, once, also after its end: it is not called any more,
+  // except for calls under way. A run without callers ends.
   void Leave(CallId call) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Of a user's call, until it leaves.
+  // The progress of a user's call, until it leaves.
   CheckProgress ProgressOf(CallId call) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // A host's question, answered once: the verdict, or the errors above;
@@ -90,20 +90,19 @@ class JobDesk {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  // What is worked out of a question.
+  // A question as it was resolved.
   struct Prepared {
     std::string digest;
     std::shared_ptr<FactOrder> order;
     absl::flat_hash_set<std::string> hosts;
   };
-  // All members are guarded by the mutex of the desk, which the analysis cannot
-  // be told; but the first ones are constant, and so is `prepared` once the run
-  // waits for its turn.
+  // JobChecks' mutex guards all members, which the analysis cannot express; but
+  // the first ones are constant, and so is `prepared` once the run is queued.
   using KnownBy = absl::flat_hash_map<std::string, absl::Time>;
   struct Run {
     std::string key;
     JobAsk ask;
-    std::shared_ptr<const ClusterSpec> base;  // What it narrows.
+    std::shared_ptr<const ClusterSpec> base;  // The spec that it narrows.
     absl::Time came_at;
     size_t bytes;
     Prepared prepared;
@@ -111,7 +110,7 @@ class JobDesk {
     std::shared_ptr<FactRun> facts;  // Null: has not begun.
     bool for_user = false;           // All hosts are asked.
     KnownBy known_by;                // Hosts that asked themselves, and when.
-    // Then those that have not are given up.
+    // Then the hosts that have not asked are given up.
     absl::Time held_until = absl::InfiniteFuture();
     struct Call {
       Caller caller;
@@ -131,26 +130,25 @@ class JobDesk {
     size_t bytes;
     KnownBy known_by;
   };
-  // What is to be told once the lock is released.
+  // Calls to answer once the lock is released.
   using Calls = std::map<CallId, Run::Call>;
 
-  // Whether an answer is kept or under way, so that the job need not be read.
+  // True if a result is kept or under way, so that the job need not be read.
   bool IsKnown(const std::string& key, const JobAsk& ask)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // These are in host_knowledge.cc. Whether the run asks that host or still
-  // can; "": all of them.
+  // These are in host_knowledge.cc. True if the run may ask the host; "": all.
   bool MayAskLocked(const Run& run, const std::string& host) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Who has asked about the same job of late, for a new run.
+  // Hosts that recently asked about the same job, for a new run.
   KnownBy KnownByLocked(const std::string& key) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CountBegunLocked(const std::string& host)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void HoldUnknowing(Run* run) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The run that the question joins; null: none.
+  // Returns the run that the question joins; null: none.
   RunPtr FindRunLocked(const std::string& key, const JobAsk& ask) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // That, or a new one, which is to be prepared.
+  // The run that it joins, or a new one, which must be prepared.
   absl::StatusOr<RunPtr> JoinLocked(const std::string& key, JobAsk* ask,
                                     bool* is_new)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -171,7 +169,7 @@ class JobDesk {
       ABSL_LOCKS_EXCLUDED(mutex_);
   Result Judge(const Run& run, const std::vector<HostFacts>& facts) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes the run off and tells its callers.
+  // Removes the run and answers its callers.
   void End(const RunPtr& run, const absl::StatusOr<Result>& result)
       ABSL_LOCKS_EXCLUDED(mutex_);
   Calls TakeOffLocked(Run* run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -181,14 +179,14 @@ class JobDesk {
   const ControllerParts parts_;
   RunningChecks* const running_;
   const MakeSigner make_signer_;
-  const JobDeskLimits limits_;
+  const JobChecksLimits limits_;
 
   mutable absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   CallId last_call_ ABSL_GUARDED_BY(mutex_) = 0;
-  // In the order in which they came.
+  // Oldest first.
   std::list<RunPtr> runs_ ABSL_GUARDED_BY(mutex_);
-  // Users' until they leave, hosts' until they are answered.
+  // A user's until it leaves, a host's until it is answered.
   std::map<CallId, OpenCall> calls_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, size_t> calls_of_user_ ABSL_GUARDED_BY(mutex_);
   // By host: when it began runs that ask others.
@@ -200,4 +198,4 @@ class JobDesk {
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_JOBS_JOB_DESK_H_
+#endif  // DAEMON_CONTROLLER_JOBS_JOB_CHECKS_H_

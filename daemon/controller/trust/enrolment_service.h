@@ -1,7 +1,7 @@
-// Who gets a certificate from this controller, and which certificate of a host
-// counts. Decides by tokens, cluster.yaml and the record of the host's key:
+// Issues certificates to hosts, and decides which certificate of a host counts,
+// by tokens, cluster.yaml and the record of the host's key:
 //   same token, name and key          the same certificate again, or a new one
-//                                     where another intermediate issued it
+//                                     if another intermediate issued it
 //   another key, name is free         a certificate; the key goes on record,
 //                                     and the token is spent for this host
 //   another key, one is on record     refused until an admin resets the name
@@ -12,13 +12,13 @@
 //   key on record, certificate ended  a new one, for 180 days, counted, over a
 //                                     connection that the key has opened
 //   key on record, certificate        refused
-//   revoked, host locked or not in
-//   cluster.yaml any more
-// A renewal has two phases: the next certificate is kept beside the one that
-// the host holds, and takes its place when the host first attaches with it, so
-// that an answer that is lost strands nobody. No gRPC here.
-#ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
-#define DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
+//   revoked, host locked or removed
+//   from cluster.yaml
+// A renewal has two phases: the next certificate is kept beside the current
+// one, and replaces it when the host first attaches with it. So a lost answer
+// does not lock out a host. No gRPC here.
+#ifndef DAEMON_CONTROLLER_TRUST_ENROLMENT_SERVICE_H_
+#define DAEMON_CONTROLLER_TRUST_ENROLMENT_SERVICE_H_
 
 #include <map>
 #include <string>
@@ -41,108 +41,104 @@ namespace clusterd {
 
 inline constexpr absl::Duration kDefaultLeafLife = absl::Hours(30 * 24);
 inline constexpr absl::Duration kLateRenewal = absl::Hours(180 * 24);
-// How long a machine waits for an approval and keeps others from asking, and
-// how long it has then to come.
+// A machine waits alone so long for an approval, and has so long to join then.
 inline constexpr absl::Duration kWaitsAlone = absl::Hours(1);
 
-// Safe for concurrent use. What excludes change_mutex_ may wait for the disk,
-// and gives the store's errors besides its own; nothing else does.
-class EnrolmentDesk {
+// Safe for concurrent use. Functions that exclude change_mutex_ may wait for
+// the disk and return the store's errors, too; the others do not.
+class EnrolmentService {
  public:
-  // Of the parts: spec, scheduler, pool, log and hosts. All must outlive it.
-  EnrolmentDesk(const ControllerParts& parts,
-                const CertificateAuthority* authority, TrustStore* store,
-                absl::Duration leaf_life)
+  // Uses spec, scheduler, pool, log and hosts. All must outlive it.
+  EnrolmentService(const ControllerParts& parts,
+                   const CertificateAuthority* authority, TrustStore* store,
+                   absl::Duration leaf_life)
       : parts_(parts),
         authority_(authority),
         store_(store),
         leaf_life_(leaf_life) {}
 
-  // A token is good for one host, or for as many as the list names or the
-  // request says, and for each of them once.
-  // InvalidArgument for a list that names hosts which cluster.yaml does not
-  // have, a life out of bounds, or no list while the controller learns;
-  // ResourceExhausted for more than kMaxTokens. Ports are not filled in.
+  // A token is good once for one host, for each that the list names, or for as
+  // many as requested. InvalidArgument for a list with hosts that cluster.yaml
+  // lacks, a life out of bounds, or no list while the controller learns;
+  // ResourceExhausted for more than kMaxTokens. Does not set ports.
   absl::StatusOr<CreateTokenResponse> CreateToken(
       const CreateTokenRequest& request, const SpiffeId& creator)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   // Newest last.
   ListTokensResponse ListTokens() const;
-  // NotFound.
+  // NotFound for an unknown id.
   absl::StatusOr<RevokeTokenResponse> RevokeToken(const std::string& id)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
 
-  // For the host to read, each in one sentence with what to do:
-  //   InvalidArgument     no token, request or host name at all
-  //   Unauthenticated     a token that this controller does not know
+  // Errors are for the host to read, each one sentence with the next step:
+  //   InvalidArgument     the token, request or host name is malformed
+  //   Unauthenticated     the token is unknown to this controller
   //   FailedPrecondition  it has expired: with both clocks
   //   PermissionDenied    the name is not of cluster.yaml or of the token, the
   //                       token is spent, or an admin has to approve
   //   AlreadyExists       the name is enrolled with another key
-  // `peer` is who asks, for the log.
+  // `peer` is the caller, for the log.
   absl::StatusOr<Enrolled> Join(const JoinRequest& request,
                                 const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // For `host`, which has proved in a TLS handshake that it holds the key of
-  // `certificate_pem`: a copied request is of no use. PermissionDenied unless
-  // that key is on record and the request's, cluster.yaml has the host, and the
-  // certificate on record is not revoked and ended at most kLateRenewal ago.
+  // For `host`, which has proved in its TLS handshake that it holds the key of
+  // `certificate_pem`: copied requests are useless. PermissionDenied unless
+  // that key is on record and the request's, and cluster.yaml has the host. The
+  // recorded certificate must be unrevoked, and ended at most kLateRenewal ago.
   absl::StatusOr<Enrolled> RenewLate(const std::string& host,
                                      const std::string& certificate_pem,
                                      const RenewLateRequest& request,
                                      const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // Whether a certificate is of a host of this cluster and its key is on
-  // record, so that it may call RenewLate after its end.
+  // True if a certificate is of a host of this cluster with its key on record,
+  // which may call RenewLate after its end.
   bool IsKeyOnRecord(const std::string& certificate_pem) const;
-  // Over the stream that `host` has opened with `certificate_pem`.
-  // FailedPrecondition for one that this controller did not issue,
-  // PermissionDenied for one that does not count any more, or a host that
-  // cluster.yaml has no more; InvalidArgument for the key that it has already,
-  // ResourceExhausted beyond a few an hour.
+  // Renews over the stream that `host` has opened with `certificate_pem`.
+  // FailedPrecondition for another issuer's certificate. PermissionDenied for
+  // one that does not count, or a host removed from cluster.yaml.
+  // InvalidArgument for its present key, ResourceExhausted beyond a few an
+  // hour.
   absl::StatusOr<Enrolled> Renew(const std::string& host,
                                  const std::string& certificate_pem,
                                  const std::string& signing_request)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
 
-  // Whether a host may attach, or stay attached, with this certificate, which
-  // TLS has verified. OK for one on record, and for one made elsewhere, after
-  // the last reset, of a host that has no key on record; PermissionDenied, for
-  // the host to read, otherwise. REQUIRES: it names `host`.
+  // OK if a host may attach, or stay attached, with this certificate, which TLS
+  // has verified. It may be on record or, if the host has no key on record,
+  // made elsewhere after the last reset. PermissionDenied, for the host to
+  // read, otherwise. REQUIRES: it names `host`.
   absl::Status IsCurrent(const std::string& host,
                          const std::string& certificate_pem) const;
-  // The same for a host that attaches now, and whether its certificate is on
-  // record: the one that was issued last takes the place of the one before,
-  // soon. From then on a name that has attached by another one needs an
-  // approval.
+  // The same for a host that attaches now; true if its certificate is on
+  // record. The last issued one soon replaces the one before. A name that has
+  // attached by another certificate needs an approval from then on.
   absl::StatusOr<bool> Admit(const std::string& host,
                              const std::string& certificate_pem);
 
-  // The machine that the name is bound to, if that is another one; else empty.
-  // It is the one that joined, or else the first that attaches and says its id,
-  // also with a certificate made elsewhere; Reset frees the name. An id is the
-  // machine's own word, and everybody there can read it: it keeps out who has
-  // copied a certificate alone.
+  // The machine that the name is bound to, if that is another one; otherwise
+  // empty. It is the one that joined, otherwise the first that attaches with an
+  // id, also with a certificate made elsewhere; Reset frees the name. A machine
+  // states its own id, and all its users can read it: this only stops a holder
+  // of just the copied certificate.
   std::string BoundTo(const std::string& host, const std::string& machine_id);
 
-  // Whether a token lives.
+  // True if a token is valid.
   bool ShouldListen() const;
 
-  // Every host of cluster.yaml, on record or attached, but not the controller.
+  // Lists hosts of cluster.yaml, on record or attached; not the controller.
   ListCertificatesResponse ListCertificates() const;
   // Approves the machine with this key, as CertificateEntry.waiting_key, or
-  // refuses that machine and nothing else. NotFound if no machine waits for the
-  // name, Aborted if another one does.
+  // refuses only that machine. NotFound if no machine waits for the name,
+  // Aborted if another one does.
   absl::StatusOr<ApproveHostResponse> Decide(const std::string& name,
                                              const std::string& key,
                                              bool approves)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // Forgets the key and the machine that the name is bound to, and ends the
-  // host's stream: no certificate from before counts, wherever it was made, nor
-  // does that key, or any token that there is now, bring the name: who asks
-  // without a break would else be next. Refuses the machine that waits, too.
-  // NotFound if nothing is on record of the name; Aborted if `key` is neither
-  // empty nor that on record, whole or as CertificateEntry.key.
+  // Forgets the key and the bound machine, and ends the host's stream. Earlier
+  // certificates, that key and all present tokens are refused for the name, so
+  // that a machine that asks in a loop does not get it. Also refuses the
+  // waiting machine. NotFound without a record; Aborted if `key` is neither
+  // empty nor the recorded one, whole or as CertificateEntry.key.
   absl::StatusOr<ResetHostResponse> Reset(const std::string& name,
                                           const std::string& key = "")
       ABSL_LOCKS_EXCLUDED(change_mutex_);
@@ -154,7 +150,7 @@ class EnrolmentDesk {
   absl::StatusOr<TokenRecord> LivingToken(const JoinRequest& request) const;
   // PermissionDenied for a host that cluster.yaml does not have.
   absl::Status CheckNamed(const std::string& name) const;
-  // The name as cluster.yaml has it, if the token is good for it.
+  // The name as in cluster.yaml, if the token is good for it.
   absl::StatusOr<std::string> NameFor(const TokenRecord& token,
                                       const std::string& name) const;
   SpiffeId IdOf(const std::string& name) const;
@@ -171,11 +167,11 @@ class EnrolmentDesk {
                                     const std::string& signing_request,
                                     const AuditEntry& asked)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
-  // Whether a machine waits for this name, and has not waited too long.
+  // True if a machine waits for this name, and not for too long.
   static bool StillWaits(const HostRecord& record, absl::Time now);
   absl::Status CheckUnspent(const TokenRecord& token,
                             const HostRecord& record) const;
-  // Whether a token alone brings the name.
+  // True if a token suffices for the name.
   bool IsFree(const HostRecord& record) const
       ABSL_LOCKS_EXCLUDED(unkept_mutex_);
   // OK, or why a key that is not on record may not have the name.
@@ -183,7 +179,7 @@ class EnrolmentDesk {
                          const std::string& peer, const TokenRecord& token,
                          HostRecord* record)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
-  // Notes who asks, for an admin to decide.
+  // Records the machine that asks, for an admin's decision.
   absl::Status WaitForApproval(const JoinRequest& request,
                                const RequestedKey& key, const std::string& peer,
                                HostRecord* record)
@@ -192,7 +188,7 @@ class EnrolmentDesk {
                                          const RequestedKey& key) const;
   Enrolled AnswerOf(const HostRecord& record,
                     const HostRecord::Leaf& leaf) const;
-  // What is known of a host that has attached, and is soon on disk.
+  // Facts on an attached host that are not yet on disk.
   struct Unkept {
     bool by_hand = false;         // With a certificate which is not ours.
     std::string machine_id = {};  // To bind its name to; empty: none.
@@ -204,7 +200,7 @@ class EnrolmentDesk {
   // The machine that the name is bound to by all notes.
   std::string NoteUnkept(const std::string& host, const Unkept& note)
       ABSL_LOCKS_EXCLUDED(unkept_mutex_);
-  // Some of them, and has the rest kept later.
+  // Keeps some of them, and has the rest kept later.
   void KeepUnkept() ABSL_LOCKS_EXCLUDED(change_mutex_, unkept_mutex_);
   absl::Status Keep(const std::string& host, const Unkept& note)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(change_mutex_);
@@ -217,17 +213,17 @@ class EnrolmentDesk {
   const CertificateAuthority* const authority_;
   TrustStore* const store_;
   const absl::Duration leaf_life_;
-  // Of hosts, by their names.
+  // For hosts, by name.
   JoinLimits renewals_{{/*burst=*/6, /*then_every=*/absl::Minutes(10)}};
-  // From the read of a record to the write of what became of it.
+  // Held from the read of a record to its write.
   absl::Mutex change_mutex_;
-  // Not waited for the disk under it; taken after change_mutex_.
+  // Never held during writes to the disk; taken after change_mutex_.
   mutable absl::Mutex unkept_mutex_;
   std::map<std::string, Unkept> unkept_ ABSL_GUARDED_BY(unkept_mutex_);
-  // KeepUnkept is on the pool.
+  // KeepUnkept is queued or running on the pool.
   bool keeps_unkept_ ABSL_GUARDED_BY(unkept_mutex_) = false;
 };
 
 }  // namespace clusterd
 
-#endif  // DAEMON_CONTROLLER_TRUST_ENROLMENT_DESK_H_
+#endif  // DAEMON_CONTROLLER_TRUST_ENROLMENT_SERVICE_H_
