@@ -44,11 +44,9 @@ std::string HelpOf(Arguments command, bool in_chinese) {
 }
 
 std::vector<std::string> Offered(const Arguments& line) {
-  Arguments words = {"complete"};
-  words.insert(words.end(), line.begin(), line.end());
   std::vector<std::string> offered;
-  for (const absl::string_view row :
-       absl::StrSplit(RunProgram(words).out, '\n', absl::SkipEmpty())) {
+  for (const absl::string_view row : absl::StrSplit(
+           RunProgram(With({"complete"}, line)).out, '\n', absl::SkipEmpty())) {
     offered.emplace_back(row.substr(0, row.find('\t')));
   }
   return offered;
@@ -131,9 +129,8 @@ TEST(LanguageOptionTest, GoesBeforeTheEnvironmentAndIsOneOfTwo) {
             HelpOf({"check"}, true));
   EXPECT_EQ(RunInChinese({"help", "check", "--lang", "en"}).out,
             HelpOf({"check"}, false));
-  const ProgramOutput wrong = RunProgram({"explain", "--lang", "de"});
-  EXPECT_EQ(wrong.status, 3);
-  EXPECT_THAT(wrong.err, HasSubstr("\"de\" is not known, expected en, zh"));
+  EXPECT_THAT(RunProgram({"explain", "--lang", "de"}),
+              Ends(3, Err(HasSubstr("\"de\" is not known, expected en, zh"))));
 }
 
 TEST(LanguageOptionTest, IsEnglishAndAsciiWhereTheLocaleIsNotUtf8) {

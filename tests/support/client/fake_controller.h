@@ -108,7 +108,7 @@ struct ControllerScript {
 };
 
 // Safe for concurrent use.
-class FakeController final : public Connector {
+class FakeController : public Connector {
  public:
   explicit FakeController(ControllerScript script);
   ~FakeController() override;
