@@ -42,9 +42,7 @@ TEST(SigningRequestTest, Ed25519IsTakenToo) {
   const auto request = MakeSigningRequest(PemOf(key));
   ASSERT_TRUE(request.ok()) << request.status();
   EXPECT_TRUE(ReadSigningRequest(*request).ok());
-}
-
-TEST(SigningRequestTest, OtherKindsOfKeysAreRefused) {
+  // Other kinds of keys are refused.
   const Owned<EVP_PKEY> rsa(EVP_RSA_gen(2048));
   const Owned<EVP_PKEY> p384(EVP_EC_gen("P-384"));
   for (const auto* key : {&rsa, &p384}) {
@@ -69,9 +67,7 @@ TEST(SigningRequestTest, SignatureOfAnotherKeyIsRefused) {
   EXPECT_THAT(
       std::string(ReadSigningRequest(TextOf(text.get())).status().message()),
       HasSubstr("not signed by its key"));
-}
-
-TEST(SigningRequestTest, TextThatIsNoneIsRefused) {
+  // Text that is none is refused.
   const std::string good = *MakeSigningRequest(*MakePrivateKey());
   for (const std::string& text :
        {std::string(), std::string("hello"), good.substr(0, good.size() / 2),
