@@ -1,5 +1,4 @@
-#include <functional>
-
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
@@ -12,17 +11,10 @@ using ::testing::HasSubstr;
 constexpr char kPfc4[] = "0,0,0,0,1,0,0,0";
 constexpr char kPfc3[] = "0,0,0,1,0,0,0,0";
 
-void ForEachDevice(TestCluster* cluster,
-                   const std::function<void(DeviceFacts&)>& visit) {
-  for (HostFacts& host : cluster->facts) {
-    for (DeviceFacts& device : *host.mutable_devices()) visit(device);
-  }
-}
-
 // Priority 4 and DSCP 33 in class 1, with PFC, to match HCCL's defaults.
 TestCluster LosslessCluster() {
   TestCluster cluster("atlas-a2");
-  ForEachDevice(&cluster, [](DeviceFacts& device) {
+  cluster.ForEachDevice([](DeviceFacts& device) {
     device.mutable_pfc()->set_value(kPfc4);
     device.mutable_dscp_to_tc()->set_value("3:2,33:1");
     device.mutable_priority_to_tc()->set_value("0,0,0,0,1,0,0,0");
@@ -42,13 +34,13 @@ void AddChange(LinkHistoryFact::History* history, uint64_t ago, bool up) {
 }
 
 TEST(LosslessTest, HostThatNobodySetUpPassesWhereTheSpecIsSilent) {
-  const RuleResult result = TestCluster("atlas-a2").Check("lossless");
-  EXPECT_EQ(result.state(), PASS);
-  EXPECT_EQ(result.summary(), "16 devices on 2 hosts");
-}
-
-TEST(LosslessTest, RailMayDifferFromAnotherRail) {
   TestCluster cluster("atlas-a2");
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+  EXPECT_EQ(JudgedCount(cluster.Check("lossless")), 16);
+  // The spec wants no class.
+  cluster.spec.mutable_lossless()->set_dscp_to_tc("0:0");
+  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
+  // A rail may differ from another.
   for (const int host : {0, 1}) {
     cluster.device(host, 3).mutable_pfc()->set_value(kPfc3);
   }
@@ -92,15 +84,10 @@ TEST(LosslessTest, DeviceUnlikeTheSpecFailsAndAPlanMendsWhatItSets) {
   EXPECT_TRUE(result.findings(2).fixed_by_plan());
 }
 
-TEST(LosslessTest, SpecThatWantsNoClassIsMetByNone) {
-  TestCluster cluster("atlas-a2");
-  cluster.spec.mutable_lossless()->set_dscp_to_tc("0:0");
-  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
-}
-
-TEST(LosslessTest, TrafficClassOfTheJobsNeedsPfc) {
+TEST(LosslessTest, ClassAndLevelOfTheJobsNeedPfc) {
   TestCluster cluster = LosslessCluster();
   cluster.spec.mutable_hccl()->set_rdma_tc(132);
+  cluster.spec.mutable_hccl()->set_rdma_sl(4);
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
   // DSCP 3 has class 2, which lacks a priority.
   cluster.spec.mutable_hccl()->set_rdma_tc(12);
@@ -108,65 +95,41 @@ TEST(LosslessTest, TrafficClassOfTheJobsNeedsPfc) {
   EXPECT_EQ(result.state(), WARN);
   EXPECT_THAT(Lines(result),
               HasSubstr("class-without-pfc tc=12, dscp=3, class=2"));
-}
-
-TEST(LosslessTest, ServiceLevelOfTheJobsNeedsPfc) {
-  TestCluster cluster = LosslessCluster();
-  cluster.spec.mutable_hccl()->set_rdma_sl(4);
-  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
   cluster.spec.mutable_hccl()->set_rdma_sl(3);
   EXPECT_THAT(Lines(cluster.Check("lossless")),
               HasSubstr("WARN server0:0-7 server1:0-7 level-without-pfc "
                         "level=3, priority=3"));
 }
 
-TEST(LosslessTest, JobsAreNotJudgedWhereTheSpecDoesNotNameTheirValues) {
-  TestCluster cluster("atlas-a2");  // No PFC anywhere.
-  EXPECT_EQ(cluster.Check("lossless").state(), PASS);
-}
-
-void AddVariable(TestCluster* cluster, int host, const std::string& name,
-                 const std::string& value) {
-  EnvironmentVariable* variable = cluster->facts[host]
-                                      .mutable_environment()
-                                      ->mutable_value()
-                                      ->add_variables();
-  variable->set_name(name);
-  variable->set_value(value);
-  variable->set_file("/etc/environment");
-  variable->set_line(3);
+void SetJobs(TestCluster* cluster, const std::string& tc,
+             const std::string& sl) {
+  cluster->SetInLogins(1, "HCCL_RDMA_TC", tc);
+  if (!sl.empty()) cluster->SetInLogins(1, "HCCL_RDMA_SL", sl);
 }
 
 TEST(LosslessTest, WhatAHostSetsForEveryLoginIsJudgedOnThatHost) {
   TestCluster cluster = LosslessCluster();
-  AddVariable(&cluster, 1, "HCCL_RDMA_TC", "132");
-  AddVariable(&cluster, 1, "HCCL_RDMA_SL", "4");
+  SetJobs(&cluster, "132", "4");
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
-  AddVariable(&cluster, 1, "HCCL_RDMA_TC", "12");
-  AddVariable(&cluster, 1, "HCCL_RDMA_SL", "3");
+  SetJobs(&cluster, "12", "3");
   const RuleResult result = cluster.Check("lossless");
   EXPECT_EQ(result.state(), WARN);
   EXPECT_EQ(result.findings_size(), 2);
   const std::string lines = Lines(result);
   EXPECT_THAT(lines, HasSubstr("WARN server1:0-7 class-without-pfc tc=12 "
-                               "(/etc/environment:3), dscp=3, class=2"));
+                               "(/etc/environment:1), dscp=3, class=2"));
   EXPECT_THAT(lines, HasSubstr("WARN server1:0-7 level-without-pfc level=3 "
-                               "(/etc/environment:3), priority=3"));
-}
-
-TEST(LosslessTest, SpecHasTheWordBeforeTheHost) {
-  TestCluster cluster = LosslessCluster();
+                               "(/etc/environment:1), priority=3"));
+  // The spec has the word before the host.
   cluster.spec.mutable_hccl()->set_rdma_tc(132);
   cluster.spec.mutable_hccl()->set_rdma_sl(4);
-  AddVariable(&cluster, 1, "HCCL_RDMA_TC", "12");
-  AddVariable(&cluster, 1, "HCCL_RDMA_SL", "3");
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
 }
 
 TEST(LosslessTest, VariableThatIsNoneOfHcclsIsLeftToHcclEnvironment) {
   TestCluster cluster("atlas-a2");  // No PFC anywhere.
   for (const char* const value : {"", "133", "256", "-4", "$TC", "1e2"}) {
-    AddVariable(&cluster, 1, "HCCL_RDMA_TC", value);
+    SetJobs(&cluster, value, "");
     EXPECT_EQ(cluster.Check("lossless").state(), PASS) << value;
   }
   SetMissing(Missing::TIMED_OUT, "", cluster.facts[1].mutable_environment());
@@ -175,7 +138,7 @@ TEST(LosslessTest, VariableThatIsNoneOfHcclsIsLeftToHcclEnvironment) {
 
 TEST(LosslessTest, OlderToolWithoutTheQueriesIsSkippedWithTheReason) {
   TestCluster cluster("atlas-a2");
-  ForEachDevice(&cluster, [](DeviceFacts& device) {
+  cluster.ForEachDevice([](DeviceFacts& device) {
     for (TextFact* fact :
          {device.mutable_pfc(), device.mutable_dscp_to_tc(),
           device.mutable_priority_to_tc(), device.mutable_roce_port()}) {
@@ -185,7 +148,7 @@ TEST(LosslessTest, OlderToolWithoutTheQueriesIsSkippedWithTheReason) {
   cluster.spec.mutable_hccl()->set_rdma_tc(132);
   const RuleResult result = cluster.Check("lossless");
   EXPECT_EQ(result.state(), SKIPPED);
-  EXPECT_EQ(result.skip_reason(), "the host's hccn_tool has no query for: PFC");
+  EXPECT_EQ(Brief(result.findings(0)), "no-such-query what=PFC");
 }
 
 TEST(LosslessTest, ValueThatTheSpecDemandsAndTheToolDoesNotTellIsUnknown) {
@@ -198,14 +161,13 @@ TEST(LosslessTest, ValueThatTheSpecDemandsAndTheToolDoesNotTellIsUnknown) {
   const RuleResult result = cluster.Check("lossless");
   EXPECT_EQ(result.state(), UNKNOWN);
   EXPECT_THAT(Lines(result),
-              HasSubstr("UNKNOWN server0:3 not-known what=PFC, reason=not "
-                        "supported: Get invalid major cmd., "));
+              HasSubstr("UNKNOWN server0:3 not-known what=PFC, reason="));
 }
 
 TEST(LosslessTest, OneQueryThatAToolLacksCostsNoVerdictAboutTheOthers) {
   TestCluster cluster = LosslessCluster();
   cluster.spec.mutable_hccl()->set_rdma_tc(132);
-  ForEachDevice(&cluster, [](DeviceFacts& device) {
+  cluster.ForEachDevice([](DeviceFacts& device) {
     SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_priority_to_tc());
   });
   EXPECT_EQ(cluster.Check("lossless").state(), PASS);
@@ -268,7 +230,7 @@ TEST(OpticsTest, OlderToolIsSkippedAndAMuteModuleIsUnknown) {
   SetMissing(Missing::TOOL_FAILED, "Control link unreachable.",
              cluster.device(0, 3).mutable_optical());
   EXPECT_EQ(cluster.Check("optics").state(), UNKNOWN);
-  ForEachDevice(&cluster, [](DeviceFacts& device) {
+  cluster.ForEachDevice([](DeviceFacts& device) {
     SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_optical());
   });
   EXPECT_EQ(cluster.Check("optics").state(), SKIPPED);
@@ -288,13 +250,19 @@ TEST(LosslessTest, SwitchThatPausesAnotherPriorityIsAWarning) {
           "right=0,0,0,1,0,0,0,0, command=-pfc -s bitmap 0,0,0,1,0,0,0,0"));
 }
 
-TEST(LinkFlapsTest, HistoryOlderThanADayIsNoFinding) {
+TEST(LinkFlapsTest, OldFallCounterAloneAndBootAreNoFault) {
   TestCluster cluster("atlas-a2");
   LinkHistoryFact::History& history = HistoryOf(&cluster);
-  AddChange(&history, 1985575, true);
-  AddChange(&history, 1985576, false);
+  history.set_downs(1000);
+  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
+  AddChange(&history, 86400, true);
+  AddChange(&history, 86401, false);
   AddChange(&history, 1985591, true);
   EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
+  TestCluster booted("atlas-a2");
+  AddChange(&HistoryOf(&booted), 600, true);
+  AddChange(&HistoryOf(&booted), 600, false);
+  EXPECT_EQ(booted.Check("link-flaps").state(), PASS);
 }
 
 TEST(LinkFlapsTest, FallWithinADayIsAWarningWithItsTime) {
@@ -308,24 +276,6 @@ TEST(LinkFlapsTest, FallWithinADayIsAWarningWithItsTime) {
   EXPECT_EQ(result.state(), WARN);
   EXPECT_THAT(Lines(result),
               HasSubstr("WARN server0:3 went-down times=1 time, ago=2h"));
-}
-
-TEST(LinkFlapsTest, CounterAloneAndAnOldFallAreNoFault) {
-  TestCluster cluster("atlas-a2");
-  LinkHistoryFact::History& history = HistoryOf(&cluster);
-  history.set_downs(1000);
-  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
-  AddChange(&history, 86400, true);
-  AddChange(&history, 86401, false);
-  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
-}
-
-TEST(LinkFlapsTest, PortThatCameUpAfterABootHasNotFallen) {
-  TestCluster cluster("atlas-a2");
-  LinkHistoryFact::History& history = HistoryOf(&cluster);
-  AddChange(&history, 600, true);
-  AddChange(&history, 600, false);
-  EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
 }
 
 TEST(LinkFlapsTest, ToolThatRefusesSinceTheLinkIsDownCostsNoVerdict) {
@@ -371,23 +321,18 @@ TEST(LinkFlapsTest, CountersWithoutAnEarlierReadAreNoFaultAndTheSummarySaysSo) {
   const RuleResult result = cluster.Check("link-flaps");
   EXPECT_EQ(result.state(), PASS);
   EXPECT_THAT(result.summary(),
-              HasSubstr("16 devices on 2 hosts; error counters of 1 device not "
-                        "compared: no earlier reading"));
+              HasSubstr(Say("counters-not-compared", Counted(1, "device"))));
 }
 
 TEST(LinkFlapsTest, ToolWithOnlyOneOfTheQueriesIsJudgedByThatOne) {
   TestCluster cluster("atlas-a2");
-  for (HostFacts& facts : cluster.facts) {
-    for (DeviceFacts& device : *facts.mutable_devices()) {
-      SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_counter_rises());
-    }
-  }
+  cluster.ForEachDevice([](DeviceFacts& device) {
+    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_counter_rises());
+  });
   EXPECT_EQ(cluster.Check("link-flaps").state(), PASS);
-  for (HostFacts& facts : cluster.facts) {
-    for (DeviceFacts& device : *facts.mutable_devices()) {
-      SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_link_history());
-    }
-  }
+  cluster.ForEachDevice([](DeviceFacts& device) {
+    SetMissing(Missing::NOT_SUPPORTED, "", device.mutable_link_history());
+  });
   EXPECT_EQ(cluster.Check("link-flaps").state(), SKIPPED);
 }
 

@@ -85,6 +85,26 @@ void TestCluster::Mute(int host, int index, Missing::Reason reason,
   mute("-stat", facts_of.mutable_counter_rises());
 }
 
+void TestCluster::ForEachDevice(
+    const std::function<void(DeviceFacts&)>& visit) {
+  for (HostFacts& host : facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) visit(device);
+  }
+}
+
+EnvironmentVariable& TestCluster::SetInLogins(int host, const std::string& name,
+                                              const std::string& value,
+                                              const std::string& file,
+                                              int line) {
+  EnvironmentVariable& variable =
+      *facts[host].mutable_environment()->mutable_value()->add_variables();
+  variable.set_name(name);
+  variable.set_value(value);
+  variable.set_file(file);
+  variable.set_line(line);
+  return variable;
+}
+
 JobSpec& TestCluster::StartJob() {
   job.emplace();
   for (const ServerSpec& server : spec.servers()) {
@@ -133,6 +153,13 @@ std::string Brief(const Finding& finding) {
   }
   return absl::StrCat(finding.finding(), values.empty() ? "" : " ",
                       absl::StrJoin(values, ", "));
+}
+
+int64_t JudgedCount(const RuleResult& result) {
+  // "15 of 16 devices on 2 hosts", "2 hosts".
+  const FindingValue* count = &result.seen();
+  while (!count->values().empty()) count = &count->values(0);
+  return count->number();
 }
 
 std::string Lines(const RuleResult& result) {

@@ -3,6 +3,7 @@
 #ifndef TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_
 #define TESTS_SUPPORT_CONFIG_JUDGE_TESTING_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,13 @@ struct TestCluster {
   // The TLS switch in hccn.conf stays.
   void Mute(int host, int index, Missing::Reason reason,
             absl::string_view what);
+  // Visits every device of every host.
+  void ForEachDevice(const std::function<void(DeviceFacts&)>& visit);
+  // Adds a line to a login file of the host.
+  EnvironmentVariable& SetInLogins(int host, const std::string& name,
+                                   const std::string& value,
+                                   const std::string& file = "/etc/environment",
+                                   int line = 1);
 
   // A job of all servers of the spec with all their devices is judged from now
   // on; the test may change it.
@@ -58,6 +66,9 @@ std::string Who(const Finding& finding);
 // Name and values, in English and without those that are empty: "unlike-spec
 // mtu=1500, right=4200".
 std::string Brief(const Finding& finding);
+
+// How many devices, or else hosts, the rule says that it judged.
+int64_t JudgedCount(const RuleResult& result);
 
 // All findings, one per line: "FAIL server0:3 [hccn-tool] down" with its
 // values, and with the cause in brackets where there is one. Their texts are in
