@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -38,9 +36,7 @@ constexpr int kHostsColumns = 100;  // Folded names of one subject.
 constexpr size_t kHostGroups = 10;  // Lines under "Hosts".
 // The last screen of 24 lines has the answer: repairs, and the verdict.
 constexpr int kRepairLines = 18;
-constexpr int kUnbounded = std::numeric_limits<int>::max();
 
-using Subjects = google::protobuf::RepeatedPtrField<Subject>;
 using HostNames = std::set<std::string>;
 
 // The number of findings of each block to print: the first ones, at least one.
@@ -95,10 +91,7 @@ class ReportPrinter {
     if (!head.empty()) page_.Wrapped("", head);
     const std::string job = JobText(report_);
     if (!job.empty()) page_.Whole("", page_.Safe(job));
-    if (!report_.network_namespace().empty()) {
-      page_.Whole(
-          "", Say("report-namespace", page_.Safe(report_.network_namespace())));
-    }
+    page_.Optional("report-namespace", report_.network_namespace());
     page_.PrintNotes(report_.notes());
   }
 
@@ -175,9 +168,7 @@ class ReportPrinter {
       hidden += group->second.size();
     }
     if (hidden > 0) {
-      page_.out() << "  "
-                  << Say("report-hidden-hosts", Count(hidden, "more host"))
-                  << "\n";
+      page_.Whole("  ", Say("report-hidden-hosts", Count(hidden, "more host")));
     }
     for (auto group = first_shown; group != groups.end(); ++group) {
       const auto& [state, reason] = group->first;
@@ -320,17 +311,14 @@ class ReportPrinter {
 
   void PrintSummary() {
     page_.out() << "\n";
-    const State verdict = KnownState(report_.verdict());
-    if (!report_.error().empty()) {
-      return page_.Sentence(VerdictWord(report_), StatePaint(verdict),
-                            report_.error());
-    }
     page_.Sentence(
-        VerdictWord(report_), StatePaint(verdict),
-        Say("report-summary", CountsText(CountStates(report_.rules())),
-            Count(report_.rules_size(), "rule"),
-            Count(report_.hosts_size(), "host"),
-            ElapsedText(report_.elapsed_ms())));
+        VerdictWord(report_), StatePaint(report_.verdict()),
+        !report_.error().empty()
+            ? report_.error()
+            : Say("report-summary", CountsText(CountStates(report_.rules())),
+                  Count(report_.rules_size(), "rule"),
+                  Count(report_.hosts_size(), "host"),
+                  ElapsedText(report_.elapsed_ms())));
   }
 
   const Report& report_;
@@ -346,9 +334,6 @@ constexpr int kReasonColumns = 100;
 constexpr int kFailingColumns = 160;
 constexpr int kErrorColumns = 300;
 
-using Subjects = google::protobuf::RepeatedPtrField<Subject>;
-using HostNames = std::set<std::string>;
-
 // True if it only says that these hosts are absent.
 bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
   return !subjects.empty() &&
@@ -360,8 +345,8 @@ bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
 // Reasons of the verdict beside absent hosts, most important first.
 std::vector<std::string> Reasons(const Report& report, State verdict) {
   HostNames absent;
-  for (const HostStatus& host : report.hosts()) {
-    if (!host.no_facts_reason().empty()) absent.insert(host.host());
+  for (const auto& [why, hosts] : SilentHosts(report)) {
+    absent.insert(hosts.begin(), hosts.end());
   }
   FindingOverview overview = ArrangeFindings(report);
   absl::c_stable_sort(overview.blocks,
@@ -392,13 +377,6 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
     reasons.push_back(CauseText(cause, group, 1, 40));
   }
   return reasons;
-}
-
-// "server[0-3]: no answer: never attached", in the report's order.
-std::vector<std::string> AbsentReasons(const Report& report) {
-  return Each<std::string>(SilentHosts(report), [](const auto& silent) {
-    return absl::StrCat(HostsText(silent.second, 40), ": ", silent.first);
-  });
 }
 
 }  // namespace
@@ -441,7 +419,10 @@ std::string ReportShort(const Report& report, bool utf8) {
       hosts.empty() ? Say("short-counts", VerdictWord(report), counts)
                     : Say("short-on", VerdictWord(report), hosts, counts));
   std::vector<std::string> reasons = Reasons(report, verdict);
-  std::vector<std::string> absent = AbsentReasons(report);
+  std::vector<std::string> absent =
+      Each<std::string>(SilentHosts(report), [](const auto& silent) {
+        return absl::StrCat(HostsText(silent.second, 40), ": ", silent.first);
+      });
   const size_t all = reasons.size() + absent.size();
   // One group of absent hosts is always named.
   if (!absent.empty()) {
