@@ -95,44 +95,40 @@ class ReportPrinter {
     page_.PrintNotes(report_.notes());
   }
 
-  using Rules = std::vector<const RuleResult*>;
+  Row RuleRow(const RuleResult& rule) const {
+    std::string text =
+        rule.state() == SKIPPED ? rule.skip_reason() : rule.summary();
+    if (IsTrouble(rule.state())) {  // Its notes, with how much it found.
+      text.replace(0, text.find("; "), Count(rule.findings_size(), "finding"));
+    }
+    return {
+        StateCell(rule.state()), {page_.Safe(rule.rule())}, {page_.Safe(text)}};
+  }
 
   // One line for each category, in the report's order; when verbose, one for
   // each rule, worst first.
   void PrintRules() {
-    FirstSeen<std::string, Rules> categories;
+    FirstSeen<std::string, std::vector<const RuleResult*>> categories;
     FirstSeen<std::string, size_t> not_run;
-    Rules rules;
     for (const RuleResult& rule : report_.rules()) {
       if (rule.not_run()) {
         ++not_run[rule.skip_reason()];
-        continue;
+      } else {
+        categories[verbose_ ? "" : rule.category()].push_back(&rule);
       }
-      categories[rule.category()].push_back(&rule);
-      rules.push_back(&rule);
     }
-    absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
-      return KnownState(a->state()) > KnownState(b->state());
-    });
     std::vector<Row> rows;
-    if (verbose_) {
-      for (const RuleResult* rule : rules) {
-        std::string text = rule->summary();
-        if (rule->state() == SKIPPED) text = rule->skip_reason();
-        if (IsTrouble(rule->state())) {  // Its notes, with how much it found.
-          text.replace(0, text.find("; "),
-                       Count(rule->findings_size(), "finding"));
-        }
-        rows.push_back({StateCell(rule->state()),
-                        {page_.Safe(rule->rule())},
-                        {page_.Safe(text)}});
-      }
-    } else {
-      for (const auto& [category, of_it] : categories) {
+    for (auto& [category, rules] : categories.items()) {
+      if (!verbose_) {
         rows.push_back(
             {{page_.Safe(category.empty() ? Say("report-other") : category)},
-             {CountsText(CountStates(of_it))}});
+             {CountsText(CountStates(rules))}});
+        continue;
       }
+      absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
+        return KnownState(a->state()) > KnownState(b->state());
+      });
+      for (const RuleResult* rule : rules) rows.push_back(RuleRow(*rule));
     }
     if (!rows.empty()) {
       page_.Title(Say(verbose_ ? "report-every-rule" : "report-rules"));
