@@ -1,7 +1,6 @@
 #include "client/print/apply_table.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -91,9 +90,8 @@ using Detail = std::pair<std::string, std::string>;  // Its key and its text.
 std::vector<Detail> DetailsOf(const ApplyResult& result) {
   std::vector<Detail> details;
   for (const StepOutcome& step : result.steps()) {
-    if (step.detail().empty() ||
-        absl::StrContains(result.error(), step.detail()))
-      continue;
+    // The error has it already, or there is none.
+    if (absl::StrContains(result.error(), step.detail())) continue;
     details.push_back(
         {Say("apply-step"), Say("apply-step-detail", step.step(),
                                 StepWord(step.state()), step.detail())});
@@ -222,16 +220,16 @@ void PrintWaves(const ApplyReport& report, Page& page) {
   const Waves waves(static_cast<size_t>(report.hosts_size()), report.canary(),
                     report.wave_size());
   if (waves.count() < 2) return;
+  const auto result_of = [&](size_t from, size_t to) {
+    return WaveResult(report, waves.begin(from), waves.begin(to));
+  };
   std::vector<Row> rows;
   for (size_t wave = 0; wave < waves.count();) {
     const size_t first = wave;
-    const std::string result =
-        WaveResult(report, waves.begin(first), waves.begin(first + 1));
+    const std::string result = result_of(first, first + 1);
     do {
       ++wave;
-    } while (wave < waves.count() &&
-             WaveResult(report, waves.begin(wave), waves.begin(wave + 1)) ==
-                 result);
+    } while (wave < waves.count() && result_of(wave, wave + 1) == result);
     std::vector<std::string> hosts;
     for (size_t i = waves.begin(first); i < waves.begin(wave); ++i) {
       hosts.push_back(report.hosts(static_cast<int>(i)).host());
@@ -242,8 +240,7 @@ void PrintWaves(const ApplyReport& report, Page& page) {
                            wave > first + 1 ? absl::StrCat("-", wave) : ""),
               waves.count())},
          {page.Safe(HostsText(hosts, kEndColumns))},
-         {page.Safe(
-             WaveResult(report, waves.begin(first), waves.begin(wave)))}});
+         {page.Safe(result_of(first, wave))}});
   }
   page.Title(Say("apply-waves"));
   page.PrintTable(rows, {/*indent=*/2, TableLayout::Last::kIsWrapped});
@@ -276,15 +273,14 @@ std::string StepWord(StepOutcome::State state) {
 }
 
 State SupportedVerdict(const ApplyReport& report) {
-  std::set<State> ends;
+  State worst = report.hosts().empty() ? UNKNOWN : PASS;
   bool left_out = false;
   for (const ApplyResult& host : report.hosts()) {
-    ends.insert(HostEnd(host.outcome(), report.rollback()));
+    worst = WorseState(worst, HostEnd(host.outcome(), report.rollback()));
     left_out |= host.outcome() == ApplyResult::NOT_STARTED;
   }
-  if (ends.count(FAIL) > 0) return FAIL;
-  if (ends.count(UNKNOWN) > 0 || ends.empty() ||
-      report.schema_version() != kSchemaVersion) {
+  if (worst == FAIL) return FAIL;
+  if (worst == UNKNOWN || report.schema_version() != kSchemaVersion) {
     return UNKNOWN;
   }
   if (report.outcome() == ApplyReport::STOPPED) return FAIL;
@@ -309,13 +305,11 @@ std::string RunWord(const ApplyReport& report) {
 bool MayHold(ApplyResult::Outcome outcome) { return RowOf(outcome).may_hold; }
 
 bool LeftChanges(const ApplyReport& report) {
-  if (report.rollback() || report.outcome() == ApplyReport::RUNNING) {
-    return false;
-  }
-  return absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
-    return host.outcome() != ApplyResult::OUTCOME_UNSPECIFIED &&
-           MayHold(host.outcome());
-  });
+  return !report.rollback() && report.outcome() != ApplyReport::RUNNING &&
+         absl::c_any_of(report.hosts(), [](const ApplyResult& host) {
+           return host.outcome() != ApplyResult::OUTCOME_UNSPECIFIED &&
+                  MayHold(host.outcome());
+         });
 }
 
 std::string ConfirmationText(const Confirmation& confirmation,
@@ -334,7 +328,7 @@ std::string ConfirmationText(const Confirmation& confirmation,
                  deadline, SayPart("apply-waits-for", confirmation.waits_for()),
                  apply_id);
     case Confirmation::CONFIRMED:
-      return ConfirmedText(confirmation);
+      return ValueText(ConfirmedWords(confirmation));
     case Confirmation::GOES_BACK:
       return Say(is_back ? "apply-reverted" : "apply-reverts", deadline);
     default:
@@ -345,10 +339,10 @@ std::string ConfirmationText(const Confirmation& confirmation,
 void PrintApplyTable(const ApplyReport& report, const Style& style,
                      std::ostream& out, bool rollback_hint) {
   Page page(style, out);
-  out << JoinParts(", ",
-                   {SayPart("report-cluster", page.Strong(report.cluster())),
-                    page.Safe(RunText(report))})
-      << "\n";
+  page.Whole(
+      "",
+      JoinParts(", ", {SayPart("report-cluster", page.Strong(report.cluster())),
+                       page.Safe(RunText(report))}));
   page.PrintNotes(report.notes());
   PrintHosts(report, page);
   PrintWaves(report, page);
@@ -375,9 +369,7 @@ std::string WaveText(const ApplyWave& wave) {
   const bool begins = wave.result().empty();
   return Say(begins ? "apply-wave-begins" : "apply-wave-ended", wave.wave(),
              wave.waves(),
-             begins ? HostsText({wave.hosts().begin(), wave.hosts().end()},
-                                kEndColumns)
-                    : wave.result());
+             begins ? HostsText(wave.hosts(), kEndColumns) : wave.result());
 }
 
 std::string CancelText(const CancelResponse& cancelled) {

@@ -94,8 +94,7 @@ void PrintHosts(const char* words,
                 const google::protobuf::RepeatedPtrField<std::string>& hosts,
                 Page& page) {
   if (hosts.empty()) return;
-  page.Wrapped(Say(words),
-               page.Safe(HostsText({hosts.begin(), hosts.end()}, 200)));
+  page.Wrapped(Say(words), page.Safe(HostsText(hosts, 200)));
 }
 
 std::string Summary(const HistoryEntry& entry) {

@@ -277,9 +277,8 @@ std::string HostsShort(const ListHostsResponse& response,
   for (const HostEntry& host : response.hosts()) {
     hosts_of[PresenceOf(host)].push_back(host.host());
     if (HasDrift(host)) drifted.push_back(host.host());
-    if (!host.in_spec()) continue;
-    ++in_spec;
-    if (host.attached()) ++attached;
+    in_spec += host.in_spec();
+    attached += host.in_spec() && host.attached();
   }
   if (state.has_value()) {
     const auto& hosts = hosts_of[static_cast<Presence>(*state)];
@@ -347,10 +346,7 @@ void PrintTokens(const ListTokensResponse& tokens, const Style& style,
           now < end ? Paint::kNone : Paint::kDim},
          {page.Safe(token.creator())}});
   }
-  if (rows.size() == 1) {
-    out << Say("hosts-no-tokens") << "\n";
-    return;
-  }
+  if (rows.size() == 1) return page.Whole("", Say("hosts-no-tokens"));
   page.PrintTable(rows, {});
 }
 
@@ -380,11 +376,10 @@ void PrintCertificates(const ListCertificatesResponse& certificates,
       page);
   for (const OwnCertificate& own : certificates.own()) {
     const absl::Time end = absl::FromUnixMillis(own.ends_ms());
-    out << page.Safe(Say(own.ends_ms() == 0           ? "hosts-own-unknown"
-                         : end - now <= kByHandNotice ? "hosts-own-by-hand"
-                                                      : "hosts-own",
-                         own.what(), UntilText(own.ends_ms())))
-        << "\n";
+    const char* const row = own.ends_ms() == 0           ? "hosts-own-unknown"
+                            : end - now <= kByHandNotice ? "hosts-own-by-hand"
+                                                         : "hosts-own";
+    page.Whole("", page.Safe(Say(row, own.what(), UntilText(own.ends_ms()))));
   }
   out << "\n"
       << JoinParts(": ", {page.Safe(certificates.cluster()),

@@ -20,10 +20,6 @@ namespace {
 constexpr int kHostColumns = 40;
 constexpr int kKeyColumns = 5;
 
-std::string HostsOf(const LogCode& code) {
-  return HostsText({code.hosts().begin(), code.hosts().end()}, kHostColumns);
-}
-
 std::string Head(absl::string_view words) {
   return absl::StrCat("  ", Padded(Say(words), kKeyColumns), "  ");
 }
@@ -32,7 +28,7 @@ void PrintCode(const LogCode& code, const LogsAnswer& answer, Page& page) {
   page.Wrapped(
       absl::StrCat(page.Strong(code.code()), "  "),
       JoinParts(": ", {Say("logs-lines-on", Count(code.lines(), "line"),
-                           page.Safe(HostsOf(code))),
+                           page.Safe(HostsText(code.hosts(), kHostColumns))),
                        code.meaning()}));
   for (const LogsOfHost& host : answer.hosts()) {
     const LogHit* const first =
@@ -170,22 +166,18 @@ void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
       AddDetails(hit, ends, &tls[hit.code()], &code);
     }
   }
-  std::vector<LogCode> sorted;
+  answer->clear_codes();
   for (auto& [name, code] : codes) {
     code.set_meaning(ErrorCodeMeaning(name));
-    if (tls[name].size() > 1) {
-      code.add_details(Say("logs-tls-differs"));
-    }
+    if (tls[name].size() > 1) code.add_details(Say("logs-tls-differs"));
     for (const Rule* rule : RulesOfErrorCode(name)) {
       code.add_rules(std::string(rule->name));
     }
-    sorted.push_back(std::move(code));
+    *answer->add_codes() = std::move(code);
   }
-  absl::c_stable_sort(sorted, [](const LogCode& a, const LogCode& b) {
-    return a.lines() < b.lines();
-  });
-  answer->clear_codes();
-  for (LogCode& code : sorted) *answer->add_codes() = std::move(code);
+  absl::c_stable_sort(
+      *answer->mutable_codes(),
+      [](const LogCode& a, const LogCode& b) { return a.lines() < b.lines(); });
 }
 
 size_t CountUnread(const LogsAnswer& answer) {
@@ -228,8 +220,8 @@ void PrintLogsTable(const LogsAnswer& answer, const LogsQuery& asked,
 std::string LogsShort(const LogsAnswer& answer) {
   std::vector<std::string> parts;
   for (const LogCode& code : answer.codes()) {
-    parts.push_back(
-        Say("logs-short-code", code.code(), code.lines(), HostsOf(code)));
+    parts.push_back(Say("logs-short-code", code.code(), code.lines(),
+                        HostsText(code.hosts(), kHostColumns)));
   }
   if (parts.empty()) {
     parts.push_back(

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "config/words/fact_text.h"
@@ -77,14 +76,10 @@ std::string AllowsText(const HostAllows& allows) {
 
 void PrintHead(const HostFacts& facts, absl::Time now, Page& page) {
   if (facts.observed_at_ms() != 0) {
-    page.out() << Say("hosts-observed", AgeText(facts.observed_at_ms(), now),
-                      ElapsedText(facts.elapsed_ms()))
-               << "\n";
+    page.Whole("", Say("hosts-observed", AgeText(facts.observed_at_ms(), now),
+                       ElapsedText(facts.elapsed_ms())));
   }
-  if (!facts.network_namespace().empty()) {
-    page.Whole("",
-               Say("report-namespace", page.Safe(facts.network_namespace())));
-  }
+  page.Optional("report-namespace", facts.network_namespace());
   if (!facts.simulation().empty()) page.PrintNote(facts.simulation());
   if (facts.has_allows()) {
     page.Whole("", page.Safe(Say("hosts-allows", AllowsText(facts.allows()))));

@@ -2,7 +2,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "config/words/number_text.h"
 #include "config/words/words.h"
 
@@ -102,7 +101,7 @@ FindingOverview ArrangeFindings(const Report& report, bool whole) {
           group.rules.push_back(rule.rule());
         }
       } else if (IsTrouble(state)) {
-        blocks.insert({state, {rule.rule(), state, rule.why(), {}}})
+        blocks.insert({state, {rule.rule(), state, rule.why(), rule.source()}})
             .first->second.findings.push_back(&finding);
       }
     }
@@ -145,17 +144,12 @@ std::string VerdictWord(const Report& report) {
 }
 
 std::string VerdictSentence(const Report& report) {
-  if (!report.error().empty()) return Say("sentence-not-checked");
-  switch (KnownState(report.verdict())) {
-    case PASS:
-      return Say("sentence-ready");
-    case WARN:
-      return Say("sentence-warnings");
-    case FAIL:
-      return Say("sentence-not-ready");
-    default:
-      return Say("sentence-unknown");
-  }
+  const State verdict = KnownState(report.verdict());
+  return Say(!report.error().empty() ? "sentence-not-checked"
+             : verdict == PASS       ? "sentence-ready"
+             : verdict == WARN       ? "sentence-warnings"
+             : verdict == FAIL       ? "sentence-not-ready"
+                                     : "sentence-unknown");
 }
 
 std::string ReportName(const Report& report) {

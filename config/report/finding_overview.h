@@ -21,6 +21,27 @@ inline bool IsTrouble(State state) {
   return WorseState(KnownState(state), SKIPPED) != SKIPPED;
 }
 
+// A host's own state, or that of what is known about it, whichever is worse.
+inline State HostStateOf(const HostStatus& host) {
+  return WorseState(host.state(),
+                    host.no_facts_reason().empty() ? PASS : UNKNOWN);
+}
+
+// Calls visit(finding, subject) for each subject, or without one for an empty
+// one, of each finding that IsTrouble.
+template <typename Visit>
+void ForEachTrouble(const Report& report, const Visit& visit) {
+  for (const RuleResult& rule : report.rules()) {
+    for (const Finding& finding : rule.findings()) {
+      if (!IsTrouble(finding.state())) continue;
+      for (const Subject& subject : finding.subjects()) visit(finding, subject);
+      if (finding.subjects().empty()) {
+        visit(finding, Subject::default_instance());
+      }
+    }
+  }
+}
+
 // The words of a fix before its command; the whole fix for a finding in words
 // alone, such as the controller's own.
 inline const std::string& FixWords(const Finding& finding) {
@@ -56,14 +77,15 @@ struct FindingBlock {
   std::string rule;
   State state;
   std::string why;  // The rule's default.
-  std::vector<const Finding*> findings;
+  std::string source;
+  std::vector<const Finding*> findings = {};
 };
 
 // All findings that follow from one other rule.
 struct CauseGroup {
   State state = WARN;
   std::vector<std::string> rules;
-  google::protobuf::RepeatedPtrField<Subject> subjects;
+  Subjects subjects;
 };
 
 struct FindingOverview {

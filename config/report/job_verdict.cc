@@ -46,12 +46,11 @@ struct Reported {
 };
 using ReportedByHost = std::map<absl::string_view, std::vector<Reported>>;
 
-// Findings of one host, or of all and of none.
-ReportedByHost FindingsByHost(const Report& report, const std::string* only) {
+// Findings of each host, and of none.
+ReportedByHost FindingsByHost(const Report& report) {
   const FindingRoots roots(report);
   ReportedByHost told;
-  const auto add = [&](const Finding& finding, const Subject& subject) {
-    if (only != nullptr && subject.host() != *only) return;
+  ForEachTrouble(report, [&](const Finding& finding, const Subject& subject) {
     std::vector<Reported>& of_host = told[subject.host()];
     if (of_host.empty() || of_host.back().finding != &finding) {
       of_host.push_back(
@@ -59,14 +58,7 @@ ReportedByHost FindingsByHost(const Report& report, const std::string* only) {
     }
     of_host.back().devices.insert(subject.devices().begin(),
                                   subject.devices().end());
-  };
-  for (const RuleResult& rule : report.rules()) {
-    for (const Finding& finding : rule.findings()) {
-      if (!IsTrouble(finding.state())) continue;
-      for (const Subject& subject : finding.subjects()) add(finding, subject);
-      if (finding.subjects().empty()) add(finding, Subject::default_instance());
-    }
-  }
+  });
   return told;
 }
 
@@ -98,12 +90,8 @@ FindingValue WordsOf(const Finding& finding) {
   FindingValue words;
   words.set_words(absl::StrCat(finding.rule(), "/", finding.finding()));
   *words.mutable_values() = finding.values();
-  const Waiver& waiver = finding.waiver();
-  if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return words;
-  const FindingValue waived = Worded(
-      waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
-      Worded(absl::StrCat("hook-state-", StateWord(waiver.waived_from()))),
-      WaiverWords(waiver));
+  const FindingValue waived = WaivedEnd(finding);
+  if (waived.words().empty()) return words;
   words.set_text(
       std::string(absl::StripSuffix(finding.observed(), EnglishText(waived))));
   return Worded("headed", words, waived);
@@ -147,11 +135,10 @@ std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
 void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   std::vector<std::vector<JobReason>> reasons;
   for (JobVerdict::Host& host : *verdict->mutable_hosts()) {
+    reasons.emplace_back();
     const auto of_host = told.find(host.host());
-    reasons.push_back(of_host == told.end()
-                          ? std::vector<JobReason>()
-                          : ReasonsOf(of_host->second, kMaxReasonsOfHost));
     if (of_host == told.end()) continue;
+    reasons.back() = ReasonsOf(of_host->second, kMaxReasonsOfHost);
     for (const Reported& each : of_host->second) {
       host.set_state(
           WorseState(host.state(), KnownState(each.finding->state())));
@@ -176,11 +163,8 @@ void AddHosts(const Report& report, const JobSpec& job, JobVerdict* verdict) {
   for (const HostStatus& status : report.hosts()) {
     JobVerdict::Host* const host = verdict->add_hosts();
     host->set_host(status.host());
-    const State state = KnownState(status.state());
-    host->set_state(!IsTrouble(state) ? PASS : state);
-    if (!status.no_facts_reason().empty()) {
-      host->set_state(WorseState(host->state(), UNKNOWN));
-    }
+    const State state = HostStateOf(status);
+    host->set_state(IsTrouble(state) ? state : PASS);
     known.insert(status.host());
   }
   if (report.hosts_size() >= job.servers_size()) return;
@@ -196,11 +180,8 @@ void AddHosts(const Report& report, const JobSpec& job, JobVerdict* verdict) {
 
 std::vector<JobReason> ReasonsAbout(const Report& report,
                                     absl::string_view host) {
-  const std::string only(host);
-  ReportedByHost told = FindingsByHost(report, &only);
-  return told.empty() ? std::vector<JobReason>()
-                      : ReasonsOf(std::move(told.begin()->second),
-                                  std::numeric_limits<size_t>::max());
+  return ReasonsOf(std::move(FindingsByHost(report)[host]),
+                   std::numeric_limits<size_t>::max());
 }
 
 JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
@@ -212,7 +193,7 @@ JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job) {
   verdict.set_run_id(report.run_id());
   verdict.set_verdict(SupportedVerdict(report));
   AddHosts(report, job, &verdict);
-  ReportedByHost told = FindingsByHost(report, nullptr);
+  ReportedByHost told = FindingsByHost(report);
   AddReasons(told, &verdict);
   for (const JobVerdict::Host& host : verdict.hosts()) {
     verdict.set_verdict(WorseState(verdict.verdict(), host.state()));

@@ -23,10 +23,8 @@ std::string MessageJson(const google::protobuf::Message& message,
   options.always_print_primitive_fields = with_defaults;
   std::unique_ptr<google::protobuf::Message> english(message.New());
   english->CopyFrom(message);
-  {
-    const InLanguage in_english(Language::kEnglish);
-    RenderWords(english.get(), /*drop=*/true);
-  }
+  const InLanguage in_english(Language::kEnglish);
+  RenderWords(english.get(), /*drop=*/true);
   // Maps are in the order of their keys: the same message, the same bytes.
   std::string bytes;
   {
@@ -47,10 +45,7 @@ std::string MessageJson(const google::protobuf::Message& message,
       bytes, &json, options);
   // Our messages have no Any; only a mistake of ours can fail here.
   if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
-  while (!json.empty() && json.back() == '\n') json.pop_back();
-  std::string safe = SafeJson(json);
-  safe += '\n';
-  return safe;
+  return absl::StrCat(SafeJson(absl::StripTrailingAsciiWhitespace(json)), "\n");
 }
 
 std::string OnOneLine(const std::string& json) {

@@ -1,6 +1,5 @@
 #include "config/report/repair_list.h"
 
-#include <algorithm>
 #include <set>
 
 #include "absl/algorithm/container.h"
@@ -11,7 +10,6 @@
 #include "config/report/finding_overview.h"
 #include "config/words/number_text.h"
 #include "config/words/state_word.h"
-#include "config/words/subject_text.h"
 #include "config/words/words.h"
 
 namespace clusterd {
@@ -21,24 +19,20 @@ constexpr int kWordsColumns = 100;
 constexpr int kHostsColumns = 40;
 constexpr size_t kOwnCommands = 4;    // Beside one line for `clusterctl plan`.
 constexpr size_t kRepairsOfRule = 3;  // More of one rule become one.
-constexpr absl::string_view kPlan = "`clusterctl plan`";
 // Findings of rule device-ip-set, whose value is the number of planned values.
 constexpr absl::string_view kNeverConfigured = "never-configured";
-
-std::string ExplainCommand(absl::string_view rule) {
-  return Say("repair-explain", rule);
-}
 
 // The words of a fix without a command for single devices, or the command that
 // is all of it. Long words are those of explain.
 std::string HowText(const Finding& finding) {
   const std::string& words =
       finding.short_fix().empty() ? FixWords(finding) : finding.short_fix();
-  if (words.empty() && finding.command().empty()) {
-    return ExplainCommand(finding.rule());
+  if (words.empty() && !finding.command().empty()) {
+    return absl::StrCat("`", finding.command(), "`");
   }
-  if (words.empty()) return absl::StrCat("`", finding.command(), "`");
-  if (TextColumns(words) > kWordsColumns) return ExplainCommand(finding.rule());
+  if (words.empty() || TextColumns(words) > kWordsColumns) {
+    return Say("repair-explain", finding.rule());
+  }
   return absl::StrReplaceAll(words, {{"\n", "; "}});
 }
 
@@ -86,7 +80,7 @@ const char* CablingOf(const Report& report, absl::string_view host) {
 Drafts DraftsOf(const Report& report) {
   const FindingRoots roots(report);
   Drafts drafts;
-  const auto add = [&](const Finding& finding, const Subject& subject) {
+  ForEachTrouble(report, [&](const Finding& finding, const Subject& subject) {
     const Finding& root = roots.Of(finding, subject);
     const bool is_new =
         absl::StartsWith(root.finding(), kNeverConfigured) &&
@@ -98,7 +92,7 @@ Drafts DraftsOf(const Report& report) {
                                             : cause,
                             root.has_waiver()},
                            is_new ? CablingOf(report, subject.host())
-                           : root.fixed_by_plan() ? std::string(kPlan)
+                           : root.fixed_by_plan() ? ""
                                                   : HowText(root)}];
     draft.by_plan = root.fixed_by_plan() && !is_new;
     draft.roots.insert(&root);
@@ -112,14 +106,7 @@ Drafts DraftsOf(const Report& report) {
     }
     if (repair.rules.empty()) AddRule(root.rule(), &repair);
     AddRule(finding.rule(), &repair);
-  };
-  for (const RuleResult& rule : report.rules()) {
-    for (const Finding& finding : rule.findings()) {
-      if (!IsTrouble(finding.state())) continue;
-      for (const Subject& subject : finding.subjects()) add(finding, subject);
-      if (finding.subjects().empty()) add(finding, Subject::default_instance());
-    }
-  }
+  });
   return drafts;
 }
 
@@ -189,7 +176,7 @@ std::vector<Repair> ListRepairs(const Report& report) {
     if (all.size() > kRepairsOfRule) {
       Repair folded;
       for (const Repair& each : all) Merge(each, &folded);
-      folded.how = ExplainCommand(rule.first);
+      folded.how = Say("repair-explain", rule.first);
       all = {folded};
     }
     absl::c_copy(all, std::back_inserter(repairs));

@@ -10,16 +10,17 @@
 #include <string>
 #include <vector>
 
+#include "config/words/subject_text.h"
 #include "proto/finding.pb.h"
 
 namespace clusterd {
 
 struct Repair {
-  State state = WARN;  // The worst of all that it puts in order.
-  google::protobuf::RepeatedPtrField<Subject> subjects;  // The causes' only.
-  std::vector<std::string> rules;                        // The cause's first.
-  std::string how;      // In words, or commands in backquotes.
-  std::string command;  // A single cause's, beside words in `how`.
+  State state = WARN;              // The worst of all that it puts in order.
+  Subjects subjects;               // The causes' only.
+  std::vector<std::string> rules;  // The cause's first.
+  std::string how;                 // In words, or commands in backquotes.
+  std::string command;             // A single cause's, beside words in `how`.
   size_t causes = 1;
 };
 

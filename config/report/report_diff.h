@@ -55,7 +55,9 @@ ReportDiff DiffReports(const Report& before, const Report& after);
 void AddNote(const FindingValue& words, ReportDiff* diff);
 
 // Its notes in the current language.
-std::vector<std::string> DiffNotes(const ReportDiff& diff);
+inline std::vector<std::string> DiffNotes(const ReportDiff& diff) {
+  return TextsOf(diff.notes_words(), diff.notes());
+}
 
 // "2 worse, 1 resolved, 3 not judged any more, 1 host added, 2 hosts removed,
 // cluster.yaml changed", in the words of kTurns, without zero counts; "verdict

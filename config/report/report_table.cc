@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -38,9 +36,7 @@ constexpr int kHostsColumns = 100;  // Folded names of one subject.
 constexpr size_t kHostGroups = 10;  // Lines under "Hosts".
 // The last screen of 24 lines has the answer: repairs, and the verdict.
 constexpr int kRepairLines = 18;
-constexpr int kUnbounded = std::numeric_limits<int>::max();
 
-using Subjects = google::protobuf::RepeatedPtrField<Subject>;
 using HostNames = std::set<std::string>;
 
 // The number of findings of each block to print: the first ones, at least one.
@@ -95,51 +91,44 @@ class ReportPrinter {
     if (!head.empty()) page_.Wrapped("", head);
     const std::string job = JobText(report_);
     if (!job.empty()) page_.Whole("", page_.Safe(job));
-    if (!report_.network_namespace().empty()) {
-      page_.Whole(
-          "", Say("report-namespace", page_.Safe(report_.network_namespace())));
-    }
+    page_.Optional("report-namespace", report_.network_namespace());
     page_.PrintNotes(report_.notes());
   }
 
-  using Rules = std::vector<const RuleResult*>;
+  Row RuleRow(const RuleResult& rule) const {
+    std::string text =
+        rule.state() == SKIPPED ? rule.skip_reason() : rule.summary();
+    if (IsTrouble(rule.state())) {  // Its notes, with how much it found.
+      text.replace(0, text.find("; "), Count(rule.findings_size(), "finding"));
+    }
+    return {
+        StateCell(rule.state()), {page_.Safe(rule.rule())}, {page_.Safe(text)}};
+  }
 
   // One line for each category, in the report's order; when verbose, one for
   // each rule, worst first.
   void PrintRules() {
-    FirstSeen<std::string, Rules> categories;
+    FirstSeen<std::string, std::vector<const RuleResult*>> categories;
     FirstSeen<std::string, size_t> not_run;
-    Rules rules;
     for (const RuleResult& rule : report_.rules()) {
       if (rule.not_run()) {
         ++not_run[rule.skip_reason()];
-        continue;
+      } else {
+        categories[verbose_ ? "" : rule.category()].push_back(&rule);
       }
-      categories[rule.category()].push_back(&rule);
-      rules.push_back(&rule);
     }
-    absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
-      return KnownState(a->state()) > KnownState(b->state());
-    });
     std::vector<Row> rows;
-    if (verbose_) {
-      for (const RuleResult* rule : rules) {
-        std::string text = rule->summary();
-        if (rule->state() == SKIPPED) text = rule->skip_reason();
-        if (IsTrouble(rule->state())) {  // Its notes, with how much it found.
-          text.replace(0, text.find("; "),
-                       Count(rule->findings_size(), "finding"));
-        }
-        rows.push_back({StateCell(rule->state()),
-                        {page_.Safe(rule->rule())},
-                        {page_.Safe(text)}});
-      }
-    } else {
-      for (const auto& [category, of_it] : categories) {
+    for (auto& [category, rules] : categories.items()) {
+      if (!verbose_) {
         rows.push_back(
             {{page_.Safe(category.empty() ? Say("report-other") : category)},
-             {CountsText(CountStates(of_it))}});
+             {CountsText(CountStates(rules))}});
+        continue;
       }
+      absl::c_stable_sort(rules, [](const RuleResult* a, const RuleResult* b) {
+        return KnownState(a->state()) > KnownState(b->state());
+      });
+      for (const RuleResult* rule : rules) rows.push_back(RuleRow(*rule));
     }
     if (!rows.empty()) {
       page_.Title(Say(verbose_ ? "report-every-rule" : "report-rules"));
@@ -175,9 +164,7 @@ class ReportPrinter {
       hidden += group->second.size();
     }
     if (hidden > 0) {
-      page_.out() << "  "
-                  << Say("report-hidden-hosts", Count(hidden, "more host"))
-                  << "\n";
+      page_.Whole("  ", Say("report-hidden-hosts", Count(hidden, "more host")));
     }
     for (auto group = first_shown; group != groups.end(); ++group) {
       const auto& [state, reason] = group->first;
@@ -320,17 +307,14 @@ class ReportPrinter {
 
   void PrintSummary() {
     page_.out() << "\n";
-    const State verdict = KnownState(report_.verdict());
-    if (!report_.error().empty()) {
-      return page_.Sentence(VerdictWord(report_), StatePaint(verdict),
-                            report_.error());
-    }
     page_.Sentence(
-        VerdictWord(report_), StatePaint(verdict),
-        Say("report-summary", CountsText(CountStates(report_.rules())),
-            Count(report_.rules_size(), "rule"),
-            Count(report_.hosts_size(), "host"),
-            ElapsedText(report_.elapsed_ms())));
+        VerdictWord(report_), StatePaint(report_.verdict()),
+        !report_.error().empty()
+            ? report_.error()
+            : Say("report-summary", CountsText(CountStates(report_.rules())),
+                  Count(report_.rules_size(), "rule"),
+                  Count(report_.hosts_size(), "host"),
+                  ElapsedText(report_.elapsed_ms())));
   }
 
   const Report& report_;
@@ -346,9 +330,6 @@ constexpr int kReasonColumns = 100;
 constexpr int kFailingColumns = 160;
 constexpr int kErrorColumns = 300;
 
-using Subjects = google::protobuf::RepeatedPtrField<Subject>;
-using HostNames = std::set<std::string>;
-
 // True if it only says that these hosts are absent.
 bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
   return !subjects.empty() &&
@@ -360,8 +341,8 @@ bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
 // Reasons of the verdict beside absent hosts, most important first.
 std::vector<std::string> Reasons(const Report& report, State verdict) {
   HostNames absent;
-  for (const HostStatus& host : report.hosts()) {
-    if (!host.no_facts_reason().empty()) absent.insert(host.host());
+  for (const auto& [why, hosts] : SilentHosts(report)) {
+    absent.insert(hosts.begin(), hosts.end());
   }
   FindingOverview overview = ArrangeFindings(report);
   absl::c_stable_sort(overview.blocks,
@@ -392,13 +373,6 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
     reasons.push_back(CauseText(cause, group, 1, 40));
   }
   return reasons;
-}
-
-// "server[0-3]: no answer: never attached", in the report's order.
-std::vector<std::string> AbsentReasons(const Report& report) {
-  return Each<std::string>(SilentHosts(report), [](const auto& silent) {
-    return absl::StrCat(HostsText(silent.second, 40), ": ", silent.first);
-  });
 }
 
 }  // namespace
@@ -441,7 +415,10 @@ std::string ReportShort(const Report& report, bool utf8) {
       hosts.empty() ? Say("short-counts", VerdictWord(report), counts)
                     : Say("short-on", VerdictWord(report), hosts, counts));
   std::vector<std::string> reasons = Reasons(report, verdict);
-  std::vector<std::string> absent = AbsentReasons(report);
+  std::vector<std::string> absent =
+      Each<std::string>(SilentHosts(report), [](const auto& silent) {
+        return absl::StrCat(HostsText(silent.second, 40), ": ", silent.first);
+      });
   const size_t all = reasons.size() + absent.size();
   // One group of absent hosts is always named.
   if (!absent.empty()) {

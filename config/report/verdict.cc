@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
+#include "config/report/finding_overview.h"
 #include "config/values/version.h"
 #include "config/words/state_word.h"
 #include "config/words/subject_text.h"
@@ -31,14 +32,11 @@ State SupportedVerdict(const Report& report) {
 
 std::vector<std::string> FailingHosts(const Report& report) {
   std::set<std::string> named;
-  for (const RuleResult& rule : report.rules()) {
-    for (const Finding& finding : rule.findings()) {
-      if (finding.state() != FAIL) continue;
-      for (const Subject& subject : finding.subjects()) {
-        if (!subject.host().empty()) named.insert(subject.host());
-      }
+  ForEachTrouble(report, [&](const Finding& finding, const Subject& subject) {
+    if (finding.state() == FAIL && !subject.host().empty()) {
+      named.insert(subject.host());
     }
-  }
+  });
   std::vector<std::string> hosts;
   for (const HostStatus& host : report.hosts()) {
     if (named.erase(host.host()) > 0 || host.state() == FAIL) {
@@ -84,25 +82,19 @@ std::string StandingWord(const ApplyReport& report) {
 }
 
 FindingValue ConfirmedWords(const Confirmation& confirmation) {
-  const auto& untold = confirmation.untold();
-  const std::string names = HostsText({untold.begin(), untold.end()}, 60);
-  return Worded(untold.empty()                    ? "apply-confirmed"
+  return Worded(confirmation.untold().empty()     ? "apply-confirmed"
                 : confirmation.deadlines_passed() ? "apply-confirmed-reverts"
                                                   : "apply-confirmed-untold",
-                ActorName(confirmation.confirmed_by()), names);
+                ActorName(confirmation.confirmed_by()),
+                HostsText(confirmation.untold(), 60));
 }
 
 ExitStatus ExitStatusOf(State verdict, FailOn fail_on) {
-  switch (KnownState(verdict)) {
-    case PASS:
-      return kExitPass;
-    case WARN:
-      return fail_on == FailOn::kWarn ? kExitFail : kExitPass;
-    case FAIL:
-      return kExitFail;
-    default:
-      return fail_on == FailOn::kFail ? kExitNoVerdict : kExitFail;
-  }
+  constexpr State kLowest[] = {WARN, UNKNOWN, FAIL};  // By FailOn.
+  State state = KnownState(verdict);
+  if (state == SKIPPED) state = UNKNOWN;
+  if (state >= kLowest[static_cast<size_t>(fail_on)]) return kExitFail;
+  return state == UNKNOWN ? kExitNoVerdict : kExitPass;
 }
 
 ExitStatus ExitStatusOf(const absl::Status& failure) {

@@ -44,9 +44,6 @@ std::string StandingWord(const ApplyReport& report);
 // "confirmed by ann", with "; not yet notified: node07", or after the deadlines
 // "; will roll back when reconnected: node07".
 FindingValue ConfirmedWords(const Confirmation& confirmation);
-inline std::string ConfirmedText(const Confirmation& confirmation) {
-  return ValueText(ConfirmedWords(confirmation));
-}
 
 enum ExitStatus {
   kExitPass = 0,       // Pass, or warnings only.

@@ -7,7 +7,6 @@
 #include "config/spec/product_profile.h"
 #include "config/words/message.h"
 #include "config/words/number_text.h"
-#include "config/words/state_word.h"
 #include "config/words/waiver_text.h"
 
 namespace clusterd {
@@ -43,7 +42,8 @@ class Writer {
     const auto text = [&](absl::string_view with_values) {
       return WithValuesIn(with_values, finding->values());
     };
-    finding->set_observed(text(texts.observed) + WaiverOf(*finding));
+    finding->set_observed(text(texts.observed) +
+                          ValueText(WaivedEnd(*finding)));
     finding->set_expected(finding->has_expects() ? ValueText(finding->expects())
                                                  : text(texts.expected));
     if (finding->expected().empty()) {
@@ -78,13 +78,6 @@ class Writer {
                                      const std::string& command) {
     if (words.empty() || command.empty()) return words + command;
     return Say("fix-and-command", words, command);
-  }
-
-  static std::string WaiverOf(const Finding& finding) {
-    if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return "";
-    const Waiver& waiver = finding.waiver();
-    return Say(waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
-               StateWord(waiver.waived_from()), WaiverWords(waiver));
   }
 
   bool is_950_ = false;

@@ -1,8 +1,9 @@
 #include "config/words/waiver_text.h"
 
-#include "config/values/number_list.h"
+#include "absl/strings/ascii.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
+#include "config/words/state_word.h"
 #include "config/words/subject_text.h"
 
 namespace clusterd {
@@ -32,6 +33,16 @@ FindingValue WaiverWords(const Waiver& waiver) {
                 UtcMinute(absl::FromUnixMillis(waiver.until_ms())),
                 SafeText(ActorName(waiver.owner()), /*utf8=*/true),
                 SafeText(waiver.reason(), /*utf8=*/true));
+}
+
+FindingValue WaivedEnd(const Finding& finding) {
+  if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return {};
+  const Waiver& waiver = finding.waiver();
+  const std::string from = State_Name(KnownState(waiver.waived_from()));
+  return Worded(
+      waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
+      Worded(absl::StrCat("hook-state-", absl::AsciiStrToLower(from))),
+      WaiverWords(waiver));
 }
 
 }  // namespace clusterd

@@ -165,6 +165,16 @@ std::string ValueText(const FindingValue& value) {
   return WithValuesIn(text, value.values());
 }
 
+std::vector<std::string> TextsOf(
+    const FindingValue& words,
+    const google::protobuf::RepeatedPtrField<std::string>& texts) {
+  std::vector<std::string> all(texts.begin(), texts.end());
+  for (int i = 0; i < std::min(texts.size(), words.values_size()); ++i) {
+    all[i] = ValueText(words.values(i));
+  }
+  return all;
+}
+
 std::string NamedValuesText(const FindingValues& values) {
   return absl::StrJoin(values, ", ", [](std::string* out, const auto& value) {
     absl::StrAppend(out, value.name(), value.name().empty() ? "" : " ",

@@ -38,6 +38,11 @@ FindingValue ToFindingValue(const Value& value) {
   }
 }
 
+// True for a text or words.
+inline bool IsSaid(const FindingValue& value) {
+  return !value.words().empty() || !value.text().empty();
+}
+
 // Words of texts/ with their values, as a value.
 template <typename... Values>
 FindingValue Worded(absl::string_view name, const Values&... values) {
@@ -65,6 +70,12 @@ FindingValue PlaceWords(const EnvironmentVariable& variable);
 // Why a fact is missing, and how to learn it; nullptr: it was not asked for.
 FindingValue MissingWords(const Missing* missing);
 FindingValue LearnWords(const Missing* missing);
+
+// The texts, the first ones in the current language: from the values of
+// `words`.
+std::vector<std::string> TextsOf(
+    const FindingValue& words,
+    const google::protobuf::RepeatedPtrField<std::string>& texts);
 
 // Words of a host or tool, whose texts may be any bytes, as printable ones.
 FindingValue PrintableWords(FindingValue words);

@@ -184,10 +184,6 @@ void RestoreRoutes(const MutationToken& token, Machine* machine,
   }
 }
 
-bool IsSaid(const FindingValue& said) {
-  return !said.words().empty() || !said.text().empty();
-}
-
 // "… (`hccn_tool …` …)" with the output of that command, unless it succeeded.
 FindingValue WithAnswer(const FindingValue& difference, const Said& said,
                         const std::string& what) {

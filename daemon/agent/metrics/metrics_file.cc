@@ -18,7 +18,7 @@ void AddCheck(const CheckSelfResponse& check, MetricsText* text) {
   text->Begin("clusterd_agent_rules", "gauge",
               "Rules that need one host only, by state in its newest look at "
               "itself.");
-  for (const auto& [state, name] : MetricStates()) {
+  for (const auto& [state, name] : kMetricStates) {
     text->Add(rules[state], {{"state", name}});
   }
   text->AddGauge("clusterd_agent_check_timestamp_seconds",

@@ -113,7 +113,7 @@ void AddRules(const Report& report, MetricsText* text) {
   for (const RuleResult& rule : report.rules()) {
     if (rule.not_run()) continue;
     std::map<State, int> counts = HostsByState(rule, report.hosts_size());
-    for (const auto& [state, name] : MetricStates()) {
+    for (const auto& [state, name] : kMetricStates) {
       text->Add(counts[state], {{"rule", rule.rule()}, {"state", name}});
     }
   }

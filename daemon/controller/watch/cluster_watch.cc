@@ -13,8 +13,6 @@
 namespace clusterd {
 namespace {
 
-using Subjects = google::protobuf::RepeatedPtrField<Subject>;
-
 constexpr size_t kMaxRunningTold = 10;
 constexpr int kWhoGroups = 2;
 constexpr int kWhoColumns = 60;
