@@ -25,6 +25,7 @@
 #include "tests/component/test_daemon.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -33,7 +34,6 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 // Before any thread of the process, gRPC's included.
 BlockedSignals process_signals;
@@ -273,11 +273,11 @@ TEST_F(ApplyTaskTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
   const ApplyResult refused = hub_.Next().result().apply();
   EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(refused.error(), HasSubstr("this host does not allow"));
-  EXPECT_THAT(refused.error(), HasSubstr("it allows observe, sysctl;"));
+  EXPECT_THAT(refused.error(), SaysRow("plan-say-allows", "observe, sysctl;"));
   Allow(absl::StrCat(kAllowAll, "alow: x\n"));
   hub_.Send(ApplyMessage(2, plan_));
   EXPECT_THAT(hub_.Next().result().apply().error(),
-              AllOf(HasSubstr("it allows observe until its file is right"),
+              AllOf(SaysRow("plan-say-allows-until", "observe"),
                     HasSubstr("agent.yaml:2:1")));
   EXPECT_TRUE(daemon_->log().WaitFor("agent.yaml:2:1"));
   Allow(kAllowAll);
@@ -418,8 +418,7 @@ TEST_F(ApplyTaskTest, IsNotStoppedByACancelAndHoldsUpNoObservation) {
   const AgentMessage second = hub_.Next();
   EXPECT_EQ(second.result().task_id(), 3u);
   EXPECT_EQ(second.result().apply().outcome(), ApplyResult::REFUSED);
-  EXPECT_THAT(second.result().apply().error(),
-              HasSubstr("another apply or rollback is running"));
+  EXPECT_THAT(second.result().apply().error(), SaysRow("msg-step-busy"));
   go_on.Notify();
   const AgentMessage first = NextButProgress();
   EXPECT_EQ(first.result().task_id(), 1u);

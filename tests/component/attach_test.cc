@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "config/words/words.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -12,6 +13,7 @@
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -78,7 +80,7 @@ TEST(AttachTest, HostThatLeavesIsListedWithTheReason) {
   ASSERT_TRUE(controller.log().WaitFor("host server0: detached"));
   const HostEntry entry = controller.Entry("server0");
   EXPECT_FALSE(entry.attached());
-  EXPECT_EQ(entry.detached_reason(), "clusterd ended its stream");
+  EXPECT_EQ(entry.detached_reason(), Say("msg-hub-stream-ended"));
   EXPECT_GT(entry.last_seen_ms(), 0);
 }
 
@@ -156,7 +158,7 @@ TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
   ASSERT_TRUE(host.WaitAttached());
   controller.Stop();
   ASSERT_TRUE(host.WaitAttached(false));
-  EXPECT_TRUE(host.WaitError("the controller is stopping"));
+  EXPECT_TRUE(host.WaitError(Say("msg-hub-stopping")));
   controller.Start();
   ASSERT_TRUE(host.WaitAttached());
   EXPECT_TRUE(controller.Entry("server0").attached());
@@ -273,7 +275,7 @@ TEST(AttachTest, RefusedMachineIsNeverWelcomed) {
   TestHost::Options options = HostAt(controller, "server0", tls);
   options.machine_id = "another machine";
   TestHost second(options, &observer);
-  EXPECT_TRUE(second.WaitError("two machines present themselves"));
+  EXPECT_TRUE(second.WaitError(RowText("msg-hub-two-machines")));
   // Otherwise its waits would start over after each refusal.
   EXPECT_THAT(second.log().Lines(), testing::Not(HasSubstr("<6>attached")));
 }
@@ -402,7 +404,7 @@ TEST(WatchTest, EndsAtOnceWhenTheControllerStops) {
   controller.Stop();
   const grpc::Status end = watcher.End();
   EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(end.error_message(), "the controller is stopping");
+  EXPECT_EQ(end.error_message(), Say("msg-hub-stopping"));
 }
 
 TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
@@ -418,7 +420,8 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
   const grpc::Status refused = Watcher(controller).End();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.error_message(),
-              HasSubstr("8 terminals watch already for tester"));
+              SaysRow("msg-hub-too-many-calls-of-user", 8,
+                      Worded("hub-calls-watches"), "tester"));
   watchers.pop_back();
   // The controller notices it a moment later.
   EXPECT_TRUE(WaitUntil(

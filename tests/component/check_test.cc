@@ -23,6 +23,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -305,7 +306,7 @@ TEST(CheckTest, HostThatDoesNotKnowTheTaskIsReportedAsSuch) {
   ASSERT_TRUE(old.Send(answer));
 
   EXPECT_THAT(HostOf(check.Wait(), "server0").no_facts_reason(),
-              HasSubstr("clusterd raw does not know the task"));
+              SaysRow("msg-hub-clusterd-too-old", "raw"));
 }
 
 TEST(CheckTest, HostSpeaksForNobodyElse) {
@@ -510,8 +511,8 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   EXPECT_EQ(refused.RunId(), "");
   const grpc::Status status = refused.Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(),
-              HasSubstr("a quarter of them for spiffe://test/user/tester)"));
+  EXPECT_THAT(status.error_message(), SaysRow("msg-hub-queue-full", kAny, kAny,
+                                              "spiffe://test/user/tester"));
 
   // A running check leaves: the next begins, and all others move up.
   checks[0]->Cancel();
@@ -546,9 +547,8 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
   hosts.add_hosts("server9");
   const absl::Status unknown_hosts = controller.Check(hosts, &report);
   EXPECT_EQ(unknown_hosts.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(unknown_hosts.message()),
-              HasSubstr("not in the spec of cluster \"test\": server7, "
-                        "server9"));
+  EXPECT_THAT(unknown_hosts,
+              SaysRow("msg-hub-hosts-not-in-spec", "test", "server7, server9"));
   CheckRequest rules;
   rules.mutable_selection()->add_only("lnik");
   const absl::Status unknown_rule = controller.Check(rules, &report);
@@ -583,7 +583,7 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
   EXPECT_EQ(report.verdict(), UNKNOWN);
   EXPECT_EQ(HostOf(report, "server0").state(), PASS);
   EXPECT_THAT(HostOf(report, "server1").no_facts_reason(),
-              HasSubstr("still awaited when the check was stopped"));
+              SaysRow("hub-still-awaited"));
 
   // The check itself continues until its client leaves it.
   AgentMessage answer;

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "config/words/words.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/process/scheduler.h"
 #include "daemon/process/signals.h"
@@ -68,7 +69,7 @@ TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
   EXPECT_EQ(status.controller(), controller.address());
 
   EXPECT_TRUE(daemon.Terminate().ok());
-  ASSERT_TRUE(controller.log().WaitFor("clusterd ended its stream"));
+  ASSERT_TRUE(controller.log().WaitFor(Say("msg-hub-stream-ended")));
   EXPECT_NE(access(flags.socket.c_str(), F_OK), 0);
 }
 

@@ -26,6 +26,7 @@
 #include "tests/component/test_host.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -203,10 +204,9 @@ TEST_F(IdentityGateTest, LockHoldsOnAResumedSession) {
   const Outcome locked = eve.ListHosts();
   EXPECT_TRUE(locked.resumed);
   EXPECT_EQ(locked.status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(
-      std::string(locked.status.message()),
-      AllOf(HasSubstr(absl::StrCat(kAdmin, ": is locked since ")),
-            HasSubstr("by spiffe://test/user/tester/role/admin: stolen")));
+  EXPECT_THAT(locked.status,
+              SaysRow("msg-hub-locked-because", kAdmin, kAny,
+                      "spiffe://test/user/tester/role/admin", "stolen"));
   ASSERT_TRUE(Unlock("user/eve").ok());
   EXPECT_TRUE(eve.ListHosts().status.ok());
 }
@@ -336,9 +336,9 @@ TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
   }
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(locked.ended(), 1u);
-  EXPECT_THAT(Rendered(locked).not_on_disk(),
-              AllOf(HasSubstr("the lock is in memory alone"),
-                    HasSubstr(state_ + "/locks.")));
+  EXPECT_THAT(
+      Rendered(locked).not_on_disk(),
+      SaysRow("hub-lock-in-memory", absl::StrCat(kAny, state_, "/locks.")));
   EXPECT_EQ(check.End().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
   // There is room again.
@@ -372,8 +372,7 @@ TEST_F(IdentityGateTest, NobodyLocksThemselvesOrWhatIsNoIdentity) {
                                  "spiffe://test/user/tester"}) {
     const auto lock = Lock(self);
     EXPECT_EQ(lock.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(lock.status().message()),
-                HasSubstr("no admin can lock their own identity"));
+    EXPECT_THAT(lock.status(), SaysRow("msg-hub-lock-own"));
   }
   EXPECT_EQ(Lock("noed07").status().code(), absl::StatusCode::kNotFound);
   for (const std::string wrong :

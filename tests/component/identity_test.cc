@@ -14,6 +14,7 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -69,9 +70,8 @@ TEST(IdentityTest, UserMayNotAttach) {
   const absl::Status status =
       AttachAs(controller, Pem(certificates.User("server0")));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("spiffe://test/user/server0 is a user, and only a host "
-                        "may do this"));
+  EXPECT_THAT(status, SaysRow("msg-trust-wrong-kind",
+                              "spiffe://test/user/server0", "user", "host"));
   EXPECT_FALSE(controller.Entry("server0").attached());
 }
 
@@ -267,8 +267,7 @@ TEST(IdentityTest, HostOfAnotherClusterIsRefused) {
       controller,
       Pem(certificates.Issue("other", {"spiffe://other/host/server0"})));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is not of this cluster, \"test\""));
+  EXPECT_THAT(status, SaysRow("msg-trust-other-cluster", kAny, "test"));
 }
 
 TEST(IdentityTest, ExpiredCertificateIsRefused) {

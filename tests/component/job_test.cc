@@ -24,12 +24,12 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/moved_clock.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -438,8 +438,7 @@ TEST_F(JobTest, QuestionsThatMakeNoSenseAreAnsweredAndAtLastCutOff) {
   const JobSpec job = Job("slurm:1.0", 0, 2);
   EXPECT_TRUE(hosts_[0]->AskAndWait(job).has_verdict());
   for (int i = 0; i <= 129; ++i) hosts_[0]->Ask(garbage);
-  ASSERT_TRUE(controller_->log().WaitFor(
-      "consecutive questions that had to be refused"));
+  ASSERT_TRUE(controller_->log().WaitFor(RowText("msg-hub-questions-refused")));
   EXPECT_TRUE(hosts_[1]->AskAndWait(Job("a", 1, 2)).has_verdict());
 }
 
@@ -522,7 +521,8 @@ TEST_F(JobTest, BrakeLetsAFewHostsBeFailedAndThenAsksForAPerson) {
   EXPECT_TRUE(hosts_[1]->MayFail("link").may());
   const DrainAnswer answer = hosts_[2]->MayFail("syn-backlog\n\x1b[2J");
   EXPECT_FALSE(answer.may());
-  EXPECT_THAT(answer.why_not(), HasSubstr("2 hosts failed in the last 10 min"));
+  EXPECT_THAT(answer.why_not(),
+              SaysRow("msg-hub-drain-brake", Counted(2, "host"), "10 min"));
   EXPECT_THAT(answer.why_not(), HasSubstr("a person must look"));
   ASSERT_TRUE(
       controller_->log().WaitFor("it was to be failed for: syn-backlog"));

@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/root_bundle.h"
+#include "config/words/message.h"
 #include "daemon/agent/drift_watch.h"
 #include "daemon/agent/identity/enrolment_call.h"
 #include "daemon/agent/identity/leaf_renewal.h"
@@ -31,6 +32,7 @@
 #include "tests/support/process/held_port.h"
 #include "tests/support/process/moved_clock.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -298,9 +300,8 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   world.ChangeCaDir({{"root.crt", planted}});
   ASSERT_TRUE(host.WaitAttached(2)) << host.log().Lines();
   host.RenewAfterDays(20);
-  ASSERT_TRUE(host.log().WaitFor(
-      "roots not taken: no root of this host has signed a bundle with " +
-      HashOf(*thief)))
+  ASSERT_TRUE(
+      host.log().WaitFor(RowText("msg-trust-root-not-signed", HashOf(*thief))))
       << host.log().Lines();
   ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
   EXPECT_NE(SerialOf(files), first);
@@ -310,19 +311,19 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   // With his own bundle; then as a new host, and as one that was off.
   world.ChangeCaDir(
       {{"roots.bundle", thief->RootBundle("test", "9", planted)}});
-  ASSERT_TRUE(host.log().WaitFor("bundle 9 is signed by no root"))
+  ASSERT_TRUE(host.log().WaitFor(RowText("bundle-not-signed", 9)))
       << host.log().Lines();
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
   const JoinFlags fresh = world.FlagsFor(world.Token(), "server1");
   ASSERT_TRUE(world.Join(fresh).ok());
-  EXPECT_THAT(world.out.str(), HasSubstr("bundle 9 is signed by no root"));
+  EXPECT_THAT(world.out.str(), SaysRow("bundle-not-signed", 9));
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
   world.clock.Set(absl::Hours(24) * 90);
   CapturedLog log;
   const absl::Status late = RenewIfEnded(FilesOf(fresh), fresh.controller,
                                          world.clock.Now(), nullptr, &log);
   ASSERT_TRUE(late.ok()) << late;
-  EXPECT_THAT(log.Lines(), HasSubstr("bundle 9 is signed by no root"));
+  EXPECT_THAT(log.Lines(), SaysRow("bundle-not-signed", 9));
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
   // A peer that the planted root names is therefore not their controller.
   const TlsPem stranger = thief->Issue({"spiffe://test/controller"});
@@ -344,7 +345,7 @@ TEST(JoinTest, BundleThatAHostCannotTakeIsAskedForOnce) {
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
   world.ChangeCaDir({{"roots.bundle", other->RootBundle("test", "9", both)}});
-  ASSERT_TRUE(host.log().WaitFor("bundle 9 is signed by no root"))
+  ASSERT_TRUE(host.log().WaitFor(RowText("bundle-not-signed", 9)))
       << host.log().Lines();
   ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
   // A renewal for it now would keep the next bundle waiting for five minutes.
@@ -599,8 +600,7 @@ TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
   ASSERT_TRUE(thief.Send(RawHost::Hello("another machine")));
   const absl::Status end = thief.End();
   EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
-  EXPECT_THAT(std::string(end.message()),
-              HasSubstr("bound to the machine with id machine"));
+  EXPECT_THAT(end, SaysRow("msg-hub-name-bound"));
   RawHost real(world.controller.address(), FilesOf(flags));
   EXPECT_TRUE(real.Attach());
 }

@@ -18,6 +18,7 @@
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -91,10 +92,7 @@ TEST_F(LearnTest, OtherCallsSayThatItLearnsAndWhatIsNext) {
   Report report;
   const absl::Status check = controller_.Check({}, &report);
   EXPECT_EQ(check.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(check.message()),
-              HasSubstr("the controller learns: it has no cluster.yaml yet"));
-  EXPECT_THAT(std::string(check.message()),
-              HasSubstr("`clusterctl config learn -o cluster.yaml`"));
+  EXPECT_THAT(check, SaysRow("msg-hub-no-spec-yet"));
   GetSpecResponse spec;
   EXPECT_EQ(
       controller_.Client()->GetSpec(NewContext().get(), {}, &spec).error_code(),

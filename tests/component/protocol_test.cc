@@ -20,6 +20,7 @@
 #include "tests/component/test_host.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -297,8 +298,7 @@ TEST(ProtocolTest, FloodOfWhatNobodyAskedForEndsTheStream) {
   }
   const Ending end = EndOf(host);
   EXPECT_EQ(end.code, absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(end.message, HasSubstr("more than 16384 messages at once and 64 "
-                                     "a second that were not asked for"));
+  EXPECT_THAT(end.message, SaysRow("msg-hub-too-many-messages", 16384, 64));
 }
 
 }  // namespace

@@ -32,6 +32,7 @@
 #include "tests/sim/simulated_host.h"
 #include "tests/sim/test_folder.h"
 #include "tests/support/host/impatient_runner.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -384,9 +385,7 @@ TEST_F(SimulatedApplyTest, RefusesWhileAProcessHoldsADeviceThatWouldChange) {
   ASSERT_GE(same, 0);
   const auto refused = Apply(plan);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(refused.status().message()),
-              HasSubstr(absl::StrCat("device 3 is in use by process ", getpid(),
-                                     " (")));
+  EXPECT_THAT(refused.status(), SaysRow("plan-say-in-use", 3, getpid()));
   close(same);
   const auto applied = Apply(plan);
   ASSERT_TRUE(applied.ok()) << applied.status();

@@ -18,6 +18,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -96,8 +97,7 @@ TEST(SpecReloadTest, SpecOfAnotherClusterIsRefused) {
   std::ofstream(controller.spec_path()) << SpecToYaml(other);
   const absl::Status refused = controller.spec().Reload();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("name \"prod\" is not this controller's cluster"));
+  EXPECT_THAT(refused, SaysRow("msg-hub-spec-of-other-cluster", kAny, "prod"));
   EXPECT_EQ(controller.spec().spec()->name(), "test");
 }
 
@@ -184,9 +184,8 @@ TEST(SpecReloadTest, RuleOfAScheduleThatDoesNotExistIsRefusedAtItsPlace) {
       << "schedule:\n  - name: a\n    every: 1m\n    only: lnk\n";
   const absl::Status refused = controller.spec().Reload();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr(": schedule[0].only: rule \"lnk\" does not exist, "
-                        "did you mean \"link\"?"));
+  EXPECT_THAT(refused, SaysRow("msg-spec-no-such-rule", "schedule[0].only",
+                               "\"lnk\"", Worded("did-you-mean", "link")));
 }
 
 }  // namespace

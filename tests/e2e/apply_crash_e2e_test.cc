@@ -14,9 +14,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "config/audit/audit_chain.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -115,9 +117,9 @@ TEST(KilledControllerTest, GoesOnWithNoFurtherWaveOfACancelledRun) {
   EXPECT_EQ(kept.outcome(), ApplyReport::INTERRUPTED);
   EXPECT_EQ(kept.cancelled().actor(), "spiffe://demo/user/admin/role/admin");
   EXPECT_EQ(kept.hosts(1).outcome(), ApplyResult::NOT_STARTED);
-  EXPECT_EQ(kept.hosts(1).error(), "cancelled by admin after wave 1");
+  EXPECT_EQ(kept.hosts(1).error(), Say("hub-cancelled-after-wave", "admin", 1));
   EXPECT_THAT(EntryOf(cluster, id).summary(),
-              HasSubstr("cancelled by admin in wave 1 of 2"));
+              SaysRow("hub-cancelled-by-in", "admin", 1, 2));
   EXPECT_THAT(DifferencesFrom(before1, cluster.Server("server1")), IsEmpty());
 }
 
@@ -210,7 +212,7 @@ class KilledHostTest : public testing::Test {
     }
     EXPECT_EQ(result.outcome(), ApplyResult::UNDONE) << result.DebugString();
     EXPECT_EQ(outcome.process.exit_status, 1);
-    EXPECT_THAT(result.error(), HasSubstr("clusterd ended in the middle"));
+    EXPECT_THAT(result.error(), SaysRow("msg-step-cut-off"));
     EXPECT_THAT(changed, IsEmpty());
     EXPECT_THAT(AuditedUndo(cluster_, result.apply_id()),
                 ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));
@@ -368,8 +370,7 @@ TEST_F(KilledHostTest, IsAsBeforeThoughAProcessKeepsTheDeviceOpen) {
   cluster_.StartHost("server0");
   const ApplyResult undone = FinishChange(apply.get()).Host("server0");
   EXPECT_EQ(undone.outcome(), ApplyResult::UNDONE);
-  EXPECT_THAT(undone.forced(),
-              ElementsAre(HasSubstr("device 3 is in use by process ")));
+  EXPECT_THAT(undone.forced(), ElementsAre(SaysRow("plan-say-in-use", 3)));
   EXPECT_THAT(DifferencesFrom(before_, cluster_.Server("server0")), IsEmpty());
   EXPECT_THAT(AuditedUndo(cluster_, id),
               ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));

@@ -19,6 +19,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -200,9 +201,8 @@ TEST(ApplyTest, RefusesAPlanWhenTheControllerHasLostItsState) {
   EXPECT_EQ(refused.process.exit_status, 2);
   EXPECT_THAT(
       refused.process.standard_error,
-      AllOf(HasSubstr(plan.plan_id()),
-            HasSubstr("this controller has not made it, or keeps it no more"),
-            HasSubstr("plan again"), HasSubstr("nothing was changed")));
+      AllOf(HasSubstr(plan.plan_id()), SaysRow("msg-change-plan-not-kept"),
+            HasSubstr("nothing was changed")));
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
   EXPECT_THAT(cluster.History(), IsEmpty());
 }
@@ -262,7 +262,7 @@ TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
   EXPECT_THAT(
       outcome.Host("server1").error(),
       AllOf(HasSubstr("does not allow sysctl"),
-            HasSubstr("it allows observe, device-address"),
+            SaysRow("plan-say-allows", "observe, device-address"),
             HasSubstr(absl::StrCat("put \"allow: [observe, sysctl, "
                                    "device-address]\" into ",
                                    cluster.folder(), "/server1.yaml there")),
@@ -416,7 +416,7 @@ TEST(RoleTest, DecidesWhoMayPlanApplyAndForce) {
       cluster.RunClusterctl({"plan", "--out", cluster.PlanPath()}, "vera");
   EXPECT_EQ(none.exit_status, 2);
   EXPECT_THAT(none.standard_error,
-              HasSubstr("has the role viewer, expected operator"));
+              SaysRow("msg-trust-role", kAny, kAny, "viewer", "operator"));
   const ProcessResult plan =
       cluster.RunClusterctl({"plan", "--out", cluster.PlanPath()}, "otto");
   EXPECT_EQ(plan.exit_status, 0) << plan.standard_error;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
@@ -60,7 +61,8 @@ TEST_F(DriftTest, IsShownByHostsAndCheckWithBothValues) {
   }));
   const AppliedDrift drift =
       cluster_->Entry("server1").drift().value().drifts(0);
-  EXPECT_EQ(drift.why(), "net.core.somaxconn is 1024, applied was 65535");
+  EXPECT_EQ(drift.why(),
+            Say("plan-say-drifted", "net.core.somaxconn", 1024, 65535));
   EXPECT_EQ(drift.apply_id(), apply_id_);
   EXPECT_EQ(drift.applied_by(), "spiffe://demo/user/admin/role/admin");
   EXPECT_EQ(cluster_->Entry("server0").drift().value().drifts_size(), 0);

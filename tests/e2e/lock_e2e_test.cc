@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -63,7 +64,8 @@ TEST(LockTest, ControllerWithAHistoryDoesNotStartWithoutItsLocks) {
   EXPECT_NE(refused.exit_status, 0);
   EXPECT_THAT(refused.standard_error,
               AllOf(HasSubstr("/state/locks.sum: No such file"),
-                    HasSubstr("restore locks.db and locks.sum")));
+                    SaysRow("msg-hub-locks-not-opened", kAny, "locks.db",
+                            "locks.sum")));
   std::ofstream(cluster.folder() + "/state/locks.sum") << "accept";
   cluster.StartController();
 }

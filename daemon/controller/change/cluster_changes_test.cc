@@ -6,9 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "config/plan/make_plan.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/controller/cluster_changes_fixture.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -39,9 +41,7 @@ TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
   EXPECT_EQ(report.apply_id(), report.run_id());
   EXPECT_EQ(report.wave_size(), kDefaultWaveSize);
   EXPECT_EQ(report.hosts_size(), 2);
-  EXPECT_THAT(report.notes(),
-              ElementsAre("1 of 3 hosts of the plan have no step and were not "
-                          "asked"));
+  EXPECT_THAT(report.notes(), ElementsAre(Say("hub-idle-hosts", 1, 3)));
   EXPECT_THAT(log_.Lines(),
               HasSubstr(absl::StrCat(
                   "apply ", report.run_id(),
@@ -64,8 +64,7 @@ TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   EXPECT_EQ(shown->apply().outcome(), ApplyReport::RUNNING);
   EXPECT_EQ(shown->apply().hosts(0).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(shown->apply().hosts(1).outcome(), ApplyResult::RUNNING);
-  EXPECT_EQ(ErrorText(shown->apply().hosts(1)),
-            "asked, and has not answered yet");
+  EXPECT_EQ(ErrorText(shown->apply().hosts(1)), Say("hub-no-answer-yet"));
   EXPECT_EQ(ValueText(shown->entry().summary_words()),
             "2 hosts; 1 applied, 1 running");
   EXPECT_EQ(shown->entry().parent_id(), "aaaabbbbccccdddd");
@@ -95,31 +94,26 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
 
   ClusterPlan spoofed = MakePlan(1);
   spoofed.set_plan_id("\x1b[2J");
-  EXPECT_EQ(
-      refused(spoofed).message(),
-      "plan: \"\\x1b[2J\" is not a valid plan ID, expected 0-9, a-z and -");
+  EXPECT_THAT(refused(spoofed), SaysRow("msg-change-plan-id", "\"\\x1b[2J\""));
 
   ClusterPlan nowhere = MakePlan(1);
   nowhere.mutable_hosts(0)->mutable_network_namespace()->set_container("-x");
-  EXPECT_THAT(
-      std::string(refused(sealed(nowhere)).message()),
-      HasSubstr(
-          "plan: network namespace: container \"-x\" is not a valid name"));
+  EXPECT_THAT(refused(sealed(nowhere)), SaysRow("value-netns-container", "-x"));
 
   ClusterPlan foreign = MakePlan(1);
   foreign.set_cluster("other");
-  EXPECT_EQ(refused(sealed(foreign)).message(),
-            "plan: for cluster \"other\", expected \"test\"");
+  EXPECT_THAT(refused(sealed(foreign)),
+              SaysRow("msg-change-plan-of-other-cluster", "other", "test"));
 
   ClusterPlan twice = MakePlan(1);
   *twice.add_hosts() = twice.hosts(0);
-  EXPECT_EQ(refused(sealed(twice)).message(),
-            "plan: host \"server0\" is listed twice");
+  EXPECT_THAT(refused(sealed(twice)),
+              SaysRow("msg-change-plan-host-twice", "server0"));
 
   ClusterPlan stranger = MakePlan(1);
   stranger.mutable_hosts(0)->set_host("stranger");
-  EXPECT_THAT(std::string(refused(sealed(stranger)).message()),
-              HasSubstr("not in the spec of cluster \"test\": stranger"));
+  EXPECT_THAT(refused(sealed(stranger)),
+              SaysRow("msg-change-hosts-not-in-spec", "test", "stranger"));
 
   EXPECT_EQ(refused(MakePlan(0)).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(refused(MakePlan(2)).code(), absl::StatusCode::kFailedPrecondition);
@@ -143,10 +137,10 @@ TEST_F(ClusterChangesTest, OneAtATimeAndTheSecondIsToldWhoseIsFirst) {
   ASSERT_TRUE(first.ok());
   const auto second = Apply(MakePlan(1), By("carol"));
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(second.status().message(),
-            absl::StrCat("apply ", (*first)->run_id(),
-                         " of alice runs since 2024-01-01T00:00:00+00:00, and "
-                         "only one may run at a time"));
+  EXPECT_THAT(second.status(),
+              SaysRow("msg-change-one-at-a-time",
+                      Worded("hub-apply-of", (*first)->run_id(), "alice"),
+                      "2024-01-01T00:00:00+00:00"));
   {
     const InLanguage chinese(Language::kChinese);
     EXPECT_EQ(ValueText(MessageWords(second.status())),
@@ -182,8 +176,7 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   scheduler_.Advance(absl::Hours(1));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
-  EXPECT_THAT(Kept(id).notes(),
-              Contains(HasSubstr("hosts that were applied kept it")));
+  EXPECT_THAT(Kept(id).notes(), Contains(SaysRow("hub-hosts-kept-it")));
 
   const auto rollback = RollBack(id);
   ASSERT_TRUE(rollback.ok()) << rollback.status();
@@ -202,7 +195,7 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   EXPECT_THAT(
       Kept(id).notes(),
       AllOf(Contains("rolled back by rollback " + (*rollback)->run_id()),
-            Not(Contains(HasSubstr("hosts that were applied kept it")))));
+            Not(Contains(SaysRow("hub-hosts-kept-it")))));
   EXPECT_EQ(history_->Get(id)->entry().outcome(), "partly rolled back");
   ASSERT_TRUE(RollBack(id).ok());
   EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
@@ -340,8 +333,7 @@ TEST_F(ClusterChangesTest, LostHostThatTellsLaterIsCorrectedInTheHistory) {
   Tell("server0", id, ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
   EXPECT_EQ(Kept(id).outcome(), ApplyReport::SUCCEEDED);
-  EXPECT_THAT(Kept(id).notes(),
-              Contains("reconnected and reported the result: server0"));
+  EXPECT_THAT(Kept(id).notes(), Contains(Say("hub-came-back", "server0")));
   // The host has reported; later reports do not belong to that run.
   Tell("server0", id, ApplyResult::ROLLED_BACK);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
@@ -405,9 +397,9 @@ TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
   const ApplyReport report = Rendered((*run)->report());
   EXPECT_EQ(report.canary(), 1u);
   EXPECT_EQ(report.hosts(0).host(), "server2");
-  EXPECT_THAT(report.notes(),
-              Contains(HasSubstr("canary: a step of every kind in the plan is "
-                                 "on server2 (")));
+  EXPECT_THAT(
+      report.notes(),
+      Contains(SaysRow("hub-canary-every", absl::StrCat("server2 (", kAny))));
 }
 
 TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
@@ -432,9 +424,8 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   const auto record = history_->Get(id);
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->entry().outcome(), "cancelled");
-  EXPECT_EQ(ValueText(record->entry().summary_words()),
-            "2 hosts; 1 applied, 1 not started; cancelled by bob in wave 1 of "
-            "2");
+  EXPECT_THAT(record->entry().summary_words(),
+              SaysRow("hub-cancelled-by-in", "bob", 1, 2));
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::NOT_STARTED);
   EXPECT_THAT(log_.Lines(),
               HasSubstr(absl::StrCat("apply ", id, " of alice: cancelled\n")));
@@ -448,10 +439,8 @@ TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
   Answer("server0", ApplyResult::APPLIED);
   const absl::Status over = changes_->Cancel(id, "bob", "operator").status();
   EXPECT_TRUE(absl::IsInvalidArgument(over));
-  EXPECT_EQ(over.message(),
-            absl::StrCat("apply ", id,
-                         " of alice: is already over (succeeded), nothing was "
-                         "cancelled"));
+  EXPECT_THAT(over, SaysRow("msg-change-already-over",
+                            Worded("hub-apply-of", id, "alice")));
   EXPECT_TRUE(absl::IsNotFound(
       changes_->Cancel("0000000000000000", "bob", "operator").status()));
   HistoryRecord check;
@@ -462,8 +451,8 @@ TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
   const absl::Status none =
       changes_->Cancel("cccc0000cccc0000", "bob", "operator").status();
   EXPECT_TRUE(absl::IsInvalidArgument(none));
-  EXPECT_THAT(std::string(none.message()),
-              HasSubstr("check cccc0000cccc0000: cannot be cancelled"));
+  EXPECT_THAT(none, SaysRow("msg-change-cannot-be-cancelled", kAny,
+                            "cccc0000cccc0000"));
 }
 
 TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {
@@ -488,7 +477,8 @@ TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
   for (const int host : {1, 2}) {
     EXPECT_EQ(KeptOutcome(id, host), ApplyResult::NOT_STARTED);
-    EXPECT_EQ(kept.hosts(host).error(), "cancelled by bob after wave 1");
+    EXPECT_EQ(kept.hosts(host).error(),
+              Say("hub-cancelled-after-wave", "bob", 1));
   }
   EXPECT_TRUE(
       absl::IsInvalidArgument(changes_->Cancel(id, "bob", "x").status()));

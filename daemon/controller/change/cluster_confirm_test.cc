@@ -5,17 +5,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"
+#include "config/words/words.h"
 #include "daemon/controller/change/cluster_changes.h"
 #include "daemon/controller/history/history_entry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/plan_steps.h"
 #include "tests/support/controller/cluster_confirm_fixture.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -89,8 +90,8 @@ TEST_F(ClusterConfirmTest, WaitsForAPersonWhereNobodySaidOtherwise) {
   EXPECT_EQ((*answer_)->confirmation().state(), Confirmation::CONFIRMED);
   EXPECT_EQ(Kept(id_).confirmation().confirmed_by(), "bob");
   Confirm();
-  EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("does not wait to be confirmed: confirmed by bob"));
+  EXPECT_THAT(answer_->status(), SaysRow("msg-change-does-not-wait", kAny,
+                                         Worded("apply-confirmed", "bob")));
 }
 
 TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
@@ -101,8 +102,8 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
   EXPECT_EQ((*answer_)->confirmation().state(), Confirmation::PENDING);
   EXPECT_THAT(Rendered(**answer_).confirmation().waits_for(),
-              AllOf(HasSubstr("the check of what it touched to pass: "),
-                    HasSubstr(" on server0 (")));
+              SaysRow("hub-waits-check-failed",
+                      Worded("hub-rule-on", kAny, "server0", kAny)));
   AnswerFacts(0, /*somaxconn=*/1);
   // The check runs again, and the earlier confirmation counts then.
   Pass(kFirstCheckWait + kPendingLook);
@@ -183,11 +184,8 @@ TEST_F(ClusterConfirmTest, OneAtATimeAndTheSecondIsToldWhoseWaits) {
   ApplyOn(1);
   const absl::Status second = Apply(MakePlan(1), By("carol")).status();
   EXPECT_EQ(second.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(second.message()),
-              AllOf(HasSubstr(absl::StrCat("apply ", id_,
-                                           " of alice waits to "
-                                           "be confirmed")),
-                    HasSubstr("only one may wait at a time")));
+  EXPECT_THAT(second, SaysRow("msg-change-waits-for-confirmation",
+                              Worded("hub-apply-of", id_, "alice")));
 }
 
 TEST_F(ClusterConfirmTest, MayBeRolledBackInstead) {
@@ -356,8 +354,8 @@ TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {
   AnswerRefused(1, "the disk is full");
   ASSERT_TRUE(answer_.has_value());
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("it rolls back as before: server1 (the disk is full)"));
+  EXPECT_THAT(answer_->status(), SaysRow("msg-change-not-extended", kAny,
+                                         "server1 (the disk is full)"));
   EXPECT_EQ(Shown().deadline_ms(), before);
   Lose(1);
   Extend(absl::Minutes(10));
@@ -374,10 +372,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   request.confirm_within = absl::Milliseconds(kWithinMs);
   const absl::Status refused = Apply(MakePlan(2), request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(
-      std::string(refused.message()),
-      AllOf(HasSubstr("clusterd cannot roll back automatically on: server1"),
-            HasSubstr("--no-confirm")));
+  EXPECT_THAT(refused, SaysRow("msg-change-cannot-revert", "server1"));
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }

@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -168,8 +169,8 @@ TEST_F(LockFilesTest, NoLockIsForgottenSilently) {
     row.attack();
     for (int start = 0; start < 2; ++start) {
       EXPECT_THAT(Opened(), AllOf(HasSubstr(folder_ + "/locks."),
-                                  HasSubstr("restore locks.db and locks.sum"),
-                                  HasSubstr("write the word accept")));
+                                  SaysRow("msg-hub-locks-not-opened", kAny,
+                                          "locks.db", "locks.sum", "accept")));
     }
   }
 }

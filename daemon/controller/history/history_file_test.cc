@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -23,8 +24,7 @@ TEST(LockFolderTest, IsOnePersonsAtATime) {
   ASSERT_TRUE(first.ok()) << first.status();
   const absl::Status second = LockFolder(folder).status();
   EXPECT_TRUE(absl::IsUnavailable(second));
-  EXPECT_THAT(std::string(second.message()),
-              HasSubstr(folder + "\": in use by another clusterd-controller"));
+  EXPECT_THAT(second, SaysRow("msg-hub-folder-in-use", folder));
   *first = OwnedFd();
   EXPECT_TRUE(LockFolder(folder).ok());
 }
@@ -46,8 +46,7 @@ TEST(LockFolderTest, EndsWithItsProcess) {
 TEST(LockFolderTest, NamesFolderThatIsNotThere) {
   const absl::Status status = LockFolder("/nowhere/state").status();
   EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("state folder \"/nowhere/state\": No such file"));
+  EXPECT_THAT(status, SaysRow("msg-hub-folder-not-there", "/nowhere/state"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("--state"));
 }
 
@@ -89,10 +88,7 @@ TEST(HistoryFileTest, RefusesWhatControllerOfAnotherFormatMade) {
     const absl::Status status =
         StatusAfter(absl::StrCat("PRAGMA user_version = ", other).c_str());
     EXPECT_TRUE(absl::IsFailedPrecondition(status));
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr(absl::StrCat(
-                    "made by another version of the controller (format ", other,
-                    "), expected format 4")));
+    EXPECT_THAT(status, SaysRow("msg-hub-file-format", kAny, other, 4));
   }
 }
 

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -86,8 +88,7 @@ TEST(HistoryStoreTest, RefusesWhatIsNoIdOrKind) {
         "abcd\n", "äöüß", "~~~~", "abcd*"}) {
     const absl::Status status = store->Add(TestCheck(id));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << id;
-    EXPECT_THAT(Text(status),
-                HasSubstr("is not a valid run ID, expected 4 to 64 of 0-9"));
+    EXPECT_THAT(Text(status), SaysRow("msg-hub-history-id", kAny, 4, 64));
     EXPECT_TRUE(absl::IsInvalidArgument(store->Get(id).status())) << id;
     EXPECT_TRUE(absl::IsInvalidArgument(store->FindApply(id).status())) << id;
   }
@@ -188,7 +189,7 @@ TEST(HistoryStoreTest, KeepsWhatAReportSaysAsWords) {
   const auto kept = store->Get(TestId(1));
   ASSERT_TRUE(kept.ok()) << kept.status();
   EXPECT_THAT(kept->report().notes(),
-              ElementsAre("the controller ended while it ran", "of another"));
+              ElementsAre(Say("hub-controller-ended"), "of another"));
 }
 
 HistoryRecord ScheduledRecord(uint64_t number, const char* schedule,
@@ -288,7 +289,7 @@ TEST(HistoryStoreTest, RefusesListThatMakesNoSense) {
   ListHistoryRequest request;
   request.set_limit(1001);
   EXPECT_THAT(Text(store->List(request).status()),
-              HasSubstr("limit: 1001 is too many, expected 1 to 1000"));
+              SaysRow("msg-hub-history-limit", 1001, 1000));
   request.Clear();
   request.add_kinds(static_cast<HistoryKind>(63));
   EXPECT_TRUE(absl::IsInvalidArgument(store->List(request).status()));
@@ -339,8 +340,7 @@ TEST(HistoryStoreTest, FindsAppliesAlone) {
   EXPECT_EQ(store->FindApply("abcd02")->apply().actor(), "bob");
   const absl::Status check = store->FindApply("abcd01").status();
   EXPECT_TRUE(absl::IsNotFound(check));
-  EXPECT_THAT(Text(check),
-              HasSubstr("\"abcd01\" is a check, expected an apply"));
+  EXPECT_THAT(Text(check), SaysRow("msg-hub-not-an-apply", "abcd01", "check"));
   EXPECT_THAT(Text(store->FindApply("ffff").status()),
               HasSubstr("no apply \"ffff\""));
 }

@@ -3,11 +3,13 @@
 
 #include <fstream>
 
+#include "config/words/words.h"
 #include "daemon/controller/history/history_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -68,8 +70,9 @@ TEST(OpenHistoryTest, SaysWhatIsInTheWayOfTheFolder) {
 
 void ExpectReason(const absl::Status& status) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("no history is kept: history.db: is damaged"));
+  EXPECT_THAT(status,
+              SaysRow("msg-hub-no-history",
+                      Worded("msg-hub-file-damaged", "history.db", kAny)));
 }
 
 TEST(ClosedHistoryTest, GivesReasonForEveryCall) {

@@ -12,6 +12,7 @@
 #include "tests/support/controller/attached_machines.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -49,8 +50,7 @@ TEST(AttachedHostsTest, ListsAStrangerThatHasLeftUntilItIsForgotten) {
   const auto session =
       hosts.Attach(Machine("gone", "m", "1", std::make_shared<FakeLink>()));
   EXPECT_EQ(hosts.Forget("gone").code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(hosts.Forget("gone").message()),
-              HasSubstr("systemctl disable --now clusterd"));
+  EXPECT_THAT(hosts.Forget("gone"), SaysRow("msg-hub-host-attached", "gone"));
   hosts.Detach(*session, ToFindingValue("closed"));
   ASSERT_EQ(hosts.Entries(SpecOf({"a"})).size(), 2u);
   EXPECT_FALSE(hosts.Entries(SpecOf({"a"}))[1].attached());
@@ -401,7 +401,7 @@ TEST(AttachedHostsTest, SaysWhetherTaskWasSentThatHasNoResult) {
   hosts.RunTask(Apply("a"), unknown.Expect());
   EXPECT_EQ(unknown.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(unknown.status().message(),
-              HasSubstr("clusterd 9.9 does not know the task apply"));
+              SaysRow("msg-hub-clusterd-too-old", "9.9"));
   EXPECT_TRUE(link->sent.empty());
   EXPECT_TRUE(hosts.IsAttached("a"));
   hosts.Detach(*session, ToFindingValue("restarted"));
@@ -528,7 +528,7 @@ TEST(AttachedHostsTest, TaskThatIsExtendedHasItsTimeFromThen) {
   scheduler.Advance(absl::Seconds(1));
   ASSERT_TRUE(answer.arrived());
   EXPECT_THAT(answer.facts().missing().detail(),
-              HasSubstr("no further step and no answer in 5s"));
+              SaysRow("msg-hub-no-step", "5s"));
   hosts.Extend(task, absl::Seconds(5));
   EXPECT_EQ(scheduler.pending(), 0);
 }

@@ -196,7 +196,7 @@ TEST(MissingFactsTest, KeepTheWordsOfTheReasonBesideTheText) {
   const Missing missing =
       MissingFacts("a", Missing::NO_ANSWER, Worded("msg-hub-never-attached"))
           .missing();
-  EXPECT_EQ(missing.detail(), "never attached since this controller started");
+  EXPECT_EQ(missing.detail(), Say("msg-hub-never-attached"));
   const InLanguage chinese(Language::kChinese);
   EXPECT_EQ(WhyMissing(missing), "无应答：自此控制器启动以来从未连接");
 }

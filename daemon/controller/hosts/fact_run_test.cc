@@ -14,6 +14,7 @@
 #include "config/plan/settings.h"
 #include "config/rules/catalogue.h"
 #include "config/values/version.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
@@ -432,7 +433,8 @@ TEST_F(MakeHostsPlanTest, NamesWhatANarrowedPlanLeavesToOtherSteps) {
   ASSERT_EQ(plan.hosts(0).steps_size(), 1) << plan.hosts(0).DebugString();
   EXPECT_EQ(plan.hosts(0).steps(0).target().kernel_parameter(),
             "net.core.somaxconn");
-  EXPECT_THAT(plan.hosts(0).notes(), ElementsAre("1 step left out by --only"));
+  EXPECT_THAT(plan.hosts(0).notes(),
+              ElementsAre(Say("plan-say-steps-left-out", 1)));
   std::map<std::string, bool> left;  // True: --only leaves out its steps.
   for (const UnfixedRule& rule : plan.hosts(0).unfixed()) {
     left[rule.rule()] = rule.left_out();

@@ -12,6 +12,7 @@
 #include "tests/support/controller/attached_machines.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -174,7 +175,8 @@ TEST(HostClaimsTest, NameThatIsBoundIsNobodyElses) {
   const absl::Status refused = hosts.Attach(other).status();
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("clusterctl certificates reset a"));
-  EXPECT_THAT(ConflictOf(hosts, "a"), HasSubstr("(machine id m2) was refused"));
+  EXPECT_THAT(ConflictOf(hosts, "a"),
+              SaysRow("hub-conflict-machine", kAny, kAny, kAny, "m2"));
 }
 
 // The scheduler begins at the first day of 2024.
@@ -258,8 +260,9 @@ TEST(HostClaimsTest, RefusesSecondMachineAndReportsConflict) {
     EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_FALSE(link->closed.has_value());
     EXPECT_THAT(ConflictOf(hosts, "a"),
-                HasSubstr(same_machine_id ? "(boot id boot2) was refused"
-                                          : "(machine id m2) was refused"));
+                same_machine_id
+                    ? SaysRow("hub-conflict-boot", kAny, kAny, kAny, "boot2")
+                    : SaysRow("hub-conflict-machine", kAny, kAny, kAny, "m2"));
     Answer answer;
     const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
     ASSERT_TRUE(hosts.OnResult(*first, FactsFor(task)).ok());

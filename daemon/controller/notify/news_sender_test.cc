@@ -23,6 +23,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -311,7 +312,7 @@ TEST_F(NewsSenderTest, StopsWhileANotifierHangs) {
   Send(program.spec(), FailNews());
   program.WaitForRuns(1);
   sender_.Stop();
-  EXPECT_THAT(log_.Lines(), HasSubstr("the controller is stopping"));
+  EXPECT_THAT(log_.Lines(), SaysRow("msg-hub-stopping"));
 }
 
 // The command lines of all processes on this machine.
