@@ -8,6 +8,7 @@
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
@@ -20,23 +21,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TestHost::Options HostAt(const TestController& controller,
-                         const std::string& name, const TlsFiles& tls) {
-  TestHost::Options options;
-  options.controller = controller.address();
-  options.name = name;
-  options.tls = tls;
-  return options;
-}
-
 TEST(AttachTest, HostAttachesAndIsListed) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
+  RunningController controller(2);
   MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                &observer);
+  TestHost host(controller.HostAt("server0"), &observer);
   ASSERT_TRUE(host.WaitAttached());
 
   const ListHostsResponse list = controller.ListHosts();
@@ -54,13 +42,9 @@ TEST(AttachTest, HostAttachesAndIsListed) {
 }
 
 TEST(AttachTest, HostThatTheSpecDoesNotNameIsListedAsSuch) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "stranger", certificates.Host("stranger")),
-                &observer);
+  TestHost host(controller.HostAt("stranger"), &observer);
   ASSERT_TRUE(host.WaitAttached());
   const HostEntry entry = controller.Entry("stranger");
   EXPECT_TRUE(entry.attached());
@@ -68,13 +52,9 @@ TEST(AttachTest, HostThatTheSpecDoesNotNameIsListedAsSuch) {
 }
 
 TEST(AttachTest, HostThatLeavesIsListedWithTheReason) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                &observer);
+  TestHost host(controller.HostAt("server0"), &observer);
   ASSERT_TRUE(host.WaitAttached());
   host.stream().Stop();
   ASSERT_TRUE(controller.log().WaitFor("host server0: detached"));
@@ -98,15 +78,11 @@ grpc::StatusCode Forget(Controller::Stub& client, const std::string& host,
 }
 
 TEST(ForgetHostTest, ForgetsAHostThatHasLeftAndNoOther) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "stranger", certificates.Host("stranger")),
-                &observer);
+  TestHost host(controller.HostAt("stranger"), &observer);
   ASSERT_TRUE(host.WaitAttached());
-  const auto client = Operator(certificates, controller);
+  const auto client = Operator(controller.certificates, controller);
   ForgetHostResponse response;
   EXPECT_EQ(Forget(*client, "stranger", &response),
             grpc::StatusCode::FAILED_PRECONDITION);
@@ -123,13 +99,11 @@ TEST(ForgetHostTest, ForgetsAHostThatHasLeftAndNoOther) {
 }
 
 TEST(ForgetHostTest, SaysThatAHostOfTheSpecStaysExpected) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   ForgetHostResponse response;
   const std::string address = controller.spec().spec()->servers(0).address();
-  EXPECT_EQ(Forget(*Operator(certificates, controller), address, &response),
+  EXPECT_EQ(Forget(*Operator(controller.certificates, controller), address,
+                   &response),
             grpc::StatusCode::OK);
   EXPECT_EQ(response.host(), "server0");
   EXPECT_TRUE(response.in_spec());
@@ -137,10 +111,7 @@ TEST(ForgetHostTest, SaysThatAHostOfTheSpecStaysExpected) {
 }
 
 TEST(ForgetHostTest, IsForThoseWhoMayChangeHosts) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const auto viewer = controller.Client();
   ForgetHostResponse response;
   EXPECT_EQ(Forget(*viewer, "server0", &response),
@@ -148,13 +119,9 @@ TEST(ForgetHostTest, IsForThoseWhoMayChangeHosts) {
 }
 
 TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                &observer);
+  TestHost host(controller.HostAt("server0"), &observer);
   ASSERT_TRUE(host.WaitAttached());
   controller.Stop();
   ASSERT_TRUE(host.WaitAttached(false));
@@ -165,23 +132,21 @@ TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
 }
 
 TEST(AttachTest, SecondControllerCannotShareThePort) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   ControllerServerOptions options;
   options.listen = controller.address();
   WorkerPool pool(1, 1);
   CapturedLog log;
-  AuditLog audit(certificates.folder() + "/audit.jsonl", {1 << 20}, "",
-                 &scheduler, &log);
-  const auto credentials = MakeServerCredentials(certificates.Controller());
+  AuditLog audit(controller.certificates.folder() + "/audit.jsonl", {1 << 20},
+                 "", &controller.scheduler, &log);
+  const auto credentials =
+      MakeServerCredentials(controller.certificates.Controller());
   ASSERT_TRUE(credentials.ok());
   const auto second = ControllerServer::Start(
       options, *credentials,
-      ControllerParts{&controller.spec(), &controller.history(), &scheduler,
-                      &pool, &log, /*hosts=*/nullptr, &controller.gate(),
-                      &audit});
+      ControllerParts{&controller.spec(), &controller.history(),
+                      &controller.scheduler, &pool, &log, /*hosts=*/nullptr,
+                      &controller.gate(), &audit});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()),
               HasSubstr(controller.address()));
@@ -189,11 +154,8 @@ TEST(AttachTest, SecondControllerCannotShareThePort) {
 
 // The first stream does not answer any more, as after a power cut.
 TEST(AttachTest, MachineThatReconnectsReplacesItsOldStream) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles tls = certificates.Host("server0");
+  RunningController controller(1);
+  const TlsFiles tls = controller.certificates.Host("server0");
   RawHost first(controller.address(), tls);
   ASSERT_TRUE(first.Attach());
   RawHost second(controller.address(), tls);
@@ -205,11 +167,8 @@ TEST(AttachTest, MachineThatReconnectsReplacesItsOldStream) {
 }
 
 TEST(AttachTest, SecondMachineUnderOneNameIsRefusedAndReported) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles tls = certificates.Host("server0");
+  RunningController controller(1);
+  const TlsFiles tls = controller.certificates.Host("server0");
   RawHost first(controller.address(), tls);
   ASSERT_TRUE(first.Attach());
   RawHost second(controller.address(), tls);
@@ -224,17 +183,14 @@ TEST(AttachTest, SecondMachineUnderOneNameIsRefusedAndReported) {
 
 // Every user of the server can read both ids.
 TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
-  TestCertificates certificates;
-  PatientScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles tls = certificates.Host("server0");
+  OwningController<PatientScheduler> controller(1);
+  const TestHost::Options options = controller.HostAt("server0");
   MemoryObserver observer{HostFacts()};
-  TestHost real(HostAt(controller, "server0", tls), &observer);
+  TestHost real(options, &observer);
   ASSERT_TRUE(real.WaitAttached());
   for (const int64_t booted_at_s :
        {int64_t{0}, absl::ToUnixSeconds(absl::Now()), int64_t{1} << 62}) {
-    RawHost thief(controller.address(), tls);
+    RawHost thief(controller.address(), options.tls);
     AgentMessage hello =
         RawHost::Hello("machine", booted_at_s == 0 ? "boot" : "later");
     hello.mutable_hello()->set_booted_at_s(booted_at_s);
@@ -249,11 +205,8 @@ TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
 
 // A stream without a name yet must not send either.
 TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
-  TestCertificates certificates;
-  PatientScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles tls = certificates.Host("server0");
+  OwningController<PatientScheduler> controller(1);
+  const TlsFiles tls = controller.certificates.Host("server0");
   RawHost first(controller.address(), tls);
   ASSERT_TRUE(first.Attach());
   RawHost second(controller.address(), tls);
@@ -264,15 +217,11 @@ TEST(AttachTest, StreamThatWaitsForANameSaysNothingElse) {
 }
 
 TEST(AttachTest, RefusedMachineIsNeverWelcomed) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles tls = certificates.Host("server0");
-  RawHost first(controller.address(), tls);
+  RunningController controller(1);
+  TestHost::Options options = controller.HostAt("server0");
+  RawHost first(controller.address(), options.tls);
   ASSERT_TRUE(first.Attach());
   MemoryObserver observer{HostFacts()};
-  TestHost::Options options = HostAt(controller, "server0", tls);
   options.machine_id = "another machine";
   TestHost second(options, &observer);
   EXPECT_TRUE(second.WaitError(RowText("msg-hub-two-machines")));
@@ -323,10 +272,7 @@ class Watcher {
 };
 
 TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
+  RunningController controller(2);
   Watcher watcher(controller);
   ASSERT_TRUE(watcher.WaitUntilToldOnce());
   EXPECT_EQ(watcher.now().schema_version(), 1u);
@@ -338,11 +284,9 @@ TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
   EXPECT_FALSE(watcher.now().has_asked());
 
   MemoryObserver observer{HostFacts()};
-  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                &observer);
+  TestHost host(controller.HostAt("server0"), &observer);
   ASSERT_TRUE(host.WaitAttached());
-  TestHost stranger(
-      HostAt(controller, "stranger", certificates.Host("stranger")), &observer);
+  TestHost stranger(controller.HostAt("stranger"), &observer);
   ASSERT_TRUE(stranger.WaitAttached());
   ASSERT_TRUE(watcher.ReadUntil([](const ClusterNow& now) {
     return now.hosts_attached() == 1 && now.hosts_unexpected() == 1;
@@ -356,25 +300,20 @@ TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
 }
 
 TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const auto spec = controller.spec().spec();
   HostFacts facts = MakeHealthyHost(*spec, spec->servers(0));
   Report report;
   {
     MemoryObserver healthy{facts};
-    TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                  &healthy);
+    TestHost host(controller.HostAt("server0"), &healthy);
     ASSERT_TRUE(host.WaitAttached());
     ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
     ASSERT_EQ(report.verdict(), PASS) << report.DebugString();
   }
   facts.mutable_devices(5)->mutable_link()->set_value(LinkFact::DOWN);
   MemoryObserver broken{facts};
-  TestHost host(HostAt(controller, "server0", certificates.Host("server0")),
-                &broken);
+  TestHost host(controller.HostAt("server0"), &broken);
   ASSERT_TRUE(host.WaitAttached());
   Watcher watcher(controller);
   ASSERT_TRUE(watcher.WaitUntilToldOnce());
@@ -395,10 +334,7 @@ TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
 }
 
 TEST(WatchTest, EndsAtOnceWhenTheControllerStops) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   Watcher watcher(controller);
   ASSERT_TRUE(watcher.WaitUntilToldOnce());
   controller.Stop();
@@ -408,10 +344,7 @@ TEST(WatchTest, EndsAtOnceWhenTheControllerStops) {
 }
 
 TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   std::vector<std::unique_ptr<Watcher>> watchers;
   for (int i = 0; i < 8; ++i) {
     watchers.push_back(std::make_unique<Watcher>(controller));

@@ -17,6 +17,7 @@
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
@@ -86,12 +87,9 @@ class BackgroundCheck {
 };
 
 TEST(CheckTest, HealthyClusterPassesWithProgressOnTheWay) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  GoodHost host1(&certificates, &controller, 1);
+  RunningController controller(2);
+  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host1(&controller.certificates, &controller, 1);
 
   Report report;
   std::vector<CheckProgress> progress;
@@ -108,12 +106,9 @@ TEST(CheckTest, HealthyClusterPassesWithProgressOnTheWay) {
 }
 
 TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  RawHost host1(controller.address(), certificates.Host("server1"));
+  RunningController controller(2);
+  GoodHost host0(&controller.certificates, &controller, 0);
+  RawHost host1(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(host1.Attach());
   const auto client = controller.Client();
   const auto context = NewContext();
@@ -137,11 +132,8 @@ TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
 }
 
 TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
+  RunningController controller(2);
+  GoodHost host0(&controller.certificates, &controller, 0);
 
   Report report;
   std::vector<CheckProgress> progress;
@@ -157,18 +149,11 @@ TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
 }
 
 TEST(CheckTest, FaultIsFoundOnItsHostAndDevice) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   HostFacts facts = Healthy(controller, 0);
   facts.mutable_devices(5)->mutable_link()->set_value(LinkFact::DOWN);
   MemoryObserver observer(facts);
-  TestHost::Options options;
-  options.controller = controller.address();
-  options.name = "server0";
-  options.tls = certificates.Host("server0");
-  TestHost host(options, &observer);
+  TestHost host(controller.HostAt("server0"), &observer);
   ASSERT_TRUE(host.WaitAttached());
 
   Report report;
@@ -203,11 +188,8 @@ TEST(CheckTest, HostThatDiesInTheMiddleEndsItsWaitAtOnce) {
 }
 
 TEST(CheckTest, SilentHostCostsItsDeadline) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost silent(controller.address(), certificates.Host("server0"));
+  ManualController controller(1);
+  RawHost silent(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(silent.Attach());
   // Shorter than the write deadline, which may still run: the controller may
   // not know yet that the host took the task.
@@ -221,7 +203,7 @@ TEST(CheckTest, SilentHostCostsItsDeadline) {
 
   BackgroundCheck check(&controller);
   ASSERT_NE(silent.ReceiveTask(), 0u);
-  scheduler.Advance(absl::Milliseconds(kHostMs));
+  controller.scheduler.Advance(absl::Milliseconds(kHostMs));
 
   EXPECT_THAT(HostOf(check.Wait(), "server0").no_facts_reason(),
               HasSubstr("(deadlines.host)"));
@@ -264,13 +246,10 @@ TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
              std::string(kMaxHostMessageBytes + 1, 'a'));
        },
        "its connection ended: a message of "}};
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost good(&certificates, &controller, 0);
+  RunningController controller(2);
+  GoodHost good(&controller.certificates, &controller, 0);
   for (const Row& row : rows) {
-    RawHost bad(controller.address(), certificates.Host("server1"));
+    RawHost bad(controller.address(), controller.certificates.Host("server1"));
     ASSERT_TRUE(bad.Attach()) << row.name;
     BackgroundCheck check(&controller);
     AgentMessage answer;
@@ -292,11 +271,8 @@ TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
 }
 
 TEST(CheckTest, HostThatDoesNotKnowTheTaskIsReportedAsSuch) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost old(controller.address(), certificates.Host("server0"));
+  RunningController controller(1);
+  RawHost old(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(old.Attach());
 
   BackgroundCheck check(&controller);
@@ -310,12 +286,9 @@ TEST(CheckTest, HostThatDoesNotKnowTheTaskIsReportedAsSuch) {
 }
 
 TEST(CheckTest, HostSpeaksForNobodyElse) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  RawHost liar(controller.address(), certificates.Host("server0"));
-  RawHost victim(controller.address(), certificates.Host("server1"));
+  ManualController controller(2);
+  RawHost liar(controller.address(), controller.certificates.Host("server0"));
+  RawHost victim(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(liar.Attach());
   ASSERT_TRUE(victim.Attach());
 
@@ -344,12 +317,10 @@ TEST(CheckTest, HostSpeaksForNobodyElse) {
 }
 
 TEST(CheckTest, ConflictOfTwoMachinesFailsHostIdentity) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  RawHost other_claimant(controller.address(), certificates.Host("server0"));
+  RunningController controller(1);
+  GoodHost host0(&controller.certificates, &controller, 0);
+  RawHost other_claimant(controller.address(),
+                         controller.certificates.Host("server0"));
   ASSERT_TRUE(other_claimant.Send(RawHost::Hello("another machine", "boot")));
   ASSERT_FALSE(other_claimant.End().ok());
 
@@ -363,11 +334,8 @@ TEST(CheckTest, ConflictOfTwoMachinesFailsHostIdentity) {
 }
 
 TEST(CheckTest, CancelledCheckStopsItsHosts) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  ManualController controller(1);
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   const auto client = controller.Client();
   const auto context = NewContext();
@@ -425,12 +393,9 @@ CheckRequest RequestNumber(int number) {
 }
 
 TEST(CheckTest, DifferentChecksRunBesideEachOther) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  GoodHost host1(&certificates, &controller, 1);
+  RunningController controller(2);
+  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host1(&controller.certificates, &controller, 1);
   absl::Notification gate;
   host0.observer().HoldUntil(&gate);
   host1.observer().HoldUntil(&gate);
@@ -451,11 +416,8 @@ TEST(CheckTest, DifferentChecksRunBesideEachOther) {
 }
 
 TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
+  RunningController controller(1);
+  GoodHost host0(&controller.certificates, &controller, 0);
   absl::Notification gate;
   host0.observer().HoldUntil(&gate);
 
@@ -490,11 +452,8 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   constexpr int kAtOnce = 4;
   constexpr int kWaiting = 16;
   constexpr int kPerConnection = 16;
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost silent(controller.address(), certificates.Host("server0"));
+  RunningController controller(1);
+  RawHost silent(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(silent.Attach());
   std::vector<std::unique_ptr<Controller::Stub>> clients;
   std::vector<std::unique_ptr<OpenCheck>> checks;
@@ -522,11 +481,8 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
 }
 
 TEST(CheckTest, AsksOnlyTheHostsItWasToldTo) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host1(&certificates, &controller, 1);
+  RunningController controller(2);
+  GoodHost host1(&controller.certificates, &controller, 1);
   CheckRequest request;
   request.add_hosts("server1");
   Report report;
@@ -536,10 +492,7 @@ TEST(CheckTest, AsksOnlyTheHostsItWasToldTo) {
 }
 
 TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   Report report;
   CheckRequest hosts;
   hosts.add_hosts("server0");
@@ -557,12 +510,9 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
 }
 
 TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  RawHost silent(controller.address(), certificates.Host("server1"));
+  RunningController controller(2);
+  GoodHost host0(&controller.certificates, &controller, 0);
+  RawHost silent(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(silent.Attach());
   const auto client = controller.Client();
   const auto context = NewContext();
@@ -602,11 +552,8 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
 }
 
 TEST(DescribeTest, ShowsFactsOfOneHostNow) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
+  RunningController controller(2);
+  GoodHost host0(&controller.certificates, &controller, 0);
   const auto client = controller.Client();
   DescribeHostRequest request;
   DescribeHostResponse response;
@@ -677,18 +624,11 @@ WaiveRequest AskToWaive(const std::string& rule, const std::string& host) {
 }
 
 TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   HostFacts facts = Healthy(controller, 0);
   facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
   MemoryObserver observer(facts);
-  TestHost::Options options;
-  options.name = "server0";
-  options.controller = controller.address();
-  options.tls = certificates.Host("server0");
-  TestHost host(options, &observer);
+  TestHost host(controller.HostAt("server0"), &observer);
   ASSERT_TRUE(host.WaitAttached());
   const auto link_state = [&controller] {
     Report report;
@@ -785,11 +725,8 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
 }
 
 TEST(WaiveTest, HostsAreToldWhatCoversThem) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server1"));
+  RunningController controller(2);
+  RawHost host(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(host.Send(RawHost::Hello()));
   HubMessage message;
   ASSERT_TRUE(host.Receive(&message));

@@ -15,6 +15,7 @@
 #include "daemon/process/worker_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
@@ -205,10 +206,7 @@ TEST(ConnectionTest, NewRootsCountWithoutARestartAndOldOnesDoNot) {
 }
 
 TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   // Never deleted: a thread of gRPC may still write to it at the end.
   static auto* const grpc_log = new CapturedLog();
   SendGrpcLogTo(grpc_log);
@@ -216,13 +214,15 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
   WorkerPool pool(1, 4);
   ControllerServerOptions options;
   options.listen = controller.address();
-  AuditLog audit(certificates.folder() + "/audit.jsonl", {1 << 20}, "",
-                 &scheduler, &log);
+  AuditLog audit(controller.certificates.folder() + "/audit.jsonl", {1 << 20},
+                 "", &controller.scheduler, &log);
   const auto listen = [&] {
     return ControllerServer::Start(
-               options, *MakeServerCredentials(certificates.Controller()),
-               {&controller.spec(), &controller.history(), &scheduler, &pool,
-                &log, /*hosts=*/nullptr, &controller.gate(), &audit})
+               options,
+               *MakeServerCredentials(controller.certificates.Controller()),
+               {&controller.spec(), &controller.history(),
+                &controller.scheduler, &pool, &log, /*hosts=*/nullptr,
+                &controller.gate(), &audit})
         .status();
   };
   const std::string port = absl::StrCat(PortOf(controller.address()));

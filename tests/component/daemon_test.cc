@@ -25,6 +25,7 @@
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
 #include "proto/agent_hub.grpc.pb.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_daemon.h"
@@ -53,12 +54,9 @@ AgentStatus AskSocket(const std::string& path) {
 }
 
 TEST(DaemonTest, AttachesAnswersLocallyAndEndsOnSigterm) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const AgentFlags flags =
-      FlagsFor(&certificates, "server0", controller.address());
+      FlagsFor(&controller.certificates, "server0", controller.address());
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(flags, machine.get(), &process_signals);
   ASSERT_TRUE(daemon.log().WaitFor("attached to")) << daemon.log().Lines();
@@ -87,13 +85,11 @@ TEST(DaemonTest, RunsAndSaysWhyWhileTheControllerIsAway) {
 }
 
 TEST(DaemonTest, LeavesMetricsForAnotherProgramWhereItIsTold) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  AgentFlags flags = FlagsFor(&certificates, "server0", controller.address());
+  RunningController controller(1);
+  AgentFlags flags =
+      FlagsFor(&controller.certificates, "server0", controller.address());
   flags.metrics_file = "/metrics/clusterd.prom";
-  const std::string folder = certificates.folder() + "/metrics";
+  const std::string folder = controller.certificates.folder() + "/metrics";
   ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
   const auto machine = OpenUfwScenario();
   TestDaemon daemon(flags, machine.get(), &process_signals);

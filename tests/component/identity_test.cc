@@ -11,6 +11,7 @@
 #include "grpcpp/security/tls_certificate_verifier.h"
 #include "grpcpp/security/tls_credentials_options.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
@@ -54,21 +55,16 @@ absl::Status AttachAs(const TestController& controller, const TlsPem& pem,
 TlsPem Pem(const TlsFiles& files) { return *ReadTlsFiles(files); }
 
 TEST(IdentityTest, HostMayAttachAndUserMayAsk) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  EXPECT_TRUE(AttachAs(controller, Pem(certificates.Host("server0"))).ok());
-  EXPECT_TRUE(ListAs(&controller, certificates.User("eve")).ok());
+  RunningController controller(1);
+  EXPECT_TRUE(
+      AttachAs(controller, Pem(controller.certificates.Host("server0"))).ok());
+  EXPECT_TRUE(ListAs(&controller, controller.certificates.User("eve")).ok());
 }
 
 TEST(IdentityTest, UserMayNotAttach) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const absl::Status status =
-      AttachAs(controller, Pem(certificates.User("server0")));
+      AttachAs(controller, Pem(controller.certificates.User("server0")));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(status, SaysRow("msg-trust-wrong-kind",
                               "spiffe://test/user/server0", "user", "host"));
@@ -76,11 +72,9 @@ TEST(IdentityTest, UserMayNotAttach) {
 }
 
 TEST(IdentityTest, HostMayNotAsk) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const auto client = controller.ClientAs(certificates.Host("server0"));
+  RunningController controller(1);
+  const auto client =
+      controller.ClientAs(controller.certificates.Host("server0"));
   ListHostsResponse list;
   DescribeHostResponse description;
   GetSpecResponse spec;
@@ -104,10 +98,7 @@ TEST(IdentityTest, HostMayNotAsk) {
 
 // A long list of wrong names takes time that a stranger may not have.
 TEST(IdentityTest, RulesOfACheckAreLookedUpForUsersAlone) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   CheckRequest request;
   request.mutable_selection()->add_only("lnik");
   const auto code_for = [&](const TlsFiles& files) {
@@ -118,20 +109,20 @@ TEST(IdentityTest, RulesOfACheckAreLookedUpForUsersAlone) {
     EXPECT_FALSE(check->Read(&event));
     return check->Finish().error_code();
   };
-  EXPECT_EQ(code_for(certificates.Host("server0")),
+  EXPECT_EQ(code_for(controller.certificates.Host("server0")),
             grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_EQ(code_for(certificates.User("eve")), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(code_for(controller.certificates.User("eve")),
+            grpc::StatusCode::NOT_FOUND);
 }
 
 TEST(IdentityTest, ControllersCertificateIsNeitherHostNorUser) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  EXPECT_EQ(AttachAs(controller, Pem(certificates.Controller())).code(),
-            absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(ListAs(&controller, certificates.Controller()).error_code(),
-            grpc::StatusCode::PERMISSION_DENIED);
+  RunningController controller(1);
+  EXPECT_EQ(
+      AttachAs(controller, Pem(controller.certificates.Controller())).code(),
+      absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(
+      ListAs(&controller, controller.certificates.Controller()).error_code(),
+      grpc::StatusCode::PERMISSION_DENIED);
 }
 
 TEST(IdentityTest, CertificateOfAnotherAuthorityIsRefused) {
@@ -259,13 +250,10 @@ TEST(IdentityTest, ControllerOfAnotherClusterIsRefused) {
 }
 
 TEST(IdentityTest, HostOfAnotherClusterIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const absl::Status status = AttachAs(
-      controller,
-      Pem(certificates.Issue("other", {"spiffe://other/host/server0"})));
+  RunningController controller(1);
+  const absl::Status status =
+      AttachAs(controller, Pem(controller.certificates.Issue(
+                               "other", {"spiffe://other/host/server0"})));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(status, SaysRow("msg-trust-other-cluster", kAny, "test"));
 }
@@ -291,25 +279,20 @@ TEST(IdentityTest, ExpiredCertificateIsRefused) {
 }
 
 TEST(IdentityTest, CertificateWithTwoIdentitiesIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const TlsFiles two = certificates.Issue(
+  RunningController controller(1);
+  const TlsFiles two = controller.certificates.Issue(
       "two", {"spiffe://test/host/server0", "spiffe://test/host/server1"});
-  const TlsPem valid = Pem(certificates.Host("server0"));
+  const TlsPem valid = Pem(controller.certificates.Host("server0"));
   const absl::Status status =
-      AttachAs(controller, TlsPem{valid.ca, certificates.Text(two.certificate),
-                                  certificates.Text(two.key)});
+      AttachAs(controller,
+               TlsPem{valid.ca, controller.certificates.Text(two.certificate),
+                      controller.certificates.Text(two.key)});
   EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
   EXPECT_THAT(std::string(status.message()), HasSubstr("2 URI names"));
 }
 
 TEST(IdentityTest, ConnectionWithoutTlsIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const auto stub = Controller::NewStub(grpc::CreateChannel(
       controller.address(), grpc::InsecureChannelCredentials()));
   ListHostsResponse response;
@@ -318,14 +301,11 @@ TEST(IdentityTest, ConnectionWithoutTlsIsRefused) {
 }
 
 TEST(IdentityTest, ClientWithoutCertificateIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   grpc::experimental::TlsChannelCredentialsOptions options;
   options.set_certificate_provider(
       std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-          Pem(certificates.User("eve")).ca));
+          Pem(controller.certificates.User("eve")).ca));
   options.watch_root_certs();
   options.set_check_call_host(false);
   options.set_certificate_verifier(

@@ -10,6 +10,7 @@
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/scripted_host.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
@@ -47,14 +48,12 @@ absl::Status Plan(TestController* controller, const PlanRequest& request,
 }
 
 TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 3, &scheduler);
-  controller.Start();
-  ScriptedHost::Options wrong = HostOptions(&certificates, &controller, 0);
+  RunningController controller(3);
+  ScriptedHost::Options wrong =
+      HostOptions(&controller.certificates, &controller, 0);
   wrong.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
   ScriptedHost host0(wrong);
-  ScriptedHost host1(HostOptions(&certificates, &controller, 1));
+  ScriptedHost host1(HostOptions(&controller.certificates, &controller, 1));
 
   ClusterPlan plan;
   std::vector<CheckProgress> progress;
@@ -157,11 +156,8 @@ TEST_F(LimitedHistoryTest, PlanThatHasMadeRoomForOthersIsNotApplied) {
 }
 
 TEST(PlanTest, NothingToDoIsAnEmptyPlan) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  ScriptedHost host(HostOptions(&certificates, &controller, 0));
+  RunningController controller(1);
+  ScriptedHost host(HostOptions(&controller.certificates, &controller, 0));
   ClusterPlan plan;
   std::vector<CheckProgress> progress;
   ASSERT_TRUE(Plan(&controller, PlanRequest(), &plan, &progress).ok());
@@ -173,10 +169,7 @@ TEST(PlanTest, NothingToDoIsAnEmptyPlan) {
 }
 
 TEST(PlanTest, HostThatTheSpecDoesNotNameIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   PlanRequest request;
   request.add_hosts("stranger");
   ClusterPlan plan;
@@ -187,10 +180,7 @@ TEST(PlanTest, HostThatTheSpecDoesNotNameIsRefused) {
 }
 
 TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   PlanRequest request;
   request.add_only("sysctl");
   request.add_only("gatewya");
@@ -206,10 +196,7 @@ TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
 }
 
 TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   PlanRequest request;
   request.mutable_network_namespace()->set_container("--help");
   ClusterPlan plan;
@@ -230,10 +217,7 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
 }
 
 TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   // Larger than any window.
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), 32 << 20)).ok());
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
@@ -262,10 +246,7 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
 
 TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
   constexpr int kBytes = 32 << 20;
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  ManualController controller(1);
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), kBytes)).ok());
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
   const auto client = controller.Client();
@@ -281,7 +262,7 @@ TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   // All are still attached.
-  scheduler.Advance(WriteTimeFor(2 * kBytes));
+  controller.scheduler.Advance(WriteTimeFor(2 * kBytes));
   EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);
     return status.ok();
@@ -289,11 +270,8 @@ TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
 }
 
 TEST(PlanTest, ChecksAreKeptToo) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  ScriptedHost host(HostOptions(&certificates, &controller, 0));
+  RunningController controller(1);
+  ScriptedHost host(HostOptions(&controller.certificates, &controller, 0));
   Report report;
   ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
   ListHistoryResponse list;

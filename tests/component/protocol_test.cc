@@ -15,6 +15,7 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
@@ -39,25 +40,19 @@ Ending EndOf(RawHost& host) {
 }
 
 TEST(ProtocolTest, HostThatSaysNothingIsCutOff) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  const int before = scheduler.pending();
-  RawHost host(controller.address(), certificates.Host("server0"));
-  ASSERT_TRUE(scheduler.WaitForPending(before + 1));
-  scheduler.Advance(absl::Seconds(10));
+  ManualController controller(1);
+  const int before = controller.scheduler.pending();
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
+  ASSERT_TRUE(controller.scheduler.WaitForPending(before + 1));
+  controller.scheduler.Advance(absl::Seconds(10));
   const Ending end = EndOf(host);
   EXPECT_EQ(end.code, absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(end.message, HasSubstr("no hello in 10s"));
 }
 
 TEST(ProtocolTest, FirstMessageMustBeTheHello) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  RunningController controller(1);
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   AgentMessage result;
   result.mutable_result()->set_task_id(1);
   ASSERT_TRUE(host.Send(result));
@@ -68,22 +63,16 @@ TEST(ProtocolTest, FirstMessageMustBeTheHello) {
 }
 
 TEST(ProtocolTest, SecondHelloEndsTheStream) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  RunningController controller(1);
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   ASSERT_TRUE(host.Send(RawHost::Hello()));
   EXPECT_EQ(EndOf(host).code, absl::StatusCode::kInvalidArgument);
 }
 
 TEST(ProtocolTest, UnknownProtocolVersionIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  RunningController controller(1);
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   AgentMessage hello = RawHost::Hello();
   hello.mutable_hello()->set_protocol_version(99);
   ASSERT_TRUE(host.Send(hello));
@@ -93,11 +82,8 @@ TEST(ProtocolTest, UnknownProtocolVersionIsRefused) {
 }
 
 TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  RunningController controller(1);
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   AgentMessage huge;
   huge.mutable_result()->set_unsupported(
@@ -108,10 +94,7 @@ TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {
 }
 
 TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   DescribeHostRequest request;
   request.set_host(std::string(kMaxMessageBytes + 1, 'a'));
   DescribeHostResponse response;
@@ -120,7 +103,7 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
   EXPECT_EQ(huge.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED)
       << huge.error_message();
   // The same for a host's first message.
-  RawHost host(controller.address(), certificates.Host("server0"));
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   AgentMessage hello = RawHost::Hello();
   hello.mutable_hello()->set_clusterd_version(
       std::string(kMaxMessageBytes + 1, 'a'));
@@ -143,10 +126,7 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
 }
 
 TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   const auto client = controller.Client();
   const auto other = controller.Client();
   ListHostsResponse response;
@@ -204,11 +184,8 @@ TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {
 }
 
 TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  RunningController controller(1);
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   AgentMessage result;
   result.mutable_result()->set_task_id(12345);
@@ -221,13 +198,10 @@ TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
 }
 
 TEST(ProtocolTest, BrokenHostLeavesOthersAlone) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  RawHost good(controller.address(), certificates.Host("server0"));
+  RunningController controller(2);
+  RawHost good(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(good.Attach());
-  RawHost broken(controller.address(), certificates.Host("server1"));
+  RawHost broken(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(broken.Send(AgentMessage()));
   EXPECT_FALSE(broken.End().ok());
   EXPECT_TRUE(controller.Entry("server0").attached());
@@ -253,11 +227,8 @@ TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsCutOff) {
 }
 
 TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsCutOff) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  ManualController controller(1);
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   const auto attached = [&] { return controller.Entry("server0").attached(); };
   const auto client = controller.Client(Role::kOperator);
@@ -279,18 +250,15 @@ TEST(ProtocolTest, HostThatTakesNoMessageForTooLongIsCutOff) {
       host.Send(question);
     }
     EXPECT_TRUE(WaitUntil([&] { return has_read(id) || !attached(); }));
-    scheduler.Advance(WriteTimeFor(1 << 20));
+    controller.scheduler.Advance(WriteTimeFor(1 << 20));
     return !attached();
   }));
   EXPECT_THAT(controller.log().Lines(), Not(HasSubstr("does not read")));
 }
 
 TEST(ProtocolTest, FloodOfWhatNobodyAskedForEndsTheStream) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  ManualController controller(1);
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   AgentMessage progress;
   progress.mutable_progress()->set_task_id(12345);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace ascend950 {
@@ -144,8 +145,7 @@ TEST(ReadDeviceTest, DoesNotLookForAnAddressOnUbPorts) {
                   "hccn_tool -g -net_health -i 0"));
   EXPECT_EQ(facts.address().missing().reason(), Missing::NOT_SUPPORTED);
   EXPECT_THAT(facts.address().missing().detail(), HasSubstr("no ETH port"));
-  EXPECT_THAT(facts.lldp().missing().detail(),
-              HasSubstr("not known for the Ascend 950 tool"));
+  EXPECT_THAT(facts.lldp().missing().detail(), SaysRow("fact-query-950"));
   EXPECT_EQ(facts.link().missing().reason(), Missing::NOT_SUPPORTED);
 }
 
@@ -199,7 +199,7 @@ TEST(ReadDeviceTest, QuotesAnAnswerThatIsNotPublished) {
   EXPECT_THAT(missing.detail(),
               HasSubstr("`hccn_tool -g -gateway -i 0 -d bond0`: "));
   EXPECT_THAT(missing.detail(), HasSubstr("| Gateway | 10.20.0.1 |"));
-  EXPECT_THAT(missing.detail(), HasSubstr("not known for the Ascend 950 tool"));
+  EXPECT_THAT(missing.detail(), SaysRow("fact-not-known-950"));
 }
 
 TEST(ReadDeviceTest, GivesEveryFactThatNeedsTheTableItsReason) {

@@ -8,8 +8,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "config/words/words.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_file_system.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -148,8 +150,7 @@ TEST(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
   test.outside.facts.mutable_allowed()->mutable_value();
   const auto saved = test.SaveForRule(UFW);
   const absl::Status status = test.Add(UFW, *saved);
-  EXPECT_NE(status.message().find("does not allow 60000:60015/tcp"),
-            absl::string_view::npos);
+  EXPECT_THAT(status, SaysRow("msg-step-not-let-in", kAny, "60000:60015/tcp"));
 }
 
 TEST(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
@@ -247,11 +248,9 @@ TEST(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
   test.files.Put("/etc/firewalld/zones/public.xml", "new\n");
   test.outside.has_running = true;
   const absl::Status status = test.changer.Restore(test.issuer.token(), *saved);
-  EXPECT_TRUE(
-      absl::StrContains(status.message(),
-                        "firewalld: still has the running rule: `firewall-cmd "
-                        "--remove-rich-rule=rule family="))
-      << status;
+  EXPECT_THAT(status,
+              SaysRow("msg-step-still-running",
+                      absl::StrCat("`firewall-cmd --remove-rich-rule=", kAny)));
   EXPECT_EQ(*test.files.Content("/etc/firewalld/zones/public.xml"), "old\n");
 }
 
@@ -265,9 +264,10 @@ TEST(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
   reload.exit_status = 1;
   reload.standard_error = "ERROR: Could not load logging rules\n";
   const absl::Status status = test.changer.Restore(test.issuer.token(), saved);
-  EXPECT_EQ(status.message(),
-            "ufw: its files are as they were, the rules that run are not: `ufw "
-            "reload`: status 1: ERROR: Could not load logging rules");
+  EXPECT_THAT(
+      status,
+      SaysRow("msg-step-ufw-rules-differ",
+              "`ufw reload`: status 1: ERROR: Could not load logging rules"));
   reload = TimedOut();
   EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
 }
@@ -297,9 +297,10 @@ TEST(FirewallChangerTest, DoesNotVouchForAStartThatIsNotDone) {
   saved.set_active(true);
   saved.set_enabled(true);
   test.outside.results["systemctl start firewalld"] = TimedOut();
-  EXPECT_EQ(test.changer.Restore(test.issuer.token(), saved).message(),
-            "firewalld: may not stay active: `systemctl start firewalld`: no "
-            "answer in 30s");
+  EXPECT_THAT(test.changer.Restore(test.issuer.token(), saved),
+              SaysRow("msg-step-not-stay-active",
+                      Worded("plan-say-no-answer",
+                             "`systemctl start firewalld`", "30s", 0)));
   CommandResult& is_active =
       test.outside.results["systemctl is-active firewalld"];
   is_active.exit_status = 3;

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -147,8 +148,7 @@ TEST(CheckFolderTest, RefusesAFolderThatOthersCanWriteIntoWhereverItIs) {
     root.SetMode(part, 0777);
     const absl::Status status = CheckFolder(folder);
     EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr("others than root can change it"));
+    EXPECT_THAT(status, SaysRow("msg-step-others-can-change"));
     root.SetMode(part, 0755);
   }
 }

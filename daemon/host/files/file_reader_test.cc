@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
@@ -106,8 +107,7 @@ TEST(ReadSharedTest, TakesNoFileForEmptyWhileItsWriterHoldsTheLock) {
   OtherWriter stuck(root);
   ASSERT_TRUE(stuck.Lock());
   EXPECT_EQ(ReadShared(root, &stuck).status(),
-            absl::AbortedError("/etc/hccn.conf: empty, and a process that "
-                               "may be about to write it holds its lock"));
+            AbortedWords("fact-lock-held", "/etc/hccn.conf"));
   stuck.Unlock();
   EXPECT_EQ(ReadShared(root, &stuck)->text, "");
 }

@@ -10,6 +10,7 @@
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -127,8 +128,7 @@ TEST_F(HccnSessionTest, NoticesAClassicToolWhereItExpectedAnother) {
   const HccnAnswer answer = session.Ask("-tls");
   EXPECT_EQ(answer.missing->reason(), Missing::TOOL_FAILED);
   EXPECT_THAT(answer.missing->detail(),
-              HasSubstr("this is the classic hccn_tool, asked in the Ascend "
-                        "950 command line"));
+              SaysRow("fact-other-tool", kAny, "classic", "Ascend 950"));
   EXPECT_EQ(session.generation(), NpuToolFacts::CLASSIC);
 }
 
@@ -140,8 +140,7 @@ TEST_F(HccnSessionTest, NoticesAnAscend950ToolWhereItExpectedAClassicOne) {
   const HccnAnswer answer = session.Ask("-link");
   EXPECT_EQ(answer.missing->reason(), Missing::TOOL_FAILED);
   EXPECT_THAT(answer.missing->detail(),
-              HasSubstr("this is the Ascend 950 hccn_tool, asked in the "
-                        "classic command line"));
+              SaysRow("fact-other-tool", kAny, "Ascend 950", "classic"));
   EXPECT_EQ(session.generation(), NpuToolFacts::ASCEND_950);
 }
 

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "config/words/words.h"
 #include "daemon/host/namespace/network_namespace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -67,25 +68,20 @@ TEST_F(ContainerEngineTest, AsksEachEngineInItsOwnWords) {
 }
 
 TEST_F(ContainerEngineTest, SaysWhatItLookedForWhereThereIsNoEngine) {
-  EXPECT_EQ(Why(absl::StatusCode::kNotFound),
-            "container \"train-1\": no container engine on this host, looked "
-            "for docker, podman, isula and crictl in /usr/bin and "
-            "/usr/local/bin; name a process of the container instead (--netns "
-            "pid:N)");
+  EXPECT_EQ(Why(absl::StatusCode::kNotFound), Say("fact-no-engine", "train-1"));
 }
 
 TEST_F(ContainerEngineTest, TellsAStoppedContainerFromNone) {
   Install("docker");
   runner_.Answers(kDocker, "0\n");
   EXPECT_EQ(Why(absl::StatusCode::kNotFound),
-            "container \"train-1\": does not run, says docker; start it, then "
-            "try again");
+            Say("fact-container-stopped", "train-1", "docker"));
   runner_.Forget(kDocker);
   runner_.Fails(kDocker, 1,
                 "Error response from daemon: No such container: train-1\n",
                 "\n");
   EXPECT_EQ(Why(absl::StatusCode::kNotFound),
-            "container \"train-1\": no such container, says docker");
+            Say("fact-no-container", "train-1", "docker"));
 }
 
 TEST_F(ContainerEngineTest, TakesTheEngineThatHasIt) {

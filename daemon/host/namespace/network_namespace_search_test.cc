@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/host/test_namespace.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -99,10 +100,7 @@ TEST_F(NetworkNamespaceSearchTest, SaysThatNothingHoldsIt) {
   train_->End();
   const absl::Status gone = Find(inode_, root_.paths()).status();
   EXPECT_EQ(gone.code(), absl::StatusCode::kNotFound) << gone;
-  EXPECT_THAT(std::string(gone.message()),
-              HasSubstr(absl::StrCat("container:train: no process is in "
-                                     "network namespace ",
-                                     inode_)));
+  EXPECT_THAT(gone, SaysRow("fact-netns-gone", "container:train", inode_));
 }
 
 TEST_F(NetworkNamespaceSearchTest, DoesNotCallGoneWhatItCannotSee) {
