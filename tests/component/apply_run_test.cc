@@ -295,7 +295,7 @@ TEST_F(ApplyRunTest, PlanOfAnOlderSpecIsRefused) {
   ASSERT_TRUE(controller_.spec().Reload().ok());
   const Seen moved = Apply(plan);
   EXPECT_EQ(moved.status.code(), absl::StatusCode::kAborted);
-  EXPECT_THAT(std::string(moved.status.message()), HasSubstr("plan again"));
+  EXPECT_THAT(moved.status, HasText("plan again"));
   EXPECT_TRUE(hosts_[0]->tasks().empty());
 }
 
@@ -310,8 +310,7 @@ TEST_F(ApplyRunTest, SecondApplyIsToldAboutTheFirst) {
   EXPECT_TRUE(hosts_[0]->WaitForTasks(1));
   const Seen second = Apply(plan, 0, "admin");
   EXPECT_EQ(second.status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(second.status.message()),
-              HasSubstr(" of operator runs since "));
+  EXPECT_THAT(second.status, HasText(" of operator runs since "));
   hosts_[0]->Finish(ApplyResult::APPLIED);
   first.join();
 }

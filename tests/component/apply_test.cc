@@ -4,11 +4,9 @@
 #include <cstdio>
 #include <deque>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"

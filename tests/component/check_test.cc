@@ -270,21 +270,6 @@ TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
   }
 }
 
-TEST(CheckTest, HostThatDoesNotKnowTheTaskIsReportedAsSuch) {
-  RunningController controller(1);
-  RawHost old(controller.address(), controller.certificates.Host("server0"));
-  ASSERT_TRUE(old.Attach());
-
-  BackgroundCheck check(&controller);
-  AgentMessage answer;
-  answer.mutable_result()->set_task_id(old.ReceiveTask());
-  answer.mutable_result()->set_unsupported("what is observe?");
-  ASSERT_TRUE(old.Send(answer));
-
-  EXPECT_THAT(HostOf(check.Wait(), "server0").no_facts_reason(),
-              SaysRow("msg-hub-clusterd-too-old", "raw"));
-}
-
 TEST(CheckTest, HostSpeaksForNobodyElse) {
   ManualController controller(2);
   RawHost liar(controller.address(), controller.certificates.Host("server0"));

@@ -192,8 +192,8 @@ TEST_F(IdentityGateTest, ExpiryHoldsOnAResumedSession) {
   const Outcome ended = eve.ListHosts();
   EXPECT_TRUE(ended.resumed);
   EXPECT_EQ(ended.status.code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_THAT(std::string(ended.status.message()),
-              HasSubstr(absl::StrCat(kAdmin, ": its certificate ended at ")));
+  EXPECT_THAT(ended.status,
+              HasText(absl::StrCat(kAdmin, ": its certificate ended at ")));
 }
 
 TEST_F(IdentityGateTest, LockHoldsOnAResumedSession) {
@@ -224,7 +224,7 @@ TEST_F(IdentityGateTest, RevocationHoldsOnAResumedSession) {
   const Outcome revoked = eve.ListHosts();
   EXPECT_TRUE(revoked.resumed);
   EXPECT_EQ(revoked.status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(revoked.status.message()), HasSubstr("is revoked"));
+  EXPECT_THAT(revoked.status, HasText("is revoked"));
 }
 
 TEST_F(IdentityGateTest, ExpiryEndsOpenStreams) {
@@ -238,15 +238,14 @@ TEST_F(IdentityGateTest, ExpiryEndsOpenStreams) {
   Sweep();
   const absl::Status ended = check.End();
   EXPECT_EQ(ended.code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_THAT(std::string(ended.message()),
-              HasSubstr("spiffe://test/user/eve: its certificate ended at "));
+  EXPECT_THAT(ended,
+              HasText("spiffe://test/user/eve: its certificate ended at "));
   EXPECT_TRUE(controller_.Entry("server0").attached());
   clock_.Jump(absl::Hours(2));
   Sweep();
   const absl::Status host_ended = host.End();
   EXPECT_EQ(host_ended.code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_THAT(std::string(host_ended.message()),
-              HasSubstr("host/server0: its certificate ended at "));
+  EXPECT_THAT(host_ended, HasText("host/server0: its certificate ended at "));
   const HostEntry entry = controller_.Entry("server0");
   EXPECT_FALSE(entry.attached());
   EXPECT_THAT(entry.detached_reason(), HasSubstr("its certificate ended at "));
@@ -274,7 +273,7 @@ TEST_F(IdentityGateTest, LockEndsOpenStreamsAtOnce) {
   EXPECT_EQ(host_lock->ended(), 1u);
   const absl::Status ended = host.End();
   EXPECT_EQ(ended.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(ended.message()), HasSubstr("is locked since"));
+  EXPECT_THAT(ended, HasText("is locked since"));
   EXPECT_FALSE(controller_.Entry("server0").attached());
   EXPECT_TRUE(controller_.Entry("server1").attached());
   RawHost again(controller_.address(), certificates_.Host("server0"));
@@ -363,7 +362,7 @@ TEST_F(IdentityGateTest, ControllerDoesNotStartWithoutTheLocksThatItHad) {
   const absl::Status refused =
       IdentityGate::Open(options_, &sweeps_, &log).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("restore locks.db"));
+  EXPECT_THAT(refused, HasText("restore locks.db"));
 }
 
 TEST_F(IdentityGateTest, NobodyLocksThemselvesOrWhatIsNoIdentity) {
@@ -405,7 +404,7 @@ TEST_F(IdentityGateTest, RevocationEndsOpenStreams) {
   EXPECT_EQ(host.End().code(), absl::StatusCode::kPermissionDenied);
   const absl::Status ended = check.End();
   EXPECT_EQ(ended.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(ended.message()), HasSubstr("is revoked"));
+  EXPECT_THAT(ended, HasText("is revoked"));
   EXPECT_EQ(
       AuditedEnds("spiffe://test/user/eve", "Check", "PERMISSION_DENIED: "), 1);
   EXPECT_EQ(AuditedEnds("spiffe://test/host/server0", "Attach",
@@ -551,8 +550,8 @@ TEST_F(IdentityGateTest, ListThatHasEndedLetsNobodyIn) {
   clock_.Jump(absl::Hours(2));
   const absl::Status refused = ListAs(user);
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("the list of CN=clusterd test authority: ended at "));
+  EXPECT_THAT(refused,
+              HasText("the list of CN=clusterd test authority: ended at "));
   Sweep();
   EXPECT_TRUE(controller_.log().WaitFor("peers of that CA are refused"));
   certificates_.Write(

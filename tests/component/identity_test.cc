@@ -1,7 +1,6 @@
 // Roles and refusals over real connections.
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/process/scheduler.h"

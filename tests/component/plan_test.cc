@@ -168,17 +168,6 @@ TEST(PlanTest, NothingToDoIsAnEmptyPlan) {
   }
 }
 
-TEST(PlanTest, HostThatTheSpecDoesNotNameIsRefused) {
-  RunningController controller(1);
-  PlanRequest request;
-  request.add_hosts("stranger");
-  ClusterPlan plan;
-  std::vector<CheckProgress> progress;
-  const absl::Status status = Plan(&controller, request, &plan, &progress);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("stranger"));
-}
-
 TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
   RunningController controller(1);
   PlanRequest request;

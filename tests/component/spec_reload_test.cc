@@ -80,19 +80,6 @@ TEST(SpecReloadTest, SpecThatIsGoneIsRefusedAndGoodOneEndsTheRefusal) {
   EXPECT_EQ(GetSpec(controller).refused(), "");
 }
 
-TEST(SpecReloadTest, SpecOfAnotherClusterIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  ClusterSpec other = *controller.spec().spec();
-  other.set_name("prod");
-  std::ofstream(controller.spec_path()) << SpecToYaml(other);
-  const absl::Status refused = controller.spec().Reload();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(refused, SaysRow("msg-hub-spec-of-other-cluster", kAny, "prod"));
-  EXPECT_EQ(controller.spec().spec()->name(), "test");
-}
-
 // A schedule and a notifier, whose program writes its input to a file.
 std::string ScheduleTo(const std::string& file) {
   ClusterSpec spec = MakeSpec("atlas-training", "", 1);

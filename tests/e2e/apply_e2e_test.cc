@@ -13,10 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "config/plan/make_plan.h"
 #include "config/words/subject_text.h"
 #include "gmock/gmock.h"
-#include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
 #include "tests/support/words/says_row.h"
@@ -42,12 +40,6 @@ const std::vector<std::string> kOtherWrongSettings = {
 std::string ReadText(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void SavePlan(const ClusterPlan& plan, const std::string& path) {
-  std::string text;
-  ASSERT_TRUE(google::protobuf::util::MessageToJsonString(plan, &text).ok());
-  std::ofstream(path) << text;
 }
 
 std::vector<std::string> KindsAndOutcomes(
@@ -161,32 +153,6 @@ TEST(ApplyTest, RefusesAnEditedPlanBeforeAnybodyIsAsked) {
               ElementsAre("HISTORY_PLAN changes by admin"));
 }
 
-// As by an operator who wants more than the spec does: the digest is right
-// again, so the file does not show it.
-TEST(ApplyTest, RefusesAnEditedPlanUnderARightDigest) {
-  ChangeCluster cluster(1);
-  cluster.Break("server0", {"host:somaxconn=4096"});
-  cluster.StartAll();
-  const ClusterPlan plan = cluster.Plan();
-  const ServerState before = cluster.Server("server0");
-  ClusterPlan edited = plan;
-  for (PlanStep& step : *edited.mutable_hosts(0)->mutable_steps()) {
-    if (step.setting() == "running") step.set_to("1");
-  }
-  edited.set_digest(PlanDigest(edited));
-  ASSERT_NE(edited.digest(), plan.digest());
-  SavePlan(edited, cluster.PlanPath());
-  const ChangeOutcome refused = cluster.Apply({"--force"}, "admin");
-  EXPECT_EQ(refused.process.exit_status, 3);
-  EXPECT_THAT(
-      refused.process.standard_error,
-      AllOf(HasSubstr(plan.plan_id()), HasSubstr("was edited"),
-            HasSubstr("nothing was changed"), Not(HasSubstr(plan.digest()))));
-  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
-  EXPECT_THAT(KindsAndOutcomes(cluster.History()),
-              ElementsAre("HISTORY_PLAN changes by admin"));
-}
-
 TEST(ApplyTest, RefusesAPlanWhenTheControllerHasLostItsState) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=4096"});
@@ -205,42 +171,6 @@ TEST(ApplyTest, RefusesAPlanWhenTheControllerHasLostItsState) {
             HasSubstr("nothing was changed")));
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
   EXPECT_THAT(cluster.History(), IsEmpty());
-}
-
-TEST(ApplyTest, RefusesAPlanOfAnotherSpec) {
-  ChangeCluster cluster(1);
-  cluster.Break("server0", {"host:somaxconn=4096"});
-  cluster.StartAll();
-  cluster.Plan();
-  const ServerState before = cluster.Server("server0");
-  std::ofstream(cluster.folder() + "/cluster.yaml") << absl::StrReplaceAll(
-      ChangeSpec(1), {{"somaxconn: 65535", "somaxconn: 32768"}});
-  cluster.controller().Signal(SIGHUP);
-  const absl::Status taken = cluster.controller().WaitForError("read again");
-  ASSERT_TRUE(taken.ok()) << taken;
-  const ChangeOutcome refused = cluster.Apply();
-  EXPECT_EQ(refused.process.exit_status, 2);
-  EXPECT_THAT(refused.process.standard_error,
-              AllOf(HasSubstr("spec has changed"), HasSubstr("plan again")));
-  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
-}
-
-TEST(ApplyTest, HostWhoseFactsMovedRefusesAndNamesThem) {
-  ChangeCluster cluster(2);
-  cluster.Break("server0", {"host:somaxconn=4096"});
-  cluster.Break("server1", {"3:address=192.168.9.9"});
-  cluster.StartAll();
-  cluster.Plan();
-  cluster.Break("server1", {"3:address=192.168.9.10"});
-  const ServerState moved = cluster.Server("server1");
-  const ChangeOutcome outcome = cluster.Apply();
-  EXPECT_EQ(outcome.process.exit_status, 1);
-  EXPECT_EQ(outcome.Host("server0").outcome(), ApplyResult::APPLIED);
-  EXPECT_EQ(outcome.Host("server1").outcome(), ApplyResult::REFUSED);
-  EXPECT_THAT(outcome.Host("server1").error(),
-              HasSubstr("device 3: address was 192.168.9.9/255.255.255.0, now "
-                        "192.168.9.10/255.255.255.0"));
-  EXPECT_THAT(DifferencesFrom(moved, cluster.Server("server1")), IsEmpty());
 }
 
 TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
@@ -335,24 +265,6 @@ TEST(VetoTest, PlanLeavesOutWhatAHostDoesNotAllowAndSaysWhatToWrite) {
   }
 }
 
-TEST(AbsentHostTest, KeepsAnApplyFromBeginning) {
-  ChangeCluster cluster(2);
-  cluster.Break("server0", {"host:somaxconn=4096"});
-  cluster.Break("server1", {"host:somaxconn=4096"});
-  cluster.StartAll();
-  cluster.Plan();
-  const ServerState before = cluster.Server("server0");
-  cluster.KillHost("server1");
-  ASSERT_TRUE(WaitUntil([&] { return !cluster.Entry("server1").attached(); }));
-  const ChangeOutcome refused = cluster.Apply();
-  EXPECT_EQ(refused.process.exit_status, 2);
-  EXPECT_THAT(refused.process.standard_error,
-              HasSubstr("not attached: server1"));
-  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
-  EXPECT_THAT(KindsAndOutcomes(cluster.History()),
-              ElementsAre("HISTORY_PLAN changes by admin"));
-}
-
 TEST(LeavingClientTest, LeavesTheRunToTheController) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"3:address=192.168.9.9"});
@@ -376,65 +288,6 @@ TEST(LeavingClientTest, LeavesTheRunToTheController) {
   gate.Open();
   EXPECT_TRUE(WaitUntil(
       [&] { return cluster.Show(id).outcome() == ApplyReport::SUCCEEDED; }));
-}
-
-TEST(TwoAppliesTest, SecondIsRefusedAndToldWhoIsAtIt) {
-  ChangeCluster cluster(1);
-  cluster.AddUser("alice", "operator");
-  cluster.Break("server0", {"3:address=192.168.9.9"});
-  cluster.StartAll();
-  cluster.Plan();
-  DeviceGate gate(cluster.Root("server0"));
-  const auto first = cluster.StartApply({}, "alice");
-  const std::string id = WaitForRunId(first.get());
-  const ChangeOutcome second = cluster.Apply();
-  EXPECT_EQ(second.process.exit_status, 2);
-  EXPECT_THAT(second.process.standard_error,
-              HasSubstr(absl::StrCat("apply ", id, " of alice runs since 20")));
-  // The host also refuses a rollback, and that of the run itself.
-  const ChangeOutcome rollback = cluster.RollBack(id);
-  EXPECT_EQ(rollback.process.exit_status, 2);
-  EXPECT_THAT(rollback.process.standard_error,
-              HasSubstr(absl::StrCat("apply ", id, " of alice runs since 20")));
-  gate.Open();
-  const ChangeOutcome done = FinishChange(first.get());
-  EXPECT_EQ(done.process.exit_status, 0) << done.process.standard_output;
-  EXPECT_EQ(done.report.apply_id(), id);
-  EXPECT_THAT(KindsAndOutcomes(cluster.History()),
-              ElementsAre("HISTORY_APPLY succeeded by alice",
-                          "HISTORY_PLAN changes by admin"));
-}
-
-TEST(RoleTest, DecidesWhoMayPlanApplyAndForce) {
-  ChangeCluster cluster(1);
-  cluster.AddUser("vera", "viewer");
-  cluster.AddUser("otto", "operator");
-  cluster.Break("server0", {"3:address=192.168.9.9"});
-  cluster.StartAll();
-  const ServerState before = cluster.Server("server0");
-  const ProcessResult none =
-      cluster.RunClusterctl({"plan", "--out", cluster.PlanPath()}, "vera");
-  EXPECT_EQ(none.exit_status, 2);
-  EXPECT_THAT(none.standard_error,
-              SaysRow("msg-trust-role", kAny, kAny, "viewer", "operator"));
-  const ProcessResult plan =
-      cluster.RunClusterctl({"plan", "--out", cluster.PlanPath()}, "otto");
-  EXPECT_EQ(plan.exit_status, 0) << plan.standard_error;
-  const ChangeOutcome viewer = cluster.Apply({}, "vera");
-  EXPECT_EQ(viewer.process.exit_status, 2);
-  EXPECT_THAT(viewer.process.standard_error,
-              AllOf(HasSubstr("viewer"), HasSubstr("operator")));
-  const ChangeOutcome force = cluster.Apply({"--force"}, "otto");
-  EXPECT_EQ(force.process.exit_status, 2);
-  EXPECT_THAT(force.process.standard_error,
-              AllOf(HasSubstr("operator"), HasSubstr("admin")));
-  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
-  const ChangeOutcome plain = cluster.Apply({}, "otto");
-  EXPECT_EQ(plain.process.exit_status, 0) << plain.process.standard_output;
-  EXPECT_EQ(ActorName(plain.report.actor()), "otto");
-  EXPECT_THAT(KindsAndOutcomes(cluster.History()),
-              ElementsAre("HISTORY_APPLY succeeded by otto",
-                          "HISTORY_PLAN changes by otto"));
 }
 
 TEST(ForceTest, GoesOnWhileAProcessHoldsTheDeviceAndIsKept) {

@@ -1,7 +1,6 @@
 // Audit files of the real programs. An apply leaves lines on both sides, each
 // side keeps the other's newest, and clusterctl finds altered or cut files.
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>

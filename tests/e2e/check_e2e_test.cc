@@ -290,33 +290,6 @@ TEST(OneCauseTest, IsNamedForASilentToolADeadDeviceAndATimeOut) {
               Not(HasSubstr("does not tell")));
 }
 
-TEST(AbsentHostTest, CostsOneUnknownAndStatusTwo) {
-  DemoCluster cluster(DemoSpec(2), kTwoHosts);
-  cluster.StartController();
-  cluster.StartHost("server0");
-  const CheckOutcome outcome = cluster.Check();
-  EXPECT_EQ(outcome.process.exit_status, 2) << outcome.process.standard_output;
-  EXPECT_EQ(StateOf(outcome.report, "host-identity"), UNKNOWN);
-  EXPECT_TRUE(Names(outcome.report, "host-identity", "server1", -1));
-  EXPECT_EQ(StateOf(outcome.report, "link"), PASS);
-  EXPECT_EQ(outcome.report.rule_counts().unknown(), 1u);
-}
-
-TEST(CheckOfAKilledHostTest, LeavesTheVerdictOfTheOthers) {
-  DemoCluster cluster(DemoSpec(2), kTwoHosts);
-  cluster.SetFault("server1", "0:hang=1");
-  cluster.StartAll();
-  Process check(cluster.Clusterctl({"check", "-o", "json"}));
-  // The hanging tool holds the check open while its host dies.
-  const pid_t clusterd = cluster.host("server1").pid();
-  ASSERT_TRUE(WaitUntil([&] { return !ChildrenOf(clusterd).empty(); }));
-  cluster.KillHost("server1");
-  const ProcessResult result = check.Wait();
-  EXPECT_EQ(result.exit_status, 2) << result.standard_error;
-  EXPECT_THAT(result.standard_output, HasSubstr("server1"));
-  EXPECT_THAT(result.standard_output, HasSubstr("\"verdict\": \"UNKNOWN\""));
-}
-
 TEST(WrongCertificateTest, NeverAttaches) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   DemoCluster strangers(DemoSpec(2), kTwoHosts);
@@ -340,20 +313,6 @@ TEST(WrongCertificateTest, NeverAttaches) {
   EXPECT_TRUE(Names(outcome.report, "host-identity", "server1", -1));
 }
 
-TEST(WrongCertificateTest, CannotAskTheController) {
-  DemoCluster cluster(DemoSpec(2), kTwoHosts);
-  cluster.StartController();
-  const ProcessResult as_host =
-      RunProgram({Runfile("client/clusterctl"), "check", "--controller",
-                  absl::StrCat("127.0.0.1:", cluster.port()), "--cluster",
-                  "demo", "--ca", cluster.Certificates() + "/ca.crt", "--cert",
-                  cluster.Certificates() + "/server0.crt", "--key",
-                  cluster.Certificates() + "/server0.key"});
-  EXPECT_NE(as_host.exit_status, 0);
-  EXPECT_NE(as_host.standard_error, "");
-  EXPECT_THAT(as_host.standard_output, Not(HasSubstr("pass")));
-}
-
 TEST(AbsentControllerTest, IsNoVerdict) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   cluster.StartController();
@@ -362,20 +321,6 @@ TEST(AbsentControllerTest, IsNoVerdict) {
   const ProcessResult result = cluster.RunClusterctl({"check"});
   EXPECT_EQ(result.exit_status, 2) << result.standard_error;
   EXPECT_THAT(result.standard_error, HasSubstr("127.0.0.1"));
-}
-
-TEST(ControllerRestartTest, HostsComeBack) {
-  DemoCluster cluster(DemoSpec(2), kTwoHosts);
-  cluster.StartAll();
-  cluster.controller().Signal(SIGKILL);
-  cluster.controller().Wait();
-  cluster.StartController();
-  for (int i = 0; i < 2; ++i) {
-    const absl::Status back =
-        cluster.controller().WaitForError(": attached from");
-    EXPECT_TRUE(back.ok()) << back;
-  }
-  EXPECT_EQ(cluster.Check().process.exit_status, 0);
 }
 
 TEST(SpecReloadTest, KeepsTheOldSpecWhenTheNewOneIsBad) {

@@ -2,13 +2,13 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace sim {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::Optional;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
@@ -35,20 +35,17 @@ TEST(ParseCaptureRecordTest, TakesEveryField) {
 TEST(ParseCaptureRecordTest, NamesAFieldThatIsMissingOrOfAnotherType) {
   std::string text = kRecord;
   text.replace(text.find("\"stdout\""), 8, "\"output\"");
-  EXPECT_THAT(std::string(ParseCaptureRecord(text).status().message()),
-              HasSubstr("\"stdout\""));
+  EXPECT_THAT(ParseCaptureRecord(text).status(), HasText("\"stdout\""));
   text = kRecord;
   text.replace(text.find("-15"), 3, "\"0\"");
-  EXPECT_THAT(std::string(ParseCaptureRecord(text).status().message()),
-              HasSubstr("\"exit\""));
+  EXPECT_THAT(ParseCaptureRecord(text).status(), HasText("\"exit\""));
 }
 
 TEST(ParseCaptureRecordTest, StatusIsAWholeNumberThatAStatusCanBe) {
   for (const char* number : {"1e300", "0.5", "-1e9"}) {
     std::string text = kRecord;
     text.replace(text.find("-15"), 3, number);
-    EXPECT_THAT(std::string(ParseCaptureRecord(text).status().message()),
-                HasSubstr("\"exit\""))
+    EXPECT_THAT(ParseCaptureRecord(text).status(), HasText("\"exit\""))
         << number;
   }
 }

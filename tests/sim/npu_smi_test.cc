@@ -3,7 +3,6 @@
 
 #include <filesystem>
 
-#include "absl/strings/str_cat.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "gmock/gmock.h"

@@ -1,6 +1,5 @@
 #include "daemon/controller/change/cluster_changes.h"
 
-#include <functional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -90,7 +89,7 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   ClusterPlan edited = MakePlan(1);
   edited.mutable_hosts(0)->mutable_steps(0)->set_to("1");
   EXPECT_EQ(refused(edited).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(refused(edited).message()), HasSubstr("digest"));
+  EXPECT_THAT(refused(edited), HasText("digest"));
 
   ClusterPlan spoofed = MakePlan(1);
   spoofed.set_plan_id("\x1b[2J");
@@ -117,14 +116,13 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
 
   EXPECT_EQ(refused(MakePlan(0)).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(refused(MakePlan(2)).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(refused(MakePlan(2)).message()),
-              HasSubstr("not attached: server1"));
+  EXPECT_THAT(refused(MakePlan(2)), HasText("not attached: server1"));
 
   const ClusterPlan before = MakePlan(1);
   WriteSpec("atlas-a2");
   ASSERT_TRUE(spec_->Reload().ok());
   EXPECT_EQ(refused(before).code(), absl::StatusCode::kAborted);
-  EXPECT_THAT(std::string(refused(before).message()), HasSubstr("plan again"));
+  EXPECT_THAT(refused(before), HasText("plan again"));
 
   // These refusals do not block a good one, and asked no host.
   EXPECT_TRUE(links_["server0"]->tasks().empty());

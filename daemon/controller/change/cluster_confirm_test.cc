@@ -1,6 +1,5 @@
 // Applies that roll back automatically unless they are confirmed.
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -360,8 +359,7 @@ TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {
   Lose(1);
   Extend(absl::Minutes(10));
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("not attached: server1"));
+  EXPECT_THAT(answer_->status(), HasText("not attached: server1"));
 }
 
 TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
@@ -397,8 +395,7 @@ TEST_F(ClusterConfirmTest, SaysOfAnApplyThatItStaysByItself) {
   id_ = (*run)->run_id();
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(answer_->status().message()),
-              HasSubstr("it needs no confirmation"));
+  EXPECT_THAT(answer_->status(), HasText("it needs no confirmation"));
   id_ = "0000000000000000";
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kNotFound);

@@ -21,8 +21,6 @@
 namespace clusterd {
 namespace {
 
-using testing::HasSubstr;
-
 bool WriteLine(const char* path, const std::string& line) {
   std::ofstream file(path);
   file << line << std::flush;
@@ -125,8 +123,7 @@ TEST_F(HistoryDiskTest, ReadOnlyFolderWithoutHistoryIsRefused) {
   MakeReadOnly();
   const absl::Status status = HistoryStore::Open(folder_).status();
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("Read-only file system"));
+  EXPECT_THAT(status, HasText("Read-only file system"));
 }
 
 }  // namespace

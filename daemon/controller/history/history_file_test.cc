@@ -16,8 +16,6 @@
 namespace clusterd {
 namespace {
 
-using testing::HasSubstr;
-
 TEST(LockFolderTest, IsOnePersonsAtATime) {
   const std::string folder = NewStateFolder();
   auto first = LockFolder(folder);
@@ -47,7 +45,7 @@ TEST(LockFolderTest, NamesFolderThatIsNotThere) {
   const absl::Status status = LockFolder("/nowhere/state").status();
   EXPECT_TRUE(absl::IsNotFound(status));
   EXPECT_THAT(status, SaysRow("msg-hub-folder-not-there", "/nowhere/state"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("--state"));
+  EXPECT_THAT(status, HasText("--state"));
 }
 
 TEST(LockFolderTest, RefusesFile) {
@@ -95,8 +93,7 @@ TEST(HistoryFileTest, RefusesWhatControllerOfAnotherFormatMade) {
 TEST(HistoryFileTest, RefusesOtherDatabase) {
   const absl::Status status = StatusAfter("PRAGMA application_id = 0");
   EXPECT_TRUE(absl::IsDataLoss(status));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is not a history of clusterd-controller"));
+  EXPECT_THAT(status, HasText("is not a history of clusterd-controller"));
 }
 
 TEST(HistoryFileTest, TablesTakeNoOtherTypes) {

@@ -151,8 +151,7 @@ TEST_F(HostClaimsTest, NameThatIsBoundIsNobodyElses) {
             absl::StatusCode::kPermissionDenied);
   ASSERT_TRUE(hosts_.Attach(Machine("a", "m1", "1")).ok());
   const absl::Status refused = hosts_.Attach(other).status();
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("clusterctl certificates reset a"));
+  EXPECT_THAT(refused, HasText("clusterctl certificates reset a"));
   EXPECT_THAT(ConflictOf(hosts_, "a"),
               SaysRow("hub-conflict-machine", kAny, kAny, kAny, "m2"));
 }

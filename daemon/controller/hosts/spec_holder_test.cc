@@ -13,11 +13,10 @@
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::string WriteSpec(const std::string& text) {
   const std::string path = testing::TempDir() + "/cluster.yaml";
@@ -91,15 +90,11 @@ TEST(SpecHolderTest, SaysWhyItCannotOpen) {
   EXPECT_EQ(
       SpecHolder::Open("/nowhere.yaml", "test", &scheduler).status().code(),
       absl::StatusCode::kNotFound);
-  EXPECT_THAT(
-      std::string(SpecHolder::Open(testing::TempDir(), "test", &scheduler)
-                      .status()
-                      .message()),
-      HasSubstr("not a regular file"));
+  EXPECT_THAT(SpecHolder::Open(testing::TempDir(), "test", &scheduler).status(),
+              HasText("not a regular file"));
   const auto other =
       SpecHolder::Open(WriteSpec(GoodSpec(1)), "prod", &scheduler);
-  EXPECT_THAT(std::string(other.status().message()),
-              HasSubstr("expected \"prod\" (--cluster)"));
+  EXPECT_THAT(other.status(), HasText("expected \"prod\" (--cluster)"));
 }
 
 TEST(SpecHolderTest, NeverHangsOnFifo) {

@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +18,6 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const SpiffeId kHost{"demo", IdentityKind::kHost, "node07", Role::kViewer};
@@ -153,7 +151,7 @@ TEST(CertificateAuthorityTest, NoCertificateOutlivesTheIntermediate) {
           ->Issue(kHost, key, now + absl::Hours(6), absl::Hours(48))
           .status();
   EXPECT_TRUE(absl::IsFailedPrecondition(late)) << late;
-  EXPECT_THAT(std::string(late.message()), HasSubstr("certificates.sh ca-dir"));
+  EXPECT_THAT(late, HasText("certificates.sh ca-dir"));
 }
 
 TEST(CertificateAuthorityTest, KeyThatOthersMayReadIsRefused) {
@@ -164,7 +162,7 @@ TEST(CertificateAuthorityTest, KeyThatOthersMayReadIsRefused) {
     const absl::Status status =
         CertificateAuthority::Open(folder, absl::Now()).status();
     EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("expected 0600"));
+    EXPECT_THAT(status, HasText("expected 0600"));
   }
   ASSERT_EQ(chmod((folder + "/intermediate.key").c_str(), 0400), 0);
   EXPECT_TRUE(CertificateAuthority::Open(folder, absl::Now()).ok());
@@ -192,7 +190,7 @@ TEST(CertificateAuthorityTest, FolderThatIsNoneIsNamed) {
     const absl::Status status =
         CertificateAuthority::Open(folder, absl::Now()).status();
     EXPECT_FALSE(status.ok());
-    EXPECT_THAT(std::string(status.message()), HasSubstr(wrong.expected));
+    EXPECT_THAT(status, HasText(wrong.expected));
   }
   EXPECT_TRUE(absl::IsNotFound(
       CertificateAuthority::Open("/nonexistent", absl::Now()).status()));
@@ -219,7 +217,7 @@ TEST(CertificateAuthorityTest, IntermediateThatEndedIsRefused) {
                                  absl::Now() + absl::Hours(6))
           .status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("expired"));
+  EXPECT_THAT(status, HasText("expired"));
 }
 
 }  // namespace

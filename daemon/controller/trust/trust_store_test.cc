@@ -9,11 +9,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 HostRecord RecordOf(const std::string& name, const std::string& serial) {
   HostRecord record;
@@ -65,7 +64,7 @@ TEST(TrustStoreTest, DamagedFileIsNotReplaced) {
   std::ofstream(folder + "/trust.db") << std::string(4096, 'x');
   const absl::Status status = TrustStore::Open(folder).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("trust.db"));
+  EXPECT_THAT(status, HasText("trust.db"));
 }
 
 TEST(TrustStoreTest, HistoryIsNoTrustFile) {
@@ -76,8 +75,7 @@ TEST(TrustStoreTest, HistoryIsNoTrustFile) {
       0);
   const absl::Status status = TrustStore::Open(folder).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("is not a record of hosts and tokens"));
+  EXPECT_THAT(status, HasText("is not a record of hosts and tokens"));
 }
 
 TEST(JoinTokenTest, ReadsBackWhatItPrints) {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "absl/strings/str_replace.h"
 #include "daemon/host/ascend950/dialect.h"

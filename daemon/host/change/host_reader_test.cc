@@ -3,9 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "daemon/host/machine_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

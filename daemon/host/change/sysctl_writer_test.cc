@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
 #include "config/values/port_set.h"
 #include "daemon/host/change/mutation_token_issuer.h"

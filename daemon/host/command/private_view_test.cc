@@ -11,7 +11,6 @@
 #include <string>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "gmock/gmock.h"

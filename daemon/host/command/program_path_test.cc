@@ -12,8 +12,6 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-
 constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
 
 class ProgramPathTest : public ::testing::Test {
@@ -25,7 +23,7 @@ class ProgramPathTest : public ::testing::Test {
   void ExpectRefused(const std::string& part) {
     const absl::Status status = Check();
     EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(part));
+    EXPECT_THAT(status, HasText(part));
   }
 
   ScratchRoot root_;
@@ -43,7 +41,7 @@ TEST_F(ProgramPathTest, AcceptsTheSystemsShell) {
 TEST_F(ProgramPathTest, SaysWhatIsAbsent) {
   root_.Remove(kTool);
   EXPECT_EQ(Check().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(Check().message()), HasSubstr(kTool));
+  EXPECT_THAT(Check(), HasText(kTool));
 }
 
 TEST_F(ProgramPathTest, RefusesAFileThatIsNotExecutable) {
@@ -129,7 +127,7 @@ TEST_F(ProgramPathTest, NamesTheFirstWhereNoneExists) {
   const absl::string_view candidates[] = {"/a", "/b"};
   const absl::Status status = FindProgram(root_.path(), candidates).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("/a"));
+  EXPECT_THAT(status, HasText("/a"));
 }
 
 TEST(CheckFolderTest, BelievesWhatRootAloneCanChange) {

@@ -6,17 +6,16 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 template <typename T>
 void ExpectRejected(const absl::StatusOr<T>& parsed,
                     const std::string& quoted) {
   EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(parsed.status().message()), HasSubstr(quoted));
+  EXPECT_THAT(parsed.status(), HasText(quoted));
 }
 
 TEST(ParseHccnGatewayTest, ReadsTheAddressBeforeTheInterface) {

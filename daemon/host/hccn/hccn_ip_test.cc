@@ -4,11 +4,10 @@
 #include "daemon/host/hccn/hccn_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::vector<std::string> Parse(absl::string_view output) {
   const absl::StatusOr<std::vector<Ipv4Interface>> interfaces =
@@ -24,7 +23,7 @@ std::vector<std::string> Parse(absl::string_view output) {
 void ExpectRejected(absl::string_view output, const std::string& quoted) {
   const absl::Status status = ParseHccnIp(output).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << output;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(quoted)) << output;
+  EXPECT_THAT(status, HasText(quoted)) << output;
 }
 
 using Texts = std::vector<std::string>;

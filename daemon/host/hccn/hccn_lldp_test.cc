@@ -3,11 +3,10 @@
 #include "daemon/host/hccn/hccn_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr char kSwitch[] =
     "Chassis ID TLV\n"
@@ -160,7 +159,7 @@ TEST(ParseHccnLldpTest, SkipsTheWarningAboutItsLogFolder) {
 TEST(ParseHccnLldpTest, RejectsTextWithoutTitle) {
   const absl::Status status = ParseHccnLldp("lldp is off\n").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("\"lldp is off\""));
+  EXPECT_THAT(status, HasText("\"lldp is off\""));
 }
 
 TEST(ParseHccnLldpTest, RejectsNeighbourWithoutPort) {

@@ -1,5 +1,4 @@
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/host/hccn_query/query_facts.h"

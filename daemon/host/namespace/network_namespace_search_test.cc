@@ -14,8 +14,6 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-
 constexpr char kSomaxconn[] = "net.core.somaxconn";
 
 uint64_t InodeOf(const std::string& path) {
@@ -106,8 +104,7 @@ TEST_F(NetworkNamespaceSearchTest, SaysThatNothingHoldsIt) {
 TEST_F(NetworkNamespaceSearchTest, DoesNotCallGoneWhatItCannotSee) {
   const absl::Status no_proc = Find(inode_, root_.paths()).status();
   EXPECT_EQ(no_proc.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(no_proc.message()),
-              HasSubstr("/proc/self/ns/net: No such file"));
+  EXPECT_THAT(no_proc, HasText("/proc/self/ns/net: No such file"));
   root_.Write("/proc/self/ns/net", "");
   root_.Write("/proc/1/ns/net", "");
   EXPECT_EQ(Find(inode_, root_.paths()).status().code(),
@@ -118,8 +115,7 @@ TEST_F(NetworkNamespaceSearchTest, DoesNotCallGoneWhatItCannotSee) {
   root_.Link("/proc/7/task/8/ns/net", "net");
   const absl::Status unread = Find(inode_, root_.paths()).status();
   EXPECT_EQ(unread.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(unread.message()),
-              HasSubstr("/proc/7/task/8/ns/net: Too many levels"));
+  EXPECT_THAT(unread, HasText("/proc/7/task/8/ns/net: Too many levels"));
   // An existing match counts, despite other unreadable processes.
   root_.Link("/proc/9/task/9/ns/net", train_->path());
   EXPECT_TRUE(Find(inode_, root_.paths()).ok());

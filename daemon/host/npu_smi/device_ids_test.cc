@@ -1,7 +1,6 @@
 #include "daemon/host/npu_smi/device_ids.h"
 
 #include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

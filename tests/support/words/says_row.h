@@ -60,6 +60,11 @@ MATCHER_P(HoldsRowText, wanted, "holds \"" + std::string(wanted) + "\"") {
   return HoldsText(TextIn(arg), wanted);
 }
 
+// Matches a text, status or value that holds `text`, which has no row.
+inline auto HasText(absl::string_view text) {
+  return HoldsRowText(std::string(text));
+}
+
 // Matches a text, status or value that holds the row with these values.
 template <typename... Values>
 auto SaysRow(absl::string_view row, const Values&... values) {
