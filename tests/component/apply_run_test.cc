@@ -194,19 +194,6 @@ TEST_F(ApplyRunTest, PlanIsAppliedInWavesAndTakenBackAgain) {
   EXPECT_EQ(list.entries(1).outcome(), "rolled back");
 }
 
-TEST_F(ApplyRunTest, FirstFailingWaveStopsTheRest) {
-  Attach({Way::kSucceeds, Way::kFails, Way::kSucceeds});
-  const Seen seen = Apply(MakePlan(), 1);
-  ASSERT_TRUE(seen.status.ok()) << seen.status;
-  EXPECT_EQ(seen.report.outcome(), ApplyReport::STOPPED);
-  EXPECT_THAT(Outcomes(seen.report),
-              ElementsAre(ApplyResult::APPLIED, ApplyResult::UNDONE,
-                          ApplyResult::NOT_STARTED));
-  EXPECT_TRUE(hosts_[2]->tasks().empty());
-  EXPECT_THAT(seen.report.notes(1),
-              HasSubstr("clusterctl rollback " + seen.report.run_id()));
-}
-
 TEST_F(ApplyRunTest, HostsSayInTheReportWhyTheyDidNot) {
   Attach({Way::kRefuses, Way::kFails, Way::kNotFound});
   const Seen seen = Apply(MakePlan());

@@ -76,11 +76,10 @@ TEST_F(LearnTest, FactsOfAttachedHostsMakeTheSpecThatTheControllerTakesOver) {
   for (const ServerSpec& server : spec_.servers()) {
     addresses[server.host()] = *Ipv4Address::Parse(server.address());
   }
-  const auto seen = LearnCluster(learned.cluster(), "", facts, addresses);
-  ASSERT_TRUE(seen.ok()) << seen.status();
-  const auto written = WriteSpec(*seen);
-  ASSERT_TRUE(written.ok()) << written.status();
-  std::ofstream(controller_.spec_path()) << written->yaml;
+  const auto seen =
+      LearnCluster(learned.cluster(), "", facts, addresses).value();
+  const auto written = WriteSpec(seen).value();
+  std::ofstream(controller_.spec_path()) << written.yaml;
   ASSERT_TRUE(controller_.spec().Reload().ok());
   Report report;
   ASSERT_TRUE(controller_.Check({}, &report).ok());

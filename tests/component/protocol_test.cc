@@ -151,15 +151,14 @@ TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {
   RawHost host(controller.address(), certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   const auto credentials =
-      MakeChannelCredentials(certificates.User("eve"), "test");
-  ASSERT_TRUE(credentials.ok()) << credentials.status();
+      MakeChannelCredentials(certificates.User("eve"), "test").value();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   std::vector<std::shared_ptr<grpc::Channel>> flood;
   ListHostsResponse response;
   for (int i = 0; i < 200; ++i) {
-    flood.push_back(grpc::CreateCustomChannel(controller.address(),
-                                              *credentials, arguments));
+    flood.push_back(grpc::CreateCustomChannel(controller.address(), credentials,
+                                              arguments));
     // Taken or not: where no room is left, idle ones are closed first.
     Controller::NewStub(flood.back())
         ->ListHosts(NewContext().get(), {}, &response);

@@ -220,13 +220,11 @@ TEST_F(SimulatedApplyTest, BringsAServerToItsSpecAndBackByteForByte) {
                                              kRunningSetting, kAtBootSetting}));
   EXPECT_TRUE(rewrites);
 
-  const auto applied = Apply(plan);
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->DebugString();
+  const auto applied = Apply(plan).value();
+  EXPECT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.DebugString();
   EXPECT_THAT(Plan().steps(), IsEmpty()) << Plan().DebugString();
-  const auto back = RollBack();
-  ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK) << back->DebugString();
+  const auto back = RollBack().value();
+  EXPECT_EQ(back.outcome(), ApplyResult::ROLLED_BACK) << back.DebugString();
   EXPECT_THAT(DifferencesFrom(before), IsEmpty());
 }
 
@@ -317,9 +315,8 @@ TEST_F(SimulatedApplyTest, SetsOneGatewayPerFourOfAnA1ServerAndNoMore) {
   EXPECT_EQ(StepText(plan.steps(1)),
             "device 4: gateway none -> 192.168.100.254");
   EXPECT_EQ(plan.blocked_size(), 6);
-  const auto applied = Apply(plan);
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->DebugString();
+  const auto applied = Apply(plan).value();
+  EXPECT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.DebugString();
   EXPECT_THAT(Plan().steps(), IsEmpty());
   EXPECT_THAT(ReadConf(), HasSubstr("gateway_0=192.168.100.254"));
   EXPECT_THAT(ReadConf(), HasSubstr("gateway_4=192.168.100.254"));
@@ -335,9 +332,8 @@ TEST_F(SimulatedApplyTest, APlannedAddressOfADeviceWithDhcpUndoesNothingElse) {
   EXPECT_EQ(plan.steps(0).target().device(), 5u);
   ASSERT_GE(plan.blocked_size(), 1);
   EXPECT_THAT(plan.blocked(0).reason(), HasSubstr("udhcpc_enable_3"));
-  const auto applied = Apply(plan);
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->DebugString();
+  const auto applied = Apply(plan).value();
+  EXPECT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.DebugString();
 }
 
 TEST_F(SimulatedApplyTest, RepairsAFileThatAnEditorHasRuined) {
@@ -367,10 +363,9 @@ TEST_F(SimulatedApplyTest, UndoesAllWhenADeviceHangsHalfWay) {
   // The devices can be read, and the second change never returns.
   ASSERT_TRUE(sim::AddFaults(root_, {"6:state=hang.set=1"}).ok());
   const auto before = State();
-  const auto undone = Apply(plan);
-  ASSERT_TRUE(undone.ok()) << undone.status();
-  EXPECT_EQ(undone->outcome(), ApplyResult::UNDONE) << undone->DebugString();
-  EXPECT_THAT(undone->error(), HasSubstr("device 6"));
+  const auto undone = Apply(plan).value();
+  EXPECT_EQ(undone.outcome(), ApplyResult::UNDONE) << undone.DebugString();
+  EXPECT_THAT(undone.error(), HasSubstr("device 6"));
   EXPECT_THAT(DifferencesFrom(before), IsEmpty());
 }
 
@@ -387,9 +382,8 @@ TEST_F(SimulatedApplyTest, RefusesWhileAProcessHoldsADeviceThatWouldChange) {
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(refused.status(), SaysRow("plan-say-in-use", 3, getpid()));
   close(same);
-  const auto applied = Apply(plan);
-  ASSERT_TRUE(applied.ok()) << applied.status();
-  EXPECT_EQ(applied->outcome(), ApplyResult::APPLIED) << applied->error();
+  const auto applied = Apply(plan).value();
+  EXPECT_EQ(applied.outcome(), ApplyResult::APPLIED) << applied.error();
   close(other);
 }
 

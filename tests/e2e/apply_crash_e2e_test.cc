@@ -81,48 +81,6 @@ TEST(KilledControllerTest, LeavesAnInterruptedRunThatTheHostFinishes) {
   EXPECT_THAT(DifferencesFrom(before0, cluster.Server("server0")), IsEmpty());
 }
 
-TEST(KilledControllerTest, GoesOnWithNoFurtherWaveOfACancelledRun) {
-  ChangeCluster cluster(2);
-  cluster.Break("server0", {"3:address=192.168.9.9"});
-  cluster.Break("server1", {"3:address=192.168.9.8"});
-  cluster.StartAll();
-  cluster.Plan();
-  const ServerState before1 = cluster.Server("server1");
-  DeviceGate gate(cluster.Root("server0"));
-  const auto apply = cluster.StartApply({"--wave", "1"});
-  const std::string id = WaitForRunId(apply.get());
-  ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
-  apply->Signal(SIGINT);
-  const absl::Status told =
-      apply->WaitForError("cancelled by admin in wave 1 of 2");
-  ASSERT_TRUE(told.ok()) << told;
-  cluster.controller().Signal(SIGKILL);
-  cluster.controller().Wait();
-  const ChangeOutcome cut = FinishChange(apply.get());
-  EXPECT_EQ(cut.process.exit_status, 2);
-  EXPECT_THAT(cut.process.standard_error,
-              HasSubstr(absl::StrCat("run ", id, " is cancelled")));
-
-  cluster.StartController();
-  for (int i = 0; i < 2; ++i) {
-    const absl::Status back =
-        cluster.controller().WaitForError(": attached from");
-    ASSERT_TRUE(back.ok()) << back;
-  }
-  gate.Open();
-  EXPECT_TRUE(WaitUntil([&] {
-    return cluster.Show(id).hosts(0).outcome() == ApplyResult::APPLIED;
-  })) << cluster.ShowText(id);
-  const ApplyReport kept = cluster.Show(id);
-  EXPECT_EQ(kept.outcome(), ApplyReport::INTERRUPTED);
-  EXPECT_EQ(kept.cancelled().actor(), "spiffe://demo/user/admin/role/admin");
-  EXPECT_EQ(kept.hosts(1).outcome(), ApplyResult::NOT_STARTED);
-  EXPECT_EQ(kept.hosts(1).error(), Say("hub-cancelled-after-wave", "admin", 1));
-  EXPECT_THAT(EntryOf(cluster, id).summary(),
-              SaysRow("hub-cancelled-by-in", "admin", 1, 2));
-  EXPECT_THAT(DifferencesFrom(before1, cluster.Server("server1")), IsEmpty());
-}
-
 // Ctrl-C and a cancel from elsewhere act alike.
 TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
   for (const bool from_elsewhere : {false, true}) {

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -151,26 +150,6 @@ TEST(ApplyTest, RefusesAnEditedPlanBeforeAnybodyIsAsked) {
   EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
   EXPECT_THAT(KindsAndOutcomes(cluster.History()),
               ElementsAre("HISTORY_PLAN changes by admin"));
-}
-
-TEST(ApplyTest, RefusesAPlanWhenTheControllerHasLostItsState) {
-  ChangeCluster cluster(1);
-  cluster.Break("server0", {"host:somaxconn=4096"});
-  cluster.StartAll();
-  const ClusterPlan plan = cluster.Plan();
-  const ServerState before = cluster.Server("server0");
-  cluster.controller().Signal(SIGTERM);
-  EXPECT_EQ(cluster.controller().Wait().exit_status, 0);
-  std::filesystem::remove_all(cluster.folder() + "/state");
-  cluster.StartController();
-  const ChangeOutcome refused = cluster.Apply();
-  EXPECT_EQ(refused.process.exit_status, 2);
-  EXPECT_THAT(
-      refused.process.standard_error,
-      AllOf(HasSubstr(plan.plan_id()), SaysRow("msg-change-plan-not-kept"),
-            HasSubstr("nothing was changed")));
-  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
-  EXPECT_THAT(cluster.History(), IsEmpty());
 }
 
 TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {

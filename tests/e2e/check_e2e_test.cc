@@ -91,32 +91,6 @@ TEST_F(HealthyClusterTest, PrintsTheTableForPeopleAndOneLineForChat) {
             1);
 }
 
-TEST_F(HealthyClusterTest, RefusesWrongWordsWithStatusThree) {
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{
-           {"check", "server7"},
-           {"check", "--only", "no-such-rule"},
-           {"check", "-o", "csv"},
-           {"check", "server[0-"},
-           {"check", "server0", "-x", "server0"},
-           {"frobnicate"}}) {
-    const ProcessResult result = cluster_.RunClusterctl(arguments);
-    EXPECT_EQ(result.exit_status, 3) << arguments.back();
-    EXPECT_EQ(result.standard_output, "") << arguments.back();
-    EXPECT_NE(result.standard_error, "") << arguments.back();
-  }
-}
-
-TEST_F(HealthyClusterTest, ChecksOnlyTheHostsAndRulesAskedFor) {
-  const CheckOutcome outcome =
-      cluster_.Check({"server1", "--only", "link,lldp"});
-  EXPECT_EQ(outcome.process.exit_status, 0);
-  ASSERT_EQ(outcome.report.hosts_size(), 1);
-  EXPECT_EQ(outcome.report.hosts(0).host(), "server1");
-  EXPECT_EQ(StateOf(outcome.report, "link"), PASS);
-  EXPECT_EQ(StateOf(outcome.report, "ip-unique"), SKIPPED);
-}
-
 // A running job is not a failure: this process has a node open.
 TEST_F(HealthyClusterTest, NamesTheProcessThatUsesADevice) {
   const int node = open((cluster_.Root("server0") + "/dev/davinci3").c_str(),

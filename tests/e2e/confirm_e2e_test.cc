@@ -110,26 +110,5 @@ TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
               HasSubstr("its deadline has passed"));
 }
 
-TEST(ConfirmedChangeTest, NeedsNobodyWithAutoConfirmAndItsRollbackEndsIt) {
-  ChangeCluster cluster(2);
-  cluster.Break("server0", {"3:address=192.168.9.9"});
-  cluster.StartAll();
-  cluster.Plan();
-  const ServerState before = cluster.Server("server0");
-  const ChangeOutcome waits = cluster.Apply({"--confirm-within", "30m"});
-  ASSERT_EQ(waits.process.exit_status, 0) << waits.process.standard_error;
-  EXPECT_EQ(cluster.RollBack(waits.report.apply_id()).process.exit_status, 0);
-  EXPECT_THAT(DifferencesFrom(before, cluster.Server("server0")), IsEmpty());
-
-  cluster.Plan();
-  const ChangeOutcome again =
-      cluster.Apply({"--confirm-within", "30m", "--auto-confirm"});
-  ASSERT_EQ(again.process.exit_status, 0) << again.process.standard_error;
-  EXPECT_TRUE(WaitUntil([&] {
-    return cluster.Show(again.report.apply_id()).confirmation().state() ==
-           Confirmation::CONFIRMED;
-  })) << cluster.ShowText(again.report.apply_id());
-}
-
 }  // namespace
 }  // namespace clusterd

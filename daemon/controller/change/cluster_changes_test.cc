@@ -23,20 +23,18 @@ TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
   Attach("server1");
   ChangeRequest request = By("alice");
   request.force = true;
-  const auto run = Apply(MakePlan(2), request);
-  ASSERT_TRUE(run.ok()) << run.status();
+  const auto run = Apply(MakePlan(2), request).value();
   EXPECT_TRUE(links_["server0"]->tasks()[0].apply().force());
   Answer("server0", ApplyResult::APPLIED);
   Answer("server1", ApplyResult::APPLIED);
 
-  const auto record = history_->Get((*run)->run_id());
-  ASSERT_TRUE(record.ok()) << record.status();
-  EXPECT_EQ(record->entry().kind(), HISTORY_APPLY);
-  EXPECT_EQ(record->entry().actor(), "alice");
-  EXPECT_EQ(record->entry().outcome(), "succeeded");
-  EXPECT_EQ(record->entry().parent_id(), "aaaabbbbccccdddd");
-  EXPECT_TRUE(record->entry().force());
-  const ApplyReport report = Rendered(record->apply());
+  const auto record = history_->Get(run->run_id()).value();
+  EXPECT_EQ(record.entry().kind(), HISTORY_APPLY);
+  EXPECT_EQ(record.entry().actor(), "alice");
+  EXPECT_EQ(record.entry().outcome(), "succeeded");
+  EXPECT_EQ(record.entry().parent_id(), "aaaabbbbccccdddd");
+  EXPECT_TRUE(record.entry().force());
+  const ApplyReport report = Rendered(record.apply());
   EXPECT_EQ(report.apply_id(), report.run_id());
   EXPECT_EQ(report.wave_size(), kDefaultWaveSize);
   EXPECT_EQ(report.hosts_size(), 2);
@@ -51,9 +49,8 @@ TEST_F(ClusterChangesTest, AppliesOnHostsWithStepsAndKeepsWhoDidWhat) {
 TEST_F(ClusterChangesTest, ShowsAHostThatHasNotAnsweredAsRunningAndNotLost) {
   Attach("server0");
   Attach("server1");
-  const auto run = Apply(MakePlan(2));
-  ASSERT_TRUE(run.ok()) << run.status();
-  const std::string id = (*run)->run_id();
+  const auto run = Apply(MakePlan(2)).value();
+  const std::string id = run->run_id();
   ListHistoryRequest all;
   EXPECT_EQ(ValueText(history_->List(all)->entries(0).summary_words()),
             "2 hosts; 2 running");
@@ -234,12 +231,11 @@ TEST_F(ClusterChangesTest, RollbackWithoutJournalsIsGoodOnLostHostsAlone) {
   scheduler_.Advance(absl::Hours(1));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
-  const auto rollback = RollBack(id);
-  ASSERT_TRUE(rollback.ok()) << rollback.status();
+  const auto rollback = RollBack(id).value();
   for (const char* host : {"server0", "server1", "server2"}) {
     Answer(host, ApplyResult::REFUSED, /*no_journal=*/true);
   }
-  const std::string run = (*rollback)->run_id();
+  const std::string run = rollback->run_id();
   EXPECT_EQ(Kept(run).outcome(), ApplyReport::STOPPED);
   EXPECT_EQ(KeptOutcome(run, 0), ApplyResult::REFUSED);
   EXPECT_EQ(KeptOutcome(run, 1), ApplyResult::REFUSED);
@@ -384,15 +380,14 @@ TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
   plan.set_digest(PlanDigest(plan));
   ChangeRequest request = By("alice");
   request.canary = 1;
-  const auto run = Apply(plan, request);
-  ASSERT_TRUE(run.ok()) << run.status();
+  const auto run = Apply(plan, request).value();
   EXPECT_EQ(links_["server2"]->tasks().size(), 1u);
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(links_["server1"]->tasks().empty());
   Answer("server2", ApplyResult::APPLIED);
   EXPECT_EQ(links_["server0"]->tasks().size(), 1u);
   EXPECT_EQ(links_["server1"]->tasks().size(), 1u);
-  const ApplyReport report = Rendered((*run)->report());
+  const ApplyReport report = Rendered(run->report());
   EXPECT_EQ(report.canary(), 1u);
   EXPECT_EQ(report.hosts(0).host(), "server2");
   EXPECT_THAT(
@@ -405,9 +400,8 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   Attach("server1");
   ChangeRequest request = By("alice");
   request.canary = 1;
-  const auto run = Apply(MakePlan(2), request);
-  ASSERT_TRUE(run.ok()) << run.status();
-  const std::string id = (*run)->run_id();
+  const auto run = Apply(MakePlan(2), request).value();
+  const std::string id = run->run_id();
   // A prefix of the id works, too.
   const auto cancelled = changes_->Cancel(id.substr(0, 8), "bob", "operator");
   ASSERT_TRUE(cancelled.ok()) << cancelled.status();
@@ -419,10 +413,9 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
                                      "in wave 1 of 2")));
   Answer("server0", ApplyResult::APPLIED);
   EXPECT_TRUE(links_["server1"]->tasks().empty());
-  const auto record = history_->Get(id);
-  ASSERT_TRUE(record.ok()) << record.status();
-  EXPECT_EQ(record->entry().outcome(), "cancelled");
-  EXPECT_THAT(record->entry().summary_words(),
+  const auto record = history_->Get(id).value();
+  EXPECT_EQ(record.entry().outcome(), "cancelled");
+  EXPECT_THAT(record.entry().summary_words(),
               SaysRow("hub-cancelled-by-in", "bob", 1, 2));
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::NOT_STARTED);
   EXPECT_THAT(log_.Lines(),
@@ -431,9 +424,8 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
 
 TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
   Attach("server0");
-  const auto run = Apply(MakePlan(1));
-  ASSERT_TRUE(run.ok()) << run.status();
-  const std::string id = (*run)->run_id();
+  const auto run = Apply(MakePlan(1)).value();
+  const std::string id = run->run_id();
   Answer("server0", ApplyResult::APPLIED);
   const absl::Status over = changes_->Cancel(id, "bob", "operator").status();
   EXPECT_TRUE(absl::IsInvalidArgument(over));
@@ -457,9 +449,8 @@ TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {
   for (const char* host : {"server0", "server1", "server2"}) Attach(host);
   ChangeRequest request = By("alice");
   request.wave_size = 1;
-  const auto run = Apply(MakePlan(3), request);
-  ASSERT_TRUE(run.ok()) << run.status();
-  const std::string id = (*run)->run_id();
+  const auto run = Apply(MakePlan(3), request).value();
+  const std::string id = run->run_id();
   ASSERT_TRUE(changes_->Cancel(id, "bob", "operator").ok());
   // The controller was killed: it has kept nothing since.
   const auto killed = std::move(changes_);
@@ -511,8 +502,7 @@ TEST_F(ClusterChangesTest, AbortFreesTheTurnAndWhatTheHostTellsLaterIsKept) {
   // Another run may begin, whatever the host does.
   Tell("server0", id, ApplyResult::APPLIED);
   EXPECT_EQ(KeptOutcome(id, 0), ApplyResult::APPLIED);
-  const auto next = RollBack(id);
-  ASSERT_TRUE(next.ok()) << next.status();
+  const auto next = RollBack(id).value();
   EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
   EXPECT_EQ(changes_->Abort(id, "root", "admin").status().code(),
             absl::StatusCode::kInvalidArgument);

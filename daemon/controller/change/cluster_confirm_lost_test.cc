@@ -197,9 +197,8 @@ TEST_F(ClusterConfirmTest, KilledInTheRunItWaitsForAPersonWithWhoeverHasIt) {
   ChangeRequest request = By("alice");
   request.confirm_within = absl::Milliseconds(kWithinMs);
   request.auto_confirm = true;
-  const auto run = Apply(MakePlan(1), request);
-  ASSERT_TRUE(run.ok()) << run.status();
-  id_ = (*run)->run_id();
+  const auto run = Apply(MakePlan(1), request).value();
+  id_ = run->run_id();
   const auto killed = std::move(changes_);
   StartController();
   TellWaits(0, 200000);
@@ -236,9 +235,8 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   EXPECT_THAT(refused, SaysRow("msg-change-not-notified", kAny, "server1"));
   ChangeRequest request = By("carol");
   request.confirm_within = absl::Minutes(10);
-  const auto run = Apply(MakePlan(1), request);
-  ASSERT_TRUE(run.ok()) << run.status();
-  const std::string first = std::exchange(id_, (*run)->run_id());
+  const auto run = Apply(MakePlan(1), request).value();
+  const std::string first = std::exchange(id_, run->run_id());
   AnswerApplied(0, 600000);
   EXPECT_THAT(changes_->Pending(), SizeIs(2));
   // The apply that waits for a person blocks all others.
@@ -248,7 +246,7 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   ASSERT_TRUE(IsAskedToKeep(1));
   AnswerApplied(1, 0);
   EXPECT_THAT(Kept(first).confirmation().untold(), IsEmpty());
-  id_ = (*run)->run_id();
+  id_ = run->run_id();
   EXPECT_THAT(changes_->Pending(), SizeIs(1));
   EXPECT_EQ(changes_->Pending()[0].run_id(), id_);
   AnswerFacts(0);
@@ -310,9 +308,8 @@ TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
   ChangeRequest request = By("alice");
   request.confirm_within = absl::Milliseconds(kWithinMs);
   request.wave_size = 1;
-  const auto run = Apply(MakePlan(2), request);
-  ASSERT_TRUE(run.ok()) << run.status();
-  id_ = (*run)->run_id();
+  const auto run = Apply(MakePlan(2), request).value();
+  id_ = run->run_id();
   Lose(1);
   knows_confirm_ = false;
   Attach("server1");
@@ -346,16 +343,14 @@ TEST_F(ClusterConfirmTest, WordOfOneHostBringsNoDeadlineOfOthersForward) {
   Pass(absl::Seconds(5));
   EXPECT_EQ(Shown().state(), Confirmation::PENDING);
   // An answer during the run does not count either.
-  const auto rollback = RollBack(id_);
-  ASSERT_TRUE(rollback.ok()) << rollback.status();
+  const auto rollback = RollBack(id_).value();
   Answer("server0", ApplyResult::ROLLED_BACK);
   Answer("server1", ApplyResult::ROLLED_BACK);
   id_.clear();
   ChangeRequest request = By("alice");
   request.confirm_within = absl::Milliseconds(kWithinMs);
-  const auto run = Apply(MakePlan(2), request);
-  ASSERT_TRUE(run.ok()) << run.status();
-  id_ = (*run)->run_id();
+  const auto run = Apply(MakePlan(2), request).value();
+  id_ = run->run_id();
   AnswerApplied(0, 1);
   AnswerApplied(1, 0xffffffff);
   const ApplyReport kept = Kept(id_);

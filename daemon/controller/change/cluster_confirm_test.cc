@@ -39,9 +39,8 @@ TEST_F(ClusterConfirmTest, ConfirmsByItselfOnceItsHostsAreBackAndPass) {
   EXPECT_EQ(kept.state(), Confirmation::CONFIRMED);
   EXPECT_TRUE(kept.check_passed());
   EXPECT_THAT(kept.untold(), IsEmpty());
-  const auto check = history_->Get(kept.check_run_id());
-  ASSERT_TRUE(check.ok()) << check.status();
-  EXPECT_EQ(check->entry().kind(), HISTORY_CHECK);
+  const auto check = history_->Get(kept.check_run_id()).value();
+  EXPECT_EQ(check.entry().kind(), HISTORY_CHECK);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   EXPECT_EQ(scheduler_.pending(), 0);
   // Another run may begin.
@@ -58,9 +57,9 @@ TEST_F(ClusterConfirmTest, HasNoNetForWhatTheControllerPutsBack) {
   plan.clear_plan_id();
   plan.set_digest(PlanDigest(plan));
   const auto run =
-      Apply(plan, EnforcedChange(std::make_shared<const ClusterPlan>(plan)));
-  ASSERT_TRUE(run.ok()) << run.status();
-  id_ = (*run)->run_id();
+      Apply(plan, EnforcedChange(std::make_shared<const ClusterPlan>(plan)))
+          .value();
+  id_ = run->run_id();
   ASSERT_TRUE(NewestTask(0).has_apply());
   EXPECT_EQ(NewestTask(0).apply().confirm_within_ms(), 0u);
   AnswerApplied(0, 0);
@@ -190,8 +189,7 @@ TEST_F(ClusterConfirmTest, OneAtATimeAndTheSecondIsToldWhoseWaits) {
 TEST_F(ClusterConfirmTest, MayBeRolledBackInstead) {
   ApplyOn(1);
   AnswerFacts(0);
-  const auto rollback = RollBack(id_);
-  ASSERT_TRUE(rollback.ok()) << rollback.status();
+  const auto rollback = RollBack(id_).value();
   EXPECT_THAT(changes_->Pending(), IsEmpty());
   Confirm();
   EXPECT_FALSE(answer_->ok());
@@ -241,9 +239,8 @@ TEST_F(ClusterConfirmTest, AFailedRunGoesBackUnlessAPersonKeepsWhatWasApplied) {
   request.confirm_within = absl::Milliseconds(kWithinMs);
   request.auto_confirm = true;
   request.canary = 1;
-  const auto run = Apply(MakePlan(2), request);
-  ASSERT_TRUE(run.ok()) << run.status();
-  id_ = (*run)->run_id();
+  const auto run = Apply(MakePlan(2), request).value();
+  id_ = run->run_id();
   AnswerApplied(0, kWithinMs);
   AnswerRefused(1, "a device is in use");
   const ApplyReport report = Kept(id_);
@@ -259,10 +256,9 @@ TEST_F(ClusterConfirmTest, NeedsNoConfirmationWhereNoHostHadAnythingToDo) {
   Attach("server0");
   ChangeRequest request = By("alice");
   request.confirm_within = absl::Milliseconds(kWithinMs);
-  const auto run = Apply(MakePlan(1), request);
-  ASSERT_TRUE(run.ok()) << run.status();
+  const auto run = Apply(MakePlan(1), request).value();
   Answer("server0", ApplyResult::NOTHING_TO_DO);
-  EXPECT_EQ(Kept((*run)->run_id()).confirmation().state(),
+  EXPECT_EQ(Kept(run->run_id()).confirmation().state(),
             Confirmation::NOT_NEEDED);
   EXPECT_THAT(changes_->Pending(), IsEmpty());
 }
@@ -282,8 +278,7 @@ TEST_F(ClusterConfirmTest, GivesManyWavesMoreTimeByDefault) {
   plan.set_digest(PlanDigest(plan));
   ChangeRequest request = By("alice");
   request.wave_size = 1;
-  const auto run = Apply(plan, request);
-  ASSERT_TRUE(run.ok()) << run.status();
+  const auto run = Apply(plan, request).value();
   EXPECT_EQ(absl::Milliseconds(NewestTask(0).apply().confirm_within_ms()),
             kHosts * kDefaultConfirmPerWave);
 }
@@ -388,11 +383,10 @@ TEST_F(ClusterConfirmTest, AnswersWhoConfirmsWhenTheControllerStops) {
 
 TEST_F(ClusterConfirmTest, SaysOfAnApplyThatItStaysByItself) {
   Attach("server0");
-  const auto run = Apply(MakePlan(1));
-  ASSERT_TRUE(run.ok()) << run.status();
+  const auto run = Apply(MakePlan(1)).value();
   EXPECT_EQ(links_["server0"]->tasks()[0].apply().confirm_within_ms(), 0u);
   Answer("server0", ApplyResult::APPLIED);
-  id_ = (*run)->run_id();
+  id_ = run->run_id();
   Confirm();
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(answer_->status(), HasText("it needs no confirmation"));

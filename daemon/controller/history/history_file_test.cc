@@ -18,12 +18,11 @@ namespace {
 
 TEST(LockFolderTest, IsOnePersonsAtATime) {
   const std::string folder = NewStateFolder();
-  auto first = LockFolder(folder);
-  ASSERT_TRUE(first.ok()) << first.status();
+  auto first = LockFolder(folder).value();
   const absl::Status second = LockFolder(folder).status();
   EXPECT_TRUE(absl::IsUnavailable(second));
   EXPECT_THAT(second, SaysRow("msg-hub-folder-in-use", folder));
-  *first = OwnedFd();
+  first = OwnedFd();
   EXPECT_TRUE(LockFolder(folder).ok());
 }
 
@@ -97,9 +96,8 @@ TEST(HistoryFileTest, RefusesOtherDatabase) {
 }
 
 TEST(HistoryFileTest, TablesTakeNoOtherTypes) {
-  const auto file = OpenHistoryFile(NewStateFolder());
-  ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_FALSE(file->database
+  const auto file = OpenHistoryFile(NewStateFolder()).value();
+  EXPECT_FALSE(file.database
                    ->Execute("INSERT INTO entry (id, kind, running, bytes, "
                              "sha256, entry) VALUES ('a', 'x', 0, 0, x'', x'')")
                    .ok());

@@ -57,9 +57,8 @@ TEST(HistoryStoreTest, GivesBackRecordWhole) {
   const auto store = NewStore();
   const HistoryRecord record = TestCheck(TestId(1), 100000);
   Add(store.get(), record);
-  const auto read = store->Get(TestId(1));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->SerializeAsString(), record.SerializeAsString());
+  const auto read = store->Get(TestId(1)).value();
+  EXPECT_EQ(read.SerializeAsString(), record.SerializeAsString());
 }
 
 TEST(HistoryStoreTest, KeepsRecordWithoutDetail) {
@@ -67,9 +66,8 @@ TEST(HistoryStoreTest, KeepsRecordWithoutDetail) {
   HistoryRecord record = TestCheck(TestId(1));
   record.clear_detail();
   Add(store.get(), record);
-  const auto read = store->Get(TestId(1));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->detail_case(), HistoryRecord::DETAIL_NOT_SET);
+  const auto read = store->Get(TestId(1)).value();
+  EXPECT_EQ(read.detail_case(), HistoryRecord::DETAIL_NOT_SET);
 }
 
 TEST(HistoryStoreTest, RefusesSecondRecordWithSameId) {
@@ -186,9 +184,8 @@ TEST(HistoryStoreTest, KeepsWhatAReportSaysAsWords) {
   report.add_notes("an older text");
   report.add_notes("of another");
   ASSERT_TRUE(store->Add(record).ok());
-  const auto kept = store->Get(TestId(1));
-  ASSERT_TRUE(kept.ok()) << kept.status();
-  EXPECT_THAT(kept->report().notes(),
+  const auto kept = store->Get(TestId(1)).value();
+  EXPECT_THAT(kept.report().notes(),
               ElementsAre(Say("hub-controller-ended"), "of another"));
 }
 
@@ -264,11 +261,10 @@ TEST(HistoryStoreTest, FindsTheNewestOfASchedule) {
   Add(store.get(), ScheduledRecord(3, "links"));
   Add(store.get(), ScheduledRecord(4, "all"));
   Add(store.get(), TestCheck(TestId(5)));
-  const auto newest = store->NewestOfSchedule("links", 2);
-  ASSERT_TRUE(newest.ok()) << newest.status();
-  ASSERT_EQ(newest->size(), 2u);
-  EXPECT_EQ((*newest)[0].id(), TestId(3));
-  EXPECT_EQ((*newest)[1].id(), TestId(2));
+  const auto newest = store->NewestOfSchedule("links", 2).value();
+  ASSERT_EQ(newest.size(), 2u);
+  EXPECT_EQ(newest[0].id(), TestId(3));
+  EXPECT_EQ(newest[1].id(), TestId(2));
   EXPECT_THAT(*store->NewestOfSchedule("other", 2), IsEmpty());
 }
 
@@ -376,15 +372,14 @@ TEST(HistoryStoreTest, FindsWhatRunsBesideADamagedOne) {
                          "(SELECT MIN(position) FROM entry)"),
         absl::OkStatus());
   }
-  const auto running = OpenStore(folder)->FindRunning();
-  ASSERT_TRUE(running.ok()) << running.status();
-  ASSERT_EQ(running->size(), 3);
-  const absl::Status& damaged = (*running)[0].status();
+  const auto running = OpenStore(folder)->FindRunning().value();
+  ASSERT_EQ(running.size(), 3);
+  const absl::Status& damaged = running[0].status();
   EXPECT_TRUE(absl::IsDataLoss(damaged));
   EXPECT_THAT(Text(damaged),
               HasSubstr(absl::StrCat("\"", TestId(1), "\" is damaged")));
-  EXPECT_EQ((*running)[1]->entry().id(), TestId(2));
-  EXPECT_EQ((*running)[2]->entry().id(), TestId(3));
+  EXPECT_EQ(running[1]->entry().id(), TestId(2));
+  EXPECT_EQ(running[2]->entry().id(), TestId(3));
 }
 
 TEST(HistoryStoreTest, KeepsTwoThousand) {
@@ -520,10 +515,9 @@ TEST(HistoryStoreTest, KeepsWaiversOverARestartAndOldFilesGetThem) {
     ASSERT_EQ(store->DropWaiver("00000000"), absl::OkStatus());
   }
   const auto store = OpenStore(folder, {});
-  const auto kept = store->Waivers();
-  ASSERT_TRUE(kept.ok()) << kept.status();
-  ASSERT_EQ(kept->size(), 1u);
-  EXPECT_EQ((*kept)[0].SerializeAsString(), waiver.SerializeAsString());
+  const auto kept = store->Waivers().value();
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].SerializeAsString(), waiver.SerializeAsString());
   const auto closed = HistoryStore::Closed(absl::DataLossError("damaged"));
   EXPECT_TRUE(absl::IsFailedPrecondition(closed->PutWaiver(waiver)));
 }

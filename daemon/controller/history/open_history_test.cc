@@ -19,9 +19,8 @@ using testing::IsEmpty;
 
 TEST(OpenHistoryTest, OpensNewOneInSilence) {
   CapturedLog log;
-  const auto store = OpenHistory(NewStateFolder(), &log);
-  ASSERT_TRUE(store.ok()) << store.status();
-  EXPECT_TRUE((*store)->List({}).ok());
+  const auto store = OpenHistory(NewStateFolder(), &log).value();
+  EXPECT_TRUE(store->List({}).ok());
   EXPECT_THAT(log.Lines(), IsEmpty());
 }
 
@@ -29,11 +28,10 @@ TEST(OpenHistoryTest, GoesOnWithoutDamagedOne) {
   const std::string folder = NewStateFolder();
   std::ofstream(folder + "/" + kHistoryFile) << std::string(8192, 'x');
   CapturedLog log;
-  const auto store = OpenHistory(folder, &log);
-  ASSERT_TRUE(store.ok()) << store.status();
+  const auto store = OpenHistory(folder, &log).value();
   EXPECT_THAT(log.Lines(), HasSubstr(folder + "/history.db: is damaged"));
   EXPECT_THAT(log.Lines(), HasSubstr("no apply or rollback is taken"));
-  EXPECT_EQ((*store)->Add({}).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store->Add({}).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(OpenHistoryTest, RefusesFolderOfAnotherController) {

@@ -224,12 +224,11 @@ TEST_F(FactRunTest, TellsTheFactsSoFarWhileHostsAreAwaited) {
   Answer(host0, 0);
   host1.link->WaitForTask();
   std::vector<std::string> awaited;
-  const auto so_far = run->FactsSoFar(&awaited);
-  ASSERT_TRUE(so_far.ok()) << so_far.status();
+  const auto so_far = run->FactsSoFar(&awaited).value();
   EXPECT_THAT(awaited, ElementsAre("server1"));
-  ASSERT_EQ(so_far->size(), 2u);
-  EXPECT_FALSE((*so_far)[0].has_missing());
-  EXPECT_THAT((*so_far)[1].missing().detail(), HasSubstr("still awaited"));
+  ASSERT_EQ(so_far.size(), 2u);
+  EXPECT_FALSE(so_far[0].has_missing());
+  EXPECT_THAT(so_far[1].missing().detail(), HasSubstr("still awaited"));
 
   Answer(host1, 1);
   EXPECT_EQ(run->FactsSoFar(&awaited).status().code(),

@@ -89,12 +89,12 @@ TEST_F(PrivateViewTest, TheProgramWritesTheCopyAndTheRealInodeIsUntouched) {
 
 TEST_F(PrivateViewTest, TheFolderAroundTheFileIsReadOnly) {
   const auto run = Run(
-      R"(echo new 2>/dev/null >"${1%/*}/new" && echo made
+                       R"(echo new 2>/dev/null >"${1%/*}/new" && echo made
          mv "$2/note" "$1" 2>/dev/null && echo moved
          rm -f "$1" 2>/dev/null && echo removed
-         echo yes >"$2/mark")");
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->standard_output, "");
+         echo yes >"$2/mark")")
+                       .value();
+  EXPECT_EQ(run.standard_output, "");
   EXPECT_EQ(ReadFile(root_.path() + "/elsewhere/mark"), "yes\n");
   EXPECT_FALSE(std::filesystem::exists(root_.path() + "/etc/new"));
   ExpectUntouched();
@@ -147,9 +147,8 @@ TEST_F(PrivateViewTest, FollowsALinkToTheFile) {
       {"/bin/sh", "-c", R"(echo written >>"$1"; cat "$1")", "sh", link},
       kPatience};
   command.instead = PrivateFile{link, "", 0644};
-  const auto run = runner.Run(command);
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->standard_output, "written\n");
+  const auto run = runner.Run(command).value();
+  EXPECT_EQ(run.standard_output, "written\n");
   ExpectUntouched();
 }
 

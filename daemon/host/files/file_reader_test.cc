@@ -25,11 +25,9 @@ using ::testing::StartsWith;
 TEST(FileReaderTest, ReadsTextAndMode) {
   ScratchRoot root;
   root.Write("/etc/hccn.conf", "address_0=1\n", 0640);
-  const absl::StatusOr<FileText> file =
-      FileReader(root.path()).Read("/etc/hccn.conf");
-  ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(file->text, "address_0=1\n");
-  EXPECT_EQ(file->mode, 0640u);
+  const auto file = FileReader(root.path()).Read("/etc/hccn.conf").value();
+  EXPECT_EQ(file.text, "address_0=1\n");
+  EXPECT_EQ(file.mode, 0640u);
 }
 
 // Another writer of /etc/hccn.conf, which proceeds whenever the reader waits.
@@ -82,10 +80,9 @@ TEST(ReadSharedTest, SeesNoFileBetweenTheToolsCutAndItsWrite) {
     tool.Write("mtu_0=9000\n");
     tool.Unlock();
   };
-  const absl::StatusOr<FileText> file = ReadShared(root, &tool);
-  ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(file->text, "mtu_0=9000\n");
-  EXPECT_EQ(file->mode, 0640u);
+  const auto file = ReadShared(root, &tool).value();
+  EXPECT_EQ(file.text, "mtu_0=9000\n");
+  EXPECT_EQ(file.mode, 0640u);
   // The reader has released its lock.
   EXPECT_TRUE(tool.Lock());
 }
@@ -95,9 +92,8 @@ TEST(ReadSharedTest, ReadsOnWhereSomebodyHoldsTheLockForEver) {
   root.Write("/etc/hccn.conf", "mtu_0=1500\n");
   OtherWriter stuck(root);
   ASSERT_TRUE(stuck.Lock());
-  const absl::StatusOr<FileText> file = ReadShared(root, &stuck);
-  ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(file->text, "mtu_0=1500\n");
+  const auto file = ReadShared(root, &stuck).value();
+  EXPECT_EQ(file.text, "mtu_0=1500\n");
   EXPECT_LE(stuck.Monotonic(), absl::Seconds(1));
 }
 

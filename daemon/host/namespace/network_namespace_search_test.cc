@@ -42,27 +42,24 @@ class NetworkNamespaceSearchTest : public ::testing::Test {
 
 TEST_F(NetworkNamespaceSearchTest, FindsThatOfTheHostItself) {
   const uint64_t own = InodeOf("/proc/self/ns/net");
-  const auto place = Find(own);
-  ASSERT_TRUE(place.ok()) << place.status();
-  EXPECT_EQ(place->inode(), own);
+  const auto place = Find(own).value();
+  EXPECT_EQ(place.inode(), own);
 }
 
 TEST_F(NetworkNamespaceSearchTest, FindsThatOfAnyProcess) {
   train_->Set(kSomaxconn, "777");
-  const auto place = Find(inode_);
-  ASSERT_TRUE(place.ok()) << place.status();
-  EXPECT_EQ(place->inode(), inode_);
+  const auto place = Find(inode_).value();
+  EXPECT_EQ(place.inode(), inode_);
   std::string value;
-  ASSERT_TRUE(place->Run([&] { value = GetHere(kSomaxconn); }).ok());
+  ASSERT_TRUE(place.Run([&] { value = GetHere(kSomaxconn); }).ok());
   EXPECT_EQ(value, "777");
 }
 
 TEST_F(NetworkNamespaceSearchTest, FindsThatOfOneThread) {
   const NamespaceGuest guest(*train_);
   train_->End();
-  const auto place = Find(inode_);
-  ASSERT_TRUE(place.ok()) << place.status();
-  EXPECT_EQ(place->inode(), inode_);
+  const auto place = Find(inode_).value();
+  EXPECT_EQ(place.inode(), inode_);
 }
 
 TEST_F(NetworkNamespaceSearchTest, FindsOneThatOnlyAFileHolds) {

@@ -109,16 +109,15 @@ TEST_F(NetworkNamespaceTest, RunsInsideAndLeavesTheCallerWhereItIs) {
   if (train == nullptr) GTEST_SKIP() << why;
   NetworkNamespace target;
   target.set_pid(train->pid());
-  const auto place = Find(HostPaths{}, target);
-  ASSERT_TRUE(place.ok()) << place.status();
-  EXPECT_EQ(place->inode(), train->inode());
+  const auto place = Find(HostPaths{}, target).value();
+  EXPECT_EQ(place.inode(), train->inode());
   const auto inode_here = [] {
     struct stat info;
     return stat("/proc/thread-self/ns/net", &info) == 0 ? info.st_ino : 0;
   };
   const uint64_t before = inode_here();
   uint64_t inside = 0;
-  ASSERT_TRUE(place->Run([&] { inside = inode_here(); }).ok());
+  ASSERT_TRUE(place.Run([&] { inside = inode_here(); }).ok());
   EXPECT_EQ(inside, train->inode());
   EXPECT_EQ(inode_here(), before);
   EXPECT_NE(before, inside);
@@ -157,11 +156,10 @@ TEST_F(NetworkNamespaceTest, KeepsANamespaceWhoseProcessHasEnded) {
   train->Set(kSomaxconn, "777");
   NetworkNamespace target;
   target.set_pid(train->pid());
-  const auto place = Find(HostPaths{}, target);
-  ASSERT_TRUE(place.ok()) << place.status();
+  const auto place = Find(HostPaths{}, target).value();
   train->End();
   std::string value;
-  ASSERT_TRUE(place->Run([&] { value = GetHere(kSomaxconn); }).ok());
+  ASSERT_TRUE(place.Run([&] { value = GetHere(kSomaxconn); }).ok());
   EXPECT_EQ(value, "777");
   EXPECT_TRUE(absl::IsNotFound(Find(HostPaths{}, target).status()));
 }
