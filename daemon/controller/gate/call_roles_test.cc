@@ -125,21 +125,15 @@ TEST(CallRolesTest, NoUserHasTheNameOfTheController) {
 }
 
 TEST(CallRolesTest, ViewersDoNotPlan) {
-  EXPECT_EQ(
-      CheckCallRole("Controller", "Plan", PlanRequest(), User(Role::kViewer))
-          .code(),
-      absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      CheckCallRole("Controller", "Plan", PlanRequest(), User(Role::kViewer))));
 }
 
 TEST(CallRolesTest, CallWithoutARowIsRefused) {
-  EXPECT_EQ(
-      CheckCallRole("Controller", "Format", CheckRequest(), User(Role::kAdmin))
-          .code(),
-      absl::StatusCode::kInternal);
-  EXPECT_EQ(
-      CheckCallRole("AgentHub", "Attach", CheckRequest(), User(Role::kAdmin))
-          .code(),
-      absl::StatusCode::kInternal);
+  EXPECT_TRUE(absl::IsInternal(CheckCallRole(
+      "Controller", "Format", CheckRequest(), User(Role::kAdmin))));
+  EXPECT_TRUE(absl::IsInternal(
+      CheckCallRole("AgentHub", "Attach", CheckRequest(), User(Role::kAdmin))));
 }
 
 }  // namespace

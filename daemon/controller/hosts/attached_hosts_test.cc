@@ -41,8 +41,7 @@ TEST_F(AttachedHostsTest, ListsHostsOfTheSpecFirstAndStrangersAfter) {
 
 TEST_F(AttachedHostsTest, ListsAStrangerThatHasLeftUntilItIsForgotten) {
   const auto session = hosts_.Attach(Machine("gone", "m", "1"));
-  EXPECT_EQ(hosts_.Forget("gone").code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::IsFailedPrecondition(hosts_.Forget("gone")));
   EXPECT_THAT(hosts_.Forget("gone"), SaysRow("msg-hub-host-attached", "gone"));
   hosts_.Detach(*session, ToFindingValue("closed"));
   ASSERT_EQ(hosts_.Entries(SpecOf({"a"})).size(), 2u);
@@ -193,8 +192,8 @@ TEST_F(AttachedHostsTest, TakesNoMoreHostsThanItsLimit) {
   limits.max_attached = 1;
   AttachedHosts hosts(&scheduler, &log, limits);
   EXPECT_TRUE(hosts.Attach(Machine("a", "m", "1")).ok());
-  EXPECT_EQ(hosts.Attach(Machine("b", "n", "1")).status().code(),
-            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(hosts.Attach(Machine("b", "n", "1")).status()));
 }
 
 TEST_F(AttachedHostsTest, OwesNoHostMoreTasksThanItsLimit) {
@@ -222,8 +221,7 @@ TEST_F(AttachedHostsTest, ClosesHostThatFloodsItWithAnswersToNothing) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(hosts.OnResult(*session, FactsFor(99)).ok());
   }
-  EXPECT_EQ(hosts.OnResult(*session, FactsFor(99)).code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(hosts.OnResult(*session, FactsFor(99))));
 }
 
 TEST_F(AttachedHostsTest, TurnsEveryOtherOutcomeIntoReason) {
@@ -400,8 +398,7 @@ TEST_F(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
                                              "a is a in run"}));
 
   for (int i = 0; i < 16; ++i) past.add_results();
-  EXPECT_EQ(hosts.OnPastApplies(*session, past).code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(hosts.OnPastApplies(*session, past)));
   hosts.Detach(*session, ToFindingValue("gone"));
   EXPECT_TRUE(hosts.OnDrift(*session, drift).ok());
   EXPECT_EQ(heard.size(), 3u);

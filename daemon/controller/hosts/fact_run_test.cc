@@ -57,8 +57,7 @@ TEST(SelectHostsTest, NamesHostsThatAreNotThere) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("x118, x119 and 5 more"));
-  EXPECT_EQ(SelectHosts(ClusterSpec(), {}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(SelectHosts(ClusterSpec(), {}).status()));
 }
 
 TEST(CompareClocksTest, KnowsTheDifferenceUpToTheRoundTrip) {
@@ -231,8 +230,7 @@ TEST_F(FactRunTest, TellsTheFactsSoFarWhileHostsAreAwaited) {
   EXPECT_THAT(so_far[1].missing().detail(), HasSubstr("still awaited"));
 
   Answer(host1, 1);
-  EXPECT_EQ(run->FactsSoFar(&awaited).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::IsFailedPrecondition(run->FactsSoFar(&awaited).status()));
   EXPECT_EQ(WaitForFacts().size(), 2u);
 }
 

@@ -191,14 +191,10 @@ TEST(PosixCommandRunnerTest, TellsWhyAProgramCannotStart) {
 
 TEST(PosixCommandRunnerTest, RejectsWordsThatExecWouldNotTake) {
   PosixCommandRunner runner;
-  EXPECT_EQ(runner.Run({{}, kAmple}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(runner.Run({{"sh"}, kAmple}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(runner.Run({{"/bin/echo", std::string("a\0b", 3)}, kAmple})
-                .status()
-                .code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(runner.Run({{}, kAmple}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(runner.Run({{"sh"}, kAmple}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      runner.Run({{"/bin/echo", std::string("a\0b", 3)}, kAmple}).status()));
 }
 
 TEST(PosixCommandRunnerTest, KillsAtTheDeadlineAndKeepsWhatWasSaid) {

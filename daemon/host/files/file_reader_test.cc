@@ -124,8 +124,7 @@ TEST(ReadSharedTest, BelievesNoLookAloneWithoutTheLock) {
   stuck.meanwhile = [&stuck] {
     stuck.Write(std::string(static_cast<size_t>(stuck.waits), 'x'));
   };
-  EXPECT_EQ(ReadShared(root, &stuck).status().code(),
-            absl::StatusCode::kAborted);
+  EXPECT_TRUE(absl::IsAborted(ReadShared(root, &stuck).status()));
 }
 
 TEST(ReadSharedTest, WaitsForNobodyWhereNobodyHoldsTheLock) {
@@ -148,34 +147,32 @@ TEST(FileReaderTest, TellsAbsentFromUnreadable) {
   const absl::Status absent = files.Read("/etc/none").status();
   EXPECT_EQ(absent.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(absent.message()), StartsWith("/etc/none: "));
-  EXPECT_EQ(files.Read("/etc/hccn.conf").status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(files.Read("/none/hccn.conf").status().code(),
-            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(files.Read("/etc/hccn.conf").status()));
+  EXPECT_TRUE(absl::IsNotFound(files.Read("/none/hccn.conf").status()));
 }
 
 TEST(FileReaderTest, TellsWhatIsNotPermitted) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
   ScratchRoot root;
   root.Write("/etc/secret", "x", 0000);
-  EXPECT_EQ(FileReader(root.path()).Read("/etc/secret").status().code(),
-            absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      FileReader(root.path()).Read("/etc/secret").status()));
 }
 
 TEST(FileReaderTest, DoesNotWaitForAFifo) {
   ScratchRoot root;
   root.MakeFolder("/etc");
   ASSERT_EQ(mkfifo((root.path() + "/etc/fifo").c_str(), 0644), 0);
-  EXPECT_EQ(FileReader(root.path()).Read("/etc/fifo").status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      FileReader(root.path()).Read("/etc/fifo").status()));
 }
 
 TEST(FileReaderTest, StopsAtItsBound) {
   ScratchRoot root;
   root.Write("/big", std::string(101, 'x'));
   const FileReader files(root.path());
-  EXPECT_EQ(files.Read("/big", 100).status().code(),
-            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::IsResourceExhausted(files.Read("/big", 100).status()));
   EXPECT_TRUE(files.Read("/big", 101).ok());
 }
 
@@ -191,12 +188,9 @@ TEST(FileReaderTest, DoesNotFollowLinksOutOfItsRoot) {
   root.Link("/etc/passwd", "/etc/passwd");
   root.Link("/folder", "/etc");
   const FileReader files(root.path());
-  EXPECT_EQ(files.Read("/etc/passwd").status().code(),
-            absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(files.Read("/folder/passwd").status().code(),
-            absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(files.List("/folder").status().code(),
-            absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(absl::IsPermissionDenied(files.Read("/etc/passwd").status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(files.Read("/folder/passwd").status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(files.List("/folder").status()));
 }
 
 TEST(FileReaderTest, TrimsWhiteSpace) {
@@ -251,8 +245,7 @@ TEST(FileReaderTest, ListsSortedNames) {
   EXPECT_THAT(*files.List("/d"), ElementsAre("a", "b", "c"));
   EXPECT_THAT(*files.List("/empty"), IsEmpty());
   EXPECT_EQ(files.List("/none").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(files.List("/d/a").status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::IsFailedPrecondition(files.List("/d/a").status()));
 }
 
 TEST(FileReaderTest, BoundsAFolderButNotTheListOfProcesses) {
@@ -262,8 +255,7 @@ TEST(FileReaderTest, BoundsAFolderButNotTheListOfProcesses) {
     root.Write(absl::StrCat("/proc/", name), "");
   }
   const FileReader files(root.path(), /*max_names=*/2);
-  EXPECT_EQ(files.List("/many").status().code(),
-            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::IsResourceExhausted(files.List("/many").status()));
   EXPECT_EQ(files.List("/many", FileReader::Beyond::kLeftOut)->size(), 2u);
   EXPECT_EQ(files.List("/proc")->size(), 3u);
 }
@@ -274,10 +266,8 @@ TEST(FileReaderTest, ReadsWhereALinkPoints) {
   root.Write("/file", "");
   const FileReader files(root.path());
   EXPECT_EQ(*files.ReadLink("/proc/7/fd/3"), "socket:[12345]");
-  EXPECT_EQ(files.ReadLink("/file").status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(files.ReadLink("/none").status().code(),
-            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(absl::IsFailedPrecondition(files.ReadLink("/file").status()));
+  EXPECT_TRUE(absl::IsNotFound(files.ReadLink("/none").status()));
 }
 
 TEST(FileReaderTest, SeesALinkToNothing) {

@@ -186,8 +186,7 @@ TEST_F(FindLogFoldersTest, WithoutUserAndJobTakesUsersWhoseHomesAreInHome) {
 }
 
 TEST_F(FindLogFoldersTest, RefusesWordsThatAreNoUserOrJob) {
-  EXPECT_EQ(Find("--help", "").status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(Find("--help", "").status()));
   EXPECT_EQ(Find("0", "").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Find("", "7;id").status().code(),
             absl::StatusCode::kInvalidArgument);
