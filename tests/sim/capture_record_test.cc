@@ -4,8 +4,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/words/says_row.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::ElementsAre;
@@ -66,5 +65,4 @@ TEST(ParseCaptureRecordTest, RefusesWhatIsNoObject) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -8,8 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/sim/test_folder.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -241,5 +240,4 @@ TEST_F(ApplyFaultTest, InterfacesAreThoseThatIpShows) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

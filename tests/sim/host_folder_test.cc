@@ -7,8 +7,7 @@
 #include "tests/sim/test_folder.h"
 #include "tests/support/words/says_row.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 TEST(HostFolderTest, WriteMakesFoldersAndSetsTheMode) {
@@ -75,5 +74,4 @@ TEST(HostFolderTest, NodeIsThereWhoeverMakesIt) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

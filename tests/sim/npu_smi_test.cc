@@ -12,8 +12,7 @@
 #include "tests/sim/test_folder.h"
 #include "tests/support/wait/patience.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::Each;
@@ -142,5 +141,4 @@ TEST_F(NpuSmiTest, CanBeMissingOrSilent) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

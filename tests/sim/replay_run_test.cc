@@ -8,8 +8,7 @@
 #include "tests/sim/private_root.h"
 #include "tests/sim/test_folder.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -205,5 +204,4 @@ TEST(ReasonToSkipTest, ComparesEveryCommandThatClusterdUses) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

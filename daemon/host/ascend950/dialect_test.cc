@@ -52,8 +52,7 @@ class ScriptedTool {
   }
   void Fails(const std::string& line, int status, const std::string& error,
              const std::string& output = "") {
-    runner_.Forget("hccn_tool " + line);
-    runner_.Fails("hccn_tool " + line, status, error, output);
+    runner_.NowFails("hccn_tool " + line, status, error, output);
   }
 
   DeviceReading ReadAll() {

@@ -80,16 +80,14 @@ TEST_F(FindUserTest, AnswersAboutSomebodyElseAreRefused) {
        {"bob:x:1000:1000::/home/bob:/bin/sh\n", "ann:x:-1:0::/h:/bin/sh\n",
         "ann:x:1000:99999999999::/h:/bin/sh\n", "ann:x:1:1::home:/bin/sh\n",
         "ann:x:1:1::/h:/bin/sh\nann:x:0:0::/h:/bin/sh\n", ""}) {
-    runner_.Forget(kGetent);
-    runner_.Answers(kGetent, answer);
+    runner_.NowAnswers(kGetent, answer);
     EXPECT_TRUE(absl::IsFailedPrecondition(Find().status())) << answer;
   }
 }
 
 TEST_F(FindUserTest, WithoutGroupsThereIsNoUser) {
   runner_.Answers(kGetent, "ann:x:1000:1000::/home/ann:/bin/bash\n");
-  runner_.Forget(kId);
-  runner_.Fails(kId, 1, "id: cannot find name for user ID\x1b");
+  runner_.NowFails(kId, 1, "id: cannot find name for user ID\x1b");
   const absl::Status status = Find().status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("\\x1b"));

@@ -182,8 +182,7 @@ TEST_F(HccnSessionTest, GivesAReasonForEveryFailure) {
       {"what is this\n", Missing::TOOL_FAILED},
   };
   for (const auto& [text, reason] : cases) {
-    runner_.Forget(kLink);
-    runner_.Fails(kLink, 1, text);
+    runner_.NowFails(kLink, 1, text);
     const HccnAnswer answer = Session().Ask("-link");
     ASSERT_TRUE(answer.missing.has_value()) << text;
     EXPECT_EQ(answer.missing->reason(), reason) << text;

@@ -98,8 +98,7 @@ TEST_F(FindLogFoldersTest, TakesTheFirstPlaceThatAJobsEnvironmentNames) {
 TEST_F(FindLogFoldersTest, AProcessThatDoesNotAnswerHidesNoOther) {
   AddProcess(11, 1001, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
   AddProcess(12, 1000, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/other");
-  runner_.Forget(Head(11));
-  runner_.Hangs(Head(11));
+  runner_.NowHangs(Head(11));
   const auto found = Find("", "7").value();
   ASSERT_THAT(found.folders, SizeIs(1));
   EXPECT_EQ(found.folders[0].path, "/other");

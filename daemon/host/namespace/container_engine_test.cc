@@ -76,10 +76,9 @@ TEST_F(ContainerEngineTest, TellsAStoppedContainerFromNone) {
   runner_.Answers(kDocker, "0\n");
   EXPECT_EQ(Why(absl::StatusCode::kNotFound),
             Say("fact-container-stopped", "train-1", "docker"));
-  runner_.Forget(kDocker);
-  runner_.Fails(kDocker, 1,
-                "Error response from daemon: No such container: train-1\n",
-                "\n");
+  runner_.NowFails(kDocker, 1,
+                   "Error response from daemon: No such container: train-1\n",
+                   "\n");
   EXPECT_EQ(Why(absl::StatusCode::kNotFound),
             Say("fact-no-container", "train-1", "docker"));
 }
@@ -131,8 +130,7 @@ TEST_F(ContainerEngineTest, BelievesOnlyNumbers) {
   Install("docker");
   for (const char* answer : {"", "<no value>\n", "-1\n", "4711 4712\n",
                              "99999999999\n", "\x1b[2J\n"}) {
-    runner_.Forget(kDocker);
-    runner_.Answers(kDocker, answer);
+    runner_.NowAnswers(kDocker, answer);
     EXPECT_THAT(Why(absl::StatusCode::kFailedPrecondition),
                 HasSubstr("is not a process id"));
   }
