@@ -47,7 +47,7 @@ TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
   // The intermediate alone is not trusted by those that trust the root.
   EXPECT_FALSE(CheckChain(leaf, root->certificate_pem(), now).ok());
   EXPECT_TRUE(authority->HasIssued(leaf));
-  EXPECT_FALSE((authority)->HasIssued(
+  EXPECT_FALSE(authority->HasIssued(
       root->Issue({"spiffe://demo/host/node07"}).certificate));
 }
 
@@ -58,7 +58,7 @@ TEST(CertificateAuthorityTest, LeafIsNoServers) {
   const auto authority =
       CertificateAuthority::Open(MakeCaDir(*root), now).value();
   const auto leaf =
-      (authority)
+      authority
           ->Issue(kHost, PublicKeyOf(*MakePrivateKey()), now, absl::Hours(48))
           .value();
   const std::unique_ptr<BIO, int (*)(BIO*)> text(
@@ -141,8 +141,7 @@ TEST(CertificateAuthorityTest, NoCertificateOutlivesTheIntermediate) {
   ASSERT_EQ(ends.size(), 1u);
   EXPECT_EQ(ParseCertificate(leaf)->not_after, ends[0].not_after);
   const absl::Status late =
-      (authority)
-          ->Issue(kHost, key, now + absl::Hours(6), absl::Hours(48))
+      authority->Issue(kHost, key, now + absl::Hours(6), absl::Hours(48))
           .status();
   EXPECT_TRUE(absl::IsFailedPrecondition(late)) << late;
   EXPECT_THAT(late, HasText("certificates.sh ca-dir"));
