@@ -41,8 +41,7 @@ TEST(KilledControllerTest, LeavesAnInterruptedRunThatTheHostFinishes) {
   ChangeCluster cluster(2);
   cluster.Break("server0", {"3:address=192.168.9.9"});
   cluster.Break("server1", {"3:address=192.168.9.8"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before0 = cluster.Server("server0");
   const ServerState before1 = cluster.Server("server1");
   DeviceGate gate(cluster.Root("server0"));
@@ -87,8 +86,7 @@ TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
     ChangeCluster cluster(2);
     cluster.Break("server0", {"3:address=192.168.9.9"});
     cluster.Break("server1", {"3:address=192.168.9.8"});
-    cluster.StartAll();
-    cluster.Plan();
+    cluster.StartAllAndPlan();
     const ServerState before1 = cluster.Server("server1");
     DeviceGate gate(cluster.Root("server0"));
     const auto apply = cluster.StartApply({"--canary", "1"});

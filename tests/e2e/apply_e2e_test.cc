@@ -108,8 +108,7 @@ TEST(ApplyTest, FinishedPlanRunAgainIsAlreadySo) {
   ChangeCluster cluster(2);
   cluster.Break("server0", kWrongSettings);
   cluster.Break("server1", kOtherWrongSettings);
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   ASSERT_EQ(cluster.Apply().process.exit_status, 0);
   const ServerState applied = cluster.Server("server0");
   const ChangeOutcome again = cluster.Apply();
@@ -123,8 +122,7 @@ TEST(ApplyTest, FinishedPlanRunAgainIsAlreadySo) {
 
 TEST(ApplyTest, DoesNothingWithAPlanThatHasNothingToDo) {
   ChangeCluster cluster(1);
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ChangeOutcome nothing = cluster.Apply();
   EXPECT_EQ(nothing.process.exit_status, 0) << nothing.process.standard_error;
   EXPECT_THAT(nothing.process.standard_error, HasSubstr("nothing to do"));
@@ -135,8 +133,7 @@ TEST(ApplyTest, DoesNothingWithAPlanThatHasNothingToDo) {
 TEST(ApplyTest, RefusesAnEditedPlanBeforeAnybodyIsAsked) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=4096"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const std::string text = ReadText(cluster.PlanPath());
   const std::string edited =
@@ -159,8 +156,7 @@ TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
     cluster.Break(host, {"host:somaxconn=4096", "3:detect=none"});
     before.push_back(cluster.Server(host));
   }
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   // Changed since the plan was made: the host itself decides.
   cluster.Allow("server1", "observe, device-address");
   const ChangeOutcome outcome = cluster.Apply({"--wave", "1"});
@@ -247,8 +243,7 @@ TEST(VetoTest, PlanLeavesOutWhatAHostDoesNotAllowAndSaysWhatToWrite) {
 TEST(LeavingClientTest, LeavesTheRunToTheController) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"3:address=192.168.9.9"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   DeviceGate gate(cluster.Root("server0"));
   const auto apply = cluster.StartApply();
   const std::string id = WaitForRunId(apply.get());
@@ -272,8 +267,7 @@ TEST(LeavingClientTest, LeavesTheRunToTheController) {
 TEST(ForceTest, GoesOnWhileAProcessHoldsTheDeviceAndIsKept) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"3:address=192.168.9.9"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const int device = open((cluster.Root("server0") + "/dev/davinci3").c_str(),
                           O_RDONLY | O_CLOEXEC);

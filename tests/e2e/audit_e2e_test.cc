@@ -131,8 +131,7 @@ TEST(AuditE2eTest, ATailThatWasCutOffShowsAlsoAfterTheHostWasStartedAgain) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=4096"});
   cluster.StartController();
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   ASSERT_EQ(cluster.Apply().process.exit_status, 0);
   const std::string host =
       cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl";

@@ -22,8 +22,7 @@ using ::testing::Not;
 TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
   ChangeCluster cluster(2);
   cluster.Break("server0", {"3:address=192.168.9.9"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const ChangeOutcome applied = cluster.Apply({"--confirm-within", "30m"});
   ASSERT_EQ(applied.process.exit_status, 0) << applied.process.standard_error;
@@ -71,8 +70,7 @@ TEST(ConfirmedChangeTest, GoesBackThoughItsHostWasKilledWhenNobodyConfirmsIt) {
   ChangeCluster cluster(1);
   cluster.Break("server0", {"host:somaxconn=128", "host:persistent=none",
                             "3:address=192.168.9.9"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const absl::Duration within = absl::Seconds(60);
   const absl::Time start = absl::Now();

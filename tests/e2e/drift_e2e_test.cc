@@ -32,8 +32,7 @@ TEST(DriftTest, IsShownByHostsAndCheckWithBothValues) {
   ChangeCluster cluster(2);
   cluster.Break("server0", {"host:somaxconn=4096"});
   cluster.Break("server1", {"host:somaxconn=4096"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ChangeOutcome applied = cluster.Apply();
   ASSERT_EQ(applied.process.exit_status, 0) << applied.process.standard_error;
   const std::string id = applied.report.apply_id();
