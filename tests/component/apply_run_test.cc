@@ -194,17 +194,6 @@ TEST_F(ApplyRunTest, PlanIsAppliedInWavesAndTakenBackAgain) {
   EXPECT_EQ(list.entries(1).outcome(), "rolled back");
 }
 
-TEST_F(ApplyRunTest, HostsSayInTheReportWhyTheyDidNot) {
-  Attach({Way::kRefuses, Way::kFails, Way::kNotFound});
-  const Seen seen = Apply(MakePlan());
-  ASSERT_TRUE(seen.status.ok()) << seen.status;
-  EXPECT_THAT(Outcomes(seen.report),
-              ElementsAre(ApplyResult::REFUSED, ApplyResult::UNDONE,
-                          ApplyResult::REFUSED));
-  EXPECT_EQ(seen.report.hosts(0).error(), "not allowed here");
-  EXPECT_EQ(seen.report.hosts(1).error(), "step 1: no effect");
-}
-
 TEST_F(ApplyRunTest, HostThatLostItsJournalIsNotRolledBackWithSuccess) {
   Attach({Way::kSucceeds, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
@@ -322,41 +311,6 @@ TEST_F(ApplyRunTest, RunGoesOnWhenItsClientLeaves) {
               ElementsAre(ApplyResult::APPLIED, ApplyResult::APPLIED));
 }
 
-TEST_F(ApplyRunTest, CancelledRunBeginsNoFurtherWaveAndTellsItsClient) {
-  Attach({Way::kIsSilent, Way::kSucceeds, Way::kSucceeds});
-  const ClusterPlan plan = MakePlan();
-  std::thread apply([&] {
-    const Seen seen = Apply(plan, 1);
-    EXPECT_TRUE(seen.status.ok()) << seen.status;
-    EXPECT_EQ(seen.report.outcome(), ApplyReport::CANCELLED);
-    EXPECT_THAT(Outcomes(seen.report),
-                ElementsAre(ApplyResult::APPLIED, ApplyResult::NOT_STARTED,
-                            ApplyResult::NOT_STARTED));
-  });
-  EXPECT_TRUE(hosts_[0]->WaitForTasks(1));
-  CancelRequest request;
-  request.set_id(hosts_[0]->tasks()[0].apply().apply_id());
-  CancelResponse response;
-  const grpc::Status viewer =
-      As("viewer")->Cancel(NewContext().get(), request, &response);
-  EXPECT_EQ(viewer.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(viewer.error_message(),
-              SaysRow("msg-trust-role", kAny, kAny, "viewer", "operator"));
-  const grpc::Status operators =
-      As("operator")->Cancel(NewContext().get(), request, &response);
-  EXPECT_TRUE(operators.ok()) << operators.error_message();
-  EXPECT_EQ(response.not_started(), 2u);
-  EXPECT_TRUE(controller_.log().WaitFor("cancelled by operator (operator, "));
-  hosts_[0]->Finish(ApplyResult::APPLIED);
-  apply.join();
-  EXPECT_TRUE(hosts_[1]->tasks().empty());
-  EXPECT_EQ(Kept(request.id()).cancelled().actor(), kOperator);
-  const grpc::Status over =
-      As("operator")->Cancel(NewContext().get(), request, &response);
-  EXPECT_EQ(over.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_TRUE(controller_.log().WaitFor("refused Cancel to operator"));
-}
-
 TEST_F(ApplyRunTest, HostThatDiesAndComesBackTellsHowItEnded) {
   Attach({Way::kDies, Way::kSucceeds, Way::kSucceeds});
   const ClusterPlan plan = MakePlan();
@@ -374,23 +328,6 @@ TEST_F(ApplyRunTest, HostThatDiesAndComesBackTellsHowItEnded) {
   EXPECT_TRUE(controller_.log().WaitFor("host server0: detached"));
   AttachOne(0, Way::kSucceeds, {result});
   apply.join();
-}
-
-// Waiting for it would take minutes, and hold up every other change.
-TEST_F(ApplyRunTest, HostThatComesBackAndKnowsNothingOfItHoldsNobodyUp) {
-  Attach({Way::kDies, Way::kSucceeds, Way::kSucceeds});
-  const ClusterPlan plan = MakePlan();
-  std::thread apply([&] {
-    const Seen seen = Apply(plan, 1);
-    EXPECT_EQ(seen.report.outcome(), ApplyReport::STOPPED);
-    EXPECT_EQ(seen.report.hosts(0).outcome(), ApplyResult::LOST);
-    EXPECT_THAT(seen.report.hosts(0).error(), HasSubstr("not begun there"));
-  });
-  EXPECT_TRUE(hosts_[0]->WaitForTasks(1));
-  EXPECT_TRUE(controller_.log().WaitFor("host server0: detached"));
-  AttachOne(0, Way::kSucceeds, {}, /*knows_all=*/true);
-  apply.join();
-  EXPECT_EQ(Apply(plan).report.outcome(), ApplyReport::SUCCEEDED);
 }
 
 TEST_F(ApplyRunTest, ControllerThatGoesInAWaveIsToldByItsHostsLater) {

@@ -14,7 +14,6 @@
 #include "tests/sim/test_folder.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/impatient_runner.h"
-#include "tests/support/words/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -22,7 +21,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr char kTool950[] = "tests/sim/ascend950/hccn_tool_950";
-constexpr char kClassicTool[] = "tests/sim/hccn_tool";
 
 ClusterSpec OneServer(const std::string& product) {
   ClusterSpec spec;
@@ -44,11 +42,10 @@ ClusterSpec OneServer(const std::string& product) {
 class Ascend950HostTest : public testing::Test {
  protected:
   void Make(const std::vector<std::string>& faults,
-            const std::string& product = "ascend-950",
-            const std::string& tool = kTool950) {
+            const std::string& product = "ascend-950") {
     sim::SimulatedHostOptions options;
     options.root = Root();
-    options.tool = std::filesystem::absolute(tool);
+    options.tool = std::filesystem::absolute(kTool950);
     options.host = "server0";
     options.faults = faults;
     const absl::Status status =
@@ -171,22 +168,6 @@ TEST_F(Ascend950HostTest, AsksASilentDeviceNothingMore) {
   EXPECT_EQ(facts.devices(6).net_health().missing().reason(),
             Missing::TIMED_OUT);
   EXPECT_EQ(facts.devices(6).tls().value().source(), "/etc/hccn.conf");
-}
-
-TEST_F(Ascend950HostTest, NamesTheToolThatAClassicProductShouldNotHave) {
-  Make({}, "atlas-a2");
-  const HostFacts facts = Observe(NpuToolFacts::CLASSIC);
-  EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::ASCEND_950);
-  EXPECT_THAT(facts.devices(7).link().missing().detail(),
-              SaysRow("fact-other-tool", kAny, "Ascend 950", "classic"));
-}
-
-TEST_F(Ascend950HostTest, NamesTheClassicToolThatItShouldNotHave) {
-  Make({}, "ascend-950", kClassicTool);
-  const HostFacts facts = Observe();
-  EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::CLASSIC);
-  EXPECT_THAT(facts.devices(0).address().missing().detail(),
-              SaysRow("fact-other-tool", kAny, "classic", "Ascend 950"));
 }
 
 }  // namespace

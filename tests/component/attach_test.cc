@@ -155,21 +155,6 @@ TEST(AttachTest, MachineThatReconnectsReplacesItsOldStream) {
   EXPECT_EQ(entry.conflict(), "");
 }
 
-TEST(AttachTest, SecondMachineUnderOneNameIsRefusedAndReported) {
-  RunningController controller(1);
-  const TlsFiles tls = controller.certificates.Host("server0");
-  RawHost first(controller.address(), tls);
-  ASSERT_TRUE(first.Attach());
-  RawHost second(controller.address(), tls);
-  ASSERT_TRUE(second.Send(RawHost::Hello("another machine", "boot")));
-  const absl::Status end = second.End();
-  EXPECT_EQ(end.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(end, HasText("two machines"));
-  EXPECT_THAT(controller.Entry("server0").conflict(),
-              HasSubstr("another machine"));
-  EXPECT_TRUE(controller.Entry("server0").attached());
-}
-
 // Every user of the server can read both ids.
 TEST(AttachTest, CopyOfACertificateAndIdsPushesNobodyOutWhoLives) {
   OwningController<PatientScheduler> controller(1);

@@ -148,26 +148,6 @@ TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
   EXPECT_EQ(progress.back().failed(), 1u);
 }
 
-TEST(CheckTest, FaultIsFoundOnItsHostAndDevice) {
-  RunningController controller(1);
-  HostFacts facts = Healthy(controller, 0);
-  facts.mutable_devices(5)->mutable_link()->set_value(LinkFact::DOWN);
-  MemoryObserver observer(facts);
-  TestHost host(controller.HostAt("server0"), &observer);
-  ASSERT_TRUE(host.WaitAttached());
-
-  Report report;
-  ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
-
-  EXPECT_EQ(report.verdict(), FAIL);
-  const RuleResult link = RuleOf(report, "link");
-  ASSERT_EQ(link.findings_size(), 1);
-  ASSERT_EQ(link.findings(0).subjects_size(), 1);
-  EXPECT_EQ(link.findings(0).subjects(0).host(), "server0");
-  ASSERT_EQ(link.findings(0).subjects(0).devices_size(), 1);
-  EXPECT_EQ(link.findings(0).subjects(0).devices(0), 5u);
-}
-
 TEST(CheckTest, HostThatDiesInTheMiddleEndsItsWaitAtOnce) {
   TestCertificates certificates;
   ManualScheduler scheduler;  // No deadline can help.

@@ -114,15 +114,6 @@ TEST(IdentityTest, RulesOfACheckAreLookedUpForUsersAlone) {
             grpc::StatusCode::NOT_FOUND);
 }
 
-TEST(IdentityTest, ControllersCertificateIsNeitherHostNorUser) {
-  RunningController controller(1);
-  EXPECT_TRUE(absl::IsPermissionDenied(
-      AttachAs(controller, Pem(controller.certificates.Controller()))));
-  EXPECT_EQ(
-      ListAs(&controller, controller.certificates.Controller()).error_code(),
-      grpc::StatusCode::PERMISSION_DENIED);
-}
-
 TEST(IdentityTest, CertificateOfAnotherAuthorityIsRefused) {
   TestCertificates certificates;
   TestCertificates stranger;

@@ -365,23 +365,6 @@ TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
   EXPECT_EQ(failing, 0);
 }
 
-TEST_F(JobTest, EveryMistakeIsToldToTheUser) {
-  Start(1);
-  JobSpec job = Job("slurm:1.0", 0, 1);
-  job.add_servers()->set_host("servr0");
-  job.set_product("toaster");
-  Report report;
-  const absl::Status status = Check(job, &report);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("servr0"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("toaster"));
-  CheckRequest both;
-  *both.mutable_job() = Job("slurm:1.0", 0, 1);
-  both.add_hosts("server0");
-  EXPECT_TRUE(absl::IsInvalidArgument(controller_->Check(both, &report)));
-  EXPECT_EQ(hosts_[0]->observed(), 0);
-}
-
 TEST_F(JobTest, HostLearnsNothingOfAJobThatItTakesNoPartIn) {
   Start(3);
   const JobSpec job = Job("slurm:1.0", 0, 2);

@@ -527,17 +527,6 @@ TEST(JoinTest, RuleComparesTheRootsOfHostsWithTheControllers) {
   EXPECT_THAT(result.findings(0).observed(), HasSubstr(HashOf(*thief)));
 }
 
-TEST(JoinTest, AnotherMachineMayNotTakeTheName) {
-  JoinWorld world;
-  const CreateTokenResponse token = world.Token();
-  ASSERT_TRUE(world.Join(world.FlagsFor(token, "server0")).ok());
-  const JoinFlags other = world.FlagsFor(token, "server0");
-  const absl::Status refused = world.Join(other);
-  EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
-  EXPECT_THAT(refused, HasText("clusterctl certificates reset server0"));
-  EXPECT_FALSE(IdentityFolder(other.root + other.folder).HasJoined());
-}
-
 // The host's certificate is older than its record; its stream is refused.
 TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   JoinWorld world;

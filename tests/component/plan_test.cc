@@ -155,19 +155,6 @@ TEST_F(LimitedHistoryTest, PlanThatHasMadeRoomForOthersIsNotApplied) {
   EXPECT_TRUE(host_->tasks().empty());
 }
 
-TEST(PlanTest, NothingToDoIsAnEmptyPlan) {
-  RunningController controller(1);
-  ScriptedHost host(HostOptions(&controller.certificates, &controller, 0));
-  ClusterPlan plan;
-  std::vector<CheckProgress> progress;
-  ASSERT_TRUE(Plan(&controller, PlanRequest(), &plan, &progress).ok());
-  ASSERT_FALSE(plan.hosts().empty());
-  for (const HostPlan& host : plan.hosts()) {
-    EXPECT_TRUE(host.steps().empty()) << host.DebugString();
-    EXPECT_TRUE(host.blocked().empty()) << host.DebugString();
-  }
-}
-
 TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
   RunningController controller(1);
   PlanRequest request;
@@ -256,22 +243,6 @@ TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
     status = client->GetHistory(NewContext().get(), request, &record);
     return status.ok();
   })) << status.error_message();
-}
-
-TEST(PlanTest, ChecksAreKeptToo) {
-  RunningController controller(1);
-  ScriptedHost host(HostOptions(&controller.certificates, &controller, 0));
-  Report report;
-  ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
-  ListHistoryResponse list;
-  const grpc::Status listed =
-      controller.Client()->ListHistory(NewContext().get(), {}, &list);
-  ASSERT_TRUE(listed.ok()) << listed.error_message();
-  ASSERT_EQ(list.entries_size(), 1);
-  EXPECT_EQ(list.entries(0).id(), report.run_id());
-  EXPECT_EQ(list.entries(0).kind(), HISTORY_CHECK);
-  EXPECT_EQ(list.entries(0).actor(), "spiffe://test/user/tester");
-  EXPECT_EQ(list.entries(0).outcome(), "pass");
 }
 
 }  // namespace
