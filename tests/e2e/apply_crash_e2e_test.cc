@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
+#include "tests/support/files/test_file.h"
 #include "tests/support/words/says_row.h"
 
 namespace clusterd {
@@ -118,18 +118,12 @@ TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
   }
 }
 
-// One host, and its state before and after its plan.
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // The audit lines of server0 about the undo of that apply; the file must be
 // whole.
 std::vector<std::string> AuditedUndo(const ChangeCluster& cluster,
                                      const std::string& apply_id) {
   const std::string text =
-      ReadText(cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl");
+      TextOfFile(cluster.Root("server0") + "/var/lib/clusterd/audit.jsonl");
   EXPECT_THAT(VerifyAudit(std::vector<AuditText>{{"host", text}}, {}).breaks,
               IsEmpty());
   std::vector<std::string> results;
@@ -258,7 +252,7 @@ TEST_F(KilledHostTest, IsAsBeforeWhenAToolWasAtWork) {
   for (const pid_t tool : tools) {
     // The same if the first process of this machine does not read its status.
     const std::string words = absl::StrCat("/proc/", tool, "/cmdline");
-    EXPECT_TRUE(WaitUntil([&] { return ReadText(words).empty(); }));
+    EXPECT_TRUE(WaitUntil([&] { return TextOfFile(words).empty(); }));
   }
   EXPECT_EQ(outcome.Host("server0").outcome(), ApplyResult::UNDONE);
   ExpectAsReported(outcome);
@@ -286,7 +280,7 @@ TEST_F(KilledHostTest, FinishesARollback) {
 // Later steps of a start cannot prevent the undo.
 TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
   const std::string config = cluster_.folder() + "/server0.yaml";
-  const std::string good = ReadText(config);
+  const std::string good = TextOfFile(config);
   for (const bool wrong_config : {true, false}) {
     SCOPED_TRACE(wrong_config ? "agent.yaml" : "certificate");
     HangAtDevice5(true);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
+#include "tests/support/files/test_file.h"
 #include "tests/support/words/says_row.h"
 
 namespace clusterd {
@@ -35,11 +35,6 @@ const std::vector<std::string> kWrongSettings = {
 const std::vector<std::string> kOtherWrongSettings = {
     "host:syn_backlog=2048", "host:reserved_ports=8080,60000-60007",
     "2:address=192.168.9.9", "host:hccn_conf=crlf"};
-
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<std::string> KindsAndOutcomes(
     const std::vector<HistoryEntry>& history) {
@@ -135,7 +130,7 @@ TEST(ApplyTest, RefusesAnEditedPlanBeforeAnybodyIsAsked) {
   cluster.Break("server0", {"host:somaxconn=4096"});
   cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
-  const std::string text = ReadText(cluster.PlanPath());
+  const std::string text = TextOfFile(cluster.PlanPath());
   const std::string edited =
       absl::StrReplaceAll(text, {{"\"65535\"", "\"65534\""}});
   ASSERT_NE(edited, text);

@@ -2,8 +2,6 @@
 // shown with both values, and left alone.
 #include <signal.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
+#include "tests/support/files/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -20,11 +19,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr char kSomaxconn[] = "/proc/sys/net/core/somaxconn";
-
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // Two servers, applied; then a value of server1 moves while its clusterd is
 // away.
@@ -63,7 +57,7 @@ TEST(DriftTest, IsShownByHostsAndCheckWithBothValues) {
   EXPECT_THAT(findings[0].fix(),
               HasSubstr(absl::StrCat("clusterctl rollback ", id)));
   // Never automatically, unless the spec says so.
-  EXPECT_EQ(ReadText(cluster.Root("server1") + kSomaxconn), "1024\n");
+  EXPECT_EQ(TextOfFile(cluster.Root("server1") + kSomaxconn), "1024\n");
 
   // A rollback would also undo that user's change.
   const ChangeOutcome back = cluster.RollBack(id);
@@ -73,8 +67,8 @@ TEST(DriftTest, IsShownByHostsAndCheckWithBothValues) {
   EXPECT_THAT(back.Host("server1").error(),
               AllOf(HasSubstr("net.core.somaxconn"), HasSubstr("65535"),
                     HasSubstr("1024")));
-  EXPECT_EQ(ReadText(cluster.Root("server0") + kSomaxconn), "4096\n");
-  EXPECT_EQ(ReadText(cluster.Root("server1") + kSomaxconn), "1024\n");
+  EXPECT_EQ(TextOfFile(cluster.Root("server0") + kSomaxconn), "4096\n");
+  EXPECT_EQ(TextOfFile(cluster.Root("server1") + kSomaxconn), "1024\n");
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "absl/strings/str_replace.h"
 #include "daemon/host/ascend950/dialect.h"
+#include "tests/support/files/test_file.h"
 #include "tests/support/words/says_row.h"
 
 namespace clusterd {
@@ -13,11 +11,7 @@ namespace ascend950 {
 namespace {
 
 std::string ReadFile(const std::string& name) {
-  std::ifstream file("tests/testdata/ascend950/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return TestData("tests/testdata/ascend950/" + name);
 }
 
 TEST(ParseTlsTest, ReadsBothPublishedForms) {

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 
@@ -15,6 +13,7 @@
 #include "daemon/host/command/posix_command_runner.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/files/test_file.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/wait/patience.h"
 
@@ -25,11 +24,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr char kText[] = "address_0=10.20.0.17\n";
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class PrivateViewTest : public ::testing::Test {
  protected:
@@ -68,7 +62,7 @@ class PrivateViewTest : public ::testing::Test {
               absl::TimeFromTimespec(before_.st_mtim));
     EXPECT_EQ(absl::TimeFromTimespec(after.st_ctim),
               absl::TimeFromTimespec(before_.st_ctim));
-    EXPECT_EQ(ReadFile(file_), kText);
+    EXPECT_EQ(TextOfFile(file_), kText);
   }
 
   ScratchRoot root_;
@@ -95,7 +89,7 @@ TEST_F(PrivateViewTest, TheFolderAroundTheFileIsReadOnly) {
          echo yes >"$2/mark")")
                        .value();
   EXPECT_EQ(run.standard_output, "");
-  EXPECT_EQ(ReadFile(root_.path() + "/elsewhere/mark"), "yes\n");
+  EXPECT_EQ(TextOfFile(root_.path() + "/elsewhere/mark"), "yes\n");
   EXPECT_FALSE(std::filesystem::exists(root_.path() + "/etc/new"));
   ExpectUntouched();
 }
@@ -117,7 +111,7 @@ TEST_F(PrivateViewTest, AFileThatTakesItsPlaceMeanwhileIsNotWrittenEither) {
   other.join();
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_EQ(run->standard_output, "end\n") << run->standard_error;
-  EXPECT_EQ(ReadFile(file_), "the next file\n");
+  EXPECT_EQ(TextOfFile(file_), "the next file\n");
 }
 
 TEST_F(PrivateViewTest, LeavesNothingBehindWhenItIsKilled) {
@@ -134,7 +128,7 @@ TEST_F(PrivateViewTest, LeavesNothingBehindWhenItIsKilled) {
     EXPECT_TRUE(run->timed_out);
   }
   EXPECT_TRUE(has_written());
-  EXPECT_THAT(ReadFile("/proc/self/mountinfo"), Not(HasSubstr(file_)));
+  EXPECT_THAT(TextOfFile("/proc/self/mountinfo"), Not(HasSubstr(file_)));
   EXPECT_EQ(std::filesystem::exists("/run/copy"), was_there);
   ExpectUntouched();
 }

@@ -1,5 +1,3 @@
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "daemon/host/firewall/firewall_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/files/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -19,9 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::string ReadTestData(const std::string& name) {
-  std::ifstream file("tests/testdata/host/firewalld/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  return {std::istreambuf_iterator<char>(file), {}};
+  return TestData("tests/testdata/host/firewalld/" + name);
 }
 
 CommandResult Result(int exit_status, const std::string& standard_output,

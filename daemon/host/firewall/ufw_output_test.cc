@@ -1,5 +1,3 @@
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +6,7 @@
 #include "daemon/host/firewall/firewall_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/files/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -16,9 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string ReadTestData(const std::string& name) {
-  std::ifstream file("tests/testdata/host/ufw/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  return {std::istreambuf_iterator<char>(file), {}};
+  return TestData("tests/testdata/host/ufw/" + name);
 }
 
 // Returns the status of an active ufw with these rows.
