@@ -86,25 +86,80 @@ TEST(FirewalldAllowedTest, ReadsPortsServicesRichRulesAndSourceZones) {
 
 TEST(FirewalldAllowedTest, AllowsByTargetPortsAndRules) {
   const std::pair<std::string, std::vector<std::string>> kCases[] = {
-    {"public (active)\n  target: ACCEPT\n", {"0-65535/ from "}},
-    {"public\n  target: DROP\n", {}}, {"public\n  target: %%REJECT%%\n", {}},
-    {"public\n  target: default\n", {}},
-    {Zone("public", "  protocols: icmp tcp\n"), {"0-65535/tcp from "}},
-    // Not IPv6, nor protocols that no job uses.
-    {Zone("public",
-          "  ports: 9/sctp\n  rich rules: \n\trule family=\"ipv6\" "
-          "reject\n\trule source address=\"2001:db8::/32\" accept\n"),
-     {}},
-    {Zone("public",
-          "  rich rules: \n\trule priority=\"-1\" family=\"ipv4\" accept\n"),
-     {"0-65535/ from "}},
-    TEST(ParseFirewalldZonesTest,
-         RejectsLinesOutsideAZoneAndAZoneWithoutTarget){
-        for (const char* text
-             : {"  ports: 22/tcp\n", "public\n  no colon\n",
-                "public\n\tindented\n", "FirewallD is not running\n"}){
-            EXPECT_FALSE(ParseFirewalldZones(text).ok()) << text;
+      {"public (active)\n  target: ACCEPT\n", {"0-65535/ from "}},
+      {"public\n  target: DROP\n", {}},
+      {"public\n  target: %%REJECT%%\n", {}},
+      {"public\n  target: default\n", {}},
+      {Zone("public", "  protocols: icmp tcp\n"), {"0-65535/tcp from "}},
+      // Not IPv6, nor protocols that no job uses.
+      {Zone("public",
+            "  ports: 9/sctp\n  rich rules: \n\trule family=\"ipv6\" "
+            "reject\n\trule source address=\"2001:db8::/32\" accept\n"),
+       {}},
+      {Zone("public",
+            "  rich rules: \n\trule priority=\"-1\" family=\"ipv4\" accept\n"),
+       {"0-65535/ from "}},
+      // docker0 in its own zone once made what is allowed unknown.
+      {Zone("public", "  interfaces: eth0\n  ports: 7/tcp\n") +
+           Zone("docker", "  interfaces: docker0\n"),
+       {"7-7/tcp from "}}};
+  for (const auto& [text, allowed] : kCases) {
+    EXPECT_EQ(Allowed(text), allowed) << text;
+  }
 }
+
+TEST(FirewalldAllowedTest, RejectsRichRulesThatItCannotSay) {
+  for (const char* rule : {
+           "rule family=\"ipv4\" source address=\"10.0.0.1\" drop",
+           "rule family=\"ipv4\" source address=\"10.0.0.1\" reject",
+           "rule family=\"ipv4\" source NOT address=\"10.0.0.1\" accept",
+           "rule family=\"ipv4\" source ipset=\"x\" accept",
+           "rule family=\"ipv4\" destination address=\"10.0.0.1\" accept",
+           "rule service name=\"ssh\" accept",
+           "rule family=\"ipv4\" port port=\"1-2\" protocol=\"tcp\" log accept",
+           "rule family=\"ipv4\" accept limit value=\"1/m\"",
+           "nonsense",
+       }) {
+    EXPECT_THAT(
+        Allowed(Zone("public", absl::StrCat("  rich rules: \n\t", rule, "\n"))),
+        ElementsAre(HasSubstr("cannot say")))
+        << rule;
+  }
+}
+
+TEST(FirewalldAllowedTest, RejectsWhatItCannotTell) {
+  const std::pair<std::string, const char*> kCases[] = {
+      {Zone("public",
+            "  forward-ports: \n\tport=80:proto=tcp:toport=81:toaddr=\n"),
+       "forward-ports"},
+      {Zone("public", "  source-ports: 53/udp\n"), "source-ports"},
+      {Zone("public", "  services: hccl\n"), "service hccl"},
+      {Zone("work", ""), "public"}};
+  for (const auto& [text, said] : kCases) {
+    EXPECT_THAT(Allowed(text), ElementsAre(HasSubstr(said)));
+  }
+}
+
+// Such sources once made all that the host's own zone allows unknown.
+TEST(FirewalldAllowedTest, TellsOfSourcesThatDoNotGetEverything) {
+  const auto zones = ParseFirewalldZones(
+      Zone("public", "  ports: 7/tcp\n") +
+      "drop (active)\n  target: DROP\n  sources: 203.0.113.0/24 fd00::/8\n"
+      "trusted (active)\n  target: ACCEPT\n  sources: ipset:peers\n");
+  ASSERT_TRUE(zones.ok()) << zones.status();
+  const auto allowed = FirewalldAllowed(*zones, (*zones)[0], Services());
+  ASSERT_TRUE(allowed.ok()) << allowed.status();
+  EXPECT_EQ(allowed->ports_size(), 1);
+  EXPECT_THAT(allowed->other_sources(),
+              ElementsAre("203.0.113.0/24", "ipset:peers"));
+}
+
+TEST(ParseFirewalldZonesTest, RejectsLinesOutsideAZoneAndAZoneWithoutTarget) {
+  for (const char* text :
+       {"  ports: 22/tcp\n", "public\n  no colon\n", "public\n\tindented\n",
+        "FirewallD is not running\n"}) {
+    EXPECT_FALSE(ParseFirewalldZones(text).ok()) << text;
+  }
 }
 
 TEST(ParseFirewalldServiceTest, ReadsPorts) {
