@@ -41,14 +41,6 @@ deadlines: {command: )",
 
 const std::vector<std::string> kTwoHosts = {"server0", "server1"};
 
-std::string Shown(const Report& report, const std::string& rule) {
-  std::string text;
-  for (const Finding& finding : FindingsOf(report, rule)) {
-    absl::StrAppend(&text, finding.ShortDebugString(), "\n");
-  }
-  return text;
-}
-
 TEST(Ascend950ClusterTest, IsJudgedByWhatItsToolTells) {
   DemoCluster cluster(SpecWith("1m"), kTwoHosts, kTool950);
   cluster.StartAll();

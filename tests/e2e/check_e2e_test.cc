@@ -28,15 +28,6 @@ using ::testing::Not;
 
 const std::vector<std::string> kTwoHosts = {"server0", "server1"};
 
-// Every finding of a rule as text, as users read it.
-std::string Shown(const Report& report, const std::string& rule) {
-  std::string text;
-  for (const Finding& finding : FindingsOf(report, rule)) {
-    absl::StrAppend(&text, finding.ShortDebugString(), "\n");
-  }
-  return text;
-}
-
 bool Names(const Report& report, const std::string& rule,
            const std::string& host, int device) {
   for (const Finding& finding : FindingsOf(report, rule)) {
