@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -52,12 +51,6 @@ using ::testing::StartsWith;
 BlockedSignals process_signals;
 
 constexpr int kHerd = 200;
-
-int PortOf(const std::string& address) {
-  int port = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-  return port;
-}
 
 class HerdTest : public testing::Test {
  protected:
