@@ -186,22 +186,18 @@ TEST_F(AttachedHostsTest, EndsTheStreamOfOneHost) {
 }
 
 TEST_F(AttachedHostsTest, TakesNoMoreHostsThanItsLimit) {
-  ManualScheduler scheduler;
-  CapturedLog log;
   HostLimits limits;
   limits.max_attached = 1;
-  AttachedHosts hosts(&scheduler, &log, limits);
+  AttachedHosts hosts(&scheduler_, &log_, limits);
   EXPECT_TRUE(hosts.Attach(Machine("a", "m", "1")).ok());
   EXPECT_TRUE(
       absl::IsResourceExhausted(hosts.Attach(Machine("b", "n", "1")).status()));
 }
 
 TEST_F(AttachedHostsTest, OwesNoHostMoreTasksThanItsLimit) {
-  ManualScheduler scheduler;
-  CapturedLog log;
   HostLimits limits;
   limits.max_pending = 1;
-  AttachedHosts hosts(&scheduler, &log, limits);
+  AttachedHosts hosts(&scheduler_, &log_, limits);
   ASSERT_TRUE(hosts.Attach(Machine("a", "m", "1")).ok());
   Answer first;
   Answer second;
@@ -212,11 +208,9 @@ TEST_F(AttachedHostsTest, OwesNoHostMoreTasksThanItsLimit) {
 }
 
 TEST_F(AttachedHostsTest, ClosesHostThatFloodsItWithAnswersToNothing) {
-  ManualScheduler scheduler;
-  CapturedLog log;
   HostLimits limits;
   limits.max_unsolicited = 3;
-  AttachedHosts hosts(&scheduler, &log, limits);
+  AttachedHosts hosts(&scheduler_, &log_, limits);
   const auto session = hosts.Attach(Machine("a", "m", "1"));
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(hosts.OnResult(*session, FactsFor(99)).ok());
@@ -365,8 +359,6 @@ TEST_F(AttachedHostsTest, SaysWhetherTaskWasSentThatHasNoResult) {
 }
 
 TEST_F(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
-  ManualScheduler scheduler;
-  CapturedLog log;
   std::vector<std::string> heard;
   HostHooks hooks;
   hooks.drift = [&](const std::string& host, DriftReport report) {
@@ -379,7 +371,7 @@ TEST_F(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
                       result.apply_id());
     }
   };
-  AttachedHosts hosts(&scheduler, &log, {}, hooks);
+  AttachedHosts hosts(&scheduler_, &log_, {}, hooks);
   const auto session =
       hosts.Attach(Applying("a", std::make_shared<FakeLink>()));
   DriftReport drift;
@@ -392,7 +384,7 @@ TEST_F(AttachedHostsTest, PassesOnWhatHostsSayUnasked) {
   // A result after its deadline is not lost.
   Ending ending;
   const uint64_t id = hosts.RunTask(Apply("a"), ending.Expect());
-  scheduler.Advance(absl::Minutes(2));
+  scheduler_.Advance(absl::Minutes(2));
   ASSERT_TRUE(hosts.OnResult(*session, AppliedFor(id, "a")).ok());
   EXPECT_EQ(heard, (std::vector<std::string>{"a looked at 5", "a is a in old",
                                              "a is a in run"}));
@@ -431,11 +423,9 @@ TEST_F(AttachedHostsTest, RemembersAHostsLastWordOnItsDrift) {
 }
 
 TEST_F(AttachedHostsTest, WhatChangesAHostWaitsForNoReading) {
-  ManualScheduler scheduler;
-  CapturedLog log;
   HostLimits limits;
   limits.max_pending = 2;
-  AttachedHosts hosts(&scheduler, &log, limits);
+  AttachedHosts hosts(&scheduler_, &log_, limits);
   const auto link = std::make_shared<FakeLink>();
   Attachment machine = Machine("a", "m", "1", link);
   machine.hello.add_tasks("rollback");

@@ -110,11 +110,9 @@ TEST_F(HostClaimsTest, StreamThatLivesIsNotReplacedBySomebodyWithItsIds) {
 
 // Also an older clusterd without ping, or a busy one.
 TEST_F(HostClaimsTest, AnyAnswerSaysThatAStreamLives) {
-  ManualScheduler scheduler;
-  CapturedLog log;
   HostLimits limits;
   limits.max_pending = 1;
-  AttachedHosts hosts(&scheduler, &log, limits);
+  AttachedHosts hosts(&scheduler_, &log_, limits);
   const auto link = std::make_shared<FakeLink>();
   const auto session = hosts.Attach(Machine("a", "m", "1", link));
   Answer busy;
