@@ -355,6 +355,7 @@ struct Filled {
     RenderWords(&report);  // A text is that of the words beside it.
     report.set_schema_version(kReportSchemaVersion);
     report.clear_error();
+    report.clear_error_words();
     before = report;
     before.set_network_namespace("another");
     for (RuleResult& rule : *before.mutable_rules()) {

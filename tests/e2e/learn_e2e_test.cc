@@ -35,7 +35,7 @@ void LearnAndCheck(const std::string& spec, const std::string& tool,
   const ProcessResult learned = cluster.RunClusterctl(
       {"config", "learn", "--hosts-file", hosts, "-o", path});
   ASSERT_EQ(learned.exit_status, 0) << learned.standard_error;
-  EXPECT_THAT(learned.standard_error, HasSubstr("3 servers; devices 0-"));
+  EXPECT_THAT(learned.standard_error, HasSubstr("3 servers: devices 0-"));
   EXPECT_THAT(learned.standard_error,
               HasSubstr("exception: server2: net.core.somaxconn is 128, "
                         "expected at least 65535\n"));

@@ -153,10 +153,37 @@ typed() {
 jq() { cat; }
 sudo() { "$1" --root "$work/node07" "${@:2}"; }
 
+# check_examples NAME FILE: a block "yaml" is a cluster.yaml, or the end of one. (Tests of the
+# loader read that of a job.yaml.)
+check_examples() {
+  local whole=config/examples/two-servers.yaml example
+  local -a parts
+  rm -f "$work"/example.*
+  awk -v file="$work/example." '
+    /^ *```yaml$/ { ++count; inside = 1; next }
+    /^ *```/ { inside = 0 }
+    inside { print >(file count) }' "$2"
+  for example in "$work"/example.*; do
+    if [ ! -e "$example" ] || grep -q '^id: ' "$example"; then continue; fi
+    parts=("$whole" "$example")
+    if grep -q '^version: ' "$example"; then
+      whole=$example
+      parts=("$whole")
+    fi
+    cat "${parts[@]}" >"$work/whole.yaml"
+    clusterctl config validate "$work/whole.yaml" >"$work/prepared" 2>&1 || {
+      problem "$1, $CLUSTERD_LANG: an example is not valid:"
+      cat "$example" "$work/prepared"
+    }
+    echo "example of $1" >>"$seen"
+  done
+}
+
 # read_page NAME FILE: runs what it says.
 read_page() {
   local command key status expected until
   out=$work/out
+  check_examples "$1" "$2"
   commands_of "$2"
   for command in "${commands[@]}"; do
     key=${command%%$'\n'*}
@@ -236,6 +263,7 @@ if [ -n "${TEST_SHARD_STATUS_FILE:-}" ]; then
 fi
 for language in "${languages[@]}"; do
   (read_all "$language") || problem "$language: ended with $?"
+  [ "$(grep -c '^example of ' "$TMPDIR/seen")" -ge 5 ] || problem "$language: fewer than 5 examples"
   while IFS= read -r key; do
     grep -qxF -- "$key" <(cut -d' ' -f2- "$seen") || problem "no page has the command: $key"
   done < <(not_run; listed | cut -d' ' -f3-)

@@ -155,7 +155,8 @@ TEST_F(CertificatesTest, NamePairsOfAnotherIdentityAndMakeTheOthers) {
   EXPECT_TRUE(fs::exists(folder_ + "/node02.crt"));
   const ProcessResult cluster = Make("host", {"node03"}, "prod");
   EXPECT_EQ(cluster.exit_status, 1);
-  EXPECT_THAT(cluster.standard_error, HasSubstr("no CA of cluster \"prod\""));
+  EXPECT_THAT(cluster.standard_error,
+              HasSubstr("is not a CA of cluster \"prod\""));
 }
 
 TEST_F(CertificatesTest, ARoleThatIsMistypedIsNamedWithTheNearestOne) {

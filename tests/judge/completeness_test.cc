@@ -625,12 +625,15 @@ bool IsFact(const Descriptor& type) {
   return type.FindOneofByName("state") != nullptr;
 }
 
-// Paths of all facts below a message type.
+// Paths of all facts below a message type. Words only say why one is missing.
 void CollectFacts(const Descriptor& type, const std::string& prefix,
                   std::set<std::string>* facts) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor* field = type.field(i);
-    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
+        field->message_type() == FindingValue::descriptor()) {
+      continue;
+    }
     const std::string path = absl::StrCat(prefix, field->name());
     if (IsFact(*field->message_type())) {
       facts->insert(path);

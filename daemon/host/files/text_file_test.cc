@@ -73,7 +73,7 @@ TEST_F(ReplaceTextFileTest, FollowsNoLinkInPlaceOfFileOrFolder) {
   for (const char* const path : {"/var/link/c.prom", "/link/metrics/c.prom"}) {
     const absl::Status status = ReplaceTextFile(root_, path, "x");
     EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("no link")) << path;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("not a link")) << path;
   }
   EXPECT_FALSE(fs::exists(root_ + "/var/metrics/c.prom"));
 }

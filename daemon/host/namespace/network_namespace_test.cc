@@ -81,9 +81,10 @@ TEST_F(NetworkNamespaceTest, SaysOfAPathTheSameWhateverIsThere) {
   root_.Remove("/run/netns/train");
   const absl::Status gone = FindPath(root_.paths(), "/run/netns/train");
   EXPECT_EQ(gone.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(gone.message(),
-            "path:/run/netns/train: no network namespace that can be entered, "
-            "expected a file such as /run/netns/NAME or /proc/PID/ns/net");
+  EXPECT_EQ(
+      gone.message(),
+      "path:/run/netns/train: not a network namespace that can be entered, "
+      "expected a file such as /run/netns/NAME or /proc/PID/ns/net");
   EXPECT_EQ(text.message(), gone.message());
 }
 
