@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

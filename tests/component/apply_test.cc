@@ -23,7 +23,7 @@
 #include "tests/component/test_daemon.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

@@ -26,7 +26,7 @@
 #include "tests/component/test_host.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

@@ -31,7 +31,7 @@
 #include "tests/support/process/held_port.h"
 #include "tests/support/process/moved_clock.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

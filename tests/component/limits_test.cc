@@ -15,7 +15,7 @@
 #include "tests/component/viewer/busy_viewer.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

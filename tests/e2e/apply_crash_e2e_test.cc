@@ -17,8 +17,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
-#include "tests/support/files/test_file.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {

@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
 #include "tests/e2e/process.h"
-#include "tests/support/files/test_file.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {

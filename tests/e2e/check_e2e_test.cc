@@ -18,7 +18,7 @@
 #include "tests/e2e/demo_cluster.h"
 #include "tests/sim/private_root.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

@@ -18,7 +18,7 @@
 #include "tests/support/http/http_client.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

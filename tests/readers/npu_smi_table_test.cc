@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_replace.h"
-#include "tests/support/files/test_file.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {

@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

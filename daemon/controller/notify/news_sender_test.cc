@@ -19,11 +19,11 @@
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
-#include "tests/support/files/test_file.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {

@@ -13,7 +13,7 @@
 #include "openssl/pem.h"
 #include "openssl/x509v3.h"
 #include "tests/support/config/ca_dir.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_replace.h"
 #include "daemon/host/ascend950/dialect.h"
-#include "tests/support/files/test_file.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace ascend950 {

@@ -14,7 +14,7 @@
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_file_system.h"
 #include "tests/support/host/scratch_root.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

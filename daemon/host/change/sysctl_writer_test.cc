@@ -8,7 +8,7 @@
 #include "config/values/port_set.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_file_system.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

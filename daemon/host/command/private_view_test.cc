@@ -13,9 +13,9 @@
 #include "daemon/host/command/posix_command_runner.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/files/test_file.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {

@@ -3,7 +3,7 @@
 #include "daemon/host/files/file_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/files/test_file.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {

@@ -6,7 +6,7 @@
 #include "daemon/host/firewall/firewall_observer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/files/test_file.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/host/test_namespace.h"
-#include "tests/support/words/says_row.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {

@@ -4,7 +4,7 @@
 #include "daemon/host/ssh/ssh_login.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/files/test_file.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {

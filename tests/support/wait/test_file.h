@@ -1,6 +1,6 @@
 // Texts of files, for tests.
-#ifndef TESTS_SUPPORT_FILES_TEST_FILE_H_
-#define TESTS_SUPPORT_FILES_TEST_FILE_H_
+#ifndef TESTS_SUPPORT_WAIT_TEST_FILE_H_
+#define TESTS_SUPPORT_WAIT_TEST_FILE_H_
 
 #include <fstream>
 #include <iterator>
@@ -35,4 +35,4 @@ inline std::string GoldenText(const std::string& path) {
 
 }  // namespace clusterd
 
-#endif  // TESTS_SUPPORT_FILES_TEST_FILE_H_
+#endif  // TESTS_SUPPORT_WAIT_TEST_FILE_H_

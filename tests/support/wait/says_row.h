@@ -1,7 +1,7 @@
 // Finds rows of config/words in texts, by name and values, for tests that have
 // no more than the text: of a log, of a status, of a fact.
-#ifndef TESTS_SUPPORT_WORDS_SAYS_ROW_H_
-#define TESTS_SUPPORT_WORDS_SAYS_ROW_H_
+#ifndef TESTS_SUPPORT_WAIT_SAYS_ROW_H_
+#define TESTS_SUPPORT_WAIT_SAYS_ROW_H_
 
 #include <string>
 #include <vector>
@@ -73,4 +73,4 @@ auto SaysRow(absl::string_view row, const Values&... values) {
 
 }  // namespace clusterd
 
-#endif  // TESTS_SUPPORT_WORDS_SAYS_ROW_H_
+#endif  // TESTS_SUPPORT_WAIT_SAYS_ROW_H_
