@@ -198,7 +198,7 @@ TEST(AttachTest, RefusedMachineIsNeverWelcomed) {
   MemoryObserver observer{HostFacts()};
   options.machine_id = "another machine";
   TestHost second(options, &observer);
-  EXPECT_TRUE(second.WaitError(RowText("msg-hub-two-machines")));
+  EXPECT_TRUE(second.WaitError(RowPattern("msg-hub-two-machines")));
   // Otherwise its waits would start over after each refusal.
   EXPECT_THAT(second.log().Lines(), testing::Not(HasSubstr("<6>attached")));
 }

@@ -420,7 +420,8 @@ TEST_F(JobTest, QuestionsThatMakeNoSenseAreAnsweredAndAtLastCutOff) {
   const JobSpec job = Job("slurm:1.0", 0, 2);
   EXPECT_TRUE(hosts_[0]->AskAndWait(job).has_verdict());
   for (int i = 0; i <= 129; ++i) hosts_[0]->Ask(garbage);
-  ASSERT_TRUE(controller_->log().WaitFor(RowText("msg-hub-questions-refused")));
+  ASSERT_TRUE(
+      controller_->log().WaitFor(RowPattern("msg-hub-questions-refused")));
   EXPECT_TRUE(hosts_[1]->AskAndWait(Job("a", 1, 2)).has_verdict());
 }
 

@@ -299,8 +299,8 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   world.ChangeCaDir({{"root.crt", planted}});
   ASSERT_TRUE(host.WaitAttached(2)) << host.log().Lines();
   host.RenewAfterDays(20);
-  ASSERT_TRUE(
-      host.log().WaitFor(RowText("msg-trust-root-not-signed", HashOf(*thief))))
+  ASSERT_TRUE(host.log().WaitFor(
+      RowPattern("msg-trust-root-not-signed", HashOf(*thief))))
       << host.log().Lines();
   ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
   EXPECT_NE(SerialOf(files), first);
@@ -310,7 +310,7 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   // With his own bundle; then as a new host, and as one that was off.
   world.ChangeCaDir(
       {{"roots.bundle", thief->RootBundle("test", "9", planted)}});
-  ASSERT_TRUE(host.log().WaitFor(RowText("bundle-not-signed", 9)))
+  ASSERT_TRUE(host.log().WaitFor(RowPattern("bundle-not-signed", 9)))
       << host.log().Lines();
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
   const JoinFlags fresh = world.FlagsFor(world.Token(), "server1");
@@ -344,7 +344,7 @@ TEST(JoinTest, BundleThatAHostCannotTakeIsAskedForOnce) {
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
   world.ChangeCaDir({{"roots.bundle", other->RootBundle("test", "9", both)}});
-  ASSERT_TRUE(host.log().WaitFor(RowText("bundle-not-signed", 9)))
+  ASSERT_TRUE(host.log().WaitFor(RowPattern("bundle-not-signed", 9)))
       << host.log().Lines();
   ASSERT_TRUE(host.WaitAttached(3)) << host.log().Lines();
   // A renewal for it now would keep the next bundle waiting for five minutes.

@@ -20,7 +20,7 @@ inline constexpr char kAny[] = "\x01";
 // The text of that row with these values, in the current language; values that
 // are left out are kAny.
 template <typename... Values>
-std::string RowText(absl::string_view row, const Values&... values) {
+std::string RowPattern(absl::string_view row, const Values&... values) {
   constexpr int kMostValues = 10;
   FindingValue words = Worded(row, values...);
   while (words.values_size() < kMostValues) words.add_values()->set_text(kAny);
@@ -56,19 +56,19 @@ inline std::string TextIn(const FindingValue& words) {
   return ValueText(words);
 }
 
-MATCHER_P(HoldsRowText, wanted, "holds \"" + std::string(wanted) + "\"") {
+MATCHER_P(HoldsRow, wanted, "holds \"" + std::string(wanted) + "\"") {
   return HoldsText(TextIn(arg), wanted);
 }
 
 // Matches a text, status or value that holds `text`, which has no row.
 inline auto HasText(absl::string_view text) {
-  return HoldsRowText(std::string(text));
+  return HoldsRow(std::string(text));
 }
 
 // Matches a text, status or value that holds the row with these values.
 template <typename... Values>
 auto SaysRow(absl::string_view row, const Values&... values) {
-  return HoldsRowText(RowText(row, values...));
+  return HoldsRow(RowPattern(row, values...));
 }
 
 }  // namespace clusterd
