@@ -4,19 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
-
-template <typename T>
-void ExpectRejected(const absl::StatusOr<T>& parsed,
-                    const std::string& quoted) {
-  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(parsed.status(), HasText(quoted));
-}
 
 TEST(ParseHccnGatewayTest, ReadsTheAddressWithAndWithoutInterface) {
   EXPECT_EQ(

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
+#include "gtest/gtest.h"
 
 namespace clusterd {
 
@@ -69,6 +71,13 @@ inline auto HasText(absl::string_view text) {
 template <typename... Values>
 auto SaysRow(absl::string_view row, const Values&... values) {
   return HoldsRow(RowPattern(row, values...));
+}
+
+// Expects that a reader refused its input with an error that holds `text`.
+template <typename T>
+void ExpectRejected(const absl::StatusOr<T>& read, absl::string_view text) {
+  EXPECT_TRUE(absl::IsInvalidArgument(read.status())) << read.status();
+  EXPECT_THAT(read.status(), HasText(text));
 }
 
 }  // namespace clusterd
