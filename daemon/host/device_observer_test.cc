@@ -4,10 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/words/fact_text.h"
+#include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -55,8 +57,7 @@ class DeviceObserverTest : public ::testing::Test {
   }
 
   void Instead(const std::string& command, const std::string& output) {
-    runner_.Forget(command);
-    runner_.Answers(command, output);
+    runner_.NowAnswers(command, output);
   }
 
   void SetConf(const std::string& key, const std::string& value) {
@@ -111,12 +112,11 @@ TEST_F(DeviceObserverTest, AsksAboutTrafficModuleAndHistory) {
 }
 
 TEST_F(DeviceObserverTest, TakesNothingSetForAValue) {
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Fails("hccn_tool -i 3 -ip -g", 13,
-                "Get ipconf failed, because no ip was preset there!\n");
-  runner_.Forget("hccn_tool -i 3 -gateway -g");
-  runner_.Fails("hccn_tool -i 3 -gateway -g", 2,
-                "Get gateway failed, because no gateway was preset there!\n");
+  runner_.NowFails("hccn_tool -i 3 -ip -g", 13,
+                   "Get ipconf failed, because no ip was preset there!\n");
+  runner_.NowFails(
+      "hccn_tool -i 3 -gateway -g", 2,
+      "Get gateway failed, because no gateway was preset there!\n");
   const DeviceFacts facts = Observe();
   EXPECT_TRUE(facts.address().has_value());
   EXPECT_EQ(facts.address().value().settings_size(), 0);
@@ -128,25 +128,22 @@ TEST_F(DeviceObserverTest, AsksForAnIpv6AddressWhereNoIpv4OneIsSet) {
   constexpr char kIpv6[] = "hccn_tool -i 3 -ip -inet6 -g";
   EXPECT_FALSE(Observe().has_ipv6_address());
   EXPECT_EQ(runner_.CountOf(kIpv6), 0);
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Fails("hccn_tool -i 3 -ip -g", 13,
-                "Get ipconf failed, because no ip was preset there!\n");
+  runner_.NowFails("hccn_tool -i 3 -ip -g", 13,
+                   "Get ipconf failed, because no ip was preset there!\n");
   runner_.Answers(kIpv6, "ipv6_address:fd00::17\nprefix_length:64\n");
   EXPECT_EQ(Observe().ipv6_address().value(), "fd00::17/64");
   Instead(kIpv6, "This device does not support IPV6!\n");
   EXPECT_EQ(Observe().ipv6_address().missing().reason(),
             Missing::NOT_SUPPORTED);
-  runner_.Forget(kIpv6);
-  runner_.Fails(kIpv6, 13,
-                "Get ipconf failed, because no ip was preset there!\n");
+  runner_.NowFails(kIpv6, 13,
+                   "Get ipconf failed, because no ip was preset there!\n");
   const TextFact none = Observe().ipv6_address();
   EXPECT_EQ(none.state_case(), TextFact::kValue);
   EXPECT_EQ(none.value(), "");
 }
 
 TEST_F(DeviceObserverTest, TellsThatAToolHasNoWordForTheRecovery) {
-  runner_.Forget("hccn_tool -i 3 -cfg status");
-  runner_.Fails("hccn_tool -i 3 -cfg status", 3, "Get unknown option!\n");
+  runner_.NowFails("hccn_tool -i 3 -cfg status", 3, "Get unknown option!\n");
   EXPECT_THAT(Observe().recovery().missing().detail(),
               HasSubstr("`hccn_tool -i 3 -cfg status`: Get unknown option!"));
 }
@@ -154,8 +151,7 @@ TEST_F(DeviceObserverTest, TellsThatAToolHasNoWordForTheRecovery) {
 TEST_F(DeviceObserverTest, TellsThatASpeedIsNotToBeHad) {
   Instead("hccn_tool -i 3 -speed -g", "Speed: Unknown!\n");
   EXPECT_EQ(Observe().speed_mbps().missing().reason(), Missing::NOT_SUPPORTED);
-  runner_.Forget("hccn_tool -i 3 -speed -g");
-  runner_.Fails("hccn_tool -i 3 -speed -g", 3, "Get invalid major cmd.\n");
+  runner_.NowFails("hccn_tool -i 3 -speed -g", 3, "Get invalid major cmd.\n");
   const Missing missing = Observe().speed_mbps().missing();
   EXPECT_EQ(missing.reason(), Missing::NOT_SUPPORTED);
   EXPECT_THAT(missing.detail(), HasSubstr("Get invalid major cmd."));
@@ -199,8 +195,7 @@ TEST_F(DeviceObserverTest, TakesRubbishForNoValueAnywhere) {
 }
 
 TEST_F(DeviceObserverTest, PollsAHealthThatIsPending) {
-  runner_.Forget(kHealth);
-  runner_.Answers(kHealth, "net health status: Detect ip set\n");
+  runner_.NowAnswers(kHealth, "net health status: Detect ip set\n");
   runner_.Answers(kHealth, "net health status: Detect ip set\n");
   runner_.Answers(kHealth, "net health status: Success\n");
   EXPECT_EQ(Observe().net_health().value(), NET_HEALTH_SUCCESS);
@@ -214,16 +209,14 @@ TEST_F(DeviceObserverTest, ReportsAHealthThatStaysPending) {
 }
 
 TEST_F(DeviceObserverTest, ForgetsAPendingHealthWhenTheNextQueryFails) {
-  runner_.Forget(kHealth);
-  runner_.Answers(kHealth, "net health status: Detect ip set\n");
+  runner_.NowAnswers(kHealth, "net health status: Detect ip set\n");
   runner_.Fails(kHealth, 1, "Command execute failed!\n");
   const DeviceFacts facts = Observe();
   EXPECT_EQ(facts.net_health().missing().reason(), Missing::TOOL_FAILED);
 }
 
 TEST_F(DeviceObserverTest, RunsOneCommandForADeviceThatHangs) {
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Hangs("hccn_tool -i 3 -ip -g");
+  runner_.NowHangs("hccn_tool -i 3 -ip -g");
   const DeviceFacts facts = Observe(true);
   EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(facts.mtu().missing().reason(), Missing::TIMED_OUT);
@@ -232,13 +225,13 @@ TEST_F(DeviceObserverTest, RunsOneCommandForADeviceThatHangs) {
 }
 
 TEST_F(DeviceObserverTest, TellsThatTheSwitchIsUnknownForATimeOut) {
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Hangs("hccn_tool -i 3 -ip -g");
+  runner_.NowHangs("hccn_tool -i 3 -ip -g");
   const Missing missing = Observe().tls().missing();
   EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
-  EXPECT_EQ(missing.detail(),
-            "not asked after `hccn_tool -i 3 -ip -g`: no answer in 10s "
-            "(deadlines.command)");
+  EXPECT_THAT(missing.detail(),
+              SaysRow("fact-not-asked-after",
+                      Worded("fact-no-answer", "`hccn_tool -i 3 -ip -g`",
+                             absl::StrCat("10s", kAny))));
   SetConf("tls_enable", "0");
   EXPECT_EQ(Observe(true).tls().missing().reason(), Missing::TIMED_OUT);
 }
@@ -246,7 +239,7 @@ TEST_F(DeviceObserverTest, TellsThatTheSwitchIsUnknownForATimeOut) {
 TEST_F(DeviceObserverTest, SaysWhereTheToolEndsWithoutAWord) {
   Instead("hccn_tool -i 3 -ip -g", "");
   EXPECT_EQ(Observe().address().missing().detail(),
-            "`hccn_tool -i 3 -ip -g`: status 0 without a word");
+            Say("fact-answer-none", "`hccn_tool -i 3 -ip -g`"));
 }
 
 TEST_F(DeviceObserverTest, AsksOverACopyWhereTheFileHasNoKey) {
@@ -271,9 +264,9 @@ TEST_F(DeviceObserverTest, NeverAsksOverTheFileWhereThereCanBeNoCopy) {
   const Missing missing = Observe().tls().missing();
   EXPECT_EQ(missing.reason(), Missing::NOT_QUERIED);
   // The text omits the device's number: the devices of a cluster fold.
-  EXPECT_EQ(missing.detail(),
-            "hccn_tool would write to /etc/hccn.conf, and it cannot be given a "
-            "copy: no mount namespace of its own: Operation not permitted");
+  EXPECT_THAT(
+      missing.detail(),
+      SaysRow("fact-no-copy", absl::StrCat(kAny, "Operation not permitted")));
   EXPECT_EQ(runner_.copies().size(), 1u);
 }
 
@@ -390,8 +383,8 @@ TEST_F(DeviceObserverTest, RejectsASwitchThatIsNeitherOnNorOff) {
 }
 
 TEST_F(DeviceObserverTest, NamesTheGenerationOfAnAscend950Tool) {
-  runner_.Forget("hccn_tool -i 3 -ip -g");
-  runner_.Fails("hccn_tool -i 3 -ip -g", 2, "Please specify a valid mode.\n");
+  runner_.NowFails("hccn_tool -i 3 -ip -g", 2,
+                   "Please specify a valid mode.\n");
   const DeviceFacts facts = Observe(true);
   for (const Missing& missing :
        {facts.address().missing(), facts.net_health().missing(),
@@ -462,13 +455,11 @@ class Ascend950ObserverTest : public ::testing::Test {
     return "hccn_tool -g " + query;
   }
   void Instead(const std::string& query, const std::string& output) {
-    runner_.Forget(Line(query));
-    runner_.Answers(Line(query), output);
+    runner_.NowAnswers(Line(query), output);
   }
   void InsteadFails(const std::string& query, int status,
                     const std::string& standard_error) {
-    runner_.Forget(Line(query));
-    runner_.Fails(Line(query), status, standard_error);
+    runner_.NowFails(Line(query), status, standard_error);
   }
 
   FakeClock clock_;
@@ -535,8 +526,7 @@ TEST_F(Ascend950ObserverTest, NamesTheToolWhoseAnswerIsNotKnown) {
   Instead("-mtu -i 3 -d bond3", "| MTU | 4200 |\n");
   const DeviceFacts facts = Observe();
   EXPECT_EQ(facts.mtu().missing().reason(), Missing::UNREADABLE);
-  EXPECT_THAT(facts.mtu().missing().detail(),
-              HasSubstr("not known for the Ascend 950 tool"));
+  EXPECT_THAT(facts.mtu().missing().detail(), SaysRow("fact-not-known-950"));
   EXPECT_TRUE(facts.address().has_value());
 }
 
@@ -550,14 +540,13 @@ TEST_F(Ascend950ObserverTest, NamesTheGenerationOfAClassicTool) {
         facts.mtu().missing(), facts.lldp().missing(), facts.link().missing(),
         facts.net_health().missing(), facts.detect_address().missing()}) {
     EXPECT_EQ(missing.reason(), Missing::TOOL_FAILED);
-    EXPECT_THAT(missing.detail(), HasSubstr("this is the classic hccn_tool"));
+    EXPECT_THAT(missing.detail(), SaysRow("fact-other-tool", kAny, "classic"));
   }
   EXPECT_EQ(runner_.commands().size(), 1u);
 }
 
 TEST_F(Ascend950ObserverTest, RunsOneCommandForADeviceThatHangs) {
-  runner_.Forget(Line("-dev_info -i 3"));
-  runner_.Hangs(Line("-dev_info -i 3"));
+  runner_.NowHangs(Line("-dev_info -i 3"));
   const DeviceFacts facts = Observe();
   EXPECT_EQ(facts.address().missing().reason(), Missing::TIMED_OUT);
   EXPECT_EQ(facts.net_health().missing().reason(), Missing::TIMED_OUT);

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -93,14 +92,13 @@ TEST_F(DeviceUsersTest, FindsNobodyWhereNoNodeIsOpen) {
 
 TEST_F(DeviceUsersTest, NamesTheProcessThatHoldsANodeOpen) {
   const OpenNode node(Path("/dev/davinci3"));
-  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_);
-  ASSERT_TRUE(users.ok()) << users.status();
-  ASSERT_EQ(users->size(), 1u);
-  EXPECT_EQ((*users)[0].device, 3u);
-  EXPECT_EQ((*users)[0].pid, static_cast<uint32_t>(getpid()));
+  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_).value();
+  ASSERT_EQ(users.size(), 1u);
+  EXPECT_EQ(users[0].device, 3u);
+  EXPECT_EQ(users[0].pid, static_cast<uint32_t>(getpid()));
   std::string own_name;
   std::getline(std::ifstream("/proc/self/comm"), own_name);
-  EXPECT_EQ((*users)[0].command, own_name);
+  EXPECT_EQ(users[0].command, own_name);
 }
 
 TEST_F(DeviceUsersTest, CountsAProcessOnceForEachDevice) {
@@ -155,9 +153,8 @@ TEST_F(DeviceUsersTest, KnowsNodesOfAnotherServerApart) {
 TEST_F(DeviceUsersTest, TellsWhoStartedAProcess) {
   const OpenNode node(Path("/dev/davinci3"));
   const Child child;
-  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_);
-  ASSERT_TRUE(users.ok()) << users.status();
-  for (const DeviceUser& user : *users) {
+  const auto users = ReadDeviceUsers(root_.paths(), kNobody, budget_).value();
+  for (const DeviceUser& user : users) {
     const bool is_child = user.pid == static_cast<uint32_t>(child.pid());
     EXPECT_EQ(user.parent,
               static_cast<uint32_t>(is_child ? getpid() : getppid()));

@@ -111,8 +111,7 @@ TEST_F(HostMemoryTest, ReadsTotalsLimitsAndKills) {
 
 TEST_F(HostMemoryTest, AsksTheJournalWhereTheUnitKeepsDmesgFromReading) {
   const std::string dmesg = "dmesg --kernel --level=emerg,alert,crit,err";
-  runner_.Forget(dmesg);
-  runner_.Fails(dmesg, 1, "dmesg: read kernel buffer failed\n");
+  runner_.NowFails(dmesg, 1, "dmesg: read kernel buffer failed\n");
   root_.WriteProgram("/usr/bin/journalctl", "");
   const std::string question =
       "journalctl --dmesg --no-pager --output=short-monotonic --lines=20000 "
@@ -121,8 +120,7 @@ TEST_F(HostMemoryTest, AsksTheJournalWhereTheUnitKeepsDmesgFromReading) {
                   "[90.0] a kernel: Out of memory: Killed process 5 (b) x\n");
   EXPECT_THAT(Read().value().kills(), SizeIs(1));
   // A journal without kernel lines proves nothing.
-  runner_.Forget(question);
-  runner_.Answers(question, "-- No entries --\n");
+  runner_.NowAnswers(question, "-- No entries --\n");
   EXPECT_TRUE(Read().value().has_kills_missing());
 }
 

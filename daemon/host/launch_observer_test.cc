@@ -132,16 +132,14 @@ TEST_F(LaunchObserverTest, HostWithNothingSpecialHasNoVariablesOrDocker) {
 }
 
 TEST_F(LaunchObserverTest, NameThatResolvesToNothingHasNoAddresses) {
-  runner_.Forget(kGetent);
-  runner_.Fails(kGetent, 2, "");
+  runner_.NowFails(kGetent, 2, "");
   const AddressesFact fact = Observe().own_name();
   EXPECT_TRUE(fact.has_value());
   EXPECT_EQ(fact.value().addresses_size(), 0);
 }
 
 TEST_F(LaunchObserverTest, NameServerThatIsSilentCostsOneDeadline) {
-  runner_.Forget(kGetent);
-  runner_.Hangs(kGetent);
+  runner_.NowHangs(kGetent);
   const HostFacts facts = Observe();
   EXPECT_EQ(facts.own_name().missing().reason(), Missing::TIMED_OUT);
   EXPECT_TRUE(facts.interfaces().has_value());

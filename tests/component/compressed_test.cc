@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -353,8 +352,7 @@ TEST_F(CompressedTest, NorDoesTheEnrolmentPort) {
 
 TEST_F(CompressedTest, NorDoesAHostsSocket) {
   const std::string path = certificates_.folder() + "/agent.sock";
-  const auto server = LocalServer::Start(path, {});
-  ASSERT_TRUE(server.ok()) << server.status();
+  const auto server = LocalServer::Start(path, {}).value();
   ExpectAllRefused(Caller::kSocket, [&] {
     return Connect("unix:" + path, grpc::experimental::LocalCredentials(UDS));
   });

@@ -5,7 +5,6 @@
 #include <string>
 #include <thread>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "config/identity/grpc_status.h"
 #include "config/identity/root_bundle.h"
@@ -15,6 +14,7 @@
 #include "daemon/process/worker_pool.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
@@ -29,12 +29,6 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-int PortOf(const std::string& address) {
-  int port = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-  return port;
-}
 
 // Dials through the proxy, and soon notices a dead connection.
 TestHost::Options ImpatientHost(const TcpProxy& proxy,
@@ -182,9 +176,8 @@ TEST(ConnectionTest, NewRootsCountWithoutARestartAndOldOnesDoNot) {
     if (!status.ok()) return status;
     return RuleOf(report, "roots-uniform").state();
   };
-  const auto before = rule_as(old.User("ann"));
-  ASSERT_TRUE(before.ok()) << before.status();
-  EXPECT_EQ(*before, PASS);
+  const auto before = rule_as(old.User("ann")).value();
+  EXPECT_EQ(before, PASS);
   const TlsFiles renewed = next.Controller();
   std::filesystem::rename(renewed.ca, files.ca);
   std::filesystem::rename(renewed.certificate, files.certificate);
@@ -205,10 +198,7 @@ TEST(ConnectionTest, NewRootsCountWithoutARestartAndOldOnesDoNot) {
 }
 
 TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   // Never deleted: a thread of gRPC may still write to it at the end.
   static auto* const grpc_log = new CapturedLog();
   SendGrpcLogTo(grpc_log);
@@ -216,13 +206,15 @@ TEST(ConnectionTest, PortInUseIsSaidInOurWords) {
   WorkerPool pool(1, 4);
   ControllerServerOptions options;
   options.listen = controller.address();
-  AuditLog audit(certificates.folder() + "/audit.jsonl", {1 << 20}, "",
-                 &scheduler, &log);
+  AuditLog audit(controller.certificates.folder() + "/audit.jsonl", {1 << 20},
+                 "", &controller.scheduler, &log);
   const auto listen = [&] {
     return ControllerServer::Start(
-               options, *MakeServerCredentials(certificates.Controller()),
-               {&controller.spec(), &controller.history(), &scheduler, &pool,
-                &log, /*hosts=*/nullptr, &controller.gate(), &audit})
+               options,
+               *MakeServerCredentials(controller.certificates.Controller()),
+               {&controller.spec(), &controller.history(),
+                &controller.scheduler, &pool, &log, /*hosts=*/nullptr,
+                &controller.gate(), &audit})
         .status();
   };
   const std::string port = absl::StrCat(PortOf(controller.address()));

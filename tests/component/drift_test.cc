@@ -7,13 +7,12 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "config/plan/setting_rows.h"
 #include "config/spec/spec_loader.h"
+#include "config/words/words.h"
 #include "daemon/agent/run_daemon.h"
 #include "daemon/process/signals.h"
 #include "daemon/process/write_time.h"
@@ -210,7 +209,8 @@ TEST_F(DriftTest, IsShownWithBothValuesAndLeftAlone) {
   Start();
   const HostEntry entry = WaitForDrifts(1);
   const AppliedDrift& drift = entry.drift().value().drifts(0);
-  EXPECT_EQ(drift.why(), "net.core.somaxconn is 128, applied was 65535");
+  EXPECT_EQ(drift.why(),
+            Say("plan-say-drifted", "net.core.somaxconn", 128, 65535));
   EXPECT_EQ(drift.apply_id(), apply);
   EXPECT_EQ(drift.applied_by(), "spiffe://test/user/alice/role/operator");
 

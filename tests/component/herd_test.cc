@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
@@ -52,12 +51,6 @@ using ::testing::StartsWith;
 BlockedSignals process_signals;
 
 constexpr int kHerd = 200;
-
-int PortOf(const std::string& address) {
-  int port = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-  return port;
-}
 
 class HerdTest : public testing::Test {
  protected:
@@ -372,8 +365,7 @@ TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
                       TestCertificates::Text(files.certificate),
                       TestCertificates::Text(files.key)};
   TcpProxy wire(PortOf(controller_.address()));
-  const auto renewed = AskToRenewLate(wire.address(), "test", pem);
-  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  const auto renewed = AskToRenewLate(wire.address(), "test", pem).value();
   // The bytes of the wire, and the message that was in them.
   SendAgain(controller_.address(), wire.Heard());
   RenewLateRequest captured;
@@ -408,9 +400,8 @@ TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
   EXPECT_EQ(list.certificates(0).host(), "server0");
   EXPECT_EQ(list.certificates(0).late_renewals(), 1u);
   // With the key the host gets the same bytes of a certificate again.
-  const auto again = AskToRenewLate(controller_.address(), "test", pem);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->certificate_pem(), renewed->certificate_pem());
+  const auto again = AskToRenewLate(controller_.address(), "test", pem).value();
+  EXPECT_EQ(again.certificate_pem(), renewed.certificate_pem());
 }
 
 // More of them than the controller writes down at a time.

@@ -10,12 +10,14 @@
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/component/running_controller.h"
 #include "tests/component/scripted_host.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -46,14 +48,12 @@ absl::Status Plan(TestController* controller, const PlanRequest& request,
 }
 
 TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 3, &scheduler);
-  controller.Start();
-  ScriptedHost::Options wrong = HostOptions(&certificates, &controller, 0);
+  RunningController controller(3);
+  ScriptedHost::Options wrong =
+      HostOptions(&controller.certificates, &controller, 0);
   wrong.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
   ScriptedHost host0(wrong);
-  ScriptedHost host1(HostOptions(&certificates, &controller, 1));
+  ScriptedHost host1(HostOptions(&controller.certificates, &controller, 1));
 
   ClusterPlan plan;
   std::vector<CheckProgress> progress;
@@ -151,46 +151,12 @@ TEST_F(LimitedHistoryTest, PlanThatHasMadeRoomForOthersIsNotApplied) {
   MakePlan();
   const absl::Status refused = Apply(older);
   EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("keeps it no more (the oldest make room"));
+  EXPECT_THAT(refused, SaysRow("msg-change-plan-not-kept"));
   EXPECT_TRUE(host_->tasks().empty());
 }
 
-TEST(PlanTest, NothingToDoIsAnEmptyPlan) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  ScriptedHost host(HostOptions(&certificates, &controller, 0));
-  ClusterPlan plan;
-  std::vector<CheckProgress> progress;
-  ASSERT_TRUE(Plan(&controller, PlanRequest(), &plan, &progress).ok());
-  ASSERT_FALSE(plan.hosts().empty());
-  for (const HostPlan& host : plan.hosts()) {
-    EXPECT_TRUE(host.steps().empty()) << host.DebugString();
-    EXPECT_TRUE(host.blocked().empty()) << host.DebugString();
-  }
-}
-
-TEST(PlanTest, HostThatTheSpecDoesNotNameIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  PlanRequest request;
-  request.add_hosts("stranger");
-  ClusterPlan plan;
-  std::vector<CheckProgress> progress;
-  const absl::Status status = Plan(&controller, request, &plan, &progress);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("stranger"));
-}
-
 TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   PlanRequest request;
   request.add_only("sysctl");
   request.add_only("gatewya");
@@ -198,8 +164,7 @@ TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
   std::vector<CheckProgress> progress;
   const absl::Status refused = Plan(&controller, request, &plan, &progress);
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("did you mean \"gateway\"?"));
+  EXPECT_THAT(refused, SaysRow("did-you-mean", "gateway"));
   request.mutable_only()->RemoveLast();
   ASSERT_TRUE(Plan(&controller, request, &plan, &progress).ok());
   EXPECT_THAT(plan.only(), testing::ElementsAre("sysctl"));
@@ -207,18 +172,14 @@ TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
 }
 
 TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   PlanRequest request;
   request.mutable_network_namespace()->set_container("--help");
   ClusterPlan plan;
   std::vector<CheckProgress> progress;
   absl::Status status = Plan(&controller, request, &plan, &progress);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("container \"--help\" is not a valid name"));
+  EXPECT_THAT(status, SaysRow("value-netns-container", "--help"));
   CheckRequest check;
   check.mutable_network_namespace()->set_path("/proc/1/../../etc");
   Report report;
@@ -232,10 +193,7 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
 }
 
 TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  RunningController controller(1);
   // Larger than any window.
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), 32 << 20)).ok());
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
@@ -252,8 +210,8 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(),
-              HasSubstr("4 entries of the history are being read "
-                        "already for tester"));
+              SaysRow("msg-hub-too-many-calls-of-user", 4,
+                      Worded("hub-calls-records"), "tester"));
   readings.clear();
   // The controller notices it in its own time.
   EXPECT_TRUE(WaitUntil([&] {
@@ -264,10 +222,7 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
 
 TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
   constexpr int kBytes = 32 << 20;
-  TestCertificates certificates;
-  ManualScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
+  ManualController controller(1);
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(1), kBytes)).ok());
   ASSERT_TRUE(controller.history().Add(TestCheck(TestId(2))).ok());
   const auto client = controller.Client();
@@ -283,30 +238,11 @@ TEST(PlanTest, ClientsThatDoNotReadAreCutOffAndMakeRoom) {
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   // All are still attached.
-  scheduler.Advance(WriteTimeFor(2 * kBytes));
+  controller.scheduler.Advance(WriteTimeFor(2 * kBytes));
   EXPECT_TRUE(WaitUntil([&] {
     status = client->GetHistory(NewContext().get(), request, &record);
     return status.ok();
   })) << status.error_message();
-}
-
-TEST(PlanTest, ChecksAreKeptToo) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  ScriptedHost host(HostOptions(&certificates, &controller, 0));
-  Report report;
-  ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
-  ListHistoryResponse list;
-  const grpc::Status listed =
-      controller.Client()->ListHistory(NewContext().get(), {}, &list);
-  ASSERT_TRUE(listed.ok()) << listed.error_message();
-  ASSERT_EQ(list.entries_size(), 1);
-  EXPECT_EQ(list.entries(0).id(), report.run_id());
-  EXPECT_EQ(list.entries(0).kind(), HISTORY_CHECK);
-  EXPECT_EQ(list.entries(0).actor(), "spiffe://test/user/tester");
-  EXPECT_EQ(list.entries(0).outcome(), "pass");
 }
 
 }  // namespace

@@ -101,6 +101,11 @@ class TestController {
   const HeldPort port_;
 };
 
+// The port of HOST:PORT.
+inline int PortOf(const std::string& address) {
+  return std::stoi(address.substr(address.rfind(':') + 1));
+}
+
 // The process that serves the enrolment port: this process's one child.
 std::string EnrolmentProcess();
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -70,8 +69,7 @@ TEST(LyingToolTest, IsNotBelievedAndTheRestIsTakenBack) {
   cluster.Break("server0", {"2:detect=none", "3:address=192.168.9.9",
                             "3:lies=1", "host:somaxconn=128"});
   cluster.Break("server1", {"3:address=192.168.9.9"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const ChangeOutcome outcome = cluster.Apply();
   const ApplyResult result = ExpectTakenBack(cluster, outcome, before);
@@ -85,8 +83,7 @@ TEST(HangingToolTest, IsEndedAtItsDeadlineAndTheRestIsTakenBack) {
   ChangeCluster cluster(1, ChangeSpec(1, "10s"));
   cluster.Break("server0", {"2:detect=none", "3:address=192.168.9.9",
                             "3:state=hang.set=1"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
@@ -98,8 +95,7 @@ TEST(HangingToolTest, IsEndedAtItsDeadlineAndTheRestIsTakenBack) {
 TEST(HangingToolTest, IsTakenBackWhenTheDeviceIsSetAndTheFileIsNot) {
   ChangeCluster cluster(1, ChangeSpec(1, "10s"));
   cluster.Break("server0", {"3:detect=none"});
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const pid_t clusterd = cluster.host("server0").pid();
   DeviceGate gate(cluster.Root("server0"));
@@ -130,8 +126,7 @@ TEST(ReadOnlyFileTest, ThatIsHccnConfIsNamedAndTheRestIsTakenBack) {
       WithMounts("mount --bind \"$0/etc/hccn.conf\" \"$0/etc/hccn.conf\"\n"
                  "mount -o remount,bind,ro \"$0/etc/hccn.conf\"",
                  cluster.Root("server0")));
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
@@ -150,8 +145,7 @@ TEST(ReadOnlyFileTest, ThatIsOurSysctlFileIsNamedAndTheRestIsTakenBack) {
       WithMounts("mount --bind \"$0/etc/sysctl.d\" \"$0/etc/sysctl.d\"\n"
                  "mount -o remount,bind,ro \"$0/etc/sysctl.d\"",
                  cluster.Root("server0")));
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);
@@ -178,8 +172,7 @@ TEST(FullDiskTest, RefusesWhereTheAuditFileCannotGrow) {
   cluster.Break("server0", {"host:somaxconn=128", "3:address=192.168.9.9"});
   cluster.LaunchWith(
       "server0", WithSmallDisk("", /*is_full=*/true, cluster.Root("server0")));
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
   EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);
@@ -194,8 +187,7 @@ TEST(FullDiskTest, RefusesWhereTheJournalCannotBegin) {
   cluster.Break("server0", {"host:somaxconn=128", "3:address=192.168.9.9"});
   cluster.LaunchWith("server0", WithSmallDisk("/apply", /*is_full=*/true,
                                               cluster.Root("server0")));
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
   EXPECT_EQ(result.outcome(), ApplyResult::REFUSED);
@@ -219,8 +211,7 @@ TEST(FullDiskTest, TakesBackWhatTheJournalHasNoRoomFor) {
   cluster.Break("server0", faults);
   cluster.LaunchWith("server0", WithSmallDisk("/apply", /*is_full=*/false,
                                               cluster.Root("server0")));
-  cluster.StartAll();
-  cluster.Plan();
+  cluster.StartAllAndPlan();
   const ServerState before = cluster.Server("server0");
   const ApplyResult result = ExpectTakenBack(cluster, cluster.Apply(), before);
   EXPECT_EQ(result.outcome(), ApplyResult::UNDONE);

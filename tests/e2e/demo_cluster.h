@@ -95,6 +95,14 @@ std::string Runfile(const std::string& path);
 
 // The findings of one rule; empty if the report has none.
 std::vector<Finding> FindingsOf(const Report& report, const std::string& rule);
+// The same as text, a line each.
+inline std::string Shown(const Report& report, const std::string& rule) {
+  std::string text;
+  for (const Finding& finding : FindingsOf(report, rule)) {
+    text += finding.ShortDebugString() + "\n";
+  }
+  return text;
+}
 // State of one rule; STATE_UNSPECIFIED if the report does not list it.
 State StateOf(const Report& report, const std::string& rule);
 

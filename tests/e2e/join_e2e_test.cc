@@ -241,21 +241,6 @@ TEST_F(RotationE2eTest, HostsGoOverAlsoOneThatWasAwayWhenBothCounted) {
   EXPECT_EQ(StateOf(outcome.report, "roots-uniform"), PASS);
 }
 
-TEST_F(RotationE2eTest, HostThatWasAwayForAllOfItIsToldToJoinAgain) {
-  daemons_.pop_back();
-  BothCount();
-  GoOver();
-  OldOneIsGone();
-  daemons_.push_back(std::make_unique<Process>(std::vector<std::string>{
-      Runfile("daemon/agent/clusterd"), "--root", cluster_.Root("server1"),
-      "--socket", cluster_.Socket("server1")}));
-  ExpectSays(1, "after a change of the CA's root, clusterd join");
-  daemons_.pop_back();
-  const ProcessResult joined = Join(Line(), "server1");
-  EXPECT_EQ(joined.exit_status, 0) << joined.standard_error;
-  StartHost("server1");
-}
-
 TEST_F(JoinE2eTest, RefusalsSayWhatToDo) {
   const std::vector<std::string> line = Line({"--hosts", "server0"});
   const ProcessResult name = Join(line, "server1");

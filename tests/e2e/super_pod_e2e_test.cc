@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "config/launch/rank_table.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -28,14 +27,6 @@ kernel: {somaxconn: 65535, tcp_max_syn_backlog: 65535, persistent: true}
 firewall: disabled
 deadlines: {command: 1m, host: 10m, run: 20m}
 )";
-
-std::string Shown(const Report& report, const std::string& rule) {
-  std::string text;
-  for (const Finding& finding : FindingsOf(report, rule)) {
-    absl::StrAppend(&text, finding.ShortDebugString(), "\n");
-  }
-  return text;
-}
 
 TEST(SuperPodTest, HasARankTableOfItsOwnNumbersAndChecksThem) {
   DemoCluster cluster(kSpec, {"server0", "server1"});

@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "absl/strings/str_replace.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -15,13 +14,7 @@ using ::testing::HasSubstr;
 
 // The golden input without the lines about its origin.
 std::string Golden(const std::string& name) {
-  std::ifstream file("tests/testdata/npu_smi/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  std::string text;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] != '#') text += line + "\n";
-  }
-  return text;
+  return GoldenText("tests/testdata/npu_smi/" + name);
 }
 
 NpuSmiInfo Parsed(const std::string& name) {

@@ -2,17 +2,13 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/test_folder.h"
+#include "tests/support/wait/says_row.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
-
-using ::testing::HasSubstr;
 
 TEST(HostFolderTest, WriteMakesFoldersAndSetsTheMode) {
   const TestFolder folder;
@@ -67,7 +63,7 @@ TEST(HostFolderTest, AdoptNamesAProgramThatIsNotThere) {
   const absl::Status status =
       HostFolder(folder.path()).Adopt("tool", "/nonexistent/tool");
   EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/tool"));
+  EXPECT_THAT(status, HasText("/nonexistent/tool"));
 }
 
 TEST(HostFolderTest, NodeIsThereWhoeverMakesIt) {
@@ -78,5 +74,4 @@ TEST(HostFolderTest, NodeIsThereWhoeverMakesIt) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 
-#include "absl/strings/str_cat.h"
 #include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/npu_smi/device_ids.h"
 #include "gmock/gmock.h"
@@ -13,8 +12,7 @@
 #include "tests/sim/test_folder.h"
 #include "tests/support/wait/patience.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::Each;
@@ -143,5 +141,4 @@ TEST_F(NpuSmiTest, CanBeMissingOrSilent) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

@@ -13,8 +13,7 @@
 #include "tests/sim/tool/run_tool.h"
 #include "tests/sim/tool/terminal.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -240,5 +239,4 @@ TEST(ToolProductOfTest, FollowsProductAndMode) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

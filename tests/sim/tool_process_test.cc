@@ -6,8 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::Optional;
@@ -76,5 +75,4 @@ TEST_F(ToolProcessTest, ToolThatIsNotThereIsAStatus) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

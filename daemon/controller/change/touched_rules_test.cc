@@ -2,6 +2,7 @@
 #include <string>
 
 #include "config/plan/setting_rows.h"
+#include "config/words/words.h"
 #include "daemon/controller/change/apply_end.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -65,8 +66,9 @@ TEST(WhatIsWrongTest, IsWhateverIsFoundOnItsHosts) {
   EXPECT_EQ(WrongText({}, {"c"}, ReportWith("firewall", FAIL)), "");
   EXPECT_EQ(WrongText({}, {"a"}, ReportWith("firewall", FAIL)),
             "firewall on a (fail)");
-  EXPECT_EQ(WrongText({}, {"a", "b"}, ReportWith("firewall", FAIL)),
-            "firewall on a (fail), and 1 more");
+  EXPECT_EQ(
+      WrongText({}, {"a", "b"}, ReportWith("firewall", FAIL)),
+      Say("hub-and-more", Worded("hub-rule-on", "firewall", "a", "fail"), 1));
 }
 
 TEST(WhatIsWrongTest, TakesNothingThatCouldNotBeToldForFine) {
@@ -80,7 +82,8 @@ TEST(WhatIsWrongTest, TakesNoHostForFineThatDoesNotAnswer) {
   *report.mutable_hosts(1)->mutable_no_facts() = ToFindingValue("detached");
   EXPECT_EQ(WrongText({}, {"a", "c"}, report), "");
   EXPECT_EQ(WrongText({}, {"a", "b"}, report), "no facts of b");
-  EXPECT_EQ(WrongText({}, {"b", "d"}, report), "no facts of b, and 1 more");
+  EXPECT_EQ(WrongText({}, {"b", "d"}, report),
+            Say("hub-and-more", Worded("hub-no-facts-of", "b"), 1));
 }
 
 ClusterPlan PlanThatLeaves(const std::string& rule, State state) {

@@ -13,11 +13,11 @@
 #include "proto/agent_hub.pb.h"
 #include "proto/controller.pb.h"
 #include "proto/trust.pb.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Methods =
@@ -93,8 +93,7 @@ TEST(CallRolesTest, ForceNeedsAnAdmin) {
   const absl::Status refused =
       CheckCallRole("Controller", "ApplyPlan", request, user);
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("ApplyPlan with force: "));
+  EXPECT_THAT(refused, HasText("ApplyPlan with force: "));
   EXPECT_TRUE(
       CheckCallRole("Controller", "ApplyPlan", request, User(Role::kAdmin))
           .ok());
@@ -105,7 +104,7 @@ TEST(CallRolesTest, HookMayAskAboutAJobAndNothingElse) {
   const absl::Status all =
       CheckCallRole("Controller", "Check", request, User(Role::kHook));
   EXPECT_EQ(all.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(all.message()), HasSubstr("Check without job: "));
+  EXPECT_THAT(all, HasText("Check without job: "));
   request.mutable_job();
   EXPECT_TRUE(
       CheckCallRole("Controller", "Check", request, User(Role::kHook)).ok());
@@ -126,21 +125,15 @@ TEST(CallRolesTest, NoUserHasTheNameOfTheController) {
 }
 
 TEST(CallRolesTest, ViewersDoNotPlan) {
-  EXPECT_EQ(
-      CheckCallRole("Controller", "Plan", PlanRequest(), User(Role::kViewer))
-          .code(),
-      absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      CheckCallRole("Controller", "Plan", PlanRequest(), User(Role::kViewer))));
 }
 
 TEST(CallRolesTest, CallWithoutARowIsRefused) {
-  EXPECT_EQ(
-      CheckCallRole("Controller", "Format", CheckRequest(), User(Role::kAdmin))
-          .code(),
-      absl::StatusCode::kInternal);
-  EXPECT_EQ(
-      CheckCallRole("AgentHub", "Attach", CheckRequest(), User(Role::kAdmin))
-          .code(),
-      absl::StatusCode::kInternal);
+  EXPECT_TRUE(absl::IsInternal(CheckCallRole(
+      "Controller", "Format", CheckRequest(), User(Role::kAdmin))));
+  EXPECT_TRUE(absl::IsInternal(
+      CheckCallRole("AgentHub", "Attach", CheckRequest(), User(Role::kAdmin))));
 }
 
 }  // namespace

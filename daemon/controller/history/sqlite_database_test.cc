@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -101,11 +102,8 @@ TEST(SqliteStatusTest, TellsWhoIsToBlame) {
 }
 
 TEST(SqliteStatusTest, DamageNamesFileAndWhatToDo) {
-  EXPECT_THAT(
-      std::string(
-          SqliteStatus(SQLITE_CORRUPT, 0, "/s/history.db", "why").message()),
-      AllOf(HasSubstr("/s/history.db: is damaged (why)"),
-            HasSubstr("move it away")));
+  EXPECT_THAT(SqliteStatus(SQLITE_CORRUPT, 0, "/s/history.db", "why"),
+              SaysRow("msg-hub-file-damaged", "/s/history.db", "why"));
 }
 
 }  // namespace

@@ -1,24 +1,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "absl/strings/str_replace.h"
 #include "daemon/host/ascend950/dialect.h"
+#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace ascend950 {
 namespace {
 
-using ::testing::HasSubstr;
-
 std::string ReadFile(const std::string& name) {
-  std::ifstream file("tests/testdata/ascend950/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return TestData("tests/testdata/ascend950/" + name);
 }
 
 TEST(ParseTlsTest, ReadsBothPublishedForms) {
@@ -38,7 +31,7 @@ TEST(ParseTlsTest, RefusesAnotherDeviceOrValue) {
   const absl::Status status =
       ParseTls(absl::StrReplaceAll(output, {{"switch[1]", "switch[2]"}}), 0)
           .status();
-  EXPECT_THAT(std::string(status.message()), HasSubstr("tls switch[2]"));
+  EXPECT_THAT(status, HasText("tls switch[2]"));
 }
 
 TEST(ParseLldpTest, TakesTheFirstSlavesNeighbour) {
@@ -63,9 +56,8 @@ TEST(ParseLldpTest, DoesNotJudgeABondWhoseSlavesDiffer) {
       "Port ID TLV\n\tIfname: eth1\nEnd of LLDPDU TLV\n\n";
   const absl::Status status = ParseLldp(output).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status));
-  EXPECT_THAT(
-      std::string(status.message()),
-      HasSubstr("\"ethc0d0e0\" hears none and \"ethc0d0e1\" hears one"));
+  EXPECT_THAT(status,
+              HasText("\"ethc0d0e0\" hears none and \"ethc0d0e1\" hears one"));
 }
 
 TEST(ParseLldpTest, MissesASlaveThatDidNotAnswer) {
@@ -73,8 +65,7 @@ TEST(ParseLldpTest, MissesASlaveThatDidNotAnswer) {
   const std::string first =
       output.substr(0, output.find("[dev_name:ethc0d0e1"));
   const absl::Status status = ParseLldp(first).status();
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("answers of 1 slaves of the bond, expected 2"));
+  EXPECT_THAT(status, HasText("answers of 1 slaves of the bond, expected 2"));
 }
 
 TEST(ParseLldpTest, RefusesTextWithoutHeaderOrOfAnotherForm) {

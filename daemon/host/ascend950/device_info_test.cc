@@ -1,11 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "absl/strings/str_replace.h"
 #include "daemon/host/ascend950/dialect.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace ascend950 {
@@ -17,13 +15,7 @@ using ::testing::IsEmpty;
 
 // Returns the golden input without the lines that name its source.
 std::string Golden() {
-  std::ifstream file("tests/testdata/ascend950/dev_info.txt");
-  EXPECT_TRUE(file.is_open());
-  std::string text;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] != '#') text += line + "\n";
-  }
-  return text;
+  return GoldenText("tests/testdata/ascend950/dev_info.txt");
 }
 
 constexpr char kInterfaces[] =

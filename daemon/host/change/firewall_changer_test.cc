@@ -8,8 +8,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "config/words/words.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_file_system.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -103,251 +105,241 @@ struct Changer {
   }
 };
 
-TEST(FirewallChangerTest, DisablesUfwByItsOwnCommand) {
-  Changer test;
-  test.outside.on_command = [&](const std::string&) { test.Set(false, false); };
-  EXPECT_TRUE(test.changer.Disable(test.issuer.token(), UFW).ok());
-  EXPECT_EQ(test.outside.commands, std::vector<std::string>{"ufw disable"});
-}
+class FirewallChangerTest : public testing::Test {
+ protected:
+  Changer test_;
+};
 
-TEST(FirewallChangerTest, DisablesFirewalldForTheNextBootToo) {
-  Changer test;
-  test.outside.on_command = [&](const std::string& line) {
-    if (line == "systemctl stop firewalld") test.Set(false, false);
+TEST_F(FirewallChangerTest, DisablesUfwByItsOwnCommand) {
+  test_.outside.on_command = [&](const std::string&) {
+    test_.Set(false, false);
   };
-  EXPECT_TRUE(test.changer.Disable(test.issuer.token(), FIREWALLD).ok());
-  EXPECT_TRUE(test.outside.Ran("systemctl disable firewalld"));
+  EXPECT_TRUE(test_.changer.Disable(test_.issuer.token(), UFW).ok());
+  EXPECT_EQ(test_.outside.commands, std::vector<std::string>{"ufw disable"});
 }
 
-TEST(FirewallChangerTest, DoesNotBelieveASuccessThatChangedNothing) {
-  Changer test;
-  const absl::Status status = test.changer.Disable(test.issuer.token(), UFW);
+TEST_F(FirewallChangerTest, DisablesFirewalldForTheNextBootToo) {
+  test_.outside.on_command = [&](const std::string& line) {
+    if (line == "systemctl stop firewalld") test_.Set(false, false);
+  };
+  EXPECT_TRUE(test_.changer.Disable(test_.issuer.token(), FIREWALLD).ok());
+  EXPECT_TRUE(test_.outside.Ran("systemctl disable firewalld"));
+}
+
+TEST_F(FirewallChangerTest, DoesNotBelieveASuccessThatChangedNothing) {
+  const absl::Status status = test_.changer.Disable(test_.issuer.token(), UFW);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.message(),
             "ufw: is active, starts at boot, expected stopped, does not start "
             "at boot; last was `ufw disable`: status 0");
 }
 
-TEST(FirewallChangerTest, OpensPortsInUfwFromTheSourceOnly) {
-  Changer test;
-  test.outside.on_command = [&](const std::string&) {
-    *test.outside.facts.mutable_allowed()->mutable_value()->add_ports() =
+TEST_F(FirewallChangerTest, OpensPortsInUfwFromTheSourceOnly) {
+  test_.outside.on_command = [&](const std::string&) {
+    *test_.outside.facts.mutable_allowed()->mutable_value()->add_ports() =
         Rule(UFW).port();
   };
-  const auto saved = test.SaveForRule(UFW);
+  const auto saved = test_.SaveForRule(UFW);
   ASSERT_TRUE(saved.ok());
   EXPECT_EQ(saved->files_size(), 3);
-  EXPECT_TRUE(test.Add(UFW, *saved).ok());
-  EXPECT_EQ(test.outside.commands,
+  EXPECT_TRUE(test_.Add(UFW, *saved).ok());
+  EXPECT_EQ(test_.outside.commands,
             std::vector<std::string>{"ufw allow proto tcp from 10.0.0.0/24 to "
                                      "any port 60000:60015"});
 }
 
-TEST(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
-  Changer test;
-  test.outside.facts.mutable_allowed()->mutable_value();
-  const auto saved = test.SaveForRule(UFW);
-  const absl::Status status = test.Add(UFW, *saved);
-  EXPECT_NE(status.message().find("does not allow 60000:60015/tcp"),
-            absl::string_view::npos);
+TEST_F(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
+  test_.outside.facts.mutable_allowed()->mutable_value();
+  const auto saved = test_.SaveForRule(UFW);
+  const absl::Status status = test_.Add(UFW, *saved);
+  EXPECT_THAT(status, SaysRow("msg-step-not-let-in", kAny, "60000:60015/tcp"));
 }
 
-TEST(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
-  Changer test;
-  test.outside.has_permanent = true;
-  const auto saved = test.SaveForRule(FIREWALLD);
+TEST_F(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
+  test_.outside.has_permanent = true;
+  const auto saved = test_.SaveForRule(FIREWALLD);
   ASSERT_TRUE(saved.ok());
   EXPECT_EQ(saved->added_running_size(), 1);
   EXPECT_EQ(saved->added_permanent_size(), 0);
-  test.outside.commands.clear();
-  *test.outside.facts.mutable_allowed()->mutable_value()->add_ports() =
+  test_.outside.commands.clear();
+  *test_.outside.facts.mutable_allowed()->mutable_value()->add_ports() =
       Rule(FIREWALLD).port();
-  EXPECT_TRUE(test.Add(FIREWALLD, *saved).ok());
-  EXPECT_TRUE(test.outside.Ran("firewall-cmd --add-rich-rule=" +
-                               RichRule(Rule(FIREWALLD).port())));
-  for (const std::string& command : test.outside.commands) {
+  EXPECT_TRUE(test_.Add(FIREWALLD, *saved).ok());
+  EXPECT_TRUE(test_.outside.Ran("firewall-cmd --add-rich-rule=" +
+                                RichRule(Rule(FIREWALLD).port())));
+  for (const std::string& command : test_.outside.commands) {
     EXPECT_FALSE(absl::StrContains(command, "--permanent --add")) << command;
   }
 }
 
-TEST(FirewallChangerTest, RefusesAZoneNameThatIsAPath) {
-  Changer test;
-  test.outside.zone = "../../etc/passwd";
-  EXPECT_EQ(test.SaveForRule(FIREWALLD).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+TEST_F(FirewallChangerTest, RefusesAZoneNameThatIsAPath) {
+  test_.outside.zone = "../../etc/passwd";
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(test_.SaveForRule(FIREWALLD).status()));
 }
 
-TEST(FirewallChangerTest, DoesNotTouchWhatItCannotPutBack) {
-  Changer test;
-  test.outside.facts.clear_enabled_at_boot();
-  EXPECT_EQ(test.SaveForRule(UFW).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(test.outside.commands.empty());
+TEST_F(FirewallChangerTest, DoesNotTouchWhatItCannotPutBack) {
+  test_.outside.facts.clear_enabled_at_boot();
+  EXPECT_TRUE(absl::IsFailedPrecondition(test_.SaveForRule(UFW).status()));
+  EXPECT_TRUE(test_.outside.commands.empty());
 }
 
-TEST(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
-  Changer test;
-  test.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");
-  test.files.Put("/etc/ufw/user.rules", "old\n", 0640);
-  const auto saved = test.changer.Save(UFW, /*adds_rules=*/false);
+TEST_F(FirewallChangerTest, RestoresUfwWithItsFilesByteForByte) {
+  test_.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");
+  test_.files.Put("/etc/ufw/user.rules", "old\n", 0640);
+  const auto saved = test_.changer.Save(UFW, /*adds_rules=*/false);
   ASSERT_TRUE(saved.ok());
-  test.files.Put("/etc/ufw/ufw.conf", "ENABLED=no\n");
-  test.Set(false, false);
-  test.outside.on_command = [&](const std::string& line) {
-    if (line == "ufw --force enable") test.Set(true, true);
+  test_.files.Put("/etc/ufw/ufw.conf", "ENABLED=no\n");
+  test_.Set(false, false);
+  test_.outside.on_command = [&](const std::string& line) {
+    if (line == "ufw --force enable") test_.Set(true, true);
   };
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
-  EXPECT_EQ(*test.files.Content("/etc/ufw/ufw.conf"), "ENABLED=yes\n");
-  EXPECT_TRUE(test.outside.Ran("ufw reload"));
+  EXPECT_TRUE(test_.changer.Restore(test_.issuer.token(), *saved).ok());
+  EXPECT_EQ(*test_.files.Content("/etc/ufw/ufw.conf"), "ENABLED=yes\n");
+  EXPECT_TRUE(test_.outside.Ran("ufw reload"));
 }
 
 // A user who may read it can hold it without a limit, and ufw waits.
-TEST(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
-  Changer test;
-  test.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");
-  const auto saved = test.changer.Save(UFW, /*adds_rules=*/false);
+TEST_F(FirewallChangerTest, LeavesTheLockOfUfwToRootWhenItRestores) {
+  test_.files.Put("/etc/ufw/ufw.conf", "ENABLED=yes\n");
+  const auto saved = test_.changer.Save(UFW, /*adds_rules=*/false);
   ASSERT_TRUE(saved.ok());
-  test.files.Put("/run/ufw.lock", "", 0644);
-  const uint64_t held = test.files.Stat("/run/ufw.lock")->inode;
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
-  const auto lock = test.files.Stat("/run/ufw.lock");
+  test_.files.Put("/run/ufw.lock", "", 0644);
+  const uint64_t held = test_.files.Stat("/run/ufw.lock")->inode;
+  EXPECT_TRUE(test_.changer.Restore(test_.issuer.token(), *saved).ok());
+  const auto lock = test_.files.Stat("/run/ufw.lock");
   ASSERT_TRUE(lock.ok());
   EXPECT_NE(lock->inode, held);
   EXPECT_EQ(lock->mode, 0600u);
   // A lock file that only root can open stays.
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), *saved).ok());
-  EXPECT_EQ(test.files.Stat("/run/ufw.lock")->inode, lock->inode);
+  EXPECT_TRUE(test_.changer.Restore(test_.issuer.token(), *saved).ok());
+  EXPECT_EQ(test_.files.Stat("/run/ufw.lock")->inode, lock->inode);
 }
 
-TEST(FirewallChangerTest, RemovesOnlyTheRulesThatItAdded) {
-  Changer test;
+TEST_F(FirewallChangerTest, RemovesOnlyTheRulesThatItAdded) {
   SavedFirewall saved;
   saved.set_program(FIREWALLD);
   saved.set_active(true);
   saved.set_enabled(true);
   saved.add_added_running("rule a");
-  test.outside.has_running = test.outside.has_permanent = true;
-  test.outside.on_command = [&](const std::string& line) {
-    if (absl::StrContains(line, "--remove")) test.outside.has_running = false;
+  test_.outside.has_running = test_.outside.has_permanent = true;
+  test_.outside.on_command = [&](const std::string& line) {
+    if (absl::StrContains(line, "--remove")) test_.outside.has_running = false;
   };
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
+  EXPECT_TRUE(test_.changer.Restore(test_.issuer.token(), saved).ok());
   EXPECT_EQ(
-      test.outside.commands,
+      test_.outside.commands,
       (std::vector<std::string>{"systemctl start firewalld",
                                 "firewall-cmd --query-rich-rule=rule a",
                                 "firewall-cmd --remove-rich-rule=rule a",
                                 "firewall-cmd --query-rich-rule=rule a"}));
 }
 
-TEST(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
-  Changer test;
-  test.files.Put("/etc/firewalld/zones/public.xml", "old\n");
-  auto saved = test.SaveForRule(FIREWALLD);
+TEST_F(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
+  test_.files.Put("/etc/firewalld/zones/public.xml", "old\n");
+  auto saved = test_.SaveForRule(FIREWALLD);
   ASSERT_TRUE(saved.ok());
-  test.files.Put("/etc/firewalld/zones/public.xml", "new\n");
-  test.outside.has_running = true;
-  const absl::Status status = test.changer.Restore(test.issuer.token(), *saved);
-  EXPECT_TRUE(
-      absl::StrContains(status.message(),
-                        "firewalld: still has the running rule: `firewall-cmd "
-                        "--remove-rich-rule=rule family="))
-      << status;
-  EXPECT_EQ(*test.files.Content("/etc/firewalld/zones/public.xml"), "old\n");
+  test_.files.Put("/etc/firewalld/zones/public.xml", "new\n");
+  test_.outside.has_running = true;
+  const absl::Status status =
+      test_.changer.Restore(test_.issuer.token(), *saved);
+  EXPECT_THAT(status,
+              SaysRow("msg-step-still-running",
+                      absl::StrCat("`firewall-cmd --remove-rich-rule=", kAny)));
+  EXPECT_EQ(*test_.files.Content("/etc/firewalld/zones/public.xml"), "old\n");
 }
 
-TEST(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
-  Changer test;
+TEST_F(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
   SavedFirewall saved;
   saved.set_program(UFW);
   saved.set_active(true);
   saved.set_enabled(true);
-  CommandResult& reload = test.outside.results["ufw reload"];
+  CommandResult& reload = test_.outside.results["ufw reload"];
   reload.exit_status = 1;
   reload.standard_error = "ERROR: Could not load logging rules\n";
-  const absl::Status status = test.changer.Restore(test.issuer.token(), saved);
-  EXPECT_EQ(status.message(),
-            "ufw: its files are as they were, the rules that run are not: `ufw "
-            "reload`: status 1: ERROR: Could not load logging rules");
+  const absl::Status status =
+      test_.changer.Restore(test_.issuer.token(), saved);
+  EXPECT_THAT(
+      status,
+      SaysRow("msg-step-ufw-rules-differ",
+              "`ufw reload`: status 1: ERROR: Could not load logging rules"));
   reload = TimedOut();
-  EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
+  EXPECT_FALSE(test_.changer.Restore(test_.issuer.token(), saved).ok());
 }
 
 // The command is killed at its deadline, but systemd continues the stop.
-TEST(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
-  Changer test;
-  const auto saved = test.changer.Save(FIREWALLD, /*adds_rules=*/false);
+TEST_F(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
+  const auto saved = test_.changer.Save(FIREWALLD, /*adds_rules=*/false);
   ASSERT_TRUE(saved.ok());
-  test.outside.results["systemctl stop firewalld"] = TimedOut();
+  test_.outside.results["systemctl stop firewalld"] = TimedOut();
   bool stops_later = false;
-  test.outside.on_command = [&](const std::string& line) {
+  test_.outside.on_command = [&](const std::string& line) {
     if (line == "systemctl stop firewalld") stops_later = true;
     if (line == "systemctl start firewalld") stops_later = false;
   };
-  EXPECT_FALSE(test.changer.Disable(test.issuer.token(), FIREWALLD).ok());
+  EXPECT_FALSE(test_.changer.Disable(test_.issuer.token(), FIREWALLD).ok());
   ASSERT_TRUE(stops_later);
-  EXPECT_EQ(test.changer.Restore(test.issuer.token(), *saved),
+  EXPECT_EQ(test_.changer.Restore(test_.issuer.token(), *saved),
             absl::OkStatus());
   EXPECT_FALSE(stops_later);
 }
 
-TEST(FirewallChangerTest, DoesNotVouchForAStartThatIsNotDone) {
-  Changer test;
+TEST_F(FirewallChangerTest, DoesNotVouchForAStartThatIsNotDone) {
   SavedFirewall saved;
   saved.set_program(FIREWALLD);
   saved.set_active(true);
   saved.set_enabled(true);
-  test.outside.results["systemctl start firewalld"] = TimedOut();
-  EXPECT_EQ(test.changer.Restore(test.issuer.token(), saved).message(),
-            "firewalld: may not stay active: `systemctl start firewalld`: no "
-            "answer in 30s");
+  test_.outside.results["systemctl start firewalld"] = TimedOut();
+  EXPECT_THAT(test_.changer.Restore(test_.issuer.token(), saved),
+              SaysRow("msg-step-not-stay-active",
+                      Worded("plan-say-no-answer",
+                             "`systemctl start firewalld`", "30s", 0)));
   CommandResult& is_active =
-      test.outside.results["systemctl is-active firewalld"];
+      test_.outside.results["systemctl is-active firewalld"];
   is_active.exit_status = 3;
   is_active.standard_output = "deactivating\n";
-  EXPECT_FALSE(test.changer.Restore(test.issuer.token(), saved).ok());
+  EXPECT_FALSE(test_.changer.Restore(test_.issuer.token(), saved).ok());
   is_active.exit_status = 0;
   is_active.standard_output = "active\n";
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
+  EXPECT_TRUE(test_.changer.Restore(test_.issuer.token(), saved).ok());
 }
 
-TEST(FirewallChangerTest, LeavesAFirewalldStoppedThatWas) {
-  Changer test;
+TEST_F(FirewallChangerTest, LeavesAFirewalldStoppedThatWas) {
   SavedFirewall saved;
   saved.set_program(FIREWALLD);
-  test.Set(false, false);
-  EXPECT_TRUE(test.changer.Restore(test.issuer.token(), saved).ok());
-  EXPECT_TRUE(test.outside.commands.empty());
+  test_.Set(false, false);
+  EXPECT_TRUE(test_.changer.Restore(test_.issuer.token(), saved).ok());
+  EXPECT_TRUE(test_.outside.commands.empty());
 }
 
-TEST(FirewallChangerTest, RestoresTheFilesOfAFirewalldThatDoesNotComeUp) {
-  Changer test;
-  test.files.Put("/etc/firewalld/zones/public.xml", "old\n");
-  const auto saved = test.SaveForRule(FIREWALLD);
+TEST_F(FirewallChangerTest, RestoresTheFilesOfAFirewalldThatDoesNotComeUp) {
+  test_.files.Put("/etc/firewalld/zones/public.xml", "old\n");
+  const auto saved = test_.SaveForRule(FIREWALLD);
   ASSERT_TRUE(saved.ok());
-  test.files.Put("/etc/firewalld/zones/public.xml", "new\n");
-  test.files.Put("/etc/firewalld/zones/public.xml.old", "old\n");
-  test.Set(false, true);
-  const absl::Status status = test.changer.Restore(test.issuer.token(), *saved);
+  test_.files.Put("/etc/firewalld/zones/public.xml", "new\n");
+  test_.files.Put("/etc/firewalld/zones/public.xml.old", "old\n");
+  test_.Set(false, true);
+  const absl::Status status =
+      test_.changer.Restore(test_.issuer.token(), *saved);
   EXPECT_TRUE(absl::StrContains(status.message(), "FirewallD is not running"))
       << status;
-  EXPECT_EQ(*test.files.Content("/etc/firewalld/zones/public.xml"), "old\n");
-  EXPECT_FALSE(test.files.Content("/etc/firewalld/zones/public.xml.old"));
+  EXPECT_EQ(*test_.files.Content("/etc/firewalld/zones/public.xml"), "old\n");
+  EXPECT_FALSE(test_.files.Content("/etc/firewalld/zones/public.xml.old"));
 }
 
-TEST(FirewallChangerTest, RestoresTheOtherFilesWhenOneCannotBe) {
-  Changer test;
-  test.files.Put("/etc/ufw/ufw.conf", "old\n");
-  test.files.Put("/etc/ufw/user.rules", "old\n");
-  const auto saved = test.SaveForRule(UFW);
+TEST_F(FirewallChangerTest, RestoresTheOtherFilesWhenOneCannotBe) {
+  test_.files.Put("/etc/ufw/ufw.conf", "old\n");
+  test_.files.Put("/etc/ufw/user.rules", "old\n");
+  const auto saved = test_.SaveForRule(UFW);
   ASSERT_TRUE(saved.ok());
-  test.files.Put("/etc/ufw/ufw.conf", "new\n");
-  test.files.Put("/etc/ufw/user.rules", "new\n");
-  test.files.FailChanges("/etc/ufw/ufw.conf",
-                         absl::ResourceExhaustedError("No space left"));
-  EXPECT_EQ(test.changer.Restore(test.issuer.token(), *saved),
+  test_.files.Put("/etc/ufw/ufw.conf", "new\n");
+  test_.files.Put("/etc/ufw/user.rules", "new\n");
+  test_.files.FailChanges("/etc/ufw/ufw.conf",
+                          absl::ResourceExhaustedError("No space left"));
+  EXPECT_EQ(test_.changer.Restore(test_.issuer.token(), *saved),
             absl::ResourceExhaustedError("No space left"));
-  EXPECT_EQ(*test.files.Content("/etc/ufw/user.rules"), "old\n");
-  EXPECT_TRUE(test.outside.Ran("ufw reload"));
+  EXPECT_EQ(*test_.files.Content("/etc/ufw/user.rules"), "old\n");
+  EXPECT_TRUE(test_.outside.Ran("ufw reload"));
 }
 
 }  // namespace

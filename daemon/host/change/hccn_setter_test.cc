@@ -5,8 +5,10 @@
 #include <functional>
 
 #include "absl/strings/str_join.h"
+#include "config/words/words.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_clock.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -114,9 +116,7 @@ TEST(HccnSetterTest, SaysWhenATeardownFailedAndTheToolMayStillAct) {
     return result;
   };
   const std::string said = setter.SetTls(true);
-  EXPECT_NE(said.find("process 9 could not be killed: it may still act"),
-            std::string::npos)
-      << said;
+  EXPECT_THAT(said, SaysRow("plan-say-no-answer-left", kAny, kAny, 9));
 }
 
 TEST(HccnSetterTest, RunsNothingWhileSomebodyElseUsesTheDevice) {

@@ -110,11 +110,10 @@ TEST_F(NamespaceAccessTest, EntersANamespaceByItsNumber) {
       NameFacts(Enter(train_->pid())->read())[kNetworkNamespaceFact];
   train_->End();
   EXPECT_TRUE(absl::IsNotFound(access_->Enter(target).status()));
-  const auto entered = access_->EnterInode(target, inode);
-  ASSERT_TRUE(entered.ok()) << entered.status();
-  EXPECT_EQ(NameFacts(entered->read())[kNetworkNamespaceFact], identity);
+  const auto entered = access_->EnterInode(target, inode).value();
+  EXPECT_EQ(NameFacts(entered.read())[kNetworkNamespaceFact], identity);
   EXPECT_THAT(identity, HasSubstr(absl::StrCat("boot ", access_->BootId())));
-  SysctlWriter writer = WriterIn(*entered);
+  SysctlWriter writer = WriterIn(entered);
   EXPECT_TRUE(writer.Write(issuer_.token(), kSomaxconnKey, "54321").ok());
   EXPECT_EQ(guest.Get(kSomaxconnKey), "54321");
 }

@@ -84,10 +84,9 @@ TEST(PosixCommandRunnerTest, ReturnsTheSignal) {
 
 TEST(PosixCommandRunnerTest, PassesWordsAsTheyAre) {
   PosixCommandRunner runner;
-  const absl::StatusOr<CommandResult> result =
-      runner.Run({{"/bin/echo", "$HOME `id`", "a  b", ""}, kAmple});
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->standard_output, "$HOME `id` a  b \n");
+  const auto result =
+      runner.Run({{"/bin/echo", "$HOME `id`", "a  b", ""}, kAmple}).value();
+  EXPECT_EQ(result.standard_output, "$HOME `id` a  b \n");
 }
 
 TEST(PosixCommandRunnerTest, GivesAnEmptyStandardInput) {
@@ -114,9 +113,8 @@ absl::StatusOr<CommandResult> RunVendorTool(absl::string_view libraries) {
 }
 
 TEST(PosixCommandRunnerTest, TellsVendorToolsAloneWhereTheDriverIs) {
-  const auto result = RunVendorTool("/usr/lib:/nowhere/lib64:/usr/bin");
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(result->standard_output,
+  const auto result = RunVendorTool("/usr/lib:/nowhere/lib64:/usr/bin").value();
+  EXPECT_THAT(result.standard_output,
               EndsWith("\nLD_LIBRARY_PATH=/usr/lib:/usr/bin\n"));
   EXPECT_THAT(RunVendorTool("/nowhere")->standard_output,
               Not(HasSubstr("LD_LIBRARY_PATH")));
@@ -193,14 +191,10 @@ TEST(PosixCommandRunnerTest, TellsWhyAProgramCannotStart) {
 
 TEST(PosixCommandRunnerTest, RejectsWordsThatExecWouldNotTake) {
   PosixCommandRunner runner;
-  EXPECT_EQ(runner.Run({{}, kAmple}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(runner.Run({{"sh"}, kAmple}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(runner.Run({{"/bin/echo", std::string("a\0b", 3)}, kAmple})
-                .status()
-                .code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(runner.Run({{}, kAmple}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(runner.Run({{"sh"}, kAmple}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      runner.Run({{"/bin/echo", std::string("a\0b", 3)}, kAmple}).status()));
 }
 
 TEST(PosixCommandRunnerTest, KillsAtTheDeadlineAndKeepsWhatWasSaid) {
@@ -256,10 +250,9 @@ TEST(PosixCommandRunnerTest, KeepsAsMuchAsTheCommandAsksFor) {
   PosixCommandRunner runner;
   Command command{{"/bin/sh", "-c", "head -c 3000000 /dev/zero"}, kAmple};
   command.max_stream_bytes = 4 << 20;
-  const absl::StatusOr<CommandResult> result = runner.Run(command);
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_FALSE(result->output_cut);
-  EXPECT_EQ(result->standard_output.size(), 3000000u);
+  const auto result = runner.Run(command).value();
+  EXPECT_FALSE(result.output_cut);
+  EXPECT_EQ(result.standard_output.size(), 3000000u);
 }
 
 TEST(PosixCommandRunnerTest, EndsEndlessOutputAtTheDeadline) {
@@ -446,9 +439,8 @@ TEST(PosixCommandRunnerTest, AnOrphanWithAnEndlessEnvironmentStopsNoCommand) {
 TEST(PosixCommandRunnerTest, GivesAnInputThatCanBeReadTwice) {
   Command command = {{"/bin/sh", "-c", "cat /proc/self/fd/0; cat"}, kAmple};
   command.input = "text\n";
-  const auto result = PosixCommandRunner().Run(command);
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->standard_output, "text\ntext\n");
+  const auto result = PosixCommandRunner().Run(command).value();
+  EXPECT_EQ(result.standard_output, "text\ntext\n");
 }
 
 TEST(PosixCommandRunnerTest, EndsAGrandchildInAnotherGroupAtTheDeadline) {

@@ -7,11 +7,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr char kTool[] = "/usr/local/Ascend/driver/tools/hccn_tool";
 
@@ -24,7 +23,7 @@ class ProgramPathTest : public ::testing::Test {
   void ExpectRefused(const std::string& part) {
     const absl::Status status = Check();
     EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(part));
+    EXPECT_THAT(status, HasText(part));
   }
 
   ScratchRoot root_;
@@ -42,7 +41,7 @@ TEST_F(ProgramPathTest, AcceptsTheSystemsShell) {
 TEST_F(ProgramPathTest, SaysWhatIsAbsent) {
   root_.Remove(kTool);
   EXPECT_EQ(Check().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(Check().message()), HasSubstr(kTool));
+  EXPECT_THAT(Check(), HasText(kTool));
 }
 
 TEST_F(ProgramPathTest, RefusesAFileThatIsNotExecutable) {
@@ -128,7 +127,7 @@ TEST_F(ProgramPathTest, NamesTheFirstWhereNoneExists) {
   const absl::string_view candidates[] = {"/a", "/b"};
   const absl::Status status = FindProgram(root_.path(), candidates).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("/a"));
+  EXPECT_THAT(status, HasText("/a"));
 }
 
 TEST(CheckFolderTest, BelievesWhatRootAloneCanChange) {
@@ -147,8 +146,7 @@ TEST(CheckFolderTest, RefusesAFolderThatOthersCanWriteIntoWhereverItIs) {
     root.SetMode(part, 0777);
     const absl::Status status = CheckFolder(folder);
     EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr("others than root can change it"));
+    EXPECT_THAT(status, SaysRow("msg-step-others-can-change"));
     root.SetMode(part, 0755);
   }
 }

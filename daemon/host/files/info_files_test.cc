@@ -1,10 +1,9 @@
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "daemon/host/files/file_reader.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -12,9 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string ReadTestData(const std::string& name) {
-  std::ifstream file("tests/testdata/host/info/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  return {std::istreambuf_iterator<char>(file), {}};
+  return TestData("tests/testdata/host/info/" + name);
 }
 
 TEST(ParseInstallPathTest, ReadsThePath) {

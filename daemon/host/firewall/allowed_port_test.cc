@@ -15,23 +15,20 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(ParseAllowedPortsTest, ReadsRangesWithEitherSign) {
-  const absl::StatusOr<std::vector<AllowedPort>> colon =
-      ParseAllowedPorts("60000:60031/tcp", ':', "10.0.0.1");
-  ASSERT_TRUE(colon.ok()) << colon.status();
-  EXPECT_EQ((*colon)[0].first_port(), 60000u);
-  EXPECT_EQ((*colon)[0].last_port(), 60031u);
-  EXPECT_EQ((*colon)[0].protocol(), "tcp");
-  EXPECT_EQ((*colon)[0].source(), "10.0.0.1");
+  const auto colon =
+      ParseAllowedPorts("60000:60031/tcp", ':', "10.0.0.1").value();
+  EXPECT_EQ(colon[0].first_port(), 60000u);
+  EXPECT_EQ(colon[0].last_port(), 60031u);
+  EXPECT_EQ(colon[0].protocol(), "tcp");
+  EXPECT_EQ(colon[0].source(), "10.0.0.1");
   EXPECT_TRUE(ParseAllowedPorts("60000-60031/udp", '-', "").ok());
 }
 
 TEST(ParseAllowedPortsTest, ReadsLists) {
-  const absl::StatusOr<std::vector<AllowedPort>> ports =
-      ParseAllowedPorts("22,80:90", ':', "");
-  ASSERT_TRUE(ports.ok()) << ports.status();
-  ASSERT_EQ(ports->size(), 2u);
-  EXPECT_EQ((*ports)[1].last_port(), 90u);
-  EXPECT_EQ((*ports)[1].protocol(), "");
+  const auto ports = ParseAllowedPorts("22,80:90", ':', "").value();
+  ASSERT_EQ(ports.size(), 2u);
+  EXPECT_EQ(ports[1].last_port(), 90u);
+  EXPECT_EQ(ports[1].protocol(), "");
 }
 
 TEST(ParseAllowedPortsTest, RejectsWhatIsNoPort) {

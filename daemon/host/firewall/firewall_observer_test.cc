@@ -113,22 +113,20 @@ TEST_F(FirewallObserverTest, NeverAsksSystemdAboutUfw) {
 TEST_F(FirewallObserverTest, SaysThatUfwWantsRoot) {
   runner_.Fails(kStatus, 1, "ERROR: You need to be root to run this script\n");
   EXPECT_EQ(Ufw().active().missing().reason(), Missing::NOT_PERMITTED);
-  runner_.Forget(kStatus);
-  runner_.Fails(kStatus, 1,
-                "ERROR: problem running iptables: iptables v1.8.9 (nf_tables): "
-                "Could not fetch rule set generation id: Permission denied "
-                "(you must be root)\n");
+  runner_.NowFails(
+      kStatus, 1,
+      "ERROR: problem running iptables: iptables v1.8.9 (nf_tables): "
+      "Could not fetch rule set generation id: Permission denied "
+      "(you must be root)\n");
   EXPECT_EQ(Ufw().active().missing().reason(), Missing::NOT_PERMITTED);
 }
 
 TEST_F(FirewallObserverTest, TakesUfwsSilenceAndRubbishForNoValue) {
   runner_.Hangs(kStatus);
   EXPECT_EQ(Ufw().active().missing().reason(), Missing::TIMED_OUT);
-  runner_.Forget(kStatus);
-  runner_.Answers(kStatus, "Etat: actif\n");
+  runner_.NowAnswers(kStatus, "Etat: actif\n");
   EXPECT_EQ(Ufw().active().missing().reason(), Missing::UNREADABLE);
-  runner_.Forget(kStatus);
-  runner_.Fails(kStatus, 1, "ERROR: something\n");
+  runner_.NowFails(kStatus, 1, "ERROR: something\n");
   EXPECT_EQ(Ufw().active().missing().reason(), Missing::TOOL_FAILED);
 }
 
@@ -218,8 +216,7 @@ TEST_F(FirewallObserverTest, KeepsWhatRunsApartFromStoredRulesItCannotRead) {
             Missing::UNREADABLE);
   EXPECT_THAT(facts.allowed_permanently().missing().detail(),
               HasSubstr("toport=2"));
-  runner_.Forget("firewall-cmd --permanent --list-all-zones");
-  runner_.Hangs("firewall-cmd --permanent --list-all-zones");
+  runner_.NowHangs("firewall-cmd --permanent --list-all-zones");
   facts = Firewalld();
   EXPECT_EQ(facts.allowed().value().ports_size(), 1);
   EXPECT_EQ(facts.allowed_permanently().missing().reason(), Missing::TIMED_OUT);
@@ -344,8 +341,7 @@ TEST_F(FirewallObserverTest, LeavesToIptablesWhatItListsWhole) {
   root_.Remove("/usr/sbin/iptables-save");
   InstallForDropRules({"xtables-nft-multi"});
   root_.Link("/usr/sbin/iptables-save", "xtables-nft-multi");
-  runner_.Forget("iptables-save");
-  runner_.Answers("iptables-save", kSave);
+  runner_.NowAnswers("iptables-save", kSave);
   EXPECT_EQ(DropRules().value().rules_size(), 1);
 }
 
@@ -376,9 +372,8 @@ TEST_F(FirewallObserverTest, AddsTheServicesThatAServiceIncludes) {
   ASSERT_EQ(facts.allowed().value().ports_size(), 2) << facts.DebugString();
   EXPECT_EQ(facts.allowed().value().ports(1).first_port(), 137u);
   // A service that includes itself ends the search.
-  runner_.Forget("firewall-cmd --info-service=netbios-ns");
-  runner_.Answers("firewall-cmd --info-service=netbios-ns",
-                  "netbios-ns\n  ports: \n  includes: netbios-ns\n");
+  runner_.NowAnswers("firewall-cmd --info-service=netbios-ns",
+                     "netbios-ns\n  ports: \n  includes: netbios-ns\n");
   EXPECT_EQ(Firewalld().allowed().value().ports_size(), 1);
 }
 
@@ -396,10 +391,9 @@ TEST_F(FirewallObserverTest, AddsUpRulesBeyondThoseThatItLists) {
   ASSERT_EQ(fact.value().rules_size(), 65);
   EXPECT_EQ(fact.value().rules(64).ports(), "22-23");
   EXPECT_THAT(fact.value().rules(64).text(), HasSubstr("136 more"));
-  runner_.Forget("iptables-save");
-  runner_.Answers("iptables-save", rules +
-                                       "-A INPUT -s 10.1.0.0/16 -j DROP\n"
-                                       "COMMIT\n");
+  runner_.NowAnswers("iptables-save", rules +
+                                          "-A INPUT -s 10.1.0.0/16 -j DROP\n"
+                                          "COMMIT\n");
   EXPECT_EQ(DropRules().value().rules(64).ports(), "");
 }
 

@@ -16,11 +16,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 TEST(DeviceLocksTest, GivesEachDeviceItsOwnLock) {
   DeviceLocks locks;
@@ -70,8 +69,7 @@ TEST(DeviceLocksTest, BlocksADeviceWhileAProcessIsLeftBehind) {
   locks.LeaveBehind(3, getpid());
   const absl::Status blocked = locks.Take(3, absl::ZeroDuration()).status();
   EXPECT_EQ(blocked.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(blocked.message()),
-              HasSubstr(std::to_string(getpid())));
+  EXPECT_THAT(blocked, HasText(std::to_string(getpid())));
   EXPECT_TRUE(locks.Take(4, absl::ZeroDuration()).ok());
 }
 

@@ -69,73 +69,55 @@ TEST(ClassifyHccnRunTest, KnowsTheTextsOnStandardError) {
   }
 }
 
-TEST(ClassifyHccnRunTest, KnowsTheTextsOnStandardOutput) {
-  EXPECT_EQ(Classify(11, "", "hccn_tool is busy, please try again.\n").failure,
-            HccnFailure::kBusy);
-  EXPECT_EQ(Classify(13, "", "The command is not supported on this product.\n")
-                .failure,
-            HccnFailure::kNotSupported);
-  EXPECT_EQ(Classify(23, "", "This device does not support IPV6!\n").failure,
-            HccnFailure::kNotSupported);
-  EXPECT_EQ(
-      Classify(0, "", "This device does not support switching fec mode.\n")
-          .failure,
-      HccnFailure::kNotSupported);
-}
-
-TEST(ClassifyHccnRunTest, TellsFailuresOfOneStatusApart) {
-  EXPECT_EQ(Classify(13, "Get ipconf failed, because no ip was preset there!\n")
-                .failure,
-            HccnFailure::kNoAddress);
-  EXPECT_EQ(Classify(13, "", "The command is not supported on this product.\n")
-                .failure,
-            HccnFailure::kNotSupported);
-  EXPECT_EQ(Classify(13,
-                     "The value of mtu you input is out of the valid "
-                     "range!\n")
-                .failure,
-            HccnFailure::kOther);
-}
-
-TEST(ClassifyHccnRunTest, BelievesATextMoreThanStatusZero) {
-  EXPECT_EQ(Classify(0, "Command execute failed!\n").failure,
-            HccnFailure::kOther);
-}
-
-TEST(ClassifyHccnRunTest, PrefersTheTextThatSaysMore) {
-  const HccnVerdict verdict = Classify(
-      29, "Cmd execute failed!\nThe device is not exist!\n",
-      "Recovery failed. Check '/var/log/hccn_tool/hccn_config.log' for "
-      "details.\n");
-  EXPECT_EQ(verdict.failure, HccnFailure::kNoDevice);
-}
-
-TEST(ClassifyHccnRunTest, SeesTheTextBehindTheWarningAboutItsLogFolder) {
-  EXPECT_EQ(Classify(11, "",
-                     "[WARNING] \"/var/log/hccn_tool\" is not a directory, "
-                     "hccn_tool logs may be lost.\n"
-                     "hccn_tool is busy, please try again.\n")
-                .failure,
-            HccnFailure::kBusy);
-}
-
-TEST(ClassifyHccnRunTest, TakesDataForData) {
-  EXPECT_EQ(Classify(0, "", "link status: UP\n").failure, HccnFailure::kNone);
-  EXPECT_EQ(Classify(0, "", "\n").failure, HccnFailure::kNone);
-}
-
-TEST(ClassifyHccnRunTest, IgnoresTextsThatAnLldpNeighbourForges) {
-  EXPECT_EQ(Classify(0, "",
-                     "Chassis ID TLV\n\tMAC: a\nSystem Description TLV\n\tx\n"
-                     "hccn_tool is busy, please try again.\n"
-                     "Command execute failed!\n")
-                .failure,
-            HccnFailure::kNone);
-}
-
-TEST(ClassifyHccnRunTest, ReadsSilentStatus234AsMissingPermission) {
-  EXPECT_EQ(Classify(234, "").failure, HccnFailure::kNotPermitted);
-  EXPECT_EQ(Classify(234, "something\n").failure, HccnFailure::kOther);
+TEST(ClassifyHccnRunTest, TellsByTextThenByStatus) {
+  struct Case {
+    int exit_status;
+    const char* error;
+    const char* output;
+    HccnFailure failure;
+  };
+  const Case cases[] = {
+      // Texts on standard output.
+      {11, "", "hccn_tool is busy, please try again.\n", HccnFailure::kBusy},
+      {23, "", "This device does not support IPV6!\n",
+       HccnFailure::kNotSupported},
+      {0, "", "This device does not support switching fec mode.\n",
+       HccnFailure::kNotSupported},
+      // One status for several failures.
+      {13, "Get ipconf failed, because no ip was preset there!\n", "",
+       HccnFailure::kNoAddress},
+      {13, "", "The command is not supported on this product.\n",
+       HccnFailure::kNotSupported},
+      {13, "The value of mtu you input is out of the valid range!\n", "",
+       HccnFailure::kOther},
+      // A text counts more than status 0, and the one that says more.
+      {0, "Command execute failed!\n", "", HccnFailure::kOther},
+      {29, "Cmd execute failed!\nThe device is not exist!\n",
+       "Recovery failed. Check '/var/log/hccn_tool/hccn_config.log' for "
+       "details.\n",
+       HccnFailure::kNoDevice},
+      // Behind the warning about its log folder.
+      {11, "",
+       "[WARNING] \"/var/log/hccn_tool\" is not a directory, hccn_tool logs "
+       "may be lost.\nhccn_tool is busy, please try again.\n",
+       HccnFailure::kBusy},
+      // Data, also where an LLDP neighbour forges texts.
+      {0, "", "link status: UP\n", HccnFailure::kNone},
+      {0, "", "\n", HccnFailure::kNone},
+      {0, "",
+       "Chassis ID TLV\n\tMAC: a\nSystem Description TLV\n\tx\nhccn_tool is "
+       "busy, please try again.\nCommand execute failed!\n",
+       HccnFailure::kNone},
+      {1, "", "link status: UP\n", HccnFailure::kOther},
+      // Silent status 234 is a missing permission.
+      {234, "", "", HccnFailure::kNotPermitted},
+      {234, "something\n", "", HccnFailure::kOther},
+  };
+  for (const Case& known : cases) {
+    EXPECT_EQ(Classify(known.exit_status, known.error, known.output).failure,
+              known.failure)
+        << known.error << known.output;
+  }
 }
 
 TEST(ClassifyHccnRunTest, QuotesWhatItDoesNotKnow) {
@@ -153,10 +135,6 @@ TEST(ClassifyHccnRunTest, NamesASignal) {
   result.signal = 11;
   EXPECT_EQ(ClassifyHccnRun(result).failure, HccnFailure::kOther);
   EXPECT_EQ(ClassifyHccnRun(result).text, "ended by signal 11 without a word");
-}
-
-TEST(ClassifyHccnRunTest, DoesNotBelieveDataWithAFailedStatus) {
-  EXPECT_EQ(Classify(1, "", "link status: UP\n").failure, HccnFailure::kOther);
 }
 
 CommandResult RunResult(int status, const std::string& standard_output,

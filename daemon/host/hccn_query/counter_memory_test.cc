@@ -1,5 +1,4 @@
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/host/hccn_query/query_facts.h"
@@ -76,8 +75,7 @@ TEST_F(AskCountersTest, TellsWhatRoseSinceTheLastAnswer) {
   runner_.Answers(kStat, "packet statistics:\nroce_rx_err_pkt_num:1\n");
   EXPECT_FALSE(Ask().value().has_seconds());
   clock_.Advance(absl::Minutes(5));
-  runner_.Forget(kStat);
-  runner_.Answers(kStat, "packet statistics:\nroce_rx_err_pkt_num:13\n");
+  runner_.NowAnswers(kStat, "packet statistics:\nroce_rx_err_pkt_num:13\n");
   const CounterRisesFact fact = Ask();
   ASSERT_EQ(fact.value().rises_size(), 1) << fact.ShortDebugString();
   EXPECT_EQ(fact.value().rises(0).rise(), 12u);

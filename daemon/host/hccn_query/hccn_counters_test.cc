@@ -1,18 +1,12 @@
 #include "daemon/host/hccn_query/query_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-template <typename T>
-void ExpectRejected(const absl::StatusOr<T>& parsed, const std::string& said) {
-  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(parsed.status().message()), HasSubstr(said));
-}
 
 TEST(ParseHccnPacketStatisticsTest, ReadsCountersInTheToolsOrder) {
   const auto counters = ParseHccnPacketStatistics(

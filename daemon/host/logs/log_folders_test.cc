@@ -81,17 +81,16 @@ TEST_F(FindLogFoldersTest, TakesTheFirstPlaceThatAJobsEnvironmentNames) {
   AddProcess(14, 1001, "LSB_JOBID=7");
   AddProcess(15, 1000, "SLURM_JOB_ID=77 ASCEND_PROCESS_LOG_PATH=/other");
   AddProcess(16, 1000, "NOT_SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/other");
-  const auto found = Find("", "7");
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_THAT(found->folders, SizeIs(4));
-  EXPECT_EQ(found->folders[0].path, "/l");
-  EXPECT_EQ(found->folders[0].user.name, "ann");
-  EXPECT_THAT(found->folders[0].from,
+  const auto found = Find("", "7").value();
+  ASSERT_THAT(found.folders, SizeIs(4));
+  EXPECT_EQ(found.folders[0].path, "/l");
+  EXPECT_EQ(found.folders[0].user.name, "ann");
+  EXPECT_THAT(found.folders[0].from,
               HasSubstr("process 11, ASCEND_PROCESS_LOG_PATH"));
-  EXPECT_EQ(found->folders[1].path, "/w/log");
-  EXPECT_EQ(found->folders[2].path, "/h/ascend/log");
-  EXPECT_EQ(found->folders[2].user.uid, 1001u);
-  EXPECT_EQ(found->folders[3].path, "/data/bob/ascend/log");
+  EXPECT_EQ(found.folders[1].path, "/w/log");
+  EXPECT_EQ(found.folders[2].path, "/h/ascend/log");
+  EXPECT_EQ(found.folders[2].user.uid, 1001u);
+  EXPECT_EQ(found.folders[3].path, "/data/bob/ascend/log");
 }
 
 // A user controls a process's answers: its environment may be 8 TB long, or its
@@ -99,12 +98,10 @@ TEST_F(FindLogFoldersTest, TakesTheFirstPlaceThatAJobsEnvironmentNames) {
 TEST_F(FindLogFoldersTest, AProcessThatDoesNotAnswerHidesNoOther) {
   AddProcess(11, 1001, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
   AddProcess(12, 1000, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/other");
-  runner_.Forget(Head(11));
-  runner_.Hangs(Head(11));
-  const auto found = Find("", "7");
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_THAT(found->folders, SizeIs(1));
-  EXPECT_EQ(found->folders[0].path, "/other");
+  runner_.NowHangs(Head(11));
+  const auto found = Find("", "7").value();
+  ASSERT_THAT(found.folders, SizeIs(1));
+  EXPECT_EQ(found.folders[0].path, "/other");
   EXPECT_LE(clock_.Monotonic() - began_, absl::Seconds(1));
 }
 
@@ -125,42 +122,37 @@ TEST_F(FindLogFoldersTest, WhatReadsTheMemoryOfAUsersProcessIsTheUser) {
 TEST_F(FindLogFoldersTest, KeepsToTheUserAskedFor) {
   AddProcess(11, 1000, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
   AddProcess(12, 1001, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
-  const auto found = Find("bob", "7");
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_THAT(found->folders, SizeIs(1));
-  EXPECT_EQ(found->folders[0].user.name, "bob");
+  const auto found = Find("bob", "7").value();
+  ASSERT_THAT(found.folders, SizeIs(1));
+  EXPECT_EQ(found.folders[0].user.name, "bob");
 }
 
 TEST_F(FindLogFoldersTest, ReadsNothingOfRootUnlessItIsNamed) {
   AddProcess(11, 0, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/tmp/trap");
-  const auto found = Find("", "7");
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_THAT(found->folders, IsEmpty());
-  EXPECT_THAT(found->notes, ElementsAre(HasSubstr("--user root")));
-  const auto named = Find("root", "");
-  ASSERT_TRUE(named.ok()) << named.status();
-  ASSERT_THAT(named->folders, SizeIs(1));
-  EXPECT_EQ(named->folders[0].path, "/root/ascend/log");
+  const auto found = Find("", "7").value();
+  EXPECT_THAT(found.folders, IsEmpty());
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("--user root")));
+  const auto named = Find("root", "").value();
+  ASSERT_THAT(named.folders, SizeIs(1));
+  EXPECT_EQ(named.folders[0].path, "/root/ascend/log");
 }
 
 TEST_F(FindLogFoldersTest, SaysOfAnEndedJobHowItIsFound) {
   EXPECT_THAT(std::string(Find("", "7").status().message()),
               HasSubstr("(--user) and time (--since)"));
-  const auto found = Find("ann", "7");
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_THAT(found->folders, SizeIs(1));
-  EXPECT_EQ(found->folders[0].path, "/home/ann/ascend/log");
-  EXPECT_THAT(found->notes, ElementsAre(HasSubstr("no process of job 7")));
+  const auto found = Find("ann", "7").value();
+  ASSERT_THAT(found.folders, SizeIs(1));
+  EXPECT_EQ(found.folders[0].path, "/home/ann/ascend/log");
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("no process of job 7")));
 }
 
 TEST_F(FindLogFoldersTest, LooksIntoTheFilesThatAProcessSees) {
   AddProcess(11, 1000, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/l");
   root_.Link("/proc/11/ns/mnt", "mnt:[2]");
   root_.Link("/proc/self/ns/mnt", "mnt:[1]");
-  const auto found = Find("", "7");
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_THAT(found->folders, SizeIs(1));
-  EXPECT_EQ(found->folders[0].process_root, "/proc/11/root");
+  const auto found = Find("", "7").value();
+  ASSERT_THAT(found.folders, SizeIs(1));
+  EXPECT_EQ(found.folders[0].process_root, "/proc/11/root");
 }
 
 TEST_F(FindLogFoldersTest, TakesOnePathInTwoContainersForTwoFolders) {
@@ -170,34 +162,30 @@ TEST_F(FindLogFoldersTest, TakesOnePathInTwoContainersForTwoFolders) {
                pid == 13 ? "mnt:[3]" : "mnt:[2]");
   }
   root_.Link("/proc/self/ns/mnt", "mnt:[1]");
-  const auto found = Find("", "7");
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_THAT(found->folders, SizeIs(2));
-  EXPECT_EQ(found->folders[0].process_root, "/proc/11/root");
-  EXPECT_EQ(found->folders[1].process_root, "/proc/13/root");
+  const auto found = Find("", "7").value();
+  ASSERT_THAT(found.folders, SizeIs(2));
+  EXPECT_EQ(found.folders[0].process_root, "/proc/11/root");
+  EXPECT_EQ(found.folders[1].process_root, "/proc/13/root");
 }
 
 TEST_F(FindLogFoldersTest, PassesOverRelativePathsAndStrangeHomes) {
   AddProcess(11, 1000, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=../../etc");
-  const auto found = Find("", "7");
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_THAT(found->folders, IsEmpty());
-  EXPECT_THAT(found->notes, ElementsAre(HasSubstr("is not an absolute path")));
+  const auto found = Find("", "7").value();
+  EXPECT_THAT(found.folders, IsEmpty());
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("is not an absolute path")));
 }
 
 TEST_F(FindLogFoldersTest, WithoutUserAndJobTakesUsersWhoseHomesAreInHome) {
   root_.MakeFolder("/home/ann");
   root_.MakeFolder("/home/-rf");
   root_.MakeFolder("/home/root");
-  const auto found = Find("", "");
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_THAT(found->folders, SizeIs(1));
-  EXPECT_EQ(found->folders[0].from, "home of ann");
+  const auto found = Find("", "").value();
+  ASSERT_THAT(found.folders, SizeIs(1));
+  EXPECT_EQ(found.folders[0].from, "home of ann");
 }
 
 TEST_F(FindLogFoldersTest, RefusesWordsThatAreNoUserOrJob) {
-  EXPECT_EQ(Find("--help", "").status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(Find("--help", "").status()));
   EXPECT_EQ(Find("0", "").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Find("", "7;id").status().code(),
             absl::StatusCode::kInvalidArgument);

@@ -1,21 +1,17 @@
 // Runs real `find` and `tail` as another user, which needs root outside a user
 // namespace; otherwise as the test's own user.
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/host/command/clock.h"
-#include "daemon/host/command/posix_command_runner.h"
 #include "daemon/host/logs/read_logs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/host/scratch_root.h"
+#include "tests/support/host/user_machine.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -35,42 +31,14 @@ constexpr char kLogs[] = "/home/ann/ascend/log";
 constexpr char kPlog[] = "/home/ann/ascend/log/debug/plog";
 
 // A machine with one user, ann, whose folder the test fills.
-class ReadAsUserTest : public testing::Test {
+class ReadAsUserTest : public UserMachineTest {
  protected:
-  ReadAsUserTest() {
-    const uid_t self = geteuid();
-    user_ = self == 0 ? 65534 : self;
-    group_ = self == 0 ? 65534 : getegid();
-    // A user namespace may refuse to set groups, so the user stays.
-    if (self == 0) {
-      std::vector<gid_t> own(64);
-      const int count = getgroups(64, own.data());
-      can_become_ =
-          count >= 0 && setgroups(static_cast<size_t>(count), own.data()) == 0;
-    }
-    chmod(root_.path().c_str(), 0755);
-    root_.WriteProgram("/usr/bin/getent",
-                       absl::StrCat("#!/bin/sh\necho 'ann:x:", user_, ":",
-                                    group_, ":Ann:/home/ann:/bin/sh'\n"));
-    root_.WriteProgram("/usr/bin/id",
-                       absl::StrCat("#!/bin/sh\necho ", group_, "\n"));
-    // Maps the machine's paths to those below the root here.
-    root_.WriteProgram("/usr/bin/find",
-                       "#!/bin/sh\nexec /usr/bin/find \"$@\"\n");
-    root_.WriteProgram("/usr/bin/tail",
-                       "#!/bin/sh\nexec /usr/bin/tail \"$@\"\n");
+  ReadAsUserTest() : UserMachineTest({"find", "tail"}) {
     root_.MakeFolder(kPlog);
     root_.MakeFolder("/proc");
     query_.set_user("ann");
   }
 
-  void SetUp() override {
-    if (!can_become_) GTEST_SKIP() << "may not become another user here";
-  }
-
-  std::string Full(absl::string_view path) const {
-    return absl::StrCat(root_.path(), path);
-  }
   void Own(absl::string_view path) {
     ASSERT_EQ(lchown(Full(path).c_str(), user_, group_), 0);
   }
@@ -87,12 +55,6 @@ class ReadAsUserTest : public testing::Test {
     return ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
   }
 
-  ScratchRoot root_{"/tmp"};  // The user may enter it.
-  uid_t user_ = 0;
-  gid_t group_ = 0;
-  bool can_become_ = true;
-  SystemClock clock_;
-  PosixCommandRunner runner_;
   LogsQuery query_;
 };
 

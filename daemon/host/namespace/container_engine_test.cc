@@ -1,5 +1,6 @@
 #include <string>
 
+#include "config/words/words.h"
 #include "daemon/host/namespace/network_namespace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -67,25 +68,19 @@ TEST_F(ContainerEngineTest, AsksEachEngineInItsOwnWords) {
 }
 
 TEST_F(ContainerEngineTest, SaysWhatItLookedForWhereThereIsNoEngine) {
-  EXPECT_EQ(Why(absl::StatusCode::kNotFound),
-            "container \"train-1\": no container engine on this host, looked "
-            "for docker, podman, isula and crictl in /usr/bin and "
-            "/usr/local/bin; name a process of the container instead (--netns "
-            "pid:N)");
+  EXPECT_EQ(Why(absl::StatusCode::kNotFound), Say("fact-no-engine", "train-1"));
 }
 
 TEST_F(ContainerEngineTest, TellsAStoppedContainerFromNone) {
   Install("docker");
   runner_.Answers(kDocker, "0\n");
   EXPECT_EQ(Why(absl::StatusCode::kNotFound),
-            "container \"train-1\": does not run, says docker; start it, then "
-            "try again");
-  runner_.Forget(kDocker);
-  runner_.Fails(kDocker, 1,
-                "Error response from daemon: No such container: train-1\n",
-                "\n");
+            Say("fact-container-stopped", "train-1", "docker"));
+  runner_.NowFails(kDocker, 1,
+                   "Error response from daemon: No such container: train-1\n",
+                   "\n");
   EXPECT_EQ(Why(absl::StatusCode::kNotFound),
-            "container \"train-1\": no such container, says docker");
+            Say("fact-no-container", "train-1", "docker"));
 }
 
 TEST_F(ContainerEngineTest, TakesTheEngineThatHasIt) {
@@ -135,8 +130,7 @@ TEST_F(ContainerEngineTest, BelievesOnlyNumbers) {
   Install("docker");
   for (const char* answer : {"", "<no value>\n", "-1\n", "4711 4712\n",
                              "99999999999\n", "\x1b[2J\n"}) {
-    runner_.Forget(kDocker);
-    runner_.Answers(kDocker, answer);
+    runner_.NowAnswers(kDocker, answer);
     EXPECT_THAT(Why(absl::StatusCode::kFailedPrecondition),
                 HasSubstr("is not a process id"));
   }

@@ -9,11 +9,10 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/host/test_namespace.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr char kSomaxconn[] = "net.core.somaxconn";
 
@@ -43,27 +42,24 @@ class NetworkNamespaceSearchTest : public ::testing::Test {
 
 TEST_F(NetworkNamespaceSearchTest, FindsThatOfTheHostItself) {
   const uint64_t own = InodeOf("/proc/self/ns/net");
-  const auto place = Find(own);
-  ASSERT_TRUE(place.ok()) << place.status();
-  EXPECT_EQ(place->inode(), own);
+  const auto place = Find(own).value();
+  EXPECT_EQ(place.inode(), own);
 }
 
 TEST_F(NetworkNamespaceSearchTest, FindsThatOfAnyProcess) {
   train_->Set(kSomaxconn, "777");
-  const auto place = Find(inode_);
-  ASSERT_TRUE(place.ok()) << place.status();
-  EXPECT_EQ(place->inode(), inode_);
+  const auto place = Find(inode_).value();
+  EXPECT_EQ(place.inode(), inode_);
   std::string value;
-  ASSERT_TRUE(place->Run([&] { value = GetHere(kSomaxconn); }).ok());
+  ASSERT_TRUE(place.Run([&] { value = GetHere(kSomaxconn); }).ok());
   EXPECT_EQ(value, "777");
 }
 
 TEST_F(NetworkNamespaceSearchTest, FindsThatOfOneThread) {
   const NamespaceGuest guest(*train_);
   train_->End();
-  const auto place = Find(inode_);
-  ASSERT_TRUE(place.ok()) << place.status();
-  EXPECT_EQ(place->inode(), inode_);
+  const auto place = Find(inode_).value();
+  EXPECT_EQ(place.inode(), inode_);
 }
 
 TEST_F(NetworkNamespaceSearchTest, FindsOneThatOnlyAFileHolds) {
@@ -99,29 +95,22 @@ TEST_F(NetworkNamespaceSearchTest, SaysThatNothingHoldsIt) {
   train_->End();
   const absl::Status gone = Find(inode_, root_.paths()).status();
   EXPECT_EQ(gone.code(), absl::StatusCode::kNotFound) << gone;
-  EXPECT_THAT(std::string(gone.message()),
-              HasSubstr(absl::StrCat("container:train: no process is in "
-                                     "network namespace ",
-                                     inode_)));
+  EXPECT_THAT(gone, SaysRow("fact-netns-gone", "container:train", inode_));
 }
 
 TEST_F(NetworkNamespaceSearchTest, DoesNotCallGoneWhatItCannotSee) {
   const absl::Status no_proc = Find(inode_, root_.paths()).status();
   EXPECT_EQ(no_proc.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(no_proc.message()),
-              HasSubstr("/proc/self/ns/net: No such file"));
+  EXPECT_THAT(no_proc, HasText("/proc/self/ns/net: No such file"));
   root_.Write("/proc/self/ns/net", "");
   root_.Write("/proc/1/ns/net", "");
-  EXPECT_EQ(Find(inode_, root_.paths()).status().code(),
-            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(absl::IsNotFound(Find(inode_, root_.paths()).status()));
   root_.MakeFolder("/proc/7/task/8/ns");
-  EXPECT_EQ(Find(inode_, root_.paths()).status().code(),
-            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(absl::IsNotFound(Find(inode_, root_.paths()).status()));
   root_.Link("/proc/7/task/8/ns/net", "net");
   const absl::Status unread = Find(inode_, root_.paths()).status();
   EXPECT_EQ(unread.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(unread.message()),
-              HasSubstr("/proc/7/task/8/ns/net: Too many levels"));
+  EXPECT_THAT(unread, HasText("/proc/7/task/8/ns/net: Too many levels"));
   // An existing match counts, despite other unreadable processes.
   root_.Link("/proc/9/task/9/ns/net", train_->path());
   EXPECT_TRUE(Find(inode_, root_.paths()).ok());

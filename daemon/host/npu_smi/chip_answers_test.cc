@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -16,13 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::string Golden(const std::string& name) {
-  std::ifstream file("tests/testdata/npu_smi/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  std::string text;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] != '#') text += line + "\n";
-  }
-  return text;
+  return GoldenText("tests/testdata/npu_smi/" + name);
 }
 
 void ExpectRefused(const absl::Status& status, const std::string& message) {

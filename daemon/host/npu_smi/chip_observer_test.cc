@@ -104,10 +104,9 @@ TEST_F(ChipObserverTest, TellsNpuIdsThatAreNoNumbersOfDevices) {
   ReadChips({root_.paths(), &runner_, &budget}, request_, ids_, &locks_,
             &npu_ids);
   EXPECT_THAT(npu_ids, ElementsAre(1, 4));
-  runner_.Forget("npu-smi info -m");
-  runner_.Answers("npu-smi info -m",
-                  "\tNPU ID   Chip ID   Chip Logic ID   Chip Name\n"
-                  "\t0   0   0   Ascend 910B\n\t1   0   1   Ascend 910B\n");
+  runner_.NowAnswers("npu-smi info -m",
+                     "\tNPU ID   Chip ID   Chip Logic ID   Chip Name\n"
+                     "\t0   0   0   Ascend 910B\n\t1   0   1   Ascend 910B\n");
   npu_ids.clear();
   ReadChips({root_.paths(), &runner_, &budget}, request_, ids_, &locks_,
             &npu_ids);
@@ -144,11 +143,10 @@ TEST_F(ChipObserverTest, HidesNoChipThatLogicIdsLeaveOut) {
 }
 
 TEST_F(ChipObserverTest, AsksTheChipsThatAreListedByPhysicalIds) {
-  runner_.Forget("npu-smi info -m");
-  runner_.Answers("npu-smi info -m",
-                  "\tNPU ID   Chip ID   Chip Logic ID   Chip Phy-ID   Chip "
-                  "Name\n\t1   0   0   0   Ascend910\n"
-                  "\t4   0   1   2   Ascend910\n");
+  runner_.NowAnswers("npu-smi info -m",
+                     "\tNPU ID   Chip ID   Chip Logic ID   Chip Phy-ID   Chip "
+                     "Name\n\t1   0   0   0   Ascend910\n"
+                     "\t4   0   1   2   Ascend910\n");
   ids_.add_ids(2);
   const std::vector<DeviceFacts> facts = Read();
   EXPECT_EQ(facts[0].health().value().health(), ChipHealth::OK);
@@ -164,8 +162,7 @@ TEST_F(ChipObserverTest, AsksTheChipsThatAreListedByPhysicalIds) {
 }
 
 TEST_F(ChipObserverTest, AsksForXlinkWhereHccsIsNotKnown) {
-  runner_.Forget(Query("hccs", "1"));
-  runner_.Fails(Query("hccs", "1"), 1, "", "Error parameter of -t\n");
+  runner_.NowFails(Query("hccs", "1"), 1, "", "Error parameter of -t\n");
   runner_.Answers(Query("xlink", "1"),
                   "\txlink health status            : NOK\n");
   const DeviceFacts facts = Read()[0];
@@ -175,9 +172,8 @@ TEST_F(ChipObserverTest, AsksForXlinkWhereHccsIsNotKnown) {
 }
 
 TEST_F(ChipObserverTest, TellsWhatAChipDoesNotSupport) {
-  runner_.Forget(Query("hccs", "1"));
-  runner_.Answers(Query("hccs", "1"),
-                  "This device does not support querying hccs.\n");
+  runner_.NowAnswers(Query("hccs", "1"),
+                     "This device does not support querying hccs.\n");
   runner_.Fails(Query("xlink", "1"), 1, "", "Error parameter of -t\n");
   const DeviceFacts facts = Read()[0];
   EXPECT_EQ(facts.hccs().missing().reason(), Missing::NOT_SUPPORTED);
@@ -206,18 +202,15 @@ TEST_F(ChipObserverTest, AsksChipsOfASuperPodWhereTheyAre) {
 }
 
 TEST_F(ChipObserverTest, NeverTakesAFailureForAnAnswer) {
-  runner_.Forget(Query("ecc", "1"));
-  runner_.Answers(Query("ecc", "1"), "Failed to query \"ecc\" result.\n");
-  runner_.Forget(Query("health", "1"));
-  runner_.Fails(Query("health", "1"), 1, "", "Invalid card id.\n");
+  runner_.NowAnswers(Query("ecc", "1"), "Failed to query \"ecc\" result.\n");
+  runner_.NowFails(Query("health", "1"), 1, "", "Invalid card id.\n");
   const DeviceFacts facts = Read()[0];
   EXPECT_EQ(facts.memory_errors().missing().reason(), Missing::TOOL_FAILED);
   EXPECT_EQ(facts.health().missing().reason(), Missing::TOOL_FAILED);
 }
 
 TEST_F(ChipObserverTest, AsksAChipNothingMoreThatHangs) {
-  runner_.Forget(Query("health", "1"));
-  runner_.Hangs(Query("health", "1"));
+  runner_.NowHangs(Query("health", "1"));
   const std::vector<DeviceFacts> facts = Read();
   ExpectAll(facts[0], Missing::TIMED_OUT, "`npu-smi info -t health -i 1 -c 0`");
   EXPECT_EQ(runner_.CountOf(Query("ecc", "1")), 0);

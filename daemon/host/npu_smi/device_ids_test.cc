@@ -1,7 +1,6 @@
 #include "daemon/host/npu_smi/device_ids.h"
 
 #include <string>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -81,11 +80,9 @@ TEST_F(DeviceIdsTest, GivesAReasonWhenNpuSmiDoesNotTell) {
   root_.WriteProgram(kNpuSmi, "#!/bin/sh\n");
   runner_.Fails(kMapping, 1, "There is no NPU card on this server.\n");
   EXPECT_EQ(Read().missing().reason(), Missing::TOOL_FAILED);
-  runner_.Forget(kMapping);
-  runner_.Answers(kMapping, "rubbish\n");
+  runner_.NowAnswers(kMapping, "rubbish\n");
   EXPECT_EQ(Read().missing().reason(), Missing::UNREADABLE);
-  runner_.Forget(kMapping);
-  runner_.Hangs(kMapping);
+  runner_.NowHangs(kMapping);
   EXPECT_EQ(Read().missing().reason(), Missing::TIMED_OUT);
   runner_.Forget(kMapping);
   runner_.CannotStart(kMapping, absl::PermissionDeniedError("no"));

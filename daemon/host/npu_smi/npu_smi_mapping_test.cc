@@ -1,10 +1,9 @@
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "daemon/host/npu_smi/device_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -16,9 +15,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 std::string ReadTestData(const std::string& name) {
-  std::ifstream file("tests/testdata/host/npu_smi/" + name);
-  EXPECT_TRUE(file.is_open()) << name;
-  return {std::istreambuf_iterator<char>(file), {}};
+  return TestData("tests/testdata/host/npu_smi/" + name);
 }
 
 constexpr char kHeader[] =

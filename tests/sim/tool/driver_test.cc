@@ -4,8 +4,7 @@
 #include "gtest/gtest.h"
 #include "tests/sim/tool/test_server.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 Driver DriverOf(const TestServer& server, uid_t uid = 0) {
@@ -83,5 +82,4 @@ TEST(DriverTest, ChangeIsSeenByTheNextRun) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

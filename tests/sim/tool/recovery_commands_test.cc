@@ -14,8 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/sim/tool/test_server.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::EndsWith;
@@ -510,5 +509,4 @@ TEST(OpticalTest, IsNotSupportedOnThe9000) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim

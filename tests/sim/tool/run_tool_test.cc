@@ -10,8 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/sim/tool/test_server.h"
 
-namespace clusterd {
-namespace sim {
+namespace clusterd::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -317,5 +316,4 @@ TEST(RunToolTest, HelpListsTheCommands) {
 }
 
 }  // namespace
-}  // namespace sim
-}  // namespace clusterd
+}  // namespace clusterd::sim
