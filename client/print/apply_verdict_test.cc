@@ -2,8 +2,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/print/apply_table.h"
 #include "gtest/gtest.h"
+#include "tests/support/client/golden.h"
 #include "tests/support/client/sample_plan.h"
 
 namespace clusterd {
@@ -177,52 +179,40 @@ TEST(LeftChangesTest, IsWhatARollbackCouldTakeBack) {
 }
 
 TEST(ConfirmationTextTest, SaysHowItStands) {
-  Confirmation confirmation;
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
-  confirmation.set_deadline_ms(1700000000000);
-  confirmation.set_confirmed_by("bob");
-  confirmation.set_state(Confirmation::PENDING);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "rolls back at 2023-11-14 22:13:20 UTC; to keep it, run: "
-            "clusterctl confirm 3fa2");
-  confirmation.set_waits_for("a person");
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "rolls back at 2023-11-14 22:13:20 UTC; waits for a person; to "
-            "keep it, run: clusterctl confirm 3fa2");
-  confirmation.clear_waits_for();
-  confirmation.set_automatic(true);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "rolls back at 2023-11-14 22:13:20 UTC unless its check passes "
-            "first");
-  confirmation.set_state(Confirmation::CONFIRMED);
-  confirmation.add_untold("node07");
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "confirmed by bob; not yet notified: node07");
-  confirmation.set_deadlines_passed(true);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "confirmed by bob; will roll back when reconnected: node07");
-  confirmation.set_state(Confirmation::GOES_BACK);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "rolls back automatically: not confirmed by 2023-11-14 22:13:20 "
-            "UTC");
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2", /*is_back=*/true),
-            "rolled back automatically: not confirmed by 2023-11-14 22:13:20 "
-            "UTC");
-  confirmation.set_state(Confirmation::NOT_NEEDED);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
+  ExpectGoldenInBoth("tables/confirmation", [] {
+    std::string text;
+    Confirmation confirmation;
+    const auto add = [&](bool is_back = false) {
+      absl::StrAppend(&text, ConfirmationText(confirmation, "3fa2", is_back),
+                      "\n");
+    };
+    confirmation.set_deadline_ms(1700000000000);
+    confirmation.set_confirmed_by("bob");
+    confirmation.set_state(Confirmation::PENDING);
+    add();
+    confirmation.set_waits_for("a person");
+    add();
+    confirmation.clear_waits_for();
+    confirmation.set_automatic(true);
+    add();
+    confirmation.set_state(Confirmation::CONFIRMED);
+    add();
+    confirmation.add_untold("node07");
+    add();
+    confirmation.set_deadlines_passed(true);
+    add();
+    confirmation.set_state(Confirmation::GOES_BACK);
+    add();
+    add(/*is_back=*/true);
+    return text;
+  });
 }
 
-TEST(ConfirmationTextTest, SpeaksChinese) {
-  const InLanguage chinese(Language::kChinese);
+TEST(ConfirmationTextTest, IsEmptyWhereNoneIsNeeded) {
   Confirmation confirmation;
-  confirmation.set_deadline_ms(1700000000000);
-  confirmation.set_state(Confirmation::PENDING);
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"),
-            "将于 2023-11-14 22:13:20 UTC "
-            "回退；如需保留，执行：clusterctl confirm 3fa2");
-  confirmation.set_state(Confirmation::CONFIRMED);
-  confirmation.set_confirmed_by("bob");
-  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "已由 bob 确认");
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
+  confirmation.set_state(Confirmation::NOT_NEEDED);
+  EXPECT_EQ(ConfirmationText(confirmation, "3fa2"), "");
 }
 
 }  // namespace
