@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
+#include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
 #include "tests/support/config/plan_steps.h"
 
@@ -38,13 +39,14 @@ EndedApply Applied(const std::string& id, const std::vector<PlanStep>& steps) {
   return apply;
 }
 
-// "aa:1 sysctl: net.core.somaxconn is 128, applied was 65535" for each.
+// "aa:1 sysctl: net.core.somaxconn = 128, not 65535" for each.
 std::string Lines(
     const google::protobuf::RepeatedPtrField<AppliedDrift>& drifts) {
   std::string text;
   for (const AppliedDrift& drift : drifts) {
     absl::StrAppend(&text, drift.apply_id(), ":", drift.step(), " ",
-                    drift.kind(), ": ", drift.why(), "\n");
+                    drift.kind(), ": ", drift.fact(), " = ", drift.now(),
+                    ", not ", drift.was(), "\n");
   }
   return text;
 }
@@ -79,7 +81,8 @@ TEST(FindAppliedDriftTest, NamesApplyStepActorAndBothValues) {
   EXPECT_EQ(drift.step(), 2u);
   EXPECT_EQ(drift.kind(), "sysctl");
   EXPECT_EQ(drift.change(), "net.core.somaxconn: 128 -> 65535");
-  EXPECT_EQ(drift.why(), "net.core.somaxconn is 128, applied was 65535");
+  EXPECT_EQ(drift.why(),
+            Say("plan-say-drifted", kSomaxconnKey, "128", "65535"));
   EXPECT_EQ(drift.applied_by(), "alice");
   EXPECT_EQ(drift.applied_at_ms(), 1700000000000);
   EXPECT_EQ(drift.target(), kSomaxconnKey);
@@ -114,7 +117,7 @@ TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
   // Once rolled back, it decides nothing.
   second.end.set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(Drifts({first, second}, facts),
-            "aa:1 sysctl: net.core.somaxconn is 4096, applied was 65535\n");
+            "aa:1 sysctl: net.core.somaxconn = 4096, not 65535\n");
 }
 
 TEST(FindAppliedDriftTest, EndsAnEnforcedApplyWithTheOneItHoldsUp) {
@@ -122,7 +125,7 @@ TEST(FindAppliedDriftTest, EndsAnEnforcedApplyWithTheOneItHoldsUp) {
   EndedApply enforced = Applied("bb", {SysctlStep(kSomaxconnKey, "65535")});
   enforced.begin.set_actor("spiffe://demo/controller");
   EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()),
-            "bb:1 sysctl: net.core.somaxconn is 128, applied was 65535\n");
+            "bb:1 sysctl: net.core.somaxconn = 128, not 65535\n");
   // The value is no longer wanted: the controller must not fight that.
   asked_for.end.set_outcome(ApplyResult::ROLLED_BACK);
   EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()), "");
@@ -193,14 +196,13 @@ TEST(FindAppliedDriftTest, TakesOverOneSettingOfAFileAndLeavesTheOthers) {
   KernelFacts* kernel = facts.mutable_kernel();
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), kSysctlFile, "1024");
   SetAtBoot(kernel->mutable_tcp_max_syn_backlog_at_boot(), "", "");
-  EXPECT_EQ(Drifts({Applied("aa", file), Applied("bb", {later})}, facts),
-            "aa:2 sysctl: net.ipv4.tcp_max_syn_backlog at boot is none, "
-            "applied was 65535\n");
-  EXPECT_EQ(Drifts({Applied("aa", file)}, facts),
-            "aa:1 sysctl: net.core.somaxconn at boot is 1024, applied was "
-            "65535\n"
-            "aa:2 sysctl: net.ipv4.tcp_max_syn_backlog at boot is none, "
-            "applied was 65535\n");
+  EXPECT_EQ(
+      Drifts({Applied("aa", file), Applied("bb", {later})}, facts),
+      "aa:2 sysctl: net.ipv4.tcp_max_syn_backlog at boot = none, not 65535\n");
+  EXPECT_EQ(
+      Drifts({Applied("aa", file)}, facts),
+      "aa:1 sysctl: net.core.somaxconn at boot = 1024, not 65535\n"
+      "aa:2 sysctl: net.ipv4.tcp_max_syn_backlog at boot = none, not 65535\n");
 }
 
 TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
@@ -213,20 +215,20 @@ TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
   ufw->mutable_active()->set_value(false);
   ufw->mutable_enabled_at_boot()->set_value(false);
   EXPECT_EQ(Drifts({opened}, facts),
-            "aa:1 firewall: ufw: active is no, applied was yes\n");
+            "aa:1 firewall: ufw: active = no, not yes\n");
   EXPECT_EQ(Drifts({opened, stopped}, facts), "");
   // The firewall must run: one apply stopped it and a later one opened ports.
   ufw->mutable_active()->set_value(true);
   ufw->mutable_enabled_at_boot()->set_value(true);
   ufw->mutable_allowed()->mutable_value();
   EXPECT_EQ(Drifts({stopped, opened}, facts),
-            "aa:1 firewall: ufw: lets in lacks 22-22/tcp from 10.0.0.0/24\n");
+            "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
   // An apply to another firewall decides nothing.
   EXPECT_EQ(Drifts({stopped,
                     Applied("cc", {OpenStep(FIREWALLD,
                                             TcpPorts(22, 22, "10.0.0.0/24"))})},
                    facts),
-            "bb:1 firewall: ufw: active is yes, applied was no\n");
+            "bb:1 firewall: ufw: active = yes, not no\n");
 }
 
 TEST(FindAppliedDriftTest, KeepsTheRulesThatALaterOpeningDoesNotName) {
@@ -241,7 +243,7 @@ TEST(FindAppliedDriftTest, KeepsTheRulesThatALaterOpeningDoesNotName) {
   *ufw->mutable_allowed()->mutable_value()->add_ports() =
       TcpPorts(22, 22, "10.0.1.0/24");
   EXPECT_EQ(Drifts({first, second}, facts),
-            "aa:1 firewall: ufw: lets in lacks 22-22/tcp from 10.0.0.0/24\n");
+            "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
 }
 
 TEST(FindAppliedDriftTest, DoesNotMissAGatewayThatALaterAddressDropped) {
@@ -269,10 +271,10 @@ TEST(FindAppliedDriftTest, SaysOfWhichStepItCannotTell) {
                                        SysctlStep(kSomaxconnKey, "65535")})},
                        facts);
   EXPECT_EQ(Lines(fact.value().drifts()),
-            "aa:2 sysctl: net.core.somaxconn is 128, applied was 65535\n");
-  EXPECT_EQ(Lines(fact.value().untold()),
-            "aa:1 device-address: device 1: gateway is unknown, applied was "
-            "10.0.0.254\n");
+            "aa:2 sysctl: net.core.somaxconn = 128, not 65535\n");
+  EXPECT_EQ(
+      Lines(fact.value().untold()),
+      "aa:1 device-address: device 1: gateway = unknown, not 10.0.0.254\n");
   ASSERT_EQ(fact.value().untold(0).devices_size(), 1);
   EXPECT_EQ(fact.value().untold(0).devices(0), 1u);
 }
@@ -359,7 +361,7 @@ TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {
   EXPECT_EQ(Drifts({apply}, facts), "");
   firewall->mutable_allowed()->mutable_value()->mutable_ports()->RemoveLast();
   EXPECT_EQ(Drifts({apply}, facts),
-            "aa:5000 firewall: firewalld: lets in lacks 60000-60031/tcp from "
+            "aa:5000 firewall: firewalld: lets in = , not 60000-60031/tcp from "
             "10.0.39.14/32\n");
 }
 
@@ -392,8 +394,8 @@ TEST(FindAppliedDriftTest, SaysOfEachRuleThatTheFirewallIsStopped) {
           {Applied("aa", {OpenStep(FIREWALLD, TcpPorts(22, 22, "10.0.0.1")),
                           OpenStep(FIREWALLD, TcpPorts(80, 80, "10.0.0.1"))})},
           facts),
-      "aa:1 firewall: firewalld: active is no, applied was yes\n"
-      "aa:2 firewall: firewalld: active is no, applied was yes\n");
+      "aa:1 firewall: firewalld: active = no, not yes\n"
+      "aa:2 firewall: firewalld: active = no, not yes\n");
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 #include "config/plan/make_plan.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
@@ -44,7 +46,7 @@ TEST(PlanDscpTest, SetsTheWholeMapAndRestsOnDeviceAndFile) {
   ASSERT_EQ(plan.steps_size(), 1);
   EXPECT_EQ(StepText(plan.steps(0)), "device 0: DSCP to TC 3:2 -> 33:1,46:2");
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_DEVICE_ADDRESS);
-  EXPECT_EQ(plan.steps(0).undo(), "set 3:2 again; hccn.conf byte for byte");
+  EXPECT_EQ(plan.steps(0).undo(), Say("plan-say-undo-set", "3:2"));
   ASSERT_EQ(plan.facts_size(), 2);
   EXPECT_EQ(plan.facts(0).name(), "device 0: dscp to tc");
   EXPECT_EQ(plan.facts(1).name(), "hccn.conf: dscp_tc_0");
@@ -68,12 +70,10 @@ TEST(PlanDscpTest, BlocksWhereTheFileHasWhatIsNoMap) {
   const HostPlan plan = PlanOfMap("33:1", "", "33:7,");
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_EQ(
-      BlockedText(plan.blocked(0)),
-      "device 0: DSCP to TC 33:1 cannot be planned: /etc/hccn.conf has "
-      "dscp_tc_0=33:7,, which is not such a map, and hccn_tool adds to "
-      "it; correct that line or take it out, in place and under flock, then "
-      "plan again");
+  EXPECT_EQ(BlockedText(plan.blocked(0)),
+            BlockedAs("device 0: DSCP to TC 33:1",
+                      Worded("plan-say-not-such-a-map", "dscp_tc_0=33:7,"),
+                      Worded("plan-say-correct-line")));
 }
 
 }  // namespace

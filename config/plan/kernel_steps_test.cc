@@ -3,7 +3,9 @@
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"
 #include "config/plan/step_planners.h"
+#include "config/words/words.h"
 #include "tests/support/config/good_cluster.h"
+#include "tests/support/config/plan_steps.h"
 
 namespace clusterd {
 namespace {
@@ -58,12 +60,6 @@ HostPlan Plan(const ClusterSpec& spec, const HostFacts& facts) {
   return builder.Finish();
 }
 
-std::vector<std::string> Texts(const HostPlan& plan) {
-  std::vector<std::string> texts;
-  for (const PlanStep& step : plan.steps()) texts.push_back(StepText(step));
-  return texts;
-}
-
 TEST(PlanSysctlStepsTest, PlansNothingWhereAllIsRight) {
   const HostPlan plan = Plan(GoodSpec(), GoodFacts("node-01"));
   EXPECT_TRUE(plan.steps().empty());
@@ -74,10 +70,9 @@ TEST(PlanSysctlStepsTest, AddsTheRangeToWhatIsReserved) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_reserved_ports()->set_value(
       "8080,60000-60003");
-  EXPECT_EQ(Texts(Plan(GoodSpec(), facts)),
-            (std::vector<std::string>{
-                "net.ipv4.ip_local_reserved_ports: 8080,60000-60003 -> "
-                "8080,60000-60015"}));
+  EXPECT_EQ(StepTexts(Plan(GoodSpec(), facts)),
+            StepTexts({RunningStep(kReservedPortsKey, "8080,60000-60003",
+                                   "8080,60000-60015")}));
 }
 
 // Every login has the variable: its jobs use these ports.
@@ -90,10 +85,9 @@ TEST(PlanSysctlStepsTest, ReservesTheBasePortOfLogins) {
   ClusterSpec spec = GoodSpec();
   spec.mutable_hccl()->set_base_port_auto(true);
   spec.mutable_kernel()->set_persistent(false);
-  EXPECT_EQ(Texts(Plan(spec, facts)),
-            (std::vector<std::string>{
-                "net.ipv4.ip_local_reserved_ports: 60000-60015 -> "
-                "53000-53015,60000-60015"}));
+  EXPECT_EQ(StepTexts(Plan(spec, facts)),
+            StepTexts({RunningStep(kReservedPortsKey, "60000-60015",
+                                   "53000-53015,60000-60015")}));
   // The kernel never hands them out.
   base->set_value("27544");
   EXPECT_TRUE(Plan(spec, facts).steps().empty());
@@ -110,8 +104,8 @@ TEST(PlanSysctlStepsTest, RaisesNumbersAndNeverLowersThem) {
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
   facts.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(1048576);
-  EXPECT_EQ(Texts(Plan(GoodSpec(), facts)),
-            (std::vector<std::string>{"net.core.somaxconn: 4096 -> 65535"}));
+  EXPECT_EQ(StepTexts(Plan(GoodSpec(), facts)),
+            StepTexts({RunningStep(kSomaxconnKey, "4096", "65535")}));
 }
 
 TEST(PlanSysctlStepsTest, WritesIntoOneFileWhatTheNextBootLacks) {
@@ -122,20 +116,18 @@ TEST(PlanSysctlStepsTest, WritesIntoOneFileWhatTheNextBootLacks) {
             "/etc/sysctl.d/10-site.conf", "9090");
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), "", "");
   const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_EQ(Texts(plan),
-            (std::vector<std::string>{
-                "/etc/sysctl.d/90-clusterd.conf: "
-                "net.ipv4.ip_local_reserved_ports = 8080,9090,60000-60015",
-                "/etc/sysctl.d/90-clusterd.conf: net.core.somaxconn = 65535"}));
+  EXPECT_EQ(
+      StepTexts(plan),
+      StepTexts({AtBootStep(kReservedPortsKey, "none", "8080,9090,60000-60015"),
+                 AtBootStep(kSomaxconnKey, "none", "65535")}));
 }
 
 TEST(PlanSysctlStepsTest, ShowsWhatOurOwnFileSaidBefore) {
   HostFacts facts = GoodFacts("node-01");
-  SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(),
-            "/etc/sysctl.d/90-clusterd.conf", "512");
-  EXPECT_EQ(Texts(Plan(GoodSpec(), facts)),
-            (std::vector<std::string>{"/etc/sysctl.d/90-clusterd.conf: "
-                                      "net.core.somaxconn = 512 -> 65535"}));
+  SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(), kSysctlFile,
+            "512");
+  EXPECT_EQ(StepTexts(Plan(GoodSpec(), facts)),
+            StepTexts({AtBootStep(kSomaxconnKey, "512", "65535")}));
 }
 
 TEST(PlanSysctlStepsTest, NamesTheLaterFileThatWouldWin) {
@@ -146,11 +138,10 @@ TEST(PlanSysctlStepsTest, NamesTheLaterFileThatWouldWin) {
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
   EXPECT_EQ(plan.blocked(0).reason(),
-            "/etc/sysctl.d/99-sysctl.conf:3 sets \"128\" and is applied after "
-            "/etc/sysctl.d/90-clusterd.conf");
+            Say("plan-say-applied-after", "/etc/sysctl.d/99-sysctl.conf:3",
+                "128", kSysctlFile));
   EXPECT_EQ(plan.blocked(0).fix(),
-            "write \"net.core.somaxconn = 65535\" in that line, or delete it, "
-            "then plan again");
+            Say("plan-say-write-in-line", "net.core.somaxconn = 65535"));
 }
 
 TEST(PlanSysctlStepsTest, IsContentWithALaterFileThatIsGoodEnough) {
@@ -181,7 +172,9 @@ TEST(PlanSysctlStepsTest, BlocksWhatIsNotKnown) {
   const HostPlan plan = Plan(GoodSpec(), facts);
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 3);
-  EXPECT_NE(plan.blocked(0).reason().find("does not exist"), std::string::npos);
+  EXPECT_EQ(plan.blocked(0).reason(),
+            Say("plan-say-running-not-known",
+                MissingWords(&kernel->reserved_ports().missing())));
 }
 
 TEST(PlanSysctlStepsTest, BlocksValuesThatTheKernelDoesNotTake) {
@@ -198,8 +191,8 @@ TEST(PlanSysctlStepsTest, PlansWhatHcclAdvisesWhereTheSpecNamesNoNumber) {
   spec.mutable_kernel()->set_persistent(false);
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
-  EXPECT_EQ(Texts(Plan(spec, facts)),
-            (std::vector<std::string>{"net.core.somaxconn: 4096 -> 65535"}));
+  EXPECT_EQ(StepTexts(Plan(spec, facts)),
+            StepTexts({RunningStep(kSomaxconnKey, "4096", "65535")}));
 }
 
 TEST(PlanSysctlStepsTest, AsksForAsManyAsThereAreRanksAndAgents) {
@@ -207,8 +200,8 @@ TEST(PlanSysctlStepsTest, AsksForAsManyAsThereAreRanksAndAgents) {
   spec.mutable_kernel()->set_somaxconn(1);
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(2);
-  EXPECT_EQ(Texts(Plan(spec, facts)),
-            (std::vector<std::string>{"net.core.somaxconn: 2 -> 6"}));
+  EXPECT_EQ(StepTexts(Plan(spec, facts)),
+            StepTexts({RunningStep(kSomaxconnKey, "2", "6")}));
 }
 
 }  // namespace
