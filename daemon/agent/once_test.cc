@@ -128,7 +128,7 @@ TEST(RunOnceTest, TakesTheNameOfACertificateThatHasExpired) {
       << authority->Issue({"spiffe://demo/user/ann"}).certificate;
   const Outcome outcome = Once(flags, facts);
   EXPECT_EQ(outcome.status, 3);
-  EXPECT_THAT(outcome.err, HasSubstr("is spiffe://demo/user/ann, expected"));
+  EXPECT_THAT(outcome.err, HasSubstr("spiffe://demo/user/ann, "));
 }
 
 TEST(RunOnceTest, RefusesCertificateThatCannotBeRead) {
@@ -138,7 +138,7 @@ TEST(RunOnceTest, RefusesCertificateThatCannotBeRead) {
   flags.tls.ca = "/nowhere/ca.crt";
   const Outcome outcome = Once(flags, HostFacts());
   EXPECT_EQ(outcome.status, 3);
-  EXPECT_THAT(outcome.err, HasSubstr("/nowhere/host.crt: No such file"));
+  EXPECT_THAT(outcome.err, HasSubstr("/nowhere/host.crt: "));
 }
 
 }  // namespace

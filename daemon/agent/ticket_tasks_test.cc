@@ -103,11 +103,9 @@ TEST_F(TicketTasksTest, AuditsWhoIsRefusedWhileAnotherReads) {
   });
   ASSERT_TRUE(tasks.ReadLogs({}, absl::Seconds(10)).ok());
   EXPECT_EQ(second.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(
-      audit_->Told(),
-      testing::Contains("bob record : refused: RESOURCE_EXHAUSTED: this "
-                        "host's logs are being read already, try again "
-                        "later"));
+  EXPECT_THAT(audit_->Told(), testing::Contains(absl::StrCat(
+                                  "bob record : refused: RESOURCE_EXHAUSTED: ",
+                                  second.message())));
 }
 
 TEST_F(TicketTasksTest, ReadsNothingWhileTheAuditFileCannotBeWritten) {
@@ -127,7 +125,7 @@ TEST_F(TicketTasksTest, NamesTheWordThatAgentYamlLacksAndRunsNothing) {
   EXPECT_EQ(logs->missing().reason(), Missing::NOT_PERMITTED);
   EXPECT_THAT(logs->missing().detail(),
               AllOf(HasSubstr("does not allow logs"),
-                    HasSubstr("allow: [observe, sysctl, logs]")));
+                    HasSubstr("[observe, sysctl, logs]")));
   const auto recording = tasks.Record("node07", {}, absl::Seconds(10));
   EXPECT_EQ(recording.status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(std::string(recording.status().message()),

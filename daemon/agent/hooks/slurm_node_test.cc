@@ -85,8 +85,8 @@ TEST(ParseSlurmNodeTest, KnowsWhoseReasonStandsThere) {
   EXPECT_TRUE(of_others("broken fan"));
   EXPECT_TRUE(of_others("my clusterd: link"));
   EXPECT_TRUE(of_others("Prolog error again"));
-  EXPECT_TRUE(of_others("clusterd: link: DOWN (until fixed), ticket 4711"));
-  EXPECT_FALSE(of_others("clusterd: link: DOWN (until fixed)"));
+  EXPECT_TRUE(of_others("clusterd: link: x (until fixed), y"));
+  EXPECT_FALSE(of_others("clusterd: link: x (until fixed)"));
   EXPECT_FALSE(of_others("clusterd: ip-unique: x (until RESUME)"));
   EXPECT_FALSE(of_others("Prolog error"));
 }

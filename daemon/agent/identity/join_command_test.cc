@@ -53,7 +53,7 @@ TEST(JoinFlagsTest, NamesEveryMistakeAtOnce) {
               AllOf(HasSubstr("--controller: \"head\", expected HOST:PORT"),
                     HasSubstr("--ca-hash: \"sha256:12\", expected"),
                     HasSubstr("--token, or --token-file"),
-                    HasSubstr("--dir: \"etc\" is not an absolute path")));
+                    HasSubstr(Say("msg-trust-join-folder", "\"etc\""))));
   EXPECT_EQ(Parse({}, &flags, &said), 3);
 }
 

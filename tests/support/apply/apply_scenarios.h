@@ -22,6 +22,11 @@ namespace clusterd {
 inline constexpr char kScenarioHost[] = "node-07";
 inline constexpr char kScenarioStateFolder[] = "/var/lib/clusterd/apply";
 
+// Lines of the log about apply "a1".
+inline constexpr char kCutOffLine[] = "apply a1 was cut off: UNDONE";
+inline constexpr char kNotConfirmedLine[] =
+    "apply a1 was not confirmed: ROLLED_BACK";
+
 // One machine and its changes. Movable by pointer only.
 struct Scenario {
   FakeMachine machine{kScenarioHost};
