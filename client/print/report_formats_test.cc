@@ -213,23 +213,6 @@ TEST(MessageYamlTest, ParsesBackToTheValuesOfJson) {
   }
 }
 
-TEST(MessageYamlTest, TellsTextsFromValuesOfTheSameForm) {
-  Report report;
-  report.set_cluster("yes");
-  report.set_product("1e3");
-  report.set_run_id("null");
-  report.set_spec_digest("plain words");
-  report.set_job_servers(16);
-  const std::string yaml = MessageYaml(report);
-  for (const char* line :
-       {"---\nschema_version: 0\n", "\ncluster: \"yes\"\n",
-        "\nproduct: \"1e3\"\n", "\nrun_id: \"null\"\n",
-        "\nspec_digest: plain words\n", "\njob_servers: 16\n",
-        "\npartial: false\n", "\nnotes: []\n", "\nelapsed_ms: \"0\"\n"}) {
-    EXPECT_THAT(yaml, HasSubstr(line));
-  }
-}
-
 // ---- Lines of JSON ----
 
 Value ParseLine(const std::string& line) {

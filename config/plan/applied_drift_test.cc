@@ -210,17 +210,12 @@ TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
       Applied("aa", {OpenStep(UFW, TcpPorts(22, 22, "10.0.0.0/24"))});
   const EndedApply stopped = Applied("bb", {StopStep(UFW)});
   HostFacts facts = GoodFacts("node-01");
-  FirewallFacts* ufw = facts.mutable_ufw();
-  ufw->mutable_installed()->set_value(true);
-  ufw->mutable_active()->set_value(false);
-  ufw->mutable_enabled_at_boot()->set_value(false);
+  *facts.mutable_ufw() = InstalledFirewall(false, false);
   EXPECT_EQ(Drifts({opened}, facts),
             "aa:1 firewall: ufw: active = no, not yes\n");
   EXPECT_EQ(Drifts({opened, stopped}, facts), "");
   // The firewall must run: one apply stopped it and a later one opened ports.
-  ufw->mutable_active()->set_value(true);
-  ufw->mutable_enabled_at_boot()->set_value(true);
-  ufw->mutable_allowed()->mutable_value();
+  *facts.mutable_ufw() = InstalledFirewall(true, true);
   EXPECT_EQ(Drifts({stopped, opened}, facts),
             "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
   // An apply to another firewall decides nothing.
@@ -237,10 +232,8 @@ TEST(FindAppliedDriftTest, KeepsTheRulesThatALaterOpeningDoesNotName) {
   const EndedApply second =
       Applied("bb", {OpenStep(UFW, TcpPorts(22, 22, "10.0.1.0/24"))});
   HostFacts facts = GoodFacts("node-01");
-  FirewallFacts* ufw = facts.mutable_ufw();
-  ufw->mutable_installed()->set_value(true);
-  ufw->mutable_active()->set_value(true);
-  *ufw->mutable_allowed()->mutable_value()->add_ports() =
+  *facts.mutable_ufw() = InstalledFirewall(true, true);
+  *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() =
       TcpPorts(22, 22, "10.0.1.0/24");
   EXPECT_EQ(Drifts({first, second}, facts),
             "aa:1 firewall: ufw: lets in = , not 22-22/tcp from 10.0.0.0/24\n");
@@ -347,10 +340,7 @@ TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {
   const EndedApply apply = Applied("aa", open);
   HostFacts facts = GoodFacts("node-07");
   FirewallFacts* firewall = facts.mutable_firewalld();
-  firewall->mutable_installed()->set_value(true);
-  firewall->mutable_active()->set_value(true);
-  firewall->mutable_enabled_at_boot()->set_value(true);
-  firewall->mutable_allowed()->mutable_value();
+  *firewall = InstalledFirewall(true, true);
   *firewall->mutable_allowed_permanently()->mutable_value() = all;
   const DriftFact drift = FindAppliedDrift({apply}, facts);
   EXPECT_EQ(drift.value().drifts_size(), kMaxAppliedDrifts);
@@ -374,8 +364,7 @@ TEST(FindAppliedDriftTest, RulesOfAFirewallDoNotCrowdOutOtherSettings) {
                  absl::StrCat("10.0.", i / 250, ".", i % 250, "/32"))));
   }
   HostFacts facts = LowSomaxconn();
-  facts.mutable_firewalld()->mutable_installed()->set_value(true);
-  facts.mutable_firewalld()->mutable_active()->set_value(false);
+  *facts.mutable_firewalld() = InstalledFirewall(false, false);
   // The older apply comes last among equals.
   const DriftFact drift =
       FindAppliedDrift({Applied("aa", {SysctlStep(kSomaxconnKey, "65535")}),
@@ -387,8 +376,7 @@ TEST(FindAppliedDriftTest, RulesOfAFirewallDoNotCrowdOutOtherSettings) {
 
 TEST(FindAppliedDriftTest, SaysOfEachRuleThatTheFirewallIsStopped) {
   HostFacts facts = GoodFacts("node-01");
-  facts.mutable_firewalld()->mutable_installed()->set_value(true);
-  facts.mutable_firewalld()->mutable_active()->set_value(false);
+  *facts.mutable_firewalld() = InstalledFirewall(false, false);
   EXPECT_EQ(
       Drifts(
           {Applied("aa", {OpenStep(FIREWALLD, TcpPorts(22, 22, "10.0.0.1")),

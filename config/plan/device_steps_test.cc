@@ -216,15 +216,13 @@ TEST(PlanDeviceStepsTest, BlocksADeviceOfWhichTheAddressIsUnknown) {
   HostFacts facts = GoodFacts("node-01");
   MakeMissing(DeviceOf(&facts, 0)->mutable_address(), Missing::TIMED_OUT,
               "no answer in 10s");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_TRUE(plan.steps().empty());
-  ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_EQ(
-      BlockedText(plan.blocked(0)),
-      BlockedAs("device 0: address 10.0.0.1 netmask 255.255.255.0",
-                Worded("plan-say-live-not-known", "address",
-                       MissingWords(&DeviceOf(&facts, 0)->address().missing())),
-                Worded("plan-say-ask-the-tool")));
+  EXPECT_THAT(
+      BlockedTexts(Plan(GoodSpec(), facts)),
+      ElementsAre(BlockedAs(
+          "device 0: address 10.0.0.1 netmask 255.255.255.0",
+          Worded("plan-say-live-not-known", "address",
+                 MissingWords(&DeviceOf(&facts, 0)->address().missing())),
+          Worded("plan-say-ask-the-tool"))));
 }
 
 TEST(PlanDeviceStepsTest, BlocksADeviceThatTheHostDoesNotHave) {
@@ -351,10 +349,8 @@ TEST(PlanDeviceStepsTest, BlocksAnAddressThatAnotherDeviceKeeps) {
       other->mutable_address()->mutable_value()->add_settings();
   setting->set_address("10.0.0.1");
   setting->set_netmask("255.255.255.0");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_TRUE(plan.steps().empty());
-  ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_NE(plan.blocked(0).reason().find("device 7"), std::string::npos);
+  EXPECT_THAT(BlockedReasons(Plan(GoodSpec(), facts)),
+              ElementsAre(::testing::HasSubstr("device 7")));
 }
 
 TEST(PlanDeviceStepsTest, BlocksAnAddressThatABlockedDeviceKeeps) {
@@ -435,8 +431,7 @@ TEST(PlanTlsStepsTest, SwitchesTheDeviceThatDiffers) {
   HostFacts facts = GoodFacts("node-01");
   DeviceOf(&facts, 1)->mutable_tls()->mutable_value()->set_enabled(true);
   const HostPlan plan = Plan(GoodSpec(), facts);
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(StepText(plan.steps(0)), "device 1: TLS on -> off");
+  ASSERT_THAT(StepTexts(plan), ElementsAre("device 1: TLS on -> off"));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_TLS);
 }
 
@@ -470,10 +465,9 @@ TEST(PlanTlsStepsTest, RewritesTheFileThatSaysAnotherSwitchThanTheDevice) {
     HostFacts facts = GoodFacts("node-01");
     SetConf(&facts, "tls_enable_0", in_file);
     const HostPlan plan = Plan(GoodSpec(), facts);
-    ASSERT_EQ(plan.steps_size(), 1);
-    EXPECT_EQ(
-        StepText(plan.steps(0)),
-        std::string("device 0: hccn.conf tls_enable ") + in_file + " -> 0");
+    ASSERT_THAT(StepTexts(plan),
+                ElementsAre(std::string("device 0: hccn.conf tls_enable ") +
+                            in_file + " -> 0"));
     EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
   }
 }
@@ -481,10 +475,9 @@ TEST(PlanTlsStepsTest, RewritesTheFileThatSaysAnotherSwitchThanTheDevice) {
 TEST(PlanTlsStepsTest, WritesTheKeyThatTheFileLacks) {
   HostFacts facts = GoodFacts("node-01");
   SetConf(&facts, "tls_enable_0", "");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  ASSERT_EQ(plan.steps_size(), 1);
-  EXPECT_EQ(StepText(plan.steps(0)),
-            StepText(RewriteStep(0, kTlsSetting, "none", "off")));
+  EXPECT_THAT(
+      StepTexts(Plan(GoodSpec(), facts)),
+      ElementsAre(StepText(RewriteStep(0, kTlsSetting, "none", "off"))));
 }
 
 TEST(PlanTlsStepsTest, BlocksAllDevicesWithoutTheTool) {

@@ -155,9 +155,7 @@ TEST(JudgeStepTest, SeesAFirewallThatCameBackAndARuleThatWent) {
 
 TEST(JudgeStepTest, SeesAFirewallThatStartsAtTheNextBootAlone) {
   HostFacts facts = GoodFacts("node-01");
-  facts.mutable_ufw()->mutable_installed()->set_value(true);
-  facts.mutable_ufw()->mutable_active()->set_value(false);
-  facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(true);
+  *facts.mutable_ufw() = InstalledFirewall(false, true);
   EXPECT_EQ(WhyNotSo(StopStep(UFW), facts),
             "ufw: starts at boot = yes, not no");
 }
@@ -167,12 +165,10 @@ TEST(JudgeStepTest, SeesPortsThatFirewalldHasNowOrPermanentlyAlone) {
   const PlanStep open = OpenStep(FIREWALLD, port);
   HostFacts facts = GoodFacts("node-01");
   FirewallFacts* firewalld = facts.mutable_firewalld();
-  firewalld->mutable_installed()->set_value(true);
-  firewalld->mutable_active()->set_value(true);
+  *firewalld = InstalledFirewall(true, true);
   AllowedFact* now = firewalld->mutable_allowed();
   AllowedFact* stored = firewalld->mutable_allowed_permanently();
   *now->mutable_value()->add_ports() = port;
-  stored->mutable_value();
   EXPECT_EQ(
       WhyNotSo(open, facts),
       "firewalld: lets in permanently = , not 22-22/tcp from 10.0.0.0/24");

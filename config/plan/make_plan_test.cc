@@ -94,9 +94,7 @@ TEST(MakePlanTest, OrdersTheFamiliesAndStatesPreconditionAndUndo) {
   DeviceOf(&facts, 0)->mutable_tls()->mutable_value()->set_enabled(true);
   facts.mutable_kernel()->mutable_somaxconn()->set_value(1);
   SetAtBoot(facts.mutable_kernel()->mutable_somaxconn_at_boot(), "", "");
-  facts.mutable_ufw()->mutable_installed()->set_value(true);
-  facts.mutable_ufw()->mutable_active()->set_value(true);
-  facts.mutable_ufw()->mutable_enabled_at_boot()->set_value(true);
+  *facts.mutable_ufw() = InstalledFirewall(true, true);
   const HostPlan plan = MakePlan(GoodSpec(), {&facts}).hosts(0);
   std::vector<std::string> order;
   for (const PlanStep& step : plan.steps()) {
@@ -252,15 +250,21 @@ TEST(MakePlanTest, BlocksAHostWhoseProcSysIsReadOnly) {
   EXPECT_EQ(plan.blocked(0).fix(), Say("plan-say-run-on-host"));
 }
 
+// Adds a step as planners do, which rests on the fact of its own name.
+void Add(const PlanStep& step, HostPlanBuilder* builder) {
+  PlanStep* const added = builder->AddStep(step.setting(), step.from(),
+                                           step.to(), {GoalName(step)});
+  *added->mutable_target() = step.target();
+  added->set_kind(step.kind());
+}
+
 TEST(HostPlanBuilderTest, NumbersStepsAndKeepsTheirFactsOnceAndSorted) {
   const HostFacts facts = GoodFacts("node-01");
   HostPlanBuilder builder(facts);
   builder.AddStep(kTlsSetting, "on", "off", {"device 1: tls", "device 0: tls"})
       ->mutable_target()
       ->set_device(1);
-  builder.AddStep(kTlsSetting, "on", "off", {"device 0: tls"})
-      ->mutable_target()
-      ->set_device(0);
+  Add(DeviceStep(0, kTlsSetting, "on", "off"), &builder);
   const HostPlan plan = builder.Finish();
   EXPECT_EQ(plan.host(), "node-01");
   EXPECT_EQ(plan.steps(1).id(), 2u);
@@ -290,21 +294,9 @@ class AllowedStepsTest : public testing::Test {
       facts_.mutable_allows()->add_kinds(kind);
     }
     HostPlanBuilder builder(facts_);
-    if (repair) {
-      builder
-          .AddStep(kFormSetting, "add the final newline", kGoodForm,
-                   {"hccn.conf: form"})
-          ->mutable_target()
-          ->set_file(kHccnConfFile);
-    }
-    builder
-        .AddStep(kGatewaySetting, "10.0.0.9", "10.0.0.254",
-                 {"device 1: gateway"})
-        ->mutable_target()
-        ->set_device(1);
-    builder.AddStep(kRunningSetting, "128", "65535", {"net.core.somaxconn"})
-        ->mutable_target()
-        ->set_kernel_parameter("net.core.somaxconn");
+    if (repair) Add(FormStep("add the final newline", ""), &builder);
+    Add(DeviceStep(1, kGatewaySetting, "10.0.0.9", "10.0.0.254"), &builder);
+    Add(RunningStep("net.core.somaxconn", "128", "65535"), &builder);
     return builder.Finish();
   }
 
@@ -322,9 +314,7 @@ class AllowedStepsTest : public testing::Test {
 TEST_F(AllowedStepsTest, KeepsThemAllOnAHostThatDoesNotTell) {
   facts_.clear_allows();
   HostPlanBuilder builder(facts_);
-  builder.AddStep(kRunningSetting, "1", "2", {"net.core.somaxconn"})
-      ->mutable_target()
-      ->set_kernel_parameter("net.core.somaxconn");
+  Add(RunningStep("net.core.somaxconn", "1", "2"), &builder);
   EXPECT_EQ(builder.Finish().steps_size(), 1);
 }
 
@@ -531,11 +521,8 @@ TEST(CountPlanTest, KnowsWhenAddressesOfMoreThanATenthOfTheHostsChange) {
 // The steps of one host, as planners add them, narrowed to a selection.
 class NarrowTest : public testing::Test {
  protected:
-  void Add(const PlanStep& step) {
-    PlanStep* const added = builder_.AddStep(step.setting(), step.from(),
-                                             step.to(), {GoalName(step)});
-    *added->mutable_target() = step.target();
-    added->set_kind(step.kind());
+  void Plan(const std::vector<PlanStep>& steps) {
+    for (const PlanStep& step : steps) Add(step, &builder_);
   }
 
   // The names of the steps that are left.
@@ -564,8 +551,8 @@ PlanSelection OfSetting(const std::string& setting) {
 }
 
 TEST_F(NarrowTest, LeavesAskedStepsNumberedAndRestingOnTheirFactsAlone) {
-  Add(DeviceStep(0, kTlsSetting, "on", "off"));
-  Add(RunningStep("net.core.somaxconn", "128", "65535"));
+  Plan({DeviceStep(0, kTlsSetting, "on", "off"),
+        RunningStep("net.core.somaxconn", "128", "65535")});
   PlanSelection selection;
   selection.words = {"sysctl"};
   selection.kinds = {CHANGE_SYSCTL};
@@ -577,12 +564,12 @@ TEST_F(NarrowTest, LeavesAskedStepsNumberedAndRestingOnTheirFactsAlone) {
 }
 
 TEST_F(NarrowTest, AddsTheStepsThatAnAskedOneNeeds) {
-  Add(FormStep("add the final newline", std::string(64, 'a')));
-  Add(AddressStep(1, "10.0.0.2/255.255.255.0", "10.0.0.3/255.255.255.0", ""));
-  Add(AddressStep(0, "10.0.0.1/255.255.255.0", "10.0.0.2/255.255.255.0", ""));
-  Add(DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.0.254"));
-  Add(DeviceStep(0, kMtuSetting, "1500", "9000"));
-  Add(RunningStep("net.core.somaxconn", "128", "65535"));
+  Plan({FormStep("add the final newline", std::string(64, 'a')),
+        AddressStep(1, "10.0.0.2/255.255.255.0", "10.0.0.3/255.255.255.0", ""),
+        AddressStep(0, "10.0.0.1/255.255.255.0", "10.0.0.2/255.255.255.0", ""),
+        DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.0.254"),
+        DeviceStep(0, kMtuSetting, "1500", "9000"),
+        RunningStep("net.core.somaxconn", "128", "65535")});
   EXPECT_EQ(Narrow(OfSetting(kGatewaySetting)),
             (Texts{"hccn.conf: form", "device 1: address", "device 0: address",
                    "device 0: gateway"}));
@@ -591,16 +578,16 @@ TEST_F(NarrowTest, AddsTheStepsThatAnAskedOneNeeds) {
 }
 
 TEST_F(NarrowTest, AddsTheGatewayThatAnAddressDropsAndNoOtherDevices) {
-  Add(AddressStep(0, "10.0.0.1/255.255.255.0", "10.0.1.2/255.255.255.0", ""));
-  Add(DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.1.254"));
-  Add(DeviceStep(1, kGatewaySetting, "10.0.0.253", "10.0.0.254"));
+  Plan({AddressStep(0, "10.0.0.1/255.255.255.0", "10.0.1.2/255.255.255.0", ""),
+        DeviceStep(0, kGatewaySetting, "10.0.0.254", "10.0.1.254"),
+        DeviceStep(1, kGatewaySetting, "10.0.0.253", "10.0.0.254")});
   EXPECT_EQ(Narrow(OfSetting(kAddressSetting)),
             (Texts{"device 0: address", "device 0: gateway"}));
 }
 
 TEST_F(NarrowTest, NeedsNothingForWhatStandsAlone) {
-  Add(DeviceStep(0, kGatewaySetting, "10.0.0.253", "10.0.0.254"));
-  Add(DeviceStep(0, kMtuSetting, "1500", "9000"));
+  Plan({DeviceStep(0, kGatewaySetting, "10.0.0.253", "10.0.0.254"),
+        DeviceStep(0, kMtuSetting, "1500", "9000")});
   EXPECT_EQ(Narrow(OfSetting(kMtuSetting)), Texts{"device 0: mtu"});
 }
 

@@ -152,14 +152,6 @@ TEST_F(FirstRecoveryTest, UndoesAlsoWhereTheAuditFileCannotBeWritten) {
                                   HasSubstr(kCutOffLine)));
 }
 
-TEST_F(FirstRecoveryTest, TellsOfAnUndoBesideAJournalThatIsDamaged) {
-  files().Put("/var/lib/clusterd/apply/old.journal", "no journal\n");
-  Start().Run();
-  EXPECT_THAT(log_.Lines(),
-              AllOf(HasSubstr(kCutOffLine), HasSubstr("old.journal")));
-  EXPECT_THAT(Audited(), SizeIs(2));
-}
-
 // agent.yaml had /srv/state, and is now unreadable.
 TEST_F(FirstRecoveryTest, LooksWhereTheLastStartHadItsState) {
   MoveJournals("/srv/state");

@@ -171,8 +171,7 @@ TEST_F(ApplierConfirmTest, CanBeExtendedUpToADayInAll) {
   EXPECT_EQ(over.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(over.message()), HasSubstr("expected at most 24h"));
   // Thousands of extensions would make the journal too long to be read.
-  EXPECT_EQ(Confirm(absl::Seconds(59)).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(Confirm(absl::Seconds(59)).status()));
   clock().Advance(absl::Minutes(1));
   EXPECT_TRUE(Reverts());
 }

@@ -213,11 +213,9 @@ TEST(PlanNamespaceTest, RefusesWhatItCannotEnter) {
   ContainerHost container;
   const HostPlan plan = container.Plan();
   container.namespaces.Fail(absl::UnavailableError("docker does not answer"));
-  EXPECT_EQ(container.Apply(plan).status().code(),
-            absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(absl::IsUnavailable(container.Apply(plan).status()));
   container.has_access = false;
-  EXPECT_EQ(container.Apply(plan).status().code(),
-            absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(absl::IsUnimplemented(container.Apply(plan).status()));
 }
 
 TEST(PlanNamespaceTest, UndoesAStepThatDidNotTake) {
@@ -256,8 +254,7 @@ TEST(PlanNamespaceTest, KnowsAnotherNamespaceThatGotTheSameInode) {
     ContainerHost container;
     const HostPlan plan = container.Plan();
     container.namespaces.BeAnother(rebooted);
-    EXPECT_EQ(container.Apply(plan).status().code(),
-              absl::StatusCode::kAborted);
+    EXPECT_TRUE(absl::IsAborted(container.Apply(plan).status()));
     EXPECT_EQ(container.namespaces.value(), "4096");
 
     ASSERT_EQ(container.Apply(container.Plan())->outcome(),
@@ -304,8 +301,7 @@ TEST(PlanNamespaceTest, CanBeAskedAgainWhenTheEngineDidNotAnswer) {
   ContainerHost container;
   ASSERT_TRUE(container.Apply(container.Plan()).ok());
   container.namespaces.Fail(absl::UnavailableError("docker does not answer"));
-  EXPECT_EQ(container.Rollback().status().code(),
-            absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(absl::IsUnavailable(container.Rollback().status()));
   container.namespaces.Fail(absl::OkStatus());
   EXPECT_EQ(container.Rollback()->outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_EQ(container.namespaces.value(), "4096");

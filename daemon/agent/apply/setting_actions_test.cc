@@ -208,13 +208,12 @@ TEST(SetOnDeviceTest, StopsInAMapAtTheCommandThatChangesNothing) {
   const auto done = test.Run(step);
   EXPECT_EQ(MapCommands(test), (std::vector<std::string>{"3 tc 1", "33 tc 1"}));
   EXPECT_EQ(done.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(done.status().message().find(
-                Say("msg-step-not-set",
+  EXPECT_THAT(
+      std::string(done.status().message()),
+      HasSubstr(Say("msg-step-not-set",
                     Worded("plan-say-is-expected", "device 1: DSCP to TC",
                            "3:1", "3:1,33:1,46:2"),
-                    "")),
-            absl::string_view::npos)
-      << done.status();
+                    "")));
   test.device(1).fault = FakeMachine::Fault::kNone;
   EXPECT_TRUE(test.actions.Restore(test.issuer.token(), *saved).empty());
   EXPECT_EQ(test.scenario->machine.State("/var/lib/clusterd"), before);
@@ -270,11 +269,9 @@ TEST(SetOnDeviceTest, FailsOnEverySuccessThatIsNone) {
     Runner test;
     test.device(1).fault = fault;
     const auto done = test.Run(Gateway(1, "10.20.0.9"));
-    EXPECT_EQ(done.status().code(), absl::StatusCode::kFailedPrecondition)
-        << static_cast<int>(fault);
-    EXPECT_NE(done.status().message().find("the tool said"),
-              absl::string_view::npos)
-        << done.status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(done.status()));
+    EXPECT_THAT(std::string(done.status().message()),
+                HasSubstr("the tool said"));
   }
 }
 
@@ -283,11 +280,9 @@ TEST(SetOnDeviceTest, SeesThatAFailureHasActedAfterAll) {
   test.device(1).fault = Fault::kActsAndFails;
   const auto done = test.Run(Gateway(1, "10.20.0.9"));
   EXPECT_EQ(test.device(1).gateway, "10.20.0.9");
-  EXPECT_NE(done.status().message().find(Say("plan-say-is-expected",
-                                             "/etc/hccn.conf: gateway_1",
-                                             "10.20.0.1", "10.20.0.9")),
-            absl::string_view::npos)
-      << done.status();
+  EXPECT_THAT(std::string(done.status().message()),
+              HasSubstr(Say("plan-say-is-expected", "/etc/hccn.conf: gateway_1",
+                            "10.20.0.1", "10.20.0.9")));
 }
 
 TEST(SetOnDeviceTest, IsContentWhenDeviceAndFileAreRightWhateverTheStatus) {
@@ -348,8 +343,8 @@ TEST(IsAlreadySoTest, TakesAGatewayThatIsGoneForOneThatAnAddressDropped) {
 TEST(IsAlreadySoTest, CannotTellASilentDevice) {
   Runner test;
   test.device(1).fault = Fault::kSilent;
-  EXPECT_EQ(test.actions.IsAlreadySo(Gateway(1, "10.20.0.9")).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      test.actions.IsAlreadySo(Gateway(1, "10.20.0.9")).status()));
 }
 
 TEST(SetOnDeviceTest, WaitsBoundedForWhoHoldsHccnConf) {
@@ -364,9 +359,8 @@ TEST(SetOnDeviceTest, WaitsBoundedForWhoHoldsHccnConf) {
 TEST(SetAtBootTest, RefusesToReplaceALinkBySysctlFile) {
   Runner test;
   test.files().PutLink(kSysctlFile);
-  EXPECT_EQ(
-      test.Run(AtBootStep(kSomaxconnKey, "none", "65535")).status().code(),
-      absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      test.Run(AtBootStep(kSomaxconnKey, "none", "65535")).status()));
 }
 
 TEST(SaveTest, SavesEachThingOnceBeforeItIsTouchedFirst) {
@@ -411,8 +405,8 @@ TEST(SaveTest, RefusesADeviceThatCouldNotBePutBack) {
   test.device(1).fault = Fault::kSilent;
   const auto saved = test.actions.Save(Gateway(1, "10.20.0.9"));
   EXPECT_EQ(saved.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(saved.status().message().find("could not be put back"),
-            absl::string_view::npos);
+  EXPECT_THAT(std::string(saved.status().message()),
+              HasSubstr("could not be put back"));
 }
 
 std::string SavedValues(const std::vector<SavedResource>& all) {

@@ -80,15 +80,6 @@ TEST(SharedGatewayTest, WhatIsAppliedStandsAndARollbackGivesAllBack) {
                                         "device 1: gateway", "10.1.0.254"))));
 }
 
-TEST(SharedGatewayTest, AnApplyAgainIsAlreadySo) {
-  auto scenario = SharedGateway();
-  const HostPlan plan = scenario->Plan();
-  ASSERT_TRUE(scenario->Apply().ok());
-  EXPECT_EQ(
-      Got(scenario->MakeApplier()->Apply(RequestFor(plan, "a2"))).outcome(),
-      ApplyResult::NOTHING_TO_DO);
-}
-
 TEST(SharedGatewayTest, ADeviceWhoseGatewayGoesMustBeIdleToo) {
   auto scenario = SharedGateway();
   Applier applier(

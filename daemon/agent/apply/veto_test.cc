@@ -1,5 +1,6 @@
 #include "daemon/agent/apply/veto.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -78,14 +79,12 @@ TEST(VetoTest, RefusesAMistypedWordWithItsPlaceAndTheNearest) {
   const auto allows = Parse("allow: [observe, sysctls]\nalow: 1\n");
   ASSERT_FALSE(allows.ok());
   EXPECT_EQ(allows.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(allows.status().message().find("agent.yaml:1:18"),
-            absl::string_view::npos)
-      << allows.status();
-  EXPECT_NE(allows.status().message().find("did you mean \"sysctl\""),
-            absl::string_view::npos)
-      << allows.status();
-  EXPECT_NE(allows.status().message().find("agent.yaml:2:1"),
-            absl::string_view::npos);
+  EXPECT_THAT(std::string(allows.status().message()),
+              ::testing::HasSubstr("agent.yaml:1:18"));
+  EXPECT_THAT(std::string(allows.status().message()),
+              ::testing::HasSubstr("did you mean \"sysctl\""));
+  EXPECT_THAT(std::string(allows.status().message()),
+              ::testing::HasSubstr("agent.yaml:2:1"));
 }
 
 TEST(VetoTest, RefusesATextInPlaceOfAList) {

@@ -99,6 +99,20 @@ std::vector<std::string> StepTexts(const std::vector<PlanStep>& steps) {
   return texts;
 }
 
+std::vector<std::string> BlockedReasons(const HostPlan& plan) {
+  std::vector<std::string> reasons = StepTexts(plan);
+  if (!reasons.empty()) return reasons;
+  for (const auto& each : plan.blocked()) reasons.push_back(each.reason());
+  return reasons;
+}
+
+std::vector<std::string> BlockedTexts(const HostPlan& plan) {
+  std::vector<std::string> texts = StepTexts(plan);
+  if (!texts.empty()) return texts;
+  for (const auto& each : plan.blocked()) texts.push_back(BlockedText(each));
+  return texts;
+}
+
 std::string BlockedAs(const std::string& change, const FindingValue& reason,
                       const FindingValue& fix) {
   return absl::StrCat(change, " cannot be planned: ", EnglishText(reason), "; ",

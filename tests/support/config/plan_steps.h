@@ -38,6 +38,11 @@ PlanStep FormStep(const std::string& repairs, const std::string& sha256);
 std::vector<std::string> StepTexts(const HostPlan& plan);
 std::vector<std::string> StepTexts(const std::vector<PlanStep>& steps);
 
+// The reason, or the whole text, of each blocked change of a plan without
+// steps; of another one its steps.
+std::vector<std::string> BlockedReasons(const HostPlan& plan);
+std::vector<std::string> BlockedTexts(const HostPlan& plan);
+
 // What BlockedText says of a change that is blocked so; `change` e.g. "device
 // 1: gateway 10.0.0.254".
 std::string BlockedAs(const std::string& change, const FindingValue& reason,
