@@ -3,12 +3,12 @@
 #include <sstream>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "config/plan/settings.h"
 #include "config/words/number_text.h"
 #include "config/words/words.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 #include "tests/support/client/sample_plan.h"
@@ -16,6 +16,9 @@
 
 namespace clusterd {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Printed(const ClusterPlan& plan, const Style& style = Utf8(),
                     bool verbose = false) {
@@ -77,7 +80,7 @@ TEST(PlanTableTest, TellsWhatOnlyLeavesOutFromWhatNoStepMends) {
                            "  left out by --only  firewall\n",
                            "node02\n"
                            "  no step fixes   firewall\n"}) {
-    EXPECT_TRUE(absl::StrContains(printed, part)) << printed;
+    EXPECT_THAT(printed, HasSubstr(part));
   }
 }
 
@@ -114,16 +117,15 @@ TEST(PlanTableTest, FoldsBlockedStepsAsItFoldsChanges) {
     }
   }
   const std::string folded = Printed(plan);
-  EXPECT_TRUE(absl::StrContains(
-      folded,
-      absl::StrCat("\nnode[03-04]\n  blocked         ",
-                   Say("plan-changes-on", Count(32, "change"), "devices 0-7"),
-                   "\n                  reason  not allowed\n                  "
-                   "fix     allow it\n")))
-      << folded;
-  EXPECT_FALSE(absl::StrContains(folded, "address 15"));
-  EXPECT_TRUE(absl::StrContains(Printed(plan, Utf8(), /*verbose=*/true),
-                                "node04: address 15"));
+  EXPECT_THAT(folded,
+              HasSubstr(absl::StrCat(
+                  "\nnode[03-04]\n  blocked         ",
+                  Say("plan-changes-on", Count(32, "change"), "devices 0-7"),
+                  "\n                  reason  not allowed\n                  "
+                  "fix     allow it\n")));
+  EXPECT_THAT(folded, Not(HasSubstr("address 15")));
+  EXPECT_THAT(Printed(plan, Utf8(), /*verbose=*/true),
+              HasSubstr("node04: address 15"));
 }
 
 TEST(PlanTableTest, SaysOnceWhatIsTrueOfBothHostsAndApartWhatIsNot) {
@@ -135,35 +137,31 @@ TEST(PlanTableTest, SaysOnceWhatIsTrueOfBothHostsAndApartWhatIsNot) {
       DeviceStep(0, "detect address", "0.0.0.0", "10.0.0.254");
   plan.mutable_hosts(1)->add_blocked()->set_what("ufw");
   const std::string printed = Printed(plan);
-  EXPECT_TRUE(absl::StrContains(
-      printed, absl::StrCat("\nnode[01-02]\n  sysctl          ",
-                            StepText(plan.hosts(0).steps(0)), "\n")))
-      << printed;
-  EXPECT_TRUE(absl::StrContains(
-      printed, absl::StrCat("\nnode01\n  device-address  ",
-                            StepText(plan.hosts(0).steps(1)), "\n")))
-      << printed;
-  EXPECT_TRUE(absl::StrContains(printed, "\nnode02\n  blocked")) << printed;
+  EXPECT_THAT(printed,
+              HasSubstr(absl::StrCat("\nnode[01-02]\n  sysctl          ",
+                                     StepText(plan.hosts(0).steps(0)), "\n")));
+  EXPECT_THAT(printed,
+              HasSubstr(absl::StrCat("\nnode01\n  device-address  ",
+                                     StepText(plan.hosts(0).steps(1)), "\n")));
+  EXPECT_THAT(printed, HasSubstr("\nnode02\n  blocked"));
 }
 
 TEST(PlanTableTest, TellsStepsWithOtherConsequencesApart) {
   ClusterPlan plan = SysctlPlan(Nodes(2));
   plan.mutable_hosts(1)->mutable_steps(0)->set_id(9);
-  EXPECT_FALSE(absl::StrContains(Printed(plan), "\nnode01\n"));
+  EXPECT_THAT(Printed(plan), Not(HasSubstr("\nnode01\n")));
   plan.mutable_hosts(1)->mutable_steps(0)->add_consequences(
       "something is lost");
-  EXPECT_TRUE(absl::StrContains(Printed(plan), "\nnode01\n"));
-  EXPECT_TRUE(absl::StrContains(Printed(plan), "\nnode02\n"));
+  EXPECT_THAT(Printed(plan), HasSubstr("\nnode01\n"));
+  EXPECT_THAT(Printed(plan), HasSubstr("\nnode02\n"));
 }
 
 TEST(PlanTableTest, AddsPreconditionAndUndoOnRequest) {
   const std::string printed = Printed(FoldedPlan(), Utf8(), /*verbose=*/true);
-  EXPECT_TRUE(
-      absl::StrContains(printed,
-                        "4096 -> 65535\n"
+  EXPECT_THAT(printed,
+              HasSubstr("4096 -> 65535\n"
                         "                  if      net.core.somaxconn is 4096\n"
-                        "                  undo    write 4096\n"))
-      << printed;
+                        "                  undo    write 4096\n"));
 }
 
 TEST(PlanTableTest, NamesTheDevicesOfAConsequence) {
@@ -175,8 +173,7 @@ TEST(PlanTableTest, NamesTheDevicesOfAConsequence) {
     step = DeviceStep(device, "tls", "on", "off");
     step.add_consequences("lost");
   }
-  EXPECT_TRUE(absl::StrContains(Printed(plan), "  also: devices 0-2: lost\n"))
-      << Printed(plan);
+  EXPECT_THAT(Printed(plan), HasSubstr("  also: devices 0-2: lost\n"));
 }
 
 TEST(PlanTableTest, SaysThatThereIsNothingToDo) {
@@ -192,8 +189,8 @@ TEST(PlanTableTest, NamesTheNamespaceThatItIsFor) {
     host.mutable_network_namespace()->set_container("train-1");
   }
   EXPECT_EQ(PlanNamespace(plan), "container:train-1");
-  EXPECT_TRUE(absl::StrContains(Printed(plan),
-                                "\nnetwork namespace container:train-1\n"));
+  EXPECT_THAT(Printed(plan),
+              HasSubstr("\nnetwork namespace container:train-1\n"));
   plan.mutable_hosts(0)->clear_network_namespace();
   EXPECT_EQ(PlanNamespace(plan), "several");
 }
@@ -209,13 +206,12 @@ TEST(PlanTableTest, StaysReadableWhenEveryHostDiffers) {
   const std::string printed = Printed(plan);
   EXPECT_LT(std::vector<std::string>(absl::StrSplit(printed, '\n')).size(),
             300u);
-  EXPECT_TRUE(absl::StrContains(
-      printed,
-      Say("plan-more-groups", Count(1113, "more group"), Count(1113, "host"))))
-      << printed;
-  EXPECT_TRUE(absl::StrContains(printed, Say("plan-more-notes", 1112)));
-  EXPECT_TRUE(absl::StrContains(Printed(plan, Utf8(), /*verbose=*/true),
-                                "net.core.somaxconn: 1151 -> 65535"));
+  EXPECT_THAT(printed,
+              HasSubstr(Say("plan-more-groups", Count(1113, "more group"),
+                            Count(1113, "host"))));
+  EXPECT_THAT(printed, HasSubstr(Say("plan-more-notes", 1112)));
+  EXPECT_THAT(Printed(plan, Utf8(), /*verbose=*/true),
+              HasSubstr("net.core.somaxconn: 1151 -> 65535"));
 }
 
 TEST(PlanTableTest, IsSafeForATerminalAndAsciiWhereAsked) {
@@ -251,8 +247,8 @@ TEST(PlanTableTest, SaysInTheUsersLanguageWhatAStepNeedsAndHowItIsUndone) {
   const InLanguage chinese(Language::kChinese);
   const std::string text =
       Printed(SysctlPlan({"node01"}), Utf8(), /*verbose=*/true);
-  EXPECT_TRUE(absl::StrContains(text, "net.core.somaxconn 为 4096")) << text;
-  EXPECT_TRUE(absl::StrContains(text, "写回 4096")) << text;
+  EXPECT_THAT(text, HasSubstr("net.core.somaxconn 为 4096"));
+  EXPECT_THAT(text, HasSubstr("写回 4096"));
 }
 
 TEST(PlanShortTest, NamesNoClusterWhereNoneIsSet) {
@@ -266,15 +262,14 @@ TEST(PlanTableTest, SaysThatApplyAsksForTheNameWhereManyAddressesChange) {
   *plan.mutable_hosts(1)->add_steps() = DeviceStep(
       0, kAddressSetting, "10.0.0.3/255.255.255.0", "10.0.0.2/255.255.255.0");
   plan.set_cluster_hosts(4);
-  EXPECT_TRUE(absl::StrContains(
+  EXPECT_THAT(
       Printed(plan),
-      absl::StrCat(
+      HasSubstr(absl::StrCat(
           "\nAddresses: ",
           Say("plan-asks-name", Say("plan-readdressed", 1, Count(4, "host"))),
-          "\nPLAN: ")))
-      << Printed(plan);
+          "\nPLAN: ")));
   plan.set_cluster_hosts(10);
-  EXPECT_FALSE(absl::StrContains(Printed(plan), "Addresses: "));
+  EXPECT_THAT(Printed(plan), Not(HasSubstr("Addresses: ")));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/plan/hccn_conf_text.h"
 #include "config/plan/named_facts.h"
@@ -21,6 +20,7 @@ namespace clusterd {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::StartsWith;
 
 TEST(MakePlanTest, IsEmptyWhereNothingIsToBeDone) {
   const HostFacts first = GoodFacts("node-01");
@@ -210,8 +210,7 @@ TEST(MakePlanInNamespaceTest, NotesThatHostAndContainerAreOne) {
   const HostPlan plan = PlanContainer(facts);
   ASSERT_EQ(plan.notes_size(), 1);
   EXPECT_EQ(plan.notes_said().values(0).words(), "plan-say-also-at-boot");
-  EXPECT_TRUE(absl::StartsWith(plan.notes(0), "container train-1 on node-01 "))
-      << plan.notes(0);
+  EXPECT_THAT(plan.notes(0), StartsWith("container train-1 on node-01 "));
 }
 
 TEST(MakePlanInNamespaceTest, PlansNothingOnFactsOfAnotherNamespace) {

@@ -109,6 +109,10 @@ TEST(ParseAgentFlagsTest, NamedFileIsReadInPlaceOfTheDefaultOne) {
   const std::string named = root + "/etc/clusterd/b.yaml";
   EXPECT_THAT(Refused({"--root", root.c_str(), "--config", named.c_str()}),
               HasSubstr("not set: --controller;"));
+  // A recording reads no file that nobody named.
+  AgentFlags flags;
+  EXPECT_EQ(Parse({"--root", root.c_str(), "--record"}, &flags), std::nullopt);
+  EXPECT_EQ(flags.config, "");
 }
 
 TEST(ParseAgentFlagsTest, HostAloneTakesItsCertificateWhereItHasOne) {
@@ -125,13 +129,6 @@ TEST(ParseAgentFlagsTest, HostAloneTakesItsCertificateWhereItHasOne) {
   flags = AgentFlags();
   ASSERT_EQ(Parse({"--root", root.c_str(), "--once"}, &flags), std::nullopt);
   EXPECT_EQ(flags.tls.certificate, "");
-}
-
-TEST(ParseAgentFlagsTest, RecordingReadsNoFileThatNobodyNamed) {
-  const std::string root = RootWith({{"agent.yaml", "clutser: demo\n"}});
-  AgentFlags flags;
-  EXPECT_EQ(Parse({"--root", root.c_str(), "--record"}, &flags), std::nullopt);
-  EXPECT_EQ(flags.config, "");
 }
 
 TEST(ParseAgentFlagsTest, PrintsMistakesOfTheFile) {
@@ -174,7 +171,13 @@ TEST(ParseAgentFlagsTest, HelpFitsEightyColumnsAndNamesTheExitStatuses) {
   EXPECT_THAT(help, HasSubstr("drift_interval"));
 }
 
-TEST(ParseAgentConfigTest, ReadsEveryKey) {
+TEST(ParseAgentConfigTest, ReadsEveryKeyThatTheFileHas) {
+  const auto rest = ParseAgentConfig("agent.yaml", "cluster: demo\n");
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  EXPECT_EQ(rest->controller, "");
+  EXPECT_EQ(rest->state, "");
+  EXPECT_EQ(KindsOf(rest->allows), "observe");
+
   const auto config = ParseAgentConfig("agent.yaml",
                                        "# of this host\n"
                                        "controller: head.example:7443\n"
@@ -194,14 +197,6 @@ TEST(ParseAgentConfigTest, ReadsEveryKey) {
   EXPECT_EQ(config->socket, "/run/clusterd/agent.sock");
   EXPECT_EQ(config->state, "/srv/clusterd");
   EXPECT_EQ(KindsOf(config->allows), "observe, sysctl");
-}
-
-TEST(ParseAgentConfigTest, LeavesOutWhatTheFileDoesNotSay) {
-  const auto config = ParseAgentConfig("agent.yaml", "cluster: demo\n");
-  ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->controller, "");
-  EXPECT_EQ(config->state, "");
-  EXPECT_EQ(KindsOf(config->allows), "observe");
 }
 
 TEST(ParseAgentConfigTest, NamesEveryMistakeWithItsPlace) {

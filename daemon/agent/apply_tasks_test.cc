@@ -99,6 +99,14 @@ class ApplyTasksTest : public ::testing::Test {
     scenario_ = CrashedScenario();
     Restart();
   }
+  // A new process on a machine that nothing was applied to; its state.
+  std::map<std::string, std::string> RestartUntouched() {
+    tasks_.reset();
+    scenario_ = OpenUfwScenario();
+    Restart();
+    tasks_->Recover();
+    return scenario_->State();
+  }
   // Begins apply a1, which waits after its first step.
   void BeginHeld(Answer* answer) {
     tasks_->Apply(
@@ -451,11 +459,7 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
   int cut_off = 0;
   for (uint64_t bytes = 200; bytes < 40000; bytes += 700) {
     SCOPED_TRACE(bytes);
-    tasks_.reset();
-    scenario_ = OpenUfwScenario();
-    Restart();
-    tasks_->Recover();
-    const auto before = scenario_->State();
+    const auto before = RestartUntouched();
     const ApplyTask task = Task("a1");
     machine().files().SetFreeBytes(bytes);
     if (Apply(task).outcome() == ApplyResult::APPLIED) break;
@@ -485,11 +489,7 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInARollback) {
   int cut_off = 0;
   for (uint64_t bytes = 50; bytes < 3000; bytes += 150) {
     SCOPED_TRACE(bytes);
-    tasks_.reset();
-    scenario_ = OpenUfwScenario();
-    Restart();
-    tasks_->Recover();
-    const auto before = scenario_->State();
+    const auto before = RestartUntouched();
     ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
     machine().files().SetFreeBytes(bytes);
     RollBack("a1");
@@ -534,7 +534,10 @@ TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {
 
 // A stream can lose answers, and a refusal has no journal.
 TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
+  EXPECT_FALSE(tasks_->Past().knows_all());
   tasks_->Recover();
+  EXPECT_TRUE(tasks_->Past().knows_all());
+  EXPECT_EQ(tasks_->Past().at_work(), "");
   ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
   ASSERT_EQ(tasks_->Past().results_size(), 1);
   EXPECT_FALSE(tasks_->Past().results(0).of_rollback());
@@ -551,6 +554,7 @@ TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
   EXPECT_THAT(past.results(1).error(), HasSubstr("process 4711"));
   EXPECT_EQ(past.results(2).apply_id(), "a9");
   EXPECT_TRUE(past.results(2).no_journal());
+  EXPECT_THAT(past.journals(), ElementsAre("a1"));
   users_ = std::vector<DeviceUser>();
   ASSERT_EQ(RollBack("a1").outcome(), ApplyResult::ROLLED_BACK);
   past = tasks_->Past();
@@ -562,17 +566,6 @@ TEST_F(ApplyTasksTest, RemembersWhatItRefused) {
   for (int i = 0; i < 40; ++i) RollBack(absl::StrCat("b", i));
   EXPECT_EQ(tasks_->Past().results_size(), 9);
   EXPECT_EQ(tasks_->Past().results(8).apply_id(), "b39");
-}
-
-TEST_F(ApplyTasksTest, TellsWhichAppliesHaveAJournalOnceItKnows) {
-  EXPECT_FALSE(tasks_->Past().knows_all());
-  tasks_->Recover();
-  EXPECT_TRUE(tasks_->Past().knows_all());
-  EXPECT_THAT(tasks_->Past().journals(), IsEmpty());
-  EXPECT_EQ(tasks_->Past().at_work(), "");
-  ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
-  ASSERT_EQ(RollBack("a9").outcome(), ApplyResult::REFUSED);
-  EXPECT_THAT(tasks_->Past().journals(), ElementsAre("a1"));
 }
 
 TEST_F(ApplyTasksTest, TellsNothingOfTheApplyThatIsAtWork) {

@@ -220,21 +220,13 @@ TEST(ApplierTest, RefusesADeviceInUseUnlessForcedAndKeepsThatOnRecord) {
   ASSERT_EQ(states->size(), 1u);
   EXPECT_EQ((*states)[0].begin.forced_size(), 1);
   EXPECT_EQ((*states)[0].begin.actor(), "spiffe://demo/user/ada");
-}
-
-TEST(ApplierTest, RefusesWhenItCannotBeToldWhoUsesADevice) {
-  Host host;
   host.users = absl::UnavailableError("no /dev");
-  EXPECT_TRUE(Says(host.Apply().status(), "is not known: no /dev"));
-}
-
-TEST(ApplierTest, DoesNotAskAboutDevicesThatThePlanLeavesAlone) {
-  Host host;
-  host.users = std::vector<DeviceUser>{{1, 4711, "python3"}};
-  host.scenario->spec.mutable_servers(0)->clear_devices();
-  host.scenario->spec.clear_tls();
-  host.machine().files().Put("/etc/hccn.conf", "");
-  EXPECT_EQ(host.Apply()->outcome(), ApplyResult::APPLIED);
+  host.machine().sysctl()[kSomaxconnKey] = "128";
+  EXPECT_EQ(host.Apply("a3")->outcome(), ApplyResult::APPLIED)
+      << "it asks about devices that the plan leaves alone";
+  Host unknown;
+  unknown.users = absl::UnavailableError("no /dev");
+  EXPECT_TRUE(Says(unknown.Apply().status(), "is not known: no /dev"));
 }
 
 TEST(ApplierTest, LetsOneApplyRunAtATime) {
