@@ -109,11 +109,7 @@ TEST(RunVerdictTest, SaysThatAnApplyWasConfirmed) {
   EXPECT_EQ(RunWord(report), "ROLLED BACK");
   report.set_rollback(true);
   EXPECT_EQ(RunWord(report), "SUCCEEDED");
-}
-
-TEST(RunVerdictTest, DoesNotTrustANewerSchema) {
-  ApplyReport report =
-      ReportOf(ApplyReport::SUCCEEDED, {ResultOf("a", ApplyResult::APPLIED)});
+  // A newer schema is not trusted.
   report.set_schema_version(2);
   EXPECT_EQ(SupportedVerdict(report), UNKNOWN);
 }

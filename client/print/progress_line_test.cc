@@ -30,19 +30,13 @@ TEST(ProgressTextTest, CountsAnswersNotVerdictsAndNamesTheHostsStillAwaited) {
   EXPECT_EQ(ProgressText(Progress(), true),
             absl::StrCat(Say("now-progress", 1000, 2, 150), "; awaiting ",
                          Say("first-of", "node[3-5]", 147)));
-}
-
-TEST(ProgressTextTest, SaysNothingOfAwaitedHostsWhenThereAreNone) {
-  CheckProgress progress;
-  progress.set_answered(2);
-  EXPECT_EQ(ProgressText(progress, true), Say("now-progress", 2, 0, 0));
-}
-
-TEST(ProgressTextTest, SaysAtWhichPlaceOfTheQueueARunWaits) {
-  CheckProgress progress;
-  progress.set_pending(16);
-  progress.set_place(3);
-  EXPECT_EQ(ProgressText(progress, true), Say("now-queue-place", 3));
+  CheckProgress none_awaited;
+  none_awaited.set_answered(2);
+  EXPECT_EQ(ProgressText(none_awaited, true), Say("now-progress", 2, 0, 0));
+  CheckProgress queued;
+  queued.set_pending(16);
+  queued.set_place(3);
+  EXPECT_EQ(ProgressText(queued, true), Say("now-queue-place", 3));
 }
 
 TEST(ProgressTextTest, IsSafeForATerminal) {
@@ -87,6 +81,9 @@ TEST(ProgressLineTest, RewritesOneLineAndLeavesItEmpty) {
   }
   EXPECT_EQ(out.str(), absl::StrCat("\r\x1b[K", ProgressText(Progress(), false),
                                     "\r\x1b[K"));
+  std::ostringstream no_terminal;
+  ProgressLine(Style(), no_terminal).Show(ProgressText(Progress(), false));
+  EXPECT_EQ(no_terminal.str(), "");
 }
 
 TEST(ProgressLineTest, NeverTakesMoreThanOneLine) {
@@ -94,15 +91,6 @@ TEST(ProgressLineTest, NeverTakesMoreThanOneLine) {
   ProgressLine line(Window(30), out);
   line.Show(ProgressText(Progress(), false));
   EXPECT_EQ(out.str(), "\r\x1b[K1000 answered, 2 failed, 1...");
-}
-
-TEST(ProgressLineTest, PrintsNothingWhereNoLineCanBeRewritten) {
-  std::ostringstream out;
-  {
-    ProgressLine line(Style(), out);
-    line.Show(ProgressText(Progress(), false));
-  }
-  EXPECT_EQ(out.str(), "");
 }
 
 }  // namespace

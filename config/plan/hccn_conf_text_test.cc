@@ -27,7 +27,10 @@ TEST(HccnConfValueTest, IsTheFirstLineOfThatVeryKeyLikeInTheTool) {
   EXPECT_EQ(value("IPv6address_0=fd00::1\n"), "none");
 }
 
-TEST(RepairedRouteLineTest, AddsWhatTheToolWants) {
+TEST(RepairedRouteLineTest, AddsWhatTheToolWantsAndDoesNotGuess) {
+  EXPECT_FALSE(RepairedRouteLine("route_address_172.16.0.0_0=router"));
+  EXPECT_FALSE(RepairedRouteLine("gateway_0=10.0.0.253"));
+  EXPECT_FALSE(RepairedRouteLine("route_address_172.16.0.0_netmask"));
   EXPECT_EQ(RepairedRouteLine(
                 "route_address_172.16.0.0_netmask_255.255.0.0_0=10.0.0.253"),
             "route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.0.0."
@@ -48,12 +51,6 @@ TEST(RepairedEntryTest, IsWhatTheFileSaysAfterTheRepair) {
   EXPECT_EQ(value(route, "gateway_10.0.0.253"), "gateway_10.0.0.253");
   EXPECT_EQ(value(route, "router"), "router");
   EXPECT_EQ(value("gateway", "10.0.0.254"), "10.0.0.254");
-}
-
-TEST(RepairedRouteLineTest, DoesNotGuess) {
-  EXPECT_FALSE(RepairedRouteLine("route_address_172.16.0.0_0=router"));
-  EXPECT_FALSE(RepairedRouteLine("gateway_0=10.0.0.253"));
-  EXPECT_FALSE(RepairedRouteLine("route_address_172.16.0.0_netmask"));
 }
 
 TEST(RepairHccnConfTest, RepairsWhatNeedsNoGuessAndNothingElse) {

@@ -99,14 +99,6 @@ class ApplyTasksTest : public ::testing::Test {
     scenario_ = CrashedScenario();
     Restart();
   }
-  // A new process on a machine that nothing was applied to; its state.
-  std::map<std::string, std::string> RestartUntouched() {
-    tasks_.reset();
-    scenario_ = OpenUfwScenario();
-    Restart();
-    tasks_->Recover();
-    return scenario_->State();
-  }
   // Begins apply a1, which waits after its first step.
   void BeginHeld(Answer* answer) {
     tasks_->Apply(
@@ -459,7 +451,11 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
   int cut_off = 0;
   for (uint64_t bytes = 200; bytes < 40000; bytes += 700) {
     SCOPED_TRACE(bytes);
-    const auto before = RestartUntouched();
+    tasks_.reset();
+    scenario_ = OpenUfwScenario();
+    Restart();
+    tasks_->Recover();
+    const auto before = scenario_->State();
     const ApplyTask task = Task("a1");
     machine().files().SetFreeBytes(bytes);
     if (Apply(task).outcome() == ApplyResult::APPLIED) break;
@@ -483,25 +479,6 @@ TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInAnApply) {
   }
   EXPECT_GT(cut_off, 0);
   EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
-}
-
-TEST_F(ApplyTasksTest, GoesOnWithoutARestartAfterTheDiskWasFullInARollback) {
-  int cut_off = 0;
-  for (uint64_t bytes = 50; bytes < 3000; bytes += 150) {
-    SCOPED_TRACE(bytes);
-    const auto before = RestartUntouched();
-    ASSERT_EQ(Apply(Task("a1")).outcome(), ApplyResult::APPLIED);
-    machine().files().SetFreeBytes(bytes);
-    RollBack("a1");
-    if (AnyUnfinished(applier_.get())) ++cut_off;
-    machine().files().SetFreeBytes(std::nullopt);
-    const ApplyResult again = RollBack("a1");
-    EXPECT_TRUE(again.outcome() == ApplyResult::ROLLED_BACK ||
-                again.outcome() == ApplyResult::NOTHING_TO_DO)
-        << again.ShortDebugString();
-    EXPECT_EQ(scenario_->State(), before);
-  }
-  EXPECT_GT(cut_off, 0);
 }
 
 TEST_F(ApplyTasksTest, RemembersHowTheNewestSixteenEnded) {

@@ -70,10 +70,14 @@ class FirstRecoveryTest : public ::testing::Test {
   CapturedLog log_;
 };
 
-TEST_F(FirstRecoveryTest, NeedsNothingButTheDefaultFolder) {
+TEST_F(FirstRecoveryTest, NeedsNothingButTheDefaultFolderAlsoUnderAJob) {
+  users_ = {{1, 4711, "python"}};
   Start().Run();
   EXPECT_EQ(scenario_->State(), untouched_->State());
   EXPECT_THAT(log_.Lines(), HasSubstr(kCutOffLine));
+  EXPECT_THAT(Audited(),
+              ElementsAre("clusterd recovery a1: begins",
+                          HasSubstr("clusterd recovery a1: UNDONE")));
 }
 
 TEST_F(FirstRecoveryTest, LooksWhereTheCommandLineSays) {
@@ -130,17 +134,6 @@ TEST_F(WaitingRecoveryTest, TakesBackAtOnceWhereNoDaemonGoesOnWithTheFolder) {
   first.Run();
   first.Finish("/srv/other");
   EXPECT_EQ(waiting_->State(), untouched_->State());
-}
-
-TEST_F(FirstRecoveryTest, AuditsAnUndoUnderAJobBeforeItAndAfterIt) {
-  users_ = {{1, 4711, "python"}};
-  Start().Run();
-  EXPECT_EQ(scenario_->State(), untouched_->State());
-  EXPECT_THAT(log_.Lines(),
-              HasSubstr(Say("plan-say-in-use", 1, 4711, "python")));
-  EXPECT_THAT(Audited(),
-              ElementsAre("clusterd recovery a1: begins",
-                          HasSubstr("clusterd recovery a1: UNDONE")));
 }
 
 TEST_F(FirstRecoveryTest, UndoesAlsoWhereTheAuditFileCannotBeWritten) {

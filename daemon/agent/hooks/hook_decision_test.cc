@@ -222,25 +222,19 @@ TEST(JobEnvironmentTest, TellsWhatTheVerdictKnows) {
                   "HCCL_IF_BASE_PORT=50000", "NNODES=2", "NODE_RANK=1"));
 }
 
-TEST(JobEnvironmentTest, LeavesTheBasePortToALoginFileThatSetsIt) {
+TEST(JobEnvironmentTest, InventsNothingAndLeavesThePortToALoginFile) {
+  const std::string always = "HCCL_WHITELIST_DISABLE=1";
+  EXPECT_THAT(JobEnvironment(nullptr, JobSpec(), "node2"), ElementsAre(always));
   JobVerdict verdict;
   AddHost("node1", PASS, &verdict)->set_sets_base_port(true);
-  AddHost("node2", PASS, &verdict);
-  verdict.set_hccl_base_port(50000);
-  EXPECT_THAT(JobEnvironment(&verdict, JobSpec(), "node1"),
-              ElementsAre("HCCL_WHITELIST_DISABLE=1"));
-  EXPECT_THAT(
-      JobEnvironment(&verdict, JobSpec(), "node2"),
-      ElementsAre("HCCL_WHITELIST_DISABLE=1", "HCCL_IF_BASE_PORT=50000"));
-}
-
-TEST(JobEnvironmentTest, InventsNothing) {
-  EXPECT_THAT(JobEnvironment(nullptr, JobSpec(), "node2"),
-              ElementsAre("HCCL_WHITELIST_DISABLE=1"));
-  JobVerdict verdict;
   AddHost("node2", PASS, &verdict)->set_address("10.0.0.2\nLD_PRELOAD=/tmp/x");
   EXPECT_THAT(JobEnvironment(&verdict, JobSpec(), "node2"),
-              ElementsAre("HCCL_WHITELIST_DISABLE=1"));
+              ElementsAre(always));
+  verdict.set_hccl_base_port(50000);
+  EXPECT_THAT(JobEnvironment(&verdict, JobSpec(), "node1"),
+              ElementsAre(always));
+  EXPECT_THAT(JobEnvironment(&verdict, JobSpec(), "node2"),
+              ElementsAre(always, "HCCL_IF_BASE_PORT=50000"));
 }
 
 TEST(DecideTest, LetsWhatIsWaivedThroughAndTellsIt) {
