@@ -166,10 +166,8 @@ TEST(PrintClusterNowTest, SaysWhatIsNotThereYet) {
   EXPECT_THAT(Printed(now),
               HasSubstr("\nschedule nightly\n" + Say("now-no-check") + "; " +
                         Say("now-next", "00:05:01") + "\n"));
-}
-
-TEST(PrintClusterNowTest, SaysHowManyMoreAreAwayThanItIsTold) {
-  ClusterNow now = Sample();
+  // More are away than it is told.
+  now = Sample();
   now.set_hosts_expected(1152);
   EXPECT_THAT(
       Printed(now),
@@ -213,20 +211,16 @@ TEST(LiveScreenTest, ShowsEachTextOverTheOneBeforeAndBringsTheTerminalBack) {
     screen.Show("a\nb\n", 10);
     EXPECT_EQ(out.str(), "\x1b[Ha\x1b[K\nb\x1b[K\x1b[J");
     out.str("");
+    screen.Show("a\nb\nc\nd\n", 4);
+    EXPECT_THAT(out.str(), HasSubstr("d\x1b[K\x1b[J"));
+    // It never has more lines than the window.
+    out.str("");
+    screen.Show("a\nb\nc\nd\ne\n", 4);
+    EXPECT_EQ(out.str(), absl::StrCat("\x1b[Ha\x1b[K\nb\x1b[K\nc\x1b[K\n... ",
+                                      Count(2, "more line"), "\x1b[K\x1b[J"));
+    out.str("");
   }
   EXPECT_EQ(out.str(), "\x1b[?25h\x1b[?7h\x1b[?1049l");
-}
-
-TEST(LiveScreenTest, NeverHasMoreLinesThanTheWindow) {
-  std::ostringstream out;
-  LiveScreen screen(out);
-  out.str("");
-  screen.Show("a\nb\nc\nd\n", 4);
-  EXPECT_THAT(out.str(), HasSubstr("d\x1b[K\x1b[J"));
-  out.str("");
-  screen.Show("a\nb\nc\nd\ne\n", 4);
-  EXPECT_EQ(out.str(), absl::StrCat("\x1b[Ha\x1b[K\nb\x1b[K\nc\x1b[K\n... ",
-                                    Count(2, "more line"), "\x1b[K\x1b[J"));
 }
 
 }  // namespace

@@ -39,6 +39,10 @@ EndedApply Applied(const std::string& id, const std::vector<PlanStep>& steps) {
   return apply;
 }
 
+EndedApply Somaxconn(const std::string& id, const std::string& to) {
+  return Applied(id, {SysctlStep(kSomaxconnKey, to)});
+}
+
 // "aa:1 sysctl: net.core.somaxconn = 128, not 65535" for each.
 std::string Lines(
     const google::protobuf::RepeatedPtrField<AppliedDrift>& drifts) {
@@ -62,13 +66,19 @@ HostFacts LowSomaxconn() {
   return facts;
 }
 
-TEST(FindAppliedDriftTest, IsEmptyWhileEverythingIsAsApplied) {
-  const EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+TEST(FindAppliedDriftTest, IsEmptyWhileAllIsAsAppliedAndMissingWithoutFacts) {
+  const EndedApply apply = Somaxconn("aa", "65535");
   const DriftFact fact = FindAppliedDrift({apply}, GoodFacts("node-01"));
   ASSERT_TRUE(fact.has_value());
   EXPECT_EQ(fact.value().drifts_size(), 0);
   EXPECT_EQ(fact.value().untold_size(), 0);
   EXPECT_TRUE(FindAppliedDrift({}, LowSomaxconn()).has_value());
+  HostFacts facts;
+  facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
+  facts.mutable_missing()->set_detail("gone");
+  const DriftFact unknown = FindAppliedDrift({apply}, facts);
+  EXPECT_EQ(unknown.missing().reason(), Missing::NO_ANSWER);
+  EXPECT_EQ(unknown.missing().detail(), "gone");
 }
 
 TEST(FindAppliedDriftTest, NamesApplyStepActorAndBothValues) {
@@ -90,7 +100,7 @@ TEST(FindAppliedDriftTest, NamesApplyStepActorAndBothValues) {
 }
 
 TEST(FindAppliedDriftTest, CountsAStepThatWasSoAlready) {
-  EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+  EndedApply apply = Somaxconn("aa", "65535");
   apply.end.mutable_steps(0)->set_state(StepOutcome::ALREADY_SO);
   EXPECT_NE(Drifts({apply}, LowSomaxconn()), "");
   apply.end.mutable_steps(0)->set_state(StepOutcome::NOT_RUN);
@@ -102,15 +112,15 @@ TEST(FindAppliedDriftTest, LeavesOutWhatWasTakenBackOrNeverHeld) {
        {ApplyResult::UNDONE, ApplyResult::ROLLED_BACK,
         ApplyResult::UNDONE_WITH_RESIDUES,
         ApplyResult::ROLLED_BACK_WITH_RESIDUES, ApplyResult::NOTHING_TO_DO}) {
-    EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
+    EndedApply apply = Somaxconn("aa", "65535");
     apply.end.set_outcome(outcome);
     EXPECT_EQ(Drifts({apply}, LowSomaxconn()), "") << outcome;
   }
 }
 
 TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
-  const EndedApply first = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
-  EndedApply second = Applied("bb", {SysctlStep(kSomaxconnKey, "1024")});
+  const EndedApply first = Somaxconn("aa", "65535");
+  EndedApply second = Somaxconn("bb", "1024");
   HostFacts facts = GoodFacts("node-01");
   facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
   EXPECT_EQ(Drifts({first, second}, facts), "");
@@ -121,8 +131,8 @@ TEST(FindAppliedDriftTest, LetsTheLaterApplyDecide) {
 }
 
 TEST(FindAppliedDriftTest, EndsAnEnforcedApplyWithTheOneItHoldsUp) {
-  EndedApply asked_for = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
-  EndedApply enforced = Applied("bb", {SysctlStep(kSomaxconnKey, "65535")});
+  EndedApply asked_for = Somaxconn("aa", "65535");
+  EndedApply enforced = Somaxconn("bb", "65535");
   enforced.begin.set_actor("spiffe://demo/controller");
   EXPECT_EQ(Drifts({asked_for, enforced}, LowSomaxconn()),
             "bb:1 sysctl: net.core.somaxconn = 128, not 65535\n");
@@ -147,13 +157,12 @@ std::string LaterClaims(const EndedApply& apply,
 }
 
 TEST(FindLaterClaimsTest, NamesWhatSomebodySetAgain) {
-  const EndedApply before = Applied("99", {SysctlStep(kSomaxconnKey, "128")});
+  const EndedApply before = Somaxconn("99", "128");
   const EndedApply apply =
       Later(Applied("aa", {SysctlStep(kSynBacklogKey, "65535"),
                            SysctlStep(kSomaxconnKey, "65535")}),
             1);
-  const EndedApply again =
-      Later(Applied("bb", {SysctlStep(kSomaxconnKey, "1024")}), 2);
+  const EndedApply again = Later(Somaxconn("bb", "1024"), 2);
   const EndedApply other =
       Later(Applied("cc", {GatewayStep(1, "10.0.0.254")}), 3);
   EXPECT_EQ(LaterClaims(apply, {before, apply, again, other}),
@@ -162,10 +171,8 @@ TEST(FindLaterClaimsTest, NamesWhatSomebodySetAgain) {
 }
 
 TEST(FindLaterClaimsTest, GoesByNumberWhereTheClockWasSetBack) {
-  EndedApply apply =
-      Later(Applied("aa", {SysctlStep(kSomaxconnKey, "65535")}), 2);
-  EndedApply again =
-      Later(Applied("bb", {SysctlStep(kSomaxconnKey, "1024")}), 1);
+  EndedApply apply = Later(Somaxconn("aa", "65535"), 2);
+  EndedApply again = Later(Somaxconn("bb", "1024"), 1);
   apply.begin.set_sequence(1);
   again.begin.set_sequence(2);
   EXPECT_EQ(LaterClaims(apply, {apply, again}),
@@ -174,15 +181,12 @@ TEST(FindLaterClaimsTest, GoesByNumberWhereTheClockWasSetBack) {
 }
 
 TEST(FindLaterClaimsTest, LeavesOutWhatIsOverEnforcedOrElsewhere) {
-  const EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
-  EndedApply over =
-      Later(Applied("bb", {SysctlStep(kSomaxconnKey, "1024")}), 1);
+  const EndedApply apply = Somaxconn("aa", "65535");
+  EndedApply over = Later(Somaxconn("bb", "1024"), 1);
   over.end.set_outcome(ApplyResult::ROLLED_BACK);
-  EndedApply enforced =
-      Later(Applied("cc", {SysctlStep(kSomaxconnKey, "65535")}), 2);
+  EndedApply enforced = Later(Somaxconn("cc", "65535"), 2);
   enforced.begin.set_actor("spiffe://demo/controller");
-  EndedApply elsewhere =
-      Later(Applied("dd", {SysctlStep(kSomaxconnKey, "1024")}), 3);
+  EndedApply elsewhere = Later(Somaxconn("dd", "1024"), 3);
   elsewhere.begin.mutable_plan()->mutable_network_namespace()->set_pid(4711);
   EXPECT_EQ(LaterClaims(apply, {apply, over, enforced, elsewhere}), "");
 }
@@ -272,19 +276,9 @@ TEST(FindAppliedDriftTest, SaysOfWhichStepItCannotTell) {
   EXPECT_EQ(fact.value().untold(0).devices(0), 1u);
 }
 
-TEST(FindAppliedDriftTest, IsMissingWhenNothingIsKnownAboutTheHost) {
-  HostFacts facts;
-  facts.mutable_missing()->set_reason(Missing::NO_ANSWER);
-  facts.mutable_missing()->set_detail("gone");
-  const DriftFact fact = FindAppliedDrift(
-      {Applied("aa", {SysctlStep(kSomaxconnKey, "65535")})}, facts);
-  EXPECT_EQ(fact.missing().reason(), Missing::NO_ANSWER);
-  EXPECT_EQ(fact.missing().detail(), "gone");
-}
-
 TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
-  EndedApply apply = Applied("aa", {SysctlStep(kSomaxconnKey, "65535")});
-  EndedApply inner = Applied("bb", {SysctlStep(kSomaxconnKey, "1024")});
+  EndedApply apply = Somaxconn("aa", "65535");
+  EndedApply inner = Somaxconn("bb", "1024");
   inner.begin.mutable_plan()->mutable_network_namespace()->set_container("t");
   EXPECT_EQ(Drifts({inner}, LowSomaxconn()), "");
   // An apply in a container does not take over settings of the host either.
@@ -292,8 +286,7 @@ TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
 }
 
 TEST(FindAppliedDriftTest, ListsNoMoreThanTheLimitAndWhatDriftedFirst) {
-  std::vector<EndedApply> applies = {
-      Applied("aa", {SysctlStep(kSomaxconnKey, "65535")})};
+  std::vector<EndedApply> applies = {Somaxconn("aa", "65535")};
   std::vector<PlanStep> steps;
   for (uint32_t device = 0; device < kMaxAppliedDrifts + 9; ++device) {
     steps.push_back(GatewayStep(device + 2, "10.0.0.254"));
@@ -367,9 +360,7 @@ TEST(FindAppliedDriftTest, RulesOfAFirewallDoNotCrowdOutOtherSettings) {
   *facts.mutable_firewalld() = InstalledFirewall(false, false);
   // The older apply comes last among equals.
   const DriftFact drift =
-      FindAppliedDrift({Applied("aa", {SysctlStep(kSomaxconnKey, "65535")}),
-                        Applied("bb", open)},
-                       facts);
+      FindAppliedDrift({Somaxconn("aa", "65535"), Applied("bb", open)}, facts);
   ASSERT_EQ(drift.value().drifts_size(), kMaxAppliedDrifts);
   EXPECT_EQ(drift.value().drifts(0).apply_id(), "aa");
 }

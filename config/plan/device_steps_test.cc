@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -167,7 +168,7 @@ TEST(PlanUnnamedTest, LetsTheFileHaveWhatTheDeviceHas) {
   EXPECT_EQ(StepTexts(Plan(address_only, facts)), StepTexts(plan));
 }
 
-TEST(PlanUnnamedTest, LeavesAloneWhatTheToolWouldRefuseOrTheBootNotTake) {
+TEST(PlanUnnamedTest, LeavesAloneWhatToolOrBootWouldNotTakeOrNobodyKnows) {
   HostFacts outside = GoodFacts("node-01");
   SetConf(&outside, "gateway_0", "");
   DeviceOf(&outside, 0)->mutable_gateway()->set_value("10.9.9.9");
@@ -179,12 +180,7 @@ TEST(PlanUnnamedTest, LeavesAloneWhatTheToolWouldRefuseOrTheBootNotTake) {
   SetConf(&dhcp, "udhcpc_enable_0", "1");
   HostFacts reserved = GoodFacts("node-01");
   DeviceOf(&reserved, 0)->mutable_detect_address()->set_value("192.168.1.9");
-  for (const HostFacts* facts : {&outside, &no_address, &dhcp, &reserved}) {
-    EXPECT_EQ(Content(Plan(SilentSpec(), *facts)), "");
-  }
-}
-
-TEST(PlanUnnamedTest, LeavesAloneWhatTheFileAloneHasOrNobodyKnows) {
+  // What the file alone has, or nobody knows.
   HostFacts unset = GoodFacts("node-01");
   DeviceOf(&unset, 0)->mutable_gateway()->set_value("");
   DeviceOf(&unset, 0)->mutable_detect_address()->set_value("0.0.0.0");
@@ -196,7 +192,8 @@ TEST(PlanUnnamedTest, LeavesAloneWhatTheFileAloneHasOrNobodyKnows) {
   HostFacts silent = GoodFacts("node-01");
   SetConf(&silent, "gateway_0", "");
   MakeMissing(DeviceOf(&silent, 0)->mutable_address(), Missing::TIMED_OUT, "");
-  for (const HostFacts* facts : {&unset, &unknown, &silent}) {
+  for (const HostFacts* facts :
+       {&outside, &no_address, &dhcp, &reserved, &unset, &unknown, &silent}) {
     EXPECT_EQ(Content(Plan(SilentSpec(), *facts)), "");
   }
 }
@@ -276,12 +273,17 @@ TEST(PlanDeviceStepsTest, BlocksAddressesThatTheToolTakesAndNoNetworkDoes) {
   EXPECT_EQ(Plan(spec, GoodFacts("node-01")).blocked_size(), 1);
 }
 
-TEST(PlanDeviceStepsTest, BlocksAnAddressThatTheToolRefusesOnTheProduct) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->set_address("192.168.1.7");
-  const HostPlan plan = Plan(spec, GoodFacts("node-01"));
+TEST(PlanDeviceStepsTest, BlocksARefusedAddressAndAGatewayOutsideTheSubnet) {
+  ClusterSpec refused = GoodSpec();
+  refused.mutable_servers(0)->mutable_devices(0)->set_address("192.168.1.7");
+  EXPECT_THAT(BlockedReasons(Plan(refused, GoodFacts("node-01"))),
+              ElementsAre(::testing::HasSubstr("192.168.1.0/24")));
+  ClusterSpec outside = GoodSpec();
+  outside.mutable_servers(0)->mutable_devices(0)->set_gateway("10.1.0.254");
+  const HostPlan plan = Plan(outside, GoodFacts("node-01"));
+  EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_NE(plan.blocked(0).reason().find("192.168.1.0/24"), std::string::npos);
+  EXPECT_EQ(plan.blocked(0).what(), "gateway 10.1.0.254");
 }
 
 TEST(PlanDeviceStepsTest, BlocksWhatTheToolCannotTakeOrPutBack) {
@@ -305,15 +307,6 @@ TEST(PlanDeviceStepsTest, BlocksWhatTheToolCannotTakeOrPutBack) {
   spec.set_mode("smp");
   EXPECT_THAT(StepTexts(Plan(spec, facts)),
               Contains("device 0: PFC 0,0,0,0,0,0,0,0 -> 1,1,1,1,1,0,0,0"));
-}
-
-TEST(PlanDeviceStepsTest, BlocksAGatewayOutsideTheSubnet) {
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->set_gateway("10.1.0.254");
-  const HostPlan plan = Plan(spec, GoodFacts("node-01"));
-  EXPECT_TRUE(plan.steps().empty());
-  ASSERT_EQ(plan.blocked_size(), 1);
-  EXPECT_EQ(plan.blocked(0).what(), "gateway 10.1.0.254");
 }
 
 TEST(PlanDeviceStepsTest, FreesAnAddressBeforeAnotherDeviceTakesIt) {
@@ -343,12 +336,8 @@ TEST(PlanDeviceStepsTest, BlocksASwapForAReasonThatIsTrueOnEveryBoard) {
 TEST(PlanDeviceStepsTest, BlocksAnAddressThatAnotherDeviceKeeps) {
   HostFacts facts = GoodFacts("node-01");
   SetLive(&facts, 0, "10.0.0.9");
-  DeviceFacts* other = facts.add_devices();
-  other->set_id(7);
-  Ipv4Setting* setting =
-      other->mutable_address()->mutable_value()->add_settings();
-  setting->set_address("10.0.0.1");
-  setting->set_netmask("255.255.255.0");
+  facts.add_devices()->set_id(7);
+  SetLive(&facts, 7, "10.0.0.1");
   EXPECT_THAT(BlockedReasons(Plan(GoodSpec(), facts)),
               ElementsAre(::testing::HasSubstr("device 7")));
 }
@@ -418,18 +407,13 @@ TEST(PlanDeviceStepsTest, LeavesRocePortsAloneThatTheSpecSaysAreUnused) {
   EXPECT_FALSE(Plan(spec, facts).blocked().empty());
 }
 
-TEST(PlanTlsStepsTest, PlansNothingWhenTheSpecIsSilentOrMet) {
+TEST(PlanTlsStepsTest, SwitchesTheDeviceThatDiffersUnlessTheSpecIsSilent) {
   ClusterSpec silent = GoodSpec();
   silent.clear_tls();
   HostFacts facts = GoodFacts("node-01");
   EXPECT_TRUE(Plan(GoodSpec(), facts).steps().empty());
-  DeviceOf(&facts, 0)->mutable_tls()->mutable_value()->set_enabled(true);
-  EXPECT_TRUE(Plan(silent, facts).steps().empty());
-}
-
-TEST(PlanTlsStepsTest, SwitchesTheDeviceThatDiffers) {
-  HostFacts facts = GoodFacts("node-01");
   DeviceOf(&facts, 1)->mutable_tls()->mutable_value()->set_enabled(true);
+  EXPECT_TRUE(Plan(silent, facts).steps().empty());
   const HostPlan plan = Plan(GoodSpec(), facts);
   ASSERT_THAT(StepTexts(plan), ElementsAre("device 1: TLS on -> off"));
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_TLS);
@@ -460,24 +444,18 @@ TEST(PlanTlsStepsTest, SetsNothingOnADeviceWithoutACertificate) {
   EXPECT_EQ(plan.blocked(0).reason(), Say("plan-say-no-certificate"));
 }
 
-TEST(PlanTlsStepsTest, RewritesTheFileThatSaysAnotherSwitchThanTheDevice) {
-  for (const char* in_file : {"1", "2"}) {
+TEST(PlanTlsStepsTest, RewritesTheFileThatSaysNotTheSwitchOfTheDevice) {
+  const std::string head = "device 0: hccn.conf tls_enable ";
+  for (const auto& [in_file, step] : std::map<std::string, std::string>{
+           {"1", head + "1 -> 0"},
+           {"2", head + "2 -> 0"},
+           {"", StepText(RewriteStep(0, kTlsSetting, "none", "off"))}}) {
     HostFacts facts = GoodFacts("node-01");
     SetConf(&facts, "tls_enable_0", in_file);
     const HostPlan plan = Plan(GoodSpec(), facts);
-    ASSERT_THAT(StepTexts(plan),
-                ElementsAre(std::string("device 0: hccn.conf tls_enable ") +
-                            in_file + " -> 0"));
+    ASSERT_THAT(StepTexts(plan), ElementsAre(step));
     EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
   }
-}
-
-TEST(PlanTlsStepsTest, WritesTheKeyThatTheFileLacks) {
-  HostFacts facts = GoodFacts("node-01");
-  SetConf(&facts, "tls_enable_0", "");
-  EXPECT_THAT(
-      StepTexts(Plan(GoodSpec(), facts)),
-      ElementsAre(StepText(RewriteStep(0, kTlsSetting, "none", "off"))));
 }
 
 TEST(PlanTlsStepsTest, BlocksAllDevicesWithoutTheTool) {
@@ -507,12 +485,9 @@ HostFacts FactsOfMtu(uint64_t mtu) {
   return facts;
 }
 
-TEST(PlanMtuTest, PlansNothingWhenTheSpecIsSilentOrMet) {
+TEST(PlanMtuTest, SetsItOnEveryDeviceThatDiffersAndRestsOnDeviceAndFile) {
   EXPECT_TRUE(Plan(GoodSpec(), FactsOfMtu(9000)).steps().empty());
   EXPECT_TRUE(Plan(SpecOfMtu(1500), FactsOfMtu(1500)).steps().empty());
-}
-
-TEST(PlanMtuTest, SetsItOnEveryDeviceAndRestsOnDeviceAndFile) {
   const HostPlan plan = Plan(SpecOfMtu(9000), FactsOfMtu(1500));
   EXPECT_THAT(StepTexts(plan), ElementsAre("device 0: MTU 1500 -> 9000",
                                            "device 1: MTU 1500 -> 9000"));

@@ -1,5 +1,6 @@
 #include "daemon/agent/apply/machine.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -176,6 +177,18 @@ struct ContainerHost {
   absl::StatusOr<ApplyResult> Rollback() {
     return MakeApplier()->Rollback(RollbackOf("a1"));
   }
+  ApplyResult RolledBack() {
+    const ApplyResult back = Got(Rollback());
+    EXPECT_EQ(back.outcome(), ApplyResult::ROLLED_BACK);
+    return back;
+  }
+  ApplyResult Recovered() { return OnlyOne(MakeApplier()->Recover()); }
+};
+
+struct AppliedContainer : ContainerHost {
+  AppliedContainer() {
+    EXPECT_EQ(Got(Apply(Plan())).outcome(), ApplyResult::APPLIED);
+  }
 };
 
 TEST(PlanNamespaceTest, ChangesTheContainerAndNotTheHost) {
@@ -186,9 +199,7 @@ TEST(PlanNamespaceTest, ChangesTheContainerAndNotTheHost) {
   EXPECT_EQ(container.namespaces.value(), "65535");
   EXPECT_EQ(container.machine().sysctl()[kSomaxconnKey], before);
   EXPECT_TRUE(container.Plan().steps().empty());
-  const auto back = container.Rollback();
-  ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->outcome(), ApplyResult::ROLLED_BACK);
+  container.RolledBack();
   EXPECT_EQ(container.namespaces.value(), "4096");
 }
 
@@ -227,21 +238,17 @@ TEST(PlanNamespaceTest, UndoesAStepThatDidNotTake) {
 
 TEST(PlanNamespaceTest, LeavesNothingInANamespaceThatIsGone) {
   for (const bool started_anew : {false, true}) {
-    ContainerHost container;
-    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
-              ApplyResult::APPLIED);
+    AppliedContainer container;
     if (started_anew) {
       container.namespaces.Start(4026532001);
       container.namespaces.set_value("777");
     } else {
       container.namespaces.Fail(absl::NotFoundError("no such container"));
     }
-    const ApplyResult back = Got(container.Rollback());
-    EXPECT_EQ(back.outcome(), ApplyResult::ROLLED_BACK);
+    const ApplyResult back = container.RolledBack();
     EXPECT_TRUE(back.residues().empty());
-    EXPECT_TRUE(absl::StartsWith(back.steps(0).detail(),
-                                 Say("plan-say-namespace-gone", "")))
-        << back.steps(0).detail();
+    EXPECT_THAT(back.steps(0).detail(),
+                testing::StartsWith(Say("plan-say-namespace-gone", "")));
     // The new container's values are its own.
     if (started_anew) {
       EXPECT_EQ(container.namespaces.value(), "777");
@@ -261,11 +268,9 @@ TEST(PlanNamespaceTest, KnowsAnotherNamespaceThatGotTheSameInode) {
               ApplyResult::APPLIED);
     container.namespaces.BeAnother(rebooted);
     container.namespaces.set_value("65535");
-    const ApplyResult back = Got(container.Rollback());
-    EXPECT_EQ(back.outcome(), ApplyResult::ROLLED_BACK);
-    EXPECT_TRUE(absl::StartsWith(back.steps(0).detail(),
-                                 Say("plan-say-namespace-gone", "")))
-        << back.steps(0).detail();
+    const ApplyResult back = container.RolledBack();
+    EXPECT_THAT(back.steps(0).detail(),
+                testing::StartsWith(Say("plan-say-namespace-gone", "")));
     EXPECT_EQ(container.namespaces.value(), "65535");
   }
 }
@@ -279,8 +284,7 @@ TEST(PlanNamespaceTest, ComparesWhatAnOlderJournalHas) {
                 ApplyResult::APPLIED);
       container.namespaces.Tells(/*cookie=*/true, /*boot=*/true);
       if (anew) container.namespaces.Start(4026532001);
-      const ApplyResult back = Got(container.Rollback());
-      EXPECT_EQ(back.outcome(), ApplyResult::ROLLED_BACK);
+      const ApplyResult back = container.RolledBack();
       EXPECT_EQ(back.steps(0).detail().empty(), !anew);
       EXPECT_EQ(container.namespaces.value(), "4096");
     }
@@ -298,8 +302,7 @@ TEST(PlanNamespaceTest, TellsRebootsApartWithoutACookie) {
 }
 
 TEST(PlanNamespaceTest, CanBeAskedAgainWhenTheEngineDidNotAnswer) {
-  ContainerHost container;
-  ASSERT_TRUE(container.Apply(container.Plan()).ok());
+  AppliedContainer container;
   container.namespaces.Fail(absl::UnavailableError("docker does not answer"));
   EXPECT_TRUE(absl::IsUnavailable(container.Rollback().status()));
   container.namespaces.Fail(absl::OkStatus());
@@ -332,8 +335,7 @@ TEST(PlanNamespaceTest, RecoveryWritesInNoOtherNamespaceWithTheSameInode) {
     PutCutOffJournal(&container);
     container.namespaces.BeAnother(rebooted);
     container.namespaces.set_value("65535");
-    EXPECT_EQ(OnlyOne(container.MakeApplier()->Recover()).outcome(),
-              ApplyResult::UNDONE);
+    EXPECT_EQ(container.Recovered().outcome(), ApplyResult::UNDONE);
     EXPECT_EQ(container.namespaces.value(), "65535");
   }
 }
@@ -342,12 +344,9 @@ TEST(PlanNamespaceTest, FollowsTheNamespaceWhenItsNameLeadsThereNoMore) {
   for (const absl::Status& named :
        {absl::NotFoundError("does not run"),
         absl::UnavailableError("docker does not answer")}) {
-    ContainerHost container;
-    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
-              ApplyResult::APPLIED);
+    AppliedContainer container;
     container.namespaces.FailName(named);
-    const ApplyResult back = Got(container.Rollback());
-    EXPECT_EQ(back.outcome(), ApplyResult::ROLLED_BACK);
+    const ApplyResult back = container.RolledBack();
     EXPECT_EQ(back.steps(0).detail(), "");
     EXPECT_EQ(container.namespaces.value(), "4096");
 
@@ -355,16 +354,14 @@ TEST(PlanNamespaceTest, FollowsTheNamespaceWhenItsNameLeadsThereNoMore) {
     PutCutOffJournal(&cut_off);
     cut_off.namespaces.set_value("65535");
     cut_off.namespaces.FailName(named);
-    EXPECT_EQ(OnlyOne(cut_off.MakeApplier()->Recover()).outcome(),
-              ApplyResult::UNDONE);
+    EXPECT_EQ(cut_off.Recovered().outcome(), ApplyResult::UNDONE);
     EXPECT_EQ(cut_off.namespaces.value(), "4096");
   }
 }
 
 TEST(PlanNamespaceTest, IsNotCleanWhileItCannotBeToldWhetherItIsGone) {
   const absl::Status unseen = absl::UnavailableError("/proc/7/ns/net: no");
-  ContainerHost container;
-  ASSERT_EQ(container.Apply(container.Plan())->outcome(), ApplyResult::APPLIED);
+  AppliedContainer container;
   container.namespaces.FailName(absl::NotFoundError("does not run"));
   container.namespaces.FailSearch(unseen);
   const absl::Status refused = container.Rollback().status();
@@ -378,7 +375,7 @@ TEST(PlanNamespaceTest, IsNotCleanWhileItCannotBeToldWhetherItIsGone) {
   PutCutOffJournal(&cut_off);
   cut_off.namespaces.FailName(absl::NotFoundError("does not run"));
   cut_off.namespaces.FailSearch(unseen);
-  const ApplyResult recovered = OnlyOne(cut_off.MakeApplier()->Recover());
+  const ApplyResult recovered = cut_off.Recovered();
   EXPECT_EQ(recovered.outcome(), ApplyResult::UNDONE_WITH_RESIDUES);
   ASSERT_EQ(recovered.residues_size(), 1);
   EXPECT_TRUE(absl::StrContains(recovered.residues(0), "/proc/7/ns/net: no"));
@@ -388,32 +385,25 @@ TEST(PlanNamespaceTest, IsGoneForSureAfterAReboot) {
   for (const absl::Status& named :
        {absl::NotFoundError("does not run"),
         absl::UnavailableError("docker does not answer yet")}) {
-    ContainerHost container;
-    ASSERT_EQ(container.Apply(container.Plan())->outcome(),
-              ApplyResult::APPLIED);
+    AppliedContainer container;
     container.namespaces.Reboot();
     container.namespaces.FailName(named);
     container.namespaces.FailSearch(absl::UnavailableError("no processes"));
-    const ApplyResult back = Got(container.Rollback());
-    EXPECT_EQ(back.outcome(), ApplyResult::ROLLED_BACK);
-    EXPECT_TRUE(absl::EndsWith(back.steps(0).detail(),
-                               Say("msg-step-rebooted-since", "")))
-        << back.steps(0).detail();
+    const ApplyResult back = container.RolledBack();
+    EXPECT_THAT(back.steps(0).detail(),
+                testing::EndsWith(Say("msg-step-rebooted-since", "")));
   }
 }
 
 TEST(PlanNamespaceTest, IsGoneWhenItsNumberIsAnothersNow) {
-  ContainerHost container;
-  ASSERT_EQ(container.Apply(container.Plan())->outcome(), ApplyResult::APPLIED);
+  AppliedContainer container;
   container.namespaces.Start(4026532000);
   container.namespaces.set_value("65535");
   container.namespaces.FailName(absl::NotFoundError("does not run"));
-  const ApplyResult back = Got(container.Rollback());
-  EXPECT_EQ(back.outcome(), ApplyResult::ROLLED_BACK);
-  EXPECT_TRUE(
-      absl::EndsWith(back.steps(0).detail(),
-                     Say("msg-step-number-of-another", "", "4026532000")))
-      << back.steps(0).detail();
+  const ApplyResult back = container.RolledBack();
+  EXPECT_THAT(
+      back.steps(0).detail(),
+      testing::EndsWith(Say("msg-step-number-of-another", "", "4026532000")));
   EXPECT_EQ(container.namespaces.value(), "65535");
 }
 
@@ -449,7 +439,7 @@ TEST(PlanNamespaceTest, DoesNotGuessWithoutACookieWhoseNumberItIs) {
     container.namespaces.Tells(tells_cookie, /*boot=*/true);
     container.namespaces.set_value(value);
     container.namespaces.FailName(absl::NotFoundError("does not run"));
-    EXPECT_EQ(OnlyOne(container.MakeApplier()->Recover()).outcome(),
+    EXPECT_EQ(container.Recovered().outcome(),
               surely ? ApplyResult::UNDONE : ApplyResult::UNDONE_WITH_RESIDUES);
     EXPECT_EQ(container.namespaces.value(), surely ? "4096" : value);
   }
@@ -470,7 +460,7 @@ TEST(PlanNamespaceTest, IsNeverKeptFromRecovering) {
     PutCutOffJournal(&container);
     container.namespaces.set_value("65535");
     container.namespaces.Fail(entered);
-    EXPECT_EQ(OnlyOne(container.MakeApplier()->Recover()).outcome(), outcome);
+    EXPECT_EQ(container.Recovered().outcome(), outcome);
     if (entered.ok()) {
       EXPECT_EQ(container.namespaces.value(), "4096");
     }
@@ -492,7 +482,7 @@ TEST(FindMachinePathsTest, FindsProgramsBelowTheRoot) {
   EXPECT_EQ(paths.firewalls.systemctl, root.path() + "/usr/bin/systemctl");
 }
 
-TEST(FindMachinePathsTest, NeverLeadsToTheProgramsOfTheMachineOutside) {
+TEST(FindMachinePathsTest, NeverLeadsOutsideOrToWhatAnybodyCouldHaveChanged) {
   ScratchRoot root;
   const MachinePaths paths = FindMachinePaths(root.paths());
   EXPECT_EQ(paths.hccn_tool,
@@ -501,10 +491,6 @@ TEST(FindMachinePathsTest, NeverLeadsToTheProgramsOfTheMachineOutside) {
   EXPECT_EQ(paths.firewalls.firewall_cmd,
             root.path() + "/usr/bin/firewall-cmd");
   EXPECT_EQ(paths.firewalls.systemctl, root.path() + "/usr/bin/systemctl");
-}
-
-TEST(FindMachinePathsTest, LeavesOutAProgramThatAnybodyCouldHaveChanged) {
-  ScratchRoot root;
   root.WriteProgram("/usr/sbin/ufw", "");
   root.SetMode("/usr/sbin/ufw", 0777);
   EXPECT_EQ(FindMachinePaths(root.paths()).firewalls.ufw, "");

@@ -65,6 +65,12 @@ struct Runner {
   absl::StatusOr<FindingValue> Run(const PlanStep& step) {
     return actions.Set(issuer.token(), step, {});
   }
+  // What a step says that is done.
+  FindingValue Done(const PlanStep& step) {
+    const auto done = Run(step);
+    EXPECT_TRUE(done.ok()) << done.status();
+    return done.value_or(FindingValue());
+  }
   FakeMachine::Device& device(uint32_t id) {
     return scenario->machine.device(id);
   }
@@ -130,8 +136,7 @@ TEST(SetOnDeviceTest, SetsEachSettingOnTheDeviceAndInTheFile) {
                        .value,
                    to);
     EXPECT_FALSE(*test.actions.IsAlreadySo(step)) << setting;
-    const auto done = test.Run(step);
-    ASSERT_TRUE(done.ok()) << done.status();
+    test.Done(step);
     EXPECT_THAT(test.scenario->machine.commands(),
                 ::testing::Contains(
                     absl::StrCat(MachinePaths().hccn_tool, " -i 1 ", command)));
@@ -171,8 +176,7 @@ TEST(SetOnDeviceTest, TellsOfAMapWhatDiffersAndWhatGoesBackToNought) {
   test.device(1).dscp = "3:2,46:2";
   test.PutConf(test.Conf() + "\ndscp_tc_1=3:2,46:2,\n");
   const PlanStep step = DeviceStep(1, kDscpSetting, "3:2,46:2", "33:1,46:2");
-  const auto done = test.Run(step);
-  ASSERT_TRUE(done.ok()) << done.status();
+  test.Done(step);
   EXPECT_EQ(MapCommands(test), (std::vector<std::string>{"3 tc 0", "33 tc 1"}));
   EXPECT_EQ(test.device(1).dscp, "33:1,46:2");
   // The tool keeps a pair that was reset to 0.
@@ -186,8 +190,7 @@ TEST(SetOnDeviceTest, StoresOfAMapWhatTheFileAloneHasOtherwise) {
   test.PutConf(test.Conf() + "\ndscp_tc_1=8:0,46:2,\n");
   const PlanStep step = RewriteStep(1, kDscpSetting, "46:2", "33:1");
   EXPECT_FALSE(*test.actions.IsAlreadySo(step));
-  const auto done = test.Run(step);
-  ASSERT_TRUE(done.ok()) << done.status();
+  test.Done(step);
   EXPECT_EQ(MapCommands(test),
             (std::vector<std::string>{"33 tc 1", "46 tc 0"}));
   EXPECT_NE(test.Conf().find("dscp_tc_1=8:0,46:0,33:1,\n"), std::string::npos);
@@ -223,9 +226,7 @@ TEST(SetOnDeviceTest, PutsBackLinesThatTheToolLost) {
   Runner test;
   test.PutConf(
       "gateway_1=10.20.0.1\nIPv6gateway_1=fd00::1\n# was gateway_1=1\n");
-  const auto done = test.Run(Gateway(1, "10.20.0.9"));
-  ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(ValueText(*done),
+  EXPECT_EQ(ValueText(test.Done(Gateway(1, "10.20.0.9"))),
             Say("plan-say-lines-put-back", 2, "/etc/hccn.conf"));
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\n# was gateway_1=1\n"
@@ -241,9 +242,7 @@ TEST(SetOnDeviceTest, LeavesAKeyThatSomebodySetWhileTheToolRan) {
     files.Put("/etc/hccn.conf",
               absl::StrReplaceAll(test.Conf(), {{"1500", "9000"}}));
   };
-  const auto done = test.Run(Gateway(1, "10.20.0.9"));
-  ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(ValueText(*done),
+  EXPECT_EQ(ValueText(test.Done(Gateway(1, "10.20.0.9"))),
             Say("plan-say-lines-put-back", 1, "/etc/hccn.conf"));
   EXPECT_EQ(test.Conf(),
             "IPv6gateway_1=fd00::1\nmtu_1=9000\ngateway_1=10.20.0.9\n");
@@ -296,6 +295,9 @@ TEST(IsAlreadySoTest, AlreadySoNeedsDeviceAndFile) {
   EXPECT_TRUE(*test.actions.IsAlreadySo(Gateway(1, "10.20.0.1")));
   test.PutConf("x=1\n");
   EXPECT_FALSE(*test.actions.IsAlreadySo(Gateway(1, "10.20.0.1")));
+  test.device(1).fault = Fault::kSilent;
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      test.actions.IsAlreadySo(Gateway(1, "10.20.0.9")).status()));
 }
 
 TEST(IsAlreadySoTest, AbortsWhenTheValueIsNeitherOldNorNew) {
@@ -338,13 +340,6 @@ TEST(IsAlreadySoTest, TakesAGatewayThatIsGoneForOneThatAnAddressDropped) {
   EXPECT_TRUE(*test.actions.IsAlreadySo(gateway));
 }
 
-TEST(IsAlreadySoTest, CannotTellASilentDevice) {
-  Runner test;
-  test.device(1).fault = Fault::kSilent;
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      test.actions.IsAlreadySo(Gateway(1, "10.20.0.9")).status()));
-}
-
 TEST(SetOnDeviceTest, WaitsBoundedForWhoHoldsHccnConf) {
   Runner test;
   test.files().SetLockedElsewhere("/etc/hccn.conf", true);
@@ -361,8 +356,9 @@ TEST(SetAtBootTest, RefusesToReplaceALinkBySysctlFile) {
       test.Run(AtBootStep(kSomaxconnKey, "none", "65535")).status()));
 }
 
-TEST(SaveTest, SavesEachThingOnceBeforeItIsTouchedFirst) {
+TEST(SaveTest, SavesEachThingOnceBeforeItIsTouchedAndChangesNothing) {
   Runner test;
+  const auto before = test.scenario->State();
   const HostPlan plan = test.scenario->Plan();
   std::map<int, int> kinds;
   int rules = 0;
@@ -386,25 +382,7 @@ TEST(SaveTest, SavesEachThingOnceBeforeItIsTouchedFirst) {
   EXPECT_EQ(kinds[SavedResource::kFile], 1);
   // Its state and files once, and each of its rules.
   EXPECT_EQ(kinds[SavedResource::kFirewall], 1 + rules);
-}
-
-TEST(SaveTest, SavingChangesNothing) {
-  Runner test;
-  const auto before = test.scenario->State();
-  const HostPlan plan = test.scenario->Plan();
-  for (const PlanStep& step : plan.steps()) {
-    (void)test.actions.Save(step);
-  }
   EXPECT_EQ(test.scenario->State(), before);
-}
-
-TEST(SaveTest, RefusesADeviceThatCouldNotBePutBack) {
-  Runner test;
-  test.device(1).fault = Fault::kSilent;
-  const auto saved = test.actions.Save(Gateway(1, "10.20.0.9"));
-  EXPECT_EQ(saved.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(saved.status().message()),
-              HasSubstr("could not be put back"));
 }
 
 std::string SavedValues(const std::vector<SavedResource>& all) {
@@ -430,13 +408,19 @@ TEST(SaveTest, SavesWhatNoOtherSettingTakesAlongWithTheStepThatSetsIt) {
   EXPECT_TRUE(test.Saved(DeviceStep(1, kMtuSetting, mtu, "9100")).empty());
 }
 
-TEST(SaveTest, RefusesAnMtuThatNoCommandPutsBack) {
-  Runner test;
-  test.device(1).mtu = "1000";  // Below 1280 the tool asks a question.
-  const absl::Status status =
-      test.actions.Save(DeviceStep(1, kMtuSetting, "1000", "9000")).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()),
+TEST(SaveTest, RefusesWhatCouldNotBePutBack) {
+  const auto refusal = [](Runner* test, const PlanStep& step) {
+    const absl::Status status = test->actions.Save(step).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    return std::string(status.message());
+  };
+  Runner silent;
+  silent.device(1).fault = Fault::kSilent;
+  EXPECT_THAT(refusal(&silent, Gateway(1, "10.20.0.9")),
+              HasSubstr("could not be put back"));
+  Runner small;
+  small.device(1).mtu = "1000";  // Below 1280 the tool asks a question.
+  EXPECT_THAT(refusal(&small, DeviceStep(1, kMtuSetting, "1000", "9000")),
               HasSubstr(Say("msg-step-not-put-back", "device 1: MTU", "1000")));
 }
 

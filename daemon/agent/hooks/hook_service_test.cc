@@ -142,6 +142,7 @@ class HookServiceTest : public testing::Test {
     drainer_.Settle();
     return answer.value_or(HookAnswer());
   }
+  HookAnswer Answer(HookKind kind) { return Answer(Request(kind)); }
   // Adds a finding about this host alone.
   void Finds(const std::string& rule, State state,
              std::vector<uint32_t> devices) {
@@ -226,7 +227,7 @@ class HookServiceTest : public testing::Test {
 };
 
 TEST_F(HookServiceTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_EQ(answer.basis(), VerdictOld(0));
   EXPECT_THAT(answer.let_through(), IsEmpty());
@@ -235,18 +236,16 @@ TEST_F(HookServiceTest, AllowsByTheControllersVerdictAndLooksAtNothingItself) {
   EXPECT_EQ(controller_.max_age_ms, 10000u);
   EXPECT_THAT(log_.Lines(),
               HasSubstr("job \"slurm:7.0\": allow; " + VerdictOld(0)));
-}
-
-TEST_F(HookServiceTest, TakesNoEarlierVerdictAboutAJobWithoutAnId) {
+  // There is no earlier verdict about a job without an id.
   job_.clear_id();
-  Answer(Request(HOOK_SLURM_PROLOG));
+  Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(controller_.max_age_ms, 0u);
 }
 
 TEST_F(HookServiceTest, LooksItselfWhereTheControllerCouldNotTell) {
   controller_.verdict.mutable_hosts(0)->set_state(UNKNOWN);
   Finds("link", FAIL, {3});
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_EQ(looks_, 1);
   EXPECT_THAT(answer.basis(), HasSubstr("and the kept verdict"));
@@ -259,7 +258,7 @@ TEST_F(HookServiceTest, JudgesOfALargerJobOnlyWhatThisServerShows) {
   own.set_world_size(16);
   own.set_node_rank(1);
   own.set_master_port(29500);
-  Answer(Request(HOOK_SLURM_PROLOG));
+  Answer(HOOK_SLURM_PROLOG);
   ASSERT_EQ(judged_job_.servers_size(), 1);
   EXPECT_EQ(judged_job_.servers(0).host(), "node1");
   EXPECT_EQ(judged_job_.servers(0).world_size(), 0u);
@@ -267,7 +266,7 @@ TEST_F(HookServiceTest, JudgesOfALargerJobOnlyWhatThisServerShows) {
   EXPECT_EQ(judged_job_.servers(0).master_port(), 29500u);
   // The rendezvous port is that of the job's first server alone.
   job_.mutable_servers()->SwapElements(0, 1);
-  Answer(Request(HOOK_PLAIN));
+  Answer(HOOK_PLAIN);
   ASSERT_EQ(judged_job_.servers_size(), 1);
   EXPECT_EQ(judged_job_.servers(0).host(), "node1");
   EXPECT_EQ(judged_job_.servers(0).master_port(), 0u);
@@ -275,7 +274,7 @@ TEST_F(HookServiceTest, JudgesOfALargerJobOnlyWhatThisServerShows) {
 
 TEST_F(HookServiceTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
   VerdictFails("link");
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_EQ(answer.reason(), "clusterd: link: DOWN");
   EXPECT_THAT(answer.environment(), IsEmpty());
@@ -289,7 +288,7 @@ TEST_F(HookServiceTest, RefusesABrokenHostAndDrainsItWithTheRulesName) {
 TEST_F(HookServiceTest, RunsNoSchedulersCommandForOtherSchedulers) {
   VerdictFails("link");
   for (const HookKind kind : {HOOK_PBS, HOOK_LSF, HOOK_PLAIN}) {
-    EXPECT_EQ(Answer(Request(kind)).decision(), HookAnswer::REFUSE_AND_DRAIN);
+    EXPECT_EQ(Answer(kind).decision(), HookAnswer::REFUSE_AND_DRAIN);
   }
   HookRequest request = Request(HOOK_SLURM_PROLOG);
   request.clear_node_name();
@@ -311,7 +310,7 @@ TEST_F(HookServiceTest, NeitherDrainsNorTakesBackANodeOfAnotherName) {
 TEST_F(HookServiceTest, DrainsNobodyForAHookThatWasKilled) {
   VerdictFails("link");
   gone_ = true;
-  Answer(Request(HOOK_SLURM_PROLOG));
+  Answer(HOOK_SLURM_PROLOG);
   EXPECT_THAT(runner_.commands(), IsEmpty());
   EXPECT_THAT(log_.Lines(), HasSubstr("the hook is gone"));
 }
@@ -319,16 +318,16 @@ TEST_F(HookServiceTest, DrainsNobodyForAHookThatWasKilled) {
 TEST_F(HookServiceTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
   VerdictFails("link");
   controller_.may_drain = false;
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(answer.let_through(),
               Contains(AllOf(HasSubstr("an operator must decide"),
                              HasSubstr("12 of 100 hosts"),
                              HasSubstr("clusterd: link: DOWN"))));
-  EXPECT_EQ(Answer(Request(HOOK_PLAIN)).decision(), HookAnswer::REFUSE);
+  EXPECT_EQ(Answer(HOOK_PLAIN).decision(), HookAnswer::REFUSE);
   // A controller that does not say whether it may is a brake, too.
   controller_.silent = absl::DeadlineExceededError("no answer in 2s");
-  const HookAnswer silent = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer silent = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(silent.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(silent.let_through(), Contains(HasSubstr("no answer in 2s")));
   EXPECT_THAT(runner_.commands(), IsEmpty());
@@ -337,14 +336,14 @@ TEST_F(HookServiceTest, LetsThroughWhatTheBrakeKeepsFromBeingDrained) {
 TEST_F(HookServiceTest, WorksByItsOwnFactsWhileTheControllerIsAway) {
   controller_.away = absl::UnavailableError("the controller is away");
   Finds("firewall", FAIL, {});
-  HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_EQ(answer.basis(), kAlone);
   EXPECT_THAT(answer.let_through(),
               AllOf(Contains(HasSubstr("the controller is away")),
                     Contains(HasSubstr("clusterd: firewall"))));
   Finds("link", FAIL, {3});
-  answer = Answer(Request(HOOK_SLURM_PROLOG));
+  answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_THAT(answer.reason(), HasSubstr("clusterd: link: device 3"));
 }
@@ -447,7 +446,7 @@ TEST_F(HookServiceTest, ReusesAVerdictAsOldAsTheHookAllows) {
 
 TEST_F(HookServiceTest, BelievesNoVerdictAboutAnotherJob) {
   controller_.digest = std::string(64, 'a');
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(answer.basis(), kAlone);
   EXPECT_THAT(answer.let_through(), Contains(HasSubstr("of another job")));
   EXPECT_EQ(looks_, 1);
@@ -481,12 +480,12 @@ TEST_F(HookServiceTest, JudgesOnlyTheJobsDevicesByItself) {
 
 TEST_F(HookServiceTest, AsksNobodyAboutNoJobOrOneOfOtherHosts) {
   job_.mutable_servers(0)->set_host("node9");
-  const HookAnswer other = Answer(Request(HOOK_PLAIN));
+  const HookAnswer other = Answer(HOOK_PLAIN);
   EXPECT_EQ(other.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(other.let_through(), Contains(HasSubstr("expected node1")));
   EXPECT_EQ(controller_.asked, 0);
   job_.Clear();
-  const HookAnswer none = Answer(Request(HOOK_PLAIN));
+  const HookAnswer none = Answer(HOOK_PLAIN);
   EXPECT_EQ(none.basis(), kAlone);
   EXPECT_THAT(none.let_through(), IsEmpty());
   EXPECT_FALSE(judged_with_job_);
@@ -494,23 +493,22 @@ TEST_F(HookServiceTest, AsksNobodyAboutNoJobOrOneOfOtherHosts) {
 
 TEST_F(HookServiceTest, HealthAsksNoControllerAndDrainsABrokenHost) {
   Finds("device-idle", WARN, {0});
-  EXPECT_EQ(Answer(Request(HOOK_SLURM_HEALTH)).decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(Answer(HOOK_SLURM_HEALTH).decision(), HookAnswer::ALLOW);
   EXPECT_EQ(controller_.asked, 0);
   EXPECT_FALSE(judged_with_job_);
   Finds("net-health", FAIL, {2});
-  EXPECT_EQ(Answer(Request(HOOK_SLURM_HEALTH)).decision(),
-            HookAnswer::REFUSE_AND_DRAIN);
+  EXPECT_EQ(Answer(HOOK_SLURM_HEALTH).decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("State=DRAIN")));
 }
 
 TEST_F(HookServiceTest, HealthClearsOurDrainOnceTheRulePasses) {
   IsDrainedFor("link");
   Finds("link", UNKNOWN, {3});
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("UNDRAIN"))));
   report_.clear_rules();
   Finds("link", PASS, {});
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
 }
 
@@ -518,19 +516,19 @@ TEST_F(HookServiceTest, AsksTheControllerWhetherARuleHoldsThatNeedsTheSpec) {
   IsDrainedFor("device-ip-planned");
   Finds("device-ip-planned", PASS, {});
   VerdictFails("device-ip-planned");
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_EQ(controller_.asked, 1);
   EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("UNDRAIN"))));
   controller_.verdict.mutable_hosts(0)->set_state(PASS);
   controller_.verdict.mutable_hosts(0)->clear_reasons();
   controller_.verdict.set_verdict(PASS);
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
 }
 
 TEST_F(HookServiceTest, LeavesADrainToAPersonWhichOneHostCannotJudge) {
   IsDrainedFor("ip-unique");
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_EQ(controller_.asked, 0);
   EXPECT_THAT(runner_.commands(), ElementsAre(kShow));
 }
@@ -540,13 +538,13 @@ TEST_F(HookServiceTest, EpilogGivesTheLastProcessesAMoment) {
   on_look_ = [this] {
     if (looks_ == 3) report_.clear_rules();
   };
-  EXPECT_EQ(Answer(Request(HOOK_SLURM_EPILOG)).decision(), HookAnswer::ALLOW);
+  EXPECT_EQ(Answer(HOOK_SLURM_EPILOG).decision(), HookAnswer::ALLOW);
   EXPECT_EQ(looks_, 3);
   // Devices that stay busy.
   Finds("device-idle", FAIL, {0});
   on_look_ = [] {};
   const absl::Time begin = clock_.Now();
-  const HookAnswer busy = Answer(Request(HOOK_SLURM_EPILOG));
+  const HookAnswer busy = Answer(HOOK_SLURM_EPILOG);
   EXPECT_EQ(busy.decision(), HookAnswer::REFUSE_AND_DRAIN);
   EXPECT_THAT(busy.reason(), HasSubstr("device-idle"));
   EXPECT_EQ(clock_.Now() - begin, settings_.grace);
@@ -556,9 +554,9 @@ TEST_F(HookServiceTest, EpilogGivesTheLastProcessesAMoment) {
 }
 
 TEST_F(HookServiceTest, TaskPrologTellsTheVariablesOfTheKeptVerdict) {
-  Answer(Request(HOOK_SLURM_PROLOG));
+  Answer(HOOK_SLURM_PROLOG);
   clock_.Advance(absl::Hours(30));
-  const HookAnswer answer = Answer(Request(HOOK_SLURM_TASK_PROLOG));
+  const HookAnswer answer = Answer(HOOK_SLURM_TASK_PROLOG);
   EXPECT_EQ(answer.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(answer.environment(),
               ElementsAre("HCCL_WHITELIST_DISABLE=1", "HCCL_IF_IP=10.0.0.1",
@@ -628,11 +626,11 @@ TEST_F(HookServiceTest, RefusesARequestThatIsNoneWithEveryMistake) {
 
 TEST_F(HookServiceTest, PrologOfSlurmTellsAJobOfMaintenanceWhichOthersRefuse) {
   VerdictFails("maintenance");
-  const HookAnswer slurm = Answer(Request(HOOK_SLURM_PROLOG));
+  const HookAnswer slurm = Answer(HOOK_SLURM_PROLOG);
   EXPECT_EQ(slurm.decision(), HookAnswer::ALLOW);
   EXPECT_THAT(slurm.let_through(),
               ElementsAre(HasSubstr("fail: clusterd: maintenance: DOWN")));
-  EXPECT_EQ(Answer(Request(HOOK_PBS)).decision(), HookAnswer::REFUSE);
+  EXPECT_EQ(Answer(HOOK_PBS).decision(), HookAnswer::REFUSE);
   EXPECT_THAT(controller_.drains, IsEmpty());
 }
 
@@ -640,12 +638,12 @@ TEST_F(HookServiceTest, HostAloneInMaintenanceIsRefusedAlsoWithoutAJob) {
   Finds("maintenance", WARN, {});
   job_.Clear();
   for (const HookKind kind : {HOOK_PBS, HOOK_LSF, HOOK_PLAIN}) {
-    const HookAnswer answer = Answer(Request(kind));
+    const HookAnswer answer = Answer(kind);
     EXPECT_EQ(answer.decision(), HookAnswer::REFUSE);
     EXPECT_EQ(answer.reason(), "clusterd: maintenance: wrong");
   }
   for (const HookKind kind : {HOOK_SLURM_PROLOG, HOOK_SLURM_HEALTH}) {
-    EXPECT_EQ(Answer(Request(kind)).decision(), HookAnswer::ALLOW);
+    EXPECT_EQ(Answer(kind).decision(), HookAnswer::ALLOW);
   }
   EXPECT_THAT(controller_.drains, IsEmpty());
 }
@@ -657,10 +655,10 @@ TEST_F(HookServiceTest,
   Waiver* const waiver =
       report_.mutable_rules(0)->mutable_findings(0)->mutable_waiver();
   waiver->set_rule("maintenance");
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_THAT(runner_.commands(), Not(Contains(HasSubstr("UNDRAIN"))));
   waiver->set_rule("link");
-  Answer(Request(HOOK_SLURM_HEALTH));
+  Answer(HOOK_SLURM_HEALTH);
   EXPECT_THAT(runner_.commands(), Contains(HasSubstr("UNDRAIN")));
 }
 

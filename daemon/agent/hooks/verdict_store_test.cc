@@ -162,14 +162,11 @@ TEST_F(VerdictStoreTest, GoesOnAfterADaemonThatWasKilledWhileItWrote) {
   EXPECT_EQ(files_.Content(absl::StrCat(kFolder, "/notes.txt")), "a person's");
 }
 
-TEST_F(VerdictStoreTest, MakesNoFileOfAJobsText) {
+TEST_F(VerdictStoreTest, KeepsNothingOfAJobsTextOrOnAFullDisk) {
   JobVerdict verdict = Verdict("a", clock_.Now());
   verdict.set_job_digest("../../../etc/cron.d/x");
   EXPECT_EQ(Keep(verdict).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(Kept(), SizeIs(0));
-}
-
-TEST_F(VerdictStoreTest, SaysWhenTheDiskIsFull) {
   files_.SetFreeBytes(10);
   EXPECT_FALSE(Keep(Verdict("a", clock_.Now())).ok());
   EXPECT_TRUE(
