@@ -24,9 +24,7 @@ namespace clusterd {
 namespace {
 
 using google::protobuf::Value;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 using Lines = std::vector<std::string>;

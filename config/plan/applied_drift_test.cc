@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
 #include "config/plan/settings.h"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "config/plan/make_plan.h"
 #include "config/plan/settings.h"

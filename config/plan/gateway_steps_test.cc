@@ -1,6 +1,5 @@
 // Gateways that hccn_tool drops: of devices with DHCP, and shared ones.
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"

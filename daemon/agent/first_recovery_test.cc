@@ -1,4 +1,5 @@
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "config/words/words.h"
 #include "daemon/agent/apply/journal.h"

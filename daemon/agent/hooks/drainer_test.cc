@@ -37,7 +37,6 @@ class FakeSlurm final : public CommandRunner {
     commands_.push_back(absl::StrJoin(command.argv, " "));
     if (!cannot_start_.ok()) return cannot_start_;
     CommandResult result;
-    result.exit_status = status_;
     const std::vector<std::string>& argv = command.argv;
     if (absl::c_linear_search(argv, "show")) {
       result.standard_output =
@@ -61,7 +60,6 @@ class FakeSlurm final : public CommandRunner {
     state_ = state;
     reason_ = reason;
   }
-  void Fail(int status) { status_ = status; }
   void CannotStart(absl::Status why) { cannot_start_ = std::move(why); }
   void IgnoreDrains() { ignores_ = true; }
   std::string state() {
@@ -81,7 +79,6 @@ class FakeSlurm final : public CommandRunner {
   absl::Mutex mutex_;
   std::string state_ = "IDLE";
   std::string reason_;
-  int status_ = 0;
   bool ignores_ = false;
   absl::Status cannot_start_;
   std::vector<std::string> commands_;
