@@ -295,9 +295,10 @@ TEST(IsAlreadySoTest, AlreadySoNeedsDeviceAndFile) {
   EXPECT_TRUE(*test.actions.IsAlreadySo(Gateway(1, "10.20.0.1")));
   test.PutConf("x=1\n");
   EXPECT_FALSE(*test.actions.IsAlreadySo(Gateway(1, "10.20.0.1")));
-  test.device(1).fault = Fault::kSilent;
+  Runner silent;
+  silent.device(1).fault = Fault::kSilent;
   EXPECT_TRUE(absl::IsFailedPrecondition(
-      test.actions.IsAlreadySo(Gateway(1, "10.20.0.9")).status()));
+      silent.actions.IsAlreadySo(Gateway(1, "10.20.0.9")).status()));
 }
 
 TEST(IsAlreadySoTest, AbortsWhenTheValueIsNeitherOldNorNew) {
