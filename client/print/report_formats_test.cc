@@ -24,9 +24,7 @@ namespace clusterd {
 namespace {
 
 using google::protobuf::Value;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 using Lines = std::vector<std::string>;
@@ -210,23 +208,6 @@ TEST(MessageYamlTest, ParsesBackToTheValuesOfJson) {
                     .ok());
     const std::string yaml = MessageYaml(report);
     ASSERT_EQ(Difference(YAML::Load(yaml), json), "") << yaml;
-  }
-}
-
-TEST(MessageYamlTest, TellsTextsFromValuesOfTheSameForm) {
-  Report report;
-  report.set_cluster("yes");
-  report.set_product("1e3");
-  report.set_run_id("null");
-  report.set_spec_digest("plain words");
-  report.set_job_servers(16);
-  const std::string yaml = MessageYaml(report);
-  for (const char* line :
-       {"---\nschema_version: 0\n", "\ncluster: \"yes\"\n",
-        "\nproduct: \"1e3\"\n", "\nrun_id: \"null\"\n",
-        "\nspec_digest: plain words\n", "\njob_servers: 16\n",
-        "\npartial: false\n", "\nnotes: []\n", "\nelapsed_ms: \"0\"\n"}) {
-    EXPECT_THAT(yaml, HasSubstr(line));
   }
 }
 

@@ -103,11 +103,9 @@ TEST_F(TicketTasksTest, AuditsWhoIsRefusedWhileAnotherReads) {
   });
   ASSERT_TRUE(tasks.ReadLogs({}, absl::Seconds(10)).ok());
   EXPECT_EQ(second.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(
-      audit_->Told(),
-      testing::Contains("bob record : refused: RESOURCE_EXHAUSTED: this "
-                        "host's logs are being read already, try again "
-                        "later"));
+  EXPECT_THAT(audit_->Told(), testing::Contains(absl::StrCat(
+                                  "bob record : refused: RESOURCE_EXHAUSTED: ",
+                                  second.message())));
 }
 
 TEST_F(TicketTasksTest, ReadsNothingWhileTheAuditFileCannotBeWritten) {
@@ -127,7 +125,7 @@ TEST_F(TicketTasksTest, NamesTheWordThatAgentYamlLacksAndRunsNothing) {
   EXPECT_EQ(logs->missing().reason(), Missing::NOT_PERMITTED);
   EXPECT_THAT(logs->missing().detail(),
               AllOf(HasSubstr("does not allow logs"),
-                    HasSubstr("allow: [observe, sysctl, logs]")));
+                    HasSubstr("[observe, sysctl, logs]")));
   const auto recording = tasks.Record("node07", {}, absl::Seconds(10));
   EXPECT_EQ(recording.status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(std::string(recording.status().message()),
@@ -208,16 +206,6 @@ TEST(BoundRecordingTest, KeepsAFileOnceUntilARunChangesIt) {
   EXPECT_TRUE(recording.complete());
 }
 
-TEST(BoundRecordingTest, CountsTheKernelsLogToo) {
-  HostRecording recording;
-  *recording.add_runs() = RunOver("a", "a", std::string(1000, 'x'));
-  recording.set_kernel_log(std::string(19'500, 'k'));
-  recording.set_complete(true);
-  BoundRecording(20'000, &recording);
-  EXPECT_LE(recording.ByteSizeLong(), 20'000u);
-  EXPECT_FALSE(recording.complete());
-}
-
 TEST(BoundRecordingTest, CutsOutputsThatAreTooMuchAndSaysSo) {
   HostRecording recording;
   for (int i = 0; i < 100; ++i) {
@@ -231,6 +219,14 @@ TEST(BoundRecordingTest, CutsOutputsThatAreTooMuchAndSaysSo) {
   const HostRecording::Run& last = *recording.runs().rbegin();
   EXPECT_TRUE(last.output_cut());
   EXPECT_EQ(last.argv(0), "hccn_tool");
+  // The kernel's log counts, too.
+  HostRecording logged;
+  *logged.add_runs() = RunOver("a", "a", std::string(1000, 'x'));
+  logged.set_kernel_log(std::string(19'500, 'k'));
+  logged.set_complete(true);
+  BoundRecording(20'000, &logged);
+  EXPECT_LE(logged.ByteSizeLong(), 20'000u);
+  EXPECT_FALSE(logged.complete());
 }
 
 // Observes nothing.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/setting_rows.h"
+#include "config/words/words.h"
 #include "daemon/agent/apply/applier.h"
 #include "daemon/agent/apply/journal.h"
 #include "gmock/gmock.h"
@@ -22,11 +23,8 @@ using ::testing::HasSubstr;
 class ApplierWaitTest : public ::testing::Test {
  protected:
   ApplierWaitTest() {
-    ApplierOptions options;
-    options.host = kScenarioHost;
-    options.state_folder = kScenarioStateFolder;
     applier_ = std::make_unique<Applier>(
-        options, scenario_->Access(), [] { return HostAllows(); },
+        ScenarioOptions(), scenario_->Access(), [] { return HostAllows(); },
         [this] { return users_; });
   }
 
@@ -58,13 +56,11 @@ class ApplierWaitTest : public ::testing::Test {
 
 // Otherwise a user who may open a device would keep the host half applied.
 TEST_F(ApplierWaitTest, WaitsForNoProcessThatKeepsADeviceOpen) {
-  const auto recovered = applier_->Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  ASSERT_EQ(recovered->size(), 1u);
-  EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::UNDONE);
-  EXPECT_EQ((*recovered)[0].host(), kScenarioHost);
-  EXPECT_THAT((*recovered)[0].forced(),
-              ElementsAre("device 1 is in use by process 4711 (python)"));
+  const ApplyResult recovered = OnlyOne(applier_->Recover());
+  EXPECT_EQ(recovered.outcome(), ApplyResult::UNDONE);
+  EXPECT_EQ(recovered.host(), kScenarioHost);
+  EXPECT_THAT(recovered.forced(),
+              ElementsAre(Say("plan-say-in-use", 1, 4711, "python")));
   EXPECT_EQ(scenario_->State(), untouched_->State());
   const auto states = applier_->ListApplies();
   ASSERT_TRUE(states.ok()) << states.status();
@@ -80,11 +76,8 @@ TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
     SCOPED_TRACE(cannot);
     const auto scenario = AlmostAppliedScenario();
     std::map<std::string, std::string> seen;
-    ApplierOptions options;
-    options.host = kScenarioHost;
-    options.state_folder = kScenarioStateFolder;
     Applier applier(
-        options, scenario->Access(), [] { return HostAllows(); },
+        ScenarioOptions(), scenario->Access(), [] { return HostAllows(); },
         [&]() -> absl::StatusOr<std::vector<DeviceUser>> {
           seen = scenario->State();
           return cannot;
@@ -93,9 +86,7 @@ TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
     ASSERT_TRUE(recovered.ok()) << recovered.status();
     EXPECT_EQ(seen, untouched_->State());
     EXPECT_THAT((*recovered)[0].forced(),
-                ElementsAre(absl::StrCat("whether a process uses its devices "
-                                         "is not known: ",
-                                         cannot.message())));
+                ElementsAre(Say("plan-say-users-not-known", cannot.message())));
   }
 }
 
@@ -118,10 +109,7 @@ TEST_F(ApplierWaitTest, AppliesWhileSomebodyHoldsTheLockOfHccnConf) {
     const auto held = named.make();
     held->machine.files().SetLockedElsewhere("/etc/hccn.conf", true);
     for (Scenario* scenario : {free.get(), held.get()}) {
-      const auto result =
-          scenario->MakeApplier()->Apply(RequestFor(scenario->Plan(), "a1"));
-      ASSERT_TRUE(result.ok()) << result.status();
-      EXPECT_EQ(result->outcome(), ApplyResult::APPLIED) << result->error();
+      EXPECT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
     }
     EXPECT_EQ(held->State(), free->State());
   }

@@ -2,8 +2,8 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
+#include "config/words/words.h"
 #include "daemon/agent/apply/journal.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/unknown_field_set.h"
@@ -50,9 +50,9 @@ TEST(CheckJournalEntryTest, RefusesAResourceOfANewerVersion) {
   ASSERT_TRUE(read.ParseFromString(entry.SerializeAsString()));
   const absl::Status status = CheckJournalEntry(read);
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("of a newer clusterd, which this one cannot undo "
-                        "(intent.saved[0]: field 77)"));
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr(Say("msg-step-journal-newer", "intent.saved[0]: field 77")));
   EXPECT_TRUE(absl::IsUnimplemented(CheckJournalEntry(JournalEntry())));
   EXPECT_TRUE(absl::IsUnimplemented(CheckOf([](SavedResource*) {})));
 }
@@ -135,9 +135,7 @@ TEST(CheckJournalEntryTest, WaitsForNoConfirmationLongerThanADay) {
 TEST(CheckJournalEntryTest, KnowsAllThatAnApplySaves) {
   for (const NamedScenario& named : AllScenarios()) {
     const auto scenario = named.make();
-    ASSERT_TRUE(scenario->MakeApplier()
-                    ->Apply(RequestFor(scenario->Plan(), "a1"))
-                    .ok());
+    ASSERT_TRUE(scenario->Apply().ok());
     const auto journals =
         JournalFolder(&scenario->machine.files(), kScenarioStateFolder).Read();
     ASSERT_TRUE(journals.ok()) << journals.status();

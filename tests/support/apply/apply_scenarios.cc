@@ -73,16 +73,8 @@ MachineAccess Scenario::Access() {
 namespace {
 
 std::unique_ptr<Applier> ApplierThrough(const MachineAccess& access) {
-  ApplierOptions options;
-  options.host = kScenarioHost;
-  options.state_folder = kScenarioStateFolder;
-  const std::vector<ChangeKind>& kinds = AllChangeKinds();
-  return std::make_unique<Applier>(
-      options, access,
-      [kinds] {
-        return AllowsOnly(std::set<ChangeKind>(kinds.begin(), kinds.end()));
-      },
-      [] { return std::vector<DeviceUser>(); });
+  return std::make_unique<Applier>(ScenarioOptions(), access, AllowsAll,
+                                   [] { return std::vector<DeviceUser>(); });
 }
 
 }  // namespace
@@ -101,8 +93,50 @@ std::unique_ptr<Applier> Scenario::MakeApplier(EffectLog* log) {
   return ApplierThrough(access);
 }
 
+absl::StatusOr<ApplyResult> Scenario::Apply(const std::string& id) {
+  return MakeApplier()->Apply(RequestFor(Plan(), id));
+}
+
+absl::StatusOr<ApplyResult> Scenario::Rollback(bool force) {
+  return MakeApplier()->Rollback(RollbackOf("a1", force));
+}
+
 std::map<std::string, std::string> Scenario::State() const {
   return machine.State(kScenarioStateFolder);
+}
+
+ApplierOptions ScenarioOptions() {
+  ApplierOptions options;
+  options.host = kScenarioHost;
+  options.state_folder = kScenarioStateFolder;
+  return options;
+}
+
+HostAllows AllowsAll() {
+  const std::vector<ChangeKind>& kinds = AllChangeKinds();
+  return AllowsOnly(std::set<ChangeKind>(kinds.begin(), kinds.end()));
+}
+
+RollbackRequest RollbackOf(const std::string& apply_id, bool force) {
+  RollbackRequest request;
+  request.apply_id = apply_id;
+  request.force = force;
+  return request;
+}
+
+ApplyResult Got(const absl::StatusOr<ApplyResult>& result) {
+  if (result.ok()) return *result;
+  ApplyResult none;
+  none.set_error(result.status().ToString());
+  return none;
+}
+
+ApplyResult OnlyOne(const absl::StatusOr<std::vector<ApplyResult>>& results) {
+  if (results.ok() && results->size() == 1) return results->front();
+  ApplyResult none;
+  none.set_error(results.ok() ? absl::StrCat(results->size(), " results")
+                              : results.status().ToString());
+  return none;
 }
 
 ApplyRequest RequestFor(const HostPlan& plan, const std::string& apply_id) {

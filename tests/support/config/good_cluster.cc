@@ -140,4 +140,16 @@ void SetAtBoot(PersistentValueFact* fact, const std::string& file,
   assignment->set_value(value);
 }
 
+FirewallFacts InstalledFirewall(bool active, bool starts_at_boot) {
+  FirewallFacts facts;
+  facts.mutable_installed()->set_value(true);
+  facts.mutable_active()->set_value(active);
+  facts.mutable_enabled_at_boot()->set_value(starts_at_boot);
+  if (!active) return facts;
+  facts.mutable_allowed()->mutable_value();
+  facts.mutable_allowed_permanently()->mutable_value();
+  facts.mutable_other_zones()->mutable_value();
+  return facts;
+}
+
 }  // namespace clusterd
