@@ -10,7 +10,7 @@
 #include "config/values/sha256.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/words/telling.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "openssl/ssl.h"
 #include "tests/support/config/test_authority.h"
-#include "tests/support/words/telling.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -8,7 +8,7 @@
 #include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/words/telling.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -7,7 +7,7 @@
 #include "config/words/subject_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/words/telling.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <tuple>
 
-#include "tests/support/words/telling.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/spec/spec_loader.h"
-#include "tests/support/words/telling.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/spec/device_plan.h"
-#include "tests/support/words/telling.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/support/words/telling.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -1,6 +1,6 @@
 // What a message tells, whatever its text is: rows and values.
-#ifndef TESTS_SUPPORT_WORDS_TELLING_H_
-#define TESTS_SUPPORT_WORDS_TELLING_H_
+#ifndef TESTS_SUPPORT_WAIT_TELLING_H_
+#define TESTS_SUPPORT_WAIT_TELLING_H_
 
 #include <gmock/gmock.h>
 
@@ -87,4 +87,4 @@ void ExpectToldAlone(const Read& read, const std::vector<Refused>& cases) {
 
 }  // namespace clusterd
 
-#endif  // TESTS_SUPPORT_WORDS_TELLING_H_
+#endif  // TESTS_SUPPORT_WAIT_TELLING_H_
