@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "config/values/change_kind.h"
 #include "config/words/number_text.h"
+#include "config/words/words.h"
 
 namespace clusterd {
 namespace {

@@ -14,9 +14,9 @@ std::string EnglishText(const FindingValue& value) {
 }
 
 absl::Status WithWords(absl::Status status, const FindingValue& words) {
-  absl::Status worded(status.code(), EnglishText(words));
-  worded.SetPayload(kMessageWords, absl::Cord(words.SerializeAsString()));
-  return worded;
+  status = absl::Status(status.code(), EnglishText(words));
+  status.SetPayload(kMessageWords, absl::Cord(words.SerializeAsString()));
+  return status;
 }
 
 FindingValue Lines(const std::vector<FindingValue>& lines) {
