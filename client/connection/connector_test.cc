@@ -131,14 +131,14 @@ TEST_F(GrpcConnectorTest, RefusesAHostThatPosesAsTheController) {
   const auto host = Start(*ca_, "spiffe://demo/host/server0");
   const absl::Status status = Ask(host->address, User());
   EXPECT_TRUE(absl::IsUnavailable(status));
-  EXPECT_THAT(status.message(),
+  EXPECT_THAT(std::string(status.message()),
               EndsWith(Say("msg-call-wrong-peer", "spiffe://demo/host/server0",
                            "spiffe://demo/controller")));
 }
 
 TEST_F(GrpcConnectorTest, RefusesAControllerOfAnotherAuthority) {
   const auto controller = Start(*other_ca_, "spiffe://demo/controller");
-  EXPECT_THAT(Ask(controller->address, User()).message(),
+  EXPECT_THAT(std::string(Ask(controller->address, User()).message()),
               EndsWith(Say("msg-call-not-signed", "", "--ca")));
 }
 
@@ -153,10 +153,10 @@ TEST_F(GrpcConnectorTest, SaysThatItsOwnCertificateMayBeRefused) {
 
 TEST_F(GrpcConnectorTest, SaysThatAProgramWithoutTlsListensThereOrNone) {
   const RunningController plain(grpc::InsecureServerCredentials());
-  EXPECT_THAT(Ask(plain.address, User()).message(),
+  EXPECT_THAT(std::string(Ask(plain.address, User()).message()),
               EndsWith(Say("msg-call-no-tls")));
   const DeafPort port;
-  EXPECT_THAT(Ask(port.address(), User()).message(),
+  EXPECT_THAT(std::string(Ask(port.address(), User()).message()),
               EndsWith(Say("msg-call-not-reachable", "Connection refused")));
 }
 
