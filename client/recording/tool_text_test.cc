@@ -16,8 +16,9 @@ std::string Hidden(const std::string& text) {
 }
 
 TEST(HideToolTextTest, ReplacesTheSystemNameAndKeepsItsIndentation) {
-  EXPECT_EQ(Hidden("System Name TLV\n\tleaf-01.dc.example\nEnd\n"),
-            "System Name TLV\n\tswitch-1\nEnd\n");
+  EXPECT_EQ(
+      Hidden("System Name TLV\n\tleaf-01.dc.example\nEnd of LLDPDU TLV\n"),
+      "System Name TLV\n\tswitch-1\nEnd of LLDPDU TLV\n");
   EXPECT_EQ(Hidden("System Name TLV\n  leaf-01"),
             "System Name TLV\n  switch-1");
 }

@@ -107,10 +107,12 @@ TEST(RepairListTest, PutsWhatAPlanMendsOnOneLine) {
 TEST(RepairListTest, KeepsApartWhatHasAnotherCause) {
   Report report;
   Add(report, "link", FAIL, "node1", 1);
-  // Not of this device.
-  Add(report, "net-health", FAIL, "node1", 2).set_caused_by("link");
-  EXPECT_THAT(Lines(report), ElementsAre("node1 device 1: mend (link)",
-                                         "node1 device 2: mend (net-health)"));
+  Finding& own = Add(report, "net-health", FAIL, "node1", 2);
+  own.set_fix("look at it");
+  own.set_caused_by("link");  // Not of this device.
+  EXPECT_THAT(Lines(report),
+              ElementsAre("node1 device 1: mend (link)",
+                          "node1 device 2: look at it (net-health)"));
   // It ends on a chain of causes that bites its tail.
   report.clear_rules();
   Add(report, "a", FAIL, "n").set_caused_by("b");
