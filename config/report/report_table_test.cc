@@ -130,9 +130,11 @@ TEST(ReportTableTest, StaysReadableWithThirtyThousandFindings) {
   const std::vector<std::string> lines =
       absl::StrSplit(table.substr(0, hosts), '\n');
   EXPECT_LT(lines.size(), 300u) << table;
+  const std::string more =
+      Say("report-more-findings", Counted(1151, "more finding"), "");
+  // The names are on the next lines.
   EXPECT_THAT(table, HasSubstr(Say("report-and") +
-                               Say("report-more-findings",
-                                   Counted(1151, "more finding"), "")));
+                               more.substr(0, more.find_last_not_of(' ') + 1)));
   EXPECT_THAT(table, HasSubstr(Say("report-hidden-hosts", "more hosts")));
   EXPECT_THAT(table, HasSubstr("rule-29"));
 }

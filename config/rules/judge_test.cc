@@ -411,7 +411,8 @@ TEST(MakeObserveRequestTest, AsksForEveryPortOfAJob) {
   spec.set_ssh_port(2222);
   const auto ports = [&spec] {
     std::vector<std::string> ranges;
-    for (const auto& range : MakeObserveRequest(spec).socket_ports()) {
+    const ObserveRequest request = MakeObserveRequest(spec);
+    for (const auto& range : request.socket_ports()) {
       ranges.push_back(absl::StrCat(range.first(), "-", range.last()));
     }
     return ranges;

@@ -119,7 +119,7 @@ TEST_F(LocalServerTest, RefusesSecondUntilFirstEnds) {
     const auto second = LocalServer::Start(path(), Answers());
     EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(second.status().message()),
-                HasSubstr(Say("msg-hook-socket-held", path())));
+                HasSubstr(Say("msg-hook-socket-held", path() + ".lock")));
     EXPECT_TRUE(Exists(path()));
     EXPECT_EQ(Status().host(), "server0");
   }
