@@ -65,12 +65,12 @@ constexpr char kFooter[] =
     R"(`clusterd join --help` says how this host gets its certificate.
 
 Without --once and --record it needs --controller, on the command line or in
-the file of --config. Files that nobody names are looked for below --root.
+the file of --config. Default paths are below --root.
 
-Exit status: 0 after SIGTERM or SIGINT, 1 if it could not start or go on, 3 for
-wrong usage or a mistake in the file.
-With --once: 0 pass, or warnings only; 1 a failure; 2 something could not be
-told; 3 wrong usage, certificate or spec.
+Exit status: 0 after SIGTERM or SIGINT, 1 if it could not start or continue, 3
+for wrong usage or a mistake in the file.
+With --once: 0 pass, or warnings only; 1 a failure; 2 no complete verdict;
+3 wrong usage, certificate or cluster.yaml.
 With --record: 0, or 1 if nothing could be written.)";
 
 std::string BelowRoot(const AgentFlags& flags, absl::string_view path) {
@@ -83,8 +83,8 @@ void AddOptions(CLI::App* app, AgentFlags* flags) {
       "--config", flags->config,
       absl::StrCat("YAML file with controller, cluster, ca, cert, key,\n"
                    "socket, state, drift_interval, metrics_file,\n"
-                   "hooks, and allow: what this host lets be changed\n"
-                   "(without: nothing)\n[",
+                   "hooks, and allow: what may be changed on this\n"
+                   "host (default: nothing)\n[",
                    kDefaultConfig, ", if it is there]"));
   for (const TextSetting& setting : kTextSettings) {
     app->add_option(

@@ -300,8 +300,9 @@ class GenerateLaunchCommand final : public GenerateCommand {
               "Source this file where a host has it, instead of the method's "
               "own; may be repeated")
         ->allow_extra_args(false);
-    AddOption(app, "--tiered", "WHEN", tiered_,
-              "Tiers of torch-npu-run: auto (default; by size), on, off");
+    AddOption(
+        app, "--tiered", "WHEN", tiered_,
+        "Tiered link setup of torch-npu-run: auto (default; by size), on, off");
     AddOption(app, "--rdzv-endpoint", "HOST:PORT", options_.rdzv_endpoint,
               "For torch-npu-run: the first server and the port of its store");
     AddOption(app, "--rdzv-id", "ID", options_.rdzv_id,

@@ -106,10 +106,10 @@ constexpr int kMaxPort = 65535;
 constexpr size_t kMaxAuditBytes = 8 << 20;
 
 constexpr char kFooter[] =
-    R"(An administrator gets the whole line from `clusterctl token create`. The host's
-key is made on this host and never sent. The token is sent only to a controller
-whose CA has the hash. Files of another identity are replaced, and agent.yaml
-stays as it is.
+    R"(`clusterctl token create` prints the whole command line. The host's key is made
+on this host and never sent. The token is sent only to a controller whose CA has
+the hash. Files of another identity are replaced. An existing agent.yaml stays
+as it is.
 
 Exit status: 0 this host has its certificate, 1 it does not, and the message
 says why; 3 wrong usage.)";
@@ -298,8 +298,8 @@ absl::StatusOr<TlsPem> CheckedPair(const Enrolled& answer,
 std::string AgentConfigText(const JoinFlags& flags,
                             const std::string& cluster) {
   return absl::StrCat(
-      "# Made by clusterd join. What this host lets be changed stands in "
-      "allow.\n",
+      "# Made by clusterd join. allow lists what may be changed on this "
+      "host.\n",
       "controller: ", YamlText(flags.controller),
       "\ncluster: ", YamlText(cluster), "\nallow: [observe]\n");
 }
@@ -317,16 +317,16 @@ std::optional<int> ParseJoinFlags(int argc, const char* const* argv,
   CLI::Option* const token = app.add_option(
       "--token", flags->token, "Token that clusterctl token create printed");
   app.add_option("--token-file", flags->token_file,
-                 "File that holds it, so that no list of processes\nshows it")
+                 "File with the token, so that no list of processes\nshows it")
       ->excludes(token);
   app.add_option("--name", flags->name,
-                 "This host's name in cluster.yaml; otherwise its own");
-  app.add_option(
-      "--cluster", flags->cluster,
-      "Refuse any other cluster; otherwise it is as the\ncontroller says");
+                 "This host's name in cluster.yaml (default: its host\n"
+                 "name)");
+  app.add_option("--cluster", flags->cluster,
+                 "Refuse any other cluster (default: that of the\ncontroller)");
   app.add_option("--enrol-port", flags->enrol_port,
-                 "Where hosts join, if it is not the port after the\n"
-                 "controller's")
+                 "Port where hosts join (default: the port after that\n"
+                 "of --controller)")
       ->check(CLI::Range(1, kMaxPort));
   app.add_flag("--new-key", flags->new_key,
                "Make a new key even where this host has one");
