@@ -19,7 +19,7 @@ struct ControllerFlags {
   // The state folder; created, mode 0700, if its parent exists.
   std::string state = "/var/lib/clusterd-controller";
   std::string port_file;  // Empty: none.
-  std::string crl;        // Revocation lists, file or folder; empty: none.
+  std::string crl;        // Revocation lists; empty: none.
   TlsFiles tls = {"/etc/clusterd/ca.crt", "/etc/clusterd/controller.crt",
                   "/etc/clusterd/controller.key"};
   DrainLimits drain;
