@@ -82,9 +82,9 @@ class EnrolmentService {
                                 const std::string& peer)
       ABSL_LOCKS_EXCLUDED(change_mutex_);
   // For `host`, which has proved in its TLS handshake that it holds the key of
-  // `certificate_pem`: copied requests are useless. PermissionDenied unless that
-  // key is on record and the request's, and cluster.yaml has the host. The
-  // recorded certificate must be unrevoked, and ended at most kLateRenewal ago.
+  // `certificate_pem`: copied requests are useless. PermissionDenied unless
+  // that key is on record and the request's, and cluster.yaml has the host. The
+  // recorded one must be unrevoked, and ended at most kLateRenewal ago.
   absl::StatusOr<Enrolled> RenewLate(const std::string& host,
                                      const std::string& certificate_pem,
                                      const RenewLateRequest& request,
