@@ -22,7 +22,7 @@ namespace clusterd {
 struct TlsAsking {
   // Makes that copy (CopyHccnConf).
   std::function<absl::StatusOr<PrivateFile>()> copy_conf;
-  // Query the device also where the file has the key.
+  // Query the device even if the file has the key.
   bool live = false;
 };
 

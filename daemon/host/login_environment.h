@@ -33,7 +33,7 @@ namespace clusterd {
 void AddLoginFile(absl::string_view path, absl::string_view text,
                   EnvironmentFact::Variables* variables);
 
-// None of the files needs to exist. The codes of FileReader.
+// Every file may be missing. The codes of FileReader.
 absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
     const FileReader& files);
 

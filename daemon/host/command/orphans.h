@@ -43,7 +43,7 @@ absl::Status CheckProgramGroups(const std::string& root = "");
 // its descendants, whichever group or session they move to.
 class ProgramGroup {
  public:
-  // Makes no group without `makes` or without permission.
+  // If `makes` is false or permission is missing, there is no group.
   explicit ProgramGroup(bool makes);
   // Kills as Kill does, and removes the group once it is empty.
   ~ProgramGroup();

@@ -41,10 +41,10 @@ class IdentityFolder {
   // the caller has checked it; it is only written here.
   absl::Status Install(const TlsPem& pair) const;
 
-  // Returns that of the current pair; empty: none.
+  // Returns the roots bundle of the current pair; empty if there is none.
   absl::StatusOr<std::string> ReadRootsBundle() const;
 
-  // NotFound without one.
+  // NotFound if there is none.
   absl::StatusOr<std::string> ReadPendingKey() const;
   absl::Status WritePendingKey(const std::string& key_pem) const;
 
