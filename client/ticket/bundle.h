@@ -76,7 +76,7 @@ using RemovedSecrets = std::map<std::string, size_t>;
 // Adds to `removed`. Linear in the text, which may be any bytes.
 std::string WithoutSecrets(absl::string_view text, RemovedSecrets* removed);
 
-// Texts beyond it are left out, and the index says so.
+// Texts beyond this are left out, and the index says so.
 inline constexpr size_t kMaxBundleBytes = 512u << 20;
 
 class Bundle {
