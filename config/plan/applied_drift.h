@@ -28,7 +28,7 @@ namespace clusterd {
 // A host lists at most this many, drifted and untold together, drifted first.
 inline constexpr int kMaxAppliedDrifts = 256;
 
-// One journal that is over: how it began and how it stands.
+// An apply that is over: how it began, and its current state.
 struct EndedApply {
   JournalBegin begin;
   ApplyResult end;
@@ -60,11 +60,11 @@ std::vector<LaterClaim> FindLaterClaims(const EndedApply& apply,
                                         absl::Span<const EndedApply> applies);
 
 struct DriftRepair {
-  // The steps of `planned` that are left, renumbered; none: nothing to do.
+  // The remaining steps of `planned`, renumbered; none: nothing to do.
   HostPlan plan;
   // Drift of an enforced kind that a person must fix, one line each, e.g.
   // "net.core.somaxconn: the spec asks for 32768 now, apply 0123 set 65535", or
-  // why the plan blocks that kind, such as what the host allows.
+  // why the plan blocks that kind, for example because of what the host allows.
   std::vector<std::string> left;
 };
 
