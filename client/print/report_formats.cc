@@ -272,8 +272,7 @@ std::string MessageYaml(const google::protobuf::Message& message) {
   YAML::Emitter out;
   out << YAML::BeginDoc;
   WriteYaml(YAML::Load(WithoutSurrogates(MessageJson(message))), out);
-  // Control characters are in double quotes, where SafeText's escapes are
-  // YAML's.
+  // Control characters are in double quotes, with SafeText's escapes as YAML's.
   return absl::StrCat(
       SafeLines(absl::string_view(out.c_str(), out.size()), /*utf8=*/true),
       "\n");

@@ -127,7 +127,7 @@ class NameMap {
   std::string Alias(const std::string& kind, absl::string_view name);
 
   // As Alias. Replace then finds in any text the name, its part before the
-  // first dot, and the domain behind it (as kind "domain"). Skips IPv4
+  // first dot, and the domain after it (as kind "domain"). Skips IPv4
   // addresses, and names of one character or only digits, which would match
   // everywhere.
   void Add(const std::string& kind, absl::string_view name);

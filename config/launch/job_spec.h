@@ -45,8 +45,8 @@ inline constexpr absl::string_view kFrameworks[] = {"pytorch", "tensorflow",
 //     - {host: node01, devices: 0-3, node_rank: 0, master_addr: 10.0.0.1}
 //     - {host: "node[02-16]", devices: 8}
 // InvalidArgument with every mistake, one per line with line and column, value,
-// expectation and nearest key. `rank_table_path`, if given, gets the path
-// behind rank_table. The caller reads that file into the job, and those behind
+// expectation and nearest key. `rank_table_path`, if given, gets the path in
+// rank_table. The caller reads that file into the job, and those of
 // requirements and script; without it these keys are mistakes.
 absl::StatusOr<JobSpec> LoadJobSpec(absl::string_view file_name,
                                     absl::string_view text,

@@ -45,7 +45,7 @@ FindingValue Describe(const Value& value) {
                                                 : "false");
 }
 
-// The words for the mistake in the string at `at`, which is moved behind it. A
+// The words for the mistake in the string at `at`, which is moved past it. A
 // line break or a control character inside means that it has no end.
 absl::string_view TakeString(absl::string_view text, size_t* at) {
   while (++*at < text.size() && static_cast<unsigned char>(text[*at]) >= ' ') {
@@ -70,7 +70,7 @@ size_t EndOfWord(absl::string_view text, size_t at) {
   return at;
 }
 
-// The words for the mistake in the token at `at`, which is moved behind it.
+// The words for the mistake in the token at `at`, which is moved past it.
 absl::string_view TakeToken(absl::string_view text, size_t* at) {
   const char next = text[*at];
   if (next == '"') return TakeString(text, at);

@@ -10,7 +10,7 @@
 //   the apply was undone or rolled back               nothing
 //   the apply was for another network namespace       nothing: that may be gone
 //
-// Also the part of a host's plan that only puts back what drifted. The
+// Also the part of a host's plan that only restores what drifted. The
 // controller applies it automatically where the spec says `enforce`. Pure.
 #ifndef CONFIG_PLAN_APPLIED_DRIFT_H_
 #define CONFIG_PLAN_APPLIED_DRIFT_H_
@@ -25,7 +25,7 @@
 
 namespace clusterd {
 
-// A host lists at most this many, drifted and untold together, drifted first.
+// A host lists at most this many, drifted and unknown together, drifted first.
 inline constexpr int kMaxAppliedDrifts = 256;
 
 // An apply that is over: how it began, and its current state.

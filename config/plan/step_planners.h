@@ -96,7 +96,7 @@ void PlanFormStep(HostPlanBuilder* plan, absl::string_view npu_series = "");
 //
 // Setting an address makes the tool drop a gateway, route or ip_route of the
 // device that is outside the new subnet (hccn_tool source, hicann/driver
-// ef377e95, tool_ops.c). A gateway that fits is put back; the step lists the
+// ef377e95, tool_ops.c). A gateway that fits is set again; the step lists the
 // rest. It also says that routes of the device alone, which no fact shows, may
 // go with the old address. Devices that take over each other's addresses are
 // ordered so that an address is free before it is set. A cycle is blocked,

@@ -24,8 +24,7 @@ using MetricLabels = std::vector<std::pair<absl::string_view, std::string>>;
 
 class MetricsText {
  public:
-  // Begins a metric; all of its samples follow. `type`: gauge, counter,
-  // histogram.
+  // Begins a metric; its samples follow. `type`: gauge, counter or histogram.
   void Begin(absl::string_view name, absl::string_view type,
              absl::string_view help);
   // A sample of the last metric.

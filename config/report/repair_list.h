@@ -26,8 +26,7 @@ struct Repair {
 
 // Worst first, and among equals the one that explains most. Omits skipped
 // rules. All that one `clusterctl plan` fixes is one line, except for hosts
-// with a single such cause, which have their command, and those never
-// configured.
+// with one such cause, which have their command, and those never configured.
 std::vector<Repair> ListRepairs(const Report& report);
 
 // "and 12 more causes: clusterctl show 3fa2… --verbose".

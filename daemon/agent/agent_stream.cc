@@ -200,8 +200,7 @@ void AgentStream::Take(const HubMessage& message) {
       asked_to_leave_ = true;
       return connection_->HangUp();
     case HubMessage::KIND_NOT_SET:
-      // Only an audit head, or a message of a newer controller: needs no
-      // answer.
+      // Only an audit head, or a newer controller's message: needs no answer.
       return;
   }
 }

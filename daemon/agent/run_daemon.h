@@ -69,7 +69,7 @@ Hello ReadMachineIds(const std::string& root);
 // or a controller's messages. A journal needs none of them, and a host must not
 // stay half changed because one of them is wrong. The journals are in
 //   --state of the command line    or, without it,
-//   /var/lib/clusterd              the default, and moreover
+//   /var/lib/clusterd              the default, and also
 //   the folders in /var/lib/clusterd/state-folders, one path in a line
 // Every start that reads `state` from agent.yaml writes that file. So neither a
 // mistake in agent.yaml nor another folder in it hides a journal of a crash.

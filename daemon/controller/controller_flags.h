@@ -32,7 +32,7 @@ struct ControllerFlags {
   absl::Duration leaf_life = absl::Hours(30 * 24);
 };
 
-// Returns nothing when the program should go on; otherwise its exit status: 0
+// Returns nullopt if the program should continue; otherwise its exit status: 0
 // after --help and --version, 3 after wrong usage. All output has been printed.
 std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
                                         ControllerFlags* flags);

@@ -61,8 +61,7 @@ class JobOptions {
   absl::string_view given() const;
 
   // Reads files and values. Without --job, --nodes and --rank-table, takes the
-  // Slurm job's servers in `environment`. Adds mistakes, also for a missing
-  // job.
+  // Slurm job's servers in `environment`. Adds mistakes, also a missing job.
   void Read(const Environment& environment, MistakeList& mistakes);
 
   // Compares the job with the spec, which names the servers of a rank table.

@@ -187,8 +187,7 @@ class Applier {
   // OK if `why` is empty, or with `force`, which then adds `why` to `forced`.
   absl::Status CheckForced(const absl::Status& refused, const FindingValue& why,
                            bool force, Forced* forced);
-  // Processes that use the plan's devices, or why they are unknown; may be
-  // empty.
+  // Processes that use the plan's devices, or why they are unknown.
   FindingValue WhoUsesDevicesOf(const HostPlan& plan);
   absl::Status CheckIdle(const HostPlan& plan, bool force, Forced* forced);
   // Aborted if the machine is neither as the plan saw it nor `already_so`.

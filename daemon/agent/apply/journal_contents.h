@@ -23,7 +23,7 @@ namespace clusterd {
 //                                                total that was given
 //   boot id unknown                              now
 // So a wall clock set forward triggers no early rollback, and one set back
-// blocks none for ever.
+// blocks none forever.
 
 // Counts from the first step, and includes extensions.
 inline constexpr absl::Duration kMaxConfirmWithin = absl::Hours(24);

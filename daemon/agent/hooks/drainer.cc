@@ -251,8 +251,7 @@ absl::Status Drainer::Recheck(
   pool_.TryRun([this, settings, node, holds = std::move(holds)] {
     if (!may_be_drained_) return;
     const absl::Status status = RecheckNow(settings, node, holds);
-    // Every check finds the same error, such as a missing scontrol: log it
-    // once.
+    // Every check finds the same error, such as no scontrol: log it once.
     if (std::exchange(logged_, status) != status) {
       log_->Warning("node ", node, ": cannot read or end its drain by ",
                     "clusterd: ", status.message());

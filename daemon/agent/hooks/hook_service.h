@@ -6,8 +6,8 @@
 //
 // The brake. Before it drains, the service asks the controller, which counts
 // the hosts that fail in a window. A "no" means that the check is more likely
-// wrong than so many hosts are: a person must check. No host is drained then,
-// and the answer is:
+// wrong than that many hosts: a person must check. No host is drained then, and
+// the answer is:
 //   Slurm  ALLOW, with the failure in `let_through`: a prolog or epilog that
 //          fails drains its node, which the brake must prevent. One job may be
 //          lost; an emptied cluster loses all. PrologSlurmctld refuses such

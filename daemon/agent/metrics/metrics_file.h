@@ -79,7 +79,7 @@ class MetricsFile {
   bool again_ ABSL_GUARDED_BY(mutex_) = false;
   Scheduler::TimerId timer_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  // Used only by Write, of which one call runs at a time.
+  // Used only by Write, which never runs twice at once.
   HostNumbers numbers_;
   absl::Time look_at_ = absl::InfinitePast();
   std::string told_;

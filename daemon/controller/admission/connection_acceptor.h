@@ -54,7 +54,7 @@ struct AcceptorOptions {
   int calls = 32;
   // As `bytes`, but for begun calls; a peer above the rate is disconnected.
   AllowanceLimits begun = {1000, 200};
-  // Calls are re-counted after so many received bytes. A call that has only
+  // Calls are re-counted after this many received bytes. A call that has only
   // begun takes some 20 in HTTP/2, and some 7 kB of memory in gRPC 1.51.
   uint64_t count_every_bytes = 64 << 10;
   // Roughly what the kernel keeps unread; 0: the kernel's default.
@@ -200,7 +200,7 @@ class ConnectionAcceptor {
   absl::Time swept_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   // Sweeps are frequent until then, since gRPC is closing a connection.
   absl::Time ending_until_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  // Silent connections by their arrival; some are no longer silent.
+  // Silent connections by their arrival; some have sent bytes since.
   std::deque<std::pair<absl::Time, Id>> silent_ ABSL_GUARDED_BY(mutex_);
   // The longest bound is the longest time that a host waits for TLS.
   Histogram first_call_waits_ ABSL_GUARDED_BY(mutex_){

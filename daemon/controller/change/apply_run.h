@@ -92,7 +92,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   void OnPastApplies(const std::string& host, const PastApplies& past)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Begins no further wave; blocks while it saves that, and holds even if the
-  // save fails. If the run was cancelled before, the answer names by whom.
+  // save fails. If the run was cancelled before, the answer names the user.
   // FailedPrecondition: the run is over.
   absl::StatusOr<CancelResponse> Cancel(const std::string& actor)
       ABSL_LOCKS_EXCLUDED(saving_, mutex_);

@@ -11,8 +11,8 @@
 //   has ended, cannot be                           good list named it
 //   trusted or is older
 //   than one before it
-// An apply goes on when the streams of its caller end: the controller owns it.
-// revocation_list.h reads the lists, only if the site has configured them
+// An apply continues when the streams of its caller end: the controller owns
+// it. revocation_list.h reads the lists, only if the site has configured them
 // (--crl): then any error in them refuses every peer.
 #ifndef DAEMON_CONTROLLER_GATE_IDENTITY_GATE_H_
 #define DAEMON_CONTROLLER_GATE_IDENTITY_GATE_H_

@@ -3,8 +3,7 @@
 //   locks.db   tables identity_lock and list_age, checked at the start as
 //              trust.db is
 //   locks.sum  the number of locks and the digest of both tables:
-//              "2 3f6c…"; two such lines during a write, of which either
-//              may hold
+//              "2 3f6c…"; two such lines during a write; either may hold
 // So a lost, emptied, damaged or older locks.db is an error at the start, and
 // never a shorter list. Two older files that match each other go unnoticed. To
 // accept the rest of locks.db, an admin writes the word "accept" to locks.sum.

@@ -39,7 +39,7 @@ constexpr int kLeastCopy = 64;
 // Shut and closed after the last answer over it.
 using SocketPtr = std::shared_ptr<const OwnedFd>;
 
-// Starts the program with its end of the socket, the listeners behind it and
+// Starts the program with its end of the socket, the listeners after it and
 // standard error; 0: it failed, and errno says why. The environment is empty,
 // and the controller's blocked signals stay blocked.
 pid_t Spawn(const std::string& program, int socket,

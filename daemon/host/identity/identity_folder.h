@@ -34,7 +34,7 @@ class IdentityFolder {
   // "/etc/clusterd"; the first write creates it and its parents.
   explicit IdentityFolder(std::string folder) : folder_(std::move(folder)) {}
 
-  // Returns whether host.crt there is a link of ours.
+  // Returns whether host.crt there is our own link.
   bool HasJoined() const;
 
   // Makes this the current pair and removes all but the previous one. REQUIRES:

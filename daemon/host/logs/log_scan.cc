@@ -63,7 +63,7 @@ constexpr KnownText kKnownTexts[] = {
     {"error reading the file: Is a directory", "container-mounts"},
 };
 
-// Returns the next hit and moves `rest` behind it; empty if there is none.
+// Returns the next hit and moves `rest` past it; empty if there is none.
 struct Found {
   absl::string_view text;
   absl::string_view code;
