@@ -6,7 +6,7 @@
 // (identity_folder.h). The next connection uses it; that is opened once the
 // host is idle, while the old certificate is still valid. The answer includes a
 // signed bundle of roots (root_bundle.h). A controller with a newer bundle says
-// so when the host attaches. The host then renews at once, and every five
+// so when the host attaches. The host then renews at once, at most every five
 // minutes until it has an answer, even if it cannot take the bundle. Files that
 // were installed by hand are never renewed.
 #ifndef DAEMON_AGENT_IDENTITY_LEAF_RENEWAL_H_
