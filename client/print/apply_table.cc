@@ -27,13 +27,13 @@ namespace {
 constexpr int kKeyColumns = 7;
 constexpr int kEndColumns = 60;       // Folded names of one group.
 constexpr size_t kMaxEndGroups = 40;  // Keeps the worst.
-constexpr size_t kMaxDetails = 8;     // Residues and the like of one group.
+constexpr size_t kMaxDetails = 8;     // Of one group, e.g. residues.
 constexpr uint32_t kSchemaVersion = 1;
 
 struct OutcomeRow {
   ApplyResult::Outcome outcome;
   const char* words;
-  State apply;     // Verdict on an apply that ends so,
+  State apply;     // Verdict on such an apply,
   State rollback;  // and on a rollback.
   bool may_hold;   // The host may hold what the apply set.
 };
@@ -59,7 +59,7 @@ OutcomeRow RowOf(ApplyResult::Outcome outcome) {
   for (const OutcomeRow& row : kOutcomes) {
     if (row.outcome == outcome) return row;
   }
-  return {outcome, nullptr, UNKNOWN, UNKNOWN, false};  // A newer controller's.
+  return {outcome, nullptr, UNKNOWN, UNKNOWN, false};  // Of a newer controller.
 }
 
 // "2 steps", "2 steps, 1 already in place"; empty if there are none.
@@ -75,8 +75,8 @@ std::string StepsText(const ApplyResult& result) {
                           SayPart("apply-already", already)});
 }
 
-// The text behind the host: the error, or otherwise the steps. Drops the host's
-// name in front of the daemon's text, so that hosts fold.
+// The text after the host: the error, or otherwise the steps. Drops the host's
+// name at the start of the daemon's text, so that hosts fold.
 std::string EndText(const ApplyResult& result) {
   if (result.error().empty()) return StepsText(result);
   absl::string_view error = result.error();
@@ -86,11 +86,11 @@ std::string EndText(const ApplyResult& result) {
 
 using Detail = std::pair<std::string, std::string>;  // Its key and its text.
 
-// Remarks about one host besides its end.
+// Remarks about one host in addition to its end.
 std::vector<Detail> DetailsOf(const ApplyResult& result) {
   std::vector<Detail> details;
   for (const StepOutcome& step : result.steps()) {
-    // The error has it already, or there is none.
+    // Skip empty details, and those that the error already has.
     if (absl::StrContains(result.error(), step.detail())) continue;
     details.push_back(
         {Say("apply-step"), Say("apply-step-detail", step.step(),
@@ -105,7 +105,7 @@ std::vector<Detail> DetailsOf(const ApplyResult& result) {
   return details;
 }
 
-// A host's end: its state, its word, the text behind the host, and remarks.
+// A host's end: its state, its word, the text after the host, and remarks.
 using End = std::tuple<State, std::string, std::string, std::vector<Detail>>;
 using EndGroup = std::pair<End, std::vector<std::string>>;
 

@@ -60,7 +60,7 @@ void PrintChange(const ReportDiff::Change& change, Page& page) {
   page.Whole(Say("list-fix"), page.SafeLines(change.fix()));
 }
 
-// "2025-01-01 01:00 +01:00" in that zone, which a row has room for.
+// "2025-01-01 01:00 +01:00" in that zone, as long as a row allows.
 constexpr char kMinute[] = "%Y-%m-%d %H:%M %Ez";
 constexpr char kSecond[] = "%Y-%m-%d %H:%M:%S %Ez";
 std::string MomentText(const char* format, int64_t unix_ms,
@@ -120,7 +120,7 @@ Paint OutcomePaint(const std::string& outcome) {
                                                          : Paint::kYellow;
 }
 
-// Least columns for a summary in the row; with less room it goes below.
+// The least columns for a summary in the row; with less room it goes below.
 constexpr int kSummaryColumns = 30;
 constexpr int kActorColumns = 12;  // For an actor in the row.
 
@@ -190,7 +190,7 @@ FindingValue HistoryKindWords(HistoryKind kind) {
 
 std::string OutcomeText(const std::string& outcome) {
   constexpr char kPrefix[] = "history-outcome-";
-  // Without words, a row's name comes back.
+  // If a row has no words, Say returns its name.
   return std::string(absl::StripPrefix(
       Say(absl::StrCat(kPrefix, absl::StrReplaceAll(outcome, {{" ", "-"}}))),
       kPrefix));

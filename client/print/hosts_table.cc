@@ -21,10 +21,10 @@ namespace clusterd {
 namespace {
 
 constexpr int kHostsColumns = 60;
-// Most lines of one table, for clusters where every host differs.
+// The most lines of one table, for clusters where every host differs.
 constexpr size_t kMaxGroups = 40;
 
-// Prints a row for each group. The worst groups stand last and are kept.
+// Prints a row for each group. The worst groups are last and are kept.
 template <typename Groups, typename RowOf>
 void PrintGroups(const Groups& groups, Row head, const RowOf& row_of,
                  Page& page) {
@@ -76,7 +76,7 @@ bool HasDrift(const HostEntry& host) {
   return !host.drift().value().drifts().empty();
 }
 
-// "2 drifted"; empty: no drift, or the host never reported any.
+// "2 drifted"; empty if there is no drift, or the host never reported any.
 std::string DriftRemark(const DriftFact& drift) {
   if (drift.has_missing()) {
     return Say("hosts-drift-unknown", WhyMissing(drift.missing()));
@@ -87,7 +87,7 @@ std::string DriftRemark(const DriftFact& drift) {
                           SayPart("hosts-more-drifts", drifts.left_out())});
 }
 
-// About the certificate of the host's stream; empty: it does not end soon.
+// About the certificate of the host's stream; empty: it does not expire soon.
 std::string CertificateRemark(const HostEntry& host, absl::Time now) {
   const absl::Time end = absl::FromUnixMillis(host.certificate_ends_ms());
   const absl::Duration notice =
@@ -109,7 +109,7 @@ std::string Remark(const HostEntry& host, absl::Time now) {
        DriftRemark(host.drift()), CertificateRemark(host, now)});
 }
 
-// Presence, version, remark, and whether the host was never seen.
+// Presence, version, remark, and if the host was never seen.
 using GroupKey = std::tuple<Presence, std::string, std::string, bool>;
 
 struct HostGroup {
@@ -204,7 +204,7 @@ size_t TrustRowOf(CertificateEntry::State state) {
   for (size_t row = 0; row < std::size(kTrustStates); ++row) {
     if (kTrustStates[row].state == state) return row;
   }
-  return 2;  // A state of a newer controller: nothing is known.
+  return 2;  // A newer controller's: unknown.
 }
 
 std::string UntilText(int64_t unix_ms) {
@@ -353,7 +353,7 @@ void PrintTokens(const ListTokensResponse& tokens, const Style& style,
 void PrintCertificates(const ListCertificatesResponse& certificates,
                        const Style& style, absl::Time now, std::ostream& out) {
   Page page(style, out);
-  // State, end to the minute, serial of a host alone, remark.
+  // State, end to the minute, serial (if the host is alone), remark.
   using Key = std::tuple<size_t, std::string, std::string>;
   std::map<Key, std::vector<const CertificateEntry*>> groups;
   for (const CertificateEntry& entry : certificates.certificates()) {

@@ -136,7 +136,7 @@ void AddDetails(const LogHit& hit, const Ends& ends, std::set<std::string>* tls,
   }
 }
 
-// Every host was read, and none has a log file.
+// True if every host was read, and none has a log file.
 bool AreNone(const LogsAnswer& answer) {
   return CountUnread(answer) == 0 &&
          absl::c_all_of(answer.hosts(), [](const LogsOfHost& host) {
@@ -147,7 +147,7 @@ bool AreNone(const LogsAnswer& answer) {
 }  // namespace
 
 void AddCodes(const ClusterSpec& spec, LogsAnswer* answer) {
-  // A host may send anything.
+  // A host may send any text as a code.
   static const LazyRE2 kCode = {R"(E[A-Z]\d{4})"};
   const Ends ends(spec, *answer);
   std::map<std::string, std::set<std::string>> tls;

@@ -22,7 +22,7 @@ namespace {
 constexpr int kAwayColumns = 100;
 constexpr size_t kChangesOfEach = 5;
 
-// Alternate screen, lines cut at its edge, no cursor; then all restored.
+// Alternate screen, lines cut at its edge, no cursor; then all is restored.
 constexpr char kEnter[] = "\x1b[?1049h\x1b[?7l\x1b[?25l";
 constexpr char kLeave[] = "\x1b[?25h\x1b[?7h\x1b[?1049l";
 

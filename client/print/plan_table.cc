@@ -29,7 +29,7 @@ constexpr int kRemarkColumns = 6;
 constexpr size_t kGroups = 40;
 constexpr int kHostsColumns = 100;
 
-// The words, or for an older controller, which sends none, the text.
+// The words, or the text of an older controller, which sends no words.
 std::string Shown(const FindingValue& said, const std::string& text) {
   return IsSaid(said) ? ValueText(said) : text;
 }
@@ -59,7 +59,7 @@ std::string FoldKey(const UnfixedRule& rule, bool) {
   return absl::StrCat("rule\n", rule.left_out(), "\n", RuleText(rule));
 }
 
-// Lines that hosts share: for each those of all hosts, which FoldKey takes for
+// Lines that hosts share: each has those of all hosts that FoldKey takes for
 // equal. Pointers into the plan.
 template <typename Line>
 using Folded = std::vector<std::vector<const Line*>>;
@@ -72,8 +72,7 @@ using HostNames = std::vector<std::string>;  // In plan order.
 
 // Every step, blocked change and unfixed rule once, by the set of hosts that
 // have it. Sets are in the order of their first line, lines in that of
-// execution. Leaves out hosts that are in order. `plan` must outlive the
-// result.
+// execution. Omits hosts without any. `plan` must outlive the result.
 FirstSeen<HostNames, PlanFold> FoldPlan(const ClusterPlan& plan, bool verbose) {
   FirstSeen<std::string, std::pair<HostNames, PlanFold>> lines;
   const auto add = [&](const std::string& name, const auto& all,
@@ -219,7 +218,7 @@ void PrintFolds(const ClusterPlan& plan, bool verbose, Page& page) {
                  Count(hidden.size(), "host")));
 }
 
-// Lists hosts with no step, nothing blocked and no finding.
+// Lists hosts without steps, blocked changes and findings.
 void PrintInOrder(const ClusterPlan& plan, Page& page) {
   HostNames hosts;
   for (const HostPlan& host : plan.hosts()) {

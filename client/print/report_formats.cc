@@ -27,7 +27,7 @@
 namespace clusterd {
 namespace {
 
-// Every reader of YAML, 1.1 too, reads the text without quotes as that text.
+// True if every reader of YAML, also 1.1, reads the text without quotes as is.
 bool IsPlainYaml(const std::string& text) {
   static const LazyRE2 kWords = {
       R"([A-Za-z][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*)"};
@@ -41,7 +41,7 @@ bool IsPlainYaml(const std::string& text) {
 // element is a number, or none.
 void WriteYaml(const YAML::Node& json, YAML::Emitter& out) {
   const auto is_text = [](const YAML::Node& value) {
-    return value.Tag() == "!";  // It means that there were quotes.
+    return value.Tag() == "!";  // The value had quotes.
   };
   if (json.IsMap()) {
     out << YAML::BeginMap;
@@ -66,7 +66,7 @@ void WriteYaml(const YAML::Node& json, YAML::Emitter& out) {
 
 // YAML has no surrogates: a character beyond U+FFFF is one escape there.
 std::string WithoutSurrogates(const std::string& json) {
-  // MessageJson has both halves or none, so no other text has this form.
+  // MessageJson has both halves or neither, so no other text has this form.
   static const LazyRE2 kPair = {
       R"((?s)(.*?)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2}))"};
   re2::StringPiece rest(json);
@@ -96,7 +96,7 @@ std::string JsonField(const char* name, const std::string& text) {
 constexpr size_t kRowsPerRule = 4;
 constexpr int kMarkdownRepairs = 18;
 
-// A code span, in which Markdown reads nothing; empty for no text.
+// A code span, in which Markdown is not interpreted; empty for no text.
 std::string CodeSpan(absl::string_view text) {
   const std::string safe = SafeText(text, /*utf8=*/true);
   if (safe.empty()) return "";
@@ -268,11 +268,11 @@ class MarkdownWriter {
 }  // namespace
 
 std::string MessageYaml(const google::protobuf::Message& message) {
-  // Converts JSON, which defines the content and is YAML but for surrogates.
+  // Converts JSON, which defines the content and is YAML except for surrogates.
   YAML::Emitter out;
   out << YAML::BeginDoc;
   WriteYaml(YAML::Load(WithoutSurrogates(MessageJson(message))), out);
-  // Control characters are in double quotes: SafeText's escapes are YAML's.
+  // Control characters are in double quotes, with SafeText's escapes as YAML's.
   return absl::StrCat(
       SafeLines(absl::string_view(out.c_str(), out.size()), /*utf8=*/true),
       "\n");
@@ -281,7 +281,7 @@ std::string MessageYaml(const google::protobuf::Message& message) {
 std::string KindLine(const char* kind, const std::string& head,
                      const google::protobuf::Message& message) {
   std::string line = OnOneLine(MessageJson(message));
-  // Removes lists that have their own lines. Within a text quotes are escaped.
+  // Removes lists that have their own lines. Quotes in a text are escaped.
   absl::StrReplaceAll({{"\"rules\": [],", ""},
                        {"\"hosts\": [],", ""},
                        {"\"findings\": [],", ""}},

@@ -95,7 +95,7 @@ TestCases CasesOf(const RuleResult& rule,
   return cases;
 }
 
-// Cases for answers, and for a verdict without a rule. `worst` of all rules.
+// Cases for answers, and for a verdict without a rule. `worst`: of all rules.
 TestCases RunCases(const Report& report, State worst,
                    const std::vector<std::string>& answered) {
   const auto absent = SilentHosts(report);

@@ -45,7 +45,7 @@ std::vector<Row> RowsOf(const Message& group, const Page& page) {
   for (int i = 0; i < group.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor& field = *group.GetDescriptor()->field(i);
     if (field.is_repeated()) continue;
-    // The host asks for it only without an IPv4 address.
+    // The host queries it only if there is no IPv4 address.
     if (field.name() == "ipv6_address" && !reflection.HasField(group, &field)) {
       continue;
     }

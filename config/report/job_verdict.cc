@@ -41,12 +41,12 @@ std::string OneLine(absl::string_view text, int columns) {
 struct Reported {
   const Finding* finding;
   std::set<uint32_t> devices;
-  const Finding* root;  // Itself where nothing explains it.
+  const Finding* root;  // Itself if independent.
   size_t place;         // Among those of the host.
 };
 using ReportedByHost = std::map<absl::string_view, std::vector<Reported>>;
 
-// Findings of each host, and of none.
+// The findings of each host, and those about none.
 ReportedByHost FindingsByHost(const Report& report) {
   const FindingRoots roots(report);
   ReportedByHost told;
@@ -62,7 +62,7 @@ ReportedByHost FindingsByHost(const Report& report) {
   return told;
 }
 
-// Groups findings by cause, behind it; the worst group comes first.
+// Groups findings behind their cause; the worst group comes first.
 void Sort(std::vector<Reported>* told) {
   std::map<const Finding*, std::pair<State, size_t>> groups;  // Worst, first.
   for (const Reported& each : *told) {
@@ -122,7 +122,7 @@ JobReason ReasonOf(const Reported& told) {
 std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
   Sort(&told);
   if (told.size() > most) {
-    // Keeps every failure rather than consequences of another one.
+    // Prefer failures to consequences of another one.
     absl::c_stable_partition(told, [](const Reported& each) {
       return KnownState(each.finding->state()) == FAIL;
     });
@@ -131,7 +131,7 @@ std::vector<JobReason> ReasonsOf(std::vector<Reported> told, size_t most) {
   return Each<JobReason>(told, ReasonOf);
 }
 
-// Adds the first of each host, then the second of each, up to the limit.
+// Adds the first reason of each host, then the second of each, up to the limit.
 void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   std::vector<std::vector<JobReason>> reasons;
   for (JobVerdict::Host& host : *verdict->mutable_hosts()) {
@@ -148,7 +148,7 @@ void AddReasons(const ReportedByHost& told, JobVerdict* verdict) {
   for (size_t depth = 0; depth < kMaxReasonsOfHost; ++depth) {
     for (size_t i = 0; i < reasons.size(); ++i) {
       if (depth >= reasons[i].size()) continue;
-      // Reasons of another host matter more than a second language.
+      // Reasons of other hosts matter more than a second language.
       if (bytes > kMaxReasonsBytes / 4) reasons[i][depth].clear_said();
       bytes += reasons[i][depth].ByteSizeLong();
       if (bytes > kMaxReasonsBytes) return;
@@ -258,7 +258,7 @@ Report ReportForHook(const Report& report) {
       failing->set_state(FAIL);
       *failing->mutable_subjects() = finding.subjects();
       failing->set_observed(SeenText(finding));
-      // The same in words, as hosts of a job get them.
+      // The same in words, which hosts of a job get.
       failing->set_finding(finding.finding());
       *failing->mutable_values() = finding.values();
     }

@@ -43,14 +43,14 @@ std::string MessageJson(const google::protobuf::Message& message,
       absl::StrCat("type.googleapis.com/",
                    message.GetDescriptor()->full_name()),
       bytes, &json, options);
-  // Our messages have no Any; only a mistake of ours can fail here.
+  // Our messages have no Any, so only our own mistake can fail here.
   if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
   return absl::StrCat(SafeJson(absl::StripTrailingAsciiWhitespace(json)), "\n");
 }
 
 std::string OnOneLine(const std::string& json) {
   std::string line;
-  // Texts in it have no line end of their own: those are written as \\n.
+  // Texts in it have no line ends, which are written as \\n.
   for (const absl::string_view part : absl::StrSplit(json, '\n')) {
     absl::StrAppend(&line, absl::StripLeadingAsciiWhitespace(part));
   }

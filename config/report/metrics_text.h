@@ -24,7 +24,7 @@ using MetricLabels = std::vector<std::pair<absl::string_view, std::string>>;
 
 class MetricsText {
  public:
-  // All samples of a metric follow. `type`: gauge, counter or histogram.
+  // Begins a metric; its samples follow. `type`: gauge, counter or histogram.
   void Begin(absl::string_view name, absl::string_view type,
              absl::string_view help);
   // A sample of the last metric.
@@ -44,7 +44,7 @@ class MetricsText {
   std::string text_;
 };
 
-// The states that metrics count by, with their labels, in this order.
+// The states by which metrics count, with their labels, in this order.
 inline constexpr std::pair<State, const char*> kMetricStates[] = {
     {PASS, "pass"},
     {SKIPPED, "skipped"},

@@ -17,13 +17,13 @@ namespace {
 
 constexpr int kWordsColumns = 100;
 constexpr int kHostsColumns = 40;
-constexpr size_t kOwnCommands = 4;    // Beside one line for `clusterctl plan`.
-constexpr size_t kRepairsOfRule = 3;  // More of one rule become one.
+constexpr size_t kOwnCommands = 4;    // Besides one for `clusterctl plan`.
+constexpr size_t kRepairsOfRule = 3;  // More of a rule become one.
 // Findings of rule device-ip-set, whose value is the number of planned values.
 constexpr absl::string_view kNeverConfigured = "never-configured";
 
-// The words of a fix without a command for single devices, or the command that
-// is all of it. Long words are those of explain.
+// The words of a fix without a command for single devices, or the command if it
+// is the whole fix. Long words are those of explain.
 std::string HowText(const Finding& finding) {
   const std::string& words =
       finding.short_fix().empty() ? FixWords(finding) : finding.short_fix();
@@ -49,12 +49,12 @@ void Merge(const Repair& other, Repair* repair) {
   for (const std::string& rule : other.rules) AddRule(rule, repair);
 }
 
-// Findings with one rule and one repair, all waived or none.
+// Findings with the same rule and repair, all waived or all not.
 struct Draft {
   Repair repair;
   std::set<const Finding*> roots;
   bool by_plan = false;
-  size_t devices = 0, values = 0;  // On hosts never configured.
+  size_t devices = 0, values = 0;  // For hosts never configured.
 };
 using RuleOrWaived = std::pair<std::string, bool>;
 using Drafts = FirstSeen<std::pair<RuleOrWaived, std::string>, Draft>;
@@ -116,8 +116,8 @@ std::set<std::string> HostsOf(const Repair& repair) {
   return hosts;
 }
 
-// One line for all that a plan fixes; and lines of their own for the few that
-// are one command on a host that needs no other.
+// One line for everything that a plan fixes, and separate lines for the few
+// that are one command on a host that needs no other.
 std::vector<Repair> PlanRepairs(const Drafts& drafts, bool waived) {
   std::map<std::string, int> needs;
   for (const auto& [key, draft] : drafts) {

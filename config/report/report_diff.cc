@@ -24,7 +24,7 @@ constexpr int64_t kWholeHost = -1;
 constexpr size_t kRulesInNote = 5;
 constexpr int kHostColumnsInNote = 60;
 
-// A host ("": the cluster) and a device of it, or all of it.
+// A host ("": the cluster) and a device of it, or the whole host.
 using Place = std::pair<absl::string_view, int64_t>;
 
 // Hashes the finding without values that change on every read.
@@ -53,7 +53,7 @@ bool IsWrong(const Seen& seen) {
 // One report, indexed for look-ups.
 class Side {
  public:
-  // The report must outlive it. `name`: words for it in notes.
+  // The report must outlive it. `name` is the row of words for it in notes.
   Side(const Report& report, const char* name)
       : report_(report), name_(Worded(name)) {
     for (const HostStatus& host : report.hosts()) {
@@ -71,7 +71,7 @@ class Side {
     const auto found = gave_facts_.find(host);
     return host.empty() || (found != gave_facts_.end() && found->second);
   }
-  // Null: it did not judge anything by that rule.
+  // Null if nothing was judged by that rule.
   const RuleResult* Rule(absl::string_view name) const {
     const auto found = rules_.find(name);
     if (found == rules_.end() || found->second->not_run() ||
@@ -131,13 +131,13 @@ class RuleSide {
 
   const Side& side() const { return side_; }
   const RuleResult* rule() const { return rule_; }
-  // Null: no finding is about exactly that.
+  // Null if no finding is about exactly that place.
   Seen* Find(const Place& place) {
     const auto found = places_.find(place);
     return found == places_.end() ? nullptr : &found->second;
   }
-  // The state of the place: its finding, its host's or the cluster's, otherwise
-  // a pass if it was judged. SKIPPED is not judged.
+  // The state of the place: that of its finding, its host or the cluster;
+  // otherwise a pass if it was judged. SKIPPED is not judged.
   Seen At(const Place& place) {
     Seen seen;
     if (rule_ == nullptr || !side_.Judged(place.first)) {
@@ -162,7 +162,7 @@ class RuleSide {
   absl::flat_hash_map<Place, Seen> places_;
 };
 
-// Compares hosts with each other.
+// True if the rule compares hosts with each other.
 bool LooksAcrossHosts(const RuleResult& rule) {
   return rule.category() == "address" || rule.category() == "cluster" ||
          rule.category() == "job";
@@ -175,7 +175,7 @@ class RuleChanges {
       : rule_(rule), changes_(*diff->mutable_changes()) {}
 
   void Add(const Place& place, const Seen& before, const Seen& after) {
-    // A present failure says more than a past one.
+    // A current failure is more important than a past one.
     const Finding& told = IsWrong(after) ? *after.finding : *before.finding;
     absl::string_view fix;
     if (IsWrong(after)) fix = after.finding->fix();
@@ -194,7 +194,7 @@ class RuleChanges {
   }
 
  private:
-  // Only what its texts are made of.
+  // Only adds what its texts are made from.
   static void AddFinding(const Finding& told, ReportDiff::Change* change) {
     if (told.finding().empty()) return;
     Finding& named = *change->mutable_finding();
@@ -254,7 +254,7 @@ void DiffRule(const Side& before_side, const Side& after_side,
            }));
       ForEachPlace(finding, [&](const Place& place) {
         Seen& own = *mine.Find(place);
-        // Only the worst finding about a place counts, once.
+        // Only the worst finding about a place counts, and only once.
         if (own.finding != &finding || own.told) return;
         own.told = true;
         Seen here = own;
@@ -358,7 +358,7 @@ Turn TurnOf(const ReportDiff::Change& change) {
   const State after = change.after();
   if (before == STATE_UNSPECIFIED) return Turn::kNew;
   if (before == after) return Turn::kChanged;
-  // The failure may still be there.
+  // The failure may still exist.
   if (after == STATE_UNSPECIFIED || (before == FAIL && after == UNKNOWN)) {
     return Turn::kNotJudged;
   }

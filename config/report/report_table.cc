@@ -24,7 +24,7 @@ namespace clusterd {
 namespace {
 
 constexpr int kKeyColumns = 10;
-// A one-line text is cut at 120 when the window's width is not known.
+// A one-line text is cut at 120 columns if the window's width is not known.
 constexpr TableLayout kCutTable = {2, TableLayout::Last::kIsCut, 120};
 constexpr TableLayout kWholeTable = {2, TableLayout::Last::kIsWrapped, 0};
 
@@ -39,12 +39,12 @@ constexpr int kRepairLines = 18;
 
 using HostNames = std::set<std::string>;
 
-// The number of findings of each block to print: the first ones, at least one.
+// How many findings of each block to print: the first ones, at least one.
 std::vector<size_t> Shown(const std::vector<FindingBlock>& blocks,
                           bool verbose) {
   std::vector<size_t> shown(blocks.size());
   size_t left = kFindings;
-  // The worst blocks stand last and take what they need.
+  // The worst blocks are last and take what they need.
   for (size_t i = blocks.size(); i-- > 0;) {
     const size_t all = blocks[i].findings.size();
     const size_t room = std::min(kFindingsPerRule, std::max<size_t>(left, 1));
@@ -98,7 +98,7 @@ class ReportPrinter {
   Row RuleRow(const RuleResult& rule) const {
     std::string text =
         rule.state() == SKIPPED ? rule.skip_reason() : rule.summary();
-    if (IsTrouble(rule.state())) {  // Its notes, with how much it found.
+    if (IsTrouble(rule.state())) {  // Its notes say how much it found.
       text.replace(0, text.find("; "), Count(rule.findings_size(), "finding"));
     }
     return {
@@ -145,8 +145,8 @@ class ReportPrinter {
     if (report_.hosts().empty()) return;
     const std::vector<std::string> failing = FailingHosts(report_);
     const HostNames fails(failing.begin(), failing.end());
-    // Worst last; hosts of one state and one reason share a line. One that
-    // fails and has no facts stands in both lines.
+    // Worst last; hosts of one state and one reason share a line. A host that
+    // fails and has no facts is in both lines.
     std::map<std::pair<State, std::string>, std::vector<std::string>> groups;
     for (const HostStatus& host : report_.hosts()) {
       const std::string& reason = host.no_facts_reason();
@@ -183,7 +183,7 @@ class ReportPrinter {
     page_.Wrapped(absl::StrCat("    ", Padded(Say(key), kKeyColumns)), text);
   }
 
-  // `why`: empty if it was just printed.
+  // `why`: empty if it has just been printed.
   void PrintFinding(const Finding& finding, absl::string_view why) {
     const std::string subjects = page_.Safe(Who(finding.subjects()));
     for (const std::string& line :
@@ -199,8 +199,8 @@ class ReportPrinter {
     PrintFix(finding);
   }
 
-  // Words are wrapped; a command stands as it is, and further to the left where
-  // it would not fit.
+  // Words are wrapped; a command is unchanged, and further to the left if it
+  // would not fit.
   void PrintFix(const Finding& finding) {
     std::string head =
         absl::StrCat("    ", Padded(Say("report-fix"), kKeyColumns));
@@ -267,7 +267,7 @@ class ReportPrinter {
       for (; i > 0 && overview.blocks[i - 1].state == state; --i) {
         PrintBlock(overview.blocks[i - 1], shown[i - 1]);
       }
-      // Findings with a cause stand behind the known causes.
+      // Findings with a cause follow the known causes.
       for (const auto& [cause, group] : overview.causes) {
         if (group.state == state) PrintCause(cause, group);
       }
@@ -288,7 +288,7 @@ class ReportPrinter {
                                 "  ", page_.Safe(RepairLine(repair))),
                    window > 0 ? std::max(window - 4, 20) : 0);
       for (const std::string& line : lines) {
-        // A command may need more lines of the screen.
+        // A command may need several lines of the screen.
         used += window > 0 ? 1 + (TextColumns(line) + 3) / window : 1;
       }
       const bool fits =
@@ -338,7 +338,7 @@ bool IsOnlyAbout(const HostNames& absent, const Subjects& subjects) {
          });
 }
 
-// Reasons of the verdict beside absent hosts, most important first.
+// Reasons for the verdict besides absent hosts, most important first.
 std::vector<std::string> Reasons(const Report& report, State verdict) {
   HostNames absent;
   for (const auto& [why, hosts] : SilentHosts(report)) {
@@ -364,7 +364,7 @@ std::vector<std::string> Reasons(const Report& report, State verdict) {
                                    Part(": ", first.observed())));
   }
   for (const auto& [cause, group] : overview.causes) {
-    // A consequence of a failure is not printed beside it.
+    // A failure's consequence is not printed beside it.
     const bool is_told = verdict != UNKNOWN && !reasons.empty();
     if (group.state != verdict || is_told ||
         IsOnlyAbout(absent, group.subjects)) {

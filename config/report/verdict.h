@@ -22,11 +22,11 @@ namespace clusterd {
 // and never better than Report.verdict.
 State SupportedVerdict(const Report& report);
 
-// Every host that is failed or that a failed finding names, whatever its own
-// state is: those of report.hosts in its order, then any others.
+// Every host that has failed or that a failed finding names, whatever its own
+// state: those of report.hosts in its order, then any others.
 std::vector<std::string> FailingHosts(const Report& report);
 
-// "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; zeros are left out.
+// "1 failed, 1 unknown, 2 warned, 24 passed, 3 skipped"; omits zeros.
 FindingValue CountsWords(const Counts& counts);
 inline std::string CountsText(const Counts& counts) {
   return ValueText(CountsWords(counts));

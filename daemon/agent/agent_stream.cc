@@ -165,7 +165,7 @@ void AgentStream::OnMessage(const HubMessage& message) {
         "the controller's first message was not a welcome"));
   }
   Take(message);
-  // Keeps nothing of a controller whose welcome was invalid.
+  // Keep nothing from a controller whose welcome was invalid.
   if (attached_ && message.has_audit_head() && parts_.audit != nullptr) {
     auto head = ParseAuditHead(AuditHeadText(message.audit_head()));
     if (head.ok()) {
@@ -200,7 +200,7 @@ void AgentStream::Take(const HubMessage& message) {
       asked_to_leave_ = true;
       return connection_->HangUp();
     case HubMessage::KIND_NOT_SET:
-      // A head alone, or a newer message; only tasks need an answer.
+      // Only an audit head, or a newer controller's message: needs no answer.
       return;
   }
 }
@@ -279,12 +279,12 @@ void AgentStream::OnChange(
 
 void AgentStream::Answer(const std::weak_ptr<HubConnection>& asker,
                          AgentMessage message) {
-  // Without a stream, the next one begins with the past applies.
+  // If there is no stream, the next one begins with the past applies.
   if (connection_ == nullptr || !attached_) return;
   if (asker.lock() == connection_) {
     Send(std::move(message));
   } else if (message.result().has_apply()) {
-    // This stream's controller knows no such task.
+    // The stream's controller does not know this task.
     AgentMessage late;
     *late.mutable_past_applies()->add_results() = message.result().apply();
     Send(std::move(late));
@@ -337,7 +337,7 @@ absl::Status AgentStream::Explained(const absl::Status& why) const {
   if (!absl::IsUnavailable(why) || options_.tls.ca.empty()) return why;
   const std::string reason(ExplainUnavailable(why, options_.tls).message());
   const absl::Status files = CheckOneCluster(options_.tls);
-  // Either side may have a root that the other one lacks.
+  // The cause may be a root that only one side has.
   const bool is_told = absl::StrContains(reason, "certificate") &&
                        LeafRenewal::Renews(options_.tls);
   return absl::UnavailableError(JoinParts(
@@ -366,7 +366,7 @@ void AgentStream::OnEnd(const absl::Status& end) {
   if (wished) backoff_.Reset();  // A single host needs no spread.
   const std::string error = wished ? "" : Explained(why).ToString();
   SetAttached(false, error);
-  // Logs a controller that is away for a night once, not a thousand times.
+  // Log a controller that is away for a night once, not a thousand times.
   if (!wished && error != logged_error_) {
     parts_.log->Warning("not attached to ", options_.dial.controller, ": ",
                         error);

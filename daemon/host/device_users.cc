@@ -53,7 +53,7 @@ uint64_t AgeOf(const FileReader& files, const std::string& process) {
   return uptime > began ? uptime - began : 0;
 }
 
-// Empty: not known.
+// Empty if not known.
 std::string Capabilities(const FileReader& files, const std::string& process) {
   static const LazyRE2 kForm = {R"((?s).*\nCapEff:\s*([0-9a-f]+)(?:\n.*)?)"};
   std::string capabilities;

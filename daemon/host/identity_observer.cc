@@ -28,7 +28,7 @@ constexpr char kConf[] = "/etc/hccn.conf";
 constexpr size_t kMaxValueBytes = 256;
 // Far above the tool's own bound, which is reported as a problem.
 constexpr size_t kMaxConfBytes = 4 << 20;
-// The tool holds the lock for one rewrite; see ReadShared.
+// How long a rewrite by the tool may hold the lock; see ReadShared.
 constexpr absl::Duration kConfLockWait = absl::Milliseconds(500);
 
 absl::StatusOr<std::string> ReadText(const FileReader& files,

@@ -117,7 +117,7 @@ absl::StatusOr<PeerNamesFact::Names> ReadPeerNames(
     name->set_elapsed_ms(
         static_cast<uint32_t>(absl::ToInt64Milliseconds(result.elapsed)));
     name->set_answered(!result.timed_out);
-    // The others would wait as long.
+    // The others would time out too.
     if (result.timed_out) break;
   }
   return names;

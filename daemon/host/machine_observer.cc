@@ -27,7 +27,7 @@ namespace {
 // Number of devices queried in parallel.
 constexpr int kMaxParallelDevices = 16;
 
-// Runs work on other threads; without free threads, on this one.
+// Runs work on other threads, or on this one if there are no free threads.
 using Running = std::vector<std::future<void>>;
 
 void Finish(Running* running) {
@@ -105,7 +105,7 @@ HostFacts MachineObserver::ObserveNamespace(const ObserveRequest& request,
   if (opened.ok()) {
     facts =
         ReadOpenNamespace(*opened, target, files_, AskedPorts(request), budget);
-    // Shows whether that container's job holds its ports.
+    // Shows if that container's job occupies its ports.
     if (!facts.has_missing()) {
       *facts.mutable_npu_processes() = ReadNpuProcesses(paths_, budget);
     }
@@ -123,7 +123,7 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
                                        const ObserveRequest& request,
                                        const TimeBudget& budget) {
   HostFacts facts;
-  // Every thread writes to its own message, made here.
+  // Every thread writes to its own message, made before it starts.
   IdentityFacts* identity = facts.mutable_identity();
   KernelFacts* kernel = facts.mutable_kernel();
   SocketsFact* sockets = facts.mutable_sockets();
@@ -177,7 +177,7 @@ HostFacts MachineObserver::ObserveHost(const std::string& name,
     }));
   }
   *facts.mutable_device_ids() = ReadDeviceIds(host);
-  // npu-smi runs meanwhile, into its own messages.
+  // npu-smi runs in parallel, into its own messages.
   const DeviceIdsFact::Ids ids = facts.device_ids().value();
   std::vector<DeviceFacts> chips;
   std::vector<uint32_t> npu_ids;

@@ -55,7 +55,7 @@ class PythonReading {
  private:
   using Lines = std::vector<std::pair<std::string, std::string>>;
 
-  // Finds the programs that read, and their user.
+  // Finds the programs for reading, and the user to run them as.
   absl::Status FindReaders() {
     const std::string& root = host_.paths.root;
     ASSIGN_OR_RETURN(find_, FindProgram(root, {"/usr/bin/find", "/bin/find"}));

@@ -18,11 +18,11 @@ namespace {
 
 constexpr size_t kMaxStepTextBytes = 256;
 
-// The error, with the step that it stopped.
+// The error, with the step that failed.
 absl::Status OfStep(const PlanStep& step, const absl::Status& error) {
   FindingValue change = StepWords(step);
   const std::string text = EnglishText(change);
-  // A long text must leave room for the reason.
+  // Long texts must leave room for the reason.
   if (text.size() > kMaxStepTextBytes) {
     change = ToFindingValue(PrintableText(text, kMaxStepTextBytes));
   }
@@ -65,7 +65,7 @@ FindingValue LaterAppliesWords(const JournalState& state,
   return claims.empty() ? FindingValue() : Listed(claims, claims.size());
 }
 
-// Returns what could not be put back; nothing for a namespace that is gone.
+// Returns what could not be restored; nothing if the namespace is gone.
 std::vector<FindingValue> RestoreAt(
     const absl::StatusOr<PlanNamespace>& inside, const MachinePaths& paths,
     const std::vector<SavedResource>& all_saved) {
@@ -109,16 +109,16 @@ JournalUndo NewUndo(const MachineAccess& access, const FindingValue& reason,
   return undo;
 }
 
-// One apply while it runs, or one that is rolled back.
+// An apply while it runs, or while it is rolled back.
 struct Run {
   const MachineAccess& access;
-  // OK for an apply. For an undo the result of EnterNamespaceAgain: NotFound
-  // leaves nothing to undo, any other error is a residue.
+  // OK for an apply. For an undo, the result of EnterNamespaceAgain: after
+  // NotFound there is nothing to undo, any other error is a residue.
   const absl::StatusOr<PlanNamespace>& inside;
   const MachinePaths paths;
   const std::unique_ptr<Journal> journal;
   const std::function<void(const StepOutcome&)> progress;
-  ApplyResult result;  // With the steps that are known.
+  ApplyResult result;  // Has the steps known so far.
   // For an automatic undo: the processes that use its devices; empty: none.
   const std::function<FindingValue()> used_by;
   const absl::Duration started = access.clock->Monotonic();
@@ -183,8 +183,8 @@ struct Run {
     *entry.mutable_undo() = undo;
     CleanTexts(entry.mutable_undo());
     const absl::Status written = journal->Append(entry);
-    // Without this record an unfinished or overdue apply is still undone: the
-    // journal has the old values, and the next start also finds it.
+    // If this record is missing, an unfinished or overdue apply is still
+    // undone: the journal has the old values, and the next start finds it.
     result.set_not_confirmed(undo.reason_words().words() == kNotConfirmed);
     if (!written.ok() && !state.unfinished() && !result.not_confirmed()) {
       return InFront("journal", written);
@@ -221,7 +221,7 @@ struct Run {
     CleanTexts(&result);
     const absl::Status closed = journal->AppendEnd(result);
     if (closed.ok()) return std::move(result);
-    // The machine is as `result` says all the same.
+    // The machine is still as `result` says.
     const FindingValue open =
         Worded("msg-step-journal-not-closed", MessageWords(closed));
     *result.mutable_error_words() =
@@ -331,7 +331,7 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan,
 
 absl::StatusOr<ApplyResult> Applier::NothingToDo(const ApplyRequest& request) {
   ApplyResult result = NewResult(request.apply_id);
-  // A used id is refused: an apply in effect must not read as nothing done.
+  // Refuse a used id: its apply in effect must not look like nothing was done.
   const bool is_used =
       access_.files->Stat(folder_.PathOf(request.apply_id)).ok();
   if (is_used) return Begin(request, result, /*sequence=*/0).status();
@@ -382,7 +382,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
       outcome->set_step(plan.steps(i).id());
       outcome->set_state(StepOutcome::NOT_RUN);
     }
-    // Never an error, since the journal is that of an apply that has begun.
+    // Never an error, since the journal is of an apply that has begun.
     result = *run.Undo(NewUndo(access_, MessageWords(status), "clusterd"));
   } else {
     result = std::move(run.result);
@@ -500,8 +500,8 @@ absl::StatusOr<ApplyResult> Applier::UndoCutOff(const std::string& apply_id,
   const std::string path = folder_.PathOf(apply_id);
   ASSIGN_OR_RETURN(auto journal, Journal::Open(access_.files, path));
   if (watch.begins) watch.begins(apply_id);
-  // Called afterwards, only for the report: users decide who uses a device, and
-  // how long the search takes.
+  // Called afterwards, only for the report: users decide which devices they
+  // use, and how long this search takes.
   const bool of_devices =
       absl::c_any_of(state.saved, std::mem_fn(&SavedResource::has_device));
   auto result = UndoJournal(inside, state, undo, std::move(journal), [&] {

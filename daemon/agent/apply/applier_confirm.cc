@@ -1,5 +1,5 @@
-// Obstacles to the next apply, and their automatic end: an apply that a crash
-// cut off, and one that waits to be confirmed.
+// What blocks the next apply, and its automatic end: an apply that a crash
+// interrupted, or one that waits to be confirmed.
 #include <algorithm>
 
 #include "config/words/subject_text.h"
@@ -48,7 +48,7 @@ absl::Duration Applier::TimeLeftOf(const JournalState& state) {
 
 void Applier::SetReverts(const JournalState& state, ApplyResult* result) {
   if (!state.waits()) return;
-  // 0 would mean an apply that stays.
+  // 0 would mean a permanent apply.
   const int64_t left = absl::ToInt64Milliseconds(TimeLeftOf(state));
   result->set_reverts_in_ms(static_cast<uint32_t>(std::max<int64_t>(left, 1)));
 }
@@ -121,7 +121,7 @@ absl::StatusOr<std::vector<ApplyResult>> Applier::Recover(
   ASSIGN_OR_RETURN(const auto lock, TakeLock());
   ASSIGN_OR_RETURN(const auto journals, folder_.Read());
   std::vector<ApplyResult> results;
-  // Damaged journals come first: their changes are unknown.
+  // Damaged journals take precedence: their changes are unknown.
   absl::Status damaged;
   absl::Status unfinished;
   for (const JournalFolder::Found& each : journals) {

@@ -43,7 +43,7 @@ std::shared_ptr<grpc::Channel> ChannelTo(
     const std::string& address,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
-  // The verified connection shares nothing with the other one.
+  // The verified connection must share nothing with the other one.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
@@ -93,7 +93,7 @@ auto Patiently(const CallPatience& patience, bool has_answered,
     const bool is_busy = absl::IsResourceExhausted(answer.status());
     unanswered = is_busy ? 0 : unanswered + 1;
     if (!MayPass(answer.status(), unanswered, patience, has_answered)) break;
-    // Random, so that a thousand hosts do not connect at the same time.
+    // A random wait, so that a thousand hosts do not connect at the same time.
     patience.wait(absl::Seconds(1 + 2 * patience.random()));
     answer = ask();
   }
@@ -135,8 +135,8 @@ absl::StatusOr<std::string> TokenOf(const JoinFlags& flags) {
   return std::string(absl::StripAsciiWhitespace(text));
 }
 
-// The key of a join that was cut off, or this host's own, or a new one. A new
-// key is on disk before it is used.
+// The key of an interrupted join, or this host's own, or a new one. A new key
+// is on disk before it is used.
 absl::StatusOr<std::string> KeyFor(const JoinFlags& flags,
                                    const IdentityFolder& folder) {
   const absl::StatusOr<std::string> pending = folder.ReadPendingKey();
@@ -162,7 +162,7 @@ std::string YamlText(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
 }
 
-// True if nothing is left to do, as after a repeated join.
+// True if nothing is left to do, for example when a join is repeated.
 bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
   absl::StatusOr<TlsPem> now =
       ReadTlsFiles({folder.PathOf("ca.crt"), folder.PathOf("host.crt"),
@@ -174,7 +174,7 @@ bool IsInPlace(const IdentityFolder& folder, const TlsPem& pair) {
   return *now == pair && access(folder.PathOf("agent.yaml").c_str(), F_OK) == 0;
 }
 
-// Calls `put` between two lines of this host's audit file.
+// Calls `put`, with a line of this host's audit file before and after it.
 absl::StatusOr<bool> PutAudited(
     AuditLog* audit, const std::string& host, const TlsPem& pair,
     const std::function<absl::StatusOr<bool>()>& put) {

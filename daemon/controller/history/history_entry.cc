@@ -20,11 +20,11 @@
 namespace clusterd {
 namespace {
 
-// A failed start may have a reason of many lines.
+// Reasons for a failed start may have many lines.
 constexpr size_t kMaxSummaryBytes = 200;
 constexpr size_t kMaxIdBytes = 64;
 
-// Shortens to one line, cut between characters.
+// Cuts the text to one line, between characters.
 std::string Shorten(std::string text) {
   text.resize(std::min(text.size(), text.find('\n')));
   return absl::StrCat(CutUtf8(text, kMaxSummaryBytes),
@@ -131,7 +131,7 @@ HistoryRecord RecordOfCheck(Report report, const std::string& actor) {
   entry->set_actor(actor);
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  // A whole check is never skipped; such a verdict is invalid.
+  // A whole check is never skipped, so that verdict is invalid.
   entry->set_outcome(
       StateWord(report.verdict() == SKIPPED ? UNKNOWN : report.verdict()));
   *entry->mutable_summary_words() = SummaryOf(report);

@@ -209,7 +209,7 @@ absl::StatusOr<LldpNeighbour> ParseLldp(absl::string_view output) {
 }
 
 absl::StatusOr<DeviceInfo> ParseDeviceInfo(absl::string_view output) {
-  // Form of bond names: hccn_tool accepts no longer interface name.
+  // The form of bond names: hccn_tool rejects longer interface names.
   static const LazyRE2 kBond = {R"(bond\d{1,8})"};
   DeviceInfo info;
   Cells header;

@@ -173,12 +173,12 @@ bool TakeDescriptors(const Launch& launch, int failure) {
     setpgid(0, 0);
   } else {
     launch.group->Enter();
-    // Out of memory, the kernel kills the program before this daemon.
+    // If memory runs out, the kernel kills the program before this daemon.
     const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) (void)!write(fd, "1000", 4);
   }
-  // Without the daemon nothing could undo the tool's change: the tool must not
-  // continue to change the machine unknown to the next start.
+  // If the daemon ends, the tool must end too: otherwise it would change the
+  // machine while the next start cannot know or undo that.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launch.parent) _exit(127);
   struct sigaction by_default = {};
@@ -315,7 +315,7 @@ class Child {
 
   const pid_t pid_;
   OwnedFd pidfd_;  // Closed before Linux 5.3.
-  // Other code took the exit status: the pid may be another process's now.
+  // Other code reaped the child: the pid may be another process's by now.
   bool is_lost_ = false;
 };
 

@@ -93,7 +93,7 @@ UserIdentity MakeUserIdentity(const RunAs& as) {
 }
 
 const char* BecomeUser(const UserIdentity& user, pid_t parent) {
-  // setresuid(2) and setresgid(2) take that number for "unchanged": root.
+  // setresuid(2) and setresgid(2) take it as "unchanged", which is root.
   constexpr uint32_t kUnchanged = -1;
   if (user.uid == kUnchanged || user.gid == kUnchanged) {
     errno = EINVAL;

@@ -85,7 +85,7 @@ absl::StatusOr<std::string> ReadAll(int fd, absl::string_view path,
 
 constexpr size_t kMaxDetailBytes = 500;
 
-// Any other code is UNREADABLE.
+// All other codes are UNREADABLE.
 constexpr std::pair<absl::StatusCode, Missing::Reason> kReasons[] = {
     {absl::StatusCode::kNotFound, Missing::ABSENT},
     {absl::StatusCode::kPermissionDenied, Missing::NOT_PERMITTED},

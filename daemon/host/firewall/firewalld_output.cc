@@ -120,7 +120,7 @@ absl::Status AddBaseZone(const FirewalldZone& zone,
   return absl::OkStatus();
 }
 
-// Packets from the zone's sources meet it instead of the base zone.
+// Packets from the zone's sources go to it instead of the base zone.
 void AddSourceZone(const FirewalldZone& zone, AllowedFact::Allowed* allowed) {
   for (const std::string& source : zone.List("sources")) {
     if (IsIpv6(source)) continue;

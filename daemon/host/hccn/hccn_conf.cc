@@ -42,7 +42,7 @@ class Reader {
  public:
   Reader(absl::string_view file, HccnConf* conf) : file_(file), conf_(conf) {}
 
-  // Reads one line as the tool gets it, without its newline.
+  // Reads one line as the tool does, without its newline.
   void ReadLine(absl::string_view line, uint32_t number) {
     if (line.size() < 3 || line[0] == '#') return;
     const absl::string_view key = HccnConfKeyOf(line);

@@ -171,7 +171,7 @@ CounterRisesFact::Rises CounterMemory::Compare(
   Reads& reads = found->second;
   if (now - reads.newest.time >= kLeastSpan) reads.base = reads.newest;
   for (const auto& [name, value] : read.errors) {
-    // The newest read lacks it if the host's tool was replaced since.
+    // The newest read lacks it if the host's tool was replaced since then.
     const auto newest = reads.newest.errors.find(name);
     if (newest != reads.newest.errors.end() && value < newest->second) {
       reads = {read, read};

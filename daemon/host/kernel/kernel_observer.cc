@@ -246,7 +246,7 @@ void ReadRunning(const FileReader& files, KernelFacts* facts) {
           facts->mutable_network_namespace_cookie());
 }
 
-// The file is missing where the kernel does not keep the value for each
+// Explains a missing file: the kernel does not keep the value for each
 // namespace. Without /proc/sys/net this does not apply.
 template <typename Fact>
 void ExplainAbsence(absl::string_view path, Fact* fact) {

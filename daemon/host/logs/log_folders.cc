@@ -152,7 +152,7 @@ class FolderSearch {
     return absl::NotFoundError(path);
   }
 
-  // None if it has ended, or is not the requested user's.
+  // None if the process has ended, or is not the requested user's.
   std::optional<Process> ReadProcess(uint32_t pid) const {
     static const LazyRE2 kIds = {R"((?s).*\nUid:\t(\d+)\t.*\nGid:\t(\d+)\t.*)"};
     static constexpr absl::string_view kKept[] = {"ASCEND_PROCESS_LOG_PATH",
@@ -191,7 +191,7 @@ class FolderSearch {
     const std::optional<RunAs> user = UserOf(process.uid);
     if (!user.has_value()) return;
     if (user->uid == 0) {
-      // Users may make links in a folder that a root process names.
+      // Links of users may be in a folder that a root process names.
       return NoteOnce(asked_.has_value()
                           ? "of root only the own folder is read, not those "
                             "that processes of root name"
@@ -236,7 +236,7 @@ class FolderSearch {
     return user.home + "/ascend/log";
   }
 
-  // Returns the user as whom a process is read; empty, with a note, if unknown.
+  // Returns the user as whom to read a process; empty, with a note, if unknown.
   std::optional<RunAs> UserOf(uint32_t uid) {
     const auto known = by_uid_.find(uid);
     if (known != by_uid_.end()) return known->second;
@@ -275,7 +275,7 @@ class FolderSearch {
          absl::StrCat("home of ", user.name)});
   }
 
-  // Only names are read from /home: the rest is read as its user.
+  // Only the names in /home are read directly; the rest is read as its user.
   void AddHomes() {
     const auto names = files_.List("/home");
     size_t users = 0;

@@ -64,7 +64,7 @@ class LogReading {
                 : std::min<uint64_t>(query.max_read_bytes(), kMaxLogBytesRead)),
         left_to_send_(
             std::min<uint64_t>(query.max_sent_bytes(), kMaxLogBytesSent)),
-        // One file must not use up the budget of all others.
+        // One file must not use up the budget for all others.
         sent_per_file_(left_to_send_ / 4) {}
 
   HostLogs Run() {
@@ -275,7 +275,7 @@ class LogReading {
   uint64_t left_to_send_;
   const uint64_t sent_per_file_;
   bool hits_left_out_ = false;
-  bool looked_ = false;  // Some folder could be listed.
+  bool looked_ = false;  // Some folder was listed.
   std::string find_;
   std::string tail_;
   std::vector<FoundFile> files_;

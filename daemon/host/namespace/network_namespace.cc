@@ -53,8 +53,8 @@ absl::Status NoNamespace(const std::string& name, const std::string& path) {
   return PreconditionWords("fact-no-netns", name, path);
 }
 
-// Returns the same error for a requested path whatever is there, so that its
-// text does not reveal which files root sees.
+// Returns the same error for a requested path whatever exists there, so that
+// its text does not reveal which files root sees.
 absl::StatusOr<OpenNetworkNamespace> WithOneText(
     const std::string& name, absl::StatusOr<OpenNetworkNamespace> opened) {
   if (opened.ok()) return opened;
@@ -253,7 +253,7 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespace(
 absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
     const HostPaths& paths, uint64_t inode, const std::string& name) {
   const FileReader files(paths.root);
-  std::string untold;  // First reason why one could not be checked.
+  std::string untold;  // Why one could not be checked.
   for (int pass = 0; pass < kPasses; ++pass) {
     for (const std::string& file : ListNamespaceFiles(files, &untold)) {
       const std::string path = files.Resolve(file);
@@ -268,7 +268,7 @@ absl::StatusOr<OpenNetworkNamespace> FindNetworkNamespaceByInode(
       }
       if (info.st_ino != inode) continue;
       auto opened = OpenNetworkNamespace::Open(path, name);
-      // Otherwise the file has changed meanwhile.
+      // If it differs, the file has changed meanwhile.
       if (opened.ok() && opened->inode() == inode) return opened;
       if (!opened.ok() && !absl::IsNotFound(opened.status()) &&
           !absl::IsFailedPrecondition(opened.status())) {
@@ -307,7 +307,7 @@ absl::StatusOr<uint32_t> FindContainerPid(const HostAccess& host,
       stopped.push_back(engine.name);
       continue;
     }
-    // podman answers under docker's name, too: the same process.
+    // podman may answer to docker's name, too, with the same process.
     if (found != 0 && found != *pid) {
       return FailedPrecondition("container \"", container, "\": runs in ",
                                 found_by, " (process ", found, ") and in ",

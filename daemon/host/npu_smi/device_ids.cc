@@ -150,7 +150,7 @@ class ChipSession {
   const HostAccess& host_;
   DeviceLocks* const locks_;
   DeviceLocks::Lock lock_;
-  // Not OK: no further query runs, for this reason.
+  // If not OK, no further query runs, for this reason.
   absl::Status stopped_;
 };
 
@@ -160,7 +160,7 @@ void AskChip(ChipSession chip, bool in_super_pod, DeviceFacts* facts) {
   SetFact(chip.Ask("board", ParseNpuSmiCompatibility, /*of_card=*/true),
           facts->mutable_compatibility());
   absl::StatusOr<HccsLinks> hccs = chip.Ask("hccs", ParseNpuSmiHccs);
-  // Some builds have this name for the query.
+  // Some builds use this name for the query.
   if (absl::IsUnimplemented(hccs.status())) {
     absl::StatusOr<HccsLinks> xlink = chip.Ask("xlink", ParseNpuSmiHccs);
     if (!absl::IsUnimplemented(xlink.status())) hccs = std::move(xlink);

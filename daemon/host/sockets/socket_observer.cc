@@ -138,8 +138,8 @@ void TakeSocketsOf(uint32_t pid, const FileReader& files, Ownerless* wanted) {
   }
 }
 
-// Searches the processes until every inode has its owner. DeadlineExceeded:
-// `budget` was spent first.
+// Searches the processes until every inode has its owner. DeadlineExceeded if
+// `budget` was used up first.
 absl::Status FindOwners(const FileReader& files, const TimeBudget& budget,
                         std::vector<SocketLine>* found) {
   Ownerless wanted;
@@ -178,7 +178,7 @@ absl::StatusOr<SocketsFact::Sockets> WithOwners(
   SocketsFact::Sockets sockets;
   BoundSocket* last = nullptr;
   for (SocketLine& entry : *found) {
-    // This process has no listening port: its sockets lead to the controller.
+    // This process's sockets lead to the controller: it has no listening port.
     const bool is_ours = entry.socket.pid() == static_cast<uint32_t>(getpid());
     if (is_ours && entry.socket.state() != "LISTEN") continue;
     if (last != nullptr && IsConnection(entry.socket) &&

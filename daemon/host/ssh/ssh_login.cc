@@ -42,7 +42,7 @@ constexpr const char* kOptions[] = {"-n", "-T",
                                     "-o", "ControlMaster=no",
                                     "-o", "ControlPath=none",
                                     "-o", "LogLevel=ERROR"};
-// Prefix of a configuration, for an ssh to which these options mean more.
+// Goes before a configuration, for an ssh to which these options mean more.
 // IgnoreUnknown is for older ones that lack some.
 constexpr char kNoPrograms[] =
     "IgnoreUnknown ForkAfterAuthentication,KnownHostsCommand,RemoteCommand,"
@@ -159,7 +159,7 @@ absl::StatusOr<CommandResult> SshLogins::Run(
 absl::StatusOr<CommandResult> SshLogins::LogIn(
     const LoginTarget& target, HostKey key, const std::string& command) const {
   std::vector<std::string> words;
-  // Shorter than the deadline, so that ssh itself reports what it waits for.
+  // Shorter than the deadline, so that ssh itself reports what it waited for.
   const int64_t wait_s = std::max<int64_t>(
       1, absl::ToInt64Seconds(host_.budget->ForCommand() * 0.6));
   Append({"-o", absl::StrCat("ConnectTimeout=", wait_s)}, &words);
