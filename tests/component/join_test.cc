@@ -927,8 +927,9 @@ TEST(JoinTest, EndsOfTheControllersOwnCertificatesAreTold) {
               Not(Contains(HasSubstr("spiffe://test/controller"))));
   world.clock.Set(absl::Hours(24) * 275);
   ASSERT_TRUE(world.controller.Check({}, &report).ok());
-  EXPECT_THAT(report.notes(), Contains(SaysRow("msg-trust-certificate-ends",
-                                               "spiffe://test/controller")));
+  EXPECT_THAT(report.notes(), Contains(SaysRow("msg-trust-certificate-ended",
+                                               "spiffe://test/controller", kAny,
+                                               kAny, kAny, kAny, kAny)));
   EXPECT_THAT(report.notes(),
               Contains(SaysRow("msg-trust-certificate-ends", kAny,
                                absl::StrCat(kAny, "intermediate.crt"), kAny,
