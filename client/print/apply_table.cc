@@ -7,10 +7,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "client/print/history_table.h"
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
@@ -75,13 +73,9 @@ std::string StepsText(const ApplyResult& result) {
                           SayPart("apply-already", already)});
 }
 
-// The text behind the host: the error, or otherwise the steps. Drops the host's
-// name in front of the daemon's text, so that hosts fold.
+// The text behind the host: the error, or otherwise the steps.
 std::string EndText(const ApplyResult& result) {
-  if (result.error().empty()) return StepsText(result);
-  absl::string_view error = result.error();
-  absl::ConsumePrefix(&error, absl::StrCat(result.host(), ": "));
-  return std::string(error);
+  return result.error().empty() ? StepsText(result) : result.error();
 }
 
 using Detail = std::pair<std::string, std::string>;  // Its key and its text.
@@ -90,8 +84,10 @@ using Detail = std::pair<std::string, std::string>;  // Its key and its text.
 std::vector<Detail> DetailsOf(const ApplyResult& result) {
   std::vector<Detail> details;
   for (const StepOutcome& step : result.steps()) {
-    // The error has it already, or there is none.
-    if (absl::StrContains(result.error(), step.detail())) continue;
+    // The error is that of the step that failed.
+    const bool is_error =
+        step.state() == StepOutcome::FAILED && !result.error().empty();
+    if (is_error || step.detail().empty()) continue;
     details.push_back(
         {Say("apply-step"), Say("apply-step-detail", step.step(),
                                 StepWord(step.state()), step.detail())});
