@@ -24,9 +24,9 @@ std::vector<JobReason> ReasonsAbout(const Report& report,
                                     absl::string_view host);
 
 // The report's conclusion about the job, without job_digest. `report` is of
-// that job. Every host of the job has its state. Holds at most 8 reasons a host
-// and 16 of the cluster, and never much more than 400 kB in all: the worst of
-// every host comes before the second of any.
+// that job. Every host of the job has its state. Holds at most 24 reasons of a
+// host and 16 of the cluster, and never much more than 400 kB in all: the worst
+// of every host comes before the second of any.
 JobVerdict MakeJobVerdict(const Report& report, const JobSpec& job);
 
 // Bytes of a verdict: `common` and one host's `own`, one after the other, are

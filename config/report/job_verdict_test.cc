@@ -118,8 +118,10 @@ TEST(ReasonsAboutTest, SaysWhatAWaiverCoversAndTheCause) {
   EXPECT_TRUE(reasons[0].waived());
   EXPECT_EQ(reasons[0].waived_from(), FAIL);
   EXPECT_EQ(reasons[0].caused_by(), "link");
-  EXPECT_EQ(reasons[0].said().words(), "headed");
-  EXPECT_EQ(reasons[0].said().values(0).text(), "DOWN");
+  EXPECT_EQ(reasons[0].said().words(), "net-health/down");
+  ASSERT_EQ(reasons[0].said().values_size(), 1);
+  EXPECT_EQ(reasons[0].said().values(0).name(), kWaivedEnd);
+  EXPECT_EQ(EnglishText(reasons[0].said().values(0)), waived);
   EXPECT_EQ(ReasonLine(reasons[0]), "clusterd: net-health: DOWN" + waived);
 }
 

@@ -39,10 +39,12 @@ FindingValue WaivedEnd(const Finding& finding) {
   if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return {};
   const Waiver& waiver = finding.waiver();
   const std::string from = State_Name(KnownState(waiver.waived_from()));
-  return Worded(
-      waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
-      Worded(absl::StrCat("hook-state-", absl::AsciiStrToLower(from))),
-      WaiverWords(waiver));
+  FindingValue end =
+      Worded(waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
+             Worded(absl::StrCat("hook-state-", absl::AsciiStrToLower(from))),
+             WaiverWords(waiver));
+  end.set_name(kWaivedEnd);
+  return end;
 }
 
 }  // namespace clusterd
