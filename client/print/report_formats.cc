@@ -280,12 +280,9 @@ std::string MessageYaml(const google::protobuf::Message& message) {
 
 std::string KindLine(const char* kind, const std::string& head,
                      const google::protobuf::Message& message) {
-  std::string line = OnOneLine(MessageJson(message));
-  // Removes lists that have their own lines. Within a text quotes are escaped.
-  absl::StrReplaceAll({{"\"rules\": [],", ""},
-                       {"\"hosts\": [],", ""},
-                       {"\"findings\": [],", ""}},
-                      &line);
+  // These lists have their own lines.
+  const std::string line = OnOneLine(MessageJson(
+      message, /*with_defaults=*/true, {"rules", "hosts", "findings"}));
   return absl::StrCat("{", JsonField("kind", kind), head, line.substr(1));
 }
 

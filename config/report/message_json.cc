@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -10,13 +11,41 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/type.pb.h"
 #include "google/protobuf/util/json_util.h"
+#include "google/protobuf/util/type_resolver.h"
 #include "google/protobuf/util/type_resolver_util.h"
 
 namespace clusterd {
+namespace {
+
+// The types of our messages. The one at `url` lacks the fields `without`.
+struct Types final : google::protobuf::util::TypeResolver {
+  google::protobuf::util::Status ResolveMessageType(
+      const std::string& of, google::protobuf::Type* type) override {
+    const auto status = all->ResolveMessageType(of, type);
+    auto* const fields = type->mutable_fields();
+    for (int i = of == url ? fields->size() : 0; i-- > 0;) {
+      if (!absl::c_linear_search(without, (*fields)[i].name())) continue;
+      fields->DeleteSubrange(i, 1);
+    }
+    return status;
+  }
+  google::protobuf::util::Status ResolveEnumType(
+      const std::string& of, google::protobuf::Enum* type) override {
+    return all->ResolveEnumType(of, type);
+  }
+
+  google::protobuf::util::TypeResolver* all = nullptr;
+  std::string url;
+  absl::Span<const absl::string_view> without;
+};
+
+}  // namespace
 
 std::string MessageJson(const google::protobuf::Message& message,
-                        bool with_defaults) {
+                        bool with_defaults,
+                        absl::Span<const absl::string_view> without) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
@@ -33,16 +62,18 @@ std::string MessageJson(const google::protobuf::Message& message,
     out.SetSerializationDeterministic(true);
     english->SerializeToCodedStream(&out);
   }
-  static auto* const resolver =
+  static auto* const all =
       google::protobuf::util::NewTypeResolverForDescriptorPool(
           "type.googleapis.com",
           google::protobuf::DescriptorPool::generated_pool());
+  Types types;
+  types.all = all;
+  types.url = absl::StrCat("type.googleapis.com/",
+                           message.GetDescriptor()->full_name());
+  types.without = without;
   std::string json;
   const auto status = google::protobuf::util::BinaryToJsonString(
-      resolver,
-      absl::StrCat("type.googleapis.com/",
-                   message.GetDescriptor()->full_name()),
-      bytes, &json, options);
+      &types, types.url, bytes, &json, options);
   // Our messages have no Any; only a mistake of ours can fail here.
   if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
   return absl::StrCat(SafeJson(absl::StripTrailingAsciiWhitespace(json)), "\n");
