@@ -244,7 +244,7 @@ void PrintWaves(const ApplyReport& report, Page& page) {
 
 std::string ConfirmationOf(const ApplyReport& report) {
   return ConfirmationText(report.confirmation(), report.apply_id(),
-                          StandingWord(report) == "rolled back");
+                          StandingOf(report) == Standing::kRolledBack);
 }
 
 }  // namespace
@@ -285,17 +285,20 @@ State SupportedVerdict(const ApplyReport& report) {
 }
 
 std::string RunWord(const ApplyReport& report) {
-  std::string outcome = StandingWord(report);
-  if (outcome.empty() && report.outcome() != ApplyReport::OUTCOME_UNSPECIFIED) {
-    outcome =
-        absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
-  }
-  if (outcome == "succeeded") {
+  const Standing standing = StandingOf(report);
+  ApplyReport::Outcome outcome = report.outcome();
+  if (standing == Standing::kAsTheRunEnded) {
     const State verdict = SupportedVerdict(report);
-    outcome = verdict == PASS ? outcome : verdict == FAIL ? "stopped" : "";
+    if (outcome == ApplyReport::SUCCEEDED && verdict != PASS) {
+      outcome = verdict == FAIL ? ApplyReport::STOPPED
+                                : ApplyReport::OUTCOME_UNSPECIFIED;
+    }
+    if (outcome == ApplyReport::OUTCOME_UNSPECIFIED ||
+        !ApplyReport::Outcome_IsValid(outcome)) {
+      return Say("apply-no-complete-answer");
+    }
   }
-  return outcome.empty() ? Say("apply-no-complete-answer")
-                         : absl::AsciiStrToUpper(OutcomeText(outcome));
+  return absl::AsciiStrToUpper(OutcomeText(OutcomeName(standing, outcome)));
 }
 
 bool MayHold(ApplyResult::Outcome outcome) { return RowOf(outcome).may_hold; }
