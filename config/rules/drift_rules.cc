@@ -126,13 +126,14 @@ FindingValue AppliedWords(const Group& group) {
 }
 
 FindingValue WhyWords(const AppliedDrift& drift) {
-  const bool is_text = drift.fact().empty();
-  absl::string_view fact = is_text ? drift.why() : drift.fact();
+  if (drift.fact().empty()) {
+    return ToFindingValue(PrintableText(drift.why(), kMaxWhyBytes));
+  }
   // The subject names the device, and without it devices fold.
+  absl::string_view fact = drift.fact();
   if (drift.devices_size() == 1) {
     absl::ConsumePrefix(&fact, absl::StrCat("device ", drift.devices(0), ": "));
   }
-  if (is_text) return ToFindingValue(PrintableText(fact, kMaxWhyBytes));
   return DriftWords(PrintableText(fact, kMaxWhyBytes),
                     PrintableText(drift.now(), kMaxWhyBytes),
                     PrintableText(drift.was(), kMaxWhyBytes));

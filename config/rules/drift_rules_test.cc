@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -43,11 +42,11 @@ AppliedDrift SomaxconnDrift() {
 
 AppliedDrift GatewayDrift(uint32_t device) {
   AppliedDrift drift =
-      Drift("device 3: gateway none -> 10.0.0.254",
-            "device 3: gateway is none, applied was 10.0.0.254", "10.0.0.254");
+      Drift("device 3: gateway none -> 10.0.0.254", "", "10.0.0.254");
   drift.add_devices(device);
-  drift.set_why(absl::StrReplaceAll(
-      drift.why(), {{"device 3", absl::StrCat("device ", device)}}));
+  drift.set_fact(absl::StrCat("device ", device, ": gateway"));
+  drift.set_now("none");
+  drift.set_was("10.0.0.254");
   return drift;
 }
 
@@ -160,7 +159,7 @@ TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
 TEST(CheckDriftTest, IsUnknownWhereTheHostCannotTell) {
   TestCluster cluster;
   AppliedDrift untold = GatewayDrift(3);
-  untold.set_why("device 3: gateway is unknown, applied was 10.0.0.254");
+  untold.set_now("unknown");
   *DriftsOf(&cluster, 1)->add_untold() = untold;
   EXPECT_THAT(Lines(cluster.Check("drift")),
               HasSubstr("UNKNOWN server1:3 unreadable why=gateway is unknown, "
