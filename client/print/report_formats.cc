@@ -307,8 +307,7 @@ std::string ReportLines(const Report& report) {
       lines += KindLine("finding", of_rule, finding);
     }
   }
-  for (RuleResult rule : report.rules()) {
-    rule.clear_findings();
+  for (const RuleResult& rule : report.rules()) {
     lines += KindLine("rule", of_run, rule);
   }
   for (const HostStatus& host : report.hosts()) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
+#include "config/words/subject_text.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -19,24 +20,25 @@
 namespace clusterd {
 namespace {
 
+namespace util = google::protobuf::util;
+
 // The types of our messages. The one at `url` lacks the fields `without`.
-struct Types final : google::protobuf::util::TypeResolver {
-  google::protobuf::util::Status ResolveMessageType(
-      const std::string& of, google::protobuf::Type* type) override {
-    const auto status = all->ResolveMessageType(of, type);
-    auto* const fields = type->mutable_fields();
-    for (int i = of == url ? fields->size() : 0; i-- > 0;) {
-      if (!absl::c_linear_search(without, (*fields)[i].name())) continue;
-      fields->DeleteSubrange(i, 1);
-    }
+struct Types final : util::TypeResolver {
+  util::Status ResolveMessageType(const std::string& of,
+                                  google::protobuf::Type* type) override {
+    const auto is_without = [&](const google::protobuf::Field& field) {
+      return of == url && absl::c_linear_search(without, field.name());
+    };
+    const util::Status status = all->ResolveMessageType(of, type);
+    DropIf(type->mutable_fields(), is_without);
     return status;
   }
-  google::protobuf::util::Status ResolveEnumType(
-      const std::string& of, google::protobuf::Enum* type) override {
+  util::Status ResolveEnumType(const std::string& of,
+                               google::protobuf::Enum* type) override {
     return all->ResolveEnumType(of, type);
   }
 
-  google::protobuf::util::TypeResolver* all = nullptr;
+  util::TypeResolver* all;
   std::string url;
   absl::Span<const absl::string_view> without;
 };
@@ -46,7 +48,7 @@ struct Types final : google::protobuf::util::TypeResolver {
 std::string MessageJson(const google::protobuf::Message& message,
                         bool with_defaults,
                         absl::Span<const absl::string_view> without) {
-  google::protobuf::util::JsonPrintOptions options;
+  util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = with_defaults;
@@ -62,18 +64,17 @@ std::string MessageJson(const google::protobuf::Message& message,
     out.SetSerializationDeterministic(true);
     english->SerializeToCodedStream(&out);
   }
-  static auto* const all =
-      google::protobuf::util::NewTypeResolverForDescriptorPool(
-          "type.googleapis.com",
-          google::protobuf::DescriptorPool::generated_pool());
+  static auto* const all = util::NewTypeResolverForDescriptorPool(
+      "type.googleapis.com",
+      google::protobuf::DescriptorPool::generated_pool());
   Types types;
   types.all = all;
   types.url = absl::StrCat("type.googleapis.com/",
                            message.GetDescriptor()->full_name());
   types.without = without;
   std::string json;
-  const auto status = google::protobuf::util::BinaryToJsonString(
-      &types, types.url, bytes, &json, options);
+  const auto status =
+      util::BinaryToJsonString(&types, types.url, bytes, &json, options);
   // Our messages have no Any; only a mistake of ours can fail here.
   if (!status.ok()) return "{\"error\": \"no JSON form\"}\n";
   return absl::StrCat(SafeJson(absl::StripTrailingAsciiWhitespace(json)), "\n");

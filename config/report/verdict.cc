@@ -65,9 +65,7 @@ Standing StandingOf(const ApplyReport& report) {
   constexpr ApplyResult::Outcome kClean[] = {
       ApplyResult::ROLLED_BACK, ApplyResult::NOTHING_TO_DO, ApplyResult::UNDONE,
       ApplyResult::REFUSED, ApplyResult::NOT_STARTED};
-  if (report.rollback() || report.outcome() == ApplyReport::RUNNING) {
-    return Standing::kAsTheRunEnded;
-  }
+  if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return {};
   bool taken_back = false, stays = false;
   for (const ApplyResult& host : report.hosts()) {
     const ApplyResult::Outcome outcome = host.outcome();
@@ -81,7 +79,7 @@ Standing StandingOf(const ApplyReport& report) {
   const Confirmation& confirmation = report.confirmation();
   const bool confirmed = report.outcome() == ApplyReport::SUCCEEDED &&
                          confirmation.state() == Confirmation::CONFIRMED;
-  return !confirmed                      ? Standing::kAsTheRunEnded
+  return !confirmed                      ? Standing()
          : confirmation.untold().empty() ? Standing::kConfirmed
                                          : Standing::kNotConfirmedEverywhere;
 }
@@ -89,6 +87,10 @@ Standing StandingOf(const ApplyReport& report) {
 std::string OutcomeName(Standing standing, ApplyReport::Outcome outcome) {
   constexpr const char* kNames[] = {"", "rolled back", "partly rolled back",
                                     "confirmed", "not confirmed everywhere"};
+  // A run that ended has an outcome.
+  if (outcome == ApplyReport::OUTCOME_UNSPECIFIED) {
+    outcome = ApplyReport::INTERRUPTED;
+  }
   return standing == Standing::kAsTheRunEnded
              ? absl::AsciiStrToLower(ApplyReport::Outcome_Name(outcome))
              : kNames[static_cast<int>(standing)];

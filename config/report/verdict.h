@@ -42,8 +42,8 @@ enum class Standing {
 };
 Standing StandingOf(const ApplyReport& report);
 
-// HistoryEntry.outcome of an apply: "rolled back", or "succeeded" of its run.
-// REQUIRES: the run has an outcome, or the standing is another than its end.
+// HistoryEntry.outcome of an apply: "rolled back", or of its run "succeeded";
+// "interrupted" for none.
 std::string OutcomeName(Standing standing, ApplyReport::Outcome outcome);
 
 // "confirmed by ann", with "; not yet notified: node07", or after the deadlines

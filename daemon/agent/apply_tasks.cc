@@ -310,9 +310,7 @@ ApplyResult ApplyTasks::ResultFor(const Asked& asked,
   result.set_of_rollback(asked.rollback);
   result.set_host(host_);
   result.set_outcome(ApplyResult::REFUSED);
-  result.set_error(OneLine(refused.message()));
-  const FindingValue words = MessageWords(refused);
-  if (!words.words().empty()) *result.mutable_error_words() = words;
+  *result.mutable_error_words() = MessageWords(refused);
   CleanTexts(&result);
   return result;
 }

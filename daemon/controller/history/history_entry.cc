@@ -77,13 +77,6 @@ FindingValue SummaryOf(const ApplyReport& report) {
   return text;
 }
 
-// A run that ended has an outcome.
-ApplyReport::Outcome RunOutcome(const ApplyReport& report) {
-  return report.outcome() == ApplyReport::OUTCOME_UNSPECIFIED
-             ? ApplyReport::INTERRUPTED
-             : report.outcome();
-}
-
 }  // namespace
 
 FindingValue HistoryKindName(HistoryKind kind) {
@@ -105,7 +98,7 @@ FindingValue OutcomeWords(ApplyResult::Outcome outcome) {
 }
 
 std::string RunOutcomeName(const ApplyReport& report) {
-  return OutcomeName(Standing::kAsTheRunEnded, RunOutcome(report));
+  return OutcomeName(Standing::kAsTheRunEnded, report.outcome());
 }
 
 FindingValue HostCounts(const ApplyReport& report, size_t begin, size_t end) {
@@ -176,7 +169,7 @@ HistoryRecord RecordOfApply(ApplyReport report,
   entry->set_actor(report.actor());
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  entry->set_outcome(OutcomeName(StandingOf(report), RunOutcome(report)));
+  entry->set_outcome(OutcomeName(StandingOf(report), report.outcome()));
   *entry->mutable_summary_words() = SummaryOf(report);
   entry->set_parent_id(report.rollback() ? report.apply_id()
                                          : report.plan_id());
