@@ -110,7 +110,7 @@ std::string Summary(const HistoryEntry& entry) {
 }
 
 // The states that outcomes of HistoryEntry stand for; all others are WARN.
-constexpr std::pair<absl::string_view, State> kOutcomes[] = {
+constexpr std::pair<absl::string_view, State> kOutcomeStates[] = {
     {"pass", PASS},          {"succeeded", PASS},  {"confirmed", PASS},
     {"empty", PASS},         {"fail", FAIL},       {"stopped", FAIL},
     {"blocked", FAIL},       {"unknown", UNKNOWN}, {"cancelled", UNKNOWN},
@@ -118,8 +118,8 @@ constexpr std::pair<absl::string_view, State> kOutcomes[] = {
 
 Paint OutcomePaint(const std::string& outcome) {
   const auto* const found = absl::c_find_if(
-      kOutcomes, [&](const auto& each) { return each.first == outcome; });
-  return StatePaint(found == std::end(kOutcomes) ? WARN : found->second);
+      kOutcomeStates, [&](const auto& each) { return each.first == outcome; });
+  return StatePaint(found == std::end(kOutcomeStates) ? WARN : found->second);
 }
 
 // Least columns for a summary in the row; with less room it goes below.
