@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/report/verdict.h"
 #include "config/values/version.h"
+#include "config/words/state_word.h"
 #include "config/words/waiver_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -110,8 +111,8 @@ TEST(ReasonsAboutTest, SaysWhatAWaiverCoversAndTheCause) {
   Waiver& waiver = *finding.mutable_waiver();
   waiver.set_rule("link");
   waiver.set_waived_from(FAIL);
-  const std::string waived = EnglishText(
-      Worded("waived", Worded("hook-state-fail"), WaiverWords(waiver)));
+  const std::string waived =
+      EnglishText(Worded("waived", StateWords(FAIL), WaiverWords(waiver)));
   finding.set_observed("DOWN" + waived);
   const std::vector<JobReason> reasons = ReasonsAbout(report, "a");
   ASSERT_EQ(reasons.size(), 1u);
