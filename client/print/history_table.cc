@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "config/report/finding_overview.h"
 #include "config/report/report_diff.h"
+#include "config/values/value_error.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"

@@ -38,7 +38,7 @@ struct Types final : util::TypeResolver {
     return all->ResolveEnumType(of, type);
   }
 
-  util::TypeResolver* all;
+  util::TypeResolver* all = nullptr;
   std::string url;
   absl::Span<const absl::string_view> without;
 };
