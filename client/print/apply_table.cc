@@ -7,10 +7,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "client/print/history_table.h"
 #include "config/plan/waves.h"
 #include "config/report/verdict.h"
@@ -75,13 +73,9 @@ std::string StepsText(const ApplyResult& result) {
                           SayPart("apply-already", already)});
 }
 
-// The text after the host: the error, or otherwise the steps. Drops the host's
-// name at the start of the daemon's text, so that hosts fold.
+// The text behind the host: the error, or otherwise the steps.
 std::string EndText(const ApplyResult& result) {
-  if (result.error().empty()) return StepsText(result);
-  absl::string_view error = result.error();
-  absl::ConsumePrefix(&error, absl::StrCat(result.host(), ": "));
-  return std::string(error);
+  return result.error().empty() ? StepsText(result) : result.error();
 }
 
 using Detail = std::pair<std::string, std::string>;  // Its key and its text.
@@ -90,8 +84,10 @@ using Detail = std::pair<std::string, std::string>;  // Its key and its text.
 std::vector<Detail> DetailsOf(const ApplyResult& result) {
   std::vector<Detail> details;
   for (const StepOutcome& step : result.steps()) {
-    // Skip empty details, and those that the error already has.
-    if (absl::StrContains(result.error(), step.detail())) continue;
+    // The error is that of the step that failed.
+    const bool is_error =
+        step.state() == StepOutcome::FAILED && !result.error().empty();
+    if (is_error || step.detail().empty()) continue;
     details.push_back(
         {Say("apply-step"), Say("apply-step-detail", step.step(),
                                 StepWord(step.state()), step.detail())});
@@ -248,7 +244,7 @@ void PrintWaves(const ApplyReport& report, Page& page) {
 
 std::string ConfirmationOf(const ApplyReport& report) {
   return ConfirmationText(report.confirmation(), report.apply_id(),
-                          StandingWord(report) == "rolled back");
+                          StandingOf(report) == Standing::kRolledBack);
 }
 
 }  // namespace
@@ -289,17 +285,20 @@ State SupportedVerdict(const ApplyReport& report) {
 }
 
 std::string RunWord(const ApplyReport& report) {
-  std::string outcome = StandingWord(report);
-  if (outcome.empty() && report.outcome() != ApplyReport::OUTCOME_UNSPECIFIED) {
-    outcome =
-        absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
-  }
-  if (outcome == "succeeded") {
+  const Standing standing = StandingOf(report);
+  ApplyReport::Outcome outcome = report.outcome();
+  if (standing == Standing::kAsTheRunEnded) {
     const State verdict = SupportedVerdict(report);
-    outcome = verdict == PASS ? outcome : verdict == FAIL ? "stopped" : "";
+    if (outcome == ApplyReport::SUCCEEDED && verdict != PASS) {
+      outcome = verdict == FAIL ? ApplyReport::STOPPED
+                                : ApplyReport::OUTCOME_UNSPECIFIED;
+    }
+    if (outcome == ApplyReport::OUTCOME_UNSPECIFIED ||
+        !ApplyReport::Outcome_IsValid(outcome)) {
+      return Say("apply-no-complete-answer");
+    }
   }
-  return outcome.empty() ? Say("apply-no-complete-answer")
-                         : absl::AsciiStrToUpper(OutcomeText(outcome));
+  return absl::AsciiStrToUpper(OutcomeText(OutcomeName(standing, outcome)));
 }
 
 bool MayHold(ApplyResult::Outcome outcome) { return RowOf(outcome).may_hold; }

@@ -280,12 +280,9 @@ std::string MessageYaml(const google::protobuf::Message& message) {
 
 std::string KindLine(const char* kind, const std::string& head,
                      const google::protobuf::Message& message) {
-  std::string line = OnOneLine(MessageJson(message));
-  // Removes lists that have their own lines. Quotes in a text are escaped.
-  absl::StrReplaceAll({{"\"rules\": [],", ""},
-                       {"\"hosts\": [],", ""},
-                       {"\"findings\": [],", ""}},
-                      &line);
+  // These lists have their own lines.
+  const std::string line = OnOneLine(MessageJson(
+      message, /*with_defaults=*/true, {"rules", "hosts", "findings"}));
   return absl::StrCat("{", JsonField("kind", kind), head, line.substr(1));
 }
 
@@ -310,8 +307,7 @@ std::string ReportLines(const Report& report) {
       lines += KindLine("finding", of_rule, finding);
     }
   }
-  for (RuleResult rule : report.rules()) {
-    rule.clear_findings();
+  for (const RuleResult& rule : report.rules()) {
     lines += KindLine("rule", of_run, rule);
   }
   for (const HostStatus& host : report.hosts()) {

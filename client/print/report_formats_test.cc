@@ -260,6 +260,8 @@ TEST(ReportLinesTest, HasALineForTheReportEachFindingRuleAndHost) {
 TEST(ReportLinesTest, KeepsAllOfEachPartAndTellsFindingsWhatTheirRuleSays) {
   Report report = GoldenMessage<Report>("reports/fail");
   report.set_spec_digest("\"rules\": [],\"findings\": [],");
+  // A waiver of every host, whose empty list stays.
+  report.mutable_rules(4)->mutable_findings(0)->mutable_waiver();
   const Lines lines = absl::StrSplit(ReportLines(report), '\n');
   EXPECT_EQ(FromLine<Report>(lines[0]).spec_digest(), report.spec_digest());
   EXPECT_EQ(FromLine<Report>(lines[0]).rule_counts().fail(), 2u);
@@ -273,6 +275,7 @@ TEST(ReportLinesTest, KeepsAllOfEachPartAndTellsFindingsWhatTheirRuleSays) {
       FromLine<Finding>(lines[5]), expected))
       << lines[5];
   const auto& fields = line.struct_value().fields();
+  EXPECT_EQ(fields.at("waiver").struct_value().fields().count("hosts"), 1u);
   EXPECT_EQ(fields.at("source").string_value(), "HCCL user guide");
   EXPECT_EQ(fields.at("category").string_value(), "device");
 }

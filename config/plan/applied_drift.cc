@@ -135,6 +135,7 @@ AppliedDrift DriftOf(const Claim& claim, const StepVerdict& verdict) {
   drift.set_applied_by(claim.apply->begin.actor());
   drift.set_applied_at_ms(claim.apply->begin.started_at_ms());
   drift.set_target(GoalName(step));
+  if (step.target().has_rule()) *drift.mutable_opened() = step.target().rule();
   drift.set_to(Shortened(step.to(), kMaxGoalBytes));
   return drift;
 }

@@ -215,6 +215,9 @@ TEST(FindAppliedDriftTest, LetsStoppingAndOpeningAFirewallExcludeEachOther) {
   *facts.mutable_ufw() = InstalledFirewall(false, false);
   EXPECT_EQ(Drifts({opened}, facts),
             "aa:1 firewall: ufw: active = no, not yes\n");
+  const DriftFact drift = FindAppliedDrift({opened}, facts);
+  EXPECT_EQ(drift.value().drifts(0).opened().program(), UFW);
+  EXPECT_EQ(drift.value().drifts(0).opened().port().last_port(), 22u);
   EXPECT_EQ(Drifts({opened, stopped}, facts), "");
   // The firewall must run: one apply stopped it and a later one opened ports.
   *facts.mutable_ufw() = InstalledFirewall(true, true);

@@ -202,9 +202,8 @@ absl::StatusOr<Needed> NeededBy(const ClusterSpec& spec,
 // A stopped firewall blocks nothing. If an apply had opened ports in it, this
 // is still drift, and no step starts it again.
 void NoteIfStoppedSince(FirewallProgram program, HostPlanBuilder* plan) {
-  const std::string allows = FirewallFactName(program, kLetsInSetting);
   for (const AppliedDrift& drift : plan->facts().drift().value().drifts()) {
-    if (!absl::StartsWith(drift.target(), allows)) continue;
+    if (drift.opened().program() != program) continue;
     return plan->Note(Worded("plan-say-stopped-since", FirewallName(program),
                              drift.apply_id()));
   }

@@ -206,7 +206,7 @@ TEST(PlanFirewallStepsTest, NotesAFirewallThatWasOpenedAndIsStoppedSince) {
   EXPECT_TRUE(Plan(OpenPorts(), facts).notes().empty());
   AppliedDrift* drift = facts.mutable_drift()->mutable_value()->add_drifts();
   drift->set_apply_id("a1");
-  drift->set_target("firewalld: lets in 22-22/tcp from 10.0.0.1");
+  drift->mutable_opened()->set_program(FIREWALLD);
   const HostPlan plan = Plan(OpenPorts(), facts);
   EXPECT_TRUE(plan.steps().empty());
   EXPECT_TRUE(plan.blocked().empty());

@@ -11,7 +11,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "config/report/finding_overview.h"
 #include "config/report/verdict.h"
 #include "config/words/message.h"
@@ -90,11 +89,9 @@ FindingValue WordsOf(const Finding& finding) {
   FindingValue words;
   words.set_words(absl::StrCat(finding.rule(), "/", finding.finding()));
   *words.mutable_values() = finding.values();
-  const FindingValue waived = WaivedEnd(finding);
-  if (waived.words().empty()) return words;
-  words.set_text(
-      std::string(absl::StripSuffix(finding.observed(), EnglishText(waived))));
-  return Worded("headed", words, waived);
+  FindingValue waived = WaivedEnd(finding);
+  if (IsSaid(waived)) *words.add_values() = std::move(waived);
+  return words;
 }
 
 JobReason ReasonOf(const Reported& told) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "config/report/verdict.h"
 #include "config/values/version.h"
+#include "config/words/state_word.h"
 #include "config/words/waiver_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -110,16 +111,18 @@ TEST(ReasonsAboutTest, SaysWhatAWaiverCoversAndTheCause) {
   Waiver& waiver = *finding.mutable_waiver();
   waiver.set_rule("link");
   waiver.set_waived_from(FAIL);
-  const std::string waived = EnglishText(
-      Worded("waived", Worded("hook-state-fail"), WaiverWords(waiver)));
+  const std::string waived =
+      EnglishText(Worded("waived", StateWords(FAIL), WaiverWords(waiver)));
   finding.set_observed("DOWN" + waived);
   const std::vector<JobReason> reasons = ReasonsAbout(report, "a");
   ASSERT_EQ(reasons.size(), 1u);
   EXPECT_TRUE(reasons[0].waived());
   EXPECT_EQ(reasons[0].waived_from(), FAIL);
   EXPECT_EQ(reasons[0].caused_by(), "link");
-  EXPECT_EQ(reasons[0].said().words(), "headed");
-  EXPECT_EQ(reasons[0].said().values(0).text(), "DOWN");
+  EXPECT_EQ(reasons[0].said().words(), "net-health/down");
+  ASSERT_EQ(reasons[0].said().values_size(), 1);
+  EXPECT_EQ(reasons[0].said().values(0).name(), kWaivedEnd);
+  EXPECT_EQ(EnglishText(reasons[0].said().values(0)), waived);
   EXPECT_EQ(ReasonLine(reasons[0]), "clusterd: net-health: DOWN" + waived);
 }
 

@@ -6,14 +6,18 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "google/protobuf/message.h"
 
 namespace clusterd {
 
 // Ends with one newline. Parses back to an equal message. Characters that a
-// terminal would interpret are \u escapes.
+// terminal would obey are \u escapes. `without`: leaves out those fields of the
+// message, but not those of messages in it.
 std::string MessageJson(const google::protobuf::Message& message,
-                        bool with_defaults = true);
+                        bool with_defaults = true,
+                        absl::Span<const absl::string_view> without = {});
 
 // The same without fields that have their default, for messages of many
 // megabytes: a fifth of the time, and no tree of the whole in memory.

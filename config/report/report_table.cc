@@ -98,8 +98,11 @@ class ReportPrinter {
   Row RuleRow(const RuleResult& rule) const {
     std::string text =
         rule.state() == SKIPPED ? rule.skip_reason() : rule.summary();
-    if (IsTrouble(rule.state())) {  // Its notes say how much it found.
-      text.replace(0, text.find("; "), Count(rule.findings_size(), "finding"));
+    if (IsTrouble(rule.state())) {  // How much it found, and its notes.
+      text = Count(rule.findings_size(), "finding");
+      for (const FindingValue& note : rule.notes()) {
+        text = Say("summary-and-note", text, note);
+      }
     }
     return {
         StateCell(rule.state()), {page_.Safe(rule.rule())}, {page_.Safe(text)}};

@@ -180,8 +180,9 @@ TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
     RuleResult& rule = AddRule(report, absl::StrCat("rule-", state));
     rule.set_category("device");
     rule.set_state(state);
-    rule.set_summary(state == FAIL ? "8 devices; not told by 1" : "8 devices");
+    rule.set_summary("8 devices");
   }
+  *report.mutable_rules(1)->add_notes() = Worded("roce-unused");
   AddRule(report, "skew").set_category("cluster");
   report.mutable_rules(4)->set_state(PASS);
   EXPECT_THAT(Table(report, Style()),
@@ -190,10 +191,13 @@ TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
                         "  cluster  1 passed\n"));
   const std::string all = Table(report, Style(), /*verbose=*/true);
   EXPECT_THAT(all, HasSubstr("\nRules\n"
-                             "  x fail     rule-5  0 findings; not told by 1\n"
-                             "  - skipped  rule-2"));
+                             "  x fail     rule-5  0 findings; " +
+                             Say("roce-unused") + "\n  - skipped  rule-2"));
   EXPECT_THAT(all, HasSubstr("  + pass     rule-1  8 devices\n"
                              "  + pass     skew"));
+  const InLanguage chinese(Language::kChinese);
+  EXPECT_THAT(Table(report, Style(), /*verbose=*/true),
+              HasSubstr(Say("roce-unused")));
 }
 
 TEST(ReportTableTest, VerboseShowsWholeSummaries) {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "config/report/finding_overview.h"
 #include "config/values/version.h"
 #include "config/words/state_word.h"
@@ -60,11 +61,11 @@ FindingValue CountsWords(const Counts& counts) {
   return texts.empty() ? Worded("counts-none") : Listed(texts, texts.size());
 }
 
-std::string StandingWord(const ApplyReport& report) {
+Standing StandingOf(const ApplyReport& report) {
   constexpr ApplyResult::Outcome kClean[] = {
       ApplyResult::ROLLED_BACK, ApplyResult::NOTHING_TO_DO, ApplyResult::UNDONE,
       ApplyResult::REFUSED, ApplyResult::NOT_STARTED};
-  if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return "";
+  if (report.rollback() || report.outcome() == ApplyReport::RUNNING) return {};
   bool taken_back = false, stays = false;
   for (const ApplyResult& host : report.hosts()) {
     const ApplyResult::Outcome outcome = host.outcome();
@@ -72,13 +73,27 @@ std::string StandingWord(const ApplyReport& report) {
                   outcome == ApplyResult::ROLLED_BACK_WITH_RESIDUES;
     stays |= !absl::c_linear_search(kClean, outcome);
   }
-  if (taken_back) return stays ? "partly rolled back" : "rolled back";
+  if (taken_back) {
+    return stays ? Standing::kPartlyRolledBack : Standing::kRolledBack;
+  }
   const Confirmation& confirmation = report.confirmation();
   const bool confirmed = report.outcome() == ApplyReport::SUCCEEDED &&
                          confirmation.state() == Confirmation::CONFIRMED;
-  return !confirmed                      ? ""
-         : confirmation.untold().empty() ? "confirmed"
-                                         : "not confirmed everywhere";
+  return !confirmed                      ? Standing()
+         : confirmation.untold().empty() ? Standing::kConfirmed
+                                         : Standing::kNotConfirmedEverywhere;
+}
+
+std::string OutcomeName(Standing standing, ApplyReport::Outcome outcome) {
+  constexpr const char* kNames[] = {"", "rolled back", "partly rolled back",
+                                    "confirmed", "not confirmed everywhere"};
+  // A run that ended has an outcome.
+  if (outcome == ApplyReport::OUTCOME_UNSPECIFIED) {
+    outcome = ApplyReport::INTERRUPTED;
+  }
+  return standing == Standing::kAsTheRunEnded
+             ? absl::AsciiStrToLower(ApplyReport::Outcome_Name(outcome))
+             : kNames[static_cast<int>(standing)];
 }
 
 FindingValue ConfirmedWords(const Confirmation& confirmation) {

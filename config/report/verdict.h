@@ -32,14 +32,19 @@ inline std::string CountsText(const Counts& counts) {
   return ValueText(CountsWords(counts));
 }
 
-// The state of an apply since its run ended, as the outcome of its entry in the
-// history, in English:
-//   "rolled back"         it was rolled back, and no host keeps any of it
-//   "partly rolled back"  it was rolled back, and a host has or may have some
-//   "confirmed"           it would have been rolled back, and stays
-//   "not confirmed everywhere"  so, but a host was not reached and reverts it
-// Empty: the outcome of the run says it all.
-std::string StandingWord(const ApplyReport& report);
+// The state of an apply since its run ended.
+enum class Standing {
+  kAsTheRunEnded,
+  kRolledBack,              // No host keeps any of it.
+  kPartlyRolledBack,        // A host has or may have some of it.
+  kConfirmed,               // It would have been rolled back, and stays.
+  kNotConfirmedEverywhere,  // So, but a host was not reached and reverts it.
+};
+Standing StandingOf(const ApplyReport& report);
+
+// HistoryEntry.outcome of an apply: "rolled back", or of its run "succeeded";
+// "interrupted" for none.
+std::string OutcomeName(Standing standing, ApplyReport::Outcome outcome);
 
 // "confirmed by ann", with "; not yet notified: node07", or after the deadlines
 // "; will roll back when reconnected: node07".

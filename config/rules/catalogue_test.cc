@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/rules/error_codes.h"
 #include "config/values/nearest_word.h"
+#include "config/values/text_form.h"
 #include "config/words/message.h"
 #include "config/words/state_word.h"
 #include "gmock/gmock.h"
@@ -59,6 +63,39 @@ TEST(RuleCatalogueTest, NamesEachRuleAndEachFindingOfARuleOnce) {
       EXPECT_EQ(names.count(""), 0u) << rule.name << ": none stands last";
       EXPECT_TRUE(names.insert(finding.name).second)
           << rule.name << ": " << finding.name;
+    }
+  }
+}
+
+// All texts of the rule and its findings, but for what is observed.
+std::string ProseOf(const Rule& rule) {
+  std::string texts = absl::StrCat(rule.english.title, rule.english.fails_when,
+                                   rule.english.why, rule.english.fix);
+  for (const RuleFinding& finding : rule.findings) {
+    absl::StrAppend(&texts, finding.english.why, finding.english.fix);
+  }
+  return texts;
+}
+
+TEST(RuleCatalogueTest, HasTheCodesAndTheCommandsThatItsTextsName) {
+  static const LazyRE2 kCode = {R"(\b(E[A-Z]\d{4}|[25]07\d{3})\b)"};
+  for (const Rule& rule : RuleCatalogue()) {
+    const std::vector<std::string> codes =
+        absl::StrSplit(rule.codes, '/', absl::SkipEmpty());
+    const std::string texts = ProseOf(rule);
+    for (const std::string& code : codes) {
+      EXPECT_THAT(texts, testing::HasSubstr(code)) << rule.name;
+      EXPECT_NE(ErrorCodeMeaning(code), "") << rule.name;
+    }
+    re2::StringPiece rest(texts);
+    std::string code;
+    while (RE2::FindAndConsume(&rest, *kCode, &code)) {
+      EXPECT_THAT(codes, testing::Contains(code)) << rule.name;
+    }
+    for (const RuleFinding& finding : rule.findings) {
+      EXPECT_EQ(absl::StrContains(finding.english.fix, "hccn_tool -i "),
+                finding.fix_names_tool)
+          << rule.name << " " << finding.name;
     }
   }
 }

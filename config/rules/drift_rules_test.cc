@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -43,11 +42,11 @@ AppliedDrift SomaxconnDrift() {
 
 AppliedDrift GatewayDrift(uint32_t device) {
   AppliedDrift drift =
-      Drift("device 3: gateway none -> 10.0.0.254",
-            "device 3: gateway is none, applied was 10.0.0.254", "10.0.0.254");
+      Drift("device 3: gateway none -> 10.0.0.254", "", "10.0.0.254");
   drift.add_devices(device);
-  drift.set_why(absl::StrReplaceAll(
-      drift.why(), {{"device 3", absl::StrCat("device ", device)}}));
+  drift.set_fact(absl::StrCat("device ", device, ": gateway"));
+  drift.set_now("none");
+  drift.set_was("10.0.0.254");
   return drift;
 }
 
@@ -67,13 +66,19 @@ TEST(CheckDriftTest, WarnsWithBothValuesTheApplyAndTheWayBack) {
   EXPECT_EQ(result.summary(), "2 hosts");
 }
 
-// Drift of a stopped firewall that an apply had opened for these.
-std::vector<AppliedDrift> FirewallDrift(const std::vector<std::string>& rules) {
+// Drift of a stopped firewall that an apply had opened from port 22 up to these
+// for an address each.
+std::vector<AppliedDrift> FirewallDrift(const std::vector<uint32_t>& last) {
   std::vector<AppliedDrift> drifts;
-  for (const std::string& rule : rules) {
-    drifts.push_back(Drift("firewalld: let in " + rule,
+  for (const uint32_t port : last) {
+    drifts.push_back(Drift("firewalld: let in",
                            "firewalld: active is no, applied was yes", "yes"));
-    drifts.back().set_target("firewalld: lets in " + rule);
+    FirewallRule& rule = *drifts.back().mutable_opened();
+    rule.set_program(FIREWALLD);
+    rule.mutable_port()->set_first_port(22);
+    rule.mutable_port()->set_last_port(port);
+    rule.mutable_port()->set_protocol("tcp");
+    rule.mutable_port()->set_source(absl::StrCat("10.0.0.", drifts.size()));
   }
   return drifts;
 }
@@ -87,30 +92,30 @@ RuleResult Check(const std::vector<AppliedDrift>& drifts) {
 }
 
 TEST(CheckDriftTest, NamesTheRulesOfAFirewallAsTheirStepsDo) {
-  const RuleResult result = Check(FirewallDrift(
-      {"22-22/tcp from 10.0.0.1/32", "60000-60015/tcp from 10.0.0.0/24"}));
+  const RuleResult result = Check(FirewallDrift({22, 23}));
   ASSERT_EQ(result.findings_size(), 1);
   EXPECT_EQ(Brief(result.findings(0)),
             "drifted why=firewalld: active is no, applied was yes, "
-            "applied=firewalld: 22/tcp from 10.0.0.1/32, 60000-60015/tcp from "
-            "10.0.0.0/24 allowed, " +
+            "applied=firewalld: 22/tcp from 10.0.0.1, 22-23/tcp from 10.0.0.2 "
+            "allowed, " +
                 ByAlice());
 }
 
 TEST(CheckDriftTest, SaysOfEachRuleOfAFirewallWhyItIsGone) {
-  std::vector<AppliedDrift> drifts = FirewallDrift({"a", "b"});
+  std::vector<AppliedDrift> drifts = FirewallDrift({22, 22});
   drifts[0].set_why("firewalld: lets in lacks a");
   drifts[1].set_why("firewalld: lets in permanently lacks b");
   EXPECT_EQ(Brief(Check(drifts).findings(0)),
             "drifted why=firewalld: lets in lacks a; firewalld: lets in "
-            "permanently lacks b, applied=firewalld: a, b allowed, " +
+            "permanently lacks b, applied=firewalld: 22/tcp from 10.0.0.1, "
+            "22/tcp from 10.0.0.2 allowed, " +
                 ByAlice());
 }
 
 TEST(CheckDriftTest, TellsFirewallsAndAppliesApart) {
-  std::vector<AppliedDrift> drifts = FirewallDrift({"a", "b", "c"});
-  drifts[1].set_target("ufw: lets in b");
-  drifts[2].set_target("ufw: lets in c");
+  std::vector<AppliedDrift> drifts = FirewallDrift({22, 22, 22});
+  drifts[1].mutable_opened()->set_program(UFW);
+  drifts[2].mutable_opened()->set_program(UFW);
   drifts[2].set_apply_id("fedcba9876543210");
   EXPECT_EQ(Check(drifts).findings_size(), 3);
   // Two settings of one apply are two findings.
@@ -119,13 +124,10 @@ TEST(CheckDriftTest, TellsFirewallsAndAppliesApart) {
 }
 
 TEST(CheckDriftTest, CountsTheRulesOfAFirewallThatAreTooMany) {
-  std::vector<std::string> rules;
-  for (int i = 0; i < 20; ++i) {
-    rules.push_back(absl::StrCat("22-22/tcp from 10.0.0.", i, "/32"));
-  }
-  EXPECT_THAT(Brief(Check(FirewallDrift(rules)).findings(0)),
-              AllOf(HasSubstr("10.0.0.7/32 and 12 more"),
-                    Not(HasSubstr("10.0.0.8/32"))));
+  const std::vector<uint32_t> ports(20, 22);
+  EXPECT_THAT(
+      Brief(Check(FirewallDrift(ports)).findings(0)),
+      AllOf(HasSubstr("10.0.0.8 and 12 more"), Not(HasSubstr("10.0.0.9"))));
 }
 
 TEST(CheckDriftTest, FailsWhereAnApplyIsHalfMadeAndWaitsForOneUnderWay) {
@@ -160,7 +162,7 @@ TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
 TEST(CheckDriftTest, IsUnknownWhereTheHostCannotTell) {
   TestCluster cluster;
   AppliedDrift untold = GatewayDrift(3);
-  untold.set_why("device 3: gateway is unknown, applied was 10.0.0.254");
+  untold.set_now("unknown");
   *DriftsOf(&cluster, 1)->add_untold() = untold;
   EXPECT_THAT(Lines(cluster.Check("drift")),
               HasSubstr("UNKNOWN server1:3 unreadable why=gateway is unknown, "

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/product_profile.h"
 #include "config/words/message.h"
@@ -60,9 +59,7 @@ class Writer {
         text(command.empty() && !row->english.fix_without_command.empty()
                  ? texts.fix_without_command
                  : texts.fix);
-    const bool names_tool = absl::StrContains(command, "hccn_tool -i ") ||
-                            absl::StrContains(words, "hccn_tool -i ");
-    if (is_950_ && names_tool) {
+    if (is_950_ && (!command.empty() || row->fix_names_tool)) {
       // The spelling of that generation's commands is not fully published.
       words = Say("spelled-for-950", WordsAndCommand(words, command));
       command.clear();

@@ -58,13 +58,13 @@ TEST(WhyMissingTest, GivesReasonAndDetailAndSaysThatAFactWasNotAskedFor) {
 }
 
 TEST(HowToLearnTest, PointsToTheLogOfHccnToolForHccnToolAlone) {
-  const Missing tool = MakeMissing(
-      Missing::TOOL_FAILED, "`hccn_tool -i 3 -link -g`: status 1 and \"\"");
+  Missing tool = MakeMissing(Missing::TOOL_FAILED, "");
+  SetDetail(Worded(kHccnToolSaid, "`hccn_tool -i 3 -link -g`", "no"), &tool);
   EXPECT_THAT(HowToLearn(&tool), HasSubstr("/var/log/hccn_tool/"));
   const Missing engine = MakeMissing(
       Missing::TOOL_FAILED,
-      "container \"train-1\": `docker inspect train-1`: status 1 and \"\"");
-  EXPECT_THAT(HowToLearn(&engine), testing::Not(HasSubstr("hccn_tool")));
+      "container \"hccn_tool\": `docker inspect hccn_tool`: status 1");
+  EXPECT_THAT(HowToLearn(&engine), testing::Not(HasSubstr("/var/log")));
   EXPECT_THAT(HowToLearn(&engine), HasSubstr("by hand"));
   // Blames no permission for what was not asked.
   const Missing missing = MakeMissing(

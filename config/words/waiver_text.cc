@@ -1,6 +1,5 @@
 #include "config/words/waiver_text.h"
 
-#include "absl/strings/ascii.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/state_word.h"
@@ -38,11 +37,11 @@ FindingValue WaiverWords(const Waiver& waiver) {
 FindingValue WaivedEnd(const Finding& finding) {
   if (!finding.has_waiver() || finding.rule() == kMaintenanceRule) return {};
   const Waiver& waiver = finding.waiver();
-  const std::string from = State_Name(KnownState(waiver.waived_from()));
-  return Worded(
-      waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
-      Worded(absl::StrCat("hook-state-", absl::AsciiStrToLower(from))),
-      WaiverWords(waiver));
+  FindingValue end =
+      Worded(waiver.rule() == kMaintenanceRule ? "in-maintenance" : "waived",
+             StateWords(waiver.waived_from()), WaiverWords(waiver));
+  end.set_name(kWaivedEnd);
+  return end;
 }
 
 }  // namespace clusterd

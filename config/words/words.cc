@@ -4,7 +4,6 @@
 #include <array>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/substitute.h"
 #include "config/values/nearest_word.h"
@@ -95,9 +94,9 @@ FindingValue MissingWords(const Missing* missing) {
 
 FindingValue LearnWords(const Missing* missing) {
   if (missing == nullptr) return Worded("learn-not-asked");
-  // Many programs can fail; only this one keeps that log.
+  // Many programs can fail; only hccn_tool keeps that log.
   if (missing->reason() == Missing::TOOL_FAILED &&
-      absl::StrContains(missing->detail(), "hccn_tool")) {
+      missing->detail_words().words() == kHccnToolSaid) {
     return Worded("learn-from-tool-log");
   }
   return Worded(ReasonName("learn-", *missing));

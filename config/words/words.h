@@ -67,6 +67,9 @@ inline constexpr char kLinesWords[] = "lines";
 // "/etc/profile.d/hccl.sh:3".
 FindingValue PlaceWords(const EnvironmentVariable& variable);
 
+// The detail of a fact that is missing because hccn_tool failed.
+inline constexpr char kHccnToolSaid[] = "fact-hccn-tool-said";
+
 // Why a fact is missing, and how to learn it; nullptr: it was not asked for.
 FindingValue MissingWords(const Missing* missing);
 FindingValue LearnWords(const Missing* missing);

@@ -1,8 +1,9 @@
 #include "daemon/agent/agent_stream.h"
 
-#include "absl/strings/match.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "config/values/version.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "daemon/agent/identity/leaf_renewal.h"
@@ -11,6 +12,11 @@ namespace clusterd {
 namespace {
 
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(1);
+
+// Words of ExplainUnavailable where a certificate may be refused.
+constexpr absl::string_view kAboutCertificates[] = {
+    "msg-call-wrong-peer", "msg-call-wrong-certificate", "msg-call-not-signed",
+    "msg-call-handshake-failed", "msg-call-closed"};
 
 }  // namespace
 
@@ -335,13 +341,14 @@ void AgentStream::Ask(AgentMessage question, absl::Duration wait,
 
 absl::Status AgentStream::Explained(const absl::Status& why) const {
   if (!absl::IsUnavailable(why) || options_.tls.ca.empty()) return why;
-  const std::string reason(ExplainUnavailable(why, options_.tls).message());
+  const absl::Status reason = ExplainUnavailable(why, options_.tls);
   const absl::Status files = CheckOneCluster(options_.tls);
-  // The cause may be a root that only one side has.
-  const bool is_told = absl::StrContains(reason, "certificate") &&
-                       LeafRenewal::Renews(options_.tls);
+  // Either side may have a root that the other one lacks.
+  const bool is_told =
+      absl::c_linear_search(kAboutCertificates, MessageWords(reason).words()) &&
+      LeafRenewal::Renews(options_.tls);
   return absl::UnavailableError(JoinParts(
-      "; ", {reason, std::string(files.message()),
+      "; ", {std::string(reason.message()), std::string(files.message()),
              is_told ? "after a change of the CA's root, clusterd join with a "
                        "token of clusterctl token create lets it in again"
                      : ""}));

@@ -5,7 +5,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -311,12 +310,7 @@ ApplyResult ApplyTasks::ResultFor(const Asked& asked,
   result.set_of_rollback(asked.rollback);
   result.set_host(host_);
   result.set_outcome(ApplyResult::REFUSED);
-  // The result already names its host.
-  absl::string_view why = refused.message();
-  absl::ConsumePrefix(&why, absl::StrCat(host_, ": "));
-  result.set_error(OneLine(why));
-  const FindingValue words = Behind(host_, MessageWords(refused));
-  if (!words.words().empty()) *result.mutable_error_words() = words;
+  *result.mutable_error_words() = MessageWords(refused);
   CleanTexts(&result);
   return result;
 }

@@ -24,6 +24,7 @@
 #include "config/values/text_form.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
+#include "config/words/waiver_text.h"
 
 namespace clusterd {
 namespace {
@@ -73,7 +74,10 @@ FindingValue WithFindings(FindingValue words) {
   const RuleFinding* const row =
       rule == nullptr ? nullptr : FindRuleFinding(*rule, names.second);
   if (row != nullptr) {
-    return ToFindingValue(WithValuesIn(row->text().observed, words.values()));
+    const auto* const end =
+        FirstWith(words.values(), &FindingValue::name, kWaivedEnd);
+    return ToFindingValue(WithValuesIn(row->text().observed, words.values()) +
+                          (end == nullptr ? "" : ValueText(*end)));
   }
   for (FindingValue& value : *words.mutable_values()) {
     value = WithFindings(std::move(value));

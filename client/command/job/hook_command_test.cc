@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/words/waiver_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -135,6 +136,8 @@ ProgramWorld WorldWithWords() {
   finding.set_words("maintenance/in-maintenance");
   finding.set_text("in maintenance until 10:00");
   *finding.add_values() = ToFindingValue("UNTIL");
+  FindingValue& end = *finding.add_values() = Worded("waived", "fail", "ann");
+  end.set_name(kWaivedEnd);
   *answer.mutable_reason_words() =
       Worded("hook-reason", "maintenance", finding);
   answer.set_reason("clusterd: maintenance: in maintenance UNTIL");
@@ -156,7 +159,8 @@ TEST(HookTest, SpeaksChineseOnlyWhereItIsAskedTo) {
       "controller has sent none since clusterd started on this host\n"
       "clusterctl hook: slurm-prolog: not blocking: clusterd: a-newer-rule: in "
       "maintenance until 10:00\n"
-      "clusterd: maintenance: in maintenance UNTIL\n";
+      "clusterd: maintenance: in maintenance UNTIL; waived, otherwise fail, "
+      "ann\n";
   EXPECT_EQ(RunHook({"slurm-prolog"}, world).err, english);
   // A hook runs without a locale.
   world.environment.erase("LANG");
@@ -168,7 +172,7 @@ TEST(HookTest, SpeaksChineseOnlyWhereItIsAskedTo) {
     const std::string chinese = RunHook(words, world).err;
     for (const char* text :
          {"slurm-prolog：不阻止：豁免未知", "clusterd：maintenance：维护中：",
-          "a-newer-rule：in maintenance until 10:00\n"}) {
+          "；已豁免", "a-newer-rule：in maintenance until 10:00\n"}) {
       EXPECT_THAT(chinese, HasSubstr(text));
     }
   }

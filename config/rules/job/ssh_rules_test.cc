@@ -1,5 +1,6 @@
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/rules/host_rules.h"
 #include "config/words/words.h"
@@ -45,6 +46,7 @@ void Break(TestCluster& cluster, int from, const std::string& to,
     login.set_works(false);
     login.set_error(error);
     login.set_stale_entry(stale);
+    if (absl::StartsWith(error, "no answer")) login.set_no_answer(true);
   }
 }
 

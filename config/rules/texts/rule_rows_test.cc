@@ -128,17 +128,18 @@ TEST(RuleTableTest, HasARowWithItsFunctionAndTexts) {
                         "      \"fail\",\n      \"the guide; more\",\n"
                         "      \"refuse and drain\",\n      \"allow\",\n"
                         "      \"a plan says it\"},\n"));
-  EXPECT_THAT(table,
-              HasSubstr("     {},\n     \"\", \"\", false, false, false, "
-                        "false},"));
+  EXPECT_THAT(table, HasSubstr("     {},\n     \"\", \"\", \"\", false, false, "
+                               "false, false},"));
 }
 
 TEST(RuleTableTest, HasTheFlagsOfARuleAndTheNamesOfWhatMendsIt) {
   const std::pair<const char*, const char*> kLines[] = {
       {"fixed_by: [\"gateway\", \"at boot\"] possible_causes: \"address\"",
-       "\"gateway/at boot\", \"address\", false, false, false, false"},
-      {"needs_roce: true", "\"\", \"\", true, false, false, false"},
-      {"needs_job: true", "\"\", \"\", false, true, false, false"}};
+       "\"gateway/at boot\", \"address\", \"\", false, false, false, false"},
+      {"code: [\"EI1\", \"EI2\"]",
+       "\"\", \"\", \"EI1/EI2\", false, false, false, false"},
+      {"needs_roce: true", "\"\", \"\", \"\", true, false, false, false"},
+      {"needs_job: true", "\"\", \"\", \"\", false, true, false, false"}};
   for (const auto& [line, fields] : kLines) {
     const std::string row = absl::StrCat("  ", line, "\n  text {");
     EXPECT_THAT(RuleTable(*Read(Row("  text {", row.c_str()))),

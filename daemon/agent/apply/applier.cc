@@ -238,14 +238,14 @@ struct Run {
 absl::StatusOr<std::unique_ptr<OpenFile>> Applier::TakeLock() {
   auto lock = folder_.TakeLock();
   if (!lock.ok() || *lock != nullptr) return lock;
-  return Refuse<absl::UnavailableError>("msg-step-busy");
+  return UnavailableWords("msg-step-busy");
 }
 
 absl::Status Applier::CheckForced(const absl::Status& refused,
                                   const FindingValue& why, bool force,
                                   Forced* forced) {
   if (why.words().empty()) return absl::OkStatus();
-  if (!force) return InFront(options_.host, refused);
+  if (!force) return refused;
   *forced->Add() = why;
   return absl::OkStatus();
 }
@@ -299,8 +299,7 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::Begin(
   auto journal =
       Journal::Create(access_.files, folder_.PathOf(request.apply_id));
   if (absl::IsAlreadyExists(journal.status())) {
-    return Refuse<absl::FailedPreconditionError>("msg-step-id-used",
-                                                 request.apply_id);
+    return PreconditionWords("msg-step-id-used", request.apply_id);
   }
   RETURN_IF_ERROR(journal.status());
   RETURN_IF_ERROR((*journal)->Append(entry));
@@ -316,7 +315,7 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan,
                                                     bool* already_so) {
   absl::StatusOr<PlanNamespace> inside = EnterNamespace(access_, plan);
   if (!inside.ok() && !absl::IsNotFound(inside.status())) {
-    return InFront(options_.host, inside.status());
+    return inside.status();
   }
   FindingValue why = MessageWords(inside.status());
   if (inside.ok()) {
@@ -326,7 +325,7 @@ absl::StatusOr<PlanNamespace> Applier::EnterUnmoved(const HostPlan& plan,
     if (*already_so || moved.empty()) return inside;
     why = MovedFactsWords(moved);
   }
-  return Refuse<absl::AbortedError>("msg-step-facts-moved", why);
+  return AbortedWords("msg-step-facts-moved", why);
 }
 
 absl::StatusOr<ApplyResult> Applier::NothingToDo(const ApplyRequest& request) {
@@ -368,8 +367,7 @@ absl::StatusOr<ApplyResult> Applier::Apply(const ApplyRequest& request) {
     paths.command_deadline = std::min<absl::Duration>(
         absl::Milliseconds(plan.command_ms()), absl::Minutes(2));
   }
-  RETURN_IF_ERROR(InFront(
-      options_.host, folder_.MakeRoom(plan.ByteSizeLong(), options_.kept)));
+  RETURN_IF_ERROR(folder_.MakeRoom(plan.ByteSizeLong(), options_.kept));
   ASSIGN_OR_RETURN(auto journal, Begin(request, result, sequence));
   Run run = {access_,          inside, paths,  std::move(journal),
              request.progress, result, nullptr};
@@ -422,9 +420,8 @@ absl::StatusOr<std::unique_ptr<Journal>> Applier::OpenJournal(
                                   JournalState::Phase::kEmpty
                             : absl::IsNotFound(journal.status());
   if (!is_empty) return journal;
-  return Refuse<absl::NotFoundError>("msg-step-no-journal", apply_id,
-                                     options_.state_folder,
-                                     options_.kept.in_effect);
+  return NotFoundWords("msg-step-no-journal", apply_id, options_.state_folder,
+                       options_.kept.in_effect);
 }
 
 absl::Status Applier::CheckJournal(const std::string& apply_id) {
@@ -461,7 +458,7 @@ absl::StatusOr<ApplyResult> Applier::Rollback(const RollbackRequest& request) {
   if (inside.ok()) {
     RETURN_IF_ERROR(CheckUnmovedSince(request, state, *inside, &undo));
   } else if (!absl::IsNotFound(inside.status())) {
-    return InFront(options_.host, inside.status());
+    return inside.status();
   }
   return UndoJournal(inside, state, undo, std::move(journal), nullptr);
 }

@@ -167,12 +167,6 @@ class Applier {
   // The refusals that `force` overrode, for people.
   using Forced = FindingValues;
 
-  // Returns an error that begins with the host's name.
-  template <absl::Status (*Make)(absl::string_view), typename... Values>
-  absl::Status Refuse(absl::string_view row, const Values&... values) {
-    return InFront(options_.host, WithWords(Make(""), Worded(row, values...)));
-  }
-
   absl::StatusOr<std::unique_ptr<OpenFile>> TakeLock();
   // REQUIRES: the lock is held. NotFound also if the journal is empty.
   absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/spec/yaml_document.h"
 #include "config/values/change_kind.h"
@@ -56,10 +55,9 @@ TEST(VetoTest, RefusesInTheUsersLanguage) {
   const absl::Status refused =
       CheckAllowed(PlanOf({CHANGE_TLS}), AllowsOnly({CHANGE_OBSERVE}));
   const InLanguage chinese(Language::kChinese);
-  EXPECT_EQ(
-      ValueText(MessageWords(refused))
-          .find("node-07：该主机不允许 tls（步骤 1）；该主机允许 observe"),
-      0u);
+  EXPECT_EQ(ValueText(MessageWords(refused))
+                .find("该主机不允许 tls（步骤 1）；该主机允许 observe"),
+            0u);
 }
 
 TEST(VetoTest, AllowsOnlyObservingWithoutTheKey) {
@@ -95,9 +93,8 @@ TEST(VetoTest, RefusesATextInPlaceOfAList) {
 // Says what is allowed, and how to allow these kinds.
 std::string Refusal(const std::string& steps, const HostAllows& allows,
                     const std::set<ChangeKind>& kinds) {
-  return absl::StrCat("node-07: ",
-                      Say("msg-step-not-allowed", steps, WhatIsAllowed(allows),
-                          HowToAllow(allows, kinds)));
+  return Say("msg-step-not-allowed", steps, WhatIsAllowed(allows),
+             HowToAllow(allows, kinds));
 }
 
 TEST(VetoTest, NamesKindsStepsAndWhatToWriteWhere) {

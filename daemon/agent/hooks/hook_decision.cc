@@ -35,8 +35,7 @@ bool Closes(const JobReason& reason, Source source,
 
 // "fail: clusterd: link: DOWN".
 FindingValue LineOf(const JobReason& reason) {
-  return Worded("hook-state-and-reason",
-                Worded(absl::StrCat("hook-state-", StateWord(reason.state()))),
+  return Worded("hook-state-and-reason", StateWords(reason.state()),
                 ReasonWords(reason));
 }
 

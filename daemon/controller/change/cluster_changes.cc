@@ -38,11 +38,11 @@ size_t WaveCountOf(const ClusterPlan& plan, const ApplyReport& head) {
 
 // The error for a run that can no longer be cancelled.
 absl::Status AlreadyOver(const ApplyReport& report) {
-  const std::string outcome = RunOutcomeName(report);
-  return InvalidWords("msg-change-already-over", ChangeWords(report),
-                      Worded(outcome == kRunningOutcome
-                                 ? "hub-end-not-kept"
-                                 : absl::StrCat("history-outcome-", outcome)));
+  return InvalidWords(
+      "msg-change-already-over", ChangeWords(report),
+      Worded(report.outcome() == ApplyReport::RUNNING
+                 ? "hub-end-not-kept"
+                 : absl::StrCat("history-outcome-", RunOutcomeName(report))));
 }
 
 // True if the host may still report that it reverted automatically.

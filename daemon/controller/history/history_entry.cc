@@ -73,7 +73,7 @@ FindingValue SummaryOf(const ApplyReport& report) {
                report.cancelled().wave(), waves.count()));
   }
   add(ConfirmationWords(report.confirmation(),
-                        StandingWord(report) == "rolled back"));
+                        StandingOf(report) == Standing::kRolledBack));
   return text;
 }
 
@@ -98,11 +98,7 @@ FindingValue OutcomeWords(ApplyResult::Outcome outcome) {
 }
 
 std::string RunOutcomeName(const ApplyReport& report) {
-  // A run that ended has an outcome.
-  if (report.outcome() == ApplyReport::OUTCOME_UNSPECIFIED) {
-    return "interrupted";
-  }
-  return absl::AsciiStrToLower(ApplyReport::Outcome_Name(report.outcome()));
+  return OutcomeName(Standing::kAsTheRunEnded, report.outcome());
 }
 
 FindingValue HostCounts(const ApplyReport& report, size_t begin, size_t end) {
@@ -173,8 +169,7 @@ HistoryRecord RecordOfApply(ApplyReport report,
   entry->set_actor(report.actor());
   entry->set_started_at_ms(report.started_at_ms());
   entry->set_elapsed_ms(report.elapsed_ms());
-  const std::string standing = StandingWord(report);
-  entry->set_outcome(standing.empty() ? RunOutcomeName(report) : standing);
+  entry->set_outcome(OutcomeName(StandingOf(report), report.outcome()));
   *entry->mutable_summary_words() = SummaryOf(report);
   entry->set_parent_id(report.rollback() ? report.apply_id()
                                          : report.plan_id());

@@ -133,6 +133,9 @@ int TrimList(int room, google::protobuf::RepeatedPtrField<AppliedDrift>* list) {
           drift.mutable_was()}) {
       CutText(text);
     }
+    if (drift.opened().ByteSizeLong() > kMaxDriftTextBytes) {
+      drift.clear_opened();
+    }
     if (drift.devices_size() > kMaxDevices) {
       drift.mutable_devices()->Truncate(kMaxDevices);
     }

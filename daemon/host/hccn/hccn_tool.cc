@@ -202,7 +202,7 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   } else if (!IsAnswer(verdict.failure, arguments)) {
     answer.missing =
         MakeMissing(ReasonFor(verdict.failure),
-                    absl::StrCat(answer.command, ": ", verdict.text));
+                    Worded(kHccnToolSaid, answer.command, verdict.text));
   } else if (result->output_cut) {
     answer.missing = MakeMissing(
         Missing::UNREADABLE,

@@ -157,6 +157,7 @@ TEST_F(HccnSessionTest, TakesAnotherRefusalForNoOtherTool) {
   HccnSession& session = Session(NpuToolFacts::ASCEND_950);
   const HccnAnswer answer = session.Ask("-ip", {"-d", "bond3"});
   EXPECT_THAT(answer.missing->detail(), HasSubstr("expected 'bond4'"));
+  EXPECT_EQ(answer.missing->detail_words().words(), kHccnToolSaid);
   EXPECT_EQ(session.generation(), NpuToolFacts::ASCEND_950);
 }
 

@@ -209,6 +209,7 @@ absl::StatusOr<SshLogins::Attempt> SshLogins::TryOnce(
   if (result.timed_out) {
     // If the host's time ended it, it proves nothing about the server.
     attempt.out_of_time = host_.budget->IsSpent();
+    login.set_no_answer(true);
     login.set_error(
         absl::StrCat("no answer in ", host_.budget->CutBy(result.elapsed)));
     return attempt;

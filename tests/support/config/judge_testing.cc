@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "config/values/number_list.h"
+#include "config/words/message.h"
 #include "config/words/words.h"
 #include "gtest/gtest.h"
 
@@ -62,10 +63,12 @@ void TestCluster::Mute(int host, int index, Missing::Reason reason,
                        absl::string_view what) {
   DeviceFacts& facts_of = device(host, index);
   const auto mute = [&](absl::string_view query, auto* fact) {
-    SetMissing(reason,
-               absl::StrCat("`hccn_tool -i ", facts_of.id(), " ", query,
-                            " -g`: ", what),
-               fact);
+    fact->mutable_missing()->set_reason(reason);
+    SetDetail(Worded(kHccnToolSaid,
+                     absl::StrCat("`hccn_tool -i ", facts_of.id(), " ", query,
+                                  " -g`"),
+                     what),
+              fact->mutable_missing());
   };
   mute("-ip", facts_of.mutable_address());
   mute("-gateway", facts_of.mutable_gateway());
