@@ -39,8 +39,7 @@ absl::StatusOr<PortSet> AskedPorts(const ObserveRequest& request) {
   PortSet ports;
   for (const ObserveRequest::PortRange& range : request.socket_ports()) {
     if (range.first() > range.last() || range.last() > 65535) {
-      return InvalidArgument("ports ", range.first(), "-", range.last(),
-                             " of the request are not a range");
+      return InvalidWords("fact-port-range", range.first(), range.last());
     }
     ports.Add(range.first(), range.last());
   }

@@ -12,6 +12,7 @@
 #include "config/values/hccn_conf_line.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -133,8 +134,7 @@ absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text) {
       line.remove_prefix(std::min(line.size(), kHccnConfMaxLineBytes));
     } while (!line.empty());
     if (static_cast<size_t>(conf.entries_size()) > kHccnConfMaxEntries) {
-      return InvalidArgument("hccn.conf: more than ", kHccnConfMaxEntries,
-                             " entries");
+      return InvalidWords("fact-conf-entries", kHccnConfMaxEntries);
     }
   }
   return conf;
