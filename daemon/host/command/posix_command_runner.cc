@@ -39,7 +39,7 @@ constexpr size_t kMaxDrainBytes = 2 * kMaxStreamBytes;
 
 absl::Status ResourceStatus(absl::string_view program, absl::string_view what) {
   return UnavailableWords("about", program,
-                          Worded("about", what, Term(strerror(errno))));
+                          Worded("about", Term(what), Term(strerror(errno))));
 }
 
 // Moves `fd` above 0 to 2, which the child's own streams would overwrite.

@@ -62,7 +62,7 @@ absl::StatusOr<absl::string_view> ValueAfter(absl::string_view output,
 
 // Returns the address in the only data line, which must match `form`.
 absl::StatusOr<Ipv4Address> AddressIn(absl::string_view output, const RE2& form,
-                                      absl::string_view expected) {
+                                      const FindingValue& expected) {
   ASSIGN_OR_RETURN(const absl::string_view line, OnlyDataLine(output));
   absl::string_view text;
   if (HasForm(line, form, &text)) {
@@ -233,17 +233,13 @@ absl::StatusOr<Ipv4Address> ParseHccnGateway(absl::string_view output) {
   static const LazyRE2 kForm = {
       R"(default gateway:[[:space:]]*([\d.]+)[[:space:]]*)"
       R"((?:,[[:space:]]*Iface:[[:space:]]*[\w.:-]{1,15})?)"};
-  return AddressIn(
-      output, *kForm,
-      "\"default gateway:\" and an IPv4 address, \", Iface:...\" or nothing "
-      "after it");
+  return AddressIn(output, *kForm, Worded("want-gateway"));
 }
 
 absl::StatusOr<Ipv4Address> ParseHccnNetdetect(absl::string_view output) {
   static const LazyRE2 kForm = {
       R"(netdetect addr(?:ess)?:[[:space:]]*([\d.]+))"};
-  return AddressIn(output, *kForm,
-                   "\"netdetect address:\" and an IPv4 address");
+  return AddressIn(output, *kForm, Worded("want-detect-address"));
 }
 
 absl::StatusOr<NetHealth> ParseHccnNetHealth(absl::string_view output) {
@@ -272,7 +268,7 @@ absl::StatusOr<RecoveryFact::Recovery> ParseHccnRecovery(
        {"FAIL", RecoveryFact::FAIL},
        {"SUCCESS", RecoveryFact::SUCCESS},
        {"FAULT", RecoveryFact::FAULT}},
-      "NONE, START, FAIL, SUCCESS or FAULT");
+      Worded("want-recovery"));
 }
 
 absl::StatusOr<uint32_t> ParseHccnMtu(absl::string_view output) {

@@ -207,7 +207,7 @@ absl::StatusOr<HccnOpticalRow> ParseOpticalRow(const NamedValue& named,
 // priority, which must match `form`.
 absl::StatusOr<std::string> DigitOfEachPriority(absl::string_view heading,
                                                 const RE2& form,
-                                                absl::string_view expected,
+                                                const FindingValue& expected,
                                                 absl::string_view output) {
   static const LazyRE2 kColumns = {" *priority +0 +1 +2 +3 +4 +5 +6 +7"};
   ASSIGN_OR_RETURN(const Lines lines, LinesBelow(heading, output));
@@ -348,13 +348,13 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
 absl::StatusOr<std::string> ParseHccnPfc(absl::string_view output) {
   static const LazyRE2 kRow = {" *enabled((?: +[01]){8})"};
   return DigitOfEachPriority("PFC configuration:", *kRow,
-                             "\"enabled\" and eight of 0 or 1", output);
+                             Worded("want-pfc-row"), output);
 }
 
 absl::StatusOr<std::string> ParseHccnPriorityToTc(absl::string_view output) {
   static const LazyRE2 kRow = {" *TC((?: +[0-3]){8})"};
-  return DigitOfEachPriority("Priority mapping:", *kRow,
-                             "\"TC\" and eight of 0 to 3", output);
+  return DigitOfEachPriority("Priority mapping:", *kRow, Worded("want-tc-row"),
+                             output);
 }
 
 absl::StatusOr<std::string> ParseHccnRocePort(absl::string_view output) {

@@ -35,7 +35,7 @@ constexpr int kMaxVariables = 64;
 constexpr size_t kMaxGreetingBytes = 8 << 10;
 
 absl::Status Refused(absl::string_view what, absl::string_view value) {
-  return InvalidWords("fact-ssh-question", what, QuotedText(value));
+  return InvalidWords("fact-ssh-question", Term(what), QuotedText(value));
 }
 
 bool IsHostAddress(absl::string_view text) {
