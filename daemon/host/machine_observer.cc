@@ -8,7 +8,6 @@
 
 #include "config/hccl/job_ports.h"
 #include "config/values/network_namespace.h"
-#include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/device_users.h"

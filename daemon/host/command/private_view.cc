@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "config/values/owned_fd.h"
-#include "config/values/status_macros.h"
 #include "config/words/message.h"
 
 namespace clusterd {

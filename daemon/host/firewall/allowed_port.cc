@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_split.h"
 #include "config/values/ipv4.h"
-#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"

@@ -4,11 +4,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "config/values/port_set.h"
-#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
 #include "config/words/message.h"
 #include "config/words/quoted_text.h"
