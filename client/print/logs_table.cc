@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "config/rules/error_codes.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/number_text.h"
 #include "config/words/quoted_text.h"
 #include "config/words/subject_text.h"
@@ -59,9 +60,11 @@ void PrintNotes(const LogsAnswer& answer, Page& page) {
   for (const LogsOfHost& host : answer.hosts()) {
     if (!host.error().empty()) by_text[host.error()].push_back(host.host());
     if (host.logs().has_missing()) {
-      by_text[host.logs().missing().detail()].push_back(host.host());
+      by_text[ValueText(DetailOf(host.logs().missing()))].push_back(
+          host.host());
     }
-    for (const std::string& note : host.logs().notes()) {
+    for (const std::string& note :
+         TextsOf(host.logs().notes_words(), host.logs().notes())) {
       by_text[note].push_back(host.host());
     }
   }

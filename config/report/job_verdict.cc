@@ -28,6 +28,7 @@ constexpr size_t kMaxReasonsOfCluster = 16;
 // A verdict goes to every host of the job.
 constexpr size_t kMaxReasonsBytes = 384 << 10;
 constexpr int kTextColumns = 120;
+constexpr int kValueColumns = 40;
 constexpr int kRuleColumns = 40;
 constexpr int kLineColumns = 200;
 
@@ -94,6 +95,13 @@ FindingValue WordsOf(const Finding& finding) {
   return words;
 }
 
+// Cuts values, so that the words too make one line.
+void CutTexts(FindingValue* words) {
+  const int columns = words->words().empty() ? kValueColumns : kTextColumns;
+  words->set_text(OneLine(words->text(), columns));
+  for (FindingValue& value : *words->mutable_values()) CutTexts(&value);
+}
+
 JobReason ReasonOf(const Reported& told) {
   const Finding& finding = *told.finding;
   JobReason reason;
@@ -101,8 +109,9 @@ JobReason ReasonOf(const Reported& told) {
   reason.set_state(KnownState(finding.state()));
   reason.mutable_devices()->Add(told.devices.begin(), told.devices.end());
   reason.set_text(SeenText(finding));
-  if (!finding.finding().empty() && reason.text() == finding.observed()) {
+  if (!finding.finding().empty() && !finding.observed().empty()) {
     *reason.mutable_said() = WordsOf(finding);
+    if (reason.text() != finding.observed()) CutTexts(reason.mutable_said());
   }
   reason.set_waived(finding.has_waiver());
   reason.set_waived_from(finding.waiver().waived_from());

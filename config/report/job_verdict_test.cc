@@ -126,7 +126,7 @@ TEST(ReasonsAboutTest, SaysWhatAWaiverCoversAndTheCause) {
   EXPECT_EQ(ReasonLine(reasons[0]), "clusterd: net-health: DOWN" + waived);
 }
 
-TEST(ReasonsAboutTest, HasTheWordsOfATextThatIsNotCut) {
+TEST(ReasonsAboutTest, HasTheWordsOfATextAndCutsTheirValuesWithIt) {
   Report report;
   Finding& finding = AddFinding("link", FAIL, "a", &report);
   finding.set_finding("down");
@@ -143,7 +143,11 @@ TEST(ReasonsAboutTest, HasTheWordsOfATextThatIsNotCut) {
   EXPECT_EQ(ReasonLine(reason),
             Say("hook-reason", "link", "b device 3: link is wrong"));
   finding.set_observed(std::string(200, 'x'));
-  EXPECT_FALSE(ReasonsAbout(report, "a")[0].has_said());
+  *finding.mutable_values(0) = ToFindingValue(std::string(200, 'y'));
+  const FindingValue cut = ReasonsAbout(report, "a")[0].said();
+  EXPECT_EQ(cut.words(), "link/down");
+  EXPECT_LE(cut.text().size(), 120u);
+  EXPECT_LE(cut.values(0).text().size(), 40u);
 }
 
 TEST(ReportForHookTest, HasTheVerdictAndWhatFailsAndNoMore) {

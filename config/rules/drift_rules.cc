@@ -170,7 +170,10 @@ void CheckDrift(const ClusterView& view, RuleReport& report) {
     }
     if (!fact.value().unfinished().empty()) {
       report.Add(host, "half-made",
-                 PrintableText(fact.value().unfinished(), kMaxWhyBytes));
+                 fact.value().has_unfinished_words()
+                     ? PrintableWords(fact.value().unfinished_words())
+                     : ToFindingValue(PrintableText(fact.value().unfinished(),
+                                                    kMaxWhyBytes)));
     }
     for (const Group& group : Grouped(fact.value().drifts())) {
       const AppliedDrift& drift = *group.front();

@@ -221,8 +221,15 @@ TEST(MissingWordsTest, SaysADetailInWordsAndMakesAHostsTextsPrintable) {
     const InLanguage chinese(Language::kChinese);
     EXPECT_EQ(WhyMissing(missing), "超时：a\\x1b[2J：b（c\\n）");
   }
-  // Long words are left out for the text, which is cut.
-  SetDetail(Worded("hub-with-why", std::string(3000, 'b'), "c"), &missing);
+  // Long values are cut, and the words stay.
+  const FindingValue two =
+      Worded("hub-with-why", std::string(3000, 'b'), std::string(3000, 'c'));
+  SetDetail(Worded("hub-with-why", two, two), &missing);
+  EXPECT_LT(WhyMissing(missing).size(), 700u);
+  EXPECT_THAT(WhyMissing(missing), HasSubstr("... (ccc"));
+  // Words that are still too long are left out for the text, which is cut.
+  std::vector<FindingValue> many(60, two);
+  SetDetail(Lines(many), &missing);
   EXPECT_LT(WhyMissing(missing).size(), 700u);
   SetDetail(ToFindingValue("plain"), &missing);
   EXPECT_EQ(WhyMissing(missing), "timed out: plain");

@@ -16,7 +16,7 @@ namespace {
 // Words that are not in texts/: their values are those of a list.
 constexpr char kListed[] = "listed";
 // Reasons quote commands and answers.
-constexpr size_t kMaxDetailBytes = 600;
+constexpr size_t kMaxDetailBytes = kMaxWordsTextBytes;
 constexpr size_t kMaxDetailWordsBytes = 2000;
 
 // "why-timed-out". A reason of a newer clusterd counts as none.
@@ -83,9 +83,14 @@ FindingValue MissingWords(const Missing* missing) {
   if (missing == nullptr) return Worded("why-not-asked");
   FindingValue why = Worded(ReasonName("why-", *missing));
   if (missing->has_detail_words() &&
-      missing->detail_words().ByteSizeLong() <= kMaxDetailWordsBytes) {
-    return Worded("why-with-detail", why,
-                  PrintableWords(missing->detail_words()));
+      missing->detail_words().ByteSizeLong() <= 32 * kMaxDetailWordsBytes) {
+    FindingValue detail = PrintableWords(missing->detail_words());
+    if (detail.ByteSizeLong() > kMaxDetailWordsBytes) {
+      detail = PrintableWords(std::move(detail), kMaxQuotedBytes);
+    }
+    if (detail.ByteSizeLong() <= kMaxDetailWordsBytes) {
+      return Worded("why-with-detail", why, detail);
+    }
   }
   if (missing->detail().empty()) return why;
   return Worded("why-with-detail", why,
@@ -114,11 +119,11 @@ FindingValue Lasting(absl::Duration duration) {
                              : Counted(duration / kDay, "day");
 }
 
-FindingValue PrintableWords(FindingValue words) {
+FindingValue PrintableWords(FindingValue words, size_t max_text_bytes) {
   words.set_words(PrintableText(words.words()));
-  words.set_text(PrintableText(words.text(), kMaxDetailBytes));
+  words.set_text(PrintableText(words.text(), max_text_bytes));
   for (FindingValue& value : *words.mutable_values()) {
-    value = PrintableWords(std::move(value));
+    value = PrintableWords(std::move(value), max_text_bytes);
   }
   return words;
 }

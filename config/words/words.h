@@ -80,8 +80,12 @@ std::vector<std::string> TextsOf(
     const FindingValue& words,
     const google::protobuf::RepeatedPtrField<std::string>& texts);
 
-// Words of a host or tool, whose texts may be any bytes, as printable ones.
-FindingValue PrintableWords(FindingValue words);
+inline constexpr size_t kMaxWordsTextBytes = 600;
+
+// Words of a host or tool, whose texts may be any bytes, as printable ones, cut
+// after so many bytes each.
+FindingValue PrintableWords(FindingValue words,
+                            size_t max_text_bytes = kMaxWordsTextBytes);
 
 // A text of a row with its values, of which it may have ten.
 std::string WithValuesIn(absl::string_view text, const FindingValues& values);

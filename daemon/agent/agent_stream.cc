@@ -29,16 +29,14 @@ uint64_t HubQuestions::Open(absl::Duration wait, Answered answered) {
           scheduler_->RunAfter(wait, [weak = weak_from_this(), id, wait] {
             const auto self = weak.lock();
             if (self == nullptr) return;
-            self->Answer(id, absl::DeadlineExceededError(absl::StrCat(
-                                 "the controller did not answer in ",
-                                 absl::FormatDuration(wait))));
+            self->Answer(id, DeadlineWords("agent-no-answer",
+                                           absl::FormatDuration(wait)));
           });
       waiting_.emplace(id, Waiting{std::move(answered), timer});
       return id;
     }
   }
-  answered(absl::ResourceExhaustedError(absl::StrCat(
-      kMaxOpenQuestions, " questions wait for the controller already")));
+  answered(ExhaustedWords("agent-questions-wait", kMaxOpenQuestions));
   return 0;
 }
 
@@ -324,7 +322,7 @@ void AgentStream::Ask(AgentMessage question, absl::Duration wait,
   parts_.loop->Post([self = shared_from_this(), question = std::move(question),
                      wait, answered = std::move(answered)]() mutable {
     if (self->connection_ == nullptr || !self->attached_ || self->stopping_) {
-      return answered(absl::UnavailableError("the controller is away"));
+      return answered(UnavailableWords("agent-controller-away"));
     }
     const uint64_t id = self->questions_->Open(wait, std::move(answered));
     if (id == 0) return;
@@ -361,7 +359,7 @@ void AgentStream::OnEnd(const absl::Status& end) {
           : end;
   parts_.scheduler->Cancel(timer_);
   tasks_->CancelAll();
-  questions_->EndAll(absl::UnavailableError("the controller went away"));
+  questions_->EndAll(UnavailableWords("agent-controller-gone"));
   connection_ = nullptr;
   attached_ = false;
   told_head_.Clear();

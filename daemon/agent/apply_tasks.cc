@@ -347,7 +347,9 @@ void ApplyTasks::ReadPast(const absl::Status& recovered, bool undone) {
       SetTimerLocked(std::min(left, kDeadlineLook));
     }
   }
-  record_->EndChange(states, OutcomeText(OneLine(recovered.message())));
+  record_->EndChange(states, recovered.ok() ? FindingValue()
+                                            : PrintableWords(Listed(
+                                                  MessageLines(recovered), 8)));
   if (!states.ok()) return;
   std::vector<ApplyResult> ended;
   std::vector<std::string> ids;

@@ -13,7 +13,7 @@ namespace clusterd {
 
 void AppliesRecord::EndChange(
     const absl::StatusOr<std::vector<JournalState>>& journals,
-    const std::string& unfinished) {
+    const FindingValue& unfinished) {
   auto ended = std::make_shared<Applies>();
   const size_t count = journals.ok() ? journals->size() : 0;
   for (size_t i = 0; i < count; ++i) {
@@ -43,7 +43,7 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
                                  uint64_t count_before) const {
   absl::StatusOr<std::shared_ptr<const Applies>> applies;
   uint64_t changes = 0;
-  std::string unfinished;
+  FindingValue unfinished;
   {
     absl::MutexLock lock(&mutex_);
     applies = applies_;
@@ -61,7 +61,10 @@ DriftFact AppliesRecord::DriftOf(const HostFacts& facts,
         MessageWords(applies.status())));
   }
   DriftFact drift = FindAppliedDrift(**applies, facts);
-  if (!unfinished.empty()) drift.mutable_value()->set_unfinished(unfinished);
+  if (IsSaid(unfinished)) {
+    drift.mutable_value()->set_unfinished(OutcomeText(EnglishText(unfinished)));
+    *drift.mutable_value()->mutable_unfinished_words() = unfinished;
+  }
   return drift;
 }
 

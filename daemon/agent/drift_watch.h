@@ -21,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "config/plan/applied_drift.h"
+#include "config/words/message.h"
 #include "daemon/agent/apply/journal.h"
 #include "daemon/audit/audit_log.h"
 #include "daemon/host/host_observer.h"
@@ -43,9 +44,9 @@ class AppliesRecord {
     changes_ |= 1;
   }
   // `journals`: the current result of Applier::ListApplies. `unfinished`: why
-  // an undo is still pending; empty: none is.
+  // an undo is still pending; unset: none is.
   void EndChange(const absl::StatusOr<std::vector<JournalState>>& journals,
-                 const std::string& unfinished = "")
+                 const FindingValue& unfinished = {})
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Replaces EndChange if nothing has changed since the last EndChange.
@@ -86,9 +87,9 @@ class AppliesRecord {
   mutable absl::Mutex mutex_;
   uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::function<void()> changed_ ABSL_GUARDED_BY(mutex_);
-  std::string unfinished_ ABSL_GUARDED_BY(mutex_);
-  absl::StatusOr<std::shared_ptr<const Applies>> applies_ ABSL_GUARDED_BY(
-      mutex_) = absl::UnavailableError("the journals have not been read yet");
+  FindingValue unfinished_ ABSL_GUARDED_BY(mutex_);
+  absl::StatusOr<std::shared_ptr<const Applies>> applies_
+      ABSL_GUARDED_BY(mutex_) = UnavailableWords("agent-journals-unread");
 };
 
 // Observes through another observer, and adds drift since the applies. Also

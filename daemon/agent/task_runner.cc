@@ -189,7 +189,7 @@ absl::Status TaskRunner::Start(uint64_t id, JobPtr job, absl::Duration deadline,
                                const Done& done) {
   absl::MutexLock lock(&mutex_);
   if (tasks_.size() >= kMaxOpenTasks) {
-    return ResourceExhausted(tasks_.size(), " tasks wait on this host already");
+    return ExhaustedWords("agent-tasks-wait", tasks_.size());
   }
   if (tasks_.count(id) > 0) {
     return absl::AlreadyExistsError("task: its id is in use");
@@ -199,9 +199,9 @@ absl::Status TaskRunner::Start(uint64_t id, JobPtr job, absl::Duration deadline,
   job->unwanted = false;
   const Scheduler::TimerId timer = scheduler_->RunAfter(
       deadline, [runner = shared_from_this(), id, deadline] {
-        runner->Answer(
-            ErrorResult(id, DeadlineExceeded("the task did not end in ",
-                                             absl::FormatDuration(deadline))));
+        runner->Answer(ErrorResult(
+            id,
+            DeadlineWords("agent-task-late", absl::FormatDuration(deadline))));
       });
   tasks_.emplace(id, Open{done, timer, scheduler_->Now(), job});
   return absl::OkStatus();
@@ -212,12 +212,12 @@ absl::StatusOr<TaskRunner::JobPtr> TaskRunner::PlaceLocked(const JobPtr& job) {
   const bool has_equal = !job->key.empty() && found != equal_.end();
   if (has_equal && found->second.next != nullptr) return found->second.next;
   if (busy_ >= kMaxRunningTasks) {
-    return ResourceExhausted(busy_, " tasks run already on this host");
+    return ExhaustedWords("agent-tasks-run", busy_);
   }
   // An observation that all callers have left may hang: do not wait for it.
   const bool follows = has_equal && !found->second.begun->ids.empty();
   if (!follows && !QueueLocked(job)) {
-    return absl::ResourceExhaustedError("too many tasks wait on this host");
+    return ExhaustedWords("agent-queue-full");
   }
   ++busy_;
   if (job->key.empty()) return job;
@@ -399,18 +399,16 @@ absl::Status TicketTasks::CheckAllowed(const AuditEntry& entry) const {
   const HostAllows allows = parts_.allows();
   std::set<ChangeKind> kinds = AllowedKinds(allows);
   if (!kinds.insert(CHANGE_LOGS).second) return absl::OkStatus();
-  const absl::Status refused = PermissionDenied(
-      "this host does not allow ", ChangeKindName(CHANGE_LOGS), ", ",
-      EnglishText(WhatIsAllowed(allows)), "; ",
-      EnglishText(HowToAllow(allows, kinds)), ", then try again");
+  const absl::Status refused =
+      DeniedWords("agent-not-allowed", ChangeKindName(CHANGE_LOGS),
+                  WhatIsAllowed(allows), HowToAllow(allows, kinds));
   if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
   return refused;
 }
 
 absl::Status TicketTasks::Begin(const AuditEntry& entry) {
   if (reads_.exchange(true)) {
-    const absl::Status refused = absl::ResourceExhaustedError(
-        "this host's logs are being read already, try again later");
+    const absl::Status refused = ExhaustedWords("agent-logs-read");
     if (parts_.audit != nullptr) parts_.audit->Refuse(entry, refused);
     return refused;
   }

@@ -33,7 +33,7 @@ constexpr int kMaxOwners = 256;
 constexpr size_t kMaxCommandBytes = 64;
 
 absl::Status Unexpected(absl::string_view line) {
-  return InvalidArgument(kTable, ": unexpected ", QuotedText(line));
+  return InFront(kTable, InvalidWords("fact-odd", QuotedText(line)));
 }
 
 // Reads field 22 of stat, in ticks since boot. The name may hold any text.

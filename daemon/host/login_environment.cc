@@ -16,6 +16,7 @@
 #include "config/values/nearest_word.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/shell_line.h"
 
@@ -425,9 +426,9 @@ absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
                !absl::IsFailedPrecondition(file.status())) {
       // Shells do not read directories.
       EnvironmentVariable* const unreadable = variables.add_variables();
-      absl::string_view why = file.status().message();
-      absl::ConsumePrefix(&why, path + ": ");
-      unreadable->set_name(PrintableText(why));
+      const FindingValue why = Behind(path, MessageWords(file.status()));
+      unreadable->set_name(PrintableText(EnglishText(why)));
+      *unreadable->mutable_name_words() = PrintableWords(why);
       unreadable->set_file(path);
       unreadable->set_effect(EnvironmentVariable::UNREADABLE_FILE);
     }

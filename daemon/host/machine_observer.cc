@@ -8,7 +8,6 @@
 
 #include "config/hccl/job_ports.h"
 #include "config/values/network_namespace.h"
-#include "config/values/status_macros.h"
 #include "config/words/message.h"
 #include "daemon/host/device_observer.h"
 #include "daemon/host/device_users.h"
@@ -39,8 +38,7 @@ absl::StatusOr<PortSet> AskedPorts(const ObserveRequest& request) {
   PortSet ports;
   for (const ObserveRequest::PortRange& range : request.socket_ports()) {
     if (range.first() > range.last() || range.last() > 65535) {
-      return InvalidArgument("ports ", range.first(), "-", range.last(),
-                             " of the request are not a range");
+      return InvalidWords("fact-port-range", range.first(), range.last());
     }
     ports.Add(range.first(), range.last());
   }

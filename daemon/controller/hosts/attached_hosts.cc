@@ -318,6 +318,9 @@ HostFacts AttachedHosts::FactsOf(const std::string& host, absl::Time asked,
   absl::MutexLock lock(&mutex_);
   const HostEntry entry = EntryLocked(host);
   facts.set_conflict(EnglishText(entry.conflict_words()));
+  if (entry.has_conflict_words()) {
+    *facts.mutable_conflict_words() = entry.conflict_words();
+  }
   const absl::Time end = absl::FromUnixMillis(entry.certificate_ends_ms());
   const bool ends_soon = entry.attached() && entry.certificate_ends_ms() > 0 &&
                          !entry.certificate_renews() &&

@@ -156,6 +156,9 @@ void TrimDrift(DriftFact* drift) {
   if (!drift->has_value()) return;
   DriftFact::Drifts* value = drift->mutable_value();
   CutText(value->mutable_unfinished());
+  if (value->unfinished_words().ByteSizeLong() > kMaxDriftTextBytes) {
+    value->clear_unfinished_words();
+  }
   int gone = TrimList(kMaxKeptDrifts, value->mutable_drifts());
   gone +=
       TrimList(kMaxKeptDrifts - value->drifts_size(), value->mutable_untold());
@@ -184,6 +187,7 @@ absl::Status CleanFacts(const std::string& host, HostFacts* facts) {
   }
   facts->set_host(host);
   facts->clear_conflict();
+  facts->clear_conflict_words();
   facts->clear_certificate_notice();
   facts->clear_clock();
   facts->clear_controller_roots();

@@ -38,7 +38,8 @@ constexpr int kMaxLeftOfUser = 8;
 constexpr size_t kMaxDrainBytes = 2 * kMaxStreamBytes;
 
 absl::Status ResourceStatus(absl::string_view program, absl::string_view what) {
-  return Unavailable(program, ": ", what, ": ", strerror(errno));
+  return UnavailableWords("about", program,
+                          Worded("about", Term(what), Term(strerror(errno))));
 }
 
 // Moves `fd` above 0 to 2, which the child's own streams would overwrite.
@@ -104,25 +105,26 @@ struct StartFailure {
 absl::Status StartStatus(const std::string& program,
                          const StartFailure& failure) {
   if (failure.lacked != nullptr) {
-    return FailedPrecondition(failure.lacked, ": ", strerror(failure.error));
+    return PreconditionWords("about", Term(failure.lacked),
+                             Term(strerror(failure.error)));
   }
-  const std::string message =
-      absl::StrCat(program, ": ", strerror(failure.error));
+  const FindingValue message =
+      Worded("about", program, Term(strerror(failure.error)));
   switch (failure.error) {
     case ENOENT:
     case ENOTDIR:
-      return absl::NotFoundError(message);
+      return WithWords(absl::NotFoundError(""), message);
     case EACCES:
     case EPERM:
     case ENOEXEC:
     case ELOOP:
-      return absl::PermissionDeniedError(message);
+      return WithWords(absl::PermissionDeniedError(""), message);
     case E2BIG:
     case EINVAL:
     case ENAMETOOLONG:
-      return absl::InvalidArgumentError(message);
+      return WithWords(absl::InvalidArgumentError(""), message);
     default:
-      return absl::UnavailableError(message);
+      return WithWords(absl::UnavailableError(""), message);
   }
 }
 

@@ -7,11 +7,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/values/hccn_conf_line.h"
-#include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 
 namespace clusterd {
@@ -133,8 +134,7 @@ absl::StatusOr<HccnConf> ParseHccnConf(absl::string_view text) {
       line.remove_prefix(std::min(line.size(), kHccnConfMaxLineBytes));
     } while (!line.empty());
     if (static_cast<size_t>(conf.entries_size()) > kHccnConfMaxEntries) {
-      return InvalidArgument("hccn.conf: more than ", kHccnConfMaxEntries,
-                             " entries");
+      return InvalidWords("fact-conf-entries", kHccnConfMaxEntries);
     }
   }
   return conf;

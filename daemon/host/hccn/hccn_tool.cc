@@ -200,9 +200,11 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
                NameOf(answer.generation), PrintableText(verdict.text)));
     answer.missing = stopped_;
   } else if (!IsAnswer(verdict.failure, arguments)) {
-    answer.missing =
-        MakeMissing(ReasonFor(verdict.failure),
-                    Worded(kHccnToolSaid, answer.command, verdict.text));
+    answer.missing = MakeMissing(
+        ReasonFor(verdict.failure),
+        Worded("about", answer.command,
+               IsSaid(verdict.words) ? verdict.words
+                                     : ToFindingValue(verdict.text)));
   } else if (result->output_cut) {
     answer.missing = MakeMissing(
         Missing::UNREADABLE,

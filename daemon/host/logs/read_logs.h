@@ -57,7 +57,7 @@ struct LogFolder {
 
 struct LogFolders {
   std::vector<LogFolder> folders;
-  std::vector<std::string> notes;
+  std::vector<FindingValue> notes;
 };
 
 // Finds folders by the query:

@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "config/values/status_macros.h"
 #include "config/values/text_form.h"
+#include "config/words/message.h"
 #include "config/words/quoted_text.h"
 #include "daemon/host/command/program_path.h"
 
@@ -275,15 +276,15 @@ absl::StatusOr<std::string> SshLogins::ReadEnvironment(
   ASSIGN_OR_RETURN(CommandResult result,
                    LogInAsConfigured(target, "env", &stale_entry));
   if (result.timed_out) {
-    return DeadlineExceeded("`env` on this host: no answer in ",
-                            host_.budget->CutBy(result.elapsed));
+    return DeadlineWords("fact-env-no-answer",
+                         host_.budget->CutBy(result.elapsed));
   }
   if (result.exit_status == 0 && result.signal == 0) {
     return std::move(result.standard_output);
   }
   // Quotes only ssh's own text: the output of `env` may hold secrets.
-  return Unavailable("`env` on this host: status ", result.exit_status, " ",
-                     ParseLoginFailure(result.standard_error).error);
+  return UnavailableWords("fact-env-status", result.exit_status,
+                          ParseLoginFailure(result.standard_error).error);
 }
 
 std::vector<std::string> SshdConfig::AddressesOf(uint32_t port) const {
