@@ -273,8 +273,7 @@ TEST(FindAppliedDriftTest, SaysOfWhichStepItCannotTell) {
   EXPECT_EQ(
       Lines(fact.value().untold()),
       "aa:1 device-address: device 1: gateway = unknown, not 10.0.0.254\n");
-  ASSERT_EQ(fact.value().untold(0).devices_size(), 1);
-  EXPECT_EQ(fact.value().untold(0).devices(0), 1u);
+  EXPECT_THAT(fact.value().untold(0).devices(), testing::ElementsAre(1u));
 }
 
 TEST(FindAppliedDriftTest, LeavesOutOtherNetworkNamespaces) {
@@ -313,7 +312,6 @@ TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {
   ASSERT_EQ(drift.value().drifts_size(), 1);
   EXPECT_EQ(drift.value().drifts(0).to(),
             absl::StrCat(ports.substr(0, 8192), "..."));
-
   const std::string shorter = ports.substr(0, 1199);  // 200 ports.
   const DriftFact whole = FindAppliedDrift(
       {Applied("aa", {SysctlStep(kReservedPortsKey, shorter)})},
@@ -340,7 +338,6 @@ TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {
   EXPECT_EQ(drift.value().drifts_size(), kMaxAppliedDrifts);
   EXPECT_EQ(drift.value().left_out(), 5000u - kMaxAppliedDrifts);
   EXPECT_LT(drift.ByteSizeLong(), size_t{256} << 10);
-
   *firewall->mutable_allowed()->mutable_value() = all;
   EXPECT_EQ(Drifts({apply}, facts), "");
   firewall->mutable_allowed()->mutable_value()->mutable_ports()->RemoveLast();
