@@ -9,14 +9,13 @@
 #include "config/words/subject_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 constexpr int64_t kNow = 1735689900000;  // 2025-01-01 00:05 UTC
 
@@ -40,12 +39,10 @@ ClusterNow::ScheduleNow Nightly() {
   schedule.set_more_wrong(2);
   ReportDiff& changes = *schedule.mutable_changes();
   changes.set_before_at_ms(kNow - 24 * 3600000);
-  ReportDiff::Change& change = *changes.add_changes();
-  change.set_rule("link");
-  change.set_before(PASS);
-  change.set_after(FAIL);
-  change.set_observed("link is DOWN");
-  change.add_subjects()->set_host("node07");
+  MergeText(R"(
+      changes {rule: "link" before: PASS after: FAIL observed: "link is DOWN"
+      subjects {host: "node07"}})",
+            &changes);
   return schedule;
 }
 
@@ -53,14 +50,11 @@ ClusterNow Sample() {
   ClusterNow now;
   now.set_cluster("demo");
   now.set_at_ms(kNow);
-  now.set_hosts_expected(12);
-  now.set_hosts_attached(10);
-  now.set_hosts_drifted(1);
-  now.set_hosts_in_maintenance(2);
-  now.set_hosts_unexpected(3);
-  now.add_away("node07");
-  now.add_away("node08");
-  now.add_running("apply 0123456789abcdef of ann");
+  MergeText(R"(
+      hosts_expected: 12 hosts_attached: 10 hosts_drifted: 1
+      hosts_in_maintenance: 2 hosts_unexpected: 3 away: "node07" away: "node08"
+      running: "apply 0123456789abcdef of ann")",
+            &now);
   ConfirmResponse& pending = *now.add_pending();
   pending.set_run_id("0123456789abcdef");
   pending.mutable_confirmation()->set_state(Confirmation::PENDING);

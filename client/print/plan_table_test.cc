@@ -9,7 +9,6 @@
 #include "config/words/number_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 #include "tests/support/client/sample_plan.h"
 #include "tests/support/config/plan_steps.h"
@@ -17,8 +16,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 std::string Printed(const ClusterPlan& plan, const Style& style = Utf8(),
                     bool verbose = false) {
