@@ -65,8 +65,7 @@ TEST(CheckExitTest, FollowsVerdictAndLine) {
                                  {UNKNOWN, {kUnknown}, 1},
                                  {UNKNOWN, {"--fail-on=fail"}, 2}};
   for (const ExitCase& each : kExitCases) {
-    EXPECT_THAT(RunProgram(With({"check"}, each.options),
-                           WorldWith(ReportOf(each.verdict))),
+    EXPECT_THAT(Check(each.options, WorldWith(ReportOf(each.verdict))),
                 Ends(each.status))
         << State_Name(each.verdict);
   }
@@ -301,8 +300,7 @@ TEST(CheckMistakeTest, ExitsWithThreeNamesEveryMistakeAndChecksNothing) {
     SCOPED_TRACE(each.name);
     ProgramWorld world = WorldWith(ReportOf(PASS));
     WatchedController controller(world);
-    const ProgramOutput output =
-        RunProgram(With({"check"}, each.arguments), world);
+    const ProgramOutput output = Check(each.arguments, world);
     EXPECT_EQ(output.status, 3);
     EXPECT_FALSE(controller.check_request().has_value());
     for (const std::string& message : each.messages) {

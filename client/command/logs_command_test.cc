@@ -18,22 +18,17 @@ using ::testing::AllOf, ::testing::ElementsAre, ::testing::EndsWith,
 constexpr char kPlog[] = "/home/ann/ascend/log/debug/plog/plog-1.log";
 
 LogsEvent EventOf(const std::string& name) {
-  LogsEvent event;
-  LogsOfHost& host = *event.mutable_host();
-  host.set_host(name);
-  LogHit& hit = *host.mutable_logs()->add_hits();
-  hit.set_code("EI0006");
-  hit.set_file(kPlog);
-  hit.set_line(88);
-  hit.set_text("[ERROR] HCCL(1): Getting socket\x1b[2J times out");
-  hit.set_count(6);
-  LogFile& file = *host.mutable_logs()->add_files();
-  file.set_path(hit.file());
-  file.set_user("ann");
-  file.set_size_bytes(5000);
-  file.set_changed_at_ms(1735689600000);
-  file.set_content("HF_TOKEN=hunter2\nEI0006\n");
-  host.mutable_logs()->set_read_bytes(5000);
+  auto event = FromText<LogsEvent>(R"(
+      host {logs {
+        read_bytes: 5000
+        hits {code: "EI0006" line: 88 count: 6
+              text: "[ERROR] HCCL(1): Getting socket\x1b[2J times out"}
+        files {user: "ann" size_bytes: 5000 changed_at_ms: 1735689600000
+               content: "HF_TOKEN=hunter2\nEI0006\n"}}})");
+  HostLogs& logs = *event.mutable_host()->mutable_logs();
+  event.mutable_host()->set_host(name);
+  logs.mutable_hits(0)->set_file(kPlog);
+  logs.mutable_files(0)->set_path(kPlog);
   return event;
 }
 

@@ -344,15 +344,9 @@ TEST(CheckFirewallOpenPortsTest, FixIsALoopOverManyBlocksAndThenThePlan) {
 // Two zones with interfaces; eth0 has the host's address.
 TestCluster ZonesCluster() {
   TestCluster cluster = FirewalldCluster();
-  FirewallZone* const zone = cluster.facts[0]
-                                 .mutable_firewalld()
-                                 ->mutable_other_zones()
-                                 ->mutable_value()
-                                 ->add_zones();
-  zone->set_name("docker");
-  zone->add_interfaces("docker0");
-  zone->mutable_allowed()->mutable_value();
-  zone->mutable_allowed_permanently()->mutable_value();
+  cluster.Set(0, R"(firewalld {other_zones {value {zones {
+      name: "docker" interfaces: "docker0" allowed {value {}}
+      allowed_permanently {value {}}}}}})");
   return cluster;
 }
 

@@ -74,9 +74,8 @@ const StatusCase kStatusCases[] = {
     {"plain", 1, 1}};
 
 TEST(HookStatusTest, IsWhatTheSchedulerUnderstands) {
-  for (const StatusCase& each : kStatusCases) {
-    SCOPED_TRACE(each.hook);
-    const StatusCase& hook = each;
+  for (const StatusCase& hook : kStatusCases) {
+    SCOPED_TRACE(hook.hook);
     const std::pair<HookAnswer::Decision, int> decisions[] = {
         {HookAnswer::ALLOW, 0},
         {HookAnswer::REFUSE, hook.refused},

@@ -121,18 +121,15 @@ ListCertificatesResponse Certificates() {
     entry->set_serial(absl::StrCat("aa", i));
     entry->set_ends_ms(kNowMs + 20 * kDayMs);
   }
-  CertificateEntry* const by_hand = list.add_certificates();
-  by_hand->set_host("node04");
-  by_hand->set_state(CertificateEntry::BY_HAND);
-  by_hand->set_ends_ms(kNowMs + 29 * kDayMs);
-  MergeText(R"(
+  auto others = FromText<ListCertificatesResponse>(R"(
+      certificates {host: "node04" state: BY_HAND}
       certificates {host: "node05" state: WAITS_FOR_APPROVAL serial: "bb"
-      waiting_machine_id: "cafe" waiting_peer: "ipv4:10.0.0.9:1\x1b[2J"
-      waiting_key: "01ab"})",
-            &list);
-  OwnCertificate* const own = list.add_own();
-  own->set_what("intermediate CA");
-  own->set_ends_ms(kNowMs + 29 * kDayMs);
+                    waiting_machine_id: "cafe" waiting_key: "01ab"
+                    waiting_peer: "ipv4:10.0.0.9:1\x1b[2J"}
+      own {what: "intermediate CA"})");
+  others.mutable_certificates(0)->set_ends_ms(kNowMs + 29 * kDayMs);
+  others.mutable_own(0)->set_ends_ms(kNowMs + 29 * kDayMs);
+  list.MergeFrom(others);
   return list;
 }
 
