@@ -5,16 +5,13 @@
 #include <string>
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "proto/host_recording.pb.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::IsEmpty, ::testing::Not;
 
 std::string Recording(int runs) {
   HostRecording recording;

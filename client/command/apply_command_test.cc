@@ -7,7 +7,6 @@
 #include "config/plan/settings.h"
 #include "config/words/message.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/client/sample_plan.h"
@@ -16,11 +15,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::AnyOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::AllOf, ::testing::AnyOf, ::testing::HasSubstr, ::testing::Not,
+    ::testing::StartsWith;
 
 using Arguments = std::vector<std::string>;
 
@@ -59,6 +55,12 @@ ProgramWorld GoodWorld() {
                    ResultOf("server1", ApplyResult::APPLIED));
 }
 
+// An apply of that plan with these options, without a question.
+ProgramOutput Apply(const Arguments& options = {},
+                    const ProgramWorld& world = GoodWorld()) {
+  return RunProgram(With({"apply", PlanPath(), "--yes"}, options), world);
+}
+
 // What 4 steps on two hosts, or as many, are announced with.
 FindingValue Question(size_t waves, const FindingValue& first = {},
                       const FindingValue& force = {},
@@ -76,7 +78,7 @@ void Type(const absl::StatusOr<std::string>& answer, ProgramWorld& world) {
 }
 
 TEST(ApplyCommandTest, TellsEachEndAsItComesAndThenTheSummary) {
-  EXPECT_THAT(RunProgram({"apply", PlanPath(), "--yes"}, GoodWorld()),
+  EXPECT_THAT(Apply(),
               Ends(0,
                    Err(absl::StrCat(Told("apply", Question(1)),
                                     Told("apply", Worded("ctl-run", kRun)),
@@ -170,48 +172,41 @@ struct ExitCase {
   const char* help;  // Words of the help about that status.
 };
 
-class ApplyExitTest : public testing::TestWithParam<ExitCase> {};
-
-TEST_P(ApplyExitTest, FollowsTheHosts) {
-  EXPECT_EQ(RunProgram({"apply", PlanPath(), "--yes"},
-                       WorldWith(GetParam().outcome,
-                                 ResultOf("server0", GetParam().first),
-                                 ResultOf("server1", GetParam().second)))
-                .status,
-            GetParam().status);
-  EXPECT_THAT(HelpOfStatus("apply", GetParam().status),
-              HasSubstr(GetParam().help));
+TEST(ApplyExitTest, FollowsTheHosts) {
+  const ExitCase kExitCases[] = {
+      {"Applied", ApplyReport::SUCCEEDED, ApplyResult::APPLIED,
+       ApplyResult::NOTHING_TO_DO, 0, "every host succeeded"},
+      {"Undone", ApplyReport::STOPPED, ApplyResult::APPLIED,
+       ApplyResult::UNDONE, 1, "undid its steps"},
+      {"Refused", ApplyReport::STOPPED, ApplyResult::REFUSED,
+       ApplyResult::NOT_STARTED, 1, "a host refused"},
+      {"GoneAtItsTurn", ApplyReport::STOPPED, ApplyResult::APPLIED,
+       ApplyResult::NOT_STARTED, 1, "was away"},
+      {"UndoneAndLost", ApplyReport::STOPPED, ApplyResult::LOST,
+       ApplyResult::UNDONE, 1, "undid its steps"},
+      {"Lost", ApplyReport::STOPPED, ApplyResult::APPLIED, ApplyResult::LOST, 2,
+       "a host is lost"},
+      {"Interrupted", ApplyReport::INTERRUPTED, ApplyResult::APPLIED,
+       ApplyResult::NOT_STARTED, 2, "the controller is away"},
+      {"CalledSuccess", ApplyReport::SUCCEEDED, ApplyResult::APPLIED,
+       ApplyResult::UNDONE, 1, "undid its steps"}};
+  for (const ExitCase& each : kExitCases) {
+    SCOPED_TRACE(each.name);
+    EXPECT_EQ(Apply({}, WorldWith(each.outcome, ResultOf("server0", each.first),
+                                  ResultOf("server1", each.second)))
+                  .status,
+              each.status);
+    EXPECT_THAT(HelpOfStatus("apply", each.status), HasSubstr(each.help));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Ends, ApplyExitTest,
-    testing::Values(
-        ExitCase{"Applied", ApplyReport::SUCCEEDED, ApplyResult::APPLIED,
-                 ApplyResult::NOTHING_TO_DO, 0, "every host succeeded"},
-        ExitCase{"Undone", ApplyReport::STOPPED, ApplyResult::APPLIED,
-                 ApplyResult::UNDONE, 1, "undid its steps"},
-        ExitCase{"Refused", ApplyReport::STOPPED, ApplyResult::REFUSED,
-                 ApplyResult::NOT_STARTED, 1, "a host refused"},
-        ExitCase{"GoneAtItsTurn", ApplyReport::STOPPED, ApplyResult::APPLIED,
-                 ApplyResult::NOT_STARTED, 1, "was away"},
-        ExitCase{"UndoneAndLost", ApplyReport::STOPPED, ApplyResult::LOST,
-                 ApplyResult::UNDONE, 1, "undid its steps"},
-        ExitCase{"Lost", ApplyReport::STOPPED, ApplyResult::APPLIED,
-                 ApplyResult::LOST, 2, "a host is lost"},
-        ExitCase{"Interrupted", ApplyReport::INTERRUPTED, ApplyResult::APPLIED,
-                 ApplyResult::NOT_STARTED, 2, "the controller is away"},
-        ExitCase{"CalledSuccess", ApplyReport::SUCCEEDED, ApplyResult::APPLIED,
-                 ApplyResult::UNDONE, 1, "undid its steps"}),
-    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ApplyCommandTest, PutsFailuresLastWithTheirReasons) {
   ApplyResult undone = ResultOf("server0", ApplyResult::UNDONE_WITH_RESIDUES,
                                 "step 2: Read-only file system");
   undone.add_residues("net.core.somaxconn is 128, was 4096");
   const ProgramOutput output =
-      RunProgram({"apply", PlanPath(), "--yes"},
-                 WorldWith(ApplyReport::STOPPED, undone,
-                           ResultOf("server1", ApplyResult::APPLIED)));
+      Apply({}, WorldWith(ApplyReport::STOPPED, undone,
+                          ResultOf("server1", ApplyResult::APPLIED)));
   EXPECT_THAT(output, Ends(1, Out(HasSubstr(undone.residues(0))),
                            Out(HasSubstr(undone.error())),
                            Out(HasSubstr("STOPPED: "))));
@@ -220,11 +215,9 @@ TEST(ApplyCommandTest, PutsFailuresLastWithTheirReasons) {
 
 TEST(ApplyCommandTest, PrintsOneLineOrJsonOnRequest) {
   EXPECT_THAT(
-      RunProgram({"apply", PlanPath(), "--yes", "-o", "short"}, GoodWorld())
-          .out,
+      Apply({"-o", "short"}).out,
       StartsWith("demo: apply 3fa2c4d5e6f70812 SUCCEEDED: 2 applied of"));
-  const ProgramOutput json =
-      RunProgram({"apply", PlanPath(), "--yes", "-o", "json"}, GoodWorld());
+  const ProgramOutput json = Apply({"-o", "json"});
   EXPECT_EQ(FromJson<ApplyReport>(json.out).run_id(), kRun);
   EXPECT_EQ(FromJson<ApplyReport>(json.out).hosts_size(), 2);
 }
@@ -240,13 +233,10 @@ TEST(ApplyCommandTest, ShowsACounterOnATerminalAndStepsOnRequest) {
   const std::string step_line =
       Told("apply", Worded("ctl-step", "server0", 1, "done",
                            "net.core.somaxconn: 4096 -> 65535", ""));
-  EXPECT_THAT(RunProgram({"apply", PlanPath(), "--yes"}, world).err,
-              Not(HasSubstr(step_line)));
-  EXPECT_THAT(
-      RunProgram({"apply", PlanPath(), "--yes", "--verbose"}, world).err,
-      HasSubstr(step_line));
+  EXPECT_THAT(Apply({}, world).err, Not(HasSubstr(step_line)));
+  EXPECT_THAT(Apply({"--verbose"}, world).err, HasSubstr(step_line));
   world.terminal.err_is_terminal = true;
-  EXPECT_THAT(RunProgram({"apply", PlanPath(), "--yes"}, world).err,
+  EXPECT_THAT(Apply({}, world).err,
               AllOf(HasWords("apply-progress", 1, 1, 0, 0, 2),
                     HasWords("apply-at-work", "server1")));
 }
@@ -256,8 +246,7 @@ TEST(ApplyCommandTest, TimeoutEndsOnlyClusterctl) {
   world.script.apply_events.resize(1);
   world.script.apply_hangs = true;
   WatchedController controller(world);
-  const ProgramOutput output =
-      RunProgram({"apply", PlanPath(), "--yes", "--timeout", "100ms"}, world);
+  const ProgramOutput output = Apply({"--timeout", "100ms"}, world);
   EXPECT_EQ(output.status, 2);
   EXPECT_EQ(controller.cancelled_id(), "");
   // On a slow machine it ends before the run's id arrives.
@@ -269,12 +258,11 @@ TEST(ApplyCommandTest, CanaryIsAWaveOfItsOwn) {
   ProgramWorld world = GoodWorld();
   WatchedController controller(world);
   const FindingValue first = Worded("ctl-first-wave", Counted(1, "host"));
-  EXPECT_THAT(
-      RunProgram({"apply", PlanPath(), "--yes", "--canary", "1"}, world),
-      Ends(0, Err(HasSubstr(Told("apply", Question(2, first))))));
+  EXPECT_THAT(Apply({"--canary", "1"}, world),
+              Ends(0, Err(HasSubstr(Told("apply", Question(2, first))))));
   EXPECT_EQ(controller.apply_request().value().canary(), 1u);
   EXPECT_EQ(controller.apply_request().value().wave_size(), 32u);
-  EXPECT_THAT(RunProgram({"apply", PlanPath(), "--yes", "--canary", "0"}).err,
+  EXPECT_THAT(Apply({"--canary", "0"}, {}).err,
               HasWords("msg-count-out-of-range", "--canary", "0"));
 }
 
@@ -304,81 +292,53 @@ TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {
   ProgramWorld world = GoodWorld();
   world.script.apply_status = {grpc::StatusCode::UNAVAILABLE, "Socket closed"};
   EXPECT_THAT(
-      RunProgram({"apply", PlanPath(), "--yes"}, world),
+      Apply({}, world),
       Ends(2, Err(HasWords("msg-call-broken", "Socket closed", "", "")),
            Err(HasSubstr(Told("apply", Worded("msg-run-may-go-on", kRun)))),
            Out(HasSubstr("RUNNING: 2 applied"))));
 }
 
-struct RefusedCase {
-  const char* name;
-  grpc::Status status;
-  int exit;
-  FindingValue said;
-  const char* help;  // Words of the help about that status.
-};
-
-class ApplyRefusedTest : public testing::TestWithParam<RefusedCase> {};
-
-TEST_P(ApplyRefusedTest, SaysWhyAndWhetherAnythingWasChanged) {
-  ProgramWorld world;
-  world.script.apply_status = GetParam().status;
-  EXPECT_THAT(RunProgram({"apply", PlanPath(), "--yes"}, world),
-              Ends(GetParam().exit, Out(""),
-                   Err(HasSubstr(GetParam().status.error_message())),
-                   Err(HasSubstr(ValueText(GetParam().said)))));
-  EXPECT_THAT(HelpOfStatus("apply", GetParam().exit),
-              HasSubstr(GetParam().help));
+TEST(ApplyRefusedTest, SaysWhyAndWhetherAnythingWasChanged) {
+  using grpc::StatusCode;
+  const struct {
+    const char* name;
+    StatusCode code;
+    const char* error;
+    int exit;
+    const char* help;  // Words of the help about that status.
+    FindingValue said = Worded("ctl-nothing-changed");
+  } kCases[] = {
+      {"Role", StatusCode::PERMISSION_DENIED, "ann is viewer", 2,
+       "role is not sufficient"},
+      {"Moved", StatusCode::ABORTED, "the spec changed", 2,
+       "the spec has changed"},
+      {"NotKept", StatusCode::ABORTED, "keeps it no more", 2,
+       "does not keep the plan"},
+      {"NotAttached", StatusCode::FAILED_PRECONDITION, "not attached", 2,
+       "a host is not attached"},
+      {"Wrong", StatusCode::INVALID_ARGUMENT, "digest", 3, "an edited plan"},
+      {"NotInTheSpec", StatusCode::INVALID_ARGUMENT, "server1", 3,
+       "the spec does not name"},
+      {"Busy", StatusCode::UNAVAILABLE, "run 7777 of bob", 2,
+       "apply or rollback runs", Worded("msg-run-not-named", "apply")},
+      {"NoReport", StatusCode::OK, "", 2, "no complete answer",
+       Worded("msg-call-answer-missing", "apply", 0)}};
+  for (const auto& each : kCases) {
+    SCOPED_TRACE(each.name);
+    ProgramWorld world;
+    world.script.apply_status = {each.code, each.error};
+    EXPECT_THAT(Apply({}, world),
+                Ends(each.exit, Out(""), Err(HasSubstr(each.error)),
+                     Err(HasSubstr(ValueText(each.said)))));
+    EXPECT_THAT(HelpOfStatus("apply", each.exit), HasSubstr(each.help));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Ways, ApplyRefusedTest,
-    testing::Values(
-        RefusedCase{"Role",
-                    {grpc::StatusCode::PERMISSION_DENIED, "ann is viewer"},
-                    2,
-                    Worded("ctl-nothing-changed"),
-                    "role is not sufficient"},
-        RefusedCase{"Moved",
-                    {grpc::StatusCode::ABORTED, "the spec changed"},
-                    2,
-                    Worded("ctl-nothing-changed"),
-                    "the spec has changed"},
-        RefusedCase{"NotKept",
-                    {grpc::StatusCode::ABORTED, "keeps it no more"},
-                    2,
-                    Worded("ctl-nothing-changed"),
-                    "does not keep the plan"},
-        RefusedCase{"NotAttached",
-                    {grpc::StatusCode::FAILED_PRECONDITION, "not attached"},
-                    2,
-                    Worded("ctl-nothing-changed"),
-                    "a host is not attached"},
-        RefusedCase{"Wrong",
-                    {grpc::StatusCode::INVALID_ARGUMENT, "digest"},
-                    3,
-                    Worded("ctl-nothing-changed"),
-                    "an edited plan"},
-        RefusedCase{"NotInTheSpec",
-                    {grpc::StatusCode::INVALID_ARGUMENT, "server1"},
-                    3,
-                    Worded("ctl-nothing-changed"),
-                    "the spec does not name"},
-        RefusedCase{"Busy",
-                    {grpc::StatusCode::UNAVAILABLE, "run 7777 of bob"},
-                    2,
-                    Worded("msg-run-not-named", "apply"),
-                    "apply or rollback runs"},
-        RefusedCase{"NoReport", grpc::Status::OK, 2,
-                    Worded("msg-call-answer-missing", "apply", 0),
-                    "no complete answer"}),
-    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ApplyCommandTest, IsNoSuccessWhenTheReportLeavesOutAHost) {
   ProgramWorld world;
   world.script.apply_events = {EventOf(ReportOf(
       ApplyReport::SUCCEEDED, {ResultOf("server0", ApplyResult::APPLIED)}))};
-  EXPECT_THAT(RunProgram({"apply", PlanPath(), "--yes"}, world),
+  EXPECT_THAT(Apply({}, world),
               Ends(2, Out(HasWords("msg-report-without-hosts", 1)),
                    Out(HasSubstr("? no answer yet  server1"))));
 }
@@ -433,42 +393,38 @@ struct BadCase {
   std::vector<std::string> messages;
 };
 
-class ApplyMistakeTest : public testing::TestWithParam<BadCase> {};
-
-TEST_P(ApplyMistakeTest, ExitsWithThreeNamesEveryMistakeAndChangesNothing) {
-  const std::string report_path = TestFile("report.json", "old");
-  ProgramWorld world = GoodWorld();
-  WatchedController controller(world);
-  const ProgramOutput output =
-      RunProgram(With({"apply", PlanPath(), "--report", report_path},
-                      GetParam().arguments),
-                 world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_EQ(output.out, "");
-  EXPECT_FALSE(controller.apply_request().has_value());
-  const std::string note =
-      FromJson<ApplyReport>(FileContent(report_path)).notes(0);
-  for (const std::string& message : GetParam().messages) {
-    EXPECT_THAT(output.err, HasSubstr(message));
-    EXPECT_THAT(note, HasSubstr(message));
+TEST(ApplyMistakeTest, ExitsWithThreeNamesEveryMistakeAndChangesNothing) {
+  const BadCase kBadCases[] = {
+      {"NoConsent", {}, {Say("msg-yes-missing")}},
+      {"Wave",
+       {"--yes", "--wave", "0"},
+       {Say("msg-count-out-of-range", "--wave", "0")}},
+      {"NegativeWave", {"--yes", "--wave", "-3"}, {"--wave: \"-3\""}},
+      {"OtherNamespace",
+       {"--yes", "--netns", "container:train-1"},
+       {"--netns: \"container:train-1\"", Say("ctl-no-namespace")}},
+      {"Everything",
+       {"--wave", "x", "--netns", "y", "--timeout", "z", "-o", "xml"},
+       {"--wave", "--netns", "--timeout", "--output", "--yes"}}};
+  for (const BadCase& each : kBadCases) {
+    SCOPED_TRACE(each.name);
+    const std::string report_path = TestFile("report.json", "old");
+    ProgramWorld world = GoodWorld();
+    WatchedController controller(world);
+    const ProgramOutput output = RunProgram(
+        With({"apply", PlanPath(), "--report", report_path}, each.arguments),
+        world);
+    EXPECT_EQ(output.status, 3);
+    EXPECT_EQ(output.out, "");
+    EXPECT_FALSE(controller.apply_request().has_value());
+    const std::string note =
+        FromJson<ApplyReport>(FileContent(report_path)).notes(0);
+    for (const std::string& message : each.messages) {
+      EXPECT_THAT(output.err, HasSubstr(message));
+      EXPECT_THAT(note, HasSubstr(message));
+    }
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Mistakes, ApplyMistakeTest,
-    testing::Values(
-        BadCase{"NoConsent", {}, {Say("msg-yes-missing")}},
-        BadCase{"Wave",
-                {"--yes", "--wave", "0"},
-                {Say("msg-count-out-of-range", "--wave", "0")}},
-        BadCase{"NegativeWave", {"--yes", "--wave", "-3"}, {"--wave: \"-3\""}},
-        BadCase{"OtherNamespace",
-                {"--yes", "--netns", "container:train-1"},
-                {"--netns: \"container:train-1\"", Say("ctl-no-namespace")}},
-        BadCase{"Everything",
-                {"--wave", "x", "--netns", "y", "--timeout", "z", "-o", "xml"},
-                {"--wave", "--netns", "--timeout", "--output", "--yes"}}),
-    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ApplyCommandTest, RefusesAnEditedPlanBeforeItAsksAnybody) {
   ProgramWorld world = GoodWorld();
@@ -523,8 +479,7 @@ TEST(ApplyCommandTest, RefusesAReportFileThatCannotBeMadeBeforeAnythingElse) {
        {std::string("/nonexistent/report.json"), testing::TempDir()}) {
     ProgramWorld world = GoodWorld();
     WatchedController controller(world);
-    const ProgramOutput output =
-        RunProgram({"apply", PlanPath(), "--yes", "--report", path}, world);
+    const ProgramOutput output = Apply({"--report", path}, world);
     EXPECT_EQ(output.status, 3) << path;
     EXPECT_FALSE(controller.apply_request().has_value()) << path;
     // Reported once: it was not tried again.
@@ -535,8 +490,7 @@ TEST(ApplyCommandTest, RefusesAReportFileThatCannotBeMadeBeforeAnythingElse) {
 }
 
 TEST(ApplyCommandTest, IsNoSuccessWhenTheReportFileCannotBeWritten) {
-  const ProgramOutput output = RunProgram(
-      {"apply", PlanPath(), "--yes", "--report", "/dev/full"}, GoodWorld());
+  const ProgramOutput output = Apply({"--report", "/dev/full"});
   // Not 3, which means that nothing was changed.
   EXPECT_EQ(output.status, 2);
   EXPECT_THAT(output.err, HasSubstr("--report /dev/full: "));
@@ -615,8 +569,7 @@ TEST(ApplyCommandTest, SaysWhenItGoesBackAndHowItIsKept) {
   world.script.apply_events = {EventOf(Progress(0)), EventOf(report)};
   WatchedController controller(world);
   EXPECT_THAT(
-      RunProgram({"apply", PlanPath(), "--yes", "--confirm-within", "10m"},
-                 world),
+      Apply({"--confirm-within", "10m"}, world),
       Ends(0, Err(HasWords("ctl-reverts-after", "10m")),
            Out(HasWords("apply-reverts-unless-confirmed",
                         "2023-11-14 22:13:20 UTC", "", report.apply_id()))));
@@ -627,14 +580,10 @@ TEST(ApplyCommandTest, SaysWhenItGoesBackAndHowItIsKept) {
 TEST(ApplyCommandTest, HandsOnWhoConfirmsIt) {
   ProgramWorld world = GoodWorld();
   WatchedController controller(world);
-  EXPECT_EQ(RunProgram({"apply", PlanPath(), "--yes", "--auto-confirm"}, world)
-                .status,
-            0);
+  EXPECT_EQ(Apply({"--auto-confirm"}, world).status, 0);
   EXPECT_TRUE(controller.apply_request()->auto_confirm());
   EXPECT_EQ(controller.apply_request()->confirm_within_ms(), 0u);
-  EXPECT_EQ(
-      RunProgram({"apply", PlanPath(), "--yes", "--no-confirm"}, world).status,
-      0);
+  EXPECT_EQ(Apply({"--no-confirm"}, world).status, 0);
   EXPECT_TRUE(controller.apply_request()->no_confirm());
 }
 
@@ -646,17 +595,12 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
         RunProgram(With({"apply", PlanPath(), "--yes"}, both), GoodWorld()),
         Ends(3, Err(HasWords("msg-no-confirm-conflict"))));
   }
-  EXPECT_EQ(
-      RunProgram({"apply", PlanPath(), "--yes", "--confirm-within", "59s"},
-                 GoodWorld())
-          .status,
-      3);
+  EXPECT_EQ(Apply({"--confirm-within", "59s"}).status, 3);
 }
 
 // An older controller ignores the field.
 TEST(ApplyCommandTest, SaysWhereTheControllerTakesNothingBack) {
-  const ProgramOutput output = RunProgram(
-      {"apply", PlanPath(), "--yes", "--confirm-within", "5m"}, GoodWorld());
+  const ProgramOutput output = Apply({"--confirm-within", "5m"});
   EXPECT_THAT(output.out, HasWords("msg-confirm-within-not-known"));
 }
 

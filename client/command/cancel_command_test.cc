@@ -3,17 +3,16 @@
 #include "client/files/user_files.h"
 #include "config/values/version.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/client/sample_plan.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
+using ::testing::EndsWith, ::testing::HasSubstr;
 
 constexpr char kRun[] = "3fa2c4d5e6f70812";
 
@@ -156,10 +155,7 @@ std::string PlanPath() {
 ApplyEvent Begun() {
   ApplyProgress progress;
   progress.set_run_id(kRun);
-  progress.set_wave(1);
-  progress.set_waves(1);
-  progress.set_pending(2);
-  progress.add_at_work("server1");
+  MergeText("wave: 1 waves: 1 pending: 2 at_work: 'server1'", &progress);
   return EventOf(progress);
 }
 
@@ -169,10 +165,8 @@ CancelResponse Cancelled(const std::string& by) {
   cancelled.set_run_id(kRun);
   cancelled.set_actor("ann");
   cancelled.mutable_cancelled()->set_actor(by);
-  cancelled.mutable_cancelled()->set_wave(1);
-  cancelled.set_waves(2);
-  cancelled.set_at_work(1);
-  cancelled.set_not_started(1);
+  MergeText(R"(cancelled {wave: 1} waves: 2 at_work: 1 not_started: 1)",
+            &cancelled);
   return cancelled;
 }
 

@@ -4,17 +4,15 @@
 #include "absl/strings/str_split.h"
 #include "config/values/version.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::EndsWith, ::testing::HasSubstr, ::testing::Not,
+    ::testing::StartsWith;
 
 using Arguments = std::vector<std::string>;
 
@@ -27,19 +25,12 @@ Report ReportOf(State state) {
   Finding& finding = *rule.add_findings();
   finding.set_rule("link");
   finding.set_state(state);
-  finding.set_observed("DOWN");
-  Subject& subject = *finding.add_subjects();
-  subject.set_host("server1");
-  subject.add_devices(3);
+  MergeText("observed: 'DOWN' subjects {host: 'server1' devices: 3}", &finding);
   return report;
 }
 
 CheckProgress Progress() {
-  CheckProgress progress;
-  progress.set_answered(1);
-  progress.set_pending(1);
-  progress.add_awaited("server1");
-  return progress;
+  return FromText<CheckProgress>("answered: 1 pending: 1 awaited: 'server1'");
 }
 
 // Two servers, one progress message, then this report.
@@ -56,39 +47,42 @@ struct ExitCase {
   int status;
 };
 
-class CheckExitTest : public testing::TestWithParam<ExitCase> {};
-
-TEST_P(CheckExitTest, FollowsVerdictAndLine) {
-  EXPECT_EQ(RunProgram(With({"check"}, GetParam().options),
-                       WorldWith(ReportOf(GetParam().verdict)))
-                .status,
-            GetParam().status);
+ProgramOutput Check(const Arguments& words, const ProgramWorld& world = {}) {
+  return RunProgram(With({"check"}, words), world);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Verdicts, CheckExitTest,
-    testing::Values(ExitCase{PASS, {}, 0}, ExitCase{WARN, {}, 0},
-                    ExitCase{UNKNOWN, {}, 2}, ExitCase{FAIL, {}, 1},
-                    ExitCase{PASS, {"--fail-on", "warn"}, 0},
-                    ExitCase{WARN, {"--fail-on=warn"}, 1},
-                    ExitCase{WARN, {"--fail-on=unknown"}, 0},
-                    ExitCase{UNKNOWN, {"--fail-on=unknown"}, 1},
-                    ExitCase{UNKNOWN, {"--fail-on=fail"}, 2},
-                    ExitCase{SKIPPED, {}, 2}));
+TEST(CheckExitTest, FollowsVerdictAndLine) {
+  const char kWarn[] = "--fail-on=warn";
+  const char kUnknown[] = "--fail-on=unknown";
+  const ExitCase kExitCases[] = {{PASS, {}, 0},
+                                 {WARN, {}, 0},
+                                 {UNKNOWN, {}, 2},
+                                 {FAIL, {}, 1},
+                                 {SKIPPED, {}, 2},
+                                 {PASS, {"--fail-on", "warn"}, 0},
+                                 {WARN, {kWarn}, 1},
+                                 {WARN, {kUnknown}, 0},
+                                 {UNKNOWN, {kUnknown}, 1},
+                                 {UNKNOWN, {"--fail-on=fail"}, 2}};
+  for (const ExitCase& each : kExitCases) {
+    EXPECT_THAT(Check(each.options, WorldWith(ReportOf(each.verdict))),
+                Ends(each.status))
+        << State_Name(each.verdict);
+  }
+}
 
 TEST(CheckTest, PrintsTheTableOnStdoutAndNothingElse) {
   EXPECT_THAT(
-      RunProgram({"check"}, WorldWith(ReportOf(FAIL))),
+      Check({}, WorldWith(ReportOf(FAIL))),
       Ends(1, Err(""), Out(HasSubstr("× fail     link\n  server1 device 3\n")),
            Out(HasSubstr("FAIL: 1 failed of 1 rule"))));
 }
 
 TEST(CheckTest, PrintsOneLineOrJsonOnRequest) {
-  EXPECT_THAT(
-      RunProgram({"check", "-o", "short"}, WorldWith(ReportOf(FAIL))).out,
-      StartsWith("demo: FAIL on server1: "));
-  const auto report = FromJson<Report>(
-      RunProgram({"check", "-o", "json"}, WorldWith(ReportOf(FAIL))).out);
+  EXPECT_THAT(Check({"-o", "short"}, WorldWith(ReportOf(FAIL))).out,
+              StartsWith("demo: FAIL on server1: "));
+  const auto report =
+      FromJson<Report>(Check({"-o", "json"}, WorldWith(ReportOf(FAIL))).out);
   EXPECT_EQ(report.verdict(), FAIL);
   EXPECT_EQ(report.rules(0).findings(0).observed(), "DOWN");
 }
@@ -105,11 +99,11 @@ TEST(CheckFormatTest, PrintsEachWithTheSameStatusAndReportAndNoColour) {
                                  {"markdown", "## FAIL: `demo` is not ready"},
                                  {"html", "FAIL: demo is not ready</h1>"}}) {
     const std::string path = TestFile("report.json", "old");
-    EXPECT_THAT(RunProgram({"check", "-o", each.format, "--color", "always",
-                            "--report", path},
-                           WorldWith(ReportOf(FAIL))),
-                Ends(1, Err(""), Out(HasSubstr(each.text)),
-                     Out(Not(HasSubstr("\x1b")))));
+    EXPECT_THAT(
+        Check({"-o", each.format, "--color", "always", "--report", path},
+              WorldWith(ReportOf(FAIL))),
+        Ends(1, Err(""), Out(HasSubstr(each.text)),
+             Out(Not(HasSubstr("\x1b")))));
     EXPECT_EQ(FromJson<Report>(FileContent(path)).verdict(), FAIL);
   }
 }
@@ -125,15 +119,15 @@ TEST(CheckFormatTest, IsADocumentAlsoWithoutAVerdict) {
          "## NO VERDICT: `demo` was not checked\n\n"
          "- `controller head:7443: away`"},
         {"html", "NO VERDICT: demo was not checked</h1>"}}) {
-    EXPECT_THAT(RunProgram({"check", "-o", each.format}, away),
+    EXPECT_THAT(Check({"-o", each.format}, away),
                 Ends(2, Out(HasSubstr(each.text))));
   }
 }
 
 TEST(CheckFormatTest, RefusesOneDocumentOfManyLooks) {
-  EXPECT_THAT(RunProgram({"check", "--watch", "1s", "-o", "junit"},
-                         WorldWith(ReportOf(PASS))),
-              Ends(3, Err(HasWords("msg-watch-prints-reports", "junit"))));
+  EXPECT_THAT(
+      Check({"--watch", "1s", "-o", "junit"}, WorldWith(ReportOf(PASS))),
+      Ends(3, Err(HasWords("msg-watch-prints-reports", "junit"))));
 }
 
 TEST(CheckReportTest, ShowsEveryFindingWithVerbose) {
@@ -142,9 +136,9 @@ TEST(CheckReportTest, ShowsEveryFindingWithVerbose) {
   for (int i = 0; i < 9; ++i) *rule.add_findings() = rule.findings(0);
   rule.mutable_findings(9)->set_observed("the tenth");
   EXPECT_THAT(
-      RunProgram({"check"}, WorldWith(report)).out,
+      Check({}, WorldWith(report)).out,
       HasWords("report-more-findings", Counted(6, "more finding"), "server1"));
-  EXPECT_THAT(RunProgram({"check", "--verbose"}, WorldWith(report)).out,
+  EXPECT_THAT(Check({"--verbose"}, WorldWith(report)).out,
               HasSubstr("the tenth"));
 }
 
@@ -157,38 +151,36 @@ FindingValue Awaiting() {
 TEST(CheckTest, ShowsProgressOnATerminalOnly) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   world.terminal = {/*out_is_terminal=*/true, /*err_is_terminal=*/true, 80};
-  EXPECT_THAT(RunProgram({"check"}, world).err,
-              HasSubstr(ValueText(Awaiting())));
+  EXPECT_THAT(Check({}, world).err, HasSubstr(ValueText(Awaiting())));
   world.environment["TERM"] = "dumb";
-  EXPECT_EQ(RunProgram({"check"}, world).err, "");
+  EXPECT_EQ(Check({}, world).err, "");
 }
 
 TEST(CheckTest, ColoursATerminalUnlessToldOtherwise) {
   ProgramWorld world = WorldWith(ReportOf(FAIL));
   world.terminal = {/*out_is_terminal=*/true, /*err_is_terminal=*/false, 80};
-  EXPECT_THAT(RunProgram({"check"}, world).out, HasSubstr("\x1b[31m"));
-  EXPECT_THAT(RunProgram({"check", "--color=never"}, world).out,
-              Not(HasSubstr("\x1b")));
+  EXPECT_THAT(Check({}, world).out, HasSubstr("\x1b[31m"));
+  EXPECT_THAT(Check({"--color=never"}, world).out, Not(HasSubstr("\x1b")));
   world.environment["NO_COLOR"] = "1";
-  EXPECT_THAT(RunProgram({"check"}, world).out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(Check({}, world).out, Not(HasSubstr("\x1b")));
 }
 
 TEST(CheckTest, AsksForAllHostsByNamingNone) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   WatchedController controller(world);
-  EXPECT_EQ(RunProgram({"check"}, world).status, 0);
+  EXPECT_EQ(Check({}, world).status, 0);
   EXPECT_TRUE(controller.check_request().value().hosts().empty());
 }
 
 TEST(CheckTest, SendsSelectedHostsAndRules) {
   ProgramWorld world = WorldWith(PassingReport({"server1"}));
   WatchedController controller(world);
-  EXPECT_EQ(RunProgram({"check", "server[0-1]", "-x", "server0", "--only",
-                        "link,lldp", "--only", "mtu-uniform", "--skip", "lldp",
-                        "--downgrade", "link"},
-                       world)
-                .status,
-            0);
+  EXPECT_EQ(
+      Check({"server[0-1]", "-x", "server0", "--only", "link,lldp", "--only",
+             "mtu-uniform", "--skip", "lldp", "--downgrade", "link"},
+            world)
+          .status,
+      0);
   const CheckRequest request = controller.check_request().value();
   ASSERT_EQ(request.hosts_size(), 1);
   EXPECT_EQ(request.hosts(0), "server1");
@@ -205,7 +197,7 @@ TEST(CheckTest, ChecksTheNodesOfItsSlurmJobAndSaysSo) {
   world.environment["SLURM_JOB_ID"] = "17";
   world.environment["SLURM_JOB_NODELIST"] = "server1";
   EXPECT_THAT(
-      RunProgram({"check"}, world),
+      Check({}, world),
       Ends(0,
            Err(Told("check", Worded("ctl-own-job", "slurm:17.0", "server1")))));
 }
@@ -215,24 +207,21 @@ TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
   world.script.spec.set_refused("c.yaml:3:1: wrong\nc.yaml:4:1: too");
   const FindingValue text =
       Worded("msg-older-spec", Worded("ctl-judges"), "c.yaml:3:1: wrong");
-  EXPECT_THAT(RunProgram({"check"}, world),
-              Ends(0, Err(""), Out(HasWords("note", text))));
-  const ProgramOutput json = RunProgram({"check", "-o", "json"}, world);
+  EXPECT_THAT(Check({}, world), Ends(0, Err(""), Out(HasWords("note", text))));
+  const ProgramOutput json = Check({"-o", "json"}, world);
   EXPECT_EQ(FromJson<Report>(json.out).notes(0), ValueText(text));
   // The short format has no notes.
-  EXPECT_EQ(RunProgram({"check", "-o", "short"}, world).err,
-            Told("check", text));
+  EXPECT_EQ(Check({"-o", "short"}, world).err, Told("check", text));
 }
 
 TEST(CheckTest, TakesSeveralExclusionsAndHostsBehindThem) {
   ProgramWorld world = WorldWith(PassingReport({"server2"}));
   *world.script.spec.mutable_spec() = SpecOfServers(4);
   WatchedController controller(world);
-  EXPECT_EQ(RunProgram({"check", "-x", "server0", "-x", "server1", "server0",
-                        "server[1-2]"},
-                       world)
-                .status,
-            0);
+  EXPECT_EQ(
+      Check({"-x", "server0", "-x", "server1", "server0", "server[1-2]"}, world)
+          .status,
+      0);
   ASSERT_EQ(controller.check_request().value().hosts_size(), 1);
   EXPECT_EQ(controller.check_request().value().hosts(0), "server2");
 }
@@ -240,31 +229,29 @@ TEST(CheckTest, TakesSeveralExclusionsAndHostsBehindThem) {
 TEST(CheckTest, TakesAHostBehindARuleForAHost) {
   ProgramWorld world = WorldWith(PassingReport({"server1"}));
   WatchedController controller(world);
-  EXPECT_EQ(RunProgram({"check", "--only", "link", "server1"}, world).status,
-            0);
+  EXPECT_EQ(Check({"--only", "link", "server1"}, world).status, 0);
   EXPECT_EQ(controller.check_request().value().selection().only_size(), 1);
   EXPECT_EQ(controller.check_request().value().hosts_size(), 1);
 }
 
 TEST(CheckTest, IsNoPassWhenTheReportLeavesOutAHost) {
-  EXPECT_THAT(RunProgram({"check", "server[0-1]"},
-                         WorldWith(PassingReport({"server0"}))),
+  EXPECT_THAT(Check({"server[0-1]"}, WorldWith(PassingReport({"server0"}))),
               Ends(2, Out(HasWords("ctl-report-leaves-out", 1, "server1"))));
 }
 
 TEST(CheckTest, IsNoPassWhenNothingWasJudged) {
   Report report = ReportOf(PASS);
   report.clear_rules();
-  EXPECT_EQ(RunProgram({"check"}, WorldWith(report)).status, 2);
+  EXPECT_EQ(Check({}, WorldWith(report)).status, 2);
   Report no_host = PassingReport({});
-  EXPECT_EQ(RunProgram({"check"}, WorldWith(no_host)).status, 2);
+  EXPECT_EQ(Check({}, WorldWith(no_host)).status, 2);
 }
 
 TEST(CheckTest, DoesNotTrustAReportOfANewerSchema) {
   Report report = ReportOf(PASS);
   report.set_schema_version(kReportSchemaVersion + 1);
   EXPECT_THAT(
-      RunProgram({"check"}, WorldWith(report)),
+      Check({}, WorldWith(report)),
       Ends(2, Out(HasWords("msg-report-schema-differs",
                            kReportSchemaVersion + 1, kReportSchemaVersion))));
 }
@@ -275,65 +262,58 @@ struct BadCase {
   std::vector<std::string> messages;
 };
 
-class CheckMistakeTest : public testing::TestWithParam<BadCase> {};
-
-TEST_P(CheckMistakeTest, ExitsWithThreeNamesEveryMistakeAndChecksNothing) {
-  ProgramWorld world = WorldWith(ReportOf(PASS));
-  WatchedController controller(world);
-  const ProgramOutput output =
-      RunProgram(With({"check"}, GetParam().arguments), world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_FALSE(controller.check_request().has_value());
-  for (const std::string& message : GetParam().messages) {
-    EXPECT_THAT(output.err, HasSubstr(message));
+TEST(CheckMistakeTest, ExitsWithThreeNamesEveryMistakeAndChecksNothing) {
+  const BadCase kBadCases[] = {
+      {"UnknownHost",
+       {"server9"},
+       {Say("msg-host-not-in-spec", "server9",
+            DidYouMeanWords("server9", {"server0"}))}},
+      {"EmptyHosts", {""}, {Say("msg-hosts-empty", "HOSTS")}},
+      {"NobodyLeft", {"-x", "server[0-1]"}, {Say("msg-no-host-left")}},
+      {"Group", {"@gpu"}, {"\"@gpu\""}},
+      {"NoHostfile",
+       {"--hostfile", "/nonexistent/h"},
+       {"--hostfile " + NoSuchFile("/nonexistent/h")}},
+      {"UnknownRule", {"--only", "lnik"}, {"lnik", "link"}},
+      {"UnknownFormat", {"-o", "xml"}, {"--output: \"xml\""}},
+      {"UnknownColor", {"--color", "alway"}, {"\"always\"?"}},
+      {"UnknownLine",
+       {"--fail-on", "error"},
+       {Say("msg-choice-not-known", "--fail-on", "error", "warn, unknown, fail",
+            "")}},
+      {"NoDuration",
+       {"--timeout", "90"},
+       {Say("msg-duration-not-valid", "--timeout", "90", "1ms", "24h")}},
+      {"NegativeDuration",
+       {"--timeout", "-3s"},
+       {Say("msg-duration-out-of-range", "--timeout", "-3s", "1ms", "24h")}},
+      {"Everything",
+       {"server7", "--skip", "net-helth", "--fail-on", "x", "--timeout", "y"},
+       {"server7", "net-helth", "--fail-on", "--timeout"}},
+      {"LocalWithHosts",
+       {"--local", "server0"},
+       {"--local: ", Say("ctl-local-one-host")}},
+      {"LocalWithRules",
+       {"--local", "--only", "link"},
+       {"--local: ", Say("ctl-local-all-rules")}}};
+  for (const BadCase& each : kBadCases) {
+    SCOPED_TRACE(each.name);
+    ProgramWorld world = WorldWith(ReportOf(PASS));
+    WatchedController controller(world);
+    const ProgramOutput output = Check(each.arguments, world);
+    EXPECT_EQ(output.status, 3);
+    EXPECT_FALSE(controller.check_request().has_value());
+    for (const std::string& message : each.messages) {
+      EXPECT_THAT(output.err, HasSubstr(message));
+    }
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Mistakes, CheckMistakeTest,
-    testing::Values(
-        BadCase{"UnknownHost",
-                {"server9"},
-                {Say("msg-host-not-in-spec", "server9",
-                     DidYouMeanWords("server9", {"server0"}))}},
-        BadCase{"EmptyHosts", {""}, {Say("msg-hosts-empty", "HOSTS")}},
-        BadCase{"NobodyLeft", {"-x", "server[0-1]"}, {Say("msg-no-host-left")}},
-        BadCase{"Group", {"@gpu"}, {"\"@gpu\""}},
-        BadCase{"NoHostfile",
-                {"--hostfile", "/nonexistent/h"},
-                {"--hostfile " + NoSuchFile("/nonexistent/h")}},
-        BadCase{"UnknownRule", {"--only", "lnik"}, {"lnik", "link"}},
-        BadCase{"UnknownFormat", {"-o", "xml"}, {"--output: \"xml\""}},
-        BadCase{"UnknownColor", {"--color", "alway"}, {"\"always\"?"}},
-        BadCase{"UnknownLine",
-                {"--fail-on", "error"},
-                {Say("msg-choice-not-known", "--fail-on", "error",
-                     "warn, unknown, fail", "")}},
-        BadCase{
-            "NoDuration",
-            {"--timeout", "90"},
-            {Say("msg-duration-not-valid", "--timeout", "90", "1ms", "24h")}},
-        BadCase{"NegativeDuration",
-                {"--timeout", "-3s"},
-                {Say("msg-duration-out-of-range", "--timeout", "-3s", "1ms",
-                     "24h")}},
-        BadCase{"Everything",
-                {"server7", "--skip", "net-helth", "--fail-on", "x",
-                 "--timeout", "y"},
-                {"server7", "net-helth", "--fail-on", "--timeout"}},
-        BadCase{"LocalWithHosts",
-                {"--local", "server0"},
-                {"--local: ", Say("ctl-local-one-host")}},
-        BadCase{"LocalWithRules",
-                {"--local", "--only", "link"},
-                {"--local: ", Say("ctl-local-all-rules")}}),
-    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(CheckTest, NamesMissingSettingsTogetherWithOtherMistakes) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   world.environment.erase("CLUSTERD_CA");
   EXPECT_THAT(
-      RunProgram({"check", "--fail-on", "x"}, world),
+      Check({"--fail-on", "x"}, world),
       Ends(3, Err(HasSubstr("no setting \"ca\"")), Err(HasSubstr("--fail-on")),
            Err(EndsWith("see: clusterctl check --help\n"))));
 }
@@ -341,57 +321,54 @@ TEST(CheckTest, NamesMissingSettingsTogetherWithOtherMistakes) {
 TEST(CheckTest, NamesLocalMistakesAlsoWhenTheControllerIsAway) {
   ProgramWorld world;
   world.script.spec_status = Away();
-  EXPECT_THAT(RunProgram({"check", "--fail-on", "x"}, world),
+  EXPECT_THAT(Check({"--fail-on", "x"}, world),
               Ends(3, Err(HasSubstr("--fail-on"))));
 }
 
-struct BrokenCase {
-  const char* name;
-  grpc::Status spec;
-  grpc::Status check;
-  int status;
-  std::string message;
-};
-
-class CheckBrokenTest : public testing::TestWithParam<BrokenCase> {};
-
-TEST_P(CheckBrokenTest, HasNoVerdictAndSaysWhy) {
-  ProgramWorld world;
-  *world.script.spec.mutable_spec() = SpecOfServers(2);
-  world.script.spec_status = GetParam().spec;
-  world.script.check_events = {EventOf(Progress())};
-  world.script.check_status = GetParam().check;
-  for (const char* line : {"--fail-on=fail", "--fail-on=warn"}) {
-    EXPECT_THAT(RunProgram({"check", line}, world),
-                Ends(GetParam().status, Err(HasSubstr(GetParam().message))));
+TEST(CheckBrokenTest, HasNoVerdictAndSaysWhy) {
+  const struct {
+    const char* name;
+    grpc::Status spec;
+    grpc::Status check;
+    int status;
+    std::string message;
+  } kCases[] = {
+      {"ControllerAway", Away(), {}, 2, ValueText(FromController("away"))},
+      {"StreamBroken",
+       {},
+       {grpc::StatusCode::UNAVAILABLE, "Socket closed"},
+       2,
+       Say("msg-call-broken", "Socket closed")},
+      {"NotAllowed",
+       {},
+       {grpc::StatusCode::PERMISSION_DENIED, "ann may not"},
+       2,
+       "ann may not"},
+      {"ControllerRefuses",
+       {},
+       {grpc::StatusCode::INVALID_ARGUMENT, "no rule \"x\""},
+       3,
+       "no rule \"x\""},
+      {"NoReport", {}, {}, 2, Say("msg-call-answer-missing", "check", 0)}};
+  for (const auto& each : kCases) {
+    SCOPED_TRACE(each.name);
+    ProgramWorld world;
+    *world.script.spec.mutable_spec() = SpecOfServers(2);
+    world.script.spec_status = each.spec;
+    world.script.check_events = {EventOf(Progress())};
+    world.script.check_status = each.check;
+    for (const char* line : {"--fail-on=fail", "--fail-on=warn"}) {
+      EXPECT_THAT(Check({line}, world),
+                  Ends(each.status, Err(HasSubstr(each.message))));
+    }
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Ways, CheckBrokenTest,
-    testing::Values(BrokenCase{"ControllerAway", Away(), grpc::Status::OK, 2,
-                               ValueText(FromController("away"))},
-                    BrokenCase{"StreamBroken", grpc::Status::OK,
-                               grpc::Status(grpc::StatusCode::UNAVAILABLE,
-                                            "Socket closed"),
-                               2, Say("msg-call-broken", "Socket closed")},
-                    BrokenCase{"NotAllowed", grpc::Status::OK,
-                               grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
-                                            "ann may not"),
-                               2, "ann may not"},
-                    BrokenCase{"ControllerRefuses", grpc::Status::OK,
-                               grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
-                                            "no rule \"x\""),
-                               3, "no rule \"x\""},
-                    BrokenCase{"NoReport", grpc::Status::OK, grpc::Status::OK,
-                               2, Say("msg-call-answer-missing", "check", 0)}),
-    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(CheckTest, GivesUpAtTheTimeoutAndPrintsWhatIsKnown) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   world.script.check_events.pop_back();
   world.script.check_hangs = true;
-  EXPECT_THAT(RunProgram({"check", "--timeout", "200ms"}, world),
+  EXPECT_THAT(Check({"--timeout", "200ms"}, world),
               Ends(2, Err(HasWords("msg-call-no-answer", "200ms"))));
 }
 
@@ -401,7 +378,7 @@ TEST(CheckTest, PrintsWhatIsKnownOnCtrlC) {
   world.script.check_hangs = true;
   world.terminal.err_is_terminal = true;
   world.interrupt_at = "awaiting server1";
-  EXPECT_THAT(RunProgram({"check"}, world),
+  EXPECT_THAT(Check({}, world),
               Ends(2, Err(HasSubstr("clusterctl check: interrupted")),
                    Out(HasWords("ctl-when-ended", Awaiting())),
                    Out(HasSubstr("NO VERDICT (partial): interrupted"))));
@@ -425,19 +402,18 @@ ProgramWorld InterruptedWorld() {
 TEST(CheckCtrlCTest, PrintsTheControllersPartialReportInEveryFormat) {
   const ProgramWorld world = InterruptedWorld();
   EXPECT_THAT(
-      RunProgram({"check"}, world),
+      Check({}, world),
       Ends(2,
            Out(HasWords("note", Worded("msg-check-partial", Counted(1, "host"),
                                        2, "server1"))),
            Out(HasSubstr("× fail     link")),
            Out(HasSubstr("FAIL (partial): 1 failed"))));
 
-  EXPECT_THAT(RunProgram({"check", "-o", "short"}, world),
+  EXPECT_THAT(Check({"-o", "short"}, world),
               Ends(2, Out(StartsWith("demo: FAIL (partial) on server1: "))));
 
   const std::string path = TestFile("report.json", "");
-  const ProgramOutput json =
-      RunProgram({"check", "-o", "json", "--report", path}, world);
+  const ProgramOutput json = Check({"-o", "json", "--report", path}, world);
   EXPECT_EQ(json.status, 2);
   EXPECT_TRUE(FromJson<Report>(json.out).partial());
   EXPECT_EQ(FromJson<Report>(json.out).awaited(0), "server1");
@@ -447,14 +423,14 @@ TEST(CheckCtrlCTest, PrintsTheControllersPartialReportInEveryFormat) {
 TEST(CheckCtrlCTest, AsksForTheCheckThatIsUnderWay) {
   ProgramWorld world = InterruptedWorld();
   WatchedController controller(world);
-  RunProgram({"check"}, world);
+  Check({}, world);
   EXPECT_EQ(controller.asked_so_far(), "feed");
 }
 
 TEST(CheckCtrlCTest, LeavesAControllerThatKnowsNothingOfTheCheck) {
   ProgramWorld world = InterruptedWorld();
   world.script.so_far.reset();
-  const ProgramOutput output = RunProgram({"check", "-o", "json"}, world);
+  const ProgramOutput output = Check({"-o", "json"}, world);
   EXPECT_EQ(output.status, 2);
   EXPECT_TRUE(FromJson<Report>(output.out).partial());
   EXPECT_EQ(FromJson<Report>(output.out).error(), "interrupted");
@@ -465,7 +441,7 @@ TEST(CheckWaitTest, LooksAgainUntilItPassesAndPrintsTheLastReportOnly) {
   world.script.first_checks = {{EventOf(ReportOf(FAIL))},
                                {EventOf(ReportOf(UNKNOWN))}};
   WatchedController controller(world);
-  EXPECT_THAT(RunProgram({"check", "--wait", "10ms", "-o", "short"}, world),
+  EXPECT_THAT(Check({"--wait", "10ms", "-o", "short"}, world),
               Ends(0, Err(""), Out(StartsWith("demo: PASS: 1 passed;"))));
   EXPECT_EQ(controller.checks(), 3);
 }
@@ -474,8 +450,7 @@ TEST(CheckWaitTest, EndsWithTheLastReportAndItsStatusWhenTheTimeIsOver) {
   ProgramWorld world = WorldWith(ReportOf(FAIL));
   world.clock_step = absl::Milliseconds(2);
   WatchedController controller(world);
-  const ProgramOutput output =
-      RunProgram({"check", "--wait", "20ms", "-o", "json"}, world);
+  const ProgramOutput output = Check({"--wait", "20ms", "-o", "json"}, world);
   EXPECT_EQ(output.status, 1);
   EXPECT_GT(controller.checks(), 1);
   EXPECT_EQ(FromJson<Report>(output.out).verdict(), FAIL);
@@ -485,14 +460,14 @@ TEST(CheckWaitTest, WaitsForAControllerThatIsAway) {
   ProgramWorld world;
   world.script.spec_status = Away();
   world.clock_step = absl::Milliseconds(2);
-  EXPECT_THAT(RunProgram({"check", "--wait", "20ms"}, world),
+  EXPECT_THAT(Check({"--wait", "20ms"}, world),
               Ends(2, Err(Told("check", FromController("away")))));
 }
 
 TEST(CheckWaitTest, DoesNotWaitForWrongUsageToHeal) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   WatchedController controller(world);
-  EXPECT_EQ(RunProgram({"check", "--wait", "1h", "server9"}, world).status, 3);
+  EXPECT_EQ(Check({"--wait", "1h", "server9"}, world).status, 3);
   EXPECT_EQ(controller.checks(), 0);
   for (const Arguments& arguments :
        {Arguments{"check", "--wait", "2m", "--watch", "30s"},
@@ -504,7 +479,7 @@ TEST(CheckWaitTest, DoesNotWaitForWrongUsageToHeal) {
 
 TEST(CheckWaitTest, PrintsWhatIsKnownOnCtrlC) {
   ProgramWorld world = InterruptedWorld();
-  EXPECT_THAT(RunProgram({"check", "--wait", "1h", "-o", "short"}, world),
+  EXPECT_THAT(Check({"--wait", "1h", "-o", "short"}, world),
               Ends(2, Out(HasSubstr("FAIL (partial)"))));
 }
 
@@ -512,7 +487,7 @@ TEST(CheckWatchTest, PrintsABlockPerLookAndEndsWithTheStatusOfTheLast) {
   ProgramWorld world = WorldWith(ReportOf(PASS));
   world.script.first_checks = {{EventOf(ReportOf(FAIL))}};
   world.interrupt_at_flush = 2;
-  const ProgramOutput output = RunProgram({"check", "--watch", "1s"}, world);
+  const ProgramOutput output = Check({"--watch", "1s"}, world);
   EXPECT_EQ(output.status, 0);
   const size_t first = output.out.find("FAIL: 1 failed");
   const size_t second = output.out.find("PASS: 1 passed");
@@ -527,7 +502,7 @@ TEST(CheckWatchTest, RedrawsATerminal) {
   ProgramWorld world = WorldWith(ReportOf(FAIL));
   world.terminal = {/*out_is_terminal=*/true, /*err_is_terminal=*/false, 80};
   world.interrupt_at_flush = 1;
-  EXPECT_THAT(RunProgram({"check", "--watch", "1s"}, world),
+  EXPECT_THAT(Check({"--watch", "1s"}, world),
               Ends(1, Out(StartsWith("\x1b[H\x1b[J"))));
 }
 
@@ -535,8 +510,7 @@ TEST(CheckWatchTest, PrintsADocumentPerLineWithJson) {
   ProgramWorld world = WorldWith(ReportOf(FAIL));
   world.script.first_checks = {{EventOf(ReportOf(PASS))}};
   world.interrupt_at_flush = 2;
-  const ProgramOutput output =
-      RunProgram({"check", "--watch", "1s", "-o", "json"}, world);
+  const ProgramOutput output = Check({"--watch", "1s", "-o", "json"}, world);
   EXPECT_EQ(output.status, 1);
   const std::vector<std::string> lines = absl::StrSplit(output.out, '\n');
   ASSERT_EQ(lines.size(), 3u) << output.out;
@@ -549,8 +523,7 @@ TEST(CheckWatchTest, PrintsADocumentPerLookWithYaml) {
   ProgramWorld world = WorldWith(ReportOf(FAIL));
   world.script.first_checks = {{EventOf(ReportOf(PASS))}};
   world.interrupt_at_flush = 2;
-  const std::string yaml =
-      RunProgram({"check", "--watch", "1s", "-o", "yaml"}, world).out;
+  const std::string yaml = Check({"--watch", "1s", "-o", "yaml"}, world).out;
   const std::vector<std::string> looks =
       absl::StrSplit(yaml, "---\n", absl::SkipEmpty());
   ASSERT_EQ(looks.size(), 2u) << yaml;
@@ -561,7 +534,7 @@ TEST(CheckWatchTest, PrintsADocumentPerLookWithYaml) {
 TEST(CheckWatchTest, LeavesALookThatCtrlCCutsShortOut) {
   ProgramWorld world = InterruptedWorld();
   world.script.first_checks = {{EventOf(ReportOf(PASS))}};
-  EXPECT_THAT(RunProgram({"check", "--watch", "1s", "-o", "short"}, world),
+  EXPECT_THAT(Check({"--watch", "1s", "-o", "short"}, world),
               Ends(0, Out(StartsWith("demo: PASS: 1 passed;"))));
 }
 
@@ -580,10 +553,9 @@ TEST(CheckTest, WritesTheReportFileOnEveryExitPath) {
   EXPECT_EQ(unknown.error(), ValueText(FromController("away")));
   EXPECT_EQ(unknown.schema_version(), kReportSchemaVersion);
 
-  EXPECT_EQ(RunProgram({"check", "--report", path, "server9"},
-                       WorldWith(ReportOf(PASS)))
-                .status,
-            3);
+  EXPECT_EQ(
+      Check({"--report", path, "server9"}, WorldWith(ReportOf(PASS))).status,
+      3);
   EXPECT_THAT(FromJson<Report>(FileContent(path)).error(),
               HasSubstr("server9"));
 
@@ -608,17 +580,15 @@ TEST(CheckTest, GivesJsonAlsoWithoutAVerdict) {
   ProgramWorld away;
   away.script.spec_status = Away();
   const std::string why = ValueText(FromController("away"));
-  EXPECT_EQ(
-      FromJson<Report>(RunProgram({"check", "-o", "json"}, away).out).error(),
-      why);
-  EXPECT_EQ(RunProgram({"check", "-o", "short"}, away).out,
+  EXPECT_EQ(FromJson<Report>(Check({"-o", "json"}, away).out).error(), why);
+  EXPECT_EQ(Check({"-o", "short"}, away).out,
             absl::StrCat("demo: NO VERDICT: ", why, "\n"));
 }
 
 TEST(CheckTest, ReportsWhatTheControllerCallsAnError) {
   Report report = ReportOf(PASS);
   report.set_error("the spec was removed");
-  EXPECT_THAT(RunProgram({"check"}, WorldWith(report)),
+  EXPECT_THAT(Check({}, WorldWith(report)),
               Ends(2, Err(HasSubstr("the spec was removed"))));
 }
 
@@ -627,7 +597,7 @@ TEST(CheckLocalTest, AsksThisHostsDaemonWithoutAnySetting) {
   world.environment = {{"LC_ALL", "C.UTF-8"}};
   *world.script.self.mutable_report() = PassingReport({"server0"});
   WatchedController controller(world);
-  EXPECT_THAT(RunProgram({"check", "--local"}, world),
+  EXPECT_THAT(Check({"--local"}, world),
               Ends(0, Out(HasSubstr("PASS: 1 passed"))));
   EXPECT_EQ(controller.socket_path(), "/run/clusterd/agent.sock");
 }
@@ -637,9 +607,9 @@ TEST(CheckLocalTest, TakesTheSocketFromOptionThenEnvironment) {
   *world.script.self.mutable_report() = PassingReport({"server0"});
   WatchedController controller(world);
   world.environment["CLUSTERD_SOCKET"] = "/env.sock";
-  RunProgram({"check", "--local"}, world);
+  Check({"--local"}, world);
   EXPECT_EQ(controller.socket_path(), "/env.sock");
-  RunProgram({"check", "--local", "--socket", "/flag.sock"}, world);
+  Check({"--local", "--socket", "/flag.sock"}, world);
   EXPECT_EQ(controller.socket_path(), "/flag.sock");
 }
 

@@ -11,7 +11,6 @@
 #include "config/words/message.h"
 #include "config/words/terminal.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/config/judge_testing.h"
@@ -19,8 +18,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 using Arguments = std::vector<std::string>;
 

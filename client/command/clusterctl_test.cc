@@ -5,7 +5,6 @@
 #include "client/command/command.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/struct.pb.h"
-#include "gtest/gtest.h"
 #include "re2/re2.h"
 #include "tests/support/client/program_run.h"
 
@@ -112,57 +111,51 @@ struct WrongLine {
   std::string message;  // A part of stderr.
 };
 
-class WrongLineTest : public testing::TestWithParam<WrongLine> {};
-
-TEST_P(WrongLineTest, ExitsWithThreeAndSaysWhatIsWrong) {
-  EXPECT_THAT(RunProgram(GetParam().arguments),
-              Ends(3, Err(HasSubstr(GetParam().message)), Out("")));
+TEST(WrongLineTest, ExitsWithThreeAndSaysWhatIsWrong) {
+  const WrongLine kWrongLines[] = {
+      {"NoCommand", {}, "Usage: clusterctl"},
+      {"UnknownCommand",
+       {"chekc"},
+       Say("msg-command-not-known", "chekc",
+           "check, hook, plan, apply, rollback, cancel, confirm, extend, "
+           "history, show, diff, report, watch, hosts, describe, waive, "
+           "maintenance, waivers, unwaive, lock, unlock, locks, logs, "
+           "bundle, audit, config, generate, token, certificates, "
+           "explain, anonymise, version, completion, help",
+           Worded("did-you-mean", "check"))},
+      {"UnknownOption",
+       {"check", "--onyl", "link"},
+       Told("check", Worded("msg-option-not-known", "--onyl",
+                            Worded("did-you-mean", "--only")))},
+      {"UnknownOptionWithValue",
+       {"check", "--hostfiel=x"},
+       Say("did-you-mean", "--hostfile")},
+      {"OptionWithoutValue", {"check", "--report"}, "--report"},
+      {"ConfigAlone",
+       {"config"},
+       Told("config",
+            Worded("msg-command-missing", "validate, show, learn, import"))},
+      {"UnknownConfigCommand",
+       {"config", "shwo", "f"},
+       Say("did-you-mean", "show")},
+      {"NoFile", {"config", "validate"}, "clusterctl config validate: FILE"},
+      {"NoHost", {"describe"}, "clusterctl describe: HOST"},
+      {"TooMany",
+       {"describe", "server0", "server1"},
+       Say("msg-argument-not-expected", "server1")},
+      {"TwoCommands",
+       {"version", "hosts"},
+       Say("msg-argument-not-expected", "hosts")},
+      {"TooManyRules",
+       {"explain", "link", "lldp"},
+       Say("msg-argument-not-expected", "lldp")},
+      {"Escape", {"\x1b[2J"}, "command \"\\x1b[2J\" does"}};
+  for (const WrongLine& each : kWrongLines) {
+    SCOPED_TRACE(each.name);
+    EXPECT_THAT(RunProgram(each.arguments),
+                Ends(3, Err(HasSubstr(each.message)), Out("")));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Lines, WrongLineTest,
-    testing::Values(
-        WrongLine{"NoCommand", {}, "Usage: clusterctl"},
-        WrongLine{
-            "UnknownCommand",
-            {"chekc"},
-            Say("msg-command-not-known", "chekc",
-                "check, hook, plan, apply, rollback, cancel, confirm, extend, "
-                "history, show, diff, report, watch, hosts, describe, waive, "
-                "maintenance, waivers, unwaive, lock, unlock, locks, logs, "
-                "bundle, audit, config, generate, token, certificates, "
-                "explain, anonymise, version, completion, help",
-                Worded("did-you-mean", "check"))},
-        WrongLine{"UnknownOption",
-                  {"check", "--onyl", "link"},
-                  Told("check", Worded("msg-option-not-known", "--onyl",
-                                       Worded("did-you-mean", "--only")))},
-        WrongLine{"UnknownOptionWithValue",
-                  {"check", "--hostfiel=x"},
-                  Say("did-you-mean", "--hostfile")},
-        WrongLine{"OptionWithoutValue", {"check", "--report"}, "--report"},
-        WrongLine{"ConfigAlone",
-                  {"config"},
-                  Told("config", Worded("msg-command-missing",
-                                        "validate, show, learn, import"))},
-        WrongLine{"UnknownConfigCommand",
-                  {"config", "shwo", "f"},
-                  Say("did-you-mean", "show")},
-        WrongLine{"NoFile",
-                  {"config", "validate"},
-                  "clusterctl config validate: FILE"},
-        WrongLine{"NoHost", {"describe"}, "clusterctl describe: HOST"},
-        WrongLine{"TooMany",
-                  {"describe", "server0", "server1"},
-                  Say("msg-argument-not-expected", "server1")},
-        WrongLine{"TwoCommands",
-                  {"version", "hosts"},
-                  Say("msg-argument-not-expected", "hosts")},
-        WrongLine{"TooManyRules",
-                  {"explain", "link", "lldp"},
-                  Say("msg-argument-not-expected", "lldp")},
-        WrongLine{"Escape", {"\x1b[2J"}, "command \"\\x1b[2J\" does"}),
-    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ClusterctlTest, RefusesAnEmptyValueOfAnyOption) {
   for (const char* option :
@@ -203,8 +196,6 @@ struct JsonCase {
   int status;  // If the controller answers.
 };
 
-class JsonTest : public testing::TestWithParam<JsonCase> {};
-
 // Checks the document, not its content. The fields of a Struct are a map, whose
 // layout differs between Debian's library and a build for TSan.
 std::string TopLevelField(const std::string& json, const char* name) {
@@ -215,57 +206,58 @@ std::string TopLevelField(const std::string& json, const char* name) {
   return value;
 }
 
-TEST_P(JsonTest, EveryDocumentHasASchemaVersion) {
-  const ProgramOutput output = RunProgram(GetParam().arguments);
-  EXPECT_EQ(output.status, GetParam().status) << output.err;
-  EXPECT_GE(atoi(TopLevelField(output.out, "schema_version").c_str()), 1)
-      << output.out;
-}
+const JsonCase kJsonCases[] = {
+    {"Hosts", {"hosts", "-o", "json"}, 0},
+    {"Describe", {"describe", "server0", "--output=json"}, 2},
+    {"History", {"history", "-ojson"}, 0},
+    {"Show", {"show", "3fa2", "--output", "json"}, 0},
+    // The controller has another kind of run under that id.
+    {"Diff", {"diff", "3fa2", "-o", "json"}, 3},
+    {"AuditHead", {"audit", "head", "-o", "json"}, 0},
+    {"ConfigShow", {"config", "show", "-o", "json"}, 0},
+    {"TokenCreate", {"token", "create", "-o", "json"}, 0},
+    {"TokenList", {"token", "list", "-o", "json"}, 0},
+    {"TokenRevoke", {"token", "revoke", "a", "-o", "json"}, 0},
+    {"Certificates", {"certificates", "-o", "json"}, 0},
+    {"Approve", {"certificates", "approve", "a", "01ab", "-ojson"}, 0},
+    {"Refuse", {"certificates", "refuse", "a", "01ab", "-ojson"}, 0},
+    {"Reset", {"certificates", "reset", "a", "-ojson"}, 0},
+    {"Check", {"check", "-o", "json"}, 3},
+    {"Plan", {"plan", "-o", "json"}, 3},
+    {"Rollback", {"rollback", "3fa2", "--yes", "-o", "json"}, 3}};
 
-TEST_P(JsonTest, ErrorIsADocumentToo) {
-  ProgramWorld world;
-  world.script.spec_status = world.script.hosts_status =
-      world.script.describe_status = world.script.history_status =
-          world.script.record_status = world.script.trust_status =
-              world.script.record_status = world.script.audit_status = Away();
-  std::vector<std::string> wrong = GetParam().arguments;
-  wrong.push_back("--nonsense");
-  for (const ProgramOutput& output :
-       {RunProgram(GetParam().arguments, world), RunProgram(wrong, world)}) {
-    EXPECT_GE(output.status, 2);
+TEST(JsonTest, EveryDocumentHasASchemaVersion) {
+  for (const JsonCase& each : kJsonCases) {
+    SCOPED_TRACE(each.name);
+    const ProgramOutput output = RunProgram(each.arguments);
+    EXPECT_EQ(output.status, each.status) << output.err;
     EXPECT_GE(atoi(TopLevelField(output.out, "schema_version").c_str()), 1)
-        << output.out;
-    const std::string error = TopLevelField(output.out, "error");
-    EXPECT_TRUE(absl::StrContains(error, "away") ||
-                absl::StrContains(error, "nonsense"))
         << output.out;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Commands, JsonTest,
-    testing::Values(
-        JsonCase{"Hosts", {"hosts", "-o", "json"}, 0},
-        JsonCase{"Describe", {"describe", "server0", "--output=json"}, 2},
-        JsonCase{"History", {"history", "-ojson"}, 0},
-        JsonCase{"Show", {"show", "3fa2", "--output", "json"}, 0},
-        // The controller has another kind of run under that id.
-        JsonCase{"Diff", {"diff", "3fa2", "-o", "json"}, 3},
-        JsonCase{"AuditHead", {"audit", "head", "-o", "json"}, 0},
-        JsonCase{"ConfigShow", {"config", "show", "-o", "json"}, 0},
-        JsonCase{"TokenCreate", {"token", "create", "-o", "json"}, 0},
-        JsonCase{"TokenList", {"token", "list", "-o", "json"}, 0},
-        JsonCase{"TokenRevoke", {"token", "revoke", "a", "-o", "json"}, 0},
-        JsonCase{"Certificates", {"certificates", "-o", "json"}, 0},
-        JsonCase{
-            "Approve", {"certificates", "approve", "a", "01ab", "-ojson"}, 0},
-        JsonCase{
-            "Refuse", {"certificates", "refuse", "a", "01ab", "-ojson"}, 0},
-        JsonCase{"Reset", {"certificates", "reset", "a", "-ojson"}, 0},
-        JsonCase{"Check", {"check", "-o", "json"}, 3},
-        JsonCase{"Plan", {"plan", "-o", "json"}, 3},
-        JsonCase{"Rollback", {"rollback", "3fa2", "--yes", "-o", "json"}, 3}),
-    [](const auto& info) { return std::string(info.param.name); });
+TEST(JsonTest, ErrorIsADocumentToo) {
+  for (const JsonCase& each : kJsonCases) {
+    SCOPED_TRACE(each.name);
+    ProgramWorld world;
+    world.script.spec_status = world.script.hosts_status =
+        world.script.describe_status = world.script.history_status =
+            world.script.record_status = world.script.trust_status =
+                world.script.record_status = world.script.audit_status = Away();
+    std::vector<std::string> wrong = each.arguments;
+    wrong.push_back("--nonsense");
+    for (const ProgramOutput& output :
+         {RunProgram(each.arguments, world), RunProgram(wrong, world)}) {
+      EXPECT_GE(output.status, 2);
+      EXPECT_GE(atoi(TopLevelField(output.out, "schema_version").c_str()), 1)
+          << output.out;
+      const std::string error = TopLevelField(output.out, "error");
+      EXPECT_TRUE(absl::StrContains(error, "away") ||
+                  absl::StrContains(error, "nonsense"))
+          << output.out;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace clusterd

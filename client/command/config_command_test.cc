@@ -1,16 +1,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::HasSubstr, ::testing::Not, ::testing::StartsWith;
 
 using Arguments = std::vector<std::string>;
 
@@ -29,6 +26,11 @@ devices:
               192.168.100.110, 192.168.101.110, 192.168.102.110, 192.168.103.110]
 )";
 
+ProgramOutput Validate(const std::string& text, Arguments more = {}) {
+  return RunProgram(
+      With({"config", "validate", TestFile("c.yaml", text)}, more));
+}
+
 TEST(ConfigValidateTest, SummarisesAFileThatIsRight) {
   const std::string path = TestFile("cluster.yaml", kGoodSpec);
   EXPECT_THAT(RunProgram({"config", "validate", path}),
@@ -39,43 +41,40 @@ TEST(ConfigValidateTest, SummarisesAFileThatIsRight) {
 }
 
 TEST(ConfigValidateTest, NamesEveryMistakeWithItsPlace) {
-  const std::string path = TestFile(
-      "cluster.yaml", absl::StrCat(kGoodSpec, "nmae: x\nfirewall: of\n"));
-  EXPECT_THAT(RunProgram({"config", "validate", path}),
-              Ends(3, Err(HasSubstr(absl::StrCat(path, ":14:1: "))),
-                   Err(HasSubstr(absl::StrCat(path, ":15:"))), Out("")));
+  EXPECT_THAT(Validate(absl::StrCat(kGoodSpec, "nmae: x\nfirewall: of\n")),
+              Ends(3, Err(HasSubstr("c.yaml:14:1: ")),
+                   Err(HasSubstr("c.yaml:15:")), Out("")));
 }
 
 TEST(ConfigValidateTest, KnowsTheRulesOfASchedule) {
-  const std::string path = TestFile(
-      "cluster.yaml",
-      absl::StrCat(kGoodSpec,
-                   "schedule:\n  - {name: a, every: 5m, only: [lnk]}\n"));
-  EXPECT_THAT(RunProgram({"config", "validate", path}),
-              Ends(3, Err(absl::StrCat(path, ":15:33: schedule[0].only: ",
-                                       Say("msg-rule-not-known", "lnk",
-                                           DidYouMeanWords("lnk", {"link"})),
-                                       "\n"))));
+  const std::string path = TestFile("c.yaml", "");
+  EXPECT_THAT(
+      Validate(absl::StrCat(
+          kGoodSpec, "schedule:\n  - {name: a, every: 5m, only: [lnk]}\n")),
+      Ends(3, Err(absl::StrCat(path, ":15:33: schedule[0].only: ",
+                               Say("msg-rule-not-known", "lnk",
+                                   DidYouMeanWords("lnk", {"link"})),
+                               "\n"))));
 }
 
 // The tests' clock is at 2025-01-01 00:00 UTC.
 TEST(ConfigValidateTest, NotesWaiversThatAreNotHeeded) {
-  const std::string path = TestFile(
-      "cluster.yaml",
-      absl::StrCat(
+  const std::string path = TestFile("c.yaml", "");
+  const auto not_heeded = [&path](const char* what) {
+    return Err(
+        HasWords("note", Worded("ctl-waiver-not-in-force", path, what, "")));
+  };
+  EXPECT_THAT(
+      Validate(absl::StrCat(
           kGoodSpec,
           "waivers:\n"
           "  - {rule: link, hosts: server1, devices: 3, reason: cable,\n"
           "     owner: ann, until: 2025-01-01}\n"
           "  - {rule: optics, reason: dust, owner: ann, until: 2025-04-02}\n"
-          "  - {rule: lldp, reason: old, owner: ann, until: 2025-02-01}\n"));
-  EXPECT_THAT(
-      RunProgram({"config", "validate", path}),
+          "  - {rule: lldp, reason: old, owner: ann, until: 2025-02-01}\n")),
       Ends(0, Err(Not(HasSubstr("lldp"))),
-           Err(HasWords("note", Worded("ctl-waiver-not-in-force", path,
-                                       "link on server1 device 3", ""))),
-           Err(HasWords("note", Worded("ctl-waiver-not-in-force", path,
-                                       "optics on every host", "")))));
+           not_heeded("link on server1 device 3"),
+           not_heeded("optics on every host")));
 }
 
 TEST(ConfigValidateTest, SaysThatThereIsNoFile) {
@@ -132,11 +131,6 @@ std::string RailsSpec(const std::string& hosts, const std::string& subnet,
 }
 constexpr char kPairs[] = "10.1.[0-3,0-3].0/24";
 
-ProgramOutput Validate(const std::string& text, Arguments more = {}) {
-  return RunProgram(
-      With({"config", "validate", TestFile("c.yaml", text)}, more));
-}
-
 TEST(ConfigValidateTest, JudgesPlannedAddressesByTheProductsRulesAtTheirPlace) {
   EXPECT_THAT(
       Validate(RailsSpec("node[01-04]", "10.1.0.0/24", "1 + 8*n + d")),
@@ -162,11 +156,8 @@ TEST(ConfigValidateTest, OnlyWarnsOfWhatTheRulesWarnOfOrCannotTell) {
 }
 
 TEST(ConfigValidateTest, WarnsOfGatewaysThatDevicesKeepTogether) {
-  const std::string path =
-      TestFile("cluster.yaml",
-               absl::StrReplaceAll(
-                   kGoodSpec, {{"  netmask", "  gateway: 254\n  netmask"}}));
-  EXPECT_THAT(RunProgram({"config", "validate", path}),
+  EXPECT_THAT(Validate(absl::StrReplaceAll(
+                  kGoodSpec, {{"  netmask", "  gateway: 254\n  netmask"}})),
               Ends(0, Err(HasWords("msg-gateway-not-shared", "server0 device 1",
                                    "192.168.101.254", 0))));
 }

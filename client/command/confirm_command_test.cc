@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/values/version.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 

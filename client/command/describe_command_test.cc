@@ -1,25 +1,21 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::EndsWith, ::testing::HasSubstr, ::testing::StartsWith;
 
 ProgramWorld WorldOfOneHost() {
   ProgramWorld world;
-  HostEntry& entry = *world.script.description.mutable_entry();
-  entry.set_host("server0");
-  entry.set_attached(true);
-  entry.set_in_spec(true);
-  entry.set_attached_since_ms(1735689600000 - 300'000);
-  HostFacts& facts = *world.script.description.mutable_facts();
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
+  MergeText(R"(
+      entry {host: "server0" attached: true in_spec: true
+             attached_since_ms: 1735689300000}
+      facts {kernel {somaxconn {value: 4096}}})",
+            &world.script.description);
   return world;
 }
 

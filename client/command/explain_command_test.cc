@@ -2,15 +2,12 @@
 #include "absl/strings/str_replace.h"
 #include "config/rules/catalogue.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::HasSubstr, ::testing::Not, ::testing::StartsWith;
 
 // `explain` does not need a controller or a setting.
 ProgramWorld EmptyWorld() {

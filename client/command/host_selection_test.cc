@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/message.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
@@ -58,9 +57,10 @@ Selected Select(const HostSelection& arguments,
   return selected;
 }
 
-HostSelection Hosts(const Names& hosts) {
+HostSelection Hosts(const Names& hosts, const Names& exclude = {}) {
   HostSelection arguments;
   arguments.hosts = hosts;
+  arguments.exclude = exclude;
   return arguments;
 }
 
@@ -78,19 +78,15 @@ TEST(HostSelectionTest, KeepsTheOrderOfTheSpecAndForgetsRepeats) {
 TEST(HostSelectionTest, TakesAHostByItsAddressOrFqdn) {
   EXPECT_EQ(Select(Hosts({"10.0.0.[2-3]", "node1.dc1.example.com"})).hosts,
             (Names{"node1", "node2", "node3"}));
-  HostSelection arguments = Hosts({"node[1-2]"});
-  arguments.exclude = {"10.0.0.1"};
-  EXPECT_EQ(Select(arguments).hosts, (Names{"node2"}));
+  EXPECT_EQ(Select(Hosts({"node[1-2]"}, {"10.0.0.1"})).hosts, Names{"node2"});
   EXPECT_EQ(Select(Hosts({"10.0.0.9"})).mistakes,
             (Names{Say("msg-host-not-in-spec", "10.0.0.9", "")}));
 }
 
 TEST(HostSelectionTest, LeavesOutExcludedHosts) {
-  HostSelection arguments = Hosts({"node[1-3]"});
-  arguments.exclude = {"node2", "node3"};
-  EXPECT_EQ(Select(arguments).hosts, (Names{"node1"}));
-  arguments.hosts.clear();
-  EXPECT_EQ(Select(arguments).hosts, (Names{"node1", "node4"}));
+  const Names exclude = {"node2", "node3"};
+  EXPECT_EQ(Select(Hosts({"node[1-3]"}, exclude)).hosts, Names{"node1"});
+  EXPECT_EQ(Select(Hosts({}, exclude)).hosts, (Names{"node1", "node4"}));
 }
 
 TEST(HostSelectionTest, ReadsAHostfileWithComments) {
@@ -121,9 +117,7 @@ TEST(HostSelectionTest, NeverTakesAnEmptyListForAllHosts) {
 }
 
 TEST(HostSelectionTest, NamesEveryUnknownHostWithTheNearest) {
-  HostSelection arguments = Hosts({"nod1,node2,elsewhere"});
-  arguments.exclude = {"node44"};
-  EXPECT_EQ(Select(arguments).mistakes,
+  EXPECT_EQ(Select(Hosts({"nod1,node2,elsewhere"}, {"node44"})).mistakes,
             (Names{Say("msg-host-not-in-spec", "nod1",
                        Worded("did-you-mean", "node1")),
                    Say("msg-host-not-in-spec", "elsewhere", ""),
@@ -139,9 +133,8 @@ TEST(HostSelectionTest, FoldsTheRestOfManyUnknownHosts) {
 }
 
 TEST(HostSelectionTest, RefusesASelectionThatLeavesNobody) {
-  HostSelection arguments;
-  arguments.exclude = {"node[1-4]"};
-  EXPECT_EQ(Select(arguments).mistakes, (Names{Say("msg-no-host-left")}));
+  EXPECT_EQ(Select(Hosts({}, {"node[1-4]"})).mistakes,
+            Names{Say("msg-no-host-left")});
   std::vector<FindingValue> mistakes;
   EXPECT_TRUE(ResolveHosts({}, {}, mistakes).empty());
   ASSERT_EQ(mistakes.size(), 1u);

@@ -1,32 +1,25 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::AllOf, ::testing::EndsWith, ::testing::HasSubstr,
+    ::testing::Not, ::testing::StartsWith;
 
+// server0 attached 5 minutes ago by the world's clock.
 ProgramWorld WorldOfHosts() {
   ProgramWorld world;
-  world.script.hosts.set_cluster("demo");
-  HostEntry& up = *world.script.hosts.add_hosts();
-  up.set_host("server0");
-  up.set_attached(true);
-  up.set_in_spec(true);
-  up.set_attached_since_ms(1735689600000 -
-                           300'000);  // The world's clock less 5 min.
-  up.set_clusterd_version("0.1.0");
-  HostEntry& down = *world.script.hosts.add_hosts();
-  down.set_host("server1");
-  down.set_in_spec(true);
+  MergeText(R"(
+      cluster: "demo"
+      hosts {host: "server0" attached: true in_spec: true
+             attached_since_ms: 1735689300000 clusterd_version: "0.1.0"}
+      hosts {host: "server1" in_spec: true})",
+            &world.script.hosts);
   return world;
 }
 

@@ -1,7 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "config/spec/spec_loader.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"

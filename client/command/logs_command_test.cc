@@ -5,38 +5,30 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::AllOf, ::testing::ElementsAre, ::testing::EndsWith,
+    ::testing::HasSubstr, ::testing::Not;
 
 constexpr char kPlog[] = "/home/ann/ascend/log/debug/plog/plog-1.log";
 
 LogsEvent EventOf(const std::string& name) {
-  LogsEvent event;
-  LogsOfHost& host = *event.mutable_host();
-  host.set_host(name);
-  LogHit& hit = *host.mutable_logs()->add_hits();
-  hit.set_code("EI0006");
-  hit.set_file(kPlog);
-  hit.set_line(88);
-  hit.set_text("[ERROR] HCCL(1): Getting socket\x1b[2J times out");
-  hit.set_count(6);
-  LogFile& file = *host.mutable_logs()->add_files();
-  file.set_path(hit.file());
-  file.set_user("ann");
-  file.set_size_bytes(5000);
-  file.set_changed_at_ms(1735689600000);
-  file.set_content("HF_TOKEN=hunter2\nEI0006\n");
-  host.mutable_logs()->set_read_bytes(5000);
+  auto event = FromText<LogsEvent>(R"(
+      host {logs {
+        read_bytes: 5000
+        hits {code: "EI0006" line: 88 count: 6
+              text: "[ERROR] HCCL(1): Getting socket\x1b[2J times out"}
+        files {user: "ann" size_bytes: 5000 changed_at_ms: 1735689600000
+               content: "HF_TOKEN=hunter2\nEI0006\n"}}})");
+  HostLogs& logs = *event.mutable_host()->mutable_logs();
+  event.mutable_host()->set_host(name);
+  logs.mutable_hits(0)->set_file(kPlog);
+  logs.mutable_files(0)->set_path(kPlog);
   return event;
 }
 
@@ -44,10 +36,8 @@ ProgramWorld WorldOfLogs() {
   ProgramWorld world;
   *world.script.spec.mutable_spec() = SpecOfServers(2);
   world.script.logs_events = {EventOf("server1"), EventOf("server0")};
-  LogHit& rare =
-      *world.script.logs_events[0].mutable_host()->mutable_logs()->add_hits();
-  rare.set_code("EJ0003");
-  rare.set_count(1);
+  MergeText(R"(host {logs {hits {code: "EJ0003" count: 1}}})",
+            &world.script.logs_events[0]);
   CheckEvent report;
   report.mutable_report()->set_schema_version(1);
   world.script.check_events = {report};
@@ -230,15 +220,12 @@ TEST(BundleCommandTest, WritesAnArchiveThatTarReadsWithoutSecrets) {
   for (LogsEvent& event : world.script.logs_events) {
     HostRecording& recording = *event.mutable_host()->mutable_recording();
     recording.mutable_facts()->set_host(event.host().host());
-    HostRecording::Run& run = *recording.add_runs();
-    run.add_argv("hccn_tool");
-    run.add_argv("-g");
-    run.set_standard_output("link status: UP\n");
-    run.set_hccn_conf_before("address_0=10.0.0.1\n");
-    HostRecording::Run& table = *recording.add_runs();
-    table.add_argv("/usr/local/sbin/npu-smi");
-    table.add_argv("info");
-    table.set_standard_output("| npu-smi 24.1.rc1 |\n");
+    MergeText(R"(
+        runs {argv: "hccn_tool" argv: "-g" standard_output: "link status: UP\n"
+        hccn_conf_before: "address_0=10.0.0.1\n"}
+        runs {argv: "/usr/local/sbin/npu-smi" argv: "info"
+        standard_output: "| npu-smi 24.1.rc1 |\n"})",
+              &recording);
     recording.set_kernel_log("[1.0] devmm: out of memory\n" +
                              std::string(128 << 10, 'k'));
     recording.set_msnpureport("/opt/driver/tools/msnpureport");

@@ -5,28 +5,24 @@
 #include "absl/strings/str_cat.h"
 #include "client/files/user_files.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/client/sample_plan.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::AllOf, ::testing::EndsWith, ::testing::HasSubstr,
+    ::testing::StartsWith;
 
 using Arguments = std::vector<std::string>;
 
 ProgramWorld WorldWith(const ClusterPlan& plan) {
   ProgramWorld world;
   *world.script.spec.mutable_spec() = SpecOfServers(2);
-  PlanEvent progress;
-  progress.mutable_progress()->set_answered(1);
-  progress.mutable_progress()->set_pending(1);
-  progress.mutable_progress()->add_awaited("server1");
+  auto progress = FromText<PlanEvent>(
+      R"(progress {answered: 1 pending: 1 awaited: "server1"})");
   world.script.plan_events = {progress, EventOf(plan)};
   return world;
 }
@@ -163,17 +159,6 @@ struct ExitCase {
   int detailed;
 };
 
-class PlanExitTest : public testing::TestWithParam<ExitCase> {};
-
-TEST_P(PlanExitTest, IsAsTheHelpSays) {
-  EXPECT_EQ(RunProgram({"plan"}, WorldWith(GetParam().plan)).status,
-            GetParam().plain);
-  EXPECT_EQ(
-      RunProgram({"plan", "--detailed-exitcode"}, WorldWith(GetParam().plan))
-          .status,
-      GetParam().detailed);
-}
-
 ClusterPlan NoHosts() {
   ClusterPlan plan = TwoHosts();
   plan.clear_hosts();
@@ -181,17 +166,24 @@ ClusterPlan NoHosts() {
   return plan;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Plans, PlanExitTest,
-    testing::Values(ExitCase{"NothingToDo", NothingToDo(), 0, 0},
-                    ExitCase{"Changes", TwoHosts(), 0, 2},
-                    ExitCase{"Blocked", WithBlocked(), 2, 1},
-                    ExitCase{"LeftFailing", Left(FAIL, TwoHosts()), 2, 1},
-                    ExitCase{"LeftUnknown", Left(UNKNOWN, TwoHosts()), 0, 2},
-                    ExitCase{"LeftWarning", Left(WARN, NothingToDo()), 0, 0},
-                    ExitCase{"LeavesOutAHost", SysctlPlan({"server0"}), 2, 1},
-                    ExitCase{"NoHosts", NoHosts(), 2, 1}),
-    [](const auto& info) { return std::string(info.param.name); });
+TEST(PlanExitTest, IsAsTheHelpSays) {
+  const ExitCase kExitCases[] = {
+      {"NothingToDo", NothingToDo(), 0, 0},
+      {"Changes", TwoHosts(), 0, 2},
+      {"Blocked", WithBlocked(), 2, 1},
+      {"LeftFailing", Left(FAIL, TwoHosts()), 2, 1},
+      {"LeftUnknown", Left(UNKNOWN, TwoHosts()), 0, 2},
+      {"LeftWarning", Left(WARN, NothingToDo()), 0, 0},
+      {"LeavesOutAHost", SysctlPlan({"server0"}), 2, 1},
+      {"NoHosts", NoHosts(), 2, 1}};
+  for (const ExitCase& each : kExitCases) {
+    SCOPED_TRACE(each.name);
+    EXPECT_EQ(RunProgram({"plan"}, WorldWith(each.plan)).status, each.plain);
+    EXPECT_EQ(RunProgram({"plan", "--detailed-exitcode"}, WorldWith(each.plan))
+                  .status,
+              each.detailed);
+  }
+}
 
 TEST(PlanCommandTest, NamesTheHostsThatThePlanLeavesOut) {
   EXPECT_THAT(RunProgram({"plan"}, WorldWith(SysctlPlan({"server0"}))).err,
@@ -293,44 +285,40 @@ struct BadCase {
   std::vector<std::string> messages;
 };
 
-class PlanMistakeTest : public testing::TestWithParam<BadCase> {};
-
-TEST_P(PlanMistakeTest, ExitsWithThreeNamesEveryMistakeAndAsksNobody) {
-  ProgramWorld world = WorldWith(TwoHosts());
-  WatchedController controller(world);
-  const ProgramOutput output =
-      RunProgram(With({"plan"}, GetParam().arguments), world);
-  EXPECT_EQ(output.status, 3);
-  EXPECT_EQ(output.out, "");
-  EXPECT_FALSE(controller.plan_request().has_value());
-  for (const std::string& message : GetParam().messages) {
-    EXPECT_THAT(output.err, HasSubstr(message));
+TEST(PlanMistakeTest, ExitsWithThreeNamesEveryMistakeAndAsksNobody) {
+  const BadCase kBadCases[] = {
+      {"UnknownHost",
+       {"server9"},
+       {Say("msg-host-not-in-spec", "server9", "")}},
+      {"Namespace", {"--netns", "train-1"}, {"--netns: "}},
+      {"UnknownStep",
+       {"--only", "sysclt,link"},
+       {"--" + Say("msg-plan-only", "sysclt", Worded("did-you-mean", "sysctl")),
+        "--only: \"link\" is not"}},
+      {"NoFolder",
+       {"--out", "/nonexistent/plan.json"},
+       {"--out " + NoSuchFile("/nonexistent/plan.json")}},
+      {"BothToStdout",
+       {"--out", "-", "-o", "json"},
+       {Say("msg-stdout-taken-twice")}},
+      {"Everything",
+       {"server7", "--netns", "pid:x", "--timeout", "y", "-o", "xml", "--color",
+        "z"},
+       {"server7", "--netns: ", "--timeout", "--output", "--color"}}};
+  for (const BadCase& each : kBadCases) {
+    SCOPED_TRACE(each.name);
+    ProgramWorld world = WorldWith(TwoHosts());
+    WatchedController controller(world);
+    const ProgramOutput output =
+        RunProgram(With({"plan"}, each.arguments), world);
+    EXPECT_EQ(output.status, 3);
+    EXPECT_EQ(output.out, "");
+    EXPECT_FALSE(controller.plan_request().has_value());
+    for (const std::string& message : each.messages) {
+      EXPECT_THAT(output.err, HasSubstr(message));
+    }
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Mistakes, PlanMistakeTest,
-    testing::Values(BadCase{"UnknownHost",
-                            {"server9"},
-                            {Say("msg-host-not-in-spec", "server9", "")}},
-                    BadCase{"Namespace", {"--netns", "train-1"}, {"--netns: "}},
-                    BadCase{"UnknownStep",
-                            {"--only", "sysclt,link"},
-                            {"--" + Say("msg-plan-only", "sysclt",
-                                        Worded("did-you-mean", "sysctl")),
-                             "--only: \"link\" is not"}},
-                    BadCase{"NoFolder",
-                            {"--out", "/nonexistent/plan.json"},
-                            {"--out " + NoSuchFile("/nonexistent/plan.json")}},
-                    BadCase{"BothToStdout",
-                            {"--out", "-", "-o", "json"},
-                            {Say("msg-stdout-taken-twice")}},
-                    BadCase{"Everything",
-                            {"server7", "--netns", "pid:x", "--timeout", "y",
-                             "-o", "xml", "--color", "z"},
-                            {"server7", "--netns: ", "--timeout", "--output",
-                             "--color"}}),
-    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(PlanCommandTest, SaysWhyThereIsNoPlan) {
   ProgramWorld world = WorldWith(TwoHosts());

@@ -2,17 +2,15 @@
 // tests its common part with apply.
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/client/sample_plan.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::EndsWith, ::testing::HasSubstr, ::testing::Not;
 
 constexpr char kApply[] = "3fa2c4d5e6f70812";
 constexpr char kRollback[] = "77770000aaaabbbb";
@@ -104,32 +102,29 @@ struct ExitCase {
   const char* help;  // Words of the help about that status.
 };
 
-class RollbackExitTest : public testing::TestWithParam<ExitCase> {};
-
-TEST_P(RollbackExitTest, FollowsTheHosts) {
-  const bool well = GetParam().status == 0;
-  EXPECT_EQ(
-      RunProgram({"rollback", kApply, "--yes"},
-                 WorldWith(well ? ApplyReport::SUCCEEDED : ApplyReport::STOPPED,
-                           ResultOf("server0", GetParam().first),
-                           ResultOf("server1", ApplyResult::ROLLED_BACK)))
-          .status,
-      GetParam().status);
-  const std::string help = HelpOfStatus("rollback", GetParam().status);
-  EXPECT_THAT(help, HasSubstr(GetParam().help));
+TEST(RollbackExitTest, FollowsTheHosts) {
+  const ExitCase kExitCases[] = {
+      {"RolledBack", ApplyResult::ROLLED_BACK, 0, "ended as requested"},
+      {"Refused", ApplyResult::REFUSED, 1, "a host refused"},
+      {"NotAttached", ApplyResult::NOT_STARTED, 1, "is not attached"},
+      {"Residues", ApplyResult::ROLLED_BACK_WITH_RESIDUES, 1,
+       "could not restore"},
+      {"Lost", ApplyResult::LOST, 2, "a host is lost"}};
+  for (const ExitCase& each : kExitCases) {
+    SCOPED_TRACE(each.name);
+    const bool well = each.status == 0;
+    EXPECT_EQ(
+        RunProgram(
+            {"rollback", kApply, "--yes"},
+            WorldWith(well ? ApplyReport::SUCCEEDED : ApplyReport::STOPPED,
+                      ResultOf("server0", each.first),
+                      ResultOf("server1", ApplyResult::ROLLED_BACK)))
+            .status,
+        each.status);
+    const std::string help = HelpOfStatus("rollback", each.status);
+    EXPECT_THAT(help, HasSubstr(each.help));
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Ends, RollbackExitTest,
-    testing::Values(
-        ExitCase{"RolledBack", ApplyResult::ROLLED_BACK, 0,
-                 "ended as requested"},
-        ExitCase{"Refused", ApplyResult::REFUSED, 1, "a host refused"},
-        ExitCase{"NotAttached", ApplyResult::NOT_STARTED, 1, "is not attached"},
-        ExitCase{"Residues", ApplyResult::ROLLED_BACK_WITH_RESIDUES, 1,
-                 "could not restore"},
-        ExitCase{"Lost", ApplyResult::LOST, 2, "a host is lost"}),
-    [](const auto& info) { return std::string(info.param.name); });
 
 // The controller asks every host, whatever the results before.
 TEST(RollbackCommandTest, HelpDoesNotSayThatAFailedWaveStopsTheNext) {
@@ -169,11 +164,8 @@ TEST(RollbackCommandTest, HasNothingToTakeBackWhereNoHostIsApplied) {
 
 TEST(RollbackCommandTest, CtrlCCancelsTheRunAndTheSecondOneLeavesIt) {
   ProgramWorld world = GoodWorld();
-  CancelResponse cancelled;
-  cancelled.mutable_cancelled()->set_actor("ann");
-  cancelled.mutable_cancelled()->set_wave(1);
-  cancelled.set_waves(2);
-  cancelled.set_not_started(1);
+  auto cancelled = FromText<CancelResponse>(
+      R"(cancelled {actor: "ann" wave: 1} waves: 2 not_started: 1)");
   world.script.apply_events.resize(2);
   world.script.events_of_cancel = {EventOf(cancelled)};
   world.script.apply_hangs = true;

@@ -1,7 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/files/user_files.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/client/sample_plan.h"
@@ -9,10 +8,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::AllOf, ::testing::EndsWith, ::testing::HasSubstr,
+    ::testing::StartsWith;
 
 constexpr char kRun[] = "3fa2c4d5e6f70812";
 

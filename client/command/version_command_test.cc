@@ -2,16 +2,13 @@
 #include <fstream>
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::EndsWith, ::testing::HasSubstr, ::testing::StartsWith;
 
 constexpr char kOwn[] = "clusterctl 0.1.0 (protocol 2, report schema 2)\n";
 

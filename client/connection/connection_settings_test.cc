@@ -4,15 +4,12 @@
 #include "absl/strings/str_cat.h"
 #include "client/connection/connector.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/test_authority.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::Not;
 
 namespace fs = std::filesystem;
 

@@ -18,7 +18,6 @@
 #include "gmock/gmock.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
-#include "gtest/gtest.h"
 #include "proto/controller.grpc.pb.h"
 #include "tests/support/config/test_authority.h"
 #include "tests/support/wait/patience.h"
@@ -26,8 +25,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
+using ::testing::EndsWith, ::testing::HasSubstr;
 
 class SpecService final : public Controller::Service {
  public:

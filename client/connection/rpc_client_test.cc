@@ -8,15 +8,13 @@
 
 #include "config/identity/grpc_status.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::HasSubstr, ::testing::StartsWith;
 
 // What the controller says, as an error quotes it.
 std::string FromHead(const FindingValue& said) {

@@ -13,7 +13,6 @@
 #include "config/plan/settings.h"
 #include "config/words/message.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/sample_plan.h"
 
 namespace clusterd {

@@ -8,9 +8,9 @@
 #include "config/words/number_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 #include "tests/support/client/sample_plan.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -29,10 +29,9 @@ ApplyReport StoppedRun() {
                                 "step 2: Read-only file system");
   failed.add_residues("net.core.somaxconn is 128, was 4096");
   failed.add_forced("device 0 is used by python3 (pid 4711)");
-  StepOutcome& step = *failed.add_steps();
-  step.set_step(1);
-  step.set_state(StepOutcome::DONE);
-  step.set_detail("the file's mode was put back");
+  MergeText(
+      R"(steps {step: 1 state: DONE detail: "the file's mode was put back"})",
+      &failed);
   return ReportOf(
       ApplyReport::STOPPED,
       {failed, ResultOf("node1", ApplyResult::APPLIED),
@@ -145,10 +144,8 @@ TEST(ApplyTableTest, IsSafeForATerminal) {
   host.set_host("\x1b[2J");
   host.set_error("a\nb\x1b");
   host.set_residues(0, "\x1b");
-  report.set_actor("\x1b");
-  report.add_notes("\x1b");
-  report.set_run_id("\x1b");
-  report.set_apply_id("\x1b");
+  MergeText(R"(actor: "\x1b" notes: "\x1b" run_id: "\x1b" apply_id: "\x1b")",
+            &report);
   EXPECT_EQ(Printed(report).find('\x1b'), std::string::npos);
   EXPECT_EQ(ApplyShort(report).find('\x1b'), std::string::npos);
   EXPECT_EQ(HostEndLine(host, false, Utf8()).find('\x1b'), std::string::npos);

@@ -4,14 +4,13 @@
 #include "absl/strings/str_cat.h"
 #include "client/print/history_table.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 ReportDiff::Change& Add(ReportDiff* diff, const std::string& rule, State before,
                         State after, const std::string& host) {
@@ -27,13 +26,9 @@ ReportDiff::Change& Add(ReportDiff* diff, const std::string& rule, State before,
 }
 
 ReportDiff Sample() {
-  ReportDiff diff;
-  diff.set_before_run_id("aaaa");
-  diff.set_after_run_id("bbbb");
-  diff.set_before_at_ms(1735689600000);
-  diff.set_after_at_ms(1735689900000);
-  diff.set_before_verdict(WARN);
-  diff.set_after_verdict(FAIL);
+  auto diff = FromText<ReportDiff>(R"(
+      before_run_id: "aaaa" after_run_id: "bbbb" before_at_ms: 1735689600000
+      after_at_ms: 1735689900000 before_verdict: WARN after_verdict: FAIL)");
   Add(&diff, "link", PASS, FAIL, "node07").set_fix("look at the cable\nor not");
   Add(&diff, "mtu", WARN, PASS, "node08");
   Add(&diff, "gateway", FAIL, FAIL, "node09").set_fix("set it");

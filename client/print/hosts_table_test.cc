@@ -7,7 +7,6 @@
 #include "config/words/number_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 
 namespace clusterd {

@@ -9,64 +9,37 @@
 #include "config/words/subject_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 constexpr int64_t kNow = 1735689900000;  // 2025-01-01 00:05 UTC
 
-ClusterNow::ScheduleNow Nightly() {
-  ClusterNow::ScheduleNow schedule;
-  schedule.set_name("nightly");
-  schedule.set_next_at_ms(kNow + 60000);
-  Report& newest = *schedule.mutable_newest();
-  newest.set_run_id("bbbb");
-  newest.set_started_at_ms(kNow - 240000);
-  newest.set_verdict(FAIL);
-  newest.mutable_rule_counts()->set_fail(1);
-  newest.mutable_rule_counts()->set_pass(24);
-  newest.add_notes("hosts: 1 failed, 11 passed");
-  RuleResult& wrong = *schedule.add_wrong();
-  wrong.set_rule("link");
-  wrong.set_state(FAIL);
-  wrong.set_summary("node07 device 3");
-  wrong.add_findings()->set_observed("link is DOWN");
-  wrong.mutable_findings(0)->set_fix("look at the cable");
-  schedule.set_more_wrong(2);
-  ReportDiff& changes = *schedule.mutable_changes();
-  changes.set_before_at_ms(kNow - 24 * 3600000);
-  ReportDiff::Change& change = *changes.add_changes();
-  change.set_rule("link");
-  change.set_before(PASS);
-  change.set_after(FAIL);
-  change.set_observed("link is DOWN");
-  change.add_subjects()->set_host("node07");
-  return schedule;
-}
-
+// A minute before the next check; the last one was four minutes ago.
 ClusterNow Sample() {
-  ClusterNow now;
-  now.set_cluster("demo");
+  auto now = FromText<ClusterNow>(R"(
+      cluster: "demo" hosts_expected: 12 hosts_attached: 10 hosts_drifted: 1
+      hosts_in_maintenance: 2 hosts_unexpected: 3 away: "node07" away: "node08"
+      running: "apply 0123456789abcdef of ann"
+      pending {run_id: "0123456789abcdef"
+               confirmation {state: PENDING waits_for: "a person"
+                             deadline_ms: 1735690200000}}
+      schedules {
+        name: "nightly" next_at_ms: 1735689960000 more_wrong: 2
+        newest {run_id: "bbbb" started_at_ms: 1735689660000 verdict: FAIL
+                rule_counts {fail: 1 pass: 24}
+                notes: "hosts: 1 failed, 11 passed"}
+        wrong {rule: "link" state: FAIL summary: "node07 device 3"
+               findings {observed: "link is DOWN" fix: "look at the cable"}}
+        changes {before_at_ms: 1735603500000
+                 changes {rule: "link" before: PASS after: FAIL
+                          observed: "link is DOWN"
+                          subjects {host: "node07"}}}})");
   now.set_at_ms(kNow);
-  now.set_hosts_expected(12);
-  now.set_hosts_attached(10);
-  now.set_hosts_drifted(1);
-  now.set_hosts_in_maintenance(2);
-  now.set_hosts_unexpected(3);
-  now.add_away("node07");
-  now.add_away("node08");
-  now.add_running("apply 0123456789abcdef of ann");
-  ConfirmResponse& pending = *now.add_pending();
-  pending.set_run_id("0123456789abcdef");
-  pending.mutable_confirmation()->set_state(Confirmation::PENDING);
-  pending.mutable_confirmation()->set_deadline_ms(kNow + 300000);
-  pending.mutable_confirmation()->set_waits_for("a person");
-  *now.add_schedules() = Nightly();
   return now;
 }
 

@@ -9,16 +9,15 @@
 #include "config/words/number_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 #include "tests/support/client/sample_plan.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 std::string Printed(const ClusterPlan& plan, const Style& style = Utf8(),
                     bool verbose = false) {
@@ -39,13 +38,11 @@ std::vector<std::string> Nodes(int count) {
 ClusterPlan FoldedPlan() {
   ClusterPlan plan = SysctlPlan(Nodes(12));
   plan.mutable_hosts(11)->clear_steps();
-  BlockedChange& blocked = *plan.mutable_hosts(2)->add_blocked();
-  blocked.set_kind(CHANGE_DEVICE_ADDRESS);
-  blocked.add_devices(1);
-  blocked.add_devices(0);
-  blocked.set_what("gateway 10.0.0.254");
-  blocked.set_reason("it is outside 10.20.0.0/24");
-  blocked.set_fix("correct the gateway in cluster.yaml");
+  MergeText(R"(
+      blocked {kind: CHANGE_DEVICE_ADDRESS devices: [1, 0]
+               what: "gateway 10.0.0.254" reason: "it is outside 10.20.0.0/24"
+               fix: "correct the gateway in cluster.yaml"})",
+            plan.mutable_hosts(2));
   for (HostPlan& host : *plan.mutable_hosts()) {
     host.add_notes("host and container are one");
   }

@@ -5,15 +5,14 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/words.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
 CheckProgress Progress() {
-  CheckProgress progress;
-  progress.set_answered(1000);
-  progress.set_failed(2);
-  progress.set_pending(150);
+  auto progress =
+      FromText<CheckProgress>(R"(answered: 1000 failed: 2 pending: 150)");
   for (const char* host : {"node3", "node4", "node5"})
     progress.add_awaited(host);
   return progress;
@@ -46,11 +45,8 @@ TEST(ProgressTextTest, IsSafeForATerminal) {
 }
 
 TEST(ApplyProgressTextTest, SaysWhichWaveIsAtWork) {
-  ApplyProgress progress;
-  progress.set_wave(2);
-  progress.set_waves(5);
-  progress.set_done(40);
-  progress.set_pending(120);
+  auto progress =
+      FromText<ApplyProgress>(R"(wave: 2 waves: 5 done: 40 pending: 120)");
   EXPECT_EQ(ApplyProgressText(progress, true),
             Say("apply-progress", 2, 5, 40, 0, 120));
   for (const char* host : {"node3", "node4", "\x1b[2J"}) {
@@ -65,10 +61,7 @@ TEST(ProgressTextTest, SpeaksChinese) {
   const InLanguage chinese(Language::kChinese);
   EXPECT_EQ(ProgressText(Progress(), true),
             "1000 已应答，2 失败，150 待应答；等待 node[3-5] 等，另有 147 个");
-  ApplyProgress apply;
-  apply.set_wave(2);
-  apply.set_waves(5);
-  apply.add_at_work("node3");
+  auto apply = FromText<ApplyProgress>("wave: 2 waves: 5 at_work: 'node3'");
   EXPECT_EQ(ApplyProgressText(apply, true),
             "第 2 批（共 5 批）：0 完成，0 失败，0 待执行；正在执行 node3");
 }

@@ -16,7 +16,6 @@
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/message_differencer.h"
-#include "gtest/gtest.h"
 #include "pugixml.hpp"
 #include "tests/support/client/golden.h"
 
@@ -24,69 +23,35 @@ namespace clusterd {
 namespace {
 
 using google::protobuf::Value;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::HasSubstr, ::testing::Not, ::testing::StartsWith;
 using Lines = std::vector<std::string>;
 
 const char* const kReports[] = {"pass", "fail", "hostile", "job", "no_verdict"};
 
 // Texts with a special meaning in one of the formats.
-const char* const kEvilTexts[] = {
-    "a: b",
-    "# no comment",
-    " - item",
-    "-",
-    "- item",
-    "yes",
-    "No",
-    "null",
-    "~",
-    "1e3",
-    "0x10",
-    "017",
-    "1_000",
-    "12:30:45",
-    "2025-01-01",
-    ".inf",
-    ".5",
-    "true",
-    "y",
-    "",
-    " ",
-    "trailing ",
-    "two  spaces",
-    "tab\there",
-    "line\nbreak",
-    "cr\rlf\r\n",
-    "it's",
-    "say \"hi\"",
-    "back\\slash \\ud83d\\",
-    "---",
-    "...",
-    "&anchor",
-    "*alias*",
-    "!tag",
-    "%percent",
-    "@at",
-    "`tick``s`",
-    "{flow}",
-    "[flow, list]",
-    "a,b",
-    "? key",
-    "| literal",
-    "> folded",
-    "a #b",
-    "bell\a esc\x1b[31m del\x7f",
-    "\xc2\x85 nel \xc2\x9b",
-    "\u202edrow \u2028 \ufeff",
-    "caf\xc3\xa9 \xf0\x9f\x98\x80",
-    "\xf3\xa0\x80\x81\xf3\xa0\x81\x81 plane 14",
-    "<b>&amp;</b> ]]> '\"",
-    "[x](http://evil.example) ![i](http://evil.example/i.png)",
-    "<script>alert(1)</script> @all www.evil.example a@evil.example",
-    "cell | cell |\n|---|---|\n| row \\| end\\",
-    "_em_ *em* ~~gone~~ #1"};
+std::vector<std::string> EvilTexts() {
+  std::vector<std::string> texts = {
+      "a: b",       "# no comment", " - item",      "-",         "- item",
+      "yes",        "No",           "null",         "~",         "1e3",
+      "0x10",       "017",          "1_000",        "12:30:45",  "2025-01-01",
+      ".inf",       ".5",           "true",         "y",         "",
+      " ",          "trailing ",    "two  spaces",  "tab\there", "line\nbreak",
+      "cr\rlf\r\n", "it's",         "say \"hi\"",   "---",       "...",
+      "&anchor",    "*alias*",      "!tag",         "%percent",  "@at",
+      "`tick``s`",  "{flow}",       "[flow, list]", "a,b",       "? key",
+      "| literal",  "> folded",     "a #b"};
+  // Longer ones apart, since a list is as wide as its widest text.
+  texts.insert(
+      texts.end(),
+      {"back\\slash \\ud83d\\", "bell\a esc\x1b[31m del\x7f",
+       "\xc2\x85 nel \xc2\x9b", "\u202edrow \u2028 \ufeff",
+       "caf\xc3\xa9 \xf0\x9f\x98\x80",
+       "\xf3\xa0\x80\x81\xf3\xa0\x81\x81 plane 14", "<b>&amp;</b> ]]> '\"",
+       "[x](http://evil.example) ![i](http://evil.example/i.png)",
+       "<script>alert(1)</script> @all www.evil.example a@evil.example",
+       "cell | cell |\n|---|---|\n| row \\| end\\", "_em_ *em* ~~gone~~ #1"});
+  return texts;
+}
 
 // A report with this text wherever untrusted text may occur.
 Report ReportWith(const std::string& text) {
@@ -118,7 +83,7 @@ std::vector<Report> AllReports() {
   for (const char* name : kReports) {
     reports.push_back(GoldenMessage<Report>(absl::StrCat("reports/", name)));
   }
-  for (const char* text : kEvilTexts) reports.push_back(ReportWith(text));
+  for (const auto& text : EvilTexts()) reports.push_back(ReportWith(text));
   return reports;
 }
 
@@ -489,7 +454,7 @@ std::string WithoutCode(absl::string_view line) {
 }
 
 TEST(ReportMarkdownTest, QuotesEverythingThatAStrangerMayHaveSaid) {
-  for (const char* text : kEvilTexts) {
+  for (const std::string& text : EvilTexts()) {
     const std::string markdown =
         ReportMarkdown(ReportWith(text), /*verbose=*/true);
     int rows = 0;

@@ -1,7 +1,6 @@
 #include "client/recording/recording.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -9,10 +8,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::Each, ::testing::ElementsAre, ::testing::HasSubstr,
+    ::testing::Not;
 
 constexpr char kLldp[] =
     "Chassis ID TLV\n\tMAC: 00:11:22:33:44:55\nPort ID TLV\n"

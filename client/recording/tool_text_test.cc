@@ -1,13 +1,11 @@
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "client/recording/recording.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 std::string Hidden(const std::string& text) {
   NameMap names;

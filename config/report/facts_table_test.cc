@@ -5,13 +5,12 @@
 #include "config/words/fact_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 std::string Text(const HostFacts& facts) {
   std::ostringstream out;
@@ -20,17 +19,11 @@ std::string Text(const HostFacts& facts) {
 }
 
 TEST(FactsTableTest, PrintsValuesAndReasonsUnderTheirTitle) {
-  HostFacts facts;
-  facts.mutable_identity()->mutable_hostname()->set_value("server0");
-  facts.mutable_kernel()->mutable_somaxconn()->set_value(4096);
-  DeviceFacts* device = facts.add_devices();
-  device->set_id(5);
-  device->mutable_gateway()->mutable_missing()->set_reason(Missing::TIMED_OUT);
-  device->mutable_gateway()->mutable_missing()->set_detail("10s");
-  Ipv4Setting* setting =
-      device->mutable_address()->mutable_value()->add_settings();
-  setting->set_address("10.0.0.5");
-  setting->set_netmask("255.255.255.0");
+  auto facts = FromText<HostFacts>(R"(
+      identity {hostname {value: "server0"}} kernel {somaxconn {value: 4096}}
+      devices {id: 5 gateway {missing {reason: TIMED_OUT detail: "10s"}}
+      address {value {settings {address: "10.0.0.5"
+      netmask: "255.255.255.0"}}}})");
 
   const std::string text = Text(facts);
 
@@ -59,25 +52,15 @@ TEST(FactsTableTest, TellsAnEmptyValueFromWhatWasNotAskedFor) {
 }
 
 TEST(FactsTableTest, ShowsWhatALaunchMeets) {
-  HostFacts facts;
-  HostInterface* const interface =
-      facts.mutable_interfaces()->mutable_value()->add_interfaces();
-  interface->set_name("eth0");
-  interface->add_addresses("10.0.0.5");
+  auto facts = FromText<HostFacts>(
+      R"(interfaces {value {interfaces {name: "eth0" addresses: "10.0.0.5"}}})");
   facts.mutable_own_name()->mutable_value();
-  EnvironmentVariable* const variable =
-      facts.mutable_environment()->mutable_value()->add_variables();
-  variable->set_name("HCCL_IF_IP");
-  variable->set_value("10.0.0.5");
-  variable->set_file("/etc/environment");
-  variable->set_line(2);
-  facts.mutable_clock()->mutable_value()->set_ahead_at_most_ms(7);
-  FirewallZone* const zone = facts.mutable_firewalld()
-                                 ->mutable_other_zones()
-                                 ->mutable_value()
-                                 ->add_zones();
-  zone->set_name("docker");
-  zone->add_interfaces("docker0");
+  MergeText(R"(
+      environment {value {variables {name: "HCCL_IF_IP" value: "10.0.0.5"
+      file: "/etc/environment" line: 2}}} clock {value {ahead_at_most_ms: 7}}
+      firewalld {other_zones {value {zones {name: "docker"
+      interfaces: "docker0"}}}})",
+            &facts);
   const std::string text = Text(facts);
   EXPECT_THAT(text, HasSubstr("eth0 10.0.0.5, link down\n"));
   EXPECT_THAT(text, HasSubstr("resolves to no address\n"));

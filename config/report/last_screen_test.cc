@@ -14,7 +14,6 @@
 #include "config/words/terminal.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 #include "tests/support/config/judge_testing.h"
 

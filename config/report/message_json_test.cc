@@ -4,15 +4,13 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/message_differencer.h"
-#include "gtest/gtest.h"
 #include "proto/finding.pb.h"
 #include "tests/support/client/golden.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 void ExpectParsesTo(const Report& report, const std::string& json) {
   Report parsed;

@@ -12,13 +12,11 @@
 #include "config/words/terminal.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using ::testing::ElementsAre, ::testing::HasSubstr;
 
 RuleResult& Rule(Report& report, const std::string& name) {
   for (RuleResult& rule : *report.mutable_rules()) {

@@ -11,15 +11,12 @@
 #include "config/words/subject_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty,
+    ::testing::SizeIs;
 
 RuleResult& RuleOf(const std::string& name, Report* report) {
   for (RuleResult& rule : *report->mutable_rules()) {

@@ -17,7 +17,6 @@
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/message_differencer.h"
-#include "gtest/gtest.h"
 #include "proto/finding.pb.h"
 #include "tests/support/client/golden.h"
 
@@ -28,8 +27,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Struct;
 using google::protobuf::Value;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using ::testing::ElementsAre, ::testing::IsEmpty;
 using Fields = google::protobuf::Map<std::string, Value>;
 using Texts = std::vector<std::string>;
 

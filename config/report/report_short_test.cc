@@ -3,14 +3,12 @@
 #include "config/words/terminal.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/golden.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 TEST(ReportShortTest, NamesTheRootFirstAndMarksAPartialReport) {
   Report report = GoldenMessage<Report>("reports/fail");

@@ -2,7 +2,6 @@
 
 #include "config/values/version.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {

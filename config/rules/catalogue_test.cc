@@ -15,7 +15,6 @@
 #include "config/words/message.h"
 #include "config/words/state_word.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {

@@ -4,15 +4,12 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
 
 constexpr int64_t kApplied = 1700000000000;  // 2023-11-14 22:13:20 UTC.
 
@@ -150,13 +147,11 @@ TEST(CheckDriftTest, FoldsHostsAndDevicesThatAgree) {
       *DriftsOf(&cluster, host)->add_drifts() = drift;
     }
   }
-  const RuleResult result = cluster.Check("drift");
-  ASSERT_EQ(result.findings_size(), 1);
-  EXPECT_EQ(Who(result.findings(0)), "server0:3-4 server1:3-4");
-  EXPECT_EQ(Brief(result.findings(0)),
-            "drifted why=gateway is none, applied was 10.0.0.254, "
-            "applied=10.0.0.254, " +
-                ByAlice());
+  EXPECT_THAT(cluster.Check("drift"),
+              FindsOne("server0:3-4 server1:3-4",
+                       "drifted why=gateway is none, applied was 10.0.0.254, "
+                       "applied=10.0.0.254, " +
+                           ByAlice()));
 }
 
 TEST(CheckDriftTest, IsUnknownWhereTheHostCannotTell) {
@@ -164,15 +159,13 @@ TEST(CheckDriftTest, IsUnknownWhereTheHostCannotTell) {
   AppliedDrift untold = GatewayDrift(3);
   untold.set_now("unknown");
   *DriftsOf(&cluster, 1)->add_untold() = untold;
-  EXPECT_THAT(Lines(cluster.Check("drift")),
-              HasSubstr("UNKNOWN server1:3 unreadable why=gateway is unknown, "
-                        "applied was 10.0.0.254, " +
-                        Apply()));
+  EXPECT_THAT(cluster.Check("drift"),
+              Finds("UNKNOWN server1:3 unreadable why=gateway is unknown, "
+                    "applied was 10.0.0.254, " +
+                    Apply()));
   SetMissing(Missing::NOT_PERMITTED, "/var/lib/clusterd/apply",
              cluster.facts[0].mutable_drift());
-  EXPECT_THAT(Lines(cluster.Check("drift")),
-              HasSubstr("/var/lib/clusterd/apply"));
-  EXPECT_EQ(cluster.Check("drift").state(), UNKNOWN);
+  EXPECT_THAT(cluster.Check("drift"), IsUnknown("/var/lib/clusterd/apply"));
 }
 
 TEST(CheckDriftTest, PassesOnlyIfEveryHostKeepsARecord) {

@@ -2,15 +2,12 @@
 #include "absl/strings/str_replace.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
 
 void AddPort(uint32_t first, uint32_t last, const std::string& protocol,
              const std::string& source, AllowedFact* fact) {
@@ -42,8 +39,8 @@ TestCluster OpenPortsCluster(absl::string_view product = "atlas-training") {
 // The same with firewalld in place of ufw.
 TestCluster FirewalldCluster() {
   TestCluster cluster = OpenPortsCluster();
-  cluster.facts[0].mutable_ufw()->mutable_active()->set_value(false);
-  cluster.facts[0].mutable_firewalld()->mutable_active()->set_value(true);
+  cluster.Set(
+      0, R"(ufw {active {value: false}} firewalld {active {value: true}})");
   return cluster;
 }
 
@@ -64,12 +61,10 @@ std::string UfwIsShut(const std::string& shut, const std::string& ports,
 // The commands that let both hosts into firewalld.
 std::string FirewalldFix(const char* zone = "") {
   const auto rule = [&](const char* peer) {
-    return absl::StrCat("firewall-cmd --permanent ", zone,
-                        "--add-rich-rule='rule family=\"ipv4\" source "
-                        "address=\"",
-                        peer,
-                        "\" port port=\"60000-60031\" protocol=\"tcp\" "
-                        "accept'");
+    return absl::StrCat(
+        "firewall-cmd --permanent ", zone,
+        "--add-rich-rule='rule family=\"ipv4\" source address=\"", peer,
+        "\" port port=\"60000-60031\" protocol=\"tcp\" accept'");
   };
   return absl::StrCat(rule("172.16.0.1"), " && ", rule("172.16.0.2"));
 }
@@ -83,8 +78,8 @@ TEST(CheckFirewallTest, FailsForAnActiveFirewallOfEitherKind) {
       "FAIL server0 is-active firewall=ufw, fix=ufw disable\nFAIL server1 "
       "is-active firewall=firewalld, fix=systemctl disable --now firewalld\n");
   cluster.facts[0].mutable_firewalld()->mutable_active()->set_value(true);
-  EXPECT_THAT(Lines(cluster.Check("firewall")),
-              HasSubstr("FAIL server0 server1 is-active firewall=firewalld, "));
+  EXPECT_THAT(cluster.Check("firewall"),
+              Finds("FAIL server0 server1 is-active firewall=firewalld, "));
 }
 
 TEST(CheckFirewallTest, WarnsOfOneThatStartsAtBoot) {
@@ -95,8 +90,7 @@ TEST(CheckFirewallTest, WarnsOfOneThatStartsAtBoot) {
     host.mutable_ufw()->mutable_installed()->set_value(false);
   }
   EXPECT_EQ(cluster.Check("firewall").state(), PASS);
-  cluster.facts[0].mutable_firewalld()->mutable_enabled_at_boot()->set_value(
-      true);
+  cluster.Set(0, "firewalld {enabled_at_boot {value: true}}");
   EXPECT_EQ(Lines(cluster.Check("firewall")),
             "WARN server0 starts-at-boot firewall=firewalld, fix=systemctl "
             "disable --now firewalld\n");
@@ -115,11 +109,10 @@ TEST(CheckFirewallTest, RuleThatMayDropIsAWarning) {
   for (const char* ports : {"60000-60031", "60003", ""}) {
     TestCluster cluster;
     AddDropRule(ports, &cluster.facts[1]);
-    const RuleResult result = cluster.Check("firewall");
-    EXPECT_EQ(result.state(), WARN) << ports;
-    EXPECT_THAT(Lines(result),
-                HasSubstr("WARN server1 rule-not-understood rule=\"-A INPUT -p "
-                          "tcp -j DROP\", ports=60000-60031"));
+    EXPECT_THAT(cluster.Check("firewall"),
+                Warns("WARN server1 rule-not-understood rule=\"-A INPUT -p tcp "
+                      "-j DROP\", ports=60000-60031"))
+        << ports;
   }
 }
 
@@ -127,11 +120,9 @@ TEST(CheckFirewallTest, PolicyThatSurelyDropsNeededPortsFails) {
   TestCluster cluster;
   DropRule* const rule = AddDropRule("", &cluster.facts[1]);
   rule->set_surely_ports("0-21,23-60015");
-  const RuleResult result = cluster.Check("firewall");
-  EXPECT_EQ(result.state(), FAIL);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("rule-drops rule=\"-A INPUT -p tcp -j DROP\", "
-                        "ports=60000-60031, dropped=60000-60015"));
+  EXPECT_THAT(cluster.Check("firewall"),
+              Fails("rule-drops rule=\"-A INPUT -p tcp -j DROP\", "
+                    "ports=60000-60031, dropped=60000-60015"));
   rule->set_surely_ports("0-21");
   EXPECT_EQ(cluster.Check("firewall").state(), WARN);
 }
@@ -152,12 +143,10 @@ TEST(CheckFirewallTest, PortsOfNewerCannThatARuleDropsAreAWarning) {
   TestCluster cluster = ClusterOfUnknownCann();
   DropRule* const rule = AddDropRule("", &cluster.facts[1]);
   rule->set_surely_ports("0-21,23-59999,60016-65535");
-  const RuleResult result = cluster.Check("firewall");
-  EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("rule-drops rule=\"-A INPUT -p tcp -j DROP\", "
-                        "ports=60000-60031, dropped=60016-60031, perhaps=" +
-                        Say("perhaps-by-cann")));
+  EXPECT_THAT(cluster.Check("firewall"),
+              Warns("rule-drops rule=\"-A INPUT -p tcp -j DROP\", "
+                    "ports=60000-60031, dropped=60016-60031, perhaps=" +
+                    Say("perhaps-by-cann")));
   rule->set_surely_ports("0-21,23-60000,60016-65535");
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
   // The rendezvous port is certain for any CANN.
@@ -198,11 +187,10 @@ TEST(CheckFirewallTest, IsUnknownForEveryStateThatCannotBeRead) {
     BoolFact* facts[] = {ufw->mutable_installed(), ufw->mutable_active(),
                          ufw->mutable_enabled_at_boot()};
     SetMissing(Missing::NOT_PERMITTED, "ufw status", facts[part]);
-    const RuleResult result = cluster.Check("firewall");
-    EXPECT_EQ(result.state(), UNKNOWN) << part;
-    EXPECT_THAT(Lines(result),
-                HasSubstr(Say("why-with-detail", Say("why-not-permitted"),
-                              "ufw status")));
+    EXPECT_THAT(cluster.Check("firewall"),
+                IsUnknown(Say("why-with-detail", Say("why-not-permitted"),
+                              "ufw status")))
+        << part;
     // The other one is still reported.
     cluster.facts[0].mutable_firewalld()->mutable_active()->set_value(true);
     EXPECT_EQ(cluster.Check("firewall").state(), FAIL) << part;
@@ -213,12 +201,10 @@ TEST(CheckFirewallOpenPortsTest, FailsWithTheCommandsThatOpen) {
   EXPECT_EQ(Lines(OpenPortsCluster().Check("firewall")),
             "FAIL server0 " + UfwIsShut("60000-60031", "60000-60031"));
   TestCluster cluster = FirewalldCluster();
-  cluster.spec.set_ssh_port(2222);
-  EXPECT_THAT(
-      Lines(cluster.Check("firewall")),
-      AllOf(HasSubstr("source address=\"172.16.0.2\" port "
-                      "port=\"60000-60031\" protocol=\"tcp\" accept'"),
-            HasSubstr("port=\"2222\""), HasSubstr("&& firewall-cmd --reload")));
+  EXPECT_THAT(cluster.SetSpec("ssh_port: 2222").Check("firewall"),
+              Finds("source address=\"172.16.0.2\" port port=\"60000-60031\" "
+                    "protocol=\"tcp\" accept'",
+                    "port=\"2222\"", "&& firewall-cmd --reload"));
 }
 
 TEST(CheckFirewallOpenPortsTest, PassesWhenEveryOtherHostGetsIn) {
@@ -252,8 +238,7 @@ TEST(CheckFirewallOpenPortsTest, PortsOfNewerCannThatAreShutAreAWarning) {
   EXPECT_EQ(Lines(cluster.Check("firewall")),
             "WARN server0 " + UfwIsShut("60016-60031", "60000-60031",
                                         Say("perhaps-by-cann")));
-  cluster.spec.set_ssh_port(2222);
-  EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
+  EXPECT_EQ(cluster.SetSpec("ssh_port: 2222").Check("firewall").state(), FAIL);
   cluster.spec.clear_ssh_port();
   cluster.facts[0].mutable_versions()->mutable_cann()->set_value("8.2.RC1");
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
@@ -277,15 +262,13 @@ TEST(CheckFirewallOpenPortsTest, PortsThatTheKernelChoosesAreAWarning) {
   FirewallFacts* const ufw = cluster.facts[0].mutable_ufw();
   Allow(60000, 60031, "", ufw);
   cluster.SetInLogins(0, "HCCL_HOST_SOCKET_PORT_RANGE", "auto");
-  const RuleResult result = cluster.Check("firewall");
-  EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result),
-              HasSubstr("WARN server0 shut state=ufw is active, shut=TCP "
-                        "32768-59999,60032-60999 from 172.16.0.2; " +
-                        Say("kernel-chooses-ports",
-                            " among them (HCCL_HOST_SOCKET_PORT_RANGE is auto "
-                            "in /etc/environment:1)") +
-                        ", ports=32768-60999, fix="));
+  EXPECT_THAT(cluster.Check("firewall"),
+              Warns("WARN server0 shut state=ufw is active, shut=TCP "
+                    "32768-59999,60032-60999 from 172.16.0.2; " +
+                    Say("kernel-chooses-ports",
+                        " among them (HCCL_HOST_SOCKET_PORT_RANGE is auto in "
+                        "/etc/environment:1)") +
+                    ", ports=32768-60999, fix="));
   Allow(32768, 60999, "", ufw);
   EXPECT_EQ(cluster.Check("firewall").state(), PASS);
   // A port that the job surely needs fails.
@@ -297,10 +280,9 @@ TEST(CheckFirewallTest, RuleThatDropsWhatTheKernelChoosesIsAWarning) {
   TestCluster cluster("atlas-a2");
   cluster.SetInLogins(1, "HCCL_HOST_SOCKET_PORT_RANGE", "auto");
   AddDropRule("", &cluster.facts[1])->set_surely_ports("0-21,23-65535");
-  const RuleResult result = cluster.Check("firewall");
-  EXPECT_EQ(result.state(), WARN);
-  EXPECT_THAT(Lines(result), AllOf(HasSubstr("WARN server1 rule-drops rule="),
-                                   HasSubstr("dropped=32768-60999, perhaps=")));
+  EXPECT_THAT(
+      cluster.Check("firewall"),
+      Warns("WARN server1 rule-drops rule=", "dropped=32768-60999, perhaps="));
 }
 
 TEST(CheckFirewallTest, PortsThatOnlyAShellKnowsAreUnknown) {
@@ -323,7 +305,7 @@ TEST(CheckFirewallOpenPortsTest, NamesTheHostBetweenTwoAllowedOnes) {
   ufw->mutable_active()->set_value(true);
   Allow(1, 65535, "172.16.0.2", ufw);
   Allow(1, 65535, "172.16.0.4", ufw);
-  EXPECT_THAT(Lines(cluster.Check("firewall")), HasSubstr("from 172.16.0.3"));
+  EXPECT_THAT(cluster.Check("firewall"), Finds("from 172.16.0.3"));
 }
 
 // Sixteen servers in two ranges: the smallest subnet of all is 0.0.0.0/0.
@@ -334,8 +316,7 @@ TEST(CheckFirewallOpenPortsTest, FixNamesTheExactBlocksOfTwoRanges) {
     cluster.spec.mutable_servers(i)->set_address(
         absl::StrCat(i < 8 ? "10.0.0." : "192.168.7.", 16 + i % 8));
   }
-  FirewallFacts* const firewalld = cluster.facts[0].mutable_firewalld();
-  firewalld->mutable_active()->set_value(true);
+  cluster.Set(0, "firewalld {active {value: true}}");
   const std::string fix = cluster.Check("firewall").findings(0).fix();
   EXPECT_THAT(fix, HasSubstr("source address=\"10.0.0.16/29\" port"));
   EXPECT_THAT(fix, HasSubstr("source address=\"192.168.7.16/29\" port"));
@@ -363,15 +344,9 @@ TEST(CheckFirewallOpenPortsTest, FixIsALoopOverManyBlocksAndThenThePlan) {
 // Two zones with interfaces; eth0 has the host's address.
 TestCluster ZonesCluster() {
   TestCluster cluster = FirewalldCluster();
-  FirewallZone* const zone = cluster.facts[0]
-                                 .mutable_firewalld()
-                                 ->mutable_other_zones()
-                                 ->mutable_value()
-                                 ->add_zones();
-  zone->set_name("docker");
-  zone->add_interfaces("docker0");
-  zone->mutable_allowed()->mutable_value();
-  zone->mutable_allowed_permanently()->mutable_value();
+  cluster.Set(0, R"(firewalld {other_zones {value {zones {
+      name: "docker" interfaces: "docker0" allowed {value {}}
+      allowed_permanently {value {}}}}}})");
   return cluster;
 }
 
@@ -419,9 +394,8 @@ TEST(CheckFirewalldZonesTest, AddressOnNoInterfaceIsUnknown) {
   TestCluster cluster = ZonesCluster();
   LetIn(cluster.facts[0].mutable_firewalld()->mutable_allowed());
   cluster.facts[0].mutable_interfaces()->mutable_value()->clear_interfaces();
-  const RuleResult result = cluster.Check("firewall");
-  EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result), HasSubstr("zone-unclear address=172.16.0.1"));
+  EXPECT_THAT(cluster.Check("firewall"),
+              IsUnknown("zone-unclear address=172.16.0.1"));
 }
 
 TEST(CheckFirewallOpenPortsTest, DoesNotGuessWhatASourceInWordsMeans) {
@@ -430,9 +404,7 @@ TEST(CheckFirewallOpenPortsTest, DoesNotGuessWhatASourceInWordsMeans) {
   Allow(60000, 60031, "fd00::/8", cluster.facts[0].mutable_ufw());
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
   Allow(60000, 60031, "ipset:cluster", cluster.facts[0].mutable_ufw());
-  const RuleResult result = cluster.Check("firewall");
-  EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result), HasSubstr("\"ipset:cluster\""));
+  EXPECT_THAT(cluster.Check("firewall"), IsUnknown("\"ipset:cluster\""));
 }
 
 TEST(CheckFirewalldZonesTest, SourcesOfOtherZonesCountByThePeersInThem) {
@@ -464,10 +436,10 @@ TEST(CheckFirewallOpenPortsTest, IsUnknownWithoutTheRulesOrAnAddress) {
   TestCluster cluster = OpenPortsCluster();
   SetMissing(Missing::UNREADABLE, "line 4",
              cluster.facts[0].mutable_ufw()->mutable_allowed());
-  EXPECT_THAT(Lines(cluster.Check("firewall")),
-              HasSubstr("UNKNOWN server0 not-known what=rules of ufw, "
-                        "reason=not understood: line 4, how-to-learn=" +
-                        Say("learn-unreadable")));
+  EXPECT_THAT(cluster.Check("firewall"),
+              Finds("UNKNOWN server0 not-known what=rules of ufw, reason=not "
+                    "understood: line 4, how-to-learn=" +
+                    Say("learn-unreadable")));
   TestCluster nameless = OpenPortsCluster();
   nameless.spec.mutable_servers(1)->clear_address();
   Allow(60000, 60031, "172.16.0.1", nameless.facts[0].mutable_ufw());
@@ -504,11 +476,11 @@ TEST(CheckFirewalldStoredTest, IsUnknownWithoutTheStoredRules) {
   // Ports closed now fail, even if they are stored as open.
   EXPECT_EQ(cluster.Check("firewall").state(), FAIL);
   Allow(60000, 60031, "", firewalld);
-  EXPECT_THAT(Lines(cluster.Check("firewall")),
-              HasSubstr("UNKNOWN server0 not-known what=" +
-                        Say("firewall-permanent-rules", "firewalld") +
-                        ", reason=timed out: no answer in 10s, how-to-learn=" +
-                        Say("learn-timed-out")));
+  EXPECT_THAT(cluster.Check("firewall"),
+              Finds("UNKNOWN server0 not-known what=" +
+                    Say("firewall-permanent-rules", "firewalld") +
+                    ", reason=timed out: no answer in 10s, how-to-learn=" +
+                    Say("learn-timed-out")));
   // Nothing of the kind is asked about ufw.
   TestCluster other = OpenPortsCluster();
   FirewallFacts* ufw = other.facts[0].mutable_ufw();

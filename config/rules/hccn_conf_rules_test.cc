@@ -3,16 +3,13 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not,
+    ::testing::StartsWith;
 
 HccnConf* ConfOf(int host, TestCluster* cluster) {
   return cluster->facts[host].mutable_hccn_conf()->mutable_value();
@@ -43,19 +40,15 @@ TEST(CheckHccnConfTest, FailsWithoutTheFile) {
   HccnConfFact* const conf = cluster.facts[0].mutable_hccn_conf();
   SetMissing(Missing::ABSENT, "/etc/hccn.conf", conf);
   const RuleResult result = cluster.Check("hccn-conf");
-  EXPECT_THAT(
-      Lines(result),
-      HasSubstr("FAIL server0 absent why=does not exist: /etc/hccn.conf"));
+  EXPECT_THAT(result,
+              Finds("FAIL server0 absent why=does not exist: /etc/hccn.conf"));
   EXPECT_THAT(result.findings(0).fix(), HasSubstr("install -m 0644 /dev"));
   SetMissing(Missing::UNREADABLE, "is a directory", conf);
-  EXPECT_EQ(cluster.Check("hccn-conf").state(), FAIL);
-  EXPECT_THAT(Lines(cluster.Check("hccn-conf")), HasSubstr("is a directory"));
+  EXPECT_THAT(cluster.Check("hccn-conf"), Fails("is a directory"));
   SetMissing(Missing::NOT_PERMITTED, "mode 0640", conf);
   cluster.facts[1].clear_hccn_conf();
-  EXPECT_EQ(cluster.Check("hccn-conf").state(), UNKNOWN);
-  EXPECT_THAT(Lines(cluster.Check("hccn-conf")),
-              AllOf(HasSubstr("not permitted: mode 0640"),
-                    HasSubstr(Say("why-not-asked"))));
+  EXPECT_THAT(cluster.Check("hccn-conf"),
+              IsUnknown("not permitted: mode 0640", Say("why-not-asked")));
 }
 
 TEST(CheckHccnConfTest, ExplainsEveryKindOfProblemInItsOwnWords) {
@@ -126,8 +119,9 @@ TEST(CheckHccnConfTest, NamesTheOneDeviceThatALineBreaks) {
   EXPECT_EQ(cluster.Check("hccn-conf").state(), PASS);
   AddBadLine("ip_route", 3, "x", ConfOf(0, &cluster));
   EXPECT_THAT(
-      Lines(cluster.Check("hccn-conf")),
-      StartsWith("FAIL server0:3 bad-address line=99, text=\"ip_route_3=x\""));
+      cluster.Check("hccn-conf"),
+      Finds(StartsWith(
+          "FAIL server0:3 bad-address line=99, text=\"ip_route_3=x\"")));
 }
 
 TEST(CheckHccnConfTest, LetsTheToolRewriteABadValueThatIsPlanned) {
@@ -158,8 +152,7 @@ TEST(CheckHccnConfTest, IsUnknownWhereTheRecoveryIsNotKnown) {
   EXPECT_EQ(cluster.Check("hccn-conf").state(), PASS);
   SetMissing(Missing::UNREADABLE, "`hccn_tool -i 3 -cfg status`: unknown",
              recovery);
-  EXPECT_EQ(cluster.Check("hccn-conf").state(), UNKNOWN);
-  EXPECT_THAT(Lines(cluster.Check("hccn-conf")), HasSubstr("-cfg status"));
+  EXPECT_THAT(cluster.Check("hccn-conf"), IsUnknown("-cfg status"));
   recovery->Clear();
   EXPECT_EQ(cluster.Check("hccn-conf").state(), UNKNOWN);
   recovery->set_value(RecoveryFact::START);
@@ -296,8 +289,8 @@ TEST(CheckDeviceIpPersistentTest, FailsForAStaleAddressInTheFile) {
   // The live address is kept where none is planned.
   cluster.PlanAddress(0, 3, "", "");
   Erase("address", 3, ConfOf(0, &cluster));
-  EXPECT_THAT(Lines(cluster.Check("device-ip-persistent")),
-              HasSubstr(AddressLineIs("no address_3")));
+  EXPECT_THAT(cluster.Check("device-ip-persistent"),
+              Finds(AddressLineIs("no address_3")));
   SetMissing(Missing::ABSENT, "", cluster.facts[0].mutable_hccn_conf());
   const RuleResult unknown = cluster.Check("device-ip-persistent");
   EXPECT_EQ(unknown.state(), UNKNOWN);
@@ -318,9 +311,8 @@ TEST(CheckDeviceIpPersistentTest, FailsWhenTheFileHasNoAddressOrNoMask) {
   for (const char* key : {"address", "netmask"}) {
     TestCluster cluster;
     Erase(key, 3, ConfOf(0, &cluster));
-    const RuleResult result = cluster.Check("device-ip-persistent");
-    EXPECT_EQ(result.state(), FAIL);
-    EXPECT_THAT(Lines(result), HasSubstr(std::string("no ") + key + "_3"));
+    EXPECT_THAT(cluster.Check("device-ip-persistent"),
+                Fails(std::string("no ") + key + "_3"));
   }
 }
 
@@ -368,9 +360,9 @@ TEST(CheckGatewayPersistentTest, WarnsOfAGatewayThatTheFileDoesNotHave) {
 TEST(CheckGatewayPersistentTest, WarnsOfAGatewayThatOnlyTheFileHas) {
   TestCluster cluster = UnplannedCluster();
   cluster.device(0, 3).mutable_gateway()->set_value("");
-  EXPECT_THAT(Lines(cluster.Check("gateway-persistent")),
-              HasSubstr("WARN server0:3 stored-alone kind=gateway, "
-                        "in-file=192.168.103.254, line=18"));
+  EXPECT_THAT(cluster.Check("gateway-persistent"),
+              Finds("WARN server0:3 stored-alone kind=gateway, "
+                    "in-file=192.168.103.254, line=18"));
   Erase("gateway", 3, ConfOf(0, &cluster));
   EXPECT_EQ(cluster.Check("gateway-persistent").state(), PASS);
 }
@@ -412,9 +404,8 @@ TEST(CheckDeviceIpPersistentTest, DhcpOfAPlannedDeviceIsSaidWhateverTheValue) {
     TestCluster cluster;
     AddLine("udhcpc_enable", 3, value, ConfOf(1, &cluster));
     const RuleResult result = cluster.Check("device-ip-persistent");
-    ASSERT_EQ(result.findings_size(), 1) << Lines(result);
-    EXPECT_EQ(result.state(), WARN);
-    EXPECT_EQ(Who(result.findings(0)), "server1:3");
+    ASSERT_THAT(result,
+                testing::AllOf(Warns(), FindsOne("server1:3", testing::_)));
     EXPECT_EQ(Lines(result),
               absl::StrCat("WARN server1:3 planned-by-dhcp value=\"", value,
                            "\", planned=192.168.103.3/24\n"));
@@ -422,8 +413,8 @@ TEST(CheckDeviceIpPersistentTest, DhcpOfAPlannedDeviceIsSaidWhateverTheValue) {
     EXPECT_FALSE(result.findings(0).fixed_by_plan());
     // The same if the device has no address.
     cluster.device(1, 3).mutable_address()->mutable_value()->clear_settings();
-    EXPECT_THAT(Lines(cluster.Check("device-ip-persistent")),
-                HasSubstr("WARN server1:3 planned-by-dhcp "));
+    EXPECT_THAT(cluster.Check("device-ip-persistent"),
+                Finds("WARN server1:3 planned-by-dhcp "));
   }
 }
 
@@ -455,7 +446,7 @@ TEST(CheckDetectAddressPersistentTest, DoesNotGuessWhatAnAscend950Stores) {
     const RuleResult result = cluster.Check(rule);
     EXPECT_EQ(result.state(), UNKNOWN) << rule;
     EXPECT_EQ(Who(result.findings(0)), "server0:3");
-    EXPECT_THAT(Lines(result), HasSubstr(Say("recovery-classic-only")));
+    EXPECT_THAT(result, Finds(Say("recovery-classic-only")));
   }
 }
 
@@ -464,30 +455,21 @@ struct StoredCase {
   const char* key;
   const char* stored;   // The file's form of `change`.
   const char* another;  // A value that the tool takes, too.
-  void (*change)(DeviceFacts* device);
+  const char* change;
   const char* kind;   // The finding's name for it.
   const char* value;  // The finding's.
 };
 
 constexpr StoredCase kStored[] = {
-    {"mtu-persistent", "mtu", "4200", "1500",
-     [](DeviceFacts* device) { device->mutable_mtu()->set_value(4200); }, "MTU",
+    {"mtu-persistent", "mtu", "4200", "1500", "mtu {value: 4200}", "MTU",
      "command=-mtu -s size 4200"},
     {"pfc-persistent", "bitmap", "0,0,0,0,1,0,0,0", "0,0,0,1,0,0,0,0",
-     [](DeviceFacts* device) {
-       device->mutable_pfc()->set_value("0,0,0,0,1,0,0,0");
-     },
-     "PFC", "command=-pfc -s bitmap 0,0,0,0,1,0,0,0"},
+     "pfc {value: '0,0,0,0,1,0,0,0'}", "PFC",
+     "command=-pfc -s bitmap 0,0,0,0,1,0,0,0"},
     {"dscp-persistent", "dscp_tc", "46:2,33:1,", "33:1,",
-     [](DeviceFacts* device) {
-       device->mutable_dscp_to_tc()->set_value("33:1,46:2");
-     },
-     "DSCP to TC", "33:1,46:2"},
+     "dscp_to_tc {value: '33:1,46:2'}", "DSCP to TC", "33:1,46:2"},
     {"roce-port-persistent", "roce_port", "4791", "-1",
-     [](DeviceFacts* device) {
-       device->mutable_roce_port()->set_value("4791");
-     },
-     "RoCE port", "command=-udp -s port 4791"},
+     "roce_port {value: '4791'}", "RoCE port", "command=-udp -s port 4791"},
 };
 
 TEST(CheckStoredSettingTest, WarnsWhereTheNextBootBringsAnotherValue) {
@@ -495,18 +477,14 @@ TEST(CheckStoredSettingTest, WarnsWhereTheNextBootBringsAnotherValue) {
     SCOPED_TRACE(each.rule);
     TestCluster cluster;
     EXPECT_EQ(cluster.Check(each.rule).state(), PASS);
-    each.change(&cluster.device(0, 3));
-    const RuleResult lost = cluster.Check(each.rule);
-    EXPECT_EQ(lost.state(), WARN);
-    EXPECT_THAT(Lines(lost), StartsWith("WARN server0:3 "));
-    EXPECT_THAT(Lines(lost), HasSubstr(each.value));
-    EXPECT_THAT(Lines(lost),
-                HasSubstr(absl::StrCat("not-stored kind=", each.kind,
-                                       ", in-file=no ", each.key, "_3, ")));
+    EXPECT_THAT(cluster.Set(0, 3, each.change).Check(each.rule),
+                Warns(StartsWith("WARN server0:3 "), each.value,
+                      absl::StrCat("not-stored kind=", each.kind,
+                                   ", in-file=no ", each.key, "_3, ")));
     AddLine(each.key, 3, each.another, ConfOf(0, &cluster));
-    EXPECT_THAT(Lines(cluster.Check(each.rule)),
-                HasSubstr(absl::StrCat("in-file=", each.key,
-                                       "_3=", each.another, " (line 0), ")));
+    EXPECT_THAT(cluster.Check(each.rule),
+                Finds(absl::StrCat("in-file=", each.key, "_3=", each.another,
+                                   " (line 0), ")));
     SetInFile(each.key, each.stored, &cluster);
     EXPECT_EQ(cluster.Check(each.rule).state(), PASS)
         << Lines(cluster.Check(each.rule));
@@ -517,9 +495,9 @@ TEST(CheckTlsPersistentTest, JudgesALineThatSaysAnother) {
   TestCluster cluster;
   EXPECT_EQ(cluster.Check("tls-persistent").state(), PASS);
   SetInFile("tls_enable", "1", &cluster);
-  EXPECT_THAT(Lines(cluster.Check("tls-persistent")),
-              HasSubstr("not-stored kind=TLS, in-file=tls_enable_3=1 (line "
-                        "20), live=off, wanted=off, command=-tls -s enable 0"));
+  EXPECT_THAT(cluster.Check("tls-persistent"),
+              Finds("not-stored kind=TLS, in-file=tls_enable_3=1 (line "
+                    "20), live=off, wanted=off, command=-tls -s enable 0"));
   // The tool reads a number.
   for (const auto& [stored, state] :
        {std::pair("00", PASS), std::pair("+0", PASS), std::pair("01", WARN)}) {
@@ -530,10 +508,9 @@ TEST(CheckTlsPersistentTest, JudgesALineThatSaysAnother) {
   EXPECT_EQ(cluster.Check("tls-persistent").state(), PASS);
   // Without a line the next boot leaves it off.
   cluster.device(0, 3).mutable_tls()->mutable_value()->set_enabled(true);
-  EXPECT_EQ(cluster.Check("tls-persistent").state(), WARN);
-  EXPECT_THAT(Lines(cluster.Check("tls-persistent")),
-              HasSubstr("not-stored kind=TLS, in-file=no tls_enable_3, "
-                        "live=on, wanted=on, command=-tls -s enable 1"));
+  EXPECT_THAT(cluster.Check("tls-persistent"),
+              Warns("not-stored kind=TLS, in-file=no tls_enable_3, "
+                    "live=on, wanted=on, command=-tls -s enable 1"));
 }
 
 TEST(CheckRocePortPersistentTest, ReadsTheModeThatChoosesPorts) {

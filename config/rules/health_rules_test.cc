@@ -5,14 +5,12 @@
 #include "config/rules/finding_words.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 ChipHealth* Health(TestCluster& cluster, int host, int device) {
   return cluster.device(host, device).mutable_health()->mutable_value();
@@ -49,19 +47,15 @@ TEST(CheckDeviceMemoryTest, WarnsOfMemoryThatNoProcessHas) {
   SetMemory(cluster, 4095);
   EXPECT_EQ(cluster.Check("device-memory").state(), PASS);
   SetMemory(cluster, 30710);
-  EXPECT_THAT(Lines(cluster.Check("device-memory")),
-              HasSubstr("WARN server0:3 left used=30710, total=65536"));
+  EXPECT_THAT(cluster.Check("device-memory"),
+              Finds("WARN server0:3 left used=30710, total=65536"));
   // One that npu-smi lists, or that has the device open.
   DeviceMemory& memory =
       *cluster.device(0, 3).mutable_memory()->mutable_value();
   memory.add_pids(6277);
   EXPECT_EQ(cluster.Check("device-memory").state(), PASS);
   memory.clear_pids();
-  NpuProcess* const process = cluster.facts[0]
-                                  .mutable_npu_processes()
-                                  ->mutable_value()
-                                  ->add_processes();
-  process->add_devices(3);
+  cluster.Set(0, "npu_processes {value {processes {devices: 3}}}");
   EXPECT_EQ(cluster.Check("device-memory").state(), PASS);
   // Processes are not seen.
   SetMissing(Missing::NOT_SUPPORTED, "container",
@@ -88,9 +82,9 @@ TEST(CheckDeviceHealthTest, JudgesEveryLevelOfTheVendorsTable) {
     TestCluster cluster;
     // The tool reports OK if it could read no code in time.
     Health(cluster, 0, 3)->add_error_codes(test_case.code);
-    const RuleResult result = cluster.Check("device-health");
-    EXPECT_EQ(result.state(), test_case.state) << test_case.code;
-    EXPECT_THAT(Lines(result), HasSubstr(test_case.text));
+    EXPECT_THAT(cluster.Check("device-health"),
+                Gives(test_case.state, test_case.text))
+        << test_case.code;
   }
 }
 
@@ -132,15 +126,14 @@ TEST(CheckDeviceHealthTest, SaysOneFaultOnce) {
   Health(cluster, 0, 3)->set_information("isolated rows full");
   const RuleResult result = cluster.Check("device-health");
   EXPECT_EQ(result.findings_size(), 1) << Lines(result);
-  EXPECT_THAT(
-      Lines(result),
-      HasSubstr("separate-npu codes=80E18402, words=: isolated rows full"));
+  EXPECT_THAT(result,
+              Finds("separate-npu codes=80E18402, words=: isolated rows full"));
   // The table calls this code harmless.
   TestCluster harmless;
   Health(harmless, 0, 3)->set_health(ChipHealth::WARNING);
   Health(harmless, 0, 3)->add_error_codes("81078603");
-  EXPECT_THAT(Lines(harmless.Check("device-health")),
-              HasSubstr("warning codes=, fault codes 81078603"));
+  EXPECT_THAT(harmless.Check("device-health"),
+              Finds("warning codes=, fault codes 81078603"));
 }
 
 TEST(CheckDeviceHealthTest, WarnsOfMemoryErrorsAndNotOfIsolatedPages) {
@@ -150,12 +143,12 @@ TEST(CheckDeviceHealthTest, WarnsOfMemoryErrorsAndNotOfIsolatedPages) {
   errors->set_isolated_pages(63);
   EXPECT_EQ(cluster.Check("device-health").state(), PASS);
   errors->set_double_bit(2);
-  EXPECT_THAT(Lines(cluster.Check("device-health")),
-              HasSubstr("WARN server0:3 double-bit errors=2, pages=63"));
+  EXPECT_THAT(cluster.Check("device-health"),
+              Finds("WARN server0:3 double-bit errors=2, pages=63"));
   errors->set_double_bit(0);
   errors->set_next_isolated_pages(1);
-  EXPECT_THAT(Lines(cluster.Check("device-health")),
-              HasSubstr("WARN server0:3 pages-to-isolate pages=1"));
+  EXPECT_THAT(cluster.Check("device-health"),
+              Finds("WARN server0:3 pages-to-isolate pages=1"));
 }
 
 TEST(CheckDeviceHealthTest, IsSkippedOnHostsWithoutNpuSmi) {
@@ -229,20 +222,19 @@ TEST(CheckDriverCompatTest, ComparesWithEveryIntervalOfTheDriver) {
     EXPECT_EQ(result.state(), test_case.state)
         << test_case.firmware << " " << test_case.intervals << Lines(result);
     if (test_case.state != FAIL) continue;
-    EXPECT_THAT(Lines(result),
-                HasSubstr(absl::StrCat(
-                    "FAIL server0 outside firmware=", test_case.firmware,
-                    ", intervals=", test_case.intervals, ", driver=")));
+    EXPECT_THAT(
+        result,
+        Finds(absl::StrCat("FAIL server0 outside firmware=", test_case.firmware,
+                           ", intervals=", test_case.intervals, ", driver=")));
   }
 }
 
 TEST(CheckDriverCompatTest, FailsWhereNpuSmiSaysSo) {
   TestCluster cluster;
   cluster.device(1, 2).mutable_compatibility()->set_value("NOK");
-  EXPECT_THAT(Lines(cluster.Check("driver-compat")),
-              HasSubstr("FAIL server1:2 nok"));
+  EXPECT_THAT(cluster.Check("driver-compat"), Finds("FAIL server1:2 nok"));
   cluster.device(0, 3).mutable_hccs()->mutable_value()->set_ok(false);
-  EXPECT_THAT(Lines(cluster.Check("hccs")), HasSubstr("FAIL server0:3 nok"));
+  EXPECT_THAT(cluster.Check("hccs"), Finds("FAIL server0:3 nok"));
 }
 
 TEST(CheckDriverCompatTest, NotesWhatNobodyTells) {

@@ -3,28 +3,24 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
 
 TEST(CheckNeighbourTableTest, WarnsWhereThePeersDoNotFit) {
   TestCluster cluster("atlas-a2", "", 1152);
   KernelFacts& kernel = *cluster.facts[7].mutable_kernel();
   kernel.mutable_neighbours_most()->set_value(1024);
   kernel.mutable_neighbours_kept()->set_value(512);
-  EXPECT_THAT(Lines(cluster.Check("neighbour-table")),
-              HasSubstr("WARN server7 holds-too-few now=1024, peers=1152, "
-                        "kept=4608, most=9216"));
+  EXPECT_THAT(cluster.Check("neighbour-table"),
+              Finds("WARN server7 holds-too-few now=1024, peers=1152, "
+                    "kept=4608, most=9216"));
   kernel.mutable_neighbours_most()->set_value(4096);
-  EXPECT_THAT(
-      Lines(cluster.Check("neighbour-table")),
-      HasSubstr("drops-early now=512, peers=1152, kept=4608, most=9216"));
+  EXPECT_THAT(cluster.Check("neighbour-table"),
+              Finds("drops-early now=512, peers=1152, kept=4608, most=9216"));
   kernel.mutable_neighbours_kept()->set_value(2048);
   EXPECT_EQ(cluster.Check("neighbour-table").state(), PASS);
   // No kernel shows it.
@@ -80,9 +76,9 @@ TEST(CheckHostMemoryTest, NamesLimitsOfContainersAndOfTheJobAlone) {
             "limit=256 GiB, total=512 GiB\n");
   cluster.StartJob().set_id("slurm:123.0");
   EXPECT_EQ(cluster.Check("host-memory").findings_size(), 2);
-  EXPECT_THAT(Lines(cluster.Check("host-memory")),
-              HasSubstr("limited slice=system.slice/slurmstepd.scope/job_123, "
-                        "limit=64 GiB, total=512 GiB"));
+  EXPECT_THAT(cluster.Check("host-memory"),
+              Finds("limited slice=system.slice/slurmstepd.scope/job_123, "
+                    "limit=64 GiB, total=512 GiB"));
 }
 
 TEST(CheckPortsReservedTest, PassesWithOtherReservationsAndSpellings) {
@@ -96,8 +92,7 @@ TEST(CheckPortsReservedTest, PassesWithOtherReservationsAndSpellings) {
 
 TEST(CheckPortsReservedTest, FailsWithTheListThatKeepsOtherReservations) {
   TestCluster cluster;
-  cluster.facts[1].mutable_kernel()->mutable_reserved_ports()->set_value(
-      "8080,60000-60015");
+  cluster.Set(1, "kernel {reserved_ports {value: '8080,60000-60015'}}");
   EXPECT_EQ(Lines(cluster.Check("ports-reserved")),
             "FAIL server1 not-reserved reserved=8080,60000-60015, "
             "missing=60016-60031, needed=60000-60031, fix=sysctl -w "
@@ -121,37 +116,34 @@ TEST(CheckPortsReservedTest, NamesANetworkNamespaceOfItsOwn) {
   kernel.mutable_reserved_ports()->set_value("");
   kernel.mutable_initial_namespace()->set_value(false);
   kernel.mutable_network_namespace()->set_value(4026532000);
-  EXPECT_THAT(Lines(cluster.Check("ports-reserved")),
-              HasSubstr(Say("in-numbered-namespace", 4026532000)));
+  EXPECT_THAT(cluster.Check("ports-reserved"),
+              Finds(Say("in-numbered-namespace", 4026532000)));
 }
 
 TEST(CheckPortsReservedTest, IsUnknownForAMalformedListAndForNone) {
   TestCluster cluster;
   KernelOf(cluster).mutable_reserved_ports()->set_value("all");
   const RuleResult result = cluster.Check("ports-reserved");
-  EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result), HasSubstr("\"all\""));
+  EXPECT_THAT(result, IsUnknown("\"all\""));
   EXPECT_EQ(JudgedCount(result), 1);
   SetMissing(Missing::ABSENT, "no such file",
              KernelOf(cluster).mutable_reserved_ports());
   SetMissing(Missing::NOT_PERMITTED, "open: permission denied",
              cluster.facts[1].mutable_kernel()->mutable_reserved_ports());
-  EXPECT_THAT(
-      Lines(cluster.Check("ports-reserved")),
-      AllOf(HasSubstr("UNKNOWN server0 not-where-clusterd-runs "
-                      "parameter=net.ipv4.ip_local_reserved_ports, since=" +
-                      Say("kept-since", "3.16")),
-            HasSubstr(Say("why-with-detail", Say("why-not-permitted"),
-                          "open: permission denied"))));
+  EXPECT_THAT(cluster.Check("ports-reserved"),
+              Finds("UNKNOWN server0 not-where-clusterd-runs "
+                    "parameter=net.ipv4.ip_local_reserved_ports, since=" +
+                        Say("kept-since", "3.16"),
+                    Say("why-with-detail", Say("why-not-permitted"),
+                        "open: permission denied")));
 }
 
 // cluster.yaml names no number.
 TestCluster SilentCluster(int servers = 2) {
   TestCluster cluster("atlas-training", "", servers);
-  cluster.spec.mutable_hccl()->set_base_port_auto(true);
-  cluster.spec.mutable_hccl()->set_port_count_auto(true);
-  cluster.spec.mutable_kernel()->set_somaxconn_auto(true);
-  cluster.spec.mutable_kernel()->set_tcp_max_syn_backlog_auto(true);
+  cluster.SetSpec(R"(
+      hccl {base_port_auto: true port_count_auto: true}
+      kernel {somaxconn_auto: true tcp_max_syn_backlog_auto: true})");
   for (HostFacts& host : cluster.facts) {
     host.mutable_versions()->mutable_cann()->mutable_missing()->set_reason(
         Missing::NOT_QUERIED);
@@ -212,14 +204,12 @@ TEST(CheckPortsReservedTest, SecondSixteenAreNeededByCannAndAPinnedBase) {
 
 // The base port of every login counts, not the spec's.
 TEST(CheckPortsReservedTest, ReservesWhatJobsWillHave) {
-  const RuleResult result = ReservedWith("60000-60031", "8.2.RC1", "", "53000");
-  EXPECT_EQ(result.state(), FAIL);
   EXPECT_THAT(
-      Lines(result),
-      HasSubstr("not-reserved reserved=60000-60031, missing=53000-53031, "
-                "needed=53000-53031, source= (HCCL_IF_BASE_PORT is 53000 in "
-                "/etc/environment:1), fix=sysctl -w "
-                "net.ipv4.ip_local_reserved_ports=53000-53031,60000-60031"));
+      ReservedWith("60000-60031", "8.2.RC1", "", "53000"),
+      Fails("not-reserved reserved=60000-60031, missing=53000-53031, "
+            "needed=53000-53031, source= (HCCL_IF_BASE_PORT is 53000 in "
+            "/etc/environment:1), fix=sysctl -w "
+            "net.ipv4.ip_local_reserved_ports=53000-53031,60000-60031"));
   EXPECT_EQ(ReservedWith("53000-53031", "8.2.RC1", "", "53000").state(), PASS);
 }
 
@@ -249,9 +239,9 @@ TEST(CheckPortsReservedTest, DoesNotGuessWhatIsHandedOutOrSet) {
   EXPECT_EQ(cluster.Check("ports-reserved").state(), UNKNOWN);
   cluster.SetInLogins(1, "HCCL_IF_BASE_PORT", "", "/etc/profile.d/a.sh", 2)
       .set_computed(true);
-  EXPECT_THAT(Lines(cluster.Check("ports-reserved")),
-              HasSubstr("UNKNOWN server1 unclear variable=HCCL_IF_BASE_PORT, "
-                        "where=/etc/profile.d/a.sh:2"));
+  EXPECT_THAT(cluster.Check("ports-reserved"),
+              Finds("UNKNOWN server1 unclear variable=HCCL_IF_BASE_PORT, "
+                    "where=/etc/profile.d/a.sh:2"));
 }
 
 std::string Text(const BacklogNeed& need) {
@@ -329,9 +319,9 @@ TEST(CheckListenBacklogTest, FailsBelowTheSpecAndBelowTheNumberOfRanks) {
             "FAIL server0 too-small " + TooSmall(4096, 65535, 65535));
   EXPECT_EQ(SomaxconnIs(100000, cluster), "");
   SetMissing(Missing::ABSENT, "", KernelOf(cluster).mutable_somaxconn());
-  EXPECT_THAT(Lines(cluster.Check("listen-backlog")),
-              HasSubstr("UNKNOWN server0 not-where-clusterd-runs "
-                        "parameter=net.core.somaxconn"));
+  EXPECT_THAT(cluster.Check("listen-backlog"),
+              Finds("UNKNOWN server0 not-where-clusterd-runs "
+                    "parameter=net.core.somaxconn"));
   TestCluster large("atlas-a2", "", 64);
   large.spec.mutable_kernel()->set_somaxconn(128);
   EXPECT_EQ(SomaxconnIs(128, large, 3),
@@ -346,9 +336,7 @@ TEST(CheckSynBacklogTest, FailsBelowTheSpecAndIsUnknownWithoutTheValue) {
             "number=2048, needed=65535, fix=sysctl -w "
             "net.ipv4.tcp_max_syn_backlog=65535\n");
   KernelOf(cluster).clear_tcp_max_syn_backlog();
-  const RuleResult result = cluster.Check("syn-backlog");
-  EXPECT_EQ(result.state(), UNKNOWN);
-  EXPECT_THAT(Lines(result), HasSubstr("not asked for"));
+  EXPECT_THAT(cluster.Check("syn-backlog"), IsUnknown("not asked for"));
 }
 
 // Assignments "file:line value" in the order in which they are applied.
@@ -382,9 +370,7 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
     }
     return Lines(result);
   };
-  EnvironmentVariable* const own = cluster.StartJob().add_environment();
-  own->set_name("HCCL_IF_BASE_PORT");
-  own->set_value("50000");
+  cluster.SetInJob("HCCL_IF_BASE_PORT", "50000");
   for (const char* rule : {"ports-reserved", "sysctl-persistent"}) {
     EXPECT_THAT(repairs(rule), HasSubstr("50000-50031,60000-60031")) << rule;
   }
@@ -395,8 +381,7 @@ TEST(NeedOfTheJobTest, IsMendedByTheLinesOfItsFindingsAndByNoPlan) {
   ASSERT_EQ(ports.findings_size(), 1);
   EXPECT_TRUE(ports.findings(0).fixed_by_plan());
   // A number of the spec that is too small for more processes per device.
-  cluster.spec.mutable_kernel()->set_somaxconn(100);
-  cluster.spec.mutable_kernel()->set_tcp_max_syn_backlog(100);
+  cluster.SetSpec("kernel {somaxconn: 100 tcp_max_syn_backlog: 100}");
   for (HostFacts& host : cluster.facts) {
     host.mutable_kernel()->mutable_somaxconn()->set_value(100);
     host.mutable_kernel()->mutable_tcp_max_syn_backlog()->set_value(100);
@@ -430,13 +415,12 @@ TEST(CheckSysctlPersistentTest, OnlyWarnsOfPortsThatMayNotBeNeeded) {
   SetBoot({{"/etc/sysctl.d/99-sysctl.conf", 1, "60000-60015"}},
           KernelOf(cluster).mutable_reserved_ports_at_boot());
   EXPECT_THAT(
-      Lines(cluster.Check("sysctl-persistent")),
-      HasSubstr(
-          "WARN server0 another parameter=net.ipv4.ip_local_reserved_ports, "
-          "wanted=with 60000-60031, fix=sed -i --follow-symlinks "
-          "'1{/ip_local_reserved_ports/s/.*/net.ipv4.ip_local_reserved_ports = "
-          "60000-60031/}' '/etc/sysctl.d/99-sysctl.conf', "
-          "in-file=/etc/sysctl.d/99-sysctl.conf:1 sets \"60000-60015\""));
+      cluster.Check("sysctl-persistent"),
+      Finds("WARN server0 another parameter=net.ipv4.ip_local_reserved_ports, "
+            "wanted=with 60000-60031, fix=sed -i --follow-symlinks "
+            "'1{/ip_local_reserved_ports/s/.*/net.ipv4.ip_local_reserved_ports "
+            "= 60000-60031/}' '/etc/sysctl.d/99-sysctl.conf', "
+            "in-file=/etc/sysctl.d/99-sysctl.conf:1 sets \"60000-60015\""));
   cluster.spec.mutable_hccl()->set_cann("8.2.RC1");
   EXPECT_EQ(cluster.Check("sysctl-persistent").state(), WARN);
   cluster.spec.mutable_hccl()->set_base_port_auto(false);
@@ -467,8 +451,7 @@ TEST(CheckSysctlPersistentTest, MendsTheLineThatWins) {
   } kCases[] = {
       {{},
        "none",
-       "echo 'net.core.somaxconn = 65535' >> "
-       "/etc/sysctl.d/90-clusterd.conf\n"},
+       "echo 'net.core.somaxconn = 65535' >> /etc/sysctl.d/90-clusterd.conf\n"},
       {{{"/etc/sysctl.d/60-hccl.conf", 3, "65535"},
         {"/etc/sysctl.d/99-zz.conf", 7, "1024"}},
        "another",
@@ -496,10 +479,10 @@ TEST(CheckSysctlPersistentTest, MendsTheLineThatWins) {
     TestCluster cluster;
     SetBoot(c.lines, cluster);
     EXPECT_THAT(
-        Lines(cluster.Check("sysctl-persistent")),
-        testing::StartsWith(absl::StrCat(
+        cluster.Check("sysctl-persistent"),
+        Finds(testing::StartsWith(absl::StrCat(
             "FAIL server0 ", c.name, " parameter=net.core.somaxconn, wanted=",
-            Say("at-least", 65535), ", fix=", c.fix)));
+            Say("at-least", 65535), ", fix=", c.fix))));
     cluster.spec.mutable_kernel()->set_persistent(false);
     EXPECT_EQ(cluster.Check("sysctl-persistent").state(), WARN);
   }
@@ -516,9 +499,9 @@ TEST(CheckSysctlPersistentTest, KeepsOtherReservationsOfFileAndRunningKernel) {
   kernel.mutable_reserved_ports()->set_value("9090,60000-60031");
   SetBoot({{"/etc/sysctl.conf", 2, "8080,60000-60015"}},
           kernel.mutable_reserved_ports_at_boot());
-  EXPECT_THAT(Lines(cluster.Check("sysctl-persistent")),
-              HasSubstr("net.ipv4.ip_local_reserved_ports = "
-                        "8080,9090,60000-60031"));
+  EXPECT_THAT(
+      cluster.Check("sysctl-persistent"),
+      Finds("net.ipv4.ip_local_reserved_ports = 8080,9090,60000-60031"));
 }
 
 TEST(CheckSysctlPersistentTest, IsUnknownWithoutTheFiles) {
@@ -527,10 +510,10 @@ TEST(CheckSysctlPersistentTest, IsUnknownWithoutTheFiles) {
              KernelOf(cluster).mutable_tcp_max_syn_backlog_at_boot());
   const RuleResult result = cluster.Check("sysctl-persistent");
   EXPECT_THAT(
-      Lines(result),
-      HasSubstr("UNKNOWN server0 not-known what=net.ipv4.tcp_max_syn_backlog "
-                "at boot, reason=not permitted: /etc/sysctl.d, how-to-learn=" +
-                Say("learn-not-permitted")));
+      result,
+      Finds("UNKNOWN server0 not-known what=net.ipv4.tcp_max_syn_backlog at "
+            "boot, reason=not permitted: /etc/sysctl.d, how-to-learn=" +
+            Say("learn-not-permitted")));
   EXPECT_EQ(JudgedCount(result), 1);
 }
 
@@ -562,9 +545,9 @@ TEST(CheckListenBacklogTest, SetsALowValueInsideTheContainer) {
       AllOf(HasSubstr("FAIL server0 too-small parameter=net.core.somaxconn, "
                       "number=128, where= in container:train-1, needed=65535, "
                       "fix=clusterctl plan --netns container:train-1; "),
-            HasSubstr("nsenter --target $(docker inspect --format "
-                      "'{{.State.Pid}}' train-1) --net sysctl -w "
-                      "net.core.somaxconn=65535, then")));
+            HasSubstr(
+                "nsenter --target $(docker inspect --format '{{.State.Pid}}' "
+                "train-1) --net sysctl -w net.core.somaxconn=65535, then")));
   // On the host itself, where both are one.
   kernel.mutable_initial_namespace()->set_value(true);
   EXPECT_THAT(ListenBacklogIn(cluster),

@@ -13,16 +13,14 @@
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/util/message_differencer.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty,
+    ::testing::Not;
 
 const RuleResult& ResultOf(const Report& report, absl::string_view rule) {
   for (const RuleResult& result : report.rules()) {
@@ -582,8 +580,7 @@ TEST(JudgeInNamespaceTest, RunsOnlyWhatANamespaceCanBeJudgedBy) {
 
 TEST(JudgeInNamespaceTest, NeverPassesAHostByItsOwnFacts) {
   TestCluster cluster = ContainerCluster();
-  cluster.facts[1].mutable_kernel()->mutable_initial_namespace()->set_value(
-      true);
+  cluster.Set(1, "kernel {initial_namespace {value: true}}");
   // The container shares the host's network.
   EXPECT_THAT(NamespaceReport(cluster).notes(),
               ElementsAre(Say("shared-container", "train-1", "server1")));
@@ -628,11 +625,9 @@ std::vector<std::string> Troubles(const Report& report) {
 
 TEST(OneCauseOneHeadlineTest, LinkCarriesTheHealthOfItsOwnDeviceAlone) {
   TestCluster cluster;
-  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  cluster.device(0, 3).mutable_lldp()->mutable_value()->set_heard(false);
+  cluster.Set(0, 3, "link {value: DOWN} lldp {value {heard: false}}");
   for (const int index : {3, 5}) {
-    cluster.device(0, index).mutable_net_health()->set_value(
-        NET_HEALTH_RECEIVE_TIMEOUT);
+    cluster.Set(0, index, "net_health {value: NET_HEALTH_RECEIVE_TIMEOUT}");
   }
   const Report report = cluster.MakeReport();
   EXPECT_THAT(Troubles(report),
@@ -646,8 +641,9 @@ TEST(OneCauseOneHeadlineTest, LinkCarriesTheHealthOfItsOwnDeviceAlone) {
 
 TEST(OneCauseOneHeadlineTest, LinkExplainsNoDetectionThatDoesNotRun) {
   TestCluster cluster;
-  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  cluster.device(0, 3).mutable_net_health()->set_value(NET_HEALTH_THREAD_ERROR);
+  cluster.Set(
+      0, 3,
+      R"(link {value: DOWN} net_health {value: NET_HEALTH_THREAD_ERROR})");
   EXPECT_THAT(Troubles(cluster.MakeReport()),
               ElementsAre("link server0:3", "net-health server0:3"));
   // Nor does a rule that did not run explain anything.
@@ -727,10 +723,9 @@ TEST(JudgeJobTest, JudgesAHostAloneByWhatItKnows) {
   job.add_dtypes("bfp16");
   job.set_rank_table("none");
   for (JobServer& server : *job.mutable_servers()) {
-    server.set_master_port(29500);
-    server.set_world_size(16);
-    server.set_device_count(2);
-    server.set_node_rank(0);
+    MergeText(
+        R"(master_port: 29500 world_size: 16 device_count: 2 node_rank: 0)",
+        &server);
   }
   // The second server has devices of both groups, which two servers may have.
   cluster.spec.mutable_servers()->DeleteSubrange(0, 1);
@@ -861,9 +856,9 @@ TEST(WaiverTest, OfDevicesCoversNoOtherDeviceAndNotTheHost) {
 
 TEST(WaiverTest, OfACauseCoversTheFailuresThatFollow) {
   TestCluster cluster("atlas-training", "", 1);
-  cluster.device(0, 3).mutable_link()->set_value(LinkFact::DOWN);
-  cluster.device(0, 3).mutable_net_health()->set_value(
-      NET_HEALTH_RECEIVE_TIMEOUT);
+  cluster.Set(
+      0, 3,
+      R"(link {value: DOWN} net_health {value: NET_HEALTH_RECEIVE_TIMEOUT})");
   AddWaiver("link", {"server0"}, &cluster);
   const Report report = cluster.MakeReport();
   for (const RuleResult& result : report.rules()) {

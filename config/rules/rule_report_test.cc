@@ -3,16 +3,13 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::ElementsAre, ::testing::EndsWith, ::testing::HasSubstr,
+    ::testing::StartsWith;
 
 RuleResult RenderedBy(RuleReport&& report,
                       const char* product = "atlas-training",

@@ -1,14 +1,12 @@
 #include "absl/strings/str_cat.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 constexpr char kMask[] = "255.255.255.0";
 
@@ -23,8 +21,8 @@ TEST(CheckSubnetPairsTest, NamesThePairAndTheDeviceToChange) {
             "second=7, fix=hccn_tool -i 7 -ip -s address 192.168.103.2 netmask "
             "255.255.255.0\n");
   cluster.PlanAddress(0, 7, "192.168.104.2", kMask);
-  EXPECT_THAT(Lines(cluster.Check("subnet-pairs")),
-              HasSubstr(Say("correct-planned-addresses")));
+  EXPECT_THAT(cluster.Check("subnet-pairs"),
+              Finds(Say("correct-planned-addresses")));
 }
 
 TEST(CheckSubnetPairsTest, AppliesToTheSmpModeOnly) {
@@ -45,13 +43,12 @@ TEST(CheckSubnetPairsTest, DoesNotPassForPairsThatAreNotThere) {
 TEST(CheckSubnetDistinctTest, NamesDevicesThatShareASubnet) {
   TestCluster cluster;
   cluster.SetAddress(0, 1, "192.168.100.9", kMask);
-  const RuleResult result = cluster.Check("subnet-distinct");
-  ASSERT_EQ(result.findings_size(), 1);
-  EXPECT_EQ(Who(result.findings(0)), "server0:0-1");
-  EXPECT_EQ(Brief(result.findings(0)),
-            "together addresses=device 0 has 192.168.100.1/24, device 1 has "
-            "192.168.100.9/24, first=0, last=3, fix=hccn_tool -i 1 -ip -s "
-            "address 192.168.101.1 netmask 255.255.255.0");
+  EXPECT_THAT(
+      cluster.Check("subnet-distinct"),
+      FindsOne("server0:0-1",
+               "together addresses=device 0 has 192.168.100.1/24, device 1 has "
+               "192.168.100.9/24, first=0, last=3, fix=hccn_tool -i 1 -ip -s "
+               "address 192.168.101.1 netmask 255.255.255.0"));
 }
 
 TEST(CheckSubnetDistinctTest, SeesSubnetsThatOverlap) {
@@ -59,9 +56,8 @@ TEST(CheckSubnetDistinctTest, SeesSubnetsThatOverlap) {
   // The two groups may meet.
   EXPECT_EQ(cluster.Check("subnet-distinct").state(), PASS);
   cluster.SetAddress(0, 6, "192.168.102.2", "255.255.0.0");
-  const RuleResult result = cluster.Check("subnet-distinct");
-  ASSERT_EQ(result.findings_size(), 1);
-  EXPECT_EQ(Who(result.findings(0)), "server0:4-7");
+  EXPECT_THAT(cluster.Check("subnet-distinct"),
+              FindsOne("server0:4-7", testing::_));
 }
 
 TEST(CheckSubnetAcrossHostsTest, TakesTheSubnetOfMostHosts) {
@@ -72,10 +68,10 @@ TEST(CheckSubnetAcrossHostsTest, TakesTheSubnetOfMostHosts) {
   const std::string another =
       "another address=192.168.99.9/24, subnet=192.168.99.0/24, "
       "right=192.168.103.0/24, others=3 other hosts";
-  EXPECT_EQ(Lines(cluster.Check("subnet-across-hosts")),
-            "FAIL server2:3 [device-ip-planned] " + another +
-                ", command=-ip -s address 192.168.103.5 netmask "
-                "255.255.255.0\n");
+  EXPECT_EQ(
+      Lines(cluster.Check("subnet-across-hosts")),
+      "FAIL server2:3 [device-ip-planned] " + another +
+          ", command=-ip -s address 192.168.103.5 netmask 255.255.255.0\n");
   for (const char* planned : {"192.168.99.9", ""}) {
     cluster.PlanAddress(2, 3, planned, *planned == 0 ? "" : kMask);
     const RuleResult result = cluster.Check("subnet-across-hosts");
@@ -113,9 +109,8 @@ TEST(CheckSubnetAcrossHostsTest, LetsThePlanDecideBetweenTwoHosts) {
   for (const int wrong : {0, 1}) {
     TestCluster cluster;
     cluster.SetAddress(wrong, 3, "192.168.99.9", kMask);
-    const RuleResult result = cluster.Check("subnet-across-hosts");
-    ASSERT_EQ(result.findings_size(), 1);
-    EXPECT_EQ(Who(result.findings(0)), absl::StrCat("server", wrong, ":3"));
+    EXPECT_THAT(cluster.Check("subnet-across-hosts"),
+                FindsOne(absl::StrCat("server", wrong, ":3"), testing::_));
   }
 }
 
@@ -126,25 +121,21 @@ TEST(CheckSubnetSharedTest, FailsForADeviceInAnotherSubnetWithoutGateway) {
   EXPECT_EQ(cluster.Check("subnet-shared").state(), FAIL);
   auto* const gateway = cluster.device(1, 2).mutable_gateway();
   gateway->set_value("");
-  const RuleResult result = cluster.Check("subnet-shared");
-  ASSERT_EQ(result.findings_size(), 1) << Lines(result);
-  EXPECT_EQ(Who(result.findings(0)), "server1:2");
-  EXPECT_EQ(Brief(result.findings(0)),
-            "outside address=10.9.9.9/24, subnet=10.9.9.0/24, "
-            "common=10.0.0.0/24, command=-ip -s address 10.0.0.11 netmask "
-            "255.255.255.0");
+  EXPECT_THAT(cluster.Check("subnet-shared"),
+              FindsOne("server1:2",
+                       "outside address=10.9.9.9/24, subnet=10.9.9.0/24, "
+                       "common=10.0.0.0/24, command=-ip -s address 10.0.0.11 "
+                       "netmask 255.255.255.0"));
   gateway->Clear();
   EXPECT_EQ(cluster.Check("subnet-shared").state(), UNKNOWN);
   gateway->set_value("10.9.9.254");
   EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
   // Only the way back is missing.
-  cluster.device(0, 5).mutable_gateway()->set_value("");
-  const RuleResult back = cluster.Check("subnet-shared");
-  ASSERT_EQ(back.findings_size(), 1);
-  EXPECT_EQ(Who(back.findings(0)), "server0:5");
-  EXPECT_EQ(Brief(back.findings(0)),
-            "inside address=10.0.0.6/24, subnet=10.0.0.0/24, "
-            "common=10.0.0.0/24, command=-gateway -s gateway 10.0.0.254");
+  EXPECT_THAT(
+      cluster.Set(0, 5, "gateway {value: ''}").Check("subnet-shared"),
+      FindsOne("server0:5",
+               "inside address=10.0.0.6/24, subnet=10.0.0.0/24, "
+               "common=10.0.0.0/24, command=-gateway -s gateway 10.0.0.254"));
   cluster.device(1, 2).clear_address();
   EXPECT_EQ(cluster.Check("subnet-shared").state(), UNKNOWN);
 }
@@ -199,10 +190,8 @@ TEST(CheckSubnetSharedTest, WarnsOfWholeRailsOverSwitches) {
 TEST(CheckSubnetSharedTest, IsUnknownWhetherRailsAreCabledToNpus) {
   TestCluster cluster = Rails(LldpNeighbour::NPU);
   SetMissing(Missing::TIMED_OUT, "10s", cluster.device(1, 2).mutable_lldp());
-  const RuleResult result = cluster.Check("subnet-shared");
-  EXPECT_EQ(result.state(), UNKNOWN);
-  ASSERT_EQ(result.findings_size(), 1);
-  EXPECT_EQ(Who(result.findings(0)), "server1:2");
+  EXPECT_THAT(cluster.Check("subnet-shared"),
+              testing::AllOf(IsUnknown(), FindsOne("server1:2", testing::_)));
 }
 
 TEST(CheckSubnetSharedTest, NamesTheOneDeviceThatIsOffItsRail) {
@@ -212,10 +201,10 @@ TEST(CheckSubnetSharedTest, NamesTheOneDeviceThatIsOffItsRail) {
   EXPECT_EQ(result.state(), FAIL);
   ASSERT_EQ(result.findings_size(), 1) << Lines(result);
   EXPECT_EQ(Who(result.findings(0)), "server1:2");
-  EXPECT_EQ(Brief(result.findings(0)),
-            "outside address=10.9.9.9/24, subnet=10.9.9.0/24, "
-            "common=10.2.2.0/24, command=-ip -s address 10.2.2.2 netmask "
-            "255.255.255.0");
+  EXPECT_EQ(
+      Brief(result.findings(0)),
+      "outside address=10.9.9.9/24, subnet=10.9.9.0/24, common=10.2.2.0/24, "
+      "command=-ip -s address 10.2.2.2 netmask 255.255.255.0");
 }
 
 TEST(CheckSubnetSharedTest, TakesOneSubnetWithTwoFaultsForNoRails) {
@@ -228,9 +217,7 @@ TEST(CheckSubnetSharedTest, TakesOneSubnetWithTwoFaultsForNoRails) {
   for (const Finding& finding : result.findings()) {
     EXPECT_NE(Who(finding), "cluster") << Lines(result);
   }
-  EXPECT_EQ(result.state(), FAIL) << Lines(result);
-  EXPECT_THAT(Lines(result), HasSubstr("server0:5"));
-  EXPECT_THAT(Lines(result), HasSubstr("server1:1"));
+  EXPECT_THAT(result, Fails("server0:5", "server1:1"));
 }
 
 TEST(CheckSubnetSharedTest, TakesADeviceThatIsNotAsPlannedForNoRail) {
@@ -238,10 +225,8 @@ TEST(CheckSubnetSharedTest, TakesADeviceThatIsNotAsPlannedForNoRail) {
   ClearGateways(cluster);
   cluster.SetAddress(1, 1, "10.9.8.9", kMask);
   cluster.Silence(0);
-  const RuleResult result = cluster.Check("subnet-shared");
-  ASSERT_EQ(result.findings_size(), 1) << Lines(result);
-  EXPECT_EQ(Who(result.findings(0)), "server1:4");
-  EXPECT_EQ(result.state(), FAIL);
+  EXPECT_THAT(cluster.Check("subnet-shared"),
+              testing::AllOf(Fails(), FindsOne("server1:4", testing::_)));
 }
 
 TEST(CheckSubnetSharedTest, PassesRailsWithGateways) {
@@ -252,10 +237,8 @@ TEST(CheckSubnetSharedTest, PassesRailsWithGateways) {
   });
   EXPECT_EQ(cluster.Check("subnet-shared").state(), PASS);
   // Then the one without a gateway is wrong, and rails are not mentioned.
-  cluster.device(1, 3).mutable_gateway()->set_value("");
-  const RuleResult result = cluster.Check("subnet-shared");
-  ASSERT_EQ(result.findings_size(), 1) << Lines(result);
-  EXPECT_EQ(Who(result.findings(0)), "server1:3");
+  EXPECT_THAT(cluster.Set(1, 3, "gateway {value: ''}").Check("subnet-shared"),
+              FindsOne("server1:3", testing::_));
 }
 
 // Each server with a subnet of its own.
@@ -357,8 +340,7 @@ TEST(CheckSubnetSuperpodTest, VirtualNicsOfTwoHostsOfOnePodDiffer) {
           "192.0.2.5, 192.0.2.6, 192.0.2.7, 192.0.2.8 and 8 more"));
   // Two pods may have the same.
   for (int i = 0; i < 16; ++i) {
-    cluster.device(1, i).mutable_super_pod()->mutable_value()->set_super_pod_id(
-        1);
+    cluster.Set(1, i, "super_pod {value {super_pod_id: 1}}");
   }
   EXPECT_EQ(cluster.Check("subnet-superpod").state(), PASS);
   for (int i = 0; i < 16; ++i) {
@@ -388,12 +370,11 @@ TEST(CheckSubnetSuperpodTest, SaysOnceThatTwoServersHaveOneIndex) {
     *cluster.device(1, i).mutable_super_pod() =
         cluster.device(0, i).super_pod();
   }
-  const RuleResult result = cluster.Check("subnet-superpod");
-  ASSERT_EQ(result.findings_size(), 1);
-  EXPECT_EQ(Who(result.findings(0)), "server0:0-15 server1:0-15");
-  EXPECT_THAT(Brief(result.findings(0)),
-              HasSubstr("sdid-twice sdids=0, 65537, 262146, 327683, 524292, "
-                        "589829, 786438, 851975 and 8 more, pod=0"));
+  EXPECT_THAT(
+      cluster.Check("subnet-superpod"),
+      FindsOne("server0:0-15 server1:0-15",
+               HasSubstr("sdid-twice sdids=0, 65537, 262146, 327683, 524292, "
+                         "589829, 786438, 851975 and 8 more, pod=0")));
 }
 
 TEST(CheckSubnetSuperpodTest, WantsOnePlaceOfTheChipsOfAServer) {
@@ -420,8 +401,7 @@ TEST(CheckSubnetSuperpodTest, WantsOnePlaceOfTheChipsOfAServer) {
 TEST(CheckSubnetSuperpodTest, AsManyChipsAgainstAsManyAreNoMajority) {
   TestCluster cluster("atlas-a3-superpod", "", 1);
   for (int i = 0; i < 8; ++i) {
-    cluster.device(0, i).mutable_super_pod()->mutable_value()->set_server_index(
-        9);
+    cluster.Set(0, i, "super_pod {value {server_index: 9}}");
   }
   const RuleResult result = cluster.Check("subnet-superpod");
   ASSERT_EQ(result.findings_size(), 2) << Lines(result);
@@ -458,10 +438,10 @@ TEST(CheckSubnetSuperpodTest, APlaceThatNpuSmiFailedToTellIsUnknown) {
   TestCluster cluster("atlas-a3-superpod");
   SetMissing(Missing::TIMED_OUT, "10s",
              cluster.device(1, 3).mutable_super_pod());
-  EXPECT_THAT(Lines(cluster.Check("subnet-superpod")),
-              HasSubstr("UNKNOWN server1:3 not-told what=place in the super "
-                        "pod, reason=timed out: 10s, how-to-learn=" +
-                        Say("learn-timed-out")));
+  EXPECT_THAT(cluster.Check("subnet-superpod"),
+              Finds("UNKNOWN server1:3 not-told what=place in the super pod, "
+                    "reason=timed out: 10s, how-to-learn=" +
+                    Say("learn-timed-out")));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "config/spec/mistakes.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 

@@ -1,7 +1,6 @@
 #include "config/spec/product_profile.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <tuple>
 
@@ -10,10 +9,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
+using ::testing::ElementsAre, ::testing::IsEmpty, ::testing::Not,
+    ::testing::SizeIs;
 
 // True if hccn_tool would refuse `address` on the product.
 bool Refuses(const ProductProfile& profile, absl::string_view address) {

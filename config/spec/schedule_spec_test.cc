@@ -1,7 +1,6 @@
 #include "config/spec/schedule_spec.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "config/spec/spec_loader.h"
@@ -10,9 +9,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty;
 
 constexpr absl::string_view kRuleNames[] = {"link", "maintenance", "net-health",
                                             "optics"};

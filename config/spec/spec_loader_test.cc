@@ -1,7 +1,6 @@
 #include "config/spec/spec_loader.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
@@ -16,11 +15,8 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Matcher;
-using ::testing::Not;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::IsEmpty,
+    ::testing::Matcher, ::testing::Not;
 
 std::string ReadRunfile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

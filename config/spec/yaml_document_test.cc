@@ -1,7 +1,6 @@
 #include "config/spec/yaml_document.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <utility>
 
@@ -12,9 +11,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using ::testing::Contains, ::testing::ElementsAre, ::testing::IsEmpty;
 
 // The tree on one line with positions, then the mistakes.
 void Describe(const YamlNode& node, std::string* out) {

@@ -1,7 +1,6 @@
 #include "config/values/address_pattern.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "config/values/value_error.h"

@@ -1,7 +1,6 @@
 #include "config/values/hostlist.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 
@@ -13,9 +12,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
+using ::testing::ElementsAre, ::testing::HasSubstr, ::testing::SizeIs;
 
 // The message of that row with these values.
 template <typename... Values>

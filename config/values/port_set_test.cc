@@ -1,7 +1,6 @@
 #include "config/values/port_set.h"
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {

@@ -1,7 +1,6 @@
 #include "config/words/fact_text.h"
 
 #include <initializer_list>
-#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,7 +9,7 @@
 #include "config/words/message.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -132,55 +131,40 @@ TEST(DescribeFactTest, TellsNotAskedFromMissing) {
   EXPECT_TRUE(DescribeFact(fact).known);
 }
 
+// The first line about the fact in text format.
+template <typename Fact>
+std::string Described(const char* text) {
+  return DescribeFact(FromText<Fact>(text)).lines.front();
+}
+
 TEST(DescribeFactTest, PutsValuesOfEveryKindIntoWords) {
-  NumberFact number;
-  number.set_value(0);
-  EXPECT_EQ(DescribeFact(number).lines.front(), "0");
-  BoolFact flag;
-  flag.set_value(false);
-  EXPECT_EQ(DescribeFact(flag).lines.front(), "no");
-  NetHealthFact health;
-  health.set_value(NET_HEALTH_RECEIVE_TIMEOUT);
-  EXPECT_EQ(DescribeFact(health).lines.front(), "receive timeout");
-  LldpFact lldp;
-  lldp.mutable_value();
-  EXPECT_EQ(DescribeFact(lldp).lines.front(), "no neighbour heard");
-  DeviceAddressFact address;
-  address.mutable_value();
-  EXPECT_EQ(DescribeFact(address).lines.front(), "none set");
-  PersistentValueFact persistent;
-  persistent.mutable_value();
-  EXPECT_EQ(DescribeFact(persistent).lines.front(), "set by no file");
-  CounterRisesFact rises;
-  rises.mutable_value()->set_not_compared("read for the first time");
-  EXPECT_EQ(DescribeFact(rises).lines.front(),
+  EXPECT_EQ(Described<NumberFact>("value: 0"), "0");
+  EXPECT_EQ(Described<BoolFact>("value: false"), "no");
+  EXPECT_EQ(Described<NetHealthFact>("value: NET_HEALTH_RECEIVE_TIMEOUT"),
+            "receive timeout");
+  EXPECT_EQ(Described<LldpFact>("value {}"), "no neighbour heard");
+  EXPECT_EQ(Described<DeviceAddressFact>("value {}"), "none set");
+  EXPECT_EQ(Described<PersistentValueFact>("value {}"), "set by no file");
+  EXPECT_EQ(Described<CounterRisesFact>(
+                "value {not_compared: 'read for the first time'}"),
             "not compared: read for the first time");
-  rises.mutable_value()->set_seconds(300);
-  EXPECT_EQ(DescribeFact(rises).lines.front(),
-            "no error counter rose in 5 min");
-  rises.mutable_value()->add_rises()->set_name("a");
-  EXPECT_EQ(DescribeFact(rises).lines.front(), "a rose by 0 in 5 min");
-  OpenFilesFact files;
-  OpenFilesLimit* const limit = files.mutable_value()->add_limits();
-  limit->set_program("sshd");
-  limit->set_pid(7);
-  limit->set_soft(1024);
-  limit->set_hard(std::numeric_limits<uint64_t>::max());
-  EXPECT_EQ(DescribeFact(files).lines.front(),
+  EXPECT_EQ(
+      Described<CounterRisesFact>("value {not_compared: 'once' seconds: 300}"),
+      "no error counter rose in 5 min");
+  EXPECT_EQ(
+      Described<CounterRisesFact>("value {seconds: 300 rises {name: 'a'}}"),
+      "a rose by 0 in 5 min");
+  EXPECT_EQ(Described<OpenFilesFact>(
+                "value {limits {program: 'sshd' pid: 7 soft: 1024 "
+                "hard: 18446744073709551615}}"),
             "sshd (pid 7) 1024, at most unlimited");
 }
 
 TEST(DescribeFactTest, TellsOfSshWhoListensAndWhatDoesNotWork) {
-  SshFact fact;
-  SshFact::Ssh* const ssh = fact.mutable_value();
-  ssh->set_user("ann");
-  ssh->add_servers()->set_port(22);
-  SshLogin* const login = ssh->add_logins();
-  login->set_host("node02");
-  login->set_port(22);
-  login->set_error("Connection refused");
-  ssh->add_logins()->set_works(true);
-  ssh->add_not_exported("LD_LIBRARY_PATH");
+  auto fact = FromText<SshFact>(R"(
+      value {user: "ann" servers {port: 22} logins {host: "node02" port: 22
+      error: "Connection refused"} logins {works: true}
+      not_exported: "LD_LIBRARY_PATH"})");
   const std::vector<std::string> expected = {
       "port 22: no process listens", "to node02 port 22: Connection refused",
       "1 of 2 logins as ann work", "not exported: LD_LIBRARY_PATH"};

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "proto/plan.pb.h"
 
 namespace clusterd {

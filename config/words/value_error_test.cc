@@ -17,13 +17,11 @@
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 std::vector<absl::Status> EveryError() {
   std::vector<absl::Status> errors;

@@ -1,7 +1,6 @@
 #include "tests/readers/npu_smi_table.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "absl/strings/str_replace.h"
 #include "tests/support/wait/test_file.h"
@@ -9,8 +8,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using ::testing::ElementsAre, ::testing::HasSubstr;
 
 // The golden input without the lines about its origin.
 std::string Golden(const std::string& name) {

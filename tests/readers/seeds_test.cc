@@ -10,7 +10,6 @@
 
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/readers/hccn_ping.h"
 #include "tests/readers/read_answer.h"
 #include "tests/readers/read_unasked.h"
@@ -20,8 +19,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::SizeIs;
+using ::testing::Contains, ::testing::SizeIs;
 
 constexpr char kFromRecords[] = "tests/readers/capture_seeds";
 // The corpus of mutation_fuzz_test.

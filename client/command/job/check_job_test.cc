@@ -7,15 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
+using ::testing::EndsWith, ::testing::HasSubstr;
 
 using Arguments = std::vector<std::string>;
 

@@ -7,18 +7,16 @@
 #include "config/values/version.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/struct.pb.h"
-#include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not,
+    ::testing::StartsWith;
 
 using Arguments = std::vector<std::string>;
 
@@ -48,6 +46,14 @@ Arguments Generate(const char* what, const Arguments& more = {}) {
               more);
 }
 
+ProgramOutput RunLaunch(const ProgramWorld& world, const Arguments& more = {}) {
+  return RunProgram(Generate("launch", more), world);
+}
+
+ProgramOutput RunTable(const ProgramWorld& world, const Arguments& more = {}) {
+  return RunProgram(Generate("ranktable", more), world);
+}
+
 std::string NoFile(const std::string& name) {
   const std::string path = TestFile(name, "");
   std::remove(path.c_str());
@@ -57,8 +63,7 @@ std::string NoFile(const std::string& name) {
 TEST(GenerateRankTableTest, PrintsATableThatHcclReads) {
   ProgramWorld world = LaunchWorld();
   WatchedController controller(world);
-  const ProgramOutput output =
-      RunProgram(Generate("ranktable", {"--skip", "link"}), world);
+  const ProgramOutput output = RunTable(world, {"--skip", "link"});
   EXPECT_EQ(output.status, 0) << output.err;
   const auto table = ParseRankTable(output.out);
   ASSERT_TRUE(table.ok()) << table.status();
@@ -72,32 +77,29 @@ TEST(GenerateRankTableTest, PrintsATableThatHcclReads) {
 
 TEST(GenerateRankTableTest, WritesTheVersionOfSuperPodsForThem) {
   ProgramWorld world = LaunchWorld("atlas-a3-superpod");
-  const ProgramOutput output = RunProgram(Generate("ranktable"), world);
+  const ProgramOutput output = RunTable(world);
   EXPECT_EQ(output.status, 0) << output.err;
   EXPECT_EQ(ParseRankTable(output.out)->version, "1.2");
   FactsOf(world).mutable_facts(1)->mutable_devices(7)->clear_super_pod();
   EXPECT_THAT(
-      RunProgram(Generate("ranktable"), world),
+      RunTable(world),
       Ends(1, Err(HasSubstr("server1 device 7: its super pod id")), Out("")));
 }
 
 TEST(GenerateRankTableTest, LeavesAnotherFileAloneAndTakesTheSameForDone) {
   const std::string path = NoFile("table.json");
   const ProgramWorld world = LaunchWorld();
-  EXPECT_EQ(RunProgram(Generate("ranktable", {"-o", path}), world).status, 0);
+  EXPECT_EQ(RunTable(world, {"-o", path}).status, 0);
   const std::string written = FileContent(path);
   EXPECT_TRUE(ParseRankTable(written).ok());
-  EXPECT_THAT(RunProgram(Generate("ranktable", {"-o", path}), world),
+  EXPECT_THAT(RunTable(world, {"-o", path}),
               Ends(0, Err(HasSubstr("has this content already"))));
 
   TestFile("table.json", "{}");
-  EXPECT_THAT(RunProgram(Generate("ranktable", {"-o", path}), world),
+  EXPECT_THAT(RunTable(world, {"-o", path}),
               Ends(3, Err(HasWords("msg-job-other-content", path))));
   EXPECT_EQ(FileContent(path), "{}");
-  EXPECT_EQ(
-      RunProgram(Generate("ranktable", {"-o", path, "--overwrite"}), world)
-          .status,
-      0);
+  EXPECT_EQ(RunTable(world, {"-o", path, "--overwrite"}).status, 0);
   EXPECT_EQ(FileContent(path), written);
 }
 
@@ -131,10 +133,8 @@ TEST(GenerateLaunchTest, TakesTheJobFilesVariablesAndTheEndpointsPort) {
     EXPECT_EQ(sets.count(name), 1u) << name;
     EXPECT_EQ(sets[name], "") << name;
   }
-  EXPECT_THAT(
-      RunProgram(Generate("launch", {"--method", "torchrun", "--standalone"}),
-                 world),
-      Ends(3, Err(HasSubstr("--standalone: torchrun "))));
+  EXPECT_THAT(RunLaunch(world, {"--method", "torchrun", "--standalone"}),
+              Ends(3, Err(HasSubstr("--standalone: torchrun "))));
 }
 
 TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
@@ -142,28 +142,21 @@ TEST(GenerateRankTableTest, WritesNothingOfAJobThatFails) {
   for (const State state : {FAIL, UNKNOWN}) {
     ProgramWorld world = LaunchWorld();
     Report& report = *FactsOf(world).mutable_report();
+    const auto failed = FromText<RuleResult>(R"(
+        rule: "link" findings {rule: "link" observed: "link is DOWN"
+        subjects {host: "server1"}})");
     report.set_verdict(state);
+    report.mutable_rules(0)->MergeFrom(failed);
     report.mutable_rules(0)->set_state(state);
-    Finding& finding = *report.mutable_rules(0)->add_findings();
-    finding.set_rule("link");
-    finding.set_state(state);
-    finding.add_subjects()->set_host("server1");
-    finding.set_observed("link is DOWN");
-    RuleResult& warning = *report.add_rules();
-    warning.set_rule("optics");
-    warning.set_category("device");
-    warning.set_state(WARN);
-    *warning.add_findings() = finding;
-    warning.mutable_findings(0)->set_rule("optics");
-    warning.mutable_findings(0)->set_state(WARN);
-    warning.mutable_findings(0)->set_observed("no optical module");
+    report.mutable_rules(0)->mutable_findings(0)->set_state(state);
+    MergeText(R"(
+        rules {rule: "optics" category: "device" state: WARN
+        findings {rule: "optics" state: WARN observed: "no optical module"
+        subjects {host: "server1"}}}
+        rules {rule: "tls-uniform" category: "cluster" state: PASS})",
+              &report);
     report.mutable_rules()->SwapElements(0, 1);
-    RuleResult& passing = *report.add_rules();
-    passing.set_rule("tls-uniform");
-    passing.set_category("cluster");
-    passing.set_state(PASS);
-    const ProgramOutput output =
-        RunProgram(Generate("ranktable", {"-o", path}), world);
+    const ProgramOutput output = RunTable(world, {"-o", path});
     // Failures come first; rules that passed are only counted.
     EXPECT_THAT(output, Ends(state == FAIL ? 1 : 2, Out(""),
                              Err(HasSubstr("link is DOWN")),
@@ -187,7 +180,7 @@ TEST(GenerateTest, NamesWhatTheCommandCanChangeAboutTheRulesThatFailed) {
     failed.set_category("job");
     failed.set_state(FAIL);
   }
-  EXPECT_THAT(RunProgram(Generate("launch"), world),
+  EXPECT_THAT(RunLaunch(world),
               Ends(1,
                    Err(HasWords("job-say-change-here", "rendezvous",
                                 "--master-port, or master_addr")),
@@ -195,9 +188,8 @@ TEST(GenerateTest, NamesWhatTheCommandCanChangeAboutTheRulesThatFailed) {
                                 "--nodes, --devices, or nodes")),
                    Err(HasSubstr("--skip rendezvous,job-size\n"))));
   // `generate ranktable` has no such option.
-  EXPECT_THAT(RunProgram(Generate("ranktable"), world).err,
-              AllOf(HasSubstr("master_addr, master_port"),
-                    Not(HasSubstr("--master-port"))));
+  EXPECT_THAT(RunTable(world).err, AllOf(HasSubstr("master_addr, master_port"),
+                                         Not(HasSubstr("--master-port"))));
 }
 
 TEST(GenerateTest, SpeaksChineseAndKeepsItsDocument) {
@@ -207,16 +199,16 @@ TEST(GenerateTest, SpeaksChineseAndKeepsItsDocument) {
         Arguments{"--form", "json", "--nnodes", "3"},
         Arguments{"--form", "json"}}) {
     world.environment["CLUSTERD_LANG"] = "en";
-    const ProgramOutput english = RunProgram(Generate("launch", more), world);
+    const ProgramOutput english = RunLaunch(world, more);
     world.environment["CLUSTERD_LANG"] = "zh";
-    const ProgramOutput chinese = RunProgram(Generate("launch", more), world);
+    const ProgramOutput chinese = RunLaunch(world, more);
     EXPECT_EQ(chinese.status, english.status);
     EXPECT_EQ(chinese.out, english.out);
     EXPECT_NE(chinese.err, english.err);
   }
-  EXPECT_THAT(RunProgram(Generate("launch", {"--tiered", "on"}), world).err,
+  EXPECT_THAT(RunLaunch(world, {"--tiered", "on"}).err,
               HasSubstr("--tiered：torchrun 不支持，应为 --method "));
-  EXPECT_THAT(RunProgram(Generate("launch"), world).err,
+  EXPECT_THAT(RunLaunch(world).err,
               HasSubstr("说明：MASTER_PORT 已选择 29501"));
 }
 
@@ -245,8 +237,7 @@ TEST(GenerateTest, NotesTheWaivedFailuresThatTheJobMeets) {
     finding.set_observed("DOWN; waived by ann");
   }
   for (const ProgramOutput& output :
-       {RunProgram(Generate("ranktable"), world),
-        RunProgram(Generate("launch", {"--node", "server0"}), world)}) {
+       {RunTable(world), RunLaunch(world, {"--node", "server0"})}) {
     EXPECT_EQ(output.status, 0);
     EXPECT_NE(output.out, "");
     EXPECT_THAT(output.err,
@@ -261,7 +252,7 @@ TEST(GenerateRankTableTest, NamesEveryReasonWhyAnAddressCannotBeWritten) {
   ProgramWorld world = LaunchWorld();
   FactsOf(world).mutable_facts(0)->mutable_devices(2)->clear_address();
   FactsOf(world).mutable_facts(1)->mutable_devices(7)->clear_address();
-  EXPECT_THAT(RunProgram(Generate("ranktable"), world),
+  EXPECT_THAT(RunTable(world),
               Ends(1, Err(HasSubstr("server0 device 2: its address")),
                    Err(HasSubstr("server1 device 7: its address")), Out("")));
 }
@@ -295,19 +286,18 @@ TEST(GenerateRankTableTest, WithoutServersSaysSo) {
 TEST(GenerateRankTableTest, TellsWhyTheControllerRefuses) {
   ProgramWorld world;
   world.script.launch_status = {grpc::StatusCode::INVALID_ARGUMENT, "server9"};
-  EXPECT_THAT(RunProgram(Generate("ranktable"), world),
-              Ends(3, Err(HasSubstr("server9"))));
+  EXPECT_THAT(RunTable(world), Ends(3, Err(HasSubstr("server9"))));
 }
 
 TEST(GenerateLaunchTest, PrintsAllServersOrOne) {
   const ProgramWorld world = LaunchWorld();
-  EXPECT_THAT(RunProgram(Generate("launch"), world),
+  EXPECT_THAT(RunLaunch(world),
               Ends(0, Err(HasSubstr("note: MASTER_PORT")),
                    Out(HasSubstr("# torchrun, node 0: server0\n")),
                    Out(HasSubstr("# torchrun, node 1: server1\n"))));
-  EXPECT_THAT(RunProgram(Generate("launch", {"--node", "server1"}), world),
+  EXPECT_THAT(RunLaunch(world, {"--node", "server1"}),
               Ends(0, Out(Not(HasSubstr("server0")))));
-  EXPECT_THAT(RunProgram(Generate("launch", {"--node", "server2"}), world),
+  EXPECT_THAT(RunLaunch(world, {"--node", "server2"}),
               Ends(3, Err(HasWords("msg-job-node-not-known", "server2", "")),
                    Err(HasSubstr("did you mean"))));
 }
@@ -317,8 +307,7 @@ TEST(GenerateLaunchTest, WritesAFileForEachServerThatCanBeRun) {
   const std::string of_second =
       std::string(path).replace(path.find("%h"), 2, "server1");
   std::remove(of_second.c_str());
-  EXPECT_EQ(RunProgram(Generate("launch", {"-o", path}), LaunchWorld()).status,
-            0);
+  EXPECT_EQ(RunLaunch(LaunchWorld(), {"-o", path}).status, 0);
   EXPECT_THAT(FileContent(of_second), HasSubstr("NODE_RANK=1\n"));
   struct stat info = {};
   ASSERT_EQ(stat(of_second.c_str(), &info), 0);
@@ -327,26 +316,22 @@ TEST(GenerateLaunchTest, WritesAFileForEachServerThatCanBeRun) {
 
 TEST(GenerateLaunchTest, HandsTheScriptWhatStandsBehindTheDashes) {
   EXPECT_THAT(
-      RunProgram(
-          Generate("launch", {"--node", "server1", "--script", "my train.py",
-                              "--", "--node_rank={NODE_RANK}",
-                              "--name=", "it's $HOME", "--skip"}),
-          LaunchWorld()),
+      RunLaunch(LaunchWorld(),
+                {"--node", "server1", "--script", "my train.py", "--",
+                 "--node_rank={NODE_RANK}", "--name=", "it's $HOME", "--skip"}),
       Ends(0, Out(HasSubstr(" 'my train.py' --node_rank=1 --name= "
                             "'it'\\''s $HOME' --skip\n"))));
 }
 
 TEST(GenerateLaunchTest, HasTheOtherForms) {
   const ProgramWorld world = LaunchWorld();
-  EXPECT_THAT(RunProgram(Generate("launch", {"--form", "slurm-task-prolog",
-                                             "--node", "server0"}),
-                         world),
-              Ends(0, Out(StartsWith("export MASTER_ADDR="))));
-  const ProgramOutput json =
-      RunProgram(Generate("launch", {"--form", "json"}), world);
+  EXPECT_THAT(
+      RunLaunch(world, {"--form", "slurm-task-prolog", "--node", "server0"}),
+      Ends(0, Out(StartsWith("export MASTER_ADDR="))));
+  const ProgramOutput json = RunLaunch(world, {"--form", "json"});
   const auto document = FromJson<google::protobuf::Struct>(json.out);
   EXPECT_EQ(document.fields().at("nodes").list_value().values_size(), 2);
-  EXPECT_THAT(RunProgram(Generate("launch", {"--form", "dotenv"}), world),
+  EXPECT_THAT(RunLaunch(world, {"--form", "dotenv"}),
               Ends(3, Err(HasSubstr("--node: is missing"))));
 }
 
@@ -357,7 +342,7 @@ TEST(GenerateLaunchTest, AnErrorIsADocumentToo) {
        {Arguments{"--form", "json"},
         Arguments{"--form", "json", "--master-port", "0"},
         Arguments{"--form", "json", "--skip", "nothing"}}) {
-    const ProgramOutput output = RunProgram(Generate("launch", more), world);
+    const ProgramOutput output = RunLaunch(world, more);
     EXPECT_NE(output.status, 0);
     EXPECT_THAT(output.out, HasSubstr("\"command\": \"generate launch\""));
     EXPECT_THAT(output.out, HasSubstr(absl::StrCat("\"schema_version\": ",
@@ -370,9 +355,8 @@ TEST(GenerateLaunchTest, HasThePortTheMethodAndTheRankTableChecked) {
   WatchedController controller(world);
   const std::string table = TestFile("given.json", "{\"version\":\"1.0\"}");
   const ProgramOutput output =
-      RunProgram(Generate("launch", {"--master-port", "29700", "--method",
-                                     "mp-spawn", "--rank-table", table}),
-                 world);
+      RunLaunch(world, {"--master-port", "29700", "--method", "mp-spawn",
+                        "--rank-table", table});
   EXPECT_EQ(output.status, 0) << output.err;
   const auto request = controller.launch_request();
   ASSERT_TRUE(request.has_value());
@@ -390,10 +374,9 @@ TEST(GenerateLaunchTest, HasTheInterpreterAndTheScriptChecked) {
   WatchedController controller(world);
   const std::string needs = TestFile("needs.txt", "torch\n");
   const std::string script = TestFile("mine.py", "import torch\n");
-  const ProgramOutput output = RunProgram(
-      Generate("launch", {"--python", "/venv/bin/python", "--requirements",
-                          needs, "--script", script}),
-      world);
+  const ProgramOutput output =
+      RunLaunch(world, {"--python", "/venv/bin/python", "--requirements", needs,
+                        "--script", script});
   EXPECT_EQ(output.status, 0) << output.err;
   const JobSpec job = controller.launch_request()->job();
   EXPECT_EQ(job.python(), "/venv/bin/python");
@@ -401,9 +384,8 @@ TEST(GenerateLaunchTest, HasTheInterpreterAndTheScriptChecked) {
   EXPECT_EQ(job.requirements(), "torch\n");
   EXPECT_EQ(job.script(), "import torch\n");
   EXPECT_THAT(output.out, HasSubstr(script));
-  EXPECT_THAT(
-      RunProgram(Generate("launch", {"--script", "/nowhere/far.py"}), world),
-      Ends(0, Err(HasSubstr("the script is not judged"))));
+  EXPECT_THAT(RunLaunch(world, {"--script", "/nowhere/far.py"}),
+              Ends(0, Err(HasSubstr("the script is not judged"))));
   EXPECT_EQ(controller.launch_request()->job().script(), "");
   EXPECT_EQ(controller.launch_request()->job().python(), "");
   const std::string beside = TestFile("of_job.py", "import torch\n");
@@ -441,10 +423,8 @@ TEST(GenerateLaunchTest, APortInUseIsCalledByTheOptionThatNamedIt) {
   socket.set_port(29700);
   socket.set_protocol("tcp");
   socket.set_state("LISTEN");
-  EXPECT_THAT(RunProgram(Generate("launch", {"--method", "torch-npu-run",
-                                             "--rdzv-endpoint",
-                                             absl::StrCat(first, ":29700")}),
-                         world),
+  EXPECT_THAT(RunLaunch(world, {"--method", "torch-npu-run", "--rdzv-endpoint",
+                                absl::StrCat(first, ":29700")}),
               Ends(3, Err(HasSubstr("--rdzv-endpoint: 29700 is")),
                    Err(Not(HasSubstr("--master-port")))));
 }
@@ -482,11 +462,8 @@ TEST(GenerateLaunchTest, HasTheLoginsOfHorovodrunTried) {
   ProgramWorld world = LaunchWorld();
   WatchedController controller(world);
   const auto asked = [&](const Arguments& more) {
-    EXPECT_EQ(
-        RunProgram(Generate("launch", With({"--method", "horovodrun"}, more)),
-                   world)
-            .status,
-        0);
+    EXPECT_EQ(RunLaunch(world, With({"--method", "horovodrun"}, more)).status,
+              0);
     return controller.launch_request()->job().ssh();
   };
   const JobSsh ssh = asked({"--ssh-port", "12345", "--ssh-user", "ann"});
@@ -515,10 +492,8 @@ TEST(GenerateLaunchTest, RefusesWhatTheMethodDoesNotHaveBeforeItAsksAnyHost) {
   ProgramWorld world = LaunchWorld();
   WatchedController controller(world);
   EXPECT_THAT(
-      RunProgram(
-          Generate("launch", {"--tiered", "on", "--ssh-port", "2222",
-                              "--mpi-args", "-mca btl_tcp_if_exclude docker0"}),
-          world),
+      RunLaunch(world, {"--tiered", "on", "--ssh-port", "2222", "--mpi-args",
+                        "-mca btl_tcp_if_exclude docker0"}),
       Ends(3, Err(HasSubstr("--tiered: torchrun ")),
            Err(HasSubstr("expected --method horovodrun")),
            Err(HasSubstr("expected no btl_tcp_if_exclude"))));
@@ -527,9 +502,7 @@ TEST(GenerateLaunchTest, RefusesWhatTheMethodDoesNotHaveBeforeItAsksAnyHost) {
 
 TEST(GenerateLaunchTest, WritesTheSameLaunchAsTheSameDocument) {
   const ProgramWorld world = LaunchWorld();
-  const auto run = [&] {
-    return RunProgram(Generate("launch", {"--form", "json"}), world).out;
-  };
+  const auto run = [&] { return RunLaunch(world, {"--form", "json"}).out; };
   const std::string first = run();
   EXPECT_THAT(first, HasSubstr("\"nodes\""));
   for (int i = 0; i < 4; ++i) EXPECT_EQ(run(), first);
@@ -556,10 +529,9 @@ TEST(GenerateLaunchTest, NamesTheEndpointWhosePortIsWrong) {
 }
 
 TEST(GenerateLaunchTest, SaysWhatTheMethodCannotDo) {
-  EXPECT_THAT(RunProgram(Generate("launch",
-                                  {"--method", "mp-spawn", "--nnodes", "1:2"}),
-                         LaunchWorld()),
-              Ends(3, Err(HasSubstr("takes no range")), Out("")));
+  EXPECT_THAT(
+      RunLaunch(LaunchWorld(), {"--method", "mp-spawn", "--nnodes", "1:2"}),
+      Ends(3, Err(HasSubstr("takes no range")), Out("")));
 }
 
 }  // namespace

@@ -7,17 +7,14 @@
 #include "config/words/waiver_text.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::IsEmpty,
+    ::testing::Not;
 
 // The environment in which slurmd starts a prolog: only Slurm's variables.
 Environment Prolog() {
@@ -27,7 +24,7 @@ Environment Prolog() {
           {"SLURMD_NODENAME", "node02"}};
 }
 
-ProgramWorld WorldWith(HookAnswer::Decision decision,
+ProgramWorld WorldWith(HookAnswer::Decision decision = HookAnswer::ALLOW,
                        const Environment& environment = Prolog()) {
   ProgramWorld world;
   world.environment = environment;
@@ -72,41 +69,40 @@ struct StatusCase {
   int drained;
 };
 
-class HookStatusTest : public testing::TestWithParam<StatusCase> {};
+const StatusCase kStatusCases[] = {
+    {"slurm-prolog", 0, 1}, {"slurm-health", 0, 0}, {"slurm-task-prolog", 0, 0},
+    {"slurm-epilog", 0, 1}, {"pbs", 1, 1},          {"lsf", 1, 1},
+    {"plain", 1, 1}};
 
-TEST_P(HookStatusTest, IsWhatTheSchedulerUnderstands) {
-  const StatusCase& hook = GetParam();
-  const std::pair<HookAnswer::Decision, int> decisions[] = {
-      {HookAnswer::ALLOW, 0},
-      {HookAnswer::REFUSE, hook.refused},
-      {HookAnswer::REFUSE_AND_DRAIN, hook.drained}};
-  for (const auto& [decision, status] : decisions) {
-    EXPECT_THAT(RunHook({hook.hook}, WorldWith(decision)),
-                Ends(status, Out(IsEmpty())));
+TEST(HookStatusTest, IsWhatTheSchedulerUnderstands) {
+  for (const StatusCase& hook : kStatusCases) {
+    SCOPED_TRACE(hook.hook);
+    const std::pair<HookAnswer::Decision, int> decisions[] = {
+        {HookAnswer::ALLOW, 0},
+        {HookAnswer::REFUSE, hook.refused},
+        {HookAnswer::REFUSE_AND_DRAIN, hook.drained}};
+    for (const auto& [decision, status] : decisions) {
+      EXPECT_THAT(RunHook({hook.hook}, WorldWith(decision)),
+                  Ends(status, Out(IsEmpty())));
+    }
   }
 }
 
-TEST_P(HookStatusTest, StartsUncheckedWithALineWithoutAnAnswer) {
-  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
-  world.script.hook_status = {grpc::StatusCode::UNAVAILABLE, "no such socket"};
-  world.environment["SLURM_PROCID"] = "0";
-  EXPECT_THAT(RunHook({GetParam().hook}, world),
-              Ends(0, Err(HasWords("msg-hook-not-checked"))));
-  const ProgramOutput closed =
-      RunHook({GetParam().hook, "--fail-closed"}, world);
-  EXPECT_EQ(closed.status, GetParam().drained);
-  EXPECT_EQ(absl::StrContains(closed.err, "refused, because no"),
-            GetParam().drained != 0);
+TEST(HookStatusTest, StartsUncheckedWithALineWithoutAnAnswer) {
+  for (const StatusCase& each : kStatusCases) {
+    SCOPED_TRACE(each.hook);
+    ProgramWorld world = WorldWith();
+    world.script.hook_status = {grpc::StatusCode::UNAVAILABLE,
+                                "no such socket"};
+    world.environment["SLURM_PROCID"] = "0";
+    EXPECT_THAT(RunHook({each.hook}, world),
+                Ends(0, Err(HasWords("msg-hook-not-checked"))));
+    const ProgramOutput closed = RunHook({each.hook, "--fail-closed"}, world);
+    EXPECT_EQ(closed.status, each.drained);
+    EXPECT_EQ(absl::StrContains(closed.err, "refused, because no"),
+              each.drained != 0);
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(Hooks, HookStatusTest,
-                         testing::Values(StatusCase{"slurm-prolog", 0, 1},
-                                         StatusCase{"slurm-health", 0, 0},
-                                         StatusCase{"slurm-task-prolog", 0, 0},
-                                         StatusCase{"slurm-epilog", 0, 1},
-                                         StatusCase{"pbs", 1, 1},
-                                         StatusCase{"lsf", 1, 1},
-                                         StatusCase{"plain", 1, 1}));
 
 TEST(HookTest, HelpHasARowForEachHook) {
   const std::string help = RunProgram({"hook", "--help"}).out;
@@ -184,7 +180,7 @@ TEST(HookTest, SaysItsErrorsInChineseAndTheSameAnswerToPrograms) {
         .out;
   };
   EXPECT_EQ(json({}), json({"--lang", "zh"}));
-  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  ProgramWorld world = WorldWith();
   EXPECT_THAT(
       RunHook({"slurm-prolog", "--nodes", "a", "--lang", "zh"}, world).err,
       HasSubstr("--nodes：slurm-prolog 从环境变量获取作业"));
@@ -194,7 +190,7 @@ TEST(HookTest, SaysItsErrorsInChineseAndTheSameAnswerToPrograms) {
 }
 
 TEST(HookTest, SaysHowManyLinesOfWhatDoesNotBlockItLeavesOut) {
-  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  ProgramWorld world = WorldWith();
   for (int i = 0; i < 5; ++i) world.script.hook.add_let_through("a line");
   EXPECT_THAT(RunHook({"slurm-prolog"}, world).err, Not(HasSubstr("more")));
   for (int i = 0; i < 3; ++i) world.script.hook.add_let_through("hidden");
@@ -205,7 +201,7 @@ TEST(HookTest, SaysHowManyLinesOfWhatDoesNotBlockItLeavesOut) {
 }
 
 TEST(HookTest, LeavesOutNoFailureNorTheBrake) {
-  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  ProgramWorld world = WorldWith();
   for (int i = 0; i < 7; ++i) {
     world.script.hook.add_let_through("fail: " + std::to_string(i));
   }
@@ -227,8 +223,7 @@ TEST(HookTest, GivesTheReasonInOneLineThatNobodyCanForge) {
 }
 
 TEST(HookTest, AsksAboutTheJobOfAPrologsEnvironment) {
-  const HookRequest request =
-      Asked({"slurm-prolog"}, WorldWith(HookAnswer::ALLOW));
+  const HookRequest request = Asked({"slurm-prolog"}, WorldWith());
   EXPECT_EQ(request.kind(), HOOK_SLURM_PROLOG);
   EXPECT_EQ(JobOf(request).id(), "slurm:1234.1");
   ASSERT_EQ(JobOf(request).servers_size(), 2);
@@ -239,8 +234,7 @@ TEST(HookTest, AsksAboutTheJobOfAPrologsEnvironment) {
 }
 
 TEST(HookTest, TellsTheSameJobInTheTaskAsInTheProlog) {
-  const HookRequest before =
-      Asked({"slurm-prolog"}, WorldWith(HookAnswer::ALLOW));
+  const HookRequest before = Asked({"slurm-prolog"}, WorldWith());
   const HookRequest task =
       Asked({"slurm-task-prolog"},
             WorldWith(HookAnswer::ALLOW, {{"SLURM_JOB_ID", "1234"},
@@ -313,7 +307,7 @@ TEST(HookTest, ReadsTheJobsOfPbsAndLsf) {
 }
 
 TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
-  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  ProgramWorld world = WorldWith();
   world.environment["MASTER_PORT"] = "1234";
   // Set by the batch script, on another host.
   world.environment["HCCL_IF_IP"] = "10.0.0.1";
@@ -334,15 +328,15 @@ TEST(HookTest, PrintsNothingButExportsAndWarningsInATaskProlog) {
 }
 
 TEST(HookTest, TellsTasksThatMayNotAskWhatTheirPrologWasTold) {
-  ProgramWorld world = WorldWith(HookAnswer::ALLOW);
+  ProgramWorld world = WorldWith();
   world.script.hook.add_environment("MASTER_ADDR=10.0.0.1");
   EXPECT_EQ(RunHook({"slurm-prolog"}, world).err, "");
-  ProgramWorld task = WorldWith(HookAnswer::ALLOW);
+  ProgramWorld task = WorldWith();
   task.environment["SLURM_PROCID"] = "0";
   task.script.hook_status = {grpc::StatusCode::UNAVAILABLE, "denied"};
   EXPECT_THAT(RunHook({"slurm-task-prolog"}, task),
               Ends(0, Err(""), Out("export MASTER_ADDR=10.0.0.1\n")));
-  RunHook({"slurm-epilog"}, WorldWith(HookAnswer::ALLOW));
+  RunHook({"slurm-epilog"}, WorldWith());
   EXPECT_THAT(RunHook({"slurm-task-prolog"}, task),
               Ends(0, Out(""), Err(HasWords("msg-hook-not-checked"))));
 }
@@ -376,7 +370,7 @@ TEST(HookTest, PrintsTheWholeAnswerAsJson) {
 TEST(HookTest, NamesEveryMistakeAtOnce) {
   EXPECT_THAT(RunHook({"slurm-prolog", "--nodes", "a", "--timeout", "1h",
                        "--max-age", "x", "--output", "yaml"},
-                      WorldWith(HookAnswer::ALLOW)),
+                      WorldWith()),
               Ends(3, Err(HasSubstr("--nodes: slurm-prolog takes")),
                    Err(HasSubstr("--timeout: \"1h\"")),
                    Err(HasSubstr("--max-age: \"x\"")),

@@ -1,7 +1,6 @@
 #include <string>
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 #include "tests/support/config/judge_testing.h"
@@ -9,8 +8,7 @@
 namespace clusterd {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::HasSubstr, ::testing::Not;
 
 HistoryRecord Check(const std::string& id, const Report& report) {
   HistoryRecord record;

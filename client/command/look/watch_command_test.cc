@@ -5,25 +5,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::AllOf, ::testing::EndsWith, ::testing::HasSubstr,
+    ::testing::Not, ::testing::StartsWith;
 
 ClusterNow With(uint32_t attached) {
-  ClusterNow now;
-  now.set_schema_version(1);
-  now.set_cluster("demo");
-  now.set_at_ms(1735689900000);
-  now.set_hosts_expected(12);
+  auto now = FromText<ClusterNow>(
+      R"(schema_version: 1 cluster: "demo" at_ms: 1735689900000 hosts_expected: 12)");
   now.set_hosts_attached(attached);
   return now;
 }

@@ -2,7 +2,6 @@
 #include "absl/strings/str_replace.h"
 #include "config/audit/audit_chain.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
 

@@ -3,26 +3,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
 
 // The clock of RunProgram is at 2025-01-01.
 constexpr int64_t kNowMs = 1735689600'000;
 constexpr int64_t kDayMs = 24 * 3600'000;
 
 CreateTokenResponse Made(uint32_t port) {
-  CreateTokenResponse made;
-  made.mutable_entry()->set_id("4f09c2d1");
-  made.mutable_entry()->set_hosts("node[01-12]");
-  made.mutable_entry()->set_uses(12);
+  auto made = FromText<CreateTokenResponse>(
+      R"(entry {id: "4f09c2d1" hosts: "node[01-12]" uses: 12})");
   made.mutable_entry()->set_expires_ms(kNowMs + 2 * 3600'000);
   made.set_token("cj1.4f09c2d1.secret");
   made.set_ca_hash("sha256:abc");
@@ -125,20 +121,15 @@ ListCertificatesResponse Certificates() {
     entry->set_serial(absl::StrCat("aa", i));
     entry->set_ends_ms(kNowMs + 20 * kDayMs);
   }
-  CertificateEntry* const by_hand = list.add_certificates();
-  by_hand->set_host("node04");
-  by_hand->set_state(CertificateEntry::BY_HAND);
-  by_hand->set_ends_ms(kNowMs + 29 * kDayMs);
-  CertificateEntry* const waits = list.add_certificates();
-  waits->set_host("node05");
-  waits->set_state(CertificateEntry::WAITS_FOR_APPROVAL);
-  waits->set_serial("bb");
-  waits->set_waiting_machine_id("cafe");
-  waits->set_waiting_peer("ipv4:10.0.0.9:1\x1b[2J");
-  waits->set_waiting_key("01ab");
-  OwnCertificate* const own = list.add_own();
-  own->set_what("intermediate CA");
-  own->set_ends_ms(kNowMs + 29 * kDayMs);
+  auto others = FromText<ListCertificatesResponse>(R"(
+      certificates {host: "node04" state: BY_HAND}
+      certificates {host: "node05" state: WAITS_FOR_APPROVAL serial: "bb"
+                    waiting_machine_id: "cafe" waiting_key: "01ab"
+                    waiting_peer: "ipv4:10.0.0.9:1\x1b[2J"}
+      own {what: "intermediate CA"})");
+  others.mutable_certificates(0)->set_ends_ms(kNowMs + 29 * kDayMs);
+  others.mutable_own(0)->set_ends_ms(kNowMs + 29 * kDayMs);
+  list.MergeFrom(others);
   return list;
 }
 

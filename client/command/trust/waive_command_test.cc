@@ -1,27 +1,21 @@
 #include "config/words/waiver_text.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
 #include "tests/support/client/program_run.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::EndsWith, ::testing::HasSubstr, ::testing::StartsWith;
 
 // The tests' clock is at 2025-01-01 00:00 UTC.
 constexpr int64_t kNowMs = 1735689600000;
 
 Waiver LinkWaiver() {
-  Waiver waiver;
-  waiver.set_id("3fa2c4d5");
-  waiver.set_rule("link");
-  waiver.add_hosts("n1");
-  waiver.add_devices(3);
-  waiver.set_reason("cable ordered");
-  waiver.set_owner("spiffe://demo/user/ann/role/operator");
+  auto waiver = FromText<Waiver>(R"(
+      id: "3fa2c4d5" rule: "link" hosts: "n1" devices: 3
+      reason: "cable ordered" owner: "spiffe://demo/user/ann/role/operator")");
   waiver.set_until_ms(kNowMs + 7200000);
   return waiver;
 }

@@ -4,14 +4,12 @@
 
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::HasSubstr;
+using ::testing::Contains, ::testing::HasSubstr;
 
 void SetPod(TestCluster& cluster, int host, uint32_t pod) {
   for (DeviceFacts& device : *cluster.facts[host].mutable_devices()) {
@@ -23,6 +21,14 @@ void TakeDown(TestCluster& cluster) {
   cluster.ForEachDevice([](DeviceFacts& device) {
     device.mutable_link()->set_value(LinkFact::DOWN);
   });
+}
+
+// A job on servers all of whose links are down.
+TestCluster JobWithLinksDown(const char* product, int servers = 2) {
+  TestCluster cluster(product, "", servers);
+  TakeDown(cluster);
+  cluster.StartJob();
+  return cluster;
 }
 
 State Judged(const TestCluster& cluster, const char* rule = "job-super-pod") {
@@ -80,47 +86,38 @@ TEST(JobNetworkTest, PortsOfDevicesThatTheJobLeavesOutDoNotMatter) {
 }
 
 TEST(JobNetworkTest, SeveralServersNeedRoce) {
-  TestCluster cluster("atlas-a2");
-  TakeDown(cluster);
-  cluster.StartJob();
+  TestCluster cluster = JobWithLinksDown("atlas-a2");
   EXPECT_EQ(Judged(cluster, "link"), FAIL);
-  cluster.spec.set_roce_unused(true);
-  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("FAIL cluster unused why=2 servers"));
+  EXPECT_THAT(cluster.SetSpec("roce_unused: true").Check("job-super-pod"),
+              Finds("FAIL cluster unused why=2 servers"));
 }
 
 TEST(JobNetworkTest, BothRingsOfABox16MeetOverRoce) {
-  TestCluster cluster("atlas-a2-box16", "", 1);
-  TakeDown(cluster);
-  cluster.StartJob();
+  TestCluster cluster = JobWithLinksDown("atlas-a2-box16", 1);
   EXPECT_EQ(Judged(cluster, "link"), FAIL);
   EXPECT_THAT(
-      Lines(cluster.Check("job-super-pod")),
-      HasSubstr(Say("network-both-rings", 8, Say("devices-several", "0-15"))));
+      cluster.Check("job-super-pod"),
+      Finds(Say("network-both-rings", 8, Say("devices-several", "0-15"))));
   cluster.spec.mutable_servers(0)->mutable_devices()->DeleteSubrange(0, 8);
   EXPECT_EQ(Judged(cluster, "link"), WARN);
   EXPECT_EQ(Judged(cluster), PASS);
 }
 
 TEST(JobNetworkTest, OnlySeveralSuperPodsNeedRoce) {
-  TestCluster cluster("atlas-a3-superpod");
-  TakeDown(cluster);
-  cluster.StartJob();
+  TestCluster cluster = JobWithLinksDown("atlas-a3-superpod");
   EXPECT_EQ(Judged(cluster), PASS);
   EXPECT_EQ(Judged(cluster, "link"), WARN);
   SetPod(cluster, 1, 1);
   EXPECT_EQ(Judged(cluster, "link"), FAIL);
-  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("unusable why=2 logical super pods: 0 (server0), 1 "
-                        "(server1), ports=32 of 32 RoCE ports"));
+  EXPECT_THAT(cluster.Check("job-super-pod"),
+              Finds("unusable why=2 logical super pods: 0 (server0), 1 "
+                    "(server1), ports=32 of 32 RoCE ports"));
   cluster.spec.set_roce_unused(true);
   EXPECT_EQ(Judged(cluster), FAIL);
 }
 
 TEST(JobNetworkTest, LogicalSuperPodsGoBeforeThoseOfTheChips) {
-  TestCluster cluster("atlas-a3-superpod");
-  TakeDown(cluster);
-  cluster.StartJob();
+  TestCluster cluster = JobWithLinksDown("atlas-a3-superpod");
   cluster.SetInLogins(0, "HCCL_LOGIC_SUPERPOD_ID", "a");
   cluster.SetInLogins(1, "HCCL_LOGIC_SUPERPOD_ID", "b");
   EXPECT_EQ(Judged(cluster), FAIL);
@@ -131,8 +128,8 @@ TEST(JobNetworkTest, LogicalSuperPodsGoBeforeThoseOfTheChips) {
   EXPECT_EQ(Judged(cluster), PASS);
   EXPECT_EQ(Judged(cluster, "link"), WARN);
   SetPod(cluster, 1, 1);
-  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("spread pod=one, hosts=server[0-1]"));
+  EXPECT_THAT(cluster.Check("job-super-pod"),
+              Finds("spread pod=one, hosts=server[0-1]"));
 }
 
 TEST(JobNetworkTest, ARankTableSaysTheSuperPods) {
@@ -143,9 +140,8 @@ TEST(JobNetworkTest, ARankTableSaysTheSuperPods) {
   cluster.StartJob().set_rank_table(two_pods);
   EXPECT_EQ(Judged(cluster), PASS);
   cluster.job->set_rank_table(MakeRankTable(cluster.spec));
-  EXPECT_THAT(
-      Lines(cluster.Check("job-super-pod")),
-      HasSubstr(Say("network-table-without-pods", Counted(2, "server"))));
+  EXPECT_THAT(cluster.Check("job-super-pod"),
+              Finds(Say("network-table-without-pods", Counted(2, "server"))));
 }
 
 // HCCL reads digits, and TRUE in any case.
@@ -157,8 +153,8 @@ TEST(JobNetworkTest, VariablesMayDemandRoceInEverySpelling) {
     one.StartJob();
     EXPECT_EQ(Judged(one), PASS);
     one.SetInLogins(0, "HCCL_INTRA_ROCE_ENABLE", value);
-    EXPECT_THAT(Lines(one.Check("job-super-pod")),
-                HasSubstr("HCCL_INTRA_ROCE_ENABLE=1 on server0"));
+    EXPECT_THAT(one.Check("job-super-pod"),
+                Finds("HCCL_INTRA_ROCE_ENABLE=1 on server0"));
     one.spec.set_roce_unused(false);
     EXPECT_EQ(Judged(one, "link"), FAIL) << value;
   }
@@ -184,30 +180,25 @@ TEST(JobNetworkTest, OneDeviceHasNoPeer) {
 }
 
 TEST(JobNetworkTest, ASuperPodThatIsNotKnownMakesFailuresUnknown) {
-  TestCluster cluster("atlas-a3-superpod");
-  TakeDown(cluster);
-  cluster.StartJob();
+  TestCluster cluster = JobWithLinksDown("atlas-a3-superpod");
   for (DeviceFacts& device : *cluster.facts[1].mutable_devices()) {
     SetMissing(Missing::TIMED_OUT, "", device.mutable_super_pod());
   }
   EXPECT_EQ(Judged(cluster, "link"), UNKNOWN);
-  EXPECT_THAT(Lines(cluster.Check("job-super-pod")),
-              HasSubstr("UNKNOWN server1 pod-not-known what=super pod"));
+  EXPECT_THAT(cluster.Check("job-super-pod"),
+              Finds("UNKNOWN server1 pod-not-known what=super pod"));
 }
 
 // export HCCL_LOGIC_SUPERPOD_ID=$(hostname)
 TEST(JobNetworkTest, AVariableThatOnlyAShellKnowsIsNamedWithItsLine) {
   for (const char* name : {"HCCL_LOGIC_SUPERPOD_ID", "HCCL_INTRA_ROCE_ENABLE",
                            "HCCL_INTER_HCCS_DISABLE"}) {
-    TestCluster cluster("atlas-a3-superpod");
-    TakeDown(cluster);
-    cluster.StartJob();
+    TestCluster cluster = JobWithLinksDown("atlas-a3-superpod");
     cluster.SetInLogins(1, name, "").set_computed(true);
     const std::string value =
         std::string("value of ") + name + " (/etc/environment:1)";
-    EXPECT_THAT(
-        Lines(cluster.Check("job-super-pod")),
-        HasSubstr("UNKNOWN server1 pod-not-known what=" + value + "\n"));
+    EXPECT_THAT(cluster.Check("job-super-pod"),
+                Finds("UNKNOWN server1 pod-not-known what=" + value + "\n"));
     const RuleResult link = cluster.Check("link");
     EXPECT_EQ(link.state(), UNKNOWN) << name;
     EXPECT_EQ(link.findings(0).weighed().words(), "roce-of-job-not-known");
@@ -216,9 +207,7 @@ TEST(JobNetworkTest, AVariableThatOnlyAShellKnowsIsNamedWithItsLine) {
     EXPECT_THAT(cluster.Check("link").findings(0).why(),
                 HasSubstr(value + " on server[0-1]"));
     // The job's own value overrides it.
-    EnvironmentVariable* const own = cluster.job->add_environment();
-    own->set_name(name);
-    own->set_value("0");
+    cluster.SetInJob(name, "0");
     EXPECT_EQ(Judged(cluster), PASS) << name;
   }
 }

@@ -1,7 +1,6 @@
 #include <string>
 
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
@@ -103,10 +102,9 @@ TEST(CheckJobDeviceCountTest, NamesTheServersAndTheChoice) {
       "FAIL cluster no-such-number devices=3 devices, servers=server[0,2], "
       "choice=1, 2, 4 or 8, product=Atlas training series (SMP)\n");
   EXPECT_THAT(
-      Lines(JobOf("atlas-a2-box16", {9}).Check("job-device-count")),
-      HasSubstr(
-          "no-such-number devices=9 devices, servers=server0, choice=1, 2, 3, "
-          "4, 5, 6, 7, 8, 10, 12, 14 or 16, product=Atlas 200T A2 Box16"));
+      JobOf("atlas-a2-box16", {9}).Check("job-device-count"),
+      Finds("no-such-number devices=9 devices, servers=server0, choice=1, 2, "
+            "3, 4, 5, 6, 7, 8, 10, 12, 14 or 16, product=Atlas 200T A2 Box16"));
 }
 
 TEST(CheckJobDeviceGroupTest, KeepsTwoAndFourDevicesOfOneServerTogether) {
@@ -189,10 +187,9 @@ TEST(CheckJobDtypeTest, TakesWhatTheDocumentsListForTheProduct) {
   EXPECT_EQ(check("ascend-950", "bfp16"), SKIPPED);
   TestCluster cluster;
   cluster.StartJob().add_dtypes("bf16\x1b[31m");
-  EXPECT_THAT(
-      Lines(cluster.Check("job-dtype")),
-      HasSubstr("FAIL cluster lacks types=bf16\\x1b[31m, product=Atlas "
-                "training series (SMP), legal=int8, int32, fp16, fp32"));
+  EXPECT_THAT(cluster.Check("job-dtype"),
+              Finds("FAIL cluster lacks types=bf16\\x1b[31m, product=Atlas "
+                    "training series (SMP), legal=int8, int32, fp16, fp32"));
 }
 
 // A job with the same value on every server.
@@ -234,27 +231,21 @@ TEST(CheckRendezvousTest, IsTheSameEverywhere) {
 }
 
 TEST(CheckRendezvousTest, StaysClearOfThePortsOfHccl) {
-  EXPECT_THAT(
-      Lines(Meeting("", 60007).Check("rendezvous")),
-      HasSubstr("FAIL cluster port-of-hccl port=60007, range=60000-60031"));
+  EXPECT_THAT(Meeting("", 60007).Check("rendezvous"),
+              Finds("FAIL cluster port-of-hccl port=60007, range=60000-60031"));
 }
 
-void Listen(uint32_t port, const char* address, HostFacts* host) {
-  BoundSocket* socket = host->mutable_sockets()->mutable_value()->add_sockets();
-  socket->set_port(port);
-  socket->set_protocol("tcp");
-  socket->set_address(address);
-  socket->set_state("LISTEN");
-  socket->set_pid(7);
-  socket->set_command("exporter\n");
-}
+// A host's facts where another program has the port of Meeting.
+constexpr char kTaken[] = R"(
+    sockets {value {sockets {port: 29500 protocol: "tcp" address: "0.0.0.0"
+    state: "LISTEN" pid: 7 command: "exporter\n"}}})";
 
 TEST(CheckRendezvousTest, NeedsAFreePortOnTheFirstServer) {
   TestCluster cluster = Meeting("172.16.0.1", 29500);
-  Listen(29500, "0.0.0.0", &cluster.facts[1]);
+  cluster.Set(1, kTaken);
   EXPECT_EQ(cluster.Check("rendezvous").state(), PASS);
   cluster.spec.set_rendezvous_port(29500);
-  Listen(29500, "0.0.0.0", &cluster.facts[0]);
+  cluster.Set(0, kTaken);
   EXPECT_EQ(Lines(cluster.Check("rendezvous")),
             "FAIL cluster taken port=29500, holder=tcp 0.0.0.0 port 29500 "
             "LISTEN, held by pid 7 (exporter\\n), host=server0\n");
@@ -271,7 +262,7 @@ TEST(CheckRendezvousTest, NeedsAFreePortOnTheFirstServer) {
 TEST(CheckRendezvousTest, JudgesTheSpecsPortWhereTheJobNamesNone) {
   TestCluster cluster = Meeting("172.16.0.1", 0);
   cluster.spec.set_rendezvous_port(29500);
-  Listen(29500, "0.0.0.0", &cluster.facts[0]);
+  cluster.Set(0, kTaken);
   EXPECT_EQ(cluster.Check("ports-free").state(), FAIL);
   // The port of the job is not known without the sockets.
   cluster = Meeting("", 29500);
@@ -300,9 +291,9 @@ TEST(CheckRendezvousTest, JudgesWhatLoginFilesSetWhereTheJobSaysNothing) {
   // The login files of one server differ from the rest.
   cluster.job->mutable_servers(1)->clear_master_port();
   cluster.SetInLogins(1, "MASTER_PORT", "29501");
-  EXPECT_THAT(Lines(cluster.Check("rendezvous")),
-              HasSubstr("FAIL cluster ports-differ ports=29500 on server0, "
-                        "29501 on server1"));
+  EXPECT_THAT(cluster.Check("rendezvous"),
+              Finds("FAIL cluster ports-differ ports=29500 on server0, 29501 "
+                    "on server1"));
 }
 
 // HCCL takes another port of a range that is not pinned.
@@ -315,10 +306,9 @@ TEST(CheckRendezvousTest, KeepsOtherServicesClearOfAPinnedRange) {
   cluster.spec.mutable_hccl()->set_base_port_auto(true);
   EXPECT_EQ(cluster.Check("rendezvous").state(), PASS)
       << Lines(cluster.Check("rendezvous"));
-  cluster.spec.mutable_hccl()->set_base_port_auto(false);
   EXPECT_THAT(
-      Lines(cluster.Check("rendezvous")),
-      HasSubstr(
+      cluster.SetSpec("hccl {base_port_auto: false}").Check("rendezvous"),
+      Finds(
           "FAIL cluster service-of-hccl ports=60010-60031, range=60000-60031"));
   range->set_first(60032);
   EXPECT_EQ(cluster.Check("rendezvous").state(), PASS);

@@ -4,15 +4,12 @@
 #include "absl/strings/str_cat.h"
 #include "config/rules/host_rules.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using ::testing::AllOf, ::testing::ElementsAre, ::testing::HasSubstr;
 
 using Packages = std::vector<std::pair<const char*, const char*>>;
 
@@ -142,16 +139,11 @@ TEST(JobPythonTest, TorchNpuWithoutTorchFails) {
 TEST(JobPythonTest, SaysWhichFoldersItDoesNotLookAt) {
   TestCluster cluster = Needing("");
   EXPECT_EQ(cluster.Check("job-python").summary(), "2 hosts");
-  const auto set = [&](const char* name, const char* value) {
-    EnvironmentVariable* const variable = cluster.job->add_environment();
-    variable->set_name(name);
-    variable->set_value(value);
-  };
-  set("PYTHONPATH", "/opt/a:/opt/b");
+  cluster.SetInJob("PYTHONPATH", "/opt/a:/opt/b");
   EXPECT_EQ(cluster.Check("job-python").summary(), "2 hosts");
   cluster.job->clear_environment();
-  set("PYTHONPATH", "src:/opt/mine:../lib");
-  set("PYTHONUSERBASE", "base");
+  cluster.SetInJob("PYTHONPATH", "src:/opt/mine:../lib");
+  cluster.SetInJob("PYTHONUSERBASE", "base");
   EXPECT_EQ(cluster.Check("job-python").state(), PASS);
   EXPECT_THAT(cluster.Check("job-python").summary(),
               HasSubstr(": src ../lib base"));
@@ -221,9 +213,7 @@ TEST(MakePythonQuestionTest, NamesThePackagesAndThoseOfTheVendorsTable) {
        {std::pair("PYTHONPATH", "/opt/mine:/opt/other"),
         std::pair("PYTHONUSERBASE", "/opt/base"),
         std::pair("PYTHONNOUSERSITE", "0")}) {
-    EnvironmentVariable* const variable = cluster.job->add_environment();
-    variable->set_name(name);
-    variable->set_value(value);
+    cluster.SetInJob(name, value);
   }
   const auto ask = [&] {
     return MakeObserveRequest(cluster.spec, {}, &*cluster.job).python();

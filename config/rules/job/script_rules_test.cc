@@ -5,17 +5,13 @@
 #include "absl/strings/str_replace.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
+using ::testing::AllOf, ::testing::EndsWith, ::testing::HasSubstr,
+    ::testing::Not, ::testing::StartsWith;
 
 // The script of the vendor's guide for several servers.
 constexpr char kGood[] = R"(import os
@@ -449,8 +445,8 @@ TEST(JobScriptTest, AnOptionIsTheLocalRankIfTheLauncherGivesIt) {
   EXPECT_EQ(cluster.Check("job-script").state(), PASS);
   EXPECT_THAT(summary(), HasSubstr("device a rank takes"));
   cluster.job->set_method("torchrun");
-  EXPECT_THAT(Lines(cluster.Check("job-script")),
-              HasSubstr("no-local-rank where=train.py:13"));
+  EXPECT_THAT(cluster.Check("job-script"),
+              Finds("no-local-rank where=train.py:13"));
   cluster.job->set_method("torch-distributed-launch");
   EXPECT_EQ(summary(), "read train.py");
 }
@@ -641,8 +637,8 @@ TEST(JobScriptTest, AConstantInPlaceOfWhatTheLaunchGivesIsAWarning) {
                                  "    os.environ['MASTER_ADDR'] = '127.0.0.1'\n"
                                  "    os.environ['WORLD_SIZE'] = '8'"));
   EXPECT_EQ(one.Check("job-script").findings_size(), 1);
-  EXPECT_THAT(Lines(one.Check("job-script")),
-              HasSubstr("literal where=:20, name=WORLD_SIZE, value=8"));
+  EXPECT_THAT(one.Check("job-script"),
+              Finds("literal where=:20, name=WORLD_SIZE, value=8"));
   one.job->set_script(
       absl::StrReplaceAll(of_server, {{"world_size = 16", "world_size = 8"}}));
   EXPECT_EQ(Lines(one.Check("job-script")), "");

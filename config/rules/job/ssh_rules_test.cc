@@ -5,16 +5,13 @@
 #include "config/rules/host_rules.h"
 #include "config/words/words.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_ssh.h"
 #include "tests/support/config/judge_testing.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
 
 // An MPI job of healthy servers, with containers that are started.
 TestCluster Launched(int servers = 4, bool before = false) {
@@ -83,13 +80,10 @@ TEST(SshReadyTest, OneServerThatLacksTheKeyIsOneFindingOfAllHosts) {
   EXPECT_EQ(result.findings_size(), 2);  // One a port.
   EXPECT_EQ(Who(result.findings(0)), "server0 server1 server2 server3");
   EXPECT_THAT(
-      Lines(result),
-      AllOf(
-          HasSubstr(
-              "no-key user=ann, port=22, hosts=server2, tried=1 of 4 servers, "
-              "commands=ssh-copy-id -i ~/.ssh/id_rsa.pub ann@172.16.0.3"),
-          HasSubstr("ssh-copy-id -i ~/.ssh/id_rsa.pub -p 12345 "
-                    "ann@172.16.0.3")));
+      result,
+      Finds("no-key user=ann, port=22, hosts=server2, tried=1 of 4 servers, "
+            "commands=ssh-copy-id -i ~/.ssh/id_rsa.pub ann@172.16.0.3",
+            "ssh-copy-id -i ~/.ssh/id_rsa.pub -p 12345 ann@172.16.0.3"));
 }
 
 TEST(SshReadyTest, AStaleEntryComesWithTheLineThatDropsIt) {
@@ -103,8 +97,8 @@ TEST(SshReadyTest, AStaleEntryComesWithTheLineThatDropsIt) {
                 "tried=1 of 4 servers, entries=/home/ann/.ssh/known_hosts:4, "
                 "commands=ssh-keygen -f '/home/ann/.ssh/known_hosts' -R "
                 "\"[172.16.0.2]:12345\""),
-            HasSubstr("ssh-keygen -f '/home/ann/.ssh/known_hosts' -R "
-                      "172.16.0.2\n")));
+            HasSubstr(
+                "ssh-keygen -f '/home/ann/.ssh/known_hosts' -R 172.16.0.2\n")));
   // ssh does not mind this one.
   TestCluster minor = Launched();
   SshOf(minor, 0).mutable_logins(2)->set_stale_entry("known_hosts:4");
@@ -221,8 +215,7 @@ TEST(SshReadyTest, AnSshdOnEveryAddressOrAShellThatExportsLessIsAWarning) {
 TEST(SshReadyTest, AHostThatDoesNotAllowItSaysWhatToWriteWhere) {
   TestCluster cluster = Launched();
   SetMissing(Missing::NOT_PERMITTED, "", cluster.facts[0].mutable_ssh());
-  cluster.facts[0].mutable_allows()->add_kinds("observe");
-  cluster.facts[0].mutable_allows()->set_file("/etc/clusterd/agent.yaml");
+  cluster.Set(0, "allows {kinds: 'observe' file: '/etc/clusterd/agent.yaml'}");
   EXPECT_THAT(Check(cluster), HasSubstr("UNKNOWN server0 not-allowed how=" +
                                         Say("plan-say-allow-put",
                                             "\"allow: [observe, ssh-login]\"",

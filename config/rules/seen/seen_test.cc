@@ -4,18 +4,13 @@
 #include "absl/strings/str_join.h"
 #include "config/rules/judge.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
 
 namespace clusterd {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
+using ::testing::Contains, ::testing::ElementsAre, ::testing::HasSubstr,
+    ::testing::IsEmpty, ::testing::Not, ::testing::SizeIs;
 
 class SeenTest : public testing::Test {
  protected:

@@ -2,8 +2,8 @@
 
 #include "config/rules/view/ballot.h"
 #include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
+#include "tests/support/wait/from_text.h"
 
 namespace clusterd {
 namespace {
@@ -165,11 +165,9 @@ TEST_F(ClusterViewTest, PrefersThePlannedAddressAndTheFirstOfRepeatedKeys) {
   *settings->add_settings() = settings->settings(0);
   settings->mutable_settings(0)->set_address("192.168.100.77");
   // The tool obeys the first one.
-  HccnConf::Entry* again =
-      facts_[0].mutable_hccn_conf()->mutable_value()->add_entries();
-  again->set_key("address");
-  again->set_device(0);
-  again->set_value("10.9.9.9");
+  MergeText(
+      R"(hccn_conf {value {entries {key: "address" device: 0 value: "10.9.9.9"}}})",
+      &facts_[0]);
   const ClusterView view = View();
   const DeviceView& device = view.hosts()[0].devices[0];
   EXPECT_EQ(device.interfaces().size(), 2u);

@@ -88,6 +88,21 @@ void TestCluster::Mute(int host, int index, Missing::Reason reason,
   mute("-stat", facts_of.mutable_counter_rises());
 }
 
+TestCluster& TestCluster::Set(int host, absl::string_view text) {
+  MergeText(text, &facts[host]);
+  return *this;
+}
+
+TestCluster& TestCluster::Set(int host, int index, absl::string_view text) {
+  MergeText(text, &device(host, index));
+  return *this;
+}
+
+TestCluster& TestCluster::SetSpec(absl::string_view text) {
+  MergeText(text, &spec);
+  return *this;
+}
+
 void TestCluster::ForEachDevice(
     const std::function<void(DeviceFacts&)>& visit) {
   for (HostFacts& host : facts) {
@@ -114,6 +129,15 @@ JobSpec& TestCluster::StartJob() {
     job->add_servers()->set_host(server.host());
   }
   return *job;
+}
+
+EnvironmentVariable& TestCluster::SetInJob(const std::string& name,
+                                           const std::string& value) {
+  if (!job.has_value()) StartJob();
+  EnvironmentVariable& variable = *job->add_environment();
+  variable.set_name(name);
+  variable.set_value(value);
+  return variable;
 }
 
 RuleResult TestCluster::Check(absl::string_view rule) const {
