@@ -18,6 +18,13 @@ constexpr char kRecord[] = R"({
   "exit": -15, "hccn_conf_before": null, "hccn_conf_after": "a\r\n",
   "device_changes": {"ip.0": [null, "10.0.0.2"]}, "more": {"unknown": 1}})";
 
+// The record with one text in place of another.
+std::string With(const std::string& before, const std::string& after) {
+  std::string text = kRecord;
+  text.replace(text.find(before), before.size(), after);
+  return text;
+}
+
 TEST(ParseCaptureRecordTest, TakesEveryField) {
   const auto record = ParseCaptureRecord(kRecord).value();
   EXPECT_EQ(record.name, "n");
@@ -31,30 +38,20 @@ TEST(ParseCaptureRecordTest, TakesEveryField) {
 }
 
 TEST(ParseCaptureRecordTest, NamesAFieldThatIsMissingOrOfAnotherType) {
-  std::string text = kRecord;
-  text.replace(text.find("\"stdout\""), 8, "\"output\"");
-  EXPECT_THAT(ParseCaptureRecord(text).status(), HasText("\"stdout\""));
-  text = kRecord;
-  text.replace(text.find("-15"), 3, "\"0\"");
-  EXPECT_THAT(ParseCaptureRecord(text).status(), HasText("\"exit\""));
-}
-
-TEST(ParseCaptureRecordTest, StatusIsAWholeNumberThatAStatusCanBe) {
-  for (const char* number : {"1e300", "0.5", "-1e9"}) {
-    std::string text = kRecord;
-    text.replace(text.find("-15"), 3, number);
-    EXPECT_THAT(ParseCaptureRecord(text).status(), HasText("\"exit\""))
-        << number;
+  EXPECT_THAT(ParseCaptureRecord(With("\"stdout\"", "\"output\"")).status(),
+              HasText("\"stdout\""));
+  // The status is a whole number that a status can be.
+  for (const char* status : {"\"0\"", "1e300", "0.5", "-1e9"}) {
+    EXPECT_THAT(ParseCaptureRecord(With("-15", status)).status(),
+                HasText("\"exit\""))
+        << status;
   }
 }
 
 TEST(ParseCaptureRecordTest, NoInputAndNoPreconditionMayBeNull) {
-  std::string text = kRecord;
-  text.replace(text.find("\"y\\n\""), 5, "null");
-  text.replace(text.find("\"ip.0=10.0.0.1\""), 15, "null");
-  const auto record = ParseCaptureRecord(text).value();
-  EXPECT_EQ(record.standard_input, "");
-  EXPECT_EQ(record.precondition, "");
+  EXPECT_EQ(ParseCaptureRecord(With("\"y\\n\"", "null"))->standard_input, "");
+  EXPECT_EQ(ParseCaptureRecord(With("\"ip.0=10.0.0.1\"", "null"))->precondition,
+            "");
 }
 
 TEST(ParseCaptureRecordTest, RefusesWhatIsNoObject) {

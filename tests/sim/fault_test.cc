@@ -153,36 +153,32 @@ class ApplyFaultTest : public ::testing::Test {
 };
 
 TEST_F(ApplyFaultTest, AddressGoesToDeviceAndFileOrToOneOfThem) {
-  Apply("5:address=10.0.0.9");
-  EXPECT_EQ(State("ip.5"), "10.0.0.9");
-  EXPECT_EQ(Conf(), "address_5=10.0.0.9\n");
-  Apply("5:live_address=10.0.0.10");
-  EXPECT_EQ(State("ip.5"), "10.0.0.10");
-  EXPECT_EQ(Conf(), "address_5=10.0.0.9\n");
-  Apply("5:stored_address=10.0.0.11");
-  EXPECT_EQ(State("ip.5"), "10.0.0.10");
-  EXPECT_EQ(Conf(), "address_5=10.0.0.11\n");
-  Apply("5:address=none");
-  EXPECT_EQ(State("ip.5"), "none");
-  EXPECT_EQ(Conf(), "");
+  const char* const kSteps[][3] = {
+      {"5:address=10.0.0.9", "10.0.0.9", "address_5=10.0.0.9\n"},
+      {"5:live_address=10.0.0.10", "10.0.0.10", "address_5=10.0.0.9\n"},
+      {"5:stored_address=10.0.0.11", "10.0.0.10", "address_5=10.0.0.11\n"},
+      {"5:address=none", "none", ""}};
+  for (const auto& [fault, live, stored] : kSteps) {
+    Apply(fault);
+    EXPECT_EQ(State("ip.5"), live) << fault;
+    EXPECT_EQ(Conf(), stored) << fault;
+  }
 }
 
 TEST_F(ApplyFaultTest, WordsBecomeTheDevicesCodes) {
-  Apply("0:link=DOWN");
-  Apply("0:net_health=ReceiveTimeout");
-  Apply("0:gone=1");
-  Apply("1:busy=always");
-  Apply("1:delay=250");
-  Apply("1:lies=1");
-  Apply("1:lldp=none");
+  const char* const kFaults[][3] = {
+      {"0:link=DOWN", "link.0", "0"},
+      {"0:net_health=ReceiveTimeout", "net_health.0", "2"},
+      {"0:gone=1", "health.0", "0xffffffff"},
+      {"1:busy=always", "busy.1", "-1"},
+      {"1:delay=250", "delay.1.ms", "250"},
+      {"1:lies=1", "lies.1", "1"},
+      {"1:lldp=none", "lldp.1", ""}};
+  for (const auto& [fault, key, value] : kFaults) {
+    Apply(fault);
+    EXPECT_EQ(State(key), value) << fault;
+  }
   Apply("5:lldp=leaf-09/400GE1/0/3");
-  EXPECT_EQ(State("link.0"), "0");
-  EXPECT_EQ(State("net_health.0"), "2");
-  EXPECT_EQ(State("health.0"), "0xffffffff");
-  EXPECT_EQ(State("busy.1"), "-1");
-  EXPECT_EQ(State("delay.1.ms"), "250");
-  EXPECT_EQ(State("lies.1"), "1");
-  EXPECT_EQ(State("lldp.1"), "");
   EXPECT_THAT(State("lldp.5"), HasSubstr("Ifname: 400GE1/0/3\n"));
 }
 

@@ -47,6 +47,8 @@ class ReplayTest : public ::testing::Test {
 
 TEST_F(ReplayTest, SameStreamsStatusAndFileMatch) {
   EXPECT_EQ(Of("echo one; echo two"), Verdict::kMatched);
+  EXPECT_THAT(With("echo one; echo two; rm $CONF").text,
+              HasSubstr("+ <no file>"));
 }
 
 TEST_F(ReplayTest, EveryDifferenceIsShownAsADiff) {
@@ -62,50 +64,34 @@ TEST_F(ReplayTest, EveryDifferenceIsShownAsADiff) {
   EXPECT_THAT(result.text, HasSubstr("      - a=1\n      + a=2\n"));
 }
 
-TEST_F(ReplayTest, DeletedFileIsADifference) {
-  EXPECT_THAT(With("echo one; echo two; rm $CONF").text,
-              HasSubstr("+ <no file>"));
-}
-
 TEST_F(ReplayTest, UsageTextMatchesAnythingInItsPlace) {
   record_.standard_output = "head\n<usage text>";
   EXPECT_EQ(Of("echo head; echo what; echo ever"), Verdict::kMatched);
   EXPECT_EQ(Of("echo hat; echo what; echo ever"), Verdict::kDifferent);
 }
 
-TEST_F(ReplayTest, RunThatShouldBlockMustNotEnd) {
+TEST_F(ReplayTest, RunThatShouldBlockMustNotEndBeforeItsSignal) {
   record_.exit = std::nullopt;
   record_.standard_output.clear();
   EXPECT_EQ(Of("exec sleep 1000"), Verdict::kMatched);
   EXPECT_THAT(With("exit 0").text, HasSubstr("- still running"));
-}
-
-TEST_F(ReplayTest, SignalEndsTheRunThatTheRecordEnded) {
   record_.exit = -15;
-  record_.standard_output.clear();
   record_.precondition =
-      "the stub call never returns (hang.set); SIGTERM "
-      "after 3 s";
+      "the stub call never returns (hang.set); SIGTERM after 3 s";
   EXPECT_EQ(Of("exec sleep 1000"), Verdict::kMatched);
   EXPECT_EQ(Of("exit 0"), Verdict::kDifferent);
 }
 
-TEST_F(ReplayTest, LockIsHeldForAWhile) {
+TEST_F(ReplayTest, LockIsHeldForAWhileAndOutlastsARunThatASignalEnds) {
   record_.precondition = "another process holds flock on hccn.conf for 2 s";
   record_.standard_output = "locked\nfree\n";
-  EXPECT_EQ(Of("exec 9<$CONF; "
-               "flock -n 9 || echo locked; flock 9 && echo free"),
+  EXPECT_EQ(Of("exec 9<$CONF; flock -n 9 || echo locked; flock 9 && echo free"),
             Verdict::kMatched);
-}
-
-TEST_F(ReplayTest, LockOutlastsARunThatASignalEnds) {
   record_.exit = -15;
   record_.standard_output.clear();
   record_.precondition =
       "another process holds flock on hccn.conf for 30 s; SIGTERM after 3 s";
-  EXPECT_EQ(Of("exec 9<$CONF; "
-               "exec flock 9"),
-            Verdict::kMatched);
+  EXPECT_EQ(Of("exec 9<$CONF; exec flock 9"), Verdict::kMatched);
 }
 
 TEST_F(ReplayTest, SaysWhichKeysTheRunWentWithout) {
@@ -132,8 +118,7 @@ TEST_F(ReplayTest, LinkLedToWhatTheRunLeftAlone) {
   record_.conf_after = "mtu_0=1500\nnetdetect_0=10.0.0.254\n";
   record_.argv.push_back("10.0.0.254");
   record_.standard_output = "mtu_0=1500\n";
-  EXPECT_EQ(Of("cat $CONF; "
-               "echo netdetect_0=10.0.0.254 >>$CONF"),
+  EXPECT_EQ(Of("cat $CONF; echo netdetect_0=10.0.0.254 >>$CONF"),
             Verdict::kMatched);
 }
 
@@ -156,12 +141,9 @@ TEST_F(ReplayTest, FileIsRenamedOverWhileTheToolWaits) {
       "old one while the tool waits for the lock";
   record_.conf_after = "a=1\nb=2\n";
   record_.standard_output = "";
-  EXPECT_EQ(Of("exec 9>>$CONF; flock 9; "
-               "echo lost >&9"),
-            Verdict::kMatched);
+  EXPECT_EQ(Of("exec 9>>$CONF; flock 9; echo lost >&9"), Verdict::kMatched);
   // One that opens the file again after the wait does not lose its key.
-  EXPECT_EQ(Of("exec 9>>$CONF; flock 9; "
-               "echo kept >>$CONF"),
+  EXPECT_EQ(Of("exec 9>>$CONF; flock 9; echo kept >>$CONF"),
             Verdict::kDifferent);
 }
 

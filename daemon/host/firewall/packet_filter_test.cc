@@ -13,14 +13,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+using Drops = absl::StatusOr<std::vector<DropRule>>;
+
 // Returns "PORTS: RULE" for each.
-std::vector<std::string> Texts(
-    const absl::StatusOr<std::vector<DropRule>>& drops) {
+std::vector<std::string> Texts(const Drops& drops, bool surely = false) {
   EXPECT_TRUE(drops.ok()) << drops.status();
   std::vector<std::string> texts;
-  if (!drops.ok()) return texts;
-  for (const DropRule& drop : *drops) {
-    texts.push_back(absl::StrCat(drop.ports(), ": ", drop.text()));
+  for (const DropRule& drop : drops.value_or(std::vector<DropRule>())) {
+    texts.push_back(absl::StrCat(surely ? drop.surely_ports() : drop.ports(),
+                                 ": ", drop.text()));
   }
   return texts;
 }
@@ -51,7 +52,7 @@ std::vector<std::string> Nft(const std::string& rules,
 struct Case {
   const char* rules;
   std::vector<std::string> drops;
-  const char* policy = "";
+  const char* policy = nullptr;  // The program's own word for "accept".
 };
 
 TEST(FindIptablesDropsTest, FindsWhatDropsWithItsPorts) {
@@ -94,8 +95,7 @@ TEST(FindIptablesDropsTest, FindsWhatDropsWithItsPorts) {
        "INPUT -j REJECT\n",
        {"7: -A INPUT -p tcp -m tcp --dport 7 -j DROP"}}};
   for (const Case& filter : kCases) {
-    const std::string policy = filter.policy;
-    EXPECT_EQ(Iptables(filter.rules, policy.empty() ? "ACCEPT" : policy),
+    EXPECT_EQ(Iptables(filter.rules, filter.policy ? filter.policy : "ACCEPT"),
               filter.drops)
         << filter.rules;
   }
@@ -138,8 +138,7 @@ TEST(FindNftDropsTest, FindsWhatDropsWithItsPorts) {
        "INPUT_ZONES\n\t\treject\n",
        {"7: tcp dport 7 drop"}}};
   for (const Case& filter : kCases) {
-    const std::string policy = filter.policy;
-    EXPECT_EQ(Nft(filter.rules, policy.empty() ? "accept" : policy),
+    EXPECT_EQ(Nft(filter.rules, filter.policy ? filter.policy : "accept"),
               filter.drops)
         << filter.rules;
   }
@@ -234,14 +233,8 @@ TEST(FindNftDropsTest, RefusesOtherTexts) {
 }
 
 // Returns "SURELY: RULE" for each, by the two programs.
-std::vector<std::string> Surely(
-    const absl::StatusOr<std::vector<DropRule>>& drops) {
-  EXPECT_TRUE(drops.ok()) << drops.status();
-  std::vector<std::string> texts;
-  for (const DropRule& drop : drops.value_or(std::vector<DropRule>())) {
-    texts.push_back(absl::StrCat(drop.surely_ports(), ": ", drop.text()));
-  }
-  return texts;
+std::vector<std::string> Surely(const Drops& drops) {
+  return Texts(drops, /*surely=*/true);
 }
 
 std::vector<std::string> SurelyIptables(const std::string& rules,

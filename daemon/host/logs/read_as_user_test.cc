@@ -51,8 +51,19 @@ class ReadAsUserTest : public UserMachineTest {
                                "/home/ann/ascend/log/debug", kPlog}) {
       Own(folder);
     }
+    return ReadWithoutOwners(query_);
+  }
+  HostLogs ReadWithoutOwners(const LogsQuery& query) {
     const TimeBudget budget(&clock_, kPatience, kPatience);
-    return ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+    return ReadHostLogs({root_.paths(), &runner_, &budget}, query);
+  }
+  void RemoveLogs() {
+    for (const char* folder : {kPlog, "/home/ann/ascend/log/debug", kLogs}) {
+      root_.Remove(folder);
+    }
+  }
+  static std::string NotRead(absl::string_view why) {
+    return absl::StrCat(kLogs, ": not read as ann: ", why);
   }
 
   LogsQuery query_;
@@ -92,15 +103,9 @@ TEST_F(ReadAsUserTest, AFolderThatIsALinkShowsOnlyWhatTheUserMayRead) {
   if (geteuid() != 0) GTEST_SKIP() << "everything here is the user's own";
   root_.MakeFolder("/root-only", 0700);
   root_.Write("/root-only/a.log", "EI0001 the secret\n", 0644);
-  root_.Remove(absl::StrCat(kPlog));
-  root_.Remove("/home/ann/ascend/log/debug");
-  root_.Link("/home/ann/ascend/log/debug", Full("/root-only"));
-  root_.Remove("/home/ann/ascend/log/debug");
-  root_.Remove(kLogs);
+  RemoveLogs();
   root_.Link(kLogs, Full("/root-only"));
-  const TimeBudget budget(&clock_, kPatience, kPatience);
-  const HostLogs logs =
-      ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+  const HostLogs logs = ReadWithoutOwners(query_);
   EXPECT_THAT(logs.DebugString(), Not(HasSubstr("the secret")));
   EXPECT_THAT(logs.notes(), Contains(HasSubstr("Permission denied")));
 }
@@ -142,24 +147,16 @@ TEST_F(ReadAsUserTest, StopsAtTheBytesAskedForAndSendsEnds) {
 }
 
 TEST_F(ReadAsUserTest, AHostWithoutLogsIsAnAnswer) {
-  root_.Remove(kPlog);
-  root_.Remove("/home/ann/ascend/log/debug");
-  root_.Remove(kLogs);
-  const TimeBudget budget(&clock_, kPatience, kPatience);
-  const HostLogs logs =
-      ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+  RemoveLogs();
+  const HostLogs logs = ReadWithoutOwners(query_);
   EXPECT_FALSE(logs.has_missing()) << logs.DebugString();
   EXPECT_THAT(logs.files(), IsEmpty());
   // Not find(1)'s own text, and with the path that the user knows.
-  EXPECT_THAT(logs.notes(),
-              Contains(absl::StrCat(kLogs,
-                                    ": not read as ann: No such file or "
-                                    "directory")));
+  EXPECT_THAT(logs.notes(), Contains(NotRead("No such file or directory")));
   // A host without NPUs and users has none either.
   root_.Remove("/home/ann/ascend");
   root_.Remove("/home/ann");
-  const HostLogs none =
-      ReadHostLogs({root_.paths(), &runner_, &budget}, LogsQuery());
+  const HostLogs none = ReadWithoutOwners(LogsQuery());
   EXPECT_FALSE(none.has_missing()) << none.DebugString();
   EXPECT_THAT(none.notes(), ElementsAre(HasSubstr("name a user (--user)")));
 }
@@ -167,14 +164,9 @@ TEST_F(ReadAsUserTest, AHostWithoutLogsIsAnAnswer) {
 TEST_F(ReadAsUserTest, WhereNoFolderCouldBeLookedIntoNothingIsKnown) {
   if (geteuid() != 0) GTEST_SKIP() << "everything here is the user's own";
   ASSERT_EQ(chmod(Full("/home/ann/ascend").c_str(), 0), 0);
-  const TimeBudget budget(&clock_, kPatience, kPatience);
-  const HostLogs logs =
-      ReadHostLogs({root_.paths(), &runner_, &budget}, query_);
+  const HostLogs logs = ReadWithoutOwners(query_);
   EXPECT_THAT(logs.missing().detail(), HasSubstr("no folder of logs"));
-  EXPECT_THAT(logs.notes(),
-              Contains(absl::StrCat(kLogs,
-                                    ": not read as ann: Permission "
-                                    "denied")));
+  EXPECT_THAT(logs.notes(), Contains(NotRead("Permission denied")));
 }
 
 TEST_F(ReadAsUserTest, AFolderThatCannotBeReadIsNamedBesideWhatWasRead) {
@@ -197,8 +189,7 @@ TEST_F(ReadAsUserTest, WhatAToolSaysOfItselfIsToldOfTheFolder) {
       "#!/bin/sh\necho \"find: unrecognized option -newermt\" >&2\n"
       "echo 'usage: find' >&2\nexit 1\n");
   EXPECT_THAT(Read().notes(),
-              Contains(absl::StrCat(
-                  kLogs, ": not read as ann: unrecognized option -newermt")));
+              Contains(NotRead("unrecognized option -newermt")));
 }
 
 TEST_F(ReadAsUserTest, TellsAFileThatHasTwoNamesOnce) {

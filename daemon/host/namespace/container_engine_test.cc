@@ -83,37 +83,22 @@ TEST_F(ContainerEngineTest, TellsAStoppedContainerFromNone) {
             Say("fact-no-container", "train-1", "docker"));
 }
 
-TEST_F(ContainerEngineTest, TakesTheEngineThatHasIt) {
+TEST_F(ContainerEngineTest, ComparesTheAnswersOfTwoEngines) {
   Install("docker");
   Install("podman");
   runner_.Fails(kDocker, 1, "Error: No such object: train-1\n");
   runner_.Answers(kPodman, "4711\n");
   EXPECT_EQ(*Find(), 4711u);
-}
-
-TEST_F(ContainerEngineTest, DoesNotChooseBetweenTwoOfOneName) {
-  Install("docker");
-  Install("podman");
-  runner_.Answers(kDocker, "4711\n");
-  runner_.Answers(kPodman, "4712\n");
+  // Two names of one engine.
+  runner_.NowAnswers(kDocker, "4711\n");
+  EXPECT_EQ(*Find(), 4711u);
+  runner_.NowAnswers(kPodman, "4712\n");
   EXPECT_THAT(Why(absl::StatusCode::kFailedPrecondition),
               HasSubstr("runs in docker (process 4711) and in podman (process "
                         "4712); name a process"));
-}
-
-TEST_F(ContainerEngineTest, TakesTwoNamesOfOneEngineForOne) {
-  Install("docker");
-  Install("podman");
-  runner_.Answers(kDocker, "4711\n");
-  runner_.Answers(kPodman, "4711\n");
-  EXPECT_EQ(*Find(), 4711u);
-}
-
-TEST_F(ContainerEngineTest, NeverTakesAFailureForNoSuchContainer) {
-  Install("docker");
-  Install("podman");
-  runner_.Fails(kDocker, 1, "Cannot connect to the Docker daemon\n");
-  runner_.Fails(kPodman, 125, "Error: no such container train-1\n");
+  // A failure is not "no such container".
+  runner_.NowFails(kDocker, 1, "Cannot connect to the Docker daemon\n");
+  runner_.NowFails(kPodman, 125, "Error: no such container train-1\n");
   EXPECT_THAT(Why(absl::StatusCode::kUnavailable),
               HasSubstr("status 1 and \"Cannot connect to the Docker daemon\"; "
                         "name a process"));

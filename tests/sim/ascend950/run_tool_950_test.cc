@@ -15,9 +15,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-namespace clusterd::sim {
-namespace {
+using ::testing::_;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Text = ::testing::Matcher<const std::string&>;
 
+constexpr char kSetIp[] =
+    "-s -ip -i 0 -d bond0 -address 10.20.0.17 -netmask 255.255.255.0";
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -59,17 +63,17 @@ class RunTool950Test : public ::testing::Test {
   struct Case {
     const char* line;
     int status;
-    const char* out;
-    const char* err = "";
+    Text out = "Cmd executed successfully!\n";
+    Text err = "";
   };
   void Expect(const std::vector<Case>& cases) {
     for (const Case& run : cases) {
-      EXPECT_EQ(Run(run.line), run.status) << run.line;
-      EXPECT_EQ(out_, run.out) << run.line;
-      EXPECT_EQ(err_, run.err) << run.line;
+      SCOPED_TRACE(run.line);
+      EXPECT_EQ(Run(run.line), run.status);
+      EXPECT_THAT(out_, run.out);
+      EXPECT_THAT(err_, run.err);
     }
   }
-
   std::string root_;
   std::string out_;
   std::string err_;
@@ -86,9 +90,9 @@ TEST_F(RunTool950Test, AnswersQueriesFromTheState) {
           {"-g -netdetect -i 0", 0, "netdetect addr: 10.20.0.1\n"},
           {"-g -net_health -i 0", 0, "net health status: Init\n"},
           {"-g -link -i 0 -u 0 -p 4", 0, "link status: UP\n"},
-          {"-g -cfg_recovery -i 0", 0, "config status:NONE\n"}});
-  EXPECT_EQ(Run("-g -tls -i 0"), 0);
-  EXPECT_THAT(out_, StartsWith("device 0, tls switch[1](0:disable, 1:enable)"));
+          {"-g -cfg_recovery -i 0", 0, "config status:NONE\n"},
+          {"-g -tls -i 0", 0,
+           StartsWith("device 0, tls switch[1](0:disable, 1:enable)"), _}});
 }
 
 TEST_F(RunTool950Test, SaysThatNothingIsPreset) {
@@ -100,9 +104,8 @@ TEST_F(RunTool950Test, SaysThatNothingIsPreset) {
 
 TEST_F(RunTool950Test, IsBusyAsOftenAsTold) {
   State("busy.0=1");
-  Expect(
-      {{"-g -net_health -i 0", 1, "hccn_tool is busy, please try again.\n"}});
-  EXPECT_EQ(Run("-g -net_health -i 0"), 0);
+  Expect({{"-g -net_health -i 0", 1, "hccn_tool is busy, please try again.\n"},
+          {"-g -net_health -i 0", 0, _, _}});
 }
 
 TEST_F(RunTool950Test, LetsOnlyRootChangeADevice) {
@@ -125,15 +128,13 @@ TEST_F(RunTool950Test, LetsTheUserWhoMadeTheServerChangeIt) {
 }
 
 TEST_F(RunTool950Test, SetsAnAddressOnTheDeviceAndInTheFile) {
-  EXPECT_EQ(
-      Run("-s -ip -i 3 -d bond3 -address 10.20.0.17 -netmask 255.255.255.0"),
-      0);
-  EXPECT_EQ(out_, "Cmd executed successfully!\n");
-  EXPECT_EQ(Run("-g -ip -i 3 -d bond3"), 0);
-  EXPECT_EQ(out_, "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n");
+  Expect(
+      {{"-s -ip -i 3 -d bond3 -address 10.20.0.17 -netmask 255.255.255.0", 0},
+       {"-g -ip -i 3 -d bond3", 0, "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n",
+        _},
+       {"-g -dev_info -i 3", 0, HasSubstr("| bond3           | 10.20.0.17 "),
+        _}});
   EXPECT_EQ(ReadConf(), "address_3=10.20.0.17\nnetmask_3=255.255.255.0\n");
-  EXPECT_EQ(Run("-g -dev_info -i 3"), 0);
-  EXPECT_THAT(out_, HasSubstr("| bond3           | 10.20.0.17 "));
 }
 
 TEST_F(RunTool950Test, RefusesAnAddressInASubnetOfVirtualNics) {
@@ -149,9 +150,7 @@ TEST_F(RunTool950Test, RefusesAnAddressInASubnetOfVirtualNics) {
 
 TEST_F(RunTool950Test, KeepsNoAddressInTheFileUnderDhcp) {
   Write("/etc/hccn.conf", "udhcpc_enable_0=on\n");
-  EXPECT_EQ(
-      Run("-s -ip -i 0 -d bond0 -address 10.20.0.17 -netmask 255.255.255.0"),
-      0);
+  EXPECT_EQ(Run(kSetIp), 0);
   EXPECT_EQ(ReadConf(), "udhcpc_enable_0=on\n");
 }
 
@@ -166,10 +165,8 @@ TEST_F(RunTool950Test, SetsDetectAddressAndTlsSwitch) {
   EXPECT_EQ(Run("-s -netdetect -i 0 -address 10.20.0.1"), 0);
   EXPECT_EQ(Run("-s -tls -i 0 -enable 1"), 0);
   EXPECT_EQ(ReadConf(), "netdetect_0=10.20.0.1\ntls_enable_0=1\n");
-  EXPECT_EQ(Run("-g -net_health -i 0"), 0);
-  EXPECT_EQ(out_, "net health status: Success\n");
-  EXPECT_EQ(Run("-g -tls -i 0"), 0);
-  EXPECT_THAT(out_, StartsWith("device 0, tls switch[1]"));
+  Expect({{"-g -net_health -i 0", 0, "net health status: Success\n", _},
+          {"-g -tls -i 0", 0, StartsWith("device 0, tls switch[1]"), _}});
 }
 
 TEST_F(RunTool950Test, NamesBondAndLinesAfterTheSlot) {
@@ -186,9 +183,9 @@ TEST_F(RunTool950Test, TurnsEveryEthPortDownWithoutLink) {
   State("ports.0=0/4/ETH/UP 1/5/ETH/UP 1/6/UB/UP; link.0=0");
   Expect({{"-g -link -i 0 -u 0 -p 4", 0, "link status: DOWN\n"},
           {"-g -link -i 0 -u 1 -p 5", 0, "link status: DOWN\n"},
-          {"-g -link -i 0 -u 1 -p 6", 0, "link status: UP\n"}});
-  EXPECT_EQ(Run("-g -link -i 0 -u 7 -p 6"), 13);
-  EXPECT_THAT(err_, StartsWith("target port is invalid, please check.\n"));
+          {"-g -link -i 0 -u 1 -p 6", 0, "link status: UP\n"},
+          {"-g -link -i 0 -u 7 -p 6", 13, _,
+           StartsWith("target port is invalid, please check.\n")}});
 }
 
 TEST_F(RunTool950Test, TellsWhetherAJobUsesTheDeviceAndWhatItIsToldToSay) {
@@ -232,12 +229,11 @@ TEST_F(RunTool950Test, InsistsOnTheBondOfTheSlot) {
 }
 
 TEST_F(RunTool950Test, RefusesTheClassicCommandLine) {
-  EXPECT_EQ(Run("-i 0 -ip -g"), 2);
-  EXPECT_EQ(err_,
-            "Please specify a valid mode.\n"
-            "Enter [ hccn_tool -h ] for more details.\n");
-  EXPECT_EQ(Run(""), 1);
-  EXPECT_EQ(Run("-g"), 3);
+  Expect({{"-i 0 -ip -g", 2, _,
+           "Please specify a valid mode.\n"
+           "Enter [ hccn_tool -h ] for more details.\n"},
+          {"", 1, _, _},
+          {"-g", 3, _, _}});
 }
 
 TEST_F(RunTool950Test, SaysInItsOwnWordsWhatItDoesNotModel) {
