@@ -450,10 +450,13 @@ TEST(CheckTest, AsksOnlyTheHostsItWasToldTo) {
   GoodHost host1(&controller.certificates, &controller, 1);
   CheckRequest request;
   request.add_hosts("server1");
+  request.mutable_selection()->add_only("link");
   Report report;
   ASSERT_TRUE(controller.Check(request, &report).ok());
   ASSERT_EQ(report.hosts_size(), 1);
   EXPECT_EQ(report.hosts(0).host(), "server1");
+  EXPECT_EQ(RuleOf(report, "link").state(), PASS);
+  EXPECT_EQ(RuleOf(report, "ip-unique").state(), SKIPPED);
 }
 
 TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {

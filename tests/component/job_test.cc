@@ -365,6 +365,20 @@ TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
   EXPECT_EQ(failing, 0);
 }
 
+TEST_F(JobTest, EveryMistakeIsToldToTheUser) {
+  Start(1);
+  CheckRequest request;
+  *request.mutable_job() = Job("slurm:1.0", 0, 1);
+  request.mutable_job()->set_product("toaster");
+  Report report;
+  EXPECT_THAT(controller_->Check(request, &report),
+              SaysRow("msg-job-product", "\"toaster\""));
+  request.add_hosts("server0");
+  EXPECT_THAT(controller_->Check(request, &report),
+              SaysRow("msg-hub-hosts-and-job"));
+  EXPECT_EQ(hosts_[0]->observed(), 0);
+}
+
 TEST_F(JobTest, HostLearnsNothingOfAJobThatItTakesNoPartIn) {
   Start(3);
   const JobSpec job = Job("slurm:1.0", 0, 2);

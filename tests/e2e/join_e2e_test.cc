@@ -72,10 +72,13 @@ class JoinE2eTest : public testing::Test {
     return is_there ? now[0] : 0;
   }
   // Uses only the files that join has written.
-  void StartHost(const std::string& host) {
+  void LaunchHost(const std::string& host) {
     daemons_.push_back(std::make_unique<Process>(std::vector<std::string>{
         Runfile("daemon/agent/clusterd"), "--root", cluster_.Root(host),
         "--socket", cluster_.Socket(host)}));
+  }
+  void StartHost(const std::string& host) {
+    LaunchHost(host);
     const absl::Status attached =
         cluster_.controller().WaitForError("host " + host + ": attached from");
     EXPECT_TRUE(attached.ok()) << attached;
@@ -239,6 +242,19 @@ TEST_F(RotationE2eTest, HostsGoOverAlsoOneThatWasAwayWhenBothCounted) {
   const CheckOutcome outcome = cluster_.Check();
   EXPECT_EQ(outcome.process.exit_status, 0) << outcome.process.standard_output;
   EXPECT_EQ(StateOf(outcome.report, "roots-uniform"), PASS);
+}
+
+TEST_F(RotationE2eTest, HostThatWasAwayForAllOfItIsToldToJoinAgain) {
+  daemons_.pop_back();
+  BothCount();
+  GoOver();
+  OldOneIsGone();
+  LaunchHost("server1");
+  ExpectSays(1, "after a change of the CA's root, clusterd join");
+  daemons_.pop_back();
+  const ProcessResult joined = Join(Line(), "server1");
+  EXPECT_EQ(joined.exit_status, 0) << joined.standard_error;
+  StartHost("server1");
 }
 
 TEST_F(JoinE2eTest, RefusalsSayWhatToDo) {

@@ -1,10 +1,13 @@
 // clusterctl lock and unlock against real programs, and over a restart.
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -43,6 +46,26 @@ TEST(LockTest, HoldsForUsersAndHostsUntilItIsTakenBack) {
   EXPECT_EQ(cluster.RunClusterctl({"unlock", "host/server0"}).exit_status, 0);
   EXPECT_TRUE(
       cluster.controller().WaitForError("host server0: attached from").ok());
+}
+
+// Only the history still shows that the folder is not new.
+TEST(LockTest, ControllerWithAHistoryDoesNotStartWithoutItsLocks) {
+  DemoCluster cluster(DemoSpec(1), {"server0"});
+  cluster.StartController();
+  EXPECT_EQ(cluster.RunClusterctl({"lock", "user/vera"}).exit_status, 0);
+  // Its only host is away.
+  EXPECT_NE(cluster.RunClusterctl({"check"}).exit_status, 0);
+  cluster.controller().Signal(SIGTERM);
+  cluster.controller().Wait();
+  for (const char* gone : {"locks.db", "locks.sum", "audit.jsonl"}) {
+    EXPECT_TRUE(std::filesystem::remove(cluster.folder() + "/state/" + gone));
+  }
+  const ProcessResult refused = RunProgram(cluster.ControllerCommand());
+  EXPECT_NE(refused.exit_status, 0);
+  EXPECT_THAT(refused.standard_error, SaysRow("msg-hub-locks-not-opened", kAny,
+                                              "locks.db", "locks.sum"));
+  std::ofstream(cluster.folder() + "/state/locks.sum") << "accept";
+  cluster.StartController();
 }
 
 }  // namespace
