@@ -69,13 +69,12 @@ TEST(ConfigValidateTest, NotesWaiversThatAreNotHeeded) {
           "     owner: ann, until: 2025-01-01}\n"
           "  - {rule: optics, reason: dust, owner: ann, until: 2025-04-02}\n"
           "  - {rule: lldp, reason: old, owner: ann, until: 2025-02-01}\n"));
-  EXPECT_THAT(
-      RunProgram({"config", "validate", path}),
-      Ends(0, Err(Not(HasSubstr("lldp"))),
-           Err(HasWords("note", Worded("ctl-waiver-not-in-force", path,
-                                       "link on server1 device 3", ""))),
-           Err(HasWords("note", Worded("ctl-waiver-not-in-force", path,
-                                       "optics on every host", "")))));
+  EXPECT_THAT(RunProgram({"config", "validate", path}),
+              Ends(0, Err(Not(HasSubstr("lldp"))),
+                   Err(Tells("note", Worded("ctl-waiver-not-in-force", path,
+                                            "link on server1 device 3", ""))),
+                   Err(Tells("note", Worded("ctl-waiver-not-in-force", path,
+                                            "optics on every host", "")))));
 }
 
 TEST(ConfigValidateTest, SaysThatThereIsNoFile) {
@@ -167,8 +166,8 @@ TEST(ConfigValidateTest, WarnsOfGatewaysThatDevicesKeepTogether) {
                absl::StrReplaceAll(
                    kGoodSpec, {{"  netmask", "  gateway: 254\n  netmask"}}));
   EXPECT_THAT(RunProgram({"config", "validate", path}),
-              Ends(0, Err(HasWords("msg-gateway-not-shared", "server0 device 1",
-                                   "192.168.101.254", 0))));
+              Ends(0, Err(Tells("msg-gateway-not-shared", "server0 device 1",
+                                "192.168.101.254", 0))));
 }
 
 TEST(ConfigValidateTest, SaysWhereAPatternByIndexMovesAddressesAndHowToPin) {
@@ -207,8 +206,8 @@ TEST(ConfigValidateTest, NamesTheAddressesThatMovedAgainstAnEarlierFile) {
   // A different netmask is a different address.
   const ProgramOutput wider = Validate(
       RailsSpec("node[01-04]", "10.1.[0-3,0-3].0/25", "1 + 8*n + d"), against);
-  EXPECT_THAT(wider.err, HasWords("ctl-moved-device", "node01 device 0",
-                                  "255.255.255.0", "255.255.255.128"));
+  EXPECT_THAT(wider.err, Tells("ctl-moved-device", "node01 device 0",
+                               "255.255.255.0", "255.255.255.128"));
   EXPECT_THAT(Validate(RailsSpec("node[01-04]", kPairs, "1 + 8*n + d"),
                        {"--against", "/nonexistent/old.yaml"}),
               Ends(3, Err(NoSuchFile("/nonexistent/old.yaml") + "\n")));

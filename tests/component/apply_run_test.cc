@@ -20,7 +20,7 @@
 #include "tests/component/test_controller.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -208,7 +208,7 @@ TEST_F(ApplyRunTest, HostThatLostItsJournalIsNotRolledBackWithSuccess) {
               ElementsAre(ApplyResult::ROLLED_BACK, ApplyResult::REFUSED,
                           ApplyResult::ROLLED_BACK));
   EXPECT_THAT(back.report.hosts(1).error(),
-              SaysRow("hub-old-values-in", plan.plan_id()));
+              Tells("hub-old-values-in", plan.plan_id()));
   EXPECT_EQ(Kept(id).hosts(1).outcome(), ApplyResult::APPLIED);
 }
 
@@ -217,14 +217,14 @@ TEST_F(ApplyRunTest, RolesDecideWhoMayChangeHosts) {
   const ClusterPlan plan = MakePlan();
   const Seen viewer = Apply(plan, 0, "viewer");
   EXPECT_EQ(viewer.status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(viewer.status,
-              SaysRow("msg-trust-role", kAny, kAny, "viewer", "operator"));
+  EXPECT_THAT(viewer.status.message(),
+              Tells("msg-trust-role", kAny, kAny, "viewer", "operator"));
   EXPECT_TRUE(
       absl::IsPermissionDenied(RollBack("0123456789abcdef", "viewer").status));
   const Seen forced = Apply(plan, 0, "operator", /*force=*/true);
   EXPECT_EQ(forced.status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(forced.status,
-              SaysRow("msg-trust-role", kAny, kAny, "operator", "admin"));
+  EXPECT_THAT(forced.status.message(),
+              Tells("msg-trust-role", kAny, kAny, "operator", "admin"));
   EXPECT_TRUE(hosts_[0]->tasks().empty());
   EXPECT_TRUE(controller_.log().WaitFor(": ApplyPlan with force: spiffe://"));
 
@@ -258,8 +258,8 @@ TEST_F(ApplyRunTest, PlanThatThisControllerHasNotMadeIsRefused) {
   ASSERT_TRUE(VerifyPlan(foreign).ok());
   const Seen refused = Apply(foreign);
   EXPECT_EQ(refused.status.code(), absl::StatusCode::kAborted);
-  EXPECT_THAT(refused.status,
-              SaysRow("msg-change-plan-not-kept", "\"0123456789abcdef\""));
+  EXPECT_THAT(refused.status.message(),
+              Tells("msg-change-plan-not-kept", "\"0123456789abcdef\""));
   EXPECT_TRUE(hosts_[0]->tasks().empty());
 }
 

@@ -23,7 +23,7 @@
 #include "tests/component/test_daemon.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -292,11 +292,11 @@ TEST_F(ApplyTaskTest, ObeysTheHostsVetoAsItIsWhenTheTaskComes) {
   const ApplyResult refused = hub_.Next().result().apply();
   EXPECT_EQ(refused.outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(refused.error(), HasSubstr("this host does not allow"));
-  EXPECT_THAT(refused.error(), SaysRow("plan-say-allows", "observe, sysctl;"));
+  EXPECT_THAT(refused.error(), Tells("plan-say-allows", "observe, sysctl;"));
   Allow(absl::StrCat(kAllowAll, "alow: x\n"));
   hub_.Send(ApplyMessage(2, plan_));
   EXPECT_THAT(hub_.Next().result().apply().error(),
-              AllOf(SaysRow("plan-say-allows-until", "observe"),
+              AllOf(Tells("plan-say-allows-until", "observe"),
                     HasSubstr("agent.yaml:2:1")));
   EXPECT_TRUE(daemon_->log().WaitFor("agent.yaml:2:1"));
   Allow(kAllowAll);
@@ -414,7 +414,7 @@ TEST_F(ApplyTaskTest, IsNotStoppedByACancelAndHoldsUpNoObservation) {
   const AgentMessage second = hub_.Next();
   EXPECT_EQ(second.result().task_id(), 3u);
   EXPECT_EQ(second.result().apply().outcome(), ApplyResult::REFUSED);
-  EXPECT_THAT(second.result().apply().error(), SaysRow("msg-step-busy"));
+  EXPECT_THAT(second.result().apply().error(), Tells("msg-step-busy"));
   go_on_.Notify();
   const AgentMessage first = NextButProgress();
   EXPECT_EQ(first.result().task_id(), 1u);

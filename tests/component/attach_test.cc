@@ -14,7 +14,7 @@
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -327,8 +327,8 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
   const grpc::Status refused = Watcher(controller).End();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.error_message(),
-              SaysRow("msg-hub-too-many-calls-of-user", 8,
-                      Worded("hub-calls-watches"), "tester"));
+              Tells("msg-hub-too-many-calls-of-user", 8,
+                    Worded("hub-calls-watches"), "tester"));
   watchers.pop_back();
   // The controller notices it a moment later.
   EXPECT_TRUE(WaitUntil(

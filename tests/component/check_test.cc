@@ -24,7 +24,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -435,8 +435,8 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   EXPECT_EQ(refused.RunId(), "");
   const grpc::Status status = refused.Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), SaysRow("msg-hub-queue-full", kAny, kAny,
-                                              "spiffe://test/user/tester"));
+  EXPECT_THAT(status.error_message(), Tells("msg-hub-queue-full", kAny, kAny,
+                                            "spiffe://test/user/tester"));
 
   // A running check leaves: the next begins, and all others move up.
   checks[0]->Cancel();
@@ -468,8 +468,8 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
   hosts.add_hosts("server9");
   const absl::Status unknown_hosts = controller.Check(hosts, &report);
   EXPECT_EQ(unknown_hosts.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(unknown_hosts,
-              SaysRow("msg-hub-hosts-not-in-spec", "test", "server7, server9"));
+  EXPECT_THAT(unknown_hosts.message(),
+              Tells("msg-hub-hosts-not-in-spec", "test", "server7, server9"));
   CheckRequest rules;
   rules.mutable_selection()->add_only("lnik");
   const absl::Status unknown_rule = controller.Check(rules, &report);
@@ -501,7 +501,7 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
   EXPECT_EQ(report.verdict(), UNKNOWN);
   EXPECT_EQ(HostOf(report, "server0").state(), PASS);
   EXPECT_THAT(HostOf(report, "server1").no_facts_reason(),
-              SaysRow("hub-still-awaited"));
+              Tells("hub-still-awaited"));
 
   // The check itself continues until its client leaves it.
   AgentMessage answer;

@@ -26,7 +26,7 @@
 #include "tests/component/test_host.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -192,7 +192,8 @@ TEST_F(IdentityGateTest, ExpiryHoldsOnAResumedSession) {
   const Outcome ended = eve.ListHosts();
   EXPECT_TRUE(ended.resumed);
   EXPECT_EQ(ended.status.code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_THAT(ended.status, SaysRow("msg-hub-certificate-ended", kAdmin));
+  EXPECT_THAT(ended.status.message(),
+              Tells("msg-hub-certificate-ended", kAdmin));
 }
 
 TEST_F(IdentityGateTest, LockHoldsOnAResumedSession) {
@@ -203,9 +204,9 @@ TEST_F(IdentityGateTest, LockHoldsOnAResumedSession) {
   const Outcome locked = eve.ListHosts();
   EXPECT_TRUE(locked.resumed);
   EXPECT_EQ(locked.status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(locked.status,
-              SaysRow("msg-hub-locked-because", kAdmin, kAny,
-                      "spiffe://test/user/tester/role/admin", "stolen"));
+  EXPECT_THAT(locked.status.message(),
+              Tells("msg-hub-locked-because", kAdmin, kAny,
+                    "spiffe://test/user/tester/role/admin", "stolen"));
   ASSERT_TRUE(Unlock("user/eve").ok());
   EXPECT_TRUE(eve.ListHosts().status.ok());
 }
@@ -237,18 +238,18 @@ TEST_F(IdentityGateTest, ExpiryEndsOpenStreams) {
   Sweep();
   const absl::Status ended = check.End();
   EXPECT_EQ(ended.code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_THAT(ended,
-              SaysRow("msg-hub-certificate-ended", "spiffe://test/user/eve"));
+  EXPECT_THAT(ended.message(),
+              Tells("msg-hub-certificate-ended", "spiffe://test/user/eve"));
   EXPECT_TRUE(controller_.Entry("server0").attached());
   clock_.Jump(absl::Hours(2));
   Sweep();
   const absl::Status host_ended = host.End();
   EXPECT_EQ(host_ended.code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_THAT(host_ended, SaysRow("msg-hub-certificate-ended",
-                                  absl::StrCat(kAny, "host/server0")));
+  EXPECT_THAT(host_ended.message(), Tells("msg-hub-certificate-ended",
+                                          absl::StrCat(kAny, "host/server0")));
   const HostEntry entry = controller_.Entry("server0");
   EXPECT_FALSE(entry.attached());
-  EXPECT_THAT(entry.detached_reason(), SaysRow("msg-hub-certificate-ended"));
+  EXPECT_THAT(entry.detached_reason(), Tells("msg-hub-certificate-ended"));
   EXPECT_EQ(AuditedEnds("spiffe://test/user/eve", "Check", "UNAUTHENTICATED: "),
             1);
   EXPECT_EQ(
@@ -335,7 +336,7 @@ TEST_F(IdentityGateTest, LockHoldsAtOnceWhereTheDiskIsFull) {
   EXPECT_EQ(locked.ended(), 1u);
   EXPECT_THAT(
       Rendered(locked).not_on_disk(),
-      SaysRow("hub-lock-in-memory", absl::StrCat(kAny, state_, "/locks.")));
+      Tells("hub-lock-in-memory", absl::StrCat(kAny, state_, "/locks.")));
   EXPECT_EQ(check.End().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(ListAs(eve).code(), absl::StatusCode::kPermissionDenied);
   // There is room again.
@@ -369,7 +370,7 @@ TEST_F(IdentityGateTest, NobodyLocksThemselvesOrWhatIsNoIdentity) {
                                  "spiffe://test/user/tester"}) {
     const auto lock = Lock(self);
     EXPECT_EQ(lock.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(lock.status(), SaysRow("msg-hub-lock-own"));
+    EXPECT_THAT(lock.status().message(), Tells("msg-hub-lock-own"));
   }
   EXPECT_EQ(Lock("noed07").status().code(), absl::StatusCode::kNotFound);
   for (const std::string wrong :
@@ -490,9 +491,10 @@ TEST_F(IdentityGateTest, OlderOrPartialListDoesNotLetTheRevokedInAgain) {
   const absl::Status behind =
       IdentityGate::Open(options_, &sweeps_, &log).status();
   EXPECT_EQ(behind.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(behind, SaysRow("msg-trust-crl-older", kAny,
-                              Worded("crl-age-with-number", kAny, kAny, "1"),
-                              Worded("crl-age-with-number", kAny, kAny, "2")));
+  EXPECT_THAT(behind.message(),
+              Tells("msg-trust-crl-older", kAny,
+                    Worded("crl-age-with-number", kAny, kAny, "1"),
+                    Worded("crl-age-with-number", kAny, kAny, "2")));
   certificates_.Write("list.crl", newer);
   Start(path);
   EXPECT_EQ(ListAs(bad).code(), absl::StatusCode::kPermissionDenied);
@@ -575,7 +577,7 @@ TEST_F(IdentityGateTest, ControllerDoesNotStartWithoutAListThatCanBeTrusted) {
   const absl::Status wrong =
       IdentityGate::Open(options_, &sweeps_, &log).status();
   EXPECT_EQ(wrong.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(wrong, SaysRow("msg-trust-crl-not-signed"));
+  EXPECT_THAT(wrong.message(), Tells("msg-trust-crl-not-signed"));
 }
 
 }  // namespace

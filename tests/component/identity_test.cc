@@ -14,7 +14,7 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -65,8 +65,9 @@ TEST(IdentityTest, UserMayNotAttach) {
   const absl::Status status =
       AttachAs(controller, Pem(controller.certificates.User("server0")));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(status, SaysRow("msg-trust-wrong-kind",
-                              "spiffe://test/user/server0", "user", "host"));
+  EXPECT_THAT(status.message(),
+              Tells("msg-trust-wrong-kind", "spiffe://test/user/server0",
+                    "user", "host"));
   EXPECT_FALSE(controller.Entry("server0").attached());
 }
 
@@ -244,7 +245,7 @@ TEST(IdentityTest, HostOfAnotherClusterIsRefused) {
       AttachAs(controller, Pem(controller.certificates.Issue(
                                "other", {"spiffe://other/host/server0"})));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(status, SaysRow("msg-trust-other-cluster", kAny, "test"));
+  EXPECT_THAT(status.message(), Tells("msg-trust-other-cluster", kAny, "test"));
 }
 
 TEST(IdentityTest, ExpiredCertificateIsRefused) {

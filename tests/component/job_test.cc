@@ -24,7 +24,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/moved_clock.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -371,11 +371,11 @@ TEST_F(JobTest, EveryMistakeIsToldToTheUser) {
   *request.mutable_job() = Job("slurm:1.0", 0, 1);
   request.mutable_job()->set_product("toaster");
   Report report;
-  EXPECT_THAT(controller_->Check(request, &report),
-              SaysRow("msg-job-product", "\"toaster\""));
+  EXPECT_THAT(controller_->Check(request, &report).message(),
+              Tells("msg-job-product", "\"toaster\""));
   request.add_hosts("server0");
-  EXPECT_THAT(controller_->Check(request, &report),
-              SaysRow("msg-hub-hosts-and-job"));
+  EXPECT_THAT(controller_->Check(request, &report).message(),
+              Tells("msg-hub-hosts-and-job"));
   EXPECT_EQ(hosts_[0]->observed(), 0);
 }
 
@@ -519,7 +519,7 @@ TEST_F(JobTest, BrakeLetsAFewHostsBeFailedAndThenAsksForAPerson) {
   const DrainAnswer answer = hosts_[2]->MayFail("syn-backlog\n\x1b[2J");
   EXPECT_FALSE(answer.may());
   EXPECT_THAT(answer.why_not(),
-              SaysRow("msg-hub-drain-brake", Counted(2, "host"), "10 min"));
+              Tells("msg-hub-drain-brake", Counted(2, "host"), "10 min"));
   EXPECT_THAT(answer.why_not(), HasSubstr("a person must look"));
   ASSERT_TRUE(
       controller_->log().WaitFor("it was to be failed for: syn-backlog"));

@@ -31,7 +31,7 @@
 #include "tests/support/process/held_port.h"
 #include "tests/support/process/moved_clock.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -315,14 +315,14 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
   const JoinFlags fresh = world.FlagsFor(world.Token(), "server1");
   ASSERT_TRUE(world.Join(fresh).ok());
-  EXPECT_THAT(world.out.str(), SaysRow("bundle-not-signed", 9));
+  EXPECT_THAT(world.out.str(), Tells("bundle-not-signed", 9));
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
   world.clock.Set(absl::Hours(24) * 90);
   CapturedLog log;
   const absl::Status late = RenewIfEnded(FilesOf(fresh), fresh.controller,
                                          world.clock.Now(), nullptr, &log);
   ASSERT_TRUE(late.ok()) << late;
-  EXPECT_THAT(log.Lines(), SaysRow("bundle-not-signed", 9));
+  EXPECT_THAT(log.Lines(), Tells("bundle-not-signed", 9));
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
   // A peer that the planted root names is therefore not their controller.
   const TlsPem stranger = thief->Issue({"spiffe://test/controller"});
@@ -575,7 +575,7 @@ TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
   ASSERT_TRUE(thief.Send(RawHost::Hello("another machine")));
   const absl::Status end = thief.End();
   EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
-  EXPECT_THAT(end, SaysRow("msg-hub-name-bound"));
+  EXPECT_THAT(end.message(), Tells("msg-hub-name-bound"));
   RawHost real(world.controller.address(), FilesOf(flags));
   EXPECT_TRUE(real.Attach());
 }
@@ -902,8 +902,7 @@ TEST(JoinTest, ViewerThatDoesNotReadDoesNotStopOthers) {
       world.TrustAs("spiffe://test/user/eve")
           ->ListCertificates(NewContext().get(), {}, &list);
   EXPECT_EQ(own.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(own.error_message(),
-              SaysRow("msg-hub-too-many-calls-of-user", 4));
+  EXPECT_THAT(own.error_message(), Tells("msg-hub-too-many-calls-of-user", 4));
   const grpc::Status other =
       world.TrustAs("spiffe://test/user/bob")
           ->ListCertificates(NewContext().get(), {}, &list);
@@ -927,12 +926,12 @@ TEST(JoinTest, EndsOfTheControllersOwnCertificatesAreTold) {
               Not(Contains(HasSubstr("spiffe://test/controller"))));
   world.clock.Set(absl::Hours(24) * 275);
   ASSERT_TRUE(world.controller.Check({}, &report).ok());
-  EXPECT_THAT(report.notes(), Contains(SaysRow("msg-trust-certificate-ends",
-                                               "spiffe://test/controller")));
+  EXPECT_THAT(report.notes(), Contains(Tells("msg-trust-certificate-ends",
+                                             "spiffe://test/controller")));
   EXPECT_THAT(report.notes(),
-              Contains(SaysRow("msg-trust-certificate-ends", kAny,
-                               absl::StrCat(kAny, "intermediate.crt"), kAny,
-                               kAny, Worded("noticed-after-a-restart"))));
+              Contains(Tells("msg-trust-certificate-ends", kAny,
+                             absl::StrCat(kAny, "intermediate.crt"), kAny, kAny,
+                             Worded("noticed-after-a-restart"))));
 }
 
 // A port that does not ask for a certificate only serves joining.

@@ -15,7 +15,7 @@
 #include "tests/component/viewer/busy_viewer.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -121,8 +121,8 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   ASSERT_TRUE(busy.HoldAll());
   const absl::Status full = busy.HoldAnotherCheck();
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
-  EXPECT_THAT(full, SaysRow("msg-hub-queue-full", kAny, kAny,
-                            "spiffe://test/user/viewer"));
+  EXPECT_THAT(full.message(), Tells("msg-hub-queue-full", kAny, kAny,
+                                    "spiffe://test/user/viewer"));
   // The windows of the unread answers are shut: they leave no place.
   EXPECT_EQ(Read(controller_.ClientAs(viewer).get(), TestId(1)).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);

@@ -15,7 +15,7 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -132,7 +132,7 @@ TEST_F(LogsTest, EveryHostIsAnEventWhateverBecomesOfIt) {
   EXPECT_EQ(good.logs().files(0).content(), content);
   EXPECT_EQ(good.recording().facts().host(), "server0");
   EXPECT_EQ(good.recording().runs(0).standard_output(), "\x1b UP\n");
-  EXPECT_THAT(answers_["server1"].error(), SaysRow("msg-hub-clusterd-too-old"));
+  EXPECT_THAT(answers_["server1"].error(), Tells("msg-hub-clusterd-too-old"));
   EXPECT_THAT(answers_["server2"].error(), HasSubstr("never attached"));
   EXPECT_EQ(last_.pending(), 0u);
   EXPECT_EQ(last_.failed(), 2u);

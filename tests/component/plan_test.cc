@@ -17,7 +17,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -151,7 +151,7 @@ TEST_F(LimitedHistoryTest, PlanThatHasMadeRoomForOthersIsNotApplied) {
   MakePlan();
   const absl::Status refused = Apply(older);
   EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
-  EXPECT_THAT(refused, SaysRow("msg-change-plan-not-kept"));
+  EXPECT_THAT(refused.message(), Tells("msg-change-plan-not-kept"));
   EXPECT_TRUE(host_->tasks().empty());
 }
 
@@ -164,7 +164,7 @@ TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
   std::vector<CheckProgress> progress;
   const absl::Status refused = Plan(&controller, request, &plan, &progress);
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(refused, SaysRow("did-you-mean", "gateway"));
+  EXPECT_THAT(refused.message(), Tells("did-you-mean", "gateway"));
   request.mutable_only()->RemoveLast();
   ASSERT_TRUE(Plan(&controller, request, &plan, &progress).ok());
   EXPECT_THAT(plan.only(), testing::ElementsAre("sysctl"));
@@ -179,7 +179,7 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
   std::vector<CheckProgress> progress;
   absl::Status status = Plan(&controller, request, &plan, &progress);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(status, SaysRow("value-netns-container", "--help"));
+  EXPECT_THAT(status.message(), Tells("value-netns-container", "--help"));
   CheckRequest check;
   check.mutable_network_namespace()->set_path("/proc/1/../../etc");
   Report report;
@@ -210,8 +210,8 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(),
-              SaysRow("msg-hub-too-many-calls-of-user", 4,
-                      Worded("hub-calls-records"), "tester"));
+              Tells("msg-hub-too-many-calls-of-user", 4,
+                    Worded("hub-calls-records"), "tester"));
   readings.clear();
   // The controller notices it in its own time.
   EXPECT_TRUE(WaitUntil([&] {

@@ -21,7 +21,7 @@
 #include "tests/component/test_host.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -264,7 +264,7 @@ TEST(ProtocolTest, FloodOfWhatNobodyAskedForEndsTheStream) {
   }
   const Ending end = EndOf(host);
   EXPECT_EQ(end.code, absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(end.message, SaysRow("msg-hub-too-many-messages", 16384, 64));
+  EXPECT_THAT(end.message, Tells("msg-hub-too-many-messages", 16384, 64));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -353,7 +353,7 @@ TEST_F(HangingDiskTest, LockHoldsAtOnceAndIsAnswered) {
   }
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_THAT(Rendered(locked).not_on_disk(),
-              AllOf(SaysRow("hub-lock-in-memory"),
+              AllOf(Tells("hub-lock-in-memory"),
                     HasSubstr("the disk has not taken it in 3s")));
   // The controller writes delayed entries before it ends.
   EXPECT_EQ(Audited("Lock", "done"), 1);

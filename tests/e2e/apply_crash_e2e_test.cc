@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
 namespace clusterd {
@@ -162,7 +162,7 @@ class KilledHostTest : public testing::Test {
     }
     EXPECT_EQ(result.outcome(), ApplyResult::UNDONE) << result.DebugString();
     EXPECT_EQ(outcome.process.exit_status, 1);
-    EXPECT_THAT(result.error(), SaysRow("msg-step-cut-off"));
+    EXPECT_THAT(result.error(), Tells("msg-step-cut-off"));
     EXPECT_THAT(changed, IsEmpty());
     EXPECT_THAT(AuditedUndo(cluster_, result.apply_id()),
                 ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));
@@ -320,7 +320,7 @@ TEST_F(KilledHostTest, IsAsBeforeThoughAProcessKeepsTheDeviceOpen) {
   cluster_.StartHost("server0");
   const ApplyResult undone = FinishChange(apply.get()).Host("server0");
   EXPECT_EQ(undone.outcome(), ApplyResult::UNDONE);
-  EXPECT_THAT(undone.forced(), ElementsAre(SaysRow("plan-say-in-use", 3)));
+  EXPECT_THAT(undone.forced(), ElementsAre(Tells("plan-say-in-use", 3)));
   EXPECT_THAT(DifferencesFrom(before_, cluster_.Server("server0")), IsEmpty());
   EXPECT_THAT(AuditedUndo(cluster_, id),
               ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));

@@ -18,7 +18,7 @@
 #include "tests/e2e/demo_cluster.h"
 #include "tests/sim/private_root.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -204,13 +204,13 @@ TEST(OptionalToolTest, AHostWithoutNpuSmiAndCannPassesAndIsNoted) {
         << rule.ShortDebugString();
     if (rule.rule() == "device-health") {
       EXPECT_THAT(rule.summary(),
-                  SaysRow("not-reported-by", absl::StrCat(kAny, "health"),
-                          Counted(8, "device")));
+                  Tells("not-reported-by", absl::StrCat(kAny, "health"),
+                        Counted(8, "device")));
     }
     if (rule.rule() == "version-uniform") {
       EXPECT_THAT(rule.summary(),
-                  SaysRow("not-compared-on", absl::StrCat(kAny, "CANN"),
-                          Counted(1, "host")));
+                  Tells("not-compared-on", absl::StrCat(kAny, "CANN"),
+                        Counted(1, "host")));
     }
   }
 }
@@ -368,7 +368,7 @@ TEST(RecordTest, WritesRunsThatReplayAgainstTheSameTool) {
                     cluster.Root("server0"), " | ",
                     Runfile("client/clusterctl"), " anonymise ", file)});
   EXPECT_EQ(recorded.exit_status, 0) << recorded.standard_error;
-  EXPECT_THAT(recorded.standard_output, SaysRow("ctl-anonymised"));
+  EXPECT_THAT(recorded.standard_output, Tells("ctl-anonymised"));
   const ProcessResult replayed =
       RunProgram({Runfile("tests/sim/replay"), "--tool",
                   Runfile("tests/sim/hccn_tool"), file});

@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -39,7 +39,7 @@ TEST(ConfirmedChangeTest, WaitsOverAKillAndStaysOnceItIsConfirmed) {
   const ChangeOutcome second = cluster.Apply();
   EXPECT_EQ(second.process.exit_status, 2);
   EXPECT_THAT(second.process.standard_error,
-              SaysRow("msg-change-waits-for-confirmation"));
+              Tells("msg-change-waits-for-confirmation"));
   const ProcessResult extended = cluster.RunClusterctl({"extend", id, "10m"});
   EXPECT_EQ(extended.exit_status, 0) << extended.standard_error;
 

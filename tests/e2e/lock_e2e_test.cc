@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -62,8 +62,8 @@ TEST(LockTest, ControllerWithAHistoryDoesNotStartWithoutItsLocks) {
   }
   const ProcessResult refused = RunProgram(cluster.ControllerCommand());
   EXPECT_NE(refused.exit_status, 0);
-  EXPECT_THAT(refused.standard_error, SaysRow("msg-hub-locks-not-opened", kAny,
-                                              "locks.db", "locks.sum"));
+  EXPECT_THAT(refused.standard_error,
+              Tells("msg-hub-locks-not-opened", kAny, "locks.db", "locks.sum"));
   std::ofstream(cluster.folder() + "/state/locks.sum") << "accept";
   cluster.StartController();
 }

@@ -92,7 +92,7 @@ TEST(GenerateRankTableTest, LeavesAnotherFileAloneAndTakesTheSameForDone) {
 
   TestFile("table.json", "{}");
   EXPECT_THAT(RunProgram(Generate("ranktable", {"-o", path}), world),
-              Ends(3, Err(HasWords("msg-job-other-content", path))));
+              Ends(3, Err(Tells("msg-job-other-content", path))));
   EXPECT_EQ(FileContent(path), "{}");
   EXPECT_EQ(
       RunProgram(Generate("ranktable", {"-o", path, "--overwrite"}), world)
@@ -189,10 +189,10 @@ TEST(GenerateTest, NamesWhatTheCommandCanChangeAboutTheRulesThatFailed) {
   }
   EXPECT_THAT(RunProgram(Generate("launch"), world),
               Ends(1,
-                   Err(HasWords("job-say-change-here", "rendezvous",
-                                "--master-port, or master_addr")),
-                   Err(HasWords("job-say-change-here", "job-size",
-                                "--nodes, --devices, or nodes")),
+                   Err(Tells("job-say-change-here", "rendezvous",
+                             "--master-port, or master_addr")),
+                   Err(Tells("job-say-change-here", "job-size",
+                             "--nodes, --devices, or nodes")),
                    Err(HasSubstr("--skip rendezvous,job-size\n"))));
   // `generate ranktable` has no such option.
   EXPECT_THAT(RunProgram(Generate("ranktable"), world).err,
@@ -249,11 +249,10 @@ TEST(GenerateTest, NotesTheWaivedFailuresThatTheJobMeets) {
         RunProgram(Generate("launch", {"--node", "server0"}), world)}) {
     EXPECT_EQ(output.status, 0);
     EXPECT_NE(output.out, "");
-    EXPECT_THAT(output.err,
-                AllOf(HasWords("note", Worded("job-say-waived", "link",
-                                              "server1 device 3",
-                                              "DOWN; waived by ann")),
-                      Not(HasSubstr("optics"))));
+    EXPECT_THAT(output.err, AllOf(Tells("note", Worded("job-say-waived", "link",
+                                                       "server1 device 3",
+                                                       "DOWN; waived by ann")),
+                                  Not(HasSubstr("optics"))));
   }
 }
 
@@ -308,7 +307,7 @@ TEST(GenerateLaunchTest, PrintsAllServersOrOne) {
   EXPECT_THAT(RunProgram(Generate("launch", {"--node", "server1"}), world),
               Ends(0, Out(Not(HasSubstr("server0")))));
   EXPECT_THAT(RunProgram(Generate("launch", {"--node", "server2"}), world),
-              Ends(3, Err(HasWords("msg-job-node-not-known", "server2", "")),
+              Ends(3, Err(Tells("msg-job-node-not-known", "server2", "")),
                    Err(HasSubstr("did you mean"))));
 }
 
@@ -541,7 +540,7 @@ TEST(GenerateLaunchTest, NamesEveryMistakeOfTheLineAtOnce) {
                   "--form", "yaml", "--asd", "9", "--tiered", "maybe",
                   "--master-port", "port", "--ssh-port", "0"}),
       Ends(3,
-           Err(AllOf(HasWords("did-you-mean", "torchrun"),
+           Err(AllOf(Tells("did-you-mean", "torchrun"),
                      HasSubstr("--form: \"yaml\""), HasSubstr("--asd: \"9\""),
                      HasSubstr("--tiered: \"maybe\""),
                      HasSubstr("--master-port: \"port\""),

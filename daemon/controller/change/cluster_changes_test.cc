@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/controller/cluster_changes_fixture.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -92,26 +92,28 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
 
   ClusterPlan spoofed = MakePlan(1);
   spoofed.set_plan_id("\x1b[2J");
-  EXPECT_THAT(refused(spoofed), SaysRow("msg-change-plan-id", "\"\\x1b[2J\""));
+  EXPECT_THAT(refused(spoofed).message(),
+              Tells("msg-change-plan-id", "\"\\x1b[2J\""));
 
   ClusterPlan nowhere = MakePlan(1);
   nowhere.mutable_hosts(0)->mutable_network_namespace()->set_container("-x");
-  EXPECT_THAT(refused(sealed(nowhere)), SaysRow("value-netns-container", "-x"));
+  EXPECT_THAT(refused(sealed(nowhere)).message(),
+              Tells("value-netns-container", "-x"));
 
   ClusterPlan foreign = MakePlan(1);
   foreign.set_cluster("other");
-  EXPECT_THAT(refused(sealed(foreign)),
-              SaysRow("msg-change-plan-of-other-cluster", "other", "test"));
+  EXPECT_THAT(refused(sealed(foreign)).message(),
+              Tells("msg-change-plan-of-other-cluster", "other", "test"));
 
   ClusterPlan twice = MakePlan(1);
   *twice.add_hosts() = twice.hosts(0);
-  EXPECT_THAT(refused(sealed(twice)),
-              SaysRow("msg-change-plan-host-twice", "server0"));
+  EXPECT_THAT(refused(sealed(twice)).message(),
+              Tells("msg-change-plan-host-twice", "server0"));
 
   ClusterPlan stranger = MakePlan(1);
   stranger.mutable_hosts(0)->set_host("stranger");
-  EXPECT_THAT(refused(sealed(stranger)),
-              SaysRow("msg-change-hosts-not-in-spec", "test", "stranger"));
+  EXPECT_THAT(refused(sealed(stranger)).message(),
+              Tells("msg-change-hosts-not-in-spec", "test", "stranger"));
 
   EXPECT_EQ(refused(MakePlan(0)).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(refused(MakePlan(2)).code(), absl::StatusCode::kFailedPrecondition);
@@ -134,10 +136,10 @@ TEST_F(ClusterChangesTest, OneAtATimeAndTheSecondIsToldWhoseIsFirst) {
   ASSERT_TRUE(first.ok());
   const auto second = Apply(MakePlan(1), By("carol"));
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(second.status(),
-              SaysRow("msg-change-one-at-a-time",
-                      Worded("hub-apply-of", (*first)->run_id(), "alice"),
-                      "2024-01-01T00:00:00+00:00"));
+  EXPECT_THAT(second.status().message(),
+              Tells("msg-change-one-at-a-time",
+                    Worded("hub-apply-of", (*first)->run_id(), "alice"),
+                    "2024-01-01T00:00:00+00:00"));
   {
     const InLanguage chinese(Language::kChinese);
     EXPECT_EQ(ValueText(MessageWords(second.status())),
@@ -171,7 +173,7 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   scheduler_.Advance(absl::Hours(1));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
-  EXPECT_THAT(Kept(id).notes(), Contains(SaysRow("hub-hosts-kept-it")));
+  EXPECT_THAT(Kept(id).notes(), Contains(Tells("hub-hosts-kept-it")));
 
   const auto rollback = RollBack(id);
   ASSERT_TRUE(rollback.ok()) << rollback.status();
@@ -190,7 +192,7 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   EXPECT_THAT(
       Kept(id).notes(),
       AllOf(Contains("rolled back by rollback " + (*rollback)->run_id()),
-            Not(Contains(SaysRow("hub-hosts-kept-it")))));
+            Not(Contains(Tells("hub-hosts-kept-it")))));
   EXPECT_EQ(history_->Get(id)->entry().outcome(), "partly rolled back");
   ASSERT_TRUE(RollBack(id).ok());
   EXPECT_EQ(links_["server0"]->tasks().size(), 2u);
@@ -387,9 +389,8 @@ TEST_F(ClusterChangesTest, CanaryHasAStepOfEveryKindAndTheNotesSayWhere) {
   const ApplyReport report = Rendered(run->report());
   EXPECT_EQ(report.canary(), 1u);
   EXPECT_EQ(report.hosts(0).host(), "server2");
-  EXPECT_THAT(
-      report.notes(),
-      Contains(SaysRow("hub-canary-every", absl::StrCat("server2 (", kAny))));
+  EXPECT_THAT(report.notes(), Contains(Tells("hub-canary-every",
+                                             absl::StrCat("server2 (", kAny))));
 }
 
 TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
@@ -412,8 +413,8 @@ TEST_F(ClusterChangesTest, CancelEndsTheRunAfterItsWaveAndSaysWhoDidIt) {
   EXPECT_TRUE(links_["server1"]->tasks().empty());
   const auto record = history_->Get(id).value();
   EXPECT_EQ(record.entry().outcome(), "cancelled");
-  EXPECT_THAT(record.entry().summary_words(),
-              SaysRow("hub-cancelled-by-in", "bob", 1, 2));
+  EXPECT_THAT(ValueText(record.entry().summary_words()),
+              Tells("hub-cancelled-by-in", "bob", 1, 2));
   EXPECT_EQ(KeptOutcome(id, 1), ApplyResult::NOT_STARTED);
   EXPECT_THAT(log_.Lines(),
               HasSubstr(absl::StrCat("apply ", id, " of alice: cancelled\n")));
@@ -426,8 +427,8 @@ TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
   Answer("server0", ApplyResult::APPLIED);
   const absl::Status over = changes_->Cancel(id, "bob", "operator").status();
   EXPECT_TRUE(absl::IsInvalidArgument(over));
-  EXPECT_THAT(over, SaysRow("msg-change-already-over",
-                            Worded("hub-apply-of", id, "alice")));
+  EXPECT_THAT(over.message(), Tells("msg-change-already-over",
+                                    Worded("hub-apply-of", id, "alice")));
   EXPECT_TRUE(absl::IsNotFound(
       changes_->Cancel("0000000000000000", "bob", "operator").status()));
   HistoryRecord check;
@@ -438,8 +439,8 @@ TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
   const absl::Status none =
       changes_->Cancel("cccc0000cccc0000", "bob", "operator").status();
   EXPECT_TRUE(absl::IsInvalidArgument(none));
-  EXPECT_THAT(none, SaysRow("msg-change-cannot-be-cancelled", kAny,
-                            "cccc0000cccc0000"));
+  EXPECT_THAT(none.message(), Tells("msg-change-cannot-be-cancelled", kAny,
+                                    "cccc0000cccc0000"));
 }
 
 TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {

@@ -4,7 +4,7 @@
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -108,9 +108,9 @@ TEST(RecordOfPlanTest, CountsHostsAndSteps) {
 TEST(RecordOfPlanTest, IsBlockedWhenNothingElseIsLeft) {
   const HistoryEntry entry = RecordOfPlan(MakePlan(3, 0, 2), 0).entry();
   EXPECT_EQ(entry.outcome(), "blocked");
-  EXPECT_THAT(entry.summary_words(),
-              SaysRow("plan-blocked-on", Worded("count-change", 2),
-                      Counted(2, "host")));
+  EXPECT_THAT(
+      ValueText(entry.summary_words()),
+      Tells("plan-blocked-on", Worded("count-change", 2), Counted(2, "host")));
 }
 
 TEST(RecordOfPlanTest, IsEmptyWithNothingToDo) {

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -67,9 +67,9 @@ TEST(OpenHistoryTest, SaysWhatIsInTheWayOfTheFolder) {
 
 void ExpectReason(const absl::Status& status) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status,
-              SaysRow("msg-hub-no-history",
-                      Worded("msg-hub-file-damaged", "history.db", kAny)));
+  EXPECT_THAT(status.message(),
+              Tells("msg-hub-no-history",
+                    Worded("msg-hub-file-damaged", "history.db", kAny)));
 }
 
 TEST(ClosedHistoryTest, GivesReasonForEveryCall) {

@@ -13,7 +13,7 @@
 #include "openssl/pem.h"
 #include "openssl/x509v3.h"
 #include "tests/support/config/ca_dir.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -198,7 +198,7 @@ TEST(CertificateAuthorityTest, CertificateThatIsNoAuthorityIsRefused) {
   const absl::Status status =
       CertificateAuthority::Open(folder, absl::Now()).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_THAT(status, SaysRow("msg-trust-not-a-ca"));
+  EXPECT_THAT(status.message(), Tells("msg-trust-not-a-ca"));
 }
 
 TEST(CertificateAuthorityTest, IntermediateThatEndedIsRefused) {

@@ -21,7 +21,7 @@
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -217,8 +217,8 @@ TEST_F(EnrolmentServiceTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
   const Asker other;
   const auto refused = Join(other, token);
   EXPECT_TRUE(absl::IsAlreadyExists(refused.status())) << refused.status();
-  EXPECT_THAT(Message(refused), SaysRow("msg-trust-enrolled", "node1",
-                                        absl::StrCat("2024-01-01", kAny)));
+  EXPECT_THAT(Message(refused), Tells("msg-trust-enrolled", "node1",
+                                      absl::StrCat("2024-01-01", kAny)));
   ASSERT_TRUE(desk_->Reset("node1").ok());
   EXPECT_THAT(Message(Join(other, token)), HasSubstr("is spent"));
   EXPECT_TRUE(Join(other, Token()).ok());
@@ -232,7 +232,7 @@ TEST_F(EnrolmentServiceTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
     const auto refused = Join(Asker(), token, "node2");
     EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
     EXPECT_THAT(Message(refused),
-                SaysRow("msg-trust-token-spent", kAny, 1, 1, "node2"));
+                Tells("msg-trust-token-spent", kAny, 1, 1, "node2"));
     // A lost answer costs no second use.
     EXPECT_EQ(Join(host, token, "node1")->certificate_pem(),
               first.certificate_pem());
@@ -330,7 +330,7 @@ TEST_F(EnrolmentServiceTest, EveryCertificateAndRefusalIsAudited) {
   EXPECT_EQ(told[0], subject + ": begins");
   EXPECT_EQ(told[1], subject + ": joined");
   EXPECT_THAT(told[2], AllOf(HasSubstr(subject + ": refused"),
-                             SaysRow("msg-trust-enrolled")));
+                             Tells("msg-trust-enrolled")));
 }
 
 TEST_F(EnrolmentServiceTest, RefusalsOfTwoPeersAreTwoLines) {
@@ -359,8 +359,8 @@ TEST_F(EnrolmentServiceTest, TokenIsForItsHostsAlone) {
   const std::string token = Token("node[0-1]");
   const auto refused = Join(Asker(), token, "node2");
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
-  EXPECT_THAT(Message(refused), SaysRow("msg-trust-token-of-others", kAny, kAny,
-                                        "node[0-1]", "node2"));
+  EXPECT_THAT(Message(refused), Tells("msg-trust-token-of-others", kAny, kAny,
+                                      "node[0-1]", "node2"));
   EXPECT_TRUE(Join(Asker(), token, "node0").ok());
   // By the address in cluster.yaml.
   const auto by_address = Join(Asker(), token, "192.168.7.23").value();
@@ -443,10 +443,10 @@ TEST_F(EnrolmentServiceTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   const std::string key = EntryOf("node1").waiting_key();
   EXPECT_EQ(key, SpkiOfPrivateKey(host.key).substr(0, 16));
   EXPECT_THAT(Message(refused),
-              SaysRow("msg-trust-waits-for-approval", "node1", kAny, key));
+              Tells("msg-trust-waits-for-approval", "node1", kAny, key));
   // Nothing changes between the admin's look and decision.
   const auto second = Join(Asker(), token);
-  EXPECT_THAT(Message(second), SaysRow("msg-trust-another-waits"));
+  EXPECT_THAT(Message(second), Tells("msg-trust-another-waits"));
   const absl::Status other =
       desk_->Decide("node1", "0123456789abcdef", /*approves=*/true).status();
   EXPECT_TRUE(absl::IsAborted(other)) << other;
@@ -572,8 +572,7 @@ TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   EXPECT_EQ(reset->refused_machine_id(), "");
   const auto expect_no_way_in = [&] {
     for (const Asker& asker : {other_claimant, Asker(), host}) {
-      EXPECT_THAT(Message(Join(asker, token)),
-                  SaysRow("msg-trust-token-spent"));
+      EXPECT_THAT(Message(Join(asker, token)), Tells("msg-trust-token-spent"));
     }
     const auto again = Join(host, Token());
     EXPECT_TRUE(absl::IsPermissionDenied(again.status())) << again.status();
@@ -866,7 +865,7 @@ TEST_F(EnrolmentServiceTest, HostThatClusterYamlHasNoMoreIsNotRenewed) {
       desk_->RenewLate("node1", pem, LateOf(host), "peer").status();
   for (const absl::Status& refused : {early, renewed, late}) {
     EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
-    EXPECT_THAT(refused, SaysRow("msg-trust-not-in-spec", "\"node1\""));
+    EXPECT_THAT(refused.message(), Tells("msg-trust-not-in-spec", "\"node1\""));
   }
   spec_text_.replace(spec_text_.find("node[4-7]"), 9, "node[0-3]");
   Reopen();

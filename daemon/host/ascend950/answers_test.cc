@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "daemon/host/ascend950/dialect.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
 namespace clusterd {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace ascend950 {
@@ -144,7 +144,7 @@ TEST_F(ReadDeviceTest, DoesNotLookForAnAddressOnUbPorts) {
                   "hccn_tool -g -net_health -i 0"));
   EXPECT_EQ(facts.address().missing().reason(), Missing::NOT_SUPPORTED);
   EXPECT_THAT(facts.address().missing().detail(), HasSubstr("no ETH port"));
-  EXPECT_THAT(facts.lldp().missing().detail(), SaysRow("fact-query-950"));
+  EXPECT_THAT(facts.lldp().missing().detail(), Tells("fact-query-950"));
   EXPECT_EQ(facts.link().missing().reason(), Missing::NOT_SUPPORTED);
 }
 
@@ -192,7 +192,7 @@ TEST_F(ReadDeviceTest, QuotesAnAnswerThatIsNotPublished) {
   EXPECT_THAT(missing.detail(),
               HasSubstr("`hccn_tool -g -gateway -i 0 -d bond0`: "));
   EXPECT_THAT(missing.detail(), HasSubstr("| Gateway | 10.20.0.1 |"));
-  EXPECT_THAT(missing.detail(), SaysRow("fact-not-known-950"));
+  EXPECT_THAT(missing.detail(), Tells("fact-not-known-950"));
 }
 
 TEST_F(ReadDeviceTest, GivesEveryFactThatNeedsTheTableItsReason) {

@@ -11,7 +11,7 @@
 #include "config/words/words.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_file_system.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -152,7 +152,8 @@ TEST_F(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
   test_.outside.facts.mutable_allowed()->mutable_value();
   const auto saved = test_.SaveForRule(UFW);
   const absl::Status status = test_.Add(UFW, *saved);
-  EXPECT_THAT(status, SaysRow("msg-step-not-let-in", kAny, "60000:60015/tcp"));
+  EXPECT_THAT(status.message(),
+              Tells("msg-step-not-let-in", kAny, "60000:60015/tcp"));
 }
 
 TEST_F(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
@@ -243,9 +244,9 @@ TEST_F(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
   test_.outside.has_running = true;
   const absl::Status status =
       test_.changer.Restore(test_.issuer.token(), *saved);
-  EXPECT_THAT(status,
-              SaysRow("msg-step-still-running",
-                      absl::StrCat("`firewall-cmd --remove-rich-rule=", kAny)));
+  EXPECT_THAT(status.message(),
+              Tells("msg-step-still-running",
+                    absl::StrCat("`firewall-cmd --remove-rich-rule=", kAny)));
   EXPECT_EQ(*test_.files.Content("/etc/firewalld/zones/public.xml"), "old\n");
 }
 
@@ -260,9 +261,9 @@ TEST_F(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
   const absl::Status status =
       test_.changer.Restore(test_.issuer.token(), saved);
   EXPECT_THAT(
-      status,
-      SaysRow("msg-step-ufw-rules-differ",
-              "`ufw reload`: status 1: ERROR: Could not load logging rules"));
+      status.message(),
+      Tells("msg-step-ufw-rules-differ",
+            "`ufw reload`: status 1: ERROR: Could not load logging rules"));
   reload = TimedOut();
   EXPECT_FALSE(test_.changer.Restore(test_.issuer.token(), saved).ok());
 }
@@ -290,10 +291,10 @@ TEST_F(FirewallChangerTest, DoesNotVouchForAStartThatIsNotDone) {
   saved.set_active(true);
   saved.set_enabled(true);
   test_.outside.results["systemctl start firewalld"] = TimedOut();
-  EXPECT_THAT(test_.changer.Restore(test_.issuer.token(), saved),
-              SaysRow("msg-step-not-stay-active",
-                      Worded("plan-say-no-answer",
-                             "`systemctl start firewalld`", "30s", 0)));
+  EXPECT_THAT(test_.changer.Restore(test_.issuer.token(), saved).message(),
+              Tells("msg-step-not-stay-active",
+                    Worded("plan-say-no-answer", "`systemctl start firewalld`",
+                           "30s", 0)));
   CommandResult& is_active =
       test_.outside.results["systemctl is-active firewalld"];
   is_active.exit_status = 3;

@@ -14,7 +14,7 @@
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_file_system.h"
 #include "tests/support/host/scratch_root.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -148,7 +148,7 @@ TEST(InPlaceFileTest, GivesUpOnALockThatIsHeldTooLong) {
   conf.files.SetLockedElsewhere(kConf, true);
   const absl::Status status = conf.Write("new\n");
   EXPECT_TRUE(absl::IsDeadlineExceeded(status));
-  EXPECT_THAT(status, SaysRow("msg-step-locked-by-another", "1s"));
+  EXPECT_THAT(status.message(), Tells("msg-step-locked-by-another", "1s"));
   EXPECT_EQ(*conf.files.Content(kConf), "old\n");
 }
 

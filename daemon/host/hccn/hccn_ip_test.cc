@@ -5,7 +5,7 @@
 #include "daemon/host/hccn/hccn_answers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

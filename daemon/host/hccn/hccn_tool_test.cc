@@ -10,7 +10,7 @@
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/scratch_root.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -126,7 +126,7 @@ TEST_F(HccnSessionTest, NoticesAClassicToolWhereItExpectedAnother) {
   const HccnAnswer answer = session.Ask("-tls");
   EXPECT_EQ(answer.missing->reason(), Missing::TOOL_FAILED);
   EXPECT_THAT(answer.missing->detail(),
-              SaysRow("fact-other-tool", kAny, "classic", "Ascend 950"));
+              Tells("fact-other-tool", kAny, "classic", "Ascend 950"));
   EXPECT_EQ(session.generation(), NpuToolFacts::CLASSIC);
 }
 
@@ -138,7 +138,7 @@ TEST_F(HccnSessionTest, NoticesAnAscend950ToolWhereItExpectedAClassicOne) {
   const HccnAnswer answer = session.Ask("-link");
   EXPECT_EQ(answer.missing->reason(), Missing::TOOL_FAILED);
   EXPECT_THAT(answer.missing->detail(),
-              SaysRow("fact-other-tool", kAny, "Ascend 950", "classic"));
+              Tells("fact-other-tool", kAny, "Ascend 950", "classic"));
   EXPECT_EQ(session.generation(), NpuToolFacts::ASCEND_950);
 }
 

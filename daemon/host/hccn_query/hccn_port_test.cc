@@ -1,6 +1,6 @@
 #include "daemon/host/hccn_query/query_answers.h"
 #include "gtest/gtest.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/host/test_namespace.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -95,7 +95,8 @@ TEST_F(NetworkNamespaceSearchTest, SaysThatNothingHoldsIt) {
   train_->End();
   const absl::Status gone = Find(inode_, root_.paths()).status();
   EXPECT_EQ(gone.code(), absl::StatusCode::kNotFound) << gone;
-  EXPECT_THAT(gone, SaysRow("fact-netns-gone", "container:train", inode_));
+  EXPECT_THAT(gone.message(),
+              Tells("fact-netns-gone", "container:train", inode_));
 }
 
 TEST_F(NetworkNamespaceSearchTest, DoesNotCallGoneWhatItCannotSee) {
