@@ -59,13 +59,6 @@ Seen ReadAll(grpc::ClientReader<ApplyEvent>* stream) {
   return seen;
 }
 
-ApplyPlanRequest RequestFor(const ClusterPlan& plan) {
-  ApplyPlanRequest request;
-  request.set_plan_id(plan.plan_id());
-  request.set_digest(plan.digest());
-  return request;
-}
-
 std::vector<ApplyResult::Outcome> Outcomes(const ApplyReport& report) {
   std::vector<ApplyResult::Outcome> outcomes;
   for (const ApplyResult& host : report.hosts()) {
@@ -90,12 +83,8 @@ class ApplyRunTest : public testing::Test {
   }
   void AttachOne(int server, Way way, std::vector<ApplyResult> past = {},
                  bool knows_all = false) {
-    const auto spec = controller_.spec().spec();
-    ScriptedHost::Options options;
-    options.controller = controller_.address();
-    options.tls = certificates_.Host(absl::StrCat("server", server));
-    options.facts = MakeHealthyHost(*spec, spec->servers(server));
-    options.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+    ScriptedHost::Options options =
+        LowSomaxconnHost(controller_, certificates_, server);
     options.way = way;
     options.past = std::move(past);
     options.knows_all = knows_all;
@@ -107,22 +96,11 @@ class ApplyRunTest : public testing::Test {
         role, {absl::StrCat("spiffe://test/user/", role, "/role/", role)}));
   }
 
-  ClusterPlan MakePlan() {
-    const auto client = As("operator");
-    const auto context = NewContext();
-    const auto stream = client->Plan(context.get(), PlanRequest());
-    PlanEvent event;
-    ClusterPlan plan;
-    while (stream->Read(&event)) {
-      if (event.has_plan()) plan = event.plan();
-    }
-    EXPECT_TRUE(stream->Finish().ok());
-    return plan;
-  }
+  ClusterPlan MakePlan() { return PlanOver(*As("operator")).value(); }
 
   Seen Apply(const ClusterPlan& plan, uint32_t wave_size = 0,
              const std::string& role = "operator", bool force = false) {
-    ApplyPlanRequest request = RequestFor(plan);
+    ApplyPlanRequest request = ApplyOf(plan);
     request.set_wave_size(wave_size);
     request.set_force(force);
     const auto client = As(role);
@@ -293,7 +271,7 @@ TEST_F(ApplyRunTest, SecondApplyIsToldAboutTheFirst) {
 
 TEST_F(ApplyRunTest, RunGoesOnWhenItsClientLeaves) {
   Attach({Way::kIsSilent, Way::kSucceeds});
-  ApplyPlanRequest request = RequestFor(MakePlan());
+  ApplyPlanRequest request = ApplyOf(MakePlan());
   request.set_wave_size(1);
   {
     const auto client = As("operator");

@@ -22,7 +22,6 @@
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
-#include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/wait/patience.h"
 
 namespace clusterd {
@@ -41,13 +40,8 @@ class AuditTest : public testing::Test {
   // Starts with server0, whose somaxconn is wrong.
   void Start() {
     controller_.Start();
-    const auto spec = controller_.spec().spec();
-    ScriptedHost::Options options;
-    options.controller = controller_.address();
-    options.tls = certificates_.Host("server0");
-    options.facts = MakeHealthyHost(*spec, spec->servers(0));
-    options.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
-    host_ = std::make_unique<ScriptedHost>(options);
+    host_ = std::make_unique<ScriptedHost>(
+        LowSomaxconnHost(controller_, certificates_, 0));
   }
 
   TlsFiles Files(const std::string& role) {
@@ -60,25 +54,11 @@ class AuditTest : public testing::Test {
 
   // Applies a plan that an operator makes now.
   absl::Status Apply(const std::string& role) {
-    const auto planner = As("operator");
     const TlsFiles files = Files(role);
     serial_ = CertificateSerial(TestCertificates::Text(files.certificate));
-    const auto context = NewContext();
-    const auto stream = planner->Plan(context.get(), PlanRequest());
-    PlanEvent event;
-    ClusterPlan plan;
-    while (stream->Read(&event)) plan = event.plan();
-    EXPECT_TRUE(stream->Finish().ok());
-    ApplyPlanRequest request;
-    request.set_plan_id(plan.plan_id());
-    request.set_digest(plan.digest());
+    const ClusterPlan plan = PlanOver(*As("operator")).value();
     digest_ = plan.digest();
-    const auto client = controller_.ClientAs(files);
-    const auto apply_context = NewContext();
-    const auto applied = client->ApplyPlan(apply_context.get(), request);
-    ApplyEvent last;
-    while (applied->Read(&last)) continue;
-    return ToAbslStatus(applied->Finish());
+    return ApplyOver(*controller_.ClientAs(files), plan).status();
   }
 
   std::vector<AuditEntry> Entries() {

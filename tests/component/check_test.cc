@@ -37,31 +37,13 @@ HostFacts Healthy(TestController& controller, int server) {
   return MakeHealthyHost(*spec, spec->servers(server));
 }
 
-// A host that answers.
-class GoodHost {
- public:
-  GoodHost(TestCertificates* certificates, TestController* controller,
-           int server)
-      : observer_(Healthy(*controller, server)),
-        host_(MakeOptions(certificates, controller, server), &observer_) {
-    EXPECT_TRUE(host_.WaitAttached());
-  }
-
-  MemoryObserver& observer() { return observer_; }
-  TestHost& host() { return host_; }
-
- private:
-  static TestHost::Options MakeOptions(TestCertificates* certificates,
-                                       TestController* controller, int server) {
-    TestHost::Options options;
-    options.name = controller->spec().spec()->servers(server).host();
-    options.controller = controller->address();
-    options.tls = certificates->Host(options.name);
-    return options;
-  }
-
-  MemoryObserver observer_;
-  TestHost host_;
+// A host of that number, all of which is well.
+struct GoodHost : AttachedHost {
+  template <typename Clock>
+  GoodHost(OwningController<Clock>& controller, int server)
+      : AttachedHost(controller,
+                     controller.spec().spec()->servers(server).host(),
+                     Healthy(controller, server)) {}
 };
 
 // A check that runs beside the test.
@@ -88,8 +70,8 @@ class BackgroundCheck {
 
 TEST(CheckTest, HealthyClusterPassesWithProgressOnTheWay) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
-  GoodHost host1(&controller.certificates, &controller, 1);
+  GoodHost host0(controller, 0);
+  GoodHost host1(controller, 1);
 
   Report report;
   std::vector<CheckProgress> progress;
@@ -107,7 +89,7 @@ TEST(CheckTest, HealthyClusterPassesWithProgressOnTheWay) {
 
 TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
   RawHost host1(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(host1.Attach());
   const auto client = controller.Client();
@@ -133,7 +115,7 @@ TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
 
 TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
 
   Report report;
   std::vector<CheckProgress> progress;
@@ -149,12 +131,9 @@ TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
 }
 
 TEST(CheckTest, HostThatDiesInTheMiddleEndsItsWaitAtOnce) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;  // No deadline can help.
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  RawHost doomed(controller.address(), certificates.Host("server1"));
+  ManualController controller(2);  // No deadline can help.
+  GoodHost host0(controller, 0);
+  RawHost doomed(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(doomed.Attach());
 
   BackgroundCheck check(&controller);
@@ -227,7 +206,7 @@ TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
        },
        "its connection ended: a message of "}};
   RunningController controller(2);
-  GoodHost good(&controller.certificates, &controller, 0);
+  GoodHost good(controller, 0);
   for (const Row& row : rows) {
     RawHost bad(controller.address(), controller.certificates.Host("server1"));
     ASSERT_TRUE(bad.Attach()) << row.name;
@@ -283,7 +262,7 @@ TEST(CheckTest, HostSpeaksForNobodyElse) {
 
 TEST(CheckTest, ConflictOfTwoMachinesFailsHostIdentity) {
   RunningController controller(1);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
   RawHost other_claimant(controller.address(),
                          controller.certificates.Host("server0"));
   ASSERT_TRUE(other_claimant.Send(RawHost::Hello("another machine", "boot")));
@@ -359,8 +338,8 @@ CheckRequest RequestNumber(int number) {
 
 TEST(CheckTest, DifferentChecksRunBesideEachOther) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
-  GoodHost host1(&controller.certificates, &controller, 1);
+  GoodHost host0(controller, 0);
+  GoodHost host1(controller, 1);
   absl::Notification gate;
   host0.observer().HoldUntil(&gate);
   host1.observer().HoldUntil(&gate);
@@ -382,7 +361,7 @@ TEST(CheckTest, DifferentChecksRunBesideEachOther) {
 
 TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
   RunningController controller(1);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
   absl::Notification gate;
   host0.observer().HoldUntil(&gate);
 
@@ -447,7 +426,7 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
 
 TEST(CheckTest, AsksOnlyTheHostsItWasToldTo) {
   RunningController controller(2);
-  GoodHost host1(&controller.certificates, &controller, 1);
+  GoodHost host1(controller, 1);
   CheckRequest request;
   request.add_hosts("server1");
   request.mutable_selection()->add_only("link");
@@ -479,7 +458,7 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
 
 TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
   RawHost silent(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(silent.Attach());
   const auto client = controller.Client();
@@ -521,7 +500,7 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
 
 TEST(DescribeTest, ShowsFactsOfOneHostNow) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
   const auto client = controller.Client();
   DescribeHostRequest request;
   DescribeHostResponse response;
@@ -595,9 +574,7 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   RunningController controller(1);
   HostFacts facts = Healthy(controller, 0);
   facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
-  MemoryObserver observer(facts);
-  TestHost host(controller.HostAt("server0"), &observer);
-  ASSERT_TRUE(host.WaitAttached());
+  AttachedHost host(controller, "server0", facts);
   const auto link_state = [&controller] {
     Report report;
     EXPECT_TRUE(controller.Check(CheckRequest(), &report).ok());
@@ -677,7 +654,7 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   EXPECT_THAT(audit, testing::Not(HasSubstr("\x1b")));
   // The same over a restart.
   controller.Start();
-  ASSERT_TRUE(host.WaitAttached());
+  ASSERT_TRUE(host->WaitAttached());
   EXPECT_EQ(link_state(), WARN);
   const auto again = controller.Client(Role::kOperator);
   EndWaiverRequest end;

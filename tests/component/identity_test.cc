@@ -116,14 +116,11 @@ TEST(IdentityTest, RulesOfACheckAreLookedUpForUsersAlone) {
 }
 
 TEST(IdentityTest, CertificateOfAnotherAuthorityIsRefused) {
-  TestCertificates certificates;
+  RunningController controller(1);
   TestCertificates stranger;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
   // It trusts our authority, and shows a certificate of its own.
   TlsPem pem = Pem(stranger.Host("server0"));
-  pem.ca = Pem(certificates.Host("server0")).ca;
+  pem.ca = Pem(controller.certificates.Host("server0")).ca;
   const absl::Status status = AttachAs(controller, pem);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_FALSE(controller.Entry("server0").attached());
@@ -143,14 +140,11 @@ std::string WhyNotAttached(const TestController& controller,
 }
 
 TEST(IdentityTest, HandshakeThatFailsIsLoggedWithThePeersAddress) {
-  TestCertificates certificates;
+  RunningController controller(1);
   TestCertificates stranger;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
   // Another's certificate, then another's CA.
   TlsPem pem = Pem(stranger.Host("server0"));
-  pem.ca = Pem(certificates.Host("server0")).ca;
+  pem.ca = Pem(controller.certificates.Host("server0")).ca;
   EXPECT_FALSE(AttachAs(controller, pem).ok());
   EXPECT_TRUE(controller.log().WaitFor(
       "failed: its certificate is not signed by the CA that we read"))
@@ -171,13 +165,10 @@ TEST(IdentityTest, HandshakeThatFailsIsLoggedWithThePeersAddress) {
 }
 
 TEST(IdentityTest, ForeignCaOnAHostReadsAsThat) {
-  TestCertificates certificates;
+  RunningController controller(1);
   TestCertificates stranger;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
   const TlsFiles foreign = stranger.Host("server0");
-  TlsFiles mixed = certificates.Host("server0");
+  TlsFiles mixed = controller.certificates.Host("server0");
   mixed.ca = foreign.ca;
   const std::string one_of_another = absl::StrCat(
       "the CA in ", foreign.ca, " did not sign the certificate in ",
@@ -190,7 +181,7 @@ TEST(IdentityTest, ForeignCaOnAHostReadsAsThat) {
               AllOf(HasSubstr(not_ours), Not(HasSubstr("did not sign"))));
   // It trusts the controller, which does not trust it: "Socket closed" was all.
   mixed = foreign;
-  mixed.ca = certificates.Host("server0").ca;
+  mixed.ca = controller.certificates.Host("server0").ca;
   EXPECT_THAT(
       WhyNotAttached(controller, mixed),
       AllOf(HasSubstr(absl::StrCat("it may not trust our certificate (",
@@ -198,45 +189,30 @@ TEST(IdentityTest, ForeignCaOnAHostReadsAsThat) {
             HasSubstr(absl::StrCat("the CA in ", mixed.ca, " did not sign"))));
 }
 
-TEST(IdentityTest, ControllerOfAnotherAuthorityIsRefused) {
+TEST(IdentityTest, NobodyElsePassesForTheController) {
   TestCertificates certificates;
   TestCertificates stranger;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.StartAs(stranger.Controller());
-  EXPECT_TRUE(absl::IsUnavailable(
-      AttachAs(controller, Pem(certificates.Host("server0")))));
-}
-
-TEST(IdentityTest, HostsCertificateNeverPassesForTheController) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.StartAs(certificates.Host("evil"));
-  const absl::Status attach =
-      AttachAs(controller, Pem(certificates.Host("server0")));
-  EXPECT_EQ(attach.code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(ListAs(&controller, certificates.User("eve")).error_code(),
-            grpc::StatusCode::UNAVAILABLE);
-}
-
-TEST(IdentityTest, UsersCertificateNeverPassesForTheController) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.StartAs(certificates.User("root"));
-  EXPECT_TRUE(absl::IsUnavailable(
-      AttachAs(controller, Pem(certificates.Host("server0")))));
-}
-
-TEST(IdentityTest, ControllerOfAnotherClusterIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  controller.StartAs(
-      certificates.Issue("other", {"spiffe://other/controller"}));
-  EXPECT_TRUE(absl::IsUnavailable(
-      AttachAs(controller, Pem(certificates.Host("server0")))));
+  struct Row {
+    const char* name;
+    TlsFiles shown;
+  };
+  const Row rows[] = {
+      {"controller of another authority", stranger.Controller()},
+      {"host", certificates.Host("evil")},
+      {"user", certificates.User("root")},
+      {"controller of another cluster",
+       certificates.Issue("other", {"spiffe://other/controller"})}};
+  for (const Row& row : rows) {
+    ThreadScheduler scheduler;
+    TestController controller(&certificates, 1, &scheduler);
+    controller.StartAs(row.shown);
+    EXPECT_TRUE(absl::IsUnavailable(
+        AttachAs(controller, Pem(certificates.Host("server0")))))
+        << row.name;
+    EXPECT_EQ(ListAs(&controller, certificates.User("eve")).error_code(),
+              grpc::StatusCode::UNAVAILABLE)
+        << row.name;
+  }
 }
 
 TEST(IdentityTest, HostOfAnotherClusterIsRefused) {

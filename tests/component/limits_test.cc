@@ -13,7 +13,6 @@
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
 #include "tests/component/viewer/busy_viewer.h"
-#include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/telling.h"
 
@@ -27,13 +26,8 @@ class LimitsTest : public testing::Test {
   LimitsTest() : controller_(&certificates_, kServers, &scheduler_) {
     controller_.Start();
     for (int server = 0; server < kServers - 1; ++server) {
-      const auto spec = controller_.spec().spec();
-      ScriptedHost::Options options;
-      options.controller = controller_.address();
-      options.tls = certificates_.Host(absl::StrCat("server", server));
-      options.facts = MakeHealthyHost(*spec, spec->servers(server));
-      options.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
-      hosts_.push_back(std::make_unique<ScriptedHost>(options));
+      hosts_.push_back(std::make_unique<ScriptedHost>(
+          LowSomaxconnHost(controller_, certificates_, server)));
     }
     silent_ = std::make_unique<RawHost>(controller_.address(),
                                         certificates_.Host("server2"));
@@ -52,32 +46,11 @@ class LimitsTest : public testing::Test {
     return request;
   }
 
-  ApplyReport LastOf(grpc::ClientReader<ApplyEvent>* stream) {
-    ApplyEvent event;
-    ApplyReport report;
-    while (stream->Read(&event)) {
-      if (event.has_report()) report = event.report();
-    }
-    const grpc::Status status = stream->Finish();
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return report;
-  }
-
   // The id of an apply on the hosts that answer.
   std::string Applied(Controller::Stub* client) {
-    const auto context = NewContext();
-    const auto stream =
-        client->Plan(context.get(), Of<PlanRequest>({"server0", "server1"}));
-    PlanEvent event;
-    ApplyPlanRequest request;
-    while (stream->Read(&event)) {
-      request.set_plan_id(event.plan().plan_id());
-      request.set_digest(event.plan().digest());
-    }
-    EXPECT_TRUE(stream->Finish().ok());
-    const auto apply = NewContext();
-    const ApplyReport report =
-        LastOf(client->ApplyPlan(apply.get(), request).get());
+    const ClusterPlan plan =
+        PlanOver(*client, Of<PlanRequest>({"server0", "server1"})).value();
+    const ApplyReport report = ApplyOver(*client, plan).value();
     EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED);
     return report.run_id();
   }
@@ -95,7 +68,7 @@ class LimitsTest : public testing::Test {
     RollBackRequest request;
     request.set_apply_id(id);
     const auto context = NewContext();
-    return LastOf(client->RollBack(context.get(), request).get());
+    return ReportOf(*client->RollBack(context.get(), request)).value();
   }
 
   TestCertificates certificates_;
