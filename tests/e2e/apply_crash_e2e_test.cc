@@ -48,8 +48,7 @@ TEST(KilledControllerTest, LeavesAnInterruptedRunThatTheHostFinishes) {
   const auto apply = cluster.StartApply({"--wave", "1"});
   const std::string id = WaitForRunId(apply.get());
   ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
-  cluster.controller().Signal(SIGKILL);
-  cluster.controller().Wait();
+  cluster.controller().EndBy(SIGKILL);
   const ChangeOutcome cut = FinishChange(apply.get());
   EXPECT_EQ(cut.process.exit_status, 2);
   EXPECT_THAT(cut.process.standard_error,
@@ -57,9 +56,7 @@ TEST(KilledControllerTest, LeavesAnInterruptedRunThatTheHostFinishes) {
 
   cluster.StartController();
   for (int i = 0; i < 2; ++i) {
-    const absl::Status back =
-        cluster.controller().WaitForError(": attached from");
-    ASSERT_TRUE(back.ok()) << back;
+    cluster.controller().ExpectError(": attached from");
   }
   EXPECT_EQ(EntryOf(cluster, id).outcome(), "interrupted");
   const ApplyReport lost = cluster.Show(id);
@@ -99,9 +96,7 @@ TEST(CancelledApplyTest, FinishesItsWaveAndLeavesTheOtherHostsAlone) {
     } else {
       apply->Signal(SIGINT);
     }
-    const absl::Status told =
-        apply->WaitForError("cancelled by admin in wave 1 of 2");
-    EXPECT_TRUE(told.ok()) << told;
+    apply->ExpectError("cancelled by admin in wave 1 of 2");
     gate.Open();
     const ChangeOutcome outcome = FinishChange(apply.get());
     EXPECT_EQ(outcome.process.exit_status, 2);
@@ -244,8 +239,7 @@ TEST_F(KilledHostTest, IsAsBeforeWhenAToolWasAtWork) {
   const pid_t clusterd = cluster_.host("server0").pid();
   ASSERT_TRUE(WaitUntil([&] { return !ChildrenOf(clusterd).empty(); }));
   const std::vector<pid_t> tools = ChildrenOf(clusterd);
-  cluster_.host("server0").Signal(SIGKILL);
-  cluster_.host("server0").Wait();
+  cluster_.host("server0").EndBy(SIGKILL);
   cluster_.StartHost("server0");
   const ChangeOutcome outcome = FinishChange(apply.get());
   gate.Open();

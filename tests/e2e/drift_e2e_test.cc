@@ -32,8 +32,7 @@ std::string ApplyAndMove(ChangeCluster& cluster) {
   cluster.StartAllAndPlan();
   const ChangeOutcome applied = cluster.Apply();
   EXPECT_EQ(applied.process.exit_status, 0) << applied.process.standard_error;
-  cluster.host("server1").Signal(SIGTERM);
-  EXPECT_EQ(cluster.host("server1").Wait().exit_status, 0);
+  EXPECT_EQ(cluster.host("server1").EndBy(SIGTERM).exit_status, 0);
   cluster.Break("server1", {"host:somaxconn=1024"});
   cluster.StartHost("server1");
   return applied.report.apply_id();

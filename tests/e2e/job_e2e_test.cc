@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -22,11 +22,6 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string ReadWhole(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class JobE2eTest : public testing::Test {
  protected:
@@ -51,7 +46,7 @@ TEST_F(JobE2eTest, IsStartedFromLiveFactsAndTheTableThatWasWrittenIsRight) {
   const ProcessResult table =
       Generate({"ranktable", "--out", Path("table.json")});
   ASSERT_EQ(table.exit_status, 0) << table.standard_error;
-  EXPECT_THAT(ReadWhole(Path("table.json")),
+  EXPECT_THAT(TextOfFile(Path("table.json")),
               AllOf(HasSubstr("\"server_id\":\"192.168.7.22\""),
                     HasSubstr("\"device_ip\":\"192.168.103.111\""),
                     HasSubstr("\"rank_id\":\"15\"")));
@@ -64,7 +59,7 @@ TEST_F(JobE2eTest, IsStartedFromLiveFactsAndTheTableThatWasWrittenIsRight) {
   ASSERT_EQ(launch.exit_status, 0) << launch.standard_error;
   EXPECT_THAT(launch.standard_error, AllOf(HasSubstr("29501 was chosen"),
                                            Not(HasSubstr("not looked at"))));
-  EXPECT_THAT(ReadWhole(Path("launch-server1.sh")),
+  EXPECT_THAT(TextOfFile(Path("launch-server1.sh")),
               AllOf(HasSubstr("HCCL_IF_IP=192.168.7.23"),
                     HasSubstr("MASTER_ADDR=192.168.7.22"),
                     HasSubstr("NODE_RANK=1"), HasSubstr("torchrun")));
@@ -158,7 +153,7 @@ TEST_F(FailedJobE2eTest, FillsATicketWithoutItsSecrets) {
   std::string all;
   for (const auto& file : fs::recursive_directory_iterator(Path("ticket"))) {
     if (!file.is_regular_file()) continue;
-    const std::string text = ReadWhole(file.path());
+    const std::string text = TextOfFile(file.path());
     if (file.path().filename() == "INDEX.txt") index = text;
     all += text;
   }
