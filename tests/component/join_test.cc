@@ -110,6 +110,13 @@ struct JoinWorld {
     parts.out = &out;
     return JoinCluster(flags, parts);
   }
+  // The flags with which that host has joined.
+  JoinFlags Joined(const std::string& name = "server0") {
+    const JoinFlags flags = FlagsFor(Token(), name);
+    const absl::Status joined = Join(flags);
+    EXPECT_TRUE(joined.ok()) << joined;
+    return flags;
+  }
   CertificateEntry EntryOf(const std::string& host) {
     ListCertificatesResponse list;
     const grpc::Status status =
@@ -289,9 +296,7 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   const auto thief = TestAuthority::Create(
       "thief", {-absl::Hours(1), absl::Hours(24 * 36500)});
   const std::string planted = root.certificate_pem() + thief->certificate_pem();
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
-  const TlsFiles files = FilesOf(flags);
+  const TlsFiles files = FilesOf(world.Joined());
   const std::string first = SerialOf(files);
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
@@ -313,8 +318,7 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   ASSERT_TRUE(host.log().WaitFor(RowPattern("bundle-not-signed", 9)))
       << host.log().Lines();
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
-  const JoinFlags fresh = world.FlagsFor(world.Token(), "server1");
-  ASSERT_TRUE(world.Join(fresh).ok());
+  const JoinFlags fresh = world.Joined("server1");
   EXPECT_THAT(world.out.str(), Tells("bundle-not-signed", 9));
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
   world.clock.Set(absl::Hours(24) * 90);
@@ -338,9 +342,7 @@ TEST(JoinTest, BundleThatAHostCannotTakeIsAskedForOnce) {
   const TestAuthority& root = world.certificates.authority();
   const auto other = TestAuthority::Create("other");
   const std::string both = root.certificate_pem() + other->certificate_pem();
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
-  const TlsFiles files = FilesOf(flags);
+  const TlsFiles files = FilesOf(world.Joined());
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
   world.ChangeCaDir({{"roots.bundle", other->RootBundle("test", "9", both)}});
@@ -398,9 +400,7 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
   Rotation rotation(&world);
   const std::string old_hash = HashOf(rotation.old());
   const std::string new_hash = HashOf(*rotation.next);
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
-  const TlsFiles files = FilesOf(flags);
+  const TlsFiles files = FilesOf(world.Joined());
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
 
@@ -439,8 +439,7 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
 TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
   JoinWorld world;
   Rotation rotation(&world);
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
+  const JoinFlags flags = world.Joined();
   const TlsFiles files = FilesOf(flags);
   // The old certificate still: deploy/certificates.sh cross does the same.
   std::map<std::string, std::string> middle = rotation.new_ca;
@@ -460,8 +459,7 @@ TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
 TEST(JoinTest, HostThatMissedTheChangeJoinsAgain) {
   JoinWorld world;
   Rotation rotation(&world);
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
+  const JoinFlags flags = world.Joined();
   const TlsFiles files = FilesOf(flags);
   const std::string key = TestCertificates::Text(files.key);
   world.ChangeCaDir(rotation.new_ca, rotation.ControllerBy(*rotation.next));
@@ -506,9 +504,7 @@ TEST(JoinTest, LongestBundlesAndRootsReachAHostThatJoins) {
 
 TEST(JoinTest, RuleComparesTheRootsOfHostsWithTheControllers) {
   JoinWorld world;
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
-  const TlsFiles files = FilesOf(flags);
+  const TlsFiles files = FilesOf(world.Joined());
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
   CheckRequest request;
@@ -530,7 +526,7 @@ TEST(JoinTest, RuleComparesTheRootsOfHostsWithTheControllers) {
 // The host's certificate is older than its record; its stream is refused.
 TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   JoinWorld world;
-  ASSERT_TRUE(world.Join(world.FlagsFor(world.Token(), "server0")).ok());
+  world.Joined();
   RawHost by_hand(world.controller.address(),
                   world.certificates.Host("server0"));
   EXPECT_FALSE(by_hand.Attach());
@@ -569,8 +565,7 @@ TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
 // Files that were copied from a host that is off, to another machine.
 TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
   JoinWorld world;
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
+  const JoinFlags flags = world.Joined();
   RawHost thief(world.controller.address(), FilesOf(flags));
   ASSERT_TRUE(thief.Send(RawHost::Hello("another machine")));
   const absl::Status end = thief.End();
@@ -582,8 +577,7 @@ TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
 
 TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
   JoinWorld world;
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
+  const JoinFlags flags = world.Joined();
   const TlsFiles files = FilesOf(flags);
   const std::string first = SerialOf(files);
   EXPECT_TRUE(RenewIfEnded(files, flags.controller, absl::Now()).ok());
