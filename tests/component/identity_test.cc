@@ -6,9 +6,6 @@
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
-#include "grpcpp/security/tls_certificate_provider.h"
-#include "grpcpp/security/tls_certificate_verifier.h"
-#include "grpcpp/security/tls_credentials_options.h"
 #include "gtest/gtest.h"
 #include "tests/component/running_controller.h"
 #include "tests/component/test_certificates.h"
@@ -115,17 +112,6 @@ TEST(IdentityTest, RulesOfACheckAreLookedUpForUsersAlone) {
             grpc::StatusCode::NOT_FOUND);
 }
 
-TEST(IdentityTest, CertificateOfAnotherAuthorityIsRefused) {
-  RunningController controller(1);
-  TestCertificates stranger;
-  // It trusts our authority, and shows a certificate of its own.
-  TlsPem pem = Pem(stranger.Host("server0"));
-  pem.ca = Pem(controller.certificates.Host("server0")).ca;
-  const absl::Status status = AttachAs(controller, pem);
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-  EXPECT_FALSE(controller.Entry("server0").attached());
-}
-
 // The host's log while it is not attached.
 std::string WhyNotAttached(const TestController& controller,
                            const TlsFiles& files) {
@@ -215,34 +201,6 @@ TEST(IdentityTest, NobodyElsePassesForTheController) {
   }
 }
 
-TEST(IdentityTest, HostOfAnotherClusterIsRefused) {
-  RunningController controller(1);
-  const absl::Status status =
-      AttachAs(controller, Pem(controller.certificates.Issue(
-                               "other", {"spiffe://other/host/server0"})));
-  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(status.message(), Tells("msg-trust-other-cluster", kAny, "test"));
-}
-
-TEST(IdentityTest, ExpiredCertificateIsRefused) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
-  TestController controller(&certificates, 1, &scheduler);
-  IssueOptions past;
-  past.valid_from = -absl::Hours(2);
-  past.valid_until = -absl::Hours(1);
-  const TlsFiles expired =
-      certificates.Issue("expired", {"spiffe://test/host/server0"}, past);
-  // A daemon does not even start with it.
-  EXPECT_TRUE(absl::IsFailedPrecondition(ReadTlsFiles(expired).status()));
-  controller.Start();
-  const TlsPem valid = Pem(certificates.Host("server0"));
-  const TlsPem pem{valid.ca, certificates.Text(expired.certificate),
-                   certificates.Text(expired.key)};
-  EXPECT_EQ(AttachAs(controller, pem).code(), absl::StatusCode::kUnavailable);
-  EXPECT_TRUE(AttachAs(controller, valid).ok());
-}
-
 TEST(IdentityTest, CertificateWithTwoIdentitiesIsRefused) {
   RunningController controller(1);
   const TlsFiles two = controller.certificates.Issue(
@@ -260,23 +218,6 @@ TEST(IdentityTest, ConnectionWithoutTlsIsRefused) {
   RunningController controller(1);
   const auto stub = Controller::NewStub(grpc::CreateChannel(
       controller.address(), grpc::InsecureChannelCredentials()));
-  ListHostsResponse response;
-  EXPECT_EQ(stub->ListHosts(NewContext().get(), {}, &response).error_code(),
-            grpc::StatusCode::UNAVAILABLE);
-}
-
-TEST(IdentityTest, ClientWithoutCertificateIsRefused) {
-  RunningController controller(1);
-  grpc::experimental::TlsChannelCredentialsOptions options;
-  options.set_certificate_provider(
-      std::make_shared<grpc::experimental::StaticDataCertificateProvider>(
-          Pem(controller.certificates.User("eve")).ca));
-  options.watch_root_certs();
-  options.set_check_call_host(false);
-  options.set_certificate_verifier(
-      std::make_shared<grpc::experimental::NoOpCertificateVerifier>());
-  const auto stub = Controller::NewStub(grpc::CreateChannel(
-      controller.address(), grpc::experimental::TlsCredentials(options)));
   ListHostsResponse response;
   EXPECT_EQ(stub->ListHosts(NewContext().get(), {}, &response).error_code(),
             grpc::StatusCode::UNAVAILABLE);
