@@ -91,19 +91,16 @@ class ApplyRunTest : public testing::Test {
     hosts_.push_back(std::make_unique<ScriptedHost>(options));
   }
 
-  std::unique_ptr<Controller::Stub> As(const std::string& role) {
-    return controller_.ClientAs(certificates_.Issue(
-        role, {absl::StrCat("spiffe://test/user/", role, "/role/", role)}));
+  ClusterPlan MakePlan() {
+    return PlanOver(*controller_.As("operator")).value();
   }
-
-  ClusterPlan MakePlan() { return PlanOver(*As("operator")).value(); }
 
   Seen Apply(const ClusterPlan& plan, uint32_t wave_size = 0,
              const std::string& role = "operator", bool force = false) {
     ApplyPlanRequest request = ApplyOf(plan);
     request.set_wave_size(wave_size);
     request.set_force(force);
-    const auto client = As(role);
+    const auto client = controller_.As(role);
     const auto context = NewContext();
     return ReadAll(client->ApplyPlan(context.get(), request).get());
   }
@@ -113,7 +110,7 @@ class ApplyRunTest : public testing::Test {
     RollBackRequest request;
     request.set_apply_id(id);
     request.set_force(force);
-    const auto client = As(role);
+    const auto client = controller_.As(role);
     const auto context = NewContext();
     return ReadAll(client->RollBack(context.get(), request).get());
   }
@@ -164,8 +161,9 @@ TEST_F(ApplyRunTest, PlanIsAppliedInWavesAndTakenBackAgain) {
   request.add_kinds(HISTORY_APPLY);
   request.add_kinds(HISTORY_ROLLBACK);
   ListHistoryResponse list;
-  ASSERT_TRUE(
-      As("viewer")->ListHistory(NewContext().get(), request, &list).ok());
+  ASSERT_TRUE(controller_.As("viewer")
+                  ->ListHistory(NewContext().get(), request, &list)
+                  .ok());
   ASSERT_EQ(list.entries_size(), 2);
   EXPECT_EQ(list.entries(0).kind(), HISTORY_ROLLBACK);
   EXPECT_EQ(list.entries(0).parent_id(), applied.report.run_id());
@@ -274,7 +272,7 @@ TEST_F(ApplyRunTest, RunGoesOnWhenItsClientLeaves) {
   ApplyPlanRequest request = ApplyOf(MakePlan());
   request.set_wave_size(1);
   {
-    const auto client = As("operator");
+    const auto client = controller_.As("operator");
     const auto context = NewContext();
     const auto stream = client->ApplyPlan(context.get(), request);
     ASSERT_TRUE(hosts_[0]->WaitForTasks(1));
@@ -354,10 +352,11 @@ TEST_F(ApplyRunTest, AdminAbortsARunThatHangsAndTheTurnIsFree) {
   request.set_id(hosts_[0]->tasks()[0].apply().apply_id());
   AbortApplyResponse response;
   const grpc::Status operators =
-      As("operator")->AbortApply(NewContext().get(), request, &response);
+      controller_.As("operator")
+          ->AbortApply(NewContext().get(), request, &response);
   EXPECT_EQ(operators.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  const grpc::Status admins =
-      As("admin")->AbortApply(NewContext().get(), request, &response);
+  const grpc::Status admins = controller_.As("admin")->AbortApply(
+      NewContext().get(), request, &response);
   EXPECT_TRUE(admins.ok()) << admins.error_message();
   EXPECT_THAT(response.given_up(), ElementsAre("server0"));
   EXPECT_EQ(response.not_started(), 1u);

@@ -44,20 +44,12 @@ class AuditTest : public testing::Test {
         LowSomaxconnHost(controller_, certificates_, 0));
   }
 
-  TlsFiles Files(const std::string& role) {
-    return certificates_.Issue(
-        role, {absl::StrCat("spiffe://test/user/", role, "/role/", role)});
-  }
-  std::unique_ptr<Controller::Stub> As(const std::string& role) {
-    return controller_.ClientAs(Files(role));
-  }
-
   // Applies a plan that an operator makes now.
   absl::Status Apply(const std::string& role) {
-    const TlsFiles files = Files(role);
-    serial_ = CertificateSerial(TestCertificates::Text(files.certificate));
-    const ClusterPlan plan = PlanOver(*As("operator")).value();
+    const ClusterPlan plan = PlanOver(*controller_.As("operator")).value();
     digest_ = plan.digest();
+    const TlsFiles files = controller_.FilesOf(role);
+    serial_ = CertificateSerial(TestCertificates::Text(files.certificate));
     return ApplyOver(*controller_.ClientAs(files), plan).status();
   }
 
@@ -113,7 +105,8 @@ TEST_F(AuditTest, HasALineForWhoIsRefusedByRoleOrKind) {
   EXPECT_FALSE(controller_.ClientAs(certificates_.Host("server0"))
                    ->Cancel(NewContext().get(), {}, &cancelled)
                    .ok());
-  RawHost stranger(controller_.address(), Files("operator"), "test");
+  RawHost stranger(controller_.address(), controller_.FilesOf("operator"),
+                   "test");
   EXPECT_FALSE(stranger.Attach());
   EXPECT_FALSE(stranger.End().ok());
   controller_.SettleAudit();
@@ -135,16 +128,18 @@ TEST_F(AuditTest, HasLinesForForgottenHostsCancelsAndLogsThatAreRead) {
   ForgetHostRequest forget;
   forget.set_host("server0");
   ForgetHostResponse forgotten;
-  EXPECT_FALSE(
-      As("operator")->ForgetHost(NewContext().get(), forget, &forgotten).ok());
+  EXPECT_FALSE(controller_.As("operator")
+                   ->ForgetHost(NewContext().get(), forget, &forgotten)
+                   .ok());
   CancelRequest cancel;
   cancel.set_id("0123456789abcdef");
   CancelResponse cancelled;
-  EXPECT_FALSE(
-      As("operator")->Cancel(NewContext().get(), cancel, &cancelled).ok());
+  EXPECT_FALSE(controller_.As("operator")
+                   ->Cancel(NewContext().get(), cancel, &cancelled)
+                   .ok());
   LogsRequest logs;
   logs.mutable_query()->set_user("ann");
-  const auto client = As("operator");
+  const auto client = controller_.As("operator");
   const auto context = NewContext();
   const auto stream = client->ReadLogs(context.get(), logs);
   LogsEvent event;
@@ -189,8 +184,9 @@ TEST_F(AuditTest, TellsHostsItsNewestLineWhenTheyAttachAndWithoutATask) {
     CancelRequest request;
     request.set_id("0123456789abcdef");
     CancelResponse response;
-    EXPECT_FALSE(
-        As("operator")->Cancel(NewContext().get(), request, &response).ok());
+    EXPECT_FALSE(controller_.As("operator")
+                     ->Cancel(NewContext().get(), request, &response)
+                     .ok());
   };
   cancel();
   RawHost host(controller_.address(), certificates_.Host("server0"), "test");
@@ -248,7 +244,7 @@ TEST_F(AuditTest, HasALineAtEachExitThatRefusesWhoWasLetIn) {
   HubMessage welcome;
   ASSERT_TRUE(silent.Send(hello));
   ASSERT_TRUE(silent.Receive(&welcome));
-  const auto client = As("operator");
+  const auto client = controller_.As("operator");
   struct Reading {
     std::unique_ptr<grpc::ClientContext> context = NewContext();
     std::unique_ptr<grpc::ClientReader<LogsEvent>> stream;
@@ -281,7 +277,8 @@ TEST_F(AuditTest, HasALineAtEachExitThatRefusesWhoWasLetIn) {
     lock.set_identity(identity);
     lock.set_reason("stolen");
     LockResponse locked;
-    EXPECT_TRUE(As("admin")->Lock(NewContext().get(), lock, &locked).ok());
+    EXPECT_TRUE(
+        controller_.As("admin")->Lock(NewContext().get(), lock, &locked).ok());
   }
   EXPECT_FALSE(silent.End().ok());
   for (Reading& reading : readings) EXPECT_FALSE(reading.stream->Finish().ok());
@@ -330,7 +327,7 @@ TEST_F(AuditTest, KeepsTheNewestLineThatAHostTellsForOperators) {
   message.mutable_audit_head()->set_sha256(std::string(64, 'a'));
   ASSERT_TRUE(host.Send(message));
   GetAuditHeadsResponse heads;
-  const auto client = As("operator");
+  const auto client = controller_.As("operator");
   ASSERT_TRUE(WaitUntil([&] {
     EXPECT_TRUE(client->GetAuditHeads(NewContext().get(), {}, &heads).ok());
     return heads.heads_size() >= 2;
@@ -339,8 +336,9 @@ TEST_F(AuditTest, KeepsTheNewestLineThatAHostTellsForOperators) {
   // Only its certificate gives its name.
   EXPECT_EQ(heads.heads(1).of(), "server0");
   EXPECT_EQ(heads.heads(1).sequence(), 12u);
-  EXPECT_TRUE(absl::IsPermissionDenied(ToAbslStatus(
-      As("viewer")->GetAuditHeads(NewContext().get(), {}, &heads))));
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      ToAbslStatus(controller_.As("viewer")->GetAuditHeads(NewContext().get(),
+                                                           {}, &heads))));
   controller_.Stop();
   const auto findings = VerifyAudit(
       std::vector<AuditText>{

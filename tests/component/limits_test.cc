@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -32,11 +31,6 @@ class LimitsTest : public testing::Test {
     silent_ = std::make_unique<RawHost>(controller_.address(),
                                         certificates_.Host("server2"));
     EXPECT_TRUE(silent_->Attach());
-  }
-
-  TlsFiles User(const std::string& role) {
-    return certificates_.Issue(
-        role, {absl::StrCat("spiffe://test/user/", role, "/role/", role)});
   }
 
   template <typename Request>
@@ -79,7 +73,7 @@ class LimitsTest : public testing::Test {
 };
 
 TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
-  const auto operators = controller_.ClientAs(User("operator"));
+  const auto operators = controller_.As("operator");
   const std::string quiet_id = Applied(operators.get());
   EXPECT_EQ(RollBack(operators.get(), quiet_id).outcome(),
             ApplyReport::SUCCEEDED);
@@ -88,7 +82,7 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
   // Larger than any window.
   ASSERT_TRUE(controller_.history().Add(TestCheck(TestId(2), 32 << 20)).ok());
 
-  const TlsFiles viewer = User("viewer");
+  const TlsFiles viewer = controller_.FilesOf("viewer");
   BusyViewer busy({[&] { return controller_.ClientAs(viewer); }, "server2",
                    TestId(1), TestId(2)});
   ASSERT_TRUE(busy.HoldAll());
@@ -116,20 +110,20 @@ TEST_F(LimitsTest, ViewerAtFullEffortHoldsUpNoRollback) {
 }
 
 TEST_F(LimitsTest, NobodyEndsARunByAnIdThatItKnows) {
-  const auto operators = controller_.ClientAs(User("operator"));
+  const auto operators = controller_.As("operator");
   const std::string id = Applied(operators.get());
   AbortApplyRequest abort;
   abort.set_id(id);
   AbortApplyResponse aborted;
   for (const char* role : {"viewer", "operator"}) {
-    const auto client = controller_.ClientAs(User(role));
+    const auto client = controller_.As(role);
     EXPECT_EQ(
         client->AbortApply(NewContext().get(), abort, &aborted).error_code(),
         grpc::StatusCode::PERMISSION_DENIED)
         << role;
   }
   // Nor by a guessed id: the controller answers that it does not exist.
-  const auto admins = controller_.ClientAs(User("admin"));
+  const auto admins = controller_.As("admin");
   abort.set_id("0000000000000000");
   EXPECT_EQ(
       admins->AbortApply(NewContext().get(), abort, &aborted).error_code(),

@@ -165,6 +165,11 @@ void UnreadRecord::WaitForOne() {
   EXPECT_TRUE(queue_.Next(&tag, &ok));
 }
 
+TlsFiles TestController::FilesOf(const std::string& role) {
+  return certificates_->Issue(
+      role, {absl::StrCat("spiffe://test/user/", role, "/role/", role)});
+}
+
 ListHostsResponse TestController::ListHosts() {
   ListHostsResponse response;
   const grpc::Status status =

@@ -76,6 +76,11 @@ class TestController {
   // A new connection of the user "tester".
   std::unique_ptr<Controller::Stub> Client(Role role = Role::kViewer);
   std::unique_ptr<Controller::Stub> ClientAs(const TlsFiles& files);
+  // The user whose name is its role.
+  TlsFiles FilesOf(const std::string& role);
+  std::unique_ptr<Controller::Stub> As(const std::string& role) {
+    return ClientAs(FilesOf(role));
+  }
 
   // One call each, over a connection of its own, with a deadline.
   ListHostsResponse ListHosts();

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -169,23 +170,24 @@ class KilledHostTest : public testing::Test {
                       hangs ? "5:state=hang.set=1" : "5:state=hang.set=0");
   }
 
-  // Applies, kills clusterd once its journal has so many entries, starts it.
-  ChangeOutcome ApplyAndKillAt(size_t entries) {
+  // Applies, and kills clusterd once its journal has so many entries. The id of
+  // the apply that apply_ waits for.
+  std::string KillAt(size_t entries) {
     // An apply that nothing holds up may also end.
     HangAtDevice5(entries <= kEntriesAtDevice5);
-    const auto apply = cluster_.StartApply();
-    const std::string id = WaitForRunId(apply.get());
+    apply_ = cluster_.StartApply();
+    std::string id = WaitForRunId(apply_.get());
     EXPECT_TRUE(cluster_.WaitForJournal("server0", id, entries));
     cluster_.KillHost("server0");
     HangAtDevice5(false);
-    cluster_.StartHost("server0");
-    return FinishChange(apply.get());
+    return id;
   }
 
   // The beginning, both entries of device 3, and the intent of device 5.
   static constexpr size_t kEntriesAtDevice5 = 4;
 
   ChangeCluster cluster_;
+  std::unique_ptr<Process> apply_;
   size_t steps_ = 0;
   ServerState before_;
   ServerState planned_;
@@ -206,7 +208,9 @@ TEST_F(KilledHostTest, IsAsBeforeOrAsPlannedWheneverItIsKilled) {
   for (const size_t entries : {size_t{1}, size_t{2}, size_t{3}, size_t{4},
                                size_t{6}, last - 1, last}) {
     SCOPED_TRACE(absl::StrCat("killed at entry ", entries, " of ", last));
-    const ChangeOutcome outcome = ApplyAndKillAt(entries);
+    KillAt(entries);
+    cluster_.StartHost("server0");
+    const ChangeOutcome outcome = FinishChange(apply_.get());
     ExpectAsReported(outcome);
     const ApplyResult::Outcome end = outcome.Host("server0").outcome();
     ++seen[end];
@@ -277,12 +281,7 @@ TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
   const std::string good = TextOfFile(config);
   for (const bool wrong_config : {true, false}) {
     SCOPED_TRACE(wrong_config ? "agent.yaml" : "certificate");
-    HangAtDevice5(true);
-    const auto apply = cluster_.StartApply();
-    const std::string id = WaitForRunId(apply.get());
-    ASSERT_TRUE(cluster_.WaitForJournal("server0", id, kEntriesAtDevice5));
-    cluster_.KillHost("server0");
-    HangAtDevice5(false);
+    const std::string id = KillAt(kEntriesAtDevice5);
     ASSERT_THAT(DifferencesFrom(before_, cluster_.Server("server0")),
                 Not(IsEmpty()));
     if (wrong_config) std::ofstream(config) << "allow: [observe\nstat: /srv\n";
@@ -295,24 +294,19 @@ TEST_F(KilledHostTest, IsAsBeforeThoughItsConfigAndCertificateAreWrong) {
                 ElementsAre("begins", StartsWith("UNDONE: clusterd ended")));
     std::ofstream(config) << good;
     cluster_.StartHost("server0");
-    EXPECT_EQ(FinishChange(apply.get()).Host("server0").outcome(),
+    EXPECT_EQ(FinishChange(apply_.get()).Host("server0").outcome(),
               ApplyResult::UNDONE);
   }
 }
 
 // A user who may open a device must not keep the host half applied.
 TEST_F(KilledHostTest, IsAsBeforeThoughAProcessKeepsTheDeviceOpen) {
-  HangAtDevice5(true);
-  const auto apply = cluster_.StartApply();
-  const std::string id = WaitForRunId(apply.get());
-  ASSERT_TRUE(cluster_.WaitForJournal("server0", id, kEntriesAtDevice5));
-  cluster_.KillHost("server0");
-  HangAtDevice5(false);
+  const std::string id = KillAt(kEntriesAtDevice5);
   const int device = open((cluster_.Root("server0") + "/dev/davinci3").c_str(),
                           O_RDONLY | O_CLOEXEC);
   ASSERT_GE(device, 0);
   cluster_.StartHost("server0");
-  const ApplyResult undone = FinishChange(apply.get()).Host("server0");
+  const ApplyResult undone = FinishChange(apply_.get()).Host("server0");
   EXPECT_EQ(undone.outcome(), ApplyResult::UNDONE);
   EXPECT_THAT(undone.forced(), ElementsAre(Tells("plan-say-in-use", 3)));
   EXPECT_THAT(DifferencesFrom(before_, cluster_.Server("server0")), IsEmpty());
