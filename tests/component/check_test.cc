@@ -336,29 +336,6 @@ CheckRequest RequestNumber(int number) {
   return request;
 }
 
-TEST(CheckTest, DifferentChecksRunBesideEachOther) {
-  RunningController controller(2);
-  GoodHost host0(controller, 0);
-  GoodHost host1(controller, 1);
-  absl::Notification gate;
-  host0.observer().HoldUntil(&gate);
-  host1.observer().HoldUntil(&gate);
-
-  const auto client = controller.Client();
-  OpenCheck first(client.get(), RequestNumber(1));
-  CheckRequest of_another;
-  of_another.add_hosts("server1");
-  OpenCheck second(client.get(), of_another);
-  // Both have asked before either is answered.
-  EXPECT_TRUE(host0.observer().WaitForBegun(1));
-  EXPECT_TRUE(host1.observer().WaitForBegun(1));
-  gate.Notify();
-
-  const std::string first_id = first.RunId();
-  EXPECT_FALSE(first_id.empty());
-  EXPECT_NE(first_id, second.RunId());
-}
-
 TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
   RunningController controller(1);
   GoodHost host0(controller, 0);
