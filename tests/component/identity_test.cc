@@ -1,5 +1,4 @@
 // Roles and refusals over real connections.
-#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"

@@ -15,7 +15,6 @@
 #include "config/launch/job_spec.h"
 #include "config/spec/spec_loader.h"
 #include "config/words/message.h"
-#include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/component/test_certificates.h"

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "config/identity/grpc_status.h"
 #include "config/identity/root_bundle.h"
 #include "config/words/message.h"
 #include "daemon/agent/drift_watch.h"

@@ -9,7 +9,6 @@
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/fact_limits.h"
-#include "daemon/process/scheduler.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"

@@ -16,7 +16,6 @@
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
 #include "tests/sim/private_root.h"
-#include "tests/support/wait/patience.h"
 #include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
