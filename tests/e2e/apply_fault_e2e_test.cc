@@ -120,7 +120,7 @@ class MountTest : public testing::Test {
   // root folder.
   ApplyResult ApplyWith(const std::string& script,
                         std::vector<std::string> faults = {}) {
-    faults.insert(faults.end(),
+    faults.insert(faults.begin(),
                   {"host:somaxconn=128", "3:address=192.168.9.9"});
     cluster_.Break("server0", faults);
     cluster_.LaunchWith("server0",
