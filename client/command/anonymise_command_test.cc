@@ -54,14 +54,14 @@ TEST(AnonymiseCommandTest, WritesAFileForThisUserWithoutTheHostsAddress) {
 TEST(AnonymiseCommandTest, SaysWhenThereWasNothingToRecord) {
   const std::string file = NewFile("none.jsonl");
   EXPECT_THAT(Anonymise(file, Recording(0)),
-              Ends(2, Out(HasWords("ctl-anonymised", 0, file))));
+              Ends(2, Out(Tells("ctl-anonymised", 0, file))));
   EXPECT_THAT(FileContent(file), IsEmpty());
 }
 
 TEST(AnonymiseCommandTest, NeverReplacesAFile) {
   const std::string file = TestFile("there.jsonl", "precious");
   EXPECT_THAT(Anonymise(file, Recording(1)),
-              Ends(2, Err(HasWords("msg-new-file-exists", file))));
+              Ends(2, Err(Tells("msg-new-file-exists", file))));
   EXPECT_EQ(FileContent(file), "precious");
 }
 
@@ -80,7 +80,7 @@ TEST(AnonymiseCommandTest, DoesNotWaitForAPersonToTypeARecording) {
   ProgramWorld world;
   world.terminal.in_is_terminal = true;
   EXPECT_THAT(RunProgram({"anonymise", "x.jsonl"}, world),
-              Ends(3, Err(HasWords("msg-stdin-empty"))));
+              Ends(3, Err(Tells("msg-stdin-empty"))));
 }
 
 }  // namespace

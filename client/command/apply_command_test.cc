@@ -85,7 +85,7 @@ TEST(ApplyCommandTest, TellsEachEndAsItComesAndThenTheSummary) {
                                     "√ applied  server0  2 steps (1.2 s)\n"
                                     "√ applied  server1  2 steps (1.2 s)\n")),
                    Out(HasSubstr("Hosts\n  √ applied  server[0-1]  2 steps\n")),
-                   Out(HasWords("apply-to-roll-back", kRun))));
+                   Out(Tells("apply-to-roll-back", kRun))));
 }
 
 TEST(ApplyCommandTest, TalksChineseAndWritesTheSameReport) {
@@ -150,7 +150,7 @@ TEST(ApplyCommandTest, DoesNotTakeSilenceForYes) {
   Type(OutOfRangeWords("msg-stdin-ended"), world);
   EXPECT_THAT(
       RunProgram({"apply", PlanPath()}, world),
-      Ends(3, Err(HasWords("msg-answer-not-read", Worded("msg-stdin-ended")))));
+      Ends(3, Err(Tells("msg-answer-not-read", Worded("msg-stdin-ended")))));
 }
 
 TEST(ApplyCommandTest, ChangesNothingWhenInterruptedAtTheQuestion) {
@@ -159,7 +159,7 @@ TEST(ApplyCommandTest, ChangesNothingWhenInterruptedAtTheQuestion) {
   Type("y", world);
   world.interrupt_at = "[y/N]";
   EXPECT_THAT(RunProgram({"apply", PlanPath()}, world),
-              Ends(2, Err(HasWords("msg-answer-not-read", "interrupted"))));
+              Ends(2, Err(Tells("msg-answer-not-read", "interrupted"))));
   EXPECT_FALSE(controller.apply_request().has_value());
 }
 
@@ -237,8 +237,8 @@ TEST(ApplyCommandTest, ShowsACounterOnATerminalAndStepsOnRequest) {
   EXPECT_THAT(Apply({"--verbose"}, world).err, HasSubstr(step_line));
   world.terminal.err_is_terminal = true;
   EXPECT_THAT(Apply({}, world).err,
-              AllOf(HasWords("apply-progress", 1, 1, 0, 0, 2),
-                    HasWords("apply-at-work", "server1")));
+              AllOf(Tells("apply-progress", 1, 1, 0, 0, 2),
+                    Tells("apply-at-work", "server1")));
 }
 
 TEST(ApplyCommandTest, TimeoutEndsOnlyClusterctl) {
@@ -250,8 +250,8 @@ TEST(ApplyCommandTest, TimeoutEndsOnlyClusterctl) {
   EXPECT_EQ(output.status, 2);
   EXPECT_EQ(controller.cancelled_id(), "");
   // On a slow machine it ends before the run's id arrives.
-  EXPECT_THAT(output.err, AnyOf(HasWords("msg-run-goes-on", kRun),
-                                HasWords("msg-run-not-named", "apply")));
+  EXPECT_THAT(output.err, AnyOf(Tells("msg-run-goes-on", kRun),
+                                Tells("msg-run-not-named", "apply")));
 }
 
 TEST(ApplyCommandTest, CanaryIsAWaveOfItsOwn) {
@@ -263,7 +263,7 @@ TEST(ApplyCommandTest, CanaryIsAWaveOfItsOwn) {
   EXPECT_EQ(controller.apply_request().value().canary(), 1u);
   EXPECT_EQ(controller.apply_request().value().wave_size(), 32u);
   EXPECT_THAT(Apply({"--canary", "0"}, {}).err,
-              HasWords("msg-count-out-of-range", "--canary", "0"));
+              Tells("msg-count-out-of-range", "--canary", "0"));
 }
 
 TEST(ApplyCommandTest, SaysWhichHostsAreTheCanaryAndWhy) {
@@ -274,8 +274,7 @@ TEST(ApplyCommandTest, SaysWhichHostsAreTheCanaryAndWhy) {
   Reseal(plan);
   const ProgramOutput output = RunProgram(
       {"apply", PlanPath(plan), "--yes", "--canary", "1"}, GoodWorld());
-  EXPECT_THAT(output.err,
-              HasWords("hub-canary-every", "server1 (sysctl, tls)"));
+  EXPECT_THAT(output.err, Tells("hub-canary-every", "server1 (sysctl, tls)"));
   plan.mutable_hosts(1)->mutable_steps()->DeleteSubrange(
       0, plan.hosts(1).steps_size() - 1);
   plan.mutable_hosts(1)->mutable_steps(0)->set_id(1);
@@ -284,8 +283,7 @@ TEST(ApplyCommandTest, SaysWhichHostsAreTheCanaryAndWhy) {
                                          "--canary", "1", "--wave", "1"},
                                         GoodWorld())
                                  .err;
-  EXPECT_THAT(warned,
-              HasWords("hub-canary-lacks", "tls", "server0 (sysctl)", 2));
+  EXPECT_THAT(warned, Tells("hub-canary-lacks", "tls", "server0 (sysctl)", 2));
 }
 
 TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {
@@ -293,7 +291,7 @@ TEST(ApplyCommandTest, DoesNotTrustAReportBeforeABrokenStream) {
   world.script.apply_status = {grpc::StatusCode::UNAVAILABLE, "Socket closed"};
   EXPECT_THAT(
       Apply({}, world),
-      Ends(2, Err(HasWords("msg-call-broken", "Socket closed", "", "")),
+      Ends(2, Err(Tells("msg-call-broken", "Socket closed", "", "")),
            Err(HasSubstr(Told("apply", Worded("msg-run-may-go-on", kRun)))),
            Out(HasSubstr("RUNNING: 2 applied"))));
 }
@@ -339,7 +337,7 @@ TEST(ApplyCommandTest, IsNoSuccessWhenTheReportLeavesOutAHost) {
   world.script.apply_events = {EventOf(ReportOf(
       ApplyReport::SUCCEEDED, {ResultOf("server0", ApplyResult::APPLIED)}))};
   EXPECT_THAT(Apply({}, world),
-              Ends(2, Out(HasWords("msg-report-without-hosts", 1)),
+              Ends(2, Out(Tells("msg-report-without-hosts", 1)),
                    Out(HasSubstr("? no answer yet  server1"))));
 }
 
@@ -357,9 +355,9 @@ TEST(ApplyCommandTest, HasNothingToDoWithoutAskingAnybody) {
   plan.mutable_hosts(0)->add_blocked()->set_what("the host");
   Reseal(plan);
   EXPECT_THAT(RunProgram({"apply", PlanPath(plan)}, world),
-              Ends(2, Err(HasWords("msg-nothing-can-be-done", "")),
-                   Err(HasWords("plan-blocked-on", Counted(1, "change"),
-                                Counted(1, "host")))));
+              Ends(2, Err(Tells("msg-nothing-can-be-done", "")),
+                   Err(Tells("plan-blocked-on", Counted(1, "change"),
+                             Counted(1, "host")))));
   EXPECT_THAT(HelpOfStatus("apply", 2), HasSubstr("whole plan is blocked"));
 }
 
@@ -432,19 +430,17 @@ TEST(ApplyCommandTest, RefusesAnEditedPlanBeforeItAsksAnybody) {
   const std::string path = TestFile(
       "plan.json", absl::StrReplaceAll(PlanFileText(TwoHosts()).value(),
                                        {{"\"65535\"", "\"70000\""}}));
-  EXPECT_THAT(
-      RunProgram({"apply", path, "--yes"}, world),
-      Ends(3, Err(HasWords("about", path,
-                           Worded("msg-plan-digest-differs",
-                                  TwoHosts().digest().substr(0, 64))))));
+  EXPECT_THAT(RunProgram({"apply", path, "--yes"}, world),
+              Ends(3, Err(Tells("about", path,
+                                Worded("msg-plan-digest-differs",
+                                       TwoHosts().digest().substr(0, 64))))));
   EXPECT_FALSE(controller.settings().has_value() &&
                controller.apply_request().has_value());
 }
 
 TEST(ApplyCommandTest, RefusesWhatIsNoPlan) {
-  EXPECT_THAT(
-      RunProgram({"apply", TestFile("f", "{}"), "--yes"}).err,
-      HasWords("msg-file-not-a-plan", Worded("ctl-plan-without-digest")));
+  EXPECT_THAT(RunProgram({"apply", TestFile("f", "{}"), "--yes"}).err,
+              Tells("msg-file-not-a-plan", Worded("ctl-plan-without-digest")));
   EXPECT_THAT(RunProgram({"apply", "/nonexistent/p", "--yes"}),
               Ends(3, Err(HasSubstr(NoSuchFile("/nonexistent/p")))));
 }
@@ -524,9 +520,9 @@ TEST(ApplyCommandTest, TakesTheClustersNameForAPlanThatChangesManyAddresses) {
     WatchedController controller(world);
     Type(text, world);
     const ProgramOutput output = RunProgram({"apply", path}, world);
-    EXPECT_THAT(output, Ends(status, Err(HasWords("ctl-ask-name",
-                                                  Question(1, {}, {}, {}, 6),
-                                                  Readdressed(), "demo"))));
+    EXPECT_THAT(output, Ends(status, Err(Tells("ctl-ask-name",
+                                               Question(1, {}, {}, {}, 6),
+                                               Readdressed(), "demo"))));
     EXPECT_EQ(controller.apply_request().has_value(), status == 0) << text;
     EXPECT_EQ(absl::StrContains(output.err, Say("msg-answer-not-name")),
               status == 3);
@@ -539,13 +535,12 @@ TEST(ApplyCommandTest, AScriptConfirmsManyAddressesWithTheClustersName) {
   WatchedController controller(world);
   EXPECT_THAT(
       RunProgram({"apply", path, "--yes"}, world),
-      Ends(3, Err(HasWords("msg-confirm-missing", Readdressed(), "demo"))));
+      Ends(3, Err(Tells("msg-confirm-missing", Readdressed(), "demo"))));
   const auto confirm = [&](const std::string& plan, const std::string& name) {
     return RunProgram({"apply", plan, "--yes", "--confirm", name}, world);
   };
-  EXPECT_THAT(
-      confirm(path, "dmeo"),
-      Ends(3, Err(HasWords("msg-confirm-other-cluster", "dmeo", "demo"))));
+  EXPECT_THAT(confirm(path, "dmeo"),
+              Ends(3, Err(Tells("msg-confirm-other-cluster", "dmeo", "demo"))));
   EXPECT_FALSE(controller.apply_request().has_value());
   EXPECT_EQ(confirm(path, "demo").status, 0);
   EXPECT_TRUE(controller.apply_request().has_value());
@@ -556,7 +551,7 @@ TEST(ApplyCommandTest, AScriptConfirmsManyAddressesWithTheClustersName) {
 
 TEST(ApplyCommandTest, PlanFileThatIsMissingIsNamed) {
   EXPECT_THAT(RunProgram({"apply", "--yes"}),
-              Ends(3, Err(HasWords("msg-planfile-missing"))));
+              Ends(3, Err(Tells("msg-planfile-missing"))));
 }
 
 TEST(ApplyCommandTest, SaysWhenItGoesBackAndHowItIsKept) {
@@ -570,9 +565,9 @@ TEST(ApplyCommandTest, SaysWhenItGoesBackAndHowItIsKept) {
   WatchedController controller(world);
   EXPECT_THAT(
       Apply({"--confirm-within", "10m"}, world),
-      Ends(0, Err(HasWords("ctl-reverts-after", "10m")),
-           Out(HasWords("apply-reverts-unless-confirmed",
-                        "2023-11-14 22:13:20 UTC", "", report.apply_id()))));
+      Ends(0, Err(Tells("ctl-reverts-after", "10m")),
+           Out(Tells("apply-reverts-unless-confirmed",
+                     "2023-11-14 22:13:20 UTC", "", report.apply_id()))));
   EXPECT_EQ(controller.apply_request()->confirm_within_ms(), 600000u);
   EXPECT_FALSE(controller.apply_request()->auto_confirm());
 }
@@ -593,7 +588,7 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
         Arguments{"--no-confirm", "--confirm-within", "5m"}}) {
     EXPECT_THAT(
         RunProgram(With({"apply", PlanPath(), "--yes"}, both), GoodWorld()),
-        Ends(3, Err(HasWords("msg-no-confirm-conflict"))));
+        Ends(3, Err(Tells("msg-no-confirm-conflict"))));
   }
   EXPECT_EQ(Apply({"--confirm-within", "59s"}).status, 3);
 }
@@ -601,7 +596,7 @@ TEST(ApplyCommandTest, IsToStayOrToGoBackAndNotBoth) {
 // An older controller ignores the field.
 TEST(ApplyCommandTest, SaysWhereTheControllerTakesNothingBack) {
   const ProgramOutput output = Apply({"--confirm-within", "5m"});
-  EXPECT_THAT(output.out, HasWords("msg-confirm-within-not-known"));
+  EXPECT_THAT(output.out, Tells("msg-confirm-within-not-known"));
 }
 
 }  // namespace

@@ -48,9 +48,9 @@ TEST(CancelCommandTest, SaysThatTheLastWaveLeavesNothingOut) {
   world.script.cancelled = CancelOf(3, 1, 0);
   world.script.cancelled.set_rollback(true);
   EXPECT_THAT(RunProgram({"cancel", "3fa2", "-o", "short"}, world).out,
-              HasWords("apply-of-rollback-run", kRun, "ann",
-                       Worded("apply-cancelled-last", "bob", 3, 3,
-                              Worded("apply-busy", 1))));
+              Tells("apply-of-rollback-run", kRun, "ann",
+                    Worded("apply-cancelled-last", "bob", 3, 3,
+                           Worded("apply-busy", 1))));
 }
 
 TEST(CancelCommandTest, JsonHasASchemaVersion) {
@@ -86,7 +86,7 @@ TEST(CancelCommandTest, WrongIdIsNotAsked) {
   ProgramWorld world;
   WatchedController controller(world);
   EXPECT_THAT(RunProgram({"cancel", "XYZ"}, world),
-              Ends(3, Err(HasWords("msg-run-id-not-valid", "ID", "XYZ"))));
+              Ends(3, Err(Tells("msg-run-id-not-valid", "ID", "XYZ"))));
   EXPECT_EQ(controller.cancelled_id(), "");
 }
 
@@ -130,10 +130,9 @@ TEST(AbortTest, StandsAlone) {
   WatchedController controller(world);
   for (const std::vector<std::string>& with :
        {std::vector<std::string>{"plan.json"}, {"--force"}, {"--wave", "2"}}) {
-    EXPECT_THAT(
-        RunProgram(With({"apply", "--abort", "3fa2"}, with), world),
-        Ends(3, Err(HasWords("msg-abort-alone",
-                             with[0][0] == '-' ? with[0] : "PLANFILE"))));
+    EXPECT_THAT(RunProgram(With({"apply", "--abort", "3fa2"}, with), world),
+                Ends(3, Err(Tells("msg-abort-alone",
+                                  with[0][0] == '-' ? with[0] : "PLANFILE"))));
   }
   EXPECT_EQ(RunProgram({"apply", "--abort", "XYZ"}, world).status, 3);
   EXPECT_EQ(controller.aborted_id(), "");
@@ -219,7 +218,7 @@ TEST(CtrlCTest, EndsTheRunAfterWhatIsUnderWay) {
                "√ applied  server0  2 steps (1.2 s)\n",
                Told("apply", Worded("apply-wave-ended", 1, 2, "1 applied"))))),
            Out(HasSubstr("CANCELLED: 1 not started, 1 applied of 2")),
-           Out(HasWords("apply-to-roll-back", kRun))));
+           Out(Tells("apply-to-roll-back", kRun))));
   EXPECT_EQ(controller.cancelled_id(), kRun);
   EXPECT_THAT(HelpOfStatus("apply", 2), HasSubstr("the run was cancelled"));
 }

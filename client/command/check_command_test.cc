@@ -127,7 +127,7 @@ TEST(CheckFormatTest, IsADocumentAlsoWithoutAVerdict) {
 TEST(CheckFormatTest, RefusesOneDocumentOfManyLooks) {
   EXPECT_THAT(
       Check({"--watch", "1s", "-o", "junit"}, WorldWith(ReportOf(PASS))),
-      Ends(3, Err(HasWords("msg-watch-prints-reports", "junit"))));
+      Ends(3, Err(Tells("msg-watch-prints-reports", "junit"))));
 }
 
 TEST(CheckReportTest, ShowsEveryFindingWithVerbose) {
@@ -137,7 +137,7 @@ TEST(CheckReportTest, ShowsEveryFindingWithVerbose) {
   rule.mutable_findings(9)->set_observed("the tenth");
   EXPECT_THAT(
       Check({}, WorldWith(report)).out,
-      HasWords("report-more-findings", Counted(6, "more finding"), "server1"));
+      Tells("report-more-findings", Counted(6, "more finding"), "server1"));
   EXPECT_THAT(Check({"--verbose"}, WorldWith(report)).out,
               HasSubstr("the tenth"));
 }
@@ -207,7 +207,7 @@ TEST(CheckTest, SaysThatTheControllerJudgesByAnOlderSpecAndItsFirstMistake) {
   world.script.spec.set_refused("c.yaml:3:1: wrong\nc.yaml:4:1: too");
   const FindingValue text =
       Worded("msg-older-spec", Worded("ctl-judges"), "c.yaml:3:1: wrong");
-  EXPECT_THAT(Check({}, world), Ends(0, Err(""), Out(HasWords("note", text))));
+  EXPECT_THAT(Check({}, world), Ends(0, Err(""), Out(Tells("note", text))));
   const ProgramOutput json = Check({"-o", "json"}, world);
   EXPECT_EQ(FromJson<Report>(json.out).notes(0), ValueText(text));
   // The short format has no notes.
@@ -236,7 +236,7 @@ TEST(CheckTest, TakesAHostBehindARuleForAHost) {
 
 TEST(CheckTest, IsNoPassWhenTheReportLeavesOutAHost) {
   EXPECT_THAT(Check({"server[0-1]"}, WorldWith(PassingReport({"server0"}))),
-              Ends(2, Out(HasWords("ctl-report-leaves-out", 1, "server1"))));
+              Ends(2, Out(Tells("ctl-report-leaves-out", 1, "server1"))));
 }
 
 TEST(CheckTest, IsNoPassWhenNothingWasJudged) {
@@ -252,8 +252,8 @@ TEST(CheckTest, DoesNotTrustAReportOfANewerSchema) {
   report.set_schema_version(kReportSchemaVersion + 1);
   EXPECT_THAT(
       Check({}, WorldWith(report)),
-      Ends(2, Out(HasWords("msg-report-schema-differs",
-                           kReportSchemaVersion + 1, kReportSchemaVersion))));
+      Ends(2, Out(Tells("msg-report-schema-differs", kReportSchemaVersion + 1,
+                        kReportSchemaVersion))));
 }
 
 struct BadCase {
@@ -369,7 +369,7 @@ TEST(CheckTest, GivesUpAtTheTimeoutAndPrintsWhatIsKnown) {
   world.script.check_events.pop_back();
   world.script.check_hangs = true;
   EXPECT_THAT(Check({"--timeout", "200ms"}, world),
-              Ends(2, Err(HasWords("msg-call-no-answer", "200ms"))));
+              Ends(2, Err(Tells("msg-call-no-answer", "200ms"))));
 }
 
 TEST(CheckTest, PrintsWhatIsKnownOnCtrlC) {
@@ -380,7 +380,7 @@ TEST(CheckTest, PrintsWhatIsKnownOnCtrlC) {
   world.interrupt_at = "awaiting server1";
   EXPECT_THAT(Check({}, world),
               Ends(2, Err(HasSubstr("clusterctl check: interrupted")),
-                   Out(HasWords("ctl-when-ended", Awaiting())),
+                   Out(Tells("ctl-when-ended", Awaiting())),
                    Out(HasSubstr("NO VERDICT (partial): interrupted"))));
 }
 
@@ -401,13 +401,12 @@ ProgramWorld InterruptedWorld() {
 
 TEST(CheckCtrlCTest, PrintsTheControllersPartialReportInEveryFormat) {
   const ProgramWorld world = InterruptedWorld();
-  EXPECT_THAT(
-      Check({}, world),
-      Ends(2,
-           Out(HasWords("note", Worded("msg-check-partial", Counted(1, "host"),
-                                       2, "server1"))),
-           Out(HasSubstr("× fail     link")),
-           Out(HasSubstr("FAIL (partial): 1 failed"))));
+  EXPECT_THAT(Check({}, world),
+              Ends(2,
+                   Out(Tells("note", Worded("msg-check-partial",
+                                            Counted(1, "host"), 2, "server1"))),
+                   Out(HasSubstr("× fail     link")),
+                   Out(HasSubstr("FAIL (partial): 1 failed"))));
 
   EXPECT_THAT(Check({"-o", "short"}, world),
               Ends(2, Out(StartsWith("demo: FAIL (partial) on server1: "))));

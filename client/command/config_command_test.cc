@@ -62,7 +62,7 @@ TEST(ConfigValidateTest, NotesWaiversThatAreNotHeeded) {
   const std::string path = TestFile("c.yaml", "");
   const auto not_heeded = [&path](const char* what) {
     return Err(
-        HasWords("note", Worded("ctl-waiver-not-in-force", path, what, "")));
+        Tells("note", Worded("ctl-waiver-not-in-force", path, what, "")));
   };
   EXPECT_THAT(
       Validate(absl::StrCat(
@@ -158,8 +158,8 @@ TEST(ConfigValidateTest, OnlyWarnsOfWhatTheRulesWarnOfOrCannotTell) {
 TEST(ConfigValidateTest, WarnsOfGatewaysThatDevicesKeepTogether) {
   EXPECT_THAT(Validate(absl::StrReplaceAll(
                   kGoodSpec, {{"  netmask", "  gateway: 254\n  netmask"}})),
-              Ends(0, Err(HasWords("msg-gateway-not-shared", "server0 device 1",
-                                   "192.168.101.254", 0))));
+              Ends(0, Err(Tells("msg-gateway-not-shared", "server0 device 1",
+                                "192.168.101.254", 0))));
 }
 
 TEST(ConfigValidateTest, SaysWhereAPatternByIndexMovesAddressesAndHowToPin) {
@@ -198,8 +198,8 @@ TEST(ConfigValidateTest, NamesTheAddressesThatMovedAgainstAnEarlierFile) {
   // A different netmask is a different address.
   const ProgramOutput wider = Validate(
       RailsSpec("node[01-04]", "10.1.[0-3,0-3].0/25", "1 + 8*n + d"), against);
-  EXPECT_THAT(wider.err, HasWords("ctl-moved-device", "node01 device 0",
-                                  "255.255.255.0", "255.255.255.128"));
+  EXPECT_THAT(wider.err, Tells("ctl-moved-device", "node01 device 0",
+                               "255.255.255.0", "255.255.255.128"));
   EXPECT_THAT(Validate(RailsSpec("node[01-04]", kPairs, "1 + 8*n + d"),
                        {"--against", "/nonexistent/old.yaml"}),
               Ends(3, Err(NoSuchFile("/nonexistent/old.yaml") + "\n")));

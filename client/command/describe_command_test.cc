@@ -60,7 +60,7 @@ TEST(DescribeCommandTest, NamesTheNearestHostForOneThatNobodyKnows) {
 TEST(DescribeCommandTest, TakesOneHostOnly) {
   for (const char* host : {"server[0-1]", "a,b", "@gpu", ""}) {
     EXPECT_THAT(RunProgram({"describe", host}, WorldOfOneHost()),
-                Ends(3, Err(HasWords("msg-host-not-one-name", "HOST", host))));
+                Ends(3, Err(Tells("msg-host-not-one-name", "HOST", host))));
   }
 }
 

@@ -39,13 +39,13 @@ TEST(ExplainCommandTest, ListsAllRulesByCategory) {
 TEST(ExplainCommandTest, NamesTheNearestRule) {
   EXPECT_THAT(RunProgram({"explain", "net-helth"}, EmptyWorld()),
               Ends(3, Out(""),
-                   Err(HasWords("msg-rule-not-known", "net-helth",
-                                Worded("did-you-mean", "net-health")))));
+                   Err(Tells("msg-rule-not-known", "net-helth",
+                             Worded("did-you-mean", "net-health")))));
 }
 
 TEST(ExplainCommandTest, PointsToTheListWhenNothingIsNear) {
   EXPECT_THAT(RunProgram({"explain", "zzzzzzzz"}, EmptyWorld()).err,
-              HasWords("ctl-explain-lists"));
+              Tells("ctl-explain-lists"));
 }
 
 // Findings print EI0009, so people look it up.
@@ -108,7 +108,7 @@ TEST(ExplainCommandTest, SaysWhatCodesOfTheDriverMean) {
 
 TEST(ExplainCommandTest, SaysOfACodeThatNoRuleNamesIt) {
   EXPECT_THAT(RunProgram({"explain", "EI9999"}, EmptyWorld()),
-              Ends(3, Err(HasWords("msg-error-code-not-known", "EI9999"))));
+              Ends(3, Err(Tells("msg-error-code-not-known", "EI9999"))));
 }
 
 TEST(ExplainCommandTest, PrintsAsciiWhereTheLocaleIsNotUtf8) {
@@ -119,8 +119,8 @@ TEST(ExplainCommandTest, PrintsAsciiWhereTheLocaleIsNotUtf8) {
 
 TEST(ExplainCommandTest, SaysWhatAHookDoesWithAndWithoutTheController) {
   EXPECT_THAT(Unwrapped({"explain", "link"}),
-              HasWords("explain-hook-text", "refuse and drain",
-                       "refuse and drain", FindRule("link")->text().alone_why));
+              Tells("explain-hook-text", "refuse and drain", "refuse and drain",
+                    FindRule("link")->text().alone_why));
   EXPECT_THAT(Unwrapped({"explain", "firewall"}),
               HasSubstr("controller away: allow. "));
 }

@@ -28,11 +28,11 @@ TEST(HelpCommandTest, SaysTheSameAsTheOptionOfTheCommand) {
 TEST(HelpCommandTest, NamesTheNearestForACommandThatDoesNotExist) {
   EXPECT_THAT(RunProgram({"help", "chekc"}),
               Ends(3, Err(HasSubstr("command \"chekc\"")),
-                   Err(HasWords("did-you-mean", "check")), Out("")));
+                   Err(Tells("did-you-mean", "check")), Out("")));
   EXPECT_THAT(RunProgram({"help", "config", "shwo"}).err,
-              HasWords("did-you-mean", "show"));
+              Tells("did-you-mean", "show"));
   EXPECT_THAT(RunProgram({"help", "check", "node01"}).err,
-              HasWords("msg-argument-not-expected", "node01"));
+              Tells("msg-argument-not-expected", "node01"));
 }
 
 TEST(CompletionCommandTest, PrintsAScriptForEachShellAndRefusesOthers) {
@@ -42,7 +42,7 @@ TEST(CompletionCommandTest, PrintsAScriptForEachShellAndRefusesOthers) {
         Ends(0, Out(HasSubstr(absl::StrCat("clusterctl completion ", shell)))));
   }
   EXPECT_THAT(RunProgram({"completion", "fihs"}),
-              Ends(3, Err(HasWords("did-you-mean", "fish"))));
+              Ends(3, Err(Tells("did-you-mean", "fish"))));
 }
 
 // The offered words, without descriptions.

@@ -100,7 +100,7 @@ TEST(HistoryCommandTest, AsksForOneUserSinceAMoment) {
         {"2099-01-01", "msg-time-in-future"},
         {"2024-02-30", "msg-time-not-valid"}}) {
     EXPECT_THAT(RunProgram({"history", "--since", wrong}, world),
-                Ends(3, Err(HasWords(row, "--since", wrong))));
+                Ends(3, Err(Tells(row, "--since", wrong))));
   }
 }
 
@@ -122,7 +122,7 @@ TEST(HistoryCommandTest, SaysThatThereAreOlderOnes) {
   ProgramWorld world;
   world.script.history = {Page(0, 2, true)};
   EXPECT_THAT(RunProgram({"history", "--limit", "2"}, world).out,
-              HasWords("history-older"));
+              Tells("history-older"));
   EXPECT_THAT(RunProgram({"history", "--limit", "2", "-o", "json"}, world).out,
               HasSubstr("\"more\": true"));
 }
@@ -141,10 +141,10 @@ TEST(HistoryCommandTest, OffersNoFormatThatItDoesNotTake) {
     EXPECT_THAT(help, Not(HasSubstr("short")));
   }
   EXPECT_THAT(RunProgram({"plan", "-o", "junit"}).err,
-              HasWords("msg-format-of-report", "junit", "table, short, json"));
+              Tells("msg-format-of-report", "junit", "table, short, json"));
   EXPECT_THAT(
       RunProgram({"history", "-o", "x"}).err,
-      HasWords("msg-choice-not-known", "--output", "x", "table, json", ""));
+      Tells("msg-choice-not-known", "--output", "x", "table, json", ""));
   ProgramWorld world;
   world.script.history = {Page(0, 1, false)};
   EXPECT_EQ(RunProgram({"history", "-o", "table"}, world).status, 0);
@@ -156,13 +156,13 @@ TEST(HistoryCommandTest, NamesEveryMistake) {
   EXPECT_THAT(RunProgram({"history", "--kind", "aply,check,x", "--limit", "0",
                           "--timeout", "y", "-o", "short"}),
               Ends(3,
-                   Err(HasWords("msg-choice-not-known", "--kind", "aply",
-                                "check, plan, apply, rollback",
-                                Worded("did-you-mean", "apply"))),
+                   Err(Tells("msg-choice-not-known", "--kind", "aply",
+                             "check, plan, apply, rollback",
+                             Worded("did-you-mean", "apply"))),
                    Err(HasSubstr("--kind: \"x\"")),
-                   Err(HasWords("msg-count-out-of-range", "--limit", "0")),
+                   Err(Tells("msg-count-out-of-range", "--limit", "0")),
                    Err(HasSubstr("--timeout: \"y\"")),
-                   Err(HasWords("ctl-not-of-many-runs"))));
+                   Err(Tells("ctl-not-of-many-runs"))));
 }
 
 }  // namespace

@@ -105,11 +105,10 @@ TEST(HostsStateTest, ListsTheHostsInOneStateOnly) {
 }
 
 TEST(HostsStateTest, NamesTheStatesThatThereAre) {
-  EXPECT_THAT(
-      RunProgram({"hosts", "--state", "awya"}, WorldOfHosts()),
-      Ends(3, Err(HasWords("msg-choice-not-known", "--state", "awya",
-                           "attached, not-in-spec, left, away, conflict",
-                           Worded("did-you-mean", "away")))));
+  EXPECT_THAT(RunProgram({"hosts", "--state", "awya"}, WorldOfHosts()),
+              Ends(3, Err(Tells("msg-choice-not-known", "--state", "awya",
+                                "attached, not-in-spec, left, away, conflict",
+                                Worded("did-you-mean", "away")))));
 }
 
 TEST(HostsForgetTest, AsksTheControllerAndListsWhoIsLeft) {
@@ -128,7 +127,7 @@ TEST(HostsForgetTest, SaysThatAHostOfTheSpecStaysExpected) {
   world.script.forgotten.set_host("server1");
   world.script.forgotten.set_in_spec(true);
   EXPECT_THAT(RunProgram({"hosts", "--forget", "server1"}, world).err,
-              HasWords("ctl-host-forgotten-expected", "server1"));
+              Tells("ctl-host-forgotten-expected", "server1"));
 }
 
 TEST(HostsForgetTest, PassesTheRefusalOn) {
@@ -168,10 +167,10 @@ TEST(HostsCommandTest, NamesHostsWhoseCertificateEndsSoon) {
   // The world's clock and 47 h, then 49 h.
   host.set_certificate_ends_ms(1735689600000 + 47 * 3600'000LL);
   EXPECT_THAT(RunProgram({"hosts"}, world).out,
-              HasWords("hosts-renew-by-hand", "2025-01-02 23:00 UTC"));
+              Tells("hosts-renew-by-hand", "2025-01-02 23:00 UTC"));
   host.set_certificate_renews(true);
   EXPECT_THAT(RunProgram({"hosts"}, world).out,
-              HasWords("hosts-not-renewed", "2025-01-02 23:00 UTC"));
+              Tells("hosts-not-renewed", "2025-01-02 23:00 UTC"));
   host.set_certificate_ends_ms(1735689600000 + 49 * 3600'000LL);
   EXPECT_THAT(RunProgram({"hosts"}, world).out, Not(HasSubstr("certificate")));
 }

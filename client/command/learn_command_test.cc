@@ -94,7 +94,7 @@ TEST(ConfigLearnTest, WritesNothingWhereNoHostTellsADevicesAddress) {
     }
   }
   EXPECT_THAT(RunProgram({"config", "learn"}, world),
-              Ends(3, Err(HasWords("msg-no-device-address")), Out("")));
+              Ends(3, Err(Tells("msg-no-device-address")), Out("")));
 }
 
 TEST(ConfigLearnTest, TellsWhyTheControllerRefuses) {

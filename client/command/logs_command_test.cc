@@ -114,15 +114,16 @@ TEST(LogsCommandTest, NamesPeersAmongTheHostsThatWereNotAsked) {
   const FindingValue here = end(1, "server1 device 0", "10.20.0.2");
   EXPECT_THAT(
       answer.codes(0).details(),
-      ElementsAre(HasWords("logs-waited", here,
-                           end(0, "server0 device 0", "10.20.0.1"), "time out"),
-                  HasWords("logs-waited", end(1, "server1", "10.0.0.2"),
-                           end(0, "server0", "10.0.0.1"), "time out"),
-                  HasWords("logs-waited", here,
-                           Worded("logs-end", 0, "10.20.0.9"), "time out"),
-                  // A job of the requested hosts, as far as that is known.
-                  HasWords("logs-ranks-by-spec",
-                           Worded("logs-place", 0, "server1 device 0"))));
+      ElementsAre(
+          Tells("logs-waited", here, end(0, "server0 device 0", "10.20.0.1"),
+                "time out", ""),
+          Tells("logs-waited", end(1, "server1", "10.0.0.2"),
+                end(0, "server0", "10.0.0.1"), "time out", ""),
+          Tells("logs-waited", here, Worded("logs-end", 0, "10.20.0.9"),
+                "time out", ""),
+          // A job of the requested hosts, as far as that is known.
+          Tells("logs-ranks-by-spec",
+                Worded("logs-place", 0, "server1 device 0"))));
 }
 
 TEST(LogsCommandTest, AsksForWhatTheLineSays) {
@@ -166,7 +167,7 @@ TEST(LogsCommandTest, IsNotWholeWhereAHostCannotBeRead) {
               Ends(2, Out(HasSubstr("server0: why"))));
   world.script.logs_events.pop_back();
   EXPECT_THAT(RunProgram({"logs"}, world),
-              Ends(2, Err(HasWords("ctl-answer-leaves-out", 1, "server0"))));
+              Ends(2, Err(Tells("ctl-answer-leaves-out", 1, "server0"))));
 }
 
 TEST(LogsCommandTest, HostsWithoutLogsAreAnAnswer) {
@@ -191,15 +192,14 @@ TEST(LogsCommandTest, HostsWithoutLogsAreAnAnswer) {
 }
 
 TEST(LogsCommandTest, NamesEveryWrongOption) {
-  EXPECT_THAT(
-      RunProgram({"logs", "--since", "yesterday", "--bytes", "0"},
-                 WorldOfLogs()),
-      Ends(3, Err(HasWords("msg-time-not-valid", "--since", "yesterday")),
-           Err(HasSubstr("--bytes: \"0\", expected"))));
+  EXPECT_THAT(RunProgram({"logs", "--since", "yesterday", "--bytes", "0"},
+                         WorldOfLogs()),
+              Ends(3, Err(Tells("msg-time-not-valid", "--since", "yesterday")),
+                   Err(HasSubstr("--bytes: \"0\", expected"))));
   // It would leave out every file.
   EXPECT_THAT(
       RunProgram({"logs", "--since", "2099-01-01"}, WorldOfLogs()),
-      Ends(3, Err(HasWords("msg-time-in-future", "--since", "2099-01-01"))));
+      Ends(3, Err(Tells("msg-time-in-future", "--since", "2099-01-01"))));
 }
 
 std::string Ask(const std::string& command) {

@@ -130,7 +130,7 @@ TEST(PlanCommandTest, SaysThatThereIsNothingToDoAndSavesEvenThat) {
   const std::string path = TestFile("plan.json", "");
   EXPECT_THAT(RunProgram({"plan", "--out", path}, WorldWith(NothingToDo())),
               Ends(0, Err(Told("plan", Worded("ctl-plan-saved-empty", path))),
-                   Out(HasWords("plan-nothing", Counted(2, "host")))));
+                   Out(Tells("plan-nothing", Counted(2, "host")))));
   EXPECT_EQ(ReadPlanFile(path)->digest(), NothingToDo().digest());
 }
 
@@ -138,7 +138,7 @@ TEST(PlanCommandTest, AdvisesNoApplyWhereAllIsBlocked) {
   const std::string path = TestFile("plan.json", "");
   ClusterPlan plan = WithBlocked();
   EXPECT_THAT(RunProgram({"plan", "--out", path}, WorldWith(plan)).err,
-              HasWords("ctl-plan-saved", path));
+              Tells("ctl-plan-saved", path));
   for (HostPlan& host : *plan.mutable_hosts()) host.clear_steps();
   Reseal(plan);
   EXPECT_THAT(
@@ -187,7 +187,7 @@ TEST(PlanExitTest, IsAsTheHelpSays) {
 
 TEST(PlanCommandTest, NamesTheHostsThatThePlanLeavesOut) {
   EXPECT_THAT(RunProgram({"plan"}, WorldWith(SysctlPlan({"server0"}))).err,
-              HasWords("ctl-plan-leaves-out", 1, "server1"));
+              Tells("ctl-plan-leaves-out", 1, "server1"));
 }
 
 TEST(PlanCommandTest, AsksForTheHostsAndTheNamespaceNamed) {
@@ -229,7 +229,7 @@ TEST(PlanCommandTest, AsksForTheKindsAndRulesNamedAndSaysSo) {
 TEST(PlanCommandTest, TakesNoPlanThatIsNarrowedInAnotherWay) {
   for (const ClusterPlan& plan : {TwoHosts(), OnlySysctl()}) {
     EXPECT_THAT(RunProgram({"plan", "--only", "sysctl"}, WorldWith(plan)),
-                Ends(2, Err(HasWords("msg-plan-not-narrowed"))));
+                Ends(2, Err(Tells("msg-plan-not-narrowed"))));
   }
   EXPECT_EQ(RunProgram({"plan"}, WorldWith(OnlySysctl())).status, 2);
 }
@@ -239,8 +239,8 @@ TEST(PlanCommandTest, TakesNoPlanForAnotherNamespace) {
   EXPECT_THAT(
       RunProgram({"plan", "--netns", "container:train-1", "--out", path},
                  WorldWith(TwoHosts())),
-      Ends(2, Err(HasWords("msg-plan-of-other-namespace", "",
-                           "container:train-1"))));
+      Ends(2,
+           Err(Tells("msg-plan-of-other-namespace", "", "container:train-1"))));
   EXPECT_EQ(FileContent(path), "");
 }
 
@@ -249,9 +249,9 @@ TEST(PlanCommandTest, TakesNoPlanWithAWrongDigest) {
   plan.mutable_hosts(0)->set_host("server9");
   EXPECT_THAT(RunProgram({"plan"}, WorldWith(plan)),
               Ends(2, Out(""),
-                   Err(HasWords("msg-plan-not-valid",
-                                Worded("msg-plan-digest-differs",
-                                       plan.digest().substr(0, 64))))));
+                   Err(Tells("msg-plan-not-valid",
+                             Worded("msg-plan-digest-differs",
+                                    plan.digest().substr(0, 64))))));
 }
 
 TEST(PlanCommandTest, SavesNoPlanThatTheControllerCouldNotKeep) {
@@ -275,8 +275,8 @@ TEST(PlanCommandTest, IsNoPlanWhenItCannotBeSaved) {
   // /dev/full can be opened, but not written.
   EXPECT_THAT(
       RunProgram({"plan", "--out", "/dev/full"}, WorldWith(TwoHosts())),
-      Ends(2, Err(HasWords("msg-plan-file-not-written",
-                           absl::StrCat("/dev/full: ", strerror(ENOSPC))))));
+      Ends(2, Err(Tells("msg-plan-file-not-written",
+                        absl::StrCat("/dev/full: ", strerror(ENOSPC))))));
 }
 
 struct BadCase {
@@ -332,7 +332,7 @@ TEST(PlanCommandTest, SaysWhyThereIsNoPlan) {
   world.script.plan_status = grpc::Status::OK;
   world.script.plan_events.pop_back();
   EXPECT_THAT(RunProgram({"plan"}, world).err,
-              HasWords("msg-call-answer-missing", "planning", 0));
+              Tells("msg-call-answer-missing", "planning", 0));
 }
 
 TEST(PlanCommandTest, ShowsProgressOnATerminalAndEndsOnCtrlC) {
@@ -348,9 +348,9 @@ TEST(PlanCommandTest, ShowsProgressOnATerminalAndEndsOnCtrlC) {
 TEST(PlanCommandTest, SaysThatTheControllerPlansByAnOlderSpec) {
   ProgramWorld world = WorldWith(TwoHosts());
   world.script.spec.set_refused("cluster.yaml:3:1: wrong");
-  EXPECT_THAT(RunProgram({"plan"}, world).err,
-              HasWords("msg-older-spec", Worded("ctl-plans"),
-                       "cluster.yaml:3:1: wrong"));
+  EXPECT_THAT(
+      RunProgram({"plan"}, world).err,
+      Tells("msg-older-spec", Worded("ctl-plans"), "cluster.yaml:3:1: wrong"));
 }
 
 }  // namespace

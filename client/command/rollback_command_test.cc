@@ -158,7 +158,7 @@ TEST(RollbackCommandTest, HasNothingToTakeBackWhereNoHostIsApplied) {
     host.set_outcome(ApplyResult::NOT_STARTED);
   }
   EXPECT_THAT(RunProgram({"rollback", "3fa2", "--yes"}, world),
-              Ends(2, Err(HasWords("ctl-apply-on-no-host", kApply))));
+              Ends(2, Err(Tells("ctl-apply-on-no-host", kApply))));
   EXPECT_THAT(HelpOfStatus("rollback", 2), HasSubstr("no host holds anything"));
 }
 
@@ -182,10 +182,9 @@ TEST(RollbackCommandTest, NamesEveryMistake) {
   EXPECT_THAT(
       RunProgram(
           {"rollback", "XYZ", "--wave", "x", "--timeout", "y", "-o", "z"}),
-      Ends(3, Err(HasWords("msg-run-id-not-valid", "APPLY_ID", "XYZ")),
+      Ends(3, Err(Tells("msg-run-id-not-valid", "APPLY_ID", "XYZ")),
            Err(HasSubstr("--wave: \"x\"")), Err(HasSubstr("--timeout: \"y\"")),
-           Err(HasSubstr("--output: \"z\"")),
-           Err(HasWords("msg-yes-missing"))));
+           Err(HasSubstr("--output: \"z\"")), Err(Tells("msg-yes-missing"))));
 }
 
 }  // namespace

@@ -69,8 +69,8 @@ TEST(ShowCommandTest, RefusesTheFormatsOfACheckForAnythingElse) {
   for (const char* format : {"jsonl", "junit", "markdown", "html"}) {
     EXPECT_THAT(RunProgram({"show", "3fa2", "-o", format}, world),
                 Ends(3, Out(""),
-                     Err(HasWords("msg-format-of-other-report", format,
-                                  "table, short, json, yaml"))));
+                     Err(Tells("msg-format-of-other-report", format,
+                               "table, short, json, yaml"))));
   }
   EXPECT_THAT(RunProgram({"show", "3fa2", "-o", "yaml"}, world).out,
               HasSubstr("\ndigest: "));
@@ -126,7 +126,7 @@ TEST(ShowCommandTest, ExitsWithThreeForAnIdThatNobodyKnows) {
 
 TEST(ShowCommandTest, NamesEveryMistake) {
   EXPECT_THAT(RunProgram({"show", "3f", "--timeout", "y", "-o", "z"}),
-              Ends(3, Err(HasWords("msg-run-id-not-valid", "ID", "3f")),
+              Ends(3, Err(Tells("msg-run-id-not-valid", "ID", "3f")),
                    Err(HasSubstr("--timeout: \"y\"")),
                    Err(HasSubstr("--output: \"z\""))));
 }

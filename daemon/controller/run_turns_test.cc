@@ -2,7 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -38,8 +38,8 @@ TEST(RunTurnsTest, NobodyHasMoreThanAQuarterOfWhatWaits) {
   RunTurns turns({/*at_once=*/1, /*waiting=*/8, /*callers=*/64});
   for (const char* key : {"1", "2"}) EXPECT_TRUE(Join(&turns, key, "ann"));
   EXPECT_EQ(Join(&turns, "3", "ann"), nullptr);
-  EXPECT_THAT(turns.WhyFull("ann"),
-              SaysRow("msg-hub-queue-full", kAny, kAny, "ann"));
+  EXPECT_THAT(turns.WhyFull("ann").message(),
+              Tells("msg-hub-queue-full", kAny, kAny, "ann"));
   // Calls may still join an equal run, and others have room.
   EXPECT_TRUE(Join(&turns, "1", "ann"));
   EXPECT_TRUE(Join(&turns, "3", "bob"));

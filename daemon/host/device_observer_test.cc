@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -242,9 +242,9 @@ TEST_F(DeviceObserverTest, TellsThatTheSwitchIsUnknownForATimeOut) {
   const Missing missing = Observe().tls().missing();
   EXPECT_EQ(missing.reason(), Missing::TIMED_OUT);
   EXPECT_THAT(missing.detail(),
-              SaysRow("fact-not-asked-after",
-                      Worded("fact-no-answer", "`hccn_tool -i 3 -ip -g`",
-                             absl::StrCat("10s", kAny))));
+              Tells("fact-not-asked-after",
+                    Worded("fact-no-answer", "`hccn_tool -i 3 -ip -g`",
+                           absl::StrCat("10s", kAny))));
   SetTlsKey("0");
   EXPECT_EQ(Observe(true).tls().missing().reason(), Missing::TIMED_OUT);
 }
@@ -279,7 +279,7 @@ TEST_F(DeviceObserverTest, NeverAsksOverTheFileWhereThereCanBeNoCopy) {
   // The text omits the device's number: the devices of a cluster fold.
   EXPECT_THAT(
       missing.detail(),
-      SaysRow("fact-no-copy", absl::StrCat(kAny, "Operation not permitted")));
+      Tells("fact-no-copy", absl::StrCat(kAny, "Operation not permitted")));
   EXPECT_EQ(runner_.copies().size(), 1u);
 }
 
@@ -495,7 +495,7 @@ TEST_F(Ascend950ObserverTest, NamesTheToolWhoseAnswerIsNotKnown) {
   Instead("-mtu -i 3 -d bond3", "| MTU | 4200 |\n");
   const DeviceFacts facts = Observe();
   EXPECT_EQ(facts.mtu().missing().reason(), Missing::UNREADABLE);
-  EXPECT_THAT(facts.mtu().missing().detail(), SaysRow("fact-not-known-950"));
+  EXPECT_THAT(facts.mtu().missing().detail(), Tells("fact-not-known-950"));
   EXPECT_TRUE(facts.address().has_value());
 }
 
@@ -509,7 +509,7 @@ TEST_F(Ascend950ObserverTest, NamesTheGenerationOfAClassicTool) {
         facts.mtu().missing(), facts.lldp().missing(), facts.link().missing(),
         facts.net_health().missing(), facts.detect_address().missing()}) {
     EXPECT_EQ(missing.reason(), Missing::TOOL_FAILED);
-    EXPECT_THAT(missing.detail(), SaysRow("fact-other-tool", kAny, "classic"));
+    EXPECT_THAT(missing.detail(), Tells("fact-other-tool", kAny, "classic"));
   }
   EXPECT_EQ(runner_.commands().size(), 1u);
 }

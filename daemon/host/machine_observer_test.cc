@@ -25,7 +25,7 @@
 #include "tests/support/host/logged_command_runner.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -286,7 +286,7 @@ TEST(MachineObserverTest, NoticesAClassicToolWhereAnAscend950IsExpected) {
   const HostFacts facts = host.Observe(Expecting(NpuToolFacts::ASCEND_950));
   EXPECT_EQ(facts.hccn_tool().generation(), NpuToolFacts::CLASSIC);
   EXPECT_THAT(facts.devices(0).address().missing().detail(),
-              SaysRow("fact-other-tool", kAny, "classic"));
+              Tells("fact-other-tool", kAny, "classic"));
 }
 
 TEST(MachineObserverTest, NoticesAnAscend950ToolWhereAClassicIsExpected) {

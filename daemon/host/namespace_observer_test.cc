@@ -12,7 +12,7 @@
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/host/test_namespace.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -199,7 +199,7 @@ TEST(MissingNamespaceTest, IsAReasonAndNoFacts) {
   target.set_container("train-1");
   const HostFacts facts = Observe(target, root.paths());
   EXPECT_EQ(facts.missing().reason(), Missing::ABSENT);
-  EXPECT_THAT(facts.missing().detail(), SaysRow("fact-no-engine"));
+  EXPECT_THAT(facts.missing().detail(), Tells("fact-no-engine"));
   EXPECT_EQ(facts.network_namespace(), "container:train-1");
   EXPECT_FALSE(facts.has_kernel());
 }
@@ -221,7 +221,7 @@ TEST(MissingNamespaceTest, DoesNotReadASimulatedHostsFilesInstead) {
   root.Write("/proc/sys/net/core/somaxconn", "65535\n");
   root.Write("/proc/4711/ns/net", "");
   const HostFacts facts = Observe(Process(4711), root.paths());
-  EXPECT_THAT(facts.missing().detail(), SaysRow("fact-no-netns"));
+  EXPECT_THAT(facts.missing().detail(), Tells("fact-no-netns"));
   EXPECT_FALSE(facts.has_kernel());
 }
 

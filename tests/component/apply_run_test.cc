@@ -20,7 +20,7 @@
 #include "tests/component/test_controller.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -59,13 +59,6 @@ Seen ReadAll(grpc::ClientReader<ApplyEvent>* stream) {
   return seen;
 }
 
-ApplyPlanRequest RequestFor(const ClusterPlan& plan) {
-  ApplyPlanRequest request;
-  request.set_plan_id(plan.plan_id());
-  request.set_digest(plan.digest());
-  return request;
-}
-
 std::vector<ApplyResult::Outcome> Outcomes(const ApplyReport& report) {
   std::vector<ApplyResult::Outcome> outcomes;
   for (const ApplyResult& host : report.hosts()) {
@@ -90,42 +83,24 @@ class ApplyRunTest : public testing::Test {
   }
   void AttachOne(int server, Way way, std::vector<ApplyResult> past = {},
                  bool knows_all = false) {
-    const auto spec = controller_.spec().spec();
-    ScriptedHost::Options options;
-    options.controller = controller_.address();
-    options.tls = certificates_.Host(absl::StrCat("server", server));
-    options.facts = MakeHealthyHost(*spec, spec->servers(server));
-    options.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
+    ScriptedHost::Options options =
+        LowSomaxconnHost(controller_, certificates_, server);
     options.way = way;
     options.past = std::move(past);
     options.knows_all = knows_all;
     hosts_.push_back(std::make_unique<ScriptedHost>(options));
   }
 
-  std::unique_ptr<Controller::Stub> As(const std::string& role) {
-    return controller_.ClientAs(certificates_.Issue(
-        role, {absl::StrCat("spiffe://test/user/", role, "/role/", role)}));
-  }
-
   ClusterPlan MakePlan() {
-    const auto client = As("operator");
-    const auto context = NewContext();
-    const auto stream = client->Plan(context.get(), PlanRequest());
-    PlanEvent event;
-    ClusterPlan plan;
-    while (stream->Read(&event)) {
-      if (event.has_plan()) plan = event.plan();
-    }
-    EXPECT_TRUE(stream->Finish().ok());
-    return plan;
+    return PlanOver(*controller_.As("operator")).value();
   }
 
   Seen Apply(const ClusterPlan& plan, uint32_t wave_size = 0,
              const std::string& role = "operator", bool force = false) {
-    ApplyPlanRequest request = RequestFor(plan);
+    ApplyPlanRequest request = ApplyOf(plan);
     request.set_wave_size(wave_size);
     request.set_force(force);
-    const auto client = As(role);
+    const auto client = controller_.As(role);
     const auto context = NewContext();
     return ReadAll(client->ApplyPlan(context.get(), request).get());
   }
@@ -135,7 +110,7 @@ class ApplyRunTest : public testing::Test {
     RollBackRequest request;
     request.set_apply_id(id);
     request.set_force(force);
-    const auto client = As(role);
+    const auto client = controller_.As(role);
     const auto context = NewContext();
     return ReadAll(client->RollBack(context.get(), request).get());
   }
@@ -186,8 +161,9 @@ TEST_F(ApplyRunTest, PlanIsAppliedInWavesAndTakenBackAgain) {
   request.add_kinds(HISTORY_APPLY);
   request.add_kinds(HISTORY_ROLLBACK);
   ListHistoryResponse list;
-  ASSERT_TRUE(
-      As("viewer")->ListHistory(NewContext().get(), request, &list).ok());
+  ASSERT_TRUE(controller_.As("viewer")
+                  ->ListHistory(NewContext().get(), request, &list)
+                  .ok());
   ASSERT_EQ(list.entries_size(), 2);
   EXPECT_EQ(list.entries(0).kind(), HISTORY_ROLLBACK);
   EXPECT_EQ(list.entries(0).parent_id(), applied.report.run_id());
@@ -208,7 +184,7 @@ TEST_F(ApplyRunTest, HostThatLostItsJournalIsNotRolledBackWithSuccess) {
               ElementsAre(ApplyResult::ROLLED_BACK, ApplyResult::REFUSED,
                           ApplyResult::ROLLED_BACK));
   EXPECT_THAT(back.report.hosts(1).error(),
-              SaysRow("hub-old-values-in", plan.plan_id()));
+              Tells("hub-old-values-in", plan.plan_id()));
   EXPECT_EQ(Kept(id).hosts(1).outcome(), ApplyResult::APPLIED);
 }
 
@@ -217,14 +193,14 @@ TEST_F(ApplyRunTest, RolesDecideWhoMayChangeHosts) {
   const ClusterPlan plan = MakePlan();
   const Seen viewer = Apply(plan, 0, "viewer");
   EXPECT_EQ(viewer.status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(viewer.status,
-              SaysRow("msg-trust-role", kAny, kAny, "viewer", "operator"));
+  EXPECT_THAT(viewer.status.message(),
+              Tells("msg-trust-role", kAny, kAny, "viewer", "operator"));
   EXPECT_TRUE(
       absl::IsPermissionDenied(RollBack("0123456789abcdef", "viewer").status));
   const Seen forced = Apply(plan, 0, "operator", /*force=*/true);
   EXPECT_EQ(forced.status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(forced.status,
-              SaysRow("msg-trust-role", kAny, kAny, "operator", "admin"));
+  EXPECT_THAT(forced.status.message(),
+              Tells("msg-trust-role", kAny, kAny, "operator", "admin"));
   EXPECT_TRUE(hosts_[0]->tasks().empty());
   EXPECT_TRUE(controller_.log().WaitFor(": ApplyPlan with force: spiffe://"));
 
@@ -258,8 +234,8 @@ TEST_F(ApplyRunTest, PlanThatThisControllerHasNotMadeIsRefused) {
   ASSERT_TRUE(VerifyPlan(foreign).ok());
   const Seen refused = Apply(foreign);
   EXPECT_EQ(refused.status.code(), absl::StatusCode::kAborted);
-  EXPECT_THAT(refused.status,
-              SaysRow("msg-change-plan-not-kept", "\"0123456789abcdef\""));
+  EXPECT_THAT(refused.status.message(),
+              Tells("msg-change-plan-not-kept", "\"0123456789abcdef\""));
   EXPECT_TRUE(hosts_[0]->tasks().empty());
 }
 
@@ -293,10 +269,10 @@ TEST_F(ApplyRunTest, SecondApplyIsToldAboutTheFirst) {
 
 TEST_F(ApplyRunTest, RunGoesOnWhenItsClientLeaves) {
   Attach({Way::kIsSilent, Way::kSucceeds});
-  ApplyPlanRequest request = RequestFor(MakePlan());
+  ApplyPlanRequest request = ApplyOf(MakePlan());
   request.set_wave_size(1);
   {
-    const auto client = As("operator");
+    const auto client = controller_.As("operator");
     const auto context = NewContext();
     const auto stream = client->ApplyPlan(context.get(), request);
     ASSERT_TRUE(hosts_[0]->WaitForTasks(1));
@@ -376,10 +352,11 @@ TEST_F(ApplyRunTest, AdminAbortsARunThatHangsAndTheTurnIsFree) {
   request.set_id(hosts_[0]->tasks()[0].apply().apply_id());
   AbortApplyResponse response;
   const grpc::Status operators =
-      As("operator")->AbortApply(NewContext().get(), request, &response);
+      controller_.As("operator")
+          ->AbortApply(NewContext().get(), request, &response);
   EXPECT_EQ(operators.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  const grpc::Status admins =
-      As("admin")->AbortApply(NewContext().get(), request, &response);
+  const grpc::Status admins = controller_.As("admin")->AbortApply(
+      NewContext().get(), request, &response);
   EXPECT_TRUE(admins.ok()) << admins.error_message();
   EXPECT_THAT(response.given_up(), ElementsAre("server0"));
   EXPECT_EQ(response.not_started(), 1u);

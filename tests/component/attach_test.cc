@@ -14,7 +14,7 @@
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -23,9 +23,7 @@ using ::testing::HasSubstr;
 
 TEST(AttachTest, HostAttachesAndIsListed) {
   RunningController controller(2);
-  MemoryObserver observer{HostFacts()};
-  TestHost host(controller.HostAt("server0"), &observer);
-  ASSERT_TRUE(host.WaitAttached());
+  AttachedHost host(controller, "server0");
 
   const ListHostsResponse list = controller.ListHosts();
 
@@ -37,16 +35,14 @@ TEST(AttachTest, HostAttachesAndIsListed) {
   EXPECT_GT(list.hosts(0).attached_since_ms(), 0);
   EXPECT_THAT(list.hosts(0).peer(), HasSubstr("127.0.0.1"));
   EXPECT_FALSE(list.hosts(1).attached());
-  EXPECT_TRUE(host.Status().attached());
-  EXPECT_EQ(host.Status().last_error(), "");
+  EXPECT_TRUE(host->Status().attached());
+  EXPECT_EQ(host->Status().last_error(), "");
 }
 
 TEST(AttachTest, HostThatLeavesIsListedWithTheReason) {
   RunningController controller(1);
-  MemoryObserver observer{HostFacts()};
-  TestHost host(controller.HostAt("server0"), &observer);
-  ASSERT_TRUE(host.WaitAttached());
-  host.stream().Stop();
+  AttachedHost host(controller, "server0");
+  host->stream().Stop();
   ASSERT_TRUE(controller.log().WaitFor("host server0: detached"));
   const HostEntry entry = controller.Entry("server0");
   EXPECT_FALSE(entry.attached());
@@ -69,14 +65,12 @@ grpc::StatusCode Forget(Controller::Stub& client, const std::string& host,
 
 TEST(ForgetHostTest, ForgetsAHostThatHasLeftAndNoOther) {
   RunningController controller(1);
-  MemoryObserver observer{HostFacts()};
-  TestHost host(controller.HostAt("stranger"), &observer);
-  ASSERT_TRUE(host.WaitAttached());
+  AttachedHost host(controller, "stranger");
   const auto client = Operator(controller.certificates, controller);
   ForgetHostResponse response;
   EXPECT_EQ(Forget(*client, "stranger", &response),
             grpc::StatusCode::FAILED_PRECONDITION);
-  host.stream().Stop();
+  host->stream().Stop();
   ASSERT_TRUE(controller.log().WaitFor("host stranger: detached"));
   EXPECT_EQ(controller.ListHosts().hosts_size(), 2);
 
@@ -110,14 +104,12 @@ TEST(ForgetHostTest, IsForThoseWhoMayChangeHosts) {
 
 TEST(AttachTest, HostReturnsAfterTheControllerRestarts) {
   RunningController controller(1);
-  MemoryObserver observer{HostFacts()};
-  TestHost host(controller.HostAt("server0"), &observer);
-  ASSERT_TRUE(host.WaitAttached());
+  AttachedHost host(controller, "server0");
   controller.Stop();
-  ASSERT_TRUE(host.WaitAttached(false));
-  EXPECT_TRUE(host.WaitError(Say("msg-hub-stopping")));
+  ASSERT_TRUE(host->WaitAttached(false));
+  EXPECT_TRUE(host->WaitError(Say("msg-hub-stopping")));
   controller.Start();
-  ASSERT_TRUE(host.WaitAttached());
+  ASSERT_TRUE(host->WaitAttached());
   EXPECT_TRUE(controller.Entry("server0").attached());
 }
 
@@ -257,16 +249,13 @@ TEST(WatchTest, TellsAtOnceAndWhenHostsComeAndGo) {
               ::testing::ElementsAre("server0", "server1"));
   EXPECT_FALSE(watcher.now().has_asked());
 
-  MemoryObserver observer{HostFacts()};
-  TestHost host(controller.HostAt("server0"), &observer);
-  ASSERT_TRUE(host.WaitAttached());
-  TestHost stranger(controller.HostAt("stranger"), &observer);
-  ASSERT_TRUE(stranger.WaitAttached());
+  AttachedHost host(controller, "server0");
+  const AttachedHost stranger(controller, "stranger");
   ASSERT_TRUE(watcher.ReadUntil([](const ClusterNow& now) {
     return now.hosts_attached() == 1 && now.hosts_unexpected() == 1;
   }));
   EXPECT_THAT(watcher.now().away(), ::testing::ElementsAre("server1"));
-  host.stream().Stop();
+  host->stream().Stop();
   EXPECT_TRUE(watcher.ReadUntil(
       [](const ClusterNow& now) { return now.hosts_attached() == 0; }));
   // The watcher only receives changes, however many rounds there were.
@@ -279,16 +268,12 @@ TEST(WatchTest, TellsOfTheNewestCheckAndWhatHasChanged) {
   HostFacts facts = MakeHealthyHost(*spec, spec->servers(0));
   Report report;
   {
-    MemoryObserver healthy{facts};
-    TestHost host(controller.HostAt("server0"), &healthy);
-    ASSERT_TRUE(host.WaitAttached());
+    const AttachedHost healthy(controller, "server0", facts);
     ASSERT_TRUE(controller.Check(CheckRequest(), &report).ok());
     ASSERT_EQ(report.verdict(), PASS) << report.DebugString();
   }
   facts.mutable_devices(5)->mutable_link()->set_value(LinkFact::DOWN);
-  MemoryObserver broken{facts};
-  TestHost host(controller.HostAt("server0"), &broken);
-  ASSERT_TRUE(host.WaitAttached());
+  const AttachedHost broken(controller, "server0", facts);
   Watcher watcher(controller);
   ASSERT_TRUE(watcher.WaitUntilToldOnce());
   EXPECT_EQ(watcher.now().asked().newest().verdict(), PASS);
@@ -327,8 +312,8 @@ TEST(WatchTest, IsBoundedForOneUserAndFreeAgainWhenOneLeaves) {
   const grpc::Status refused = Watcher(controller).End();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.error_message(),
-              SaysRow("msg-hub-too-many-calls-of-user", 8,
-                      Worded("hub-calls-watches"), "tester"));
+              Tells("msg-hub-too-many-calls-of-user", 8,
+                    Worded("hub-calls-watches"), "tester"));
   watchers.pop_back();
   // The controller notices it a moment later.
   EXPECT_TRUE(WaitUntil(

@@ -13,7 +13,6 @@
 #include "config/rules/judge.h"
 #include "config/spec/spec_loader.h"
 #include "daemon/controller/hosts/fact_limits.h"
-#include "daemon/process/scheduler.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -24,7 +23,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -37,31 +36,13 @@ HostFacts Healthy(TestController& controller, int server) {
   return MakeHealthyHost(*spec, spec->servers(server));
 }
 
-// A host that answers.
-class GoodHost {
- public:
-  GoodHost(TestCertificates* certificates, TestController* controller,
-           int server)
-      : observer_(Healthy(*controller, server)),
-        host_(MakeOptions(certificates, controller, server), &observer_) {
-    EXPECT_TRUE(host_.WaitAttached());
-  }
-
-  MemoryObserver& observer() { return observer_; }
-  TestHost& host() { return host_; }
-
- private:
-  static TestHost::Options MakeOptions(TestCertificates* certificates,
-                                       TestController* controller, int server) {
-    TestHost::Options options;
-    options.name = controller->spec().spec()->servers(server).host();
-    options.controller = controller->address();
-    options.tls = certificates->Host(options.name);
-    return options;
-  }
-
-  MemoryObserver observer_;
-  TestHost host_;
+// A host of that number, all of which is well.
+struct GoodHost : AttachedHost {
+  template <typename Clock>
+  GoodHost(OwningController<Clock>& controller, int server)
+      : AttachedHost(controller,
+                     controller.spec().spec()->servers(server).host(),
+                     Healthy(controller, server)) {}
 };
 
 // A check that runs beside the test.
@@ -88,8 +69,8 @@ class BackgroundCheck {
 
 TEST(CheckTest, HealthyClusterPassesWithProgressOnTheWay) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
-  GoodHost host1(&controller.certificates, &controller, 1);
+  GoodHost host0(controller, 0);
+  GoodHost host1(controller, 1);
 
   Report report;
   std::vector<CheckProgress> progress;
@@ -107,7 +88,7 @@ TEST(CheckTest, HealthyClusterPassesWithProgressOnTheWay) {
 
 TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
   RawHost host1(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(host1.Attach());
   const auto client = controller.Client();
@@ -133,7 +114,7 @@ TEST(CheckTest, EndsWithWhatItHasWhenTheControllerStops) {
 
 TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
 
   Report report;
   std::vector<CheckProgress> progress;
@@ -149,12 +130,9 @@ TEST(CheckTest, HostThatNeverAttachedCostsItsOwnVerdictOnly) {
 }
 
 TEST(CheckTest, HostThatDiesInTheMiddleEndsItsWaitAtOnce) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;  // No deadline can help.
-  TestController controller(&certificates, 2, &scheduler);
-  controller.Start();
-  GoodHost host0(&certificates, &controller, 0);
-  RawHost doomed(controller.address(), certificates.Host("server1"));
+  ManualController controller(2);  // No deadline can help.
+  GoodHost host0(controller, 0);
+  RawHost doomed(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(doomed.Attach());
 
   BackgroundCheck check(&controller);
@@ -227,7 +205,7 @@ TEST(CheckTest, AnswerThatIsMalformedOrHugeCostsThatHostAlone) {
        },
        "its connection ended: a message of "}};
   RunningController controller(2);
-  GoodHost good(&controller.certificates, &controller, 0);
+  GoodHost good(controller, 0);
   for (const Row& row : rows) {
     RawHost bad(controller.address(), controller.certificates.Host("server1"));
     ASSERT_TRUE(bad.Attach()) << row.name;
@@ -283,7 +261,7 @@ TEST(CheckTest, HostSpeaksForNobodyElse) {
 
 TEST(CheckTest, ConflictOfTwoMachinesFailsHostIdentity) {
   RunningController controller(1);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
   RawHost other_claimant(controller.address(),
                          controller.certificates.Host("server0"));
   ASSERT_TRUE(other_claimant.Send(RawHost::Hello("another machine", "boot")));
@@ -357,32 +335,9 @@ CheckRequest RequestNumber(int number) {
   return request;
 }
 
-TEST(CheckTest, DifferentChecksRunBesideEachOther) {
-  RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
-  GoodHost host1(&controller.certificates, &controller, 1);
-  absl::Notification gate;
-  host0.observer().HoldUntil(&gate);
-  host1.observer().HoldUntil(&gate);
-
-  const auto client = controller.Client();
-  OpenCheck first(client.get(), RequestNumber(1));
-  CheckRequest of_another;
-  of_another.add_hosts("server1");
-  OpenCheck second(client.get(), of_another);
-  // Both have asked before either is answered.
-  EXPECT_TRUE(host0.observer().WaitForBegun(1));
-  EXPECT_TRUE(host1.observer().WaitForBegun(1));
-  gate.Notify();
-
-  const std::string first_id = first.RunId();
-  EXPECT_FALSE(first_id.empty());
-  EXPECT_NE(first_id, second.RunId());
-}
-
 TEST(CheckTest, EqualChecksThatArriveTogetherShareOneRun) {
   RunningController controller(1);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
   absl::Notification gate;
   host0.observer().HoldUntil(&gate);
 
@@ -435,8 +390,8 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
   EXPECT_EQ(refused.RunId(), "");
   const grpc::Status status = refused.Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), SaysRow("msg-hub-queue-full", kAny, kAny,
-                                              "spiffe://test/user/tester"));
+  EXPECT_THAT(status.error_message(), Tells("msg-hub-queue-full", kAny, kAny,
+                                            "spiffe://test/user/tester"));
 
   // A running check leaves: the next begins, and all others move up.
   checks[0]->Cancel();
@@ -447,13 +402,16 @@ TEST(CheckTest, FurtherChecksWaitAtAPlaceInABoundedQueue) {
 
 TEST(CheckTest, AsksOnlyTheHostsItWasToldTo) {
   RunningController controller(2);
-  GoodHost host1(&controller.certificates, &controller, 1);
+  GoodHost host1(controller, 1);
   CheckRequest request;
   request.add_hosts("server1");
+  request.mutable_selection()->add_only("link");
   Report report;
   ASSERT_TRUE(controller.Check(request, &report).ok());
   ASSERT_EQ(report.hosts_size(), 1);
   EXPECT_EQ(report.hosts(0).host(), "server1");
+  EXPECT_EQ(RuleOf(report, "link").state(), PASS);
+  EXPECT_EQ(RuleOf(report, "ip-unique").state(), SKIPPED);
 }
 
 TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
@@ -465,8 +423,8 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
   hosts.add_hosts("server9");
   const absl::Status unknown_hosts = controller.Check(hosts, &report);
   EXPECT_EQ(unknown_hosts.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(unknown_hosts,
-              SaysRow("msg-hub-hosts-not-in-spec", "test", "server7, server9"));
+  EXPECT_THAT(unknown_hosts.message(),
+              Tells("msg-hub-hosts-not-in-spec", "test", "server7, server9"));
   CheckRequest rules;
   rules.mutable_selection()->add_only("lnik");
   const absl::Status unknown_rule = controller.Check(rules, &report);
@@ -476,7 +434,7 @@ TEST(CheckTest, RefusesHostsAndRulesThatDoNotExist) {
 
 TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
   RawHost silent(controller.address(), controller.certificates.Host("server1"));
   ASSERT_TRUE(silent.Attach());
   const auto client = controller.Client();
@@ -498,7 +456,7 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
   EXPECT_EQ(report.verdict(), UNKNOWN);
   EXPECT_EQ(HostOf(report, "server0").state(), PASS);
   EXPECT_THAT(HostOf(report, "server1").no_facts_reason(),
-              SaysRow("hub-still-awaited"));
+              Tells("hub-still-awaited"));
 
   // The check itself continues until its client leaves it.
   AgentMessage answer;
@@ -518,7 +476,7 @@ TEST(CheckSoFarTest, JudgesWhatIsThereAndNamesWhoIsAwaited) {
 
 TEST(DescribeTest, ShowsFactsOfOneHostNow) {
   RunningController controller(2);
-  GoodHost host0(&controller.certificates, &controller, 0);
+  GoodHost host0(controller, 0);
   const auto client = controller.Client();
   DescribeHostRequest request;
   DescribeHostResponse response;
@@ -592,9 +550,7 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   RunningController controller(1);
   HostFacts facts = Healthy(controller, 0);
   facts.mutable_devices(3)->mutable_link()->set_value(LinkFact::DOWN);
-  MemoryObserver observer(facts);
-  TestHost host(controller.HostAt("server0"), &observer);
-  ASSERT_TRUE(host.WaitAttached());
+  AttachedHost host(controller, "server0", facts);
   const auto link_state = [&controller] {
     Report report;
     EXPECT_TRUE(controller.Check(CheckRequest(), &report).ok());
@@ -674,7 +630,7 @@ TEST(WaiveTest, IsForOperatorsAndCountsFromTheNextCheckOn) {
   EXPECT_THAT(audit, testing::Not(HasSubstr("\x1b")));
   // The same over a restart.
   controller.Start();
-  ASSERT_TRUE(host.WaitAttached());
+  ASSERT_TRUE(host->WaitAttached());
   EXPECT_EQ(link_state(), WARN);
   const auto again = controller.Client(Role::kOperator);
   EndWaiverRequest end;

@@ -428,10 +428,7 @@ TEST_F(CompressedTest, HostThatJoinsUnpacksNothingOfWhoeverAnswers) {
       "127.0.0.1:0", credentials, [&](const std::string& address) {
         return AskToJoin(address, roots, {}, patience).status();
       });
-  const TlsFiles files = certificates_.Host("server0");
-  const TlsPem pair = {TestCertificates::Text(files.ca),
-                       TestCertificates::Text(files.certificate),
-                       TestCertificates::Text(files.key)};
+  const TlsPem pair = TestCertificates::Pem(certificates_.Host("server0"));
   ExpectAnswersRefused("127.0.0.1:0", ControllersOwn(),
                        [&](const std::string& address) {
                          return AskToRenewLate(address, "test", pair).status();

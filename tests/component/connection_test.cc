@@ -43,17 +43,14 @@ TestHost::Options ImpatientHost(const TcpProxy& proxy,
 }
 
 TEST(ConnectionTest, ControllerNoticesHostThatIsSuddenlyGone) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
   ControllerServerOptions options;
   options.keepalive_time = absl::Milliseconds(100);
   options.keepalive_timeout = absl::Milliseconds(100);
   options.min_ping_interval = absl::Milliseconds(10);
-  TestController controller(&certificates, 1, &scheduler, options);
-  controller.Start();
+  RunningController controller(1, options);
   TcpProxy proxy(PortOf(controller.address()));
   MemoryObserver observer{HostFacts()};
-  TestHost host(ImpatientHost(proxy, certificates), &observer);
+  TestHost host(ImpatientHost(proxy, controller.certificates), &observer);
   // On a slow machine each side may give up the other too early; then the host
   // comes back.
   const auto attached = [&] { return controller.Entry("server0").attached(); };
@@ -74,15 +71,12 @@ TEST(ConnectionTest, NoSideGivesUpOnWhatTheOtherStillWorksAt) {
 }
 
 TEST(ConnectionTest, HostsAreToldBeforehandAndAtTheEndWhenToComeBack) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
   ControllerServerOptions options;
   options.admission.rate = 1;
-  TestController controller(&certificates, 100, &scheduler, options);
-  controller.Start();
+  RunningController controller(100, options);
   const uint32_t spread_ms =
       100'000 / std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
-  RawHost host(controller.address(), certificates.Host("server0"));
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Send(RawHost::Hello()));
   HubMessage welcome;
   ASSERT_TRUE(host.Receive(&welcome));
@@ -101,15 +95,12 @@ TEST(ConnectionTest, HostsAreToldBeforehandAndAtTheEndWhenToComeBack) {
 }
 
 TEST(ConnectionTest, HostNoticesControllerThatIsSuddenlyGoneAndReturns) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
   ControllerServerOptions options;
   options.min_ping_interval = absl::Milliseconds(10);
-  TestController controller(&certificates, 1, &scheduler, options);
-  controller.Start();
+  RunningController controller(1, options);
   TcpProxy proxy(PortOf(controller.address()));
   MemoryObserver observer{HostFacts()};
-  TestHost host(ImpatientHost(proxy, certificates), &observer);
+  TestHost host(ImpatientHost(proxy, controller.certificates), &observer);
   ASSERT_TRUE(host.WaitAttached());
   proxy.CutPresentConnections();
   // The same machine: the new stream replaces the one that the controller

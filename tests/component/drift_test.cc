@@ -148,26 +148,8 @@ class DriftTest : public testing::Test {
   std::string Apply() {
     since_ = observer_.looks();
     const auto client = Operator();
-    ApplyPlanRequest request;
-    {
-      const auto context = NewContext();
-      const auto stream = client->Plan(context.get(), PlanRequest());
-      PlanEvent event;
-      while (stream->Read(&event)) {
-        request.set_plan_id(event.plan().plan_id());
-        request.set_digest(event.plan().digest());
-      }
-      EXPECT_TRUE(stream->Finish().ok());
-    }
-    const auto context = NewContext();
-    const auto stream = client->ApplyPlan(context.get(), request);
-    ApplyEvent event;
-    ApplyReport report;
-    while (stream->Read(&event)) {
-      if (event.has_report()) report = event.report();
-    }
-    const grpc::Status status = stream->Finish();
-    EXPECT_TRUE(status.ok()) << status.error_message();
+    const ApplyReport report =
+        ApplyOver(*client, PlanOver(*client).value()).value();
     EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED)
         << report.ShortDebugString();
     return report.apply_id();

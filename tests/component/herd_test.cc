@@ -87,6 +87,13 @@ class HerdTest : public testing::Test {
     flags.token = made.token();
     return flags;
   }
+  // It for that host, which has nothing yet.
+  JoinFlags LineOf(const std::string& name) {
+    JoinFlags flags = Line();
+    flags.name = name;
+    flags.root = NewRoot();
+    return flags;
+  }
   static std::string NewRoot() {
     std::string root = testing::TempDir() + "/herd.XXXXXX";
     EXPECT_NE(mkdtemp(root.data()), nullptr);
@@ -146,9 +153,7 @@ class HerdTest : public testing::Test {
   // Joins at an earlier time of the clock, and returns to the present.
   JoinFlags JoinedBefore(absl::Duration age) {
     clock_.Set(-age);
-    JoinFlags flags = Line();
-    flags.name = "server0";
-    flags.root = NewRoot();
+    const JoinFlags flags = LineOf("server0");
     const absl::Status joined = Join(flags);
     EXPECT_TRUE(joined.ok()) << joined;
     clock_.Set(absl::ZeroDuration());
@@ -242,9 +247,7 @@ TEST_F(HerdTest, JoinThatIsRunAgainChangesNothingAlsoWhileTheDaemonRuns) {
 }
 
 TEST_F(HerdTest, JoinChangesNothingWithoutALineBeforeIt) {
-  JoinFlags flags = Line();
-  flags.name = "server0";
-  flags.root = NewRoot();
+  const JoinFlags flags = LineOf("server0");
   AuditLog of_the_daemon(AuditPathOf(flags), {1 << 20}, "clusterd", &clock_,
                          &log_);
   const absl::Status refused = Join(flags);
@@ -270,9 +273,7 @@ TEST_F(HerdTest, DaemonRenewsACertificatePastHalfOfItsLife) {
 TEST_F(HerdTest, EndedCertificateRenewsAndDoesNothingElse) {
   const JoinFlags joined = JoinedBefore(absl::Hours(24 * 90));
   const TlsFiles files = FilesOf(joined);
-  const TlsPem pem = {TestCertificates::Text(files.ca),
-                      TestCertificates::Text(files.certificate),
-                      TestCertificates::Text(files.key)};
+  const TlsPem pem = TestCertificates::Pem(files);
   const auto channel = grpc::CreateChannel(
       controller_.address(), MakeChannelCredentialsFromPem(pem, "test"));
   for (const CallRole& row : AllCallRoles()) {
@@ -361,9 +362,7 @@ void SendAgain(const std::string& address, const std::string& bytes) {
 TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
   const JoinFlags joined = JoinedBefore(absl::Hours(24 * 90));
   const TlsFiles files = FilesOf(joined);
-  const TlsPem pem = {TestCertificates::Text(files.ca),
-                      TestCertificates::Text(files.certificate),
-                      TestCertificates::Text(files.key)};
+  const TlsPem pem = TestCertificates::Pem(files);
   TcpProxy wire(PortOf(controller_.address()));
   const auto renewed = AskToRenewLate(wire.address(), "test", pem).value();
   // The bytes of the wire, and the message that was in them.
@@ -380,21 +379,15 @@ TEST_F(HerdTest, CapturedLateRenewalIsOfNoUseWithoutTheKey) {
   };
   EXPECT_EQ(replay({pem.ca, pem.certificate, KeyWithPublicHalfOf(pem.key)}),
             grpc::StatusCode::UNAVAILABLE);
-  const auto pem_of = [](const TlsFiles& shown) {
-    return TlsPem{TestCertificates::Text(shown.ca),
-                  TestCertificates::Text(shown.certificate),
-                  TestCertificates::Text(shown.key)};
-  };
-  JoinFlags other = Line();
-  other.name = "server1";
-  other.root = NewRoot();
+  const JoinFlags other = LineOf("server1");
   ASSERT_TRUE(Join(other).ok());
-  EXPECT_EQ(replay(pem_of(FilesOf(other))),
+  EXPECT_EQ(replay(TestCertificates::Pem(FilesOf(other))),
             grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_EQ(replay(pem_of(certificates_.Host("server0"))),
+  EXPECT_EQ(replay(TestCertificates::Pem(certificates_.Host("server0"))),
             grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_EQ(replay(pem_of(certificates_.User("ann", Role::kAdmin))),
-            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(
+      replay(TestCertificates::Pem(certificates_.User("ann", Role::kAdmin))),
+      grpc::StatusCode::PERMISSION_DENIED);
   ListCertificatesResponse list;
   ASSERT_TRUE(Admin()->ListCertificates(NewContext().get(), {}, &list).ok());
   EXPECT_EQ(list.certificates(0).host(), "server0");

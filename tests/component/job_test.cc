@@ -15,7 +15,6 @@
 #include "config/launch/job_spec.h"
 #include "config/spec/spec_loader.h"
 #include "config/words/message.h"
-#include "daemon/process/scheduler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/component/test_certificates.h"
@@ -24,7 +23,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/moved_clock.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -365,6 +364,20 @@ TEST_F(JobTest, RoleHookIsToldWhatFailsAndNoMore) {
   EXPECT_EQ(failing, 0);
 }
 
+TEST_F(JobTest, EveryMistakeIsToldToTheUser) {
+  Start(1);
+  CheckRequest request;
+  *request.mutable_job() = Job("slurm:1.0", 0, 1);
+  request.mutable_job()->set_product("toaster");
+  Report report;
+  EXPECT_THAT(controller_->Check(request, &report).message(),
+              Tells("msg-job-product", "\"toaster\""));
+  request.add_hosts("server0");
+  EXPECT_THAT(controller_->Check(request, &report).message(),
+              Tells("msg-hub-hosts-and-job"));
+  EXPECT_EQ(hosts_[0]->observed(), 0);
+}
+
 TEST_F(JobTest, HostLearnsNothingOfAJobThatItTakesNoPartIn) {
   Start(3);
   const JobSpec job = Job("slurm:1.0", 0, 2);
@@ -505,7 +518,7 @@ TEST_F(JobTest, BrakeLetsAFewHostsBeFailedAndThenAsksForAPerson) {
   const DrainAnswer answer = hosts_[2]->MayFail("syn-backlog\n\x1b[2J");
   EXPECT_FALSE(answer.may());
   EXPECT_THAT(answer.why_not(),
-              SaysRow("msg-hub-drain-brake", Counted(2, "host"), "10 min"));
+              Tells("msg-hub-drain-brake", Counted(2, "host"), "10 min"));
   EXPECT_THAT(answer.why_not(), HasSubstr("a person must look"));
   ASSERT_TRUE(
       controller_->log().WaitFor("it was to be failed for: syn-backlog"));

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "config/identity/grpc_status.h"
 #include "config/identity/root_bundle.h"
 #include "config/words/message.h"
 #include "daemon/agent/drift_watch.h"
@@ -31,7 +30,7 @@
 #include "tests/support/process/held_port.h"
 #include "tests/support/process/moved_clock.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -109,6 +108,13 @@ struct JoinWorld {
     parts.patience = {1, [](absl::Duration) {}, [] { return 0.5; }};
     parts.out = &out;
     return JoinCluster(flags, parts);
+  }
+  // The flags with which that host has joined.
+  JoinFlags Joined(const std::string& name = "server0") {
+    const JoinFlags flags = FlagsFor(Token(), name);
+    const absl::Status joined = Join(flags);
+    EXPECT_TRUE(joined.ok()) << joined;
+    return flags;
   }
   CertificateEntry EntryOf(const std::string& host) {
     ListCertificatesResponse list;
@@ -289,9 +295,7 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   const auto thief = TestAuthority::Create(
       "thief", {-absl::Hours(1), absl::Hours(24 * 36500)});
   const std::string planted = root.certificate_pem() + thief->certificate_pem();
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
-  const TlsFiles files = FilesOf(flags);
+  const TlsFiles files = FilesOf(world.Joined());
   const std::string first = SerialOf(files);
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
@@ -313,16 +317,15 @@ TEST(JoinTest, RootThatATakenControllerPlantsIsTakenByNoHost) {
   ASSERT_TRUE(host.log().WaitFor(RowPattern("bundle-not-signed", 9)))
       << host.log().Lines();
   EXPECT_THAT(HashesIn(files), ElementsAre(HashOf(root)));
-  const JoinFlags fresh = world.FlagsFor(world.Token(), "server1");
-  ASSERT_TRUE(world.Join(fresh).ok());
-  EXPECT_THAT(world.out.str(), SaysRow("bundle-not-signed", 9));
+  const JoinFlags fresh = world.Joined("server1");
+  EXPECT_THAT(world.out.str(), Tells("bundle-not-signed", 9));
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
   world.clock.Set(absl::Hours(24) * 90);
   CapturedLog log;
   const absl::Status late = RenewIfEnded(FilesOf(fresh), fresh.controller,
                                          world.clock.Now(), nullptr, &log);
   ASSERT_TRUE(late.ok()) << late;
-  EXPECT_THAT(log.Lines(), SaysRow("bundle-not-signed", 9));
+  EXPECT_THAT(log.Lines(), Tells("bundle-not-signed", 9));
   EXPECT_THAT(HashesIn(FilesOf(fresh)), ElementsAre(HashOf(root)));
   // A peer that the planted root names is therefore not their controller.
   const TlsPem stranger = thief->Issue({"spiffe://test/controller"});
@@ -338,9 +341,7 @@ TEST(JoinTest, BundleThatAHostCannotTakeIsAskedForOnce) {
   const TestAuthority& root = world.certificates.authority();
   const auto other = TestAuthority::Create("other");
   const std::string both = root.certificate_pem() + other->certificate_pem();
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
-  const TlsFiles files = FilesOf(flags);
+  const TlsFiles files = FilesOf(world.Joined());
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
   world.ChangeCaDir({{"roots.bundle", other->RootBundle("test", "9", both)}});
@@ -398,9 +399,7 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
   Rotation rotation(&world);
   const std::string old_hash = HashOf(rotation.old());
   const std::string new_hash = HashOf(*rotation.next);
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
-  const TlsFiles files = FilesOf(flags);
+  const TlsFiles files = FilesOf(world.Joined());
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
 
@@ -439,8 +438,7 @@ TEST(JoinTest, RootsGoFromOldToNewAndNeverBack) {
 TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
   JoinWorld world;
   Rotation rotation(&world);
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
+  const JoinFlags flags = world.Joined();
   const TlsFiles files = FilesOf(flags);
   // The old certificate still: deploy/certificates.sh cross does the same.
   std::map<std::string, std::string> middle = rotation.new_ca;
@@ -460,8 +458,7 @@ TEST(JoinTest, HostThatWasOffTakesAllBundlesAtItsLateRenewal) {
 TEST(JoinTest, HostThatMissedTheChangeJoinsAgain) {
   JoinWorld world;
   Rotation rotation(&world);
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
+  const JoinFlags flags = world.Joined();
   const TlsFiles files = FilesOf(flags);
   const std::string key = TestCertificates::Text(files.key);
   world.ChangeCaDir(rotation.new_ca, rotation.ControllerBy(*rotation.next));
@@ -506,9 +503,7 @@ TEST(JoinTest, LongestBundlesAndRootsReachAHostThatJoins) {
 
 TEST(JoinTest, RuleComparesTheRootsOfHostsWithTheControllers) {
   JoinWorld world;
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
-  const TlsFiles files = FilesOf(flags);
+  const TlsFiles files = FilesOf(world.Joined());
   JoinedHost host(world.controller.address(), "server0", files);
   ASSERT_TRUE(host.WaitAttached(1)) << host.log().Lines();
   CheckRequest request;
@@ -530,7 +525,7 @@ TEST(JoinTest, RuleComparesTheRootsOfHostsWithTheControllers) {
 // The host's certificate is older than its record; its stream is refused.
 TEST(JoinTest, StreamOfAKeyThatIsNotOnRecordIsRefused) {
   JoinWorld world;
-  ASSERT_TRUE(world.Join(world.FlagsFor(world.Token(), "server0")).ok());
+  world.Joined();
   RawHost by_hand(world.controller.address(),
                   world.certificates.Host("server0"));
   EXPECT_FALSE(by_hand.Attach());
@@ -569,21 +564,19 @@ TEST(JoinTest, LocalUserDoesNotTakeTheNameOfAHostWithACertificateByHand) {
 // Files that were copied from a host that is off, to another machine.
 TEST(JoinTest, CopiedIdentityOfAnotherMachineMayNotAttach) {
   JoinWorld world;
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
+  const JoinFlags flags = world.Joined();
   RawHost thief(world.controller.address(), FilesOf(flags));
   ASSERT_TRUE(thief.Send(RawHost::Hello("another machine")));
   const absl::Status end = thief.End();
   EXPECT_TRUE(absl::IsPermissionDenied(end)) << end;
-  EXPECT_THAT(end, SaysRow("msg-hub-name-bound"));
+  EXPECT_THAT(end.message(), Tells("msg-hub-name-bound"));
   RawHost real(world.controller.address(), FilesOf(flags));
   EXPECT_TRUE(real.Attach());
 }
 
 TEST(JoinTest, HostThatWasOffRenewsLateOnItsOwn) {
   JoinWorld world;
-  const JoinFlags flags = world.FlagsFor(world.Token(), "server0");
-  ASSERT_TRUE(world.Join(flags).ok());
+  const JoinFlags flags = world.Joined();
   const TlsFiles files = FilesOf(flags);
   const std::string first = SerialOf(files);
   EXPECT_TRUE(RenewIfEnded(files, flags.controller, absl::Now()).ok());
@@ -902,8 +895,7 @@ TEST(JoinTest, ViewerThatDoesNotReadDoesNotStopOthers) {
       world.TrustAs("spiffe://test/user/eve")
           ->ListCertificates(NewContext().get(), {}, &list);
   EXPECT_EQ(own.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(own.error_message(),
-              SaysRow("msg-hub-too-many-calls-of-user", 4));
+  EXPECT_THAT(own.error_message(), Tells("msg-hub-too-many-calls-of-user", 4));
   const grpc::Status other =
       world.TrustAs("spiffe://test/user/bob")
           ->ListCertificates(NewContext().get(), {}, &list);
@@ -927,13 +919,13 @@ TEST(JoinTest, EndsOfTheControllersOwnCertificatesAreTold) {
               Not(Contains(HasSubstr("spiffe://test/controller"))));
   world.clock.Set(absl::Hours(24) * 275);
   ASSERT_TRUE(world.controller.Check({}, &report).ok());
-  EXPECT_THAT(report.notes(), Contains(SaysRow("msg-trust-certificate-ended",
-                                               "spiffe://test/controller", kAny,
-                                               kAny, kAny, kAny, kAny)));
+  EXPECT_THAT(report.notes(), Contains(Tells("msg-trust-certificate-ended",
+                                             "spiffe://test/controller", kAny,
+                                             kAny, kAny, kAny, kAny)));
   EXPECT_THAT(report.notes(),
-              Contains(SaysRow("msg-trust-certificate-ends", kAny,
-                               absl::StrCat(kAny, "intermediate.crt"), kAny,
-                               kAny, Worded("noticed-after-a-restart"))));
+              Contains(Tells("msg-trust-certificate-ends", kAny,
+                             absl::StrCat(kAny, "intermediate.crt"), kAny, kAny,
+                             Worded("noticed-after-a-restart"))));
 }
 
 // A port that does not ask for a certificate only serves joining.

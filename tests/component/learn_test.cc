@@ -18,7 +18,7 @@
 #include "tests/component/test_host.h"
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -91,7 +91,7 @@ TEST_F(LearnTest, OtherCallsSayThatItLearnsAndWhatIsNext) {
   Report report;
   const absl::Status check = controller_.Check({}, &report);
   EXPECT_EQ(check.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(check, SaysRow("msg-hub-no-spec-yet"));
+  EXPECT_THAT(check.message(), Tells("msg-hub-no-spec-yet"));
   GetSpecResponse spec;
   EXPECT_EQ(
       controller_.Client()->GetSpec(NewContext().get(), {}, &spec).error_code(),

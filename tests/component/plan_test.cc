@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "config/identity/grpc_status.h"
 #include "config/plan/make_plan.h"
 #include "config/words/message.h"
 #include "daemon/process/scheduler.h"
@@ -14,50 +13,28 @@
 #include "tests/component/scripted_host.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
-#include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::HasSubstr;
 
-ScriptedHost::Options HostOptions(TestCertificates* certificates,
-                                  TestController* controller, int server) {
-  const auto spec = controller->spec().spec();
-  ScriptedHost::Options options;
-  options.controller = controller->address();
-  options.tls = certificates->Host(spec->servers(server).host());
-  options.facts = MakeHealthyHost(*spec, spec->servers(server));
-  return options;
-}
-
-absl::Status Plan(TestController* controller, const PlanRequest& request,
-                  ClusterPlan* plan, std::vector<CheckProgress>* progress) {
-  const auto client = controller->Client(Role::kOperator);
-  const auto context = NewContext();
-  const auto stream = client->Plan(context.get(), request);
-  PlanEvent event;
-  while (stream->Read(&event)) {
-    if (event.has_progress()) progress->push_back(event.progress());
-    if (event.has_plan()) *plan = event.plan();
-  }
-  return ToAbslStatus(stream->Finish());
+absl::StatusOr<ClusterPlan> Plan(
+    TestController& controller, const PlanRequest& request = {},
+    std::vector<CheckProgress>* progress = nullptr) {
+  return PlanOver(*controller.Client(Role::kOperator), request, progress);
 }
 
 TEST(PlanTest, StepsComeFromFactsAndHostsThatAreNotThereAreBlocked) {
   RunningController controller(3);
-  ScriptedHost::Options wrong =
-      HostOptions(&controller.certificates, &controller, 0);
-  wrong.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
-  ScriptedHost host0(wrong);
-  ScriptedHost host1(HostOptions(&controller.certificates, &controller, 1));
+  ScriptedHost host0(LowSomaxconnHost(controller, controller.certificates, 0));
+  ScriptedHost host1(HealthyHost(controller, controller.certificates, 1));
 
-  ClusterPlan plan;
   std::vector<CheckProgress> progress;
-  ASSERT_TRUE(Plan(&controller, PlanRequest(), &plan, &progress).ok());
+  const ClusterPlan plan = Plan(controller, {}, &progress).value();
 
   ASSERT_EQ(plan.hosts_size(), 3) << plan.DebugString();
   ASSERT_EQ(plan.hosts(0).steps_size(), 1) << plan.hosts(0).DebugString();
@@ -94,31 +71,12 @@ class LimitedHistoryTest : public testing::Test {
     controller_ = std::make_unique<TestController>(
         &certificates_, 1, &scheduler_, ControllerServerOptions(), limits);
     controller_->Start();
-    ScriptedHost::Options wrong =
-        HostOptions(&certificates_, controller_.get(), 0);
-    wrong.facts.mutable_kernel()->mutable_somaxconn()->set_value(128);
-    host_ = std::make_unique<ScriptedHost>(wrong);
+    host_ = std::make_unique<ScriptedHost>(
+        LowSomaxconnHost(*controller_, certificates_, 0));
   }
-  ClusterPlan MakePlan() {
-    ClusterPlan plan;
-    std::vector<CheckProgress> progress;
-    const absl::Status made =
-        Plan(controller_.get(), PlanRequest(), &plan, &progress);
-    EXPECT_TRUE(made.ok()) << made;
-    return plan;
-  }
+  ClusterPlan MakePlan() { return Plan(*controller_).value(); }
   absl::Status Apply(const ClusterPlan& plan) {
-    const auto client = controller_->ClientAs(certificates_.Issue(
-        "alice", {"spiffe://test/user/alice/role/operator"}));
-    ApplyPlanRequest request;
-    request.set_plan_id(plan.plan_id());
-    request.set_digest(plan.digest());
-    const auto context = NewContext();
-    const auto stream = client->ApplyPlan(context.get(), request);
-    ApplyEvent event;
-    while (stream->Read(&event)) {
-    }
-    return ToAbslStatus(stream->Finish());
+    return ApplyOver(*controller_->Client(Role::kOperator), plan).status();
   }
 
   TestCertificates certificates_;
@@ -151,7 +109,7 @@ TEST_F(LimitedHistoryTest, PlanThatHasMadeRoomForOthersIsNotApplied) {
   MakePlan();
   const absl::Status refused = Apply(older);
   EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
-  EXPECT_THAT(refused, SaysRow("msg-change-plan-not-kept"));
+  EXPECT_THAT(refused.message(), Tells("msg-change-plan-not-kept"));
   EXPECT_TRUE(host_->tasks().empty());
 }
 
@@ -160,13 +118,11 @@ TEST(PlanTest, StepsThatNoPlanHasAreRefusedWithTheNearest) {
   PlanRequest request;
   request.add_only("sysctl");
   request.add_only("gatewya");
-  ClusterPlan plan;
-  std::vector<CheckProgress> progress;
-  const absl::Status refused = Plan(&controller, request, &plan, &progress);
+  const absl::Status refused = Plan(controller, request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(refused, SaysRow("did-you-mean", "gateway"));
+  EXPECT_THAT(refused.message(), Tells("did-you-mean", "gateway"));
   request.mutable_only()->RemoveLast();
-  ASSERT_TRUE(Plan(&controller, request, &plan, &progress).ok());
+  const ClusterPlan plan = Plan(controller, request).value();
   EXPECT_THAT(plan.only(), testing::ElementsAre("sysctl"));
   EXPECT_TRUE(VerifyPlan(plan).ok()) << VerifyPlan(plan);
 }
@@ -175,11 +131,9 @@ TEST(PlanTest, NetworkNamespaceThatIsNoneIsRefusedBeforeAnyHostIsAsked) {
   RunningController controller(1);
   PlanRequest request;
   request.mutable_network_namespace()->set_container("--help");
-  ClusterPlan plan;
-  std::vector<CheckProgress> progress;
-  absl::Status status = Plan(&controller, request, &plan, &progress);
+  absl::Status status = Plan(controller, request).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(status, SaysRow("value-netns-container", "--help"));
+  EXPECT_THAT(status.message(), Tells("value-netns-container", "--help"));
   CheckRequest check;
   check.mutable_network_namespace()->set_path("/proc/1/../../etc");
   Report report;
@@ -210,8 +164,8 @@ TEST(PlanTest, ClientsThatDoNotReadHoldOnlySoMuchOfTheHistory) {
       client->GetHistory(NewContext().get(), request, &record);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(),
-              SaysRow("msg-hub-too-many-calls-of-user", 4,
-                      Worded("hub-calls-records"), "tester"));
+              Tells("msg-hub-too-many-calls-of-user", 4,
+                    Worded("hub-calls-records"), "tester"));
   readings.clear();
   // The controller notices it in its own time.
   EXPECT_TRUE(WaitUntil([&] {

@@ -9,7 +9,6 @@
 #include "config/identity/tls_credentials.h"
 #include "daemon/controller/hosts/agent_hub_service.h"
 #include "daemon/controller/hosts/fact_limits.h"
-#include "daemon/process/scheduler.h"
 #include "daemon/process/write_time.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
@@ -21,7 +20,7 @@
 #include "tests/component/test_host.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -29,25 +28,15 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Ending {
-  absl::StatusCode code;
-  std::string message;
-};
-
-Ending EndOf(RawHost& host) {
-  const absl::Status status = host.End();
-  return {status.code(), std::string(status.message())};
-}
-
 TEST(ProtocolTest, HostThatSaysNothingIsCutOff) {
   ManualController controller(1);
   const int before = controller.scheduler.pending();
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(controller.scheduler.WaitForPending(before + 1));
   controller.scheduler.Advance(absl::Seconds(10));
-  const Ending end = EndOf(host);
-  EXPECT_EQ(end.code, absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(end.message, HasSubstr("no hello in 10s"));
+  const absl::Status end = host.End();
+  EXPECT_EQ(end.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(end, HasText("no hello in 10s"));
 }
 
 TEST(ProtocolTest, FirstMessageMustBeTheHello) {
@@ -56,9 +45,9 @@ TEST(ProtocolTest, FirstMessageMustBeTheHello) {
   AgentMessage result;
   result.mutable_result()->set_task_id(1);
   ASSERT_TRUE(host.Send(result));
-  const Ending end = EndOf(host);
-  EXPECT_EQ(end.code, absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end.message, HasSubstr("first message was not a hello"));
+  const absl::Status end = host.End();
+  EXPECT_EQ(end.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(end, HasText("first message was not a hello"));
   EXPECT_FALSE(controller.Entry("server0").attached());
 }
 
@@ -67,7 +56,7 @@ TEST(ProtocolTest, SecondHelloEndsTheStream) {
   RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   ASSERT_TRUE(host.Send(RawHost::Hello()));
-  EXPECT_EQ(EndOf(host).code, absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(host.End().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(ProtocolTest, UnknownProtocolVersionIsRefused) {
@@ -76,9 +65,9 @@ TEST(ProtocolTest, UnknownProtocolVersionIsRefused) {
   AgentMessage hello = RawHost::Hello();
   hello.mutable_hello()->set_protocol_version(99);
   ASSERT_TRUE(host.Send(hello));
-  const Ending end = EndOf(host);
-  EXPECT_EQ(end.code, absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(end.message, HasSubstr("protocol version 99, expected 2"));
+  const absl::Status end = host.End();
+  EXPECT_EQ(end.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(end, HasText("protocol version 99, expected 2"));
 }
 
 TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {
@@ -89,7 +78,7 @@ TEST(ProtocolTest, MessageOverTheLimitEndsTheStream) {
   huge.mutable_result()->set_unsupported(
       std::string(kMaxHostMessageBytes + 1, 'a'));
   host.Send(huge);
-  EXPECT_EQ(EndOf(host).code, absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(host.End().code(), absl::StatusCode::kResourceExhausted);
   ASSERT_TRUE(controller.log().WaitFor("host server0: detached"));
 }
 
@@ -108,7 +97,7 @@ TEST(ProtocolTest, RequestOverTheLimitIsRefusedBeforeItIsParsed) {
   hello.mutable_hello()->set_clusterd_version(
       std::string(kMaxMessageBytes + 1, 'a'));
   host.Send(hello);
-  EXPECT_EQ(EndOf(host).code, absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(host.End().code(), absl::StatusCode::kResourceExhausted);
   // The names of a large cluster are within it.
   CheckRequest check;
   for (int i = 0; i < 10000; ++i) {
@@ -141,16 +130,14 @@ TEST(ProtocolTest, HeadersOverTheLimitAreRefusedAndCostNobodyElse) {
 }
 
 TEST(ProtocolTest, FloodOfConnectionsIsCutOffAndCostsNoHost) {
-  TestCertificates certificates;
-  ThreadScheduler scheduler;
   ControllerServerOptions options;
   options.wire_memory_bytes = 2 << 20;
-  TestController controller(&certificates, 1, &scheduler, options);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  RunningController controller(1, options);
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   const auto credentials =
-      MakeChannelCredentials(certificates.User("eve"), "test").value();
+      MakeChannelCredentials(controller.certificates.User("eve"), "test")
+          .value();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   std::vector<std::shared_ptr<grpc::Channel>> flood;
@@ -190,9 +177,9 @@ TEST(ProtocolTest, FloodOfAnswersToNothingEndsTheStream) {
   result.mutable_result()->mutable_facts();
   for (int i = 0; i < 200 && host.Send(result); ++i) {
   }
-  const Ending end = EndOf(host);
-  EXPECT_EQ(end.code, absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(end.message, HasSubstr("answers to unknown tasks"));
+  const absl::Status end = host.End();
+  EXPECT_EQ(end.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(end, HasText("answers to unknown tasks"));
 }
 
 TEST(ProtocolTest, BrokenHostLeavesOthersAlone) {
@@ -212,11 +199,8 @@ AgentMessage DrainQuestionOf(uint64_t id) {
 }
 
 TEST(ProtocolTest, HostThatAsksAndDoesNotReadIsCutOff) {
-  TestCertificates certificates;
-  ManualScheduler scheduler;  // It is not cut off for being slow.
-  TestController controller(&certificates, 1, &scheduler);
-  controller.Start();
-  RawHost host(controller.address(), certificates.Host("server0"));
+  ManualController controller(1);  // It is not cut off for being slow.
+  RawHost host(controller.address(), controller.certificates.Host("server0"));
   ASSERT_TRUE(host.Attach());
   for (uint64_t i = 0; i < 16'000 && host.Send(DrainQuestionOf(i)); ++i) {
   }
@@ -262,9 +246,9 @@ TEST(ProtocolTest, FloodOfWhatNobodyAskedForEndsTheStream) {
   progress.mutable_progress()->set_task_id(12345);
   for (int i = 0; i < 2 * kMaxUnaskedAtOnce && host.Send(progress); ++i) {
   }
-  const Ending end = EndOf(host);
-  EXPECT_EQ(end.code, absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(end.message, SaysRow("msg-hub-too-many-messages", 16384, 64));
+  const absl::Status end = host.End();
+  EXPECT_EQ(end.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(end.message(), Tells("msg-hub-too-many-messages", 16384, 64));
 }
 
 }  // namespace

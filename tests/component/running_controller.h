@@ -3,7 +3,9 @@
 #define TESTS_COMPONENT_RUNNING_CONTROLLER_H_
 
 #include <string>
+#include <utility>
 
+#include "gtest/gtest.h"
 #include "tests/component/test_certificates.h"
 #include "tests/component/test_controller.h"
 #include "tests/component/test_host.h"
@@ -20,8 +22,10 @@ template <typename Clock>
 class OwningController : public CertificatesAndClock<Clock>,
                          public TestController {
  public:
-  explicit OwningController(int servers)
-      : TestController(&this->certificates, servers, &this->scheduler) {
+  explicit OwningController(int servers,
+                            const ControllerServerOptions& options = {})
+      : TestController(&this->certificates, servers, &this->scheduler,
+                       options) {
     Start();
   }
 
@@ -38,6 +42,25 @@ class OwningController : public CertificatesAndClock<Clock>,
 using RunningController = OwningController<ThreadScheduler>;
 // The test moves its clock.
 using ManualController = OwningController<ManualScheduler>;
+
+// A host with a good certificate that has attached and answers with `facts`.
+class AttachedHost {
+ public:
+  template <typename Clock>
+  AttachedHost(OwningController<Clock>& controller, const std::string& name,
+               HostFacts facts = HostFacts())
+      : observer_(std::move(facts)),
+        host_(controller.HostAt(name), &observer_) {
+    EXPECT_TRUE(host_.WaitAttached());
+  }
+
+  MemoryObserver& observer() { return observer_; }
+  TestHost* operator->() { return &host_; }
+
+ private:
+  MemoryObserver observer_;
+  TestHost host_;
+};
 
 }  // namespace clusterd
 

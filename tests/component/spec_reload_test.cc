@@ -19,7 +19,7 @@
 #include "tests/sim/facts/healthy_facts.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -156,8 +156,9 @@ TEST(SpecReloadTest, RuleOfAScheduleThatDoesNotExistIsRefusedAtItsPlace) {
       << "schedule:\n  - name: a\n    every: 1m\n    only: lnk\n";
   const absl::Status refused = controller.spec().Reload();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(refused, SaysRow("msg-spec-no-such-rule", "schedule[0].only",
-                               "\"lnk\"", Worded("did-you-mean", "link")));
+  EXPECT_THAT(refused.message(),
+              Tells("msg-spec-no-such-rule", "schedule[0].only", "\"lnk\"",
+                    Worded("did-you-mean", "link")));
 }
 
 }  // namespace

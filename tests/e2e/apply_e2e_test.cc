@@ -16,7 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/change_cluster.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
 namespace clusterd {
@@ -164,9 +164,9 @@ TEST(VetoTest, HostThatAllowsLessStopsTheLaterWaves) {
   EXPECT_EQ(outcome.Host("server1").outcome(), ApplyResult::REFUSED);
   EXPECT_THAT(outcome.Host("server1").error(),
               AllOf(HasSubstr("does not allow sysctl"),
-                    SaysRow("plan-say-allows", "observe, device-address"),
-                    SaysRow("plan-say-allow-put", kWholeLine,
-                            cluster.folder() + "/server1.yaml"),
+                    Tells("plan-say-allows", "observe, device-address"),
+                    Tells("plan-say-allow-put", kWholeLine,
+                          cluster.folder() + "/server1.yaml"),
                     Not(HasSubstr("not allow device"))));
   EXPECT_EQ(outcome.Host("server2").outcome(), ApplyResult::NOT_STARTED);
   EXPECT_THAT(outcome.Host("server2").error(), HasSubstr("earlier wave"));
@@ -207,11 +207,11 @@ TEST(VetoTest, PlanLeavesOutWhatAHostDoesNotAllowAndSaysWhatToWrite) {
            plan.standard_output, absl::ByAnyChar(" \n"), absl::SkipEmpty())) {
     absl::StrAppend(&text, word, " ");
   }
-  EXPECT_THAT(
-      text, AllOf(HasSubstr("blocked net.core.somaxconn: 4096 -> 65535"),
-                  SaysRow("plan-say-not-allowed", "sysctl",
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("blocked net.core.somaxconn: 4096 -> 65535"),
+                    Tells("plan-say-not-allowed", "sysctl",
                           Worded("plan-say-allows", "observe, device-address")),
-                  SaysRow("plan-say-allow-put", kWholeLine, path)));
+                    Tells("plan-say-allow-put", kWholeLine, path)));
   const ChangeOutcome outcome = cluster.Apply({"--wave", "1"});
   EXPECT_EQ(outcome.process.exit_status, 0) << outcome.process.standard_output;
   EXPECT_EQ(outcome.report.outcome(), ApplyReport::SUCCEEDED);
@@ -243,8 +243,7 @@ TEST(LeavingClientTest, LeavesTheRunToTheController) {
   // If it is cancelled before its host begins, nothing is left to test.
   ASSERT_TRUE(cluster.WaitForJournal("server0", id, 2));
   apply->Signal(SIGINT);
-  const absl::Status told = apply->WaitForError("cancelled by admin");
-  EXPECT_TRUE(told.ok()) << told;
+  apply->ExpectError("cancelled by admin");
   apply->Signal(SIGINT);
   const ChangeOutcome left = FinishChange(apply.get());
   EXPECT_EQ(left.process.exit_status, 2);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,8 +16,8 @@
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
 #include "tests/sim/private_root.h"
-#include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -204,13 +203,13 @@ TEST(OptionalToolTest, AHostWithoutNpuSmiAndCannPassesAndIsNoted) {
         << rule.ShortDebugString();
     if (rule.rule() == "device-health") {
       EXPECT_THAT(rule.summary(),
-                  SaysRow("not-reported-by", absl::StrCat(kAny, "health"),
-                          Counted(8, "device")));
+                  Tells("not-reported-by", absl::StrCat(kAny, "health"),
+                        Counted(8, "device")));
     }
     if (rule.rule() == "version-uniform") {
       EXPECT_THAT(rule.summary(),
-                  SaysRow("not-compared-on", absl::StrCat(kAny, "CANN"),
-                          Counted(1, "host")));
+                  Tells("not-compared-on", absl::StrCat(kAny, "CANN"),
+                        Counted(1, "host")));
     }
   }
 }
@@ -275,8 +274,7 @@ TEST(WrongCertificateTest, NeverAttaches) {
        both, "--cert", strangers.Certificates() + "/server1.crt", "--key",
        strangers.Certificates() + "/server1.key", "--root",
        cluster.Root("server1"), "--socket", cluster.Socket("server1")});
-  const absl::Status refused = impostor.WaitForError("not attached to");
-  EXPECT_TRUE(refused.ok()) << refused;
+  impostor.ExpectError("not attached to");
   const CheckOutcome outcome = cluster.Check();
   EXPECT_EQ(outcome.process.exit_status, 2);
   EXPECT_TRUE(Names(outcome.report, "host-identity", "server1", -1));
@@ -285,8 +283,7 @@ TEST(WrongCertificateTest, NeverAttaches) {
 TEST(AbsentControllerTest, IsNoVerdict) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   cluster.StartController();
-  cluster.controller().Signal(SIGTERM);
-  EXPECT_EQ(cluster.controller().Wait().exit_status, 0);
+  EXPECT_EQ(cluster.controller().EndBy(SIGTERM).exit_status, 0);
   const ProcessResult result = cluster.RunClusterctl({"check"});
   EXPECT_EQ(result.exit_status, 2) << result.standard_error;
   EXPECT_THAT(result.standard_error, HasSubstr("127.0.0.1"));
@@ -298,26 +295,20 @@ TEST(SpecReloadTest, KeepsTheOldSpecWhenTheNewOneIsBad) {
   const std::string path = cluster.folder() + "/cluster.yaml";
   std::ofstream(path) << "version: 1\nname: demo\nproduct: atlas-trainin\n";
   cluster.controller().Signal(SIGHUP);
-  const absl::Status refused = cluster.controller().WaitForError("refused");
-  EXPECT_TRUE(refused.ok()) << refused;
-  const absl::Status mistake =
-      cluster.controller().WaitForError("cluster.yaml:3:");
-  EXPECT_TRUE(mistake.ok()) << mistake;
+  cluster.controller().ExpectError("refused");
+  cluster.controller().ExpectError("cluster.yaml:3:");
   EXPECT_EQ(cluster.Check().process.exit_status, 0);
   std::ofstream(path) << DemoSpec(3);
   cluster.controller().Signal(SIGHUP);
-  const absl::Status taken = cluster.controller().WaitForError("read again");
-  EXPECT_TRUE(taken.ok()) << taken;
+  cluster.controller().ExpectError("read again");
   EXPECT_EQ(cluster.Check().report.hosts_size(), 3);
 }
 
 TEST(TerminateTest, EndsEveryProgramWithStatusZero) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   cluster.StartAll();
-  cluster.host("server0").Signal(SIGTERM);
-  EXPECT_EQ(cluster.host("server0").Wait().exit_status, 0);
-  cluster.controller().Signal(SIGTERM);
-  EXPECT_EQ(cluster.controller().Wait().exit_status, 0);
+  EXPECT_EQ(cluster.host("server0").EndBy(SIGTERM).exit_status, 0);
+  EXPECT_EQ(cluster.controller().EndBy(SIGTERM).exit_status, 0);
 }
 
 TEST(OnceTest, PrintsFactsAndFindingsWithoutAController) {
@@ -337,8 +328,7 @@ TEST(OnceTest, PrintsFactsAndFindingsWithoutAController) {
 
 // hccn.conf of a server of the cluster.
 std::string ConfOf(const DemoCluster& cluster, const std::string& host) {
-  std::ifstream file(cluster.Root(host) + "/etc/hccn.conf");
-  return {std::istreambuf_iterator<char>(file), {}};
+  return TextOfFile(cluster.Root(host) + "/etc/hccn.conf");
 }
 
 // The switch of this device was never set; the tool reports its value, and a
@@ -368,7 +358,7 @@ TEST(RecordTest, WritesRunsThatReplayAgainstTheSameTool) {
                     cluster.Root("server0"), " | ",
                     Runfile("client/clusterctl"), " anonymise ", file)});
   EXPECT_EQ(recorded.exit_status, 0) << recorded.standard_error;
-  EXPECT_THAT(recorded.standard_output, SaysRow("ctl-anonymised"));
+  EXPECT_THAT(recorded.standard_output, Tells("ctl-anonymised"));
   const ProcessResult replayed =
       RunProgram({Runfile("tests/sim/replay"), "--tool",
                   Runfile("tests/sim/hccn_tool"), file});
@@ -380,8 +370,7 @@ TEST(RecordTest, WritesRunsThatReplayAgainstTheSameTool) {
 TEST(LocalSocketTest, AnswersWithoutTheController) {
   DemoCluster cluster(DemoSpec(2), kTwoHosts);
   cluster.StartAll();
-  cluster.controller().Signal(SIGKILL);
-  cluster.controller().Wait();
+  cluster.controller().EndBy(SIGKILL);
   const ProcessResult result =
       RunProgram({Runfile("client/clusterctl"), "check", "--local", "--socket",
                   cluster.Socket("server0"), "-o", "json"});

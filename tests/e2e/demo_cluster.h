@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "google/protobuf/util/json_util.h"
+#include "gtest/gtest.h"
 #include "proto/finding.pb.h"
 #include "tests/e2e/process.h"
 
@@ -89,6 +91,17 @@ class DemoCluster {
   std::map<std::string, std::vector<std::string>> launchers_;
   std::map<std::string, std::unique_ptr<Process>> daemons_;
 };
+
+// The message that a program has printed as JSON; fails the test if it has not.
+template <typename Message>
+Message FromJson(const ProcessResult& result) {
+  Message message;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(
+      result.standard_output, &message);
+  EXPECT_TRUE(parsed.ok()) << parsed.ToString() << "\n"
+                           << result.standard_output << result.standard_error;
+  return message;
+}
 
 // Path of a program or file of this workspace inside the test's runfiles.
 std::string Runfile(const std::string& path);

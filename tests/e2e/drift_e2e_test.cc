@@ -1,5 +1,5 @@
 // A user changes an applied value afterwards, with the real programs: it is
-// shown with both values, and left alone.
+// shown with both values, and restored only if the spec says so.
 #include <signal.h>
 
 #include <string>
@@ -20,20 +20,27 @@ using ::testing::HasSubstr;
 
 constexpr char kSomaxconn[] = "/proc/sys/net/core/somaxconn";
 
+std::string Somaxconn(const ChangeCluster& cluster, const std::string& host) {
+  return TextOfFile(cluster.Root(host) + kSomaxconn);
+}
+
 // Two servers, applied; then a value of server1 moves while its clusterd is
-// away.
-TEST(DriftTest, IsShownByHostsAndCheckWithBothValues) {
-  ChangeCluster cluster(2);
+// away. The id of the apply.
+std::string ApplyAndMove(ChangeCluster& cluster) {
   cluster.Break("server0", {"host:somaxconn=4096"});
   cluster.Break("server1", {"host:somaxconn=4096"});
   cluster.StartAllAndPlan();
   const ChangeOutcome applied = cluster.Apply();
-  ASSERT_EQ(applied.process.exit_status, 0) << applied.process.standard_error;
-  const std::string id = applied.report.apply_id();
-  cluster.host("server1").Signal(SIGTERM);
-  ASSERT_EQ(cluster.host("server1").Wait().exit_status, 0);
+  EXPECT_EQ(applied.process.exit_status, 0) << applied.process.standard_error;
+  EXPECT_EQ(cluster.host("server1").EndBy(SIGTERM).exit_status, 0);
   cluster.Break("server1", {"host:somaxconn=1024"});
   cluster.StartHost("server1");
+  return applied.report.apply_id();
+}
+
+TEST(DriftTest, IsShownByHostsAndCheckWithBothValues) {
+  ChangeCluster cluster(2);
+  const std::string id = ApplyAndMove(cluster);
   ASSERT_TRUE(WaitUntil([&] {
     return cluster.Entry("server1").drift().value().drifts_size() == 1;
   }));
@@ -57,7 +64,7 @@ TEST(DriftTest, IsShownByHostsAndCheckWithBothValues) {
   EXPECT_THAT(findings[0].fix(),
               HasSubstr(absl::StrCat("clusterctl rollback ", id)));
   // Never automatically, unless the spec says so.
-  EXPECT_EQ(TextOfFile(cluster.Root("server1") + kSomaxconn), "1024\n");
+  EXPECT_EQ(Somaxconn(cluster, "server1"), "1024\n");
 
   // A rollback would also undo that user's change.
   const ChangeOutcome back = cluster.RollBack(id);
@@ -67,8 +74,38 @@ TEST(DriftTest, IsShownByHostsAndCheckWithBothValues) {
   EXPECT_THAT(back.Host("server1").error(),
               AllOf(HasSubstr("net.core.somaxconn"), HasSubstr("65535"),
                     HasSubstr("1024")));
-  EXPECT_EQ(TextOfFile(cluster.Root("server0") + kSomaxconn), "4096\n");
-  EXPECT_EQ(TextOfFile(cluster.Root("server1") + kSomaxconn), "1024\n");
+  EXPECT_EQ(Somaxconn(cluster, "server0"), "4096\n");
+  EXPECT_EQ(Somaxconn(cluster, "server1"), "1024\n");
+}
+
+TEST(DriftTest, IsPutBackByItselfWhereTheSpecSaysSo) {
+  ChangeCluster cluster(2, ChangeSpec(2) + "enforce: {sysctl: true}\n");
+  const std::string id = ApplyAndMove(cluster);
+  std::string enforced;
+  ASSERT_TRUE(WaitUntil([&] {
+    for (const HistoryEntry& entry : cluster.History()) {
+      if (entry.actor() == "spiffe://demo/controller" &&
+          entry.kind() == HISTORY_APPLY && entry.outcome() == "succeeded") {
+        enforced = entry.id();
+      }
+    }
+    return !enforced.empty();
+  }));
+  EXPECT_EQ(Somaxconn(cluster, "server1"), "65535\n");
+  EXPECT_TRUE(cluster.Show(enforced).enforced());
+  EXPECT_THAT(
+      cluster.ShowText(enforced),
+      AllOf(HasSubstr("by clusterd-controller"), HasSubstr("(enforce")));
+  EXPECT_TRUE(WaitUntil([&] {
+    const DriftFact drift = cluster.Entry("server1").drift();
+    return drift.has_value() && drift.value().drifts().empty();
+  }));
+  EXPECT_EQ(StateOf(cluster.Check().report, "drift"), PASS);
+
+  // An enforced change ends with the apply that it held up.
+  EXPECT_EQ(cluster.RollBack(id).process.exit_status, 0);
+  EXPECT_EQ(Somaxconn(cluster, "server1"), "4096\n");
+  EXPECT_EQ(StateOf(cluster.Check().report, "drift"), PASS);
 }
 
 }  // namespace

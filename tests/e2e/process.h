@@ -36,19 +36,25 @@ class Process {
   pid_t pid() const { return pid_; }
 
   // Waits until standard error has held `text` since the last call that found
-  // its text. DeadlineExceeded after `limit`, Unavailable if the stream ends
-  // before; both messages hold its whole output.
-  absl::Status WaitForError(const std::string& text,
-                            absl::Duration limit = kPatience);
-  // The same; `rest` is the text between `text` and the end of its line.
+  // its text; fails the test, with all that was said, if it never does.
+  void ExpectError(const std::string& text, absl::Duration limit = kPatience);
+  // The same without a failure: DeadlineExceeded after `limit`, Unavailable if
+  // the stream ends before; both messages hold its whole output. `rest` is the
+  // text between `text` and the end of its line.
   absl::Status WaitForErrorLine(const std::string& text, std::string* rest,
                                 absl::Duration limit = kPatience);
 
   void Signal(int signal);
   // Waits for the end, reading both streams. Kills it after `limit`.
   ProcessResult Wait(absl::Duration limit = kPatience);
+  // The end that this signal brings about.
+  ProcessResult EndBy(int signal) {
+    Signal(signal);
+    return Wait();
+  }
 
  private:
+  absl::Status WaitForError(const std::string& text, absl::Duration limit);
   // Reads available data; false at the end of both streams or after `until`.
   bool Pump(absl::Time until);
 

@@ -1,7 +1,5 @@
 // A super pod with the real programs: its rank table uses the places that the
 // chips report, and a wrong place is found.
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/e2e/demo_cluster.h"
+#include "tests/support/wait/test_file.h"
 
 namespace clusterd {
 namespace {
@@ -39,9 +38,7 @@ TEST(SuperPodTest, HasARankTableOfItsOwnNumbersAndChecksThem) {
   const ProcessResult written = cluster.RunClusterctl(generate);
   ASSERT_EQ(written.exit_status, 0)
       << written.standard_output << written.standard_error;
-  std::ifstream file(path);
-  const auto table =
-      ParseRankTable(std::string(std::istreambuf_iterator<char>(file), {}));
+  const auto table = ParseRankTable(TextOfFile(path));
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->version, "1.2");
   ASSERT_EQ(table->super_pods.size(), 1u);

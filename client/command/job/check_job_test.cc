@@ -207,7 +207,7 @@ TEST(CheckJobTest, NamesTheByteOfARankTableThatIsNotUtf8) {
     EXPECT_THAT(RunProgram(With(named, {"--method", "torchrum"}),
                            WorldWith(JobReport(""))),
                 Ends(3, Err(HasSubstr("gbk.json: line 2: byte 6")),
-                     Err(HasWords("did-you-mean", "torchrun"))));
+                     Err(Tells("did-you-mean", "torchrun"))));
   }
 }
 

@@ -97,7 +97,7 @@ TEST(GenerateRankTableTest, LeavesAnotherFileAloneAndTakesTheSameForDone) {
 
   TestFile("table.json", "{}");
   EXPECT_THAT(RunTable(world, {"-o", path}),
-              Ends(3, Err(HasWords("msg-job-other-content", path))));
+              Ends(3, Err(Tells("msg-job-other-content", path))));
   EXPECT_EQ(FileContent(path), "{}");
   EXPECT_EQ(RunTable(world, {"-o", path, "--overwrite"}).status, 0);
   EXPECT_EQ(FileContent(path), written);
@@ -182,10 +182,10 @@ TEST(GenerateTest, NamesWhatTheCommandCanChangeAboutTheRulesThatFailed) {
   }
   EXPECT_THAT(RunLaunch(world),
               Ends(1,
-                   Err(HasWords("job-say-change-here", "rendezvous",
-                                "--master-port, or master_addr")),
-                   Err(HasWords("job-say-change-here", "job-size",
-                                "--nodes, --devices, or nodes")),
+                   Err(Tells("job-say-change-here", "rendezvous",
+                             "--master-port, or master_addr")),
+                   Err(Tells("job-say-change-here", "job-size",
+                             "--nodes, --devices, or nodes")),
                    Err(HasSubstr("--skip rendezvous,job-size\n"))));
   // `generate ranktable` has no such option.
   EXPECT_THAT(RunTable(world).err, AllOf(HasSubstr("master_addr, master_port"),
@@ -240,11 +240,10 @@ TEST(GenerateTest, NotesTheWaivedFailuresThatTheJobMeets) {
        {RunTable(world), RunLaunch(world, {"--node", "server0"})}) {
     EXPECT_EQ(output.status, 0);
     EXPECT_NE(output.out, "");
-    EXPECT_THAT(output.err,
-                AllOf(HasWords("note", Worded("job-say-waived", "link",
-                                              "server1 device 3",
-                                              "DOWN; waived by ann")),
-                      Not(HasSubstr("optics"))));
+    EXPECT_THAT(output.err, AllOf(Tells("note", Worded("job-say-waived", "link",
+                                                       "server1 device 3",
+                                                       "DOWN; waived by ann")),
+                                  Not(HasSubstr("optics"))));
   }
 }
 
@@ -298,7 +297,7 @@ TEST(GenerateLaunchTest, PrintsAllServersOrOne) {
   EXPECT_THAT(RunLaunch(world, {"--node", "server1"}),
               Ends(0, Out(Not(HasSubstr("server0")))));
   EXPECT_THAT(RunLaunch(world, {"--node", "server2"}),
-              Ends(3, Err(HasWords("msg-job-node-not-known", "server2", "")),
+              Ends(3, Err(Tells("msg-job-node-not-known", "server2", "")),
                    Err(HasSubstr("did you mean"))));
 }
 
@@ -514,7 +513,7 @@ TEST(GenerateLaunchTest, NamesEveryMistakeOfTheLineAtOnce) {
                   "--form", "yaml", "--asd", "9", "--tiered", "maybe",
                   "--master-port", "port", "--ssh-port", "0"}),
       Ends(3,
-           Err(AllOf(HasWords("did-you-mean", "torchrun"),
+           Err(AllOf(Tells("did-you-mean", "torchrun"),
                      HasSubstr("--form: \"yaml\""), HasSubstr("--asd: \"9\""),
                      HasSubstr("--tiered: \"maybe\""),
                      HasSubstr("--master-port: \"port\""),

@@ -96,7 +96,7 @@ TEST(HookStatusTest, StartsUncheckedWithALineWithoutAnAnswer) {
                                 "no such socket"};
     world.environment["SLURM_PROCID"] = "0";
     EXPECT_THAT(RunHook({each.hook}, world),
-                Ends(0, Err(HasWords("msg-hook-not-checked"))));
+                Ends(0, Err(Tells("msg-hook-not-checked"))));
     const ProgramOutput closed = RunHook({each.hook, "--fail-closed"}, world);
     EXPECT_EQ(closed.status, each.drained);
     EXPECT_EQ(absl::StrContains(closed.err, "refused, because no"),
@@ -196,7 +196,7 @@ TEST(HookTest, SaysHowManyLinesOfWhatDoesNotBlockItLeavesOut) {
   for (int i = 0; i < 3; ++i) world.script.hook.add_let_through("hidden");
   world.script.hook.set_let_through_more(20);
   const std::string err = RunHook({"slurm-prolog"}, world).err;
-  EXPECT_THAT(err, HasWords("hook-more-not-blocking", 23));
+  EXPECT_THAT(err, Tells("hook-more-not-blocking", 23));
   EXPECT_THAT(err, Not(HasSubstr("hidden")));
 }
 
@@ -209,9 +209,9 @@ TEST(HookTest, LeavesOutNoFailureNorTheBrake) {
   world.script.hook.set_let_through_worst(8);
   for (int i = 0; i < 5; ++i) world.script.hook.add_let_through("unknown");
   const std::string err = RunHook({"slurm-health"}, world).err;
-  EXPECT_THAT(err, AllOf(HasWords("hook-not-blocking", "fail: 6\n"),
-                         HasWords("hook-not-blocking", "the brake\n"),
-                         HasWords("hook-more-not-blocking", 5),
+  EXPECT_THAT(err, AllOf(Tells("hook-not-blocking", "fail: 6\n"),
+                         Tells("hook-not-blocking", "the brake\n"),
+                         Tells("hook-more-not-blocking", 5),
                          Not(HasSubstr("unknown"))));
 }
 
@@ -338,7 +338,7 @@ TEST(HookTest, TellsTasksThatMayNotAskWhatTheirPrologWasTold) {
               Ends(0, Err(""), Out("export MASTER_ADDR=10.0.0.1\n")));
   RunHook({"slurm-epilog"}, WorldWith());
   EXPECT_THAT(RunHook({"slurm-task-prolog"}, task),
-              Ends(0, Out(""), Err(HasWords("msg-hook-not-checked"))));
+              Ends(0, Out(""), Err(Tells("msg-hook-not-checked"))));
 }
 
 TEST(HookTest, IsSilentInTheTasksBehindTheFirst) {
@@ -376,7 +376,7 @@ TEST(HookTest, NamesEveryMistakeAtOnce) {
                    Err(HasSubstr("--max-age: \"x\"")),
                    Err(HasSubstr("--output: \"yaml\""))));
   EXPECT_THAT(RunHook({"slurm-prologue"}).err,
-              HasWords("did-you-mean", "slurm-prolog"));
+              Tells("did-you-mean", "slurm-prolog"));
 }
 
 // slurm-controller-prolog.
@@ -459,7 +459,7 @@ TEST(ControllerPrologTest, StartsUncheckedWithoutCertificatesOrAController) {
   ProgramWorld world;
   world.environment = {{"SLURM_JOB_ID", "1"}, {"SLURM_JOB_NODELIST", "a"}};
   EXPECT_THAT(RunHook({"slurm-controller-prolog"}, world),
-              Ends(0, Err(HasWords("msg-hook-not-checked"))));
+              Ends(0, Err(Tells("msg-hook-not-checked"))));
   EXPECT_EQ(RunHook({"slurm-controller-prolog", "--fail-closed"}, world).status,
             1);
 }

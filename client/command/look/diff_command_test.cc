@@ -92,7 +92,7 @@ TEST(DiffCommandTest, ExitsWithTwoWhereNothingIsWorseAndNotAllIsJudged) {
   EXPECT_THAT(
       RunProgram({"diff", "aaaa", "bbbb"}, world),
       Ends(2, Out(HasSubstr("fail -> not judged")),
-           Out(HasWords("diff-only-judged", Worded("diff-older"), "link"))));
+           Out(Tells("diff-only-judged", Worded("diff-older"), "link"))));
 }
 
 TEST(DiffCommandTest, FindsTheNewestCheckBeforeOfTheSameHosts) {
@@ -131,14 +131,14 @@ TEST(DiffCommandTest, ComparesTheNewestWithoutAnId) {
 TEST(DiffCommandTest, SaysWhatItCannotCompare) {
   ProgramWorld world = WorldOf({Check("bbbb1111", Failing(kHosts))});
   EXPECT_THAT(RunProgram({"diff", "bbbb"}, world),
-              Ends(3, Err(HasWords("msg-job-no-earlier-check", "bbbb1111"))));
+              Ends(3, Err(Tells("msg-job-no-earlier-check", "bbbb1111"))));
   world.script.records[0].clear_report();
   world.script.records[0].mutable_entry()->set_kind(HISTORY_APPLY);
   EXPECT_THAT(RunProgram({"diff", "bbbb"}, world),
-              Ends(3, Err(HasWords("msg-job-run-not-a-check", "RUN", "bbbb"))));
+              Ends(3, Err(Tells("msg-job-run-not-a-check", "RUN", "bbbb"))));
   world.script.history = {ListHistoryResponse()};
   EXPECT_THAT(RunProgram({"diff"}, world),
-              Ends(3, Err(HasWords("msg-job-history-without-check"))));
+              Ends(3, Err(Tells("msg-job-history-without-check"))));
   EXPECT_THAT(RunProgram({"diff", "x!"}, world).err, HasSubstr("RUN: \"x!\""));
   world.environment["CLUSTERD_LANG"] = "zh";
   EXPECT_THAT(RunProgram({"diff"}, world).err,

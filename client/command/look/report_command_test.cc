@@ -75,7 +75,7 @@ TEST_F(ReportCommandTest, WritesTheNewestCheckComparedWithTheOneBeforeIt) {
           Out("")));
   const std::string html = FileContent(path_);
   EXPECT_THAT(html, HasSubstr("FAIL: demo is not ready"));
-  EXPECT_THAT(html, HasWords("html-since", "pass", "2222c4d5e6f70812", "fail"));
+  EXPECT_THAT(html, Tells("html-since", "pass", "2222c4d5e6f70812", "fail"));
   EXPECT_THAT(html, HasSubstr("&lt;DOWN&gt;"));
   EXPECT_EQ(controller.history_requests()[0].limit(), 1u);
   EXPECT_THAT(controller.history_requests()[1].kinds(),
@@ -92,7 +92,7 @@ TEST_F(ReportCommandTest, TakesTheCheckBeforeThatTheScheduleNames) {
   EXPECT_THAT(
       RunProgram({"report", "3fa2c4d5e6f70812", "--out", "-"}, world_),
       Ends(0, Err(""),
-           Out(HasWords("html-since", "fail", "4444c4d5e6f70812", "fail"))));
+           Out(Tells("html-since", "fail", "4444c4d5e6f70812", "fail"))));
 }
 
 TEST_F(ReportCommandTest, SaysWhereThereIsNoneToCompareWith) {
@@ -100,7 +100,7 @@ TEST_F(ReportCommandTest, SaysWhereThereIsNoneToCompareWith) {
   EXPECT_EQ(
       RunProgram({"report", "3fa2c4d5e6f70812", "--out", path_}, world_).status,
       0);
-  EXPECT_THAT(FileContent(path_), HasWords("html-not-compared"));
+  EXPECT_THAT(FileContent(path_), Tells("html-not-compared"));
 }
 
 TEST_F(ReportCommandTest, TheFileMayBeReadByWhomTheUmaskLets) {
@@ -117,13 +117,13 @@ TEST_F(ReportCommandTest, TheFileMayBeReadByWhomTheUmaskLets) {
 
 TEST_F(ReportCommandTest, LeavesTheOldFileWhereItHasNothingToWrite) {
   EXPECT_THAT(RunProgram({"report", "--out", path_}, world_),
-              Ends(3, Err(HasWords("msg-job-history-without-check"))));
+              Ends(3, Err(Tells("msg-job-history-without-check"))));
   RecordOf("3fa2c4d5e6f70812", world_.script).clear_report();
   RecordOf("3fa2c4d5e6f70812", world_.script).mutable_plan();
   EXPECT_THAT(
       RunProgram({"report", "3fa2c4d5e6f70812", "--out", path_}, world_),
-      Ends(3, Err(HasWords("msg-job-run-not-a-check", "RUN",
-                           "3fa2c4d5e6f70812"))));
+      Ends(3,
+           Err(Tells("msg-job-run-not-a-check", "RUN", "3fa2c4d5e6f70812"))));
   EXPECT_EQ(FileContent(path_), "old");
 }
 

@@ -132,8 +132,8 @@ TEST(WatchCommandTest, EndsWithWhatDoesNotPass) {
 TEST(WatchCommandTest, NamesEveryMistake) {
   EXPECT_THAT(RunProgram({"watch", "-o", "json", "--color", "red"}),
               Ends(3,
-                   Err(HasWords("msg-choice-not-known", "--output", "json",
-                                "table, jsonl", "")),
+                   Err(Tells("msg-choice-not-known", "--output", "json",
+                             "table, jsonl", "")),
                    Err(HasSubstr("--color: \"red\""))));
 }
 

@@ -37,9 +37,9 @@ TEST(AuditVerifyTest, SaysThatAFileIsIntactWithItsHead) {
   const Chain chain(3);
   const std::string path = TestFile("audit.jsonl", chain.text);
   EXPECT_THAT(RunProgram({"audit", "verify", path}),
-              Ends(0, Out(HasWords("audit-intact",
-                                   Worded("audit-lines-to", Counted(3, "line"),
-                                          AuditHeadText(chain.head))))));
+              Ends(0, Out(Tells("audit-intact",
+                                Worded("audit-lines-to", Counted(3, "line"),
+                                       AuditHeadText(chain.head))))));
 }
 
 TEST(AuditVerifyTest, NamesTheLineThatWasAltered) {
@@ -47,8 +47,8 @@ TEST(AuditVerifyTest, NamesTheLineThatWasAltered) {
       "audit.jsonl", absl::StrReplaceAll(Chain(3).text, {{"run2", "run9"}}));
   EXPECT_THAT(RunProgram({"audit", "verify", path}),
               Ends(1, Out(HasSubstr(absl::StrCat(path, ":2: altered: "))),
-                   Out(HasWords("audit-broken", Counted(1, "break"),
-                                Counted(2, "line")))));
+                   Out(Tells("audit-broken", Counted(1, "break"),
+                             Counted(2, "line")))));
 }
 
 TEST(AuditVerifyTest, FindsACutTailByAHeadOfTheCommandLine) {
@@ -67,9 +67,8 @@ TEST(AuditVerifyTest, FindsACutTailByTheHeadThatTheControllerKeeps) {
   head->set_of("server0");
   EXPECT_THAT(RunProgram({"audit", "verify", path, "--of", "server0"}, world),
               Ends(1, Out(HasSubstr("2 lines are cut off"))));
-  EXPECT_THAT(
-      RunProgram({"audit", "verify", path, "--of", "server9"}, world),
-      Ends(3, Err(HasWords("msg-trust-audit-not-kept", "\"server9\""))));
+  EXPECT_THAT(RunProgram({"audit", "verify", path, "--of", "server9"}, world),
+              Ends(3, Err(Tells("msg-trust-audit-not-kept", "\"server9\""))));
 }
 
 TEST(AuditVerifyTest, FailsForAHeadThatTheHostHasContradictedSince) {

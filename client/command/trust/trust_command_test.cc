@@ -38,8 +38,8 @@ TEST(TokenCommandTest, PrintsTheLineForEveryHost) {
       RunProgram({"token", "create", "--hosts", "node[01-12]", "--ttl", "2h"},
                  world),
       Ends(0,
-           Out(HasWords("token-created", "4f09c2d1", Counted(12, "host"),
-                        "node[01-12]", "2025-01-01 02:00 UTC")),
+           Out(Tells("token-created", "4f09c2d1", Counted(12, "host"),
+                     "node[01-12]", "2025-01-01 02:00 UTC")),
            Out(HasSubstr(absl::StrCat("\n  ", kJoin, kToken, "\n")))));
   EXPECT_EQ(controller.token_request()->hosts(), "node[01-12]");
   EXPECT_EQ(controller.token_request()->ttl_ms(), 2u * 3600'000);
@@ -60,7 +60,7 @@ TEST(TokenCommandTest, WarnsOfAnAddressThatNoHostReaches) {
   world.script.token = Made(7444);
   world.environment["CLUSTERD_CONTROLLER"] = "127.0.0.1:7443";
   EXPECT_THAT(RunProgram({"token", "create"}, world).err,
-              HasWords("msg-trust-local-address", "127.0.0.1:7443"));
+              Tells("msg-trust-local-address", "127.0.0.1:7443"));
 }
 
 TEST(TokenCommandTest, WrongWordsAreStatus3AndAskNobody) {
@@ -70,8 +70,8 @@ TEST(TokenCommandTest, WrongWordsAreStatus3AndAskNobody) {
                           "--uses", "0"},
                          world),
               Ends(3, Err(HasSubstr("--uses: ")), Err(HasSubstr("--hosts: ")),
-                   Err(HasWords("msg-duration-out-of-range", "--ttl", "30s",
-                                "1m", "24h"))));
+                   Err(Tells("msg-duration-out-of-range", "--ttl", "30s", "1m",
+                             "24h"))));
   EXPECT_FALSE(controller.token_request().has_value());
 }
 
@@ -141,11 +141,11 @@ TEST(CertificatesCommandTest, FoldsHostsThatAgreeAndSaysWhatToDo) {
       RunProgram({"certificates"}, world),
       Ends(0,
            Out(AllOf(HasSubstr("enrolled  node[01-03]  2025-01-21 00:00 UTC"),
-                     HasWords("hosts-renewed"), HasWords("hosts-renew-how"),
+                     Tells("hosts-renewed"), Tells("hosts-renew-how"),
                      HasSubstr("enrolled; machine cafe from"),
                      HasSubstr("approve node05 01ab, or refuse node05 01ab"),
-                     HasWords("hosts-own-by-hand", "intermediate CA",
-                              "2025-01-30 00:00 UTC"),
+                     Tells("hosts-own-by-hand", "intermediate CA",
+                           "2025-01-30 00:00 UTC"),
                      HasSubstr(counts), Not(HasSubstr("\x1b"))))));
   EXPECT_EQ(RunProgram({"certificates", "-o", "short"}, world).out, counts);
 }

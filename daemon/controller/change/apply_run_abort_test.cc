@@ -1,7 +1,7 @@
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/support/controller/apply_run_fixture.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -55,8 +55,8 @@ TEST_F(ApplyRunAbortTest, EndsTheRunAtOnceWithWhoeverWasAtWorkAsLost) {
                           ApplyResult::NOT_STARTED));
   EXPECT_THAT(report.hosts(1).error(), HasSubstr("given up by bob"));
   EXPECT_THAT(report.DebugString(),
-              SaysRow("hub-aborted-given-up",
-                      Worded("hub-aborted-in-wave", "bob", 1, 3), "b"));
+              Tells("hub-aborted-given-up",
+                    Worded("hub-aborted-in-wave", "bob", 1, 3), "b"));
   EXPECT_TRUE(absl::IsFailedPrecondition(run_->Abort("eve").status()));
 }
 

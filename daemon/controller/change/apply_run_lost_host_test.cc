@@ -1,7 +1,7 @@
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/support/controller/apply_run_fixture.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -72,7 +72,7 @@ TEST_F(ApplyRunTest, HostThatIsBackAndStillAtItHasUntilItsDeadline) {
   EXPECT_FALSE(ended());
   Pass(absl::Seconds(1));
   EXPECT_EQ(Report().hosts(0).outcome(), ApplyResult::LOST);
-  EXPECT_THAT(Report().hosts(0).error(), SaysRow("hub-attached-silent"));
+  EXPECT_THAT(Report().hosts(0).error(), Tells("hub-attached-silent"));
 }
 
 // It died after it was asked and before its journal began.
@@ -148,7 +148,7 @@ TEST_F(ApplyRunTest, RollbackThatAHostDidNotBeginIsNotWaitedFor) {
               ElementsAre(ApplyResult::REFUSED, ApplyResult::LOST,
                           ApplyResult::ROLLED_BACK));
   EXPECT_THAT(Report().hosts(0).error(), HasSubstr("in effect on this host"));
-  EXPECT_THAT(Report().hosts(1).error(), SaysRow("hub-not-rolled-back"));
+  EXPECT_THAT(Report().hosts(1).error(), Tells("hub-not-rolled-back"));
 }
 
 TEST_F(ApplyRunTest, LateNewsOfLostHostStandsInTheReportAndDoesNotHealTheWave) {

@@ -1,7 +1,7 @@
 #include "config/words/words.h"
 #include "gmock/gmock.h"
 #include "tests/support/controller/apply_run_fixture.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -75,7 +75,7 @@ TEST_F(ApplyRunTest, StopsBeforeTheWaveThatCannotBeKept) {
   EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);
   EXPECT_THAT(Outcomes(report),
               ElementsAre(ApplyResult::APPLIED, ApplyResult::NOT_STARTED));
-  EXPECT_THAT(report.notes(0), SaysRow("hub-wave-not-kept", 2, kFull));
+  EXPECT_THAT(report.notes(0), Tells("hub-wave-not-kept", 2, kFull));
 }
 
 TEST_F(ApplyRunTest, FailedWaveStopsTheRestAndLetsItsOwnHostsFinish) {
@@ -126,7 +126,7 @@ TEST_F(ApplyRunTest, HostThatIsGoneOrDoesNotKnowTheTaskWasNotChanged) {
               ElementsAre(ApplyResult::NOT_STARTED, ApplyResult::REFUSED));
   EXPECT_THAT(report.hosts(0).error(), HasSubstr("the connection broke"));
   EXPECT_THAT(report.hosts(1).error(),
-              SaysRow("msg-hub-clusterd-too-old", "0.1"));
+              Tells("msg-hub-clusterd-too-old", "0.1"));
 }
 
 TEST_F(ApplyRunTest, ErrorOfTheHostIsRefusal) {
@@ -222,7 +222,7 @@ TEST_F(ApplyRunTest, HostWithoutTheJournalIsNeverGoodWhateverItCallsIt) {
   AnswerWithoutJournal("a", ApplyResult::NOTHING_TO_DO);
   EXPECT_EQ(Report().outcome(), ApplyReport::STOPPED);
   EXPECT_EQ(Report().hosts(0).outcome(), ApplyResult::REFUSED);
-  EXPECT_THAT(Report().hosts(0).error(), SaysRow("hub-old-values-gone"));
+  EXPECT_THAT(Report().hosts(0).error(), Tells("hub-old-values-gone"));
 }
 
 TEST_F(ApplyRunTest, ErrorIsNoProofThatNothingWasLeft) {

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/config/plan_steps.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -82,7 +82,7 @@ TEST(ReadKeptPlanTest, RefusesAPlanThatIsNotKept) {
   for (const char* const id : {"0123456789abcdef", "9c41", "9c41d2e3f405162"}) {
     const absl::Status refused = Refusal(*history, id, plan.digest());
     EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << id;
-    EXPECT_THAT(refused, SaysRow("msg-change-plan-not-kept"));
+    EXPECT_THAT(refused.message(), Tells("msg-change-plan-not-kept"));
   }
 }
 

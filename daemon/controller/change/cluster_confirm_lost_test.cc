@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/controller/cluster_confirm_fixture.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -231,7 +231,8 @@ TEST_F(UntoldTest, HoldsUpNoApplyOfOtherHosts) {
   Attach("server1");
   const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(refused, SaysRow("msg-change-not-notified", kAny, "server1"));
+  EXPECT_THAT(refused.message(),
+              Tells("msg-change-not-notified", kAny, "server1"));
   ChangeRequest request = By("carol");
   request.confirm_within = absl::Minutes(10);
   const auto run = Apply(MakePlan(1), request).value();
@@ -314,7 +315,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostThatIsBackWithAnOlderClusterdByItsWave) {
   AnswerApplied(0, kWithinMs);
   EXPECT_TRUE(links_["server1"]->tasks().empty());
   EXPECT_EQ(KeptOutcome(id_, 1), ApplyResult::REFUSED);
-  EXPECT_THAT(Kept(id_).hosts(1).error(), SaysRow("msg-hub-clusterd-too-old"));
+  EXPECT_THAT(Kept(id_).hosts(1).error(), Tells("msg-hub-clusterd-too-old"));
 }
 
 // Hosts that lie about when they revert, or whether they have.
@@ -386,7 +387,8 @@ TEST_F(ClusterConfirmTest, WhatGoesBackHoldsUpOnlyTheHostsWhereItMayStill) {
   TellWentBack(0);
   const absl::Status refused = Apply(MakePlan(2), By("carol")).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(refused, SaysRow("msg-change-rolls-back", kAny, "server1"));
+  EXPECT_THAT(refused.message(),
+              Tells("msg-change-rolls-back", kAny, "server1"));
   EXPECT_TRUE(Apply(MakePlan(1), By("carol")).ok());
 }
 

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/config/plan_steps.h"
 #include "tests/support/controller/cluster_confirm_fixture.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -87,8 +87,9 @@ TEST_F(ClusterConfirmTest, WaitsForAPersonWhereNobodySaidOtherwise) {
   EXPECT_EQ((*answer_)->confirmation().state(), Confirmation::CONFIRMED);
   EXPECT_EQ(Kept(id_).confirmation().confirmed_by(), "bob");
   Confirm();
-  EXPECT_THAT(answer_->status(), SaysRow("msg-change-does-not-wait", kAny,
-                                         Worded("apply-confirmed", "bob")));
+  EXPECT_THAT(answer_->status().message(),
+              Tells("msg-change-does-not-wait", kAny,
+                    Worded("apply-confirmed", "bob")));
 }
 
 TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
@@ -99,8 +100,8 @@ TEST_F(ClusterConfirmTest, ConfirmsNothingWhoseCheckFailsWhateverAPersonSays) {
   ASSERT_TRUE(answer_.has_value() && answer_->ok());
   EXPECT_EQ((*answer_)->confirmation().state(), Confirmation::PENDING);
   EXPECT_THAT(Rendered(**answer_).confirmation().waits_for(),
-              SaysRow("hub-waits-check-failed",
-                      Worded("hub-rule-on", kAny, "server0", kAny)));
+              Tells("hub-waits-check-failed",
+                    Worded("hub-rule-on", kAny, "server0", kAny)));
   AnswerFacts(0, /*somaxconn=*/1);
   // The check runs again, and the earlier confirmation counts then.
   Pass(kFirstCheckWait + kPendingLook);
@@ -181,8 +182,8 @@ TEST_F(ClusterConfirmTest, OneAtATimeAndTheSecondIsToldWhoseWaits) {
   ApplyOn(1);
   const absl::Status second = Apply(MakePlan(1), By("carol")).status();
   EXPECT_EQ(second.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(second, SaysRow("msg-change-waits-for-confirmation",
-                              Worded("hub-apply-of", id_, "alice")));
+  EXPECT_THAT(second.message(), Tells("msg-change-waits-for-confirmation",
+                                      Worded("hub-apply-of", id_, "alice")));
 }
 
 TEST_F(ClusterConfirmTest, MayBeRolledBackInstead) {
@@ -347,8 +348,9 @@ TEST_F(ClusterConfirmTest, KeepsTheDeadlineThatOneHostKeeps) {
   AnswerRefused(1, "the disk is full");
   ASSERT_TRUE(answer_.has_value());
   EXPECT_EQ(answer_->status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(answer_->status(), SaysRow("msg-change-not-extended", kAny,
-                                         "server1 (the disk is full)"));
+  EXPECT_THAT(
+      answer_->status().message(),
+      Tells("msg-change-not-extended", kAny, "server1 (the disk is full)"));
   EXPECT_EQ(Shown().deadline_ms(), before);
   Lose(1);
   Extend(absl::Minutes(10));
@@ -364,7 +366,7 @@ TEST_F(ClusterConfirmTest, AsksNoHostWhoseClusterdTakesNothingBack) {
   request.confirm_within = absl::Milliseconds(kWithinMs);
   const absl::Status refused = Apply(MakePlan(2), request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(refused, SaysRow("msg-change-cannot-revert", "server1"));
+  EXPECT_THAT(refused.message(), Tells("msg-change-cannot-revert", "server1"));
   EXPECT_TRUE(links_["server0"]->tasks().empty());
   EXPECT_TRUE(Apply(MakePlan(2)).ok());
 }

@@ -13,7 +13,7 @@
 #include "proto/agent_hub.pb.h"
 #include "proto/controller.pb.h"
 #include "proto/trust.pb.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

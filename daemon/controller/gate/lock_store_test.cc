@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -163,8 +163,8 @@ TEST_F(LockFilesTest, NoLockIsForgottenSilently) {
     row.attack();
     for (int start = 0; start < 2; ++start) {
       EXPECT_THAT(Opened(), AllOf(HasSubstr(folder_ + "/locks."),
-                                  SaysRow("msg-hub-locks-not-opened", kAny,
-                                          "locks.db", "locks.sum", "accept")));
+                                  Tells("msg-hub-locks-not-opened", kAny,
+                                        "locks.db", "locks.sum", "accept")));
     }
   }
 }

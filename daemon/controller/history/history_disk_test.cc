@@ -16,7 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -78,7 +78,7 @@ TEST_F(HistoryDiskTest, FullDiskRefusesAndLosesNothing) {
   }
   EXPECT_GT(added, 5);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_THAT(status, SaysRow("msg-hub-disk-full"));
+  EXPECT_THAT(status.message(), Tells("msg-hub-disk-full"));
   EXPECT_EQ(store->List({})->entries_size(), added);
   for (int i = 1; i <= added; ++i) EXPECT_TRUE(store->Get(TestId(i)).ok());
 }
@@ -115,7 +115,7 @@ TEST_F(HistoryDiskTest, ReadOnlyDiskIsReadAndNotWritten) {
   EXPECT_TRUE(store->Get(TestId(1)).ok());
   const absl::Status status = store->Add(TestApply(TestId(2)));
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-  EXPECT_THAT(status, SaysRow("msg-hub-file-not-written"));
+  EXPECT_THAT(status.message(), Tells("msg-hub-file-not-written"));
   EXPECT_TRUE(absl::IsPermissionDenied(store->Update(TestCheck(TestId(1)))));
 }
 

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -20,7 +20,7 @@ TEST(LockFolderTest, IsOnePersonsAtATime) {
   auto first = LockFolder(folder).value();
   const absl::Status second = LockFolder(folder).status();
   EXPECT_TRUE(absl::IsUnavailable(second));
-  EXPECT_THAT(second, SaysRow("msg-hub-folder-in-use", folder));
+  EXPECT_THAT(second.message(), Tells("msg-hub-folder-in-use", folder));
   first = OwnedFd();
   EXPECT_TRUE(LockFolder(folder).ok());
 }
@@ -42,7 +42,8 @@ TEST(LockFolderTest, EndsWithItsProcess) {
 TEST(LockFolderTest, NamesFolderThatIsNotThere) {
   const absl::Status status = LockFolder("/nowhere/state").status();
   EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_THAT(status, SaysRow("msg-hub-folder-not-there", "/nowhere/state"));
+  EXPECT_THAT(status.message(),
+              Tells("msg-hub-folder-not-there", "/nowhere/state"));
   EXPECT_THAT(status, HasText("--state"));
 }
 
@@ -84,7 +85,7 @@ TEST(HistoryFileTest, RefusesWhatControllerOfAnotherFormatMade) {
     const absl::Status status =
         StatusAfter(absl::StrCat("PRAGMA user_version = ", other).c_str());
     EXPECT_TRUE(absl::IsFailedPrecondition(status));
-    EXPECT_THAT(status, SaysRow("msg-hub-file-format", kAny, other, 4));
+    EXPECT_THAT(status.message(), Tells("msg-hub-file-format", kAny, other, 4));
   }
 }
 

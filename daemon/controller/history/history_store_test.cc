@@ -13,7 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -93,7 +93,7 @@ TEST_F(HistoryStoreTest, RefusesWhatIsNoIdOrKind) {
         "abcd\n", "äöüß", "~~~~", "abcd*"}) {
     const absl::Status status = store_->Add(TestCheck(id));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << id;
-    EXPECT_THAT(Text(status), SaysRow("msg-hub-history-id", kAny, 4, 64));
+    EXPECT_THAT(Text(status), Tells("msg-hub-history-id", kAny, 4, 64));
     EXPECT_TRUE(absl::IsInvalidArgument(store_->Get(id).status())) << id;
     EXPECT_TRUE(absl::IsInvalidArgument(store_->FindApply(id).status())) << id;
   }
@@ -272,7 +272,7 @@ TEST_F(HistoryStoreTest, RefusesListThatMakesNoSense) {
   ListHistoryRequest request;
   request.set_limit(1001);
   EXPECT_THAT(Text(store_->List(request).status()),
-              SaysRow("msg-hub-history-limit", 1001, 1000));
+              Tells("msg-hub-history-limit", 1001, 1000));
   request.Clear();
   request.add_kinds(static_cast<HistoryKind>(63));
   EXPECT_TRUE(absl::IsInvalidArgument(store_->List(request).status()));
@@ -318,7 +318,7 @@ TEST_F(HistoryStoreTest, FindsAppliesAlone) {
   EXPECT_EQ(store_->FindApply("abcd02")->apply().actor(), "bob");
   const absl::Status check = store_->FindApply("abcd01").status();
   EXPECT_TRUE(absl::IsNotFound(check));
-  EXPECT_THAT(Text(check), SaysRow("msg-hub-not-an-apply", "abcd01", "check"));
+  EXPECT_THAT(Text(check), Tells("msg-hub-not-an-apply", "abcd01", "check"));
   EXPECT_THAT(Text(store_->FindApply("ffff").status()),
               HasSubstr("no apply \"ffff\""));
 }

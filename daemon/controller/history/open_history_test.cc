@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -64,7 +64,8 @@ TEST(OpenHistoryTest, SaysWhatIsInTheWayOfTheFolder) {
 
 void ExpectReason(const absl::Status& status) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status, SaysRow("msg-hub-no-history", "history.db: is damaged"));
+  EXPECT_THAT(status.message(),
+              Tells("msg-hub-no-history", "history.db: is damaged"));
 }
 
 TEST(ClosedHistoryTest, GivesReasonForEveryCall) {

@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -96,8 +96,8 @@ TEST(SqliteStatusTest, TellsWhoIsToBlame) {
 }
 
 TEST(SqliteStatusTest, DamageNamesFileAndWhatToDo) {
-  EXPECT_THAT(SqliteStatus(SQLITE_CORRUPT, 0, "/s/history.db", "why"),
-              SaysRow("msg-hub-file-damaged", "/s/history.db", "why"));
+  EXPECT_THAT(SqliteStatus(SQLITE_CORRUPT, 0, "/s/history.db", "why").message(),
+              Tells("msg-hub-file-damaged", "/s/history.db", "why"));
 }
 
 }  // namespace

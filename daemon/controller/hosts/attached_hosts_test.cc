@@ -12,7 +12,7 @@
 #include "tests/support/controller/attached_machines.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -42,7 +42,8 @@ TEST_F(AttachedHostsTest, ListsHostsOfTheSpecFirstAndStrangersAfter) {
 TEST_F(AttachedHostsTest, ListsAStrangerThatHasLeftUntilItIsForgotten) {
   const auto session = hosts_.Attach(Machine("gone", "m", "1"));
   EXPECT_TRUE(absl::IsFailedPrecondition(hosts_.Forget("gone")));
-  EXPECT_THAT(hosts_.Forget("gone"), SaysRow("msg-hub-host-attached", "gone"));
+  EXPECT_THAT(hosts_.Forget("gone").message(),
+              Tells("msg-hub-host-attached", "gone"));
   hosts_.Detach(*session, ToFindingValue("closed"));
   ASSERT_EQ(hosts_.Entries(SpecOf({"a"})).size(), 2u);
   EXPECT_FALSE(hosts_.Entries(SpecOf({"a"}))[1].attached());
@@ -334,7 +335,7 @@ TEST_F(AttachedHostsTest, SaysWhetherTaskWasSentThatHasNoResult) {
   Ending unknown;
   hosts_.RunTask(Apply("a"), unknown.Expect());
   EXPECT_THAT(unknown, Fails(absl::StatusCode::kUnimplemented,
-                             SaysRow("msg-hub-clusterd-too-old", "9.9")));
+                             Tells("msg-hub-clusterd-too-old", "9.9")));
   EXPECT_TRUE(link->sent.empty());
   EXPECT_TRUE(hosts_.IsAttached("a"));
   hosts_.Detach(*session, ToFindingValue("restarted"));
@@ -446,7 +447,7 @@ TEST_F(AttachedHostsTest, TaskThatIsExtendedHasItsTimeFromThen) {
   scheduler_.Advance(absl::Seconds(1));
   ASSERT_TRUE(answer.arrived());
   EXPECT_THAT(answer.facts().missing().detail(),
-              SaysRow("msg-hub-no-step", "5s"));
+              Tells("msg-hub-no-step", "5s"));
   hosts_.Extend(task, absl::Seconds(5));
   EXPECT_EQ(scheduler_.pending(), 0);
 }

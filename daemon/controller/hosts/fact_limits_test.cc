@@ -7,7 +7,7 @@
 #include "config/words/message.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -66,8 +66,8 @@ TEST(CleanFactsTest, LosesAFactThatIsTooLongAndKeepsTheHost) {
   EXPECT_EQ(facts.kernel().reserved_ports().missing().reason(),
             Missing::UNREADABLE);
   EXPECT_THAT(facts.kernel().reserved_ports().missing().detail(),
-              SaysRow("hub-more-than-taken",
-                      absl::StrCat("clusterd.TextFact.value: 16385 ", kAny)));
+              Tells("hub-more-than-taken",
+                    absl::StrCat("clusterd.TextFact.value: 16385 ", kAny)));
   EXPECT_THAT(device->lldp().missing().detail(),
               HasSubstr("system_name: 16385"));
   EXPECT_THAT(device->gateway().missing().detail(), HasSubstr("detail: 16385"));

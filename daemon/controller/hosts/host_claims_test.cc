@@ -12,7 +12,7 @@
 #include "tests/support/controller/attached_machines.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -145,7 +145,7 @@ TEST_F(HostClaimsTest, NameThatIsBoundIsNobodyElses) {
   const absl::Status refused = hosts_.Attach(other).status();
   EXPECT_THAT(refused, HasText("clusterctl certificates reset a"));
   EXPECT_THAT(ConflictOf(hosts_, "a"),
-              SaysRow("hub-conflict-machine", kAny, kAny, kAny, "m2"));
+              Tells("hub-conflict-machine", kAny, kAny, kAny, "m2"));
 }
 
 // The scheduler begins at the first day of 2024.
@@ -225,8 +225,8 @@ TEST_F(HostClaimsTest, RefusesSecondMachineAndReportsConflict) {
     EXPECT_FALSE(link->closed.has_value());
     EXPECT_THAT(ConflictOf(hosts, "a"),
                 same_machine_id
-                    ? SaysRow("hub-conflict-boot", kAny, kAny, kAny, "boot2")
-                    : SaysRow("hub-conflict-machine", kAny, kAny, kAny, "m2"));
+                    ? Tells("hub-conflict-boot", kAny, kAny, kAny, "boot2")
+                    : Tells("hub-conflict-machine", kAny, kAny, kAny, "m2"));
     Answer answer;
     const uint64_t task = hosts.Observe(Ask("a"), answer.Expect());
     ASSERT_TRUE(hosts.OnResult(*first, FactsFor(task)).ok());

@@ -16,7 +16,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -108,8 +108,8 @@ TEST_F(DrainBrakeTest, TellsOfARefusalOnceForAHostAndKeepsTheFirst) {
   EXPECT_EQ(Kept(), 1);
   const HistoryEntry entry = history_->List({})->entries(0);
   EXPECT_EQ(entry.outcome(), "unknown");
-  EXPECT_THAT(entry.summary_words(),
-              SaysRow("msg-hub-drain-brake", Counted(2, "host")));
+  EXPECT_THAT(ValueText(entry.summary_words()),
+              Tells("msg-hub-drain-brake", Counted(2, "host")));
   EXPECT_THAT(ValueText(entry.summary_words()),
               HasSubstr("a person must look"));
   const std::string lines = log_.Lines();

@@ -18,7 +18,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -462,7 +462,7 @@ TEST_F(JobChecksTest, HostBeginsSoManyChecksOfOthersAndAllOfItself) {
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(refused(++job)) << i;
   EXPECT_TRUE(refused(++job));
   EXPECT_THAT(answers_[0].error().message(),
-              SaysRow("msg-hub-job-checks-of-host", kAny, 6, 60));
+              Tells("msg-hub-job-checks-of-host", kAny, 6, 60));
   EXPECT_FALSE(refused(job, "server1")) << "of another host";
   answers_.clear();
   for (int i = 0; i < 20; ++i) Ask(Job(absl::StrCat("own", i)));

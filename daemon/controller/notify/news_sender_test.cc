@@ -22,7 +22,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
 namespace clusterd {
@@ -306,7 +306,7 @@ TEST_F(NewsSenderTest, StopsWhileANotifierHangs) {
   Send(program.spec(), FailNews());
   program.WaitForRuns(1);
   sender_.Stop();
-  EXPECT_THAT(log_.Lines(), SaysRow("msg-hub-stopping"));
+  EXPECT_THAT(log_.Lines(), Tells("msg-hub-stopping"));
 }
 
 // The command lines of all processes on this machine.

@@ -13,7 +13,7 @@
 #include "openssl/pem.h"
 #include "openssl/x509v3.h"
 #include "tests/support/config/ca_dir.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -189,7 +189,7 @@ TEST(CertificateAuthorityTest, CertificateThatIsNoAuthorityIsRefused) {
   WriteTestFile(folder + "/intermediate.crt", leaf.certificate, 0644);
   WriteTestFile(folder + "/intermediate.key", leaf.key, 0600);
   EXPECT_THAT(Open(folder), Fails(absl::StatusCode::kInvalidArgument,
-                                  SaysRow("msg-trust-not-a-ca")));
+                                  Tells("msg-trust-not-a-ca")));
 }
 
 TEST(CertificateAuthorityTest, IntermediateThatEndedIsRefused) {

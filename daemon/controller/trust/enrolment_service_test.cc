@@ -21,7 +21,7 @@
 #include "tests/support/process/history_testing.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -237,8 +237,8 @@ TEST_F(EnrolmentServiceTest, AnotherKeyUnderANameIsRefusedUntilAReset) {
   const Asker other;
   const auto refused = Join(other, token);
   EXPECT_TRUE(absl::IsAlreadyExists(refused.status())) << refused.status();
-  EXPECT_THAT(Message(refused), SaysRow("msg-trust-enrolled", "node1",
-                                        absl::StrCat("2024-01-01", kAny)));
+  EXPECT_THAT(Message(refused), Tells("msg-trust-enrolled", "node1",
+                                      absl::StrCat("2024-01-01", kAny)));
   ASSERT_TRUE(desk_->Reset("node1").ok());
   EXPECT_THAT(Message(Join(other, token)), HasSubstr("is spent"));
   EXPECT_TRUE(Join(other, Token()).ok());
@@ -251,7 +251,7 @@ TEST_F(EnrolmentServiceTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
   for (int start = 0; start < 2; ++start) {
     EXPECT_THAT(Join(Asker(), token, "node2"),
                 Fails(absl::StatusCode::kPermissionDenied,
-                      SaysRow("msg-trust-token-spent", kAny, 1, 1, "node2")));
+                      Tells("msg-trust-token-spent", kAny, 1, 1, "node2")));
     // A lost answer costs no second use.
     EXPECT_EQ(Join(host, token, "node1")->certificate_pem(),
               first.certificate_pem());
@@ -344,7 +344,7 @@ TEST_F(EnrolmentServiceTest, EveryCertificateAndRefusalIsAudited) {
   EXPECT_EQ(told[0], subject + ": begins");
   EXPECT_EQ(told[1], subject + ": joined");
   EXPECT_THAT(told[2], AllOf(HasSubstr(subject + ": refused"),
-                             SaysRow("msg-trust-enrolled")));
+                             Tells("msg-trust-enrolled")));
 }
 
 TEST_F(EnrolmentServiceTest, RefusalsOfTwoPeersAreTwoLines) {
@@ -372,8 +372,8 @@ TEST_F(EnrolmentServiceTest, TokenIsForItsHostsAlone) {
   const std::string token = Token("node[0-1]");
   const auto refused = Join(Asker(), token, "node2");
   EXPECT_TRUE(absl::IsPermissionDenied(refused.status()));
-  EXPECT_THAT(Message(refused), SaysRow("msg-trust-token-of-others", kAny, kAny,
-                                        "node[0-1]", "node2"));
+  EXPECT_THAT(Message(refused), Tells("msg-trust-token-of-others", kAny, kAny,
+                                      "node[0-1]", "node2"));
   EXPECT_TRUE(Join(Asker(), token, "node0").ok());
   // By the address in cluster.yaml.
   EXPECT_EQ(Join(Asker(), token, "192.168.7.23").value().name(), "node1");
@@ -451,10 +451,10 @@ TEST_F(EnrolmentServiceTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
   const std::string key = EntryOf("node1").waiting_key();
   EXPECT_EQ(key, SpkiOfPrivateKey(host.key).substr(0, 16));
   EXPECT_THAT(Message(refused),
-              SaysRow("msg-trust-waits-for-approval", "node1", kAny, key));
+              Tells("msg-trust-waits-for-approval", "node1", kAny, key));
   // Nothing changes between the admin's look and decision.
   const auto second = Join(Asker(), token);
-  EXPECT_THAT(Message(second), SaysRow("msg-trust-another-waits"));
+  EXPECT_THAT(Message(second), Tells("msg-trust-another-waits"));
   EXPECT_THAT(Decide("0123456789abcdef", true),
               Fails(absl::StatusCode::kAborted));
   EXPECT_FALSE(EntryOf("node1").approved());
@@ -573,8 +573,7 @@ TEST_F(EnrolmentServiceTest, ResetIsNotWonByWhoAsksInALoop) {
   EXPECT_EQ(reset->refused_machine_id(), "");
   const auto expect_no_way_in = [&] {
     for (const Asker& asker : {other_claimant, Asker(), host}) {
-      EXPECT_THAT(Message(Join(asker, token)),
-                  SaysRow("msg-trust-token-spent"));
+      EXPECT_THAT(Message(Join(asker, token)), Tells("msg-trust-token-spent"));
     }
     const auto again = Join(host, Token());
     EXPECT_TRUE(absl::IsPermissionDenied(again.status())) << again.status();
@@ -820,7 +819,7 @@ TEST_F(EnrolmentServiceTest, HostThatClusterYamlHasNoMoreIsNotRenewed) {
   const auto late = RenewLate(pem, host).status();
   for (const absl::Status& refused : {early, renewed, late}) {
     EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
-    EXPECT_THAT(refused, SaysRow("msg-trust-not-in-spec", "\"node1\""));
+    EXPECT_THAT(refused.message(), Tells("msg-trust-not-in-spec", "\"node1\""));
   }
   spec_text_.replace(spec_text_.find("node[4-7]"), 9, "node[0-3]");
   Reopen();

@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
 namespace clusterd::ascend950 {
@@ -175,7 +175,7 @@ TEST_F(ReadDeviceTest, QuotesAnAnswerThatIsNotPublished) {
   EXPECT_THAT(missing.detail(),
               HasSubstr("`hccn_tool -g -gateway -i 0 -d bond0`: "));
   EXPECT_THAT(missing.detail(), HasSubstr("| Gateway | 10.20.0.1 |"));
-  EXPECT_THAT(missing.detail(), SaysRow("fact-not-known-950"));
+  EXPECT_THAT(missing.detail(), Tells("fact-not-known-950"));
 }
 
 TEST_F(ReadDeviceTest, GivesEveryFactThatNeedsTheTableItsReason) {

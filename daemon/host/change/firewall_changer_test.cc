@@ -11,7 +11,7 @@
 #include "config/words/words.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_file_system.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -163,7 +163,7 @@ TEST_F(FirewallChangerTest, OpensPortsInUfwFromTheSourceOnly) {
 TEST_F(FirewallChangerTest, FailsWhenTheRuleIsNotThereAfterwards) {
   outside_.facts.mutable_allowed()->mutable_value();
   EXPECT_THAT(Add(UFW, *SaveForRule(UFW)),
-              SaysRow("msg-step-not-let-in", kAny, "60000:60015/tcp"));
+              Tells("msg-step-not-let-in", kAny, "60000:60015/tcp"));
 }
 
 TEST_F(FirewallChangerTest, AddsOnlyTheRulesThatFirewalldLacks) {
@@ -246,8 +246,8 @@ TEST_F(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
   files_.Put(kZoneFile, "new\n");
   outside_.has_running = true;
   EXPECT_THAT(Restore(*saved),
-              SaysRow("msg-step-still-running",
-                      absl::StrCat("`firewall-cmd --remove-rich-rule=", kAny)));
+              Tells("msg-step-still-running",
+                    absl::StrCat("`firewall-cmd --remove-rich-rule=", kAny)));
   EXPECT_EQ(*files_.Content(kZoneFile), "old\n");
 }
 
@@ -257,8 +257,8 @@ TEST_F(FirewallChangerTest, SaysWhenUfwDidNotTakeItsRestoredRules) {
   reload.standard_error = "ERROR: Could not load logging rules\n";
   EXPECT_THAT(
       Restore(Running(UFW)),
-      SaysRow("msg-step-ufw-rules-differ",
-              "`ufw reload`: status 1: ERROR: Could not load logging rules"));
+      Tells("msg-step-ufw-rules-differ",
+            "`ufw reload`: status 1: ERROR: Could not load logging rules"));
   reload = TimedOut();
   EXPECT_FALSE(Restore(Running(UFW)).ok());
 }
@@ -282,9 +282,9 @@ TEST_F(FirewallChangerTest, TakesBackAStopThatOutlivedItsCommand) {
 TEST_F(FirewallChangerTest, DoesNotVouchForAStartThatIsNotDone) {
   outside_.results[kStart] = TimedOut();
   EXPECT_THAT(Restore(Running(FIREWALLD)),
-              SaysRow("msg-step-not-stay-active",
-                      Worded("plan-say-no-answer",
-                             "`systemctl start firewalld`", "30s", 0)));
+              Tells("msg-step-not-stay-active",
+                    Worded("plan-say-no-answer", "`systemctl start firewalld`",
+                           "30s", 0)));
   CommandResult& is_active = outside_.results["systemctl is-active firewalld"];
   is_active.exit_status = 3;
   is_active.standard_output = "deactivating\n";

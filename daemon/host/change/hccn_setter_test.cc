@@ -8,7 +8,7 @@
 #include "config/words/words.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_clock.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -105,7 +105,7 @@ TEST(HccnSetterTest, SaysWhenATeardownFailedAndTheToolMayStillAct) {
     return result;
   };
   const std::string said = setter.SetTls(true);
-  EXPECT_THAT(said, SaysRow("plan-say-no-answer-left", kAny, kAny, 9));
+  EXPECT_THAT(said, Tells("plan-say-no-answer-left", kAny, kAny, 9));
 }
 
 TEST(HccnSetterTest, RunsNothingWhileSomebodyElseUsesTheDevice) {

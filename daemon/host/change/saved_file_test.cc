@@ -14,7 +14,7 @@
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_file_system.h"
 #include "tests/support/host/scratch_root.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -155,7 +155,7 @@ TEST_F(InPlaceFileTest, GivesUpOnALockThatIsHeldTooLong) {
   PutLocked("old\n");
   const absl::Status status = Write("new\n");
   EXPECT_TRUE(absl::IsDeadlineExceeded(status));
-  EXPECT_THAT(status, SaysRow("msg-step-locked-by-another", "1s"));
+  EXPECT_THAT(status.message(), Tells("msg-step-locked-by-another", "1s"));
   EXPECT_EQ(*files_.Content(kConf), "old\n");
 }
 

@@ -8,7 +8,7 @@
 #include "config/values/port_set.h"
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/host/fake_file_system.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -84,8 +84,9 @@ TEST_F(SysctlWriterTest, BelievesTheReadAndReportsWhyAWriteWasRefused) {
   ignores_ = true;
   const absl::Status status = Write("60000");
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(status, SaysRow("msg-step-not-so-after-writing",
-                              "net.ipv4.ip_local_reserved_ports", "", 60000));
+  EXPECT_THAT(status.message(),
+              Tells("msg-step-not-so-after-writing",
+                    "net.ipv4.ip_local_reserved_ports", "", 60000));
   files_.FailChanges("/proc/sys",
                      absl::FailedPreconditionError("Read-only file system"));
   EXPECT_THAT(Write("60000"), HasText("Read-only file system"));

@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/host/scratch_root.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -122,7 +122,7 @@ TEST(CheckFolderTest, RefusesAFolderThatOthersCanWriteIntoWhereverItIs) {
     root.SetMode(part, 0777);
     const absl::Status status = CheckFolder(folder);
     EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-    EXPECT_THAT(status, SaysRow("msg-step-others-can-change"));
+    EXPECT_THAT(status.message(), Tells("msg-step-others-can-change"));
     root.SetMode(part, 0755);
   }
 }

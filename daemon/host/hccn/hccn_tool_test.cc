@@ -20,7 +20,7 @@
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -139,7 +139,7 @@ TEST_F(HccnSessionTest, NoticesTheOtherGenerationsToolAndAsksItNothingMore) {
       const Missing missing = session.Ask(query).missing.value_or(Missing());
       EXPECT_EQ(missing.reason(), Missing::TOOL_FAILED) << query;
       EXPECT_THAT(missing.detail(),
-                  SaysRow("fact-other-tool", kAny, each.is, each.is_not));
+                  Tells("fact-other-tool", kAny, each.is, each.is_not));
     }
     EXPECT_EQ(session.generation(), each.found);
   }

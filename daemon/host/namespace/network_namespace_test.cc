@@ -14,7 +14,7 @@
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/host/test_namespace.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -281,7 +281,7 @@ TEST_F(NetworkNamespaceSearchTest, SaysThatNothingHoldsIt) {
   train_->End();
   const absl::Status gone = FindByInode(inode_, root_.paths()).status();
   EXPECT_EQ(gone.code(), absl::StatusCode::kNotFound) << gone;
-  EXPECT_THAT(gone, SaysRow("fact-netns-gone", "container:train", inode_));
+  EXPECT_THAT(gone, Tells("fact-netns-gone", "container:train", inode_));
 }
 
 TEST_F(NetworkNamespaceSearchTest, DoesNotCallGoneWhatItCannotSee) {

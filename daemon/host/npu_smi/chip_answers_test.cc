@@ -4,7 +4,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
 namespace clusterd {

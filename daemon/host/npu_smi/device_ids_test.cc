@@ -10,7 +10,7 @@
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/scratch_root.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
 namespace clusterd {

@@ -17,6 +17,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "tests/support/client/fake_controller.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 
@@ -32,7 +33,7 @@ inline std::ostream& operator<<(std::ostream& to, const ProgramOutput& run) {
             << run.err;
 }
 
-// Matchers of a run: Ends(3, Err(HasWords("msg-run-id-not-valid", "ID", "x"))).
+// Matchers of a run: Ends(3, Err(Tells("msg-run-id-not-valid", "ID", "x"))).
 template <typename Matcher>
 auto Out(const Matcher& out) {
   return testing::Field("out", &ProgramOutput::out, out);
@@ -45,12 +46,6 @@ template <typename... Matchers>
 auto Ends(int status, const Matchers&... matchers) {
   return testing::AllOf(
       testing::Field("status", &ProgramOutput::status, status), matchers...);
-}
-
-// Matches a text that has the words of the row.
-template <typename... Values>
-auto HasWords(absl::string_view row, const Values&... values) {
-  return testing::HasSubstr(Say(row, values...));
 }
 
 // The line of stderr on which a command says this.

@@ -7,7 +7,7 @@
 #include "absl/synchronization/mutex.h"
 #include "daemon/process/log.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 
@@ -18,7 +18,7 @@ class CapturedLog final : public Log {
     lines_ += FormatLogLine(level, /*with_level=*/true, text);
   }
 
-  // Blocks until a log line holds `text` (says_row.h); false if that
+  // Blocks until a log line holds `text` (telling.h); false if that
   // takes over kPatience.
   bool WaitFor(absl::string_view text) {
     const std::string wanted(text);

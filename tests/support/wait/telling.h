@@ -1,4 +1,5 @@
-// What a message tells, whatever its text is: rows and values.
+// What a message tells, whatever its text is: a row of config/words and its
+// values, in an error, in words, or in no more than a text (a log, a fact).
 #ifndef TESTS_SUPPORT_WAIT_TELLING_H_
 #define TESTS_SUPPORT_WAIT_TELLING_H_
 
@@ -10,21 +11,63 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "config/words/message.h"
+#include "gtest/gtest.h"
 
 namespace clusterd {
 
+// Stands for any value in a text, within its line.
+inline constexpr char kAny[] = "\x01";
+
+// The text of that row with these values, in the current language; values that
+// are left out are kAny.
+template <typename... Values>
+std::string RowPattern(absl::string_view row, const Values&... values) {
+  constexpr int kMostValues = 10;
+  FindingValue words = Worded(row, values...);
+  while (words.values_size() < kMostValues) words.add_values()->set_text(kAny);
+  return ValueText(words);
+}
+
+// True if `text` holds `wanted`, in which kAny stands for anything.
+inline bool HoldsText(absl::string_view text, absl::string_view wanted) {
+  const std::vector<std::string> pieces = absl::StrSplit(wanted, kAny);
+  if (pieces.size() == 1) return text.find(wanted) != text.npos;
+  const bool has_lines = wanted.find('\n') != wanted.npos;
+  const std::vector<absl::string_view> places =
+      has_lines ? std::vector<absl::string_view>{text}
+                : std::vector<absl::string_view>(absl::StrSplit(text, '\n'));
+  for (absl::string_view place : places) {
+    bool holds = true;
+    for (const std::string& piece : pieces) {
+      const size_t at = place.find(piece);
+      holds = at != place.npos;
+      if (!holds) break;
+      place.remove_prefix(at + piece.size());
+    }
+    if (holds) return true;
+  }
+  return false;
+}
+
 // Matches words, or a line of an error, that have all of the parts in this
 // order. A part is the name of a row or the whole text of a value, however deep
-// within another one; further ones may be between.
+// within another one; further ones may be between. Matches a text that holds
+// the row of the first part with the others as its values.
 class Telling {
  public:
   using is_gtest_matcher = void;
 
-  explicit Telling(std::vector<std::string> parts) : parts_(std::move(parts)) {}
+  Telling(std::vector<std::string> parts, std::string pattern)
+      : parts_(std::move(parts)), pattern_(std::move(pattern)) {}
 
+  bool MatchAndExplain(absl::string_view text, std::ostream*) const {
+    return HoldsText(text, pattern_);
+  }
   bool MatchAndExplain(const FindingValue& words, std::ostream*) const {
     size_t found = 0;
     Find(words, &found);
@@ -54,12 +97,34 @@ class Telling {
   }
 
   std::vector<std::string> parts_;
+  std::string pattern_;
 };
 
 // Tells("f:3:1: ", "msg-spec-host-twice", "\"n3\"", "1:10").
-template <typename... Parts>
-Telling Tells(const Parts&... parts) {
-  return Telling(std::vector<std::string>{absl::StrCat(parts)...});
+template <typename... Values>
+Telling Tells(absl::string_view first, const Values&... values) {
+  return Telling({std::string(first), ValueText(ToFindingValue(values))...},
+                 RowPattern(first, values...));
+}
+
+inline std::string TextIn(absl::string_view text) { return std::string(text); }
+inline std::string TextIn(const absl::Status& status) {
+  return std::string(status.message());
+}
+inline std::string TextIn(const FindingValue& words) {
+  return ValueText(words);
+}
+
+// Matches a text, status or value that holds `text`, which has no row.
+MATCHER_P(HasText, text, "holds \"" + std::string(text) + "\"") {
+  return HoldsText(TextIn(arg), text);
+}
+
+// Expects that a reader refused its input with an error that holds `text`.
+template <typename T>
+void ExpectRejected(const absl::StatusOr<T>& read, absl::string_view text) {
+  EXPECT_TRUE(absl::IsInvalidArgument(read.status())) << read.status();
+  EXPECT_THAT(read.status(), HasText(text));
 }
 
 // A text that is refused, and what the error tells.
