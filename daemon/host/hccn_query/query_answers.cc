@@ -20,17 +20,17 @@
 namespace clusterd {
 namespace {
 
-using LineList = std::vector<absl::string_view>;
+using AnswerLines = std::vector<absl::string_view>;
 
 // Returns the first line to quote, or all output without lines.
-absl::string_view FirstOf(const LineList& lines, absl::string_view output) {
+absl::string_view FirstOf(const AnswerLines& lines, absl::string_view output) {
   return lines.empty() ? output : lines[0];
 }
 
 // Returns the data lines below the first, which must be `heading`; may be none.
-absl::StatusOr<LineList> LinesBelow(absl::string_view heading,
-                                    absl::string_view output) {
-  LineList lines = HccnDataLines(output);
+absl::StatusOr<AnswerLines> LinesBelow(absl::string_view heading,
+                                       absl::string_view output) {
+  AnswerLines lines = HccnDataLines(output);
   if (lines.empty() || lines[0] != heading) {
     return UnexpectedHccnText(FirstOf(lines, output),
                               absl::StrCat("\"", heading, "\""));
@@ -41,9 +41,9 @@ absl::StatusOr<LineList> LinesBelow(absl::string_view heading,
 
 // Returns the text after "[devid N]", or "[device N]" of the vendor's
 // documentation, in each data line.
-absl::StatusOr<LineList> LinesOfDevice(uint32_t device,
-                                       absl::string_view output) {
-  LineList lines = HccnDataLines(output);
+absl::StatusOr<AnswerLines> LinesOfDevice(uint32_t device,
+                                          absl::string_view output) {
+  AnswerLines lines = HccnDataLines(output);
   for (absl::string_view& line : lines) {
     if (!absl::ConsumePrefix(&line, absl::StrCat("[devid ", device, "]")) &&
         !absl::ConsumePrefix(&line, absl::StrCat("[device ", device, "]"))) {
@@ -72,10 +72,10 @@ absl::StatusOr<NamedValue> ParseNamedValue(absl::string_view line) {
 }
 
 // Returns the values of the lines, which must have these names in this order.
-absl::StatusOr<LineList> ValuesOf(absl::Span<const absl::string_view> names,
-                                  absl::Span<const absl::string_view> lines,
-                                  absl::string_view output) {
-  LineList values;
+absl::StatusOr<AnswerLines> ValuesOf(absl::Span<const absl::string_view> names,
+                                     absl::Span<const absl::string_view> lines,
+                                     absl::string_view output) {
+  AnswerLines values;
   for (const absl::string_view name : names) {
     const std::string expected = absl::StrCat("\"", name, ": ...\"");
     if (values.size() == lines.size()) {
@@ -211,7 +211,7 @@ absl::StatusOr<std::string> DigitOfEachPriority(absl::string_view heading,
                                                 const FindingValue& expected,
                                                 absl::string_view output) {
   static const LazyRE2 kColumns = {" *priority +0 +1 +2 +3 +4 +5 +6 +7"};
-  ASSIGN_OR_RETURN(const LineList lines, LinesBelow(heading, output));
+  ASSIGN_OR_RETURN(const AnswerLines lines, LinesBelow(heading, output));
   if (lines.size() != 2) {
     return UnexpectedHccnText(output, Worded("want-two-lines", heading));
   }
@@ -230,7 +230,7 @@ absl::StatusOr<std::string> DigitOfEachPriority(absl::string_view heading,
 absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
     absl::string_view output) {
   static const LazyRE2 kForm = {R"(Unknown!|(0|[1-9]\d*) Mb/s)"};
-  ASSIGN_OR_RETURN(const LineList values,
+  ASSIGN_OR_RETURN(const AnswerLines values,
                    ValuesOf({"Speed"}, HccnDataLines(output), output));
   std::optional<uint32_t> mbps;
   if (HasForm(values[0], *kForm, &mbps)) return mbps;
@@ -238,13 +238,13 @@ absl::StatusOr<std::optional<uint32_t>> ParseHccnSpeed(
 }
 
 absl::StatusOr<VnicFact::Vnic> ParseHccnVnic(absl::string_view output) {
-  ASSIGN_OR_RETURN(const LineList values,
+  ASSIGN_OR_RETURN(const AnswerLines values,
                    ValuesOf({"vnic link status", "vnic ipaddr", "vnic netmask"},
                             HccnDataLines(output), output));
   ASSIGN_OR_RETURN(
       const bool is_up,
       ParseHccnWord<bool>(values[0], {{"UP", true}, {"DOWN", false}},
-                          "UP or DOWN"));
+                          Worded("want-up-down")));
   const absl::StatusOr<Ipv4Interface> address =
       Ipv4Interface::Parse(values[1], values[2]);
   if (!address.ok()) {
@@ -260,14 +260,14 @@ absl::StatusOr<VnicFact::Vnic> ParseHccnVnic(absl::string_view output) {
 
 absl::StatusOr<LinkHistoryFact::History> ParseHccnLinkStat(
     absl::string_view output, uint32_t device) {
-  ASSIGN_OR_RETURN(const LineList lines, LinesOfDevice(device, output));
-  LineList names = {"current time", "link up count", "link down count",
-                    "link change records"};
+  ASSIGN_OR_RETURN(const AnswerLines lines, LinesOfDevice(device, output));
+  AnswerLines names = {"current time", "link up count", "link down count",
+                       "link change records"};
   const bool has_downs =
       lines.size() > 2 && absl::StartsWith(lines[2], names[2]);
   if (!has_downs) names.erase(names.begin() + 2);
   const auto all = absl::MakeConstSpan(lines);
-  ASSIGN_OR_RETURN(const LineList values,
+  ASSIGN_OR_RETURN(const AnswerLines values,
                    ValuesOf(names, all.subspan(0, names.size()), output));
   ASSIGN_OR_RETURN(const absl::CivilSecond now, ParseLinkTime(values[0]));
   ASSIGN_OR_RETURN(const uint64_t ups, ParseCount(values[1]));
@@ -292,7 +292,7 @@ absl::StatusOr<std::vector<HccnCounter>> ParseHccnPacketStatistics(
     absl::string_view output) {
   static const LazyRE2 kForm = {
       R"([[:space:]]*([a-z\d_]+)[[:space:]]*:[[:space:]]*(0|[1-9]\d*))"};
-  ASSIGN_OR_RETURN(const LineList lines,
+  ASSIGN_OR_RETURN(const AnswerLines lines,
                    LinesBelow("packet statistics:", output));
   if (lines.empty()) return UnexpectedHccnText(output, Worded("want-counters"));
   std::vector<HccnCounter> counters;
@@ -313,7 +313,8 @@ absl::StatusOr<std::vector<HccnRoute>> ParseHccnRoutes(
     absl::string_view output) {
   static const LazyRE2 kColumns = {
       " *Destination +Gateway +Genmask +Flags +Metric +Ref +Use +Iface"};
-  ASSIGN_OR_RETURN(const LineList lines, LinesBelow("Routing table:", output));
+  ASSIGN_OR_RETURN(const AnswerLines lines,
+                   LinesBelow("Routing table:", output));
   if (lines.empty() || !HasForm(lines[0], *kColumns)) {
     return UnexpectedHccnText(FirstOf(lines, output), Worded("want-columns"));
   }
@@ -329,7 +330,7 @@ absl::StatusOr<std::map<uint32_t, uint32_t>> ParseHccnDscpToTc(
   static const LazyRE2 kColumns = {" *dscp +tc"};
   static const LazyRE2 kRow = {R"( *(0|[1-9]\d*) +(0|[1-9]\d*))"};
   constexpr uint32_t kMaxDscp = 63;
-  const LineList lines = HccnDataLines(output);
+  const AnswerLines lines = HccnDataLines(output);
   if (lines.size() < 2 || !HasForm(lines[0], *kColumns)) {
     return UnexpectedHccnText(output, Worded("want-dscp-table"));
   }
@@ -362,7 +363,7 @@ absl::StatusOr<std::string> ParseHccnPriorityToTc(absl::string_view output) {
 absl::StatusOr<std::string> ParseHccnRocePort(absl::string_view output) {
   static const LazyRE2 kPort = {"udp_port:([1-9]\\d{0,4})"};
   static const LazyRE2 kChoice = {R"(status:(auto|multi_qp|code\(nslb_dp\)))"};
-  const LineList lines = HccnDataLines(output);
+  const AnswerLines lines = HccnDataLines(output);
   const absl::string_view first = FirstOf(lines, output);
   if (first == "Unknown udp port") return "auto";
   if (lines.size() < 2 || !absl::StartsWith(first, "udp_port:")) {
@@ -381,7 +382,8 @@ absl::StatusOr<std::string> ParseHccnRocePort(absl::string_view output) {
 absl::StatusOr<HccnOptical> ParseHccnOptical(absl::string_view output) {
   static const LazyRE2 kPresent = {
       "[[:space:]]*present[[:space:]]*:[[:space:]]*(not )?present"};
-  ASSIGN_OR_RETURN(const LineList lines, LinesBelow("optical info:", output));
+  ASSIGN_OR_RETURN(const AnswerLines lines,
+                   LinesBelow("optical info:", output));
   absl::string_view absent;
   if (lines.empty() || !HasForm(lines[0], *kPresent, &absent)) {
     return UnexpectedHccnText(FirstOf(lines, output),
