@@ -120,6 +120,27 @@ MATCHER_P(HasText, text, "holds \"" + std::string(text) + "\"") {
   return HoldsText(TextIn(arg), text);
 }
 
+inline const absl::Status& StatusIn(const absl::Status& status) {
+  return status;
+}
+template <typename T>
+const absl::Status& StatusIn(const absl::StatusOr<T>& result) {
+  return result.status();
+}
+
+// Matches a status, or a result without a value, with this code.
+MATCHER_P(Fails, code, "fails with " + absl::StatusCodeToString(code)) {
+  *result_listener << StatusIn(arg);
+  return StatusIn(arg).code() == code;
+}
+
+// The same where `text` matches it too.
+MATCHER_P2(Fails, code, text, "fails with " + absl::StatusCodeToString(code)) {
+  *result_listener << StatusIn(arg);
+  return StatusIn(arg).code() == code &&
+         testing::ExplainMatchResult(text, StatusIn(arg), result_listener);
+}
+
 // Expects that a reader refused its input with an error that holds `text`.
 template <typename T>
 void ExpectRejected(const absl::StatusOr<T>& read, absl::string_view text) {
