@@ -426,7 +426,8 @@ absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
                !absl::IsFailedPrecondition(file.status())) {
       // Shells do not read directories.
       EnvironmentVariable* const unreadable = variables.add_variables();
-      const FindingValue why = Behind(path, MessageWords(file.status()));
+      const FindingValue why =
+          Worded("about", path, MessageWords(file.status()));
       unreadable->set_name(PrintableText(EnglishText(why)));
       *unreadable->mutable_name_words() = PrintableWords(why);
       unreadable->set_file(path);
