@@ -426,7 +426,9 @@ TEST_F(AuditLogTest, TellsOneFileThatGoesBackOnceAWindowAndNoneIsHidden) {
   }
   EXPECT_THAT(told, ElementsAre("audit-went-back node07",
                                 "audit-went-back node08", "audit-heads "));
-  EXPECT_EQ(absl::StrSplit(log_.Lines(), "audit of node07").size(), 2u);
+  const std::vector<std::string> warnings =
+      absl::StrSplit(log_.Lines(), "audit of node07");
+  EXPECT_EQ(warnings.size(), 2u);
 }
 
 TEST_F(AuditLogTest, KeepsTheHighestHeadThatAFileContradictsOverARestart) {

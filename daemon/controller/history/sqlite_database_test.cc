@@ -51,10 +51,8 @@ TEST(SqliteDatabaseTest, EmptyTextAndBlobAreNotNull) {
 TEST(SqliteDatabaseTest, WrongStatementIsInternalAndSaysWhat) {
   EXPECT_THAT(NewDatabase()->Run("SELECT x FROM nowhere"),
               Fails(absl::StatusCode::kInternal, HasText("no such table")));
-              Fails(absl::StatusCode::kInternal, HasText("no such table")));
-              // A value too many.
-              EXPECT_TRUE(
-                  absl::IsInternal(NewDatabase()->Run("SELECT 1", {1})));
+  // A value too many.
+  EXPECT_TRUE(absl::IsInternal(NewDatabase()->Run("SELECT 1", {1})));
 }
 
 TEST(SqliteDatabaseTest, TransactionOfWorkThatFailsIsTakenBack) {

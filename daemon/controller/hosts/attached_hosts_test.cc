@@ -334,8 +334,9 @@ TEST_F(AttachedHostsTest, SaysWhetherTaskWasSentThatHasNoResult) {
   const auto session = hosts_.Attach(Machine("a", "m", "1", link));
   Ending unknown;
   hosts_.RunTask(Apply("a"), unknown.Expect());
-  EXPECT_THAT(unknown, Fails(absl::StatusCode::kUnimplemented,
-                             Tells("msg-hub-clusterd-too-old", "9.9")));
+  EXPECT_THAT(unknown.status(),
+              Fails(absl::StatusCode::kUnimplemented,
+                    SaysRow("msg-hub-clusterd-too-old", "9.9")));
   EXPECT_TRUE(link->sent.empty());
   EXPECT_TRUE(hosts_.IsAttached("a"));
   hosts_.Detach(*session, ToFindingValue("restarted"));
