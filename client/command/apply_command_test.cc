@@ -309,14 +309,14 @@ TEST(ApplyRefusedTest, SaysWhyAndWhetherAnythingWasChanged) {
       {"Role", StatusCode::PERMISSION_DENIED, "ann is viewer", 2,
        "role is not sufficient"},
       {"Moved", StatusCode::ABORTED, "the spec changed", 2,
-       "the spec has changed"},
+       "cluster.yaml has changed"},
       {"NotKept", StatusCode::ABORTED, "keeps it no more", 2,
-       "does not keep the plan"},
+       "no longer keeps the plan"},
       {"NotAttached", StatusCode::FAILED_PRECONDITION, "not attached", 2,
        "a host is not attached"},
       {"Wrong", StatusCode::INVALID_ARGUMENT, "digest", 3, "an edited plan"},
       {"NotInTheSpec", StatusCode::INVALID_ARGUMENT, "server1", 3,
-       "the spec does not name"},
+       "cluster.yaml does not name"},
       {"Busy", StatusCode::UNAVAILABLE, "run 7777 of bob", 2,
        "apply or rollback runs", Worded("msg-run-not-named", "apply")},
       {"NoReport", StatusCode::OK, "", 2, "no complete answer",
@@ -373,13 +373,13 @@ TEST(ApplyCommandTest,
   ASSERT_LT(turn, waves);
   ASSERT_NE(waves, std::string::npos);
   for (const char* text :
-       {"edited", "no longer keeps it", "the spec has changed", "not attached",
-        "apply or rollback runs"}) {
+       {"edited", "no longer keeps it", "cluster.yaml has changed",
+        "not attached", "apply or rollback runs"}) {
     EXPECT_LT(before, help.find(text)) << text;
     EXPECT_LT(help.find(text), turn) << text;
   }
-  for (const char* text : {"a fact that its steps", "a process uses, or may",
-                           "agent.yaml does not"}) {
+  for (const char* text : {"a fact on which its steps",
+                           "a process uses, or may", "agent.yaml does not"}) {
     EXPECT_LT(turn, help.find(text)) << text;
     EXPECT_LT(help.find(text), waves) << text;
   }

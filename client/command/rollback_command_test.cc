@@ -130,7 +130,7 @@ TEST(RollbackExitTest, FollowsTheHosts) {
 TEST(RollbackCommandTest, HelpDoesNotSayThatAFailedWaveStopsTheNext) {
   const std::string help = RunProgram({"rollback", "--help"}).out;
   EXPECT_THAT(help, Not(HasSubstr("not begun;")));
-  EXPECT_THAT(help, HasSubstr("does not stop the next"));
+  EXPECT_THAT(help, HasSubstr("does not stop\nthe next wave"));
   EXPECT_THAT(HelpOfStatus("rollback", 1), HasSubstr("still asked all other"));
 }
 
