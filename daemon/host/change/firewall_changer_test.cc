@@ -246,7 +246,7 @@ TEST_F(FirewallChangerTest, SaysWhenARuleIsStillThereAndRestoresTheFiles) {
   files_.Put(kZoneFile, "new\n");
   outside_.has_running = true;
   EXPECT_THAT(Restore(*saved).message(),
-              Tells("msg-step-still-running", kAny,
+              Tells("msg-step-still-running",
                     absl::StrCat("`firewall-cmd --remove-rich-rule=", kAny)));
   EXPECT_EQ(*files_.Content(kZoneFile), "old\n");
 }
