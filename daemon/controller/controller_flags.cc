@@ -63,8 +63,8 @@ std::optional<int> ParseControllerFlags(int argc, const char* const* argv,
                  "ADDRESS:PORT of /metrics, /healthz and the newest\n"
                  "report: on a loopback address for all users of\n"
                  "this machine, on any other by mutual TLS for users\n"
-                 "of role viewer; default: 127.0.0.1, two ports above\n"
-                 "that of --listen; off: none");
+                 "of role viewer; default: 127.0.0.1, two ports\n"
+                 "above that of --listen; off: none");
   int leaf_days = static_cast<int>(absl::ToInt64Hours(flags->leaf_life) / 24);
   app.add_option("--leaf-days", leaf_days,
                  "How many days a host's certificate is valid; it is\n"

@@ -39,8 +39,10 @@ class Process {
   // its text; fails the test, with all that was said, if it never does.
   void ExpectError(const std::string& text, absl::Duration limit = kPatience);
   // The same without a failure: DeadlineExceeded after `limit`, Unavailable if
-  // the stream ends before; both messages hold its whole output. `rest` is the
-  // text between `text` and the end of its line.
+  // the stream ends before; both messages hold its whole output.
+  absl::Status WaitForError(const std::string& text,
+                            absl::Duration limit = kPatience);
+  // The same; `rest` is the text between `text` and the end of its line.
   absl::Status WaitForErrorLine(const std::string& text, std::string* rest,
                                 absl::Duration limit = kPatience);
 
@@ -54,7 +56,6 @@ class Process {
   }
 
  private:
-  absl::Status WaitForError(const std::string& text, absl::Duration limit);
   // Reads available data; false at the end of both streams or after `until`.
   bool Pump(absl::Time until);
 

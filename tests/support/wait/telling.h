@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -63,7 +65,9 @@ class Telling {
   using is_gtest_matcher = void;
 
   Telling(std::vector<std::string> parts, std::string pattern)
-      : parts_(std::move(parts)), pattern_(std::move(pattern)) {}
+      : parts_(std::move(parts)), pattern_(std::move(pattern)) {
+    parts_.erase(std::remove(parts_.begin(), parts_.end(), kAny), parts_.end());
+  }
 
   bool MatchAndExplain(absl::string_view text, std::ostream*) const {
     return HoldsText(text, pattern_);
@@ -93,7 +97,11 @@ class Telling {
     for (const FindingValue& value : words.values()) Find(value, found);
   }
   void Compare(const std::string& part, size_t* found) const {
-    if (*found < parts_.size() && parts_[*found] == part) ++*found;
+    if (*found == parts_.size()) return;
+    const std::string& wanted = parts_[*found];
+    const bool holds = absl::StrContains(wanted, kAny) ? HoldsText(part, wanted)
+                                                       : part == wanted;
+    if (holds) ++*found;
   }
 
   std::vector<std::string> parts_;
