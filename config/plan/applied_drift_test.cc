@@ -310,7 +310,6 @@ TEST(FindAppliedDriftTest, CutsAGoalOnlyBeyondWhatAReportMayHold) {
   ASSERT_EQ(drift.value().drifts_size(), 1);
   EXPECT_EQ(drift.value().drifts(0).to(),
             absl::StrCat(ports.substr(0, 8192), "..."));
-
   const std::string shorter = ports.substr(0, 1199);  // 200 ports.
   const DriftFact whole = FindAppliedDrift(
       {Applied("aa", {SysctlStep(kReservedPortsKey, shorter)})},
@@ -337,7 +336,6 @@ TEST(FindAppliedDriftTest, StaysBoundedWhereThousandsOfRulesAreGone) {
   EXPECT_EQ(drift.value().drifts_size(), kMaxAppliedDrifts);
   EXPECT_EQ(drift.value().left_out(), 5000u - kMaxAppliedDrifts);
   EXPECT_LT(drift.ByteSizeLong(), size_t{256} << 10);
-
   *firewall->mutable_allowed()->mutable_value() = all;
   EXPECT_EQ(Drifts({apply}, facts), "");
   firewall->mutable_allowed()->mutable_value()->mutable_ports()->RemoveLast();

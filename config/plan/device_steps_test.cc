@@ -41,6 +41,21 @@ void SetLive(HostFacts* facts, uint32_t id, const std::string& address) {
   setting->set_netmask("255.255.255.0");
 }
 
+// Device 0 has this address instead of 10.0.0.1, and device 1 instead of .2.
+HostFacts LiveFacts(const std::string& first,
+                    const std::string& second = "10.0.0.2") {
+  HostFacts facts = GoodFacts("node-01");
+  SetLive(&facts, 0, first);
+  SetLive(&facts, 1, second);
+  return facts;
+}
+
+ClusterSpec SpecWithoutGateway() {
+  ClusterSpec spec = GoodSpec();
+  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  return spec;
+}
+
 void AddRoute(HostFacts* facts, const std::string& key,
               const std::string& value) {
   HccnConf::Entry* entry =
@@ -55,8 +70,7 @@ TEST(PlanDeviceStepsTest, PlansNothingWhereAllIsRight) {
 }
 
 TEST(PlanDeviceStepsTest, SetsAddressThenGatewayThenDetectAddress) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.7.0.1");
+  HostFacts facts = LiveFacts("10.7.0.1");
   DeviceOf(&facts, 0)->mutable_gateway()->set_value("10.7.0.254");
   DeviceOf(&facts, 0)->mutable_detect_address()->set_value("0.0.0.0");
   EXPECT_EQ(StepTexts(Plan(GoodSpec(), facts)),
@@ -67,11 +81,7 @@ TEST(PlanDeviceStepsTest, SetsAddressThenGatewayThenDetectAddress) {
 }
 
 TEST(PlanDeviceStepsTest, PutsAGatewayBackThatTheNewAddressMayDrop) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.99");
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
-  const HostPlan plan = Plan(spec, facts);
+  const HostPlan plan = Plan(SpecWithoutGateway(), LiveFacts("10.0.0.99"));
   ASSERT_EQ(plan.steps_size(), 2);
   ASSERT_EQ(plan.steps(0).consequences_size(), 1);
   EXPECT_EQ(plan.steps(0).consequences(0), Say("plan-say-unseen-routes"));
@@ -81,8 +91,7 @@ TEST(PlanDeviceStepsTest, PutsAGatewayBackThatTheNewAddressMayDrop) {
 }
 
 TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.7.0.1");
+  HostFacts facts = LiveFacts("10.7.0.1");
   DeviceOf(&facts, 0)->mutable_gateway()->set_value("10.7.0.254");
   SetConf(&facts, "gateway_0", "10.7.0.254");
   AddRoute(&facts, "route_address_172.16.0.0_netmask_255.255.0.0",
@@ -91,9 +100,7 @@ TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
            "gateway_10.0.0.253");
   AddRoute(&facts, "ip_route",
            "add 10.7.0.0/24 via 10.7.0.253 dev eth0 table 1");
-  ClusterSpec spec = GoodSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
-  const HostPlan plan = Plan(spec, facts);
+  const HostPlan plan = Plan(SpecWithoutGateway(), facts);
   const PlanStep& step = plan.steps(0);
   ASSERT_EQ(step.dropped_size(), 3);
   EXPECT_EQ(step.dropped(0).key(), "gateway");
@@ -103,8 +110,7 @@ TEST(PlanDeviceStepsTest, ReportsWhatANewSubnetDropsForGood) {
 }
 
 TEST(PlanDeviceStepsTest, DropsNothingThatARepairMakesReadable) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.99");
+  HostFacts facts = LiveFacts("10.0.0.99");
   SetConf(&facts, "address_0", "10.0.0.1\\r");
   SetConf(&facts, "gateway_0", "10.0.0.254\\r");
   AddRoute(&facts, "route_address_172.16.0.0_netmask_255.255.0.0",
@@ -130,9 +136,7 @@ TEST(PlanDeviceStepsTest, WritesAFileThatDisagreesThroughTheTool) {
 }
 
 TEST(PlanDeviceStepsTest, SaysThatAnUnsetAddressCannotBeTakenBack) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "");
-  const HostPlan plan = Plan(GoodSpec(), facts);
+  const HostPlan plan = Plan(GoodSpec(), LiveFacts(""));
   ASSERT_GE(plan.steps_size(), 1);
   // Without an address it had no routes.
   EXPECT_THAT(plan.steps(0).consequences(),
@@ -162,39 +166,29 @@ TEST(PlanUnnamedTest, LetsTheFileHaveWhatTheDeviceHas) {
   EXPECT_EQ(plan.steps(0).kind(), CHANGE_HCCN_CONF);
   EXPECT_TRUE(FindMovedFacts(plan, facts).empty());
   // If the spec names only an address, the device keeps the other two as well.
-  ClusterSpec address_only = GoodSpec();
-  address_only.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  ClusterSpec address_only = SpecWithoutGateway();
   address_only.mutable_servers(0)->mutable_devices(0)->clear_detect_address();
   EXPECT_EQ(StepTexts(Plan(address_only, facts)), StepTexts(plan));
 }
 
 TEST(PlanUnnamedTest, LeavesAloneWhatToolOrBootWouldNotTakeOrNobodyKnows) {
-  HostFacts outside = GoodFacts("node-01");
-  SetConf(&outside, "gateway_0", "");
-  DeviceOf(&outside, 0)->mutable_gateway()->set_value("10.9.9.9");
-  HostFacts no_address = GoodFacts("node-01");
-  SetConf(&no_address, "gateway_0", "");
-  SetConf(&no_address, "address_0", "10.0.0.99");
-  HostFacts dhcp = GoodFacts("node-01");
-  SetConf(&dhcp, "gateway_0", "");
-  SetConf(&dhcp, "udhcpc_enable_0", "1");
-  HostFacts reserved = GoodFacts("node-01");
-  DeviceOf(&reserved, 0)->mutable_detect_address()->set_value("192.168.1.9");
-  // What the file alone has, or nobody knows.
-  HostFacts unset = GoodFacts("node-01");
-  DeviceOf(&unset, 0)->mutable_gateway()->set_value("");
-  DeviceOf(&unset, 0)->mutable_detect_address()->set_value("0.0.0.0");
-  HostFacts unknown = GoodFacts("node-01");
-  SetConf(&unknown, "gateway_0", "");
-  MakeMissing(DeviceOf(&unknown, 0)->mutable_gateway(), Missing::BUSY, "");
-  MakeMissing(DeviceOf(&unknown, 0)->mutable_detect_address(), Missing::BUSY,
+  std::vector<HostFacts> cases(7, GoodFacts("node-01"));
+  for (const int i : {0, 1, 2, 3, 4}) SetConf(&cases[i], "gateway_0", "");
+  // A gateway outside, no address, and DHCP.
+  DeviceOf(&cases[0], 0)->mutable_gateway()->set_value("10.9.9.9");
+  SetConf(&cases[1], "address_0", "10.0.0.99");
+  SetConf(&cases[2], "udhcpc_enable_0", "1");
+  // What nobody knows, or the file alone has, and a reserved address.
+  MakeMissing(DeviceOf(&cases[3], 0)->mutable_gateway(), Missing::BUSY, "");
+  MakeMissing(DeviceOf(&cases[3], 0)->mutable_detect_address(), Missing::BUSY,
               "");
-  HostFacts silent = GoodFacts("node-01");
-  SetConf(&silent, "gateway_0", "");
-  MakeMissing(DeviceOf(&silent, 0)->mutable_address(), Missing::TIMED_OUT, "");
-  for (const HostFacts* facts :
-       {&outside, &no_address, &dhcp, &reserved, &unset, &unknown, &silent}) {
-    EXPECT_EQ(Content(Plan(SilentSpec(), *facts)), "");
+  MakeMissing(DeviceOf(&cases[4], 0)->mutable_address(), Missing::TIMED_OUT,
+              "");
+  DeviceOf(&cases[5], 0)->mutable_gateway()->set_value("");
+  DeviceOf(&cases[5], 0)->mutable_detect_address()->set_value("0.0.0.0");
+  DeviceOf(&cases[6], 0)->mutable_detect_address()->set_value("192.168.1.9");
+  for (size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(Content(Plan(SilentSpec(), cases[i])), "") << i;
   }
 }
 
@@ -310,10 +304,8 @@ TEST(PlanDeviceStepsTest, BlocksWhatTheToolCannotTakeOrPutBack) {
 }
 
 TEST(PlanDeviceStepsTest, FreesAnAddressBeforeAnotherDeviceTakesIt) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.9");
-  SetLive(&facts, 1, "10.0.0.1");
-  const std::vector<std::string> texts = StepTexts(Plan(GoodSpec(), facts));
+  const std::vector<std::string> texts =
+      StepTexts(Plan(GoodSpec(), LiveFacts("10.0.0.9", "10.0.0.1")));
   ASSERT_EQ(texts.size(), 4u);
   EXPECT_EQ(texts[0], "device 1: address 10.0.0.1/24 -> 10.0.0.2/24");
   EXPECT_EQ(texts[2], "device 0: address 10.0.0.9/24 -> 10.0.0.1/24");
@@ -322,10 +314,7 @@ TEST(PlanDeviceStepsTest, FreesAnAddressBeforeAnotherDeviceTakesIt) {
 // Boards from 0x30 on do not compare addresses, so a tool that refuses another
 // device's address is not a reason that is true everywhere.
 TEST(PlanDeviceStepsTest, BlocksASwapForAReasonThatIsTrueOnEveryBoard) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.2");
-  SetLive(&facts, 1, "10.0.0.1");
-  const HostPlan plan = Plan(GoodSpec(), facts);
+  const HostPlan plan = Plan(GoodSpec(), LiveFacts("10.0.0.2", "10.0.0.1"));
   EXPECT_TRUE(plan.steps().empty());
   ASSERT_EQ(plan.blocked_size(), 2);
   EXPECT_EQ(BlockedText(plan.blocked(0)),
@@ -334,8 +323,7 @@ TEST(PlanDeviceStepsTest, BlocksASwapForAReasonThatIsTrueOnEveryBoard) {
 }
 
 TEST(PlanDeviceStepsTest, BlocksAnAddressThatAnotherDeviceKeeps) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.9");
+  HostFacts facts = LiveFacts("10.0.0.9");
   facts.add_devices()->set_id(7);
   SetLive(&facts, 7, "10.0.0.1");
   EXPECT_THAT(BlockedReasons(Plan(GoodSpec(), facts)),
@@ -343,27 +331,20 @@ TEST(PlanDeviceStepsTest, BlocksAnAddressThatAnotherDeviceKeeps) {
 }
 
 TEST(PlanDeviceStepsTest, BlocksAnAddressThatABlockedDeviceKeeps) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.0.0.2");
-  SetLive(&facts, 1, "10.0.0.9");
+  HostFacts facts = LiveFacts("10.0.0.2", "10.0.0.9");
   facts.add_devices()->set_id(7);
   SetLive(&facts, 7, "10.0.0.1");
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_TRUE(plan.steps().empty());
-  ASSERT_EQ(plan.blocked_size(), 2);
-  EXPECT_EQ(BlockedText(plan.blocked(0)),
-            BlockedAs("device 0: address 10.0.0.1",
-                      Worded("plan-say-another-keeps-it", 7),
-                      Worded("plan-say-correct-either")));
-  EXPECT_EQ(BlockedText(plan.blocked(1)),
-            BlockedAs("device 1: address 10.0.0.2",
-                      Worded("plan-say-another-keeps-it", 0),
-                      Worded("plan-say-correct-either")));
+  const auto keeps = [](const char* change, int device) {
+    return BlockedAs(change, Worded("plan-say-another-keeps-it", device),
+                     Worded("plan-say-correct-either"));
+  };
+  EXPECT_THAT(BlockedTexts(Plan(GoodSpec(), facts)),
+              ElementsAre(keeps("device 0: address 10.0.0.1", 7),
+                          keeps("device 1: address 10.0.0.2", 0)));
 }
 
 TEST(PlanDeviceStepsTest, RestsOnEveryFactThatDecided) {
-  HostFacts facts = GoodFacts("node-01");
-  SetLive(&facts, 0, "10.7.0.1");
+  const HostFacts facts = LiveFacts("10.7.0.1");
   const HostPlan plan = Plan(GoodSpec(), facts);
   std::vector<std::string> names;
   for (const PlanFact& fact : plan.facts()) names.push_back(fact.name());

@@ -39,7 +39,8 @@ TEST(StepVerdictTest, SaysWhatMovedOrWhatAFactLacks) {
   };
   EXPECT_EQ(why({StepVerdict::kMoved, "x", "1", "2"}), "x is 1, applied was 2");
   EXPECT_EQ(why({StepVerdict::kMoved, "x", "", "2"}), "x lacks 2");
-  EXPECT_EQ(why({StepVerdict::kUntold, "", "", ""}), Say("plan-say-change-unknown"));
+  EXPECT_EQ(why({StepVerdict::kUntold, "", "", ""}),
+            Say("plan-say-change-unknown"));
 }
 
 TEST(JudgeStepTest, WantsADeviceToHaveItLiveAndInTheFile) {

@@ -85,12 +85,22 @@ ClusterSpec OpenPorts() {
   return spec;
 }
 
-TEST(PlanFirewallStepsTest, StopsWhatIsActiveOrWouldStart) {
+// Facts with this firewall.
+HostFacts WithUfw(bool active = true, bool starts_at_boot = true) {
   HostFacts facts = GoodFacts("node-01");
-  *facts.mutable_ufw() = InstalledFirewall(true, true);
+  *facts.mutable_ufw() = InstalledFirewall(active, starts_at_boot);
+  return facts;
+}
+HostFacts WithFirewalld(bool active = true) {
+  HostFacts facts = GoodFacts("node-01");
+  *facts.mutable_firewalld() = InstalledFirewall(active, active);
+  return facts;
+}
+
+TEST(PlanFirewallStepsTest, StopsWhatIsActiveOrWouldStart) {
+  HostFacts facts = WithUfw();
   *facts.mutable_firewalld() = InstalledFirewall(false, true);
-  const HostPlan plan = Plan(GoodSpec(), facts);
-  EXPECT_THAT(StepTexts(plan),
+  EXPECT_THAT(StepTexts(Plan(GoodSpec(), facts)),
               ElementsAre(Say("plan-say-stop-both", "ufw"),
                           Say("plan-say-stop-at-boot", "firewalld")));
 }
@@ -110,8 +120,7 @@ TEST(PlanFirewallStepsTest, BlocksAFirewallWhoseStateIsNotKnown) {
   for (const FirewallPolicy policy : {FIREWALL_DISABLED, FIREWALL_OPEN_PORTS}) {
     ClusterSpec spec = GoodSpec();
     spec.set_firewall(policy);
-    HostFacts facts = GoodFacts("node-01");
-    *facts.mutable_ufw() = InstalledFirewall(true, true);
+    HostFacts facts = WithUfw();
     MakeMissing(facts.mutable_ufw()->mutable_active(), Missing::TIMED_OUT, "");
     MakeMissing(facts.mutable_firewalld()->mutable_installed(),
                 Missing::NOT_PERMITTED, "");
@@ -122,11 +131,9 @@ TEST(PlanFirewallStepsTest, BlocksAFirewallWhoseStateIsNotKnown) {
 }
 
 TEST(PlanFirewallStepsTest, OpensThreePortsOnlyFromTheClustersHosts) {
-  HostFacts facts = GoodFacts("node-01");
-  *facts.mutable_firewalld() = InstalledFirewall(true, true);
-  const HostPlan plan = Plan(OpenPorts(), facts);
-  EXPECT_EQ(StepTexts(plan), Opens(FIREWALLD, "192.168.7.22/31",
-                                   {{60000, 60015}, {29500, 29500}, {22, 22}}));
+  EXPECT_EQ(StepTexts(Plan(OpenPorts(), WithFirewalld())),
+            Opens(FIREWALLD, "192.168.7.22/31",
+                  {{60000, 60015}, {29500, 29500}, {22, 22}}));
 }
 
 void LetIn(uint32_t first, uint32_t last, AllowedFact* fact) {
@@ -134,17 +141,15 @@ void LetIn(uint32_t first, uint32_t last, AllowedFact* fact) {
 }
 
 TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
-  HostFacts facts = GoodFacts("node-01");
+  HostFacts facts = WithFirewalld();
   FirewallFacts* firewalld = facts.mutable_firewalld();
-  *firewalld = InstalledFirewall(true, true);
   LetIn(1, 65535, firewalld->mutable_allowed());
   LetIn(22, 22, firewalld->mutable_allowed_permanently());
   const HostPlan plan = Plan(OpenPorts(), facts);
   EXPECT_EQ(StepTexts(plan), Opens(FIREWALLD, "192.168.7.22/31",
                                    {{60000, 60015}, {29500, 29500}}));
-  ASSERT_EQ(plan.steps(0).consequences_size(), 1);
-  EXPECT_EQ(plan.steps(0).consequences(0),
-            Say("plan-say-open-now", "60000-60015"));
+  EXPECT_THAT(plan.steps(0).consequences(),
+              ElementsAre(Say("plan-say-open-now", "60000-60015")));
   EXPECT_EQ(plan.steps(1).consequences(0), Say("plan-say-open-now", "29500"));
   std::vector<std::string> names;
   for (const PlanFact& fact : plan.facts()) names.push_back(fact.name());
@@ -157,11 +162,9 @@ TEST(PlanFirewallStepsTest, StoresInFirewalldWhatIsOpenNowAlone) {
 }
 
 TEST(PlanFirewallStepsTest, BlocksOpeningForPeersThatMeetAnotherZone) {
-  HostFacts facts = GoodFacts("node-01");
-  FirewallFacts* firewalld = facts.mutable_firewalld();
-  *firewalld = InstalledFirewall(true, true);
+  HostFacts facts = WithFirewalld();
   auto* const stored =
-      firewalld->mutable_allowed_permanently()->mutable_value();
+      facts.mutable_firewalld()->mutable_allowed_permanently()->mutable_value();
   stored->add_other_sources("ipset:blacklist");
   stored->add_other_sources("203.0.113.0/24");
   EXPECT_EQ(Plan(OpenPorts(), facts).steps_size(), 3);
@@ -172,10 +175,8 @@ TEST(PlanFirewallStepsTest, BlocksOpeningForPeersThatMeetAnotherZone) {
 }
 
 TEST(PlanFirewallStepsTest, OpensNowInFirewalldWhatIsStoredAlone) {
-  HostFacts facts = GoodFacts("node-01");
-  FirewallFacts* firewalld = facts.mutable_firewalld();
-  *firewalld = InstalledFirewall(true, true);
-  LetIn(1, 65535, firewalld->mutable_allowed_permanently());
+  HostFacts facts = WithFirewalld();
+  LetIn(1, 65535, facts.mutable_firewalld()->mutable_allowed_permanently());
   const HostPlan plan = Plan(OpenPorts(), facts);
   ASSERT_EQ(plan.steps_size(), 3);
   for (const PlanStep& step : plan.steps()) {
@@ -188,8 +189,7 @@ TEST(PlanFirewallStepsTest, OpensNowInFirewalldWhatIsStoredAlone) {
 }
 
 TEST(PlanFirewallStepsTest, BlocksFirewalldOfWhichTheStoredRulesAreUnknown) {
-  HostFacts facts = GoodFacts("node-01");
-  *facts.mutable_firewalld() = InstalledFirewall(true, true);
+  HostFacts facts = WithFirewalld();
   MakeMissing(facts.mutable_firewalld()->mutable_allowed_permanently(),
               Missing::TIMED_OUT, "");
   EXPECT_THAT(BlockedReasons(Plan(OpenPorts(), facts)),
@@ -201,8 +201,7 @@ TEST(PlanFirewallStepsTest, BlocksFirewalldOfWhichTheStoredRulesAreUnknown) {
 }
 
 TEST(PlanFirewallStepsTest, NotesAFirewallThatWasOpenedAndIsStoppedSince) {
-  HostFacts facts = GoodFacts("node-01");
-  *facts.mutable_firewalld() = InstalledFirewall(false, false);
+  HostFacts facts = WithFirewalld(false);
   EXPECT_TRUE(Plan(OpenPorts(), facts).notes().empty());
   AppliedDrift* drift = facts.mutable_drift()->mutable_value()->add_drifts();
   drift->set_apply_id("a1");
@@ -215,19 +214,16 @@ TEST(PlanFirewallStepsTest, NotesAFirewallThatWasOpenedAndIsStoppedSince) {
 }
 
 TEST(PlanFirewallStepsTest, OpensOnlyWhatIsShut) {
-  HostFacts facts = GoodFacts("node-01");
-  *facts.mutable_ufw() = InstalledFirewall(true, true);
+  HostFacts facts = WithUfw();
   auto* const allowed = facts.mutable_ufw()->mutable_allowed()->mutable_value();
   *allowed->add_ports() = Port(22, 22, "tcp", "");
   *allowed->add_ports() = Port(1024, 65535, "", "192.168.7.22");
-  const HostPlan plan = Plan(OpenPorts(), facts);
-  EXPECT_EQ(StepTexts(plan),
+  EXPECT_EQ(StepTexts(Plan(OpenPorts(), facts)),
             Opens(UFW, "192.168.7.23/32", {{60000, 60015}, {29500, 29500}}));
 }
 
 TEST(PlanFirewallStepsTest, ASecondPlanAfterOpeningIsEmpty) {
-  HostFacts facts = GoodFacts("node-01");
-  *facts.mutable_ufw() = InstalledFirewall(true, true);
+  HostFacts facts = WithUfw();
   const HostPlan first = Plan(OpenPorts(), facts);
   for (const PlanStep& step : first.steps()) {
     *facts.mutable_ufw()->mutable_allowed()->mutable_value()->add_ports() =
@@ -244,8 +240,7 @@ TEST(PlanFirewallStepsTest, BlocksMoreRulesThanAPlanHolds) {
     server->set_host(absl::StrCat("n", i));
     server->set_address(absl::StrCat("10.", i / 256, ".", i % 256, ".1"));
   }
-  HostFacts facts = GoodFacts("node-01");
-  *facts.mutable_ufw() = InstalledFirewall(true, true);
+  const HostFacts facts = WithUfw();
   EXPECT_THAT(BlockedReasons(Plan(spec, facts)),
               ElementsAre(Say("plan-say-too-many-rules", 3003, 3000)));
   spec.mutable_servers()->RemoveLast();
@@ -253,15 +248,12 @@ TEST(PlanFirewallStepsTest, BlocksMoreRulesThanAPlanHolds) {
 }
 
 TEST(PlanFirewallStepsTest, BlocksOpeningWhatIsStoppedButStartsAtBoot) {
-  HostFacts facts = GoodFacts("node-01");
-  *facts.mutable_ufw() = InstalledFirewall(false, true);
-  EXPECT_THAT(BlockedReasons(Plan(OpenPorts(), facts)),
+  EXPECT_THAT(BlockedReasons(Plan(OpenPorts(), WithUfw(false, true))),
               ElementsAre(Say("plan-say-stopped-at-boot", "ufw")));
 }
 
 TEST(PlanFirewallStepsTest, BlocksOpeningWithoutRulesOrAddresses) {
-  HostFacts facts = GoodFacts("node-01");
-  *facts.mutable_ufw() = InstalledFirewall(true, true);
+  HostFacts facts = WithUfw();
   ClusterSpec nameless = OpenPorts();
   nameless.mutable_servers(1)->clear_address();
   EXPECT_THAT(Plan(nameless, facts).blocked(0).reason(),
@@ -272,8 +264,7 @@ TEST(PlanFirewallStepsTest, BlocksOpeningWithoutRulesOrAddresses) {
 
 // moby issue 28476.
 TEST(PlanFirewallStepsTest, StoppingFirewalldNamesDockerWhereItRuns) {
-  HostFacts facts = GoodFacts("node-01");
-  *facts.mutable_firewalld() = InstalledFirewall(true, true);
+  HostFacts facts = WithFirewalld();
   const auto consequence = [&facts] {
     return Plan(GoodSpec(), facts).steps(0).consequences(1);
   };
@@ -286,9 +277,8 @@ TEST(PlanFirewallStepsTest, StoppingFirewalldNamesDockerWhereItRuns) {
 }
 
 TEST(PlanFirewallStepsTest, OpensPortsInTheDefaultZoneOnly) {
-  HostFacts facts = GoodFacts("node-01");
+  HostFacts facts = WithFirewalld();
   FirewallFacts* const firewalld = facts.mutable_firewalld();
-  *firewalld = InstalledFirewall(true, true);
   FirewallZone* const zone =
       firewalld->mutable_other_zones()->mutable_value()->add_zones();
   zone->set_name("docker");

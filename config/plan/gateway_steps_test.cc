@@ -127,6 +127,13 @@ ClusterSpec RailSpec() {
   return spec;
 }
 
+// The same, and the spec names no gateway for device 0.
+ClusterSpec SecondRailSpec() {
+  ClusterSpec spec = RailSpec();
+  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  return spec;
+}
+
 HostFacts RailFacts() {
   HostFacts facts = GoodFacts("node-01");
   SetAddress(&facts, 1, "10.1.0.1");
@@ -175,8 +182,7 @@ TEST(PlanSharedGatewayTest, TheDeviceThatHasItsOwnKeepsIt) {
 }
 
 TEST(PlanSharedGatewayTest, TellsWhoseGatewayGoesAndRestsOnIt) {
-  ClusterSpec spec = RailSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
+  const ClusterSpec spec = SecondRailSpec();
   const HostFacts facts = RailFacts();
   HostPlan plan = Plan(spec, facts);
   EXPECT_THAT(StepTexts(plan),
@@ -210,28 +216,19 @@ TEST(PlanSharedGatewayTest, DoesNotTakeOneForWhatTheSpecDoesNotName) {
   EXPECT_EQ(Plan(spec, facts).steps_size(), 1);
 }
 
-TEST(PlanSharedGatewayTest, BlocksWhileALineOfTheFourIsNoAddress) {
-  HostFacts facts = RailFacts();
-  SetGateway(&facts, 0, "", "bad");
-  ClusterSpec spec = RailSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
-  EXPECT_THAT(BlockedReasons(Plan(spec, facts)),
+TEST(PlanSharedGatewayTest, BlocksWhereWhatWouldGoIsNoAddressOrNotKnown) {
+  HostFacts bad = RailFacts();
+  SetGateway(&bad, 0, "", "bad");
+  EXPECT_THAT(BlockedReasons(Plan(SecondRailSpec(), bad)),
               ElementsAre(HasSubstr("gateway_0=bad")));
-}
-
-TEST(PlanSharedGatewayTest, BlocksWhereWhatWouldGoIsNotKnown) {
-  HostFacts facts = RailFacts();
-  MakeMissing(DeviceOf(&facts, 0)->mutable_gateway(), Missing::BUSY, "");
-  ClusterSpec spec = RailSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
-  EXPECT_THAT(BlockedReasons(Plan(spec, facts)),
+  HostFacts unknown = RailFacts();
+  MakeMissing(DeviceOf(&unknown, 0)->mutable_gateway(), Missing::BUSY, "");
+  EXPECT_THAT(BlockedReasons(Plan(SecondRailSpec(), unknown)),
               ElementsAre(HasSubstr(Say("plan-say-takes-gateway", 0))));
 }
 
 TEST(CheckHostPlanTest, OnlyAGatewayTakesThatOfAnotherDevice) {
-  ClusterSpec spec = RailSpec();
-  spec.mutable_servers(0)->mutable_devices(0)->clear_gateway();
-  HostPlan plan = Plan(spec, RailFacts());
+  HostPlan plan = Plan(SecondRailSpec(), RailFacts());
   ASSERT_EQ(plan.steps_size(), 1);
   PlanStep* step = plan.mutable_steps(0);
   step->mutable_dropped(0)->set_key("ip_route");

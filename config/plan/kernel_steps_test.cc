@@ -105,9 +105,8 @@ TEST(PlanSysctlStepsTest, WritesIntoOneFileWhatTheNextBootLacks) {
   SetAtBoot(kernel->mutable_reserved_ports_at_boot(),
             "/etc/sysctl.d/10-site.conf", "9090");
   SetAtBoot(kernel->mutable_somaxconn_at_boot(), "", "");
-  const HostPlan plan = Plan(GoodSpec(), facts);
   EXPECT_EQ(
-      StepTexts(plan),
+      StepTexts(Plan(GoodSpec(), facts)),
       StepTexts({AtBootStep(kReservedPortsKey, "none", "8080,9090,60000-60015"),
                  AtBootStep(kSomaxconnKey, "none", "65535")}));
 }

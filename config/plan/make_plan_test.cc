@@ -184,7 +184,6 @@ TEST(MakePlanInNamespaceTest, TellsTheThreeTroublesApart) {
                 MissingWords(&facts.kernel().tcp_max_syn_backlog().missing()),
                 facts.network_namespace()));
   EXPECT_EQ(missing_key.blocked(0).fix(), Say("plan-say-set-on-host"));
-
   facts = ContainerFacts("node-01");
   facts.mutable_kernel()->mutable_proc_sys_writable()->set_value(false);
   facts.mutable_kernel()->mutable_somaxconn()->set_value(65535);

@@ -1,7 +1,5 @@
 #include "config/plan/waves.h"
 
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
