@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "openssl/ssl.h"
 #include "tests/support/config/test_authority.h"
+#include "tests/support/wait/says_row.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -54,10 +54,8 @@ TEST(ReadTlsFilesTest, TakesFilesThatBelongTogether) {
   // Names the missing file.
   TlsFiles files = HostFiles();
   files.certificate = testing::TempDir() + "/nowhere.pem";
-  const absl::Status status = ReadTlsFiles(files).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("/nowhere.pem: No such"));
+  EXPECT_THAT(ReadTlsFiles(files), Fails(absl::StatusCode::kNotFound,
+                                         HasText("/nowhere.pem: No such")));
 }
 
 TEST(ReadTlsFilesTest, RefusesKeyThatOthersMayRead) {
@@ -71,8 +69,7 @@ TEST(ReadTlsFilesTest, RefusesKeyThatOthersMayRead) {
 TEST(ReadTlsFilesTest, RefusesFolderAndFifoInTheKeysPlace) {
   TlsFiles files = HostFiles();
   files.key = testing::TempDir();
-  EXPECT_EQ(ReadTlsFiles(files).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadTlsFiles(files).status()));
   files.key = testing::TempDir() + "/fifo";
   ASSERT_EQ(mkfifo(files.key.c_str(), 0600), 0);
   const absl::Status status = ReadTlsFiles(files).status();
@@ -100,21 +97,18 @@ TEST(ReadTlsFilesTest, SaysWhenCertificateIsValid) {
 
 TEST(ReadOwnIdentityTest, RefusesAnotherKindOrCluster) {
   const TlsFiles files = HostFiles();
-  const auto host = ReadOwnIdentity(files, "demo", IdentityKind::kHost);
-  ASSERT_TRUE(host.ok()) << host.status();
-  EXPECT_EQ(host->name, "a");
-  EXPECT_EQ(
-      ReadOwnIdentity(files, "demo", IdentityKind::kController).status().code(),
-      absl::StatusCode::kPermissionDenied);
+  const auto host = ReadOwnIdentity(files, "demo", IdentityKind::kHost).value();
+  EXPECT_EQ(host.name, "a");
+  EXPECT_TRUE(absl::IsPermissionDenied(
+      ReadOwnIdentity(files, "demo", IdentityKind::kController).status()));
   EXPECT_THAT(ReadOwnIdentity(files, "prod", IdentityKind::kHost).status(),
               Tells("msg-trust-other-kind", "host", "prod"));
 }
 
 TEST(ReadOwnIdentityTest, TakesTheClustersNameFromTheCertificate) {
   const TlsFiles files = HostFiles();
-  const auto host = ReadOwnIdentity(files, "", IdentityKind::kHost);
-  ASSERT_TRUE(host.ok()) << host.status();
-  EXPECT_EQ(host->cluster, "demo");
+  const auto host = ReadOwnIdentity(files, "", IdentityKind::kHost).value();
+  EXPECT_EQ(host.cluster, "demo");
   // The kind must match.
   EXPECT_THAT(ReadOwnIdentity(files, "", IdentityKind::kController).status(),
               Tells("msg-trust-other-kind", "spiffe://demo/host/a",
@@ -132,9 +126,8 @@ TEST(MakeChannelCredentialsTest, NeedsFilesAndClusterName) {
 
 // OpenSSL versions differ in when they call back for a new SSL.
 TEST(MakeServerCredentialsTest, SetsUpEachContextBeforeGrpcHasIt) {
-  const auto authority = TestAuthority::Create();
-  ASSERT_TRUE(MakeServerCredentials(
-                  WriteFiles(authority->Issue({"spiffe://demo/controller"})))
+  ASSERT_TRUE(MakeServerCredentials(WriteFiles(TestAuthority::Create()->Issue(
+                                        {"spiffe://demo/controller"})))
                   .ok());
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(
       SSL_CTX_new(TLS_server_method()), &SSL_CTX_free);
@@ -150,30 +143,23 @@ absl::StatusOr<CertificateInfo> RequireHost(
 }
 
 TEST(RequirePeerTest, TakesHostOfTheClusterAndRefusesPeerWithoutCertificate) {
-  const auto peer = RequireHost({"spiffe://demo/host/a"});
-  ASSERT_TRUE(peer.ok()) << peer.status();
-  EXPECT_EQ(peer->id.name, "a");
+  EXPECT_EQ(RequireHost({"spiffe://demo/host/a"}).value().id.name, "a");
   EXPECT_EQ(RequirePeer("", "demo", IdentityKind::kHost).status().code(),
             absl::StatusCode::kUnauthenticated);
   // Refuses two identities in one certificate.
-  EXPECT_EQ(RequireHost({"spiffe://demo/host/a", "spiffe://demo/host/b"})
-                .status()
-                .code(),
-            absl::StatusCode::kUnauthenticated);
+  EXPECT_TRUE(absl::IsUnauthenticated(
+      RequireHost({"spiffe://demo/host/a", "spiffe://demo/host/b"}).status()));
 }
 
-TEST(RequirePeerTest, RefusesAnotherCluster) {
-  const auto peer = RequireHost({"spiffe://other/host/a"});
-  EXPECT_EQ(peer.status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(peer.status(), Tells("msg-trust-other-cluster",
-                                   "spiffe://other/host/a", "demo"));
-}
-
-TEST(RequirePeerTest, RefusesAnotherKind) {
-  const auto peer = RequireHost({"spiffe://demo/user/eve"});
-  EXPECT_EQ(peer.status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(peer.status(), Tells("msg-trust-wrong-kind",
-                                   "spiffe://demo/user/eve", "user", "host"));
+TEST(RequirePeerTest, RefusesAnotherClusterAndAnotherKind) {
+  EXPECT_THAT(
+      RequireHost({"spiffe://other/host/a"}),
+      Fails(absl::StatusCode::kPermissionDenied,
+            Tells("msg-trust-other-cluster", "spiffe://other/host/a", "demo")));
+  EXPECT_THAT(RequireHost({"spiffe://demo/user/eve"}),
+              Fails(absl::StatusCode::kPermissionDenied,
+                    Tells("msg-trust-wrong-kind", "spiffe://demo/user/eve",
+                          "user", "host")));
 }
 
 TEST(EndingCertificatesTest, SpeaksThirtyDaysBeforeTheEnd) {
