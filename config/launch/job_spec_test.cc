@@ -15,9 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 
 JobSpec Load(absl::string_view text, std::string* path = nullptr) {
-  const absl::StatusOr<JobSpec> job = LoadJobSpec("job.yaml", text, path);
-  EXPECT_TRUE(job.ok()) << job.status();
-  return job.ok() ? *job : JobSpec();
+  return LoadJobSpec("job.yaml", text, path).value();
 }
 
 absl::Status Mistakes(absl::string_view text) {
@@ -233,19 +231,17 @@ TEST(NarrowToJobTest, KeepsTheJobsServersInItsOrderWithItsDevicesAlone) {
 
 TEST(NarrowToJobTest, TakesAllDevicesWhereTheJobNamesNone) {
   const auto narrowed =
-      NarrowToJob(MakeSpec("atlas-300t", "", 2), JobOf({"server1"}));
-  ASSERT_TRUE(narrowed.ok());
-  EXPECT_EQ(Devices(*narrowed), "server1:1,4");
+      NarrowToJob(MakeSpec("atlas-300t", "", 2), JobOf({"server1"})).value();
+  EXPECT_EQ(Devices(narrowed), "server1:1,4");
 }
 
 TEST(NarrowToJobTest, TakesThePortsThatTheJobNames) {
   JobSpec job = JobOf({"server0", "server1"});
   job.mutable_servers(1)->set_master_port(29500);
   job.mutable_ssh()->set_container_port(12345);
-  const auto narrowed = NarrowToJob(MakeSpec("atlas-a2", "", 2), job);
-  ASSERT_TRUE(narrowed.ok());
-  EXPECT_EQ(narrowed->rendezvous_port(), 29500);
-  EXPECT_EQ(narrowed->ssh_port(), 12345);
+  const auto narrowed = NarrowToJob(MakeSpec("atlas-a2", "", 2), job).value();
+  EXPECT_EQ(narrowed.rendezvous_port(), 29500);
+  EXPECT_EQ(narrowed.ssh_port(), 12345);
 }
 
 TEST(NarrowToJobTest, AddsPortsOfTheJobsOtherServicesToThoseOfTheSpec) {
@@ -341,9 +337,8 @@ TEST(NarrowToJobTest, ShowsAHundredMistakesAndCountsTheRest) {
 TEST(NarrowToJobTest, TakesOneHostForAHostThatKnowsNoOther) {
   const ClusterSpec own = MakeSpec("atlas-a2", "", 1);
   const JobSpec job = JobOf({"elsewhere", "server0"});
-  const auto narrowed = NarrowToJob(own, job, "server0");
-  ASSERT_TRUE(narrowed.ok()) << narrowed.status();
-  EXPECT_EQ(Devices(*narrowed), "server0:0,1,2,3,4,5,6,7");
+  const auto narrowed = NarrowToJob(own, job, "server0").value();
+  EXPECT_EQ(Devices(narrowed), "server0:0,1,2,3,4,5,6,7");
   EXPECT_EQ(NarrowToJob(own, JobOf({"elsewhere"}), "server0").status().code(),
             absl::StatusCode::kNotFound);
 }

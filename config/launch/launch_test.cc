@@ -478,9 +478,7 @@ TEST(MakeLaunchTest, TorchNpuRunTakesItsEndpointIdAndLocalAddress) {
                 "--nnodes=2 --node_rank 1 --nproc_per_node=8 "
                 "--local_addr=192.168.10.23 train.py\n"));
   EXPECT_THAT(job.Text(1), HasSubstr("export MASTER_PORT=29600\n"));
-  const auto launch = job.Make();
-  ASSERT_TRUE(launch.ok()) << launch.status();
-  EXPECT_EQ(launch->nodes[0].command[2].value,
+  EXPECT_EQ(job.Make().value().nodes[0].command[2].value,
             "--rdzv_endpoint=192.168.10.22:29600");
   job.options.rdzv_endpoint =
       absl::StrCat(job.spec.servers(0).host(), ":29600");

@@ -48,44 +48,43 @@ std::string MessageOf(absl::string_view text) {
   return table.ok() ? "ok" : std::string(table.status().message());
 }
 
+// The table with another text in place of `from`.
+std::string With(const std::string& from, const std::string& to,
+                 const char* table = kTwoServers) {
+  return absl::StrReplaceAll(table, {{from, to}});
+}
+
 TEST(RankTableTest, ReadsVersionOne) {
-  const absl::StatusOr<RankTable> table = ParseRankTable(kTwoServers);
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(table->status, "completed");
-  ASSERT_EQ(table->servers.size(), 2u);
-  EXPECT_EQ(table->servers[1].server_id, "192.168.7.23");
-  EXPECT_EQ(table->servers[1].devices[1].rank_id, 3u);
-  EXPECT_THAT(table->servers[1].devices[0].device_ips,
+  const auto table = ParseRankTable(kTwoServers).value();
+  EXPECT_EQ(table.status, "completed");
+  ASSERT_EQ(table.servers.size(), 2u);
+  EXPECT_EQ(table.servers[1].server_id, "192.168.7.23");
+  EXPECT_EQ(table.servers[1].devices[1].rank_id, 3u);
+  EXPECT_THAT(table.servers[1].devices[0].device_ips,
               ElementsAre("192.168.100.111"));
 }
 
 TEST(RankTableTest, ReadsASuperPodWithoutDeviceAddresses) {
-  const absl::StatusOr<RankTable> table = ParseRankTable(kSuperPod);
-  ASSERT_TRUE(table.ok()) << table.status();
-  ASSERT_EQ(table->super_pods.size(), 1u);
-  EXPECT_THAT(table->super_pods[0].server_ids, ElementsAre("node_0", "node_1"));
-  EXPECT_EQ(table->servers[1].devices[0].super_device_id, 65536u);
+  const auto table = ParseRankTable(kSuperPod).value();
+  ASSERT_EQ(table.super_pods.size(), 1u);
+  EXPECT_THAT(table.super_pods[0].server_ids, ElementsAre("node_0", "node_1"));
+  EXPECT_EQ(table.servers[1].devices[0].super_device_id, 65536u);
 }
 
 // As the vendor's operator for Kubernetes writes them.
 TEST(RankTableTest, TakesFurtherKeys) {
-  const std::string text = absl::StrReplaceAll(
-      kSuperPod, {{R"("server_id":"node_0","device")",
-                   R"("server_id":"node_0","host_ip":"10.0.3.2",)"
-                   R"("container_ip":"192.168.149.17",)"
-                   R"("hardware_type":"800I-A3-64G","device")"}});
+  const std::string text = With(R"("server_id":"node_0","device")",
+                                R"("server_id":"node_0","host_ip":"10.0.3.2",)"
+                                R"("container_ip":"192.168.149.17",)"
+                                R"("hardware_type":"800I-A3-64G","device")",
+                                kSuperPod);
   ASSERT_NE(text, kSuperPod);
-  const absl::StatusOr<RankTable> table = ParseRankTable(text);
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(table->servers[0].host_ip, "10.0.3.2");
+  EXPECT_EQ(ParseRankTable(text).value().servers[0].host_ip, "10.0.3.2");
 }
 
 TEST(RankTableTest, KeepsATableThatIsStillBeingWritten) {
-  const std::string text =
-      absl::StrReplaceAll(kTwoServers, {{"completed", "initializing"}});
-  const absl::StatusOr<RankTable> table = ParseRankTable(text);
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(table->status, "initializing");
+  const auto table = ParseRankTable(With("completed", "initializing")).value();
+  EXPECT_EQ(table.status, "initializing");
 }
 
 TEST(RankTableTest, NamesEveryMistakeAtOnce) {
@@ -100,9 +99,7 @@ TEST(RankTableTest, NamesEveryMistakeAtOnce) {
                                  "\"192.168.101.300\", expected an IP"));
   EXPECT_THAT(message, HasSubstr("server_list[1].server_id: \"\""));
   // Says its mistakes in the user's language.
-  const absl::Status refused =
-      ParseRankTable(absl::StrReplaceAll(kTwoServers, {{"\"3\"", "3"}}))
-          .status();
+  const absl::Status refused = ParseRankTable(With("\"3\"", "3")).status();
   ASSERT_EQ(MessageLines(refused).size(), 1u);
   EXPECT_EQ(MessageLines(refused)[0].words(), "msg-job-table-not-text");
   const InLanguage chinese(Language::kChinese);
@@ -116,8 +113,7 @@ TEST(RankTableTest, NamesEveryMistakeAtOnce) {
 
 TEST(RankTableTest, LeavesOtherVersionsAlone) {
   for (const char* version : {"1.1", "2.0", "7"}) {
-    const std::string text = absl::StrReplaceAll(
-        kTwoServers, {{"\"1.0\"", absl::StrCat("\"", version, "\"")}});
+    const std::string text = With("\"1.0\"", absl::StrCat("\"", version, "\""));
     EXPECT_TRUE(absl::IsUnimplemented(ParseRankTable(text).status()));
     EXPECT_THAT(MessageOf(text), HasSubstr(version));
   }
@@ -152,7 +148,7 @@ TEST(RankTableTest, IsStrictJson) {
         std::tuple("\"1.0\"", "\"1.0\\\n\"", "a backslash that"),
         std::tuple("\"1.0\"", "\f\"1.0\"", "line 13: a form feed"),
         std::tuple("\"1.0\"", "\v\"1.0\"", "line 13: a form feed")}) {
-    const std::string bad = absl::StrReplaceAll(good, {{from, to}});
+    const std::string bad = With(from, to);
     EXPECT_THAT(MessageOf(bad), HasSubstr(mistake)) << bad;
     EXPECT_THAT(MessageOf(bad), HasSubstr("EI0004"));
   }
@@ -161,7 +157,7 @@ TEST(RankTableTest, IsStrictJson) {
                 good, {{"\"completed\"", R"("c\u006fmpleted")"},
                        {"{\n", R"({"a":"\"\\\/\b\f\n\r\t",)"}})),
             "ok");
-  EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"\n", "\r\n"}})), "ok");
+  EXPECT_EQ(MessageOf(With("\n", "\r\n")), "ok");
   EXPECT_THAT(MessageOf(" \n"), HasSubstr("the text is empty"));
   EXPECT_THAT(MessageOf(good.substr(0, good.size() - 1)), HasSubstr("EI0004"));
 }
@@ -173,17 +169,14 @@ TEST(RankTableTest, NamesTheLineWhereTheObjectIsCut) {
                   "(EI0004): line 6: the text ends, expected ]"),
         std::pair("\n[" + good + "]", "line 2: expected { first"),
         std::pair(std::string("null"), "line 1: expected { first"),
-        std::pair(absl::StrReplaceAll(good, {{"\"2\",", "\"2\""}}),
+        std::pair(With("\"2\",", "\"2\""),
                   "line 3: a comma or colon is missing before it")}) {
     EXPECT_THAT(MessageOf(text), HasSubstr(mistake)) << text;
   }
-  EXPECT_EQ(MessageOf(absl::StrReplaceAll(
-                good, {{"{\n", "{\"a\":[-1.5e-3,2,{},[],true],\n"}})),
-            "ok");
+  EXPECT_EQ(MessageOf(With("{\n", "{\"a\":[-1.5e-3,2,{},[],true],\n")), "ok");
 }
 
 TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
-  const std::string good = kTwoServers;
   for (const auto& [from, to, mistake] :
        {// The list of a server's devices is closed as an object.
         std::tuple("\"rank_id\":\"1\"}],", "\"rank_id\":\"1\"}},",
@@ -206,15 +199,14 @@ TEST(RankTableTest, NamesBothPlacesOfBracketsThatDoNotMatch) {
         std::tuple("\"1.0\"}", "\"1.0\"",
                    "line 13: the text ends, expected } for the { at line 1: "
                    "column 1")}) {
-    const std::string bad = absl::StrReplaceAll(good, {{from, to}});
+    const std::string bad = With(from, to);
     EXPECT_THAT(MessageOf(bad), HasSubstr(mistake)) << bad;
     EXPECT_THAT(MessageOf(absl::StrReplaceAll(bad, {{"\n", "\r\n"}})),
                 HasSubstr(mistake));
   }
   EXPECT_THAT(MessageOf("\xef\xbb\xbf{]"), HasSubstr("column 2 has ]"));
   // A bracket within a text does not count.
-  EXPECT_EQ(MessageOf(absl::StrReplaceAll(good, {{"{\n", "{\"a\":\"]}\",\n"}})),
-            "ok");
+  EXPECT_EQ(MessageOf(With("{\n", "{\"a\":\"]}\",\n")), "ok");
 }
 
 // HCCL reads with operator>> of nlohmann's parser.
@@ -227,23 +219,22 @@ TEST(RankTableTest, SaysWhatStandsBehindTheTable) {
     EXPECT_EQ(table->behind_line, behind);
   }
   // A table that ends too early lacks the fields behind its end.
-  const std::string message = MessageOf(absl::StrReplaceAll(
-      kTwoServers, {{"\"server_count\":\"2\",", "\"version\":\"1.0\"}"}}));
+  const std::string message =
+      MessageOf(With("\"server_count\":\"2\",", "\"version\":\"1.0\"}"));
   EXPECT_THAT(message, HasSubstr("server_list: is missing"));
   EXPECT_THAT(message, HasSubstr(Say("msg-job-table-text-behind", 3, "}")));
   // Takes a comma behind the last address.
   const auto with = [](const char* ips) {
-    return MessageOf(
-        absl::StrReplaceAll(kTwoServers, {{"192.168.100.111", ips}}));
+    return MessageOf(With("192.168.100.111", ips));
   };
   EXPECT_EQ(with("192.168.100.111,"), "ok");
   for (const char* wrong : {",", ",192.168.100.111", "192.168.100.111,,"}) {
     EXPECT_THAT(with(wrong), HasSubstr("device_ip: \"\"")) << wrong;
   }
-  const auto table = ParseRankTable(absl::StrReplaceAll(
-      kSuperPod,
-      {{"\"rank_id\":\"3\"",
-        "\"rank_id\":\"3\",\"backup_device_ip\":\"10.0.0.1,10.0.0.2,\""}}));
+  const auto table = ParseRankTable(
+      With("\"rank_id\":\"3\"",
+           "\"rank_id\":\"3\",\"backup_device_ip\":\"10.0.0.1,10.0.0.2,\"",
+           kSuperPod));
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_THAT(table->servers[1].devices[1].backup_device_ips,
               ElementsAre("10.0.0.1", "10.0.0.2"));
@@ -253,10 +244,10 @@ TEST(RankTableTest, SaysWhatStandsBehindTheTable) {
 // device with another number.
 TEST(RankTableTest, AnAddressMayBeLeftOutWithinOneSuperPod) {
   const auto with = [](const char* ips) {
-    return MessageOf(absl::StrReplaceAll(
-        kSuperPod,
-        {{"\"rank_id\":\"0\"",
-          absl::StrCat("\"rank_id\":\"0\",\"device_ip\":\"", ips, "\"")}}));
+    return MessageOf(
+        With("\"rank_id\":\"0\"",
+             absl::StrCat("\"rank_id\":\"0\",\"device_ip\":\"", ips, "\""),
+             kSuperPod));
   };
   EXPECT_EQ(with("10.0.0.1"), "ok");
   EXPECT_EQ(with("10.0.0.1,10.0.0.2"),
@@ -266,9 +257,8 @@ TEST(RankTableTest, AnAddressMayBeLeftOutWithinOneSuperPod) {
 
 TEST(RankTableTest, ReadsAVnicPortBesideADevicePortAlone) {
   const auto with = [](const char* ports) {
-    return MessageOf(absl::StrReplaceAll(
-        kTwoServers,
-        {{"\"rank_id\":\"3\"", absl::StrCat("\"rank_id\":\"3\",", ports)}}));
+    return MessageOf(
+        With("\"rank_id\":\"3\"", absl::StrCat("\"rank_id\":\"3\",", ports)));
   };
   EXPECT_EQ(with("\"device_vnic_port\":\"0\""), "ok");
   EXPECT_EQ(with("\"device_port\":\"16666\",\"device_vnic_port\":\"16667\""),
@@ -291,8 +281,8 @@ TEST(RankTableTest, ReadsAVnicPortBesideADevicePortAlone) {
 }
 
 TEST(RankTableTest, CountsNoDeviceWhoseIdIsNoNumber) {
-  const std::string message = MessageOf(absl::StrReplaceAll(
-      kTwoServers, {{"\"device_id\":\"1\"", "\"device_id\":\"0x1\""}}));
+  const std::string message =
+      MessageOf(With("\"device_id\":\"1\"", "\"device_id\":\"0x1\""));
   EXPECT_THAT(message, HasSubstr("device_id: \"0x1\", expected a decimal"));
   EXPECT_THAT(message, testing::Not(HasSubstr("already at")));
   // Names files of other programs.
@@ -308,17 +298,16 @@ TEST(RankTableTest, CountsNoDeviceWhoseIdIsNoNumber) {
   // Names placeholders.
   for (const char* text : {"-.-.-.-", "192.1.*.6", "x.x.x.x", "192.168.100.x",
                            "<ip>", "0.0.0.0", "DEVICE_IP", "${IP}"}) {
-    EXPECT_THAT(MessageOf(absl::StrReplaceAll(kTwoServers,
-                                              {{"192.168.101.111", text}})),
+    EXPECT_THAT(MessageOf(With("192.168.101.111", text)),
                 HasSubstr("is a placeholder"))
         << text;
   }
   // Of several super pods needs addresses.
-  const std::string two = absl::StrReplaceAll(
-      kSuperPod,
-      {{R"({"server_id":"node_0"},{"server_id":"node_1"}]}])",
-        R"({"server_id":"node_0"}]},{"super_pod_id":"1","server_list":[
-           {"server_id":"node_1"}]}])"}});
+  const std::string two =
+      With(R"({"server_id":"node_0"},{"server_id":"node_1"}]}])",
+           R"({"server_id":"node_0"}]},{"super_pod_id":"1","server_list":[
+           {"server_id":"node_1"}]}])",
+           kSuperPod);
   EXPECT_THAT(MessageOf(two),
               HasSubstr(Say("msg-job-table-address-missing",
                             "server_list[0].device[0].device_ip",
@@ -407,11 +396,10 @@ TEST(RankTableTest, NamesEachMistakeWithItsPlace) {
 }
 
 TEST(RankTableTest, ReportsServersOfDifferentSize) {
-  const std::string text = absl::StrReplaceAll(
-      kTwoServers,
-      {{",\n       {\"device_id\":\"1\",\"device_ip\":\"192.168.101.111\","
-        "\"rank_id\":\"3\"}",
-        ""}});
+  const std::string text = With(
+      ",\n       {\"device_id\":\"1\",\"device_ip\":\"192.168.101.111\","
+      "\"rank_id\":\"3\"}",
+      "");
   EXPECT_THAT(ParseRankTable(text).status(),
               Tells("msg-job-table-device-count", "server_list[1].device",
                     "1 device", 2));
