@@ -7,6 +7,7 @@
 #include "config/words/subject_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/wait/says_row.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {
@@ -80,16 +81,10 @@ absl::StatusOr<SeenCluster> Import(const std::vector<std::string>& texts,
 
 // The same; the test fails if a mistake is found.
 SeenCluster Seen(const std::vector<std::string>& texts) {
-  const absl::StatusOr<SeenCluster> seen = Import(texts);
-  EXPECT_TRUE(seen.ok()) << seen.status();
-  return seen.value_or(SeenCluster());
+  return Import(texts).value();
 }
 
-WrittenSpec Written(const SeenCluster& seen) {
-  const absl::StatusOr<WrittenSpec> written = WriteSpec(seen);
-  EXPECT_TRUE(written.ok()) << written.status();
-  return written.value_or(WrittenSpec());
-}
+WrittenSpec Written(const SeenCluster& seen) { return WriteSpec(seen).value(); }
 
 ClusterSpec SpecOf(const absl::StatusOr<SeenCluster>& seen) {
   EXPECT_TRUE(seen.ok()) << seen.status();
@@ -264,15 +259,12 @@ TEST(ImportClusterTest, TakesARankTableAndNamesItsServersByAHostsFile) {
           {absl::StrReplaceAll(kRankTable, {{"\"10.20.0.2\"", "\"x\""},
                                             {"\"rank_id\":\"3\"", "\"r\":1"}})})
           .status();
-  EXPECT_THAT(std::string(wrong.message()),
-              HasSubstr("file0: server_list[0].device[1].device_ip"));
-  EXPECT_THAT(std::string(wrong.message()),
-              HasSubstr("file0: server_list[1].device[1].rank_id"));
+  EXPECT_THAT(wrong, HasText("file0: server_list[0].device[1].device_ip"));
+  EXPECT_THAT(wrong, HasText("file0: server_list[1].device[1].rank_id"));
   // A rank table with comments is named as that.
   for (const std::string comment : {"# of the guide\n", "\n  // rank 0\n"}) {
     const absl::Status status = Import({comment + kRankTable}).status();
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr("JSON has no comments"));
+    EXPECT_THAT(status, HasText("JSON has no comments"));
   }
 }
 
@@ -296,14 +288,12 @@ TEST(ImportClusterTest, TakesARankTableOfASuperPod) {
   ASSERT_EQ(spec.servers(1).devices_size(), 2);
   EXPECT_EQ(spec.servers(1).devices(1).address(), "10.20.0.4");
   // Takes lines that end as on Windows.
-  const std::string inventory =
-      absl::StrReplaceAll(kInventory, {{"\n", "\r\n"}});
-  EXPECT_EQ(SpecOf(Import({inventory})).DebugString(),
+  EXPECT_EQ(SpecOf(Import({absl::StrReplaceAll(kInventory, {{"\n", "\r\n"}})}))
+                .DebugString(),
             SpecOf(Import({kInventory})).DebugString());
-  const SeenCluster hosts =
-      Seen({absl::StrReplaceAll(kHosts, {{"\n", "\r\n"}})});
-  EXPECT_THAT(Names(hosts), ElementsAre("node01.dc1.example 10.10.0.11",
-                                        "node02.dc1.example 10.10.0.12"));
+  EXPECT_THAT(Names(Seen({absl::StrReplaceAll(kHosts, {{"\n", "\r\n"}})})),
+              ElementsAre("node01.dc1.example 10.10.0.11",
+                          "node02.dc1.example 10.10.0.12"));
 }
 
 TEST(ImportClusterTest, HostsWithIpv6AddressesAloneAreLeftOutAndNamed) {
@@ -329,11 +319,9 @@ TEST(ImportClusterTest, OfANameWithTwoAddressesTheFirstIsTaken) {
   EXPECT_THAT(Names(plain),
               ElementsAre("10.10.0.11 10.10.0.11", "10.10.0.12 10.10.0.12"));
   EXPECT_TRUE(WriteSpec(plain).ok());
-  const SeenCluster nodes =
-      Seen({"NodeName=a[1-2] NodeAddr=node[01-02].dc1.example\n"
-            "NodeName=a3 NodeAddr=other\n",
-            kHosts});
-  EXPECT_THAT(Names(nodes),
+  EXPECT_THAT(Names(Seen({"NodeName=a[1-2] NodeAddr=node[01-02].dc1.example\n"
+                          "NodeName=a3 NodeAddr=other\n",
+                          kHosts})),
               ElementsAre("a1 10.10.0.11", "a2 10.10.0.12", "a3 none"));
 }
 
@@ -562,11 +550,10 @@ TEST(ParseHostsFileTest, HasEveryNameOfALineAndTheFirstOfTwoLines) {
   ASSERT_TRUE(addresses.ok()) << addresses.status();
   EXPECT_EQ(addresses->size(), 4);
   EXPECT_EQ(addresses->at("node02").ToString(), "10.10.0.12");
-  const absl::Status wrong =
-      ParseHostsFile({"h", "10.10.0 a\n10.10.0.1\n"}).status();
-  EXPECT_THAT(MessageLines(wrong),
-              ElementsAre(Tells("h:1:1: ", "value-ipv4", "10.10.0"),
-                          Tells("h:2:1: ", "msg-learn-no-name")));
+  EXPECT_THAT(
+      MessageLines(ParseHostsFile({"h", "10.10.0 a\n10.10.0.1\n"}).status()),
+      ElementsAre(Tells("h:1:1: ", "value-ipv4", "10.10.0"),
+                  Tells("h:2:1: ", "msg-learn-no-name")));
 }
 
 }  // namespace
