@@ -22,6 +22,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/says_row.h"
 #include "tests/support/wait/test_file.h"
 
 namespace clusterd {
@@ -212,11 +213,10 @@ TEST_F(AuditLogTest, RefusesChangesWhileTheDiskIsFullAndGoesOnAfterwards) {
   const std::string before = TextOfFile(path_);
   {
     const FullDisk full(before.size() + 40);
-    const absl::Status refused = audit.Begin(Entry("run2"));
-    EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
-    EXPECT_THAT(std::string(refused.message()),
-                testing::AllOf(HasSubstr(path_), HasSubstr("File too large"),
-                               HasSubstr("nothing is changed until")));
+    EXPECT_THAT(audit.Begin(Entry("run2")),
+                Fails(absl::StatusCode::kUnavailable,
+                      testing::AllOf(HasText(path_), HasText("File too large"),
+                                     HasText("nothing is changed until"))));
     EXPECT_EQ(TextOfFile(path_), before);
     audit.End(Entry("run0"), "succeeded");
   }
@@ -480,8 +480,7 @@ TEST_F(AuditLogTest, KeepsHeadsOfAFileThatCanOnlyBeReadLater) {
 TEST_F(AuditLogTest, TellsNoHeadOfALineThatHasHeadsAlone) {
   AuditLog& audit = Open();
   ASSERT_TRUE(audit.Begin(Entry("run1")).ok());
-  const AuditHead told = audit.head_to_tell();
-  EXPECT_EQ(told.sequence(), 1u);
+  EXPECT_EQ(audit.head_to_tell().sequence(), 1u);
   audit.NoteHead(Head("node07", 9, 'a'));
   scheduler_.Advance(kAuditHeadsWindow);
   ASSERT_TRUE(WaitUntil([&audit] { return audit.head().sequence() >= 2; }));
@@ -598,10 +597,9 @@ TEST_F(AuditLogTest, NobodyHangsWithTheDiskAndRefusalsAreCounted) {
   EXPECT_EQ(audit.head_to_tell().sequence(), 1u);
   audit.NoteHead(Head("node07", 3, 'a'));
   for (int i = 0; i < 100; ++i) {
-    const absl::Status refused = audit.Begin(Entry("run2"));
-    EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
-    EXPECT_THAT(std::string(refused.message()),
-                HasSubstr("the disk has not taken a line"));
+    EXPECT_THAT(audit.Begin(Entry("run2")),
+                Fails(absl::StatusCode::kUnavailable,
+                      HasText("the disk has not taken a line")));
   }
   clock.GoOn();
   audit.Settle();
