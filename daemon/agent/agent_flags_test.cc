@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/process/captured_log.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -172,12 +173,10 @@ TEST(ParseAgentFlagsTest, HelpFitsEightyColumnsAndNamesTheExitStatuses) {
 }
 
 TEST(ParseAgentConfigTest, ReadsEveryKeyThatTheFileHas) {
-  const auto rest = ParseAgentConfig("agent.yaml", "cluster: demo\n");
-  ASSERT_TRUE(rest.ok()) << rest.status();
-  EXPECT_EQ(rest->controller, "");
-  EXPECT_EQ(rest->state, "");
-  EXPECT_EQ(KindsOf(rest->allows), "observe");
-
+  const auto rest = ParseAgentConfig("agent.yaml", "cluster: demo\n").value();
+  EXPECT_EQ(rest.controller, "");
+  EXPECT_EQ(rest.state, "");
+  EXPECT_EQ(KindsOf(rest.allows), "observe");
   const auto config = ParseAgentConfig("agent.yaml",
                                        "# of this host\n"
                                        "controller: head.example:7443\n"
@@ -225,10 +224,9 @@ TEST(ParseAgentConfigTest, RefusesWhatIsNoMapping) {
 }
 
 TEST(ReadAgentConfigTest, NamesFileThatIsMissing) {
-  const absl::Status status = ReadAgentConfig("/nowhere/agent.yaml").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("/nowhere/agent.yaml: "));
+  EXPECT_THAT(
+      ReadAgentConfig("/nowhere/agent.yaml"),
+      Fails(absl::StatusCode::kNotFound, HasText("/nowhere/agent.yaml: ")));
 }
 
 TEST(ParseAgentConfigTest, WritesMetricsOnlyWhereItIsTold) {
@@ -256,9 +254,8 @@ TEST(ParseAgentConfigTest, ReadsHowOftenToLookForDrift) {
   }
   for (const char* wrong : {"drift_interval: 5s\n", "drift_interval: 10\n",
                             "drift_interval: 25h\n", "drift_interval: []\n"}) {
-    const auto config = ParseAgentConfig("f", wrong);
     EXPECT_THAT(
-        std::string(config.status().message()),
+        std::string(ParseAgentConfig("f", wrong).status().message()),
         AllOf(HasSubstr("f:1:17: drift_interval "), HasSubstr("10s to 24h")))
         << wrong;
   }

@@ -37,7 +37,6 @@ TEST(AppliesRecordTest, TellsDriftOfTheNewestJournals) {
   DriftFact fact = record.DriftOf(Drifted(), record.change_count());
   ASSERT_EQ(fact.value().drifts_size(), 1);
   EXPECT_EQ(fact.value().drifts(0).apply_id(), "aa");
-
   JournalState rolled_back = Applied("aa");
   rolled_back.phase = JournalState::Phase::kUndone;
   record.BeginChange();

@@ -185,8 +185,7 @@ TEST_F(ConfirmTasksTest, TakesBackWhatTookLongerThanItsDeadline) {
 TEST_F(ConfirmTasksTest, TakesBackWhatBecameDueDuringARefusedTask) {
   ASSERT_EQ(Apply().outcome(), ApplyResult::APPLIED);
   meanwhile_ = [this] { Pass(absl::Minutes(5)); };
-  const ApplyResult second = Apply("a2");
-  EXPECT_EQ(second.error_words().words(), "msg-step-other-waits");
+  EXPECT_EQ(Apply("a2").error_words().words(), "msg-step-other-waits");
   meanwhile_ = nullptr;
   Pass(kUndoRetry);
   ExpectBack();

@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -118,11 +119,9 @@ TEST_F(ApplierConfirmTest, StaysOnceItIsConfirmed) {
 TEST_F(ApplierConfirmTest, ConfirmsNothingThatDoesNotWait) {
   EXPECT_EQ(Confirm().status().code(), absl::StatusCode::kNotFound);
   ASSERT_TRUE(Apply("a1", absl::ZeroDuration()).ok());
-  EXPECT_THAT(std::string(Confirm().status().message()),
-              HasSubstr(NotWaiting("plan-say-stays")));
+  EXPECT_THAT(Confirm().status(), HasText(NotWaiting("plan-say-stays")));
   ASSERT_TRUE(applier_->Rollback(RollbackOf("a1")).ok());
-  EXPECT_THAT(std::string(Confirm().status().message()),
-              HasSubstr(NotWaiting("plan-say-was-undone")));
+  EXPECT_THAT(Confirm().status(), HasText(NotWaiting("plan-say-was-undone")));
 }
 
 TEST_F(ApplierConfirmTest, ConfirmsNothingWhoseDeadlineHasPassed) {
@@ -136,9 +135,7 @@ TEST_F(ApplierConfirmTest, ConfirmsNothingWhoseDeadlineHasPassed) {
 TEST_F(ApplierConfirmTest, IsNotConfirmedWhereTheDiskIsFull) {
   MustApply();
   machine().files().SetFreeBytes(10);
-  const absl::Status full = Confirm().status();
-  EXPECT_THAT(std::string(full.message()),
-              HasSubstr(Say("msg-step-not-in-journal", "")));
+  EXPECT_THAT(Confirm().status(), HasText(Say("msg-step-not-in-journal", "")));
   machine().files().SetFreeBytes(std::nullopt);
   Restart();
   clock().Advance(kWithin);
@@ -163,8 +160,7 @@ TEST_F(ApplierConfirmTest, GoesBackAlsoWhereTheJournalCannotGrow) {
 TEST_F(ApplierConfirmTest, CanBeExtendedUpToADayInAll) {
   MustApply();
   clock().Advance(absl::Minutes(4));
-  const ApplyResult extended = Got(Confirm(absl::Minutes(10)));
-  EXPECT_EQ(extended.reverts_in_ms(), 11 * 60 * 1000u);
+  EXPECT_EQ(Got(Confirm(absl::Minutes(10))).reverts_in_ms(), 11 * 60 * 1000u);
   clock().Advance(absl::Minutes(10));
   EXPECT_FALSE(Reverts());
   const absl::Status over = Confirm(absl::Hours(24)).status();
@@ -180,10 +176,9 @@ TEST_F(ApplierConfirmTest, LetsNothingElseBeginMeanwhile) {
   MustApply();
   clock().Advance(absl::Minutes(1));
   machine().sysctl()[kSomaxconnKey] = "128";
-  const absl::Status second = Apply("a2").status();
-  EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(second.message()),
-              HasSubstr(Say("msg-step-other-waits", "a1", "ada", "4m")));
+  EXPECT_THAT(Apply("a2"),
+              Fails(absl::StatusCode::kFailedPrecondition,
+                    HasText(Say("msg-step-other-waits", "a1", "ada", "4m"))));
 }
 
 TEST_F(ApplierConfirmTest, CanBeRolledBackInsteadAndThenWaitsNoMore) {
@@ -269,8 +264,7 @@ TEST_F(ApplierConfirmTest, RefusesADeadlineOverADay) {
 
 TEST_F(ApplierConfirmTest, RefusesADeadlineWhereTheBootCannotBeTold) {
   ASSERT_TRUE(machine().files().Remove("/proc/sys/kernel/random/boot_id").ok());
-  EXPECT_THAT(std::string(Apply().status().message()),
-              HasSubstr(Say("msg-step-boot-not-known")));
+  EXPECT_THAT(Apply().status(), HasText(Say("msg-step-boot-not-known")));
   EXPECT_TRUE(Apply("a2", absl::ZeroDuration()).ok());
 }
 

@@ -261,9 +261,8 @@ TEST(ApplierCrashTest, UndoOfAFailedStepMayBeKilledAnywhere) {
   };
   EffectLog whole;
   auto first = named.make();
-  const auto failed = apply(first.get(), &whole);
-  ASSERT_TRUE(failed.ok());
-  ASSERT_EQ(failed->outcome(), ApplyResult::UNDONE) << failed->error();
+  const auto failed = apply(first.get(), &whole).value();
+  ASSERT_EQ(failed.outcome(), ApplyResult::UNDONE) << failed.error();
   ForEachCrash(whole.effects(), "undo", [&](size_t i, CrashPoint point) {
     auto scenario = named.make();
     EffectLog log;
@@ -293,8 +292,7 @@ TEST(ApplierCrashTest, WhatWaitsGoesBackAtItsDeadlineWhereverApplyIsKilled) {
     const Expected expected = RunToTheEnd({"open ufw", &OpenUfwScenario});
     EffectLog whole;
     auto first = OpenUfwScenario();
-    const ApplyRequest request = Waiting(first.get());
-    ASSERT_TRUE(first->MakeApplier(&whole)->Apply(request).ok());
+    ASSERT_TRUE(first->MakeApplier(&whole)->Apply(Waiting(first.get())).ok());
     int waited = 0;
     ForEachCrash(whole.effects(), "wait", [&](size_t i, CrashPoint point) {
       auto scenario = OpenUfwScenario();

@@ -11,6 +11,7 @@
 #include "config/words/subject_text.h"
 #include "config/words/words.h"
 #include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -99,10 +100,9 @@ TEST(ApplierTest, UndoesAllWheneverADeviceMisbehavesAtAnyStep) {
 TEST(ApplierTest, SaysOfEachStepWhatBecameOfIt) {
   Host host;
   host.machine().firewall(UFW).ignores_commands = true;
-  const auto result = host.Apply();
-  ASSERT_TRUE(result.ok());
+  const auto result = host.Apply().value();
   const HostPlan plan = host.scenario->Plan();
-  ASSERT_EQ(result->steps_size(), plan.steps_size());
+  ASSERT_EQ(result.steps_size(), plan.steps_size());
   // The firewall's rules come last, and the first of them does not take.
   StepOutcome::State expected = StepOutcome::UNDONE;
   for (int i = 0; i < plan.steps_size(); ++i) {
@@ -113,10 +113,10 @@ TEST(ApplierTest, SaysOfEachStepWhatBecameOfIt) {
     }
     // A gateway that an address step may drop is put back; here it stayed.
     const bool stayed = plan.steps(i).from() == plan.steps(i).to();
-    EXPECT_EQ(result->steps(i).state(),
+    EXPECT_EQ(result.steps(i).state(),
               stayed ? StepOutcome::ALREADY_SO : expected)
         << plan.steps(i).ShortDebugString();
-    EXPECT_EQ(absl::StrContains(result->steps(i).detail(), "does not allow"),
+    EXPECT_EQ(absl::StrContains(result.steps(i).detail(), "does not allow"),
               expected == StepOutcome::FAILED);
   }
   EXPECT_EQ(expected, StepOutcome::NOT_RUN);
@@ -151,9 +151,8 @@ TEST(ApplierTest, RefusesWhatTheHostDoesNotAllowBeforeAnything) {
   Host host;
   host.veto = AllowsOnly({CHANGE_OBSERVE, CHANGE_SYSCTL});
   const auto before = host.machine().State("");
-  const auto result = host.Apply();
-  EXPECT_EQ(result.status().code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_TRUE(Says(result.status(), "device-address"));
+  EXPECT_THAT(host.Apply(), Fails(absl::StatusCode::kPermissionDenied,
+                                  HasText("device-address")));
   EXPECT_EQ(host.machine().State(""), before);
 }
 
@@ -162,11 +161,10 @@ TEST(ApplierTest, RefusesWhenFactsMovedAndSaysWhich) {
   const HostPlan plan = host.scenario->Plan();
   host.machine().sysctl()[kSomaxconnKey] = "1024";
   const auto before = host.scenario->State();
-  const auto result = host.MakeApplier()->Apply(RequestFor(plan, "a1"));
-  EXPECT_TRUE(absl::IsAborted(result.status()));
-  EXPECT_TRUE(Says(result.status(),
-                   Say("plan-say-was-now", kSomaxconnKey, "4096", "1024")))
-      << result.status();
+  EXPECT_THAT(
+      host.MakeApplier()->Apply(RequestFor(plan, "a1")),
+      Fails(absl::StatusCode::kAborted,
+            HasText(Say("plan-say-was-now", kSomaxconnKey, "4096", "1024"))));
   EXPECT_EQ(host.scenario->State(), before);
 }
 
@@ -208,14 +206,12 @@ TEST(ApplierTest, RefusesAHostThatIsAlreadySoInPartOnly) {
 TEST(ApplierTest, RefusesADeviceInUseUnlessForcedAndKeepsThatOnRecord) {
   Host host;
   host.users = std::vector<DeviceUser>{{1, 4711, "python3"}};
-  const auto refused = host.Apply();
-  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(
-      Says(refused.status(), Say("plan-say-in-use", 1, 4711, "python3")));
+  EXPECT_THAT(host.Apply(),
+              Fails(absl::StatusCode::kFailedPrecondition,
+                    HasText(Say("plan-say-in-use", 1, 4711, "python3"))));
   ApplyRequest request = RequestFor(host.scenario->Plan(), "a2");
   request.force = true;
-  const ApplyResult forced = Got(host.MakeApplier()->Apply(request));
-  EXPECT_EQ(forced.forced_size(), 1);
+  EXPECT_EQ(Got(host.MakeApplier()->Apply(request)).forced_size(), 1);
   const auto states = host.MakeApplier()->ListApplies();
   ASSERT_EQ(states->size(), 1u);
   EXPECT_EQ((*states)[0].begin.forced_size(), 1);
@@ -278,8 +274,7 @@ TEST(ApplierTest, ChangesNothingWhenTheJournalCannotBeWritten) {
     (void)host.MakeApplier()->Recover();
     const auto before = host.scenario->State();
     host.machine().files().FailChanges(kScenarioStateFolder, fault);
-    const auto result = host.Apply();
-    EXPECT_FALSE(result.ok());
+    EXPECT_FALSE(host.Apply().ok());
     EXPECT_EQ(host.scenario->State(), before);
   }
 }
@@ -342,10 +337,8 @@ TEST(ApplierTest, RefusesToRollBackWhatSomebodyChangedSince) {
             absl::StrCat(*files.Content("/etc/hccn.conf"), kRecoveryLines,
                          "mtu_1=9000\n"),
             0640, 0, 12);
-  const auto refused = host.Rollback();
-  EXPECT_TRUE(absl::IsAborted(refused.status()));
-  EXPECT_TRUE(Says(refused.status(), "/etc/hccn.conf: SHA-256"))
-      << refused.status();
+  EXPECT_THAT(host.Rollback(), Fails(absl::StatusCode::kAborted,
+                                     HasText("/etc/hccn.conf: SHA-256")));
   const ApplyResult forced = Got(host.Rollback(true));
   EXPECT_EQ(forced.outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_EQ(forced.forced_size(), 1);
@@ -358,16 +351,13 @@ TEST(ApplierTest, RollsBackTheNewestFirst) {
   ASSERT_TRUE(host.Apply("a1").ok());
   host.machine().sysctl()[kSomaxconnKey] = "2000";
   host.scenario->clock.SleepFor(absl::Seconds(1));
-  const ApplyResult second = Got(host.Apply("a2"));
-  ASSERT_EQ(second.outcome(), ApplyResult::APPLIED);
+  ASSERT_EQ(Got(host.Apply("a2")).outcome(), ApplyResult::APPLIED);
   const auto refused = host.Rollback();
   EXPECT_TRUE(absl::IsAborted(refused.status()));
   EXPECT_TRUE(Says(refused.status(), "apply a2 of "));
   EXPECT_TRUE(Says(refused.status(), kSomaxconnKey)) << refused.status();
   EXPECT_EQ(host.machine().sysctl()[kSomaxconnKey], "65535");
-  const auto forced = host.Rollback(true);
-  ASSERT_TRUE(forced.ok()) << forced.status();
-  EXPECT_EQ(forced->forced_size(), 1);
+  EXPECT_EQ(host.Rollback(true).value().forced_size(), 1);
 }
 
 // Automatic repairs of the controller do not count as later applies.
@@ -407,9 +397,7 @@ TEST(ApplierTest, RollbackWithAResidueMayBeTriedAgain) {
   EXPECT_EQ(Got(host.Rollback()).outcome(),
             ApplyResult::ROLLED_BACK_WITH_RESIDUES);
   host.machine().device(1).fault = Fault::kNone;
-  const auto second = host.Rollback();
-  ASSERT_TRUE(second.ok()) << second.status();
-  EXPECT_EQ(second->outcome(), ApplyResult::ROLLED_BACK);
+  EXPECT_EQ(host.Rollback().value().outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_EQ(host.scenario->State(), before);
 }
 
@@ -450,11 +438,9 @@ TEST(ApplierTest, KeepsTheNewestJournals) {
   EXPECT_EQ((*states)[0].begin.apply_id(), "a3");
   EXPECT_EQ((*states)[1].begin.apply_id(), "a4");
   // A dropped journal is not reported as an apply that never was.
-  const auto dropped = host.Rollback();
-  EXPECT_TRUE(absl::IsNotFound(dropped.status()));
-  EXPECT_TRUE(Says(dropped.status(),
-                   Say("msg-step-no-journal", "a1", kScenarioStateFolder, 2)))
-      << dropped.status();
+  EXPECT_THAT(host.Rollback(), Fails(absl::StatusCode::kNotFound,
+                                     HasText(Say("msg-step-no-journal", "a1",
+                                                 kScenarioStateFolder, 2))));
 }
 
 TEST(ApplierTest, AppliesThatFailDoNotPushOutOneThatIsInEffect) {

@@ -47,7 +47,6 @@ TEST(ApplierUndoTest, RecoveryUndoesWhenTheJournalCannotGrow) {
                                 Say("msg-step-journal-not-closed", "")))
       << recovered.error();
   EXPECT_EQ(scenario->State(), before);
-
   // The journal is not closed, so the next start finds it again.
   files.FailChanges(kJournal, absl::OkStatus());
   ASSERT_EQ(scenario->MakeApplier()->Recover()->size(), 1u);
@@ -65,7 +64,6 @@ TEST(ApplierUndoTest, RecoveryOnAFullDiskUndoesWhatNeedsNoRoom) {
   ASSERT_EQ(scenario->MakeApplier()->Recover()->size(), 1u);
   EXPECT_EQ(machine.sysctl(), untouched->machine.sysctl());
   EXPECT_EQ(machine.device(1).gateway, untouched->machine.device(1).gateway);
-
   machine.files().SetFreeBytes(std::nullopt);
   ASSERT_EQ(scenario->MakeApplier()->Recover()->size(), 1u);
   EXPECT_EQ(scenario->State(), untouched->State());
@@ -114,7 +112,6 @@ TEST(ApplierUndoTest, RefusesToRollBackOverWhatSomebodyAdded) {
                                   absl::StrCat(each.path, ": SHA-256")))
         << refused.status();
     EXPECT_EQ(scenario->State(), changed);
-
     const ApplyResult forced = Got(scenario->Rollback(/*force=*/true));
     EXPECT_EQ(forced.outcome(), ApplyResult::ROLLED_BACK)
         << forced.ShortDebugString();

@@ -12,12 +12,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/apply/apply_scenarios.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // The crashed host, and the processes that use its devices.
 class ApplierWaitTest : public ::testing::Test {
@@ -62,9 +62,7 @@ TEST_F(ApplierWaitTest, WaitsForNoProcessThatKeepsADeviceOpen) {
   EXPECT_THAT(recovered.forced(),
               ElementsAre(Say("plan-say-in-use", 1, 4711, "python")));
   EXPECT_EQ(scenario_->State(), untouched_->State());
-  const auto states = applier_->ListApplies();
-  ASSERT_TRUE(states.ok()) << states.status();
-  EXPECT_EQ((*states)[0].end.forced_size(), 1);
+  EXPECT_EQ(applier_->ListApplies().value()[0].end.forced_size(), 1);
 }
 
 // Users decide how many processes and open files there are to search, so
@@ -82,10 +80,9 @@ TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
           seen = scenario->State();
           return cannot;
         });
-    const auto recovered = applier.Recover();
-    ASSERT_TRUE(recovered.ok()) << recovered.status();
+    const auto recovered = applier.Recover().value();
     EXPECT_EQ(seen, untouched_->State());
-    EXPECT_THAT((*recovered)[0].forced(),
+    EXPECT_THAT(recovered[0].forced(),
                 ElementsAre(Say("plan-say-users-not-known", cannot.message())));
   }
 }
@@ -94,10 +91,9 @@ TEST_F(ApplierWaitTest, LooksForProcessesOnlyWhenAllIsBack) {
 TEST_F(ApplierWaitTest, WaitsForNobodyWhoHoldsTheLockOfHccnConf) {
   users_ = std::vector<DeviceUser>();
   machine().files().SetLockedElsewhere("/etc/hccn.conf", true);
-  const auto recovered = applier_->Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  EXPECT_EQ((*recovered)[0].outcome(), ApplyResult::UNDONE)
-      << (*recovered)[0].ShortDebugString();
+  const auto recovered = applier_->Recover().value();
+  EXPECT_EQ(recovered[0].outcome(), ApplyResult::UNDONE)
+      << recovered[0].ShortDebugString();
   EXPECT_EQ(scenario_->State(), untouched_->State());
 }
 
@@ -118,18 +114,15 @@ TEST_F(ApplierWaitTest, AppliesWhileSomebodyHoldsTheLockOfHccnConf) {
 TEST_F(ApplierWaitTest, TellsWhatItUndidBesideAJournalThatIsDamaged) {
   machine().files().Put(absl::StrCat(kScenarioStateFolder, "/old.journal"),
                         "no journal\n");
-  const absl::Status damaged = Watched();
-  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss) << damaged;
-  EXPECT_THAT(std::string(damaged.message()), HasSubstr("old.journal"));
+  EXPECT_THAT(Watched(),
+              Fails(absl::StatusCode::kDataLoss, HasText("old.journal")));
   EXPECT_THAT(told_, ElementsAre("a1 begins", "a1 UNDONE"));
 }
 
 // A job on a device that the plan does not change.
 TEST_F(ApplierWaitTest, NamesNoJobOnAnotherDevice) {
   users_ = std::vector<DeviceUser>{{7, 4711, "python"}};
-  const auto recovered = applier_->Recover();
-  ASSERT_TRUE(recovered.ok()) << recovered.status();
-  EXPECT_EQ((*recovered)[0].forced_size(), 0);
+  EXPECT_EQ(applier_->Recover().value()[0].forced_size(), 0);
   EXPECT_EQ(scenario_->State(), untouched_->State());
 }
 

@@ -40,7 +40,6 @@ TEST(FirewalldApplyTest, StoresWhatIsOpenNowAloneAndTakesThatBackAgain) {
   EXPECT_EQ(plan.steps(0).target().rule().port().first_port(), 60000u);
   EXPECT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
   EXPECT_TRUE(scenario->Plan().steps().empty());
-
   EXPECT_EQ(Got(scenario->Rollback()).outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_EQ(scenario->State(), before);
 }
@@ -49,7 +48,6 @@ TEST(FirewalldApplyTest, LetsInAfterARebootWhatWasOpenNowAlone) {
   auto lost = HcclOpenNowAlone();
   lost->machine.PowerCycle();
   EXPECT_EQ(lost->machine.firewall(FIREWALLD).rules.count(kHcclRule), 0u);
-
   auto scenario = HcclOpenNowAlone();
   ASSERT_TRUE(scenario->Apply().ok());
   scenario->machine.PowerCycle();

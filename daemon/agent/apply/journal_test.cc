@@ -54,12 +54,10 @@ struct Written {
 
 TEST(JournalTest, ReadsBackWhatWasAppended) {
   Written written;
-  const auto journal = Journal::Open(&written.files, kPath);
-  ASSERT_TRUE(journal.ok());
-  ASSERT_EQ((*journal)->entries().size(), 2u);
-  EXPECT_EQ((*journal)->entries()[0].begin().apply_id(), "a1");
-  EXPECT_EQ((*journal)->entries()[1].intent().saved(0).sysctl().value(),
-            "4096");
+  const auto journal = Journal::Open(&written.files, kPath).value();
+  ASSERT_EQ(journal->entries().size(), 2u);
+  EXPECT_EQ(journal->entries()[0].begin().apply_id(), "a1");
+  EXPECT_EQ(journal->entries()[1].intent().saved(0).sysctl().value(), "4096");
 }
 
 TEST(JournalTest, RefusesARecordThatCouldNotBeReadBack) {
@@ -94,9 +92,7 @@ TEST(JournalTest, ZerosWhereTheLastRecordShouldBeAreACutToo) {
   std::string bytes = written.Bytes();
   bytes.replace(written.first_end, std::string::npos,
                 std::string(bytes.size() - written.first_end, '\0'));
-  const auto text = ParseJournal(bytes);
-  ASSERT_TRUE(text.ok());
-  EXPECT_EQ(text->entries.size(), 1u);
+  EXPECT_EQ(ParseJournal(bytes).value().entries.size(), 1u);
 }
 
 TEST(JournalTest, AFlippedByteIsDamageOrLeavesOutTheLastRecord) {
@@ -106,9 +102,8 @@ TEST(JournalTest, AFlippedByteIsDamageOrLeavesOutTheLastRecord) {
     std::string damaged = bytes;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x40);
     const auto text = ParseJournal(damaged);
-    const bool is_damage = absl::IsDataLoss(text.status());
     EXPECT_TRUE(i < written.first_end
-                    ? is_damage
+                    ? absl::IsDataLoss(text.status())
                     : !text.ok() || text->entries.size() == 1u)
         << i;
   }
@@ -133,9 +128,8 @@ TEST(JournalTest, OpenCutsOffAHalfRecordAndGoesOnBehindTheGoodOnes) {
     auto file = written.files.Open(kPath, OpenMode::kReadWrite);
     ASSERT_TRUE((*file)->Truncate(written.Bytes().size() - 3).ok());
   }
-  auto journal = Journal::Open(&written.files, kPath);
-  ASSERT_TRUE(journal.ok());
-  ASSERT_TRUE((*journal)->Append(EndEntry(ApplyResult::UNDONE)).ok());
+  auto journal = Journal::Open(&written.files, kPath).value();
+  ASSERT_TRUE(journal->Append(EndEntry(ApplyResult::UNDONE)).ok());
   const auto again = Journal::Open(&written.files, kPath);
   ASSERT_EQ((*again)->entries().size(), 2u);
   EXPECT_TRUE((*again)->entries()[1].has_end());
@@ -319,12 +313,11 @@ TEST(JournalFolderTest, LeavesOutWhatVanishesWhileItReads) {
                     nullptr});
   files.Put(folder + "/a2.journal", "damaged");
   files.Put(folder + "/a3.journal", "damaged");
-  const auto found = JournalFolder(&files, folder).Read();
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_EQ(found->size(), 2u);
-  EXPECT_EQ((*found)[0].apply_id, "a1");
-  EXPECT_EQ((*found)[1].apply_id, "a3");
-  EXPECT_TRUE(absl::IsDataLoss((*found)[1].state.status()));
+  const auto found = JournalFolder(&files, folder).Read().value();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].apply_id, "a1");
+  EXPECT_EQ(found[1].apply_id, "a3");
+  EXPECT_TRUE(absl::IsDataLoss(found[1].state.status()));
 }
 
 // "failed" in GBK, which is not UTF-8.
@@ -420,9 +413,8 @@ TEST(JournalFolderTest, BelievesOnlyWhatRootAloneCanHaveWritten) {
   Written written;
   JournalFolder journals(&written.files, folder);
   written.files.SetOwner(kPath, 0, 0666);
-  const auto found = journals.Read();
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_TRUE(absl::IsPermissionDenied((*found)[0].state.status()));
+  const auto found = journals.Read().value();
+  EXPECT_TRUE(absl::IsPermissionDenied(found[0].state.status()));
 }
 
 TEST(JournalFolderTest, FollowsNoLinkToAJournal) {

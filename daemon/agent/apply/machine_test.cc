@@ -20,6 +20,7 @@
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/host/fake_file_system.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -207,12 +208,11 @@ TEST(PlanNamespaceTest, RefusesAContainerThatWasStartedAnew) {
   ContainerHost container;
   const HostPlan plan = container.Plan();
   container.namespaces.Start(4026532001);
-  const auto anew = container.Apply(plan);
-  EXPECT_EQ(anew.status().code(), absl::StatusCode::kAborted);
-  EXPECT_TRUE(Says(anew.status(), Say("plan-say-was-now", kNetworkNamespaceFact,
-                                      "4026532000, cookie 1, boot b0",
-                                      "4026532001, cookie 2, boot b0")))
-      << anew.status();
+  EXPECT_THAT(container.Apply(plan),
+              Fails(absl::StatusCode::kAborted,
+                    HasText(Say("plan-say-was-now", kNetworkNamespaceFact,
+                                "4026532000, cookie 1, boot b0",
+                                "4026532001, cookie 2, boot b0"))));
   container.namespaces.Fail(absl::NotFoundError("no such container"));
   const auto gone = container.Apply(plan);
   EXPECT_EQ(gone.status().code(), absl::StatusCode::kAborted);
@@ -263,13 +263,11 @@ TEST(PlanNamespaceTest, KnowsAnotherNamespaceThatGotTheSameInode) {
     container.namespaces.BeAnother(rebooted);
     EXPECT_TRUE(absl::IsAborted(container.Apply(plan).status()));
     EXPECT_EQ(container.namespaces.value(), "4096");
-
     ASSERT_EQ(container.Apply(container.Plan())->outcome(),
               ApplyResult::APPLIED);
     container.namespaces.BeAnother(rebooted);
     container.namespaces.set_value("65535");
-    const ApplyResult back = container.RolledBack();
-    EXPECT_THAT(back.steps(0).detail(),
+    EXPECT_THAT(container.RolledBack().steps(0).detail(),
                 testing::StartsWith(Say("plan-say-namespace-gone", "")));
     EXPECT_EQ(container.namespaces.value(), "65535");
   }
@@ -284,8 +282,7 @@ TEST(PlanNamespaceTest, ComparesWhatAnOlderJournalHas) {
                 ApplyResult::APPLIED);
       container.namespaces.Tells(/*cookie=*/true, /*boot=*/true);
       if (anew) container.namespaces.Start(4026532001);
-      const ApplyResult back = container.RolledBack();
-      EXPECT_EQ(back.steps(0).detail().empty(), !anew);
+      EXPECT_EQ(container.RolledBack().steps(0).detail().empty(), !anew);
       EXPECT_EQ(container.namespaces.value(), "4096");
     }
   }
@@ -346,10 +343,8 @@ TEST(PlanNamespaceTest, FollowsTheNamespaceWhenItsNameLeadsThereNoMore) {
         absl::UnavailableError("docker does not answer")}) {
     AppliedContainer container;
     container.namespaces.FailName(named);
-    const ApplyResult back = container.RolledBack();
-    EXPECT_EQ(back.steps(0).detail(), "");
+    EXPECT_EQ(container.RolledBack().steps(0).detail(), "");
     EXPECT_EQ(container.namespaces.value(), "4096");
-
     ContainerHost cut_off;
     PutCutOffJournal(&cut_off);
     cut_off.namespaces.set_value("65535");
@@ -370,7 +365,6 @@ TEST(PlanNamespaceTest, IsNotCleanWhileItCannotBeToldWhetherItIsGone) {
   container.namespaces.FailSearch(absl::OkStatus());
   EXPECT_EQ(container.Rollback()->outcome(), ApplyResult::ROLLED_BACK);
   EXPECT_EQ(container.namespaces.value(), "4096");
-
   ContainerHost cut_off;
   PutCutOffJournal(&cut_off);
   cut_off.namespaces.FailName(absl::NotFoundError("does not run"));
@@ -389,8 +383,7 @@ TEST(PlanNamespaceTest, IsGoneForSureAfterAReboot) {
     container.namespaces.Reboot();
     container.namespaces.FailName(named);
     container.namespaces.FailSearch(absl::UnavailableError("no processes"));
-    const ApplyResult back = container.RolledBack();
-    EXPECT_THAT(back.steps(0).detail(),
+    EXPECT_THAT(container.RolledBack().steps(0).detail(),
                 testing::EndsWith(Say("msg-step-rebooted-since", "")));
   }
 }
@@ -400,9 +393,8 @@ TEST(PlanNamespaceTest, IsGoneWhenItsNumberIsAnothersNow) {
   container.namespaces.Start(4026532000);
   container.namespaces.set_value("65535");
   container.namespaces.FailName(absl::NotFoundError("does not run"));
-  const ApplyResult back = container.RolledBack();
   EXPECT_THAT(
-      back.steps(0).detail(),
+      container.RolledBack().steps(0).detail(),
       testing::EndsWith(Say("msg-step-number-of-another", "", "4026532000")));
   EXPECT_EQ(container.namespaces.value(), "65535");
 }

@@ -20,6 +20,7 @@
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/config/plan_steps.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -66,11 +67,7 @@ struct Runner {
     return actions.Set(issuer.token(), step, {});
   }
   // What a step says that is done.
-  FindingValue Done(const PlanStep& step) {
-    const auto done = Run(step);
-    EXPECT_TRUE(done.ok()) << done.status();
-    return done.value_or(FindingValue());
-  }
+  FindingValue Done(const PlanStep& step) { return Run(step).value(); }
   FakeMachine::Device& device(uint32_t id) {
     return scenario->machine.device(id);
   }
@@ -81,9 +78,7 @@ struct Runner {
   }
   // What Save saves; a failure of the test, and nothing, if it does not.
   std::vector<SavedResource> Saved(const PlanStep& step) {
-    const auto saved = actions.Save(step);
-    EXPECT_TRUE(saved.ok()) << saved.status();
-    return saved.value_or(std::vector<SavedResource>());
+    return actions.Save(step).value();
   }
   // The residues of a restore.
   std::vector<std::string> Restore(const std::vector<SavedResource>& saved) {
@@ -199,8 +194,7 @@ TEST(SetOnDeviceTest, StoresOfAMapWhatTheFileAloneHasOtherwise) {
 TEST(SetOnDeviceTest, StopsInAMapAtTheCommandThatChangesNothing) {
   Runner test;
   const PlanStep step = DeviceStep(1, kDscpSetting, "0:0", "3:1,33:1,46:2");
-  const auto saved = test.actions.Save(step);
-  ASSERT_TRUE(saved.ok()) << saved.status();
+  const auto saved = test.actions.Save(step).value();
   const auto before = test.scenario->machine.State("/var/lib/clusterd");
   int runs = 0;
   test.commands.after = [&] {
@@ -211,14 +205,13 @@ TEST(SetOnDeviceTest, StopsInAMapAtTheCommandThatChangesNothing) {
   const auto done = test.Run(step);
   EXPECT_EQ(MapCommands(test), (std::vector<std::string>{"3 tc 1", "33 tc 1"}));
   EXPECT_EQ(done.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(
-      std::string(done.status().message()),
-      HasSubstr(Say("msg-step-not-set",
-                    Worded("plan-say-is-expected", "device 1: DSCP to TC",
-                           "3:1", "3:1,33:1,46:2"),
-                    "")));
+  EXPECT_THAT(done.status(),
+              HasText(Say("msg-step-not-set",
+                          Worded("plan-say-is-expected", "device 1: DSCP to TC",
+                                 "3:1", "3:1,33:1,46:2"),
+                          "")));
   test.device(1).fault = FakeMachine::Fault::kNone;
-  EXPECT_TRUE(test.actions.Restore(test.issuer.token(), *saved).empty());
+  EXPECT_TRUE(test.actions.Restore(test.issuer.token(), saved).empty());
   EXPECT_EQ(test.scenario->machine.State("/var/lib/clusterd"), before);
 }
 
@@ -267,10 +260,9 @@ TEST(SetOnDeviceTest, FailsOnEverySuccessThatIsNone) {
         Fault::kHangsHalfWay, Fault::kBusy}) {
     Runner test;
     test.device(1).fault = fault;
-    const auto done = test.Run(Gateway(1, "10.20.0.9"));
-    EXPECT_TRUE(absl::IsFailedPrecondition(done.status()));
-    EXPECT_THAT(std::string(done.status().message()),
-                HasSubstr("the tool said"));
+    EXPECT_THAT(
+        test.Run(Gateway(1, "10.20.0.9")),
+        Fails(absl::StatusCode::kFailedPrecondition, HasText("the tool said")));
   }
   // A failure that has acted after all.
   Runner acted;

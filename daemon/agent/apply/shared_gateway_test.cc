@@ -55,8 +55,7 @@ TEST(SharedGatewayTest, WhatIsAppliedStandsAndARollbackGivesAllBack) {
   auto scenario = SharedGateway();
   FakeMachine& machine = scenario->machine;
   const auto before = machine.files().Content(kConf);
-  const HostPlan plan = scenario->Plan();
-  EXPECT_THAT(plan.blocked(), IsEmpty());
+  EXPECT_THAT(scenario->Plan().blocked(), IsEmpty());
   EXPECT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
   EXPECT_EQ(machine.device(0).gateway, "");
   EXPECT_EQ(machine.device(1).gateway, "10.1.0.254");
@@ -67,13 +66,11 @@ TEST(SharedGatewayTest, WhatIsAppliedStandsAndARollbackGivesAllBack) {
   EXPECT_THAT(conf, HasSubstr("# gateway_0= is a note\nIPv6gateway_0=fd00::1"));
   EXPECT_THAT(scenario->Plan().steps(), IsEmpty());
   EXPECT_THAT(scenario->Plan().blocked(), IsEmpty());
-
-  const auto back = scenario->Rollback();
-  ASSERT_TRUE(back.ok()) << back.status();
+  const auto back = scenario->Rollback().value();
   EXPECT_EQ(machine.device(0).gateway, "10.0.0.254");
   EXPECT_EQ(machine.files().Content(kConf), before);
   // As planned: no command deletes a gateway if there was none.
-  EXPECT_THAT(back->residues(),
+  EXPECT_THAT(back.residues(),
               ElementsAre(HasSubstr(Say("plan-say-is-was-none",
                                         "device 4: gateway", "10.4.0.254")),
                           HasSubstr(Say("plan-say-is-was-none",
@@ -116,16 +113,14 @@ TEST(ResidueTest, QuotesNoOtherCommandAsItsCause) {
   machine.device(4).gateway = "";
   scenario->spec.mutable_servers(0)->mutable_devices(2)->set_address(
       "10.4.0.9");
-  const ApplyResult applied = Got(scenario->Apply());
-  ASSERT_EQ(applied.outcome(), ApplyResult::APPLIED);
-  const auto back = scenario->Rollback();
-  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_EQ(Got(scenario->Apply()).outcome(), ApplyResult::APPLIED);
+  const auto back = scenario->Rollback().value();
   EXPECT_EQ(machine.device(4).address, "10.4.0.1");
-  ASSERT_EQ(back->residues_size(), 2) << back->ShortDebugString();
-  EXPECT_THAT(back->residues(0),
+  ASSERT_EQ(back.residues_size(), 2) << back.ShortDebugString();
+  EXPECT_THAT(back.residues(0),
               HasSubstr(Say("plan-say-is-was-none", "gateway", "10.4.0.254")));
-  EXPECT_THAT(back->residues(0), Not(HasSubstr("-ip -s")));
-  EXPECT_THAT(back->residues(0), Not(HasSubstr("successfully")));
+  EXPECT_THAT(back.residues(0), Not(HasSubstr("-ip -s")));
+  EXPECT_THAT(back.residues(0), Not(HasSubstr("successfully")));
 }
 
 }  // namespace

@@ -32,9 +32,7 @@ std::string Line(const std::string& state, const std::string& end) {
 }
 
 SlurmNode Parsed(const std::string& line) {
-  const auto node = ParseSlurmNode(line);
-  EXPECT_TRUE(node.ok()) << node.status();
-  return node.value_or(SlurmNode());
+  return ParseSlurmNode(line).value();
 }
 
 TEST(ParseSlurmNodeTest, ReadsStatesAndSignsBehindThem) {

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "config/identity/signature.h"
 #include "config/values/sha256.h"
@@ -13,6 +12,7 @@
 #include "tests/support/config/test_authority.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_file_system.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -103,11 +103,9 @@ TEST_F(VerdictStoreTest, RefusesWhatIsTooOldOrOfTomorrow) {
   EXPECT_EQ(found.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(found.status().message()), HasSubstr("11 min old"));
   EXPECT_TRUE(store_.Find(old.job_digest(), absl::Minutes(12)).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      store_
-          .Prove(Signed(Verdict("a", clock_.Now() + absl::Hours(1))),
-                 absl::Minutes(10))
-          .status()));
+  EXPECT_THAT(store_.Prove(Signed(Verdict("a", clock_.Now() + absl::Hours(1))),
+                           absl::Minutes(10)),
+              Fails(absl::StatusCode::kFailedPrecondition));
 }
 
 TEST_F(VerdictStoreTest, ProvesAgainWhatItReads) {

@@ -112,10 +112,9 @@ class CheckedPairTest : public testing::Test {
 };
 
 TEST_F(CheckedPairTest, TakesAPairOfThisHostAndItsRoots) {
-  const auto pair = Check(AnswerOf(good_), good_.key);
-  ASSERT_TRUE(pair.ok()) << pair.status();
-  EXPECT_EQ(pair->certificate, good_.certificate);
-  EXPECT_EQ(pair->ca, root_->certificate_pem());
+  const auto pair = Check(AnswerOf(good_), good_.key).value();
+  EXPECT_EQ(pair.certificate, good_.certificate);
+  EXPECT_EQ(pair.ca, root_->certificate_pem());
 }
 
 TEST_F(CheckedPairTest, TakesNoRootThatNobodySigned) {

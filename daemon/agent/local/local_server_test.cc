@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "grpcpp/create_channel.h"
 #include "gtest/gtest.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -51,9 +51,7 @@ class LocalServerTest : public testing::Test {
     return answers;
   }
   std::unique_ptr<LocalServer> Started(LocalServer::Answers answers) const {
-    auto server = LocalServer::Start(path(), std::move(answers));
-    EXPECT_TRUE(server.ok()) << server.status();
-    return server.ok() ? *std::move(server) : nullptr;
+    return LocalServer::Start(path(), std::move(answers)).value();
   }
   std::unique_ptr<LocalAgent::Stub> Client() {
     return LocalAgent::NewStub(grpc::CreateChannel(
@@ -116,10 +114,9 @@ bool Exists(const std::string& path) {
 TEST_F(LocalServerTest, RefusesSecondUntilFirstEnds) {
   {
     const auto first = Started(Answers());
-    const auto second = LocalServer::Start(path(), Answers());
-    EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(second.status().message()),
-                HasSubstr(Say("msg-hook-socket-held", path())));
+    EXPECT_THAT(LocalServer::Start(path(), Answers()),
+                Fails(absl::StatusCode::kFailedPrecondition,
+                      HasText(Say("msg-hook-socket-held", path()))));
     EXPECT_TRUE(Exists(path()));
     EXPECT_EQ(Status().host(), "server0");
   }
@@ -152,9 +149,8 @@ TEST_F(LocalServerTest, RefusesPathsThatCannotWork) {
   // Others could put their socket there.
   const std::string folder = path().substr(0, path().rfind('/'));
   ASSERT_EQ(chmod(folder.c_str(), 0777), 0);
-  const absl::Status status = LocalServer::Start(path(), Answers()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(folder));
+  EXPECT_THAT(LocalServer::Start(path(), Answers()),
+              Fails(absl::StatusCode::kPermissionDenied, HasText(folder)));
   EXPECT_FALSE(Exists(path()));
 }
 
