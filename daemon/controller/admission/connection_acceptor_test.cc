@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,9 +73,7 @@ class Served {
   explicit Served(AcceptorOptions options, bool tls = false) {
     options.tls = tls;
     if (options.listen.empty()) options.listen = "127.0.0.1:0";
-    auto acceptor = ConnectionAcceptor::Listen(options, &log_);
-    EXPECT_TRUE(acceptor.ok()) << acceptor.status();
-    acceptor_ = *std::move(acceptor);
+    acceptor_ = ConnectionAcceptor::Listen(options, &log_).value();
     grpc::ServerBuilder builder;
     acceptor_->Serve(&builder, grpc::InsecureServerCredentials());
     builder.RegisterCallbackGenericService(&service_);

@@ -45,7 +45,6 @@ TEST_F(ApplyRunAbortTest, EndsTheRunAtOnceWithWhoeverWasAtWorkAsLost) {
   EXPECT_EQ(aborted->aborted_by(), "bob");
   EXPECT_THAT(aborted->given_up(), ElementsAre("b"));
   EXPECT_EQ(aborted->not_started(), 3u);
-
   ASSERT_TRUE(ended());
   const ApplyReport report = Report();
   EXPECT_EQ(report.outcome(), ApplyReport::STOPPED);

@@ -48,7 +48,6 @@ TEST_F(ApplyRunCancelTest, FinishesWhatIsUnderWayAndBeginsNoFurtherWave) {
   EXPECT_EQ(cancelled->at_work(), 1u);
   EXPECT_EQ(cancelled->not_started(), 3u);
   EXPECT_FALSE(ended());
-
   Answer("b", ApplyResult::APPLIED);
   EXPECT_EQ(TasksOf("c"), 0u);
   const ApplyReport report = Report();

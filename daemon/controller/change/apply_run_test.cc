@@ -21,7 +21,6 @@ TEST_F(ApplyRunTest, GoesThroughItsWavesInTheOrderOfThePlan) {
   EXPECT_EQ(task.plan_digest(), "digest");
   EXPECT_EQ(task.plan().host(), "a");
   EXPECT_FALSE(task.force());
-
   Answer("b", ApplyResult::APPLIED);
   EXPECT_EQ(run_->progress().wave(), 1u);
   EXPECT_EQ(run_->progress().waves(), 2u);
@@ -33,7 +32,6 @@ TEST_F(ApplyRunTest, GoesThroughItsWavesInTheOrderOfThePlan) {
   EXPECT_EQ(TasksOf("c"), 1u);
   scheduler_.Advance(absl::Seconds(7));
   Answer("c", ApplyResult::APPLIED);
-
   const ApplyReport report = Report();
   EXPECT_EQ(report.outcome(), ApplyReport::SUCCEEDED);
   EXPECT_EQ(report.elapsed_ms(), 7000u);

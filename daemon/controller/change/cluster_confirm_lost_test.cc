@@ -24,12 +24,11 @@ TEST_F(ClusterConfirmTest, CanStillBeConfirmedIfItsRollbackCouldNotBegin) {
   history_.reset();
   {
     const auto file =
-        SqliteDatabase::Open(absl::StrCat(folder, "/", kHistoryFile));
-    ASSERT_TRUE(file.ok()) << file.status();
+        SqliteDatabase::Open(absl::StrCat(folder, "/", kHistoryFile)).value();
     const std::string no_room = absl::StrCat(
         "CREATE TRIGGER no_room BEFORE INSERT ON entry WHEN NEW.kind = ",
         HISTORY_ROLLBACK, " BEGIN SELECT RAISE(ABORT, 'no room'); END");
-    ASSERT_TRUE((*file)->Execute(no_room.c_str()).ok());
+    ASSERT_TRUE(file->Execute(no_room.c_str()).ok());
   }
   history_ = OpenStore(folder);
   StartController();
@@ -285,9 +284,8 @@ TEST_F(ClusterConfirmTest, KeepsOnlySoManyThatAreNotToldToAllHosts) {
   const absl::Duration within = absl::Milliseconds(kWithinMs);
   for (int host = 0; host < kMost; ++host) {
     Attach(absl::StrCat("server", host));
-    const auto run = apply_on(host, within);
-    ASSERT_TRUE(run.ok()) << run.status();
-    id_ = (*run)->run_id();
+    const auto run = apply_on(host, within).value();
+    id_ = run->run_id();
     AnswerApplied(host, kWithinMs);
     AnswerFacts(host);
     Lose(host);

@@ -1,6 +1,5 @@
 // Applies that roll back automatically unless they are confirmed.
 #include <memory>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "config/plan/make_plan.h"

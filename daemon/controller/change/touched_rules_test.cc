@@ -29,13 +29,11 @@ std::string WrongText(const ClusterPlan& plan,
 }
 
 TEST(TouchedRulesTest, AreThoseThatASettingOfThePlanMends) {
-  const RuleSelection kernel =
-      TouchedRules(PlanWith(RunningStep(kSomaxconnKey, "128", "65535")));
-  EXPECT_THAT(kernel.only(),
-              AllOf(Contains("listen-backlog"), Not(Contains("firewall")),
-                    Not(Contains("gateway"))));
-  const RuleSelection firewall = TouchedRules(PlanWith(StopStep(UFW)));
-  EXPECT_THAT(firewall.only(),
+  EXPECT_THAT(
+      TouchedRules(PlanWith(RunningStep(kSomaxconnKey, "128", "65535"))).only(),
+      AllOf(Contains("listen-backlog"), Not(Contains("firewall")),
+            Not(Contains("gateway"))));
+  EXPECT_THAT(TouchedRules(PlanWith(StopStep(UFW))).only(),
               AllOf(Contains("firewall"), Not(Contains("listen-backlog"))));
   // All rules.
   EXPECT_THAT(TouchedRules(ClusterPlan()).only(), IsEmpty());

@@ -32,13 +32,12 @@ LockEntry LockOf(const std::string& identity, const std::string& reason = "") {
 TEST(LockStoreTest, KeepsLocksForWhoOpensItNext) {
   const std::string folder = NewStateFolder();
   {
-    const auto store = LockStore::Open(folder);
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE((*store)->Put(LockOf("user/bob")).ok());
-    ASSERT_TRUE((*store)->Put(LockOf("host/node07", "lost")).ok());
-    ASSERT_TRUE((*store)->Put(LockOf("host/node07", "stolen")).ok());
-    ASSERT_TRUE((*store)->Put(LockOf("user/carl")).ok());
-    ASSERT_TRUE((*store)->Remove("user/bob").ok());
+    const auto store = LockStore::Open(folder).value();
+    ASSERT_TRUE(store->Put(LockOf("user/bob")).ok());
+    ASSERT_TRUE(store->Put(LockOf("host/node07", "lost")).ok());
+    ASSERT_TRUE(store->Put(LockOf("host/node07", "stolen")).ok());
+    ASSERT_TRUE(store->Put(LockOf("user/carl")).ok());
+    ASSERT_TRUE(store->Remove("user/bob").ok());
   }
   const auto store = LockStore::Open(folder).value();
   const auto all = store->All().value();
@@ -53,12 +52,11 @@ TEST(LockStoreTest, KeepsHowNewListsAreForWhoOpensItNext) {
   const std::string issuer("\x30\0\xff", 3);
   const absl::Time begins = absl::FromUnixSeconds(1735689600);
   {
-    const auto store = LockStore::Open(folder);
-    ASSERT_TRUE(store.ok()) << store.status();
-    EXPECT_THAT(*(*store)->AllListAges(), SizeIs(0));
-    ASSERT_TRUE((*store)->PutListAge(issuer, {"9", begins, 1}).ok());
-    ASSERT_TRUE((*store)->PutListAge(issuer, {"10ff", begins, 7}).ok());
-    ASSERT_TRUE((*store)->PutListAge("other", {"", begins, 0}).ok());
+    const auto store = LockStore::Open(folder).value();
+    EXPECT_THAT(*store->AllListAges(), SizeIs(0));
+    ASSERT_TRUE(store->PutListAge(issuer, {"9", begins, 1}).ok());
+    ASSERT_TRUE(store->PutListAge(issuer, {"10ff", begins, 7}).ok());
+    ASSERT_TRUE(store->PutListAge("other", {"", begins, 0}).ok());
   }
   const auto store = LockStore::Open(folder).value();
   const auto ages = store->AllListAges().value();
@@ -184,11 +182,7 @@ TEST_F(LockFilesTest, FolderWithAHistoryIsNotNew) {
 TEST_F(LockFilesTest, AdminMayGoOnWithWhatIsLeft) {
   Write(kLockFile, one_.locks);
   Write(kLockSumFile, "accept\n");
-  {
-    const auto store = LockStore::Open(folder_);
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE((*store)->Settle().ok());
-  }
+  ASSERT_TRUE(LockStore::Open(folder_).value()->Settle().ok());
   EXPECT_EQ(Read(kLockSumFile), one_.sum);
   EXPECT_EQ(Opened(), "1");
   std::remove(Path(kLockFile).c_str());
@@ -225,9 +219,7 @@ TEST_F(LockFilesTest, CrashWhileALockIsWrittenLeavesEither) {
   for (const Files& files : {one_, two_}) {
     Write(kLockSumFile, one_.sum + two_.sum);
     Write(kLockFile, files.locks);
-    const auto store = LockStore::Open(folder_);
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE((*store)->Settle().ok());
+    ASSERT_TRUE(LockStore::Open(folder_).value()->Settle().ok());
     EXPECT_EQ(Read(kLockSumFile), files.sum);
   }
 }
@@ -256,9 +248,8 @@ TEST_F(LockFilesTest, WriteThatFailsLeavesWhatWasThere) {
 TEST(LockStoreTest, LockThatCannotBeReadIsAnError) {
   const std::string folder = NewStateFolder();
   ASSERT_TRUE(LockStore::Open(folder).ok());
-  const auto other = SqliteDatabase::Open(folder + "/" + kLockFile);
-  ASSERT_TRUE(other.ok());
-  ASSERT_TRUE((*other)
+  const auto other = SqliteDatabase::Open(folder + "/" + kLockFile).value();
+  ASSERT_TRUE(other
                   ->Execute("INSERT INTO identity_lock VALUES ('user/bob', "
                             "x'ffff')")
                   .ok());
@@ -266,9 +257,8 @@ TEST(LockStoreTest, LockThatCannotBeReadIsAnError) {
 }
 
 TEST(LockStoreTest, NamesFolderThatIsNotThere) {
-  const absl::Status status = LockStore::Open("/nowhere/state").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("/nowhere/state/"));
+  EXPECT_THAT(LockStore::Open("/nowhere/state"),
+              Fails(absl::StatusCode::kNotFound, HasText("/nowhere/state/")));
 }
 
 }  // namespace

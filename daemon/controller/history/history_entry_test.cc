@@ -9,6 +9,7 @@
 namespace clusterd {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::StartsWith;
 
@@ -56,24 +57,18 @@ TEST(RecordOfCheckTest, NoVerdictIsUnknownAndNeverPass) {
   EXPECT_EQ(outcome(STATE_UNSPECIFIED), "unknown");
 }
 
-TEST(RecordOfCheckTest, SaysWhyThereIsNoVerdict) {
-  Report report;
-  report.set_verdict(UNKNOWN);
-  report.set_error("no host is attached\nsecond line");
-  EXPECT_EQ(ValueText(RecordOfCheck(report, "alice").entry().summary_words()),
-            "no host is attached");
-}
-
-TEST(RecordOfCheckTest, CutsLongErrorBetweenCharacters) {
-  Report report;
+TEST(RecordOfCheckTest, SaysInOneShortLineWhyThereIsNoVerdict) {
+  const auto summary = [](const std::string& error) {
+    Report report;
+    report.set_verdict(UNKNOWN);
+    report.set_error(error);
+    return ValueText(RecordOfCheck(report, "alice").entry().summary_words());
+  };
+  EXPECT_EQ(summary("no host is attached\nsecond line"), "no host is attached");
   std::string error = "x";
   for (int i = 0; i < 200; ++i) error += "é";
-  report.set_error(error);
-  const std::string summary =
-      ValueText(RecordOfCheck(report, "a").entry().summary_words());
-  EXPECT_LE(summary.size(), 204);
-  EXPECT_THAT(summary, StartsWith("xéé"));
-  EXPECT_THAT(summary, EndsWith("é…"));
+  EXPECT_LE(summary(error).size(), 204u);
+  EXPECT_THAT(summary(error), AllOf(StartsWith("xéé"), EndsWith("é…")));
 }
 
 ClusterPlan MakePlan(int hosts, int with_steps, int blocked) {
@@ -105,18 +100,15 @@ TEST(RecordOfPlanTest, CountsHostsAndSteps) {
   EXPECT_EQ(record.plan().hosts_size(), 40);
 }
 
-TEST(RecordOfPlanTest, IsBlockedWhenNothingElseIsLeft) {
-  const HistoryEntry entry = RecordOfPlan(MakePlan(3, 0, 2), 0).entry();
-  EXPECT_EQ(entry.outcome(), "blocked");
-  EXPECT_THAT(entry.summary_words(),
+TEST(RecordOfPlanTest, IsBlockedOrEmptyWhenNothingElseIsLeft) {
+  const HistoryEntry blocked = RecordOfPlan(MakePlan(3, 0, 2), 0).entry();
+  EXPECT_EQ(blocked.outcome(), "blocked");
+  EXPECT_THAT(blocked.summary_words(),
               SaysRow("plan-blocked-on", Worded("count-change", 2),
                       Counted(2, "host")));
-}
-
-TEST(RecordOfPlanTest, IsEmptyWithNothingToDo) {
-  const HistoryEntry entry = RecordOfPlan(MakePlan(1, 0, 0), 0).entry();
-  EXPECT_EQ(entry.outcome(), "empty");
-  EXPECT_EQ(ValueText(entry.summary_words()), "nothing to do on 1 host");
+  const HistoryEntry empty = RecordOfPlan(MakePlan(1, 0, 0), 0).entry();
+  EXPECT_EQ(empty.outcome(), "empty");
+  EXPECT_EQ(ValueText(empty.summary_words()), "nothing to do on 1 host");
 }
 
 TEST(RecordOfPlanTest, NamesTheNamespace) {

@@ -19,8 +19,7 @@ using testing::IsEmpty;
 
 TEST(OpenHistoryTest, OpensNewOneInSilence) {
   CapturedLog log;
-  const auto store = OpenHistory(NewStateFolder(), &log).value();
-  EXPECT_TRUE(store->List({}).ok());
+  EXPECT_TRUE(OpenHistory(NewStateFolder(), &log).value()->List({}).ok());
   EXPECT_THAT(log.Lines(), IsEmpty());
 }
 
@@ -36,8 +35,7 @@ TEST(OpenHistoryTest, GoesOnWithoutDamagedOne) {
 
 TEST(OpenHistoryTest, RefusesFolderOfAnotherController) {
   const std::string folder = NewStateFolder();
-  const auto other = HistoryStore::Open(folder);
-  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE(HistoryStore::Open(folder).ok());
   CapturedLog log;
   EXPECT_TRUE(absl::IsUnavailable(OpenHistory(folder, &log).status()));
 }
@@ -57,9 +55,8 @@ TEST(OpenHistoryTest, MakesFolderForItsOwnerAloneAndKeepsOneThatIsThere) {
 
 TEST(OpenHistoryTest, SaysWhatIsInTheWayOfTheFolder) {
   CapturedLog log;
-  const absl::Status no_parent = OpenHistory("/nowhere/state", &log).status();
-  EXPECT_EQ(no_parent.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(no_parent.message()), HasSubstr("(--state)"));
+  EXPECT_THAT(OpenHistory("/nowhere/state", &log),
+              Fails(absl::StatusCode::kNotFound, HasText("(--state)")));
   const std::string file = NewStateFolder() + "/file";
   std::ofstream(file) << "text";
   EXPECT_TRUE(absl::IsFailedPrecondition(OpenHistory(file, &log).status()));

@@ -21,6 +21,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
@@ -54,9 +55,8 @@ TEST(SelectHostsTest, NamesHostsThatAreNotThere) {
   for (int i = 0; i < 25; ++i) request.add_hosts("x" + std::to_string(100 + i));
   const absl::Status status =
       SelectHosts(MakeSpec("atlas-training", "", 1), request.hosts()).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("x118, x119 and 5 more"));
+  EXPECT_THAT(status, Fails(absl::StatusCode::kInvalidArgument,
+                            HasText("x118, x119 and 5 more")));
   EXPECT_TRUE(absl::IsInvalidArgument(SelectHosts(ClusterSpec(), {}).status()));
 }
 
@@ -228,7 +228,6 @@ TEST_F(FactRunTest, TellsTheFactsSoFarWhileHostsAreAwaited) {
   ASSERT_EQ(so_far.size(), 2u);
   EXPECT_FALSE(so_far[0].has_missing());
   EXPECT_THAT(so_far[1].missing().detail(), HasSubstr("still awaited"));
-
   Answer(host1, 1);
   EXPECT_TRUE(absl::IsFailedPrecondition(run->FactsSoFar(&awaited).status()));
   EXPECT_EQ(WaitForFacts().size(), 2u);
@@ -295,8 +294,7 @@ TEST_F(FactRunTest, NeverReportsAfterCancel) {
 
 TEST_F(FactRunTest, ReportsAtOnceWhenNobodyIsAttached) {
   const auto run = Start();
-  const Report report = WaitForReport();
-  EXPECT_EQ(report.verdict(), UNKNOWN);
+  EXPECT_EQ(WaitForReport().verdict(), UNKNOWN);
   EXPECT_EQ(run->progress().failed(), 2u);
 }
 

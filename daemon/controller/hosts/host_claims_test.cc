@@ -50,8 +50,7 @@ TEST_F(HostClaimsTest, ReplacesStreamOfTheSameMachineThatAnswersNoMore) {
   Answer answer;
   hosts_.Observe(Ask("a"), answer.Expect());
   Decision decision;
-  const auto second = decision.Attach(&hosts_, Machine("a", "m", "1")).value();
-  EXPECT_EQ(second, 0u);
+  EXPECT_EQ(decision.Attach(&hosts_, Machine("a", "m", "1")).value(), 0u);
   EXPECT_TRUE(old_link->sent.back().task().has_ping());
   EXPECT_FALSE(decision.later().has_value());
   EXPECT_FALSE(old_link->closed.has_value());

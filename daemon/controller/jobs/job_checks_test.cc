@@ -35,9 +35,7 @@ class JobChecksTest : public testing::Test {
     history_ = OpenStore(NewStateFolder(), {});
     const std::string path = absl::StrCat(testing::TempDir(), "/desk.yaml");
     std::ofstream(path) << SpecToYaml(MakeSpec("atlas-training", "", 4));
-    auto spec = SpecHolder::Open(path, "test", &scheduler_);
-    ASSERT_TRUE(spec.ok()) << spec.status();
-    spec_ = *std::move(spec);
+    spec_ = SpecHolder::Open(path, "test", &scheduler_).value();
     const ControllerParts parts{spec_.get(), history_.get(), &scheduler_,
                                 &pool_,      &log_,          &hosts_};
     desk_ = std::make_unique<JobChecks>(
@@ -438,7 +436,6 @@ TEST_F(JobChecksTest, UserWhoJoinsHasAllHostsAskedAndNoPartOfAVerdict) {
   // A complete result answers every host of the job.
   Ask(job, "server2", 60'000);
   ASSERT_THAT(answers_, SizeIs(2));
-
   Ask(JobOf("b", 3), "server0");
   EXPECT_THAT(Asked(), ElementsAre(2, 1, 1));
   AnswerFacts(0);

@@ -26,11 +26,15 @@ std::string PublicKeyOf(const std::string& key_pem) {
   return ReadSigningRequest(*MakeSigningRequest(key_pem))->public_key_der;
 }
 
+absl::StatusOr<std::unique_ptr<CertificateAuthority>> Open(
+    const std::string& folder, absl::Time now = absl::Now()) {
+  return CertificateAuthority::Open(folder, now);
+}
+
 TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
   const auto root = TestAuthority::Create();
   const absl::Time now = absl::Now();
-  const auto authority =
-      CertificateAuthority::Open(MakeCaDir(*root), now).value();
+  const auto authority = Open(MakeCaDir(*root), now).value();
   const std::string key = *MakePrivateKey();
   const auto leaf =
       authority->Issue(kHost, PublicKeyOf(key), now, absl::Hours(48)).value();
@@ -55,8 +59,7 @@ TEST(CertificateAuthorityTest, IssuesForTheKeyAndTheIdAlone) {
 TEST(CertificateAuthorityTest, LeafIsNoServers) {
   const auto root = TestAuthority::Create();
   const absl::Time now = absl::Now();
-  const auto authority =
-      CertificateAuthority::Open(MakeCaDir(*root), now).value();
+  const auto authority = Open(MakeCaDir(*root), now).value();
   const auto leaf =
       authority
           ->Issue(kHost, PublicKeyOf(*MakePrivateKey()), now, absl::Hours(48))
@@ -73,11 +76,9 @@ TEST(CertificateAuthorityTest, LeafIsNoServers) {
 TEST(CertificateAuthorityTest, BundleThatIsNoneIsAnError) {
   const auto root = TestAuthority::Create();
   const std::string folder = MakeCaDir(*root);
-  EXPECT_EQ((*CertificateAuthority::Open(folder, absl::Now()))->newest_bundle(),
-            0u);
+  EXPECT_EQ((*Open(folder))->newest_bundle(), 0u);
   WriteTestFile(folder + "/roots.bundle", "clusterd roots of demo\n", 0644);
-  const absl::Status wrong =
-      CertificateAuthority::Open(folder, absl::Now()).status();
+  const absl::Status wrong = Open(folder).status();
   EXPECT_TRUE(absl::IsInvalidArgument(wrong)) << wrong;
   EXPECT_THAT(std::string(wrong.message()),
               StartsWith(folder + "/roots.bundle: "));
@@ -99,7 +100,7 @@ TEST(CertificateAuthorityTest, BundleMustNameTheRootsThatAreInUse) {
   const auto check = [&](const std::string& roots, const TestAuthority& own) {
     WriteTestFile(folder + "/roots.bundle",
                   root->RootBundle("demo", "1", roots), 0644);
-    const auto authority = CertificateAuthority::Open(folder, absl::Now());
+    const auto authority = Open(folder);
     EXPECT_TRUE(authority.ok()) << authority.status();
     EXPECT_EQ((*authority)->newest_bundle(), 1u);
     return (*authority)->CheckBundle(files_of(own), "demo", absl::Now());
@@ -113,14 +114,12 @@ TEST(CertificateAuthorityTest, BundleMustNameTheRootsThatAreInUse) {
   EXPECT_TRUE(
       absl::IsFailedPrecondition(check(next->certificate_pem(), *next)));
   EXPECT_TRUE(absl::IsFailedPrecondition(
-      (*CertificateAuthority::Open(folder, absl::Now()))
-          ->CheckBundle(files_of(*root), "other", absl::Now())));
+      (*Open(folder))->CheckBundle(files_of(*root), "other", absl::Now())));
 }
 
 TEST(CertificateAuthorityTest, TellsTheHashOfTheRoot) {
   const auto root = TestAuthority::Create();
-  const auto authority =
-      CertificateAuthority::Open(MakeCaDir(*root), absl::Now()).value();
+  const auto authority = Open(MakeCaDir(*root)).value();
   EXPECT_EQ(authority->ca_hash(),
             "sha256:" +
                 SplitCertificates(root->certificate_pem()).front().spki_sha256);
@@ -132,19 +131,17 @@ TEST(CertificateAuthorityTest, NoCertificateOutlivesTheIntermediate) {
   IssueOptions options;
   options.valid_until = absl::Hours(5);
   const absl::Time now = absl::Now();
-  const auto authority =
-      CertificateAuthority::Open(MakeCaDir(*root, options), now).value();
+  const auto authority = Open(MakeCaDir(*root, options), now).value();
   const std::string key = PublicKeyOf(*MakePrivateKey());
   const auto leaf = authority->Issue(kHost, key, now, absl::Hours(48)).value();
   const std::vector<CertificateEnd> ends =
       CertificateEnds(authority->intermediate_pem());
   ASSERT_EQ(ends.size(), 1u);
   EXPECT_EQ(ParseCertificate(leaf)->not_after, ends[0].not_after);
-  const absl::Status late =
-      authority->Issue(kHost, key, now + absl::Hours(6), absl::Hours(48))
-          .status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(late)) << late;
-  EXPECT_THAT(late, HasText("certificates.sh ca-dir"));
+  EXPECT_THAT(
+      authority->Issue(kHost, key, now + absl::Hours(6), absl::Hours(48)),
+      Fails(absl::StatusCode::kFailedPrecondition,
+            HasText("certificates.sh ca-dir")));
 }
 
 TEST(CertificateAuthorityTest, KeyThatOthersMayReadIsRefused) {
@@ -152,13 +149,11 @@ TEST(CertificateAuthorityTest, KeyThatOthersMayReadIsRefused) {
   const std::string folder = MakeCaDir(*root);
   for (const mode_t mode : {0640, 0604, 0660}) {
     ASSERT_EQ(chmod((folder + "/intermediate.key").c_str(), mode), 0);
-    const absl::Status status =
-        CertificateAuthority::Open(folder, absl::Now()).status();
-    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
-    EXPECT_THAT(status, HasText("expected 0600"));
+    EXPECT_THAT(Open(folder), Fails(absl::StatusCode::kPermissionDenied,
+                                    HasText("expected 0600")));
   }
   ASSERT_EQ(chmod((folder + "/intermediate.key").c_str(), 0400), 0);
-  EXPECT_TRUE(CertificateAuthority::Open(folder, absl::Now()).ok());
+  EXPECT_TRUE(Open(folder).ok());
 }
 
 TEST(CertificateAuthorityTest, FolderThatIsNoneIsNamed) {
@@ -180,13 +175,11 @@ TEST(CertificateAuthorityTest, FolderThatIsNoneIsNamed) {
   for (const Case& wrong : cases) {
     const std::string folder = MakeCaDir(*root);
     WriteTestFile(folder + "/" + wrong.file, wrong.text, 0600);
-    const absl::Status status =
-        CertificateAuthority::Open(folder, absl::Now()).status();
+    const absl::Status status = Open(folder).status();
     EXPECT_FALSE(status.ok());
     EXPECT_THAT(status, HasText(wrong.expected));
   }
-  EXPECT_TRUE(absl::IsNotFound(
-      CertificateAuthority::Open("/nonexistent", absl::Now()).status()));
+  EXPECT_TRUE(absl::IsNotFound(Open("/nonexistent").status()));
 }
 
 TEST(CertificateAuthorityTest, CertificateThatIsNoAuthorityIsRefused) {
@@ -195,22 +188,16 @@ TEST(CertificateAuthorityTest, CertificateThatIsNoAuthorityIsRefused) {
   const TlsPem leaf = root->Issue({"spiffe://demo/controller"});
   WriteTestFile(folder + "/intermediate.crt", leaf.certificate, 0644);
   WriteTestFile(folder + "/intermediate.key", leaf.key, 0600);
-  const absl::Status status =
-      CertificateAuthority::Open(folder, absl::Now()).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_THAT(status, SaysRow("msg-trust-not-a-ca"));
+  EXPECT_THAT(Open(folder), Fails(absl::StatusCode::kInvalidArgument,
+                                  SaysRow("msg-trust-not-a-ca")));
 }
 
 TEST(CertificateAuthorityTest, IntermediateThatEndedIsRefused) {
   const auto root = TestAuthority::Create();
   IssueOptions options;
   options.valid_until = absl::Hours(5);
-  const absl::Status status =
-      CertificateAuthority::Open(MakeCaDir(*root, options),
-                                 absl::Now() + absl::Hours(6))
-          .status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_THAT(status, HasText("expired"));
+  EXPECT_THAT(Open(MakeCaDir(*root, options), absl::Now() + absl::Hours(6)),
+              Fails(absl::StatusCode::kFailedPrecondition, HasText("expired")));
 }
 
 }  // namespace

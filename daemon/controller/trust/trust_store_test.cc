@@ -27,11 +27,10 @@ TEST(TrustStoreTest, WhatWasPutIsThereWhenItIsOpenedAgain) {
   token.mutable_entry()->set_id("4f09c2d1");
   token.set_secret_sha256(std::string("\0\1\2", 3));
   {
-    const auto store = TrustStore::Open(folder);
-    ASSERT_TRUE(store.ok()) << store.status();
-    ASSERT_TRUE((*store)->Put(token).ok());
-    ASSERT_TRUE((*store)->Put(RecordOf("node01", "01")).ok());
-    ASSERT_TRUE((*store)->Put(RecordOf("node01", "02")).ok());
+    const auto store = TrustStore::Open(folder).value();
+    ASSERT_TRUE(store->Put(token).ok());
+    ASSERT_TRUE(store->Put(RecordOf("node01", "01")).ok());
+    ASSERT_TRUE(store->Put(RecordOf("node01", "02")).ok());
   }
   const auto store = TrustStore::Open(folder).value();
   ASSERT_TRUE(store->Token("4f09c2d1").has_value());
@@ -60,9 +59,8 @@ TEST(TrustStoreTest, FileIsOfTheControllersUserAlone) {
 TEST(TrustStoreTest, DamagedFileIsNotReplaced) {
   const std::string folder = NewStateFolder();
   std::ofstream(folder + "/trust.db") << std::string(4096, 'x');
-  const absl::Status status = TrustStore::Open(folder).status();
-  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-  EXPECT_THAT(status, HasText("trust.db"));
+  EXPECT_THAT(TrustStore::Open(folder),
+              Fails(absl::StatusCode::kDataLoss, HasText("trust.db")));
 }
 
 TEST(TrustStoreTest, HistoryIsNoTrustFile) {
