@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/apply/apply_scenarios.h"
-#include "tests/support/wait/telling.h"
+#include "tests/support/wait/says_row.h"
 
 namespace clusterd {
 namespace {
