@@ -426,11 +426,11 @@ absl::StatusOr<EnvironmentFact::Variables> ReadLoginEnvironment(
                !absl::IsFailedPrecondition(file.status())) {
       // Shells do not read directories.
       EnvironmentVariable* const unreadable = variables.add_variables();
-      const FindingValue about = MessageWords(file.status());
+      FindingValue why = MessageWords(file.status());
       // The file has a field of its own.
-      const FindingValue& why =
-          about.words() == "about" && about.values_size() == 2 ? about.values(1)
-                                                               : about;
+      if (why.words() == "fact-file-over") {
+        why = Worded("fact-over", FindingValue(why.values(1)));
+      }
       unreadable->set_name(PrintableText(EnglishText(why)));
       *unreadable->mutable_name_words() = PrintableWords(why);
       unreadable->set_file(path);

@@ -363,7 +363,7 @@ TEST(CheckOpenFilesTest, HostWithoutSuchAProgramIsSkippedWithThatReason) {
   for (HostFacts& facts : cluster.facts) {
     facts.mutable_open_files()->mutable_value()->clear_limits();
   }
-  EXPECT_THAT(cluster.Check("open-files"), IsSkipped("none-runs"));
+  EXPECT_THAT(cluster.Check("open-files"), GivesSkip("none-runs"));
   SetMissing(Missing::UNREADABLE, "limits: no line",
              cluster.facts[0].mutable_open_files());
   EXPECT_EQ(cluster.Check("open-files").state(), UNKNOWN);

@@ -476,7 +476,7 @@ TEST(CheckDeviceIdleTest, IsSkippedWhereOtherProcessesCannotBeSeen) {
                host.mutable_npu_processes());
   }
   for (const char* rule : {"device-idle", "device-process-limit"}) {
-    EXPECT_THAT(cluster.Check(rule), IsSkipped("only this container"));
+    EXPECT_THAT(cluster.Check(rule), GivesSkip("only this container"));
   }
   SetMissing(Missing::NOT_PERMITTED, "/proc/1/fd",
              cluster.facts[0].mutable_npu_processes());

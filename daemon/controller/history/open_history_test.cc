@@ -35,7 +35,8 @@ TEST(OpenHistoryTest, GoesOnWithoutDamagedOne) {
 
 TEST(OpenHistoryTest, RefusesFolderOfAnotherController) {
   const std::string folder = NewStateFolder();
-  ASSERT_TRUE(HistoryStore::Open(folder).ok());
+  const auto other = HistoryStore::Open(folder);
+  ASSERT_TRUE(other.ok());
   CapturedLog log;
   EXPECT_TRUE(absl::IsUnavailable(OpenHistory(folder, &log).status()));
 }

@@ -167,15 +167,6 @@ TEST(ClassifyHccnRunTest, QuotesWhatItDoesNotKnowAndNamesASignal) {
   EXPECT_EQ(ClassifyHccnRun(killed).text, "ended by signal 11 without a word");
 }
 
-CommandResult RunResult(int status, const std::string& standard_output,
-                        const std::string& standard_error) {
-  CommandResult result;
-  result.exit_status = status;
-  result.standard_output = standard_output;
-  result.standard_error = standard_error;
-  return result;
-}
-
 HccnVerdict ClassifyAscend950(const CommandResult& result) {
   return ClassifyHccnRun(result, NpuToolFacts::ASCEND_950);
 }

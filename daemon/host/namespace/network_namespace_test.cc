@@ -200,8 +200,6 @@ TEST_F(OtherNamespaceTest, FindsAContainerThroughItsEngine) {
               absl::StrCat(root_.path(), "/proc"));
 }
 
-constexpr char kSomaxconn[] = "net.core.somaxconn";
-
 uint64_t InodeOf(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 ? info.st_ino : 0;

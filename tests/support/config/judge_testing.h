@@ -129,7 +129,7 @@ auto IsUnknown(const Texts&... texts) {
   return Gives(UNKNOWN, texts...);
 }
 template <typename... Texts>
-auto IsSkipped(const Texts&... texts) {
+auto GivesSkip(const Texts&... texts) {
   return Gives(SKIPPED, texts...);
 }
 
