@@ -9,7 +9,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/config/test_authority.h"
-#include "tests/support/wait/says_row.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {

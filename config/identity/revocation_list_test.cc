@@ -9,7 +9,6 @@
 #include "gtest/gtest.h"
 #include "openssl/x509v3.h"
 #include "tests/support/config/test_authority.h"
-#include "tests/support/wait/says_row.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {

@@ -9,7 +9,7 @@
 #include "openssl/evp.h"
 #include "openssl/pem.h"
 #include "openssl/rsa.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -16,7 +16,6 @@
 #include "gtest/gtest.h"
 #include "openssl/ssl.h"
 #include "tests/support/config/test_authority.h"
-#include "tests/support/wait/says_row.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {

@@ -8,7 +8,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/facts/healthy_facts.h"
-#include "tests/support/wait/says_row.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {

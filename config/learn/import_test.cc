@@ -7,7 +7,6 @@
 #include "config/words/subject_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/wait/says_row.h"
 #include "tests/support/wait/telling.h"
 
 namespace clusterd {

@@ -19,7 +19,7 @@
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/process/test_audit.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -22,7 +22,7 @@
 #include "tests/support/process/captured_log.h"
 #include "tests/support/process/manual_scheduler.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 #include "tests/support/wait/test_file.h"
 
 namespace clusterd {

@@ -11,7 +11,7 @@
 #include "config/words/subject_text.h"
 #include "config/words/words.h"
 #include "tests/support/apply/apply_scenarios.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -20,7 +20,7 @@
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/host/fake_file_system.h"
 #include "tests/support/host/scratch_root.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

@@ -20,7 +20,7 @@
 #include "daemon/host/change/mutation_token_issuer.h"
 #include "tests/support/apply/apply_scenarios.h"
 #include "tests/support/config/plan_steps.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

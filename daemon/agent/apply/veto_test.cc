@@ -12,7 +12,7 @@
 #include "config/values/change_kind.h"
 #include "config/words/fact_text.h"
 #include "config/words/message.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

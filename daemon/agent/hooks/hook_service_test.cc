@@ -22,7 +22,7 @@
 #include "tests/support/host/scratch_root.h"
 #include "tests/support/process/captured_log.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

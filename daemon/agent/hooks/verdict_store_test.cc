@@ -12,7 +12,7 @@
 #include "tests/support/config/test_authority.h"
 #include "tests/support/host/fake_clock.h"
 #include "tests/support/host/fake_file_system.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

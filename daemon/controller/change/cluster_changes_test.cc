@@ -90,22 +90,24 @@ TEST_F(ClusterChangesTest, RefusesPlansThatMustNotBeApplied) {
   EXPECT_THAT(refused(edited), HasText("digest"));
   ClusterPlan spoofed = MakePlan(1);
   spoofed.set_plan_id("\x1b[2J");
-  EXPECT_THAT(refused(spoofed), SaysRow("msg-change-plan-id", "\"\\x1b[2J\""));
+  EXPECT_THAT(refused(spoofed).message(),
+              Tells("msg-change-plan-id", "\"\\x1b[2J\""));
   ClusterPlan nowhere = MakePlan(1);
   nowhere.mutable_hosts(0)->mutable_network_namespace()->set_container("-x");
-  EXPECT_THAT(refused(sealed(nowhere)), SaysRow("value-netns-container", "-x"));
+  EXPECT_THAT(refused(sealed(nowhere)).message(),
+              Tells("value-netns-container", "-x"));
   ClusterPlan foreign = MakePlan(1);
   foreign.set_cluster("other");
-  EXPECT_THAT(refused(sealed(foreign)),
-              SaysRow("msg-change-plan-of-other-cluster", "other", "test"));
+  EXPECT_THAT(refused(sealed(foreign)).message(),
+              Tells("msg-change-plan-of-other-cluster", "other", "test"));
   ClusterPlan twice = MakePlan(1);
   *twice.add_hosts() = twice.hosts(0);
-  EXPECT_THAT(refused(sealed(twice)),
-              SaysRow("msg-change-plan-host-twice", "server0"));
+  EXPECT_THAT(refused(sealed(twice)).message(),
+              Tells("msg-change-plan-host-twice", "server0"));
   ClusterPlan stranger = MakePlan(1);
   stranger.mutable_hosts(0)->set_host("stranger");
-  EXPECT_THAT(refused(sealed(stranger)),
-              SaysRow("msg-change-hosts-not-in-spec", "test", "stranger"));
+  EXPECT_THAT(refused(sealed(stranger)).message(),
+              Tells("msg-change-hosts-not-in-spec", "test", "stranger"));
   EXPECT_EQ(refused(MakePlan(0)).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(refused(MakePlan(2)).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(refused(MakePlan(2)), HasText("not attached: server1"));
@@ -124,10 +126,10 @@ TEST_F(ClusterChangesTest, OneAtATimeAndTheSecondIsToldWhoseIsFirst) {
   const auto first = Apply(MakePlan(1)).value();
   const auto second = Apply(MakePlan(1), By("carol"));
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(second.status(),
-              SaysRow("msg-change-one-at-a-time",
-                      Worded("hub-apply-of", first->run_id(), "alice"),
-                      "2024-01-01T00:00:00+00:00"));
+  EXPECT_THAT(second.status().message(),
+              Tells("msg-change-one-at-a-time",
+                    Worded("hub-apply-of", first->run_id(), "alice"),
+                    "2024-01-01T00:00:00+00:00"));
   {
     const InLanguage chinese(Language::kChinese);
     EXPECT_EQ(ValueText(MessageWords(second.status())),
@@ -160,7 +162,7 @@ TEST_F(ClusterChangesTest, RollbackAsksHostsThatAreAppliedOrLost) {
   scheduler_.Advance(absl::Hours(1));
   pool_.Drain();
   ASSERT_EQ(KeptOutcome(id, 2), ApplyResult::LOST);
-  EXPECT_THAT(Kept(id).notes(), Contains(SaysRow("hub-hosts-kept-it")));
+  EXPECT_THAT(Kept(id).notes(), Contains(Tells("hub-hosts-kept-it")));
   const auto rollback = RollBack(id);
   ASSERT_TRUE(rollback.ok()) << rollback.status();
   EXPECT_EQ(links_["server0"]->tasks().back().rollback().apply_id(), id);
@@ -413,10 +415,10 @@ TEST_F(ClusterChangesTest, CancelTellsOfARunThatIsOverOrIsNone) {
   check.mutable_entry()->set_kind(HISTORY_CHECK);
   check.mutable_entry()->set_outcome("pass");
   ASSERT_TRUE(history_->Add(check).ok());
-  EXPECT_THAT(changes_->Cancel("cccc0000cccc0000", "bob", "operator"),
-              Fails(absl::StatusCode::kInvalidArgument,
-                    SaysRow("msg-change-cannot-be-cancelled", kAny,
-                            "cccc0000cccc0000")));
+  EXPECT_THAT(
+      changes_->Cancel("cccc0000cccc0000", "bob", "operator"),
+      Fails(absl::StatusCode::kInvalidArgument,
+            Tells("msg-change-cannot-be-cancelled", kAny, "cccc0000cccc0000")));
 }
 
 TEST_F(ClusterChangesTest, ControllerKilledInACancelledRunGoesOnWithNoWave) {

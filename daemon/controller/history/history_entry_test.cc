@@ -103,9 +103,9 @@ TEST(RecordOfPlanTest, CountsHostsAndSteps) {
 TEST(RecordOfPlanTest, IsBlockedOrEmptyWhenNothingElseIsLeft) {
   const HistoryEntry blocked = RecordOfPlan(MakePlan(3, 0, 2), 0).entry();
   EXPECT_EQ(blocked.outcome(), "blocked");
-  EXPECT_THAT(blocked.summary_words(),
-              SaysRow("plan-blocked-on", Worded("count-change", 2),
-                      Counted(2, "host")));
+  EXPECT_THAT(
+      blocked.summary_words(),
+      Tells("plan-blocked-on", Worded("count-change", 2), Counted(2, "host")));
   const HistoryEntry empty = RecordOfPlan(MakePlan(1, 0, 0), 0).entry();
   EXPECT_EQ(empty.outcome(), "empty");
   EXPECT_EQ(ValueText(empty.summary_words()), "nothing to do on 1 host");

@@ -336,7 +336,7 @@ TEST_F(AttachedHostsTest, SaysWhetherTaskWasSentThatHasNoResult) {
   hosts_.RunTask(Apply("a"), unknown.Expect());
   EXPECT_THAT(unknown.status(),
               Fails(absl::StatusCode::kUnimplemented,
-                    SaysRow("msg-hub-clusterd-too-old", "9.9")));
+                    Tells("msg-hub-clusterd-too-old", "9.9")));
   EXPECT_TRUE(link->sent.empty());
   EXPECT_TRUE(hosts_.IsAttached("a"));
   hosts_.Detach(*session, ToFindingValue("restarted"));

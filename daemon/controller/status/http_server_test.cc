@@ -21,7 +21,7 @@
 #include "tests/support/http/http_client.h"
 #include "tests/support/process/history_testing.h"
 #include "tests/support/wait/patience.h"
-#include "tests/support/wait/says_row.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {

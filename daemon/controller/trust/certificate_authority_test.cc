@@ -189,7 +189,7 @@ TEST(CertificateAuthorityTest, CertificateThatIsNoAuthorityIsRefused) {
   WriteTestFile(folder + "/intermediate.crt", leaf.certificate, 0644);
   WriteTestFile(folder + "/intermediate.key", leaf.key, 0600);
   EXPECT_THAT(Open(folder), Fails(absl::StatusCode::kInvalidArgument,
-                                  SaysRow("msg-trust-not-a-ca")));
+                                  Tells("msg-trust-not-a-ca")));
 }
 
 TEST(CertificateAuthorityTest, IntermediateThatEndedIsRefused) {

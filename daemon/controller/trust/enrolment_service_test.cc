@@ -251,7 +251,7 @@ TEST_F(EnrolmentServiceTest, TokenIsForOneHostOnceUnlessItIsAskedForMore) {
   for (int start = 0; start < 2; ++start) {
     EXPECT_THAT(Join(Asker(), token, "node2"),
                 Fails(absl::StatusCode::kPermissionDenied,
-                      SaysRow("msg-trust-token-spent", kAny, 1, 1, "node2")));
+                      Tells("msg-trust-token-spent", kAny, 1, 1, "node2")));
     // A lost answer costs no second use.
     EXPECT_EQ(Join(host, token, "node1")->certificate_pem(),
               first.certificate_pem());
@@ -454,7 +454,7 @@ TEST_F(EnrolmentServiceTest, MachineThatIsAttachedKeepsItsNameUntilAnApproval) {
               Tells("msg-trust-waits-for-approval", "node1", kAny, key));
   // Nothing changes between the admin's look and decision.
   const auto second = Join(Asker(), token);
-  EXPECT_THAT(Message(second), SaysRow("msg-trust-another-waits"));
+  EXPECT_THAT(Message(second), Tells("msg-trust-another-waits"));
   EXPECT_THAT(Decide("0123456789abcdef", true),
               Fails(absl::StatusCode::kAborted));
   EXPECT_FALSE(EntryOf("node1").approved());

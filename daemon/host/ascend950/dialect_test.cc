@@ -24,8 +24,7 @@ constexpr char kPortHeader[] =
     "| UDie ID | Port ID | Speed Ability(Gbps) | Port Type | Link Status | "
     "Media Type |\n";
 
-std::string DeviceInfo(const std::string& ports,
-                       const std::string& bonds = "") {
+std::string TablesOf(const std::string& ports, const std::string& bonds = "") {
   return absl::StrCat(kPortHeader, ports, kInterfaceHeader, bonds);
 }
 
@@ -34,11 +33,11 @@ class ReadDeviceTest : public testing::Test {
  protected:
   ReadDeviceTest() {
     Says(kDeviceInfo,
-         DeviceInfo("| 0 | 4 | 400 | ETH | UP | Optical |\n"
-                    "| 1 | 5 | 400 | ETH | UP | Optical |\n"
-                    "| 0 | 6 | 400 | UB | DOWN | Electrical |\n",
-                    "| bond0 | 10.20.0.17 | 255.255.255.0 | 8023.ad | a |\n"
-                    "|       |            |               |         | b |\n"));
+         TablesOf("| 0 | 4 | 400 | ETH | UP | Optical |\n"
+                  "| 1 | 5 | 400 | ETH | UP | Optical |\n"
+                  "| 0 | 6 | 400 | UB | DOWN | Electrical |\n",
+                  "| bond0 | 10.20.0.17 | 255.255.255.0 | 8023.ad | a |\n"
+                  "|       |            |               |         | b |\n"));
     Says("-g -ip -i 0 -d bond0", "ipaddr:10.20.0.17\nnetmask:255.255.255.0\n");
     Says("-g -gateway -i 0 -d bond0", "default gateway:10.20.0.1\n");
     Says("-g -mtu -i 0 -d bond0", "mtu:4200\n");
@@ -111,15 +110,15 @@ TEST_F(ReadDeviceTest, TakesNoAddressAndNoGatewayAsAnswers) {
 }
 
 TEST_F(ReadDeviceTest, NamesTheBondItselfWhereTheTableHasNone) {
-  Says(kDeviceInfo, DeviceInfo("| 0 | 4 | 400 | ETH | UP | Optical |\n"));
+  Says(kDeviceInfo, TablesOf("| 0 | 4 | 400 | ETH | UP | Optical |\n"));
   EXPECT_EQ(Read().gateway().value(), "10.20.0.1");
 }
 
 TEST_F(ReadDeviceTest, TakesTheSlotFromTheBondsName) {
   EXPECT_EQ(ReadAll().slot, 0u);
   Says(kDeviceInfo,
-       DeviceInfo("| 0 | 4 | 400 | ETH | UP | Optical |\n",
-                  "| bond14 | 10.0.0.1 | 255.0.0.0 | 8023.ad | a |\n"));
+       TablesOf("| 0 | 4 | 400 | ETH | UP | Optical |\n",
+                "| bond14 | 10.0.0.1 | 255.0.0.0 | 8023.ad | a |\n"));
   Says("-g -ip -i 0 -d bond14", "ipaddr:10.0.0.1\nnetmask:255.0.0.0\n");
   for (const char* query : {"gateway", "mtu", "lldp"}) {
     Says(absl::StrCat("-g -", query, " -i 0 -d bond14"), "");
@@ -130,7 +129,7 @@ TEST_F(ReadDeviceTest, TakesTheSlotFromTheBondsName) {
 }
 
 TEST_F(ReadDeviceTest, DoesNotLookForAnAddressOnUbPorts) {
-  Says(kDeviceInfo, DeviceInfo("| 0 | 4 | 400 | UB | UP | Electrical |\n"));
+  Says(kDeviceInfo, TablesOf("| 0 | 4 | 400 | UB | UP | Electrical |\n"));
   const DeviceFacts facts = Read();
   EXPECT_THAT(runner_.commands(), ElementsAre("hccn_tool -g -dev_info -i 0",
                                               "hccn_tool -g -netdetect -i 0",
@@ -143,9 +142,9 @@ TEST_F(ReadDeviceTest, DoesNotLookForAnAddressOnUbPorts) {
 
 TEST_F(ReadDeviceTest, DoesNotChooseBetweenTwoBonds) {
   Says(kDeviceInfo,
-       DeviceInfo("| 0 | 4 | 400 | ETH | UP | Optical |\n",
-                  "| bond0 | 10.0.0.1 | 255.0.0.0 | 8023.ad | a |\n"
-                  "| bond1 | 10.0.0.2 | 255.0.0.0 | 8023.ad | b |\n"));
+       TablesOf("| 0 | 4 | 400 | ETH | UP | Optical |\n",
+                "| bond0 | 10.0.0.1 | 255.0.0.0 | 8023.ad | a |\n"
+                "| bond1 | 10.0.0.2 | 255.0.0.0 | 8023.ad | b |\n"));
   EXPECT_THAT(Read().address().missing().detail(), HasSubstr("2 bond devices"));
 }
 

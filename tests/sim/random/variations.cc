@@ -10,10 +10,6 @@ namespace clusterd {
 
 bool Always(const RandomCluster&) { return true; }
 
-std::function<bool(const RandomCluster&)> Unless(const char* variation) {
-  return [=](const RandomCluster& c) { return !Has(c, variation); };
-}
-
 void PatchHosts(absl::string_view text, RandomCluster& cluster) {
   for (HostFacts& host : cluster.facts) Patch(text, &host);
 }
@@ -30,30 +26,20 @@ bool IsClassic(const RandomCluster& cluster) {
   return ProfileOf(cluster).generation == NpuToolFacts::CLASSIC;
 }
 
-template <typename Change>
-void EachDevice(RandomCluster& cluster, const Change& change) {
-  for (HostFacts& host : cluster.facts) {
-    for (DeviceFacts& device : *host.mutable_devices()) change(host, device);
-  }
-}
-
 void RemoveFromAllConfs(absl::string_view key, RandomCluster& cluster) {
-  EachDevice(cluster, [&](HostFacts& host, const DeviceFacts& device) {
-    RemoveFromConf(host, key, device.id());
-  });
+  for (HostFacts& host : cluster.facts) {
+    for (const DeviceFacts& device : host.devices()) {
+      RemoveFromConf(host, key, device.id());
+    }
+  }
 }
 
 void WriteToAllConfs(absl::string_view key, const std::string& value,
                      RandomCluster& cluster) {
-  EachDevice(cluster, [&](HostFacts& host, const DeviceFacts& device) {
-    WriteToConf(host, key, device.id(), value);
-  });
-}
-
-template <typename Change>
-void EachPlanned(RandomCluster& cluster, const Change& change) {
-  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
-    for (DeviceSpec& device : *server.mutable_devices()) change(device);
+  for (HostFacts& host : cluster.facts) {
+    for (const DeviceFacts& device : host.devices()) {
+      WriteToConf(host, key, device.id(), value);
+    }
   }
 }
 
@@ -121,8 +107,11 @@ void SetNoDetectAddress(RandomCluster& cluster) {
   PatchDevices(R"(detect_address { value: "0.0.0.0" }
                   net_health { value: NET_HEALTH_INIT })",
                cluster);
-  EachPlanned(cluster,
-              [](DeviceSpec& device) { device.clear_detect_address(); });
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    for (DeviceSpec& device : *server.mutable_devices()) {
+      device.clear_detect_address();
+    }
+  }
 }
 
 void UseJumboFrames(RandomCluster& cluster) {
@@ -167,10 +156,12 @@ void TellNoCompatibility(RandomCluster& cluster) {
 
 // Switches whose announcements the tool truncates.
 void CutNeighbours(RandomCluster& cluster) {
-  EachDevice(cluster, [](HostFacts&, DeviceFacts& device) {
-    if (!device.lldp().value().heard()) return;
-    device.mutable_lldp()->mutable_value()->set_truncated(true);
-  });
+  for (HostFacts& host : cluster.facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      if (!device.lldp().value().heard()) continue;
+      device.mutable_lldp()->mutable_value()->set_truncated(true);
+    }
+  }
 }
 
 // Codes that the vendor's table has and that mean no fault.
@@ -190,14 +181,20 @@ void BootToday(RandomCluster& cluster) {
                cluster);
 }
 
+bool HasSwitches(const RandomCluster& cluster) {
+  return !Has(cluster, "direct-cabling");
+}
+
 // Device i of every server at the switch of rail i.
 void UseSwitchPerRail(RandomCluster& cluster) {
-  EachDevice(cluster, [](HostFacts&, DeviceFacts& device) {
-    LldpNeighbour* neighbour = device.mutable_lldp()->mutable_value();
-    if (!neighbour->heard()) return;
-    neighbour->set_chassis_id(absl::StrCat("6c:b1:58:00:01:", device.id()));
-    neighbour->set_system_name(absl::StrCat("rail-", device.id()));
-  });
+  for (HostFacts& host : cluster.facts) {
+    for (DeviceFacts& device : *host.mutable_devices()) {
+      LldpNeighbour* neighbour = device.mutable_lldp()->mutable_value();
+      if (!neighbour->heard()) continue;
+      neighbour->set_chassis_id(absl::StrCat("6c:b1:58:00:01:", device.id()));
+      neighbour->set_system_name(absl::StrCat("rail-", device.id()));
+    }
+  }
 }
 
 void PlanSwitches(RandomCluster& cluster) {
@@ -241,12 +238,13 @@ bool IsOneSuperPod(const RandomCluster& c) {
 // A super pod that goes through HCCS alone.
 void LeaveRoceUnused(RandomCluster& cluster) {
   cluster.spec.set_roce_unused(true);
-  EachPlanned(cluster, [](DeviceSpec& device) {
-    const uint32_t id = device.id();
-    device.Clear();
-    device.set_id(id);
-  });
   for (int s = 0; s < cluster.spec.servers_size(); ++s) {
+    for (DeviceSpec& device :
+         *cluster.spec.mutable_servers(s)->mutable_devices()) {
+      const uint32_t id = device.id();
+      device.Clear();
+      device.set_id(id);
+    }
     HostFacts& host = cluster.facts[s];
     for (DeviceFacts& device : *host.mutable_devices()) Unplug(host, &device);
   }
@@ -274,7 +272,9 @@ void ShareGateways(RandomCluster& cluster) {
 }
 
 void PlanNoGateways(RandomCluster& cluster) {
-  EachPlanned(cluster, [](DeviceSpec& device) { device.clear_gateway(); });
+  for (ServerSpec& server : *cluster.spec.mutable_servers()) {
+    for (DeviceSpec& device : *server.mutable_devices()) device.clear_gateway();
+  }
 }
 
 // Keys that the vendor's deployment tool and administrators write there, too.
@@ -298,7 +298,8 @@ std::vector<Variation> DeviceVariations() {
        PlanSubset},
       {"dhcp", 8, IsClassic, UseDhcp, "device-ip-persistent"},
       {"tls-absent", 4, Always, LeaveTlsOut},
-      {"tls-on", 8, Unless("tls-absent"), TurnTlsOn},
+      {"tls-on", 8,
+       [](const RandomCluster& c) { return !Has(c, "tls-absent"); }, TurnTlsOn},
       {"no-detect-address", 8, Always, SetNoDetectAddress,
        "detect-address net-health"},
       {"jumbo-frames", 6, Always, UseJumboFrames},
@@ -310,14 +311,20 @@ std::vector<Variation> DeviceVariations() {
        },
        HaveOldTool},
       {"npu-smi-absent", 6, Always, HaveNoNpuSmi},
-      {"harmless-codes", 10, Unless("npu-smi-absent"), HaveHarmlessCodes},
-      {"compatibility-untold", 10, Unless("npu-smi-absent"),
+      {"harmless-codes", 10,
+       [](const RandomCluster& c) { return !Has(c, "npu-smi-absent"); },
+       HaveHarmlessCodes},
+      {"compatibility-untold", 10,
+       [](const RandomCluster& c) { return !Has(c, "npu-smi-absent"); },
        TellNoCompatibility},
-      {"neighbours-cut", 10, Unless("direct-cabling"), CutNeighbours},
-      {"copper-cables", 10, Unless("old-tool"), UseCopperCables},
-      {"booted-today", 10, Unless("old-tool"), BootToday},
-      {"switch-per-rail", 3, Unless("direct-cabling"), UseSwitchPerRail},
-      {"switches-planned", 6, Unless("direct-cabling"), PlanSwitches},
+      {"neighbours-cut", 10, HasSwitches, CutNeighbours},
+      {"copper-cables", 10,
+       [](const RandomCluster& c) { return !Has(c, "old-tool"); },
+       UseCopperCables},
+      {"booted-today", 10,
+       [](const RandomCluster& c) { return !Has(c, "old-tool"); }, BootToday},
+      {"switch-per-rail", 3, HasSwitches, UseSwitchPerRail},
+      {"switches-planned", 6, HasSwitches, PlanSwitches},
       {"roce-unused", 3, IsOneSuperPod, LeaveRoceUnused},
       {"no-recovery-yet", 10, IsClassic, NeverRecover},
       {"shared-gateways", 2,
@@ -327,7 +334,9 @@ std::vector<Variation> DeviceVariations() {
                 c.spec.servers(0).devices_size() == 8 && !Has(c, "dhcp");
        },
        ShareGateways},
-      {"gateways-not-planned", 8, Unless("shared-gateways"), PlanNoGateways},
+      {"gateways-not-planned", 8,
+       [](const RandomCluster& c) { return !Has(c, "shared-gateways"); },
+       PlanNoGateways},
       {"more-keys-in-hccn-conf", 6, Always, WriteMoreKeys},
   };
 }

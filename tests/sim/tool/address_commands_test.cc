@@ -22,23 +22,22 @@ constexpr char kTwoAddressed[] =
 constexpr char kSetGatewaySix[] = "-i 6 -gateway -s gateway 10.0.0.254";
 
 TEST(SetGatewayTest, A1KeepsOneLineAndOneLiveGatewayPerGroupOfFour) {
-  constexpr char kSetGatewaySix[] = "-i 6 -gateway -s gateway 10.0.0.254";
-  constexpr char kAddRoute[] =
-      " -route -a address 172.16.0.0 netmask 255.255.0.0 gateway 10.0.0.253";
-  const TestServer server(
-      absl::StrCat(kTwoAddressed, "gateway.4=10.0.0.252;gateway.1=10.0.0.250;",
-                   "product=", product),
-      "gateway_7=10.0.0.251\ngateway_4=10.0.0.252\n# gateway_4=old\n"
-      "IPv6gateway_4=fd00::1\ngateway_1=10.0.0.250\n");
-  EXPECT_EQ(server.Run(kSetGatewaySix).status, 0) << product;
-  EXPECT_EQ(server.conf(),
-            "gateway_7=10.0.0.251\ngateway_1=10.0.0.250\n"
-            "gateway_6=10.0.0.254\n")
-      << product;
-  EXPECT_EQ(server.state().Find("gateway.4"), std::nullopt) << product;
-  EXPECT_EQ(server.state().Find("gateway.1"), "10.0.0.250") << product;
-  EXPECT_EQ(server.state().Find("gateway.6"), "10.0.0.254") << product;
-}
+  for (const char* product : {"A1-SMP", "A1-AMP"}) {
+    const TestServer server(
+        absl::StrCat(kTwoAddressed,
+                     "gateway.4=10.0.0.252;gateway.1=10.0.0.250;",
+                     "product=", product),
+        "gateway_7=10.0.0.251\ngateway_4=10.0.0.252\n# gateway_4=old\n"
+        "IPv6gateway_4=fd00::1\ngateway_1=10.0.0.250\n");
+    EXPECT_EQ(server.Run(kSetGatewaySix).status, 0) << product;
+    EXPECT_EQ(server.conf(),
+              "gateway_7=10.0.0.251\ngateway_1=10.0.0.250\n"
+              "gateway_6=10.0.0.254\n")
+        << product;
+    EXPECT_EQ(server.state().Find("gateway.4"), std::nullopt) << product;
+    EXPECT_EQ(server.state().Find("gateway.1"), "10.0.0.250") << product;
+    EXPECT_EQ(server.state().Find("gateway.6"), "10.0.0.254") << product;
+  }
 }
 
 TEST(SetGatewayTest, A1TakesALineOfTheGroupEvenForTheSameValue) {
@@ -74,7 +73,11 @@ TEST(SetGatewayTest, DhcpLeavesItLiveAndTakesTheStoredOne) {
   EXPECT_EQ(server.Run(kSetGatewaySix).status, 0);
   EXPECT_EQ(server.conf(), "udhcpc_enable_6=1\n");
   EXPECT_EQ(server.state().Find("gateway.6"), "10.0.0.254");
-  EXPECT_EQ(server.Run(absl::StrCat("-i 6", kAddRoute)).status, 0);
+  EXPECT_EQ(server
+                .Run("-i 6 -route -a address 172.16.0.0 netmask 255.255.0.0 "
+                     "gateway 10.0.0.253")
+                .status,
+            0);
   EXPECT_EQ(server.conf(), "udhcpc_enable_6=1\n");
   EXPECT_EQ(server.state().Find("routes.6"),
             "172.16.0.0 10.0.0.253 255.255.0.0");
@@ -98,13 +101,12 @@ TEST(LeaseTest, StoresThatItIsOnAndReleasesTheLine) {
 
 TEST(LeaseTest, StoresNothingWithoutALeaseOrWithWrongWords) {
   const TestServer server(kTwoAddressed);
-  const std::pair<const char*, int> kWords[] = {
-      {"-a", 1},      {"-a timeout", 4}, {"-a timeout 301", 1},
-      {"-a soon", 3}, {"-r now", 4},     {"-g", 3}};
-  for (const auto& [words, status] : kWords) {
-    EXPECT_EQ(server.Run(absl::StrCat("-i 6 -udhcpc ", words)).status, status)
-        << words;
-  }
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a").status, 1);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a timeout").status, 4);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a timeout 301").status, 1);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -a soon").status, 3);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -r now").status, 4);
+  EXPECT_EQ(server.Run("-i 6 -udhcpc -g").status, 3);
   EXPECT_EQ(server.conf(), "");
   EXPECT_EQ(server.state().Find("ip.6"), "10.0.0.6");
 }
@@ -122,18 +124,20 @@ TEST(SetGatewayTest, MissingAddressIsToldBeforeAWrongGateway) {
 
 TEST(AddRouteTest, NeedsAnAddressAndIsNotStoredWithoutOne) {
   const TestServer server("");
-  const ToolRun run = server.Run(absl::StrCat("-i 1", kAddRoute));
+  const ToolRun run = server.Run(
+      "-i 1 -route -a address 172.16.0.0 netmask 255.255.0.0 gateway "
+      "10.0.0.254");
   EXPECT_EQ(run.status, 13);
   EXPECT_EQ(run.err, "Get ipconf failed, because no ip was preset there!\n");
   EXPECT_EQ(server.conf(), "");
 }
 
 TEST(AddRouteTest, RepeatedKeywordIsNoRoute) {
-  EXPECT_EQ(TestServer(kTwoAddressed)
-                .Run("-i 1 -route -a address 172.16.0.0 address 172.16.0.0 "
-                     "gateway 10.0.0.254")
-                .status,
-            3);
+  const ToolRun run = TestServer(kTwoAddressed)
+                          .Run(
+                              "-i 1 -route -a address 172.16.0.0 address "
+                              "172.16.0.0 gateway 10.0.0.254");
+  EXPECT_EQ(run.status, 3);
 }
 
 TEST(DscpToTcTest, IsKeptPerValueAndListed) {

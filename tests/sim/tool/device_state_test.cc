@@ -24,22 +24,29 @@ std::string NewPath(const char* name) {
                       getpid());
 }
 
-TEST(DeviceStateTest, ReadsLinesAndSemicolonsAlikeAndNoWordsWithoutAValue) {
-  EXPECT_THAT(
-      DeviceState::Parse("ip.0=10.0.0.1; mask.0=255.255.255.0\nboard_id=0x30")
-          .values(),
-      UnorderedElementsAre(Pair("ip.0", "10.0.0.1"),
-                           Pair("mask.0", "255.255.255.0"),
-                           Pair("board_id", "0x30")));
-  EXPECT_THAT(DeviceState::Parse("two cards, ids 1 and 4; ip.4=10.0.0.4; =5;;")
-                  .values(),
-              UnorderedElementsAre(Pair("ip.4", "10.0.0.4")));
+TEST(DeviceStateTest, ReadsLinesAndSemicolonsAlike) {
+  const DeviceState state =
+      DeviceState::Parse("ip.0=10.0.0.1; mask.0=255.255.255.0\nboard_id=0x30");
+  EXPECT_THAT(state.values(),
+              UnorderedElementsAre(Pair("ip.0", "10.0.0.1"),
+                                   Pair("mask.0", "255.255.255.0"),
+                                   Pair("board_id", "0x30")));
 }
 
-TEST(DeviceStateTest, KeepsAnEmptyValueAndSpecialCharacters) {
-  DeviceState state = DeviceState::Parse("ping.3=");
+TEST(DeviceStateTest, IgnoresWordsWithoutAValue) {
+  const DeviceState state =
+      DeviceState::Parse("two cards, ids 1 and 4; ip.4=10.0.0.4; =5;;");
+  EXPECT_THAT(state.values(), UnorderedElementsAre(Pair("ip.4", "10.0.0.4")));
+}
+
+TEST(DeviceStateTest, KeepsAnEmptyValueApartFromNone) {
+  const DeviceState state = DeviceState::Parse("ping.3=");
   EXPECT_THAT(state.Find("ping.3"), Optional(std::string()));
   EXPECT_EQ(state.Find("ping.4"), std::nullopt);
+}
+
+TEST(DeviceStateTest, TextOfSpecialCharactersComesBack) {
+  DeviceState state;
   const std::string value = "a;b\n\tc\\n = d";
   state.Set("lldp.0", value);
   EXPECT_THAT(DeviceState::Parse(state.Text()).Find("lldp.0"), Optional(value));
@@ -56,11 +63,14 @@ TEST(DeviceStateTest, NumbersAreDecimalHexOrNegative) {
   EXPECT_EQ(state.Number("f"), std::nullopt);
 }
 
-TEST(StateFileTest, MissingFileIsAnEmptyStateThatKeepsNoChange) {
-  const StateFile file("/nonexistent/state");
-  EXPECT_EQ(file.Read().Text(), "");
-  EXPECT_FALSE(
-      file.Update([](DeviceState& state) { state.Set("ip.0", "10.0.0.1"); }));
+TEST(StateFileTest, MissingFileIsAnEmptyState) {
+  EXPECT_EQ(StateFile("/nonexistent/state").Read().Text(), "");
+}
+
+TEST(StateFileTest, SaysWhenAChangeCannotBeKept) {
+  EXPECT_FALSE(StateFile("/nonexistent/state").Update([](DeviceState& state) {
+    state.Set("ip.0", "10.0.0.1");
+  }));
 }
 
 TEST(StateFileTest, ShorterStateLeavesNothingOfTheLonger) {
