@@ -30,7 +30,7 @@ HccnOptical ParseOptical(absl::string_view rows) {
 }
 
 void ExpectOpticalRejected(absl::string_view output, const std::string& said) {
-  clusterd::ExpectOpticalRejected(ParseHccnOptical(output), said);
+  clusterd::ExpectRejected(ParseHccnOptical(output), said);
 }
 
 void ExpectRowRejected(absl::string_view row, const std::string& said) {
@@ -154,7 +154,7 @@ constexpr absl::string_view kHistory =
     "[devid 0]    Sun Oct  5 10:13:50 2025    LINK DOWN\n";
 
 void ExpectHistoryRejected(const std::string& output, const std::string& said) {
-  clusterd::ExpectHistoryRejected(ParseHccnLinkStat(output, 0), said);
+  clusterd::ExpectRejected(ParseHccnLinkStat(output, 0), said);
 }
 
 std::string WithInstead(absl::string_view old_text,

@@ -189,10 +189,13 @@ void EndAlike(RandomCluster& cluster, int host, int device) {
   cluster.taken.insert({other, device});
 }
 
-FaultKind OfCluster(const char* name, const char* rule, State state,
-                    const char* also, Applies applies, Make make) {
-  FaultKind kind =
-      KindOf(name, rule, state, also, std::move(applies), std::move(make));
+FaultKind OfCluster(
+    const char* name, const char* rule, State state, const char* also,
+    std::function<bool(const RandomCluster&, int host, int device)> applies,
+    Make make) {
+  FaultKind kind = {name,           "",   false, rule,
+                    state,          also, false, std::move(applies),
+                    std::move(make)};
   kind.of_cluster = true;
   return kind;
 }
@@ -200,22 +203,26 @@ FaultKind OfCluster(const char* name, const char* rule, State state,
 // A line of hccn.conf that brings another value at boot; "": of the switch.
 FaultKind OtherStored(const char* name, const char* rule, absl::string_view key,
                       const std::string& value) {
-  FaultKind kind = KindOf(
-      name, rule, WARN, "",
-      [](const RandomCluster& cluster, int host, int device) {
-        return IsStored(cluster, host, device) &&
-               IsClassic(cluster, host, device) && !Has(cluster, "old-tool");
-      },
-      [key, value](RandomCluster& cluster, int host, int device) {
-        const DeviceFacts& facts = DeviceOf(cluster, host, device);
-        const bool on = facts.tls().value().enabled();
-        WriteToConf(cluster.facts[host], key, facts.id(),
-                    !value.empty() ? value
-                    : on           ? "0"
-                                   : "1");
-      });
-  kind.of_device = true;
-  return kind;
+  return {name,
+          "",
+          true,
+          rule,
+          WARN,
+          "",
+          false,
+          [](const RandomCluster& cluster, int host, int device) {
+            return IsStored(cluster, host, device) &&
+                   IsClassic(cluster, host, device) &&
+                   !Has(cluster, "old-tool");
+          },
+          [key, value](RandomCluster& cluster, int host, int device) {
+            const DeviceFacts& facts = DeviceOf(cluster, host, device);
+            const bool on = facts.tls().value().enabled();
+            WriteToConf(cluster.facts[host], key, facts.id(),
+                        !value.empty() ? value
+                        : on           ? "0"
+                                       : "1");
+          }};
 }
 
 }  // namespace
@@ -313,7 +320,9 @@ std::vector<FaultKind> AddressFaults() {
                      DeviceOf(cluster, host, device).id(), "10.253.9.9");
        }},
       {"detect-itself", "detect=IPV4", true, "detect-address", FAIL, "", false,
-       Without("no-detect-address"),
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "no-detect-address");
+       },
        [](RandomCluster& cluster, int host, int device) {
          DeviceFacts& facts = DeviceOf(cluster, host, device);
          const std::string own = Live(cluster, host, device).address();

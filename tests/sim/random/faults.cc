@@ -1,7 +1,6 @@
 // Faults of devices: the facts that a host reports with each kind that a
 // simulated server knows, and faults that only the facts can show.
 #include <algorithm>
-#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
@@ -14,25 +13,6 @@ const ProductProfile& ProfileOf(const RandomCluster& cluster) {
 
 bool Has(const RandomCluster& cluster, absl::string_view variation) {
   return absl::c_linear_search(cluster.variations, variation);
-}
-
-Applies With(const char* variation) {
-  return [=](const RandomCluster& cluster, int, int) {
-    return Has(cluster, variation);
-  };
-}
-
-Applies Without(const char* variation, const char* other) {
-  return [=](const RandomCluster& cluster, int, int) {
-    return !Has(cluster, variation) && !Has(cluster, other);
-  };
-}
-
-FaultKind KindOf(const char* name, const char* rule, State state,
-                 const char* also, Applies applies, Make make) {
-  return {name,           "",   false, rule,
-          state,          also, false, std::move(applies),
-          std::move(make)};
 }
 
 DeviceFacts& DeviceOf(RandomCluster& cluster, int host, int device) {
@@ -87,13 +67,21 @@ bool HasLikes(const RandomCluster& cluster, int host, int device) {
 
 FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
                  const char* also, const char* simulated) {
-  const auto drop = [fact](RandomCluster& cluster, int host, int device) {
-    Patch(absl::StrCat(fact, " { missing { reason: ",
-                       cluster.OneIn(2) ? "UNREADABLE" : "NOT_PERMITTED",
-                       " detail: 'a word' } }"),
-          &DeviceOf(cluster, host, device));
-  };
-  return {name, simulated, true, rule, UNKNOWN, also, true, nullptr, drop};
+  return {name,
+          simulated,
+          true,
+          rule,
+          UNKNOWN,
+          also,
+          true,
+          nullptr,
+          [fact](RandomCluster& cluster, int host, int device) {
+            Patch(
+                absl::StrCat(fact, " { missing { reason: ",
+                             cluster.OneIn(2) ? "UNREADABLE" : "NOT_PERMITTED",
+                             " detail: 'a word' } }"),
+                &DeviceOf(cluster, host, device));
+          }};
 }
 
 FaultKind FailsWhere(bool (*fails)(const RandomCluster& cluster),
@@ -155,7 +143,9 @@ std::vector<FaultKind> PortFaults() {
        "net_health=Unknown",
        true, "net-health", FAIL, "", false, nullptr, FailHealth},
       {"not-probed-yet", "net_health=Init", true, "net-health", FAIL, "", false,
-       Without("no-detect-address"),
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "no-detect-address");
+       },
        OnDevice("net_health { value: NET_HEALTH_INIT }")},
       {"detect-ip-set", "net_health=DetectIpSet", true, "net-health", UNKNOWN,
        "", true, nullptr,
@@ -250,11 +240,15 @@ std::vector<FaultKind> CarrierFaults() {
        false, HasVnic,
        OnDevice("vnic { value { setting { address: '10.1.1.1' } } }")},
       {"other-switch", "lldp=SWITCH", true, "lldp-rail", FAIL, "", false,
-       With("switches-planned"),
+       [](const RandomCluster& cluster, int, int) {
+         return Has(cluster, "switches-planned");
+       },
        OnDevice("lldp { value { system_name: 'spine-9' "
                 "chassis_id: '6c:b1:58:00:09:09' } }")},
       {"npu-for-switch", "lldp=npu", true, "lldp-rail", FAIL, "", false,
-       With("switches-planned"),
+       [](const RandomCluster& cluster, int, int) {
+         return Has(cluster, "switches-planned");
+       },
        OnDevice("lldp { value { peer: NPU system_name: '' "
                 "chassis_id: '00:00:00:00:09:09' port_id: 'eth9' } }")},
       NoFact("no-optical-fact", "optical", "optics", ""),

@@ -22,13 +22,18 @@ void LoseDevice(RandomCluster& cluster, int host, int) {
   }
 }
 
-// hccn_tool answers no query about any device.
-Make AllSilenced(absl::string_view reason, absl::string_view what) {
-  return [=](RandomCluster& cluster, int host, int) {
-    for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
-      Silenced(reason, what)(cluster, host, d);
-    }
-  };
+// The tool printed nothing readable about any device.
+void SilenceTool(RandomCluster& cluster, int host, int) {
+  for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
+    Silenced("UNREADABLE", "status 0 without a word")(cluster, host, d);
+  }
+}
+
+// The kernel takes it for no program.
+void BreakTool(RandomCluster& cluster, int host, int) {
+  for (int d = 0; d < cluster.facts[host].devices_size(); ++d) {
+    Silenced("NOT_PERMITTED", "Exec format error")(cluster, host, d);
+  }
 }
 
 // npu-smi does not end, or ends without output.
@@ -50,7 +55,9 @@ void LoseTool(RandomCluster& cluster, int host, int) {
       "hccn_tool { path { missing { reason: ABSENT "
       "detail: '/usr/local/Ascend/driver/tools/hccn_tool' } } }",
       &facts);
-  AllSilenced("ABSENT", "no such file")(cluster, host, -1);
+  for (int d = 0; d < facts.devices_size(); ++d) {
+    Silenced("ABSENT", "no such file")(cluster, host, d);
+  }
 }
 
 void Silence(RandomCluster& cluster, int host, int) {
@@ -162,7 +169,9 @@ FaultKind NoHostFact(const char* name, absl::string_view text, const char* rule,
 FaultKind NoMemoryErrors() {
   FaultKind kind =
       NoFact("no-memory-errors", "memory_errors", "device-health", "");
-  kind.applies = Without("npu-smi-absent");
+  kind.applies = [](const RandomCluster& cluster, int, int) {
+    return !Has(cluster, "npu-smi-absent");
+  };
   return kind;
 }
 
@@ -203,7 +212,9 @@ std::vector<FaultKind> HostFaults() {
             return !c.spec.hccl().base_port_auto();
           },
           {"port-held", "listen=PORT", false, "ports-free", WARN, "", false,
-           Without("processes-not-visible"),
+           [](const RandomCluster& cluster, int, int) {
+             return !Has(cluster, "processes-not-visible");
+           },
            OnHost("sockets { value { sockets { port: 60001 protocol: 'tcp' "
                   "address: '0.0.0.0' state: 'LISTEN' pid: 77 command: 'nginx' "
                   "} } }")}),
@@ -235,10 +246,9 @@ std::vector<FaultKind> HostFaults() {
       {"no-tool", "tool=absent", false, "hccn-tool", UNKNOWN,
        "container-mounts=FAIL", true, nullptr, LoseTool, false, true},
       {"silent-tool", "tool=silent", false, "hccn-tool", UNKNOWN, "", true,
-       nullptr, AllSilenced("UNREADABLE", "status 0 without a word"), false,
-       true},
+       nullptr, SilenceTool, false, true},
       {"broken-tool", "tool=broken", false, "hccn-tool", UNKNOWN, "", true,
-       nullptr, AllSilenced("NOT_PERMITTED", "Exec format error"), false, true},
+       nullptr, BreakTool, false, true},
       {"device-lost", "device=absent-ID", false, "device-count", FAIL,
        "container-mounts", false,
        [](const RandomCluster& cluster, int host, int) {
@@ -261,7 +271,11 @@ std::vector<FaultKind> HostFaults() {
        "driver-compat", false, nullptr,
        OnHost("versions { firmware { value: '1.9' } }"), true},
       {"cann", "cann=VERSION", false, "version-uniform", WARN, "driver-compat",
-       false, Without("cann-in-containers", "sixteen-ports"),
+       false,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "cann-in-containers") &&
+                !Has(cluster, "sixteen-ports");
+       },
        OnHost("versions { cann { value: '7.0.0' } }"), true},
       {"other-series", "", false, "version-uniform", FAIL, "", false,
        [](const RandomCluster& cluster, int, int) {
@@ -269,7 +283,9 @@ std::vector<FaultKind> HostFaults() {
        },
        OnHost("identity { npu_series { value: 'A9' } }"), true},
       {"drifted", "", false, "drift", WARN, "", false,
-       Without("no-record-of-applies"),
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "no-record-of-applies");
+       },
        OnHost("drift { value { drifts { apply_id: '3fa2c4d5e6f70812' "
               "kind: 'sysctl' change: 'net.core.somaxconn: 4096 -> 65535' "
               "target: 'net.core.somaxconn' to: '65535' "
@@ -330,18 +346,22 @@ void TakeSdidOfTwin(RandomCluster& cluster, int host, int device) {
 // The chip reports other numbers than the rest of its host, which is in order.
 FaultKind OtherPlace(const char* name, const char* simulated, State state,
                      const char* number) {
-  FaultKind kind = KindOf(
-      name, "subnet-superpod", state, "",
-      [](const RandomCluster& cluster, int host, int device) {
-        return TellsPlace(cluster, host, device) &&
-               cluster.spec.servers(host).devices_size() > 2;
-      },
-      [number](RandomCluster& cluster, int host, int device) {
-        Patch(absl::StrCat("super_pod { value { ", number, " } }"),
-              &DeviceOf(cluster, host, device));
-      });
-  kind.simulated = simulated;
-  kind.of_device = true;
+  FaultKind kind = {name,
+                    simulated,
+                    true,
+                    "subnet-superpod",
+                    state,
+                    "",
+                    false,
+                    [](const RandomCluster& cluster, int host, int device) {
+                      return TellsPlace(cluster, host, device) &&
+                             cluster.spec.servers(host).devices_size() > 2;
+                    },
+                    [number](RandomCluster& cluster, int host, int device) {
+                      Patch(
+                          absl::StrCat("super_pod { value { ", number, " } }"),
+                          &DeviceOf(cluster, host, device));
+                    }};
   kind.alone = true;
   return kind;
 }
@@ -443,7 +463,10 @@ std::vector<FaultKind> LaunchFaults() {
          OwnInterface(cluster, host).set_up(false);
        }},
       {"another-interface", "interface=NAME/IPV4", false, "host-interface",
-       WARN, "", false, Without("hccl-variables"),
+       WARN, "", false,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "hccl-variables");
+       },
        // Another one on each host, which no two may share.
        [](RandomCluster& cluster, int host, int) {
          Patch(absl::StrCat("interfaces { value { interfaces { name: 'bond0' "
@@ -471,7 +494,9 @@ std::vector<FaultKind> LaunchFaults() {
          if (cluster.OneIn(2)) name->add_addresses("127.0.1.1");
        }},
       {"clock", "", false, "clock-skew", WARN, "", false,
-       Without("clocks-not-compared"),
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "clocks-not-compared");
+       },
        [](RandomCluster& cluster, int host, int) {
          Patch(cluster.OneIn(2) ? "clock { value { ahead_at_least_ms: 19000 "
                                   "ahead_at_most_ms: 21000 } }"
@@ -481,14 +506,23 @@ std::vector<FaultKind> LaunchFaults() {
        },
        true},
       {"conf-not-mounted", "hccn_conf=absent", false, "container-mounts", FAIL,
-       "hccn-conf", true, Without("roce-unused"),
+       "hccn-conf", true,
+       [](const RandomCluster& cluster, int, int) {
+         return !Has(cluster, "roce-unused");
+       },
        OnHost("in_container { value: true } hccn_conf { missing { "
               "reason: ABSENT detail: 'no such file' } }")},
       {"backlog-of-another", "somaxconn=N", false, "backlog-uniform", WARN,
-       "listen-backlog", false, With("kernel-backlogs"),
+       "listen-backlog", false,
+       [](const RandomCluster& cluster, int, int) {
+         return Has(cluster, "kernel-backlogs");
+       },
        OnHost("kernel { somaxconn { value: 4095 } }"), true},
       {"ports-of-another", "reserved_ports=PORTS", false, "ports-uniform", WARN,
-       "ports-reserved=FAIL", false, With("ports-not-named"),
+       "ports-reserved=FAIL", false,
+       [](const RandomCluster& cluster, int, int) {
+         return Has(cluster, "ports-not-named");
+       },
        OnHost("kernel { reserved_ports { value: '60000-60015' } }"), true},
       {"driver-of-other-firmware", "", false, "driver-compat", FAIL, "", false,
        nullptr,

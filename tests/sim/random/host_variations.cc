@@ -34,15 +34,6 @@ void RunJob(RandomCluster& cluster) {
   }
 }
 
-// Now, and at every boot.
-void Reserve(const std::string& ports, KernelFacts& kernel) {
-  kernel.mutable_reserved_ports()->set_value(ports);
-  kernel.mutable_reserved_ports_at_boot()
-      ->mutable_value()
-      ->mutable_assignments(0)
-      ->set_value(ports);
-}
-
 // Docker keeps chains and an interface in a zone of its own, the kubelet has
 // reserved its node ports.
 void RunDocker(RandomCluster& cluster) {
@@ -52,9 +43,14 @@ void RunDocker(RandomCluster& cluster) {
                                         addresses: "172.17.0.1" } } })",
              cluster);
   for (HostFacts& host : cluster.facts) {
-    Reserve(
-        absl::StrCat("30000-32767,", host.kernel().reserved_ports().value()),
-        *host.mutable_kernel());
+    KernelFacts* kernel = host.mutable_kernel();
+    const std::string ports =
+        absl::StrCat("30000-32767,", kernel->reserved_ports().value());
+    kernel->mutable_reserved_ports()->set_value(ports);
+    kernel->mutable_reserved_ports_at_boot()
+        ->mutable_value()
+        ->mutable_assignments(0)
+        ->set_value(ports);
   }
 }
 
@@ -116,7 +112,12 @@ void ReserveSixteenPorts(RandomCluster& cluster) {
   Patch("hccl { port_count_auto: true cann: '' }", &cluster.spec);
   PatchHosts("versions { cann { missing { reason: ABSENT } } }", cluster);
   for (HostFacts& host : cluster.facts) {
-    Reserve("60000-60015", *host.mutable_kernel());
+    KernelFacts* kernel = host.mutable_kernel();
+    kernel->mutable_reserved_ports()->set_value("60000-60015");
+    kernel->mutable_reserved_ports_at_boot()
+        ->mutable_value()
+        ->mutable_assignments(0)
+        ->set_value("60000-60015");
   }
 }
 
@@ -231,8 +232,9 @@ std::vector<Variation> HostVariations() {
       {"kernel-backlogs", 4,
        [](const RandomCluster& c) { return Dialling(c) <= 2048; },
        KeepKernelBacklogs, "sysctl-persistent"},
-      {"sixteen-ports", 8, Unless("docker"), ReserveSixteenPorts,
-       "ports-reserved sysctl-persistent"},
+      {"sixteen-ports", 8,
+       [](const RandomCluster& c) { return !Has(c, "docker"); },
+       ReserveSixteenPorts, "ports-reserved sysctl-persistent"},
       {"running-values-only", 8, Always, SetOnlyRunningValues,
        "sysctl-persistent"},
       {"no-record-of-applies", 8, Always, KeepNoRecordOfApplies},
@@ -241,8 +243,12 @@ std::vector<Variation> HostVariations() {
       {"harmless-sockets", 8, Always, HoldHarmlessSockets},
       {"clocks-differ", 4, Always, LetClocksDiffer},
       {"clocks-not-compared", 10, Always, CompareNoClocks},
-      {"processes-not-visible", 10, Unless("job-running"), HideProcesses},
-      {"ports-not-named", 6, Unless("sixteen-ports"), NamePortsNowhere},
+      {"processes-not-visible", 10,
+       [](const RandomCluster& c) { return !Has(c, "job-running"); },
+       HideProcesses},
+      {"ports-not-named", 6,
+       [](const RandomCluster& c) { return !Has(c, "sixteen-ports"); },
+       NamePortsNowhere},
       {"hccl-variables", 8, Always, SetVariables},
       {"one-job", 8,
        [](const RandomCluster& c) {

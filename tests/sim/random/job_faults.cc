@@ -125,10 +125,16 @@ void AddJobServers(size_t servers, RandomCluster& cluster) {
 FaultKind OfJob(const char* name, const char* rule, State state,
                 const char* also, bool (*applies)(const RandomCluster&),
                 Make make) {
-  FaultKind kind = KindOf(
-      name, rule, state, also,
+  FaultKind kind = {
+      name,
+      "",
+      false,
+      rule,
+      state,
+      also,
+      false,
       [applies](const RandomCluster& c, int, int) { return applies(c); },
-      std::move(make));
+      std::move(make)};
   kind.of_cluster = true;
   return kind;
 }

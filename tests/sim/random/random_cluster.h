@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
 #include "proto/facts.pb.h"
 #include "proto/finding.pb.h"
 #include "proto/job.pb.h"
@@ -64,7 +65,7 @@ struct Variation {
   const char* name;
   // One of so many clusters that can have it has it.
   size_t one_in;
-  std::function<bool(const RandomCluster& cluster)> applies;
+  bool (*applies)(const RandomCluster& cluster);
   void (*make)(RandomCluster& cluster);
   // Rules that may warn then, "a b"; empty: none.
   const char* warnings = "";
@@ -123,6 +124,10 @@ std::vector<std::string> Misjudged(const RandomCluster& cluster,
 
 // "seed 7: atlas-a2, 12 servers; tls-absent, dhcp; link at server3 device 2".
 std::string Describe(const RandomCluster& cluster);
+
+// Merges a text of the message's fields into it; a fact that is a value becomes
+// missing where the text says so. REQUIRES: it can be parsed.
+void Patch(absl::string_view text, google::protobuf::Message* message);
 
 // Removes the host's lines of the key for the device from hccn.conf.
 void RemoveFromConf(HostFacts& host, absl::string_view key, uint32_t device);

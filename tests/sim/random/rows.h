@@ -9,7 +9,6 @@
 
 #include "absl/strings/string_view.h"
 #include "config/spec/product_profile.h"
-#include "tests/sim/facts/healthy_facts.h"
 #include "tests/sim/random/random_cluster.h"
 
 namespace clusterd {
@@ -17,15 +16,9 @@ namespace clusterd {
 // Makes a fault; takes the host and the device's place in its facts.
 using Make = std::function<void(RandomCluster&, int, int)>;
 
-// Whether a fault can be there.
-using Applies = std::function<bool(const RandomCluster&, int, int)>;
-
 const ProductProfile& ProfileOf(const RandomCluster& cluster);
 // True if the cluster has the variation.
 bool Has(const RandomCluster& cluster, absl::string_view variation);
-// The cluster has the variation, or none of the two.
-Applies With(const char* variation);
-Applies Without(const char* variation, const char* other = "");
 bool IsClassic(const RandomCluster& cluster, int host, int device);
 DeviceFacts& DeviceOf(RandomCluster& cluster, int host, int device);
 
@@ -39,9 +32,6 @@ Make Silenced(absl::string_view reason, absl::string_view what);
 // True if two other hosts or more have that device planned, and so can outvote
 // it.
 bool HasLikes(const RandomCluster& cluster, int host, int device);
-// A kind with those fields, and the others as they are for most.
-FaultKind KindOf(const char* name, const char* rule, State state,
-                 const char* also, Applies applies, Make make);
 // Drops one fact of a device, so that `rule` is unknown.
 FaultKind NoFact(const char* name, absl::string_view fact, const char* rule,
                  const char* also, const char* simulated = "answer=TEXT");
@@ -51,8 +41,6 @@ FaultKind FailsWhere(bool (*fails)(const RandomCluster& cluster),
                      FaultKind kind);
 
 bool Always(const RandomCluster& cluster);
-// The cluster lacks the variation.
-std::function<bool(const RandomCluster&)> Unless(const char* variation);
 // Merge the text into the facts of all hosts, or devices.
 void PatchHosts(absl::string_view text, RandomCluster& cluster);
 void PatchDevices(absl::string_view text, RandomCluster& cluster);

@@ -16,30 +16,40 @@ bool HasSsh(const RandomCluster& cluster, int host) {
 // About logins on the host's own port, which every such job has.
 FaultKind OfLogin(const char* name, State state,
                   void (*make)(SshLogin* login)) {
-  return KindOf(
-      name, "ssh-ready", state, "",
-      [](const RandomCluster& c, int host, int) { return HasSsh(c, host); },
-      [make](RandomCluster& c, int host, int) {
-        auto* logins =
-            c.facts[host].mutable_ssh()->mutable_value()->mutable_logins();
-        SshLogin* login =
-            logins->Mutable(static_cast<int>(c.Pick(logins->size())));
-        login->set_works(false);
-        make(login);
-      });
+  return {name,
+          "",
+          false,
+          "ssh-ready",
+          state,
+          "",
+          false,
+          [](const RandomCluster& c, int host, int) { return HasSsh(c, host); },
+          [make](RandomCluster& c, int host, int) {
+            auto* logins =
+                c.facts[host].mutable_ssh()->mutable_value()->mutable_logins();
+            SshLogin* login =
+                logins->Mutable(static_cast<int>(c.Pick(logins->size())));
+            login->set_works(false);
+            make(login);
+          }};
 }
 
 FaultKind OfServers(const char* name, State state, bool before, bool after,
                     void (*make)(SshFact::Ssh* ssh)) {
-  return KindOf(
-      name, "ssh-ready", state, "",
-      [=](const RandomCluster& c, int host, int) {
-        return HasSsh(c, host) && c.job->ssh().container_port() != 0 &&
-               (c.job->ssh().before() ? before : after);
-      },
-      [make](RandomCluster& c, int host, int) {
-        make(c.facts[host].mutable_ssh()->mutable_value());
-      });
+  return {name,
+          "",
+          false,
+          "ssh-ready",
+          state,
+          "",
+          false,
+          [=](const RandomCluster& c, int host, int) {
+            return HasSsh(c, host) && c.job->ssh().container_port() != 0 &&
+                   (c.job->ssh().before() ? before : after);
+          },
+          [make](RandomCluster& c, int host, int) {
+            make(c.facts[host].mutable_ssh()->mutable_value());
+          }};
 }
 
 }  // namespace
