@@ -51,6 +51,7 @@ HccnVerdict ClassifyAscend950(int status, const std::string& standard_output,
   return ClassifyHccnRun(RunResult(status, standard_output, standard_error),
                          NpuToolFacts::ASCEND_950);
 }
+
 TEST(ClassifyHccnRunTest, KnowsTheTextsOnStandardError) {
   struct Case {
     const char* text;
@@ -165,10 +166,6 @@ TEST(ClassifyHccnRunTest, QuotesWhatItDoesNotKnowAndNamesASignal) {
   killed.signal = 11;
   EXPECT_EQ(ClassifyHccnRun(killed).failure, HccnFailure::kOther);
   EXPECT_EQ(ClassifyHccnRun(killed).text, "ended by signal 11 without a word");
-}
-
-HccnVerdict ClassifyAscend950(const CommandResult& result) {
-  return ClassifyHccnRun(result, NpuToolFacts::ASCEND_950);
 }
 
 TEST(ClassifyAscend950RunTest, KnowsEveryStatedTextOnItsStream) {
