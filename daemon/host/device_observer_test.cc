@@ -1,6 +1,7 @@
 #include "daemon/host/device_observer.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "config/words/fact_text.h"
@@ -319,12 +320,17 @@ TEST_F(DeviceObserverTest, TakesADeviceWithoutACertificateForOneWithoutTls) {
 }
 
 TEST_F(DeviceObserverTest, RunsNoQueryThatWritesToAFileThatIsNotKnown) {
-  for (const bool live : {false, true}) {
-    conf_.mutable_missing()->set_reason(Missing::ABSENT);
-    conf_.mutable_missing()->set_detail("/etc/hccn.conf: no such file");
-    const Missing missing = Observe(live).tls().missing();
-    EXPECT_EQ(missing.reason(), Missing::NOT_QUERIED) << live;
-    EXPECT_THAT(missing.detail(), HasSubstr("/etc/hccn.conf: no such file"));
+  const std::pair<Missing::Reason, const char*> kWhys[] = {
+      {Missing::ABSENT, "/etc/hccn.conf: no such file"},
+      {Missing::NOT_PERMITTED, "/etc/hccn.conf: Permission denied"}};
+  for (const auto& [reason, why] : kWhys) {
+    for (const bool live : {false, true}) {
+      conf_.mutable_missing()->set_reason(reason);
+      conf_.mutable_missing()->set_detail(why);
+      const Missing missing = Observe(live).tls().missing();
+      EXPECT_EQ(missing.reason(), Missing::NOT_QUERIED) << live;
+      EXPECT_THAT(missing.detail(), HasSubstr(why));
+    }
   }
   EXPECT_EQ(runner_.CountOf(kTls), 0);
 }
