@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -37,8 +41,8 @@ TEST(FindToolRootTest, TakesTheFolderAboveTheToolsPlace) {
 TEST(RunToolTest, ChecksTheLineBeforeTheDevice) {
   const TestServer server(kAddressed);
   const std::pair<const char*, int> kLines[] = {
-      {"", 2},         {"-g -ip -i 0", 1}, {"-i", 3},
-      {"-i 0", 3},     {"-i 99 -no", 3},   {"-i 99 -ip -g", 4},
+      {"", 2},         {"-g -ip -i 0", 1},     {"-i", 3},
+      {"-i 0", 3},     {"-i 99 -nonsense", 3}, {"-i 99 -ip -g", 4},
       {"-i 0 -ip", 4}, {"-i 0 -ip -x", 3}};
   for (const auto& [line, status] : kLines) {
     EXPECT_EQ(server.Run(line).status, status) << line;
@@ -55,8 +59,8 @@ struct RunCase {
   Text out = _;
   Text err = _;
   Text conf_after = _;
-  // Keys of the state; "": none.
-  std::vector<std::pair<const char*, const char*>> held = {};
+  // Keys of the state.
+  std::vector<std::pair<const char*, std::optional<std::string>>> held = {};
 };
 
 void ExpectRuns(const std::vector<RunCase>& cases) {
@@ -69,7 +73,7 @@ void ExpectRuns(const std::vector<RunCase>& cases) {
     EXPECT_THAT(run.err, each.err);
     EXPECT_THAT(server.conf(), each.conf_after);
     for (const auto& [key, value] : each.held) {
-      EXPECT_EQ(server.state().Find(key).value_or(""), value) << key;
+      EXPECT_EQ(server.state().Find(key), value) << key;
     }
   }
 }
@@ -154,7 +158,7 @@ TEST(RunToolTest, SetsAddressesAndGateways) {
         _,
         _,
         _,
-        {{"gateway.0", ""}}}});
+        {{"gateway.0", std::nullopt}}}});
 }
 
 TEST(RunToolTest, AnswersQueries) {
