@@ -12,6 +12,7 @@
 #include "tests/support/host/fake_command_runner.h"
 #include "tests/support/host/logged_command_runner.h"
 #include "tests/support/host/scratch_root.h"
+#include "tests/support/wait/telling.h"
 
 namespace clusterd {
 namespace {
@@ -308,15 +309,14 @@ TEST_F(FindLogFoldersTest, KeepsToTheUserAskedForAndToAbsolutePaths) {
   EXPECT_EQ(found.folders[0].user.name, "bob");
   const auto relative = Find("", "8").value();
   EXPECT_THAT(relative.folders, IsEmpty());
-  EXPECT_THAT(relative.notes,
-              ElementsAre(HasSubstr("is not an absolute path")));
+  EXPECT_THAT(relative.notes, ElementsAre(Tells("log-not-absolute")));
 }
 
 TEST_F(FindLogFoldersTest, ReadsNothingOfRootUnlessItIsNamed) {
   AddProcess(11, 0, "SLURM_JOB_ID=7 ASCEND_PROCESS_LOG_PATH=/tmp/trap");
   const auto found = Find("", "7").value();
   EXPECT_THAT(found.folders, IsEmpty());
-  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("--user root")));
+  EXPECT_THAT(found.notes, ElementsAre(Tells("log-left-out-root")));
   const auto named = Find("root", "").value();
   ASSERT_THAT(named.folders, SizeIs(1));
   EXPECT_EQ(named.folders[0].path, "/root/ascend/log");
@@ -328,7 +328,7 @@ TEST_F(FindLogFoldersTest, SaysOfAnEndedJobHowItIsFound) {
   const auto found = Find("ann", "7").value();
   ASSERT_THAT(found.folders, SizeIs(1));
   EXPECT_EQ(found.folders[0].path, "/home/ann/ascend/log");
-  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("no process of job 7")));
+  EXPECT_THAT(found.notes, ElementsAre(Tells("log-all-of")));
 }
 
 TEST_F(FindLogFoldersTest, TakesOnePathInTwoContainersForTwoFolders) {
