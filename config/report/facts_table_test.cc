@@ -91,7 +91,7 @@ TEST(FactsTableTest, SpeaksChinese) {
   facts.mutable_devices(0)->mutable_lldp()->mutable_value();
   PrintFactsTable(facts, style, absl::UnixEpoch(), out);
   for (const char* text : {"允许 observe（没有配置文件）\n", "\n主机\n",
-                           "\n内核\n", "\n  sockets        未要求查询\n",
+                           "\n内核\n", "\n  sockets         未要求查询\n",
                            "无\n", "是\n", "\n设备 5\n", "未收到邻居信息\n"}) {
     EXPECT_THAT(out.str(), HasSubstr(text));
   }

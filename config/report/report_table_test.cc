@@ -196,7 +196,9 @@ TEST(RulesTest, FoldByCategoryAndHaveALineEachWhenVerbose) {
   EXPECT_THAT(all, HasSubstr("  + pass     rule-1  8 devices\n"
                              "  + pass     skew"));
   const InLanguage chinese(Language::kChinese);
-  EXPECT_THAT(Table(report, Style(), /*verbose=*/true),
+  Style style;
+  style.utf8 = true;
+  EXPECT_THAT(Table(report, style, /*verbose=*/true),
               HasSubstr(Say("roce-unused")));
 }
 
