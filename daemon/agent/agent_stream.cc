@@ -369,7 +369,10 @@ void AgentStream::OnEnd(const absl::Status& end) {
   }
   const bool wished = std::exchange(reattaching_, false);
   if (wished) backoff_.Reset();  // A single host needs no spread.
-  const std::string error = wished ? "" : Explained(why).ToString();
+  const std::string error =
+      wished
+          ? ""
+          : Explained(why).ToString(absl::StatusToStringMode::kWithNoExtraData);
   SetAttached(false, error);
   // Log a controller that is away for a night once, not a thousand times.
   if (!wished && error != logged_error_) {
