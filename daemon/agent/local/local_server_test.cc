@@ -116,7 +116,7 @@ TEST_F(LocalServerTest, RefusesSecondUntilFirstEnds) {
     const auto first = Started(Answers());
     EXPECT_THAT(LocalServer::Start(path(), Answers()),
                 Fails(absl::StatusCode::kFailedPrecondition,
-                      HasText(Say("msg-hook-socket-held", path()))));
+                      HasText(Say("msg-hook-socket-held", path() + ".lock"))));
     EXPECT_TRUE(Exists(path()));
     EXPECT_EQ(Status().host(), "server0");
   }

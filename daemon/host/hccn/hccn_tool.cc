@@ -202,7 +202,7 @@ HccnAnswer HccnSession::AskOnce(const std::vector<std::string>& arguments) {
   } else if (!IsAnswer(verdict.failure, arguments)) {
     answer.missing = MakeMissing(
         ReasonFor(verdict.failure),
-        Worded("about", answer.command,
+        Worded(kHccnToolSaid, answer.command,
                IsSaid(verdict.words) ? verdict.words
                                      : ToFindingValue(verdict.text)));
   } else if (result->output_cut) {
